@@ -1,0 +1,90 @@
+import type { OutputType, RollUpMethod } from '../wire/scorers.ts';
+
+/** Kinds of record, as metrics see them. */
+export type RecordKind = 'trace' | 'session' | 'llm' | 'agent' | 'workflow' | 'tool' | 'retriever' | 'control';
+
+/** One record laid flat for scoring. Texts are what the record's columns show; null where the record has none. */
+export interface ScoredRecord {
+  kind: RecordKind;
+  input: string | null;
+  output: string | null;
+  /** The dataset row's question and its reference answer. */
+  datasetInput: string | null;
+  datasetOutput: string | null;
+  metadata: Record<string, unknown>;
+  durationNs: number | null;
+  inputTokens: number | null;
+  outputTokens: number | null;
+  totalTokens: number | null;
+  errorMessage: string | null;
+  model: string | null;
+  /** The spans below a trace (or below a span) at any depth, in order of their start, where the scorer was given them. */
+  spans?: readonly ScoredRecord[];
+}
+
+export interface JudgeRequest {
+  system?: string;
+  prompt: string;
+  /** JSON Schema of the wanted answer: for models that can be held to one; the others follow the words of the prompt. */
+  schema?: Record<string, unknown>;
+  signal: AbortSignal;
+}
+
+export interface JudgeAnswer {
+  text: string;
+  inputTokens: number | null;
+  outputTokens: number | null;
+  model: string;
+  costUsd: number | null;
+}
+
+/** What a metric may use beside the record: a judge model handed in, so that no metric knows a provider. */
+export interface ScoreContext {
+  complete(request: JudgeRequest): Promise<JudgeAnswer>;
+  signal: AbortSignal;
+}
+
+export type MetricValue = number | boolean | string | string[];
+
+/** What judging cost, added up over all calls of one score. */
+export interface JudgeUsage {
+  calls: number;
+  model: string;
+  inputTokens: number;
+  outputTokens: number;
+  /** Null when the price of a call is unknown. */
+  costUsd: number | null;
+}
+
+/** The outcome of scoring one record: a value, a reason why there can be none, or what went wrong (metric state "failed"). */
+export type Score =
+  | { value: MetricValue; explanation?: string; metadata?: Record<string, unknown>; usage?: JudgeUsage }
+  | { notApplicable: string }
+  | { error: string; usage?: JudgeUsage };
+
+export type MetricDataType = 'boolean' | 'integer' | 'floating_point' | 'text' | 'string_list';
+export type MetricDataUnit = 'percentage' | 'milli_seconds' | 'dollars';
+
+/** A metric: what the catalogs say about its column, and how a record is scored. */
+export interface Metric {
+  /** Wire name; the column is `metrics/<name>`. The scorer's id for a metric that a user defined, so that renaming moves no values. */
+  name: string;
+  /** The name a user gave, where `name` is an id (`metric_key_alias` of the catalogs). */
+  alias?: string;
+  label: string;
+  description: string;
+  groupLabel: string;
+  dataType: MetricDataType;
+  /** How the value is shown; a `percentage` is stored as a fraction in [0, 1]. */
+  dataUnit: MetricDataUnit | null;
+  outputType: OutputType;
+  rollUp: RollUpMethod;
+  /** Limits between the display levels, one fewer than there are levels. */
+  threshold: { buckets: readonly number[]; displayValueLevels: readonly string[] } | null;
+  /** True when lower is better. */
+  inverted: boolean;
+  /** Kinds of record that are scored unless the run's settings name others. */
+  kinds: readonly RecordKind[];
+  needs: 'code' | 'judge';
+  score(record: ScoredRecord, context: ScoreContext): Score | Promise<Score>;
+}

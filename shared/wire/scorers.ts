@@ -1,0 +1,355 @@
+import { z } from 'zod';
+import { PageFields, Timestamp, Uuid } from './common.ts';
+
+export const OutputType = z.enum([
+  'boolean',
+  'categorical',
+  'count',
+  'discrete',
+  'freeform',
+  'percentage',
+  'multilabel',
+  'retrieved_chunk_list_boolean',
+  'boolean_multilabel',
+]);
+export type OutputType = z.output<typeof OutputType>;
+
+export const InputType = z.enum([
+  'basic',
+  'llm_spans',
+  'retriever_spans',
+  'sessions_normalized',
+  'sessions_trace_io_only',
+  'tool_spans',
+  'trace_input_only',
+  'trace_io_only',
+  'trace_normalized',
+  'trace_output_only',
+  'agent_spans',
+  'workflow_spans',
+]);
+
+export const RollUpMethod = z.enum(['average', 'sum', 'max', 'min', 'category_count', 'percentage_true', 'percentage_false']);
+export type RollUpMethod = z.output<typeof RollUpMethod>;
+
+export const ScorerType = z.enum(['llm', 'code', 'luna', 'preset']);
+export const ModelType = z.enum(['slm', 'llm', 'code']);
+const MultimodalCapability = z.enum(['vision', 'audio']);
+
+const texts = z.array(z.string());
+const textOrTexts = z.union([z.string(), texts]);
+
+export const NodeNameFilter = z.object({
+  name: z.literal('node_name'),
+  operator: z.enum(['eq', 'ne', 'contains', 'one_of', 'not_in']),
+  value: textOrTexts,
+  // absent: true
+  case_sensitive: z.boolean().nullish(),
+});
+export const MetadataFilter = z.object({
+  name: z.literal('metadata'),
+  operator: z.enum(['one_of', 'not_in', 'eq', 'ne']),
+  key: z.string(),
+  value: textOrTexts,
+});
+export const ModalityFilter = z.object({
+  name: z.literal('modality'),
+  operator: z.enum(['eq', 'ne', 'one_of', 'not_in']),
+  value: textOrTexts,
+});
+/** Which records of a run a scorer takes; a list is joined by AND. */
+export const RecordFilter = z.discriminatedUnion('name', [NodeNameFilter, MetadataFilter, ModalityFilter]);
+
+const Constraint = {
+  numeric: z.object({
+    color: z.enum(['red', 'yellow', 'green']),
+    operator: z.enum(['eq', 'gt', 'gte', 'lt', 'lte', 'between']),
+    value: z.union([z.number(), z.array(z.number())]),
+  }),
+  boolean: z.object({ color: z.enum(['red', 'yellow', 'green']), operator: z.literal('eq'), value: z.boolean() }),
+  categorical: z.object({ color: z.enum(['red', 'yellow', 'green']), operator: z.enum(['eq', 'one_of']), value: textOrTexts }),
+};
+export const MetricColorPicker = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('numeric'), constraints: z.array(Constraint.numeric).min(1) }),
+  z.object({ type: z.literal('boolean'), constraints: z.array(Constraint.boolean).min(1) }),
+  z.object({ type: z.literal('categorical'), constraints: z.array(Constraint.categorical).min(1) }),
+  z.object({ type: z.literal('multi_label'), constraints: z.array(Constraint.categorical).min(1) }),
+]);
+
+export const ChainPollTemplate = z.object({
+  metric_system_prompt: z.string().nullish(),
+  metric_description: z.string().nullish(),
+  value_field_name: z.string().default('rating'),
+  explanation_field_name: z.string().default('explanation'),
+  template: z.string(),
+  metric_few_shot_examples: z
+    .array(z.object({ generation_prompt_and_response: z.string(), evaluating_response: z.string() }))
+    .default([]),
+  response_schema: z.record(z.string(), z.unknown()).nullish(),
+});
+export type ChainPollTemplate = z.output<typeof ChainPollTemplate>;
+
+/** Judges of one score: the interface allows 1 to 10. */
+const JudgeCount = z.number().int().min(1).max(10);
+
+/** Settings that a scorer, its versions and its use in a run all have. */
+const judgeSettings = {
+  model_name: z.string().nullish(),
+  num_judges: JudgeCount.nullish(),
+  scoreable_node_types: texts.nullish(),
+  cot_enabled: z.boolean().nullish(),
+  output_type: OutputType.nullish(),
+  input_type: InputType.nullish(),
+};
+
+export const ScorerDefaults = z.object({ ...judgeSettings, filters: z.array(RecordFilter).nullish() });
+
+export const BaseScorerVersion = z.object({
+  id: Uuid,
+  version: z.number().int(),
+  scorer_id: Uuid,
+  generated_scorer: z
+    .object({
+      id: Uuid,
+      name: z.string(),
+      instructions: z.string().nullish(),
+      chain_poll_template: ChainPollTemplate,
+      user_prompt: z.string().nullish(),
+    })
+    .nullish(),
+  registered_scorer: z.object({ id: Uuid, name: z.string(), score_type: z.string().nullish() }).nullish(),
+  finetuned_scorer: z.record(z.string(), z.unknown()).nullish(),
+  ...judgeSettings,
+});
+
+/** How a run uses a scorer. Sent with scorer settings, the creation of a prompt experiment and jobs; only `id` and `scorer_type` are required. */
+export const ScorerConfig = z.object({
+  id: Uuid,
+  scorer_type: ScorerType,
+  name: z.string().nullish(),
+  ...judgeSettings,
+  filters: z.array(RecordFilter).nullish(),
+  model_type: ModelType.nullish(),
+  scorer_version: BaseScorerVersion.nullish(),
+  multimodal_capabilities: z.array(MultimodalCapability).nullish(),
+  roll_up_method: RollUpMethod.nullish(),
+  score_type: z.string().nullish(),
+});
+export type ScorerConfig = z.output<typeof ScorerConfig>;
+
+export const SegmentFilter = z.object({
+  filter: RecordFilter.nullish(),
+  sample_rate: z.number().min(0).max(1),
+  llm_scorers: z.boolean().nullish(),
+  multimodal_scorers: z.boolean().nullish(),
+});
+export type SegmentFilter = z.output<typeof SegmentFilter>;
+
+/** A run uses at most this many metrics: every one of them is computed for every row. */
+const ScorerConfigs = z.array(ScorerConfig).max(200);
+const SegmentFilters = z.array(SegmentFilter).max(100);
+
+export const MetricSettingsRequest = z.object({ scorers: ScorerConfigs.nullish(), segment_filters: SegmentFilters.nullish() });
+export type MetricSettingsRequest = z.output<typeof MetricSettingsRequest>;
+export const MetricSettingsResponse = z.object({
+  scorers: z.array(ScorerConfig),
+  segment_filters: z.array(SegmentFilter).nullable(),
+});
+
+export const RunScorerSettingsRequest = MetricSettingsRequest.extend({ run_id: Uuid });
+export const RunScorerSettingsResponse = MetricSettingsResponse.extend({ run_id: Uuid });
+
+const scorerSettings = {
+  description: z.string().nullish(),
+  tags: texts.nullish(),
+  defaults: ScorerDefaults.nullish(),
+  model_type: ModelType.nullish(),
+  ground_truth: z.boolean().nullish(),
+  default_version_id: Uuid.nullish(),
+  user_prompt: z.string().nullish(),
+  scoreable_node_types: texts.nullish(),
+  output_type: OutputType.nullish(),
+  input_type: InputType.nullish(),
+  multimodal_capabilities: z.array(MultimodalCapability).nullish(),
+  roll_up_method: RollUpMethod.nullish(),
+  metric_color_picker_config: MetricColorPicker.nullish(),
+};
+
+export const ScorerName = z.string().trim().min(1).max(255);
+
+export const CreateScorerRequest = z.object({
+  ...scorerSettings,
+  name: ScorerName,
+  id: Uuid.nullish(),
+  label: z.string().max(255).nullish(),
+  scorer_type: ScorerType,
+  deprecated: z.boolean().nullish(),
+  required_scorers: texts.nullish(),
+  required_metric_ids: texts.nullish(),
+  is_global: z.boolean().nullish(),
+  project_ids: z
+    .array(Uuid)
+    .max(1000)
+    .nullish()
+    .transform((ids) => ids ?? []),
+});
+export type CreateScorerRequest = z.output<typeof CreateScorerRequest>;
+
+export const UpdateScorerRequest = z.object({ ...scorerSettings, name: ScorerName.nullish() });
+export type UpdateScorerRequest = z.output<typeof UpdateScorerRequest>;
+
+export const CreateLlmScorerVersionRequest = z.object({
+  ...judgeSettings,
+  instructions: z.string().nullish(),
+  chain_poll_template: ChainPollTemplate.nullish(),
+  user_prompt: z.string().nullish(),
+});
+export type CreateLlmScorerVersionRequest = z.output<typeof CreateLlmScorerVersionRequest>;
+
+const GeneratedScorerConfiguration = z.object({
+  model_alias: z.string(),
+  num_judges: JudgeCount,
+  output_type: OutputType,
+  scoreable_node_types: texts,
+  cot_enabled: z.boolean(),
+  ground_truth: z.boolean(),
+  multimodal_capabilities: z.array(MultimodalCapability).nullish(),
+});
+
+export const ScorerVersionResponse = z.object({
+  id: Uuid,
+  version: z.number().int(),
+  scorer_id: Uuid,
+  generated_scorer: z
+    .object({
+      id: Uuid,
+      name: z.string(),
+      instructions: z.string().nullable(),
+      chain_poll_template: ChainPollTemplate,
+      user_prompt: z.string().nullable(),
+      created_by: Uuid,
+      created_at: Timestamp,
+      updated_at: Timestamp,
+      scoreable_node_types: texts.nullable(),
+      scorer_configuration: GeneratedScorerConfiguration,
+    })
+    .nullable(),
+  registered_scorer: z.null(),
+  finetuned_scorer: z.null(),
+  ...judgeSettings,
+  created_at: Timestamp,
+  updated_at: Timestamp,
+  chain_poll_template: ChainPollTemplate.nullable(),
+  allowed_model: z.boolean().nullable(),
+  created_by: Uuid.nullable(),
+});
+
+export const ScorerAction = z.enum(['update', 'delete', 'share', 'export', 'autotune_apply']);
+
+export const ScorerResponse = z.object({
+  ...scorerSettings,
+  id: Uuid,
+  permissions: z.array(z.object({ action: ScorerAction, allowed: z.boolean(), message: z.string().nullable() })),
+  name: z.string(),
+  scorer_type: ScorerType,
+  latest_version: BaseScorerVersion.nullable(),
+  default_version: BaseScorerVersion.nullable(),
+  required_scorers: texts.nullable(),
+  required_metric_ids: texts.nullable(),
+  deprecated: z.boolean().nullable(),
+  roll_up_config: z
+    .object({ roll_up_methods: z.array(z.enum(['average', 'sum', 'max', 'min', 'category_count'])).min(1) })
+    .nullable(),
+  label: z.string(),
+  tags: texts,
+  included_fields: texts,
+  created_by: Uuid.nullable(),
+  created_at: Timestamp.nullable(),
+  updated_at: Timestamp.nullable(),
+  metric_name: z.string().nullable(),
+  is_global: z.boolean(),
+  scope_projects: z.array(z.object({ id: Uuid, name: z.string() })),
+});
+export type ScorerResponse = z.input<typeof ScorerResponse>;
+
+/** `null` stands for absent in requests. */
+const flag = (byDefault: boolean) =>
+  z
+    .boolean()
+    .nullish()
+    .transform((value) => value ?? byDefault);
+
+const equality = z.enum(['eq', 'ne', 'one_of', 'not_in']);
+const matching = z.enum(['eq', 'ne', 'contains', 'one_of', 'not_in']);
+const collection = z.enum(['eq', 'contains', 'one_of', 'not_in']);
+const comparison = z.enum(['eq', 'ne', 'gt', 'gte', 'lt', 'lte']);
+
+export const ScorerFilter = z.discriminatedUnion('name', [
+  z.object({ name: z.literal('name'), operator: matching, value: textOrTexts, case_sensitive: flag(false) }),
+  z.object({
+    name: z.literal('label'),
+    operator: matching,
+    value: textOrTexts,
+    case_sensitive: flag(true),
+    // false: a value that matches no label may match the scorer's name
+    strict: flag(true),
+  }),
+  z.object({ name: z.literal('id'), operator: matching.default('eq'), value: textOrTexts }),
+  z.object({ name: z.literal('creator'), operator: matching.default('eq'), value: textOrTexts }),
+  z.object({ name: z.literal('scorer_type'), operator: equality, value: textOrTexts }),
+  z.object({ name: z.literal('model_type'), operator: equality, value: textOrTexts }),
+  z.object({ name: z.literal('tags'), operator: collection, value: textOrTexts, case_sensitive: flag(true) }),
+  z.object({
+    name: z.literal('scoreable_node_types'),
+    operator: collection,
+    value: textOrTexts,
+    case_sensitive: flag(true),
+  }),
+  z.object({
+    name: z.literal('multimodal_capabilities'),
+    operator: collection,
+    value: textOrTexts,
+    case_sensitive: flag(true),
+  }),
+  z.object({ name: z.literal('created_at'), operator: comparison, value: Timestamp }),
+  z.object({ name: z.literal('updated_at'), operator: comparison, value: Timestamp }),
+  z.object({ name: z.literal('is_global'), operator: z.enum(['eq', 'ne']).default('eq'), value: z.boolean() }),
+  z.object({
+    name: z.literal('scope_projects'),
+    project_ids: z.array(Uuid).min(1).max(1000),
+    include_global: flag(false),
+  }),
+  z.object({ name: z.literal('exclude_slm_scorers') }),
+  z.object({ name: z.literal('exclude_multimodal_scorers') }),
+]);
+export type ScorerFilter = z.output<typeof ScorerFilter>;
+
+export const ScorerSort = z.discriminatedUnion('name', [
+  z.object({ name: z.literal('name'), ascending: flag(true), sort_type: z.literal('column').default('column') }),
+  z.object({
+    name: z.literal('updated_at'),
+    ascending: flag(true),
+    sort_type: z.literal('column').default('column'),
+  }),
+  z.object({
+    name: z.literal('enabled_in_run'),
+    ascending: flag(true),
+    sort_type: z.literal('custom_uuid').default('custom_uuid'),
+    value: Uuid,
+  }),
+  z.object({
+    name: z.literal('enabled_in_playground'),
+    ascending: flag(true),
+    sort_type: z.literal('custom_uuid').default('custom_uuid'),
+    value: Uuid,
+  }),
+]);
+export type ScorerSort = z.output<typeof ScorerSort>;
+
+export const ListScorersRequest = z
+  .object({ filters: z.array(ScorerFilter).max(100).nullish(), sort: ScorerSort.nullish() })
+  .nullish()
+  .transform((body) => ({ filters: body?.filters ?? [], sort: body?.sort ?? null }));
+
+export const ListScorersResponse = z.object({ ...PageFields, scorers: z.array(ScorerResponse) });
+export const ListScorerVersionsResponse = z.object({ ...PageFields, versions: z.array(ScorerVersionResponse) });
