@@ -1,0 +1,72 @@
+import { randomUUID } from 'node:crypto';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import express, { type Express } from 'express';
+import type { Logger } from 'pino';
+import { ServiceError } from '../shared/errors.ts';
+import { errorResponse } from './errorResponse.ts';
+import { openapiDocument } from './openapi.ts';
+import { type Endpoint, type Gate, mount } from './route.ts';
+
+export interface AppOptions {
+  endpoints: readonly Endpoint[];
+  gate: Gate;
+  log: Logger;
+  apiKeyHeaders: readonly string[];
+  checkReplies: boolean;
+}
+
+/** The HTTP face: request ids, the prefix rule, the routes, the documents, errors. */
+export function createApp({ endpoints, gate, log, apiKeyHeaders, checkReplies }: AppOptions): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.use((request, response, next) => {
+    const given = request.headers['x-request-id'];
+    response.locals.requestId = typeof given === 'string' && /^[\w.-]{1,100}$/.test(given) ? given : randomUUID();
+    response.setHeader('X-Request-Id', response.locals.requestId);
+    // Clients call every route with and without the prefix, and a base URL may itself end in it.
+    request.url = request.url.replace(/^(?:\/v2)+(?=\/|\?|$)/, '') || '/';
+    if (!request.url.startsWith('/')) request.url = `/${request.url}`;
+    next();
+  });
+  app.use(mount(endpoints, gate, checkReplies));
+  mountDocuments(app, openapiDocument(endpoints, apiKeyHeaders));
+  app.use((request) => {
+    throw new ServiceError('NotFound', `there is no ${request.method} ${request.path}; /docs lists the routes`);
+  });
+  app.use(errorResponse(log));
+  return app;
+}
+
+/** `/openapi.json` and a page to browse it. Both are public: they hold no data. */
+function mountDocuments(app: Express, document: unknown): void {
+  const text = JSON.stringify(document);
+  app.get('/openapi.json', (_request, response) => {
+    response.type('application/json').send(text);
+  });
+  app.get('/docs', (_request, response) => {
+    response.type('html').send(DOCS_PAGE);
+  });
+  app.use(
+    '/docs/assets',
+    express.static(dirname(fileURLToPath(import.meta.resolve('swagger-ui-dist/swagger-ui.css'))), { index: false, maxAge: '1h' }),
+  );
+}
+
+const DOCS_PAGE = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Assay API</title>
+<link rel="icon" href="/docs/assets/favicon-32x32.png">
+<link rel="stylesheet" href="/docs/assets/swagger-ui.css">
+</head>
+<body>
+<div id="page"></div>
+<script src="/docs/assets/swagger-ui-bundle.js"></script>
+<script>SwaggerUIBundle({ url: '/openapi.json', dom_id: '#page', deepLinking: true, docExpansion: 'none', persistAuthorization: true });</script>
+</body>
+</html>
+`;

@@ -1,0 +1,60 @@
+import type { ErrorRequestHandler } from 'express';
+import type { Logger } from 'pino';
+import { errorCodes, RequestInvalid, ServiceError } from '../shared/errors.ts';
+
+/** The body of every error but 422 from validation: `detail` for one published client, `standard_error` for the other. */
+export function errorBody(err: ServiceError) {
+  const { status, errorCode, errorType, errorGroup } = errorCodes[err.code];
+  return {
+    detail: err.message,
+    error_code: errorCode,
+    standard_error: {
+      error_code: errorCode,
+      error_type: errorType,
+      error_group: errorGroup,
+      severity: status >= 500 ? 'high' : 'medium',
+      message: err.message,
+      retriable: !err.permanent,
+      blocking: false,
+      http_status_code: status,
+      source_service: 'assay',
+      context: err.context ?? {},
+    },
+  };
+}
+
+/** The only code that knows both errors and status codes. */
+export function errorResponse(log: Logger): ErrorRequestHandler {
+  return (err, request, response, _next) => {
+    if (response.headersSent) {
+      // A stream broke half-way: cutting the connection is the only way left to say so.
+      log.error({ err, path: request.path, requestId: response.locals.requestId }, 'reply cut off');
+      response.destroy();
+      return;
+    }
+    // A body that was not read to its end would be taken for the next request on this connection.
+    if (!request.complete) response.setHeader('Connection', 'close');
+    if (err instanceof RequestInvalid) {
+      response.status(422).json({ detail: err.items });
+      return;
+    }
+    const known = err instanceof ServiceError ? err : fromExpress(err);
+    if (known) {
+      if (known.status === 401) response.setHeader('WWW-Authenticate', 'Bearer');
+      if (known.retryAfterSeconds !== undefined) response.setHeader('Retry-After', String(Math.ceil(known.retryAfterSeconds)));
+      if (known.status >= 500)
+        log.warn({ err: known, path: request.path, requestId: response.locals.requestId }, 'not available');
+      response.status(known.status).json(errorBody(known));
+      return;
+    }
+    log.error({ err, method: request.method, path: request.path, requestId: response.locals.requestId }, 'unexpected error');
+    response.status(500).json({ detail: `internal error; the log names it under request ${response.locals.requestId}` });
+  };
+}
+
+/** Express' own refusals, such as a path that does not decode. */
+function fromExpress(err: unknown): ServiceError | undefined {
+  const status = (err as { status?: unknown }).status;
+  if (status !== 400) return undefined;
+  return new ServiceError('BadRequest', 'the request path or query cannot be decoded', { cause: err });
+}

@@ -1,0 +1,250 @@
+import type { IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { type Request, type Response, Router } from 'express';
+import type { z } from 'zod';
+import type { Caller, OrganizationNeed, ProjectAction } from '../shared/accounts/permissions.ts';
+import { type InvalidItem, RequestInvalid, ServiceError } from '../shared/errors.ts';
+
+/** What a route needs of its caller. `public` routes are the only ones that answer without credentials. */
+export type Access = 'public' | 'signedIn' | { organization: OrganizationNeed } | { project: ProjectAction | 'read' };
+
+/** The project of the path, as routes need it. */
+export interface ProjectInPath {
+  id: string;
+  name: string;
+}
+
+/** Decides who calls and what they may do: implemented over the accounts, the one place where roles are checked. */
+export interface Gate {
+  /** @throws ServiceError `Unauthenticated` */
+  authenticate(request: IncomingMessage): Promise<Caller>;
+  /** @throws ServiceError `Forbidden`, or `NotFound` for a project that is unknown or not visible to the caller. */
+  authorize(caller: Caller, access: Access, projectId: string | undefined): Promise<ProjectInPath | undefined>;
+}
+
+/** How a request body arrives. `json` also takes JSON sent with another content type, and nothing where the body is optional. */
+export type BodyKind = 'json' | 'urlencoded' | 'multipart' | 'bytes';
+
+export interface HandleInput<P, Q, B> {
+  params: P;
+  query: Q;
+  body: B;
+  /** Undefined only on public routes. */
+  caller: Caller;
+  /** Set when `access` names a project. */
+  project: ProjectInPath;
+  request: Request;
+  /** Aborts when the caller hangs up. */
+  signal: AbortSignal;
+}
+
+/** A reply that is more than a JSON value. */
+export class Reply {
+  readonly body: unknown;
+  readonly headers: Record<string, string | string[]>;
+  readonly stream: Readable | undefined;
+  constructor(options: { body?: unknown; headers?: Record<string, string | string[]>; stream?: Readable }) {
+    this.body = options.body;
+    this.headers = options.headers ?? {};
+    this.stream = options.stream;
+  }
+}
+
+export interface Endpoint {
+  method: 'get' | 'post' | 'put' | 'patch' | 'delete';
+  /** Without the `/v2` prefix, parameters in braces: `/projects/{project_id}/traces`. */
+  path: string;
+  summary: string;
+  description?: string;
+  tag: string;
+  access: Access;
+  params?: z.ZodType;
+  query?: z.ZodType;
+  body?: z.ZodType;
+  bodyKind?: BodyKind;
+  /** Largest accepted body in bytes, after decompression. */
+  bodyLimit?: number;
+  response?: z.ZodType;
+  /** Content type of a streamed reply, for the OpenAPI document. */
+  produces?: string;
+  status?: 200 | 204;
+  handle(input: HandleInput<never, never, never>): Promise<unknown>;
+}
+
+type Parsed<T> = T extends z.ZodType ? z.output<T> : undefined;
+
+/** Declares one route. Types of `params`, `query` and `body` follow from their schemas, the reply's from `response`. */
+export function endpoint<
+  P extends z.ZodType | undefined = undefined,
+  Q extends z.ZodType | undefined = undefined,
+  B extends z.ZodType | undefined = undefined,
+  R extends z.ZodType | undefined = undefined,
+>(
+  declaration: Omit<Endpoint, 'params' | 'query' | 'body' | 'response' | 'handle'> & {
+    params?: P;
+    query?: Q;
+    body?: B;
+    response?: R;
+    handle(input: HandleInput<Parsed<P>, Parsed<Q>, Parsed<B>>): Promise<(R extends z.ZodType ? z.input<R> : unknown) | Reply>;
+  },
+): Endpoint {
+  return declaration as unknown as Endpoint;
+}
+
+const DEFAULT_BODY_LIMIT = 16 * 1024 * 1024;
+
+/**
+ * Mounts routes: the only place that parses a request and writes a reply. Order: who calls, the path, may they, the query, the body; so nobody
+ * without credentials can make the service read a body.
+ * @param checkReplies parse each reply with its schema and fail on a mismatch (tests); off in service, where the types have been checked.
+ */
+export function mount(endpoints: readonly Endpoint[], gate: Gate, checkReplies: boolean): Router {
+  const router = Router();
+  for (const route of endpoints) {
+    router[route.method](route.path.replaceAll(/\{(\w+)\}/g, ':$1'), (request: Request, response: Response) =>
+      run(route, gate, checkReplies, request, response),
+    );
+  }
+  return router;
+}
+
+async function run(route: Endpoint, gate: Gate, checkReplies: boolean, request: Request, response: Response): Promise<void> {
+  const aborted = new AbortController();
+  response.once('close', () => {
+    if (!response.writableFinished) aborted.abort(new Error('the caller hung up'));
+  });
+  const caller = route.access === 'public' ? undefined : await gate.authenticate(request);
+  const params = route.params ? parse(route.params, request.params, 'path') : undefined;
+  const project = caller
+    ? await gate.authorize(caller, route.access, (params as { project_id?: string } | undefined)?.project_id)
+    : undefined;
+  const query = route.query ? parse(route.query, request.query, 'query') : undefined;
+  const body = route.body ? parse(route.body, await readBody(route, request), 'body') : undefined;
+  const result = await route.handle({ params, query, body, caller, project, request, signal: aborted.signal } as never);
+  await write(route, checkReplies, response, result instanceof Reply ? result : new Reply({ body: result }));
+}
+
+async function write(route: Endpoint, checkReplies: boolean, response: Response, reply: Reply): Promise<void> {
+  for (const [name, value] of Object.entries(reply.headers)) response.setHeader(name, value);
+  if (reply.stream) {
+    await pipeline(reply.stream, response);
+    return;
+  }
+  if (route.status === 204) {
+    response.status(204).end();
+    return;
+  }
+  if (checkReplies && route.response) {
+    const checked = route.response.safeParse(JSON.parse(JSON.stringify(reply.body ?? null)));
+    if (!checked.success)
+      throw new Error(`reply of ${route.method} ${route.path} does not fit its schema: ${checked.error.message}`);
+  }
+  response.status(200).json(reply.body ?? null);
+}
+
+function parse(schema: z.ZodType, value: unknown, where: 'path' | 'query' | 'body'): unknown {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  throw new RequestInvalid(result.error.issues.flatMap((issue) => invalidItems(issue, where)));
+}
+
+/** One item per problem. Where no member of a union fits, the member that came nearest (fewest problems, deepest) speaks for it. */
+function invalidItems(issue: z.core.$ZodIssue, where: string, prefix: PropertyKey[] = []): InvalidItem[] {
+  const path = [...prefix, ...issue.path];
+  if (issue.code === 'invalid_union' && issue.errors.length > 0) {
+    const depth = (issues: z.core.$ZodIssue[]) => Math.max(...issues.map((one) => one.path.length));
+    const nearest = [...issue.errors].sort((a, b) => depth(b) - depth(a) || a.length - b.length)[0] ?? [];
+    if (depth(nearest) > 0) return nearest.flatMap((inner) => invalidItems(inner, where, path));
+    const expected = issue.errors.flat().map((one) => ('expected' in one ? String(one.expected) : one.message));
+    return [
+      {
+        loc: location(where, path),
+        msg: `none of the accepted forms fits: ${[...new Set(expected)].join(', ')}`,
+        type: issue.code,
+      },
+    ];
+  }
+  return [{ loc: location(where, path), msg: issue.message, type: issue.code }];
+}
+
+const location = (where: string, path: PropertyKey[]): (string | number)[] => [
+  where,
+  ...path.map((key) => (typeof key === 'number' ? key : String(key))),
+];
+
+async function readBody(route: Endpoint, request: Request): Promise<unknown> {
+  const bytes = await readBytes(request, route.bodyLimit ?? DEFAULT_BODY_LIMIT);
+  const contentType = request.headers['content-type'] ?? '';
+  switch (route.bodyKind ?? 'json') {
+    case 'bytes':
+      return bytes;
+    case 'urlencoded':
+      return Object.fromEntries(new URLSearchParams(bytes.toString('utf8')));
+    case 'multipart':
+      return readForm(bytes, contentType);
+    case 'json':
+      return readJson(bytes);
+  }
+}
+
+function readJson(bytes: Buffer): unknown {
+  const text = bytes.toString('utf8');
+  if (text.trim() === '') return undefined;
+  try {
+    return JSON.parse(text);
+  } catch (err) {
+    throw new RequestInvalid([{ loc: ['body'], msg: `the body is not JSON: ${(err as Error).message}`, type: 'json_invalid' }]);
+  }
+}
+
+/** Parts of a multipart form: text parts as strings, file parts as `File`. Nothing at all where no body was sent. */
+async function readForm(bytes: Buffer, contentType: string): Promise<unknown> {
+  if (bytes.length === 0) return {};
+  try {
+    const form = await new globalThis.Response(new Uint8Array(bytes), { headers: { 'content-type': contentType } }).formData();
+    return Object.fromEntries(form.entries());
+  } catch (cause) {
+    throw new RequestInvalid([
+      {
+        loc: ['body'],
+        msg: 'the body is not a multipart form (multipart/form-data with a boundary)',
+        type: 'form_invalid',
+        ctx: { reason: (cause as Error).message },
+      },
+    ]);
+  }
+}
+
+async function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of decoded(request)) {
+      size += chunk.length;
+      if (size > limit)
+        throw new ServiceError('BodyTooLarge', `the body is larger than this route's ${limit} bytes; send less per request`);
+      chunks.push(chunk);
+    }
+  } catch (err) {
+    if (err instanceof ServiceError) throw err;
+    throw new ServiceError('BadRequest', `the body could not be read: ${(err as Error).message}`, { cause: err });
+  }
+  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
+}
+
+function decoded(request: IncomingMessage): AsyncIterable<Buffer> {
+  switch (request.headers['content-encoding'] ?? 'identity') {
+    case 'identity':
+      return request;
+    case 'gzip':
+      return request.pipe(createGunzip());
+    case 'deflate':
+      return request.pipe(createInflate());
+    case 'br':
+      return request.pipe(createBrotliDecompress());
+    default:
+      throw new ServiceError('UnsupportedMediaType', 'content-encoding must be gzip, deflate, br or absent');
+  }
+}

@@ -1,0 +1,179 @@
+import { mkdirSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { PGlite, type Results, type Transaction } from '@electric-sql/pglite';
+import pg from 'pg';
+import { RequestInvalid, ServiceError } from '../../errors.ts';
+
+export type Row = Record<string, unknown>;
+
+/** Statements with `$1` parameters. JSON parameters are passed as text (`JSON.stringify`), arrays as arrays, times as ISO text or Date. */
+export interface Queries {
+  /** Rows as objects: timestamptz as Date (milliseconds), int8 as number, jsonb parsed. */
+  query(sql: string, params?: unknown[]): Promise<Row[]>;
+  /** The first row, or undefined. */
+  maybeOne(sql: string, params?: unknown[]): Promise<Row | undefined>;
+  /** Several statements without parameters. */
+  exec(sql: string): Promise<void>;
+}
+
+export interface Database extends Queries {
+  /** Runs `work` in one transaction. It must await only its own statements: the embedded store is a single session. */
+  transaction<T>(work: (tx: Queries) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+/** Postgres at `url`, or the embedded one (PGlite) in `directory`, with all migrations applied. */
+export async function openDatabase(at: { url: string } | { directory: string }): Promise<Database> {
+  const database = 'url' in at ? await connectServer(at.url) : await openEmbedded(at.directory);
+  await migrate(database);
+  return database;
+}
+
+async function openEmbedded(directory: string): Promise<Database> {
+  mkdirSync(directory, { recursive: true });
+  const lite = await PGlite.create(directory);
+  return {
+    ...queriesOver(
+      (sql, params) => lite.query<Row>(sql, params),
+      (sql) => lite.exec(sql),
+    ),
+    transaction: (work) =>
+      lite.transaction((tx: Transaction) =>
+        work(
+          queriesOver(
+            (sql, params) => tx.query<Row>(sql, params),
+            (sql) => tx.exec(sql),
+          ),
+        ),
+      ),
+    close: () => lite.close(),
+  };
+}
+
+async function connectServer(url: string): Promise<Database> {
+  const types = {
+    getTypeParser: (oid: number, format?: string) => (oid === 20 ? Number : pg.types.getTypeParser(oid, format as 'text')),
+  };
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: 10,
+    types: types as pg.CustomTypesConfig,
+    connectionTimeoutMillis: 5_000,
+  });
+  // An idle connection that breaks is replaced at the next query; without a listener it would end the process.
+  pool.on('error', () => undefined);
+  try {
+    await pool.query('SELECT 1');
+  } catch (cause) {
+    await pool.end();
+    throw new ServiceError(
+      'Unavailable',
+      `cannot reach Postgres at ${hostOf(url)}: start it or correct DATABASE_URL (${messageOf(cause)})`,
+      { cause },
+    );
+  }
+  const over = (run: pg.Pool | pg.PoolClient): Queries =>
+    queriesOver(
+      (sql, params) => run.query(sql, params),
+      (sql) => run.query(sql),
+    );
+  return {
+    ...over(pool),
+    async transaction(work) {
+      const client = await pool.connect().catch(rethrow);
+      try {
+        await client.query('BEGIN');
+        const value = await work(over(client));
+        await client.query('COMMIT');
+        client.release();
+        return value;
+      } catch (err) {
+        await client.query('ROLLBACK').then(
+          () => client.release(),
+          (broken: Error) => client.release(broken),
+        );
+        throw err;
+      }
+    },
+    close: () => pool.end(),
+  };
+}
+
+function queriesOver(
+  run: (sql: string, params: unknown[]) => Promise<Pick<Results<Row>, 'rows'>>,
+  exec: (sql: string) => Promise<unknown>,
+): Queries {
+  const query = async (sql: string, params: unknown[] = []) => (await run(sql, params).catch(rethrow)).rows;
+  return {
+    query,
+    maybeOne: async (sql, params) => (await query(sql, params))[0],
+    exec: async (sql) => void (await exec(sql).catch(rethrow)),
+  };
+}
+
+/** Class 08 and 57P: the server went away. 22021/22P05: text that Postgres cannot hold (NUL). 22003: a number outside the column's range. */
+function rethrow(err: unknown): never {
+  const code = (err as { code?: unknown }).code;
+  if (typeof code === 'string') {
+    if (code === '22021' || code === '22P05')
+      throw new RequestInvalid([{ loc: ['body'], msg: 'text must not contain the NUL character (\\u0000)', type: 'string_nul' }]);
+    if (code === '22003')
+      throw new RequestInvalid([
+        { loc: ['body'], msg: 'a number is outside the range that can be stored', type: 'number_range' },
+      ]);
+    if (
+      code.startsWith('08') ||
+      code.startsWith('57P') ||
+      code === 'ECONNREFUSED' ||
+      code === 'ECONNRESET' ||
+      code === 'ETIMEDOUT'
+    )
+      throw new ServiceError('Unavailable', 'the metadata store (Postgres) does not answer: try again', {
+        cause: err,
+        retryAfterSeconds: 2,
+      });
+  } else if (err instanceof Error && /timeout exceeded when trying to connect|Connection terminated/.test(err.message)) {
+    throw new ServiceError('Unavailable', 'the metadata store (Postgres) does not answer: try again', {
+      cause: err,
+      retryAfterSeconds: 2,
+    });
+  }
+  throw err;
+}
+
+/** True when `err` is Postgres' unique violation, of `constraint` where one is named. */
+export function isUniqueViolation(err: unknown, constraint?: string): boolean {
+  const { code, constraint: violated } = err as { code?: unknown; constraint?: unknown };
+  return code === '23505' && (constraint === undefined || violated === constraint);
+}
+
+const MIGRATIONS = join(import.meta.dirname, 'migrations');
+const MIGRATION_LOCK = 7_270_001;
+
+/** Applies the files of `migrations/` that this database lacks, in name order, in one transaction; processes that start together wait in line. */
+async function migrate(database: Database): Promise<void> {
+  const files = (await readdir(MIGRATIONS)).filter((file) => file.endsWith('.sql')).sort();
+  await database.transaction(async (tx) => {
+    await tx.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
+    await tx.exec(
+      'CREATE TABLE IF NOT EXISTS schema_migrations (name text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())',
+    );
+    const applied = new Set((await tx.query('SELECT name FROM schema_migrations')).map((row) => row.name));
+    for (const file of files) {
+      if (applied.has(file)) continue;
+      await tx.exec(await readFile(join(MIGRATIONS, file), 'utf8'));
+      await tx.query('INSERT INTO schema_migrations (name) VALUES ($1)', [file]);
+    }
+  });
+}
+
+function hostOf(url: string): string {
+  try {
+    return new URL(url).host;
+  } catch {
+    return 'DATABASE_URL (not a URL)';
+  }
+}
+
+const messageOf = (err: unknown): string => (err instanceof Error ? err.message || err.name : String(err));

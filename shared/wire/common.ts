@@ -1,0 +1,59 @@
+import { z } from 'zod';
+
+/** uuid version 4; upper case is accepted and stored lower case. */
+export const Uuid = z.uuidv4().toLowerCase();
+
+/** ISO 8601 with an offset or `Z`; a time without an offset is read as UTC, as existing clients mean it. */
+export const Timestamp = z.iso.datetime({ offset: true, local: true });
+
+const flag = z
+  .enum(['true', 'false', 'True', 'False', '1', '0'])
+  .transform((text) => text === 'true' || text === 'True' || text === '1');
+/** A boolean query or form parameter. */
+export const QueryFlag = (byDefault: boolean) => flag.default(byDefault);
+
+/** Paging by offset, as query parameters. */
+export const PageQuery = z.object({
+  starting_token: z.coerce.number().int().min(0).default(0),
+  limit: z.coerce.number().int().min(1).max(100_000).default(100),
+});
+
+/** Paging by offset, inside a body. */
+export const PageBody = z.object({
+  starting_token: z
+    .number()
+    .int()
+    .min(0)
+    .nullish()
+    .transform((token) => token ?? 0),
+  limit: z
+    .number()
+    .int()
+    .min(1)
+    .max(100_000)
+    .nullish()
+    .transform((limit) => limit ?? 100),
+});
+
+export interface PageRequest {
+  starting_token: number;
+  limit: number;
+}
+
+/** The paging keys of every page answer; `next_starting_token` is null on the last page, or clients would loop for ever. */
+export const PageFields = {
+  starting_token: z.number().int(),
+  limit: z.number().int(),
+  paginated: z.boolean(),
+  next_starting_token: z.number().int().nullable(),
+};
+
+/** The values of {@link PageFields} for a page of `count` items when `total` match. */
+export function pageFields(page: PageRequest, count: number, total: number) {
+  const next = page.starting_token + count;
+  const more = count > 0 && next < total;
+  return { starting_token: page.starting_token, limit: page.limit, paginated: more, next_starting_token: more ? next : null };
+}
+
+export const Message = z.object({ message: z.string() });
+export const AnyJson = z.unknown();
