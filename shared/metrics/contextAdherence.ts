@@ -1,0 +1,33 @@
+import { askJudge, yesNo } from './askJudge.ts';
+import { JUDGED_QUALITY } from './groups.ts';
+import type { Metric } from './metric.ts';
+
+export const contextAdherence: Metric = {
+  name: 'context_adherence',
+  label: 'Context Adherence',
+  description:
+    'A judge finds every claim of the output supported by the retrieved context, or by the input where nothing was retrieved.',
+  ...JUDGED_QUALITY,
+  score(record, judging) {
+    if (record.output === null) return { notApplicable: 'the record has no output' };
+    const retrieved = (record.spans ?? [])
+      .filter((span) => span.kind === 'retriever' && span.output !== null)
+      .map((span) => span.output);
+    const context = retrieved.length > 0 ? retrieved.join('\n\n') : record.input;
+    if (context === null) return { notApplicable: 'the record has neither retrieved context nor input' };
+    return askJudge(
+      {
+        task:
+          'Decide whether every claim of the output is supported by the context. A claim is supported when the context states it or it follows from the context directly. ' +
+          'What is true but not in the context is not supported. Greetings and statements that the context lacks an answer need no support. ' +
+          'The verdict is true when all claims are supported, false when at least one is not.',
+        material: [
+          { name: 'context', text: context },
+          { name: 'output', text: record.output },
+        ],
+        answer: yesNo,
+      },
+      judging,
+    );
+  },
+};

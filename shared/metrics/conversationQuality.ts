@@ -1,0 +1,27 @@
+import { askJudge, yesNo } from './askJudge.ts';
+import { JUDGED_QUALITY } from './groups.ts';
+import type { Metric } from './metric.ts';
+
+export const conversationQuality: Metric = {
+  name: 'conversation_quality',
+  label: 'Conversation Quality',
+  description: 'A judge finds that the user was served well.',
+  ...JUDGED_QUALITY,
+  score(record, context) {
+    if (record.input === null) return { notApplicable: 'the record has no input' };
+    if (record.output === null) return { notApplicable: 'the record has no output' };
+    return askJudge(
+      {
+        task:
+          'Decide whether the user who wrote the input would leave satisfied with the output: it understands what they want, helps them with it, stays polite and coherent, and leaves them neither stuck nor annoyed. ' +
+          'The verdict is true when a reasonable user would be satisfied.',
+        material: [
+          { name: 'input', text: record.input },
+          { name: 'output', text: record.output },
+        ],
+        answer: yesNo,
+      },
+      context,
+    );
+  },
+};

@@ -1,0 +1,28 @@
+import { askJudge, yesNo } from './askJudge.ts';
+import { JUDGED_QUALITY } from './groups.ts';
+import type { Metric } from './metric.ts';
+
+export const groundTruthAdherence: Metric = {
+  name: 'ground_truth_adherence',
+  label: 'Ground Truth Adherence',
+  description: 'A judge finds that the output means the same as the reference output.',
+  ...JUDGED_QUALITY,
+  score(record, context) {
+    if (record.datasetOutput === null) return { notApplicable: 'the row has no reference output' };
+    if (record.output === null) return { notApplicable: 'the record has no output' };
+    return askJudge(
+      {
+        task:
+          'Decide whether the output means the same as the reference answer. Equal meaning in other words is enough; added detail is fine as long as nothing in it contradicts the reference. ' +
+          'A missing part, a different number, name or conclusion means no. Do not judge whether the reference itself is right. The verdict is true when the meaning is the same.',
+        material: [
+          { name: 'input', text: record.input ?? '' },
+          { name: 'output', text: record.output },
+          { name: 'reference answer', text: record.datasetOutput },
+        ],
+        answer: yesNo,
+      },
+      context,
+    );
+  },
+};

@@ -1,0 +1,81 @@
+import type { Metric } from './metric.ts';
+
+/** What the metrics of one kind have in common, so that each file says only what is its own. */
+type Common = Pick<
+  Metric,
+  'groupLabel' | 'dataType' | 'dataUnit' | 'outputType' | 'rollUp' | 'threshold' | 'inverted' | 'kinds' | 'needs'
+>;
+
+/** Right or wrong against the dataset row's reference output. Scored on the trace, so that a row has one value whatever spans it has. */
+export const REFERENCE: Common = {
+  groupLabel: 'Reference Metrics',
+  dataType: 'boolean',
+  dataUnit: null,
+  outputType: 'boolean',
+  rollUp: 'percentage_true',
+  threshold: null,
+  inverted: false,
+  kinds: ['trace'],
+  needs: 'code',
+};
+
+/** How near the output comes to the reference output: a fraction in [0, 1]. */
+export const SIMILARITY: Common = {
+  ...REFERENCE,
+  dataType: 'floating_point',
+  dataUnit: 'percentage',
+  outputType: 'percentage',
+  rollUp: 'average',
+  threshold: { buckets: [0.4, 0.8], displayValueLevels: ['Low', 'Medium', 'High'] },
+};
+
+/** Tokens that the model calls of a record used. */
+export const TOKENS: Common = {
+  groupLabel: 'System Metrics',
+  dataType: 'integer',
+  dataUnit: null,
+  outputType: 'count',
+  rollUp: 'sum',
+  threshold: null,
+  inverted: true,
+  kinds: ['trace'],
+  needs: 'code',
+};
+
+/** A yes/no question put to a judge; yes is good. */
+export const JUDGED_QUALITY: Common = {
+  groupLabel: 'Response Quality Metrics',
+  dataType: 'boolean',
+  dataUnit: null,
+  outputType: 'boolean',
+  rollUp: 'percentage_true',
+  threshold: null,
+  inverted: false,
+  kinds: ['trace'],
+  needs: 'judge',
+};
+
+/** A harm rated by a judge as a fraction in [0, 1]; lower is better. */
+export const JUDGED_HARM: Common = {
+  groupLabel: 'Safety Metrics',
+  dataType: 'floating_point',
+  dataUnit: 'percentage',
+  outputType: 'percentage',
+  rollUp: 'average',
+  threshold: { buckets: [0.2, 0.6], displayValueLevels: ['Low', 'Medium', 'High'] },
+  inverted: true,
+  kinds: ['trace'],
+  needs: 'judge',
+};
+
+/** A harm that a judge finds or does not find. */
+export const JUDGED_ALARM: Common = { ...JUDGED_QUALITY, groupLabel: 'Safety Metrics', inverted: true };
+
+/** Labels given by a judge. */
+export const JUDGED_LABEL: Common = {
+  ...JUDGED_QUALITY,
+  groupLabel: 'Expression and Style Metrics',
+  dataType: 'text',
+  outputType: 'categorical',
+  rollUp: 'category_count',
+};

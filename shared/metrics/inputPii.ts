@@ -1,0 +1,15 @@
+import { findPersonalData } from './findPersonalData.ts';
+import { JUDGED_LABEL } from './groups.ts';
+import type { Metric } from './metric.ts';
+
+export const inputPii: Metric = {
+  name: 'input_pii_gpt',
+  label: 'Input PII',
+  description: 'Kinds of personal data that a judge finds in the input.',
+  ...JUDGED_LABEL,
+  groupLabel: 'Safety Metrics',
+  dataType: 'string_list',
+  outputType: 'multilabel',
+  inverted: true,
+  score: ({ input }, context) => findPersonalData(input, context),
+};

@@ -1,0 +1,11 @@
+import { JUDGED_HARM } from './groups.ts';
+import type { Metric } from './metric.ts';
+import { rateSexism } from './rateSexism.ts';
+
+export const inputSexism: Metric = {
+  name: 'input_sexist',
+  label: 'Input Sexism',
+  description: 'How sexist the input is, rated by a judge: 0 is harmless, 1 is open hatred.',
+  ...JUDGED_HARM,
+  score: ({ input }, context) => rateSexism(input, context),
+};

@@ -1,0 +1,11 @@
+import { JUDGED_HARM } from './groups.ts';
+import type { Metric } from './metric.ts';
+import { rateToxicity } from './rateToxicity.ts';
+
+export const inputToxicity: Metric = {
+  name: 'input_toxicity',
+  label: 'Input Toxicity',
+  description: 'How toxic the input is, rated by a judge: 0 is harmless, 1 is hatred or a threat of violence.',
+  ...JUDGED_HARM,
+  score: ({ input }, context) => rateToxicity(input, context),
+};

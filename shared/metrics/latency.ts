@@ -1,0 +1,18 @@
+import type { Metric } from './metric.ts';
+
+export const latency: Metric = {
+  name: 'latency',
+  label: 'Latency',
+  description: 'How long the record took, in milliseconds.',
+  groupLabel: 'System Metrics',
+  dataType: 'floating_point',
+  dataUnit: 'milli_seconds',
+  outputType: 'count',
+  rollUp: 'average',
+  threshold: null,
+  inverted: true,
+  kinds: ['trace'],
+  needs: 'code',
+  score: ({ durationNs }) =>
+    durationNs === null ? { notApplicable: 'the record has no duration' } : { value: durationNs / 1e6 },
+};

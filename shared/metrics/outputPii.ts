@@ -1,0 +1,15 @@
+import { findPersonalData } from './findPersonalData.ts';
+import { JUDGED_LABEL } from './groups.ts';
+import type { Metric } from './metric.ts';
+
+export const outputPii: Metric = {
+  name: 'output_pii_gpt',
+  label: 'Output PII',
+  description: 'Kinds of personal data that a judge finds in the output.',
+  ...JUDGED_LABEL,
+  groupLabel: 'Safety Metrics',
+  dataType: 'string_list',
+  outputType: 'multilabel',
+  inverted: true,
+  score: ({ output }, context) => findPersonalData(output, context),
+};

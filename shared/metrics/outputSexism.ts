@@ -1,0 +1,11 @@
+import { JUDGED_HARM } from './groups.ts';
+import type { Metric } from './metric.ts';
+import { rateSexism } from './rateSexism.ts';
+
+export const outputSexism: Metric = {
+  name: 'output_sexist',
+  label: 'Output Sexism',
+  description: 'How sexist the output is, rated by a judge: 0 is harmless, 1 is open hatred.',
+  ...JUDGED_HARM,
+  score: ({ output }, context) => rateSexism(output, context),
+};

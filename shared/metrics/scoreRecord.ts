@@ -1,0 +1,84 @@
+import type { JudgeUsage, Metric, MetricValue, Score, ScoreContext, ScoredRecord } from './metric.ts';
+
+/**
+ * Scores one record with one metric. Whatever a metric does, only this value is touched: what it throws becomes `{ error }`, and a value that
+ * cannot be stored (not finite) does too. Only an abort of `context.signal` is thrown on.
+ */
+export async function scoreRecord(metric: Metric, record: ScoredRecord, context: ScoreContext): Promise<Score> {
+  context.signal.throwIfAborted();
+  try {
+    const score = await metric.score(record, context);
+    if ('value' in score && typeof score.value === 'number' && !Number.isFinite(score.value))
+      return { error: `the metric gave ${score.value}, which is no number` };
+    return score;
+  } catch (err) {
+    context.signal.throwIfAborted();
+    return { error: `the metric failed: ${err instanceof Error ? err.message : String(err)}` };
+  }
+}
+
+/**
+ * The same metric asked of `judges` judges at once, with one score made of their values: the average of numbers, the majority of anything else
+ * (a tie of a yes/no question is no). Judges that fail are left out; when all fail, the first reason is given.
+ */
+export function withJudges(metric: Metric, judges: number): Metric {
+  if (metric.needs === 'code' || judges <= 1) return metric;
+  return {
+    ...metric,
+    score: async (record, context) =>
+      combine(await Promise.all(Array.from({ length: judges }, () => metric.score(record, context)))),
+  };
+}
+
+export function combine(scores: readonly Score[]): Score {
+  const usage = totalUsage(scores);
+  const values = scores.filter((score) => 'value' in score);
+  const [first] = values;
+  if (!first) {
+    const other = scores[0] ?? { error: 'no judge was asked' };
+    return 'error' in other && usage ? { ...other, usage } : other;
+  }
+  const numbers = values.flatMap(({ value }) => (typeof value === 'number' || typeof value === 'boolean' ? [Number(value)] : []));
+  const average = numbers.length === values.length ? numbers.reduce((sum, one) => sum + one, 0) / numbers.length : null;
+  const value =
+    typeof first.value === 'number' && average !== null
+      ? average
+      : typeof first.value === 'boolean' && average !== null
+        ? average > 0.5
+        : majority(values.map((score) => score.value));
+  // The explanation of a judge that agrees with the outcome, or of the one nearest to it.
+  const speaker = [...values].sort((a, b) => distance(a.value, value) - distance(b.value, value))[0] ?? first;
+  return {
+    value,
+    ...(speaker.explanation === undefined ? {} : { explanation: speaker.explanation }),
+    metadata: {
+      judges: values.map((score) => score.value),
+      failed_judges: scores.length - values.length,
+      ...(average === null ? {} : { average }),
+    },
+    ...(usage ? { usage } : {}),
+  };
+}
+
+const distance = (a: MetricValue, b: MetricValue): number =>
+  typeof a === 'number' && typeof b === 'number' ? Math.abs(a - b) : JSON.stringify(a) === JSON.stringify(b) ? 0 : 1;
+
+/** The most frequent value; the first one given among equals. */
+function majority(values: readonly MetricValue[]): MetricValue {
+  const votes = Map.groupBy(values, (value) => JSON.stringify(value));
+  const [most] = [...votes.values()].sort((a, b) => b.length - a.length);
+  return (most as MetricValue[])[0] as MetricValue;
+}
+
+function totalUsage(scores: readonly Score[]): JudgeUsage | undefined {
+  const usages = scores.flatMap((score) => ('usage' in score && score.usage ? [score.usage] : []));
+  const [first] = usages;
+  if (!first) return undefined;
+  return {
+    calls: usages.reduce((sum, one) => sum + one.calls, 0),
+    model: first.model,
+    inputTokens: usages.reduce((sum, one) => sum + one.inputTokens, 0),
+    outputTokens: usages.reduce((sum, one) => sum + one.outputTokens, 0),
+    costUsd: usages.some((one) => one.costUsd === null) ? null : usages.reduce((sum, one) => sum + (one.costUsd ?? 0), 0),
+  };
+}

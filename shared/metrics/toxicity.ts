@@ -1,0 +1,11 @@
+import { JUDGED_HARM } from './groups.ts';
+import type { Metric } from './metric.ts';
+import { rateToxicity } from './rateToxicity.ts';
+
+export const toxicity: Metric = {
+  name: 'toxicity',
+  label: 'Toxicity',
+  description: 'How toxic the output is, rated by a judge: 0 is harmless, 1 is hatred or a threat of violence.',
+  ...JUDGED_HARM,
+  score: ({ output }, context) => rateToxicity(output, context),
+};
