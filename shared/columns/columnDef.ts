@@ -1,0 +1,68 @@
+/** Every kind of record, in the order the catalogs list them. */
+export const recordKinds = ['llm', 'agent', 'workflow', 'trace', 'control', 'retriever', 'session', 'tool'] as const;
+export type RecordKind = (typeof recordKinds)[number];
+
+export const spanKinds = ['llm', 'agent', 'workflow', 'control', 'retriever', 'tool'] as const satisfies readonly RecordKind[];
+export type SpanKind = (typeof spanKinds)[number];
+export const isSpanKind = (kind: RecordKind): kind is SpanKind => (spanKinds as readonly RecordKind[]).includes(kind);
+
+export type ColumnDataType = 'text' | 'timestamp' | 'string_list' | 'integer' | 'uuid' | 'boolean' | 'floating_point';
+export type FilterType = 'text' | 'date' | 'collection' | 'number' | 'id' | 'boolean';
+
+/** The filter leaf that fits a column. */
+export const filterTypeOf = {
+  text: 'text',
+  timestamp: 'date',
+  string_list: 'collection',
+  integer: 'number',
+  floating_point: 'number',
+  uuid: 'id',
+  boolean: 'boolean',
+} as const satisfies Record<ColumnDataType, FilterType>;
+
+/**
+ * Where a column's value is found.
+ * - `record`: the column of the same name in the record table, of this ClickHouse type.
+ * - `trace`: a column of the record's trace (the record itself, when it is one); one that is not stored counts as `absent`.
+ * - `children`: true when a record names this one as its parent.
+ * - `metric`: the newest value of this metric in the score table.
+ * - `map`: one key of a map column of the record table.
+ */
+export type ColumnSource =
+  | { at: 'record'; sqlType: string }
+  | { at: 'trace'; column: string; absent: boolean }
+  | { at: 'children' }
+  | { at: 'metric'; metric: string }
+  | { at: 'map'; column: 'user_metadata' | 'dataset_metadata'; key: string };
+
+export interface ColumnDef {
+  id: string;
+  label: string;
+  description: string;
+  category: 'standard' | 'metric' | 'user_metadata' | 'dataset_metadata';
+  groupLabel: string;
+  dataType: ColumnDataType;
+  /** How a metric's value is shown; a `percentage` is stored as a fraction in [0, 1]. */
+  dataUnit?: 'percentage' | 'nano_seconds' | 'milli_seconds' | 'dollars' | 'count_and_total';
+  kinds: readonly RecordKind[];
+  source: ColumnSource;
+  sortable: boolean;
+  filterable: boolean;
+  optional: boolean;
+  multiValued?: boolean;
+  allowedValues?: readonly string[];
+  /** True when a rewrite of a record cannot change the value, so that a filter may look at any stored version of it. */
+  immutable?: boolean;
+  rollUpMethod?: string;
+  threshold?: { inverted: boolean; buckets: readonly number[]; displayValueLevels: readonly string[] };
+  /** A metric's readable name, where the id holds a scorer's id. */
+  metricKeyAlias?: string;
+  scorerId?: string;
+  isEmpty?: boolean;
+}
+
+/** A column that is stored with every record and neither listed, filtered nor sorted. */
+export interface StoredColumn {
+  name: string;
+  sqlType: string;
+}

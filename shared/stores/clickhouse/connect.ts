@@ -1,0 +1,270 @@
+import { mkdirSync } from 'node:fs';
+import { Readable } from 'node:stream';
+import { type ClickHouseClient, createClient } from '@clickhouse/client';
+import type { z } from 'zod';
+import { ServiceError } from '../../errors.ts';
+import { chdbConnection } from './chdbConnection.ts';
+import { type ChdbEngine, openChdbEngine, paramText } from './chdbEngine.ts';
+
+/** Values that a `{name:Type}` placeholder takes. Numbers beyond 2^53 travel as text. */
+export type ParamValue = string | number | boolean | readonly string[] | readonly number[];
+
+export interface ClickHouseRead<T> {
+  /** Names the statement in `log_comment`, so that a slow one is found in the engine's log. */
+  name: string;
+  /** Without SETTINGS and FORMAT clauses; placeholders `{name:Type}`. */
+  sql: string;
+  params?: Record<string, ParamValue>;
+  /** Parses one row, as a zod schema or as a function (for rows that are many and come from our own tables). */
+  row: z.ZodType<T> | ((row: unknown) => T);
+  /** Seconds after which the engine gives up; 30 when absent. */
+  maxSeconds?: number;
+  /** Engine settings of this statement alone. */
+  settings?: Record<string, string | number>;
+}
+
+export interface ClickHouseInsert {
+  table: string;
+  /** Rows as objects, or newline-delimited JSON. */
+  rows: readonly object[] | Buffer;
+  /** Equal for a retry of the same block, which is then stored once; random, never derived from the content. */
+  token: string;
+}
+
+/** The record store's engine: chDB in this process or a ClickHouse server, with the same SQL. 64-bit integers arrive as strings. */
+export interface ClickHouse {
+  readonly isEmbedded: boolean;
+  /** @throws ServiceError `QueryTooExpensive` at a limit of time or memory, `Unavailable` when the engine is not there. */
+  query<T>(read: ClickHouseRead<T>): Promise<T[]>;
+  /** As `query`, with the number of rows before the LIMIT of the statement, counted in the same pass. */
+  page<T>(read: ClickHouseRead<T>): Promise<{ rows: T[]; total: number }>;
+  /** As `query`, row by row while the engine produces them; memory stays flat. */
+  stream<T>(read: ClickHouseRead<T>): AsyncGenerator<T>;
+  /** Stored when it returns: readable at once and safe against the death of this process. */
+  insert(insert: ClickHouseInsert): Promise<void>;
+  /** A statement without a result: DDL, deletes. */
+  command(command: {
+    name: string;
+    sql: string;
+    params?: Record<string, ParamValue>;
+    settings?: Record<string, string | number>;
+  }): Promise<void>;
+  /** @throws ServiceError `Unavailable` when a real query fails. */
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface ClickHouseOptions {
+  /** A server's URL, with user, password and database in it. */
+  url?: string | undefined;
+  /** Folder of the embedded engine; used when there is no `url`. */
+  dataDir?: string | undefined;
+  /** Most memory one query may take, in bytes. */
+  queryMemoryBytes?: number;
+  /** Most memory the embedded engine may take in all, in bytes. */
+  engineMemoryBytes?: number;
+}
+
+const GiB = 1024 ** 3;
+const DEFAULT_SECONDS = 30;
+
+/**
+ * Opens the server at `url`, or the embedded engine in `dataDir` (created when absent).
+ * @throws Error with one clear sentence when another process has the folder open or the URL is wrong.
+ */
+export function openClickHouse(options: ClickHouseOptions): ClickHouse {
+  const queryMemoryBytes = options.queryMemoryBytes ?? 2 * GiB;
+  const readSettings = {
+    max_memory_usage: queryMemoryBytes,
+    max_bytes_before_external_sort: Math.floor(queryMemoryBytes / 4),
+    max_bytes_before_external_group_by: Math.floor(queryMemoryBytes / 4),
+    output_format_json_quote_64bit_integers: 1,
+    timeout_overflow_mode: 'throw',
+  };
+  if (options.url) return new Store(createClient({ url: options.url, use_multipart_params_auto: true }), undefined, readSettings);
+  if (!options.dataDir) throw new Error('openClickHouse needs a url or a dataDir');
+  const engine = openEngine(options.dataDir, options.engineMemoryBytes ?? 3 * GiB);
+  return new Store(createClient({ connection: chdbConnection(engine) }), engine, readSettings);
+}
+
+function openEngine(dataDir: string, engineMemoryBytes: number): ChdbEngine {
+  mkdirSync(dataDir, { recursive: true });
+  try {
+    return openChdbEngine(dataDir, { engineArguments: engineArguments(engineMemoryBytes) });
+  } catch (err) {
+    if (err instanceof Error && err.message.includes('Cannot lock file')) {
+      throw new Error(`the data folder ${dataDir} is in use by another process`, { cause: err });
+    }
+    throw err;
+  }
+}
+
+class Store implements ClickHouse {
+  readonly #client: ClickHouseClient;
+  readonly #engine: ChdbEngine | undefined;
+  readonly #readSettings: Record<string, string | number>;
+
+  constructor(client: ClickHouseClient, engine: ChdbEngine | undefined, readSettings: Record<string, string | number>) {
+    this.#client = client;
+    this.#engine = engine;
+    this.#readSettings = readSettings;
+  }
+
+  get isEmbedded(): boolean {
+    return this.#engine !== undefined;
+  }
+
+  async query<T>(read: ClickHouseRead<T>): Promise<T[]> {
+    const text = await this.#text(read, 'JSONEachRow', {});
+    return text === '' ? [] : parseRows(text.trimEnd().split('\n').map(parseJson), read.row);
+  }
+
+  async page<T>(read: ClickHouseRead<T>): Promise<{ rows: T[]; total: number }> {
+    const text = await this.#text(read, 'JSON', { exact_rows_before_limit: 1 });
+    const answer = JSON.parse(text) as { data: unknown[]; rows: number; rows_before_limit_at_least?: number };
+    return { rows: parseRows(answer.data, read.row), total: answer.rows_before_limit_at_least ?? answer.rows };
+  }
+
+  async *stream<T>(read: ClickHouseRead<T>): AsyncGenerator<T> {
+    const sql = this.#withSettings(read, {});
+    const parse = rowParser(read.row);
+    try {
+      if (this.#engine) {
+        const params = Object.fromEntries(Object.entries(read.params ?? {}).map(([name, value]) => [name, paramText(value)]));
+        let rest = '';
+        for await (const chunk of this.#engine.stream({ sql, params, format: 'JSONEachRow' })) {
+          const lines = (rest + Buffer.from(chunk).toString('utf8')).split('\n');
+          rest = lines.pop() ?? '';
+          for (const line of lines) if (line) yield parse(parseJson(line));
+        }
+        if (rest) yield parse(parseJson(rest));
+        return;
+      }
+      const result = await this.#client.query({ query: sql, query_params: { ...read.params }, format: 'JSONEachRow' });
+      for await (const rows of result.stream()) for (const row of rows) yield parse(row.json());
+    } catch (err) {
+      throw asServiceError(err, read.name);
+    }
+  }
+
+  async insert({ table, rows, token }: ClickHouseInsert): Promise<void> {
+    const body = Buffer.isBuffer(rows) ? rows : Buffer.from(rows.map((row) => JSON.stringify(row)).join('\n'));
+    if (body.length === 0) return;
+    const settings = {
+      insert_deduplication_token: token,
+      input_format_parallel_parsing: (body.length > 10_000_000 ? 1 : 0) as 0 | 1,
+    };
+    try {
+      const query = `INSERT INTO ${table} FORMAT JSONEachRow`;
+      if (this.#engine) {
+        await this.#engine.insert({ sql: query, body, settings });
+        return;
+      }
+      const result = await this.#client.exec({
+        query,
+        values: Readable.from([body], { objectMode: false }),
+        clickhouse_settings: settings,
+      });
+      await result.stream.resume().toArray();
+    } catch (err) {
+      throw asServiceError(err, `insert into ${table}`);
+    }
+  }
+
+  async command(command: Parameters<ClickHouse['command']>[0]): Promise<void> {
+    try {
+      await this.#client.command({
+        query: `${command.sql}${settingsClause({ ...command.settings })}`,
+        query_params: { ...command.params },
+      });
+    } catch (err) {
+      throw asServiceError(err, command.name);
+    }
+  }
+
+  async ping(): Promise<void> {
+    await this.query({ name: 'ping', sql: 'SELECT 1 AS one', row: (row) => row, maxSeconds: 5 });
+  }
+
+  async close(): Promise<void> {
+    await this.#client.close();
+    await this.#engine?.close();
+  }
+
+  async #text(read: ClickHouseRead<unknown>, format: 'JSON' | 'JSONEachRow', settings: Record<string, number>): Promise<string> {
+    try {
+      const result = await this.#client.query({
+        query: this.#withSettings(read, settings),
+        query_params: { ...read.params },
+        format,
+      });
+      return await result.text();
+    } catch (err) {
+      throw asServiceError(err, read.name);
+    }
+  }
+
+  #withSettings(read: ClickHouseRead<unknown>, settings: Record<string, string | number>): string {
+    const all = { ...this.#readSettings, max_execution_time: read.maxSeconds ?? DEFAULT_SECONDS, ...settings, ...read.settings };
+    return `${read.sql}${settingsClause({ ...all, log_comment: read.name })}`;
+  }
+}
+
+const parseJson = (line: string): unknown => JSON.parse(line);
+
+function rowParser<T>(row: ClickHouseRead<T>['row']): (value: unknown) => T {
+  return typeof row === 'function' ? row : (value) => row.parse(value);
+}
+
+const parseRows = <T>(rows: unknown[], row: ClickHouseRead<T>['row']): T[] => rows.map(rowParser(row));
+
+/** Settings travel in the statement: a SET would stay on the embedded engine's connection and reach the next query. */
+function settingsClause(settings: Record<string, string | number>): string {
+  const entries = Object.entries(settings);
+  if (entries.length === 0) return '';
+  const text = entries.map(([name, value]) => {
+    if (!/^\w+$/.test(name) || (typeof value === 'string' && !/^[\w ./-]*$/.test(value)))
+      throw new Error(`not a setting: ${name}`);
+    return `${name} = ${typeof value === 'string' ? `'${value}'` : value}`;
+  });
+  return ` SETTINGS ${text.join(', ')}`;
+}
+
+// https://github.com/ClickHouse/ClickHouse/blob/master/src/Common/ErrorCodes.cpp
+const tooExpensive = new Set([
+  'TIMEOUT_EXCEEDED',
+  'TOO_SLOW',
+  'MEMORY_LIMIT_EXCEEDED',
+  'TOO_MANY_ROWS',
+  'TOO_MANY_BYTES',
+  'TOO_MANY_ROWS_OR_BYTES',
+]);
+const busy = new Set([
+  'TOO_MANY_PARTS',
+  'NOT_ENOUGH_SPACE',
+  'TOO_MANY_SIMULTANEOUS_QUERIES',
+  'SERVER_OVERLOADED',
+  'CANNOT_SCHEDULE_TASK',
+]);
+
+/** What a caller can understand, as ServiceError; everything else is our own fault and stays as it is. The engine's text never reaches a message: it may hold values. */
+function asServiceError(err: unknown, name: string): unknown {
+  if (!(err instanceof Error)) return err;
+  // Read by its fields, not its class: the embedded connection throws its own copy of ClickHouseError.
+  const { type, code } = err as { type?: unknown; code?: unknown };
+  if (typeof type === 'string') {
+    const engineIsFull = type === 'MEMORY_LIMIT_EXCEEDED' && !err.message.startsWith('Query memory');
+    if (busy.has(type) || engineIsFull) {
+      return new ServiceError('Unavailable', 'the record store is overloaded; try again', { cause: err, retryAfterSeconds: 2 });
+    }
+    if (!tooExpensive.has(type)) return err;
+    const limit = type === 'MEMORY_LIMIT_EXCEEDED' ? 'memory' : 'time';
+    const message = `the query ran into its ${limit} limit; narrow its filters or sort by created_at`;
+    return new ServiceError('QueryTooExpensive', message, { context: { query: name, limit }, cause: err });
+  }
+  const unreachable =
+    /^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|EPIPE|EHOST|ENET)/.test(String(code)) ||
+    /Timeout error|socket hang up|is closed/.test(err.message);
+  if (!unreachable) return err;
+  return new ServiceError('Unavailable', 'the record store does not answer; try again', { cause: err, retryAfterSeconds: 2 });
+}

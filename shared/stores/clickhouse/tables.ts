@@ -1,0 +1,123 @@
+import type { StoredColumn } from '../../columns/columnDef.ts';
+import { recordTableColumns } from '../../columns/recordTableColumns.ts';
+import type { ClickHouse } from './connect.ts';
+
+export interface Table {
+  name: string;
+  columns: readonly StoredColumn[];
+  indexes: readonly { name: string; expression: string; type: string; granularity: number }[];
+  orderBy: readonly string[];
+  /** Column that decides between rows with equal keys: the highest one counts. */
+  version: string;
+  settings: Record<string, number>;
+}
+
+/**
+ * Every record of all eight kinds. `created_at` is in the key only for speed: it is settled once per id (see `recordKeys`) and never changes.
+ * Reads by page touch narrow columns of many rows, then wide columns of few: small granules keep the second step cheap.
+ */
+export const records: Table = {
+  name: 'records',
+  columns: recordTableColumns,
+  indexes: [],
+  orderBy: ['project_id', 'run_id', 'created_at', 'id'],
+  version: 'version',
+  settings: { index_granularity: 512 },
+};
+
+/** Where a record is: its settled `created_at`, and what a look-up by id, a parent check or a tree read needs. Written before the record. */
+export const recordKeys: Table = {
+  name: 'record_keys',
+  columns: [
+    { name: 'project_id', sqlType: 'UUID CODEC(ZSTD(1))' },
+    { name: 'run_id', sqlType: 'UUID CODEC(ZSTD(1))' },
+    { name: 'id', sqlType: 'UUID' },
+    { name: 'created_at', sqlType: "DateTime64(6, 'UTC') CODEC(Delta, ZSTD(1))" },
+    { name: 'type', sqlType: 'LowCardinality(String)' },
+    { name: 'trace_id', sqlType: 'Nullable(UUID)' },
+    { name: 'parent_id', sqlType: 'Nullable(UUID)' },
+    { name: 'session_id', sqlType: 'UUID' },
+    { name: 'version', sqlType: 'UInt64' },
+  ],
+  indexes: [],
+  orderBy: ['project_id', 'run_id', 'id'],
+  version: 'version',
+  settings: { index_granularity: 256 },
+};
+
+/**
+ * One value of one metric of one record, with the state of its scoring. Scoring never rewrites a record; a newer value has a higher version.
+ * `number` holds numbers, and booleans as 0 and 1; `text` holds texts and categories; `value` the whole value as JSON text.
+ */
+export const metricValues: Table = {
+  name: 'metric_values',
+  columns: [
+    { name: 'project_id', sqlType: 'UUID CODEC(ZSTD(1))' },
+    { name: 'run_id', sqlType: 'UUID CODEC(ZSTD(1))' },
+    { name: 'metric', sqlType: 'LowCardinality(String)' },
+    { name: 'record_created_at', sqlType: "DateTime64(6, 'UTC') CODEC(Delta, ZSTD(1))" },
+    { name: 'record_id', sqlType: 'UUID' },
+    { name: 'record_type', sqlType: 'LowCardinality(String)' },
+    { name: 'trace_id', sqlType: 'Nullable(UUID)' },
+    // A status_type of the interface: success, failed, error, not_applicable, pending, computing, not_computed, roll_up.
+    { name: 'status', sqlType: 'LowCardinality(String)' },
+    { name: 'number', sqlType: 'Nullable(Float64)' },
+    { name: 'text', sqlType: 'Nullable(String)' },
+    { name: 'value', sqlType: 'String CODEC(ZSTD(1))' },
+    { name: 'explanation', sqlType: 'Nullable(String) CODEC(ZSTD(1))' },
+    // The scorer's own metadata as JSON text, or empty; sent only when it is asked for.
+    { name: 'metadata', sqlType: 'String CODEC(ZSTD(1))' },
+    // The other keys of the metric result (cost, tokens, model_alias, message, standard_error …) as JSON text of an object, or empty.
+    { name: 'details', sqlType: 'String CODEC(ZSTD(1))' },
+    { name: 'scorer_id', sqlType: 'Nullable(UUID)' },
+    { name: 'computed_at', sqlType: "DateTime64(6, 'UTC')" },
+    { name: 'version', sqlType: 'UInt64' },
+  ],
+  indexes: [{ name: 'by_record', expression: 'record_id', type: 'bloom_filter(0.01)', granularity: 1 }],
+  orderBy: ['project_id', 'run_id', 'metric', 'record_created_at', 'record_id'],
+  version: 'version',
+  settings: { index_granularity: 1024 },
+};
+
+export const tables: readonly Table[] = [records, recordKeys, metricValues];
+
+/**
+ * Creates what is missing and adds the columns and indexes that the registry gained. Never drops or changes anything, and every statement says
+ * IF NOT EXISTS, so several processes may do it at once. An index added later serves the data written after it.
+ */
+export async function migrateTables(clickhouse: ClickHouse): Promise<void> {
+  for (const table of tables) {
+    await clickhouse.command({ name: `create ${table.name}`, sql: createTable(table) });
+    const existing = await clickhouse.query({
+      name: `columns of ${table.name}`,
+      sql: 'SELECT name FROM system.columns WHERE database = currentDatabase() AND table = {table:String}',
+      params: { table: table.name },
+      row: (row) => (row as { name: string }).name,
+    });
+    const added = table.columns.filter(({ name }) => !existing.includes(name));
+    const changes = [
+      ...added.map(({ name, sqlType }) => `ADD COLUMN IF NOT EXISTS ${name} ${sqlType}`),
+      ...table.indexes.map((index) => `ADD INDEX IF NOT EXISTS ${indexSql(index)}`),
+    ];
+    for (const change of changes) {
+      await clickhouse.command({ name: `alter ${table.name}`, sql: `ALTER TABLE ${table.name} ${change}` });
+    }
+  }
+}
+
+function createTable({ name, columns, indexes, orderBy, version, settings }: Table): string {
+  const parts = [
+    ...columns.map((column) => `${column.name} ${column.sqlType}`),
+    ...indexes.map((index) => `INDEX ${indexSql(index)}`),
+  ];
+  // Blocks of the last inserts are remembered, so that a retry of one that was stored is stored once.
+  const all = { non_replicated_deduplication_window: 1000, ...settings };
+  return `CREATE TABLE IF NOT EXISTS ${name} (${parts.join(', ')}) ENGINE = ReplacingMergeTree(${version}) ORDER BY (${orderBy.join(', ')}) SETTINGS ${Object.entries(
+    all,
+  )
+    .map(([setting, value]) => `${setting} = ${value}`)
+    .join(', ')}`;
+}
+
+const indexSql = ({ name, expression, type, granularity }: Table['indexes'][number]): string =>
+  `${name} ${expression} TYPE ${type} GRANULARITY ${granularity}`;
