@@ -1,0 +1,82 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
+
+/** A server a test started as its own process. */
+export interface ServerProcess {
+  pid: number;
+  /** Ends it as an operator would (SIGTERM, then SIGKILL after 10 s). */
+  stop(): Promise<void>;
+  /** Ends it as a power cut of the process would: SIGKILL. */
+  kill(): Promise<void>;
+}
+
+export function serverProcess(child: ChildProcess): ServerProcess {
+  const { pid } = child;
+  if (pid === undefined) throw new Error(`could not start ${child.spawnfile}`);
+  const ended = async (signal: NodeJS.Signals): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const exit = once(child, 'exit');
+    child.kill(signal);
+    await exit;
+  };
+  return {
+    pid,
+    async stop() {
+      const timer = setTimeout(() => child.kill('SIGKILL'), 10_000);
+      await ended('SIGTERM').finally(() => clearTimeout(timer));
+    },
+    kill: () => ended('SIGKILL'),
+  };
+}
+
+export function start(command: string, args: readonly string[], env: NodeJS.ProcessEnv = process.env): ChildProcess {
+  return spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+}
+
+/** A port nobody listens on at this moment. */
+export async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const address = probe.address();
+  probe.close();
+  await once(probe, 'close');
+  if (address === null || typeof address === 'string') throw new Error('no TCP port was given');
+  return address.port;
+}
+
+/**
+ * Waits until `isUp` answers true, failing with what the server said when it ends first or the time is over.
+ * Its output is read to the end, so that a full pipe never stops it.
+ */
+export async function untilUp(child: ChildProcess, isUp: () => Promise<boolean>, timeoutMs = 30_000): Promise<void> {
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', (chunk: Buffer) => {
+      said = (said + chunk.toString()).slice(-4000);
+    });
+  }
+  const deadline = Date.now() + timeoutMs;
+  while (!(await isUp())) {
+    if (child.exitCode !== null || child.signalCode !== null)
+      throw new Error(`${child.spawnfile} ended while starting:\n${said}`);
+    if (Date.now() > deadline) {
+      child.kill('SIGKILL');
+      throw new Error(`${child.spawnfile} was not up after ${timeoutMs} ms:\n${said}`);
+    }
+    await wait(20);
+  }
+}
+
+export async function accepts(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
