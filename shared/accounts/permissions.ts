@@ -57,17 +57,32 @@ const impliedProjectRole: Record<UserRole, ProjectRole | undefined> = {
   read_only: undefined,
 };
 
+/** From most to least: a role may do all that the ones after it may. */
+const weaker = (one: ProjectRole, other: ProjectRole): ProjectRole =>
+  projectRoles[Math.max(projectRoles.indexOf(one), projectRoles.indexOf(other))] as ProjectRole;
+
+/** True when `one` may do all that `other` may. */
+export const isAtLeast = (one: ProjectRole, other: ProjectRole): boolean => weaker(one, other) === other;
+
 /**
- * The caller's role in a project, or undefined when they may not see it.
- * @param membership the role the project gives this user by name (creators are owners), if any.
+ * The caller's role in a project, or undefined when they may not see it. A key limited to a project never exceeds its owner's own role there.
+ * @param membership the role the project gives this user by name (creators are owners) or through a group, if any.
  */
 export function roleInProject(caller: Caller, projectId: string, membership: ProjectRole | undefined): ProjectRole | undefined {
-  if (caller.projectKey) return caller.projectKey.projectId === projectId ? caller.projectKey.role : undefined;
-  const implied = impliedProjectRole[caller.role];
+  const own = ownRole(caller.role, membership);
+  if (!caller.projectKey || own === undefined) return own;
+  return caller.projectKey.projectId === projectId ? weaker(own, caller.projectKey.role) : undefined;
+}
+
+function ownRole(role: UserRole, membership: ProjectRole | undefined): ProjectRole | undefined {
+  const implied = impliedProjectRole[role];
   if (implied === 'owner') return 'owner';
-  if (caller.role === 'read_only' && membership !== undefined) return 'viewer';
+  if (role === 'read_only' && membership !== undefined) return 'viewer';
   return membership ?? implied;
 }
+
+/** True for a caller who sees every project; the others see those they are members of. */
+export const seesAllProjects = (caller: Caller): boolean => impliedProjectRole[caller.role] !== undefined;
 
 /** `read` is held by everyone who sees the project. */
 export function mayInProject(role: ProjectRole, action: ProjectAction | 'read'): boolean {
@@ -97,9 +112,42 @@ const organizationNeeds: Record<OrganizationNeed, readonly UserRole[]> = {
 };
 
 export function mayInOrganization(caller: Caller, need: OrganizationNeed): boolean {
-  if (caller.projectKey)
-    return caller.projectKey.role === 'viewer' || caller.projectKey.role === 'annotator'
-      ? need === 'read_assets'
-      : need === 'read_assets' || need === 'write_assets' || need === 'read_integrations';
-  return organizationNeeds[need].includes(caller.role);
+  if (!organizationNeeds[need].includes(caller.role)) return false;
+  if (!caller.projectKey) return true;
+  if (caller.projectKey.role === 'viewer' || caller.projectKey.role === 'annotator') return need === 'read_assets';
+  return need === 'read_assets' || need === 'write_assets' || need === 'read_integrations';
+}
+
+/** One line of a `permissions` array: what this caller may do with the thing it stands on. */
+export interface Permission<A extends string = string> {
+  action: A;
+  allowed: boolean;
+}
+
+/** The caller's allowance for each of `actions` (all when absent) in a project where they have `role`. */
+export const projectPermissions = (
+  role: ProjectRole,
+  actions: readonly ProjectAction[] = projectActions,
+): Permission<ProjectAction>[] => actions.map((action) => ({ action, allowed: mayInProject(role, action) }));
+
+export const userActions = [
+  'update',
+  'delete',
+  'read_api_keys',
+  'change_role_to_admin',
+  'change_role_to_manager',
+  'change_role_to_user',
+  'change_role_to_read_only',
+] as const;
+export type UserAction = (typeof userActions)[number];
+
+/** The caller's allowance on another user, or on themselves. */
+export const userPermissions = (caller: Caller, userId: string): Permission<UserAction>[] =>
+  userActions.map((action) => ({ action, allowed: mayOnUser(caller, userId, action) }));
+
+/** Administrators change users; a user reads their own keys. A key limited to a project has no part in accounts. */
+export function mayOnUser(caller: Caller, userId: string, action: UserAction): boolean {
+  if (caller.projectKey) return false;
+  if (action === 'delete') return caller.role === 'admin' && caller.userId !== userId;
+  return caller.role === 'admin' || (action === 'read_api_keys' && caller.userId === userId);
 }

@@ -1,0 +1,65 @@
+import type { IncomingMessage } from 'node:http';
+import type { Credentials } from '../shared/accounts/credentials.ts';
+import { type Caller, mayInOrganization, mayInProject } from '../shared/accounts/permissions.ts';
+import { ServiceError } from '../shared/errors.ts';
+import type { ProjectAccess } from '../shared/projects/access.ts';
+import type { Gate } from './route.ts';
+
+/**
+ * The gate in front of every route. Of the four schemes any one is enough: an API key in one of `apiKeyHeaders`, a bearer token, or Basic.
+ * Where a request carries several, the first that holds counts.
+ */
+export function createGate(deps: { credentials: Credentials; access: ProjectAccess; apiKeyHeaders: readonly string[] }): Gate {
+  const keyHeaders = deps.apiKeyHeaders.map((name) => name.toLowerCase());
+  return {
+    async authenticate(request) {
+      let refusal = new ServiceError(
+        'Unauthenticated',
+        `no credentials: send an API key in ${deps.apiKeyHeaders.join(' or ')}, a bearer token, or Basic authentication`,
+      );
+      for (const attempt of attempts(request, deps.credentials, keyHeaders)) {
+        try {
+          return await attempt();
+        } catch (err) {
+          if (!(err instanceof ServiceError) || err.code !== 'Unauthenticated') throw err;
+          refusal = err;
+        }
+      }
+      throw refusal;
+    },
+
+    async authorize(caller, access, projectId) {
+      if (access === 'public' || access === 'signedIn') return undefined;
+      if ('organization' in access) {
+        if (!mayInOrganization(caller, access.organization)) throw notAllowed(caller, access.organization);
+        return undefined;
+      }
+      if (projectId === undefined) throw new Error('a route that needs a project has no project_id in its path');
+      const project = await deps.access.visible(caller, projectId);
+      if (!project) throw new ServiceError('NotFound', 'no such project');
+      if (!mayInProject(project.role, access.project)) throw notAllowed(caller, access.project, project.role);
+      return { id: project.id, name: project.name };
+    },
+  };
+}
+
+function attempts(request: IncomingMessage, credentials: Credentials, keyHeaders: readonly string[]): (() => Promise<Caller>)[] {
+  const keys = keyHeaders.flatMap((name) => request.headers[name] ?? []);
+  const found = keys.map((key) => () => credentials.ofApiKey(key));
+  const [, scheme = '', value = ''] = /^(\S+) +(.+)$/.exec(request.headers.authorization ?? '') ?? [];
+  if (scheme.toLowerCase() === 'bearer') found.push(() => credentials.ofToken(value));
+  if (scheme.toLowerCase() === 'basic') {
+    const pair = Buffer.from(value, 'base64').toString('utf8');
+    const colon = pair.indexOf(':');
+    if (colon >= 0) found.push(() => credentials.ofPassword(pair.slice(0, colon), pair.slice(colon + 1), addressOf(request)));
+  }
+  return found;
+}
+
+/** The other end of the connection. Headers that claim another address are a caller's words and are not read. */
+export const addressOf = (request: IncomingMessage): string => request.socket.remoteAddress ?? 'unknown';
+
+function notAllowed(caller: Caller, need: string, projectRole?: string): ServiceError {
+  const role = projectRole ? `${projectRole} of this project` : caller.projectKey ? 'a key limited to a project' : caller.role;
+  return new ServiceError('Forbidden', `not allowed: ${role} lacks ${need}`);
+}

@@ -1,0 +1,78 @@
+import { type Argon2Parameters, argon2, randomBytes, timingSafeEqual } from 'node:crypto';
+import { promisify } from 'node:util';
+import { ServiceError } from '../errors.ts';
+
+const derive = promisify(argon2) as (algorithm: 'argon2id', parameters: Argon2Parameters) => Promise<Buffer>;
+
+// OWASP Password Storage Cheat Sheet, Argon2id, second choice of its equal ones: 19 MiB, 2 passes, 1 lane. About 30 ms here.
+const cost = { memory: 19_456, passes: 2, parallelism: 1 };
+const SALT_BYTES = 16;
+const TAG_BYTES = 32;
+const phcString = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
+
+export interface Passwords {
+  /** PHC string of Argon2id with a fresh salt. */
+  hash(password: string): Promise<string>;
+  /**
+   * True when `password` gives `hash`. Without a hash (no such user) the same work is done and the answer is false.
+   * @param stillAllowed asked when the turn comes, before any work; throws to give up.
+   * @throws ServiceError `TooManyRequests` when too many wait already.
+   */
+  verify(password: string, hash: string | null, stillAllowed?: () => void): Promise<boolean>;
+}
+
+/**
+ * @param limits `atOnce` hashes are computed at a time: each holds 19 MiB and a thread of the pool that files and DNS need too. `waiting` more
+ * may wait; a longer line is refused rather than let grow.
+ */
+export function createPasswords(limits: { atOnce: number; waiting: number }): Passwords {
+  const inTurn = createLine(limits);
+  const ofNobody = `$argon2id$v=19$m=${cost.memory},t=${cost.passes},p=${cost.parallelism}$${unpadded(randomBytes(SALT_BYTES))}$${unpadded(randomBytes(TAG_BYTES))}`;
+  return {
+    hash: (password) =>
+      inTurn(async () => {
+        const salt = randomBytes(SALT_BYTES);
+        const tag = await derive('argon2id', { message: password, nonce: salt, tagLength: TAG_BYTES, ...cost });
+        return `$argon2id$v=19$m=${cost.memory},t=${cost.passes},p=${cost.parallelism}$${unpadded(salt)}$${unpadded(tag)}`;
+      }),
+    verify: (password, hash, stillAllowed) =>
+      inTurn(async () => {
+        stillAllowed?.();
+        const [, memory, passes, parallelism, salt = '', tag = ''] = phcString.exec(hash ?? ofNobody) ?? [];
+        const expected = Buffer.from(tag, 'base64');
+        if (expected.length === 0) throw new Error('a stored password hash is not a PHC string of Argon2id');
+        const actual = await derive('argon2id', {
+          message: password,
+          nonce: Buffer.from(salt, 'base64'),
+          tagLength: expected.length,
+          memory: Number(memory),
+          passes: Number(passes),
+          parallelism: Number(parallelism),
+        });
+        return timingSafeEqual(actual, expected) && hash !== null;
+      }),
+  };
+}
+
+const unpadded = (bytes: Buffer): string => bytes.toString('base64').replaceAll('=', '');
+
+function createLine({ atOnce, waiting }: { atOnce: number; waiting: number }) {
+  let running = 0;
+  const line: (() => void)[] = [];
+  return async <T>(work: () => Promise<T>): Promise<T> => {
+    if (running < atOnce) running += 1;
+    else {
+      if (line.length >= waiting)
+        throw new ServiceError('TooManyRequests', 'too many logins at once: try again in a moment', { retryAfterSeconds: 2 });
+      // Whoever ends hands its place over, so `running` does not change.
+      await new Promise<void>((go) => line.push(go));
+    }
+    try {
+      return await work();
+    } finally {
+      const next = line.shift();
+      if (next) next();
+      else running -= 1;
+    }
+  };
+}

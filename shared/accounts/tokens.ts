@@ -1,0 +1,82 @@
+import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
+import { z } from 'zod';
+import type { AccountKeys } from './accountKeys.ts';
+
+/** Who a token stands for. It carries no rights: the user (and key) are looked up when it is used. */
+export interface TokenSubject {
+  userId: string;
+  tokenVersion: number;
+  /** Set for a login by API key: the token ends with the key. */
+  apiKeyId?: string | undefined;
+}
+
+export interface RefreshSubject extends TokenSubject {
+  tokenId: string;
+  family: string;
+  expiresAt: Date;
+}
+
+/** A day: one existing client keeps its token for the life of its process. */
+export const ACCESS_TOKEN_SECONDS = 86_400;
+export const REFRESH_TOKEN_SECONDS = 30 * 86_400;
+
+export interface Tokens {
+  /** @param notAfter the end of the API key behind it, where that comes earlier. */
+  signAccess(subject: TokenSubject, notAfter: Date | null): Promise<string>;
+  /** Undefined for a token that is not ours, altered or ended. */
+  readAccess(token: string): Promise<TokenSubject | undefined>;
+  signRefresh(subject: Omit<RefreshSubject, 'expiresAt'>): Promise<string>;
+  readRefresh(token: string): Promise<RefreshSubject | undefined>;
+}
+
+const Claims = z.object({ sub: z.string(), ver: z.number(), key: z.string().optional(), exp: z.number() });
+const RefreshClaims = Claims.extend({ jti: z.string(), fam: z.string() });
+
+/** JSON web tokens (HS256). Access and refresh tokens have keys of their own, so neither passes for the other. */
+export function createTokens(keys: readonly [AccountKeys, ...AccountKeys[]], now: () => Date): Tokens {
+  const sign = (purpose: 'accessToken' | 'refreshToken', { userId, tokenVersion, apiKeyId }: TokenSubject, more: JWTPayload) =>
+    new SignJWT({ ver: tokenVersion, ...(apiKeyId ? { key: apiKeyId } : {}), ...more })
+      .setProtectedHeader({ alg: 'HS256', typ: 'JWT', kid: keys[0].id })
+      .setSubject(userId)
+      .setIssuedAt(now())
+      .sign(keys[0][purpose]);
+
+  async function read<T>(purpose: 'accessToken' | 'refreshToken', token: string, claims: z.ZodType<T>): Promise<T | undefined> {
+    try {
+      const keyOf = (header: { kid?: string }) => {
+        const key = keys.find((one) => one.id === header.kid);
+        if (!key) throw new errors.JWKSNoMatchingKey();
+        return key[purpose];
+      };
+      const { payload } = await jwtVerify(token, keyOf, { algorithms: ['HS256'], currentDate: now(), requiredClaims: ['exp'] });
+      return claims.safeParse(payload).data;
+    } catch (err) {
+      if (err instanceof errors.JOSEError) return undefined;
+      throw err;
+    }
+  }
+
+  const subject = (claims: z.output<typeof Claims>): TokenSubject => ({
+    userId: claims.sub,
+    tokenVersion: claims.ver,
+    apiKeyId: claims.key,
+  });
+  const secondsFromNow = (seconds: number) => Math.floor(now().getTime() / 1_000) + seconds;
+
+  return {
+    signAccess(one, notAfter) {
+      const end = secondsFromNow(ACCESS_TOKEN_SECONDS);
+      return sign('accessToken', one, { exp: notAfter ? Math.min(end, Math.floor(notAfter.getTime() / 1_000)) : end });
+    },
+    async readAccess(token) {
+      const claims = await read('accessToken', token, Claims);
+      return claims && subject(claims);
+    },
+    signRefresh: (one) =>
+      sign('refreshToken', one, { jti: one.tokenId, fam: one.family, exp: secondsFromNow(REFRESH_TOKEN_SECONDS) }),
+    async readRefresh(token) {
+      const claims = await read('refreshToken', token, RefreshClaims);
+      return claims && { ...subject(claims), tokenId: claims.jti, family: claims.fam, expiresAt: new Date(claims.exp * 1_000) };
+    },
+  };
+}
