@@ -1,0 +1,94 @@
+import { Client, Connection, type ConnectionOptions, isGrpcServiceError } from '@temporalio/client';
+import { NativeConnection } from '@temporalio/worker';
+import { ServiceError } from '../../errors.ts';
+import { searchAttributes } from './searchAttributes.ts';
+
+export interface TemporalAddress {
+  /** `host:port` */
+  address: string;
+  /** Temporal Cloud's API key; TLS is on with it unless `tls` says otherwise. */
+  apiKey?: string | undefined;
+  tls?: ConnectionOptions['tls'];
+}
+
+/** A refused or unknown address is known well before this; it bounds a host that drops packets. */
+const CONNECT_TIMEOUT_MS = 10_000;
+
+/** `INDEXED_VALUE_TYPE_KEYWORD` of temporal.api.enums.v1. */
+const KEYWORD = 2;
+
+/** gRPC status codes: https://grpc.io/docs/guides/status-codes/ */
+const GRPC_ALREADY_EXISTS = 6;
+const GRPC_PERMISSION_DENIED = 7;
+const GRPC_UNIMPLEMENTED = 12;
+
+/**
+ * Connects what starts and asks about workflows. The caller closes `connection`.
+ * @throws ServiceError `Unavailable` when no Temporal server answers there, or it does not know the namespace.
+ */
+export async function connectTemporal(
+  options: TemporalAddress & { namespace: string },
+): Promise<{ connection: Connection; client: Client }> {
+  const connection = await Connection.connect({ ...sdkOptions(options), connectTimeout: CONNECT_TIMEOUT_MS }).catch((cause) => {
+    throw noAnswer(options.address, cause);
+  });
+  return { connection, client: new Client({ connection, namespace: options.namespace }) };
+}
+
+/**
+ * Connects what a worker polls through. The caller closes it after its workers have ended.
+ * @throws ServiceError `Unavailable` when no Temporal server answers there.
+ */
+export async function connectTemporalWorker(options: TemporalAddress): Promise<NativeConnection> {
+  return NativeConnection.connect(sdkOptions(options)).catch((cause) => {
+    throw noAnswer(options.address, cause);
+  });
+}
+
+/**
+ * Registers our search attributes in a namespace that others administer. Gives the names that are missing afterwards, because we may not
+ * add them there (Temporal Cloud, for one, has them added in its own console): a workflow that sets one of those would be refused.
+ */
+export async function ensureSearchAttributes(connection: Connection, namespace: string): Promise<string[]> {
+  const before = await missingSearchAttributes(connection, namespace);
+  if (before.length === 0) return [];
+
+  try {
+    await connection.operatorService.addSearchAttributes({
+      namespace,
+      searchAttributes: Object.fromEntries(before.map((name) => [name, KEYWORD])),
+    });
+  } catch (err) {
+    // Another process of ours may have been quicker; a server may forbid it or not offer it.
+    if (!hasGrpcCode(err, GRPC_ALREADY_EXISTS, GRPC_PERMISSION_DENIED, GRPC_UNIMPLEMENTED)) throw err;
+  }
+  return missingSearchAttributes(connection, namespace);
+}
+
+async function missingSearchAttributes(connection: Connection, namespace: string): Promise<string[]> {
+  try {
+    const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
+    return searchAttributes.filter((name) => !(name in customAttributes));
+  } catch (err) {
+    if (hasGrpcCode(err, GRPC_PERMISSION_DENIED, GRPC_UNIMPLEMENTED)) return [...searchAttributes];
+    throw err;
+  }
+}
+
+function hasGrpcCode(err: unknown, ...codes: number[]): boolean {
+  return isGrpcServiceError(err) && codes.includes(err.code);
+}
+
+function sdkOptions({ address, apiKey, tls }: TemporalAddress) {
+  return { address, ...(apiKey !== undefined && { apiKey }), ...(tls !== undefined && { tls }) };
+}
+
+function noAnswer(address: string, cause: unknown): ServiceError {
+  return new ServiceError(
+    'Unavailable',
+    `no Temporal server answers at ${address}: start one there, or set TEMPORAL_ADDRESS to one that runs`,
+    {
+      cause,
+    },
+  );
+}

@@ -1,0 +1,54 @@
+import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
+import { ServiceError } from '../../errors.ts';
+import type { RunWorkflows } from '../../experiments/startRun.ts';
+import { EXPERIMENT_QUEUE, RUN_EXPERIMENT, workflowIdOf } from '../../experiments/workflow.ts';
+
+/** Runs as Temporal workflows: one per (experiment, number), found in Temporal's own pages by the experiment's name. */
+export function temporalRunWorkflows(client: Client): RunWorkflows {
+  return {
+    async start(input, run) {
+      await client.workflow
+        .start(RUN_EXPERIMENT, {
+          args: [input],
+          taskQueue: EXPERIMENT_QUEUE,
+          workflowId: workflowIdOf(input.experimentId, input.number),
+          // A workflow that was terminated by hand or lost with the server's data is started anew by the reconciler under its own id.
+          workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+          workflowIdConflictPolicy: 'USE_EXISTING',
+          staticSummary: `${run.name} (${run.projectName} / ${run.groupName})`,
+          staticDetails: `${run.rowCount} rows, ${run.runner.kind.replaceAll('_', ' ')}, up to ${run.settings.concurrency} at a time`,
+        })
+        .catch((err: unknown) => {
+          if (!(err instanceof WorkflowExecutionAlreadyStartedError)) throw unavailable(err);
+        });
+    },
+
+    async isOpen(experimentId, number) {
+      try {
+        const description = await client.workflow.getHandle(workflowIdOf(experimentId, number)).describe();
+        return description.status.name === 'RUNNING' || description.status.name === 'CONTINUED_AS_NEW';
+      } catch (err) {
+        if (err instanceof WorkflowNotFoundError) return false;
+        throw unavailable(err);
+      }
+    },
+
+    async signal(experimentId, number, name, ...args) {
+      await client.workflow
+        .getHandle(workflowIdOf(experimentId, number))
+        .signal(name, ...args)
+        .catch((err: unknown) => {
+          throw err instanceof WorkflowNotFoundError
+            ? new ServiceError('Conflict', 'the run has ended', { cause: err })
+            : unavailable(err);
+        });
+    },
+  };
+}
+
+const unavailable = (cause: unknown) =>
+  new ServiceError(
+    'Unavailable',
+    'the workflow service (Temporal) does not answer: what was asked for is kept and goes on when it is back',
+    { cause, retryAfterSeconds: 5 },
+  );

@@ -1,0 +1,365 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { connectTemporal, connectTemporalWorker, ensureSearchAttributes } from '../../shared/stores/temporal/connect.ts';
+import { startTemporalDevServer, type TemporalDevServer } from '../../shared/stores/temporal/devServer.ts';
+import { defaultCacheDir, findTemporal, temporalDownloads, temporalVersion } from '../../shared/stores/temporal/findTemporal.ts';
+import { processIdentity } from '../../shared/stores/temporal/processIdentity.ts';
+import { searchAttributes } from '../../shared/stores/temporal/searchAttributes.ts';
+
+const cacheDir = defaultCacheDir(process.env.XDG_CACHE_HOME);
+const owner = fileURLToPath(new URL('../support/temporalOwner.ts', import.meta.url));
+
+async function folder(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'assay-temporal-'));
+  onTestFinished(() => rm(path, { recursive: true, force: true }));
+  return path;
+}
+
+async function program(path: string, text: string): Promise<string> {
+  await writeFile(path, `#!/bin/sh\n${text}\n`);
+  await chmod(path, 0o755);
+  return path;
+}
+
+const aTemporal = 'echo "temporal version 9.9.9"';
+
+async function until(condition: () => boolean | Promise<boolean>, withinMs: number, what: string): Promise<void> {
+  const deadline = Date.now() + withinMs;
+  while (!(await condition())) {
+    if (Date.now() > deadline) throw new Error(`not within ${withinMs} ms: ${what}`);
+    await delay(25);
+  }
+}
+
+const isGone = async (pid: number) => (await processIdentity(pid, process.platform)) === undefined;
+
+async function releases(answer: RequestListener): Promise<string> {
+  const server = createServer(answer).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+describe('finding a Temporal server', () => {
+  const nothing: RequestListener = (_request, response) => response.writeHead(404).end();
+
+  async function find(options: { path?: string; dataDir?: string; cacheDir?: string; answer?: RequestListener }) {
+    const asked: string[] = [];
+    const progress: string[] = [];
+    const downloads = await releases((request, response) => {
+      asked.push(request.url ?? '');
+      (options.answer ?? nothing)(request, response);
+    });
+    const found = await findTemporal({
+      dataDir: options.dataDir ?? (await folder()),
+      cacheDir: options.cacheDir ?? (await folder()),
+      searchPath: options.path,
+      downloads,
+      onProgress: (line) => progress.push(line),
+    });
+    return { found, asked, progress };
+  }
+
+  test('the one on PATH comes first, and a program of this name that is something else is passed over', async () => {
+    const [other, right, cache] = [await folder(), await folder(), await folder()];
+    const installed = await program(join(right, 'temporal'), aTemporal);
+    const kept = await program(join(cache, `temporal-${temporalVersion}`), aTemporal);
+    await program(join(other, 'temporal'), 'echo "a calendar"');
+    expect((await find({ path: right, cacheDir: cache })).found).toBe(installed);
+    const second = await find({ path: other, cacheDir: cache });
+    expect(second.found).toBe(kept);
+    expect(second.progress).toEqual([expect.stringContaining(join(other, 'temporal'))]);
+  });
+
+  test('the copy kept in the data folder comes before the one in the cache, and a broken copy is passed over', async () => {
+    const [data, cache] = [await folder(), await folder()];
+    const inData = await program(join(data, `temporal-${temporalVersion}`), aTemporal);
+    const inCache = await program(join(cache, `temporal-${temporalVersion}`), aTemporal);
+    expect((await find({ dataDir: data, cacheDir: cache })).found).toBe(inData);
+    await writeFile(inData, 'half a file');
+    const second = await find({ dataDir: data, cacheDir: cache });
+    expect(second).toMatchObject({ found: inCache, asked: [] });
+  });
+
+  test('a download is unpacked and kept, so that the next start asks for none', async () => {
+    const [source, cache] = [await folder(), await folder()];
+    await program(join(source, 'temporal'), aTemporal);
+    const archive = execFileSync('tar', ['-czf', '-', '-C', source, 'temporal']);
+    const first = await find({ cacheDir: cache, answer: (_request, response) => response.end(archive) });
+    expect(first.found).toBe(join(cache, `temporal-${temporalVersion}`));
+    expect(first.asked).toEqual([
+      expect.stringMatching(new RegExp(`^/v${temporalVersion}\\?platform=${process.platform}&arch=`)),
+    ]);
+    expect(first.progress[0]).toContain('downloading');
+    expect(await readdir(cache)).toEqual([`temporal-${temporalVersion}`]);
+    expect((await find({ cacheDir: cache })).asked).toEqual([]);
+  });
+
+  test('without a download it is built with Go from the pinned module', async () => {
+    const [tools, cache] = [await folder(), await folder()];
+    // Stands in for the compiler (the real build takes minutes): writes what it was asked for to the file after -o.
+    await program(
+      join(tools, 'go'),
+      `pwd >&2; while [ "$1" != -o ]; do shift; done; printf '#!/bin/sh\\n${aTemporal}\\n' > "$2"; chmod +x "$2"`,
+    );
+    const { found, progress } = await find({ path: tools, cacheDir: cache });
+    expect(found).toBe(join(cache, `temporal-${temporalVersion}`));
+    expect(progress).toEqual([
+      expect.stringContaining('downloading'),
+      expect.stringContaining('404'),
+      expect.stringContaining('building'),
+      expect.stringContaining('kept'),
+    ]);
+  });
+
+  test('the pinned module builds the version that the code names', async () => {
+    const module = await readFile(new URL('../../tools/temporal/go.mod', import.meta.url), 'utf8');
+    expect(module).toContain('tool github.com/temporalio/cli/cmd/temporal');
+    expect(module).toContain(`github.com/temporalio/cli v${temporalVersion} `);
+  });
+
+  test('when nothing works, one message says why and what to do, and no leftovers stay', async () => {
+    const [tools, cache] = [await folder(), await folder()];
+    await program(join(tools, 'go'), 'echo "no module proxy" >&2; exit 1');
+    const refused = find({ path: tools, cacheDir: cache, answer: (_request, response) => response.end('not an archive') });
+    await expect(refused).rejects.toMatchObject({ name: 'ServiceError', code: 'Unavailable' });
+    await expect(refused).rejects.toThrow(/download: .*build: .*no module proxy.*install.*TEMPORAL_ADDRESS/);
+    expect(await readdir(cache)).toEqual([]);
+  });
+
+  test('an interrupt ends a build at once, the compiler too', async () => {
+    const [tools, cache] = [await folder(), await folder()];
+    const pidFile = join(tools, 'pid');
+    await program(join(tools, 'go'), `echo $$ > ${pidFile}; exec sleep 60`);
+    const interrupt = new AbortController();
+    const downloads = await releases(nothing);
+    const finding = findTemporal({
+      dataDir: cache,
+      cacheDir: cache,
+      searchPath: `${tools}:/bin:/usr/bin`,
+      downloads,
+      onProgress: () => {},
+      signal: interrupt.signal,
+    });
+    const refused = expect(finding).rejects.toMatchObject({ name: 'AbortError' });
+    const compiler = async () => Number(await readFile(pidFile, 'utf8').catch(() => 0));
+    await until(async () => (await compiler()) > 0, 5_000, 'the compiler runs');
+    const pid = await compiler();
+    interrupt.abort();
+    await refused;
+    await until(() => isGone(pid), 5_000, 'the compiler is gone');
+  });
+});
+
+describe('a Temporal dev server', { timeout: 30_000 }, () => {
+  let path: string;
+  const said: string[] = [];
+  const log = { info: (line: string) => said.push(line), warn: (line: string) => said.push(line) };
+  const opened: string[] = [];
+
+  beforeAll(async () => {
+    const options = {
+      dataDir: cacheDir,
+      cacheDir,
+      searchPath: process.env.PATH,
+      downloads: temporalDownloads,
+      onProgress: (line: string) => console.info(line),
+    };
+    path = await findTemporal(options);
+  }, 20 * 60_000);
+  afterAll(() => Promise.all(opened.map((dir) => rm(dir, { recursive: true, force: true }))));
+
+  async function dataFolder(): Promise<string> {
+    const dataDir = await mkdtemp(join(tmpdir(), 'assay-temporal-'));
+    opened.push(dataDir); // removed after the server's end, not before
+    return dataDir;
+  }
+
+  async function start(dataDir: string, ports: { port?: number; uiPort?: number } = {}): Promise<TemporalDevServer> {
+    const server = await startTemporalDevServer({
+      path,
+      dataDir,
+      ip: '127.0.0.1',
+      port: 0,
+      uiPort: 0,
+      namespace: 'assay-test',
+      log,
+      ...ports,
+    });
+    onTestFinished(() => server.stop());
+    return server;
+  }
+
+  async function connect(address: string) {
+    const connected = await connectTemporal({ address, namespace: 'assay-test' });
+    onTestFinished(() => connected.connection.close());
+    return connected;
+  }
+
+  const startWorkflow = async (address: string, workflowId: string) => {
+    const { client } = await connect(address);
+    await client.workflow.start('aWorkflow', {
+      workflowId,
+      taskQueue: 'without-workers',
+      searchAttributes: { AssayProject: ['p-1'], AssayExperiment: ['e-1'], AssayGroup: ['g-1'], AssayStatus: ['running'] },
+    });
+  };
+  const workflowStatus = async (address: string, workflowId: string) => {
+    const { client } = await connect(address);
+    return (await client.workflow.getHandle(workflowId).describe()).status.name;
+  };
+
+  test('answers for its namespace, finds workflows by our search attributes, shows its pages, and is gone after stop', async () => {
+    const server = await start(await dataFolder());
+    const { connection, client } = await connect(server.address);
+    const { namespaceInfo } = await connection.workflowService.describeNamespace({ namespace: 'assay-test' });
+    expect(namespaceInfo?.name).toBe('assay-test');
+    expect(await ensureSearchAttributes(connection, 'assay-test')).toEqual([]);
+    await startWorkflow(server.address, 'searched');
+    await until(
+      async () => (await client.workflow.count("AssayExperiment = 'e-1' AND AssayStatus = 'running'")).count === 1,
+      5_000,
+      'found by attribute',
+    );
+    expect((await fetch(server.uiUrl)).status).toBe(200);
+    await (await connectTemporalWorker({ address: server.address })).close();
+    const { pid, watchdogPid } = server;
+    await server.stop();
+    await server.exited;
+    expect([await isGone(pid), await isGone(watchdogPid)]).toEqual([true, true]);
+  });
+
+  test('search attributes are added to a namespace that lacks them', async () => {
+    const server = await start(await dataFolder());
+    const { connection } = await connect(server.address);
+    await connection.operatorService.removeSearchAttributes({ namespace: 'assay-test', searchAttributes: [...searchAttributes] });
+    expect(await ensureSearchAttributes(connection, 'assay-test')).toEqual([]);
+    const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace: 'assay-test' });
+    expect(Object.keys(customAttributes)).toEqual(expect.arrayContaining([...searchAttributes]));
+  });
+
+  test('a second start on the same folder keeps what the first one stored', async () => {
+    const dataDir = await dataFolder();
+    const first = await start(dataDir);
+    await startWorkflow(first.address, 'kept');
+    await first.stop();
+    const second = await start(dataDir);
+    expect(await workflowStatus(second.address, 'kept')).toBe('RUNNING');
+  });
+
+  test('a folder that a live process uses is refused', async () => {
+    const dataDir = await dataFolder();
+    await start(dataDir);
+    await expect(start(dataDir)).rejects.toThrow(new RegExp(`process ${process.pid} already runs.*DATA_DIR`));
+  });
+
+  test.each([
+    ['port', 'TEMPORAL_PORT'],
+    ['uiPort', 'TEMPORAL_UI_PORT'],
+  ])('a taken %s is named in one sentence with %s', async (option, variable) => {
+    const taken = Number(new URL(await releases((_request, response) => response.end())).port);
+    const refused = start(await dataFolder(), { [option]: taken });
+    await expect(refused).rejects.toThrow(new RegExp(`^port ${taken} on 127.0.0.1 is taken: .*${variable}`));
+  });
+
+  test('a server that dies at its start is reported with the end of its log', async () => {
+    const dataDir = await dataFolder();
+    await mkdir(join(dataDir, 'temporal.sqlite')); // a folder where its database should be
+    await expect(start(dataDir)).rejects.toThrow(/ended at its start \(exit code 1\).*temporal\.log:\n.+/s);
+    expect(await readdir(dataDir)).not.toContain('temporal-state.json');
+  });
+
+  test('killed alone, the server comes back on the same port with what it had', async () => {
+    const server = await start(await dataFolder());
+    await startWorkflow(server.address, 'healed');
+    const killed = server.pid;
+    process.kill(killed, 'SIGKILL');
+    await until(() => server.pid !== killed, 10_000, 'a new server');
+    expect(await workflowStatus(server.address, 'healed')).toBe('RUNNING');
+  });
+
+  test('a killed guard is replaced, the server goes on, and ends with the new guard', async () => {
+    const server = await start(await dataFolder());
+    const { pid, watchdogPid } = server;
+    process.kill(watchdogPid, 'SIGKILL');
+    await until(() => server.watchdogPid !== watchdogPid, 5_000, 'a new guard');
+    expect(server.pid).toBe(pid);
+    const replaced = server.watchdogPid;
+    await server.stop();
+    expect([await isGone(pid), await isGone(replaced)]).toEqual([true, true]);
+  });
+
+  async function startOwner(dataDir: string) {
+    const child = spawn(process.execPath, [owner, dataDir, cacheDir], { stdio: ['ignore', 'pipe', 'inherit'] });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    const [line] = await once(createInterface({ input: child.stdout }), 'line');
+    return { child, ...(JSON.parse(line) as { address: string; serverPid: number; watchdogPid: number }) };
+  }
+
+  test.each(['SIGKILL', 'SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
+    '5 s after %s of the process that started it nothing is left',
+    async (signal) => {
+      const { child, serverPid, watchdogPid } = await startOwner(await dataFolder());
+      child.kill(signal);
+      await until(async () => (await isGone(serverPid)) && (await isGone(watchdogPid)), 5_000, 'server and guard are gone');
+    },
+  );
+
+  test('a killed guard and then a killed owner leave nothing either', async () => {
+    const { child, serverPid, watchdogPid } = await startOwner(await dataFolder());
+    process.kill(watchdogPid, 'SIGKILL');
+    await until(() => isGone(watchdogPid), 5_000, 'the guard was reaped, so its end was seen');
+    await delay(100); // the owner, idle, starts the next guard at once
+    child.kill('SIGKILL');
+    await until(() => isGone(serverPid), 5_000, 'the server is gone');
+  });
+
+  test('a server left by a kill of owner and guard together is ended by the next start', async () => {
+    const dataDir = await dataFolder();
+    const { child, serverPid, watchdogPid } = await startOwner(dataDir);
+    process.kill(child.pid ?? 0, 'SIGSTOP'); // so that it cannot replace its guard in between
+    process.kill(watchdogPid, 'SIGKILL');
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    expect(await isGone(serverPid)).toBe(false);
+    await start(dataDir);
+    expect(await isGone(serverPid)).toBe(true);
+    expect(said).toContainEqual(expect.stringContaining(`process ${serverPid}`));
+  });
+});
+
+test('a dead address is one sentence that names TEMPORAL_ADDRESS', { timeout: 30_000 }, async () => {
+  const address = new URL(await releases((_request, response) => response.end())).host; // answers, but not as Temporal does
+  const each = [address, '127.0.0.1:1'].flatMap((dead) =>
+    [connectTemporal({ address: dead, namespace: 'default' }), connectTemporalWorker({ address: dead })].map((connecting) =>
+      expect(connecting).rejects.toThrow(new RegExp(`^no Temporal server answers at ${dead}: .*TEMPORAL_ADDRESS`)),
+    ),
+  );
+  await Promise.all(each);
+});
+
+test('a process is known by start time and command line, from /proc and from ps', async () => {
+  const child = spawn('/bin/sleep', ['61'], { stdio: 'ignore' });
+  onTestFinished(() => void child.kill());
+  for (const platform of [process.platform, 'darwin' as const]) {
+    const identity = await processIdentity(child.pid ?? 0, platform);
+    expect(identity).toEqual({ startedAt: expect.stringMatching(/\d/), command: '/bin/sleep 61' });
+    expect(await processIdentity(child.pid ?? 0, platform)).toEqual(identity);
+  }
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  for (const platform of [process.platform, 'darwin' as const])
+    expect(await processIdentity(child.pid ?? 0, platform)).toBeUndefined();
+});
