@@ -62,8 +62,8 @@ export interface ChdbEngine extends ChdbSession {
  * statement beside a slow query kept 3,000 of them (1.3 GB) alive in 7 s.
  * @throws when the directory is in use by another process, or another directory is open in this one.
  */
-export function openChdbEngine(dataDir: string): ChdbEngine {
-  const keeper = new Session(dataDir); // the engine lives as long as one session does
+export function openChdbEngine(dataDir: string, options: { engineArguments?: readonly string[] } = {}): ChdbEngine {
+  const keeper = new Session(dataDir, { connectionArgs: options.engineArguments ?? [] }); // the engine lives as long as one session does
   const idle: PooledSession[] = [];
   let closed = false;
 

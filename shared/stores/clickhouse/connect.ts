@@ -99,6 +99,19 @@ function openEngine(dataDir: string, engineMemoryBytes: number): ChdbEngine {
   }
 }
 
+/** Bounds of the embedded engine; its own defaults allow 5 GiB for each of several caches and a thread pool of 10,000. */
+const engineArguments = (memoryBytes: number): string[] => [
+  `--max_server_memory_usage=${memoryBytes}`,
+  '--mark_cache_size=134217728',
+  '--index_mark_cache_size=67108864',
+  '--primary_index_cache_size=134217728',
+  '--uncompressed_cache_size=0',
+  '--index_uncompressed_cache_size=0',
+  '--background_pool_size=2',
+  '--background_schedule_pool_size=2',
+  '--max_thread_pool_size=512',
+];
+
 class Store implements ClickHouse {
   readonly #client: ClickHouseClient;
   readonly #engine: ChdbEngine | undefined;
