@@ -241,6 +241,13 @@ describe('a Temporal dev server', { timeout: 30_000 }, () => {
     expect([await isGone(pid), await isGone(watchdogPid)]).toEqual([true, true]);
   });
 
+  test('a namespace that the server lacks is named with TEMPORAL_NAMESPACE', async () => {
+    const server = await start(await dataFolder());
+    await expect(connectTemporal({ address: server.address, namespace: 'elsewhere' })).rejects.toThrow(
+      /no namespace elsewhere: .*TEMPORAL_NAMESPACE/,
+    );
+  });
+
   test('search attributes are added to a namespace that lacks them', async () => {
     const server = await start(await dataFolder());
     const { connection } = await connect(server.address);

@@ -18,9 +18,11 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const KEYWORD = 2;
 
 /** gRPC status codes: https://grpc.io/docs/guides/status-codes/ */
+const GRPC_NOT_FOUND = 5;
 const GRPC_ALREADY_EXISTS = 6;
 const GRPC_PERMISSION_DENIED = 7;
 const GRPC_UNIMPLEMENTED = 12;
+const GRPC_UNAUTHENTICATED = 16;
 
 /**
  * Connects what starts and asks about workflows. The caller closes `connection`.
@@ -29,9 +31,17 @@ const GRPC_UNIMPLEMENTED = 12;
 export async function connectTemporal(
   options: TemporalAddress & { namespace: string },
 ): Promise<{ connection: Connection; client: Client }> {
-  const connection = await Connection.connect({ ...sdkOptions(options), connectTimeout: CONNECT_TIMEOUT_MS }).catch((cause) => {
-    throw noAnswer(options.address, cause);
-  });
+  const { address, namespace } = options;
+  const connection = Connection.lazy({ ...sdkOptions(options), connectTimeout: CONNECT_TIMEOUT_MS });
+  try {
+    await connection.ensureConnected();
+    await connection.workflowService.describeNamespace({ namespace });
+  } catch (err) {
+    if (!hasGrpcCode(err, GRPC_PERMISSION_DENIED)) {
+      await connection.close();
+      throw refusal(address, namespace, err);
+    } // a key may start workflows without the right to describe their namespace
+  }
   return { connection, client: new Client({ connection, namespace: options.namespace }) };
 }
 
@@ -81,6 +91,20 @@ function hasGrpcCode(err: unknown, ...codes: number[]): boolean {
 
 function sdkOptions({ address, apiKey, tls }: TemporalAddress) {
   return { address, ...(apiKey !== undefined && { apiKey }), ...(tls !== undefined && { tls }) };
+}
+
+function refusal(address: string, namespace: string, err: unknown): ServiceError {
+  const inner = err instanceof Error ? err.cause : undefined; // the SDK wraps what it meets while connecting
+  if (hasGrpcCode(err, GRPC_NOT_FOUND)) {
+    const message = `the Temporal server at ${address} has no namespace ${namespace}: create it there, or set TEMPORAL_NAMESPACE to one it has`;
+    return new ServiceError('Unavailable', message, { cause: err });
+  }
+  if (hasGrpcCode(err, GRPC_UNAUTHENTICATED) || hasGrpcCode(inner, GRPC_UNAUTHENTICATED, GRPC_PERMISSION_DENIED)) {
+    return new ServiceError('Unavailable', `the Temporal server at ${address} refuses us: check TEMPORAL_API_KEY`, {
+      cause: err,
+    });
+  }
+  return noAnswer(address, err);
 }
 
 function noAnswer(address: string, cause: unknown): ServiceError {
