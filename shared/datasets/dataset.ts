@@ -1,0 +1,187 @@
+import type { DatasetFilter, DatasetSort } from '../wire/datasets.ts';
+
+/** What a cell holds. Anything else in an upload is stored as its JSON text. */
+export type Cell = string | number | null | { [key: string]: string | number | null };
+
+/** A row of one version, as experiments read it. */
+export interface DatasetRow {
+  rowId: string;
+  /** Position in the version, from 0. */
+  ordinal: number;
+  /** Cells by column name, in column order; every column of the version is present. */
+  values: Record<string, Cell>;
+}
+
+/** A column of a version. Cells are stored under its key, which is never given to another column of the dataset. */
+export interface Column {
+  key: number;
+  name: string;
+}
+
+/** A row as stored: immutable, at a key that is never given to another row of the same owner (a dataset, or one run's own rows). */
+export interface StoredRow {
+  rowKey: number;
+  rowId: string;
+  /** Cells by column key; a missing one is null. */
+  cells: Record<string, Cell>;
+  createdInVersion: number;
+  createdAt: string;
+  createdBy: string;
+  updatedInVersion: number;
+  updatedAt: string;
+  updatedBy: string;
+}
+
+/** Rows of consecutive keys: `count` rows from `rowKey` on. A version's order is a list of these. */
+export interface Stretch {
+  rowKey: number;
+  count: number;
+}
+
+/** Who made or changed something, as replies name them. */
+export interface UserInfo {
+  id: string;
+  email: string;
+  first_name: string | null;
+  last_name: string | null;
+}
+
+export interface Dataset {
+  id: string;
+  name: string;
+  hidden: boolean;
+  draft: boolean;
+  currentVersionIndex: number;
+  numRows: number;
+  columns: Column[];
+  projectCount: number;
+  createdBy: UserInfo;
+  createdAt: string;
+  updatedAt: string;
+}
+
+export interface VersionChanges {
+  rowsAdded: number;
+  rowsRemoved: number;
+  rowsEdited: number;
+  columnsAdded: number;
+  columnsRemoved: number;
+  columnsRenamed: number;
+}
+
+export interface DatasetVersion extends VersionChanges {
+  datasetId: string;
+  versionIndex: number;
+  contentId: string;
+  name: string | null;
+  numRows: number;
+  columns: Column[];
+  createdBy: UserInfo;
+  createdAt: string;
+}
+
+/** Which rows of a content fit, and in what order; column keys, not names. */
+export interface ContentQuery {
+  filters: { columnKey: number; operator: 'eq' | 'ne' | 'contains'; value: string }[];
+  sort: { columnKey: number; ascending: boolean } | null;
+}
+
+/** Where rows are kept. `ownerId` is a dataset, or the storage of one run's own rows; `contentId` names a list ordinal -> row. */
+export interface RowTables {
+  insertRows(ownerId: string, rows: readonly StoredRow[]): Promise<void>;
+  insertStretches(ownerId: string, contentId: string, stretches: readonly Stretch[]): Promise<void>;
+  /** The stretches of a content that hold the ordinals [from, to), whole list by default, cut to that range, in order. */
+  stretches(ownerId: string, contentId: string, from?: number, to?: number): Promise<Stretch[]>;
+  /** The rows of these stretches, in their order. */
+  rows(ownerId: string, stretches: readonly Stretch[]): Promise<StoredRow[]>;
+  /** Keys of all stored rows with one of these ids, of any version. */
+  keysOf(ownerId: string, rowIds: readonly string[]): Promise<{ rowKey: number; rowId: string }[]>;
+  /** Ordinal and key of the rows that fit, one page of them, and how many fit in all. */
+  find(
+    ownerId: string,
+    contentId: string,
+    query: ContentQuery,
+    page: { from: number; limit: number },
+  ): Promise<{ total: number; found: { ordinal: number; rowKey: number }[] }>;
+  /** Keys of the JSON objects in a column, each with up to `sample` different values as JSON text. */
+  jsonFields(ownerId: string, contentId: string, columnKey: number, sample: number): Promise<{ key: string; values: string[] }[]>;
+  deleteOwner(ownerId: string): Promise<void>;
+}
+
+export interface NewVersion extends VersionChanges {
+  contentId: string;
+  numRows: number;
+  columns: Column[];
+  by: string;
+  at: string;
+}
+
+/** A list of datasets to find, in order: names of the interface. */
+export interface DatasetQuery {
+  filters: readonly DatasetFilter[];
+  sort: DatasetSort | null;
+  page: { starting_token: number; limit: number };
+}
+
+export interface ProjectOfDataset {
+  id: string;
+  name: string;
+  createdAt: string;
+  updatedAt: string;
+  createdBy: UserInfo;
+}
+
+/** What is known of datasets beside their rows. A deleted dataset is found by `version` only. */
+export interface DatasetStore {
+  /** Publishes a dataset with its first version (index 1). @throws ServiceError `Conflict` when the name is taken. */
+  insert(dataset: NewDataset, first: NewVersion): Promise<void>;
+  find(by: { id: string } | { name: string }): Promise<Dataset | undefined>;
+  query(query: DatasetQuery): Promise<{ datasets: Dataset[]; total: number }>;
+  /** A published version; the current one without `versionIndex`. */
+  version(datasetId: string, versionIndex?: number): Promise<DatasetVersion | undefined>;
+  versions(
+    datasetId: string,
+    ascending: boolean,
+    page: { starting_token: number; limit: number },
+  ): Promise<{ versions: DatasetVersion[]; total: number }>;
+  /** Hands out keys; both counts may be 0. Undefined when there is no such dataset. */
+  takeKeys(datasetId: string, rows: number, columns: number): Promise<{ rowKey: number; columnKey: number } | undefined>;
+  /** Publishes the version after `replaces`; undefined when another came first or the dataset is gone. */
+  publish(datasetId: string, replaces: number, version: NewVersion): Promise<number | undefined>;
+  /** @throws ServiceError `Conflict` when the name is taken. */
+  update(datasetId: string, changes: { name?: string | undefined; draft?: false | undefined; columnMapping?: unknown }): Promise<void>;
+  /** False when there is no such version. */
+  nameVersion(datasetId: string, versionIndex: number, name: string | null): Promise<boolean>;
+  /** Hides the dataset and frees its name. False when there is none. */
+  remove(datasetId: string): Promise<boolean>;
+  /** Names in use that start with `prefix`. */
+  namesFrom(prefix: string): Promise<string[]>;
+  /** Notes that a project uses the dataset, as of now. */
+  link(datasetId: string, projectId: string): Promise<void>;
+  projectsOf(datasetId: string): Promise<ProjectOfDataset[]>;
+  users(ids: readonly string[]): Promise<ReadonlyMap<string, UserInfo>>;
+  /** Datasets deleted before `before` (ISO 8601) that no experiment names any more, and row storages of runs that are gone. */
+  unused(before: string): Promise<{ datasetIds: string[]; runs: { runId: string; storageId: string }[] }>;
+  forgetDataset(datasetId: string): Promise<void>;
+  runRows(runId: string): Promise<RunRowsEntry | undefined>;
+  /** False when rows of this run are published already. */
+  publishRunRows(runId: string, entry: RunRowsEntry): Promise<boolean>;
+  forgetRunRows(runId: string): Promise<void>;
+}
+
+export interface NewDataset {
+  id: string;
+  name: string;
+  hidden: boolean;
+  draft: boolean;
+  columnMapping: unknown;
+  projectId: string | undefined;
+  nextRowKey: number;
+  nextColumnKey: number;
+}
+
+export interface RunRowsEntry {
+  storageId: string;
+  numRows: number;
+  columns: Column[];
+}

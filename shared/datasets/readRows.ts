@@ -1,0 +1,212 @@
+import { pipeline, Readable } from 'node:stream';
+import { CsvError, parse as csvParser } from 'csv-parse';
+import { type InvalidItem, RequestInvalid } from '../errors.ts';
+import { ColumnName, type DatasetFormat } from '../wire/datasets.ts';
+import { parseJson, toCell } from './cells.ts';
+import type { Cell } from './dataset.ts';
+
+/** A row of a file: its cells in the file's order, each column once. */
+export type FileRow = readonly (readonly [name: string, cell: Cell])[];
+
+/**
+ * The rows of a dataset file, one after another: the file is read in pieces and never held as rows.
+ * @throws RequestInvalid naming the line when a line is broken.
+ */
+export function readRows(format: DatasetFormat, file: Blob): AsyncGenerator<FileRow, void> {
+  switch (format) {
+    case 'csv':
+      return readCsv(file);
+    case 'jsonl':
+      return readObjects(lines(decoded(file)), 'each line of a JSON lines file must be a JSON object');
+    case 'json':
+      return readObjects(elements(decoded(file)), 'a JSON file must be an array of objects');
+    case 'feather':
+      throw broken('Feather files cannot be read; send the same table as csv, jsonl or json', undefined, 'format_unsupported');
+  }
+}
+
+function broken(msg: string, line: number | undefined, type = 'dataset_line_invalid'): RequestInvalid {
+  const item: InvalidItem = { loc: line === undefined ? ['body', 'file'] : ['body', 'file', line], type, msg };
+  return new RequestInvalid([line === undefined ? item : { ...item, msg: `line ${line}: ${msg}`, ctx: { line } }]);
+}
+
+/** UTF-8 text in pieces, without a byte order mark. */
+async function* decoded(file: Blob): AsyncGenerator<string, void> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  let line = 1;
+  try {
+    for await (const bytes of file.stream()) {
+      const text = decoder.decode(bytes, { stream: true });
+      yield text;
+      line += text.split('\n').length - 1;
+    }
+    yield decoder.decode();
+  } catch (err) {
+    if (!(err instanceof TypeError)) throw err;
+    throw broken(`the file is not UTF-8 text (in the part of the file that starts at this line)`, line);
+  }
+}
+
+async function* readCsv(file: Blob): AsyncGenerator<FileRow, void> {
+  const parser = csvParser({
+    info: true,
+    // An unquoted empty field is no value, "" is an empty text.
+    cast: (value, { quoting }) => (value === '' && !quoting ? null : value),
+    skip_empty_lines: true,
+    relax_column_count: true,
+    max_record_size: MAX_ROW_CHARACTERS,
+  });
+  // Errors of either end reach the loop below through the parser; leaving the loop ends both.
+  pipeline(Readable.from(decoded(file)), parser, () => undefined);
+  let header: string[] | undefined;
+  let line = 1;
+  try {
+    for await (const { record, info } of parser as AsyncIterable<{ record: (string | null)[]; info: { lines: number } }>) {
+      if (!header) {
+        header = record.map((name) => name ?? '');
+        checkHeader(header);
+      } else {
+        if (record.length !== header.length)
+          throw broken(`${record.length} fields, but the header names ${header.length} columns`, line);
+        const names = header;
+        yield record.map((cell, index) => [names[index] as string, cell] as const);
+      }
+      line = info.lines + 1;
+    }
+  } catch (err) {
+    if (err instanceof CsvError) throw broken(csvProblem(err), lineOf(err) ?? line);
+    throw err;
+  }
+}
+
+function csvProblem(err: CsvError): string {
+  if (err.code === 'CSV_QUOTE_NOT_CLOSED') return 'a quoted field that starts in this row is never closed';
+  if (err.code === 'CSV_MAX_RECORD_SIZE') return `the row is longer than ${MAX_ROW_CHARACTERS} characters`;
+  return 'a quote stands inside an unquoted field, or text follows a closing quote';
+}
+
+/** The parser runs ahead of the rows that were taken from it, so its own count says where it failed; a quote counts from where it opens. */
+function lineOf(err: CsvError): number | undefined {
+  const opening = /opening quote at line (\d+)/.exec(err.message)?.[1];
+  if (opening) return Number(opening);
+  return typeof err.lines === 'number' ? err.lines : undefined;
+}
+
+// One row with a long document in it fits; a file without line ends is refused before it fills the memory.
+const MAX_ROW_CHARACTERS = 16 * 1024 * 1024;
+
+function checkHeader(names: readonly string[]): void {
+  for (const [index, name] of names.entries()) {
+    if (name === '') throw broken(`column ${index + 1} of the header has no name`, 1);
+    if (names.indexOf(name) !== index) throw broken(`the header names column "${name}" twice`, 1);
+    checkColumnName(name, 1);
+  }
+}
+
+function checkColumnName(name: string, line: number): void {
+  const checked = ColumnName.safeParse(name);
+  if (checked.success) return;
+  throw broken(`not a column name (1 to 255 characters, no NUL): ${JSON.stringify(name.slice(0, 50))}`, line);
+}
+
+interface JsonText {
+  text: string;
+  line: number;
+}
+
+async function* readObjects(texts: AsyncIterable<JsonText>, expected: string): AsyncGenerator<FileRow, void> {
+  const known = new Set<string>();
+  for await (const { text, line } of texts) {
+    const value = parseLine(text, line);
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) throw broken(expected, line);
+    const cells = Object.entries(value).map(([name, cell]) => [name, toCell(cell)] as const);
+    for (const [name] of cells) {
+      if (known.has(name)) continue;
+      checkColumnName(name, line);
+      known.add(name);
+    }
+    yield cells;
+  }
+}
+
+function parseLine(text: string, line: number): unknown {
+  try {
+    return parseJson(text);
+  } catch (err) {
+    throw broken(`not valid JSON: ${(err as Error).message}`, line);
+  }
+}
+
+/** The lines that are not blank. */
+async function* lines(pieces: AsyncIterable<string>): AsyncGenerator<JsonText, void> {
+  let rest = '';
+  let line = 1;
+  for await (const piece of pieces) {
+    const complete = piece.split('\n');
+    if (complete.length === 1) {
+      rest += piece;
+      if (rest.length > MAX_ROW_CHARACTERS) throw broken(`the line is longer than ${MAX_ROW_CHARACTERS} characters`, line);
+      continue;
+    }
+    complete[0] = rest + complete[0];
+    rest = complete.pop() as string;
+    for (const text of complete) {
+      if (text.trim() !== '') yield { text, line };
+      line += 1;
+    }
+  }
+  if (rest.trim() !== '') yield { text: rest, line };
+}
+
+/** The elements of one JSON array, each as its text: cut at the commas of the outermost level, without parsing the whole. */
+async function* elements(pieces: AsyncIterable<string>): AsyncGenerator<JsonText, void> {
+  let state: 'before' | 'inside' | 'after' = 'before';
+  let text = '';
+  let depth = 0;
+  let inString = false;
+  let escaped = false;
+  let line = 1;
+  let startLine = 1;
+  let count = 0;
+  for await (const piece of pieces) {
+    // Everything from `start` on belongs to the element that is being read.
+    let start = 0;
+    for (let at = 0; at < piece.length; at += 1) {
+      const character = piece[at] as string;
+      if (character === '\n') line += 1;
+      if (inString) {
+        if (escaped) escaped = false;
+        else if (character === '\\') escaped = true;
+        else if (character === '"') inString = false;
+        continue;
+      }
+      if (state !== 'inside') {
+        if (/\s/.test(character)) continue;
+        if (state === 'after' || character !== '[') throw broken('a JSON file must be one array of objects', line);
+        state = 'inside';
+        start = at + 1;
+        startLine = line;
+        continue;
+      }
+      if (character === '"') inString = true;
+      else if (character === '{' || character === '[') {
+        if (depth === 0 && (text + piece.slice(start, at)).trim() === '') startLine = line;
+        depth += 1;
+      } else if (depth > 0 && (character === '}' || character === ']')) depth -= 1;
+      else if (depth === 0 && (character === ',' || character === ']')) {
+        text += piece.slice(start, at);
+        const isEmptyArray = character === ']' && count === 0 && text.trim() === '';
+        if (!isEmptyArray) yield { text, line: startLine };
+        count += 1;
+        text = '';
+        start = at + 1;
+        startLine = line;
+        if (character === ']') state = 'after';
+      }
+    }
+    if (state === 'inside') text += piece.slice(start);
+    if (text.length > MAX_ROW_CHARACTERS) throw broken(`the row is longer than ${MAX_ROW_CHARACTERS} characters`, startLine);
+  }
+  if (state === 'before') throw broken('the file is empty; a JSON file must be an array of objects', line);
+  if (state === 'inside') throw broken('the array is not closed: the file seems to be cut off', startLine);
+}

@@ -1,0 +1,309 @@
+import { z } from 'zod';
+import { PageFields, Uuid } from './common.ts';
+
+export const UserInfo = z.object({
+  id: z.string(),
+  email: z.string(),
+  first_name: z.string().nullish(),
+  last_name: z.string().nullish(),
+});
+
+export const Permission = z.object({ action: z.string(), allowed: z.boolean(), message: z.string().nullish() });
+
+const datasetActions = z.enum(['update', 'delete', 'share', 'export', 'rename']);
+export type DatasetAction = z.output<typeof datasetActions>;
+export const everyDatasetAction = datasetActions.options;
+
+/** One value or several of a repeated query parameter. */
+export const ActionsQuery = z
+  .union([datasetActions.transform((one) => [one]), z.array(datasetActions)])
+  .optional()
+  .transform((actions) => actions ?? []);
+
+const isNameText = (text: string) => text.isWellFormed() && !text.includes('\u0000');
+export const NameText = z.string().trim().min(1).max(128).refine(isNameText, 'text that cannot be stored (NUL or a lone surrogate)');
+
+/** A name: plain text, or an object that may ask for a suffix when the name is taken. */
+export const NameOrText = z.union([
+  NameText.transform((value) => ({ value, appendSuffix: false })),
+  z
+    .object({ value: NameText, append_suffix_if_duplicate: z.boolean().nullish() })
+    .transform(({ value, append_suffix_if_duplicate }) => ({ value, appendSuffix: append_suffix_if_duplicate ?? false })),
+]);
+
+/** A boolean sent as text, in any case (`True` as one client sends it). */
+const FormFlag = z
+  .string()
+  .trim()
+  .toLowerCase()
+  .pipe(z.enum(['true', 'false', '1', '0', '']))
+  .transform((text) => text === 'true' || text === '1');
+
+const mapped = z.union([
+  z.array(z.string()).transform((columns) => ({ columns, flatten: false })),
+  z
+    .object({ columns: z.array(z.string()), flatten: z.boolean().nullish() })
+    .transform(({ columns, flatten }) => ({ columns, flatten: flatten ?? false })),
+]);
+
+export const ColumnMapping = z.looseObject({
+  input: mapped.nullish(),
+  output: mapped.nullish(),
+  generated_output: mapped.nullish(),
+  metadata: mapped.nullish(),
+  // Columns that hold the reference value of a metric, by metric.
+  mgt: z.record(z.string(), mapped.nullable()).nullish(),
+});
+export type ColumnMapping = z.output<typeof ColumnMapping>;
+
+export const DatasetFormat = z.enum(['csv', 'feather', 'json', 'jsonl']);
+export type DatasetFormat = z.output<typeof DatasetFormat>;
+
+export const CreateDatasetQuery = z.object({ format: DatasetFormat.default('csv'), hidden: FormFlag.default(false) });
+
+/** An absent part and an empty one mean the same. */
+const part = <T extends z.ZodType>(schema: T) => z.union([z.literal('').transform(() => undefined), schema]).nullish();
+
+export const CreateDatasetForm = z.object({
+  draft: FormFlag.nullish(),
+  hidden: FormFlag.nullish(),
+  name: part(NameText),
+  append_suffix_if_duplicate: FormFlag.nullish(),
+  // A part without a file name arrives as text.
+  file: z.union([z.file(), z.string().transform((text) => new Blob([text]))]).nullish(),
+  copy_from_dataset_id: part(Uuid),
+  copy_from_dataset_version_index: part(z.coerce.number().int()),
+  project_id: part(Uuid),
+  column_mapping: part(
+    z
+      .string()
+      .transform((text, context) => {
+        try {
+          return JSON.parse(text) as unknown;
+        } catch {
+          context.addIssue({ code: 'custom', message: 'column_mapping must be JSON text' });
+          return z.NEVER;
+        }
+      })
+      .pipe(ColumnMapping.nullable()),
+  ),
+});
+export type CreateDatasetForm = z.output<typeof CreateDatasetForm>;
+
+export const UpdateDatasetRequest = z.object({
+  name: NameOrText.nullish(),
+  column_mapping: ColumnMapping.nullish(),
+  draft: z.literal(false).nullish(),
+});
+
+export const DatasetResponse = z.object({
+  id: z.string(),
+  permissions: z.array(Permission),
+  name: z.string(),
+  created_at: z.string(),
+  updated_at: z.string(),
+  project_count: z.number().int(),
+  num_rows: z.number().int().nullable(),
+  column_names: z.array(z.string()).nullable(),
+  created_by_user: UserInfo.nullable(),
+  current_version_index: z.number().int(),
+  draft: z.boolean(),
+});
+
+export const ListDatasetResponse = z.object({ ...PageFields, datasets: z.array(DatasetResponse) });
+
+const flag = (byDefault: boolean) =>
+  z
+    .boolean()
+    .nullish()
+    .transform((given) => given ?? byDefault);
+const texts = z.array(z.string());
+
+/** A value fits its operator: a list for `one_of` and `not_in`, else one value. A single value for a list operator is a list of one. */
+export const ValueByOperator = <T extends { operator: string; value: string | string[] }>(filter: T, context: z.RefinementCtx): T => {
+  const takesList = filter.operator === 'one_of' || filter.operator === 'not_in';
+  if (takesList && typeof filter.value === 'string') return { ...filter, value: [filter.value] };
+  if (!takesList && Array.isArray(filter.value))
+    context.addIssue({ code: 'custom', path: ['value'], message: `${filter.operator} takes one value, not a list` });
+  return filter;
+};
+
+const nameFilter = z
+  .object({
+    name: z.literal('name'),
+    operator: z.enum(['eq', 'ne', 'contains', 'one_of', 'not_in']),
+    value: z.union([z.string(), texts]),
+    case_sensitive: flag(true),
+  })
+  .transform(ValueByOperator);
+const idFilter = z
+  .object({
+    name: z.literal('id'),
+    operator: z.enum(['eq', 'ne', 'one_of', 'not_in', 'contains']).default('eq'),
+    value: z.union([z.string(), texts]),
+  })
+  .transform(ValueByOperator);
+
+export const DatasetFilter = z.discriminatedUnion('name', [
+  nameFilter,
+  z.object({ name: z.literal('draft'), operator: z.enum(['eq', 'ne']).default('eq'), value: z.boolean() }),
+  z.object({ name: z.literal('used_in_project'), value: Uuid }),
+  z.object({ name: z.literal('not_in_project'), value: Uuid }),
+  idFilter,
+]);
+export type DatasetFilter = z.output<typeof DatasetFilter>;
+
+const columnSort = <N extends string>(name: N) =>
+  z.object({ name: z.literal(name), ascending: flag(true), sort_type: z.literal('column').default('column') });
+const uuidSort = <N extends string>(name: N) =>
+  z.object({
+    name: z.literal(name),
+    ascending: flag(true),
+    sort_type: z.literal('custom_uuid').default('custom_uuid'),
+    value: Uuid,
+  });
+
+export const DatasetSort = z.discriminatedUnion('name', [
+  columnSort('name'),
+  columnSort('created_at'),
+  columnSort('updated_at'),
+  uuidSort('project_last_used_at'),
+  z.object({ name: z.literal('project_count'), ascending: flag(true), sort_type: z.literal('custom').default('custom') }),
+  columnSort('num_rows'),
+  uuidSort('last_edited_by_user_at'),
+]);
+export type DatasetSort = z.output<typeof DatasetSort>;
+
+export const ListDatasetParams = z
+  .object({ filters: z.array(DatasetFilter).max(100).nullish(), sort: DatasetSort.nullish() })
+  .nullish()
+  .transform((body) => ({ filters: body?.filters ?? [], sort: body?.sort ?? null }));
+
+export const BulkDeleteDatasetsRequest = z.object({ dataset_ids: z.array(Uuid).min(1).max(100) });
+export const BulkDeleteDatasetsResponse = z.object({
+  deleted_count: z.number().int(),
+  failed_deletions: z.array(z.object({ dataset_id: z.string(), dataset_name: z.string(), reason: z.string() })),
+  message: z.string(),
+});
+
+// Content
+
+export const Cell = z.union([
+  z.string(),
+  z.number(),
+  z.record(z.string(), z.union([z.string(), z.number(), z.null()])),
+  z.null(),
+]);
+
+export const ColumnName = z.string().min(1).max(255).refine(isNameText, 'a column name cannot hold NUL or a lone surrogate');
+
+/** Cells as callers give them. What is no cell kind (a boolean, a list, a nested object) is stored as its JSON text. */
+const GivenCells = z.record(ColumnName, z.unknown());
+const columnName = z.string().max(255);
+
+export const DatasetEdit = z.discriminatedUnion('edit_type', [
+  z.object({ edit_type: z.literal('prepend_row'), values: GivenCells, row_id: Uuid.nullish() }),
+  z.object({ edit_type: z.literal('append_row'), values: GivenCells, row_id: Uuid.nullish() }),
+  z.object({ edit_type: z.literal('update_row'), row_id: Uuid, values: GivenCells }),
+  z.object({ edit_type: z.literal('delete_row'), row_id: Uuid }),
+  z.object({ edit_type: z.literal('filter_rows'), row_ids: z.array(Uuid).min(1) }),
+  z.object({
+    edit_type: z.literal('copy_record_data'),
+    project_id: Uuid.nullish(),
+    queue_id: Uuid.nullish(),
+    ids: z.array(Uuid).min(1).max(1000),
+    prepend: flag(true),
+    use_generated_output_column: flag(false),
+  }),
+  z.object({ edit_type: z.literal('remove_column'), column_name: columnName }),
+  z.object({ edit_type: z.literal('rename_column'), column_name: columnName, new_column_name: ColumnName }),
+]);
+export type DatasetEdit = z.output<typeof DatasetEdit>;
+
+export const UpdateDatasetContentRequest = z.object({ edits: z.array(DatasetEdit).min(1).max(100_000) });
+
+export const ReplaceContentRequest = z.union([
+  z.object({ rollback_version: z.number().int() }),
+  z.object({ dataset_id: Uuid, version_index: z.number().int().nullish() }),
+]);
+
+export const DatasetRowResponse = z.object({
+  row_id: z.string(),
+  index: z.number().int(),
+  values: z.array(Cell),
+  values_dict: z.record(z.string(), Cell),
+  metadata: z
+    .object({
+      created_in_version: z.number().int(),
+      created_at: z.string(),
+      created_by_user: UserInfo.nullable(),
+      updated_in_version: z.number().int(),
+      updated_at: z.string(),
+      updated_by_user: UserInfo.nullable(),
+    })
+    .nullable(),
+});
+
+export const DatasetContent = z.object({
+  ...PageFields,
+  column_names: z.array(z.string()),
+  warning_message: z.string().nullable(),
+  rows: z.array(DatasetRowResponse),
+});
+
+export const PreviewDatasetRequest = z
+  .object({ column_mapping: ColumnMapping.nullish() })
+  .nullish()
+  .transform((body) => ({ columnMapping: body?.column_mapping ?? undefined }));
+
+export const QueryDatasetParams = z
+  .object({
+    filters: z
+      .array(
+        z.object({
+          column_name: z.string(),
+          value: z.string(),
+          operator: z.enum(['eq', 'ne', 'contains']).default('contains'),
+        }),
+      )
+      .max(100)
+      .nullish(),
+    sort: z.object({ column_name: z.string(), ascending: flag(true) }).nullish(),
+  })
+  .nullish()
+  .transform((body) => ({ filters: body?.filters ?? [], sort: body?.sort ?? null }));
+
+export const DatasetInputJsonField = z.object({ key: z.string(), values: z.array(z.unknown()) });
+
+// Versions and projects
+
+export const ListDatasetVersionParams = z
+  .object({ sort: columnSort('version_index').nullish() })
+  .nullish()
+  .transform((body) => ({ ascending: body?.sort?.ascending ?? false }));
+
+export const DatasetVersionResponse = z.object({
+  version_index: z.number().int(),
+  name: z.string().nullable(),
+  created_at: z.string(),
+  created_by_user: UserInfo.nullable(),
+  num_rows: z.number().int(),
+  column_names: z.array(z.string()),
+  rows_added: z.number().int(),
+  rows_removed: z.number().int(),
+  rows_edited: z.number().int(),
+  columns_added: z.number().int(),
+  columns_removed: z.number().int(),
+  columns_renamed: z.number().int(),
+});
+export const ListDatasetVersionResponse = z.object({ ...PageFields, versions: z.array(DatasetVersionResponse) });
+export const UpdateDatasetVersionRequest = z.object({ name: NameText.nullish() });
+
+export const DatasetProjectResponse = z.object({
+  id: z.string(),
+  created_at: z.string(),
+  updated_at: z.string(),
+  name: z.string(),
+  created_by_user: UserInfo.nullable(),
+});
+export const ListDatasetProjectsResponse = z.object({ ...PageFields, projects: z.array(DatasetProjectResponse) });
