@@ -35,22 +35,51 @@ export const ControlResult = z.object({
   error_message: Text.nullish(),
 });
 
-const count = z.int().nullish();
-/** Every other key is kept as it is. */
-export const Metrics = z.looseObject({ duration_ns: count });
-export const LlmMetrics = z.looseObject({
-  duration_ns: count,
-  num_input_tokens: count,
-  num_output_tokens: count,
-  num_total_tokens: count,
-  time_to_first_token_ns: count,
-  num_image_input_tokens: count,
-  num_audio_input_tokens: count,
-  num_audio_output_tokens: count,
-  num_image_output_tokens: count,
+/** Values of any JSON may nest this deep: writers and readers of JSON are recursive, and a request must not exhaust their stack. */
+const MAX_JSON_DEPTH = 64;
+
+/** Any JSON that can be stored and sent again. */
+export const AnyValue = z.unknown().superRefine((value, context) => {
+  const problem = jsonProblem(value);
+  if (problem) context.addIssue({ code: 'custom', message: problem });
 });
 
-const AnyObject = z.record(z.string(), z.unknown());
+function jsonProblem(root: unknown): string | undefined {
+  if (typeof root !== 'object' || root === null) return numberProblem(root);
+  const open: { value: object; depth: number }[] = [{ value: root, depth: 1 }];
+  for (let next = open.pop(); next; next = open.pop()) {
+    for (const inner of Object.values(next.value)) {
+      if (typeof inner !== 'object' || inner === null) {
+        const problem = numberProblem(inner);
+        if (problem) return problem;
+      } else if (next.depth < MAX_JSON_DEPTH) open.push({ value: inner, depth: next.depth + 1 });
+      else return `must not nest deeper than ${MAX_JSON_DEPTH} levels`;
+    }
+  }
+  return undefined;
+}
+
+const numberProblem = (value: unknown): string | undefined =>
+  typeof value === 'number' && !Number.isFinite(value) ? 'must not hold a number beyond 1.8e308' : undefined;
+
+const count = z.int().nullish();
+/** Every other key is kept as it is. */
+export const Metrics = z.object({ duration_ns: count }).catchall(AnyValue);
+export const LlmMetrics = z
+  .object({
+    duration_ns: count,
+    num_input_tokens: count,
+    num_output_tokens: count,
+    num_total_tokens: count,
+    time_to_first_token_ns: count,
+    num_image_input_tokens: count,
+    num_audio_input_tokens: count,
+    num_audio_output_tokens: count,
+    num_image_output_tokens: count,
+  })
+  .catchall(AnyValue);
+
+export const AnyObject = z.record(z.string(), AnyValue);
 const eventFields = {
   id: Text.nullish(),
   status: z.enum(['in_progress', 'completed', 'failed', 'cancelled', 'incomplete']).nullish(),
@@ -81,7 +110,7 @@ export const LlmEvent = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('web_search_call'),
     ...eventFields,
-    action: z.object({ type: z.literal('search'), query: Text.nullish(), sources: z.unknown() }),
+    action: z.object({ type: z.literal('search'), query: Text.nullish(), sources: AnyValue.optional() }),
   }),
   z.object({
     type: z.literal('image_generation'),

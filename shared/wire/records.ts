@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Uuid } from './common.ts';
 import {
+  AnyObject,
   agentTypes,
   ContentParts,
   ControlResult,
@@ -70,7 +71,7 @@ const LlmSpan = z.object({
   redacted_input: messagesOf('user').nullish(),
   output: answer.nullish(),
   redacted_output: answer.nullish(),
-  tools: z.array(z.record(z.string(), z.unknown())).nullish(),
+  tools: z.array(AnyObject).nullish(),
   events: z.array(LlmEvent).nullish(),
   model: Text.nullish(),
   temperature: z.number().nullish(),
@@ -146,13 +147,25 @@ export const LoggedSpan: z.ZodType<LoggedSpan> = z.discriminatedUnion('type', [
   ControlSpan.meta({ id: 'ControlSpan' }),
 ]);
 
-export const LoggedTrace = z.object({
+const Trace = z.object({
   type: z.literal('trace').nullish(),
   ...commonFields,
   input: TraceInput.nullish(),
   redacted_input: TraceInput.nullish(),
   output: z.union([Text, ContentParts]).nullish(),
   redacted_output: z.union([Text, ContentParts]).nullish(),
-  spans,
 });
+export const LoggedTrace = Trace.extend({ spans });
 export type LoggedTrace = z.output<typeof LoggedTrace>;
+
+// One node of a tree, its spans still as they came: ingest checks node by node, so that no depth of nesting exhausts the stack.
+const unread = { spans: z.array(z.unknown()).nullish() };
+export const TraceNode = Trace.extend(unread);
+export const SpanNode = z.discriminatedUnion('type', [
+  LlmSpan,
+  ToolSpan.extend(unread),
+  RetrieverSpan.extend(unread),
+  WorkflowSpan.extend(unread),
+  AgentSpan.extend(unread),
+  ControlSpan,
+]);
