@@ -1,0 +1,186 @@
+import { ServiceError } from '../errors.ts';
+import type { LoggedSpan } from '../wire/records.ts';
+import { type ExperimentRow, type ExperimentRun, hasEnded } from './experiment.ts';
+import type { OfferedRows } from './offeredRows.ts';
+import { rowTrace, rowTraceId } from './rowTrace.ts';
+import { type RowLog, type RowSourceReader, mustRun } from './runRows.ts';
+import { callerSignal, type Chunk, type ChunkOutcome } from './workflow.ts';
+
+/** Rows on offer at a time: enough that a caller with many lanes never waits for the next page. */
+const WINDOW_ROWS = 1_000;
+/** Seconds without a word from the caller's process after which the chunk gives its place back and the workflow waits. */
+const CALLER_GONE_SECONDS = 60;
+/** Milliseconds that rows in the caller's hands get to end after a pause or a cancel. */
+const HAND_BACK_MS = 10_000;
+/** A chunk looks at least this often, in milliseconds, should a notice get lost. */
+const LOOK_MS = 500;
+
+/** Notices between the process that records results and the one that waits for them. */
+export interface Notices {
+  notify(experimentId: string): void;
+  /** Resolves at the next notice, after `ms`, or when the signal aborts. */
+  wait(experimentId: string, ms: number, signal: AbortSignal): Promise<void>;
+}
+
+export interface OfferDeps {
+  rows: RowSourceReader;
+  log: RowLog;
+  offered: OfferedRows;
+  notices: Notices;
+  untilStored<T>(operation: () => Promise<T>, signal: AbortSignal): Promise<T>;
+  onProgress(progress: { done: number; failed: number; running: number }): void;
+}
+
+/** Offers the rows of a chunk that are not recorded yet to the caller's process, and waits until they are. Safe to run twice. */
+export async function offerRows(deps: OfferDeps, run: ExperimentRun, chunk: Chunk, attempt: number, stopping: AbortSignal): Promise<ChunkOutcome> {
+  const never = new AbortController().signal;
+  const stored = <T>(operation: () => Promise<T>) => deps.untilStored(operation, never);
+  const open = new Set<number>();
+  let read = chunk.from;
+  let recorded = 0;
+  const outcome = (extra: Partial<ChunkOutcome> = {}): ChunkOutcome => ({ takenTo: open.size > 0 ? Math.min(...open) : read, recorded, ...extra });
+  const collect = async () => {
+    const done = await stored(() => deps.offered.takeFinished(run.experimentId, chunk.from, chunk.to));
+    for (const ordinal of done) open.delete(ordinal);
+    recorded += done.length;
+    if (done.length > 0) deps.onProgress({ done: recorded, failed: 0, running: Math.min(open.size, chunk.lanes) });
+    return done.length;
+  };
+  // What a former run of this chunk left on the table is looked at anew: the record store knows which rows are done.
+  await stored(() => deps.offered.withdraw(run.experimentId, chunk.from, chunk.to));
+  let stoppedAt: number | undefined;
+  for (;;) {
+    while (!stopping.aborted && open.size < WINDOW_ROWS / 2 && read < chunk.to) {
+      const to = Math.min(read + WINDOW_ROWS / 2, chunk.to);
+      const ordinals = await stored(() => missingRows(deps, run, read, to));
+      if (ordinals.length > 0) await stored(() => deps.offered.offer(run.experimentId, ordinals, attempt));
+      for (const ordinal of ordinals) open.add(ordinal);
+      read = to;
+      deps.notices.notify(run.experimentId);
+    }
+    if (open.size === 0 && (read >= chunk.to || stopping.aborted)) return outcome();
+    const moved = await collect();
+    if (open.size === 0) continue;
+    if (stopping.aborted) {
+      stoppedAt ??= Date.now();
+      if (Date.now() - stoppedAt > HAND_BACK_MS || (await stored(() => deps.offered.running(run.experimentId))) === 0) {
+        await stored(() => deps.offered.withdraw(run.experimentId, chunk.from, chunk.to));
+        return outcome();
+      }
+    }
+    if (moved === 0 && (await stored(() => deps.offered.secondsSinceCaller(run.experimentId))) > CALLER_GONE_SECONDS) {
+      if ((await stored(() => deps.offered.running(run.experimentId))) === 0) {
+        await stored(() => deps.offered.withdraw(run.experimentId, chunk.from, chunk.to));
+        return outcome({ callerGone: true });
+      }
+    }
+    await deps.notices.wait(run.experimentId, LOOK_MS, stopping.aborted ? never : stopping);
+  }
+}
+
+async function missingRows(deps: OfferDeps, run: ExperimentRun, from: number, to: number): Promise<number[]> {
+  const rows = await deps.rows.range(run, from, to);
+  const recorded = await deps.log.recorded(
+    run,
+    rows.map((row) => rowTraceId(run.experimentId, row.rowId)),
+  );
+  return rows.filter((row) => mustRun(run, recorded.get(rowTraceId(run.experimentId, row.rowId)))).map((row) => row.ordinal);
+}
+
+export interface CallerDeps {
+  rows: RowSourceReader;
+  log: RowLog;
+  offered: OfferedRows;
+  notices: Notices;
+  find(experimentId: string): Promise<ExperimentRun | undefined>;
+  /** Tells the workflow that a caller is there again. */
+  signal(experimentId: string, number: number, name: string): Promise<void>;
+}
+
+/** Rows for the caller's process, or why there are none: nothing to do right now (ask again), or the run has ended. */
+export interface Lease {
+  state: ExperimentRun['state'];
+  attempt: number;
+  rows: ExperimentRow[];
+}
+
+/**
+ * Leases up to `limit` rows to the process, waiting up to `waitMs` for the first. Asking keeps the process's other leases alive.
+ * @throws ServiceError `Conflict` when another process has taken over the experiment.
+ */
+export async function leaseRows(deps: CallerDeps, experimentId: string, process: string, limit: number, waitMs: number, signal: AbortSignal): Promise<Lease> {
+  const until = Date.now() + waitMs;
+  const silence = await deps.offered.secondsSinceCaller(experimentId);
+  for (let first = true; ; first = false) {
+    const run = await deps.find(experimentId);
+    if (!run) throw new ServiceError('NotFound', `no experiment ${experimentId}`);
+    if (!(await deps.offered.seen(experimentId, process))) throw takenOver(experimentId);
+    if (first && silence > CALLER_GONE_SECONDS / 2 && run.state === 'running') await deps.signal(experimentId, run.workflowNumber, callerSignal);
+    const leased = run.state === 'running' || run.state === 'requested' ? await deps.offered.lease(experimentId, process, limit, run.settings.rowTimeLimitMs) : [];
+    if (leased.length > 0) return { state: run.state, attempt: leased[0]?.attempt ?? 0, rows: await rowsOf(deps, run, leased.map((row) => row.ordinal)) };
+    if (hasEnded(run.state) || Date.now() >= until || signal.aborted) return { state: run.state, attempt: 0, rows: [] };
+    await deps.notices.wait(experimentId, Math.min(LOOK_MS, until - Date.now()), signal);
+  }
+}
+
+/** What the caller's process gives back for one row. */
+export interface CallerResult {
+  ordinal: number;
+  output: string | null;
+  error?: string | undefined;
+  spans: LoggedSpan[];
+  startedAt: Date;
+  durationNs: number;
+  localMetrics?: Record<string, unknown> | undefined;
+  tags?: string[] | undefined;
+}
+
+/**
+ * Records results of rows that the process holds. Rows that it no longer holds are refused, so that a process that was taken for dead cannot
+ * overwrite what its successor did. @returns the ordinals that were recorded
+ * @throws ServiceError `Conflict` when another process has taken over the experiment.
+ */
+export async function recordResults(deps: CallerDeps, experimentId: string, process: string, results: CallerResult[]): Promise<number[]> {
+  const run = await deps.find(experimentId);
+  if (!run) throw new ServiceError('NotFound', `no experiment ${experimentId}`);
+  if (!(await deps.offered.seen(experimentId, process))) throw takenOver(experimentId);
+  const held = await deps.offered.held(
+    experimentId,
+    process,
+    results.map((result) => result.ordinal),
+  );
+  const attempts = new Map(held.map((row) => [row.ordinal, row.attempt]));
+  const accepted = results.filter((result) => attempts.has(result.ordinal));
+  if (accepted.length === 0) return [];
+  const ordinals = accepted.map((result) => result.ordinal);
+  const rows = new Map((await rowsOf(deps, run, ordinals)).map((row) => [row.ordinal, row]));
+  const traces = accepted.map(({ ordinal, error, localMetrics, tags, ...result }) =>
+    rowTrace(experimentId, rows.get(ordinal) as ExperimentRow, {
+      ...result,
+      ...(error === undefined ? {} : { error }),
+      ...(localMetrics === undefined ? {} : { localMetrics }),
+      ...(tags === undefined ? {} : { tags }),
+    }),
+  );
+  await deps.log.write(run, traces, Math.max(...attempts.values()));
+  await deps.offered.finish(experimentId, ordinals);
+  deps.notices.notify(experimentId);
+  return ordinals;
+}
+
+/** Rows by ordinal, read in runs of neighbours. */
+async function rowsOf(deps: Pick<CallerDeps, 'rows'>, run: ExperimentRun, ordinals: number[]): Promise<ExperimentRow[]> {
+  const wanted = new Set(ordinals);
+  const rows: ExperimentRow[] = [];
+  const sorted = [...wanted].sort((a, b) => a - b);
+  for (let index = 0; index < sorted.length; ) {
+    const from = sorted[index] as number;
+    let last = from;
+    while (index < sorted.length && (sorted[index] as number) - last <= 64) last = sorted[index++] as number;
+    rows.push(...(await deps.rows.range(run, from, last + 1)).filter((row) => wanted.has(row.ordinal)));
+  }
+  return rows;
+}
+
+const takenOver = (experimentId: string) =>
+  new ServiceError('Conflict', `another process runs experiment ${experimentId} now; this one must stop`, { context: { experimentId } });

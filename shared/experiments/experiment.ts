@@ -1,0 +1,63 @@
+/** What runs a row. `dataset_outputs` takes the outputs that the dataset already holds and only scores them. */
+export type Runner =
+  | { kind: 'prompt_template'; templateVersionId: string; settings: Record<string, unknown> }
+  | { kind: 'dataset_outputs' }
+  | { kind: 'caller_function' }
+  | { kind: 'module'; name: string }
+  | { kind: 'http'; url: string; headers?: Record<string, string> };
+
+/** How a run goes about its rows; data on the experiment, so that a change needs no deploy. */
+export interface RunSettings {
+  /** Rows in flight at any time, over the whole run. */
+  concurrency: number;
+  /** Milliseconds after which a row's call is given up and the row recorded as failed. */
+  rowTimeLimitMs: number;
+  /** Attempts of a model or HTTP call that fails in a way that may pass. */
+  maxCallAttempts: number;
+  /** Consecutive failed rows after which the run pauses by itself; 0 never does. */
+  pauseAfterFailures: number;
+}
+
+export const defaultRunSettings: RunSettings = { concurrency: 20, rowTimeLimitMs: 600_000, maxCallAttempts: 6, pauseAfterFailures: 0 };
+
+export const runStates = ['idle', 'requested', 'running', 'paused', 'completed', 'failed', 'cancelled'] as const;
+export type RunState = (typeof runStates)[number];
+
+export const hasEnded = (state: RunState): boolean => state === 'completed' || state === 'failed' || state === 'cancelled';
+
+/** Which rows a workflow runs: those not recorded yet, those recorded as failed before it started, or none (scores only). */
+export type RowsToRun = 'missing' | 'failed' | 'none';
+
+/** Where a run's rows come from: a version of a dataset, or a list of records stored for this run only. */
+export type RowSource = { kind: 'dataset'; datasetId: string; versionIndex: number } | { kind: 'run' };
+
+/** An experiment as the run of its rows needs it. */
+export interface ExperimentRun {
+  experimentId: string;
+  projectId: string;
+  name: string;
+  projectName: string;
+  groupName: string;
+  createdBy: string;
+  datasetName: string | null;
+  runner: Runner;
+  settings: RunSettings;
+  source: RowSource;
+  state: RunState;
+  workflowNumber: number;
+  rowsToRun: RowsToRun;
+  /** Frozen when the run is requested. */
+  rowCount: number;
+}
+
+/** A dataset row as an experiment sees it. */
+export interface ExperimentRow {
+  rowId: string;
+  ordinal: number;
+  input: string;
+  expected: string | null;
+  metadata: Record<string, string>;
+  generatedOutput: string | null;
+  /** Cells by column name; what a template's variables and a function's argument are taken from. */
+  variables: Record<string, unknown>;
+}

@@ -1,0 +1,31 @@
+/**
+ * Rows on offer to a runner function in its caller's process. A chunk of the run offers rows, the caller's process leases them over the ordinary
+ * API and gives results back; the chunk takes note of those that are done. The table holds only the rows of the moment.
+ */
+export interface OfferedRows {
+  /** Offers rows; a row that is on offer already is offered anew to whoever asks first. */
+  offer(experimentId: string, ordinals: number[], attempt: number): Promise<void>;
+  /** Up to `limit` rows that nobody holds, or whose holder's time is over, in row order; held for `leaseMs`. */
+  lease(experimentId: string, process: string, limit: number, leaseMs: number): Promise<LeasedRow[]>;
+  /** Of these rows, those that the process still holds. */
+  held(experimentId: string, process: string, ordinals: number[]): Promise<LeasedRow[]>;
+  /** Prolongs all leases of a process. */
+  renew(experimentId: string, process: string, leaseMs: number): Promise<void>;
+  /** Makes `process` the one that runs this experiment's rows and frees what another held. @returns true when there was another, or none. */
+  takeOver(experimentId: string, process: string): Promise<boolean>;
+  /** Notes that the process is alive. @returns false when another has taken over. */
+  seen(experimentId: string, process: string): Promise<boolean>;
+  secondsSinceCaller(experimentId: string): Promise<number>;
+  /** Marks rows as recorded. */
+  finish(experimentId: string, ordinals: number[]): Promise<void>;
+  /** Takes recorded rows of [from, to) off the table. @returns their ordinals */
+  takeFinished(experimentId: string, from: number, to: number): Promise<number[]>;
+  withdraw(experimentId: string, from: number, to: number): Promise<void>;
+  /** Rows that a process holds now. */
+  running(experimentId: string): Promise<number>;
+}
+
+export interface LeasedRow {
+  ordinal: number;
+  attempt: number;
+}

@@ -1,0 +1,88 @@
+import { RequestInvalid, ServiceError } from '../errors.ts';
+import type { ExperimentRun, Runner, RunSettings, RowsToRun } from './experiment.ts';
+import type { RunDefinition, RunLedger } from './runLedger.ts';
+import { type StartDeps, startRun } from './startRun.ts';
+
+/** What somebody asks of a run; absent parts keep what the experiment has. */
+export interface RunRequest {
+  runner?: Runner;
+  /** Records to run over, for an experiment without a dataset; stored for this run only. */
+  records?: Record<string, unknown>[];
+  rowsToRun?: RowsToRun;
+  settings?: Partial<RunSettings>;
+  callerProcess?: string;
+}
+
+/** What is looked at before a run starts, so that nothing is paid for a run that cannot work. */
+export interface RunChecks {
+  ledger: RunLedger;
+  /** Rows and columns of the experiment's dataset version. @throws ServiceError when it is gone. */
+  datasetShape(datasetId: string, versionIndex: number): Promise<{ rowCount: number; columnNames: string[] }>;
+  /** Stores records for one run. */
+  storeRunRows(runId: string, records: Record<string, unknown>[]): Promise<{ rowCount: number; columnNames: string[] }>;
+  /** Rows stored for this run by an earlier start, if any. */
+  runRowsShape(runId: string): Promise<{ rowCount: number; columnNames: string[] } | undefined>;
+  /** @throws RequestInvalid or ServiceError when the template is unknown, names a variable the rows lack, or its model is not to be had. */
+  checkPrompt(templateVersionId: string, settings: Record<string, unknown>, shape: { columnNames: string[]; firstRow: Record<string, unknown> | undefined }): Promise<void>;
+  firstRow(run: Pick<ExperimentRun, 'experimentId' | 'source'>): Promise<Record<string, unknown> | undefined>;
+  /** @throws ServiceError when there is no such runner. */
+  checkModule(name: string): Promise<void>;
+  /** @throws RequestInvalid when the address is not allowed. */
+  checkUrl(url: string): Promise<void>;
+  /** @throws RequestInvalid when a metric of the run is unknown. */
+  checkMetrics(run: ExperimentRun): Promise<void>;
+}
+
+/**
+ * Checks what a run needs and starts it. Rows, template, model, runner and metrics are looked at first: what is wrong is said before anything is
+ * written or paid for. Asking again while the run goes on gives that run, so that a client may repeat the call.
+ */
+export async function requestRun(deps: StartDeps & RunChecks, experimentId: string, request: RunRequest): Promise<{ run: ExperimentRun; started: boolean }> {
+  const current = await deps.ledger.find(experimentId);
+  if (!current) throw new ServiceError('NotFound', `no experiment ${experimentId}`);
+  if (current.state === 'requested' || current.state === 'running' || current.state === 'paused') return { run: current, started: false };
+  const rowsToRun = request.rowsToRun ?? 'missing';
+  const runner = request.runner ?? current.runner;
+  const shape = await shapeOf(deps, current, request);
+  if (rowsToRun !== 'none') await checkRunner(deps, current, runner, shape);
+  await deps.checkMetrics(current);
+  const definition: RunDefinition = {
+    rowsToRun,
+    rowCount: shape.rowCount,
+    ...(request.runner ? { runner: request.runner } : {}),
+    ...(request.settings ? { settings: request.settings } : {}),
+    ...(request.callerProcess ? { callerProcess: request.callerProcess } : {}),
+  };
+  return startRun(deps, experimentId, definition);
+}
+
+async function shapeOf(deps: RunChecks, run: ExperimentRun, request: RunRequest) {
+  if (run.source.kind === 'dataset') {
+    if (request.records) throw new RequestInvalid([{ loc: ['body', 'records'], msg: 'the experiment has a dataset; records are for one without', type: 'conflict' }]);
+    return deps.datasetShape(run.source.datasetId, run.source.versionIndex);
+  }
+  // The set of rows is frozen at the first start: a repeat, or a run of the failed rows, takes what is stored.
+  const stored = await deps.runRowsShape(run.experimentId);
+  if (stored) return stored;
+  if (!request.records?.length) throw new RequestInvalid([{ loc: ['body', 'records'], msg: 'the experiment has no dataset: give the records to run over', type: 'missing' }]);
+  return deps.storeRunRows(run.experimentId, request.records);
+}
+
+async function checkRunner(deps: RunChecks, run: ExperimentRun, runner: Runner, shape: { rowCount: number; columnNames: string[] }): Promise<void> {
+  switch (runner.kind) {
+    case 'prompt_template':
+      return deps.checkPrompt(runner.templateVersionId, runner.settings, { columnNames: shape.columnNames, firstRow: await deps.firstRow(run) });
+    case 'dataset_outputs':
+      if (!shape.columnNames.includes('generated_output'))
+        throw new ServiceError('ExperimentHasNoOutputs', 'the run has no prompt template, and its dataset has no generated_output column to take answers from');
+      return;
+    case 'module':
+      return deps.checkModule(runner.name);
+    case 'http':
+      return deps.checkUrl(runner.url);
+    case 'caller_function':
+      return;
+    default:
+      return runner satisfies never;
+  }
+}

@@ -1,0 +1,26 @@
+import type { ExperimentRun, RowsToRun, Runner, RunSettings, RunState } from './experiment.ts';
+
+/** What a run is to do; absent parts keep what the experiment has. */
+export interface RunDefinition {
+  rowsToRun: RowsToRun;
+  runner?: Runner;
+  settings?: Partial<RunSettings>;
+  /** Rows of the frozen set. */
+  rowCount?: number;
+  /** The process that hosts the runner function. */
+  callerProcess?: string;
+}
+
+/** The states of experiment runs in the metadata store. */
+export interface RunLedger {
+  find(experimentId: string): Promise<ExperimentRun | undefined>;
+  /** Commits that a run is wanted and counts its workflow up, unless one is going on. */
+  request(experimentId: string, definition: RunDefinition): Promise<{ run: ExperimentRun; refused?: undefined } | { refused: 'running'; run: ExperimentRun } | { refused: 'unknown'; run?: undefined }>;
+  /** False when the state was none of `from`. */
+  setState(experimentId: string, from: RunState[], to: RunState): Promise<boolean>;
+  setSettings(experimentId: string, settings: Partial<RunSettings>): Promise<void>;
+  /** Ends workflow `number` of the experiment; a newer one is left alone. */
+  end(experimentId: string, number: number, state: 'completed' | 'failed' | 'cancelled', result: { error: string | null; aggregates?: unknown }): Promise<void>;
+  /** Runs that are requested, running or paused: each must have a workflow. */
+  unended(): Promise<ExperimentRun[]>;
+}

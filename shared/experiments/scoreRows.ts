@@ -1,0 +1,100 @@
+import type { Metric, Score, ScoreContext, ScoredRecord } from '../metrics/metric.ts';
+import { scoreRecord } from '../metrics/scoreRecord.ts';
+import type { ExperimentRun } from './experiment.ts';
+import { rowTraceId } from './rowTrace.ts';
+import type { RowSourceReader } from './runRows.ts';
+import type { Chunk, ChunkOutcome } from './workflow.ts';
+
+/** A row's trace, as it is scored. */
+export interface RecordedTrace {
+  id: string;
+  createdAt: string;
+  failed: boolean;
+  attempt: number;
+  record: ScoredRecord;
+}
+
+/** One metric's outcome on one record. */
+export interface ScoredValue {
+  recordId: string;
+  recordCreatedAt: string;
+  metric: string;
+  score: Score;
+}
+
+export interface ScoreLog {
+  /** The recorded traces of these ids with what metrics look at; `withSpans` where a metric needs the spans below. */
+  traces(run: ExperimentRun, traceIds: string[]): Promise<RecordedTrace[]>;
+  /** `<record id>/<metric>` of the values that were computed for the trace as it stands now. */
+  computed(run: ExperimentRun, traceIds: string[], metrics: string[]): Promise<Set<string>>;
+  write(run: ExperimentRun, values: ScoredValue[]): Promise<void>;
+}
+
+export interface ScoreRowsDeps {
+  rows: RowSourceReader;
+  log: ScoreLog;
+  metrics: readonly Metric[];
+  /** Hands a judged metric its model. */
+  contextFor(metric: Metric, signal: AbortSignal): ScoreContext;
+  untilStored<T>(operation: () => Promise<T>, signal: AbortSignal): Promise<T>;
+  onProgress(done: number): void;
+}
+
+const PAGE_ROWS = 500;
+/** Values per write: what a crash can make a judge compute again. */
+const VALUES_PER_WRITE = 1_000;
+
+export const valueKey = (recordId: string, metric: string): string => `${recordId}/${metric}`;
+
+/**
+ * Scores the rows of a chunk with every metric that has no value yet. A failing metric fails only its own value. Safe to run twice: a value is
+ * kept under (metric, record), and the newest one counts.
+ */
+export async function scoreRows(deps: ScoreRowsDeps, run: ExperimentRun, chunk: Chunk, stopping: AbortSignal): Promise<ChunkOutcome> {
+  let recorded = 0;
+  for (let from = chunk.from; from < chunk.to; from += PAGE_ROWS) {
+    if (stopping.aborted) return { takenTo: from, recorded };
+    const to = Math.min(from + PAGE_ROWS, chunk.to);
+    try {
+      recorded += await scorePage(deps, run, { from, to, lanes: chunk.lanes }, stopping);
+    } catch (err) {
+      if (stopping.aborted) return { takenTo: from, recorded };
+      throw err;
+    }
+    deps.onProgress(to - chunk.from);
+  }
+  return { takenTo: chunk.to, recorded };
+}
+
+async function scorePage(deps: ScoreRowsDeps, run: ExperimentRun, page: { from: number; to: number; lanes: number }, signal: AbortSignal): Promise<number> {
+  const rows = await deps.untilStored(() => deps.rows.range(run, page.from, page.to), signal);
+  const traceIds = rows.map((row) => rowTraceId(run.experimentId, row.rowId));
+  const traces = await deps.untilStored(() => deps.log.traces(run, traceIds), signal);
+  const names = deps.metrics.map((metric) => metric.name);
+  // Scores alone are asked for: every one of them anew.
+  const known = run.rowsToRun === 'none' ? new Set<string>() : await deps.untilStored(() => deps.log.computed(run, traceIds, names), signal);
+  const work = traces.flatMap((trace) => deps.metrics.filter((metric) => !known.has(valueKey(trace.id, metric.name))).map((metric) => ({ trace, metric })));
+  let buffer: ScoredValue[] = [];
+  let written = 0;
+  const flush = async () => {
+    const values = buffer;
+    buffer = [];
+    if (values.length === 0) return;
+    await deps.untilStored(() => deps.log.write(run, values), signal);
+    written += values.length;
+  };
+  const queue = work.values();
+  const lane = async () => {
+    for (const { trace, metric } of queue) {
+      signal.throwIfAborted();
+      const score: Score = trace.failed
+        ? { notApplicable: 'the row failed, so there is no answer to score' }
+        : await scoreRecord(metric, trace.record, deps.contextFor(metric, signal));
+      buffer.push({ recordId: trace.id, recordCreatedAt: trace.createdAt, metric: metric.name, score });
+      if (buffer.length >= VALUES_PER_WRITE) await flush();
+    }
+  };
+  await Promise.all(Array.from({ length: page.lanes }, lane));
+  await flush();
+  return written;
+}

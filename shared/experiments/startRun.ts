@@ -1,0 +1,50 @@
+import { ServiceError } from '../errors.ts';
+import type { ExperimentRun } from './experiment.ts';
+import type { RunDefinition, RunLedger } from './runLedger.ts';
+import type { RunExperimentInput } from './workflow.ts';
+
+/** The durable execution of runs, as starting and steering them needs it. */
+export interface RunWorkflows {
+  /** Starts the workflow of a run; does nothing when that workflow exists. */
+  start(input: RunExperimentInput, run: ExperimentRun): Promise<void>;
+  /** True when the workflow exists and has not ended. */
+  isOpen(experimentId: string, number: number): Promise<boolean>;
+  signal(experimentId: string, number: number, name: string, ...args: unknown[]): Promise<void>;
+}
+
+export interface StartDeps {
+  ledger: RunLedger;
+  workflows: RunWorkflows;
+}
+
+/**
+ * Starts a run: the wish is committed first, then the workflow is started, then the run is marked as running. A crash in between is healed by
+ * {@link reconcile}. Asking again for a run that goes on gives that run.
+ * @throws ServiceError `NotFound` for an unknown experiment, `Unavailable` when the workflow service does not answer; the run then starts by itself later.
+ */
+export async function startRun(deps: StartDeps, experimentId: string, definition: RunDefinition): Promise<{ run: ExperimentRun; started: boolean }> {
+  const requested = await deps.ledger.request(experimentId, definition);
+  if (requested.refused === 'unknown') throw new ServiceError('NotFound', `no experiment ${experimentId}`);
+  if (requested.refused === 'running') return { run: requested.run, started: false };
+  await startWorkflow(deps, requested.run);
+  return { run: requested.run, started: true };
+}
+
+async function startWorkflow(deps: StartDeps, run: ExperimentRun): Promise<void> {
+  await deps.workflows.start({ experimentId: run.experimentId, projectId: run.projectId, number: run.workflowNumber }, run);
+  await deps.ledger.setState(run.experimentId, ['requested'], 'running');
+}
+
+/**
+ * Starts what should be running and has no workflow: after a crash between the wish and the start, or after the workflow service lost its data.
+ * Safe at any time, since complete rows are skipped. @returns the runs it started
+ */
+export async function reconcile(deps: StartDeps): Promise<ExperimentRun[]> {
+  const started: ExperimentRun[] = [];
+  for (const run of await deps.ledger.unended()) {
+    if (run.state !== 'requested' && (await deps.workflows.isOpen(run.experimentId, run.workflowNumber))) continue;
+    await startWorkflow(deps, run);
+    started.push(run);
+  }
+  return started;
+}

@@ -1,0 +1,97 @@
+import { z } from 'zod';
+import { defaultRunSettings, type ExperimentRun, type RowsToRun, type Runner, type RunSettings, type RunState, runStates } from '../../experiments/experiment.ts';
+import type { RunLedger } from '../../experiments/runLedger.ts';
+import type { Database, Queries } from './connect.ts';
+
+const RunRow = z.object({
+  experimentId: z.string(),
+  projectId: z.string(),
+  name: z.string(),
+  projectName: z.string(),
+  groupName: z.string(),
+  createdBy: z.string(),
+  datasetId: z.string().nullable(),
+  datasetVersionIndex: z.number().nullable(),
+  datasetName: z.string().nullable(),
+  runner: z.custom<Runner>().nullable(),
+  settings: z.custom<Partial<RunSettings>>(),
+  state: z.enum(runStates),
+  workflowNumber: z.number(),
+  rowsToRun: z.enum(['missing', 'failed', 'none']),
+  rowCount: z.number().nullable(),
+});
+
+const SELECT_RUN = `
+  SELECT e.run_id AS "experimentId", e.project_id AS "projectId", r.name, p.name AS "projectName", g.name AS "groupName", r.created_by AS "createdBy",
+         e.dataset_id AS "datasetId", e.dataset_version_index AS "datasetVersionIndex", e.dataset_name AS "datasetName", e.runner, e.settings, e.state,
+         e.workflow_number AS "workflowNumber", e.rows_to_run AS "rowsToRun", e.row_count AS "rowCount"
+  FROM experiments e JOIN runs r ON r.id = e.run_id JOIN projects p ON p.id = e.project_id JOIN experiment_groups g ON g.id = e.group_id`;
+
+/** The states of experiment runs: Postgres, not Temporal's retention, decides whether a run has ended. */
+export function postgresRunLedger(database: Database): RunLedger {
+  const find = async (queries: Queries, experimentId: string) => toRun(await queries.maybeOne(`${SELECT_RUN} WHERE e.run_id = $1`, [experimentId]));
+  return {
+    find: (experimentId) => find(database, experimentId),
+
+    async request(experimentId, definition) {
+      return database.transaction(async (tx) => {
+        const current = await tx.maybeOne('SELECT state FROM experiments WHERE run_id = $1 FOR UPDATE', [experimentId]);
+        if (!current) return { refused: 'unknown' as const };
+        const state = current.state as RunState;
+        if (state === 'requested' || state === 'running' || state === 'paused') return { refused: 'running' as const, run: (await find(tx, experimentId)) as ExperimentRun };
+        await tx.query(
+          `UPDATE experiments SET state = 'requested', workflow_number = workflow_number + 1, rows_to_run = $2,
+                  runner = coalesce($3::jsonb, runner), settings = settings || $4::jsonb, row_count = coalesce($5, row_count),
+                  caller_process = coalesce($6, caller_process), caller_seen_at = CASE WHEN $6::text IS NULL THEN caller_seen_at ELSE now() END,
+                  error = NULL, ended_at = NULL, started_at = coalesce(started_at, now())
+            WHERE run_id = $1`,
+          [
+            experimentId,
+            definition.rowsToRun,
+            definition.runner ? JSON.stringify(definition.runner) : null,
+            JSON.stringify(definition.settings ?? {}),
+            definition.rowCount ?? null,
+            definition.callerProcess ?? null,
+          ],
+        );
+        return { run: (await find(tx, experimentId)) as ExperimentRun };
+      });
+    },
+
+    async setState(experimentId, from, to) {
+      const rows = await database.query('UPDATE experiments SET state = $3 WHERE run_id = $1 AND state = ANY($2::text[]) RETURNING run_id', [experimentId, from, to]);
+      return rows.length > 0;
+    },
+
+    async setSettings(experimentId, settings) {
+      await database.query('UPDATE experiments SET settings = settings || $2::jsonb WHERE run_id = $1', [experimentId, JSON.stringify(settings)]);
+    },
+
+    async end(experimentId, number, state, { error, aggregates }) {
+      await database.query(
+        `UPDATE experiments SET state = $3, error = $4, aggregates = coalesce($5::jsonb, aggregates), ended_at = now()
+          WHERE run_id = $1 AND workflow_number = $2 AND state IN ('requested', 'running', 'paused')`,
+        [experimentId, number, state, error, aggregates === undefined ? null : JSON.stringify(aggregates)],
+      );
+      await database.query('UPDATE runs SET updated_at = now() WHERE id = $1', [experimentId]);
+    },
+
+    async unended() {
+      const rows = await database.query(`${SELECT_RUN} WHERE e.state IN ('requested', 'running', 'paused')`);
+      return rows.map((row) => toRun(row) as ExperimentRun);
+    },
+  };
+}
+
+function toRun(row: Record<string, unknown> | undefined): ExperimentRun | undefined {
+  if (!row) return undefined;
+  const { datasetId, datasetVersionIndex, runner, settings, rowCount, ...run } = RunRow.parse(row);
+  return {
+    ...run,
+    rowsToRun: run.rowsToRun as RowsToRun,
+    runner: runner ?? { kind: 'caller_function' },
+    settings: { ...defaultRunSettings, ...settings },
+    source: datasetId === null ? { kind: 'run' } : { kind: 'dataset', datasetId, versionIndex: datasetVersionIndex ?? 0 },
+    rowCount: rowCount ?? 0,
+  };
+}

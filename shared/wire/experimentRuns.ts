@@ -1,0 +1,98 @@
+import { z } from 'zod';
+import { Timestamp, Uuid } from './common.ts';
+import { LoggedSpan } from './records.ts';
+
+/** What runs the rows of an experiment. */
+export const RunnerRequest = z
+  .discriminatedUnion('kind', [
+    z.object({ kind: z.literal('prompt_template'), prompt_template_version_id: Uuid, prompt_settings: z.record(z.string(), z.unknown()).nullish() }),
+    z.object({ kind: z.literal('dataset_outputs') }),
+    z.object({ kind: z.literal('caller_function') }),
+    z.object({ kind: z.literal('module'), name: z.string().min(1).max(255) }),
+    z.object({ kind: z.literal('http'), url: z.url({ protocol: /^https?$/ }), headers: z.record(z.string(), z.string()).nullish() }),
+  ])
+  .meta({ id: 'ExperimentRunner' });
+
+const settings = {
+  concurrency: z.number().int().min(1).max(1_000).nullish().describe('Rows in flight at any time, over the whole run.'),
+  row_time_limit_ms: z.number().int().min(1).max(86_400_000).nullish().describe('Milliseconds after which a row is given up and recorded as failed.'),
+  max_call_attempts: z.number().int().min(1).max(100).nullish(),
+  pause_after_failures: z.number().int().min(0).nullish().describe('Failed rows in a row after which the run pauses by itself; 0: never.'),
+};
+
+export const RunRequest = z
+  .object({
+    runner: RunnerRequest.nullish(),
+    records: z.array(z.record(z.string(), z.unknown())).min(1).max(1_000_000).nullish(),
+    rows_to_run: z.enum(['missing', 'failed', 'none']).nullish().describe('Rows not recorded yet (default), rows recorded as failed, or none: scores only.'),
+    process: Uuid.nullish().describe('The process that hosts the function, for `caller_function`.'),
+    ...settings,
+  })
+  .meta({ id: 'ExperimentRunRequest' });
+
+export const runState = z.enum(['idle', 'requested', 'running', 'paused', 'completed', 'failed', 'cancelled']);
+
+export const RunReply = z
+  .object({ experiment_id: Uuid, state: runState, started: z.boolean(), row_count: z.int(), workflow_id: z.string(), concurrency: z.int() })
+  .meta({ id: 'ExperimentRun' });
+
+export const ProgressReply = z
+  .object({
+    experiment_id: Uuid,
+    state: runState,
+    rows_total: z.int(),
+    rows_done: z.int(),
+    rows_failed: z.int(),
+    rows_running: z.int(),
+    scores_total: z.int(),
+    scores_done: z.int(),
+    rows_per_second: z.number().nullable(),
+    started_at: z.string().nullable(),
+    ended_at: z.string().nullable(),
+    error: z.string().nullable(),
+  })
+  .meta({ id: 'ExperimentProgress' });
+
+export const ConcurrencyRequest = z.object({ concurrency: z.number().int().min(1).max(1_000) });
+
+export const LeaseRequest = z.object({
+  process: Uuid,
+  limit: z.number().int().min(1).max(1_000).default(100),
+  wait_ms: z.number().int().min(0).max(30_000).default(20_000),
+});
+
+export const LeasedRow = z.object({
+  ordinal: z.int(),
+  row_id: z.string(),
+  input: z.string(),
+  expected: z.string().nullable(),
+  metadata: z.record(z.string(), z.string()),
+  values: z.record(z.string(), z.unknown()),
+});
+
+export const LeaseReply = z.object({ state: runState, attempt: z.int(), row_time_limit_ms: z.int(), rows: z.array(LeasedRow) }).meta({ id: 'ExperimentRowLease' });
+
+export const ResultsRequest = z
+  .object({
+    process: Uuid,
+    results: z
+      .array(
+        z.object({
+          ordinal: z.number().int().min(0),
+          output: z.string().nullable(),
+          error: z.string().nullish(),
+          spans: z.array(LoggedSpan).nullish(),
+          started_at: Timestamp,
+          duration_ns: z.number().int().min(0),
+          metrics: z.record(z.string(), z.unknown()).nullish(),
+          tags: z.array(z.string()).nullish(),
+        }),
+      )
+      .min(1)
+      .max(1_000),
+  })
+  .meta({ id: 'ExperimentRowResults' });
+
+export const ResultsReply = z.object({ recorded: z.array(z.int()).describe('Ordinals of the rows that were recorded; the others were no longer held by this process.') });
+export const HeartbeatRequest = z.object({ process: Uuid });
+export const HeartbeatReply = z.object({ state: runState });

@@ -1,0 +1,186 @@
+import { Context } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
+import type { Logger } from 'pino';
+import { ServiceError } from '../shared/errors.ts';
+import { offerRows, type Notices } from '../shared/experiments/callerRows.ts';
+import type { ExperimentRun } from '../shared/experiments/experiment.ts';
+import type { OfferedRows } from '../shared/experiments/offeredRows.ts';
+import type { RunLedger } from '../shared/experiments/runLedger.ts';
+import { ATTEMPTS_PER_WORKFLOW, type AttemptLog, type ChunkProgress, type RowLog, type RowRunner, type RowSourceReader, runRows } from '../shared/experiments/runRows.ts';
+import { scoreRows, type ScoreLog } from '../shared/experiments/scoreRows.ts';
+import type { RunWorkflows } from '../shared/experiments/startRun.ts';
+import { untilStored } from '../shared/experiments/untilStored.ts';
+import { type Chunk, type ChunkOutcome, progressSignal, type ProgressReport, type RunPlan } from '../shared/experiments/workflow.ts';
+import type { Metric, ScoreContext } from '../shared/metrics/metric.ts';
+
+export interface ActivityDeps {
+  ledger: RunLedger;
+  workflows: RunWorkflows;
+  rows: RowSourceReader;
+  rowLog: RowLog;
+  scoreLog: ScoreLog;
+  attempts: AttemptLog;
+  offered: OfferedRows;
+  notices: Notices;
+  /** Makes the runner of an experiment. @throws ServiceError when its template, model or module cannot be had. */
+  createRunner(run: ExperimentRun): Promise<RowRunner>;
+  /** The metrics that the run's settings name. */
+  metricsOf(run: ExperimentRun): Promise<Metric[]>;
+  scoreContext(run: ExperimentRun, metric: Metric, signal: AbortSignal): ScoreContext;
+  /** Live progress of the rows this worker has in its hands. */
+  publishProgress(run: ExperimentRun, part: string, progress: ChunkProgress): void;
+  countRows(run: ExperimentRun): Promise<number>;
+  /** Removes what a crash may have left beside the recorded traces, computes the aggregates. */
+  settleRecords(run: ExperimentRun): Promise<unknown>;
+  log: Logger;
+}
+
+interface RunRef {
+  experimentId: string;
+  projectId: string;
+  number: number;
+}
+
+const HEARTBEAT_MS = 1_000;
+/** Milliseconds between two reports to the workflow: at first this, later a twentieth of the time gone, so that histories stay short. */
+const REPORT_MS = 2_000;
+
+/** What the workflows may ask for. Each is a thin shell over the domain and safe to run twice. */
+export function createActivities(deps: ActivityDeps) {
+  const findRun = async ({ experimentId, number }: RunRef): Promise<ExperimentRun> => {
+    const run = await deps.ledger.find(experimentId);
+    if (!run) throw ended(`experiment ${experimentId} was deleted`);
+    if (run.workflowNumber !== number) throw ended(`experiment ${experimentId} has a newer run`);
+    return run;
+  };
+
+  return {
+    /** Freezes what the run will do. Metrics that cannot be had fail the run before any row is paid for. */
+    planExperiment: (ref: RunRef): Promise<RunPlan> =>
+      guarded(async () => {
+        const run = await findRun(ref);
+        await deps.ledger.setState(run.experimentId, ['requested'], 'running');
+        const metrics = await deps.metricsOf(run);
+        return {
+          experimentName: run.name,
+          projectName: run.projectName,
+          groupName: run.groupName,
+          runnerKind: run.runner.kind,
+          rowCount: run.rowCount,
+          concurrency: run.settings.concurrency,
+          runsRows: run.rowsToRun !== 'none',
+          metrics: metrics.map((metric) => metric.name),
+        };
+      }),
+
+    /** Runs the rows of a chunk that are not recorded yet. Ids are a pure function of (experiment, row, trial), so a second run finds the first one's rows. */
+    runRows: (chunk: Chunk): Promise<ChunkOutcome> =>
+      guarded(async () => {
+        const run = await findRun(chunk);
+        const context = Context.current();
+        const attempt = run.workflowNumber * ATTEMPTS_PER_WORKFLOW + context.info.attempt;
+        const part = `${chunk.from}-${chunk.to}`;
+        const reports = reportTo(run, async () => ({ rowsDone: await deps.countRows(run) }));
+        const onProgress = (progress: ChunkProgress) => deps.publishProgress(run, part, progress);
+        try {
+          if (run.runner.kind === 'caller_function') {
+            return await offerRows({ ...deps, log: deps.rowLog, untilStored, onProgress }, run, chunk, attempt, context.cancellationSignal);
+          }
+          const runner = await deps.createRunner(run);
+          try {
+            const given = { rows: deps.rows, log: deps.rowLog, attempts: deps.attempts, runner, untilStored, onProgress, now: Date.now };
+            return await runRows(given, run, chunk, attempt, context.cancellationSignal, async () => (await deps.ledger.find(run.experimentId))?.state !== 'paused');
+          } finally {
+            await runner.close();
+          }
+        } finally {
+          reports.stop();
+        }
+      }),
+
+    /** Scores the rows of a chunk with every metric that has no value yet. */
+    scoreRows: (chunk: Chunk): Promise<ChunkOutcome> =>
+      guarded(async () => {
+        const run = await findRun(chunk);
+        const metrics = await deps.metricsOf(run);
+        let done = 0;
+        const reports = reportTo(run, async () => ({ scoresDone: chunk.from + done }));
+        try {
+          return await scoreRows(
+            {
+              rows: deps.rows,
+              log: deps.scoreLog,
+              metrics,
+              contextFor: (metric, signal) => deps.scoreContext(run, metric, signal),
+              untilStored,
+              onProgress: (count) => {
+                done = count;
+              },
+            },
+            run,
+            chunk,
+            Context.current().cancellationSignal,
+          );
+        } finally {
+          reports.stop();
+        }
+      }),
+
+    /** Aggregates and the final state, in this order: progress is complete only when the aggregates are there. */
+    finishExperiment: (ref: RunRef): Promise<void> =>
+      guarded(async () => {
+        const run = await findRun(ref);
+        const aggregates = await deps.settleRecords(run);
+        await deps.ledger.end(ref.experimentId, ref.number, 'completed', { error: null, aggregates });
+        deps.notices.notify(ref.experimentId);
+      }),
+
+    /** Ends a run that was cancelled or cannot go on; what is recorded stays and is aggregated. */
+    endExperiment: (ref: RunRef, state: 'failed' | 'cancelled', error: string | null): Promise<void> =>
+      guarded(async () => {
+        const run = await deps.ledger.find(ref.experimentId);
+        if (!run || run.workflowNumber !== ref.number) return;
+        const aggregates = await deps.settleRecords(run);
+        await deps.ledger.end(ref.experimentId, ref.number, state, { error, aggregates });
+        deps.notices.notify(ref.experimentId);
+      }),
+
+    markPaused: (ref: RunRef, paused: boolean): Promise<void> =>
+      guarded(async () => {
+        await deps.ledger.setState(ref.experimentId, paused ? ['running', 'requested'] : ['paused'], paused ? 'paused' : 'running');
+        deps.notices.notify(ref.experimentId);
+      }),
+  };
+
+  /** Heartbeats while an activity works, and tells the workflow how far it is, so that Temporal's own pages show it. */
+  function reportTo(run: ExperimentRun, report: () => Promise<ProgressReport>) {
+    const context = Context.current();
+    const start = Date.now();
+    let reported = start;
+    const timer = setInterval(() => {
+      context.heartbeat();
+      const now = Date.now();
+      if (now - reported < Math.max(REPORT_MS, (now - start) / 20)) return;
+      reported = now;
+      report()
+        .then((progress) => deps.workflows.signal(run.experimentId, run.workflowNumber, progressSignal, progress))
+        .catch((err: unknown) => deps.log.debug({ err, experimentId: run.experimentId }, 'progress was not reported'));
+    }, HEARTBEAT_MS);
+    context.heartbeat();
+    return { stop: () => clearInterval(timer) };
+  }
+}
+
+export type Activities = ReturnType<typeof createActivities>;
+
+const ended = (message: string) => ApplicationFailure.create({ message, type: 'RunEnded', nonRetryable: true });
+
+/** Only what can never succeed is marked so; everything else the retry policy heals. */
+async function guarded<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (err) {
+    if (err instanceof ServiceError && err.permanent) throw ApplicationFailure.create({ message: err.message, type: err.code, nonRetryable: true, cause: err });
+    throw err;
+  }
+}

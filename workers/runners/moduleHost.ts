@@ -1,0 +1,80 @@
+/**
+ * The process in which a registered runner module runs: it loads the module, runs the rows it is sent, and goes when its parent goes. A module
+ * that loops, leaks or crashes takes only this process with it.
+ */
+import { pathToFileURL } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import { collectSpans } from '../../client/spans.ts';
+import type { HostMessage, HostRequest } from './module.ts';
+
+type RunnerFunction = (input: unknown, context: RunnerModuleContext) => unknown;
+
+/** What a registered runner gets beside the row's input. */
+export interface RunnerModuleContext {
+  row: { id: string; ordinal: number; input: string; expected: string | null; metadata: Record<string, string>; values: Record<string, unknown> };
+  experiment: { id: string; name: string; projectId: string };
+  /** Rises with every repeat of this row. */
+  attempt: number;
+  /** Aborts when the row's time is over or the run is cancelled. */
+  signal: AbortSignal;
+}
+
+// A blocked event loop never sees the channel close: a thread of its own watches the parent.
+const parent = process.ppid;
+new Worker(
+  `setInterval(() => { if (process.ppid !== ${parent}) process.kill(process.pid, 'SIGKILL'); }, 500);`,
+  { eval: true },
+).unref();
+process.on('disconnect', () => process.exit(0));
+
+const running = new Map<number, AbortController>();
+const send = (message: HostMessage) => process.send?.(message);
+
+const [modulePath = ''] = process.argv.slice(2);
+let runner: RunnerFunction;
+try {
+  const loaded = (await import(pathToFileURL(modulePath).href)) as { default?: unknown };
+  if (typeof loaded.default !== 'function') throw new Error('its default export is not a function');
+  runner = loaded.default as RunnerFunction;
+  send({ type: 'ready' });
+} catch (err) {
+  send({ type: 'broken', message: err instanceof Error ? err.message : String(err) });
+  process.disconnect?.();
+}
+
+process.on('message', (message: HostRequest) => {
+  if (message.type === 'abort') running.get(message.id)?.abort(new Error(message.reason));
+  else void runRow(message);
+});
+
+async function runRow({ id, row, experiment, attempt }: Extract<HostRequest, { type: 'run' }>): Promise<void> {
+  const abort = new AbortController();
+  running.set(id, abort);
+  const startedAt = Date.now();
+  const start = process.hrtime.bigint();
+  const { value, error, spans } = await collectSpans(async () => runner(inputOf(row.input), { row, experiment, attempt, signal: abort.signal }));
+  running.delete(id);
+  send({
+    type: 'done',
+    id,
+    startedAt,
+    durationNs: Number(process.hrtime.bigint() - start),
+    output: error === undefined ? textOf(value) : null,
+    spans,
+    ...(error === undefined ? {} : { error: error instanceof Error ? `${error.name}: ${error.message}` : String(error) }),
+  });
+}
+
+/** A function receives the parsed value when the cell is JSON, else the text. */
+function inputOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function textOf(value: unknown): string | null {
+  if (value === undefined || value === null) return null;
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

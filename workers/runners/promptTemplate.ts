@@ -1,0 +1,87 @@
+import type { ExperimentRow, ExperimentRun } from '../../shared/experiments/experiment.ts';
+import type { RowResult } from '../../shared/experiments/rowTrace.ts';
+import type { RowContext, RowRunner } from '../../shared/experiments/runRows.ts';
+import { type PromptTemplate, renderPrompt } from '../../shared/prompts/render.ts';
+import { ModelCallError, type ModelCaller } from '../../shared/providers/modelCall.ts';
+import type { LoggedSpan } from '../../shared/wire/records.ts';
+
+/** Renders the template per row and sends it to a model through an integration. A failed call is the row's error, recorded with its span. */
+export function promptTemplateRunner(
+  run: ExperimentRun,
+  template: { name: string; template: PromptTemplate },
+  settings: Record<string, unknown>,
+  models: ModelCaller,
+): RowRunner {
+  const modelAlias = String(settings.model_alias ?? '');
+  return {
+    async run(row: ExperimentRow, { signal }: RowContext): Promise<RowResult> {
+      const startedAt = new Date();
+      const messages = renderPrompt(template.template, row.variables);
+      const limit = AbortSignal.timeout(run.settings.rowTimeLimitMs);
+      try {
+        const answer = await models.complete({
+          modelAlias,
+          messages,
+          settings,
+          context: { jobId: `${run.experimentId}/${run.workflowNumber}`, userId: run.createdBy, projectId: run.projectId, runId: run.experimentId },
+          retry: { maxAttempts: run.settings.maxCallAttempts },
+          signal: AbortSignal.any([signal, limit]),
+        });
+        const tokens = { inputTokens: answer.inputTokens, outputTokens: answer.outputTokens, totalTokens: answer.totalTokens, costUsd: answer.costUsd };
+        return {
+          output: answer.text,
+          startedAt,
+          durationNs: answer.durationNs,
+          ...tokens,
+          spans: [
+            span(startedAt, {
+              input: messages,
+              output: answer.message,
+              model: answer.model,
+              finish_reason: answer.finishReason,
+              status_code: 200,
+              metrics: {
+                duration_ns: answer.durationNs,
+                num_input_tokens: answer.inputTokens,
+                num_output_tokens: answer.outputTokens,
+                num_total_tokens: answer.totalTokens,
+                ...(answer.costUsd === null ? {} : { cost: answer.costUsd }),
+              },
+            }),
+          ],
+        };
+      } catch (err) {
+        signal.throwIfAborted();
+        const message = limit.aborted ? `the row took longer than its time limit of ${run.settings.rowTimeLimitMs} ms` : reason(err);
+        const status = err instanceof ModelCallError ? err.status : undefined;
+        return {
+          output: null,
+          error: message,
+          startedAt,
+          durationNs: 0,
+          spans: [span(startedAt, { input: messages, output: { role: 'assistant', content: '' }, model: modelAlias, status_code: status ?? 500, metrics: {} })],
+        };
+      }
+    },
+    close: async () => undefined,
+  };
+
+  function span(startedAt: Date, fields: Record<string, unknown>): LoggedSpan {
+    return {
+      type: 'llm',
+      name: template.name,
+      created_at: startedAt.toISOString(),
+      temperature: typeof settings.temperature === 'number' ? settings.temperature : null,
+      tools: Array.isArray(settings.tools) ? settings.tools : null,
+      tags: [],
+      user_metadata: {},
+      ...fields,
+    } as unknown as LoggedSpan;
+  }
+}
+
+/** Messages of {@link ModelCallError} are written for people and hold no upstream body; anything else is our own fault and fails the chunk. */
+function reason(err: unknown): string {
+  if (err instanceof ModelCallError) return err.message;
+  throw err;
+}

@@ -1,0 +1,36 @@
+import { join } from 'node:path';
+import { type NativeConnection, Worker } from '@temporalio/worker';
+import { EXPERIMENT_QUEUE } from '../shared/experiments/workflow.ts';
+import { type ActivityDeps, createActivities } from './activities.ts';
+
+export interface RunningWorker {
+  /** Rejects when the worker breaks; resolves after `stop`. */
+  finished: Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Starts the worker that runs experiments: workflow code and activities, on one task queue. */
+export async function startWorker(connection: NativeConnection, namespace: string, deps: ActivityDeps): Promise<RunningWorker> {
+  const worker = await Worker.create({
+    connection,
+    namespace,
+    taskQueue: EXPERIMENT_QUEUE,
+    workflowsPath: join(import.meta.dirname, '../workflows/index.ts'),
+    activities: createActivities(deps),
+    // A chunk holds its slot for minutes; a run that waits for its caller gives it back.
+    maxConcurrentActivityTaskExecutions: 200,
+    // A cancel must reach the calls within about two seconds: it travels on the answer to a heartbeat.
+    maxHeartbeatThrottleInterval: '1 second',
+    defaultHeartbeatThrottleInterval: '1 second',
+    shutdownGraceTime: '500 ms',
+    shutdownForceTime: '15 seconds',
+  });
+  const finished = worker.run();
+  return {
+    finished,
+    stop: async () => {
+      if (worker.getState() === 'RUNNING') worker.shutdown();
+      await finished;
+    },
+  };
+}

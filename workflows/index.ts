@@ -1,0 +1,2 @@
+// What the worker's bundle offers: every workflow, by its type name.
+export { runExperiment } from './runExperiment.ts';

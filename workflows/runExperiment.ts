@@ -1,0 +1,281 @@
+import {
+  ActivityCancellationType,
+  CancellationScope,
+  condition,
+  continueAsNew,
+  defineQuery,
+  defineSignal,
+  isCancellation,
+  proxyActivities,
+  setCurrentDetails,
+  setHandler,
+  upsertMemo,
+  upsertSearchAttributes,
+  workflowInfo,
+} from '@temporalio/workflow';
+import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
+import type { Carried, Chunk, ChunkOutcome, OrdinalRange, ProgressReport, RunExperimentInput, RunPlan, WorkflowProgress } from '../shared/experiments/workflow.ts';
+import type { Activities } from '../workers/activities.ts';
+
+// Ours to heal (a store, the network, a worker's death): no limit on attempts. Only errors marked permanent end a run.
+const healing = { initialInterval: '500 ms', maximumInterval: '30 seconds' } as const;
+
+const { planExperiment, finishExperiment, endExperiment, markPaused } = proxyActivities<Activities>({
+  startToCloseTimeout: '5 minutes',
+  retry: healing,
+});
+
+const { runRows, scoreRows } = proxyActivities<Activities>({
+  // A chunk takes no new row after its time box (10 minutes); the rest is the slowest row's own time limit.
+  startToCloseTimeout: '25 hours',
+  // A dead worker is noticed in this time.
+  heartbeatTimeout: '10 seconds',
+  retry: healing,
+  cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+});
+
+/** Lanes of one chunk. More than this and a chunk is split, so that a run can use several workers. */
+const MAX_LANES_PER_CHUNK = 100;
+
+/**
+ * Runs an experiment: plan, rows, scores, finish. It only decides; activities do every input and output. Histories hold offsets and counts.
+ * Signals: pause, resume, cancelRun, setConcurrency. Query: progress.
+ */
+export async function runExperiment(input: RunExperimentInput): Promise<void> {
+  const ref = { experimentId: input.experimentId, projectId: input.projectId, number: input.number };
+  const state = new RunProgress(input.carried);
+  setHandler(defineQuery<WorkflowProgress>('progress'), () => state.view());
+  setHandler(defineSignal('pause'), () => state.pause());
+  setHandler(defineSignal('resume'), () => state.resume());
+  setHandler(defineSignal('cancelRun'), () => state.cancel());
+  setHandler(defineSignal('callerBack'), () => state.callerIsBack());
+  setHandler(defineSignal<[number]>('setConcurrency'), (concurrency) => state.setConcurrency(concurrency));
+  setHandler(defineSignal<[ProgressReport]>('progress'), (report) => state.report(report));
+  try {
+    const plan = input.carried?.plan ?? (await planExperiment(ref));
+    state.planned(plan);
+    await doPhase(state, 'rows', (chunk) => runRows({ ...ref, ...chunk }), markPaused.bind(null, ref), input);
+    await doPhase(state, 'scores', (chunk) => scoreRows({ ...ref, ...chunk }), markPaused.bind(null, ref), input);
+    state.phase = 'finishing';
+    state.show('finishing');
+    if (state.cancelled) await endExperiment(ref, 'cancelled', null);
+    else await finishExperiment(ref);
+    state.phase = 'ended';
+    state.show(state.cancelled ? 'cancelled' : 'completed');
+  } catch (err) {
+    if (isCancellation(err)) {
+      await CancellationScope.nonCancellable(() => endExperiment(ref, 'cancelled', null));
+      throw err;
+    }
+    if (!(err instanceof Error) || err.name === 'ContinueAsNew') throw err;
+    await endExperiment(ref, 'failed', rootMessage(err));
+    throw err;
+  }
+}
+
+/** Gives the open ranges to chunks until none is left; stops for a pause, starts again with what changed. */
+async function doPhase(
+  state: RunProgress,
+  phase: 'rows' | 'scores',
+  run: (chunk: Pick<Chunk, 'from' | 'to' | 'lanes'>) => Promise<ChunkOutcome>,
+  markPausedNow: (paused: boolean) => Promise<void>,
+  input: RunExperimentInput,
+): Promise<void> {
+  if (!state.enter(phase)) return;
+  while (state.ranges.length > 0 && !state.cancelled) {
+    if (state.paused) {
+      await markPausedNow(true);
+      state.show('paused');
+      await condition(() => !state.paused || state.cancelled);
+      await markPausedNow(false);
+      continue;
+    }
+    if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof runExperiment>({ ...input, carried: state.carry() });
+    state.show(phase === 'rows' ? 'running rows' : 'scoring');
+    const { chunks, rest } = split(state.ranges, state.concurrency);
+    const outcomes = await state.interruptible(() =>
+      Promise.all(chunks.map(async (chunk) => ({ chunk, outcome: await run(chunk).catch(calledBack(chunk)) }))),
+    );
+    state.ranges = [...outcomes.flatMap(({ chunk, outcome }) => (outcome.takenTo < chunk.to ? [{ from: outcome.takenTo, to: chunk.to }] : [])), ...rest];
+    state.settle(phase);
+    const failing = outcomes.find(({ outcome }) => outcome.failing)?.outcome.failing;
+    if (failing) {
+      state.pause();
+      state.note = failing;
+    }
+    if (outcomes.some(({ outcome }) => outcome.callerGone)) {
+      state.show('waiting for the process that holds the runner function');
+      await condition(() => state.takeCaller() || state.cancelled || state.paused);
+    }
+  }
+}
+
+/** A chunk that was called back before a worker took it has done nothing. */
+const calledBack =
+  (chunk: OrdinalRange) =>
+  (err: unknown): ChunkOutcome => {
+    if (isCancellation(err)) return { takenTo: chunk.from, recorded: 0 };
+    throw err;
+  };
+
+interface Share extends OrdinalRange {
+  lanes: number;
+}
+
+/** Cuts the open ranges into as many parts as the lanes need, each with its share of the lanes; what has no lane waits for the next round. */
+function split(ranges: OrdinalRange[], concurrency: number): { chunks: Share[]; rest: OrdinalRange[] } {
+  const open = ranges.reduce((sum, range) => sum + range.to - range.from, 0);
+  const parts = Math.max(ranges.length, Math.min(Math.ceil(concurrency / MAX_LANES_PER_CHUNK), open));
+  const size = Math.ceil(open / parts);
+  const pieces = ranges.flatMap((range) => {
+    const cuts: OrdinalRange[] = [];
+    for (let from = range.from; from < range.to; from += size) cuts.push({ from, to: Math.min(from + size, range.to) });
+    return cuts;
+  });
+  const chunks = pieces.slice(0, concurrency).map((piece, index, all) => ({
+    ...piece,
+    lanes: Math.floor(concurrency / all.length) + (index < concurrency % all.length ? 1 : 0),
+  }));
+  return { chunks, rest: pieces.slice(concurrency) };
+}
+
+/** What the workflow knows of its run, and what a person sees of it in Temporal's own pages. */
+class RunProgress {
+  plan: RunPlan | undefined;
+  phase: WorkflowProgress['phase'] = 'planning';
+  ranges: OrdinalRange[] = [];
+  paused = false;
+  cancelled = false;
+  concurrency = 1;
+  note = '';
+  private rowsDone = 0;
+  private scoresDone = 0;
+  private caller = false;
+  private interrupt: (() => void) | undefined;
+  private readonly carried: Carried | undefined;
+
+  constructor(carried: Carried | undefined) {
+    this.carried = carried;
+    if (carried) {
+      this.paused = carried.paused;
+      this.rowsDone = carried.rowsDone;
+      this.scoresDone = carried.scoresDone;
+    }
+  }
+
+  planned(plan: RunPlan): void {
+    this.plan = plan;
+    this.concurrency = this.carried?.concurrency ?? plan.concurrency;
+    upsertSearchAttributes([
+      { key: attribute('AssayProject'), value: plan.projectName },
+      { key: attribute('AssayExperiment'), value: plan.experimentName },
+      { key: attribute('AssayGroup'), value: plan.groupName },
+      { key: attribute('AssayStatus'), value: 'running' },
+    ]);
+    upsertMemo({ experiment: plan.experimentName, project: plan.projectName, group: plan.groupName, runner: plan.runnerKind, rows: plan.rowCount });
+  }
+
+  /** False when this phase is behind us or has nothing to do. */
+  enter(phase: 'rows' | 'scores'): boolean {
+    const plan = this.plan as RunPlan;
+    if (this.cancelled) return false;
+    if (this.carried && this.phase === 'planning') {
+      if (this.carried.phase !== phase) return false;
+      this.phase = phase;
+      this.ranges = this.carried.ranges;
+      return true;
+    }
+    this.phase = phase;
+    this.ranges = plan.rowCount === 0 || (phase === 'rows' && !plan.runsRows) || (phase === 'scores' && plan.metrics.length === 0) ? [] : [{ from: 0, to: plan.rowCount }];
+    return this.ranges.length > 0;
+  }
+
+  /** Runs `work` so that a pause, a cancel or a new concurrency can call it back; activities then return what they have done. */
+  async interruptible<T>(work: () => Promise<T>): Promise<T> {
+    const scope = new CancellationScope({ cancellable: true });
+    this.interrupt = () => scope.cancel();
+    try {
+      return await scope.run(work);
+    } finally {
+      this.interrupt = undefined;
+    }
+  }
+
+  pause(): void {
+    this.paused = true;
+    this.interrupt?.();
+  }
+
+  resume(): void {
+    this.paused = false;
+    this.note = '';
+  }
+
+  cancel(): void {
+    this.cancelled = true;
+    this.interrupt?.();
+  }
+
+  setConcurrency(concurrency: number): void {
+    this.concurrency = concurrency;
+    this.interrupt?.();
+  }
+
+  callerIsBack(): void {
+    this.caller = true;
+  }
+
+  takeCaller(): boolean {
+    const caller = this.caller;
+    this.caller = false;
+    return caller;
+  }
+
+  report(report: ProgressReport): void {
+    this.rowsDone = Math.max(this.rowsDone, report.rowsDone ?? 0);
+    this.scoresDone = Math.max(this.scoresDone, report.scoresDone ?? 0);
+    this.show(this.phase === 'scores' ? 'scoring' : 'running rows');
+  }
+
+  /** After a round of chunks the count is exact: all rows but the open ones. */
+  settle(phase: 'rows' | 'scores'): void {
+    const open = this.ranges.reduce((sum, range) => sum + range.to - range.from, 0);
+    const done = (this.plan?.rowCount ?? 0) - open;
+    if (phase === 'rows') this.rowsDone = done;
+    else this.scoresDone = done;
+  }
+
+  carry(): Carried {
+    return {
+      plan: this.plan as RunPlan,
+      phase: this.phase === 'scores' ? 'scores' : 'rows',
+      ranges: this.ranges,
+      rowsDone: this.rowsDone,
+      scoresDone: this.scoresDone,
+      paused: this.paused,
+      concurrency: this.concurrency,
+    };
+  }
+
+  view(): WorkflowProgress {
+    return { phase: this.phase, rowsDone: this.rowsDone, rowsTotal: this.plan?.rowCount ?? 0, scoresDone: this.scoresDone, paused: this.paused };
+  }
+
+  show(status: string): void {
+    const plan = this.plan;
+    if (!plan) return;
+    setCurrentDetails(
+      `**${plan.experimentName}** (${plan.projectName} / ${plan.groupName}): ${status}${this.note ? ` — ${this.note}` : ''}\n\n` +
+        `${this.rowsDone} of ${plan.rowCount} rows done, ${this.scoresDone} scored for ${plan.metrics.length} metrics`,
+    );
+    upsertSearchAttributes([{ key: attribute('AssayStatus'), value: status }]);
+  }
+}
+
+const attribute = (name: string) => defineSearchAttributeKey(name, SearchAttributeType.KEYWORD);
+
+function rootMessage(err: Error): string {
+  let inner: Error = err;
+  while (inner.cause instanceof Error) inner = inner.cause;
+  return inner.message;
+}
