@@ -1,18 +1,20 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
+import { delimiter, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 
 /** A server a test started as its own process. */
 export interface ServerProcess {
   pid: number;
-  /** Ends it as an operator would (SIGTERM, then SIGKILL after 10 s). */
+  /** Ends it as an operator would: asked first, SIGKILL after 10 s. */
   stop(): Promise<void>;
   /** Ends it as a power cut of the process would: SIGKILL. */
   kill(): Promise<void>;
 }
 
-export function serverProcess(child: ChildProcess): ServerProcess {
+export function serverProcess(child: ChildProcess, stopSignal: NodeJS.Signals = 'SIGTERM'): ServerProcess {
   const { pid } = child;
   if (pid === undefined) throw new Error(`could not start ${child.spawnfile}`);
   const ended = async (signal: NodeJS.Signals): Promise<void> => {
@@ -25,14 +27,25 @@ export function serverProcess(child: ChildProcess): ServerProcess {
     pid,
     async stop() {
       const timer = setTimeout(() => child.kill('SIGKILL'), 10_000);
-      await ended('SIGTERM').finally(() => clearTimeout(timer));
+      await ended(stopSignal).finally(() => clearTimeout(timer));
     },
     kill: () => ended('SIGKILL'),
   };
 }
 
-export function start(command: string, args: readonly string[], env: NodeJS.ProcessEnv = process.env): ChildProcess {
-  return spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+/** Starts a server that does not outlive this process (on Linux, by the kernel's parent-death signal), as `user` when we are root. */
+export function startServer(command: string, args: readonly string[], options: { user?: string } = {}): ChildProcess {
+  const asUser =
+    options.user && process.getuid?.() === 0 ? [`--reuid=${options.user}`, `--regid=${options.user}`, '--init-groups'] : [];
+  const [program, ...rest] =
+    process.platform === 'linux' ? ['setpriv', ...asUser, '--pdeathsig', 'KILL', command, ...args] : [command, ...args];
+  return spawn(program ?? command, rest, { stdio: ['ignore', 'pipe', 'pipe'] });
+}
+
+/** The path of a program: on PATH, or in one of the given folders. */
+export function findProgram(name: string, folders: readonly string[] = []): string | undefined {
+  const places = [...(process.env.PATH ?? '').split(delimiter), ...folders].map((folder) => join(folder, name));
+  return places.find((place) => existsSync(place));
 }
 
 /** A port nobody listens on at this moment. */

@@ -1,0 +1,17 @@
+import type { LoginCache } from '../../accounts/loginCache.ts';
+import type { RedisConnection } from './connect.ts';
+
+const keyOf = (key: string): string => `assay:login:${key}`;
+
+/** While Redis is lost nothing is remembered: a login then costs its Argon2, and nobody is locked out. A changed password ends what is remembered of the old one, because the stored hash is part of the key. */
+export function redisLoginCache(redis: RedisConnection): LoginCache {
+  return {
+    async get(key) {
+      const value = await redis.run((client) => client.get(keyOf(key))).catch(() => null);
+      return value ?? undefined;
+    },
+    async set(key, value, ttlMs) {
+      await redis.run((client) => client.set(keyOf(key), value, 'PX', ttlMs)).catch(() => undefined);
+    },
+  };
+}

@@ -1,0 +1,323 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as wait } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Coordination, Progress } from '../../shared/coordination/coordination.ts';
+import { inProcessCoordination } from '../../shared/coordination/inProcess.ts';
+import { newId } from '../../shared/ids.ts';
+import { connectRedis } from '../../shared/stores/redis/connect.ts';
+import { redisCoordination } from '../../shared/stores/redis/coordination.ts';
+import { describeWithServer } from '../support/describeWithServer.ts';
+import { type RedisServer, redisProgram, startRedisServer } from '../support/redisServer.ts';
+
+const picture = (rowsDone: number, updatedAt = new Date(1_700_000_000_000 + rowsDone * 1000).toISOString()): Progress => ({
+  rowsTotal: 100,
+  rowsDone,
+  rowsFailed: 0,
+  rowsRunning: 1,
+  scoresDone: 0,
+  scoresTotal: 200,
+  startedAt: '2026-01-01T00:00:00.000Z',
+  updatedAt,
+});
+
+/** What every coordination promises. `open` gives what several processes of one service would have, one each. */
+function contract(open: (processes: number) => Promise<Coordination[]>): void {
+  let opened: Coordination[] = [];
+  const processes = async (count: number): Promise<[Coordination, ...Coordination[]]> => {
+    opened = await open(count);
+    return opened as [Coordination, ...Coordination[]];
+  };
+  afterEach(async () => {
+    await Promise.all(opened.map((one) => one.close()));
+  });
+
+  test('progress published by one process is read and heard by every other', async () => {
+    const [worker, api = worker, otherApi = api] = await processes(3);
+    const id = newId();
+    const heard: number[][] = [[], []];
+    const stops = [
+      await api.progress.subscribe(id, (p) => heard[0]?.push(p.rowsDone)),
+      await otherApi.progress.subscribe(id, (p) => heard[1]?.push(p.rowsDone)),
+    ];
+    expect(await api.progress.read(id)).toBeUndefined();
+    await worker.progress.publish(id, picture(1));
+    await worker.progress.publish(id, picture(2));
+    await worker.progress.publish(newId(), picture(50));
+    await expect
+      .poll(() => heard)
+      .toEqual([
+        [1, 2],
+        [1, 2],
+      ]);
+    expect(await api.progress.read(id)).toEqual(picture(2));
+    stops[0]?.();
+    await worker.progress.publish(id, picture(3));
+    await expect.poll(() => heard[1]).toEqual([1, 2, 3]);
+    expect(heard[0]).toEqual([1, 2]);
+    stops[1]?.();
+  });
+
+  test('an older picture never replaces a newer one', async () => {
+    const [worker, zombie = worker] = await processes(2);
+    const id = newId();
+    await worker.progress.publish(id, picture(9));
+    await zombie.progress.publish(id, picture(4));
+    expect(await worker.progress.read(id)).toEqual(picture(9));
+  });
+
+  test('an endpoint never sees more than the limit, from all processes together, and is kept busy', async () => {
+    const all = await processes(4);
+    const key = newId();
+    let running = 0;
+    let most = 0;
+    const done = new Map<Coordination, number>();
+    const call = async (process: Coordination) => {
+      const release = await process.concurrency.acquire(key, 5);
+      running++;
+      most = Math.max(most, running);
+      await wait(5);
+      running--;
+      done.set(process, (done.get(process) ?? 0) + 1);
+      release();
+    };
+    const started = performance.now();
+    await Promise.all(all.flatMap((process) => Array.from({ length: 40 }, () => call(process))));
+    expect(most).toBe(5);
+    expect([...done.values()].reduce((sum, n) => sum + n, 0)).toBe(160);
+    expect(performance.now() - started).toBeLessThan(8 * (160 / 5) * 5); // 160 calls of 5 ms in 5 slots, with room for a busy machine
+  });
+
+  test('within a process the first to wait is the first to be let in', async () => {
+    const [process] = await processes(1);
+    const key = newId();
+    const release = await process.concurrency.acquire(key, 1);
+    const order: number[] = [];
+    const waiting = [1, 2, 3, 4].map(async (n) => {
+      const done = await process.concurrency.acquire(key, 1);
+      order.push(n);
+      done();
+    });
+    await wait(30);
+    expect(order).toEqual([]);
+    release();
+    await Promise.all(waiting);
+    expect(order).toEqual([1, 2, 3, 4]);
+  });
+
+  test('a process that asks often does not shut out another', async () => {
+    const [greedy, modest = greedy] = await processes(2);
+    const key = newId();
+    let isOver = false;
+    const lanes = Array.from({ length: 10 }, async () => {
+      while (!isOver) {
+        const release = await greedy.concurrency.acquire(key, 2);
+        await wait(2);
+        release();
+      }
+    });
+    await wait(50);
+    for (let i = 0; i < 5; i++) (await modest.concurrency.acquire(key, 2))();
+    isOver = true;
+    await Promise.all(lanes);
+  });
+
+  test('who stops waiting gets no slot, and keeps none from others', async () => {
+    const [one, other = one] = await processes(2);
+    const key = newId();
+    const release = await one.concurrency.acquire(key, 1);
+    const abort = new AbortController();
+    const leaving = other.concurrency.acquire(key, 1, { signal: abort.signal });
+    const staying = one.concurrency.acquire(key, 1);
+    await wait(20);
+    abort.abort(new Error('the run was cancelled'));
+    await expect(leaving).rejects.toThrow('the run was cancelled');
+    await expect(other.concurrency.acquire(key, 1, { signal: abort.signal })).rejects.toThrow('the run was cancelled');
+    release();
+    (await staying)();
+    (await other.concurrency.acquire(key, 1))();
+  });
+
+  test('releasing twice frees one slot', async () => {
+    const [process] = await processes(1);
+    const key = newId();
+    const first = await process.concurrency.acquire(key, 1);
+    first();
+    const second = await process.concurrency.acquire(key, 1);
+    first();
+    const third = process.concurrency.acquire(key, 1);
+    const isAdmitted = await Promise.race([third.then(() => true), wait(50).then(() => false)]);
+    expect(isAdmitted).toBe(false);
+    second();
+    (await third)();
+  });
+
+  test('keys do not share their slots, and a raised limit lets more in', async () => {
+    const [process] = await processes(1);
+    const [a, b] = [newId(), newId()];
+    const holds = [
+      await process.concurrency.acquire(a, 1),
+      await process.concurrency.acquire(b, 1),
+      await process.concurrency.acquire(a, 2),
+    ];
+    for (const release of holds) release();
+  });
+
+  test('a remembered login is known to every process until its time is over', async () => {
+    const [one, other = one] = await processes(2);
+    const [kept, short] = [newId(), newId()];
+    await one.logins.set(kept, 'user', 60_000);
+    await one.logins.set(short, 'user', 30);
+    expect(await other.logins.get(kept)).toBe('user');
+    expect(await other.logins.get(newId())).toBeUndefined();
+    await expect.poll(() => other.logins.get(short)).toBeUndefined();
+  });
+
+  test('answers a ping', async () => {
+    const [process] = await processes(1);
+    await process.ping();
+  });
+}
+
+describe('in one process', () => {
+  contract(async (count) => {
+    const shared = inProcessCoordination();
+    return Array.from({ length: count }, () => shared);
+  });
+});
+
+describeWithServer('through Redis', redisProgram, (program) => {
+  let server: RedisServer;
+  beforeAll(async () => {
+    server = await startRedisServer(program);
+  });
+  afterAll(() => server.stop());
+  const open = async (leaseMs = 10_000) => redisCoordination(await connectRedis(server.url), { leaseMs });
+
+  contract((count) => Promise.all(Array.from({ length: count }, () => open())));
+
+  describe('when something dies', () => {
+    let mine: Coordination;
+    beforeEach(async () => {
+      mine = await open(600);
+    });
+    afterEach(() => mine.close());
+
+    test('the slots of a killed holder come back, those of a live one are kept', async () => {
+      const key = newId();
+      const url = (path: string) => JSON.stringify(new URL(`../../shared/stores/redis/${path}`, import.meta.url).href);
+      const source = `
+        const { connectRedis } = await import(${url('connect.ts')});
+        const { redisCoordination } = await import(${url('coordination.ts')});
+        const { concurrency } = redisCoordination(await connectRedis(${JSON.stringify(server.url)}), { leaseMs: 600 });
+        for (let i = 0; i < 2; i++) await concurrency.acquire(${JSON.stringify(key)}, 3);
+        void concurrency.acquire(${JSON.stringify(key)}, 2); // waits, with a ticket in the queue
+        console.log('held');`;
+      const holder = spawn(process.execPath, ['--input-type=module', '-e', source], { stdio: ['ignore', 'pipe', 'inherit'] });
+      await once(holder.stdout, 'data');
+      const live = await mine.concurrency.acquire(key, 3);
+      const waiting = mine.concurrency.acquire(key, 3);
+      const admittedWhileAlive = await Promise.race([waiting.then(() => true), wait(1_500).then(() => false)]);
+      expect(admittedWhileAlive).toBe(false); // 1.5 s is longer than a lease: the holder and we have renewed
+      holder.kill('SIGKILL');
+      const killed = performance.now();
+      const releases = [await waiting, await mine.concurrency.acquire(key, 3)];
+      expect(performance.now() - killed).toBeLessThan(3_000);
+      const tooMany = mine.concurrency.acquire(key, 3);
+      expect(await Promise.race([tooMany.then(() => true), wait(800).then(() => false)])).toBe(false);
+      live();
+      (await tooMany)();
+      for (const release of releases) release();
+    });
+
+    test('while Redis is down every operation that needs it names it; afterwards all work again', async () => {
+      const lost = await startRedisServer(program);
+      const other = redisCoordination(await connectRedis(lost.url), { leaseMs: 600 });
+      const heard: number[] = [];
+      const [id, key] = [newId(), newId()];
+      await other.progress.subscribe(id, (p) => heard.push(p.rowsDone));
+      const held = await other.concurrency.acquire(key, 1);
+      const waiting = other.concurrency.acquire(key, 1);
+      waiting.catch(() => undefined);
+      await lost.kill();
+      const unavailable = { code: 'Unavailable', message: expect.stringContaining('Redis') };
+      await expect(waiting).rejects.toMatchObject(unavailable);
+      await expect(other.progress.publish(id, picture(1))).rejects.toMatchObject(unavailable);
+      await expect(other.progress.read(id)).rejects.toMatchObject(unavailable);
+      await expect(other.concurrency.acquire(key, 1)).rejects.toMatchObject(unavailable);
+      await expect(other.ping()).rejects.toMatchObject(unavailable);
+      expect(await other.logins.get('x')).toBeUndefined();
+      await other.logins.set('x', 'user', 1_000);
+
+      const again = await startRedisServer(program, { port: lost.port });
+      await expect
+        .poll(
+          () =>
+            other.ping().then(
+              () => true,
+              () => false,
+            ),
+          { timeout: 10_000 },
+        )
+        .toBe(true);
+      await expect
+        .poll(
+          async () => {
+            await other.progress.publish(id, picture(heard.length + 1));
+            return heard.length;
+          },
+          { timeout: 10_000 },
+        )
+        .toBeGreaterThan(0);
+      held();
+      (await other.concurrency.acquire(key, 1))();
+      await other.close();
+      await again.stop();
+    }, 30_000);
+
+    test('a held slot is entered again in a Redis that lost everything', async () => {
+      const lost = await startRedisServer(program);
+      const [one, other] = [
+        redisCoordination(await connectRedis(lost.url), { leaseMs: 600 }),
+        redisCoordination(await connectRedis(lost.url), { leaseMs: 600 }),
+      ];
+      const key = newId();
+      const release = await one.concurrency.acquire(key, 1);
+      await lost.kill();
+      const again = await startRedisServer(program, { port: lost.port });
+      await expect
+        .poll(
+          () =>
+            Promise.all([one.ping(), other.ping()]).then(
+              () => true,
+              () => false,
+            ),
+          { timeout: 10_000 },
+        )
+        .toBe(true);
+      await wait(600);
+      const waiting = other.concurrency.acquire(key, 1);
+      expect(await Promise.race([waiting.then(() => true), wait(700).then(() => false)])).toBe(false);
+      release();
+      (await waiting)();
+      await Promise.all([one.close(), other.close()]);
+      await again.stop();
+    }, 30_000);
+
+    test('a closing process gives its slots back at once', async () => {
+      const key = newId();
+      const leaving = await open(60_000);
+      await leaving.concurrency.acquire(key, 1);
+      await leaving.close();
+      const started = performance.now();
+      (await mine.concurrency.acquire(key, 1))();
+      expect(performance.now() - started).toBeLessThan(1_000);
+    });
+  });
+
+  test('a URL where no Redis answers is refused in one sentence that names the setting', async () => {
+    await expect(connectRedis('redis://:hunter2@127.0.0.1:1')).rejects.toThrow(
+      /^REDIS_URL: no Redis answers at redis:\/\/127\.0\.0\.1:1 \(.*ECONNREFUSED.*\)$/,
+    );
+  });
+});
