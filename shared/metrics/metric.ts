@@ -1,7 +1,5 @@
+import type { RecordKind } from '../columns/columnDef.ts';
 import type { OutputType, RollUpMethod } from '../wire/scorers.ts';
-
-/** Kinds of record, as metrics see them. */
-export type RecordKind = 'trace' | 'session' | 'llm' | 'agent' | 'workflow' | 'tool' | 'retriever' | 'control';
 
 /** One record laid flat for scoring. Texts are what the record's columns show; null where the record has none. */
 export interface ScoredRecord {

@@ -9,7 +9,7 @@ interface Price {
 }
 
 /**
- * List prices of well-known models for ordinary (not batch) calls, as published by the providers; looked at June 2026. Models whose price
+ * List prices of well-known models for ordinary (not batch) calls, as published by the providers; 2026 lists. Models whose price
  * depends on more than the number of tokens (length tiers, audio, region) are left out: no cost is better than a wrong one.
  */
 const prices: ReadonlyMap<string, Price> = new Map(
@@ -29,7 +29,7 @@ const prices: ReadonlyMap<string, Price> = new Map(
     o3: { input: 2, cachedInput: 0.5, output: 8 },
     'o3-mini': { input: 1.1, cachedInput: 0.55, output: 4.4 },
     'o4-mini': { input: 1.1, cachedInput: 0.275, output: 4.4 },
-    // https://docs.claude.com/en/docs/about-claude/pricing (cache writes for 5 minutes)
+    // https://platform.claude.com/docs/en/about-claude/pricing (cache writes for 5 minutes)
     'claude-3-haiku': { input: 0.25, cachedInput: 0.03, cacheWrite: 0.3, output: 1.25 },
     'claude-3-5-haiku': { input: 0.8, cachedInput: 0.08, cacheWrite: 1, output: 4 },
     'claude-haiku-4-5': { input: 1, cachedInput: 0.1, cacheWrite: 1.25, output: 5 },
@@ -37,11 +37,10 @@ const prices: ReadonlyMap<string, Price> = new Map(
     'claude-opus-4': { input: 15, cachedInput: 1.5, cacheWrite: 18.75, output: 75 },
     'claude-opus-4-1': { input: 15, cachedInput: 1.5, cacheWrite: 18.75, output: 75 },
     'claude-opus-4-5': { input: 5, cachedInput: 0.5, cacheWrite: 6.25, output: 25 },
-    // https://ai.google.dev/gemini-api/docs/pricing
-    'gemini-2.0-flash': { input: 0.1, cachedInput: 0.025, output: 0.4 },
-    // https://mistral.ai/pricing
-    'mistral-large': { input: 2, output: 6 },
-    'mistral-small': { input: 0.1, output: 0.3 },
+    'claude-opus-4-6': { input: 5, cachedInput: 0.5, cacheWrite: 6.25, output: 25 },
+    'claude-opus-4-7': { input: 5, cachedInput: 0.5, cacheWrite: 6.25, output: 25 },
+    'claude-opus-4-8': { input: 5, cachedInput: 0.5, cacheWrite: 6.25, output: 25 },
+    'claude-opus-5': { input: 5, cachedInput: 0.5, cacheWrite: 6.25, output: 25 },
   } satisfies Record<string, Price>),
 );
 
@@ -81,7 +80,7 @@ export function costUsd({
 
 /**
  * The name a model is priced by: without a gateway's prefix (`openai/gpt-4o`) and without the date or `latest` of a snapshot
- * (`gpt-4o-2024-08-06`, `claude-3-5-haiku-20241022`, `mistral-small-latest`). Any other ending is another model.
+ * (`gpt-4o-2024-08-06`, `claude-3-5-haiku-20241022`). Any other ending is another model.
  */
 const priceName = (model: string): string =>
   model

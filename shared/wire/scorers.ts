@@ -29,36 +29,37 @@ export const InputType = z.enum([
   'workflow_spans',
 ]);
 
-export const RollUpMethod = z.enum(['average', 'sum', 'max', 'min', 'category_count', 'percentage_true', 'percentage_false']);
+const RollUpMethod = z.enum(['average', 'sum', 'max', 'min', 'category_count', 'percentage_true', 'percentage_false']);
 export type RollUpMethod = z.output<typeof RollUpMethod>;
 
 export const ScorerType = z.enum(['llm', 'code', 'luna', 'preset']);
-export const ModelType = z.enum(['slm', 'llm', 'code']);
+export type ScorerType = z.output<typeof ScorerType>;
+const ModelType = z.enum(['slm', 'llm', 'code']);
 const MultimodalCapability = z.enum(['vision', 'audio']);
 
 const texts = z.array(z.string());
 const textOrTexts = z.union([z.string(), texts]);
 
-export const NodeNameFilter = z.object({
+const NodeNameFilter = z.object({
   name: z.literal('node_name'),
   operator: z.enum(['eq', 'ne', 'contains', 'one_of', 'not_in']),
   value: textOrTexts,
   // absent: true
   case_sensitive: z.boolean().nullish(),
 });
-export const MetadataFilter = z.object({
+const MetadataFilter = z.object({
   name: z.literal('metadata'),
   operator: z.enum(['one_of', 'not_in', 'eq', 'ne']),
   key: z.string(),
   value: textOrTexts,
 });
-export const ModalityFilter = z.object({
+const ModalityFilter = z.object({
   name: z.literal('modality'),
   operator: z.enum(['eq', 'ne', 'one_of', 'not_in']),
   value: textOrTexts,
 });
 /** Which records of a run a scorer takes; a list is joined by AND. */
-export const RecordFilter = z.discriminatedUnion('name', [NodeNameFilter, MetadataFilter, ModalityFilter]);
+const RecordFilter = z.discriminatedUnion('name', [NodeNameFilter, MetadataFilter, ModalityFilter]);
 
 const Constraint = {
   numeric: z.object({
@@ -69,7 +70,7 @@ const Constraint = {
   boolean: z.object({ color: z.enum(['red', 'yellow', 'green']), operator: z.literal('eq'), value: z.boolean() }),
   categorical: z.object({ color: z.enum(['red', 'yellow', 'green']), operator: z.enum(['eq', 'one_of']), value: textOrTexts }),
 };
-export const MetricColorPicker = z.discriminatedUnion('type', [
+const MetricColorPicker = z.discriminatedUnion('type', [
   z.object({ type: z.literal('numeric'), constraints: z.array(Constraint.numeric).min(1) }),
   z.object({ type: z.literal('boolean'), constraints: z.array(Constraint.boolean).min(1) }),
   z.object({ type: z.literal('categorical'), constraints: z.array(Constraint.categorical).min(1) }),
@@ -102,9 +103,9 @@ const judgeSettings = {
   input_type: InputType.nullish(),
 };
 
-export const ScorerDefaults = z.object({ ...judgeSettings, filters: z.array(RecordFilter).nullish() });
+const ScorerDefaults = z.object({ ...judgeSettings, filters: z.array(RecordFilter).nullish() });
 
-export const BaseScorerVersion = z.object({
+const BaseScorerVersion = z.object({
   id: Uuid,
   version: z.number().int(),
   scorer_id: Uuid,
@@ -150,7 +151,6 @@ const ScorerConfigs = z.array(ScorerConfig).max(200);
 const SegmentFilters = z.array(SegmentFilter).max(100);
 
 export const MetricSettingsRequest = z.object({ scorers: ScorerConfigs.nullish(), segment_filters: SegmentFilters.nullish() });
-export type MetricSettingsRequest = z.output<typeof MetricSettingsRequest>;
 export const MetricSettingsResponse = z.object({
   scorers: z.array(ScorerConfig),
   segment_filters: z.array(SegmentFilter).nullable(),
@@ -175,7 +175,7 @@ const scorerSettings = {
   metric_color_picker_config: MetricColorPicker.nullish(),
 };
 
-export const ScorerName = z.string().trim().min(1).max(255);
+const ScorerName = z.string().trim().min(1).max(255);
 
 export const CreateScorerRequest = z.object({
   ...scorerSettings,
@@ -270,7 +270,6 @@ export const ScorerResponse = z.object({
   is_global: z.boolean(),
   scope_projects: z.array(z.object({ id: Uuid, name: z.string() })),
 });
-export type ScorerResponse = z.input<typeof ScorerResponse>;
 
 /** `null` stands for absent in requests. */
 const flag = (byDefault: boolean) =>
@@ -284,7 +283,7 @@ const matching = z.enum(['eq', 'ne', 'contains', 'one_of', 'not_in']);
 const collection = z.enum(['eq', 'contains', 'one_of', 'not_in']);
 const comparison = z.enum(['eq', 'ne', 'gt', 'gte', 'lt', 'lte']);
 
-export const ScorerFilter = z.discriminatedUnion('name', [
+const ScorerFilter = z.discriminatedUnion('name', [
   z.object({ name: z.literal('name'), operator: matching, value: textOrTexts, case_sensitive: flag(false) }),
   z.object({
     name: z.literal('label'),
@@ -324,7 +323,7 @@ export const ScorerFilter = z.discriminatedUnion('name', [
 ]);
 export type ScorerFilter = z.output<typeof ScorerFilter>;
 
-export const ScorerSort = z.discriminatedUnion('name', [
+const ScorerSort = z.discriminatedUnion('name', [
   z.object({ name: z.literal('name'), ascending: flag(true), sort_type: z.literal('column').default('column') }),
   z.object({
     name: z.literal('updated_at'),

@@ -1,0 +1,247 @@
+import { z } from 'zod';
+import { type Caller, mayInOrganization } from '../../shared/accounts/permissions.ts';
+import { isGlobal, labelOf, listScorers } from '../../shared/scorers/listScorers.ts';
+import {
+  addJudgeVersion,
+  createScorer,
+  deleteScorer,
+  generatedScorerId,
+  getScorer,
+  getVersion,
+  updateScorer,
+} from '../../shared/scorers/manageScorers.ts';
+import type { Scorer, ScorerStore, ScorerVersion } from '../../shared/scorers/scorer.ts';
+import { Message, PageQuery, pageFields, Uuid } from '../../shared/wire/common.ts';
+import {
+  CreateLlmScorerVersionRequest,
+  CreateScorerRequest,
+  ListScorersRequest,
+  ListScorersResponse,
+  ListScorerVersionsResponse,
+  ScorerAction,
+  ScorerResponse,
+  ScorerVersionResponse,
+  UpdateScorerRequest,
+} from '../../shared/wire/scorers.ts';
+import { type Endpoint, endpoint } from '../route.ts';
+
+const tag = 'Scorers';
+const ScorerPath = z.object({ scorer_id: Uuid });
+const actions = z
+  .union([ScorerAction, z.array(ScorerAction)])
+  .optional()
+  .transform((given) => [given ?? []].flat());
+const read = { organization: 'read_assets' } as const;
+const write = { organization: 'write_assets' } as const;
+
+/** Metric definitions: users' own, and the built-in ones among them. */
+export function scorerRoutes({ scorers }: { scorers: ScorerStore }): Endpoint[] {
+  return [
+    endpoint({
+      method: 'post',
+      path: '/scorers',
+      summary: 'Create a scorer',
+      description: 'A scorer of type llm computes once it has a version (POST /scorers/{scorer_id}/version/llm).',
+      tag,
+      access: write,
+      body: CreateScorerRequest,
+      response: ScorerResponse,
+      handle: async ({ body, caller }) => toScorer(await createScorer(scorers, body, caller.userId), caller),
+    }),
+    endpoint({
+      method: 'post',
+      path: '/scorers/list',
+      summary: 'List scorers, built-in metrics included',
+      tag,
+      access: read,
+      query: PageQuery.extend({ actions }),
+      body: ListScorersRequest,
+      response: ListScorersResponse,
+      handle: async ({ query, body, caller }) => {
+        const allowed = (scorer: Scorer) => query.actions.every((action) => mayWith(scorer, action, caller));
+        const page = await listScorers(scorers, { ...body, offset: query.starting_token, limit: query.limit, allowed });
+        return {
+          ...pageFields(query, page.scorers.length, page.total),
+          scorers: page.scorers.map((scorer) => toScorer(scorer, caller)),
+        };
+      },
+    }),
+    endpoint({
+      method: 'get',
+      path: '/scorers/{scorer_id}',
+      summary: 'Read a scorer',
+      tag,
+      access: read,
+      params: ScorerPath,
+      response: ScorerResponse,
+      handle: async ({ params, caller }) => toScorer(await getScorer(scorers, params.scorer_id), caller),
+    }),
+    endpoint({
+      method: 'patch',
+      path: '/scorers/{scorer_id}',
+      summary: 'Change a scorer',
+      tag,
+      access: write,
+      params: ScorerPath,
+      body: UpdateScorerRequest,
+      response: ScorerResponse,
+      handle: async ({ params, body, caller }) => toScorer(await updateScorer(scorers, params.scorer_id, body), caller),
+    }),
+    endpoint({
+      method: 'delete',
+      path: '/scorers/{scorer_id}',
+      summary: 'Delete a scorer',
+      description: 'Runs that used it keep their values.',
+      tag,
+      access: write,
+      params: ScorerPath,
+      response: Message,
+      handle: async ({ params }) => ({ message: `Scorer ${(await deleteScorer(scorers, params.scorer_id)).name} was deleted` }),
+    }),
+    endpoint({
+      method: 'post',
+      path: '/scorers/{scorer_id}/version/llm',
+      summary: 'Add a version of a judged scorer',
+      description:
+        'Settings that are left out come from the defaults of the scorer. The new version is the latest and the default.',
+      tag,
+      access: write,
+      params: ScorerPath,
+      body: CreateLlmScorerVersionRequest,
+      response: ScorerVersionResponse,
+      handle: async ({ params, body, caller }) => {
+        const version = await addJudgeVersion(scorers, params.scorer_id, body, caller.userId);
+        return toVersion(version, await getScorer(scorers, params.scorer_id));
+      },
+    }),
+    endpoint({
+      method: 'get',
+      path: '/scorers/{scorer_id}/version',
+      summary: 'Read a version of a scorer, the latest by default',
+      tag,
+      access: read,
+      params: ScorerPath,
+      query: z.object({ version: z.coerce.number().int().min(0).max(2_147_483_647).optional() }),
+      response: ScorerVersionResponse,
+      handle: async ({ params, query }) => {
+        const version = await getVersion(scorers, params.scorer_id, query.version ?? 'latest');
+        return toVersion(version, await getScorer(scorers, params.scorer_id));
+      },
+    }),
+    endpoint({
+      method: 'get',
+      path: '/scorers/{scorer_id}/versions',
+      summary: 'List the versions of a scorer, newest first',
+      tag,
+      access: read,
+      params: ScorerPath,
+      query: PageQuery,
+      response: ListScorerVersionsResponse,
+      handle: async ({ params, query }) => {
+        const scorer = await getScorer(scorers, params.scorer_id);
+        const { versions, total } = await scorers.versions(scorer.id, query.starting_token, query.limit);
+        return { ...pageFields(query, versions.length, total), versions: versions.map((version) => toVersion(version, scorer)) };
+      },
+    }),
+  ];
+}
+
+function mayWith(scorer: Scorer, action: z.output<typeof ScorerAction>, caller: Caller): boolean {
+  if (action === 'autotune_apply') return false;
+  if (action === 'export') return true;
+  return scorer.scorerType !== 'preset' && mayInOrganization(caller, 'write_assets');
+}
+
+function toScorer(scorer: Scorer, caller: Caller): z.input<typeof ScorerResponse> {
+  const { definition } = scorer;
+  return {
+    id: scorer.id,
+    permissions: ScorerAction.options.map((action) => ({ action, allowed: mayWith(scorer, action, caller), message: null })),
+    name: scorer.name,
+    scorer_type: scorer.scorerType,
+    label: labelOf(scorer),
+    description: definition.description ?? '',
+    tags: definition.tags ?? [],
+    defaults: definition.defaults ?? null,
+    latest_version: scorer.latestVersion && toBaseVersion(scorer.latestVersion, scorer),
+    model_type: definition.model_type ?? null,
+    ground_truth: definition.ground_truth ?? null,
+    default_version_id: scorer.defaultVersion?.id ?? null,
+    default_version: scorer.defaultVersion && toBaseVersion(scorer.defaultVersion, scorer),
+    user_prompt: definition.user_prompt ?? null,
+    scoreable_node_types: definition.scoreable_node_types ?? null,
+    output_type: definition.output_type ?? null,
+    input_type: definition.input_type ?? null,
+    multimodal_capabilities: definition.multimodal_capabilities ?? null,
+    required_scorers: definition.required_scorers ?? null,
+    required_metric_ids: definition.required_metric_ids ?? null,
+    deprecated: definition.deprecated ?? null,
+    roll_up_method: definition.roll_up_method ?? null,
+    roll_up_config: null,
+    included_fields: definition.model_type === 'llm' || scorer.scorerType === 'llm' ? ['model_name', 'num_judges'] : [],
+    created_by: scorer.createdBy,
+    created_at: scorer.createdAt?.toISOString() ?? null,
+    updated_at: scorer.updatedAt?.toISOString() ?? null,
+    metric_color_picker_config: definition.metric_color_picker_config ?? null,
+    metric_name: scorer.name,
+    is_global: isGlobal(scorer),
+    scope_projects: scorer.scopeProjects,
+  };
+}
+
+const judgeSettings = ({ definition }: ScorerVersion) => ({
+  model_name: definition.modelName,
+  num_judges: definition.numJudges,
+  scoreable_node_types: definition.nodeTypes,
+  cot_enabled: definition.explain,
+  output_type: definition.outputType,
+  input_type: definition.inputType ?? null,
+});
+
+const toBaseVersion = (version: ScorerVersion, { name }: Scorer) => ({
+  id: version.id,
+  version: version.version,
+  scorer_id: version.scorerId,
+  generated_scorer: {
+    id: generatedScorerId(version),
+    name,
+    instructions: version.definition.instructions,
+    chain_poll_template: version.definition.template,
+    user_prompt: version.definition.userPrompt,
+  },
+  registered_scorer: null,
+  finetuned_scorer: null,
+  ...judgeSettings(version),
+});
+
+function toVersion(version: ScorerVersion, scorer: Scorer): z.input<typeof ScorerVersionResponse> {
+  const base = toBaseVersion(version, scorer);
+  const made = {
+    created_by: version.createdBy,
+    created_at: version.createdAt.toISOString(),
+    updated_at: version.createdAt.toISOString(),
+  };
+  return {
+    ...base,
+    registered_scorer: null,
+    finetuned_scorer: null,
+    generated_scorer: {
+      ...base.generated_scorer,
+      ...made,
+      scoreable_node_types: version.definition.nodeTypes,
+      scorer_configuration: {
+        // The interface wants a text here; empty where the model is chosen when the run starts.
+        model_alias: version.definition.modelName ?? '',
+        num_judges: version.definition.numJudges,
+        output_type: version.definition.outputType,
+        scoreable_node_types: version.definition.nodeTypes,
+        cot_enabled: version.definition.explain,
+        ground_truth: scorer.definition.ground_truth ?? false,
+        multimodal_capabilities: scorer.definition.multimodal_capabilities ?? null,
+      },
+    },
+    chain_poll_template: version.definition.template,
+    allowed_model: null,
+    ...made,
+  };
+}

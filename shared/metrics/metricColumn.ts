@@ -1,0 +1,25 @@
+import type { ColumnDef } from '../columns/columnDef.ts';
+import type { Metric } from './metric.ts';
+
+/** The column of a metric's values, for the catalogs, filters and sorts. */
+export function metricColumn(metric: Metric): ColumnDef {
+  const list = metric.dataType === 'string_list';
+  return {
+    id: `metrics/${metric.name}`,
+    label: metric.label,
+    description: metric.description,
+    category: 'metric',
+    groupLabel: metric.groupLabel,
+    dataType: metric.dataType,
+    ...(metric.dataUnit === null ? {} : { dataUnit: metric.dataUnit }),
+    kinds: [],
+    source: { at: 'metric', metric: metric.name },
+    sortable: !list,
+    filterable: true,
+    optional: false,
+    ...(list ? { multiValued: true } : {}),
+    rollUpMethod: metric.rollUp,
+    ...(metric.threshold === null ? {} : { threshold: { inverted: metric.inverted, ...metric.threshold } }),
+    ...(metric.alias === undefined ? {} : { metricKeyAlias: metric.alias }),
+  };
+}

@@ -1,0 +1,124 @@
+import type { ScorerFilter, ScorerSort } from '../wire/scorers.ts';
+import { presets } from './presets.ts';
+import type { Scorer, ScorerStore } from './scorer.ts';
+
+export interface ScorerPage {
+  scorers: Scorer[];
+  total: number;
+}
+
+/**
+ * Scorers that fit every filter: the users' own, newest change first, then the built-ins, unless a sort is given. There are hundreds of them at
+ * most, so they are filtered here and one rule holds for built-ins and stored ones alike.
+ */
+export async function listScorers(
+  store: Pick<ScorerStore, 'list' | 'enabledIn'>,
+  request: {
+    filters: readonly ScorerFilter[];
+    sort: ScorerSort | null;
+    offset: number;
+    limit: number;
+    /** Which scorers the caller asked for by what they may do with them. */
+    allowed: (scorer: Scorer) => boolean;
+  },
+): Promise<ScorerPage> {
+  const all = [...(await store.list()), ...presets].filter(request.allowed);
+  const found = request.filters.reduce<Scorer[]>((scorers, filter) => scorers.filter(filterOver(filter, all)), all);
+  const sorted = request.sort ? await sort(store, found, request.sort) : found;
+  return { scorers: sorted.slice(request.offset, request.offset + request.limit), total: sorted.length };
+}
+
+type Test = (scorer: Scorer) => boolean;
+
+function filterOver(filter: ScorerFilter, all: readonly Scorer[]): Test {
+  switch (filter.name) {
+    case 'name':
+      return (scorer) => matches(filter, [scorer.name], filter.case_sensitive);
+    case 'label':
+      return labelFilter(filter, all);
+    case 'id':
+      return (scorer) => matches(filter, [scorer.id], false);
+    case 'creator':
+      return (scorer) => matches(filter, scorer.createdBy === null ? [] : [scorer.createdBy], false);
+    case 'scorer_type':
+      return (scorer) => matches(filter, [scorer.scorerType], true);
+    case 'model_type':
+      return (scorer) => matches(filter, [scorer.definition.model_type ?? ''], true);
+    case 'tags':
+      return (scorer) => matches(filter, scorer.definition.tags ?? [], filter.case_sensitive);
+    case 'scoreable_node_types':
+      return (scorer) => matches(filter, scorer.definition.scoreable_node_types ?? [], filter.case_sensitive);
+    case 'multimodal_capabilities':
+      return (scorer) => matches(filter, scorer.definition.multimodal_capabilities ?? [], filter.case_sensitive);
+    case 'created_at':
+      return (scorer) => compares(filter, scorer.createdAt);
+    case 'updated_at':
+      return (scorer) => compares(filter, scorer.updatedAt);
+    case 'is_global':
+      return (scorer) => (isGlobal(scorer) === filter.value) === (filter.operator === 'eq');
+    case 'scope_projects':
+      return (scorer) =>
+        (filter.include_global && isGlobal(scorer)) || scorer.scopeProjects.some(({ id }) => filter.project_ids.includes(id));
+    case 'exclude_slm_scorers':
+      return (scorer) => scorer.definition.model_type !== 'slm';
+    case 'exclude_multimodal_scorers':
+      return (scorer) => !scorer.definition.multimodal_capabilities?.length;
+    default:
+      return filter satisfies never;
+  }
+}
+
+export const isGlobal = (scorer: Scorer): boolean => scorer.definition.is_global ?? scorer.scopeProjects.length === 0;
+
+export const labelOf = (scorer: Scorer): string => scorer.definition.label || scorer.name;
+
+/** With `strict` false a wanted value that is no scorer's label is looked for among the names: that is how clients find a metric by either. */
+function labelFilter(filter: Extract<ScorerFilter, { name: 'label' }>, all: readonly Scorer[]): Test {
+  const loose = { ...filter, operator: filter.operator === 'contains' ? 'contains' : 'eq' } as const;
+  const tests = [filter.value].flat().map((value): Test => {
+    const byLabel: Test = (scorer) => matches({ ...loose, value }, [labelOf(scorer)], filter.case_sensitive);
+    if (filter.strict || all.some(byLabel)) return byLabel;
+    return (scorer) => matches({ ...loose, value }, [scorer.name], filter.case_sensitive);
+  });
+  const negative = filter.operator === 'ne' || filter.operator === 'not_in';
+  return (scorer) => tests.some((test) => test(scorer)) !== negative;
+}
+
+/** A list of values fits when one of them does; `ne` and `not_in` fit when none does. */
+function matches(
+  filter: { operator: string; value: string | string[] },
+  values: readonly string[],
+  caseSensitive: boolean,
+): boolean {
+  const fold = (text: string) => (caseSensitive ? text : text.toLowerCase());
+  const wanted = [filter.value].flat().map(fold);
+  const own = values.map(fold);
+  if (filter.operator === 'contains') return own.some((value) => wanted.some((part) => value.includes(part)));
+  const fits = own.some((value) => wanted.includes(value));
+  return filter.operator === 'ne' || filter.operator === 'not_in' ? !fits : fits;
+}
+
+/** Built-ins have no times: they are neither before nor after any. */
+function compares(filter: { operator: 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte'; value: string }, time: Date | null): boolean {
+  if (time === null) return filter.operator === 'ne';
+  const difference = time.getTime() - new Date(hasOffset(filter.value) ? filter.value : `${filter.value}Z`).getTime();
+  return {
+    eq: difference === 0,
+    ne: difference !== 0,
+    gt: difference > 0,
+    gte: difference >= 0,
+    lt: difference < 0,
+    lte: difference <= 0,
+  }[filter.operator];
+}
+
+const hasOffset = (time: string): boolean => /(?:Z|[+-]\d{2}:?\d{2})$/i.test(time);
+
+async function sort(store: Pick<ScorerStore, 'enabledIn'>, scorers: Scorer[], by: ScorerSort): Promise<Scorer[]> {
+  const enabled = new Set(by.name === 'enabled_in_run' ? await store.enabledIn(by.value) : []);
+  const rank = (scorer: Scorer): number =>
+    by.name === 'updated_at' ? (scorer.updatedAt?.getTime() ?? 0) : enabled.has(scorer.id) ? 0 : 1;
+  const direction = by.ascending ? 1 : -1;
+  const byName = (a: Scorer, b: Scorer) => a.name.localeCompare(b.name, 'en') || (a.id < b.id ? -1 : 1);
+  return [...scorers].sort((a, b) => direction * (by.name === 'name' ? byName(a, b) : rank(a) - rank(b)) || byName(a, b));
+}

@@ -1,0 +1,47 @@
+import { derivedId } from '../ids.ts';
+import { builtinMetrics } from '../metrics/index.ts';
+import type { Metric } from '../metrics/metric.ts';
+import type { Scorer } from './scorer.ts';
+
+/** The same id in every installation and release, so that settings of a run can name a built-in metric. */
+const presetId = (metric: Metric): string => derivedId('built-in scorer', metric.name);
+
+const byId = new Map(builtinMetrics.map((metric) => [presetId(metric), metric]));
+const byKey = new Map(
+  builtinMetrics.flatMap((metric) => [metric.label, metric.name].map((key) => [key.toLowerCase(), metric] as const)),
+);
+
+/** Built-in metrics as the scorers that clients look for by label or wire name. */
+export const presets: readonly Scorer[] = [...byId].map(([id, metric]) => ({
+  id,
+  name: metric.name,
+  scorerType: 'preset',
+  definition: {
+    label: metric.label,
+    description: metric.description,
+    tags: [metric.groupLabel],
+    model_type: metric.needs === 'judge' ? 'llm' : 'code',
+    output_type: metric.outputType,
+    scoreable_node_types: [...metric.kinds],
+    roll_up_method: metric.rollUp,
+    ground_truth: metric.groupLabel === 'Reference Metrics',
+    is_global: true,
+    ...(metric.needs === 'judge' ? { defaults: { num_judges: 1, cot_enabled: true } } : {}),
+  },
+  scopeProjects: [],
+  defaultVersion: null,
+  latestVersion: null,
+  createdBy: null,
+  createdAt: null,
+  updatedAt: null,
+}));
+
+export const presetById = (id: string): Scorer | undefined => presets.find((preset) => preset.id === id);
+
+export const builtinById = (scorerId: string): Metric | undefined => byId.get(scorerId);
+
+/** The built-in metric with this wire name or label, in any case. */
+export const builtinByName = (nameOrLabel: string): { scorerId: string; metric: Metric } | undefined => {
+  const metric = byKey.get(nameOrLabel.trim().toLowerCase());
+  return metric && { scorerId: presetId(metric), metric };
+};

@@ -1,0 +1,126 @@
+import type { RecordKind } from '../columns/columnDef.ts';
+import { type InvalidItem, RequestInvalid } from '../errors.ts';
+import { builtinMetrics } from '../metrics/index.ts';
+import type { Metric } from '../metrics/metric.ts';
+import { withJudges } from '../metrics/scoreRecord.ts';
+import { editDistance } from '../metrics/similarity.ts';
+import type { ScorerConfig } from '../wire/scorers.ts';
+import { builtinById, builtinByName } from './presets.ts';
+import type { Scorer, ScorerStore } from './scorer.ts';
+import { scorerAsMetric, suitedRollUp } from './scorerAsMetric.ts';
+
+/** A metric as a run uses it: `kinds`, `rollUp` and the number of judges are those of the run's settings. */
+export interface EnabledMetric extends Metric {
+  scorerId: string;
+  /** The judge's model where the settings, the version or the scorer name one. */
+  judgeModel: string | null;
+  /** What of the run's records is scored beside `kinds`; all must hold. */
+  filters: NonNullable<ScorerConfig['filters']>;
+  /** The setting to store and to give back. */
+  config: ScorerConfig;
+}
+
+/** What resolving needs of the store. */
+export type ScorerLookup = Pick<ScorerStore, 'list' | 'findEver' | 'findVersionById'>;
+
+/**
+ * The metrics that a request names: built-ins by label, wire name or id, scorers that users defined by label, name or id, in the order given,
+ * each once (the last setting counts).
+ * @throws RequestInvalid naming each metric that is unknown, with the names nearest to it, or that cannot be computed.
+ */
+export async function resolveMetrics(
+  store: ScorerLookup,
+  requested: readonly (string | ScorerConfig)[],
+  at: (string | number)[] = ['body', 'scorers'],
+): Promise<EnabledMetric[]> {
+  const own = requested.some((one) => typeof one === 'string' && !builtinByName(one)) ? await store.list() : [];
+  const ids = requested.flatMap((one) => (typeof one === 'string' || builtinById(one.id) ? [] : [one.id]));
+  const wanted = new Map([...own, ...(ids.length > 0 ? await store.findEver(ids) : [])].map((scorer) => [scorer.id, scorer]));
+  const invalid: InvalidItem[] = [];
+  const resolved = new Map<string, EnabledMetric>();
+  for (const [index, one] of requested.entries()) {
+    const found = typeof one === 'string' ? byName(one, own) : await byConfig(store, one, wanted.get(one.id));
+    if ('problem' in found)
+      invalid.push({
+        loc: [...at, index],
+        msg: found.problem,
+        type: 'metric_unknown',
+        input: typeof one === 'string' ? one : (one.name ?? one.id),
+      });
+    else resolved.set(found.scorerId, found);
+  }
+  if (invalid.length > 0) throw new RequestInvalid(invalid);
+  return [...resolved.values()];
+}
+
+type Found = EnabledMetric | { problem: string };
+
+function byName(name: string, own: readonly Scorer[]): Found {
+  const builtin = builtinByName(name);
+  if (builtin) return enabled(builtin.metric, { id: builtin.scorerId, scorer_type: 'preset' }, 'preset', null);
+  const key = name.trim().toLowerCase();
+  const scorer = own.find((one) => [one.id, one.name.toLowerCase(), one.definition.label?.toLowerCase()].includes(key));
+  if (!scorer) return { problem: `no metric is called ${JSON.stringify(name)}; nearest: ${nearest(name, own)}` };
+  return fromScorer(scorer, scorer.defaultVersion, { id: scorer.id, scorer_type: scorer.scorerType });
+}
+
+async function byConfig(store: ScorerLookup, config: ScorerConfig, scorer: Scorer | undefined): Promise<Found> {
+  const builtin = builtinById(config.id);
+  if (builtin) return enabled(withJudges(builtin, config.num_judges ?? 1), config, 'preset', null);
+  if (!scorer) return { problem: `no scorer has the id ${config.id}${config.name ? ` (${JSON.stringify(config.name)})` : ''}` };
+  if (!config.scorer_version) return fromScorer(scorer, scorer.defaultVersion, config);
+  const version = await store.findVersionById(config.scorer_version.id);
+  if (version?.scorerId !== scorer.id)
+    return { problem: `the scorer ${JSON.stringify(scorer.name)} has no version with the id ${config.scorer_version.id}` };
+  return fromScorer(scorer, version, config);
+}
+
+function fromScorer(scorer: Scorer, version: Scorer['defaultVersion'], config: ScorerConfig): Found {
+  if (!version)
+    return { problem: `the scorer ${JSON.stringify(scorer.name)} has no version yet: nothing says how to compute it` };
+  const judges = config.num_judges ?? version.definition.numJudges;
+  const explain = config.cot_enabled ?? version.definition.explain;
+  const asked = { ...version, definition: { ...version.definition, numJudges: judges, explain } };
+  return enabled(scorerAsMetric(scorer, asked), config, scorer.scorerType, version.definition.modelName);
+}
+
+function enabled(
+  metric: Metric,
+  config: ScorerConfig,
+  scorerType: ScorerConfig['scorer_type'],
+  modelName: string | null,
+): EnabledMetric {
+  const kinds = config.scoreable_node_types?.length
+    ? (config.scoreable_node_types.map(recordKind) as RecordKind[])
+    : metric.kinds;
+  const rollUp = suitedRollUp(config.roll_up_method, metric.rollUp);
+  return {
+    ...metric,
+    kinds,
+    rollUp,
+    scorerId: config.id,
+    judgeModel: config.model_name ?? modelName,
+    filters: config.filters ?? [],
+    config: {
+      ...config,
+      name: metric.alias ?? metric.name,
+      scorer_type: scorerType,
+      model_type: metric.needs === 'judge' ? 'llm' : 'code',
+      output_type: metric.outputType,
+      scoreable_node_types: [...kinds],
+      roll_up_method: rollUp,
+    },
+  };
+}
+
+/** Older clients call llm spans `chat` and workflow spans `chain`. */
+const recordKind = (nodeType: string): string => (nodeType === 'chat' ? 'llm' : nodeType === 'chain' ? 'workflow' : nodeType);
+
+function nearest(name: string, own: readonly Scorer[]): string {
+  const key = name.trim().toLowerCase().slice(0, 255);
+  const names = [...builtinMetrics.flatMap((metric) => [metric.name, metric.label]), ...own.map((scorer) => scorer.name)];
+  const byDistance = names
+    .map((candidate) => ({ candidate, distance: editDistance(key, candidate.toLowerCase()) }))
+    .sort((a, b) => a.distance - b.distance);
+  return [...new Set(byDistance.map(({ candidate }) => candidate))].slice(0, 3).join(', ');
+}

@@ -1,0 +1,67 @@
+import type { ColumnDef } from '../columns/columnDef.ts';
+import { ServiceError } from '../errors.ts';
+import { metricColumn } from '../metrics/metricColumn.ts';
+import type { ScorerConfig, SegmentFilter } from '../wire/scorers.ts';
+import { type EnabledMetric, resolveMetrics, type ScorerLookup } from './resolveMetrics.ts';
+import type { RunScorerSettings, ScorerStore } from './scorer.ts';
+
+type SettingsStore = ScorerLookup & Pick<ScorerStore, 'runSettings' | 'saveRunSettings' | 'runExists' | 'projectScorers'>;
+type RunKind = 'log_stream' | 'experiment';
+
+const anyRun: readonly RunKind[] = ['log_stream', 'experiment'];
+
+/**
+ * The metrics switched on for a run; none for a run without settings.
+ * @throws ServiceError `RunNotFound`
+ */
+export async function readRunSettings(
+  store: SettingsStore,
+  projectId: string,
+  runId: string,
+  kinds = anyRun,
+): Promise<RunScorerSettings> {
+  await mustExist(store, projectId, runId, kinds);
+  return (await store.runSettings(projectId, runId)) ?? { scorers: [], segmentFilters: null };
+}
+
+/**
+ * Switches metrics on for a run: a list that is given replaces the run's, one that is absent leaves it. What is stored says of each metric how
+ * the run computes it, so that a later change of the scorer's own settings does not change the run.
+ * @throws RequestInvalid for an unknown scorer, ServiceError `RunNotFound`
+ */
+export async function saveRunSettings(
+  store: SettingsStore,
+  projectId: string,
+  runId: string,
+  given: { scorers?: readonly (string | ScorerConfig)[] | null | undefined; segmentFilters?: SegmentFilter[] | null | undefined },
+  kinds = anyRun,
+): Promise<RunScorerSettings> {
+  const metrics = given.scorers ? await resolveMetrics(store, given.scorers) : undefined;
+  await mustExist(store, projectId, runId, kinds);
+  return store.saveRunSettings(projectId, runId, {
+    ...(metrics ? { scorers: metrics.map((metric) => metric.config) } : {}),
+    ...(given.segmentFilters ? { segmentFilters: given.segmentFilters } : {}),
+  });
+}
+
+async function mustExist(store: SettingsStore, projectId: string, runId: string, kinds: readonly RunKind[]): Promise<void> {
+  if (await store.runExists(projectId, runId, kinds)) return;
+  throw new ServiceError('RunNotFound', `no ${kinds.join(' or ').replaceAll('_', ' ')} with the id ${runId} in this project`);
+}
+
+/** The metrics that a run computes, ready to score: what an experiment's plan and its scoring step work from. */
+export async function runScorers(store: SettingsStore, projectId: string, runId: string): Promise<EnabledMetric[]> {
+  const settings = await store.runSettings(projectId, runId);
+  return resolveMetrics(store, settings?.scorers ?? []);
+}
+
+/** Columns of the metrics that a run computes. */
+export const enabledMetricColumns = async (store: SettingsStore, projectId: string, runId: string): Promise<ColumnDef[]> =>
+  columnsOf(await runScorers(store, projectId, runId));
+
+/** Columns of the metrics that any run of the project computes: those of lists over experiments. */
+export const projectMetricColumns = async (store: SettingsStore, projectId: string): Promise<ColumnDef[]> =>
+  columnsOf(await resolveMetrics(store, await store.projectScorers(projectId)));
+
+const columnsOf = (metrics: readonly EnabledMetric[]): ColumnDef[] =>
+  metrics.map((metric) => ({ ...metricColumn(metric), scorerId: metric.scorerId }));

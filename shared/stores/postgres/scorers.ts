@@ -1,0 +1,213 @@
+import { z } from 'zod';
+import type { RunScorerSettings, Scorer, ScorerDefinition, ScorerStore, ScorerVersion } from '../../scorers/scorer.ts';
+import {
+  ChainPollTemplate,
+  CreateScorerRequest,
+  InputType,
+  OutputType,
+  ScorerConfig,
+  ScorerType,
+  SegmentFilter,
+} from '../../wire/scorers.ts';
+import { type Database, isUniqueViolation } from './connect.ts';
+
+const JudgeDefinitionRow = z.object({
+  template: ChainPollTemplate,
+  userPrompt: z.string().nullable(),
+  instructions: z.string().nullable(),
+  modelName: z.string().nullable(),
+  numJudges: z.number().int(),
+  nodeTypes: z.array(z.string()),
+  explain: z.boolean(),
+  outputType: OutputType,
+  inputType: InputType.nullable(),
+});
+
+const VersionRow = z
+  .object({
+    id: z.string(),
+    scorer_id: z.string(),
+    version: z.number(),
+    definition: JudgeDefinitionRow,
+    created_by: z.string(),
+    created_at: z.coerce.date(),
+  })
+  .transform(
+    (row): ScorerVersion => ({
+      id: row.id,
+      scorerId: row.scorer_id,
+      version: row.version,
+      definition: row.definition,
+      createdBy: row.created_by,
+      createdAt: row.created_at,
+    }),
+  );
+
+const DefinitionRow = CreateScorerRequest.omit({
+  id: true,
+  name: true,
+  scorer_type: true,
+  default_version_id: true,
+  project_ids: true,
+});
+
+const ScorerRow = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    scorer_type: ScorerType,
+    definition: DefinitionRow,
+    scope_projects: z.array(z.object({ id: z.string(), name: z.string() })),
+    default_version: VersionRow.nullable(),
+    latest_version: VersionRow.nullable(),
+    created_by: z.string(),
+    created_at: z.date(),
+    updated_at: z.date(),
+  })
+  .transform(
+    (row): Scorer => ({
+      id: row.id,
+      name: row.name,
+      scorerType: row.scorer_type,
+      definition: row.definition as ScorerDefinition,
+      scopeProjects: row.scope_projects,
+      defaultVersion: row.default_version,
+      latestVersion: row.latest_version,
+      createdBy: row.created_by,
+      createdAt: row.created_at,
+      updatedAt: row.updated_at,
+    }),
+  );
+
+const SettingsRow = z
+  .object({ scorers: z.array(ScorerConfig), segment_filters: z.array(SegmentFilter).nullable() })
+  .transform((row): RunScorerSettings => ({ scorers: row.scorers, segmentFilters: row.segment_filters }));
+
+const SCORERS = `
+  SELECT s.id, s.name, s.scorer_type, s.definition, s.created_by, s.created_at, s.updated_at,
+    coalesce((SELECT jsonb_agg(jsonb_build_object('id', p.id, 'name', p.name) ORDER BY p.name)
+              FROM projects p WHERE p.id = ANY (s.project_ids)), '[]') AS scope_projects,
+    (SELECT to_jsonb(v) FROM scorer_versions v WHERE v.id = s.default_version_id) AS default_version,
+    (SELECT to_jsonb(v) FROM scorer_versions v WHERE v.scorer_id = s.id ORDER BY v.version DESC LIMIT 1) AS latest_version
+  FROM scorers s`;
+
+export function scorerStore(database: Database): ScorerStore {
+  const versionWhere = async (where: string, params: unknown[]) => {
+    const row = await database.maybeOne(`SELECT * FROM scorer_versions WHERE ${where}`, params);
+    return row && VersionRow.parse(row);
+  };
+  return {
+    async insert(scorer) {
+      const rows = await database.query(
+        `INSERT INTO scorers (id, name, scorer_type, definition, project_ids, created_by) VALUES ($1, $2, $3, $4, $5, $6)
+         ON CONFLICT DO NOTHING RETURNING id`,
+        [scorer.id, scorer.name, scorer.scorerType, JSON.stringify(scorer.definition), scorer.projectIds, scorer.createdBy],
+      );
+      return rows.length === 1;
+    },
+    async list() {
+      const rows = await database.query(`${SCORERS} WHERE s.deleted_at IS NULL ORDER BY s.updated_at DESC, s.id`);
+      return rows.map((row) => ScorerRow.parse(row));
+    },
+    async findEver(ids) {
+      const rows = await database.query(`${SCORERS} WHERE s.id = ANY ($1::uuid[])`, [ids]);
+      return rows.map((row) => ScorerRow.parse(row));
+    },
+    async find(id) {
+      const row = await database.maybeOne(`${SCORERS} WHERE s.id = $1 AND s.deleted_at IS NULL`, [id]);
+      return row && ScorerRow.parse(row);
+    },
+    async update(id, change) {
+      try {
+        await database.query(
+          `UPDATE scorers SET name = coalesce($2, name), default_version_id = coalesce($3, default_version_id), definition = definition || $4::jsonb,
+             updated_at = now() WHERE id = $1 AND deleted_at IS NULL`,
+          [id, change.name ?? null, change.defaultVersionId ?? null, JSON.stringify(change.definition)],
+        );
+        return true;
+      } catch (err) {
+        if (isUniqueViolation(err, 'scorers_name')) return false;
+        throw err;
+      }
+    },
+    async delete(id) {
+      const rows = await database.query(
+        'UPDATE scorers SET deleted_at = now() WHERE id = $1 AND deleted_at IS NULL RETURNING id',
+        [id],
+      );
+      return rows.length === 1;
+    },
+    addVersion: (version) =>
+      database.transaction(async (tx) => {
+        // The lock on the scorer's row lets versions made at once count one after the other.
+        if (!(await tx.maybeOne('SELECT id FROM scorers WHERE id = $1 AND deleted_at IS NULL FOR UPDATE', [version.scorerId])))
+          return undefined;
+        const row = await tx.maybeOne(
+          `INSERT INTO scorer_versions (id, scorer_id, version, definition, created_by)
+           SELECT $1, $2, coalesce(max(version), 0) + 1, $3, $4 FROM scorer_versions WHERE scorer_id = $2 RETURNING *`,
+          [version.id, version.scorerId, JSON.stringify(version.definition), version.createdBy],
+        );
+        await tx.query('UPDATE scorers SET default_version_id = $2, updated_at = now() WHERE id = $1', [
+          version.scorerId,
+          version.id,
+        ]);
+        return VersionRow.parse(row);
+      }),
+    findVersion: (scorerId, version) =>
+      version === 'latest'
+        ? versionWhere('scorer_id = $1 ORDER BY version DESC LIMIT 1', [scorerId])
+        : versionWhere('scorer_id = $1 AND version = $2', [scorerId, version]),
+    findVersionById: (versionId) => versionWhere('id = $1', [versionId]),
+    async versions(scorerId, offset, limit) {
+      const rows = await database.query(
+        'SELECT * FROM scorer_versions WHERE scorer_id = $1 ORDER BY version DESC OFFSET $2 LIMIT $3',
+        [scorerId, offset, limit],
+      );
+      const counted = await database.maybeOne('SELECT count(*)::int AS total FROM scorer_versions WHERE scorer_id = $1', [
+        scorerId,
+      ]);
+      return { versions: rows.map((row) => VersionRow.parse(row)), total: z.number().parse(counted?.total) };
+    },
+    async runExists(projectId, runId, kinds) {
+      const row = await database.maybeOne(
+        'SELECT 1 AS found FROM runs WHERE id = $1 AND project_id = $2 AND kind = ANY ($3::text[])',
+        [runId, projectId, kinds],
+      );
+      return row !== undefined;
+    },
+    async runSettings(projectId, runId) {
+      const row = await database.maybeOne(
+        'SELECT scorers, segment_filters FROM run_scorer_settings WHERE run_id = $1 AND project_id = $2',
+        [runId, projectId],
+      );
+      return row && SettingsRow.parse(row);
+    },
+    async saveRunSettings(projectId, runId, settings) {
+      const row = await database.maybeOne(
+        `INSERT INTO run_scorer_settings (run_id, project_id, scorers, segment_filters) VALUES ($1, $2, coalesce($3::jsonb, '[]'), $4::jsonb)
+         ON CONFLICT (run_id) DO UPDATE SET scorers = coalesce($3::jsonb, run_scorer_settings.scorers),
+           segment_filters = coalesce($4::jsonb, run_scorer_settings.segment_filters), updated_at = now()
+         RETURNING scorers, segment_filters`,
+        [runId, projectId, jsonOrNull(settings.scorers), jsonOrNull(settings.segmentFilters)],
+      );
+      return SettingsRow.parse(row);
+    },
+    async enabledIn(runId) {
+      const rows = await database.query(
+        `SELECT config ->> 'id' AS id FROM run_scorer_settings, jsonb_array_elements(scorers) AS config WHERE run_id = $1`,
+        [runId],
+      );
+      return rows.map((row) => z.string().parse(row.id));
+    },
+    async projectScorers(projectId) {
+      const rows = await database.query(
+        `SELECT DISTINCT ON (config ->> 'id') config FROM run_scorer_settings, jsonb_array_elements(scorers) AS config
+         WHERE project_id = $1 ORDER BY config ->> 'id', updated_at DESC`,
+        [projectId],
+      );
+      return rows.map((row) => ScorerConfig.parse(row.config));
+    },
+  };
+}
+
+const jsonOrNull = (value: unknown): string | null => (value === undefined || value === null ? null : JSON.stringify(value));
