@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Coordination, Progress } from '../../shared/coordination/coordination.ts';
 import { inProcessCoordination } from '../../shared/coordination/inProcess.ts';
 import { newId } from '../../shared/ids.ts';
@@ -211,11 +211,12 @@ describeWithServer('through Redis', redisProgram, (program) => {
         const { redisCoordination } = await import(${url('coordination.ts')});
         const { concurrency } = redisCoordination(await connectRedis(${JSON.stringify(server.url)}), { leaseMs: 600 });
         for (let i = 0; i < 2; i++) await concurrency.acquire(${JSON.stringify(key)}, 3);
-        void concurrency.acquire(${JSON.stringify(key)}, 2); // waits, with a ticket in the queue
+        void concurrency.acquire(${JSON.stringify(key)}, 3); // waits, with a ticket in the queue
         console.log('held');`;
-      const holder = spawn(process.execPath, ['--input-type=module', '-e', source], { stdio: ['ignore', 'pipe', 'inherit'] });
-      await once(holder.stdout, 'data');
       const live = await mine.concurrency.acquire(key, 3);
+      const holder = spawn(process.execPath, ['--input-type=module', '-e', source], { stdio: ['ignore', 'pipe', 'inherit'] });
+      onTestFinished(() => void holder.kill('SIGKILL'));
+      await once(holder.stdout, 'data');
       const waiting = mine.concurrency.acquire(key, 3);
       const admittedWhileAlive = await Promise.race([waiting.then(() => true), wait(1_500).then(() => false)]);
       expect(admittedWhileAlive).toBe(false); // 1.5 s is longer than a lease: the holder and we have renewed
@@ -228,7 +229,7 @@ describeWithServer('through Redis', redisProgram, (program) => {
       live();
       (await tooMany)();
       for (const release of releases) release();
-    });
+    }, 15_000);
 
     test('while Redis is down every operation that needs it names it; afterwards all work again', async () => {
       const lost = await startRedisServer(program);
