@@ -1,5 +1,5 @@
-import { askJudge, yesNo } from './askJudge.ts';
 import { JUDGED_QUALITY } from './groups.ts';
+import { askJudge, yesNo } from './judging/askJudge.ts';
 import type { Metric } from './metric.ts';
 
 export const groundTruthAdherence: Metric = {
@@ -7,6 +7,7 @@ export const groundTruthAdherence: Metric = {
   label: 'Ground Truth Adherence',
   description: 'A judge finds that the output means the same as the reference output.',
   ...JUDGED_QUALITY,
+  needsReference: true,
   score(record, context) {
     if (record.datasetOutput === null) return { notApplicable: 'the row has no reference output' };
     if (record.output === null) return { notApplicable: 'the record has no output' };

@@ -3,7 +3,16 @@ import type { Metric } from './metric.ts';
 /** What the metrics of one kind have in common, so that each file says only what is its own. */
 type Common = Pick<
   Metric,
-  'groupLabel' | 'dataType' | 'dataUnit' | 'outputType' | 'rollUp' | 'threshold' | 'inverted' | 'kinds' | 'needs'
+  | 'groupLabel'
+  | 'dataType'
+  | 'dataUnit'
+  | 'outputType'
+  | 'rollUp'
+  | 'threshold'
+  | 'inverted'
+  | 'kinds'
+  | 'needs'
+  | 'needsReference'
 >;
 
 /** Right or wrong against the dataset row's reference output. Scored on the trace, so that a row has one value whatever spans it has. */
@@ -17,6 +26,7 @@ export const REFERENCE: Common = {
   inverted: false,
   kinds: ['trace'],
   needs: 'code',
+  needsReference: true,
 };
 
 /** How near the output comes to the reference output: a fraction in [0, 1]. */
@@ -40,6 +50,7 @@ export const TOKENS: Common = {
   inverted: true,
   kinds: ['trace'],
   needs: 'code',
+  needsReference: false,
 };
 
 /** A yes/no question put to a judge; yes is good. */
@@ -53,6 +64,7 @@ export const JUDGED_QUALITY: Common = {
   inverted: false,
   kinds: ['trace'],
   needs: 'judge',
+  needsReference: false,
 };
 
 /** A harm rated by a judge as a fraction in [0, 1]; lower is better. */
@@ -66,6 +78,7 @@ export const JUDGED_HARM: Common = {
   inverted: true,
   kinds: ['trace'],
   needs: 'judge',
+  needsReference: false,
 };
 
 /** A harm that a judge finds or does not find. */

@@ -1,5 +1,5 @@
-import { findPersonalData } from './findPersonalData.ts';
 import { JUDGED_LABEL } from './groups.ts';
+import { findPersonalData } from './judging/findPersonalData.ts';
 import type { Metric } from './metric.ts';
 
 export const inputPii: Metric = {

@@ -7,6 +7,7 @@ export const jsonValidity: Metric = {
   description: 'The whole output is one JSON value; nothing stands around it.',
   ...REFERENCE,
   groupLabel: 'Format Metrics',
+  needsReference: false,
   score({ output }) {
     if (output === null) return { notApplicable: 'the record has no output' };
     try {

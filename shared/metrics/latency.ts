@@ -13,6 +13,7 @@ export const latency: Metric = {
   inverted: true,
   kinds: ['trace'],
   needs: 'code',
+  needsReference: false,
   score: ({ durationNs }) =>
     durationNs === null ? { notApplicable: 'the record has no duration' } : { value: durationNs / 1e6 },
 };

@@ -60,8 +60,8 @@ export type Score =
   | { notApplicable: string }
   | { error: string; usage?: JudgeUsage };
 
-export type MetricDataType = 'boolean' | 'integer' | 'floating_point' | 'text' | 'string_list';
-export type MetricDataUnit = 'percentage' | 'milli_seconds' | 'dollars';
+type MetricDataType = 'boolean' | 'integer' | 'floating_point' | 'text' | 'string_list';
+type MetricDataUnit = 'percentage' | 'milli_seconds' | 'dollars';
 
 /** A metric: what the catalogs say about its column, and how a record is scored. */
 export interface Metric {
@@ -84,5 +84,7 @@ export interface Metric {
   /** Kinds of record that are scored unless the run's settings name others. */
   kinds: readonly RecordKind[];
   needs: 'code' | 'judge';
+  /** True when only a row with a reference output has a value. */
+  needsReference: boolean;
   score(record: ScoredRecord, context: ScoreContext): Score | Promise<Score>;
 }

@@ -1,6 +1,6 @@
 import { JUDGED_HARM } from './groups.ts';
+import { rateSexism } from './judging/rateSexism.ts';
 import type { Metric } from './metric.ts';
-import { rateSexism } from './rateSexism.ts';
 
 export const outputSexism: Metric = {
   name: 'output_sexist',

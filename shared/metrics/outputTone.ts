@@ -1,5 +1,5 @@
 import { JUDGED_LABEL } from './groups.ts';
-import { labelTone } from './labelTone.ts';
+import { labelTone } from './judging/labelTone.ts';
 import type { Metric } from './metric.ts';
 
 export const outputTone: Metric = {

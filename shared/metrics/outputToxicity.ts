@@ -1,6 +1,6 @@
 import { JUDGED_HARM } from './groups.ts';
+import { rateToxicity } from './judging/rateToxicity.ts';
 import type { Metric } from './metric.ts';
-import { rateToxicity } from './rateToxicity.ts';
 
 export const outputToxicity: Metric = {
   name: 'output_toxicity',

@@ -1,5 +1,5 @@
-import { askJudge, yesNo } from './askJudge.ts';
 import { JUDGED_ALARM } from './groups.ts';
+import { askJudge, yesNo } from './judging/askJudge.ts';
 import type { Metric } from './metric.ts';
 
 export const promptInjection: Metric = {

@@ -13,6 +13,7 @@ export const toolErrorRate: Metric = {
   inverted: true,
   kinds: ['trace'],
   needs: 'code',
+  needsReference: false,
   score(record) {
     const calls = record.kind === 'tool' ? [record] : (record.spans ?? []).filter((span) => span.kind === 'tool');
     if (calls.length === 0) return { notApplicable: 'no tool was called' };

@@ -24,7 +24,7 @@ export const presets: readonly Scorer[] = [...byId].map(([id, metric]) => ({
     output_type: metric.outputType,
     scoreable_node_types: [...metric.kinds],
     roll_up_method: metric.rollUp,
-    ground_truth: metric.groupLabel === 'Reference Metrics',
+    ground_truth: metric.needsReference,
     is_global: true,
     ...(metric.needs === 'judge' ? { defaults: { num_judges: 1, cot_enabled: true } } : {}),
   },
@@ -34,6 +34,7 @@ export const presets: readonly Scorer[] = [...byId].map(([id, metric]) => ({
   createdBy: null,
   createdAt: null,
   updatedAt: null,
+  deleted: false,
 }));
 
 export const presetById = (id: string): Scorer | undefined => presets.find((preset) => preset.id === id);

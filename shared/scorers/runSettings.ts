@@ -36,12 +36,23 @@ export async function saveRunSettings(
   given: { scorers?: readonly (string | ScorerConfig)[] | null | undefined; segmentFilters?: SegmentFilter[] | null | undefined },
   kinds = anyRun,
 ): Promise<RunScorerSettings> {
-  const metrics = given.scorers ? await resolveMetrics(store, given.scorers) : undefined;
   await mustExist(store, projectId, runId, kinds);
+  const metrics = given.scorers ? await resolveMetrics(await withoutDeleted(store, projectId, runId), given.scorers) : undefined;
   return store.saveRunSettings(projectId, runId, {
     ...(metrics ? { scorers: metrics.map((metric) => metric.config) } : {}),
     ...(given.segmentFilters ? { segmentFilters: given.segmentFilters } : {}),
   });
+}
+
+/** A deleted scorer can be kept by a run that has it, and cannot be switched on for another. */
+async function withoutDeleted(store: SettingsStore, projectId: string, runId: string): Promise<ScorerLookup> {
+  const settings = await store.runSettings(projectId, runId);
+  const kept = new Set(settings?.scorers.map((config) => config.id));
+  return {
+    list: () => store.list(),
+    findVersionById: (id) => store.findVersionById(id),
+    findEver: async (ids) => (await store.findEver(ids)).filter((scorer) => !scorer.deleted || kept.has(scorer.id)),
+  };
 }
 
 async function mustExist(store: SettingsStore, projectId: string, runId: string, kinds: readonly RunKind[]): Promise<void> {

@@ -25,6 +25,7 @@ export interface Scorer {
   createdBy: string | null;
   createdAt: Date | null;
   updatedAt: Date | null;
+  deleted: boolean;
 }
 
 /** What a judge is asked, and how often: fixed once made. */
@@ -50,7 +51,7 @@ export interface ScorerVersion {
 }
 
 /** A scorer as it is first stored. */
-export interface NewScorer {
+interface NewScorer {
   id: string;
   name: string;
   scorerType: Scorer['scorerType'];
@@ -59,7 +60,7 @@ export interface NewScorer {
   createdBy: string;
 }
 
-export interface ScorerChange {
+interface ScorerChange {
   name?: string | undefined;
   defaultVersionId?: string | undefined;
   /** Members that change; the others stay. */

@@ -1,5 +1,5 @@
 import type { RecordKind } from '../columns/columnDef.ts';
-import { type AnswerForm, anyOf, askJudge, freeText, oneOf, rating, wholeNumber, yesNo } from '../metrics/askJudge.ts';
+import { type AnswerForm, anyOf, askJudge, freeText, oneOf, rating, wholeNumber, yesNo } from '../metrics/judging/askJudge.ts';
 import type { Metric, ScoredRecord } from '../metrics/metric.ts';
 import { withJudges } from '../metrics/scoreRecord.ts';
 import type { OutputType, RollUpMethod } from '../wire/scorers.ts';
@@ -29,6 +29,7 @@ export function scorerAsMetric(scorer: Scorer, { definition }: ScorerVersion): M
   const form = forms[definition.outputType];
   if (!form) throw new TypeError(`no judge gives the output type ${definition.outputType}`);
   const { answer, ...column } = form;
+  const withReference = scorer.definition.ground_truth === true || asksForReference(definition);
   const metric: Metric = {
     name: scorer.id,
     alias: scorer.name,
@@ -42,9 +43,11 @@ export function scorerAsMetric(scorer: Scorer, { definition }: ScorerVersion): M
     inverted: false,
     kinds: definition.nodeTypes as RecordKind[],
     needs: 'judge',
+    needsReference: withReference,
     score(record, context) {
       if (record.output === null && record.input === null) return { notApplicable: 'the record has neither input nor output' };
-      const material = materialOf(record, scorer.definition.ground_truth === true || asksForReference(definition));
+      if (withReference && record.datasetOutput === null) return { notApplicable: 'the row has no reference output' };
+      const material = materialOf(record, withReference);
       return askJudge({ task: taskOf(definition), material, answer, explain: definition.explain }, context);
     },
   };

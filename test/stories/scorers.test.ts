@@ -419,6 +419,10 @@ describe('metrics of a run', () => {
     );
     await call('DELETE', `/scorers/${polite.id}`);
     expect(await runScorers(store, projectId, runId), 'a deleted scorer stays with the runs that use it').toHaveLength(2);
+    const kept = (await call('GET', settingsPath())).body.scorers;
+    expect((await call('PATCH', settingsPath(), { run_id: runId, scorers: kept })).status).toBe(200);
+    const elsewhere = `/projects/${projectId}/experiments/${experimentId}/metric_settings`;
+    expect((await call('PATCH', elsewhere, { scorers: kept })).status).toBe(422);
   });
 
   test('metrics are resolved by label, name and id, once each; unknown ones are named with their neighbours', async () => {

@@ -63,6 +63,7 @@ const ScorerRow = z
     created_by: z.string(),
     created_at: z.date(),
     updated_at: z.date(),
+    deleted: z.boolean(),
   })
   .transform(
     (row): Scorer => ({
@@ -76,6 +77,7 @@ const ScorerRow = z
       createdBy: row.created_by,
       createdAt: row.created_at,
       updatedAt: row.updated_at,
+      deleted: row.deleted,
     }),
   );
 
@@ -84,7 +86,7 @@ const SettingsRow = z
   .transform((row): RunScorerSettings => ({ scorers: row.scorers, segmentFilters: row.segment_filters }));
 
 const SCORERS = `
-  SELECT s.id, s.name, s.scorer_type, s.definition, s.created_by, s.created_at, s.updated_at,
+  SELECT s.id, s.name, s.scorer_type, s.definition, s.created_by, s.created_at, s.updated_at, s.deleted_at IS NOT NULL AS deleted,
     coalesce((SELECT jsonb_agg(jsonb_build_object('id', p.id, 'name', p.name) ORDER BY p.name)
               FROM projects p WHERE p.id = ANY (s.project_ids)), '[]') AS scope_projects,
     (SELECT to_jsonb(v) FROM scorer_versions v WHERE v.id = s.default_version_id) AS default_version,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { derivedId } from '../ids.ts';
-import type { JudgeAnswer, JudgeUsage, MetricValue, Score, ScoreContext } from './metric.ts';
+import { derivedId } from '../../ids.ts';
+import type { JudgeAnswer, JudgeUsage, MetricValue, Score, ScoreContext } from '../metric.ts';
 
 /** What a judge may answer, and how its answer becomes a value. */
 export interface AnswerForm {
@@ -141,8 +141,8 @@ export async function askJudge(question: JudgeQuestion, context: ScoreContext): 
  * The prompt: criteria, then the material fenced by a tag that is a hash of the whole material, so that no text inside can close its own fence,
  * then the form of the answer.
  */
-export function promptFor({ task, material, answer, explain = true }: JudgeQuestion): string {
-  const tag = `material-${derivedId(...material.flatMap(({ name, text }) => [name, text])).slice(0, 8)}`;
+function promptFor({ task, material, answer, explain = true }: JudgeQuestion): string {
+  const tag = `material-${derivedId(...material.flatMap(({ name, text }) => [name, text])).replaceAll('-', '')}`;
   const fenced = material.map(({ name, text }) => `<${tag} name="${name}">\n${text}\n</${tag}>`).join('\n\n');
   const members = explain
     ? `"explanation" (a string: your reasoning in at most four sentences, written before you decide) and "${answer.field}" (${answer.wanted})`

@@ -1,5 +1,5 @@
+import type { Score, ScoreContext } from '../metric.ts';
 import { anyOf, askJudge } from './askJudge.ts';
-import type { Score, ScoreContext } from './metric.ts';
 
 const kinds = [
   'name',

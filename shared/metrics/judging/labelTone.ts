@@ -1,5 +1,5 @@
+import type { Score, ScoreContext } from '../metric.ts';
 import { askJudge, oneOf } from './askJudge.ts';
-import type { Score, ScoreContext } from './metric.ts';
 
 const tones = ['neutral', 'joy', 'love', 'fear', 'surprise', 'sadness', 'anger', 'annoyance', 'confusion'] as const;
 

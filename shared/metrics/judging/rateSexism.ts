@@ -1,5 +1,5 @@
+import type { Score, ScoreContext } from '../metric.ts';
 import { askJudge, rating } from './askJudge.ts';
-import type { Score, ScoreContext } from './metric.ts';
 
 /** A judge's rating of how sexist a text is, as a fraction in [0, 1]. */
 export function rateSexism(text: string | null, context: ScoreContext): Score | Promise<Score> {
