@@ -1,0 +1,50 @@
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { settingNames } from '../../shared/config.ts';
+import { describeWithServer } from '../support/describeWithServer.ts';
+import { findProgram } from '../support/serverProcess.ts';
+
+const read = (path: string) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8');
+const given = { SECRET_KEYS: 'k1:AAAA', ADMIN_EMAIL: 'admin@example.com', ADMIN_PASSWORD: 'eight characters' };
+
+describeWithServer('docker-compose.yml', { name: 'docker-compose', path: findProgram('docker-compose') }, (program) => {
+  const config = async (environment: Record<string, string>) => {
+    const { stdout } = await promisify(execFile)(program, ['--project-directory', '.', 'config'], {
+      cwd: new URL('../..', import.meta.url),
+      env: { PATH: process.env.PATH, ...environment },
+    });
+    return stdout;
+  };
+
+  test('is valid, and publishes ports on loopback only', async () => {
+    const resolved = await config(given);
+    const published =
+      resolved
+        .match(/^ {4}ports:\n(?: {4}- .+\n)+/gm)
+        ?.join('')
+        .match(/ {4}- .+/g) ?? [];
+    expect(published).toHaveLength(2);
+    for (const port of published) expect(port).toMatch(/ - 127\.0\.0\.1:\d+:\d+\/tcp$/);
+  });
+
+  test.each(Object.keys(given))('without %s it is refused by that name', async (name) => {
+    const rest = Object.fromEntries(Object.entries(given).filter(([key]) => key !== name));
+    await expect(config(rest)).rejects.toMatchObject({ stderr: expect.stringContaining(`set ${name} to `) });
+  });
+});
+
+test('docker-compose.yml sets only settings that exist', async () => {
+  const environment = /environment:\n((?: {4}.+\n)+)/.exec(await read('docker-compose.yml'))?.[1] ?? '';
+  const names = [...environment.matchAll(/^ {4}(\w+):/gm)].map(([, name]) => name);
+  expect(names.length).toBeGreaterThan(5);
+  expect(settingNames).toEqual(expect.arrayContaining(names));
+});
+
+test('the image holds every folder that its two commands import from', async () => {
+  const copied = [...(await read('Dockerfile')).matchAll(/^COPY (\w+) \.\/\1$/gm)].map(([, folder]) => folder);
+  const allowed = [...(await read('.dockerignore')).matchAll(/^!(\w+)$/gm)].map(([, folder]) => folder);
+  expect(copied.sort()).toEqual(allowed.sort());
+  expect(copied).toEqual(['api', 'client', 'shared', 'workers', 'workflows']);
+});
