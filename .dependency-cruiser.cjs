@@ -1,0 +1,159 @@
+/**
+ * Which folder may import which (the table of the architecture page, as rules), and no cycles.
+ * Type-only imports are told apart from others, which needs TypeScript below 7 installed.
+ */
+const entries = '^(start\\.ts|demo/|bench/|tools/|test/|[^/]+\\.config\\.ts|(api|workers)/main\\.ts$)';
+const drivers = ['@clickhouse/client', 'chdb', '@electric-sql/pglite', 'pg', 'ioredis'];
+const packages = (names) => `(^|node_modules/)(${names.join('|')})(/|$)`;
+/** Everything of ours, but for the given folders. */
+const oursExcept = (...folders) =>
+  `^(?!${folders.map((folder) => `${folder}/`).join('|')})(api|client|demo|bench|shared|test|workers|workflows)/`;
+
+const rule = (name, comment, from, to) => ({ name, severity: 'error', comment, from, to });
+const atRunTime = { dependencyTypesNot: ['type-only'] };
+
+module.exports = {
+  forbidden: [
+    rule(
+      'no-cycles',
+      'Files that import each other cannot be understood or moved one at a time.',
+      {},
+      { circular: true, ...viaRunTimeOnly() },
+    ),
+    rule('resolvable', 'An import must lead somewhere.', {}, { couldNotResolve: true }),
+    rule('no-undeclared-package', 'A package must be in package.json.', {}, { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] }),
+    rule(
+      'no-dev-package-in-the-service',
+      'The image is installed without development packages.',
+      { path: '^(api|client|shared|workers|workflows)/|^start\\.ts$' },
+      { dependencyTypes: ['npm-dev'], ...atRunTime },
+    ),
+
+    rule(
+      'wire-and-columns-stand-alone',
+      'shared/wire and shared/columns are zod and each other: what a client or a web page may import.',
+      { path: '^shared/(wire|columns)/' },
+      { path: oursExcept('shared/wire', 'shared/columns') },
+    ),
+    rule(
+      'wire-and-columns-only-zod',
+      'No package but zod, and nothing of Node.',
+      { path: '^shared/(wire|columns)/' },
+      { dependencyTypes: ['core', 'npm', 'npm-dev'], pathNot: packages(['zod']) },
+    ),
+
+    rule(
+      'domain-knows-no-outside',
+      'shared/<thing> declares ports; stores, faces and workers come to it, never the other way.',
+      { path: '^shared/(?!stores/)' },
+      { path: '^(api|client|workers|workflows|shared/stores)/' },
+    ),
+    rule(
+      'domain-knows-no-driver',
+      'Drivers, SQL, express and Temporal stay out of the rules.',
+      { path: '^shared/(?!stores/)' },
+      { path: packages([...drivers, 'express', '@temporalio/[^/]+']) },
+    ),
+    rule(
+      'drivers-live-in-stores',
+      'One place talks to each store.',
+      { path: '^(api|client|workers|workflows)/' },
+      { path: packages(drivers) },
+    ),
+    rule(
+      'stores-know-no-face',
+      'A store fulfils ports and knows nobody who calls it.',
+      { path: '^shared/stores/' },
+      { path: `^(api|client|workers|workflows)/|${packages(['express'])}` },
+    ),
+    rule(
+      'stores-know-no-other-store',
+      'Each store is a room of its own.',
+      { path: '^shared/stores/([^/]+)/' },
+      { path: '^shared/stores/', pathNot: '^shared/stores/$1/' },
+    ),
+
+    rule(
+      'metrics-know-no-provider',
+      'A metric gets `complete` handed in.',
+      { path: '^shared/metrics/' },
+      { path: '^shared/(providers|stores)/' },
+    ),
+    rule(
+      'providers-know-no-metric',
+      'A provider is used by any caller.',
+      { path: '^shared/providers/' },
+      { path: '^shared/(metrics|stores)/' },
+    ),
+
+    rule(
+      'workflows-are-deterministic',
+      'Workflow code imports only the Temporal workflow SDK and files that import nothing else; types may come from shared and workers.',
+      { path: '^workflows/' },
+      { path: oursExcept('workflows', 'shared/experiments'), ...atRunTime },
+    ),
+    rule(
+      'workflows-use-no-package',
+      'Any other package could read a clock or the network.',
+      { path: '^workflows/' },
+      { dependencyTypes: ['core', 'npm', 'npm-dev'], pathNot: packages(['@temporalio/workflow', '@temporalio/common']) },
+    ),
+
+    rule('workers-know-no-face', 'Workers serve no HTTP.', { path: '^workers/' }, { path: `^api/|${packages(['express'])}` }),
+    rule(
+      'client-only-in-runners',
+      'A registered runner module logs through the client, so its host must share the client with it; no other worker code may.',
+      { path: '^workers/(?!runners/)' },
+      { path: '^client/' },
+    ),
+    rule(
+      'workflows-run-in-their-sandbox',
+      'Workers load workflow code as a bundle, by path; only its types may be named.',
+      { path: '^workers/' },
+      { path: '^workflows/', ...atRunTime },
+    ),
+    rule(
+      'api-runs-no-work',
+      'The API starts work through Temporal; only types of workers and workflows may be named.',
+      { path: '^api/' },
+      { path: '^(workers|workflows)/', ...atRunTime },
+    ),
+    rule(
+      'client-is-alone',
+      'The published client carries types of shared/wire and nothing else at run time.',
+      { path: '^client/' },
+      { path: oursExcept('client', 'shared/wire') },
+    ),
+    rule(
+      'client-takes-types-only',
+      'zod stays out of the published client.',
+      { path: '^client/' },
+      { path: '^shared/', ...atRunTime },
+    ),
+    rule(
+      'client-has-no-package',
+      'The client needs `fetch` alone; its command line may use Node.',
+      { path: '^client/' },
+      { dependencyTypes: ['npm', 'npm-dev'], ...atRunTime },
+    ),
+    rule(
+      'nothing-imports-entries',
+      'start.ts, main.ts, tests and benchmarks are where things begin.',
+      { pathNot: entries },
+      { path: entries },
+    ),
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '^(node_modules|coverage)/' },
+    tsPreCompilationDeps: true,
+    detectProcessBuiltinModuleCalls: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default', 'types'] },
+  },
+};
+
+/** A cycle made of types alone does no harm when it runs, and a port and its caller may name each other's types. */
+function viaRunTimeOnly() {
+  return { viaOnly: { dependencyTypesNot: ['type-only'] } };
+}
