@@ -1,0 +1,128 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { randomUUID } from 'node:crypto';
+import type { LoggedSpan } from '../shared/wire/records.ts';
+
+export type SpanKind = LoggedSpan['type'];
+
+/** What can be said of a span beside its input, output and children. Absent keys are left to the service. */
+export interface SpanFields {
+  name?: string;
+  tags?: string[];
+  metadata?: Record<string, string>;
+  statusCode?: number;
+  /** Model, tokens and the like of an llm span. */
+  model?: string;
+  temperature?: number;
+  finishReason?: string;
+  tools?: Record<string, unknown>[];
+  inputTokens?: number;
+  outputTokens?: number;
+  totalTokens?: number;
+  timeToFirstTokenNs?: number;
+  /** The call that a tool span answers. */
+  toolCallId?: string;
+  agentType?: 'default' | 'planner' | 'react' | 'reflection' | 'router' | 'classifier' | 'supervisor' | 'judge';
+  /** Further numbers or texts under names of your own; each becomes a searchable metric. */
+  metrics?: Record<string, unknown>;
+}
+
+/** A span that is being made: mutable until its end. */
+export interface OpenSpan extends SpanFields {
+  id: string;
+  kind: SpanKind;
+  input: unknown;
+  output: unknown;
+  startedAt: Date;
+  startNs: bigint;
+  durationNs: number | undefined;
+  children: OpenSpan[];
+}
+
+export function openSpan(kind: SpanKind, input: unknown, fields: SpanFields = {}): OpenSpan {
+  return { ...fields, id: randomUUID(), kind, input, output: undefined, startedAt: new Date(), startNs: process.hrtime.bigint(), durationNs: undefined, children: [] };
+}
+
+export function closeSpan(span: OpenSpan): void {
+  span.durationNs ??= Number(process.hrtime.bigint() - span.startNs);
+}
+
+/** Where new spans belong: each asynchronous flow has its own, so rows and requests that run at the same time never mix. */
+const current = new AsyncLocalStorage<{ children: OpenSpan[] }>();
+
+export const currentParent = (): { children: OpenSpan[] } | undefined => current.getStore();
+
+export const withParent = <T>(parent: { children: OpenSpan[] }, work: () => T): T => current.run(parent, work);
+
+/** Runs `work` and gathers the spans made in it, however deep and however asynchronous. Never rejects: what was thrown is in `error`. */
+export async function collectSpans<T>(work: () => Promise<T>): Promise<{ value?: T; error?: unknown; spans: LoggedSpan[] }> {
+  const root = { children: [] as OpenSpan[] };
+  try {
+    const value = await withParent(root, work);
+    return { value, spans: root.children.map(toWire) };
+  } catch (error) {
+    return { error: error ?? new Error('the function threw nothing'), spans: root.children.map(toWire) };
+  }
+}
+
+/** The span as it is sent. A span that was not ended is ended now. */
+export function toWire(span: OpenSpan): LoggedSpan {
+  closeSpan(span);
+  const { kind } = span;
+  const wire: Record<string, unknown> = {
+    type: kind,
+    id: span.id,
+    name: span.name ?? kind,
+    created_at: span.startedAt.toISOString(),
+    input: inputFor(kind, span.input),
+    output: outputFor(kind, span.output),
+    tags: span.tags ?? [],
+    user_metadata: span.metadata ?? {},
+    status_code: span.statusCode ?? 200,
+    metrics: defined({
+      ...span.metrics,
+      duration_ns: span.durationNs,
+      num_input_tokens: span.inputTokens,
+      num_output_tokens: span.outputTokens,
+      num_total_tokens: span.totalTokens ?? sum(span.inputTokens, span.outputTokens),
+      time_to_first_token_ns: span.timeToFirstTokenNs,
+    }),
+  };
+  if (kind === 'llm') Object.assign(wire, defined({ model: span.model, temperature: span.temperature, finish_reason: span.finishReason, tools: span.tools }));
+  if (kind === 'tool') Object.assign(wire, defined({ tool_call_id: span.toolCallId }));
+  if (kind === 'agent') Object.assign(wire, defined({ agent_type: span.agentType }));
+  if (kind !== 'llm' && kind !== 'control' && span.children.length > 0) wire.spans = span.children.map(toWire);
+  return wire as unknown as LoggedSpan;
+}
+
+const sum = (a: number | undefined, b: number | undefined) => (a === undefined || b === undefined ? undefined : a + b);
+const defined = (values: Record<string, unknown>) => Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
+
+/** Any value as text: strings as they are, everything else as JSON; what JSON cannot hold by its name. */
+export function asText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (value === undefined) return '';
+  try {
+    return JSON.stringify(value) ?? String(value);
+  } catch {
+    return String(value);
+  }
+}
+
+const isMessage = (value: unknown): boolean => typeof value === 'object' && value !== null && 'role' in value && 'content' in value;
+
+/** Llm spans take messages: a bare text is the user's. The other kinds take text. */
+function inputFor(kind: SpanKind, value: unknown): unknown {
+  if (kind === 'llm') {
+    if (Array.isArray(value) && value.every(isMessage)) return value;
+    return [isMessage(value) ? value : { role: 'user', content: asText(value) }];
+  }
+  return asText(value);
+}
+
+function outputFor(kind: SpanKind, value: unknown): unknown {
+  if (value === undefined || value === null) return kind === 'llm' ? { role: 'assistant', content: '' } : kind === 'retriever' ? [] : null;
+  if (kind === 'llm') return isMessage(value) ? value : { role: 'assistant', content: asText(value) };
+  if (kind === 'retriever') return (Array.isArray(value) ? value : [value]).map((one) => (typeof one === 'object' && one !== null && 'content' in one ? one : { content: asText(one) }));
+  if (kind === 'control') return value;
+  return asText(value);
+}
