@@ -1,0 +1,216 @@
+import { z } from 'zod';
+import { ServiceError } from '../../shared/errors.ts';
+import type { CallerDeps } from '../../shared/experiments/callerRows.ts';
+import { leaseRows, recordResults } from '../../shared/experiments/callerRows.ts';
+import type { ExperimentRun, Runner, RunSettings } from '../../shared/experiments/experiment.ts';
+import type { RunRequest as RunWish } from '../../shared/experiments/prepareRun.ts';
+import type { RunProgressView } from '../../shared/experiments/progress.ts';
+import type { RunControl } from '../../shared/experiments/steerRun.ts';
+import { workflowIdOf } from '../../shared/experiments/workflow.ts';
+import { Uuid } from '../../shared/wire/common.ts';
+import {
+  ConcurrencyRequest,
+  HeartbeatReply,
+  HeartbeatRequest,
+  LeaseReply,
+  LeaseRequest,
+  ProgressReply,
+  ResultsReply,
+  ResultsRequest,
+  RunnerRequest,
+  RunReply,
+  RunRequest,
+} from '../../shared/wire/experimentRuns.ts';
+import { type Endpoint, endpoint } from '../route.ts';
+
+export interface ExperimentRunDeps {
+  find(experimentId: string): Promise<ExperimentRun | undefined>;
+  request(experimentId: string, wish: RunWish): Promise<{ run: ExperimentRun; started: boolean }>;
+  control: RunControl;
+  caller: CallerDeps;
+  progress(run: ExperimentRun): Promise<RunProgressView>;
+}
+
+const Params = z.object({ project_id: Uuid, experiment_id: Uuid });
+const base = '/projects/{project_id}/experiments/{experiment_id}';
+
+/** Starting, watching and steering the run of an experiment, and the rows of a function in its caller's process. */
+export function experimentRunRoutes(deps: ExperimentRunDeps): Endpoint[] {
+  const inProject = async ({ project_id, experiment_id }: z.output<typeof Params>): Promise<ExperimentRun> => {
+    const run = await deps.find(experiment_id);
+    if (run?.projectId !== project_id) throw new ServiceError('NotFound', `no experiment ${experiment_id} in this project`);
+    return run;
+  };
+  const steer = (path: string, summary: string, act: (run: ExperimentRun) => Promise<ExperimentRun>) =>
+    endpoint({
+      method: 'post',
+      path: `${base}/${path}`,
+      summary,
+      tag: 'Experiment runs',
+      access: { project: 'create_run' },
+      params: Params,
+      response: RunReply,
+      handle: async ({ params }) => toReply(await act(await inProject(params)), false),
+    });
+
+  return [
+    endpoint({
+      method: 'post',
+      path: `${base}/run`,
+      summary: 'Start the run of an experiment',
+      description: 'Asking again while the run goes on answers that run. A run that has ended is started again for the rows named by `rows_to_run`.',
+      tag: 'Experiment runs',
+      access: { project: 'create_run' },
+      params: Params,
+      body: RunRequest,
+      bodyLimit: 256 * 1024 * 1024,
+      response: RunReply,
+      handle: async ({ params, body }) => {
+        await inProject(params);
+        const { run, started } = await deps.request(params.experiment_id, toWish(body));
+        if (body.process) await deps.caller.offered.takeOver(run.experimentId, body.process);
+        return toReply(run, started);
+      },
+    }),
+    endpoint({
+      method: 'get',
+      path: `${base}/progress`,
+      summary: 'Rows done, failed, running and total, scores done, and the rate',
+      tag: 'Experiment runs',
+      access: { project: 'read' },
+      params: Params,
+      response: ProgressReply,
+      handle: async ({ params }) => toProgress(await deps.progress(await inProject(params))),
+    }),
+    steer('pause', 'Start no new row; rows in flight end', (run) => deps.control.pause(run)),
+    steer('resume', 'Go on with a paused run', (run) => deps.control.resume(run)),
+    steer('cancel', 'End a run early; what is recorded stays', (run) => deps.control.cancel(run)),
+    endpoint({
+      method: 'post',
+      path: `${base}/concurrency`,
+      summary: 'Change how many rows may be in flight',
+      tag: 'Experiment runs',
+      access: { project: 'create_run' },
+      params: Params,
+      body: ConcurrencyRequest,
+      response: RunReply,
+      handle: async ({ params, body }) => toReply(await deps.control.setConcurrency(await inProject(params), body.concurrency), false),
+    }),
+    endpoint({
+      method: 'post',
+      path: `${base}/rows/lease`,
+      summary: "Take rows for a function in the caller's process",
+      description: 'Waits up to `wait_ms` for rows. Asking keeps the rows that this process holds. 409: another process has taken over.',
+      tag: 'Experiment runs',
+      access: { project: 'log_data' },
+      params: Params,
+      body: LeaseRequest,
+      response: LeaseReply,
+      handle: async ({ params, body, signal }) => {
+        const run = await inProject(params);
+        const { state, attempt, rows } = await leaseRows(deps.caller, run.experimentId, body.process, body.limit, body.wait_ms, signal);
+        return {
+          state,
+          attempt,
+          row_time_limit_ms: run.settings.rowTimeLimitMs,
+          rows: rows.map(({ ordinal, rowId, input, expected, metadata, variables }) => ({ ordinal, row_id: rowId, input, expected, metadata, values: variables })),
+        };
+      },
+    }),
+    endpoint({
+      method: 'post',
+      path: `${base}/rows/results`,
+      summary: "Record results of rows that this process holds",
+      tag: 'Experiment runs',
+      access: { project: 'log_data' },
+      params: Params,
+      body: ResultsRequest,
+      bodyLimit: 256 * 1024 * 1024,
+      response: ResultsReply,
+      handle: async ({ params, body }) => {
+        const run = await inProject(params);
+        const results = body.results.map(({ started_at, duration_ns, spans, error, metrics, tags, ...result }) => ({
+          ...result,
+          spans: spans ?? [],
+          error: error ?? undefined,
+          localMetrics: metrics ?? undefined,
+          tags: tags ?? undefined,
+          startedAt: new Date(started_at),
+          durationNs: duration_ns,
+        }));
+        return { recorded: await recordResults(deps.caller, run.experimentId, body.process, results) };
+      },
+    }),
+    endpoint({
+      method: 'post',
+      path: `${base}/rows/heartbeat`,
+      summary: 'Keep the rows that this process holds',
+      tag: 'Experiment runs',
+      access: { project: 'log_data' },
+      params: Params,
+      body: HeartbeatRequest,
+      response: HeartbeatReply,
+      handle: async ({ params, body }) => {
+        const run = await inProject(params);
+        if (!(await deps.caller.offered.seen(run.experimentId, body.process)))
+          throw new ServiceError('Conflict', `another process runs experiment ${run.experimentId} now; this one must stop`);
+        await deps.caller.offered.renew(run.experimentId, body.process, run.settings.rowTimeLimitMs);
+        return { state: run.state };
+      },
+    }),
+  ];
+}
+
+function toWish(body: z.output<typeof RunRequest>): RunWish {
+  return {
+    ...(body.runner ? { runner: toRunner(body.runner) } : {}),
+    ...(body.records ? { records: body.records } : {}),
+    ...(body.rows_to_run ? { rowsToRun: body.rows_to_run } : {}),
+    ...(body.process ? { callerProcess: body.process } : {}),
+    settings: toSettings(body),
+  };
+}
+
+function toRunner(runner: z.output<typeof RunnerRequest>): Runner {
+  switch (runner.kind) {
+    case 'prompt_template':
+      return { kind: runner.kind, templateVersionId: runner.prompt_template_version_id, settings: runner.prompt_settings ?? {} };
+    case 'http':
+      return { kind: runner.kind, url: runner.url, ...(runner.headers ? { headers: runner.headers } : {}) };
+    default:
+      return runner;
+  }
+}
+
+function toSettings(body: z.output<typeof RunRequest>): Partial<RunSettings> {
+  const settings: Partial<RunSettings> = {};
+  if (body.concurrency != null) settings.concurrency = body.concurrency;
+  if (body.row_time_limit_ms != null) settings.rowTimeLimitMs = body.row_time_limit_ms;
+  if (body.max_call_attempts != null) settings.maxCallAttempts = body.max_call_attempts;
+  if (body.pause_after_failures != null) settings.pauseAfterFailures = body.pause_after_failures;
+  return settings;
+}
+
+const toReply = (run: ExperimentRun, started: boolean): z.input<typeof RunReply> => ({
+  experiment_id: run.experimentId,
+  state: run.state,
+  started,
+  row_count: run.rowCount,
+  workflow_id: workflowIdOf(run.experimentId, run.workflowNumber),
+  concurrency: run.settings.concurrency,
+});
+
+const toProgress = (view: RunProgressView): z.input<typeof ProgressReply> => ({
+  experiment_id: view.experimentId,
+  state: view.state,
+  rows_total: view.rowsTotal,
+  rows_done: view.rowsDone,
+  rows_failed: view.rowsFailed,
+  rows_running: view.rowsRunning,
+  scores_total: view.scoresTotal,
+  scores_done: view.scoresDone,
+  rows_per_second: view.rowsPerSecond,
+  started_at: view.startedAt,
+  ended_at: view.endedAt,
+  error: view.error,
+});

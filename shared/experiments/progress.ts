@@ -1,0 +1,80 @@
+import type { Progress, ProgressBoard } from '../coordination/coordination.ts';
+import { type ExperimentRun, hasEnded, type RunState } from './experiment.ts';
+
+/** How far a run is. Rows and scores are counted in the record store; what is in flight comes from the workers. */
+export interface RunProgressView {
+  experimentId: string;
+  state: RunState;
+  rowsTotal: number;
+  rowsDone: number;
+  rowsFailed: number;
+  rowsRunning: number;
+  scoresTotal: number;
+  scoresDone: number;
+  /** Recorded rows per second since the run started; null before the first. */
+  rowsPerSecond: number | null;
+  startedAt: string | null;
+  endedAt: string | null;
+  error: string | null;
+}
+
+/** What the record store knows of a run. */
+export interface RunTally {
+  rows: number;
+  failed: number;
+  /** Values of the given metrics, whatever their state. */
+  scores: number;
+}
+
+export interface ProgressDeps {
+  tally(run: Pick<ExperimentRun, 'projectId' | 'experimentId'>, metrics: string[]): Promise<RunTally>;
+  metricNames(run: ExperimentRun): Promise<string[]>;
+  board: ProgressBoard;
+  times(experimentId: string): Promise<{ startedAt: Date | null; endedAt: Date | null; error: string | null }>;
+}
+
+export async function runProgress(deps: ProgressDeps, run: ExperimentRun): Promise<RunProgressView> {
+  const metrics = await deps.metricNames(run);
+  const [tally, shown, times] = await Promise.all([deps.tally(run, metrics), deps.board.read(run.experimentId), deps.times(run.experimentId)]);
+  const ended = hasEnded(run.state);
+  const seconds = times.startedAt ? ((times.endedAt ?? new Date()).getTime() - times.startedAt.getTime()) / 1_000 : 0;
+  return {
+    experimentId: run.experimentId,
+    state: run.state,
+    rowsTotal: Math.max(run.rowCount, tally.rows),
+    rowsDone: tally.rows,
+    rowsFailed: tally.failed,
+    rowsRunning: ended ? 0 : (shown?.rowsRunning ?? 0),
+    scoresTotal: run.rowCount * metrics.length,
+    scoresDone: tally.scores,
+    rowsPerSecond: seconds > 0 && tally.rows > 0 ? tally.rows / seconds : null,
+    startedAt: times.startedAt?.toISOString() ?? null,
+    endedAt: ended ? (times.endedAt?.toISOString() ?? null) : null,
+    error: times.error,
+  };
+}
+
+/**
+ * The fraction that clients poll: 1 only when the run has ended and its aggregates are stored. An experiment without a run of its own is fed by
+ * plain ingest: its records against its dataset's rows tell how far it is.
+ */
+export function progressFraction(run: Pick<ExperimentRun, 'state' | 'rowCount'> & { scored: boolean }, tally: Pick<RunTally, 'rows' | 'scores'>, metrics: number): number {
+  if (hasEnded(run.state)) return 1;
+  if (run.state === 'idle') return run.rowCount > 0 ? Math.min(1, tally.rows / run.rowCount) : tally.rows > 0 ? 1 : 0;
+  const steps = run.rowCount * (1 + metrics);
+  return steps === 0 ? 0 : Math.min(0.99, (tally.rows + tally.scores) / steps);
+}
+
+/** The picture a worker shows of the rows in its hands. */
+export function progressPicture(run: ExperimentRun, tally: RunTally, running: number, metrics: number, startedAt: string): Progress {
+  return {
+    rowsTotal: run.rowCount,
+    rowsDone: tally.rows,
+    rowsFailed: tally.failed,
+    rowsRunning: running,
+    scoresDone: tally.scores,
+    scoresTotal: run.rowCount * metrics,
+    startedAt,
+    updatedAt: new Date().toISOString(),
+  };
+}
