@@ -149,7 +149,10 @@ export interface DatasetStore {
   /** Publishes the version after `replaces`; undefined when another came first or the dataset is gone. */
   publish(datasetId: string, replaces: number, version: NewVersion): Promise<number | undefined>;
   /** @throws ServiceError `Conflict` when the name is taken. */
-  update(datasetId: string, changes: { name?: string | undefined; draft?: false | undefined; columnMapping?: unknown }): Promise<void>;
+  update(
+    datasetId: string,
+    changes: { name?: string | undefined; draft?: false | undefined; columnMapping?: unknown },
+  ): Promise<void>;
   /** False when there is no such version. */
   nameVersion(datasetId: string, versionIndex: number, name: string | null): Promise<boolean>;
   /** Hides the dataset and frees its name. False when there is none. */

@@ -28,7 +28,9 @@ export function toExperimentRow(row: DatasetRow): RowForExperiment {
     generatedOutput: textOrNull(cell('generated_output')),
     variables: {
       ...row.values,
-      ...(Object.hasOwn(row.values, 'input') ? { input: typeof cell('input') === 'string' ? parsedInput(input) : cell('input') } : {}),
+      ...(Object.hasOwn(row.values, 'input')
+        ? { input: typeof cell('input') === 'string' ? parsedInput(input) : cell('input') }
+        : {}),
     },
   };
 }

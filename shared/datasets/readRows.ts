@@ -10,16 +10,17 @@ export type FileRow = readonly (readonly [name: string, cell: Cell])[];
 
 /**
  * The rows of a dataset file, one after another: the file is read in pieces and never held as rows.
+ * @param onColumn told each column once, in order, before a row that has it.
  * @throws RequestInvalid naming the line when a line is broken.
  */
-export function readRows(format: DatasetFormat, file: Blob): AsyncGenerator<FileRow, void> {
+export function readRows(format: DatasetFormat, file: Blob, onColumn: (name: string) => void): AsyncGenerator<FileRow, void> {
   switch (format) {
     case 'csv':
-      return readCsv(file);
+      return readCsv(file, onColumn);
     case 'jsonl':
-      return readObjects(lines(decoded(file)), 'each line of a JSON lines file must be a JSON object');
+      return readObjects(lines(decoded(file)), 'each line of a JSON lines file must be a JSON object', onColumn);
     case 'json':
-      return readObjects(elements(decoded(file)), 'a JSON file must be an array of objects');
+      return readObjects(elements(decoded(file)), 'a JSON file must be an array of objects', onColumn);
     case 'feather':
       throw broken('Feather files cannot be read; send the same table as csv, jsonl or json', undefined, 'format_unsupported');
   }
@@ -47,7 +48,7 @@ async function* decoded(file: Blob): AsyncGenerator<string, void> {
   }
 }
 
-async function* readCsv(file: Blob): AsyncGenerator<FileRow, void> {
+async function* readCsv(file: Blob, onColumn: (name: string) => void): AsyncGenerator<FileRow, void> {
   const parser = csvParser({
     info: true,
     // An unquoted empty field is no value, "" is an empty text.
@@ -65,6 +66,7 @@ async function* readCsv(file: Blob): AsyncGenerator<FileRow, void> {
       if (!header) {
         header = record.map((name) => name ?? '');
         checkHeader(header);
+        header.forEach(onColumn);
       } else {
         if (record.length !== header.length)
           throw broken(`${record.length} fields, but the header names ${header.length} columns`, line);
@@ -114,7 +116,11 @@ interface JsonText {
   line: number;
 }
 
-async function* readObjects(texts: AsyncIterable<JsonText>, expected: string): AsyncGenerator<FileRow, void> {
+async function* readObjects(
+  texts: AsyncIterable<JsonText>,
+  expected: string,
+  onColumn: (name: string) => void,
+): AsyncGenerator<FileRow, void> {
   const known = new Set<string>();
   for await (const { text, line } of texts) {
     const value = parseLine(text, line);
@@ -124,6 +130,7 @@ async function* readObjects(texts: AsyncIterable<JsonText>, expected: string): A
       if (known.has(name)) continue;
       checkColumnName(name, line);
       known.add(name);
+      onColumn(name);
     }
     yield cells;
   }

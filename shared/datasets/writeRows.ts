@@ -12,7 +12,8 @@ export async function* writeRows(
   const line =
     format === 'csv'
       ? csvLine
-      : (cells: readonly Cell[]) => `${JSON.stringify(Object.fromEntries(columnNames.map((name, at) => [name, cells[at] ?? null])))}\n`;
+      : (cells: readonly Cell[]) =>
+          `${JSON.stringify(Object.fromEntries(columnNames.map((name, at) => [name, cells[at] ?? null])))}\n`;
   if (format === 'csv' && columnNames.length > 0) yield csvLine(columnNames);
   for await (const page of pages) yield page.map(line).join('');
 }

@@ -30,7 +30,7 @@ export function renderText(text: string, variables: Readonly<Record<string, unkn
   const rendered = text.replaceAll(variable, (whole, inner: string) => {
     const name = inner.trim();
     if (name === '') return whole;
-    const found = valueOf(name, variables);
+    const found = boundValue(name, variables);
     if (!found) unknown.add(name);
     return found ? valueText(found.value) : '';
   });
@@ -84,7 +84,7 @@ function mapTexts(template: PromptTemplate, map: (text: string) => string): Prom
 }
 
 /** A column first, then a field of an object in `input`. */
-function valueOf(name: string, variables: Readonly<Record<string, unknown>>): { value: unknown } | undefined {
+function boundValue(name: string, variables: Readonly<Record<string, unknown>>): { value: unknown } | undefined {
   return valueAt(name, variables) ?? valueAt(name, ownValue(variables, 'input')?.value);
 }
 
@@ -99,9 +99,9 @@ function valueAt(path: string, from: unknown): { value: unknown } | undefined {
   return undefined;
 }
 
-/** `a.b.c`, `a.b`, `a`. At most 20 steps: no data is nested that deep, and a hostile name must not cost more. */
+/** `a.b.c`, `a.b`, `a`. At most 10 steps: more costs more than any data needs, and names come from callers. */
 function prefixes(path: string): string[] {
-  const steps = path.split('.', 20);
+  const steps = path.split('.', 10);
   return steps.map((_, index) => steps.slice(0, steps.length - index).join('.')).with(0, path);
 }
 

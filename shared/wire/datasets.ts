@@ -21,7 +21,12 @@ export const ActionsQuery = z
   .transform((actions) => actions ?? []);
 
 const isNameText = (text: string) => text.isWellFormed() && !text.includes('\u0000');
-export const NameText = z.string().trim().min(1).max(128).refine(isNameText, 'text that cannot be stored (NUL or a lone surrogate)');
+export const NameText = z
+  .string()
+  .trim()
+  .min(1)
+  .max(128)
+  .refine(isNameText, 'text that cannot be stored (NUL or a lone surrogate)');
 
 /** A name: plain text, or an object that may ask for a suffix when the name is taken. */
 export const NameOrText = z.union([
@@ -120,7 +125,10 @@ const flag = (byDefault: boolean) =>
 const texts = z.array(z.string());
 
 /** A value fits its operator: a list for `one_of` and `not_in`, else one value. A single value for a list operator is a list of one. */
-export const ValueByOperator = <T extends { operator: string; value: string | string[] }>(filter: T, context: z.RefinementCtx): T => {
+export const ValueByOperator = <T extends { operator: string; value: string | string[] }>(
+  filter: T,
+  context: z.RefinementCtx,
+): T => {
   const takesList = filter.operator === 'one_of' || filter.operator === 'not_in';
   if (takesList && typeof filter.value === 'string') return { ...filter, value: [filter.value] };
   if (!takesList && Array.isArray(filter.value))

@@ -1,0 +1,184 @@
+import { RequestInvalid, ServiceError } from '../errors.ts';
+import { newId } from '../ids.ts';
+import type { ColumnMapping, DatasetFormat } from '../wire/datasets.ts';
+import { mappedColumnNames, mapRow } from './columnMapping.ts';
+import type { Column, Dataset, DatasetStore, DatasetVersion, RowTables, StoredRow, VersionChanges } from './dataset.ts';
+import { type FileRow, readRows } from './readRows.ts';
+import { ColumnKeys, insertInBatches, madeBy, rowPages } from './rowStore.ts';
+
+export interface DatasetDeps {
+  datasets: DatasetStore;
+  rows: RowTables;
+}
+
+export interface CreateDataset {
+  name: string;
+  /** A taken name gets a suffix instead of an error. */
+  appendSuffix: boolean;
+  content: { file: Blob; format: DatasetFormat } | { copyOf: DatasetVersion } | undefined;
+  columnMapping: ColumnMapping | undefined;
+  projectId: string | undefined;
+  hidden: boolean;
+  draft: boolean;
+  userId: string;
+}
+
+export const noChanges: VersionChanges = {
+  rowsAdded: 0,
+  rowsRemoved: 0,
+  rowsEdited: 0,
+  columnsAdded: 0,
+  columnsRemoved: 0,
+  columnsRenamed: 0,
+};
+
+/** A new dataset with its first version. Its rows are stored before it is published: a broken file leaves nothing that could be found. */
+export async function createDataset(
+  deps: DatasetDeps,
+  input: CreateDataset,
+  now: () => Date = () => new Date(),
+): Promise<Dataset> {
+  const name = await freeName(deps.datasets, input.name, input.appendSuffix);
+  const id = newId();
+  const at = now().toISOString();
+  const source = sourceRows(deps.rows, input.content);
+  const keys = new ColumnKeys();
+  const rows = async function* (): AsyncGenerator<StoredRow, void> {
+    let rowKey = 0;
+    for await (const cells of source.rows) {
+      yield { rowKey, rowId: newId(), cells: keys.cells(mapRow(input.columnMapping, cells)), ...madeBy(input.userId, at, 1) };
+      rowKey += 1;
+    }
+  };
+  try {
+    const stored = await insertInBatches(deps.rows, id, rows());
+    const columns = mappedColumnNames(input.columnMapping, source.columnNames()).map((column) => ({
+      key: keys.keyOf(column),
+      name: column,
+    }));
+    // One client uploads an empty list as a single `{}`: rows without any column are no rows.
+    const numRows = columns.length === 0 ? 0 : stored;
+    const contentId = newId();
+    if (numRows > 0) await deps.rows.insertStretches(id, contentId, [{ rowKey: 0, count: numRows }]);
+    const dataset = {
+      id,
+      hidden: input.hidden,
+      draft: input.draft,
+      columnMapping: input.columnMapping,
+      projectId: input.projectId,
+      nextRowKey: stored,
+      nextColumnKey: keys.columns.length,
+    };
+    const first = {
+      ...noChanges,
+      rowsAdded: numRows,
+      columnsAdded: columns.length,
+      contentId,
+      numRows,
+      columns,
+      by: input.userId,
+      at,
+    };
+    await publishNew(deps.datasets, dataset, { ...input, name }, first);
+  } catch (err) {
+    await deps.rows.deleteOwner(id);
+    throw err;
+  }
+  return foundDataset(deps.datasets, id);
+}
+
+/** With a suffix asked for, a name that was taken in the meantime is no error either. */
+async function publishNew(
+  datasets: DatasetStore,
+  dataset: Omit<Parameters<DatasetStore['insert']>[0], 'name'>,
+  { name, appendSuffix }: { name: string; appendSuffix: boolean },
+  first: Parameters<DatasetStore['insert']>[1],
+): Promise<void> {
+  try {
+    await datasets.insert({ ...dataset, name }, first);
+  } catch (err) {
+    if (!appendSuffix || !(err instanceof ServiceError) || err.code !== 'Conflict') throw err;
+    await publishNew(datasets, dataset, { name: await freeName(datasets, name, true), appendSuffix }, first);
+  }
+}
+
+/** @throws ServiceError `NotFound` */
+export async function foundDataset(datasets: Pick<DatasetStore, 'find'>, id: string): Promise<Dataset> {
+  const dataset = await datasets.find({ id });
+  if (!dataset) throw new ServiceError('NotFound', `there is no dataset ${id}`);
+  return dataset;
+}
+
+/** @throws ServiceError `NotFound` for an unknown dataset or version. */
+export async function foundVersion(datasets: DatasetStore, id: string, versionIndex?: number): Promise<DatasetVersion> {
+  await foundDataset(datasets, id);
+  const version = await datasets.version(id, versionIndex);
+  if (!version) throw new ServiceError('NotFound', `dataset ${id} has no version ${versionIndex}`);
+  return version;
+}
+
+/**
+ * The dataset of an experiment, by id or by exact name. With `projectId`, the project is noted as using it.
+ * @throws ServiceError `NotFound`
+ */
+export async function findDataset(
+  datasets: Pick<DatasetStore, 'find' | 'link'>,
+  { id, name, projectId }: { id?: string | undefined; name?: string | undefined; projectId?: string | undefined },
+): Promise<Dataset> {
+  const dataset =
+    id === undefined ? (name === undefined ? undefined : await datasets.find({ name })) : await datasets.find({ id });
+  if (!dataset)
+    throw new ServiceError(
+      'NotFound',
+      id === undefined ? `there is no dataset named "${name ?? ''}"` : `there is no dataset ${id}`,
+    );
+  if (projectId !== undefined) await datasets.link(dataset.id, projectId);
+  return dataset;
+}
+
+/** The name, or with `appendSuffix` the first free one of `name`, `name (1)`, `name (2)` … @throws ServiceError `Conflict` */
+export async function freeName(
+  datasets: Pick<DatasetStore, 'namesFrom'>,
+  name: string,
+  appendSuffix: boolean,
+  except?: string,
+): Promise<string> {
+  const taken = new Set((await datasets.namesFrom(name.slice(0, 120))).filter((other) => other !== except));
+  if (!taken.has(name)) return name;
+  if (!appendSuffix)
+    throw new ServiceError('Conflict', `a dataset named "${name}" exists already; choose another name or ask for a suffix`);
+  for (let number = 1; ; number += 1) {
+    const suffix = ` (${number})`;
+    const candidate = `${name.slice(0, 128 - suffix.length)}${suffix}`;
+    if (!taken.has(candidate)) return candidate;
+  }
+}
+
+interface SourceRows {
+  rows: AsyncIterable<FileRow> | Iterable<FileRow>;
+  /** Complete once the rows have been read. */
+  columnNames(): string[];
+}
+
+function sourceRows(tables: RowTables, content: CreateDataset['content']): SourceRows {
+  if (!content) return { rows: [], columnNames: () => [] };
+  if ('copyOf' in content)
+    return { rows: rowsOfVersion(tables, content.copyOf), columnNames: () => content.copyOf.columns.map(({ name }) => name) };
+  const names: string[] = [];
+  return { rows: readRows(content.format, content.file, (name) => names.push(name)), columnNames: () => names };
+}
+
+async function* rowsOfVersion(tables: RowTables, version: DatasetVersion): AsyncGenerator<FileRow, void> {
+  for await (const page of rowPages(tables, version)) for (const row of page) yield cellsByName(row, version.columns);
+}
+
+/** A stored row as names and cells, in column order. */
+export const cellsByName = (row: StoredRow, columns: readonly Column[]): FileRow =>
+  columns.map(({ key, name }) => [name, row.cells[key] ?? null] as const);
+
+/** @throws RequestInvalid when a name is missing. */
+export function datasetName(given: string | undefined, file: Blob | undefined): string {
+  const name = given ?? (file instanceof File ? file.name.slice(0, 128).trim() : '');
+  if (name !== '') return name;
+  throw new RequestInvalid([{ loc: ['body', 'name'], type: 'missing', msg: 'a dataset needs a name' }]);
+}

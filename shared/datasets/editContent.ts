@@ -1,0 +1,479 @@
+import { RequestInvalid, ServiceError } from '../errors.ts';
+import { newId } from '../ids.ts';
+import type { ColumnMapping, DatasetEdit } from '../wire/datasets.ts';
+import { toCell } from './cells.ts';
+import { mappedColumnNames, mapRow } from './columnMapping.ts';
+import { cellsByName, type DatasetDeps, foundVersion, noChanges } from './createDataset.ts';
+import type { Cell, Column, DatasetVersion, NewVersion, StoredRow, Stretch, VersionChanges } from './dataset.ts';
+import { ColumnKeys, insertInBatches, madeBy, rowPages } from './rowStore.ts';
+
+/** What a trace or span gives to a dataset row. */
+export interface CopiedRecord {
+  id: string;
+  input: unknown;
+  output: unknown;
+  metadata: Record<string, unknown>;
+}
+/** The records with these ids in a project that the caller may read; those that do not exist are missing. */
+export type ReadRecords = (projectId: string, ids: readonly string[]) => Promise<CopiedRecord[]>;
+
+export interface EditContent {
+  datasetId: string;
+  edits: readonly DatasetEdit[];
+  userId: string;
+  readRecords: ReadRecords;
+  /** Says whether a version is the one the caller has seen. */
+  isExpected(version: DatasetVersion): boolean;
+}
+
+// Two writers meet seldom; each loss is repeated on the winner's table. More than this means a storm, and the caller had better wait.
+const MAX_ATTEMPTS = 20;
+
+/**
+ * Applies edits in order, as one new version. Without a precondition, edits of another writer in between are kept: these are applied on top.
+ * @returns the new version's index
+ * @throws ServiceError `PreconditionFailed` when the caller has seen another version, RequestInvalid for an edit that cannot be applied.
+ */
+export async function editContent(deps: DatasetDeps, input: EditContent, now: () => Date = () => new Date()): Promise<number> {
+  checkMixture(input.edits);
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+    const version = await foundVersion(deps.datasets, input.datasetId);
+    if (!input.isExpected(version))
+      throw new ServiceError('PreconditionFailed', 'the dataset has changed since; read its content again and repeat the edit');
+    const published = await applyEdits(deps, version, input, now().toISOString());
+    if (published !== undefined) return published;
+  }
+  throw new ServiceError('Conflict', 'the dataset is being changed by too many writers at once; try again');
+}
+
+const globalEdits = new Set<DatasetEdit['edit_type']>(['filter_rows', 'copy_record_data', 'remove_column', 'rename_column']);
+
+function checkMixture(edits: readonly DatasetEdit[]): void {
+  const [first] = edits;
+  const other = edits.findIndex((edit) => globalEdits.has(edit.edit_type) !== globalEdits.has(first?.edit_type ?? 'append_row'));
+  if (other === -1) return;
+  throw new RequestInvalid([
+    {
+      loc: ['body', 'edits', other, 'edit_type'],
+      type: 'edits_mixed',
+      msg: `${edits[other]?.edit_type} and ${first?.edit_type} cannot be in one request: edits of rows and edits of the whole table go apart`,
+    },
+  ]);
+}
+
+/** The table while edits are applied. A row that was only moved is its key; one that is new or changed is a draft. */
+interface Draft {
+  rowId: string;
+  cells: StoredRow['cells'];
+  /** The stored row that this one replaces. */
+  replaces?: StoredRow;
+}
+
+async function applyEdits(
+  deps: DatasetDeps,
+  version: DatasetVersion,
+  input: EditContent,
+  at: string,
+): Promise<number | undefined> {
+  const table = await EditedTable.open(deps, version, input.edits);
+  for (const [index, edit] of input.edits.entries()) await table.apply(edit, ['body', 'edits', index], input.readRecords);
+  const taken = await deps.datasets.takeKeys(version.datasetId, table.draftCount, table.newColumnCount);
+  if (!taken) return undefined;
+  const { rows, stretches, columns } = table.finish(taken, { userId: input.userId, at, versionIndex: version.versionIndex + 1 });
+  await insertInBatches(deps.rows, version.datasetId, rows);
+  const contentId = newId();
+  await deps.rows.insertStretches(version.datasetId, contentId, stretches);
+  const numRows = stretches.reduce((sum, { count }) => sum + count, 0);
+  const next: NewVersion = { ...table.changes, contentId, numRows, columns, by: input.userId, at };
+  return deps.datasets.publish(version.datasetId, version.versionIndex, next);
+}
+
+class EditedTable {
+  readonly changes: VersionChanges = { ...noChanges };
+  readonly #version: DatasetVersion;
+  readonly #stretches: Stretch[];
+  /** Stored rows of this version that edits name, by row id. */
+  readonly #named: Map<string, StoredRow>;
+  readonly #removed = new Set<number>();
+  readonly #changed = new Map<number, Draft>();
+  #before: Draft[] = [];
+  #after: Draft[] = [];
+  /** When set, only these stored rows are left. */
+  #kept: Set<number> | undefined;
+  /** New columns have negative keys until real ones are taken. */
+  #columns: Column[];
+  #newColumns = 0;
+
+  private constructor(version: DatasetVersion, stretches: Stretch[], named: Map<string, StoredRow>) {
+    this.#version = version;
+    this.#stretches = stretches;
+    this.#named = named;
+    this.#columns = [...version.columns];
+  }
+
+  static async open(deps: DatasetDeps, version: DatasetVersion, edits: readonly DatasetEdit[]): Promise<EditedTable> {
+    const stretches = await deps.rows.stretches(version.datasetId, version.contentId);
+    const ids = edits.flatMap((edit) =>
+      'row_ids' in edit ? edit.row_ids : 'row_id' in edit && edit.row_id ? [edit.row_id] : [],
+    );
+    const isCurrent = membership(stretches);
+    const named = new Map<string, StoredRow>();
+    for (let start = 0; start < ids.length; start += MAX_IDS_PER_READ) {
+      const keys = await deps.rows.keysOf(version.datasetId, ids.slice(start, start + MAX_IDS_PER_READ));
+      const current = keys.filter(({ rowKey }) => isCurrent(rowKey)).map(({ rowKey }) => ({ rowKey, count: 1 }));
+      for (const row of await deps.rows.rows(version.datasetId, current)) named.set(row.rowId, row);
+    }
+    return new EditedTable(version, stretches, named);
+  }
+
+  get draftCount(): number {
+    return this.#before.length + this.#after.length + this.#changed.size;
+  }
+
+  get newColumnCount(): number {
+    return this.#newColumns;
+  }
+
+  async apply(edit: DatasetEdit, loc: (string | number)[], readRecords: ReadRecords): Promise<void> {
+    switch (edit.edit_type) {
+      case 'prepend_row':
+        this.#before.unshift(this.#newRow(edit.values, edit.row_id, loc));
+        return;
+      case 'append_row':
+        this.#after.push(this.#newRow(edit.values, edit.row_id, loc));
+        return;
+      case 'update_row':
+        this.#updateRow(edit.row_id, edit.values, loc);
+        return;
+      case 'delete_row':
+        this.#deleteRow(edit.row_id, loc);
+        return;
+      case 'filter_rows':
+        this.#filterRows(edit.row_ids, loc);
+        return;
+      case 'copy_record_data':
+        await this.#copyRecords(edit, loc, readRecords);
+        return;
+      case 'remove_column': {
+        const removed = this.#column(edit.column_name, [...loc, 'column_name']);
+        this.#columns = this.#columns.filter((column) => column !== removed);
+        this.changes.columnsRemoved += 1;
+        return;
+      }
+      case 'rename_column':
+        this.#renameColumn(edit.column_name, edit.new_column_name, loc);
+        return;
+      default:
+        edit satisfies never;
+    }
+  }
+
+  /** Rows to store and the order of the new version, with real keys for what is new. */
+  finish(
+    taken: { rowKey: number; columnKey: number },
+    { userId, at, versionIndex }: { userId: string; at: string; versionIndex: number },
+  ): { rows: StoredRow[]; stretches: Stretch[]; columns: Column[] } {
+    const realKey = (key: number) => (key < 0 ? taken.columnKey - key - 1 : key);
+    const rows: StoredRow[] = [];
+    const order: Stretch[] = [];
+    const place = (rowKey: number, count: number) => {
+      const last = order.at(-1);
+      if (last && last.rowKey + last.count === rowKey) last.count += count;
+      else order.push({ rowKey, count });
+    };
+    const store = ({ rowId, cells, replaces }: Draft) => {
+      const row: StoredRow = {
+        ...madeBy(userId, at, versionIndex),
+        ...(replaces && {
+          createdBy: replaces.createdBy,
+          createdAt: replaces.createdAt,
+          createdInVersion: replaces.createdInVersion,
+        }),
+        rowKey: taken.rowKey + rows.length,
+        rowId,
+        cells: Object.fromEntries(Object.entries(cells).map(([key, cell]) => [realKey(Number(key)), cell])),
+      };
+      rows.push(row);
+      place(row.rowKey, 1);
+    };
+    this.#before.forEach(store);
+    const touched = this.#kept ? undefined : [...this.#removed, ...this.#changed.keys()].sort((a, b) => a - b);
+    for (const stretch of this.#stretches) {
+      for (const { rowKey, count } of this.#kept ? keptOf(stretch, this.#kept) : cutAt(stretch, touched ?? [])) {
+        const changed = count === 1 ? this.#changed.get(rowKey) : undefined;
+        if (changed) store(changed);
+        else if (!this.#removed.has(rowKey) || count > 1) place(rowKey, count);
+      }
+    }
+    this.#after.forEach(store);
+    return { rows, stretches: order, columns: this.#columns.map(({ key, name }) => ({ key: realKey(key), name })) };
+  }
+
+  #newRow(values: Record<string, unknown>, rowId: string | null | undefined, loc: (string | number)[]): Draft {
+    if (rowId && this.#exists(rowId))
+      throw invalid([...loc, 'row_id'], 'row_exists', `row ${rowId} exists already in this dataset`);
+    this.changes.rowsAdded += 1;
+    return { rowId: rowId ?? newId(), cells: this.#cells(values) };
+  }
+
+  #updateRow(rowId: string, values: Record<string, unknown>, loc: (string | number)[]): void {
+    const draft = [...this.#before, ...this.#after].find((row) => row.rowId === rowId);
+    if (draft) {
+      draft.cells = { ...draft.cells, ...this.#cells(values) };
+      return;
+    }
+    const stored = this.#stored(rowId, loc);
+    const cells = this.#cells(values);
+    if (!this.#changed.has(stored.rowKey)) this.changes.rowsEdited += 1;
+    const before = this.#changed.get(stored.rowKey)?.cells ?? stored.cells;
+    this.#changed.set(stored.rowKey, { rowId, cells: { ...before, ...cells }, replaces: stored });
+  }
+
+  #deleteRow(rowId: string, loc: (string | number)[]): void {
+    const isOther = (row: Draft) => row.rowId !== rowId;
+    if (!this.#before.every(isOther) || !this.#after.every(isOther)) {
+      this.#before = this.#before.filter(isOther);
+      this.#after = this.#after.filter(isOther);
+      this.changes.rowsAdded -= 1;
+      return;
+    }
+    const stored = this.#stored(rowId, loc);
+    if (this.#changed.delete(stored.rowKey)) this.changes.rowsEdited -= 1;
+    this.#removed.add(stored.rowKey);
+    this.changes.rowsRemoved += 1;
+  }
+
+  #filterRows(rowIds: readonly string[], loc: (string | number)[]): void {
+    const kept = new Set(rowIds);
+    const drafts = this.draftCount;
+    const known = new Set([...this.#before, ...this.#after].map((row) => row.rowId));
+    const storedBefore = this.#kept?.size ?? this.#version.numRows;
+    this.#kept = new Set(
+      [...kept].filter((rowId) => !known.has(rowId)).map((rowId) => this.#stored(rowId, loc, 'row_ids').rowKey),
+    );
+    this.#before = this.#before.filter((row) => kept.has(row.rowId));
+    this.#after = this.#after.filter((row) => kept.has(row.rowId));
+    this.changes.rowsAdded -= drafts - this.draftCount;
+    this.changes.rowsRemoved += storedBefore - this.#kept.size;
+  }
+
+  async #copyRecords(
+    edit: Extract<DatasetEdit, { edit_type: 'copy_record_data' }>,
+    loc: (string | number)[],
+    readRecords: ReadRecords,
+  ): Promise<void> {
+    if (!edit.project_id) throw invalid([...loc, 'project_id'], 'missing', 'copying records needs the project they are in');
+    const found = new Map((await readRecords(edit.project_id, edit.ids)).map((record) => [record.id, record]));
+    const rows = edit.ids.map((id, index) => {
+      const record = found.get(id);
+      if (!record)
+        throw invalid([...loc, 'ids', index], 'record_unknown', `there is no trace or span ${id} in project ${edit.project_id}`);
+      const output = edit.use_generated_output_column ? 'generated_output' : 'output';
+      const values = { input: asText(record.input), [output]: asText(record.output), metadata: record.metadata };
+      return this.#newRow(values, undefined, loc);
+    });
+    if (edit.prepend) this.#before.unshift(...rows);
+    else this.#after.push(...rows);
+  }
+
+  #renameColumn(from: string, to: string, loc: (string | number)[]): void {
+    const column = this.#column(from, [...loc, 'column_name']);
+    if (from === to) return;
+    if (this.#columns.some(({ name }) => name === to))
+      throw invalid([...loc, 'new_column_name'], 'column_exists', `there is a column "${to}" already`);
+    this.#columns = this.#columns.map((one) => (one === column ? { key: one.key, name: to } : one));
+    this.changes.columnsRenamed += 1;
+  }
+
+  #column(name: string, loc: (string | number)[]): Column {
+    const column = this.#columns.find((one) => one.name === name);
+    if (column) return column;
+    throw invalid(
+      loc,
+      'column_unknown',
+      `there is no column "${name}"; columns: ${this.#columns.map((one) => one.name).join(', ') || 'none'}`,
+    );
+  }
+
+  /** Cells by column key; a name that is no column becomes one. */
+  #cells(values: Record<string, unknown>): StoredRow['cells'] {
+    return Object.fromEntries(
+      Object.entries(values).map(([name, value]): [number, Cell] => {
+        let column = this.#columns.find((one) => one.name === name);
+        if (!column) {
+          this.#newColumns += 1;
+          column = { key: -this.#newColumns, name };
+          this.#columns.push(column);
+          this.changes.columnsAdded += 1;
+        }
+        return [column.key, toCell(value)];
+      }),
+    );
+  }
+
+  #exists(rowId: string): boolean {
+    const stored = this.#named.get(rowId);
+    return (stored !== undefined && this.#isLeft(stored)) || [...this.#before, ...this.#after].some((row) => row.rowId === rowId);
+  }
+
+  #isLeft(row: StoredRow): boolean {
+    return !this.#removed.has(row.rowKey) && (!this.#kept || this.#kept.has(row.rowKey));
+  }
+
+  #stored(rowId: string, loc: (string | number)[], field = 'row_id'): StoredRow {
+    const row = this.#named.get(rowId);
+    if (row && this.#isLeft(row)) return row;
+    throw invalid([...loc, field], 'row_unknown', `there is no row ${rowId} in the dataset's current version`);
+  }
+}
+
+const MAX_IDS_PER_READ = 1000;
+
+const invalid = (loc: (string | number)[], type: string, msg: string) => new RequestInvalid([{ loc, type, msg }]);
+
+const asText = (value: unknown): string | null =>
+  value === null || value === undefined ? null : typeof value === 'string' ? value : JSON.stringify(value);
+
+/** Says which keys are in a list of stretches. */
+function membership(stretches: readonly Stretch[]): (rowKey: number) => boolean {
+  const sorted = [...stretches].sort((a, b) => a.rowKey - b.rowKey);
+  const starts = sorted.map(({ rowKey }) => rowKey);
+  return (rowKey) => {
+    const stretch = sorted[firstAtLeast(starts, rowKey + 1) - 1];
+    return stretch !== undefined && rowKey < stretch.rowKey + stretch.count;
+  };
+}
+
+/** Position of the first of the ascending numbers that is not below `limit`. */
+function firstAtLeast(ascending: readonly number[], limit: number): number {
+  let [low, high] = [0, ascending.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((ascending[middle] as number) < limit) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+const namesOnlyIn = (columns: readonly Column[], others: readonly Column[]): number =>
+  columns.filter(({ name }) => !others.some((other) => other.name === name)).length;
+
+/** A stretch in pieces, so that each of the given keys in it is a piece of its own. `keys` ascend. */
+function* cutAt({ rowKey, count }: Stretch, keys: readonly number[]): Generator<Stretch, void> {
+  const end = rowKey + count;
+  let start = rowKey;
+  for (let at = firstAtLeast(keys, start); at < keys.length; at += 1) {
+    const key = keys[at] as number;
+    if (key >= end) break;
+    if (key > start) yield { rowKey: start, count: key - start };
+    yield { rowKey: key, count: 1 };
+    start = key + 1;
+  }
+  if (start < end) yield { rowKey: start, count: end - start };
+}
+
+function* keptOf({ rowKey, count }: Stretch, kept: ReadonlySet<number>): Generator<Stretch, void> {
+  for (let key = rowKey; key < rowKey + count; key += 1) if (kept.has(key)) yield { rowKey: key, count: 1 };
+}
+
+/** Makes an older version's content the newest version. Nothing is copied: both name the same list of rows. */
+export async function rollBack(
+  deps: DatasetDeps,
+  datasetId: string,
+  toVersion: number,
+  userId: string,
+  now: () => Date = () => new Date(),
+): Promise<void> {
+  const current = await foundVersion(deps.datasets, datasetId);
+  const target = await foundVersion(deps.datasets, datasetId, toVersion);
+  await publishNext(deps, current, {
+    rowsAdded: Math.max(0, target.numRows - current.numRows),
+    rowsRemoved: Math.max(0, current.numRows - target.numRows),
+    rowsEdited: 0,
+    columnsAdded: namesOnlyIn(target.columns, current.columns),
+    columnsRemoved: namesOnlyIn(current.columns, target.columns),
+    columnsRenamed: 0,
+    contentId: target.contentId,
+    numRows: target.numRows,
+    columns: target.columns,
+    by: userId,
+    at: now().toISOString(),
+  });
+}
+
+/** Replaces a dataset's content by that of another one; its rows are new rows here. */
+export async function replaceContent(
+  deps: DatasetDeps,
+  datasetId: string,
+  source: DatasetVersion,
+  userId: string,
+  now: () => Date = () => new Date(),
+): Promise<void> {
+  await rewrite(deps, await foundVersion(deps.datasets, datasetId), source, undefined, userId, now().toISOString());
+}
+
+/** Applies a column mapping to the current content, as a new version; rows keep their ids. */
+export async function mapColumns(
+  deps: DatasetDeps,
+  datasetId: string,
+  mapping: ColumnMapping,
+  userId: string,
+  now: () => Date = () => new Date(),
+): Promise<void> {
+  const current = await foundVersion(deps.datasets, datasetId);
+  await rewrite(deps, current, current, mapping, userId, now().toISOString());
+}
+
+/** A new version whose rows are those of `source`, mapped: read and written in pages. */
+async function rewrite(
+  deps: DatasetDeps,
+  current: DatasetVersion,
+  source: DatasetVersion,
+  mapping: ColumnMapping | undefined,
+  by: string,
+  at: string,
+): Promise<void> {
+  const isOwn = source.datasetId === current.datasetId;
+  const names = mappedColumnNames(
+    mapping,
+    source.columns.map(({ name }) => name),
+  );
+  const taken = await deps.datasets.takeKeys(current.datasetId, source.numRows, names.length);
+  if (!taken) throw new ServiceError('NotFound', `there is no dataset ${current.datasetId}`);
+  const keys = new ColumnKeys([], taken.columnKey);
+  const columns = names.map((name) => ({ key: keys.keyOf(name), name }));
+  const rows = async function* (): AsyncGenerator<StoredRow, void> {
+    let rowKey = taken.rowKey;
+    for await (const page of rowPages(deps.rows, source)) {
+      for (const row of page) {
+        const stamp = madeBy(by, at, current.versionIndex + 1);
+        const cells = keys.cells(mapRow(mapping, cellsByName(row, source.columns)));
+        yield isOwn
+          ? { ...row, updatedBy: by, updatedAt: at, updatedInVersion: stamp.updatedInVersion, rowKey, cells }
+          : { ...stamp, rowKey, rowId: newId(), cells };
+        rowKey += 1;
+      }
+    }
+  };
+  const numRows = await insertInBatches(deps.rows, current.datasetId, rows());
+  const contentId = newId();
+  if (numRows > 0) await deps.rows.insertStretches(current.datasetId, contentId, [{ rowKey: taken.rowKey, count: numRows }]);
+  await publishNext(deps, current, {
+    rowsAdded: isOwn ? 0 : numRows,
+    rowsRemoved: isOwn ? 0 : current.numRows,
+    rowsEdited: isOwn ? numRows : 0,
+    columnsAdded: namesOnlyIn(columns, current.columns),
+    columnsRemoved: namesOnlyIn(current.columns, columns),
+    columnsRenamed: 0,
+    contentId,
+    numRows,
+    columns,
+    by,
+    at,
+  });
+}
+
+async function publishNext(deps: DatasetDeps, current: DatasetVersion, next: NewVersion): Promise<void> {
+  const published = await deps.datasets.publish(current.datasetId, current.versionIndex, next);
+  if (published === undefined) throw new ServiceError('Conflict', 'the dataset was changed by someone else meanwhile; try again');
+}

@@ -1,0 +1,210 @@
+import { ServiceError } from '../errors.ts';
+import { derivedId, newId } from '../ids.ts';
+import { toCell } from './cells.ts';
+import type { Cell, Column, DatasetRow, DatasetStore, DatasetVersion, RowTables, StoredRow } from './dataset.ts';
+
+export interface RowDeps {
+  datasets: Pick<DatasetStore, 'version' | 'runRows' | 'publishRunRows' | 'forgetRunRows'>;
+  rows: RowTables;
+}
+
+/** Rows of published versions, of deleted datasets too: a run that uses a version keeps it. */
+export interface DatasetRowStore {
+  /** The rows [from, to), in order; fewer where the version ends. @throws ServiceError `NotFound` for an unknown version. */
+  range(datasetId: string, versionIndex: number, from: number, to: number): Promise<DatasetRow[]>;
+  rowCount(datasetId: string, versionIndex: number): Promise<number>;
+  columnNames(datasetId: string, versionIndex: number): Promise<string[]>;
+  /** Keys of the JSON objects in the `input` column, of all rows. */
+  inputFields(datasetId: string, versionIndex: number): Promise<string[]>;
+}
+
+export function datasetRowStore(deps: RowDeps): DatasetRowStore {
+  const version = async (datasetId: string, versionIndex: number) => {
+    const found = await deps.datasets.version(datasetId, versionIndex);
+    if (!found) throw new ServiceError('NotFound', `dataset ${datasetId} has no version ${versionIndex}`);
+    return found;
+  };
+  return {
+    async range(datasetId, versionIndex, from, to) {
+      const { contentId, columns } = await version(datasetId, versionIndex);
+      return readRange(deps.rows, { ownerId: datasetId, contentId, columns }, from, to);
+    },
+    rowCount: async (datasetId, versionIndex) => (await version(datasetId, versionIndex)).numRows,
+    columnNames: async (datasetId, versionIndex) => (await version(datasetId, versionIndex)).columns.map(({ name }) => name),
+    inputFields: async (datasetId, versionIndex) =>
+      (await inputJsonFields(deps.rows, await version(datasetId, versionIndex), 1)).map(({ key }) => key),
+  };
+}
+
+/** Rows of one run only: the records that were given to it instead of a dataset. */
+export interface RunRows {
+  /** @throws ServiceError `NotFound` when no rows were stored for this run. */
+  range(runId: string, from: number, to: number): Promise<DatasetRow[]>;
+  rowCount(runId: string): Promise<number>;
+  columnNames(runId: string): Promise<string[]>;
+  inputFields(runId: string): Promise<string[]>;
+}
+
+export function runRows(deps: RowDeps): RunRows {
+  const entry = async (runId: string) => {
+    const found = await deps.datasets.runRows(runId);
+    if (!found) throw new ServiceError('NotFound', `run ${runId} has no rows of its own`);
+    return { ...found, ownerId: found.storageId, datasetId: found.storageId, contentId: found.storageId };
+  };
+  return {
+    range: async (runId, from, to) => readRange(deps.rows, await entry(runId), from, to),
+    rowCount: async (runId) => (await entry(runId)).numRows,
+    columnNames: async (runId) => (await entry(runId)).columns.map(({ name }) => name),
+    inputFields: async (runId) => (await inputJsonFields(deps.rows, await entry(runId), 1)).map(({ key }) => key),
+  };
+}
+
+const NOBODY = '00000000-0000-0000-0000-000000000000';
+
+/**
+ * Stores records as the rows of one run. A repeat for the same run changes nothing and answers what is stored; a row's id is a pure function of
+ * the run and its position.
+ */
+export async function storeRunRows(
+  deps: RowDeps,
+  runId: string,
+  records: Iterable<Record<string, unknown>> | AsyncIterable<Record<string, unknown>>,
+  now: () => Date = () => new Date(),
+): Promise<{ rowCount: number; columnNames: string[] }> {
+  const answer = ({ numRows, columns }: { numRows: number; columns: Column[] }) => ({
+    rowCount: numRows,
+    columnNames: columns.map(({ name }) => name),
+  });
+  const stored = await deps.datasets.runRows(runId);
+  if (stored) return answer(stored);
+  const storageId = newId();
+  const keys = new ColumnKeys();
+  const stamp = madeBy(NOBODY, now().toISOString(), 0);
+  const rows = async function* () {
+    let ordinal = 0;
+    for await (const record of records) {
+      const cells = Object.entries(record).map(([name, value]) => [name, toCell(value)] as const);
+      yield { rowKey: ordinal, rowId: derivedId(runId, ordinal), cells: keys.cells(cells), ...stamp };
+      ordinal += 1;
+    }
+  };
+  const numRows = await insertInBatches(deps.rows, storageId, rows());
+  await deps.rows.insertStretches(storageId, storageId, numRows === 0 ? [] : [{ rowKey: 0, count: numRows }]);
+  const entry = { storageId, numRows, columns: keys.columns };
+  if (await deps.datasets.publishRunRows(runId, entry)) return answer(entry);
+  await deps.rows.deleteOwner(storageId);
+  return storeRunRows(deps, runId, []);
+}
+
+/** Gives each column name its key, new ones in the order they come. */
+export class ColumnKeys {
+  readonly #byName: Map<string, number>;
+  #next: number;
+
+  constructor(known: readonly Column[] = [], next = 0) {
+    this.#byName = new Map(known.map(({ key, name }) => [name, key]));
+    this.#next = next;
+  }
+
+  get columns(): Column[] {
+    return [...this.#byName].map(([name, key]) => ({ key, name }));
+  }
+
+  keyOf(name: string): number {
+    const known = this.#byName.get(name);
+    if (known !== undefined) return known;
+    this.#byName.set(name, this.#next);
+    this.#next += 1;
+    return this.#next - 1;
+  }
+
+  /** Cells as they are stored: by key, without those that hold nothing. */
+  cells(cells: Iterable<readonly [string, Cell]>): StoredRow['cells'] {
+    const stored: StoredRow['cells'] = {};
+    for (const [name, cell] of cells) {
+      const key = this.keyOf(name);
+      if (cell !== null) stored[key] = cell;
+    }
+    return stored;
+  }
+}
+
+/** Who and when, for a row that is new. */
+export const madeBy = (userId: string, at: string, versionIndex: number) => ({
+  createdBy: userId,
+  createdAt: at,
+  createdInVersion: versionIndex,
+  updatedBy: userId,
+  updatedAt: at,
+  updatedInVersion: versionIndex,
+});
+
+// One insert holds at most this much, so that memory stays flat however long the file is, and short rows still go many at a time.
+const MAX_ROWS_PER_INSERT = 5_000;
+const MAX_CHARACTERS_PER_INSERT = 4_000_000;
+
+/** Stores rows as they come; answers how many. */
+export async function insertInBatches(
+  tables: RowTables,
+  ownerId: string,
+  rows: AsyncIterable<StoredRow> | Iterable<StoredRow>,
+): Promise<number> {
+  let batch: StoredRow[] = [];
+  let characters = 0;
+  let count = 0;
+  for await (const row of rows) {
+    batch.push(row);
+    count += 1;
+    for (const cell of Object.values(row.cells)) characters += typeof cell === 'string' ? cell.length : 50;
+    if (batch.length < MAX_ROWS_PER_INSERT && characters < MAX_CHARACTERS_PER_INSERT) continue;
+    await tables.insertRows(ownerId, batch);
+    batch = [];
+    characters = 0;
+  }
+  if (batch.length > 0) await tables.insertRows(ownerId, batch);
+  return count;
+}
+
+async function readRange(
+  tables: RowTables,
+  content: { ownerId: string; contentId: string; columns: readonly Column[] },
+  from: number,
+  to: number,
+): Promise<DatasetRow[]> {
+  if (to <= from) return [];
+  const stored = await tables.rows(content.ownerId, await tables.stretches(content.ownerId, content.contentId, from, to));
+  return stored.map((row, index) => ({
+    rowId: row.rowId,
+    ordinal: from + index,
+    values: Object.fromEntries(content.columns.map(({ key, name }) => [name, row.cells[key] ?? null])),
+  }));
+}
+
+/** Keys of the JSON objects in a content's `input` column, with sample values. */
+export async function inputJsonFields(
+  tables: RowTables,
+  version: Pick<DatasetVersion, 'datasetId' | 'contentId' | 'columns'>,
+  sample: number,
+): Promise<{ key: string; values: unknown[] }[]> {
+  const input = version.columns.find(({ name }) => name === 'input');
+  if (!input) return [];
+  const fields = await tables.jsonFields(version.datasetId, version.contentId, input.key, sample);
+  return fields.map(({ key, values }) => ({ key, values: values.map((text) => JSON.parse(text) as unknown) }));
+}
+
+/** The rows [from, to) of a version, in pages, for readers that must not hold them all. */
+export async function* rowPages(
+  tables: RowTables,
+  version: Pick<DatasetVersion, 'datasetId' | 'contentId' | 'numRows'>,
+  from = 0,
+  to = version.numRows,
+): AsyncGenerator<StoredRow[], void> {
+  const end = Math.min(to, version.numRows);
+  for (let start = from; start < end; start += ROWS_PER_PAGE) {
+    const stretches = await tables.stretches(version.datasetId, version.contentId, start, Math.min(start + ROWS_PER_PAGE, end));
+    yield await tables.rows(version.datasetId, stretches);
+  }
+}
+
+/** Rows that are read at a time where many are wanted: some MB at most at usual row sizes. */
+export const ROWS_PER_PAGE = 1000;

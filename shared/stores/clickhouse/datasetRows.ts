@@ -1,0 +1,226 @@
+import { z } from 'zod';
+import type { ContentQuery, RowTables, StoredRow, Stretch } from '../../datasets/dataset.ts';
+import { newId } from '../../ids.ts';
+import type { ClickHouse, ParamValue } from './connect.ts';
+
+/**
+ * Rows at keys that are given out once, and per content the list of stretches of keys that makes its order: rows [a, b) of a version are a range
+ * of the first table's key, however long the dataset is. An edit writes the new rows and a short list; it copies no row.
+ */
+const ddl = [
+  `CREATE TABLE IF NOT EXISTS dataset_rows (
+    owner_id UUID CODEC(ZSTD(1)),
+    row_key UInt64 CODEC(Delta, ZSTD(1)),
+    row_id UUID,
+    cells String CODEC(ZSTD(1)),
+    created_in_version UInt32 CODEC(ZSTD(1)),
+    created_at DateTime64(3, 'UTC') CODEC(Delta, ZSTD(1)),
+    created_by UUID CODEC(ZSTD(1)),
+    updated_in_version UInt32 CODEC(ZSTD(1)),
+    updated_at DateTime64(3, 'UTC') CODEC(Delta, ZSTD(1)),
+    updated_by UUID CODEC(ZSTD(1)),
+    INDEX by_row_id row_id TYPE bloom_filter(0.01) GRANULARITY 1
+  ) ENGINE = MergeTree ORDER BY (owner_id, row_key) SETTINGS index_granularity = 512, non_replicated_deduplication_window = 1000`,
+  `CREATE TABLE IF NOT EXISTS dataset_stretches (
+    owner_id UUID CODEC(ZSTD(1)),
+    content_id UUID CODEC(ZSTD(1)),
+    ordinal UInt64 CODEC(Delta, ZSTD(1)),
+    row_key UInt64 CODEC(Delta, ZSTD(1)),
+    count UInt64 CODEC(ZSTD(1))
+  ) ENGINE = MergeTree ORDER BY (owner_id, content_id, ordinal) SETTINGS index_granularity = 1024, non_replicated_deduplication_window = 1000`,
+];
+
+/** Creates the tables of dataset rows where they are missing. */
+export async function datasetRowTables(clickhouse: ClickHouse): Promise<void> {
+  for (const sql of ddl) await clickhouse.command({ name: 'create dataset rows', sql });
+}
+
+const count = z.coerce.number().int();
+const time = z.string().transform((text) => `${text.replace(' ', 'T')}Z`);
+const StretchRow = z
+  .object({ ordinal: count, row_key: count, count })
+  .transform((row) => ({ ordinal: row.ordinal, rowKey: row.row_key, count: row.count }));
+const RowOfTable = z
+  .object({
+    row_key: count,
+    row_id: z.string(),
+    cells: z.string(),
+    created_in_version: count,
+    created_at: time,
+    created_by: z.string(),
+    updated_in_version: count,
+    updated_at: time,
+    updated_by: z.string(),
+  })
+  .transform(
+    (row): StoredRow => ({
+      rowKey: row.row_key,
+      rowId: row.row_id,
+      cells: JSON.parse(row.cells) as StoredRow['cells'],
+      createdInVersion: row.created_in_version,
+      createdAt: row.created_at,
+      createdBy: row.created_by,
+      updatedInVersion: row.updated_in_version,
+      updatedAt: row.updated_at,
+      updatedBy: row.updated_by,
+    }),
+  );
+
+const storeTime = (iso: string) => iso.replace('T', ' ').replace('Z', '');
+
+/** Key and ordinal of every row of a content. */
+const orderedKeys = `SELECT row_key + step AS row_key, ordinal + step AS ordinal FROM dataset_stretches
+  ARRAY JOIN range(count) AS step WHERE owner_id = {owner:UUID} AND content_id = {content:UUID}`;
+
+/** The text of a cell as people see it: a text without its quotes, null as nothing, an object as JSON text. */
+const cellText = (key: string) =>
+  `multiIf(JSONType(cells, ${key}) = 'String', JSONExtractString(cells, ${key}), JSONType(cells, ${key}) = 'Null', '', JSONExtractRaw(cells, ${key}))`;
+
+export function datasetRows(clickhouse: ClickHouse): RowTables {
+  return {
+    async insertRows(ownerId, rows) {
+      await clickhouse.insert({
+        table: 'dataset_rows',
+        token: newId(),
+        rows: rows.map((row) => ({
+          owner_id: ownerId,
+          row_key: row.rowKey,
+          row_id: row.rowId,
+          cells: JSON.stringify(row.cells),
+          created_in_version: row.createdInVersion,
+          created_at: storeTime(row.createdAt),
+          created_by: row.createdBy,
+          updated_in_version: row.updatedInVersion,
+          updated_at: storeTime(row.updatedAt),
+          updated_by: row.updatedBy,
+        })),
+      });
+    },
+
+    async insertStretches(ownerId, contentId, stretches) {
+      let ordinal = 0;
+      const rows = stretches.map(({ rowKey, count: length }) => {
+        const row = { owner_id: ownerId, content_id: contentId, ordinal, row_key: rowKey, count: length };
+        ordinal += length;
+        return row;
+      });
+      await clickhouse.insert({ table: 'dataset_stretches', token: newId(), rows });
+    },
+
+    async stretches(ownerId, contentId, from = 0, to = Number.MAX_SAFE_INTEGER) {
+      const found = await clickhouse.query({
+        name: 'dataset stretches',
+        sql: `SELECT ordinal, row_key, count FROM dataset_stretches
+          WHERE owner_id = {owner:UUID} AND content_id = {content:UUID} AND ordinal < {to:UInt64} AND ordinal + count > {from:UInt64}
+          ORDER BY ordinal`,
+        params: { owner: ownerId, content: contentId, from, to },
+        row: StretchRow,
+      });
+      return found.map(({ ordinal, rowKey, count: length }): Stretch => {
+        const skipped = Math.max(0, from - ordinal);
+        return { rowKey: rowKey + skipped, count: Math.min(ordinal + length, to) - ordinal - skipped };
+      });
+    },
+
+    async rows(ownerId, stretches) {
+      if (stretches.length === 0) return [];
+      const starts = stretches.map(({ rowKey }) => rowKey);
+      const lengths = stretches.map(({ count: length }) => length);
+      const found = await clickhouse.query({
+        name: 'dataset rows',
+        sql: `SELECT row_key, row_id, cells, created_in_version, created_at, created_by, updated_in_version, updated_at, updated_by
+          FROM dataset_rows WHERE owner_id = {owner:UUID} AND row_key BETWEEN {first:UInt64} AND {last:UInt64}
+            AND row_key IN (SELECT arrayJoin(arrayFlatten(arrayMap((start, length) -> range(start, start + length), {starts:Array(UInt64)}, {lengths:Array(UInt64)}))))`,
+        params: {
+          owner: ownerId,
+          first: starts.reduce((a, b) => Math.min(a, b)),
+          last: stretches.reduce((last, { rowKey, count: length }) => Math.max(last, rowKey + length - 1), 0),
+          starts,
+          lengths,
+        },
+        row: RowOfTable,
+      });
+      const byKey = new Map(found.map((row) => [row.rowKey, row]));
+      return stretches.flatMap(({ rowKey, count: length }) =>
+        Array.from({ length }, (_, step) => {
+          const row = byKey.get(rowKey + step);
+          if (!row) throw new Error(`dataset ${ownerId} lacks its row at key ${rowKey + step}`);
+          return row;
+        }),
+      );
+    },
+
+    async keysOf(ownerId, rowIds) {
+      if (rowIds.length === 0) return [];
+      return clickhouse.query({
+        name: 'dataset row keys',
+        sql: 'SELECT row_key, row_id FROM dataset_rows WHERE owner_id = {owner:UUID} AND row_id IN {ids:Array(UUID)}',
+        params: { owner: ownerId, ids: [...rowIds] },
+        row: z.object({ row_key: count, row_id: z.string() }).transform((row) => ({ rowKey: row.row_key, rowId: row.row_id })),
+      });
+    },
+
+    async find(ownerId, contentId, query, page) {
+      const { conditions, order, params } = compile(query);
+      const { rows, total } = await clickhouse.page({
+        name: 'dataset content query',
+        sql: `SELECT keys.ordinal AS ordinal, stored.row_key AS row_key FROM dataset_rows AS stored INNER JOIN (${orderedKeys}) AS keys ON keys.row_key = stored.row_key
+          WHERE stored.owner_id = {owner:UUID}${conditions.map((condition) => ` AND ${condition}`).join('')}
+          ORDER BY ${order} LIMIT {limit:UInt64} OFFSET {offset:UInt64}`,
+        params: { ...params, owner: ownerId, content: contentId, limit: page.limit, offset: page.from },
+        row: z.object({ ordinal: count, row_key: count }).transform((row) => ({ ordinal: row.ordinal, rowKey: row.row_key })),
+      });
+      return { found: rows, total };
+    },
+
+    async jsonFields(ownerId, contentId, columnKey, sample) {
+      const input = `if(JSONType(cells, {key:String}) = 'String', JSONExtractString(cells, {key:String}), JSONExtractRaw(cells, {key:String}))`;
+      return clickhouse.query({
+        name: 'dataset input fields',
+        sql: `SELECT field.1 AS key, groupUniqArray(${sample})(field.2) AS values
+          FROM (SELECT cells, row_key FROM dataset_rows WHERE owner_id = {owner:UUID}) AS stored
+          INNER JOIN (${orderedKeys}) AS keys ON keys.row_key = stored.row_key
+          ARRAY JOIN JSONExtractKeysAndValuesRaw(${input}) AS field
+          GROUP BY key ORDER BY min(keys.ordinal), key LIMIT 1000`,
+        params: { owner: ownerId, content: contentId, key: String(columnKey) },
+        row: z.object({ key: z.string(), values: z.array(z.string()) }),
+      });
+    },
+
+    async deleteOwner(ownerId) {
+      for (const table of ['dataset_stretches', 'dataset_rows'])
+        await clickhouse.command({
+          name: 'delete dataset rows',
+          sql: `DELETE FROM ${table} WHERE owner_id = {owner:UUID}`,
+          params: { owner: ownerId },
+        });
+    },
+  };
+}
+
+function compile({ filters, sort }: ContentQuery): { conditions: string[]; order: string; params: Record<string, ParamValue> } {
+  const params: Record<string, ParamValue> = {};
+  const bind = (value: string) => {
+    const name = `p${Object.keys(params).length}`;
+    params[name] = value;
+    return `{${name}:String}`;
+  };
+  const conditions = filters.map(({ columnKey, operator, value }) => {
+    const text = cellText(bind(String(columnKey)));
+    switch (operator) {
+      case 'eq':
+        return `${text} = ${bind(value)}`;
+      case 'ne':
+        return `${text} != ${bind(value)}`;
+      case 'contains':
+        return `positionCaseInsensitiveUTF8(${text}, ${bind(value)}) > 0`;
+      default:
+        return operator satisfies never;
+    }
+  });
+  if (!sort) return { conditions, order: 'ordinal', params };
+  // Numbers before texts, by size; what is no number sorts as text.
+  const text = cellText(bind(String(sort.columnKey)));
+  const direction = sort.ascending ? 'ASC' : 'DESC';
+  return { conditions, order: `toFloat64OrNull(${text}) ${direction} NULLS LAST, ${text} ${direction}, ordinal`, params };
+}

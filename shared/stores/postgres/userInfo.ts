@@ -1,0 +1,15 @@
+import { z } from 'zod';
+
+/** The user of a joined `users` row as one JSON value, in the form replies show. */
+export const userInfoSql = (alias: string): string =>
+  `jsonb_build_object('id', ${alias}.id, 'email', ${alias}.email, 'first_name', ${alias}.first_name, 'last_name', ${alias}.last_name)`;
+
+export const UserInfoRow = z.object({
+  id: z.string(),
+  email: z.string(),
+  first_name: z.string().nullable(),
+  last_name: z.string().nullable(),
+});
+
+/** A timestamptz as the wire shows it. */
+export const TimeRow = z.date().transform((time) => time.toISOString());
