@@ -19,6 +19,9 @@ export const errorCodes = {
   ColumnNotSortable: { status: 422, errorCode: 2003, errorType: 'data_validation_error', errorGroup: 'records' },
   QueryTooExpensive: { status: 422, errorCode: 2004, errorType: 'data_validation_error', errorGroup: 'records' },
   RunNotFound: { status: 404, errorCode: 2010, errorType: 'not_found_error', errorGroup: 'records' },
+  IntegrationNotFound: { status: 404, errorCode: 3010, errorType: 'not_found_error', errorGroup: 'integrations' },
+  ModelUnknown: { status: 422, errorCode: 3011, errorType: 'configuration_error', errorGroup: 'integrations' },
+  SecretUnreadable: { status: 503, errorCode: 3012, errorType: 'configuration_error', errorGroup: 'integrations' },
   ExperimentHasNoOutputs: { status: 422, errorCode: 3512, errorType: 'data_validation_error', errorGroup: 'experiments' },
   ExperimentGroupNotFound: { status: 404, errorCode: 3520, errorType: 'not_found_error', errorGroup: 'experiments' },
 } as const satisfies Record<string, ErrorCode>;

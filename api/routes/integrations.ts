@@ -1,0 +1,265 @@
+import {
+  findByProvider,
+  findCustom,
+  removeIntegration,
+  toDefinition,
+  toRecord,
+  toSettings,
+} from '../../shared/integrations/describe.ts';
+import { type Integration, type IntegrationStore, providerNames } from '../../shared/integrations/integration.ts';
+import { type SaveDeps, saveCustomIntegration, saveProviderIntegration } from '../../shared/integrations/saveIntegration.ts';
+import { modelsOf } from '../../shared/providers/models.ts';
+import { AnyJson } from '../../shared/wire/common.ts';
+import {
+  AvailableIntegrations,
+  CustomIntegrationCreate,
+  CustomIntegrationDefinition,
+  CustomIntegrationPath,
+  IntegrationDB,
+  IntegrationModels,
+  type IntegrationModelsResponse,
+  IntegrationStatus,
+  LlmIntegrationPath,
+  MistralIntegrationCreate,
+  ModelNames,
+  ModelsQuery,
+  OpenAIIntegrationCreate,
+  ProviderPath,
+  ProviderSettings,
+} from '../../shared/wire/integrations.ts';
+import { type Endpoint, endpoint } from '../route.ts';
+
+export type IntegrationRouteDeps = SaveDeps & { store: IntegrationStore };
+
+const tag = 'Integrations';
+const read = { organization: 'read_integrations' } as const;
+const manage = { organization: 'manage_integrations' } as const;
+
+/** Model providers. Literal paths stand before those with a name in the same place. */
+export function integrationRoutes(deps: IntegrationRouteDeps): Endpoint[] {
+  const { store } = deps;
+  return [
+    endpoint({
+      method: 'get',
+      path: '/integrations',
+      summary: 'List integrations',
+      tag,
+      access: read,
+      response: IntegrationDB.array(),
+      handle: async ({ caller }) => (await store.list()).map((integration) => toRecord(integration, caller)),
+    }),
+    endpoint({
+      method: 'get',
+      path: '/integrations/available',
+      summary: 'Providers that can be configured',
+      tag,
+      access: read,
+      response: AvailableIntegrations,
+      handle: async () => ({ integrations: [...providerNames] }),
+    }),
+    endpoint({
+      method: 'put',
+      path: '/integrations/openai',
+      summary: 'Create or update the OpenAI integration',
+      tag,
+      access: manage,
+      body: OpenAIIntegrationCreate,
+      response: IntegrationDB,
+      handle: async ({ body, caller }) =>
+        toRecord(
+          await saveProviderIntegration(
+            deps,
+            caller.userId,
+            { provider: 'openai', config: { organizationId: body.organization_id ?? null } },
+            body.token,
+          ),
+          caller,
+        ),
+    }),
+    endpoint({
+      method: 'put',
+      path: '/integrations/mistral',
+      summary: 'Create or update the Mistral integration',
+      tag,
+      access: manage,
+      body: MistralIntegrationCreate,
+      response: IntegrationDB,
+      handle: async ({ body, caller }) =>
+        toRecord(await saveProviderIntegration(deps, caller.userId, { provider: 'mistral', config: {} }, body.token), caller),
+    }),
+    endpoint({
+      method: 'put',
+      path: '/integrations/custom',
+      summary: 'Create or update the custom integration with the slug `custom`',
+      tag,
+      access: manage,
+      body: CustomIntegrationCreate,
+      response: IntegrationDB,
+      handle: async ({ body, caller }) =>
+        toRecord(await saveCustomIntegration(deps, { name: 'custom', userId: caller.userId }, body), caller),
+    }),
+    endpoint({
+      method: 'get',
+      path: '/integrations/custom/definition',
+      summary: 'Definition of the custom integration with the slug `custom`, without secrets',
+      tag,
+      access: manage,
+      response: CustomIntegrationDefinition,
+      handle: async () => toDefinition(await findCustom(store, 'custom')),
+    }),
+    endpoint({
+      method: 'put',
+      path: '/integrations/custom/{name}',
+      summary: 'Create or update a custom integration',
+      description:
+        'Secrets (`token`, `api_key_value`, `headers`, `init_kwargs`) are sealed and never returned. A secret that is left out stays as it is stored, unless the endpoint, the token URL, the key header or the authentication type changes: then it must be given again. `token` holds OAuth2 client credentials: `client_id:client_secret`, the same in base64, or JSON with `client_id` and `client_secret`.',
+      tag,
+      access: manage,
+      params: CustomIntegrationPath,
+      body: CustomIntegrationCreate,
+      response: IntegrationDB,
+      handle: async ({ params, body, caller }) =>
+        toRecord(await saveCustomIntegration(deps, { name: params.name, userId: caller.userId }, body), caller),
+    }),
+    endpoint({
+      method: 'get',
+      path: '/integrations/custom/{name}',
+      summary: 'Get a custom integration',
+      tag,
+      access: read,
+      params: CustomIntegrationPath,
+      response: IntegrationDB,
+      handle: async ({ params, caller }) => toRecord(await findCustom(store, params.name), caller),
+    }),
+    endpoint({
+      method: 'delete',
+      path: '/integrations/custom/{name}',
+      summary: 'Delete a custom integration',
+      tag,
+      access: manage,
+      params: CustomIntegrationPath,
+      response: AnyJson,
+      handle: async ({ params }) => removeIntegration(store, 'custom', params.name),
+    }),
+    endpoint({
+      method: 'get',
+      path: '/integrations/custom/{name}/definition',
+      summary: 'Definition of a custom integration, without secrets',
+      tag,
+      access: manage,
+      params: CustomIntegrationPath,
+      response: CustomIntegrationDefinition,
+      handle: async ({ params }) => toDefinition(await findCustom(store, params.name)),
+    }),
+    endpoint({
+      method: 'get',
+      path: '/integrations/custom/{name}/status',
+      summary: 'Whether a custom integration is configured',
+      tag,
+      access: read,
+      params: CustomIntegrationPath,
+      response: IntegrationStatus,
+      handle: async ({ params }) => statusOf(await findCustom(store, params.name)),
+    }),
+    endpoint({
+      method: 'get',
+      path: '/integrations/{name}',
+      summary: "A provider's settings, without secrets",
+      tag,
+      access: read,
+      params: ProviderPath,
+      response: ProviderSettings,
+      handle: async ({ params }) => toSettings(await findByProvider(store, params.name)),
+    }),
+    endpoint({
+      method: 'delete',
+      path: '/integrations/{name}',
+      summary: "Delete a provider's integration",
+      tag,
+      access: manage,
+      params: ProviderPath,
+      response: AnyJson,
+      handle: async ({ params }) => removeIntegration(store, params.name, params.name),
+    }),
+    endpoint({
+      method: 'get',
+      path: '/integrations/{name}/status',
+      summary: "Whether a provider's integration is configured",
+      tag,
+      access: read,
+      params: ProviderPath,
+      response: IntegrationStatus,
+      handle: async ({ params }) => statusOf(await findByProvider(store, params.name)),
+    }),
+    endpoint({
+      method: 'get',
+      path: '/llm_integrations',
+      summary: 'Models of every integration, by integration name',
+      tag,
+      access: read,
+      query: ModelsQuery,
+      response: IntegrationModels,
+      handle: async ({ query }) =>
+        Object.fromEntries(
+          (await store.list()).map((integration) => [
+            integration.name,
+            toModels(integration, query.multimodal_capabilities ?? []),
+          ]),
+        ),
+    }),
+    endpoint({
+      method: 'get',
+      path: '/llm_integrations/{llm_integration}/models',
+      summary: "Names of a provider's models, as run settings may use them",
+      tag,
+      access: read,
+      params: LlmIntegrationPath,
+      response: ModelNames,
+      handle: ({ params }) => aliasesOf(store, params.llm_integration),
+    }),
+    endpoint({
+      method: 'get',
+      path: '/llm_integrations/{llm_integration}/scorer_models',
+      summary: "Names of a provider's models that can judge",
+      tag,
+      access: read,
+      params: LlmIntegrationPath,
+      response: ModelNames,
+      handle: ({ params }) => aliasesOf(store, params.llm_integration),
+    }),
+  ];
+}
+
+/** Any model may judge, so both lists of models are the same. */
+async function aliasesOf(store: IntegrationStore, provider: string): Promise<string[]> {
+  const integrations = (await store.list()).filter((integration) => integration.provider === provider);
+  return [...new Set(integrations.flatMap(modelsOf).map((model) => model.alias))];
+}
+
+const statusOf = (integration: Integration) => ({ status: 'configured', updated_at: integration.updatedAt.toISOString() });
+
+function toModels(integration: Integration, capabilities: readonly ('vision' | 'audio')[]): IntegrationModelsResponse {
+  const models = modelsOf(integration)
+    .map(({ alias, name, modalities }) => ({
+      alias,
+      name,
+      input_modalities: [...modalities],
+      multimodal_capabilities: [
+        ...(modalities.includes('image') ? ['vision' as const] : []),
+        ...(modalities.includes('audio') ? ['audio' as const] : []),
+      ],
+    }))
+    .filter((model) => capabilities.every((capability) => model.multimodal_capabilities.includes(capability)));
+  const aliases = models.map((model) => model.alias);
+  return {
+    integration_name: integration.name,
+    integration_id: integration.id,
+    provider: integration.provider,
+    models: aliases,
+    scorer_models: aliases,
+    recommended_models: {},
+    supports_num_judges: true,
+    supports_file_uploads: integration.provider === 'custom' && integration.config.multiModal !== null,
+    model_properties: models,
+  };
+}

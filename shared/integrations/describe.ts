@@ -1,0 +1,102 @@
+import { type Caller, mayInOrganization } from '../accounts/permissions.ts';
+import { ServiceError } from '../errors.ts';
+import type { CustomIntegrationDefinition, IntegrationProvider, ProviderSettings } from '../wire/integrations.ts';
+import type { CustomConfig, Integration, IntegrationStore } from './integration.ts';
+
+/** What this caller may do with integrations, as replies say it. All callers of the organization see its integrations, so there is nothing to share. */
+export function permissionsOf(caller: Caller) {
+  const allowed = mayInOrganization(caller, 'manage_integrations');
+  const denied = allowed ? {} : { message: 'only administrators and managers may do this' };
+  return [
+    { action: 'update' as const, allowed, ...denied },
+    { action: 'delete' as const, allowed, ...denied },
+    { action: 'share' as const, allowed: false, message: 'integrations belong to the whole organization' },
+    { action: 'read_secrets' as const, allowed, ...denied },
+  ];
+}
+
+export function toRecord(integration: Integration, caller: Caller) {
+  return {
+    id: integration.id,
+    permissions: permissionsOf(caller),
+    name: integration.name,
+    provider: integration.provider,
+    created_at: integration.createdAt.toISOString(),
+    updated_at: integration.updatedAt.toISOString(),
+    created_by: integration.createdBy,
+    is_selected: false,
+    is_disabled: false,
+  };
+}
+
+/** The integration of a provider: for `custom` the one with that slug, or else the oldest, as older clients know only one. */
+export async function findByProvider(store: IntegrationStore, provider: string): Promise<Integration> {
+  const found = (await store.find(provider, provider)) ?? (await store.list()).find((one) => one.provider === provider);
+  if (found) return found;
+  throw new ServiceError('IntegrationNotFound', `no ${provider} integration is configured`);
+}
+
+/** @throws ServiceError `IntegrationNotFound` */
+export async function findCustom(store: IntegrationStore, name: string) {
+  const found = await store.find('custom', name);
+  if (found?.provider === 'custom') return found;
+  throw new ServiceError('IntegrationNotFound', `no custom integration "${name}"`);
+}
+
+/** @throws ServiceError `IntegrationNotFound` */
+export async function removeIntegration(store: IntegrationStore, provider: IntegrationProvider, name: string): Promise<void> {
+  if (!(await store.remove(provider, name)))
+    throw new ServiceError('IntegrationNotFound', `no ${provider} integration "${name}"`);
+}
+
+/** Settings without secrets. */
+export function toSettings(integration: Integration): ProviderSettings {
+  const identity = { id: integration.id, name: integration.name, extra: null };
+  switch (integration.provider) {
+    case 'custom':
+      return {
+        ...identity,
+        provider: 'custom',
+        ...customFields(integration.config),
+        models: integration.config.isLegacyFormat ? (integration.config.models ?? []).map((model) => model.name) : null,
+        is_legacy_format: integration.config.isLegacyFormat,
+      };
+    case 'openai':
+      return { ...identity, provider: 'openai', organization_id: integration.config.organizationId };
+    case 'mistral':
+      return { ...identity, provider: 'mistral' };
+  }
+}
+
+export const toDefinition = ({ config }: { config: CustomConfig }): CustomIntegrationDefinition => ({
+  ...customFields(config),
+  token: null,
+});
+
+const customFields = (config: CustomConfig) => ({
+  multi_modal_config: config.multiModal && {
+    max_files: config.multiModal.maxFiles,
+    max_file_size_bytes: config.multiModal.maxFileSizeBytes,
+  },
+  authentication_type: config.authenticationType,
+  model_properties:
+    config.models?.map((model) => ({
+      name: model.name,
+      alias: model.alias ?? model.name,
+      based_on: model.basedOn,
+      supported_parameters: model.supportedParameters,
+    })) ?? null,
+  default_model: config.defaultModel ?? config.models?.[0]?.name ?? null,
+  endpoint: config.endpoint,
+  authentication_scope: config.authenticationScope,
+  oauth2_token_url: config.oauth2TokenUrl,
+  api_key_header: config.apiKeyHeader,
+  api_key_value: null,
+  custom_llm_config: config.handler && {
+    file_name: config.handler.fileName,
+    class_name: config.handler.className,
+    init_kwargs: null,
+  },
+  custom_header_mapping: config.headerMapping,
+  headers: null,
+});

@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import { AuthenticationType, RunParameter } from '../wire/integrations.ts';
+
+/** A model of a custom integration. Its parameters come from a built-in model, from a list, or from the default set. */
+const CustomModel = z.object({
+  name: z.string(),
+  alias: z.string().nullable(),
+  basedOn: z.string().nullable(),
+  supportedParameters: z.array(RunParameter).nullable(),
+});
+export type CustomModel = z.output<typeof CustomModel>;
+
+const CustomConfig = z.object({
+  authenticationType: AuthenticationType,
+  endpoint: z.string(),
+  /** Null where none was given: the endpoint takes whatever model name is asked for. */
+  models: z.array(CustomModel).nullable(),
+  /** True when the models came from the deprecated list of names. */
+  isLegacyFormat: z.boolean(),
+  defaultModel: z.string().nullable(),
+  authenticationScope: z.string().nullable(),
+  oauth2TokenUrl: z.string().nullable(),
+  apiKeyHeader: z.string().nullable(),
+  handler: z.object({ fileName: z.string(), className: z.string() }).nullable(),
+  /** Header names by `job_id`, `user_id`, `project_id`, `run_id`. */
+  headerMapping: z.record(z.string(), z.string()).nullable(),
+  multiModal: z.object({ maxFiles: z.number().nullable(), maxFileSizeBytes: z.number().nullable() }).nullable(),
+});
+export type CustomConfig = z.output<typeof CustomConfig>;
+
+const secretFields = ['token', 'apiKeyValue', 'headers', 'initKwargs'] as const;
+/** `headers` and `initKwargs` are sealed as JSON text. */
+export type SecretField = (typeof secretFields)[number];
+export type Secrets = Partial<Record<SecretField, string>>;
+
+/** What is kept of an integration beside its identity. */
+export const IntegrationContent = z.discriminatedUnion('provider', [
+  z.object({ provider: z.literal('custom'), config: CustomConfig }),
+  z.object({ provider: z.literal('openai'), config: z.object({ organizationId: z.string().nullable() }) }),
+  z.object({ provider: z.literal('mistral'), config: z.object({}) }),
+]);
+export type IntegrationContent = z.output<typeof IntegrationContent>;
+/** Providers whose models this service really calls. */
+export type ProviderName = IntegrationContent['provider'];
+export const providerNames: readonly ProviderName[] = ['custom', 'openai', 'mistral'];
+
+export const SealedSecrets = z.partialRecord(z.enum(secretFields), z.string());
+
+/** A stored integration; its secrets are sealed. */
+export type Integration = IntegrationContent & {
+  id: string;
+  /** The slug of a custom integration, the provider's name otherwise. */
+  name: string;
+  sealed: Secrets;
+  createdBy: string;
+  createdAt: Date;
+  updatedAt: Date;
+};
+
+export type IntegrationDraft = IntegrationContent & { id: string; sealed: Secrets };
+
+export interface IntegrationStore {
+  /** All integrations, oldest first. */
+  list(): Promise<Integration[]>;
+  find(provider: string, name: string): Promise<Integration | undefined>;
+  /** Creates or replaces in one step: `build` sees what is stored, and nobody else can write this name until its result is. */
+  save(
+    key: { provider: ProviderName; name: string; userId: string },
+    build: (existing: Integration | undefined) => IntegrationDraft,
+  ): Promise<Integration>;
+  /** False when there was none. */
+  remove(provider: string, name: string): Promise<boolean>;
+  /** Replaces the sealed secrets unless they have changed since they were read; does not count as an update. */
+  replaceSecrets(id: string, from: Secrets, to: Secrets): Promise<boolean>;
+}

@@ -1,0 +1,257 @@
+import { lookup as systemLookup } from 'node:dns';
+import { BlockList, isIP, type LookupFunction } from 'node:net';
+import { Agent, Pool, type RequestInit, fetch as undiciFetch } from 'undici';
+
+/** A request to a user-supplied address that this service must not make. The message names the rule, never the answer of the other side. */
+export class OutboundRefused extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'OutboundRefused';
+  }
+}
+
+export interface OutboundRules {
+  /** `OUTBOUND_ALLOW`: host, host:port or CIDR. Lifts the ban on private ranges, never the one on link-local metadata addresses. */
+  allow: readonly string[];
+  /** True for the embedded service on a loopback HOST: whoever reaches it is on this machine already. */
+  allowLoopback: boolean;
+  /** Name resolution; tests give their own to rebind names. */
+  lookup?: typeof systemLookup;
+}
+
+/** The only way out to addresses that users supplied. */
+export interface OutboundGuard {
+  /**
+   * Checks an address when it is saved: form, scheme, and every address its name resolves to now. A name that does not resolve is accepted: the
+   * check is repeated for each connection.
+   * @throws OutboundRefused
+   */
+  check(url: string): Promise<void>;
+  /**
+   * `fetch` under the same rules, checked again on the address that is really connected to. Redirects are refused, answers are cut at 64 MiB.
+   * Bound in time only by the caller's signal.
+   */
+  fetch: typeof fetch;
+  close(): Promise<void>;
+}
+
+const CONNECT_TIMEOUT_MS = 10_000;
+const SAVE_TIME_LOOKUP_MS = 2_000;
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+
+/** @throws Error naming the entry of `OUTBOUND_ALLOW` that is none of host, host:port, CIDR. */
+export function createOutboundGuard(rules: OutboundRules): OutboundGuard {
+  const allowed = parseAllowList(rules.allow);
+  const resolve = rules.lookup ?? systemLookup;
+
+  const refusal = (address: string, host: string, port: number): string | undefined => {
+    const range = rangeOf(address);
+    if (range === 'public') return undefined;
+    if (range === 'metadata')
+      return `${describe(host, address)} is a link-local or cloud metadata address; requests there are never allowed`;
+    if (range === 'loopback' && rules.allowLoopback) return undefined;
+    if (allowed(host, address, port)) return undefined;
+    return `${describe(host, address)} is a ${range} address; the operator can allow it in OUTBOUND_ALLOW (host, host:port or CIDR)`;
+  };
+
+  /** Checks all that can be known without resolving the name. */
+  const parse = (text: string): { url: URL; host: string; port: number } => {
+    if (!URL.canParse(text)) throw new OutboundRefused('not a URL: it must look like https://host/path');
+    const url = new URL(text);
+    if (url.protocol !== 'http:' && url.protocol !== 'https:')
+      throw new OutboundRefused(`the scheme ${url.protocol}// is not allowed; use https:// or http://`);
+    if (url.username !== '' || url.password !== '')
+      throw new OutboundRefused('a URL must not hold a user name or password; use the fields for credentials');
+    const host = hostOf(url);
+    const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80));
+    if (METADATA_NAMES.has(host))
+      throw new OutboundRefused(`${host} is a cloud metadata address; requests there are never allowed`);
+    // An address needs no name resolution, so the connection's lookup would never see it.
+    const refused = isIP(host) ? refusal(host, host, port) : undefined;
+    if (refused) throw new OutboundRefused(refused);
+    return { url, host, port };
+  };
+
+  const lookupFor =
+    (host: string, port: number): LookupFunction =>
+    (name, options, callback) =>
+      resolve(name, { ...options, all: true }, (err, addresses) => {
+        if (err) return callback(err, '', 0);
+        for (const { address } of addresses) {
+          const refused = refusal(address, host, port);
+          if (refused) return callback(new OutboundRefused(refused), '', 0);
+        }
+        if (options.all) return callback(null, addresses);
+        const first = addresses[0];
+        callback(null, first?.address ?? '', first?.family ?? 0);
+      });
+
+  const agent = new Agent({
+    factory: (origin, options) => {
+      const { host, port } = parse(String(origin));
+      return new Pool(origin, { ...options, connect: { timeout: CONNECT_TIMEOUT_MS, lookup: lookupFor(host, port) } });
+    },
+    allowH2: false,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    maxResponseSize: MAX_ANSWER_BYTES,
+  });
+
+  return {
+    async check(text) {
+      const { host, port } = parse(text);
+      if (isIP(host)) return;
+      for (const address of await addressesOf(resolve, host)) {
+        const refused = refusal(address, host, port);
+        if (refused) throw new OutboundRefused(refused);
+      }
+    },
+    fetch: async (input, init) => {
+      const { url } = parse(String(input instanceof Request ? input.url : input));
+      let response: Awaited<ReturnType<typeof undiciFetch>>;
+      try {
+        response = await undiciFetch(url, { ...(init as unknown as RequestInit), redirect: 'manual', dispatcher: agent });
+      } catch (err) {
+        const refused = refusedCause(err);
+        throw refused ?? err;
+      }
+      if (response.status >= 300 && response.status < 400 && response.headers.has('location')) {
+        await response.body?.cancel();
+        throw new OutboundRefused(`${url.origin} answered with a redirect (${response.status}); redirects are not followed`);
+      }
+      return response as unknown as Response;
+    },
+    close: () => agent.close(),
+  };
+}
+
+/** The refusal of a connection's lookup, however deep `fetch` has wrapped it. */
+function refusedCause(err: unknown): OutboundRefused | undefined {
+  for (let depth = 0, at = err; depth < 4 && at instanceof Error; depth++, at = at.cause) {
+    if (at instanceof OutboundRefused) return at;
+    if (at instanceof AggregateError) {
+      const inner = at.errors.find((one) => one instanceof OutboundRefused);
+      if (inner) return inner as OutboundRefused;
+    }
+  }
+  return undefined;
+}
+
+/** Every address the name has now; none when it does not resolve in time. */
+function addressesOf(resolve: typeof systemLookup, host: string): Promise<string[]> {
+  return new Promise((settle) => {
+    const timer = setTimeout(() => settle([]), SAVE_TIME_LOOKUP_MS);
+    resolve(host, { all: true }, (err, addresses) => {
+      clearTimeout(timer);
+      settle(err ? [] : addresses.map(({ address }) => address));
+    });
+  });
+}
+
+const describe = (host: string, address: string): string => (host === address ? host : `${host} (${address})`);
+
+/** Host of a URL without brackets and without the final dot of an absolute name: `localhost.` is `localhost`. */
+const hostOf = (url: URL): string =>
+  url.hostname
+    .replace(/^\[|\]$/g, '')
+    .replace(/\.$/, '')
+    .toLowerCase();
+
+type Range = 'public' | 'private' | 'loopback' | 'reserved' | 'metadata';
+
+const METADATA_NAMES = new Set(['metadata.google.internal', 'metadata.goog', 'instance-data.ec2.internal']);
+
+const ranges: Record<Exclude<Range, 'public'>, BlockList> = {
+  // Link-local, and the addresses outside it where clouds serve instance credentials (AWS, Alibaba, Oracle, Azure).
+  metadata: blockList('169.254.0.0/16', 'fe80::/10', 'fd00:ec2::/32', '100.100.100.200/32', '192.0.0.192/32', '168.63.129.16/32'),
+  loopback: blockList('127.0.0.0/8', '::1/128'),
+  private: blockList('10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', 'fc00::/7', 'fec0::/10'),
+  // https://www.iana.org/assignments/iana-ipv4-special-registry and its IPv6 sister. 0.0.0.0 and :: reach this machine on Linux.
+  reserved: blockList(
+    '0.0.0.0/8',
+    '192.0.0.0/24',
+    '192.0.2.0/24',
+    '192.88.99.0/24',
+    '198.18.0.0/15',
+    '198.51.100.0/24',
+    '203.0.113.0/24',
+    '224.0.0.0/4',
+    '240.0.0.0/4',
+    '::/128',
+    '100::/64',
+    '2001:db8::/32',
+    'ff00::/8',
+  ),
+};
+
+/** What kind of address this is. An IPv4 address inside an IPv6 one is judged as itself, or a mapped address would walk past every rule. */
+function rangeOf(address: string): Range {
+  const bare = address.replace(/%.*$/, '');
+  const inner = isIP(bare) === 6 ? embeddedIpv4(bare) : undefined;
+  if (inner !== undefined) {
+    const range = rangeOf(inner);
+    if (range !== 'public') return range;
+  }
+  const family = isIP(bare) === 6 ? 'ipv6' : 'ipv4';
+  for (const range of ['metadata', 'loopback', 'private', 'reserved'] as const)
+    if (ranges[range].check(bare, family)) return range;
+  return 'public';
+}
+
+/** The IPv4 address inside a mapped (::ffff:0:0/96), compatible (::/96), NAT64 (64:ff9b::/96) or 6to4 (2002::/16) address. */
+function embeddedIpv4(address: string): string | undefined {
+  const words = ipv6Words(address);
+  const dotted = (high = 0, low = 0) => `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`;
+  if (words[0] === 0x2002) return dotted(words[1], words[2]);
+  const start = words.slice(0, 6).join(',');
+  const carriesIpv4 =
+    start === '0,0,0,0,0,65535' || start === '0,0,0,0,65535,0' || start === '100,65435,0,0,0,0' || start === '0,0,0,0,0,0';
+  const low = ((words[6] ?? 0) << 16) | (words[7] ?? 0);
+  if (!carriesIpv4 || (start === '0,0,0,0,0,0' && low >= 0 && low <= 1)) return undefined;
+  return dotted(words[6], words[7]);
+}
+
+/** The eight 16-bit words of an IPv6 address: the URL parser writes each form in its shortest hexadecimal one. */
+function ipv6Words(address: string): number[] {
+  const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
+  const words = (text: string) => (text === '' ? [] : text.split(':').map((word) => Number.parseInt(word, 16)));
+  if (tail === undefined) return words(head);
+  const after = words(tail);
+  return [...words(head), ...new Array(8 - words(head).length - after.length).fill(0), ...after];
+}
+
+function blockList(...subnets: string[]): BlockList {
+  const list = new BlockList();
+  for (const subnet of subnets) addSubnet(list, subnet);
+  return list;
+}
+
+function addSubnet(list: BlockList, subnet: string): void {
+  const [network = '', bits] = subnet.split('/');
+  list.addSubnet(network, Number(bits), isIP(network) === 6 ? 'ipv6' : 'ipv4');
+}
+
+/** Entries of `OUTBOUND_ALLOW` as one question: is this address, of this host, at this port, allowed? */
+function parseAllowList(entries: readonly string[]): (host: string, address: string, port: number) => boolean {
+  const subnets = new BlockList();
+  const hosts = new Set<string>();
+  for (const entry of entries) {
+    const lower = entry.toLowerCase();
+    if (entry.includes('/')) {
+      const [network = '', bits = ''] = entry.split('/');
+      const family = isIP(network);
+      if (family === 0 || !/^\d{1,3}$/.test(bits) || Number(bits) > (family === 6 ? 128 : 32)) throw notAnEntry(entry);
+      addSubnet(subnets, entry);
+    } else if (isIP(entry)) hosts.add(lower);
+    else if (URL.canParse(`http://${lower}`) && /^(?:\[[\da-f:.]+\]|[\w.-]+)(?::\d{1,5})?$/.test(lower)) {
+      const url = new URL(`http://${lower}`);
+      const port = /:(\d{1,5})$/.exec(lower.replace(/^\[.*\]/, ''))?.[1];
+      hosts.add(port === undefined ? hostOf(url) : `${hostOf(url)} ${Number(port)}`);
+    } else throw notAnEntry(entry);
+  }
+  const named = (host: string, port: number) => hosts.has(host) || hosts.has(`${host} ${port}`);
+  return (host, address, port) =>
+    named(host, port) || named(address, port) || subnets.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+}
+
+const notAnEntry = (entry: string): Error => new Error(`OUTBOUND_ALLOW: "${entry}" is not a host, host:port or CIDR`);

@@ -1,0 +1,147 @@
+import { ServiceError } from '../errors.ts';
+import type { CustomModel, Integration } from '../integrations/integration.ts';
+import type { Modality } from '../wire/integrations.ts';
+import { builtinModels, defaultParameters, type ParameterMap } from './builtinModels.ts';
+
+/** A model that can be called through an integration. */
+export interface CallableModel {
+  /** What run settings call it. */
+  alias: string;
+  /** What the endpoint calls it. */
+  name: string;
+  parameters: ParameterMap;
+  /** True when the integration lists the parameters itself: then each is sent whatever its value. */
+  parametersAreListed: boolean;
+  modalities: readonly Modality[];
+}
+
+export interface ResolvedModel {
+  integration: Integration;
+  model: CallableModel;
+}
+
+/** The models an integration names, in its order. Empty for a custom endpoint that takes any name. */
+export function modelsOf(integration: Integration): CallableModel[] {
+  if (integration.provider !== 'custom')
+    return builtinModels
+      .filter((model) => model.provider === integration.provider)
+      .map(({ name, parameters, modalities }) => ({ alias: name, name, parameters, parametersAreListed: false, modalities }));
+  const listed = (integration.config.models ?? []).map(toCallable);
+  const byDefault = integration.config.defaultModel;
+  return byDefault === null || listed.some((model) => model.alias === byDefault || model.name === byDefault)
+    ? listed
+    : [...listed, unlisted(byDefault)];
+}
+
+/** The model an integration uses when a call names none: its default, or else the first. */
+export function defaultModelOf(integration: Integration): CallableModel | undefined {
+  const models = modelsOf(integration);
+  const byDefault = integration.provider === 'custom' ? integration.config.defaultModel : null;
+  return byDefault === null ? models[0] : matching(models, byDefault);
+}
+
+function toCallable({ name, alias, basedOn, supportedParameters }: CustomModel): CallableModel {
+  const base = basedOn === null ? undefined : builtinModels.find((model) => model.name === basedOn);
+  const listed = supportedParameters?.map((parameter) => [parameter, parameter === 'stop_sequences' ? 'stop' : parameter]);
+  return {
+    alias: alias ?? name,
+    name,
+    parameters: listed ? Object.fromEntries(listed) : (base?.parameters ?? defaultParameters),
+    parametersAreListed: listed !== undefined,
+    modalities: base?.modalities ?? ['text'],
+  };
+}
+
+const unlisted = (name: string): CallableModel => ({
+  alias: name,
+  name,
+  parameters: defaultParameters,
+  parametersAreListed: false,
+  modalities: ['text'],
+});
+
+const matching = (models: readonly CallableModel[], wanted: string): CallableModel | undefined =>
+  models.find((model) => model.alias === wanted) ?? models.find((model) => model.name === wanted);
+
+/** True when names beyond the listed ones may be asked for: a provider's own service, or an endpoint without a list. */
+const takesAnyName = (integration: Integration): boolean =>
+  integration.provider !== 'custom' || (integration.config.models === null && integration.config.defaultModel === null);
+
+/**
+ * Finds the model that run settings name, among `integrations` or in the one named `integrationName`. Aliases come before names, custom
+ * integrations before built-in ones, older before newer. `integration/model` names both; the name of an integration alone stands for its default
+ * model, as does no alias at all.
+ * @throws ServiceError `IntegrationNotFound`, `ModelUnknown` (naming the known aliases)
+ */
+export function resolveModel(
+  integrations: readonly Integration[],
+  modelAlias: string | null | undefined,
+  integrationName?: string | null,
+): ResolvedModel {
+  const ordered = [...integrations].sort((a, b) => Number(a.provider !== 'custom') - Number(b.provider !== 'custom'));
+  if (integrationName) {
+    const integration = ordered.find((one) => one.name === integrationName);
+    if (!integration)
+      throw new ServiceError(
+        'IntegrationNotFound',
+        `no integration "${integrationName}"; known are ${list(ordered.map((one) => one.name))}`,
+      );
+    const model = modelAlias ? findIn(integration, modelAlias) : defaultModelOf(integration);
+    if (model) return { integration, model };
+    throw unknownModel(modelAlias, [integration]);
+  }
+  const found = modelAlias ? findAnywhere(ordered, modelAlias) : firstDefault(ordered);
+  if (found) return found;
+  throw unknownModel(modelAlias, ordered);
+}
+
+function findIn(integration: Integration, wanted: string): CallableModel | undefined {
+  const model = matching(modelsOf(integration), wanted);
+  if (model) return model;
+  if (wanted === integration.name) return defaultModelOf(integration);
+  return takesAnyName(integration) ? unlisted(wanted) : undefined;
+}
+
+function findAnywhere(integrations: readonly Integration[], wanted: string): ResolvedModel | undefined {
+  for (const integration of integrations) {
+    const model = modelsOf(integration).find((one) => one.alias === wanted);
+    if (model) return { integration, model };
+  }
+  for (const integration of integrations) {
+    const model = matching(modelsOf(integration), wanted);
+    if (model) return { integration, model };
+  }
+  for (const integration of integrations) {
+    const rest = wanted.startsWith(`${integration.name}/`) ? wanted.slice(integration.name.length + 1) : undefined;
+    const model = wanted === integration.name ? defaultModelOf(integration) : rest && findIn(integration, rest);
+    if (model) return { integration, model };
+  }
+  // One endpoint that takes any name leaves no doubt about who is meant.
+  const open = integrations.filter((one) => one.provider === 'custom' && takesAnyName(one));
+  return open.length === 1 ? { integration: open[0] as Integration, model: unlisted(wanted) } : undefined;
+}
+
+function firstDefault(integrations: readonly Integration[]): ResolvedModel | undefined {
+  for (const integration of integrations) {
+    const model = defaultModelOf(integration);
+    if (model) return { integration, model };
+  }
+  return undefined;
+}
+
+function unknownModel(alias: string | null | undefined, integrations: readonly Integration[]): ServiceError {
+  const known = integrations.flatMap((one) => modelsOf(one).map((model) => `${model.alias} (${one.name})`));
+  const what = alias ? `no model "${alias}" in any integration` : 'no model is named, and no integration has a default one';
+  return new ServiceError(
+    'ModelUnknown',
+    integrations.length === 0
+      ? `${what}: no integration is configured yet (PUT /v2/integrations/custom/{name})`
+      : `${what}; known are ${list(known)}`,
+  );
+}
+
+const MAX_NAMED = 50;
+const list = (names: readonly string[]): string =>
+  names.length === 0
+    ? 'none'
+    : `${names.slice(0, MAX_NAMED).join(', ')}${names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : ''}`;

@@ -1,0 +1,325 @@
+import { z } from 'zod';
+import { Uuid } from './common.ts';
+
+export const IntegrationProvider = z.enum([
+  'anthropic',
+  'aws_bedrock',
+  'aws_sagemaker',
+  'azure',
+  'custom',
+  'databricks',
+  'mistral',
+  'nvidia',
+  'openai',
+  'vegas_gateway',
+  'vertex_ai',
+  'writer',
+]);
+export type IntegrationProvider = z.output<typeof IntegrationProvider>;
+
+/** Fields of a run-parameter map: the names `supported_parameters` may use. */
+export const RunParameter = z.enum([
+  'model',
+  'temperature',
+  'max_tokens',
+  'stop_sequences',
+  'top_p',
+  'top_k',
+  'frequency_penalty',
+  'presence_penalty',
+  'echo',
+  'logprobs',
+  'top_logprobs',
+  'n',
+  'api_version',
+  'tools',
+  'tool_choice',
+  'response_format',
+  'reasoning_effort',
+  'verbosity',
+  'deployment_name',
+]);
+export type RunParameter = z.output<typeof RunParameter>;
+
+/** RFC 9110 section 5.6.2. */
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+/** Headers that belong to the connection or frame the message: setting them would redirect or split the request. */
+const CONNECTION_HEADERS = new Set([
+  'host',
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'content-length',
+  'expect',
+]);
+
+const HeaderName = z
+  .string()
+  .max(256)
+  .regex(TOKEN, { error: "must be a header name: letters, digits and !#$%&'*+.^_`|~- only" })
+  .refine((name) => !CONNECTION_HEADERS.has(name.toLowerCase()), {
+    error:
+      'this header belongs to the connection and cannot be set (Host, Content-Length, Transfer-Encoding, Connection and their like)',
+  });
+const HeaderValue = z
+  .string()
+  .max(8_192)
+  .regex(/^[\t\x20-\x7e\x80-\xff]*$/, { error: 'a header value must not hold line breaks, control or non-Latin-1 characters' });
+
+const Url = z
+  .string()
+  .max(2_083)
+  .refine((text) => URL.canParse(text) && /^https?:\/\//i.test(text), {
+    error: 'must be a URL that starts with https:// or http://',
+  });
+
+const text = z.string().min(1).max(512);
+const secret = z.string().min(1).max(16_384);
+
+/** Slugs that a route or a provider already owns. */
+const RESERVED_SLUGS: ReadonlySet<string> = new Set([
+  ...IntegrationProvider.options.filter((name) => name !== 'custom'),
+  'definition',
+]);
+
+export const CustomIntegrationPath = z.object({
+  name: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, {
+      error: 'must be a slug: up to 100 letters, digits, ".", "_" or "-", the first one a letter or digit',
+    })
+    .refine((name) => !RESERVED_SLUGS.has(name), {
+      error: 'this name is reserved for a built-in provider or route; choose another slug',
+    }),
+});
+export const ProviderPath = z.object({ name: IntegrationProvider });
+export const LlmIntegrationPath = z.object({ llm_integration: IntegrationProvider });
+
+export const ModelProperties = z
+  .object({
+    name: text,
+    alias: text.nullish(),
+    based_on: text.nullish(),
+    supported_parameters: z.array(RunParameter).nullish(),
+  })
+  .refine((model) => model.based_on == null || model.supported_parameters == null, {
+    error: 'based_on and supported_parameters exclude each other: give one of them',
+    path: ['supported_parameters'],
+  });
+
+/** A handler file is a plain name inside the handlers folder: anything that could name another place is refused. */
+export const CustomLlmConfig = z.object({
+  file_name: z
+    .string()
+    .max(255)
+    .regex(/^[A-Za-z0-9_][A-Za-z0-9_.-]*$/, { error: 'must be a plain file name without folders, such as handler.ts' }),
+  class_name: z
+    .string()
+    .max(255)
+    .regex(/^[\p{L}_$][\p{L}\p{N}_$]*$/u, { error: 'must be the name of a class' }),
+  init_kwargs: z.record(z.string(), z.unknown()).nullish(),
+});
+
+export const MultiModalConfig = z.object({
+  max_files: z.number().int().min(1).nullish(),
+  max_file_size_bytes: z.number().int().min(1).nullish(),
+});
+
+/** The row's identifiers that can travel with a model request, each in a header that the integration names. */
+const contextFields = ['job_id', 'user_id', 'project_id', 'run_id'] as const;
+
+const MAX_HEADERS = 50;
+const Headers = z.record(z.string(), HeaderValue).superRefine((headers, context) => {
+  const names = Object.keys(headers);
+  if (names.length > MAX_HEADERS) context.addIssue({ code: 'custom', message: `at most ${MAX_HEADERS} headers` });
+  // Not as the record's key type: that would say "invalid key" without the reason.
+  for (const name of names)
+    for (const { message } of HeaderName.safeParse(name).error?.issues ?? [])
+      context.addIssue({ code: 'custom', path: [name], message });
+});
+
+export const AuthenticationType = z.enum(['api_key', 'none', 'oauth2']);
+
+export const CustomIntegrationCreate = z
+  .object({
+    multi_modal_config: MultiModalConfig.nullish(),
+    authentication_type: AuthenticationType.nullish(),
+    models: z.array(text).nullish(),
+    model_properties: z.array(ModelProperties).nullish(),
+    is_legacy_format: z.boolean().nullish(),
+    default_model: text.nullish(),
+    endpoint: Url,
+    authentication_scope: z.string().max(2_048).nullish(),
+    oauth2_token_url: Url.nullish(),
+    api_key_header: z.string().nullish(),
+    api_key_value: z.string().nullish(),
+    custom_llm_config: CustomLlmConfig.nullish(),
+    custom_header_mapping: z.partialRecord(z.enum(contextFields), HeaderName).nullish(),
+    headers: Headers.nullish(),
+    token: secret.nullish(),
+  })
+  .superRefine((body, context) => {
+    const wrong = (path: (string | number)[], message: string) => context.addIssue({ code: 'custom', path, message });
+    if (body.authentication_type === 'api_key') {
+      for (const [field, schema] of [
+        ['api_key_header', HeaderName],
+        ['api_key_value', HeaderValue],
+      ] as const) {
+        const value = body[field];
+        if (value == null || value.trim() === '') {
+          wrong([field], `${field} is required when authentication_type is api_key`);
+          continue;
+        }
+        for (const issue of schema.safeParse(value).error?.issues ?? []) wrong([field], issue.message);
+      }
+    }
+    const aliases = new Set<string>();
+    for (const [index, model] of (body.model_properties ?? []).entries()) {
+      const alias = model.alias ?? model.name;
+      if (aliases.has(alias)) wrong(['model_properties', index, 'alias'], `two models have the alias "${alias}"`);
+      aliases.add(alias);
+    }
+    const authHeader = { oauth2: 'authorization', api_key: body.api_key_header?.toLowerCase(), none: undefined }[
+      body.authentication_type ?? 'oauth2'
+    ];
+    const names = new Set<string>(authHeader === undefined ? [] : [authHeader]);
+    const entries = [
+      ...Object.keys(body.headers ?? {}).map((name) => ({ name, path: ['headers', name] })),
+      ...Object.entries(body.custom_header_mapping ?? {}).map(([field, name]) => ({
+        name,
+        path: ['custom_header_mapping', field],
+      })),
+    ];
+    for (const { name, path } of entries) {
+      const lower = name.toLowerCase();
+      if (names.has(lower))
+        wrong(path, `the header ${name} is set twice: by the authentication, by headers or by custom_header_mapping`);
+      names.add(lower);
+    }
+  })
+  .meta({ id: 'CustomIntegrationCreate' });
+export type CustomIntegrationCreate = z.output<typeof CustomIntegrationCreate>;
+
+export const OpenAIIntegrationCreate = z
+  .object({
+    organization_id: HeaderValue.nullish(),
+    token: secret.regex(/^[\x21-\x7e]+$/, { error: 'must be printable characters without spaces' }),
+  })
+  .meta({ id: 'OpenAIIntegrationCreate' });
+export type OpenAIIntegrationCreate = z.output<typeof OpenAIIntegrationCreate>;
+
+export const MistralIntegrationCreate = z
+  .object({ token: secret.regex(/^[\x21-\x7e]+$/, { error: 'must be printable characters without spaces' }) })
+  .meta({ id: 'MistralIntegrationCreate' });
+
+export const IntegrationAction = z.enum(['update', 'delete', 'share', 'read_secrets']);
+
+export const IntegrationPermission = z.object({
+  action: IntegrationAction,
+  allowed: z.boolean(),
+  message: z.string().nullish(),
+});
+
+export const IntegrationDB = z
+  .object({
+    id: Uuid,
+    permissions: z.array(IntegrationPermission),
+    name: z.string(),
+    provider: IntegrationProvider,
+    created_at: z.iso.datetime(),
+    updated_at: z.iso.datetime(),
+    created_by: Uuid,
+    is_selected: z.boolean(),
+    is_disabled: z.boolean(),
+  })
+  .meta({ id: 'IntegrationDB' });
+
+export const AvailableIntegrations = z.object({ integrations: z.array(IntegrationProvider) });
+
+const StoredModel = z.object({
+  name: z.string(),
+  alias: z.string().nullable(),
+  based_on: z.string().nullable(),
+  supported_parameters: z.array(z.string()).nullable(),
+});
+
+/** What callers may read back of a custom integration. Secrets are stored but never returned: their fields are null. */
+const customFields = {
+  multi_modal_config: z.object({ max_files: z.number().nullable(), max_file_size_bytes: z.number().nullable() }).nullable(),
+  authentication_type: AuthenticationType,
+  model_properties: z.array(StoredModel).nullable(),
+  default_model: z.string().nullable(),
+  endpoint: z.string(),
+  authentication_scope: z.string().nullable(),
+  oauth2_token_url: z.string().nullable(),
+  api_key_header: z.string().nullable(),
+  api_key_value: z.null(),
+  custom_llm_config: z.object({ file_name: z.string(), class_name: z.string(), init_kwargs: z.null() }).nullable(),
+  custom_header_mapping: z.record(z.string(), z.string()).nullable(),
+  headers: z.null(),
+};
+
+const identity = { id: Uuid, name: z.string(), extra: z.null() };
+
+/** Settings of a provider's integration without secrets, by `provider`. */
+export const ProviderSettings = z.discriminatedUnion('provider', [
+  z.object({
+    ...customFields,
+    ...identity,
+    provider: z.literal('custom'),
+    models: z.array(z.string()).nullable(),
+    is_legacy_format: z.boolean(),
+  }),
+  z.object({ ...identity, provider: z.literal('openai'), organization_id: z.string().nullable() }),
+  z.object({ ...identity, provider: z.literal('mistral') }),
+]);
+export type ProviderSettings = z.output<typeof ProviderSettings>;
+
+export const CustomIntegrationDefinition = z
+  .object({ ...customFields, token: z.null() })
+  .meta({ id: 'CustomIntegrationDefinition' });
+export type CustomIntegrationDefinition = z.output<typeof CustomIntegrationDefinition>;
+
+export const IntegrationStatus = z.record(z.string(), z.string());
+
+const Modality = z.enum(['text', 'document', 'image', 'audio', 'video']);
+export type Modality = z.output<typeof Modality>;
+const MultimodalCapability = z.enum(['vision', 'audio']);
+
+export const ModelsQuery = z.object({
+  multimodal_capabilities: z.preprocess(
+    (value) => (typeof value === 'string' ? [value] : value),
+    z.array(MultimodalCapability).nullish(),
+  ),
+});
+
+export const IntegrationModelsResponse = z
+  .object({
+    integration_name: z.string(),
+    integration_id: Uuid,
+    provider: IntegrationProvider,
+    models: z.array(z.string()),
+    scorer_models: z.array(z.string()),
+    recommended_models: z.record(z.string(), z.array(z.string())),
+    supports_num_judges: z.boolean(),
+    supports_file_uploads: z.boolean(),
+    model_properties: z.array(
+      z.object({
+        alias: z.string(),
+        name: z.string(),
+        input_modalities: z.array(Modality),
+        multimodal_capabilities: z.array(MultimodalCapability),
+      }),
+    ),
+  })
+  .meta({ id: 'IntegrationModelsResponse' });
+export type IntegrationModelsResponse = z.output<typeof IntegrationModelsResponse>;
+
+export const IntegrationModels = z.record(z.string(), IntegrationModelsResponse);
+export const ModelNames = z.array(z.string());
