@@ -1,3 +1,4 @@
+import type { groupRoles, groupVisibilities } from '../wire/accounts.ts';
 import type { ProjectRole, UserRole } from './permissions.ts';
 
 export interface User {
@@ -52,9 +53,7 @@ export interface NewUser {
   passwordHash: string;
 }
 
-export const groupVisibilities = ['public', 'private', 'hidden', 'protected'] as const;
 export type GroupVisibility = (typeof groupVisibilities)[number];
-export const groupRoles = ['member', 'maintainer', 'pending'] as const;
 export type GroupRole = (typeof groupRoles)[number];
 
 export interface UserGroup {
@@ -78,7 +77,7 @@ export interface Page {
 /** Why a change of users was refused. */
 export type UserChange<T> = T | 'unknown' | 'last_administrator';
 
-/** Users, keys and groups as the rules need them. Removed users are in none of the answers. */
+/** Users, keys and groups as the rules need them. Removed users are in none of the answers but `usersById`. */
 export interface AccountStore {
   loginByEmail(email: string): Promise<Login | undefined>;
   loginById(userId: string): Promise<Login | undefined>;
@@ -91,11 +90,15 @@ export interface AccountStore {
 
   user(userId: string): Promise<User | undefined>;
   users(page: Page): Promise<PageOf<User>>;
+  /** Those of `userIds` that were ever here, removed users included: what they made still names them. */
+  usersById(userIds: readonly string[]): Promise<ReadonlyMap<string, User>>;
   /** @throws ServiceError `Conflict` when the email is taken. */
   insertUser(user: NewUser): Promise<User>;
   setRole(userId: string, role: UserRole): Promise<UserChange<User>>;
   /** Removes a user with their keys, tokens and memberships; what they made stays. */
   removeUser(userId: string): Promise<UserChange<'removed'>>;
+  /** The email of the oldest administrator. */
+  firstAdministrator(): Promise<string | undefined>;
   /** Inserts the first administrator with a key, unless there is an administrator already; answers the email of the one that is. */
   insertFirstAdministrator(user: NewUser, key: NewApiKey): Promise<{ created: boolean; email: string }>;
 

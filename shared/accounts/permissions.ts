@@ -1,11 +1,11 @@
+import { projectActions, projectRoles, userActions, type userRoles } from '../wire/accounts.ts';
+
 /**
  * Who may do what, in one place. A user has one role in the organization, and may have a role in each project; an API key limited to a project
  * has that role and nothing else.
  */
-export const userRoles = ['admin', 'manager', 'user', 'read_only'] as const;
 export type UserRole = (typeof userRoles)[number];
 
-export const projectRoles = ['owner', 'editor', 'annotator', 'viewer'] as const;
 export type ProjectRole = (typeof projectRoles)[number];
 
 /** The caller of one request, however it proved who it is. */
@@ -17,33 +17,6 @@ export interface Caller {
   projectKey?: { projectId: string; role: ProjectRole };
 }
 
-export const projectActions = [
-  'update',
-  'delete',
-  'rename',
-  'share',
-  'create_run',
-  'delete_run',
-  'rename_run',
-  'move_run',
-  'export_data',
-  'configure_human_feedback',
-  'record_human_feedback',
-  'log_data',
-  'toggle_metric',
-  'edit_alert',
-  'create_stage',
-  'edit_stage',
-  'configure_crown_logic',
-  'delete_data',
-  'set_metric',
-  'edit_run_tags',
-  'dismiss_alert',
-  'edit_slice',
-  'edit_edit',
-  'update_control_bindings',
-  'use_control_runtime',
-] as const;
 export type ProjectAction = (typeof projectActions)[number];
 
 const annotatorActions: readonly ProjectAction[] = ['record_human_feedback', 'export_data'];
@@ -95,6 +68,7 @@ export function mayInProject(role: ProjectRole, action: ProjectAction | 'read'):
 /** What a route may need outside projects. */
 export type OrganizationNeed =
   | 'manage_users'
+  | 'read_users'
   | 'manage_integrations'
   | 'read_integrations'
   | 'create_project'
@@ -103,6 +77,7 @@ export type OrganizationNeed =
 
 const organizationNeeds: Record<OrganizationNeed, readonly UserRole[]> = {
   manage_users: ['admin'],
+  read_users: ['admin', 'manager', 'user', 'read_only'],
   manage_integrations: ['admin', 'manager'],
   read_integrations: ['admin', 'manager', 'user', 'read_only'],
   create_project: ['admin', 'manager', 'user'],
@@ -130,15 +105,6 @@ export const projectPermissions = (
   actions: readonly ProjectAction[] = projectActions,
 ): Permission<ProjectAction>[] => actions.map((action) => ({ action, allowed: mayInProject(role, action) }));
 
-export const userActions = [
-  'update',
-  'delete',
-  'read_api_keys',
-  'change_role_to_admin',
-  'change_role_to_manager',
-  'change_role_to_user',
-  'change_role_to_read_only',
-] as const;
 export type UserAction = (typeof userActions)[number];
 
 /** The caller's allowance on another user, or on themselves. */

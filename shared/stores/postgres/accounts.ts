@@ -1,15 +1,7 @@
 import { z } from 'zod';
-import {
-  type AccountStore,
-  groupVisibilities,
-  type Login,
-  type NewApiKey,
-  type NewUser,
-  type Page,
-  type PageOf,
-} from '../../accounts/accountStore.ts';
-import { projectRoles, userRoles } from '../../accounts/permissions.ts';
+import type { AccountStore, Login, NewApiKey, NewUser, Page, PageOf } from '../../accounts/accountStore.ts';
 import { ServiceError } from '../../errors.ts';
+import { groupVisibilities, projectRoles, userRoles } from '../../wire/accounts.ts';
 import { type Database, isUniqueViolation, type Queries, type Row } from './connect.ts';
 
 const UserRow = z
@@ -110,7 +102,7 @@ async function pageOf<T>(
 }
 
 /** Users, API keys and user groups in Postgres. */
-export function createAccountStore(database: Database): AccountStore {
+export function postgresAccounts(database: Database): AccountStore {
   const login = (row: Row | undefined) => (row ? LoginRow.parse(row) : undefined);
   const keyWithOwner = (row: Row | undefined) => row && { key: ApiKeyRow.parse(row), owner: LoginRow.parse(row) };
   const keyQuery = `SELECT ${apiKeyColumns}, u.email, u.role, u.password_hash, u.token_version
@@ -191,6 +183,13 @@ export function createAccountStore(database: Database): AccountStore {
         page,
         UserRow,
       ),
+    async usersById(userIds) {
+      const rows = await database.query(
+        `SELECT ${userColumns} FROM users u CROSS JOIN organization o WHERE u.id = ANY($1::uuid[])`,
+        [[...new Set(userIds)]],
+      );
+      return new Map(rows.map((row) => UserRow.parse(row)).map((one) => [one.id, one]));
+    },
     async insertUser(given) {
       try {
         await insertUserRow(database, given);
@@ -219,14 +218,13 @@ export function createAccountStore(database: Database): AccountStore {
         );
         return 'removed' as const;
       }),
+    firstAdministrator: () => firstAdministrator(database),
     insertFirstAdministrator: (given, key) =>
       database.transaction(async (tx) => {
         // Processes that start together must agree on one.
         await tx.query('LOCK TABLE users IN SHARE ROW EXCLUSIVE MODE');
-        const existing = await tx.maybeOne(
-          `SELECT email FROM users WHERE role = 'admin' AND removed_at IS NULL ORDER BY created_at, id LIMIT 1`,
-        );
-        if (existing) return { created: false, email: z.string().parse(existing.email) };
+        const existing = await firstAdministrator(tx);
+        if (existing !== undefined) return { created: false, email: existing };
         await insertUserRow(tx, given);
         await insertApiKeyRow(tx, key);
         return { created: true, email: given.email };
@@ -293,6 +291,13 @@ export function createAccountStore(database: Database): AccountStore {
         }
       }),
   };
+}
+
+async function firstAdministrator(queries: Queries): Promise<string | undefined> {
+  const row = await queries.maybeOne(
+    `SELECT email FROM users WHERE role = 'admin' AND removed_at IS NULL ORDER BY created_at, id LIMIT 1`,
+  );
+  return row && z.string().parse(row.email);
 }
 
 const insertUserRow = (queries: Queries, { id, email, role, passwordHash }: NewUser) =>

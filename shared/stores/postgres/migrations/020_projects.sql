@@ -46,7 +46,7 @@ CREATE TABLE runs (
   updated_at timestamptz(3) NOT NULL DEFAULT now()
 );
 CREATE UNIQUE INDEX runs_log_stream_name ON runs (project_id, name) WHERE kind = 'log_stream';
-CREATE INDEX runs_project ON runs (project_id, kind, created_at, id);
+CREATE INDEX runs_project ON runs (project_id, created_at, id);
 
 -- A deleted project or run leaves its row here until its records are deleted too: they live in another store, and a crash may come between.
 CREATE TABLE pending_deletions (

@@ -1,0 +1,315 @@
+import type { IncomingMessage } from 'node:http';
+import type { TLSSocket } from 'node:tls';
+import { z } from 'zod';
+import type * as accounts from '../../shared/accounts/accountStore.ts';
+import { type ApiKeyDeps, createApiKey, deleteApiKey, listApiKeys } from '../../shared/accounts/apiKeys.ts';
+import type { Credentials, Session } from '../../shared/accounts/credentials.ts';
+import { type Caller, mayInOrganization, userPermissions } from '../../shared/accounts/permissions.ts';
+import { REFRESH_TOKEN_SECONDS } from '../../shared/accounts/tokens.ts';
+import { changeRole, createUser, removeUser, type UserDeps } from '../../shared/accounts/users.ts';
+import { ServiceError } from '../../shared/errors.ts';
+import type { ProjectAccess } from '../../shared/projects/access.ts';
+import {
+  type ApiKey,
+  ApiKeyLoginRequest,
+  ApiKeysPage,
+  CreateApiKeyRequest,
+  CreatedApiKey,
+  CreateUserRequest,
+  GroupCreate,
+  GroupMembers,
+  GroupMembersCreate,
+  LoginForm,
+  SocialLoginRequest,
+  Token,
+  User,
+  UserGroup,
+  UserGroupsPage,
+  type UserInfo,
+  UsersPage,
+  UserUpdate,
+} from '../../shared/wire/accounts.ts';
+import { PageQuery, type PageRequest, pageFields, Uuid } from '../../shared/wire/common.ts';
+import { addressOf } from '../authenticate.ts';
+import { type Endpoint, endpoint, Reply } from '../route.ts';
+
+export type AccountDeps = UserDeps & ApiKeyDeps & { credentials: Credentials; access: ProjectAccess };
+
+const LOGIN_BODY_BYTES = 64 * 1024;
+const UserParams = z.object({ user_id: Uuid });
+const tag = 'accounts';
+
+/** Logins, users, API keys and groups of users. */
+export function accountRoutes(deps: AccountDeps): Endpoint[] {
+  return [...loginRoutes(deps.credentials), ...userRoutes(deps), ...apiKeyRoutes(deps), ...groupRoutes(deps)];
+}
+
+const loginRoutes = (credentials: Credentials): Endpoint[] => [
+  endpoint({
+    method: 'post',
+    path: '/login',
+    summary: 'Log in with email and password',
+    tag,
+    access: 'public',
+    body: LoginForm,
+    bodyKind: 'urlencoded',
+    bodyLimit: LOGIN_BODY_BYTES,
+    response: Token,
+    handle: async ({ body, request }) =>
+      sessionReply(request, await credentials.logInWithPassword(body.username, body.password, addressOf(request))),
+  }),
+  endpoint({
+    method: 'post',
+    path: '/login/api_key',
+    summary: 'Log in with an API key',
+    tag,
+    access: 'public',
+    body: ApiKeyLoginRequest,
+    bodyLimit: LOGIN_BODY_BYTES,
+    response: Token,
+    handle: async ({ body, request }) => sessionReply(request, await credentials.logInWithApiKey(body.api_key)),
+  }),
+  endpoint({
+    method: 'post',
+    path: '/login/social',
+    summary: 'Log in with the token of another provider: none is set up on this service',
+    tag,
+    access: 'public',
+    body: SocialLoginRequest,
+    bodyLimit: LOGIN_BODY_BYTES,
+    response: Token,
+    async handle({ body }) {
+      throw new ServiceError('BadRequest', `no login through ${body.provider} here: use an API key, or email and password`);
+    },
+  }),
+  endpoint({
+    method: 'post',
+    path: '/refresh_token',
+    summary: 'A new access token for the refresh_token cookie, which is replaced',
+    tag,
+    access: 'public',
+    bodyLimit: LOGIN_BODY_BYTES,
+    response: Token,
+    handle: async ({ request }) => sessionReply(request, await credentials.refresh(refreshCookie(request))),
+  }),
+];
+
+const userRoutes = (deps: AccountDeps): Endpoint[] => [
+  endpoint({
+    method: 'get',
+    path: '/current_user',
+    summary: 'The user who calls',
+    tag,
+    access: 'signedIn',
+    response: User,
+    handle: async ({ caller }) => toUser(caller, found(await deps.accounts.user(caller.userId))),
+  }),
+  endpoint({
+    method: 'get',
+    path: '/users',
+    summary: 'All users',
+    tag,
+    access: { organization: 'read_users' },
+    query: PageQuery,
+    response: UsersPage,
+    async handle({ query, caller }) {
+      const { items, total } = await deps.accounts.users(toPage(query));
+      return { users: items.map((one) => toUser(caller, one)), ...pageFields(query, items.length, total) };
+    },
+  }),
+  endpoint({
+    method: 'post',
+    path: '/users',
+    summary: 'Create a user',
+    tag,
+    access: { organization: 'manage_users' },
+    body: CreateUserRequest,
+    response: User,
+    handle: async ({ body, caller }) => toUser(caller, await createUser(deps, body)),
+  }),
+  endpoint({
+    method: 'put',
+    path: '/users/{user_id}',
+    summary: "Change a user's role",
+    tag,
+    access: { organization: 'manage_users' },
+    params: UserParams,
+    body: UserUpdate,
+    response: User,
+    handle: async ({ params, body, caller }) => toUser(caller, await changeRole(deps, params.user_id, body.role)),
+  }),
+  endpoint({
+    method: 'delete',
+    path: '/users/{user_id}',
+    summary: 'Remove a user with their keys and tokens',
+    tag,
+    access: { organization: 'manage_users' },
+    params: UserParams,
+    status: 204,
+    handle: async ({ params }) => removeUser(deps, params.user_id),
+  }),
+];
+
+const apiKeyRoutes = (deps: AccountDeps): Endpoint[] => [
+  endpoint({
+    method: 'post',
+    path: '/users/api_keys',
+    summary: 'Create an API key of the caller; the only answer that shows it',
+    tag,
+    access: 'signedIn',
+    body: CreateApiKeyRequest,
+    response: CreatedApiKey,
+    async handle({ body, caller }) {
+      const { key, text } = await createApiKey(deps, caller, toNewApiKey(body));
+      return { ...toApiKey(key), api_key: text };
+    },
+  }),
+  endpoint({
+    method: 'get',
+    path: '/users/{user_id}/api_keys',
+    summary: "A user's API keys",
+    tag,
+    access: 'signedIn',
+    params: UserParams,
+    query: PageQuery,
+    response: ApiKeysPage,
+    async handle({ params, query, caller }) {
+      const { items, total } = await listApiKeys(deps, caller, params.user_id, toPage(query));
+      return { api_keys: items.map(toApiKey), ...pageFields(query, items.length, total) };
+    },
+  }),
+  endpoint({
+    method: 'delete',
+    path: '/users/api_keys/{api_key_id}',
+    summary: 'Delete an API key; it and the tokens made with it end at once',
+    tag,
+    access: 'signedIn',
+    params: z.object({ api_key_id: Uuid }),
+    status: 204,
+    handle: async ({ params, caller }) => deleteApiKey(deps, caller, params.api_key_id),
+  }),
+];
+
+const groupRoutes = (deps: AccountDeps): Endpoint[] => [
+  endpoint({
+    method: 'post',
+    path: '/groups',
+    summary: 'Create a group of users',
+    tag,
+    access: { organization: 'manage_users' },
+    body: GroupCreate,
+    response: UserGroup,
+    handle: async ({ body, caller }) => toGroup(await deps.accounts.insertGroup(toNewGroup(deps, caller, body))),
+  }),
+  endpoint({
+    method: 'get',
+    path: '/groups',
+    summary: 'Groups of users; hidden ones for their members and administrators',
+    tag,
+    access: { organization: 'read_users' },
+    query: PageQuery,
+    response: UserGroupsPage,
+    async handle({ query, caller }) {
+      const seesHidden = mayInOrganization(caller, 'manage_users');
+      const { items, total } = await deps.accounts.groups(caller.userId, seesHidden, toPage(query));
+      return { groups: items.map(toGroup), ...pageFields(query, items.length, total) };
+    },
+  }),
+  endpoint({
+    method: 'post',
+    path: '/groups/{group_id}/members',
+    summary: 'Add users to a group, or change their role in it',
+    tag,
+    access: { organization: 'manage_users' },
+    params: z.object({ group_id: Uuid }),
+    body: GroupMembersCreate,
+    response: GroupMembers,
+    async handle({ params, body }) {
+      const members = body.map(({ user_id, role }) => ({ userId: user_id, role: role ?? ('member' as const) }));
+      await deps.accounts.setGroupMembers(params.group_id, members);
+      deps.access.forget();
+      return members.map(({ userId, role }) => ({ user_id: userId, group_role: role }));
+    },
+  }),
+];
+
+const toPage = ({ starting_token, limit }: PageRequest): accounts.Page => ({ offset: starting_token, limit });
+
+function found<T>(value: T | undefined): T {
+  if (value === undefined) throw new ServiceError('NotFound', 'no such user');
+  return value;
+}
+
+/** The access token as the body, the refresh token as a cookie that scripts cannot read and other sites cannot send. */
+function sessionReply(request: IncomingMessage, { accessToken, refreshToken }: Session): Reply {
+  const isTls = (request.socket as TLSSocket).encrypted === true || request.headers['x-forwarded-proto'] === 'https';
+  const attributes = `Max-Age=${REFRESH_TOKEN_SECONDS}; Path=/; HttpOnly; SameSite=Strict${isTls ? '; Secure' : ''}`;
+  return new Reply({
+    body: { access_token: accessToken, token_type: 'bearer' },
+    headers: { 'Set-Cookie': `refresh_token=${refreshToken}; ${attributes}`, 'Cache-Control': 'no-store' },
+  });
+}
+
+function refreshCookie(request: IncomingMessage): string {
+  const [, value] = /(?:^|;\s*)refresh_token=([^;\s]+)/.exec(request.headers.cookie ?? '') ?? [];
+  if (!value) throw new ServiceError('Unauthenticated', 'no refresh_token cookie: log in');
+  return value;
+}
+
+export const toUserInfo = ({ id, email, firstName, lastName }: accounts.User): z.input<typeof UserInfo> => ({
+  id,
+  email,
+  first_name: firstName,
+  last_name: lastName,
+});
+
+export function toUser(caller: Caller, user: accounts.User): z.input<typeof User> {
+  return {
+    id: user.id,
+    permissions: userPermissions(caller, user.id),
+    email: user.email,
+    first_name: user.firstName,
+    last_name: user.lastName,
+    auth_method: 'email',
+    role: user.role,
+    organization_id: user.organizationId,
+    organization_name: user.organizationName,
+    created_at: user.createdAt.toISOString(),
+    updated_at: user.updatedAt.toISOString(),
+  };
+}
+
+const toNewApiKey = (body: z.output<typeof CreateApiKeyRequest>) => ({
+  description: body.description,
+  expiresAt: body.expires_at ? new Date(body.expires_at) : null,
+  projectId: body.project_id ?? null,
+  projectRole: body.project_role ?? null,
+});
+
+const toApiKey = (key: accounts.ApiKey): z.input<typeof ApiKey> => ({
+  id: key.id,
+  created_at: key.createdAt.toISOString(),
+  updated_at: key.updatedAt.toISOString(),
+  last_used: key.lastUsed?.toISOString() ?? null,
+  truncated: key.truncated,
+  description: key.description,
+  expires_at: key.expiresAt?.toISOString() ?? null,
+  project_id: key.projectId,
+  project_role: key.projectRole,
+});
+
+const toNewGroup = (deps: AccountDeps, caller: Caller, body: z.output<typeof GroupCreate>) => ({
+  id: deps.newId(),
+  name: body.name,
+  description: body.description ?? null,
+  visibility: body.visibility ?? ('public' as const),
+  createdBy: caller.userId,
+});
+
+const toGroup = (group: accounts.UserGroup): z.input<typeof UserGroup> => ({
+  id: group.id,
+  name: group.name,
+  description: group.description,
+  visibility: group.visibility,
+  created_at: group.createdAt.toISOString(),
+});

@@ -1,0 +1,157 @@
+import { z } from 'zod';
+import type { AccountStore, User } from '../../shared/accounts/accountStore.ts';
+import { ServiceError } from '../../shared/errors.ts';
+import { type DeletionDeps, deleteWithRecords } from '../../shared/projects/deletions.ts';
+import type * as stored from '../../shared/projects/projectStore.ts';
+import type { RunCounts } from '../../shared/projects/runs.ts';
+import { type PageRequest, pageFields } from '../../shared/wire/common.ts';
+import {
+  LogStream,
+  LogStreamNameRequest,
+  LogStreamParams,
+  LogStreamSearchRequest,
+  LogStreamsPage,
+  LogStreamsPageQuery,
+  LogStreamsQuery,
+  ProjectParams,
+} from '../../shared/wire/projects.ts';
+import { type Endpoint, endpoint } from '../route.ts';
+import { toUserInfo } from './accounts.ts';
+
+export type LogStreamDeps = DeletionDeps & {
+  logStreams: stored.LogStreamStore;
+  accounts: Pick<AccountStore, 'usersById'>;
+  runCounts: RunCounts;
+};
+
+const tag = 'log streams';
+
+export const logStreamRoutes = (deps: LogStreamDeps): Endpoint[] => [
+  endpoint({
+    method: 'post',
+    path: '/projects/{project_id}/log_streams',
+    summary: 'Create a log stream',
+    tag,
+    access: { project: 'create_run' },
+    params: ProjectParams,
+    body: LogStreamNameRequest,
+    response: LogStream,
+    async handle({ project, body, caller }) {
+      const given = { id: deps.newId(), projectId: project.id, name: body.name, createdBy: caller.userId };
+      return describeOne(deps, await deps.logStreams.insert(given));
+    },
+  }),
+  endpoint({
+    method: 'get',
+    path: '/projects/{project_id}/log_streams',
+    summary: "All of a project's log streams, newest first",
+    tag,
+    access: { project: 'read' },
+    params: ProjectParams,
+    query: LogStreamsQuery,
+    response: z.array(LogStream),
+    async handle({ project, query }) {
+      const { items } = await deps.logStreams.find(project.id, { filters: [] });
+      return describe(deps, project.id, items, query.include_counts);
+    },
+  }),
+  endpoint({
+    method: 'get',
+    path: '/projects/{project_id}/log_streams/paginated',
+    summary: "A project's log streams, newest first, a page at a time",
+    tag,
+    access: { project: 'read' },
+    params: ProjectParams,
+    query: LogStreamsPageQuery,
+    response: LogStreamsPage,
+    handle: async ({ project, query }) => pageOf(deps, project.id, { filters: [] }, query, query.include_counts),
+  }),
+  endpoint({
+    method: 'post',
+    path: '/projects/{project_id}/log_streams/search',
+    summary: 'Log streams that match filters, a page at a time',
+    tag,
+    access: { project: 'read' },
+    params: ProjectParams,
+    body: LogStreamSearchRequest,
+    response: LogStreamsPage,
+    handle: async ({ project, body }) => pageOf(deps, project.id, body, body, body.include_counts),
+  }),
+  endpoint({
+    method: 'get',
+    path: '/projects/{project_id}/log_streams/{log_stream_id}',
+    summary: 'One log stream',
+    tag,
+    access: { project: 'read' },
+    params: LogStreamParams,
+    response: LogStream,
+    handle: async ({ project, params }) => describeOne(deps, found(await deps.logStreams.get(project.id, params.log_stream_id))),
+  }),
+  endpoint({
+    method: 'put',
+    path: '/projects/{project_id}/log_streams/{log_stream_id}',
+    summary: 'Rename a log stream',
+    tag,
+    access: { project: 'rename_run' },
+    params: LogStreamParams,
+    body: LogStreamNameRequest,
+    response: LogStream,
+    handle: async ({ project, params, body }) =>
+      describeOne(deps, found(await deps.logStreams.rename(project.id, params.log_stream_id, body.name))),
+  }),
+  endpoint({
+    method: 'delete',
+    path: '/projects/{project_id}/log_streams/{log_stream_id}',
+    summary: 'Delete a log stream with its records',
+    tag,
+    access: { project: 'delete_run' },
+    params: LogStreamParams,
+    status: 204,
+    async handle({ project, params }) {
+      const { id } = found(await deps.logStreams.get(project.id, params.log_stream_id));
+      await deleteWithRecords(deps, project.id, id);
+    },
+  }),
+];
+
+function found(stream: stored.LogStream | undefined): stored.LogStream {
+  if (!stream) throw new ServiceError('NotFound', 'no such log stream in this project');
+  return stream;
+}
+
+async function pageOf(
+  deps: LogStreamDeps,
+  projectId: string,
+  query: stored.LogStreamQuery,
+  page: PageRequest,
+  withCounts: boolean,
+) {
+  const { items, total } = await deps.logStreams.find(projectId, query, { offset: page.starting_token, limit: page.limit });
+  return { log_streams: await describe(deps, projectId, items, withCounts), ...pageFields(page, items.length, total) };
+}
+
+const describeOne = async (deps: LogStreamDeps, stream: stored.LogStream) =>
+  (await describe(deps, stream.projectId, [stream], false))[0] as z.input<typeof LogStream>;
+
+/** Log streams with the people who made them and, where asked for, how many records they hold. */
+async function describe(deps: LogStreamDeps, projectId: string, streams: readonly stored.LogStream[], withCounts: boolean) {
+  const users = await deps.accounts.usersById(streams.map((stream) => stream.createdBy));
+  const ids = streams.map((stream) => stream.id);
+  const counts = withCounts && ids.length > 0 ? await deps.runCounts(projectId, ids) : undefined;
+  return streams.map((stream): z.input<typeof LogStream> => {
+    const creator = users.get(stream.createdBy) as User;
+    const count = counts && (counts.get(stream.id) ?? { traces: 0, spans: 0, sessions: 0 });
+    return {
+      id: stream.id,
+      name: stream.name,
+      project_id: stream.projectId,
+      created_by: stream.createdBy,
+      created_by_user: toUserInfo(creator),
+      created_at: stream.createdAt.toISOString(),
+      updated_at: stream.updatedAt.toISOString(),
+      num_spans: count?.spans ?? null,
+      num_traces: count?.traces ?? null,
+      has_user_created_sessions: (count?.sessions ?? 0) > 0,
+    };
+  });
+}

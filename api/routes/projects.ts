@@ -1,0 +1,227 @@
+import { z } from 'zod';
+import type { AccountStore, User } from '../../shared/accounts/accountStore.ts';
+import { type Caller, type ProjectAction, projectPermissions, roleInProject } from '../../shared/accounts/permissions.ts';
+import { ServiceError } from '../../shared/errors.ts';
+import type { ProjectAccess } from '../../shared/projects/access.ts';
+import type { DeletionDeps } from '../../shared/projects/deletions.ts';
+import type * as stored from '../../shared/projects/projectStore.ts';
+import { createProject, deleteProject, updateProject, viewerOf } from '../../shared/projects/projects.ts';
+import type * as runs from '../../shared/projects/runs.ts';
+import { Message, pageFields } from '../../shared/wire/common.ts';
+import {
+  AllProjectsQuery,
+  Project,
+  ProjectCollectionParams,
+  ProjectCreate,
+  ProjectCreateResponse,
+  ProjectParams,
+  ProjectsPage,
+  ProjectsPageQuery,
+  ProjectsQuery,
+  ProjectThin,
+  ProjectUpdate,
+  ProjectUpdateResponse,
+  type Run,
+} from '../../shared/wire/projects.ts';
+import { type Endpoint, endpoint } from '../route.ts';
+import { toUser, toUserInfo } from './accounts.ts';
+
+export type ProjectDeps = DeletionDeps & {
+  projects: stored.ProjectStore;
+  accounts: Pick<AccountStore, 'usersById'>;
+  access: ProjectAccess;
+};
+
+// A project's answer lists its newest runs only: clients look a project up before nearly every operation, and it may hold thousands.
+const RUNS_SHOWN = 25;
+const tag = 'projects';
+
+export const projectRoutes = (deps: ProjectDeps): Endpoint[] => [
+  endpoint({
+    method: 'post',
+    path: '/projects/paginated',
+    summary: 'Projects that match filters, a page at a time',
+    description: `\`actions\` limits the permissions that are shown. \`runs\` holds the newest ${RUNS_SHOWN} runs of each project.`,
+    tag,
+    access: 'signedIn',
+    query: ProjectsPageQuery,
+    body: ProjectCollectionParams,
+    response: ProjectsPage,
+    async handle({ query, body, caller }) {
+      const page = { offset: query.starting_token, limit: query.limit };
+      const { items, total } = await deps.projects.find(viewerOf(caller), body, page);
+      const projects = await describe(deps, caller, items, query.actions);
+      return { projects, ...pageFields(query, items.length, total) };
+    },
+  }),
+  endpoint({
+    method: 'post',
+    path: '/projects/count',
+    summary: 'How many projects match filters',
+    tag,
+    access: 'signedIn',
+    body: ProjectCollectionParams,
+    response: z.int(),
+    handle: async ({ body, caller }) => deps.projects.count(viewerOf(caller), body),
+  }),
+  endpoint({
+    method: 'get',
+    path: '/projects/all',
+    summary: 'All projects that the caller can read',
+    tag,
+    access: 'signedIn',
+    query: AllProjectsQuery,
+    response: z.array(ProjectThin),
+    async handle({ query, caller }) {
+      const { items } = await deps.projects.find(viewerOf(caller), { filters: ofType(query.type ?? query.project_type) });
+      return describe(deps, caller, items);
+    },
+  }),
+  endpoint({
+    method: 'get',
+    path: '/projects',
+    summary: 'Projects by exact name; an empty list when there is none',
+    tag,
+    access: 'signedIn',
+    query: ProjectsQuery,
+    response: z.array(Project),
+    async handle({ query, caller }) {
+      const { items } = await deps.projects.find(viewerOf(caller), {
+        filters: [...ofType(query.type), ...named(query.project_name)],
+      });
+      return describe(deps, caller, items);
+    },
+  }),
+  endpoint({
+    method: 'post',
+    path: '/projects',
+    summary: 'Create a project; the caller becomes its owner',
+    tag,
+    access: { organization: 'create_project' },
+    body: ProjectCreate,
+    response: ProjectCreateResponse,
+    handle: async ({ body, caller }) => toCreated(await createProject(deps, caller, body)),
+  }),
+  endpoint({
+    method: 'get',
+    path: '/projects/{project_id}',
+    summary: 'One project',
+    tag,
+    access: { project: 'read' },
+    params: ProjectParams,
+    response: Project,
+    async handle({ project, caller }) {
+      const query = { filters: [{ name: 'id', operator: 'eq', value: project.id }] } as const;
+      const { items } = await deps.projects.find(viewerOf(caller), query);
+      const [described] = await describe(deps, caller, items);
+      // Deleted between the check of access and here.
+      if (!described) throw new ServiceError('NotFound', 'no such project');
+      return described;
+    },
+  }),
+  endpoint({
+    method: 'put',
+    path: '/projects/{project_id}',
+    summary: 'Change name, labels or description of a project',
+    tag,
+    access: { project: 'update' },
+    params: ProjectParams,
+    body: ProjectUpdate,
+    response: ProjectUpdateResponse,
+    async handle({ project, body }) {
+      const updated = await updateProject(deps, project.id, toChange(body));
+      return { ...toCreated(updated), labels: toLabels(updated), description: updated.description };
+    },
+  }),
+  endpoint({
+    method: 'delete',
+    path: '/projects/{project_id}',
+    summary: 'Delete a project with all its runs and records',
+    tag,
+    access: { project: 'delete' },
+    params: ProjectParams,
+    response: Message,
+    async handle({ project }) {
+      await deleteProject(deps, project.id);
+      return { message: `deleted project ${project.name}` };
+    },
+  }),
+];
+
+const ofType = (type: stored.ProjectType | undefined): stored.ProjectQuery['filters'] =>
+  type ? [{ name: 'type', operator: 'eq', value: type }] : [];
+const named = (name: string | undefined): stored.ProjectQuery['filters'] =>
+  name === undefined ? [] : [{ name: 'name', operator: 'eq', value: name, case_sensitive: true }];
+
+type Described = z.input<typeof Project>;
+
+/** Projects as this caller sees them, with their newest runs and the people behind both. */
+async function describe(
+  deps: ProjectDeps,
+  caller: Caller,
+  projects: Awaited<ReturnType<stored.ProjectStore['find']>>['items'],
+  actions?: readonly ProjectAction[],
+): Promise<Described[]> {
+  const newest = await deps.projects.newestRuns(
+    projects.map((project) => project.id),
+    RUNS_SHOWN,
+  );
+  const users = await deps.accounts.usersById([...projects, ...newest].map((made) => made.createdBy));
+  const userOf = (id: string) => users.get(id) as User;
+  const runsOf = Map.groupBy(newest, (run) => run.projectId);
+  return projects.flatMap((project) => {
+    const role = roleInProject(caller, project.id, project.membership);
+    if (!role) return [];
+    const creator = userOf(project.createdBy);
+    return [
+      {
+        ...toCreated(project),
+        permissions: projectPermissions(role, actions),
+        created_by_user: toUserInfo(creator),
+        runs: (runsOf.get(project.id) ?? []).map((run) => toRun(caller, run, userOf(run.createdBy))),
+        bookmark: false,
+        description: project.description,
+        labels: toLabels(project),
+      },
+    ];
+  });
+}
+
+const taskTypes = { log_stream: 15, experiment: 16, metrics_testing: null } as const satisfies Record<
+  runs.RunKind,
+  number | null
+>;
+
+function toRun(caller: Caller, run: runs.Run, creator: User): z.input<typeof Run> {
+  return {
+    id: run.id,
+    name: run.name,
+    project_id: run.projectId,
+    created_by: run.createdBy,
+    last_updated_by: run.createdBy,
+    creator: toUser(caller, creator),
+    // Samples and winners belong to project types older than gen_ai; a run of ours holds records instead.
+    num_samples: 0,
+    winner: false,
+    task_type: taskTypes[run.kind],
+    created_at: run.createdAt.toISOString(),
+    updated_at: run.updatedAt.toISOString(),
+  };
+}
+
+const toCreated = (project: stored.Project) => ({
+  id: project.id,
+  name: project.name,
+  created_by: project.createdBy,
+  type: project.type,
+  created_at: project.createdAt.toISOString(),
+  updated_at: project.updatedAt.toISOString(),
+});
+
+const toLabels = (project: stored.Project) => project.labels as Described['labels'];
+
+const toChange = ({ name, labels, description }: z.output<typeof ProjectUpdate>) => ({
+  ...(name ? { name } : {}),
+  ...(labels ? { labels } : {}),
+  ...(description == null ? {} : { description }),
+});

@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import { ServiceError } from '../../errors.ts';
+import type { LogStream, LogStreamQuery, LogStreamStore } from '../../projects/projectStore.ts';
+import { type Binder, createBinder, idCondition, textCondition, timeCondition } from './conditions.ts';
+import { type Database, isUniqueViolation } from './connect.ts';
+
+const LogStreamRow = z
+  .object({
+    id: z.string(),
+    project_id: z.string(),
+    name: z.string(),
+    created_by: z.string(),
+    created_at: z.date(),
+    updated_at: z.date(),
+  })
+  .transform(
+    (row): LogStream => ({
+      id: row.id,
+      projectId: row.project_id,
+      name: row.name,
+      createdBy: row.created_by,
+      createdAt: row.created_at,
+      updatedAt: row.updated_at,
+    }),
+  );
+
+function condition(filter: LogStreamQuery['filters'][number], bind: Binder['bind']): string {
+  switch (filter.name) {
+    case 'id':
+      return idCondition('id', filter, bind);
+    case 'created_by':
+      return idCondition('created_by', filter, bind);
+    case 'name':
+      return textCondition('name', { ...filter, caseSensitive: filter.case_sensitive }, bind);
+    case 'created_at':
+      return timeCondition('created_at', filter, bind);
+    case 'updated_at':
+      return timeCondition('updated_at', filter, bind);
+    default:
+      return filter satisfies never;
+  }
+}
+
+const nameTaken = (err: unknown): never => {
+  if (isUniqueViolation(err, 'runs_log_stream_name'))
+    throw new ServiceError('Conflict', 'the project has a log stream of this name already', { cause: err });
+  throw err;
+};
+
+/** Log streams: the runs of that kind. */
+export function postgresLogStreams(database: Database): LogStreamStore {
+  const select = (projectId: string, query: LogStreamQuery, bind: Binder['bind']) =>
+    [
+      `FROM runs WHERE kind = 'log_stream' AND project_id = ${bind(projectId, 'uuid')}`,
+      ...query.filters.map((filter) => condition(filter, bind)),
+    ].join(' AND ');
+  return {
+    async runExists(projectId, kind, runId) {
+      const sql = 'SELECT 1 AS yes FROM runs WHERE id = $1 AND project_id = $2 AND kind = $3';
+      return (await database.maybeOne(sql, [runId, projectId, kind])) !== undefined;
+    },
+    async insert({ id, projectId, name, createdBy }) {
+      const row = await database
+        .maybeOne(`INSERT INTO runs (id, project_id, kind, name, created_by) VALUES ($1, $2, 'log_stream', $3, $4) RETURNING *`, [
+          id,
+          projectId,
+          name,
+          createdBy,
+        ])
+        .catch(nameTaken);
+      return LogStreamRow.parse(row);
+    },
+    async find(projectId, query, page) {
+      const { bind, values } = createBinder();
+      const direction = query.sort?.ascending ? 'ASC' : 'DESC';
+      const selected = select(projectId, query, bind);
+      const limits = page ? `LIMIT ${bind(page.limit, 'int8')} OFFSET ${bind(page.offset, 'int8')}` : '';
+      const order = `ORDER BY ${query.sort?.name ?? 'created_at'} ${direction}, id ${direction}`;
+      const rows = await database.query(`SELECT * ${selected} ${order} ${limits}`, values);
+      const items = z.array(LogStreamRow).parse(rows);
+      if (!page) return { items, total: items.length };
+      const counting = createBinder();
+      const counted = await database.maybeOne(
+        `SELECT count(*) AS total ${select(projectId, query, counting.bind)}`,
+        counting.values,
+      );
+      return { items, total: z.number().parse(counted?.total) };
+    },
+    async get(projectId, logStreamId) {
+      const row = await database.maybeOne(`SELECT * FROM runs WHERE id = $1 AND project_id = $2 AND kind = 'log_stream'`, [
+        logStreamId,
+        projectId,
+      ]);
+      return row && LogStreamRow.parse(row);
+    },
+    async rename(projectId, logStreamId, name) {
+      const row = await database
+        .maybeOne(
+          `UPDATE runs SET name = $3, updated_at = now() WHERE id = $1 AND project_id = $2 AND kind = 'log_stream' RETURNING *`,
+          [logStreamId, projectId, name],
+        )
+        .catch(nameTaken);
+      return row && LogStreamRow.parse(row);
+    },
+  };
+}

@@ -1,0 +1,348 @@
+import { z } from 'zod';
+import { ServiceError } from '../../errors.ts';
+import { newId } from '../../ids.ts';
+import type {
+  DeletionStore,
+  GroupCollaborator,
+  PendingDeletion,
+  Project,
+  ProjectQuery,
+  ProjectStore,
+  UserCollaborator,
+  Viewer,
+} from '../../projects/projectStore.ts';
+import { type Run, runKinds } from '../../projects/runs.ts';
+import { projectRoles } from '../../wire/accounts.ts';
+import { projectTypes } from '../../wire/projects.ts';
+import { type Binder, createBinder, idCondition, numberCondition, textCondition, timeCondition, where } from './conditions.ts';
+import { type Database, isUniqueViolation, type Queries } from './connect.ts';
+
+const ProjectRow = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    type: z.enum(projectTypes),
+    description: z.string().nullable(),
+    labels: z.array(z.string()),
+    created_by: z.string(),
+    created_at: z.date(),
+    updated_at: z.date(),
+  })
+  .transform(
+    ({ created_by, created_at, updated_at, ...row }): Project => ({
+      ...row,
+      createdBy: created_by,
+      createdAt: created_at,
+      updatedAt: updated_at,
+    }),
+  );
+const Membership = z
+  .enum(projectRoles)
+  .nullable()
+  .transform((role) => role ?? undefined);
+
+const RunRow = z
+  .object({
+    id: z.string(),
+    project_id: z.string(),
+    kind: z.enum(runKinds),
+    name: z.string(),
+    created_by: z.string(),
+    created_at: z.date(),
+    updated_at: z.date(),
+  })
+  .transform(
+    (row): Run => ({
+      id: row.id,
+      projectId: row.project_id,
+      kind: row.kind,
+      name: row.name,
+      createdBy: row.created_by,
+      createdAt: row.created_at,
+      updatedAt: row.updated_at,
+    }),
+  );
+
+const UserCollaboratorRow = z
+  .object({
+    id: z.string(),
+    role: z.enum(projectRoles),
+    created_at: z.date(),
+    user_id: z.string(),
+    email: z.string(),
+    first_name: z.string().nullable(),
+    last_name: z.string().nullable(),
+  })
+  .transform(
+    (row): UserCollaborator => ({
+      id: row.id,
+      role: row.role,
+      createdAt: row.created_at,
+      userId: row.user_id,
+      email: row.email,
+      firstName: row.first_name,
+      lastName: row.last_name,
+    }),
+  );
+
+const GroupCollaboratorRow = z
+  .object({ id: z.string(), role: z.enum(projectRoles), created_at: z.date(), group_id: z.string(), group_name: z.string() })
+  .transform(
+    (row): GroupCollaborator => ({
+      id: row.id,
+      role: row.role,
+      createdAt: row.created_at,
+      groupId: row.group_id,
+      groupName: row.group_name,
+    }),
+  );
+
+const Total = z.object({ total: z.number() });
+
+const columns = 'p.id, p.name, p.type, p.description, p.labels, p.created_by, p.created_at, p.updated_at';
+const runCount = '(SELECT count(*) FROM runs r WHERE r.project_id = p.id)';
+
+/** The strongest role of user `userId` in project `p`, by name or through a group; null for none. */
+const membershipOf = (userId: string) => `(
+  SELECT m.role FROM (
+    SELECT c.role FROM project_users c WHERE c.project_id = p.id AND c.user_id = ${userId}
+    UNION ALL
+    SELECT c.role FROM project_groups c JOIN user_group_members g ON g.group_id = c.group_id AND g.user_id = ${userId} AND g.role <> 'pending'
+    WHERE c.project_id = p.id
+  ) m ORDER BY array_position(ARRAY['${projectRoles.join("','")}'], m.role) LIMIT 1
+)`;
+
+const sortSql = {
+  name: 'p.name',
+  type: 'p.type',
+  created_at: 'p.created_at',
+  updated_at: 'p.updated_at',
+  runs: runCount,
+  // No route sets a bookmark, so all projects are equal in it.
+  bookmark: '(p.id IS NULL)',
+} as const;
+
+function condition(filter: ProjectQuery['filters'][number], bind: Binder['bind']): string {
+  switch (filter.name) {
+    case 'id':
+      return idCondition('p.id', filter, bind);
+    case 'creator':
+      return idCondition('p.created_by', filter, bind);
+    case 'name':
+      return textCondition('p.name', { ...filter, caseSensitive: filter.case_sensitive }, bind);
+    case 'type':
+      return textCondition('p.type', { ...filter, caseSensitive: true }, bind);
+    case 'created_at':
+      return timeCondition('p.created_at', filter, bind);
+    case 'updated_at':
+      return timeCondition('p.updated_at', filter, bind);
+    case 'runs':
+      return numberCondition(runCount, filter, bind);
+    case 'bookmark':
+      return `NOT ${bind(filter.value, 'boolean')}`;
+    default:
+      return filter satisfies never;
+  }
+}
+
+/** `FROM … WHERE …` for the projects a viewer sees and a query selects. */
+function visible(viewer: Viewer, query: ProjectQuery, bind: Binder['bind']): { from: string; membership: string } {
+  const membership = membershipOf(bind(viewer.userId, 'uuid'));
+  const conditions = query.filters.map((filter) => condition(filter, bind));
+  if (!viewer.seesAll) conditions.push(`${membership} IS NOT NULL`);
+  if (viewer.onlyProjectId !== undefined) conditions.push(`p.id = ${bind(viewer.onlyProjectId, 'uuid')}`);
+  return { from: `FROM projects p ${where(conditions)}`, membership };
+}
+
+const nameTaken = (err: unknown): never => {
+  if (isUniqueViolation(err, 'projects_name'))
+    throw new ServiceError('Conflict', 'a project with this name exists already', { cause: err });
+  throw err;
+};
+
+const userCollaborators = `SELECT c.id, c.role, c.created_at, u.id AS user_id, u.email, u.first_name, u.last_name
+  FROM project_users c JOIN users u ON u.id = c.user_id WHERE c.project_id = $1`;
+const groupCollaborators = `SELECT c.id, c.role, c.created_at, g.id AS group_id, g.name AS group_name
+  FROM project_groups c JOIN user_groups g ON g.id = c.group_id WHERE c.project_id = $1`;
+
+const collaborator = async <T>(
+  queries: Queries,
+  query: string,
+  column: string,
+  row: z.ZodType<T>,
+  projectId: string,
+  id: string,
+) => {
+  const found = await queries.maybeOne(`${query} AND c.${column} = $2`, [projectId, id]);
+  return found && row.parse(found);
+};
+const oneUser = (queries: Queries, projectId: string, userId: string) =>
+  collaborator(queries, userCollaborators, 'user_id', UserCollaboratorRow, projectId, userId);
+const oneGroup = (queries: Queries, projectId: string, groupId: string) =>
+  collaborator(queries, groupCollaborators, 'group_id', GroupCollaboratorRow, projectId, groupId);
+
+/** Projects, their collaborators and the notes of unfinished deletions in Postgres. */
+export function postgresProjects(database: Database): ProjectStore & DeletionStore {
+  const count = async (viewer: Viewer, query: ProjectQuery) => {
+    const { bind, values } = createBinder();
+    return Total.parse(await database.maybeOne(`SELECT count(*) AS total ${visible(viewer, query, bind).from}`, values)).total;
+  };
+  const total = async (table: 'project_users' | 'project_groups', projectId: string) =>
+    Total.parse(await database.maybeOne(`SELECT count(*) AS total FROM ${table} WHERE project_id = $1`, [projectId])).total;
+
+  return {
+    async membership(projectId, userId) {
+      const row = await database.maybeOne(
+        `SELECT p.id, p.name, ${membershipOf('$2::uuid')} AS membership FROM projects p WHERE p.id = $1`,
+        [projectId, userId],
+      );
+      return row && z.object({ id: z.string(), name: z.string(), membership: Membership }).parse(row);
+    },
+    insert: ({ id, name, type, createdBy }) =>
+      database
+        .transaction(async (tx) => {
+          const row = await tx.maybeOne(
+            `INSERT INTO projects AS p (id, name, type, created_by) VALUES ($1, $2, $3, $4) RETURNING ${columns}`,
+            [id, name, type, createdBy],
+          );
+          await tx.query(`INSERT INTO project_users (id, project_id, user_id, role) VALUES ($1, $2, $3, 'owner')`, [
+            newId(),
+            id,
+            createdBy,
+          ]);
+          return ProjectRow.parse(row);
+        })
+        .catch(nameTaken),
+    async find(viewer, query, page) {
+      const { bind, values } = createBinder();
+      const { from, membership } = visible(viewer, query, bind);
+      const by = query.sort ? sortSql[query.sort.name] : 'p.created_at';
+      const direction = query.sort?.ascending ? 'ASC' : 'DESC';
+      const limits = page ? `LIMIT ${bind(page.limit, 'int8')} OFFSET ${bind(page.offset, 'int8')}` : '';
+      const rows = await database.query(
+        `SELECT ${columns}, ${membership} AS membership ${from} ORDER BY ${by} ${direction}, p.id ${direction} ${limits}`,
+        values,
+      );
+      const items = rows.map((row) => ({ ...ProjectRow.parse(row), membership: Membership.parse(row.membership) }));
+      return { items, total: page ? await count(viewer, query) : items.length };
+    },
+    count,
+    async update(projectId, { name, labels, description }) {
+      const row = await database
+        .maybeOne(
+          `UPDATE projects AS p SET name = coalesce($2, name), labels = coalesce($3, labels), description = coalesce($4, description),
+             updated_at = now()
+           WHERE id = $1 RETURNING ${columns}`,
+          [projectId, name ?? null, labels ?? null, description ?? null],
+        )
+        .catch(nameTaken);
+      return row && ProjectRow.parse(row);
+    },
+    async newestRuns(projectIds, limit) {
+      const rows = await database.query(
+        `SELECT r.* FROM unnest($1::uuid[]) AS p(id)
+         CROSS JOIN LATERAL (SELECT * FROM runs WHERE project_id = p.id ORDER BY created_at DESC, id DESC LIMIT $2) r
+         ORDER BY r.created_at DESC, r.id DESC`,
+        [projectIds, limit],
+      );
+      return z.array(RunRow).parse(rows);
+    },
+
+    async userCollaborators(projectId, page) {
+      const rows = await database.query(`${userCollaborators} ORDER BY c.created_at, c.id LIMIT $2 OFFSET $3`, [
+        projectId,
+        page.limit,
+        page.offset,
+      ]);
+      return { items: z.array(UserCollaboratorRow).parse(rows), total: await total('project_users', projectId) };
+    },
+    setUserCollaborators: (projectId, given) =>
+      database.transaction(async (tx) => {
+        const added: UserCollaborator[] = [];
+        for (const { userId, email, role } of given) {
+          const user = await tx.maybeOne(
+            'SELECT id FROM users WHERE removed_at IS NULL AND CASE WHEN $1::uuid IS NULL THEN lower(email) = lower($2) ELSE id = $1 END',
+            [userId ?? null, email ?? null],
+          );
+          if (!user) throw new ServiceError('NotFound', `no user ${userId ?? email}`);
+          await tx.query(
+            `INSERT INTO project_users (id, project_id, user_id, role) VALUES ($1, $2, $3, $4)
+             ON CONFLICT (project_id, user_id) DO UPDATE SET role = excluded.role`,
+            [newId(), projectId, user.id, role],
+          );
+          added.push((await oneUser(tx, projectId, z.string().parse(user.id))) as UserCollaborator);
+        }
+        return added;
+      }),
+    async updateUserCollaborator(projectId, userId, role) {
+      await database.query('UPDATE project_users SET role = $3 WHERE project_id = $1 AND user_id = $2', [
+        projectId,
+        userId,
+        role,
+      ]);
+      return oneUser(database, projectId, userId);
+    },
+    async removeUserCollaborator(projectId, userId) {
+      const sql = 'DELETE FROM project_users WHERE project_id = $1 AND user_id = $2 RETURNING id';
+      return (await database.maybeOne(sql, [projectId, userId])) !== undefined;
+    },
+
+    async groupCollaborators(projectId, page) {
+      const rows = await database.query(`${groupCollaborators} ORDER BY c.created_at, c.id LIMIT $2 OFFSET $3`, [
+        projectId,
+        page.limit,
+        page.offset,
+      ]);
+      return { items: z.array(GroupCollaboratorRow).parse(rows), total: await total('project_groups', projectId) };
+    },
+    setGroupCollaborators: (projectId, given) =>
+      database.transaction(async (tx) => {
+        const added: GroupCollaborator[] = [];
+        for (const { groupId, role } of given) {
+          if (!(await tx.maybeOne('SELECT id FROM user_groups WHERE id = $1', [groupId])))
+            throw new ServiceError('NotFound', `no group ${groupId}`);
+          await tx.query(
+            `INSERT INTO project_groups (id, project_id, group_id, role) VALUES ($1, $2, $3, $4)
+             ON CONFLICT (project_id, group_id) DO UPDATE SET role = excluded.role`,
+            [newId(), projectId, groupId, role],
+          );
+          added.push((await oneGroup(tx, projectId, groupId)) as GroupCollaborator);
+        }
+        return added;
+      }),
+    async updateGroupCollaborator(projectId, groupId, role) {
+      const sql = 'UPDATE project_groups SET role = $3 WHERE project_id = $1 AND group_id = $2';
+      await database.query(sql, [projectId, groupId, role]);
+      return oneGroup(database, projectId, groupId);
+    },
+    async removeGroupCollaborator(projectId, groupId) {
+      const sql = 'DELETE FROM project_groups WHERE project_id = $1 AND group_id = $2 RETURNING id';
+      return (await database.maybeOne(sql, [projectId, groupId])) !== undefined;
+    },
+
+    removeMetadata: (deletionId, projectId, runId) =>
+      database.transaction(async (tx): Promise<PendingDeletion | undefined> => {
+        const removed =
+          runId === undefined
+            ? await tx.maybeOne('DELETE FROM projects WHERE id = $1 RETURNING id', [projectId])
+            : await tx.maybeOne('DELETE FROM runs WHERE project_id = $1 AND id = $2 RETURNING id', [projectId, runId]);
+        if (!removed) return undefined;
+        await tx.query('INSERT INTO pending_deletions (id, project_id, run_id) VALUES ($1, $2, $3)', [
+          deletionId,
+          projectId,
+          runId ?? null,
+        ]);
+        return { id: deletionId, projectId, runId };
+      }),
+    async pendingDeletions() {
+      const rows = await database.query('SELECT id, project_id, run_id FROM pending_deletions ORDER BY requested_at');
+      return z
+        .array(z.object({ id: z.string(), project_id: z.string(), run_id: z.string().nullable() }))
+        .parse(rows)
+        .map((row) => ({ id: row.id, projectId: row.project_id, runId: row.run_id ?? undefined }));
+    },
+    async recordsDeleted(deletionId) {
+      await database.query('DELETE FROM pending_deletions WHERE id = $1', [deletionId]);
+    },
+  };
+}

@@ -1,0 +1,229 @@
+import { z } from 'zod';
+import { ProjectRole, permissionsOf, projectActions, User, UserInfo } from './accounts.ts';
+import { PageBody, PageFields, PageQuery, QueryFlag, Uuid } from './common.ts';
+import { RecordTime } from './time.ts';
+
+export const projectTypes = ['prompt_evaluation', 'llm_monitor', 'protect', 'gen_ai'] as const;
+export const ProjectType = z.enum(projectTypes).meta({ id: 'ProjectType' });
+const labels = ['sample'] as const;
+
+export const ProjectParams = z.object({ project_id: Uuid });
+
+/** One value, or for `one_of` and `not_in` a list (where a single value counts as a list of one). */
+const fitsOperator = ({ operator, value }: { operator: string; value: unknown }) =>
+  !Array.isArray(value) || operator === 'one_of' || operator === 'not_in';
+const listRule = { path: ['value'], error: 'a list of values goes with one_of and not_in only' };
+const ValueOrList = z.union([z.string(), z.array(z.string()).max(10_000)]);
+const comparisons = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte'] as const;
+
+const IdFilter = <const N extends string>(name: N) =>
+  z
+    .object({
+      name: z.literal(name),
+      operator: z
+        .enum(['eq', 'ne', 'one_of', 'not_in', 'contains'])
+        .nullish()
+        .transform((operator) => operator ?? 'eq'),
+      value: ValueOrList,
+    })
+    .refine(fitsOperator, listRule);
+const NameFilter = z
+  .object({
+    name: z.literal('name'),
+    operator: z.enum(['eq', 'ne', 'contains', 'one_of', 'not_in']),
+    value: ValueOrList,
+    case_sensitive: z
+      .boolean()
+      .nullish()
+      .transform((sensitive) => sensitive ?? true),
+  })
+  .refine(fitsOperator, listRule);
+const TimeFilter = <const N extends string>(name: N) =>
+  z.object({ name: z.literal(name), operator: z.enum(comparisons), value: RecordTime });
+const TypeFilter = z
+  .object({ name: z.literal('type'), operator: z.enum(['eq', 'ne', 'one_of', 'not_in']), value: ValueOrList })
+  .refine(fitsOperator, listRule);
+const RunsFilter = z
+  .object({
+    name: z.literal('runs'),
+    operator: z.enum([...comparisons, 'between']),
+    value: z.union([z.number(), z.array(z.number())]),
+  })
+  .refine(
+    ({ operator, value }) => (operator === 'between' ? Array.isArray(value) && value.length === 2 : !Array.isArray(value)),
+    {
+      path: ['value'],
+      error: 'between takes a list of two numbers, the other operators one number',
+    },
+  );
+
+const SortBy = <const N extends string>(name: N) =>
+  z.object({
+    name: z.literal(name),
+    ascending: z
+      .boolean()
+      .nullish()
+      .transform((ascending) => ascending ?? true),
+  });
+
+export const ProjectFilter = z.discriminatedUnion('name', [
+  IdFilter('id'),
+  NameFilter,
+  TypeFilter,
+  IdFilter('creator'),
+  TimeFilter('created_at'),
+  TimeFilter('updated_at'),
+  RunsFilter,
+  z.object({ name: z.literal('bookmark'), value: z.boolean() }),
+]);
+export const ProjectSort = z.discriminatedUnion('name', [
+  SortBy('name'),
+  SortBy('type'),
+  SortBy('created_at'),
+  SortBy('updated_at'),
+  SortBy('runs'),
+  SortBy('bookmark'),
+]);
+const filterList = <T extends z.ZodType>(filter: T) =>
+  z
+    .array(filter)
+    .max(100)
+    .nullish()
+    .transform((filters) => filters ?? []);
+
+export const ProjectCollectionParams = z
+  .object({ filters: filterList(ProjectFilter), sort: ProjectSort.nullish() })
+  .nullish()
+  .transform((params) => params ?? { filters: [], sort: null });
+
+const ProjectActionList = z.union([z.enum(projectActions).transform((action) => [action]), z.array(z.enum(projectActions))]);
+export const ProjectsPageQuery = PageQuery.extend({ actions: ProjectActionList.optional() });
+/** One client calls the type `project_type`. */
+export const AllProjectsQuery = z.object({ type: ProjectType.optional(), project_type: ProjectType.optional() });
+export const ProjectsQuery = z.object({ project_name: z.string().optional(), type: ProjectType.optional() });
+
+const Name = z.string().min(1).max(1_000);
+export const ProjectCreate = z.object({
+  name: Name,
+  type: ProjectType.nullish().transform((type) => type ?? 'gen_ai'),
+});
+export const ProjectUpdate = z.object({
+  name: Name.nullish(),
+  labels: z.array(z.enum(labels)).nullish(),
+  description: z.string().max(100_000).nullish(),
+});
+
+export const Run = z
+  .object({
+    id: Uuid,
+    name: z.string().min(1),
+    project_id: Uuid,
+    created_by: Uuid,
+    last_updated_by: Uuid,
+    creator: User,
+    num_samples: z.int(),
+    winner: z.boolean(),
+    task_type: z.literal([7, 9, 12, 13, 15, 16, 17, 18]).nullable(),
+    created_at: z.iso.datetime(),
+    updated_at: z.iso.datetime(),
+  })
+  .meta({ id: 'RunDB' });
+
+export const ProjectCreateResponse = z.object({
+  id: Uuid,
+  name: z.string(),
+  created_by: Uuid,
+  type: ProjectType,
+  created_at: z.iso.datetime(),
+  updated_at: z.iso.datetime(),
+});
+export const ProjectUpdateResponse = ProjectCreateResponse.extend({
+  labels: z.array(z.enum(labels)),
+  description: z.string().nullable(),
+});
+export const ProjectThin = ProjectCreateResponse.extend({
+  permissions: permissionsOf(projectActions),
+  runs: z.array(Run),
+  bookmark: z.boolean(),
+}).meta({ id: 'ProjectDBThin' });
+export const Project = ProjectThin.extend({
+  created_by_user: UserInfo,
+  description: z.string().nullable(),
+  labels: z.array(z.enum(labels)),
+}).meta({ id: 'ProjectDB' });
+export const ProjectsPage = z.object({ projects: z.array(Project), ...PageFields });
+
+export const CollaboratorRoleInfo = z.object({ name: ProjectRole, display_name: z.string(), description: z.string() });
+const collaboratorActions = ['update', 'delete'] as const;
+const Role = ProjectRole.nullish().transform((role) => role ?? 'viewer');
+
+export const UserCollaboratorsCreate = z
+  .array(
+    z
+      .object({ role: Role, user_id: Uuid.nullish(), user_email: z.email().nullish() })
+      .refine(({ user_id, user_email }) => user_id || user_email, {
+        path: ['user_id'],
+        error: 'name the user: user_id or user_email',
+      }),
+  )
+  .max(1_000);
+export const GroupCollaboratorsCreate = z.array(z.object({ role: Role, group_id: Uuid })).max(1_000);
+export const CollaboratorUpdate = z.object({ role: ProjectRole });
+export const UserCollaboratorParams = z.object({ project_id: Uuid, user_id: Uuid });
+export const GroupCollaboratorParams = z.object({ project_id: Uuid, group_id: Uuid });
+
+const Collaborator = z.object({
+  id: Uuid,
+  permissions: permissionsOf(collaboratorActions),
+  role: ProjectRole,
+  created_at: z.iso.datetime(),
+});
+export const UserCollaborator = Collaborator.extend({
+  user_id: Uuid,
+  first_name: z.string().nullable(),
+  last_name: z.string().nullable(),
+  email: z.string(),
+}).meta({ id: 'UserCollaborator' });
+export const GroupCollaborator = Collaborator.extend({ group_id: Uuid, group_name: z.string() }).meta({
+  id: 'GroupCollaborator',
+});
+export const UserCollaboratorsPage = z.object({ collaborators: z.array(UserCollaborator), ...PageFields });
+export const GroupCollaboratorsPage = z.object({ collaborators: z.array(GroupCollaborator), ...PageFields });
+
+export const LogStreamParams = z.object({ project_id: Uuid, log_stream_id: Uuid });
+export const LogStreamNameRequest = z.object({ name: Name });
+export const LogStreamsQuery = z.object({ include_counts: QueryFlag(false) });
+export const LogStreamsPageQuery = PageQuery.extend({ include_counts: QueryFlag(false) });
+
+export const LogStreamFilter = z.discriminatedUnion('name', [
+  IdFilter('id'),
+  NameFilter,
+  IdFilter('created_by'),
+  TimeFilter('created_at'),
+  TimeFilter('updated_at'),
+]);
+export const LogStreamSort = z.discriminatedUnion('name', [SortBy('name'), SortBy('created_at'), SortBy('updated_at')]);
+export const LogStreamSearchRequest = PageBody.extend({
+  filters: filterList(LogStreamFilter),
+  sort: LogStreamSort.nullish(),
+  include_counts: z
+    .boolean()
+    .nullish()
+    .transform((counts) => counts ?? false),
+});
+
+export const LogStream = z
+  .object({
+    id: Uuid,
+    name: z.string(),
+    project_id: Uuid,
+    created_by: Uuid,
+    created_by_user: UserInfo.nullable(),
+    created_at: z.iso.datetime(),
+    updated_at: z.iso.datetime(),
+    num_spans: z.int().nullable(),
+    num_traces: z.int().nullable(),
+    has_user_created_sessions: z.boolean(),
+  })
+  .meta({ id: 'LogStreamResponse' });
+export const LogStreamsPage = z.object({ log_streams: z.array(LogStream), ...PageFields });
