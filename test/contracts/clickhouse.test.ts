@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -345,6 +347,25 @@ describe('the server', () => {
     ).rejects.toMatchObject({ code: '60' });
     await client.close();
   });
+
+  test('ends with the process that started it', async () => {
+    const otherDir = await mkdtemp(join(tmpdir(), 'assay-clickhouse-'));
+    const support = JSON.stringify(new URL('../support/clickhouseServer.ts', import.meta.url).href);
+    const source = `const { startClickHouseServer } = await import(${support});
+      const server = await startClickHouseServer({ dataDir: ${JSON.stringify(otherDir)} });
+      console.log(server.url);`;
+    const parent = spawn(process.execPath, ['--input-type=module', '-e', source], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const [printed] = await once(parent.stdout, 'data');
+    const isUp = () =>
+      fetch(`${String(printed).trim()}/ping`).then(
+        () => true,
+        () => false,
+      );
+    expect(await isUp()).toBe(true);
+    parent.kill('SIGKILL');
+    await expect.poll(isUp, { timeout: 5_000 }).toBe(false);
+    await rm(otherDir, { recursive: true });
+  }, 15_000);
 
   test('speaks as ClickHouse does to other clients', async () => {
     const get = (path: string, init?: RequestInit) => fetch(server.url + path, init);

@@ -46,7 +46,7 @@ class HttpError extends Error {
 }
 
 async function serve(options: { dataDir: string; port: number }): Promise<{ url: string; close(): Promise<void> }> {
-  const engine = openChdbEngine(options.dataDir);
+  const engine = openChdbEngine(options.dataDir, { maxReads: 12 });
   const sessions = new Sessions(engine);
   // ClickHouse takes URLs up to 1 MiB (http_max_uri_size); Node's own limit of 16 KiB would refuse long parameters.
   const server = createServer({ maxHeaderSize: 1024 * 1024 + 16_384 }, (request, response) => {

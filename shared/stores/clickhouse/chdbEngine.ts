@@ -62,7 +62,11 @@ export interface ChdbEngine extends ChdbSession {
  * statement beside a slow query kept 3,000 of them (1.3 GB) alive in 7 s.
  * @throws when the directory is in use by another process, or another directory is open in this one.
  */
-export function openChdbEngine(dataDir: string, options: { engineArguments?: readonly string[] } = {}): ChdbEngine {
+export function openChdbEngine(
+  dataDir: string,
+  options: { engineArguments?: readonly string[]; maxReads?: number } = {},
+): ChdbEngine {
+  const reads = new Turns(options.maxReads ?? MAX_READS);
   const keeper = new Session(dataDir, { connectionArgs: options.engineArguments ?? [] }); // the engine lives as long as one session does
   const idle: PooledSession[] = [];
   let closed = false;
@@ -91,7 +95,11 @@ export function openChdbEngine(dataDir: string, options: { engineArguments?: rea
   };
 
   return {
-    query: (statement) => withSession(statement, (session) => session.query(statement)),
+    query: (statement) =>
+      reads.run(() => {
+        statement.signal?.throwIfAborted(); // it may have waited long for its turn
+        return withSession(statement, (session) => session.query(statement));
+      }),
     insert: (statement) => withSession(statement, (session) => session.insert(statement)),
     async *stream(statement) {
       const session = take(statement);
@@ -122,6 +130,33 @@ export function openChdbEngine(dataDir: string, options: { engineArguments?: rea
       await drainPending();
     },
   };
+}
+
+/**
+ * Each running statement holds one of libuv's four threads, which files, DNS and password hashing need too. With 24 long queries at once and no
+ * limit a file read took 1.7 s and a one-row insert as long; the queries themselves are not done later for waiting, each uses all cores.
+ */
+const MAX_READS = 2;
+
+class Turns {
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(size: number) {
+    this.#free = size;
+  }
+
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#free > 0) this.#free--;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next) next();
+      else this.#free++;
+    }
+  }
 }
 
 /** A value in the text form that ClickHouse parses a bound parameter from: escaped at the top, quoted inside arrays. */
