@@ -15,5 +15,8 @@ export function describeWithServer(
     test(`${name}: ${program.name} is installed`, () => {
       throw new Error(`${program.name} was not found on this machine, and CI must not skip what needs it`);
     });
-  } else test.skip(`${name} (skipped: no ${program.name} on PATH)`, () => {});
+  } else {
+    console.warn(`skipped, because ${program.name} is not installed: ${name}`);
+    test.skip(`${name}: ${program.name} is not installed`, () => {});
+  }
 }
