@@ -88,10 +88,11 @@ export async function startAccountService(url?: string) {
     { email: 'admin@example.com', password: adminPassword },
   );
   if (!administrator.created) throw new Error('the database had an administrator already');
+  const gate = createGate({ credentials, access, apiKeyHeaders });
   const http = await serve(
     createApp({
       endpoints,
-      gate: createGate({ credentials, access, apiKeyHeaders }),
+      gate,
       log: pino({ level: 'silent' }),
       apiKeyHeaders,
       checkReplies: true,
@@ -105,7 +106,7 @@ export async function startAccountService(url?: string) {
 
   return {
     http,
-    endpoints,
+    gate,
     database,
     accounts,
     passwords,
