@@ -51,7 +51,7 @@ export function createCredentials(deps: {
   const { accounts, passwords, tokens, loginCache, now, newId } = deps;
   // At most a second old: a change made by another process holds after that.
   const knownKeys = new BriefCache<KnownKey>({ ttlMs: 1_000, maxEntries: 10_000 });
-  const knownTokens = new BriefCache<{ caller: Caller; expiresAt: Date | null }>({ ttlMs: 1_000, maxEntries: 10_000 });
+  const knownTokens = new BriefCache<{ caller: Caller; expiresAt: Date }>({ ttlMs: 1_000, maxEntries: 10_000 });
   const knownLogins = new BriefCache<Login>({ ttlMs: 1_000, maxEntries: 10_000 });
   // Ten wrong passwords for one account from one address, and three hundred from one address for any (many people may share it).
   const ofAccount = new FailureLimit({ limit: 10, windowMs: FAILURE_WINDOW_MS, maxKeys: 50_000 });
@@ -133,9 +133,13 @@ export function createCredentials(deps: {
   return {
     ofApiKey: async (key) => callerOfKey(await knownKey(key)),
     async ofToken(token) {
-      const subject = await tokens.readAccess(token);
-      if (!subject) throw endedToken();
-      const known = await knownTokens.get(createHash('sha256').update(token).digest('base64'), () => callerOf(subject));
+      // The signature too is checked once a second only: it costs more than the rest of the gate.
+      const known = await knownTokens.get(createHash('sha256').update(token).digest('base64'), async () => {
+        const subject = await tokens.readAccess(token);
+        const current = subject && (await callerOf(subject));
+        // A token never outlives its key: its own end was set so when it was signed.
+        return current && { caller: current.caller, expiresAt: subject.expiresAt };
+      });
       if (!known || hasEnded(known.expiresAt)) throw endedToken();
       return known.caller;
     },

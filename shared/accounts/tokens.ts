@@ -10,11 +10,9 @@ export interface TokenSubject {
   apiKeyId?: string | undefined;
 }
 
-export interface RefreshSubject extends TokenSubject {
-  tokenId: string;
-  family: string;
-  expiresAt: Date;
-}
+/** A token that was read: signed by us and not ended. */
+export type ReadToken = TokenSubject & { expiresAt: Date };
+export type ReadRefreshToken = ReadToken & { tokenId: string; family: string };
 
 /** A day: one existing client keeps its token for the life of its process. */
 export const ACCESS_TOKEN_SECONDS = 86_400;
@@ -24,9 +22,9 @@ export interface Tokens {
   /** @param notAfter the end of the API key behind it, where that comes earlier. */
   signAccess(subject: TokenSubject, notAfter: Date | null): Promise<string>;
   /** Undefined for a token that is not ours, altered or ended. */
-  readAccess(token: string): Promise<TokenSubject | undefined>;
-  signRefresh(subject: Omit<RefreshSubject, 'expiresAt'>): Promise<string>;
-  readRefresh(token: string): Promise<RefreshSubject | undefined>;
+  readAccess(token: string): Promise<ReadToken | undefined>;
+  signRefresh(subject: Omit<ReadRefreshToken, 'expiresAt'>): Promise<string>;
+  readRefresh(token: string): Promise<ReadRefreshToken | undefined>;
 }
 
 const Claims = z.object({ sub: z.string(), ver: z.number(), key: z.string().optional(), exp: z.number() });
@@ -56,10 +54,11 @@ export function createTokens(keys: readonly [AccountKeys, ...AccountKeys[]], now
     }
   }
 
-  const subject = (claims: z.output<typeof Claims>): TokenSubject => ({
+  const subject = (claims: z.output<typeof Claims>): ReadToken => ({
     userId: claims.sub,
     tokenVersion: claims.ver,
     apiKeyId: claims.key,
+    expiresAt: new Date(claims.exp * 1_000),
   });
   const secondsFromNow = (seconds: number) => Math.floor(now().getTime() / 1_000) + seconds;
 
@@ -76,7 +75,7 @@ export function createTokens(keys: readonly [AccountKeys, ...AccountKeys[]], now
       sign('refreshToken', one, { jti: one.tokenId, fam: one.family, exp: secondsFromNow(REFRESH_TOKEN_SECONDS) }),
     async readRefresh(token) {
       const claims = await read('refreshToken', token, RefreshClaims);
-      return claims && { ...subject(claims), tokenId: claims.jti, family: claims.fam, expiresAt: new Date(claims.exp * 1_000) };
+      return claims && { ...subject(claims), tokenId: claims.jti, family: claims.fam };
     },
   };
 }

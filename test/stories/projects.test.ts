@@ -376,6 +376,15 @@ function stories(databaseUrl: () => Promise<string | undefined>): void {
       expect((await admin('POST', '/projects', { name: project.name })).status).toBe(200);
     });
 
+    test('what is added to a project that went a moment ago is refused as unknown', async () => {
+      const { body: me } = await admin('GET', '/current_user');
+      const gone = newId();
+      const stream = { id: newId(), projectId: gone, name: 'late', createdBy: me.id };
+      await expect(service.logStreams.insert(stream)).rejects.toMatchObject({ code: 'NotFound' });
+      const user = { userId: me.id, email: undefined, role: 'viewer' } as const;
+      await expect(service.projects.setUserCollaborators(gone, [user])).rejects.toMatchObject({ code: 'NotFound' });
+    });
+
     test('records that could not be deleted are deleted later', async () => {
       const project = await service.project();
       const { body: stream } = await admin('POST', `/projects/${project.id}/log_streams`, { name: 'default' });

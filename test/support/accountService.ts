@@ -112,6 +112,7 @@ export async function startAccountService(url?: string) {
     passwords,
     verifications,
     projects,
+    logStreams,
     deletions,
     runLookup,
     recordStore,

@@ -3,6 +3,7 @@ import type { AccountStore, Login, NewApiKey, NewUser, Page, PageOf } from '../.
 import { ServiceError } from '../../errors.ts';
 import { groupVisibilities, projectRoles, userRoles } from '../../wire/accounts.ts';
 import { type Database, isUniqueViolation, type Queries, type Row } from './connect.ts';
+import { goneMeanwhile } from './missingReference.ts';
 
 const UserRow = z
   .object({
@@ -231,7 +232,7 @@ export function postgresAccounts(database: Database): AccountStore {
       }),
 
     async insertApiKey(given) {
-      return ApiKeyRow.parse(await insertApiKeyRow(database, given));
+      return ApiKeyRow.parse(await insertApiKeyRow(database, given).catch(goneMeanwhile('project')));
     },
     apiKeys: (userId, page) =>
       pageOf(

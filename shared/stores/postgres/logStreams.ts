@@ -3,6 +3,7 @@ import { ServiceError } from '../../errors.ts';
 import type { LogStream, LogStreamQuery, LogStreamStore } from '../../projects/projectStore.ts';
 import { type Binder, createBinder, idCondition, textCondition, timeCondition } from './conditions.ts';
 import { type Database, isUniqueViolation } from './connect.ts';
+import { goneMeanwhile } from './missingReference.ts';
 
 const LogStreamRow = z
   .object({
@@ -67,7 +68,8 @@ export function postgresLogStreams(database: Database): LogStreamStore {
           name,
           createdBy,
         ])
-        .catch(nameTaken);
+        .catch(nameTaken)
+        .catch(goneMeanwhile('project'));
       return LogStreamRow.parse(row);
     },
     async find(projectId, query, page) {

@@ -16,6 +16,7 @@ import { projectRoles } from '../../wire/accounts.ts';
 import { projectTypes } from '../../wire/projects.ts';
 import { type Binder, createBinder, idCondition, numberCondition, textCondition, timeCondition, where } from './conditions.ts';
 import { type Database, isUniqueViolation, type Queries } from './connect.ts';
+import { goneMeanwhile } from './missingReference.ts';
 
 const ProjectRow = z
   .object({
@@ -257,23 +258,25 @@ export function postgresProjects(database: Database): ProjectStore & DeletionSto
       return { items: z.array(UserCollaboratorRow).parse(rows), total: await total('project_users', projectId) };
     },
     setUserCollaborators: (projectId, given) =>
-      database.transaction(async (tx) => {
-        const added: UserCollaborator[] = [];
-        for (const { userId, email, role } of given) {
-          const user = await tx.maybeOne(
-            'SELECT id FROM users WHERE removed_at IS NULL AND CASE WHEN $1::uuid IS NULL THEN lower(email) = lower($2) ELSE id = $1 END',
-            [userId ?? null, email ?? null],
-          );
-          if (!user) throw new ServiceError('NotFound', `no user ${userId ?? email}`);
-          await tx.query(
-            `INSERT INTO project_users (id, project_id, user_id, role) VALUES ($1, $2, $3, $4)
+      database
+        .transaction(async (tx) => {
+          const added: UserCollaborator[] = [];
+          for (const { userId, email, role } of given) {
+            const user = await tx.maybeOne(
+              'SELECT id FROM users WHERE removed_at IS NULL AND CASE WHEN $1::uuid IS NULL THEN lower(email) = lower($2) ELSE id = $1 END',
+              [userId ?? null, email ?? null],
+            );
+            if (!user) throw new ServiceError('NotFound', `no user ${userId ?? email}`);
+            await tx.query(
+              `INSERT INTO project_users (id, project_id, user_id, role) VALUES ($1, $2, $3, $4)
              ON CONFLICT (project_id, user_id) DO UPDATE SET role = excluded.role`,
-            [newId(), projectId, user.id, role],
-          );
-          added.push((await oneUser(tx, projectId, z.string().parse(user.id))) as UserCollaborator);
-        }
-        return added;
-      }),
+              [newId(), projectId, user.id, role],
+            );
+            added.push((await oneUser(tx, projectId, z.string().parse(user.id))) as UserCollaborator);
+          }
+          return added;
+        })
+        .catch(goneMeanwhile('project')),
     async updateUserCollaborator(projectId, userId, role) {
       await database.query('UPDATE project_users SET role = $3 WHERE project_id = $1 AND user_id = $2', [
         projectId,
@@ -296,20 +299,22 @@ export function postgresProjects(database: Database): ProjectStore & DeletionSto
       return { items: z.array(GroupCollaboratorRow).parse(rows), total: await total('project_groups', projectId) };
     },
     setGroupCollaborators: (projectId, given) =>
-      database.transaction(async (tx) => {
-        const added: GroupCollaborator[] = [];
-        for (const { groupId, role } of given) {
-          if (!(await tx.maybeOne('SELECT id FROM user_groups WHERE id = $1', [groupId])))
-            throw new ServiceError('NotFound', `no group ${groupId}`);
-          await tx.query(
-            `INSERT INTO project_groups (id, project_id, group_id, role) VALUES ($1, $2, $3, $4)
+      database
+        .transaction(async (tx) => {
+          const added: GroupCollaborator[] = [];
+          for (const { groupId, role } of given) {
+            if (!(await tx.maybeOne('SELECT id FROM user_groups WHERE id = $1', [groupId])))
+              throw new ServiceError('NotFound', `no group ${groupId}`);
+            await tx.query(
+              `INSERT INTO project_groups (id, project_id, group_id, role) VALUES ($1, $2, $3, $4)
              ON CONFLICT (project_id, group_id) DO UPDATE SET role = excluded.role`,
-            [newId(), projectId, groupId, role],
-          );
-          added.push((await oneGroup(tx, projectId, groupId)) as GroupCollaborator);
-        }
-        return added;
-      }),
+              [newId(), projectId, groupId, role],
+            );
+            added.push((await oneGroup(tx, projectId, groupId)) as GroupCollaborator);
+          }
+          return added;
+        })
+        .catch(goneMeanwhile('project')),
     async updateGroupCollaborator(projectId, groupId, role) {
       const sql = 'UPDATE project_groups SET role = $3 WHERE project_id = $1 AND group_id = $2';
       await database.query(sql, [projectId, groupId, role]);
