@@ -17,17 +17,20 @@ const KEY_BYTES = 32;
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
+/** The keys of `SECRET_KEYS`, in their order: the first one is active. @throws Error with one sentence naming the entry that is wrong */
+export function parseSecretKeys(text: string): { id: string; key: Buffer }[] {
+  const keys = text.split(',').map((entry, index) => parseKey(entry.trim(), index + 1));
+  const twice = keys.find(({ id }, index) => keys.findIndex((other) => other.id === id) !== index);
+  if (twice) throw new Error(`SECRET_KEYS: the key id "${twice.id}" stands there twice; give each key its own`);
+  return keys;
+}
+
 /**
  * A key ring from `SECRET_KEYS`: `id:base64(32 bytes)`, comma separated. The first key seals, all of them open.
  * @throws Error with one clear sentence that never holds a key.
  */
 export function openKeyRing(text: string): KeyRing {
-  const keys = new Map<string, Buffer>();
-  for (const [index, entry] of text.split(',').entries()) {
-    const { id, key } = parseKey(entry.trim(), index + 1);
-    if (keys.has(id)) throw new Error(`SECRET_KEYS: the key id "${id}" stands there twice; give each key its own`);
-    keys.set(id, key);
-  }
+  const keys = new Map(parseSecretKeys(text).map(({ id, key }) => [id, key]));
   const [activeId, activeKey] = [...keys][0] as [string, Buffer];
   return {
     seal(plain, identity) {

@@ -1,0 +1,111 @@
+import { STATUS_CODES } from 'node:http';
+import { OutboundRefused } from '../integrations/outbound.ts';
+import type { AttemptOutcome } from './modelCall.ts';
+
+/** Why one try failed. Internal to the providers: no cause is kept, because it could hold the other side's answer. */
+export class AttemptFailure extends Error {
+  readonly outcome: AttemptOutcome;
+  readonly retry: boolean;
+  readonly status: number | undefined;
+  /** What the other side asked to wait. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(
+    outcome: AttemptOutcome,
+    message: string,
+    details: { retry: boolean; status?: number | undefined; retryAfterMs?: number | undefined },
+  ) {
+    super(message);
+    this.name = 'AttemptFailure';
+    this.outcome = outcome;
+    this.retry = details.retry;
+    this.status = details.status;
+    this.retryAfterMs = details.retryAfterMs;
+  }
+}
+
+/** Error codes of the protocol that may be repeated in a message: known words cannot carry a secret. */
+const KNOWN_CODES: ReadonlySet<unknown> = new Set([
+  'content_filter',
+  'content_policy_violation',
+  'context_length_exceeded',
+  'insufficient_quota',
+  'invalid_api_key',
+  'invalid_request_error',
+  'model_not_found',
+  'rate_limit_exceeded',
+  'unsupported_parameter',
+  'unsupported_value',
+]);
+
+/**
+ * An answer with an error status. Only 408, 429 and 5xx are worth another try.
+ * @param body what the other side sent, of which nothing but a well-known error code is repeated.
+ */
+export function httpFailure(who: string, status: number, headers: Headers, body?: unknown): AttemptFailure {
+  const code = (body as { error?: { code?: unknown } } | null | undefined)?.error?.code;
+  const phrase = STATUS_CODES[status];
+  const text = `${who} answered ${status}${phrase ? ` ${phrase}` : ''}${KNOWN_CODES.has(code) ? ` (${code})` : ''}`;
+  return new AttemptFailure(status === 429 ? 'rate_limited' : status === 401 ? 'unauthorized' : 'http_error', text, {
+    retry: status === 408 || status === 429 || status >= 500,
+    status,
+    retryAfterMs: retryAfterMs(headers, Date.now()),
+  });
+}
+
+/** The wait that `Retry-After` asks for, in seconds or as a date (RFC 9110 section 10.2.3), or OpenAI's `retry-after-ms`. */
+export function retryAfterMs(headers: Headers, now: number): number | undefined {
+  const milliseconds = Number.parseFloat(headers.get('retry-after-ms') ?? '');
+  if (milliseconds >= 0) return milliseconds;
+  const text = headers.get('retry-after')?.trim();
+  if (!text) return undefined;
+  if (/^\d+(?:\.\d+)?$/.test(text)) return Number(text) * 1_000;
+  const date = Date.parse(text);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+}
+
+/** System error codes that are safe to name and say what went wrong. */
+const CONNECTION_CODES: Record<string, string> = {
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'connection reset',
+  EPIPE: 'connection broken',
+  ENOTFOUND: 'name not found',
+  EAI_AGAIN: 'name not resolved',
+  ETIMEDOUT: 'connection timed out',
+  EHOSTUNREACH: 'host unreachable',
+  ENETUNREACH: 'network unreachable',
+  CERT_HAS_EXPIRED: 'its certificate has expired',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is self-signed',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate cannot be verified',
+  UND_ERR_SOCKET: 'connection closed before the answer was complete',
+  UND_ERR_CONNECT_TIMEOUT: 'connection timed out',
+};
+
+/** What a failed request without a complete answer means: refused by our own rules, too large, or broken on the way. */
+export function connectionFailure(who: string, err: unknown): AttemptFailure {
+  if (err instanceof OutboundRefused) return new AttemptFailure('refused', `request refused: ${err.message}`, { retry: false });
+  const code = codeOf(err);
+  if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE')
+    return new AttemptFailure('malformed_answer', `${who} sent too large an answer`, { retry: false });
+  const reason = (code && CONNECTION_CODES[code]) ?? 'the connection failed';
+  return new AttemptFailure('connection_error', `${who} could not be reached: ${reason}`, { retry: true });
+}
+
+/** True when `err`, or what caused it, is a failure of the connection. */
+export function isConnectionFailure(err: unknown): boolean {
+  const code = codeOf(err);
+  return (
+    (code !== undefined && (code in CONNECTION_CODES || code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE')) ||
+    (err instanceof TypeError && (err.message === 'fetch failed' || err.message === 'terminated'))
+  );
+}
+
+function codeOf(err: unknown): string | undefined {
+  for (let depth = 0, at = err; depth < 5 && at instanceof Error; depth++, at = at.cause) {
+    const first = at instanceof AggregateError ? at.errors[0] : undefined;
+    const code = (at as { code?: unknown }).code ?? (first as { code?: unknown } | undefined)?.code;
+    if (typeof code === 'string' && (code in CONNECTION_CODES || code.startsWith('UND_'))) return code;
+  }
+  return undefined;
+}

@@ -1,0 +1,83 @@
+import type { AssistantMessage, ChatMessage } from './chatMessage.ts';
+import type { ResolvedModel } from './models.ts';
+import type { PromptRunSettings } from './parameters.ts';
+import type { CallContext } from './provider.ts';
+import type { RetryRules, WaitInfo } from './retry.ts';
+
+export interface ModelCall {
+  modelAlias: string | null | undefined;
+  integrationName?: string | null | undefined;
+  messages: readonly ChatMessage[];
+  settings: PromptRunSettings;
+  context: CallContext;
+  signal: AbortSignal;
+  /** Told at the start of each wait and every two seconds during it, so that an activity can heartbeat. */
+  onWaiting?: ((info: WaitInfo) => void) | undefined;
+  retry?: Partial<RetryRules> | undefined;
+  /** Time limit of each try, in milliseconds. */
+  timeoutMs?: number | undefined;
+}
+
+export interface ModelAnswer {
+  message: AssistantMessage;
+  text: string;
+  /** As the endpoint names it, or else as it was asked for. */
+  model: string;
+  finishReason: string | null;
+  /** Token counts are null where the endpoint gives none. Input tokens include cached ones. */
+  inputTokens: number | null;
+  outputTokens: number | null;
+  totalTokens: number | null;
+  cachedInputTokens: number | null;
+  /** The successful try alone: no wait, no earlier try, no token request. */
+  durationNs: number;
+  attempts: Attempt[];
+  /** At list price; null when the price or the token counts are unknown. */
+  costUsd: number | null;
+}
+
+export interface ModelCaller {
+  /**
+   * Finds the model a call would use; also asked before a run starts.
+   * @throws ServiceError `ModelUnknown` or `IntegrationNotFound`, naming what is known.
+   */
+  resolveModel(modelAlias: string | null | undefined, integrationName?: string | null): Promise<ResolvedModel>;
+  /** @throws ModelCallError; ServiceError when our own stores or keys are at fault; the signal's reason when it aborts. */
+  complete(call: ModelCall): Promise<ModelAnswer>;
+}
+
+export type AttemptOutcome =
+  | 'ok'
+  | 'rate_limited'
+  | 'http_error'
+  | 'unauthorized'
+  | 'timeout'
+  | 'connection_error'
+  | 'malformed_answer'
+  | 'refused'
+  | 'handler_error'
+  | 'cancelled';
+
+/** One try of a call, for the row's record. Times are ISO 8601 in UTC and hold the try alone, never a wait. */
+export interface Attempt {
+  startedAt: string;
+  endedAt: string;
+  outcome: AttemptOutcome;
+  status?: number;
+}
+
+/** A model call that failed for good. The message is written here: it never holds what the other side sent, nor a secret. */
+export class ModelCallError extends Error {
+  /** False when the same call may work later. */
+  readonly permanent: boolean;
+  readonly status: number | undefined;
+  readonly attempts: readonly Attempt[];
+
+  constructor(message: string, details: { permanent: boolean; status?: number | undefined; attempts: readonly Attempt[] }) {
+    super(message);
+    this.name = 'ModelCallError';
+    this.permanent = details.permanent;
+    this.status = details.status;
+    this.attempts = details.attempts;
+  }
+}

@@ -1,0 +1,600 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { CustomConfig, Integration, Secrets } from '../../shared/integrations/integration.ts';
+import { createOutboundGuard } from '../../shared/integrations/outbound.ts';
+import type { ModelCall, ModelCallError, ModelCaller } from '../../shared/providers/modelCall.ts';
+import type { WaitInfo } from '../../shared/providers/retry.ts';
+import { runHandlerSteps } from '../support/handlerProcess.ts';
+import { customIntegration, modelCallerOver } from '../support/modelCallers.ts';
+import { cutOff, fails, hangs, late, type ModelEndpoint, says, sends, startModelEndpoint } from '../support/modelEndpoint.ts';
+
+const guard = createOutboundGuard({ allow: [], allowLoopback: true });
+let endpoint: ModelEndpoint;
+let tokenServer: ModelEndpoint;
+let handlersDir: string;
+
+beforeAll(async () => {
+  handlersDir = await mkdtemp(join(tmpdir(), 'assay-handlers-'));
+});
+afterAll(async () => {
+  await guard.close();
+  await rm(handlersDir, { recursive: true });
+});
+beforeEach(async () => {
+  endpoint = await startModelEndpoint();
+  tokenServer = await startModelEndpoint();
+});
+afterEach(async () => {
+  await endpoint.close();
+  await tokenServer.close();
+});
+
+const integration = (config: Partial<CustomConfig> = {}, secrets?: Secrets, name?: string): Integration =>
+  customIntegration({ endpoint: `${endpoint.url}/v1`, ...config }, secrets, name);
+const callerOf = (...integrations: Integration[]): ModelCaller => modelCallerOver(integrations, guard, handlersDir);
+
+const quick = { maxAttempts: 3, minDelayMs: 10, maxDelayMs: 40 };
+const callOf = (more: Partial<ModelCall> = {}): ModelCall => ({
+  modelAlias: 'nick',
+  messages: [{ role: 'user', content: 'hello' }],
+  settings: {},
+  context: {},
+  signal: new AbortController().signal,
+  retry: quick,
+  ...more,
+});
+const failure = async (work: Promise<unknown>): Promise<ModelCallError> => {
+  const err = await work.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(err).toMatchObject({ name: 'ModelCallError' });
+  return err as ModelCallError;
+};
+const outcomes = (of: { attempts: readonly { outcome: string; status?: number }[] }) =>
+  of.attempts.map(({ outcome, status }) => (status === undefined ? outcome : `${outcome} ${status}`));
+
+describe('a call', () => {
+  test('sends the alias under its real name and gives back text, tokens, finish reason and duration', async () => {
+    endpoint.next(late(60, says('four')));
+    const answer = await callerOf(integration()).complete(callOf());
+    expect(endpoint.requests[0]).toMatchObject({ method: 'POST', path: '/v1/chat/completions' });
+    expect(endpoint.requests[0]?.body).toEqual({ model: 'real-name', messages: [{ role: 'user', content: 'hello' }] });
+    expect(answer).toMatchObject({
+      message: { role: 'assistant', content: 'four' },
+      text: 'four',
+      model: 'real-name',
+      finishReason: 'stop',
+      inputTokens: 12,
+      outputTokens: 3,
+      totalTokens: 15,
+      cachedInputTokens: 4,
+      costUsd: null,
+    });
+    expect(outcomes(answer)).toEqual(['ok 200']);
+    expect(answer.durationNs).toBeGreaterThan(55e6);
+    expect(answer.durationNs).toBeLessThan(2e9);
+  });
+
+  test('costs what the price list says, cached tokens once', async () => {
+    const models = [{ name: 'gpt-4o', alias: 'nick', basedOn: null, supportedParameters: null }];
+    const answer = await callerOf(integration({ models })).complete(callOf());
+    expect(answer.costUsd).toBeCloseTo((8 * 2.5 + 4 * 1.25 + 3 * 10) / 1e6, 12);
+  });
+
+  test('claims no tokens where the endpoint counts none', async () => {
+    endpoint.next(
+      sends(200, JSON.stringify({ choices: [{ message: { role: 'assistant', content: 'x' }, finish_reason: 'length' }] })),
+    );
+    const answer = await callerOf(integration()).complete(callOf());
+    expect(answer).toMatchObject({
+      text: 'x',
+      finishReason: 'length',
+      inputTokens: null,
+      totalTokens: null,
+      costUsd: null,
+      model: 'real-name',
+    });
+  });
+
+  test('keeps tool calls and multi-part messages as they are', async () => {
+    const tool_calls = [{ id: 'c1', type: 'function', function: { name: 'add', arguments: '{"a":1}' } }];
+    const tools = [{ type: 'function', function: { name: 'add', parameters: { type: 'object' } } }];
+    endpoint.next(says('', { tool_calls }));
+    const messages = [
+      { role: 'system', content: 'be brief' },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'see' },
+          { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } },
+        ],
+      },
+      { role: 'assistant', content: null, tool_calls },
+      { role: 'tool', content: '2', tool_call_id: 'c1' },
+    ];
+    const answer = await callerOf(integration()).complete(callOf({ messages, settings: { tools, tool_choice: 'auto' } }));
+    expect(endpoint.requests[0]?.body).toEqual({ model: 'real-name', messages, tools, tool_choice: 'auto' });
+    expect(answer.message).toEqual({ role: 'assistant', content: '', tool_calls });
+    expect(answer.finishReason).toBe('tool_calls');
+  });
+
+  test.each([
+    ['/v1/', '/v1/chat/completions'],
+    ['/v1/chat/completions', '/v1/chat/completions'],
+    ['/v1/chat/completions/', '/v1/chat/completions'],
+    ['/deep/base?api-version=1', '/deep/base/chat/completions?api-version=1'],
+    ['', '/chat/completions'],
+  ])('goes from the endpoint %j to %s', async (path, expected) => {
+    await callerOf(integration({ endpoint: `${endpoint.url}${path}` })).complete(callOf());
+    expect(endpoint.requests[0]?.path).toBe(expected);
+  });
+
+  test('costs the process little', async () => {
+    const caller = callerOf(integration());
+    await Promise.all(Array.from({ length: 50 }, () => caller.complete(callOf())));
+    const before = process.cpuUsage();
+    for (let round = 0; round < 50; round++) await Promise.all(Array.from({ length: 4 }, () => caller.complete(callOf())));
+    const { user, system } = process.cpuUsage(before);
+    const cpuMs = (user + system) / 1_000 / 200;
+    console.log(`${cpuMs.toFixed(2)} ms of CPU per call, the answering server included`);
+    expect(cpuMs).toBeLessThan(6);
+  });
+
+  test('waits for a free slot of its integration, and tells so', async () => {
+    endpoint.otherwise(late(50, says('ok')));
+    const caller = callerOf(integration());
+    const answers = await Promise.all(Array.from({ length: 12 }, () => caller.complete(callOf({ onWaiting: () => undefined }))));
+    expect(endpoint.mostAtOnce()).toBe(4);
+    for (const answer of answers) expect(answer.durationNs).toBeLessThan(140e6);
+  });
+});
+
+describe('run settings', () => {
+  // What an existing client sends when its user gives none.
+  const settings = {
+    n: 1,
+    echo: false,
+    tools: null,
+    top_k: 40,
+    top_p: 1.0,
+    logprobs: true,
+    max_tokens: 256,
+    model_alias: 'nick',
+    temperature: 0.8,
+    tool_choice: null,
+    top_logprobs: 5,
+    stop_sequences: ['END'],
+    deployment_name: null,
+    response_format: null,
+    presence_penalty: 0.0,
+    frequency_penalty: 0.0,
+    reasoning_effort: 'low',
+    verbosity: 'high',
+  };
+  const sent = async (model: Partial<NonNullable<CustomConfig['models']>[number]>) => {
+    const models = [{ name: 'real-name', alias: 'nick', basedOn: null, supportedParameters: null, ...model }];
+    await callerOf(integration({ models })).complete(callOf({ settings }));
+    const { model: _model, messages: _messages, ...rest } = endpoint.requests.at(-1)?.body ?? {};
+    return rest;
+  };
+
+  test('are cut to what any endpoint knows where the model says nothing', async () => {
+    expect(await sent({})).toEqual({ temperature: 0.8, max_tokens: 256, stop: ['END'] });
+  });
+  test('are exactly the supported ones where the model lists them', async () => {
+    expect(
+      await sent({ supportedParameters: ['top_p', 'top_k', 'stop_sequences', 'logprobs', 'top_logprobs', 'model'] }),
+    ).toEqual({
+      top_p: 1,
+      top_k: 40,
+      stop: ['END'],
+      logprobs: true,
+      top_logprobs: 5,
+    });
+    expect(await sent({ supportedParameters: [] })).toEqual({});
+  });
+  test('follow the built-in model that the model is based on', async () => {
+    expect(await sent({ basedOn: 'gpt-5.1' })).toEqual({
+      max_completion_tokens: 256,
+      reasoning_effort: 'low',
+      verbosity: 'high',
+    });
+  });
+});
+
+describe('headers', () => {
+  test('carry the API key, the own headers and the context, and nothing overrides the key', async () => {
+    const caller = callerOf(
+      integration(
+        {
+          authenticationType: 'api_key',
+          apiKeyHeader: 'X-Api-Key',
+          headerMapping: { job_id: 'X-Job', user_id: 'X-User', project_id: 'X-Project', run_id: 'X-Run' },
+        },
+        {
+          apiKeyValue: 'k-123',
+          headers: JSON.stringify({ 'X-Team': 'blue', 'x-api-key': 'other', 'Content-Type': 'text/plain' }),
+        },
+      ),
+    );
+    await caller.complete(callOf({ context: { jobId: 'j1', userId: 'u1', projectId: 'p1', runId: null } }));
+    const { headers } = endpoint.requests[0] ?? {};
+    expect(headers).toMatchObject({
+      'x-api-key': 'k-123',
+      'x-team': 'blue',
+      'x-job': 'j1',
+      'x-user': 'u1',
+      'x-project': 'p1',
+      'content-type': 'application/json',
+    });
+    expect(headers).not.toHaveProperty('x-run');
+    expect(headers).not.toHaveProperty('authorization');
+  });
+});
+
+describe('OAuth2 client credentials', () => {
+  const oauth = (config: Partial<CustomConfig> = {}, token = 'the-id:the-secret') =>
+    integration({ authenticationType: 'oauth2', oauth2TokenUrl: `${tokenServer.url}/token`, ...config }, { token });
+  const grants = (access_token: string, expires_in = 3600) => fails(200, { access_token, token_type: 'Bearer', expires_in });
+  const basic = `Basic ${Buffer.from('the-id:the-secret').toString('base64')}`;
+
+  test.each([
+    'the-id:the-secret',
+    Buffer.from('the-id:the-secret').toString('base64'),
+    JSON.stringify({ client_id: 'the-id', client_secret: 'the-secret' }),
+  ])('in the form %s fetch one token, which many calls share', async (token) => {
+    tokenServer.otherwise(late(30, grants('t-1')));
+    const caller = callerOf(oauth({ authenticationScope: 'read write' }, token));
+    await Promise.all([caller.complete(callOf()), caller.complete(callOf())]);
+    await caller.complete(callOf());
+    expect(tokenServer.requests).toHaveLength(1);
+    expect(tokenServer.requests[0]).toMatchObject({ method: 'POST', path: '/token', headers: { authorization: basic } });
+    expect(Object.fromEntries(new URLSearchParams(tokenServer.requests[0]?.text))).toEqual({
+      grant_type: 'client_credentials',
+      scope: 'read write',
+    });
+    expect(endpoint.requests.map((request) => request.headers.authorization)).toEqual(['Bearer t-1', 'Bearer t-1', 'Bearer t-1']);
+  });
+
+  test('are asked of the endpoint itself where no token URL is given', async () => {
+    endpoint.next(grants('t-2'), says('ok'));
+    await callerOf(oauth({ oauth2TokenUrl: null })).complete(callOf());
+    expect(endpoint.requests.map((request) => request.path)).toEqual(['/v1', '/v1/chat/completions']);
+    expect(endpoint.requests[1]?.headers.authorization).toBe('Bearer t-2');
+  });
+
+  test('fetch a new token when the old one has expired', async () => {
+    tokenServer.next(grants('short', 0.2), grants('next'));
+    const caller = callerOf(oauth());
+    await caller.complete(callOf());
+    await new Promise((resolve) => setTimeout(resolve, 220));
+    await caller.complete(callOf());
+    expect(endpoint.requests.map((request) => request.headers.authorization)).toEqual(['Bearer short', 'Bearer next']);
+  });
+
+  test('refresh once when the endpoint answers 401, and no more', async () => {
+    let issued = 0;
+    tokenServer.otherwise((request, response) => grants(`t-${++issued}`)(request, response));
+    const caller = callerOf(oauth());
+    endpoint.next(fails(401), says('again'));
+    const answer = await caller.complete(callOf());
+    expect(outcomes(answer)).toEqual(['unauthorized 401', 'ok 200']);
+    expect(endpoint.requests.map((request) => request.headers.authorization)).toEqual(['Bearer t-1', 'Bearer t-2']);
+    endpoint.otherwise(fails(401));
+    const refused = await failure(caller.complete(callOf()));
+    expect(outcomes(refused)).toEqual(['unauthorized 401', 'unauthorized 401']);
+    expect(refused).toMatchObject({ permanent: true, status: 401 });
+  });
+
+  test('are posted in the form to servers that do not take Basic', async () => {
+    tokenServer.next(fails(401, { error: 'invalid_client' }), grants('t-form'));
+    await callerOf(oauth()).complete(callOf());
+    expect(tokenServer.requests[1]?.headers).not.toHaveProperty('authorization');
+    expect(Object.fromEntries(new URLSearchParams(tokenServer.requests[1]?.text))).toEqual({
+      grant_type: 'client_credentials',
+      client_id: 'the-id',
+      client_secret: 'the-secret',
+    });
+  });
+
+  test('that are wrong or missing fail the call for good, without a secret in the message', async () => {
+    tokenServer.otherwise(fails(401, { error: 'the-secret is wrong' }));
+    const wrong = await failure(callerOf(oauth()).complete(callOf()));
+    expect(wrong.message).toBe('the OAuth2 token endpoint answered 401 Unauthorized');
+    expect(wrong.permanent).toBe(true);
+    expect((await failure(callerOf(oauth({}, 'no colon')).complete(callOf()))).message).toMatch(
+      /must be client_id:client_secret/,
+    );
+    const none = integration({ authenticationType: 'oauth2' });
+    expect((await failure(callerOf(none).complete(callOf()))).message).toMatch(/no OAuth2 client credentials/);
+    expect(endpoint.requests).toHaveLength(0);
+  });
+
+  test('survive a token endpoint that is down for a moment', async () => {
+    tokenServer.next(fails(503), cutOff, grants('t-3'));
+    const answer = await callerOf(oauth()).complete(callOf());
+    expect(outcomes(answer)).toEqual(['http_error 503', 'connection_error', 'ok 200']);
+  });
+});
+
+describe('when the endpoint fails', () => {
+  test('500s, timeouts and cut connections are tried again, each attempt recorded', async () => {
+    endpoint.next(fails(500), cutOff, says('at last'));
+    const answer = await callerOf(integration()).complete(callOf());
+    expect(answer.text).toBe('at last');
+    expect(outcomes(answer)).toEqual(['http_error 500', 'connection_error', 'ok 200']);
+    for (const { startedAt, endedAt } of answer.attempts) expect(endedAt >= startedAt).toBe(true);
+  });
+
+  test('attempts end at the limit, and the failure is not permanent', async () => {
+    endpoint.otherwise(fails(502));
+    const err = await failure(callerOf(integration()).complete(callOf()));
+    expect(err).toMatchObject({ permanent: false, status: 502, message: 'the model endpoint answered 502 Bad Gateway' });
+    expect(endpoint.requests).toHaveLength(3);
+  });
+
+  test.each([400, 401, 403, 404, 413, 422])('a %d is never tried again', async (status) => {
+    endpoint.otherwise(fails(status));
+    const err = await failure(callerOf(integration()).complete(callOf()));
+    expect(err).toMatchObject({ permanent: true, status });
+    expect(endpoint.requests).toHaveLength(1);
+  });
+
+  test('Retry-After is waited out, told meanwhile, kept out of the duration, and uses up no attempt', async () => {
+    const limited = fails(429, {}, { 'retry-after': '1' });
+    endpoint.next(limited, fails(429, {}, { 'retry-after': new Date(Date.now() + 3_000).toUTCString() }), says('patience'));
+    const waits: WaitInfo[] = [];
+    const start = performance.now();
+    const answer = await callerOf(integration()).complete(
+      callOf({ retry: { ...quick, maxAttempts: 1 }, onWaiting: (info) => waits.push(info) }),
+    );
+    expect(performance.now() - start).toBeGreaterThan(1_900);
+    expect(outcomes(answer)).toEqual(['rate_limited 429', 'rate_limited 429', 'ok 200']);
+    expect(answer.durationNs).toBeLessThan(0.9e9);
+    expect(waits.length).toBeGreaterThanOrEqual(2);
+    expect(waits[0]).toMatchObject({ reason: 'rate_limited', status: 429 });
+    expect(waits[0]?.remainingMs).toBeGreaterThan(900);
+  });
+
+  test('a long wait tells at least every two seconds and ends when cancelled', async () => {
+    endpoint.otherwise(fails(429, {}, { 'retry-after': '600' }));
+    const cancel = new AbortController();
+    let told = 0;
+    const work = callerOf(integration()).complete(
+      callOf({
+        signal: cancel.signal,
+        onWaiting: () => {
+          told++;
+          if (told === 2) cancel.abort(new Error('cancelled by the user'));
+        },
+      }),
+    );
+    await expect(work).rejects.toThrow('cancelled by the user');
+    expect(endpoint.requests).toHaveLength(1);
+  });
+
+  test('an endpoint that never answers is given up at the time limit and tried again', async () => {
+    endpoint.next(hangs, says('awake'));
+    const answer = await callerOf(integration()).complete(callOf({ timeoutMs: 150 }));
+    expect(outcomes(answer)).toEqual(['timeout', 'ok 200']);
+    endpoint.otherwise(hangs);
+    const err = await failure(callerOf(integration()).complete(callOf({ timeoutMs: 100 })));
+    expect(err).toMatchObject({ permanent: false, message: 'the model endpoint did not answer within 0.1 s' });
+  });
+
+  test('a dead endpoint says so', async () => {
+    const dead = await startModelEndpoint();
+    await dead.close();
+    const err = await failure(callerOf(integration({ endpoint: dead.url })).complete(callOf()));
+    expect(err).toMatchObject({ permanent: false, message: 'the model endpoint could not be reached: connection refused' });
+    expect(err.attempts).toHaveLength(3);
+  });
+
+  test.each([
+    ['text', 'I am a web page'],
+    ['an empty body', ''],
+    ['no choices', '{"choices": []}'],
+    ['another shape', '{"answer": "x"}'],
+  ])('an answer that is %s is the row’s error', async (_name, text) => {
+    endpoint.otherwise(sends(200, text));
+    const err = await failure(callerOf(integration()).complete(callOf()));
+    expect(err).toMatchObject({ permanent: true, message: "the model endpoint's answer is not a chat completion" });
+    expect(endpoint.requests).toHaveLength(1);
+  });
+
+  test('nothing of what it sent, and no secret, is in the error', async () => {
+    const caller = callerOf(
+      integration(
+        { authenticationType: 'api_key', apiKeyHeader: 'X-K' },
+        { apiKeyValue: 'key-7731', headers: '{"x-h":"hdr-5512"}' },
+      ),
+    );
+    endpoint.otherwise((request, response) =>
+      fails(400, { error: { message: `you sent ${JSON.stringify(request.headers)}`, code: 'context_length_exceeded' } })(
+        request,
+        response,
+      ),
+    );
+    const err = await failure(caller.complete(callOf()));
+    expect(err.message).toBe('the model endpoint answered 400 Bad Request (context_length_exceeded)');
+    const everything = `${err.stack} ${JSON.stringify(err)} ${String(err.cause)}`;
+    for (const secret of ['key-7731', 'hdr-5512', 'you sent']) expect(everything).not.toContain(secret);
+    endpoint.otherwise(fails(400, { error: { message: 'x', code: 'key-7731' } }));
+    expect((await failure(caller.complete(callOf()))).message).toBe('the model endpoint answered 400 Bad Request');
+  });
+
+  test('a redirect to another place is not followed, and the key stays here', async () => {
+    endpoint.otherwise((_request, response) => void response.writeHead(302, { location: `${tokenServer.url}/steal` }).end());
+    const err = await failure(callerOf(integration()).complete(callOf()));
+    expect(err.permanent).toBe(true);
+    expect(err.message).toMatch(/redirects are not followed/);
+    expect(tokenServer.requests).toHaveLength(0);
+  });
+
+  test('an address that is no longer allowed is refused at the call', async () => {
+    const err = await failure(callerOf(integration({ endpoint: 'http://169.254.169.254/v1' })).complete(callOf()));
+    expect(err).toMatchObject({ permanent: true });
+    expect(err.message).toMatch(/request refused: .* never allowed/);
+  });
+});
+
+describe('finding the model', () => {
+  const known = (name: string, models: string[], defaultModel: string | null = null) =>
+    integration(
+      {
+        models: models.map((one) => ({ name: `${one}-real`, alias: one, basedOn: null, supportedParameters: null })),
+        defaultModel,
+      },
+      {},
+      name,
+    );
+  const open = () => integration({ models: null }, {}, 'open');
+
+  test.each([
+    ['b', undefined, 'second', 'b-real'],
+    ['b-real', undefined, 'second', 'b-real'],
+    ['first', undefined, 'first', 'a-real'],
+    ['second/a', undefined, 'second', 'a-real'],
+    [null, 'second', 'second', 'b-real'],
+    [undefined, undefined, 'first', 'a-real'],
+    ['anything', 'open', 'open', 'anything'],
+    ['anything', undefined, 'open', 'anything'],
+    ['open/org/model', undefined, 'open', 'org/model'],
+  ])('%j in %j is %s: %s', async (alias, name, integrationName, modelName) => {
+    const caller = callerOf(known('first', ['a']), known('second', ['a', 'b'], 'b'), open());
+    const found = await caller.resolveModel(alias, name);
+    expect([found.integration.name, found.model.name]).toEqual([integrationName, modelName]);
+  });
+
+  test('an unknown model or integration is refused with the known ones', async () => {
+    const caller = callerOf(known('first', ['a']), known('second', ['b']));
+    await expect(caller.resolveModel('c')).rejects.toMatchObject({
+      code: 'ModelUnknown',
+      message: 'no model "c" in any integration; known are a (first), b (second)',
+    });
+    await expect(caller.resolveModel('a', 'second')).rejects.toMatchObject({ code: 'ModelUnknown' });
+    await expect(caller.resolveModel('a', 'third')).rejects.toMatchObject({
+      code: 'IntegrationNotFound',
+      message: 'no integration "third"; known are first, second',
+    });
+    expect(await failure(caller.complete(callOf({ modelAlias: 'c' })))).toMatchObject({ permanent: true });
+    await expect(callerOf().resolveModel('c')).rejects.toThrow(/no integration is configured yet/);
+  });
+});
+
+describe('files', () => {
+  const image = (bytes: number) => ({
+    type: 'image_url',
+    image_url: { url: `data:image/png;base64,${Buffer.alloc(bytes).toString('base64')}` },
+  });
+  const withFiles = (...parts: { type: string }[]) => callOf({ messages: [{ role: 'user', content: parts }] });
+
+  test('beyond the limits of multi_modal_config are refused before anything is sent', async () => {
+    const caller = callerOf(integration({ multiModal: { maxFiles: 2, maxFileSizeBytes: 1_000 } }));
+    await caller.complete(withFiles({ type: 'text' }, image(1_000), { type: 'text' }, image(1)));
+    expect((await failure(caller.complete(withFiles(image(1), image(1), image(1))))).message).toMatch(/has 3 files.*at most 2/);
+    expect((await failure(caller.complete(withFiles(image(1_001))))).message).toMatch(/has 1001 bytes.*at most 1000/);
+    const audio = { type: 'input_audio', input_audio: { data: Buffer.alloc(1_001).toString('base64'), format: 'wav' } };
+    expect((await failure(caller.complete(withFiles(audio)))).message).toMatch(/1001 bytes/);
+    expect(endpoint.requests).toHaveLength(1);
+  });
+});
+
+describe('a handler class', () => {
+  const use = (fileName: string, className = 'Echo') => ({
+    config: { endpoint: `${endpoint.url}/v1`, handler: { fileName, className } },
+  });
+  const imports = "import { CustomHandler } from 'assay/handler';";
+
+  test('answers instead of the default call, and gets all a call has', async () => {
+    const [first, second] = await runHandlerSteps(handlersDir, [
+      {
+        write: 'echo.ts',
+        text: `import { CustomHandler, type HandlerCall } from 'assay/handler';
+          export class Echo extends CustomHandler {
+            calls = 0;
+            async complete({ model, messages, parameters, headers, context, endpoint, fetch, signal }: HandlerCall) {
+              this.calls++;
+              const reply = await fetch(endpoint + '/echo', { method: 'POST', body: '{"model":"x"}', signal });
+              const seen = [this.initKwargs.prefix, model, messages[0]?.content, parameters.temperature, headers['x-run'], context.runId, reply.status];
+              return { content: [...seen, this.calls].join('|'), inputTokens: 5, outputTokens: 2, finishReason: 'stop' };
+            }
+          }`,
+      },
+      {
+        config: { ...use('echo.ts').config, headerMapping: { run_id: 'X-Run' } },
+        secrets: { initKwargs: '{"prefix":"p"}' },
+        call: { settings: { temperature: 0.5 }, context: { runId: 'r1' } },
+        times: 2,
+      },
+    ]);
+    expect(first).toEqual({ text: 'p|real-name|hello|0.5|r1|r1|200|1', totalTokens: 7, attempts: ['ok'] });
+    expect(second?.text).toBe('p|real-name|hello|0.5|r1|r1|200|2');
+    expect(endpoint.requests.map((request) => request.path)).toEqual(['/v1/echo', '/v1/echo']);
+  });
+
+  test('that cannot be loaded is named in the error', async () => {
+    const outcomes = await runHandlerSteps(handlersDir, [
+      { write: 'python.py', text: 'class Echo(CustomLLM): pass' },
+      { write: 'broken.mjs', text: 'export class {' },
+      { write: 'stranger.mjs', text: 'export class Echo { async complete() { return { content: "x" }; } }' },
+      use('python.py'),
+      use('missing.ts'),
+      use('broken.mjs'),
+      use('stranger.mjs'),
+      use('stranger.mjs', 'Other'),
+      use('../echo.ts'),
+    ]);
+    const expected = [
+      /handler file python.py cannot be loaded: only .ts, .js, .mjs/,
+      /missing.ts cannot be loaded: there is no such file/,
+      /broken.mjs cannot be loaded: SyntaxError/,
+      /Echo does not extend CustomHandler from assay\/handler/,
+      /it exports no class Other/,
+      /not a plain file name/,
+    ];
+    for (const [index, message] of expected.entries()) {
+      expect(outcomes[index]).toMatchObject({ error: { name: 'ModelCallError', permanent: true }, attempts: ['handler_error'] });
+      expect(outcomes[index]?.error?.message).toMatch(message);
+    }
+  });
+
+  test('that throws fails its row without the secrets it was given, or is tried again where its status says so', async () => {
+    const outcomes = await runHandlerSteps(handlersDir, [
+      {
+        write: 'throws.mjs',
+        text: `${imports}
+          let tries = 0;
+          export class Leaks extends CustomHandler { async complete() { throw new Error('bad key ' + this.initKwargs.key.deep); } }
+          export class Busy extends CustomHandler {
+            async complete() { if (++tries < 3) throw Object.assign(new Error('x'), { status: 503 }); return { content: 'done' }; }
+          }
+          export class Mute extends CustomHandler { async complete() { return {}; } }
+          export class Hangs extends CustomHandler { complete() { return new Promise(() => {}); } }`,
+      },
+      { ...use('throws.mjs', 'Leaks'), secrets: { initKwargs: '{"key":{"deep":"s3cr3t"}}' } },
+      use('throws.mjs', 'Busy'),
+      use('throws.mjs', 'Mute'),
+      { ...use('throws.mjs', 'Hangs'), call: { timeoutMs: 50, retry: { maxAttempts: 1 } } },
+    ]);
+    expect(outcomes[0]?.error).toMatchObject({ permanent: true, message: 'the handler Leaks failed: Error: bad key [secret]' });
+    expect(outcomes[1]).toMatchObject({ text: 'done', attempts: ['http_error', 'http_error', 'ok'] });
+    expect(outcomes[2]?.error?.message).toMatch(/must answer an object/);
+    expect(outcomes[3]).toMatchObject({ error: { permanent: false }, attempts: ['timeout'] });
+  });
+
+  test('that was changed is loaded again', async () => {
+    const text = (word: string) =>
+      `${imports} export class Echo extends CustomHandler { async complete() { return { content: '${word}' }; } }`;
+    const outcomes = await runHandlerSteps(handlersDir, [
+      { write: 'changing.mjs', text: text('before') },
+      use('changing.mjs'),
+      { write: 'changing.mjs', text: text('after') },
+      use('changing.mjs'),
+    ]);
+    expect(outcomes.map((outcome) => outcome.text)).toEqual(['before', 'after']);
+  });
+});

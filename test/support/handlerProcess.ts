@@ -1,0 +1,78 @@
+/**
+ * Runs handler steps in a plain Node process, because the test runner loads modules in its own way: there, a handler's base class would be another
+ * one than the service's. Steps come on standard input, outcomes leave on standard output, both as JSON.
+ */
+import { spawn } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { CustomConfig, Secrets } from '../../shared/integrations/integration.ts';
+import { createOutboundGuard } from '../../shared/integrations/outbound.ts';
+import type { ModelCall } from '../../shared/providers/modelCall.ts';
+import { customIntegration, modelCallerOver } from './modelCallers.ts';
+
+export type HandlerStep =
+  | { write: string; text: string }
+  | { config: Partial<CustomConfig> & { endpoint: string }; secrets?: Secrets; call?: Partial<ModelCall>; times?: number };
+
+export interface HandlerOutcome {
+  text?: string;
+  totalTokens?: number | null;
+  error?: { name: string; message: string; permanent: boolean };
+  attempts: string[];
+}
+
+/** The outcome of every call of the steps, in order. Handler files are written to, and read from, `directory`. */
+export async function runHandlerSteps(directory: string, steps: HandlerStep[]): Promise<HandlerOutcome[]> {
+  const child = spawn(process.execPath, [fileURLToPath(import.meta.url)], { stdio: ['pipe', 'pipe', 'inherit'], env: {} });
+  child.stdin.end(JSON.stringify({ directory, steps }));
+  const chunks: Buffer[] = [];
+  for await (const chunk of child.stdout) chunks.push(chunk);
+  return JSON.parse(Buffer.concat(chunks).toString('utf8'));
+}
+
+async function main(): Promise<void> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of process.stdin) chunks.push(chunk);
+  const { directory, steps } = JSON.parse(Buffer.concat(chunks).toString('utf8')) as { directory: string; steps: HandlerStep[] };
+  const guard = createOutboundGuard({ allow: [], allowLoopback: true });
+  const integrations = new Map<string, ReturnType<typeof customIntegration>>();
+  const callers = new Map<string, ReturnType<typeof modelCallerOver>>();
+  const outcomes: HandlerOutcome[] = [];
+  for (const step of steps) {
+    if ('write' in step) {
+      await writeFile(join(directory, step.write), step.text);
+      await sleep(20);
+      continue;
+    }
+    const key = JSON.stringify([step.config, step.secrets]);
+    const integration = integrations.get(key) ?? customIntegration(step.config, step.secrets);
+    integrations.set(key, integration);
+    const caller = callers.get(key) ?? modelCallerOver([integration], guard, directory);
+    callers.set(key, caller);
+    const call: ModelCall = {
+      modelAlias: 'nick',
+      messages: [{ role: 'user', content: 'hello' }],
+      settings: {},
+      context: {},
+      signal: new AbortController().signal,
+      retry: { maxAttempts: 3, minDelayMs: 10, maxDelayMs: 40 },
+      ...step.call,
+    };
+    for (let time = 0; time < (step.times ?? 1); time++)
+      outcomes.push(
+        await caller.complete(call).then(
+          ({ text, totalTokens, attempts }) => ({ text, totalTokens, attempts: attempts.map((one) => one.outcome) }),
+          ({ name, message, permanent, attempts }) => ({
+            error: { name, message, permanent },
+            attempts: attempts.map((one: { outcome: string }) => one.outcome),
+          }),
+        ),
+      );
+  }
+  process.stdout.write(JSON.stringify(outcomes));
+  await guard.close();
+}
+
+if (import.meta.main) await main();

@@ -1,0 +1,59 @@
+import { newId } from '../../shared/ids.ts';
+import type { CustomConfig, Integration, Secrets } from '../../shared/integrations/integration.ts';
+import type { OutboundGuard } from '../../shared/integrations/outbound.ts';
+import type { ModelCaller } from '../../shared/providers/modelCall.ts';
+import { type AcquireSlot, createModelCaller } from '../../shared/providers/modelCaller.ts';
+
+/** A stored custom integration. Sealing is tested with the integrations; here the stored texts are the secrets. */
+export function customIntegration(
+  config: Partial<CustomConfig> & { endpoint: string },
+  secrets: Secrets = {},
+  name = 'mine',
+): Integration {
+  return {
+    id: newId(),
+    name,
+    provider: 'custom',
+    config: {
+      authenticationType: 'none',
+      models: [{ name: 'real-name', alias: 'nick', basedOn: null, supportedParameters: null }],
+      isLegacyFormat: false,
+      defaultModel: null,
+      authenticationScope: null,
+      oauth2TokenUrl: null,
+      apiKeyHeader: null,
+      handler: null,
+      headerMapping: null,
+      multiModal: null,
+      ...config,
+    },
+    sealed: secrets,
+    createdBy: newId(),
+    createdAt: new Date(),
+    updatedAt: new Date(),
+  };
+}
+
+/** A model caller over these integrations, at most four calls at a time each. */
+export const modelCallerOver = (integrations: Integration[], guard: OutboundGuard, handlersDir?: string): ModelCaller =>
+  createModelCaller({
+    integrations: { list: async () => integrations },
+    openSecrets: (one) => one.sealed,
+    fetch: guard.fetch,
+    handlersDir,
+    acquire: slotsOfThisProcess(),
+    concurrencyPerIntegration: 4,
+  });
+
+function slotsOfThisProcess(): AcquireSlot {
+  const used = new Map<string, number>();
+  const waiting: (() => void)[] = [];
+  return async (key, limit) => {
+    while ((used.get(key) ?? 0) >= limit) await new Promise<void>((resolve) => waiting.push(resolve));
+    used.set(key, (used.get(key) ?? 0) + 1);
+    return () => {
+      used.set(key, (used.get(key) ?? 1) - 1);
+      waiting.shift()?.();
+    };
+  };
+}
