@@ -1,0 +1,264 @@
+import { z } from 'zod';
+import { UserInfo } from './accounts.ts';
+import { PageBody, PageFields, PageQuery, QueryFlag, Timestamp, Uuid } from './common.ts';
+import { FilterList } from './filters.ts';
+import { PromptRunSettings } from './prompts.ts';
+import { OutputType, ScorerConfig } from './scorers.ts';
+
+export const ProjectParams = z.object({ project_id: Uuid });
+export const ExperimentParams = z.object({ project_id: Uuid, experiment_id: Uuid });
+export const ExperimentTagParams = ExperimentParams.extend({ tag_id: Uuid });
+
+/** `null` stands for absent. */
+const flag = (byDefault: boolean) =>
+  z
+    .boolean()
+    .nullish()
+    .transform((value) => value ?? byDefault);
+
+/** 16 is an experiment; 17 a second kind that clients may send. */
+const TaskType = z.literal([16, 17]);
+
+const Name = z.string().min(1).max(1_000);
+const groupSelection = {
+  experiment_group_id: Uuid.nullish().describe('Wins over the name. Unknown in the project: 404 with error_code 3520.'),
+  experiment_group_name: z.string().min(1).max(255).nullish().describe('Created when the project lacks it.'),
+};
+
+export const ExperimentDatasetRequest = z
+  .object({ dataset_id: Uuid, version_index: z.int32() })
+  .meta({ id: 'ExperimentDatasetRequest' });
+
+export const ExperimentCreateRequest = z
+  .object({
+    name: Name,
+    task_type: TaskType.nullish().transform((type) => type ?? 16),
+    playground_id: Uuid.nullish(),
+    prompt_template_version_id: Uuid.nullish(),
+    dataset: ExperimentDatasetRequest.nullish(),
+    playground_prompt_id: Uuid.nullish(),
+    prompt_settings: PromptRunSettings.nullish(),
+    scorers: z.array(ScorerConfig).max(200).nullish(),
+    trigger: flag(false),
+    ...groupSelection,
+  })
+  .meta({ id: 'ExperimentCreateRequest' });
+export type ExperimentCreateRequest = z.output<typeof ExperimentCreateRequest>;
+
+export const ExperimentUpdateRequest = z
+  .object({ name: Name, task_type: TaskType.nullish(), ...groupSelection })
+  .meta({ id: 'ExperimentUpdateRequest' });
+export type ExperimentUpdateRequest = z.output<typeof ExperimentUpdateRequest>;
+
+/** One value, or for `one_of` and `not_in` a list (where a single value counts as a list of one). */
+const fitsOperator = ({ operator, value }: { operator: string; value: unknown }) =>
+  !Array.isArray(value) || operator === 'one_of' || operator === 'not_in';
+const listRule = { path: ['value'], error: 'a list of values goes with one_of and not_in only' };
+const ValueOrList = z.union([z.string(), z.array(z.string()).max(10_000)]);
+
+const IdFilter = <const N extends string>(name: N) =>
+  z
+    .object({
+      name: z.literal(name),
+      operator: z
+        .enum(['eq', 'ne', 'one_of', 'not_in', 'contains'])
+        .nullish()
+        .transform((operator) => operator ?? 'eq'),
+      value: ValueOrList,
+    })
+    .refine(fitsOperator, listRule);
+const TextFilter = <const N extends string>(name: N) =>
+  z
+    .object({
+      name: z.literal(name),
+      operator: z.enum(['eq', 'ne', 'contains', 'one_of', 'not_in']),
+      value: ValueOrList,
+      case_sensitive: flag(true),
+    })
+    .refine(fitsOperator, listRule);
+const TimeFilter = <const N extends string>(name: N) =>
+  z.object({ name: z.literal(name), operator: z.enum(['eq', 'ne', 'gt', 'gte', 'lt', 'lte']), value: Timestamp });
+
+/** The discriminator is `name`; one client adds keys of its own, which are ignored. */
+export const ExperimentFilter = z.discriminatedUnion('name', [
+  IdFilter('id'),
+  TextFilter('name'),
+  IdFilter('created_by'),
+  TimeFilter('created_at'),
+  TimeFilter('updated_at'),
+  z.object({ name: z.literal('experiment_group_id'), value: Uuid }),
+  TextFilter('experiment_group_name'),
+]);
+export type ExperimentFilter = z.output<typeof ExperimentFilter>;
+
+const SortBy = <const N extends string>(name: N) =>
+  z.object({ name: z.literal(name), ascending: flag(true), sort_type: z.literal('column').nullish() });
+export const ExperimentSort = z.discriminatedUnion('name', [SortBy('name'), SortBy('created_at'), SortBy('updated_at')]);
+export type ExperimentSort = z.output<typeof ExperimentSort>;
+
+export const ExperimentsQuery = z.object({ include_counts: QueryFlag(false) });
+export const ExperimentsPageQuery = PageQuery.extend({ include_counts: QueryFlag(false) });
+
+export const ExperimentSearchRequest = PageBody.extend({
+  filters: z
+    .array(ExperimentFilter)
+    .max(100)
+    .nullish()
+    .transform((filters) => filters ?? [])
+    .describe('Joined by AND. A group id wins over a group name.'),
+  sort: ExperimentSort.nullish(),
+  include_counts: flag(false),
+}).meta({ id: 'ExperimentSearchRequest' });
+
+export const MetricAggregates = z
+  .object({
+    avg: z.number().nullable(),
+    sum: z.number().nullable(),
+    min: z.number().nullable(),
+    max: z.number().nullable(),
+    count: z.int().nullable(),
+    pct: z.number().nullable(),
+    p50: z.number().nullable(),
+    p90: z.number().nullable(),
+    p95: z.number().nullable(),
+    p99: z.number().nullable(),
+    value_distribution: z.record(z.string(), z.int()).nullable(),
+  })
+  .meta({ id: 'MetricAggregates' });
+
+const TagText = z.string().max(256);
+export const RunTagCreateRequest = z
+  .object({ key: TagText, value: TagText, tag_type: z.string().max(256) })
+  .meta({ id: 'RunTagCreateRequest' });
+export type RunTagCreateRequest = z.output<typeof RunTagCreateRequest>;
+
+export const RunTag = z
+  .object({
+    id: Uuid,
+    key: z.string(),
+    value: z.string(),
+    tag_type: z.string(),
+    project_id: Uuid,
+    run_id: Uuid,
+    created_by: Uuid,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  })
+  .meta({ id: 'RunTagDB' });
+export const RunTags = z.array(RunTag);
+
+export const ExperimentResponse = z
+  .object({
+    id: Uuid,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    name: z.string(),
+    project_id: Uuid,
+    created_by: Uuid,
+    created_by_user: UserInfo.nullable(),
+    num_spans: z.int().nullable(),
+    num_traces: z.int().nullable(),
+    num_sessions: z.int().nullable(),
+    task_type: TaskType,
+    dataset: z.object({ dataset_id: Uuid, version_index: z.int(), name: z.string().nullable() }).nullable(),
+    aggregate_metrics: z.record(z.string(), z.number()),
+    structured_aggregate_metrics: z.record(z.string(), MetricAggregates).nullable(),
+    aggregate_feedback: z.record(z.string(), z.unknown()),
+    rating_aggregates: z.record(z.string(), z.unknown()),
+    ranking_score: z.number().nullable(),
+    rank: z.int().nullable(),
+    winner: z.boolean().nullable(),
+    playground_id: Uuid.nullable(),
+    playground: z.object({ playground_id: Uuid, name: z.string().nullable() }).nullable(),
+    prompt_run_settings: z.record(z.string(), z.unknown()).nullable(),
+    prompt_model: z.string().nullable(),
+    prompt: z.object({ prompt_template_id: Uuid, version_index: z.int(), name: z.string(), content: z.string() }).nullable(),
+    tags: z.record(z.string(), RunTags),
+    status: z.object({ log_generation: z.object({ progress_percent: z.number().min(0).max(1) }) }),
+    experiment_group_id: Uuid,
+    experiment_group_name: z.string(),
+    experiment_group_is_system: z.boolean(),
+  })
+  .meta({ id: 'ExperimentResponse' });
+export type ExperimentResponse = z.output<typeof ExperimentResponse>;
+
+export const ExperimentList = z.array(ExperimentResponse);
+export const ListExperimentResponse = z
+  .object({ ...PageFields, experiments: ExperimentList })
+  .meta({ id: 'ListExperimentResponse' });
+
+export const ExperimentColumn = z
+  .object({
+    id: z.string(),
+    label: z.string(),
+    category: z.enum(['standard', 'metric', 'dataset', 'tags']),
+    description: z.string(),
+    group_label: z.string(),
+    data_type: z.enum([
+      'uuid',
+      'text',
+      'integer',
+      'floating_point',
+      'boolean',
+      'timestamp',
+      'string_list',
+      'tag',
+      'dataset',
+      'prompt',
+      'playground',
+      'rank',
+      'category_count',
+    ]),
+    data_unit: z.enum(['percentage', 'nano_seconds', 'milli_seconds', 'dollars', 'count_and_total']).nullable(),
+    multi_valued: z.boolean(),
+    allowed_values: z.array(z.unknown()).nullable(),
+    sortable: z.boolean(),
+    filterable: z.boolean(),
+    is_empty: z.boolean(),
+    applicable_types: z.array(z.string()),
+    is_optional: z.boolean(),
+    roll_up_method: z.string().nullable(),
+    metric_key_alias: z.string().nullable(),
+  })
+  .meta({ id: 'ExperimentColumnInfo' });
+export type ExperimentColumn = z.output<typeof ExperimentColumn>;
+export const ExperimentsAvailableColumnsResponse = z.object({ columns: z.array(ExperimentColumn) });
+
+export const ExperimentMetricsRequest = z
+  .object({ filters: FilterList })
+  .nullish()
+  .transform((request) => request ?? { filters: [] });
+
+export const ExperimentMetricsResponse = z.object({
+  metrics: z.array(
+    z
+      .object({
+        name: z.string(),
+        buckets: z.record(z.string(), z.int()),
+        average: z.number().nullable(),
+        roll_up_method: z.string().nullable(),
+        data_type: OutputType.nullable(),
+      })
+      .meta({ id: 'BucketedMetric' }),
+  ),
+});
+
+export const ExperimentGroupQuery = PageBody.nullish().transform((page) => page ?? { starting_token: 0, limit: 100 });
+
+export const ExperimentGroupResponse = z
+  .object({
+    id: Uuid,
+    name: z.string(),
+    project_id: Uuid,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    description: z.string().nullable(),
+    is_system: z.boolean(),
+    experiment_count: z.int(),
+    latest_run_date: Timestamp.nullable(),
+    datasets: z.array(z.object({ id: Uuid, name: z.string() })),
+    created_by: Uuid.nullable(),
+    created_by_user: UserInfo.nullable(),
+  })
+  .meta({ id: 'ExperimentGroupResponse' });
+export const ExperimentGroupPage = z.object({ ...PageFields, experiment_groups: z.array(ExperimentGroupResponse) });
