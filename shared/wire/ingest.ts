@@ -81,6 +81,8 @@ const forest = (schema: z.ZodType) =>
 
 /** Traces with the spans nested in them, laid flat. */
 export const LoggedTraces = forest(TraceNode);
+/** Traces as an experiment's workers log them: with what only the service says about a trace. */
+export const ExperimentTraces = forest(TraceNode.extend({ error_message: Text.nullish() }));
 /** Spans with the spans nested in them, laid flat. */
 export const LoggedSpans = forest(SpanNode);
 

@@ -1,0 +1,183 @@
+import { ServiceError } from '../errors.ts';
+import type { RunRef } from '../projects/runs.ts';
+import { MAX_SPAN_DEPTH } from '../wire/ingest.ts';
+import type { StoredRecord } from './record.ts';
+import type { RecordKey } from './recordStore.ts';
+import { toExtendedRecord } from './recordView.ts';
+import type { PageView, RecordReads, StoredMetric } from './searchRecords.ts';
+
+/** What single reads need of the store. Runs are not named in these requests: ids are looked up in the whole project. */
+export interface RecordReader {
+  /** Where the newest record with this id is. */
+  find(projectId: string, id: string): Promise<{ run: RunRef; key: RecordKey } | undefined>;
+  record(run: RunRef, id: string): Promise<StoredRecord | undefined>;
+  /** The trace, if stored, and all its spans; the run is undefined when none of them is stored. */
+  traceRecords(projectId: string, traceId: string): Promise<{ run: RunRef; records: StoredRecord[] } | undefined>;
+  /** A session, its traces and their spans. At most `limit` and one more. */
+  sessionRecords(run: RunRef, sessionId: string, limit: number): Promise<StoredRecord[]>;
+}
+
+export interface ReadDeps {
+  reader: RecordReader;
+  reads: Pick<RecordReads, 'metricResults'>;
+}
+
+type Tree = Record<string, unknown> & { id: string; type: string; spans?: Tree[] };
+type Metrics = ReadonlyMap<string, StoredMetric[]>;
+
+const wholeRecords: PageView = { metrics: 'all', includeCounts: false, includeMetricMetadata: false, truncate: false };
+
+// A session of this many records is some 100 MB of JSON; a search pages through it instead.
+const MAX_SESSION_RECORDS = 50_000;
+
+/** A trace with the whole tree of its spans; a trace known only by its spans is a stub. */
+export async function readTrace(
+  { reader, reads }: ReadDeps,
+  projectId: string,
+  traceId: string,
+): Promise<Record<string, unknown>> {
+  const found = await reader.traceRecords(projectId, traceId);
+  if (!found || found.records.length === 0) throw notFound('trace', traceId);
+  const { run, records } = found;
+  const metrics = await metricsOf(reads, run, records);
+  const trees = traceTrees(records, metrics);
+  const trace = trees.find(({ id }) => id === traceId);
+  if (trace) return trace;
+  const session = records[0]?.session_id;
+  return {
+    type: 'stub_trace',
+    id: traceId,
+    project_id: projectId,
+    run_id: run.runId,
+    session_id: session === undefined || session === traceId ? null : session,
+    spans: trees,
+  };
+}
+
+/** A span with the spans below it. */
+export async function readSpan(deps: ReadDeps, projectId: string, spanId: string): Promise<Record<string, unknown>> {
+  const at = await deps.reader.find(projectId, spanId);
+  if (!at || at.key.trace_id === null || at.key.type === 'trace') throw notFound('span', spanId);
+  const found = await deps.reader.traceRecords(projectId, at.key.trace_id);
+  const below = found && subtree(found.records, spanId);
+  if (!found || !below) throw notFound('span', spanId);
+  const metrics = await metricsOf(deps.reads, found.run, below);
+  const trace = found.records.find(({ type }) => type === 'trace');
+  const [span] = traceTrees(below, metrics, trace);
+  return span as Tree;
+}
+
+/** A session with its traces, each with its spans. */
+export async function readSession(
+  { reader, reads }: ReadDeps,
+  projectId: string,
+  sessionId: string,
+): Promise<Record<string, unknown>> {
+  const at = await reader.find(projectId, sessionId);
+  if (at?.key.type !== 'session') throw notFound('session', sessionId);
+  const records = await reader.sessionRecords(at.run, sessionId, MAX_SESSION_RECORDS);
+  if (records.length > MAX_SESSION_RECORDS) {
+    throw new ServiceError(
+      'QueryTooExpensive',
+      `the session holds more than ${MAX_SESSION_RECORDS} records; read its traces page by page through traces/search with a filter on session_id`,
+    );
+  }
+  const session = records.find(({ id }) => id === sessionId);
+  if (!session) throw notFound('session', sessionId);
+  const metrics = await metricsOf(reads, at.run, records);
+  const inTraces = Map.groupBy(
+    records.filter(({ type }) => type !== 'session'),
+    ({ trace_id }) => trace_id,
+  );
+  const traces = [...inTraces.values()].flatMap((group) => traceTrees(group, metrics).filter(({ type }) => type === 'trace'));
+  return { ...shown(session, { isComplete: null, hasChildren: null }, metrics), traces: traces.sort(byTime) };
+}
+
+const notFound = (what: string, id: string): ServiceError =>
+  new ServiceError('NotFound', `no ${what} ${id} in this project`, { context: { id } });
+
+const metricsOf = (reads: ReadDeps['reads'], run: RunRef, records: readonly StoredRecord[]): Promise<Metrics> =>
+  reads.metricResults(
+    run,
+    records.map(({ id, type, created_at, trace_id }) => ({ id, type, createdAt: created_at, traceId: trace_id })),
+  );
+
+function shown(
+  record: StoredRecord,
+  derived: { isComplete: boolean | null; hasChildren: boolean | null },
+  metrics: Metrics,
+): Tree {
+  const found = { record, ...derived, metrics: metrics.get(record.id) ?? [], childCount: null };
+  return { ...toExtendedRecord(found, wholeRecords) };
+}
+
+const kindsWithSpans: ReadonlySet<string> = new Set(['trace', 'agent', 'workflow', 'tool', 'retriever']);
+
+/**
+ * The records of one trace as trees: one when the trace is among them. A span whose parent is not stored, cannot hold spans or stands below the
+ * span itself hangs at the top; what nests deeper than {@link MAX_SPAN_DEPTH} is listed at that depth, so that every JSON reader can take it.
+ * @param trace says whether the spans are complete where it is not among the records.
+ */
+function traceTrees(
+  records: readonly StoredRecord[],
+  metrics: Metrics,
+  trace = records.find(({ type }) => type === 'trace'),
+): Tree[] {
+  const sorted = [...records].sort(inOrder);
+  const parents = new Set(sorted.map(({ parent_id }) => parent_id));
+  const trees = new Map<string, Tree>();
+  for (const record of sorted) {
+    const derived = { isComplete: trace?.trace_is_complete ?? false, hasChildren: parents.has(record.id) };
+    const tree = shown(record, derived, metrics);
+    if (kindsWithSpans.has(record.type)) tree.spans = [];
+    trees.set(record.id, tree);
+  }
+  const children = Map.groupBy(sorted, ({ parent_id }) => parent_id ?? null);
+  const placed = new Set<string>();
+  const place = (root: Tree, depth: number): void => {
+    placed.add(root.id);
+    const open = [{ id: root.id, into: root, depth }];
+    for (let next = open.pop(); next; next = open.pop()) {
+      for (const child of children.get(next.id) ?? []) {
+        const tree = trees.get(child.id) as Tree;
+        if (placed.has(child.id)) continue;
+        placed.add(child.id);
+        next.into.spans?.push(tree);
+        const holder =
+          next.depth + 1 < MAX_SPAN_DEPTH && tree.spans
+            ? { into: tree, depth: next.depth + 1 }
+            : { into: next.into, depth: next.depth };
+        open.push({ id: child.id, ...holder });
+      }
+    }
+  };
+  const root = trace && trees.get(trace.id);
+  const tops: Tree[] = [];
+  if (root) place(root, 0);
+  const startNewTop = (record: StoredRecord): void => {
+    if (placed.has(record.id)) return;
+    const tree = trees.get(record.id) as Tree;
+    if (root) root.spans?.push(tree);
+    else tops.push(tree);
+    place(tree, 1);
+  };
+  for (const record of sorted) if (!trees.has(record.parent_id ?? '')) startNewTop(record);
+  // What is left hangs in a circle.
+  for (const record of sorted) startNewTop(record);
+  return root ? [root] : tops;
+}
+
+/** The span and everything below it; undefined when it is not among the records. */
+function subtree(records: readonly StoredRecord[], spanId: string): StoredRecord[] | undefined {
+  const span = records.find(({ id }) => id === spanId);
+  if (!span) return undefined;
+  const children = Map.groupBy(records, ({ parent_id }) => parent_id ?? null);
+  const found = new Set([span]);
+  for (const record of found) for (const child of children.get(record.id) ?? []) found.add(child);
+  return [...found];
+}
+
+const inOrder = (a: StoredRecord, b: StoredRecord): number =>
+  compare(a.created_at, b.created_at) || (a.step_number ?? 0) - (b.step_number ?? 0) || a.version - b.version;
+const byTime = (a: Tree, b: Tree): number => compare(a.created_at as string, b.created_at as string);
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

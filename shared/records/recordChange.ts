@@ -1,0 +1,139 @@
+import { RequestInvalid, ServiceError } from '../errors.ts';
+import { SpanNode } from '../wire/records.ts';
+import type { StoredRecord } from './record.ts';
+
+/** A record as it was logged: its time and its session are settled when it is written. */
+export interface LoggedRecord
+  extends Omit<StoredRecord, 'project_id' | 'run_id' | 'version' | 'created_at' | 'session_id' | 'updated_at'> {
+  created_at?: string | undefined;
+  session_id?: string | undefined;
+}
+
+/** What an update may change; null and absent keep what is stored, tags are added. */
+export interface RecordUpdate {
+  input?: unknown;
+  output?: unknown;
+  status_code?: number | null | undefined;
+  tags?: readonly string[] | null | undefined;
+  duration_ns?: number | null | undefined;
+  /** True closes a trace; nothing opens one again. */
+  is_complete?: boolean | null | undefined;
+}
+
+/**
+ * One step of a write.
+ * - `log`: stores the record; on top of what is stored under its id, where it is there already (a repeat, or a fuller version).
+ * - `replace`: stores the record in place of what is there, unless a higher attempt wrote that.
+ * - `open`: stores the record unless its id is there already.
+ * - `update`: changes a stored trace or span; an id that is not stored is `NotFound`.
+ */
+export type RecordChange =
+  | {
+      action: 'log' | 'replace' | 'open';
+      record: LoggedRecord /** The id was made for this write: nobody can have stored it. */;
+      freshId?: boolean;
+    }
+  | { action: 'update'; id: string; of: 'trace' | 'span'; update: RecordUpdate };
+
+/** Where a change left its record. */
+export interface WrittenRecord {
+  id: string;
+  session_id: string;
+  trace_id: string | null;
+  /** False where a record of this id was stored before. */
+  isNew: boolean;
+}
+
+/** What a settled change starts from. `at` and `version` come from the writer's clock. */
+export interface Settling {
+  run: { projectId: string; runId: string };
+  stored: StoredRecord | undefined;
+  /** Settled `created_at` of this id, also where only its key was stored. */
+  createdAt: string | undefined;
+  /** Session of the record's trace, where that is known. */
+  traceSession: string | undefined;
+  version: number;
+  at: string;
+}
+
+/** The record as it is to be stored now; undefined when the change leaves everything as it is. */
+export function settle(change: RecordChange, from: Settling): StoredRecord | undefined {
+  if (change.action === 'update') return updated(change, from);
+  const { record } = change;
+  const { stored } = from;
+  if (stored && change.action === 'open') return undefined;
+  if (stored && change.action === 'replace' && (stored.attempt ?? 0) > (record.attempt ?? 0)) return undefined;
+  const base = stored && change.action === 'log' ? merge(stored, record) : record;
+  return {
+    ...base,
+    project_id: from.run.projectId,
+    run_id: from.run.runId,
+    created_at: from.createdAt ?? record.created_at ?? from.at,
+    session_id: record.session_id ?? stored?.session_id ?? from.traceSession ?? record.trace_id ?? record.id,
+    updated_at: from.at,
+    version: from.version,
+  };
+}
+
+/** A repeat on top of what is stored: what it gives wins, what it leaves out stays, and a complete trace stays complete. */
+function merge(stored: StoredRecord, given: LoggedRecord): StoredRecord {
+  const merged: Record<string, unknown> = { ...stored };
+  for (const [name, value] of Object.entries(given)) if (isGiven(value)) merged[name] = value;
+  return {
+    ...(merged as unknown as StoredRecord),
+    tags: union(stored.tags, given.tags),
+    user_metadata: { ...stored.user_metadata, ...given.user_metadata },
+    dataset_metadata: { ...stored.dataset_metadata, ...given.dataset_metadata },
+    metrics: mergeMetrics(stored.metrics, given.metrics),
+    ...(given.type === 'trace'
+      ? { trace_is_complete: given.trace_is_complete === true || stored.trace_is_complete === true }
+      : {}),
+  };
+}
+
+// Clients write "" and [] for what they do not know yet.
+const isGiven = (value: unknown): boolean =>
+  value !== undefined && value !== null && value !== '' && !(Array.isArray(value) && value.length === 0);
+
+const union = (stored: readonly string[] = [], given: readonly string[] | null = []): readonly string[] => [
+  ...new Set([...stored, ...(given ?? [])]),
+];
+
+const mergeMetrics = (stored: StoredRecord['metrics'], given: StoredRecord['metrics']): Record<string, unknown> => ({
+  ...stored,
+  ...Object.fromEntries(Object.entries(given ?? {}).filter(([, value]) => value !== null && value !== undefined)),
+});
+
+function updated({ id, of, update }: RecordChange & { action: 'update' }, { stored, version, at }: Settling): StoredRecord {
+  if (!stored || (stored.type === 'trace') !== (of === 'trace') || stored.type === 'session') {
+    throw new ServiceError('NotFound', `no ${of} ${id} is stored in this run; if it was sent before, try again`, {
+      context: { id },
+    });
+  }
+  const texts = of === 'trace' ? update : fitting(stored.type, update);
+  const { input, output, status_code, tags, duration_ns } = { ...update, ...texts };
+  return {
+    ...stored,
+    ...(input == null ? {} : { input }),
+    ...(output == null ? {} : { output }),
+    ...(status_code == null ? {} : { status_code }),
+    ...(tags == null ? {} : { tags: union(stored.tags, tags) }),
+    ...(duration_ns == null ? {} : { metrics: { ...stored.metrics, duration_ns } }),
+    ...(update.is_complete === true && of === 'trace' ? { trace_is_complete: true } : {}),
+    updated_at: at,
+    version,
+  };
+}
+
+/** Input and output in the shape of the span's kind, which the caller of an update does not name. */
+function fitting(type: StoredRecord['type'], { input, output }: RecordUpdate): Pick<RecordUpdate, 'input' | 'output'> {
+  const result = SpanNode.safeParse({ type, input, output });
+  if (result.success) return { input: result.data.input, output: result.data.output };
+  throw new RequestInvalid(
+    [...new Set(result.error.issues.map((issue) => String(issue.path[0])))].map((field) => ({
+      loc: ['body', field],
+      msg: `does not have the form of the ${field} of a span of type ${type}`,
+      type: 'wrong_shape',
+    })),
+  );
+}

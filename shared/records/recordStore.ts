@@ -1,0 +1,50 @@
+import type { RunRef } from '../projects/runs.ts';
+import type { MetricStatus } from '../wire/metricResults.ts';
+import type { StoredRecord } from './record.ts';
+
+/** What is known of a record without reading it. */
+export interface RecordKey {
+  id: string;
+  created_at: string;
+  type: StoredRecord['type'];
+  trace_id: string | null;
+  parent_id: string | null;
+  session_id: string;
+}
+
+/** One value, or the state of its scoring, of one metric of one record. The newest version counts. */
+export interface MetricValue {
+  metric: string;
+  recordId: string;
+  recordCreatedAt: string;
+  recordType: StoredRecord['type'];
+  traceId: string | null;
+  status: MetricStatus;
+  /** Number, boolean, text, or any JSON; absent or null where there is none. */
+  value?: unknown;
+  explanation?: string | null;
+  /** The scorer's own remarks; sent only when asked for. */
+  metadata?: Record<string, unknown> | null;
+  /** The other keys of the metric result: cost, tokens, model_alias, message, standard_error … */
+  details?: Record<string, unknown>;
+  scorerId?: string | null;
+}
+
+/** A block of rows of one write. A retry sends the same block again, which is then stored once. */
+export type Block = { send(): Promise<void> };
+
+/** What the writer needs of the store. */
+export interface RecordStore {
+  /** Keys of those ids that have one. */
+  keys(run: RunRef, ids: readonly string[]): Promise<RecordKey[]>;
+  /** Keys of all spans of these traces. */
+  spanKeys(run: RunRef, traceIds: readonly string[]): Promise<RecordKey[]>;
+  /** Newest versions, all fields. */
+  records(run: RunRef, keys: readonly RecordKey[]): Promise<StoredRecord[]>;
+  keyBlock(records: readonly StoredRecord[]): Block;
+  recordBlock(records: readonly StoredRecord[]): Block;
+  valueBlock(values: readonly { run: RunRef; value: MetricValue; version: number }[]): Block;
+}
+
+/** Runs `work` while no other process holds any of the keys. */
+export type WithLocks = <T>(keys: readonly string[], work: () => Promise<T>) => Promise<T>;

@@ -1,0 +1,368 @@
+import { systemMetrics } from '../columns/recordTableColumns.ts';
+import { ServiceError } from '../errors.ts';
+import type { RunRef } from '../projects/runs.ts';
+import type { StoredRecord } from './record.ts';
+import { type RecordChange, settle, type WrittenRecord } from './recordChange.ts';
+import type { Block, MetricValue, RecordKey, RecordStore, WithLocks } from './recordStore.ts';
+
+export interface RecordWriterOptions {
+  store: RecordStore;
+  /** Holds off the other processes that write to the same runs; absent where this process is the only one. */
+  withLocks?: WithLocks;
+  /** Bytes that may wait to be written; more is refused with 429. */
+  queueBytes?: number;
+  now?: () => Date;
+}
+
+interface Request {
+  run: RunRef;
+  changes: readonly RecordChange[];
+  bytes: number;
+  resolve(written: WrittenRecord[]): void;
+  reject(err: unknown): void;
+}
+
+// Long enough to gather what arrives together, short beside the insert itself (8 to 20 ms).
+const GATHER_MS = 2;
+// A part costs the engine some 10 ms of CPU whatever its size: 1,500 records of 2.5 KB share that well, and an insert of this size is one block.
+const GROUP_BYTES = 3_500_000;
+const QUEUE_BYTES = 128 * 1024 * 1024;
+/** Pauses before a block that could not be stored is sent again. */
+const RETRY_MS = [50, 200, 800];
+
+/**
+ * Writes records in groups: requests that arrive together share one look-up and one insert per table. A write that has returned can be read
+ * and survives the death of the process. One group is written at a time, so every change is settled on top of the one before it.
+ */
+export class RecordWriter {
+  readonly #store: RecordStore;
+  readonly #withLocks: WithLocks;
+  readonly #queueBytes: number;
+  readonly #now: () => Date;
+  #waiting: Request[] = [];
+  #waitingBytes = 0;
+  #turn: Promise<unknown> = Promise.resolve();
+  #gathering = false;
+  #lastVersion = 0;
+
+  constructor({ store, withLocks, queueBytes, now }: RecordWriterOptions) {
+    this.#store = store;
+    this.#withLocks = withLocks ?? ((_keys, work) => work());
+    this.#queueBytes = queueBytes ?? QUEUE_BYTES;
+    this.#now = now ?? (() => new Date());
+  }
+
+  /**
+   * All changes of one request, or none of them.
+   * @throws ServiceError `TooManyRequests` when too much waits already, `Unavailable` when the store does not take it, `NotFound` for an update
+   * of a record that is not stored.
+   */
+  write(run: RunRef, changes: readonly RecordChange[]): Promise<WrittenRecord[]> {
+    const bytes = changes.reduce((sum, change) => sum + roughBytes(change), 0);
+    // A request larger than the whole queue is taken when nothing else waits.
+    if (this.#waitingBytes > 0 && this.#waitingBytes + bytes > this.#queueBytes) {
+      return Promise.reject(
+        new ServiceError('TooManyRequests', 'more records arrive than can be stored; send this request again later', {
+          retryAfterSeconds: 1,
+        }),
+      );
+    }
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ run, changes, bytes, resolve, reject });
+      this.#waitingBytes += bytes;
+      this.#gather();
+    });
+  }
+
+  /** Runs `work` while nothing is written to `run`, here or in another process: deletions take their place between writes. */
+  exclusively<T>(run: RunRef, work: () => Promise<T>): Promise<T> {
+    const turn = this.#turn.then(() => this.#withLocks([lockOf(run)], work));
+    this.#turn = turn.catch(() => {});
+    return turn;
+  }
+
+  #gather(): void {
+    if (this.#gathering) return;
+    this.#gathering = true;
+    setTimeout(() => {
+      this.#turn = this.#turn.then(() => {
+        this.#gathering = false;
+        return this.#writeGroup(this.#takeGroup());
+      });
+    }, GATHER_MS);
+  }
+
+  #takeGroup(): Request[] {
+    let bytes = 0;
+    const full = this.#waiting.findIndex((request, index) => {
+      bytes += request.bytes;
+      return index > 0 && bytes > GROUP_BYTES;
+    });
+    const group = this.#waiting.splice(0, full === -1 ? this.#waiting.length : full);
+    if (this.#waiting.length > 0) this.#gather();
+    return group;
+  }
+
+  async #writeGroup(group: Request[]): Promise<void> {
+    const locks = [...new Set(group.map(({ run }) => lockOf(run)))].sort();
+    try {
+      await this.#withLocks(locks, () => this.#writeOrSplit(group));
+    } catch (err) {
+      for (const request of group) request.reject(err);
+    } finally {
+      for (const request of group) this.#waitingBytes -= request.bytes;
+    }
+  }
+
+  /** A group that cannot be stored is tried request by request, so that only the guilty one fails. */
+  async #writeOrSplit(group: Request[]): Promise<void> {
+    try {
+      await this.#storeGroup(group);
+    } catch (err) {
+      const [only] = group;
+      if (group.length > 1 && !isTransient(err)) for (const request of group) await this.#writeOrSplit([request]);
+      else if (isTransient(err)) for (const request of group) request.reject(asUnavailable(err));
+      else only?.reject(err);
+    }
+  }
+
+  async #storeGroup(group: Request[]): Promise<void> {
+    const state = await GroupState.load(this.#store, group);
+    const done: { request: Request; written: WrittenRecord[] }[] = [];
+    for (const request of group) {
+      try {
+        done.push({ request, written: state.apply(request, () => this.#clock()) });
+      } catch (err) {
+        request.reject(err);
+      }
+    }
+    await state.followSessions(() => this.#clock());
+    const records = state.changed();
+    const values = records.flatMap((record) => loggedValues(record));
+    const moved = records.filter((record) => state.keyChanged(record));
+    // Whoever finds a record finds its key, and a row that counts as stored has its values.
+    await Promise.all([
+      moved.length > 0 && persist(this.#store.keyBlock(moved)),
+      values.length > 0 && persist(this.#store.valueBlock(values)),
+    ]);
+    if (records.length > 0) await persist(this.#store.recordBlock(records));
+    for (const { request, written } of done) request.resolve(written);
+  }
+
+  /** Versions rise with every record written, whatever the machine's clock does. */
+  #clock(): { version: number; at: string } {
+    this.#lastVersion = Math.max(this.#lastVersion + 1, this.#now().getTime() * 1000);
+    return { version: this.#lastVersion, at: timeOfMicroseconds(this.#lastVersion) };
+  }
+}
+
+const lockOf = ({ projectId, runId }: RunRef): string => `records/${projectId}/${runId}`;
+
+/** The records of one group: what was stored before it, and what its changes have made of that so far. */
+class GroupState {
+  readonly #store: RecordStore;
+  readonly #runs: Map<string, RunState>;
+
+  private constructor(store: RecordStore, runs: Map<string, RunState>) {
+    this.#store = store;
+    this.#runs = runs;
+  }
+
+  static async load(store: RecordStore, group: readonly Request[]): Promise<GroupState> {
+    const byRun = Map.groupBy(group, ({ run }) => lockOf(run));
+    const runs = await Promise.all(
+      [...byRun].map(async ([name, requests]): Promise<[string, RunState]> => {
+        const run = (requests[0] as Request).run;
+        return [
+          name,
+          await loadRun(
+            store,
+            run,
+            requests.flatMap(({ changes }) => changes),
+          ),
+        ];
+      }),
+    );
+    return new GroupState(store, new Map(runs));
+  }
+
+  /** Settles a request's changes: all of them, or (by throwing) none. */
+  apply({ run, changes }: Request, clock: () => { version: number; at: string }): WrittenRecord[] {
+    const state = this.#runs.get(lockOf(run)) as RunState;
+    const settled = new Map<string, StoredRecord>();
+    const written = changes.map((change): WrittenRecord => {
+      const id = change.action === 'update' ? change.id : change.record.id;
+      const stored = settled.get(id) ?? state.records.get(id);
+      const traceId = change.action === 'update' ? null : change.record.trace_id;
+      const traceSession = traceId === null ? undefined : (settled.get(traceId)?.session_id ?? state.sessionOf(traceId));
+      const { version, at } = clock();
+      const record = settle(change, {
+        run,
+        stored,
+        createdAt: state.keys.get(id)?.created_at ?? stored?.created_at,
+        traceSession,
+        version: Math.max(version, (stored?.version ?? 0) + 1),
+        at,
+      });
+      if (record) settled.set(id, record);
+      const { session_id, trace_id } = record ?? (stored as StoredRecord);
+      return { id, session_id, trace_id, isNew: stored === undefined };
+    });
+    for (const [id, record] of settled) {
+      state.records.set(id, record);
+      state.changed.add(id);
+    }
+    return written;
+  }
+
+  /** Spans can come before their trace: they move to its session when it says one. */
+  async followSessions(clock: () => { version: number; at: string }): Promise<void> {
+    for (const state of this.#runs.values()) {
+      const withSpans = new Set([...state.changed].map((id) => state.records.get(id)?.parent_id));
+      const traces = [...state.changed].flatMap((id) => {
+        const record = state.records.get(id);
+        const key = state.keys.get(id);
+        // A new complete trace that brings its spans along is a batch: no span of it was sent before.
+        const isBatch = key === undefined && withSpans.has(id) && record?.trace_is_complete !== false;
+        const moved = record?.type === 'trace' && record.session_id !== (key?.session_id ?? id);
+        return moved && !isBatch ? [record] : [];
+      });
+      if (traces.length === 0) continue;
+      const sessions = new Map(traces.map(({ id, session_id }) => [id, session_id]));
+      const keys = await this.#store.spanKeys(state.run, [...sessions.keys()]);
+      const behind = keys.filter((key) => !state.changed.has(key.id) && key.session_id !== sessions.get(key.trace_id as string));
+      if (behind.length === 0) continue;
+      for (const record of await this.#store.records(state.run, behind)) {
+        const { version, at } = clock();
+        const session_id = sessions.get(record.trace_id as string) as string;
+        state.records.set(record.id, { ...record, session_id, updated_at: at, version: Math.max(version, record.version + 1) });
+        state.changed.add(record.id);
+        const key = behind.find(({ id }) => id === record.id);
+        if (key) state.keys.set(record.id, key);
+      }
+    }
+  }
+
+  changed(): StoredRecord[] {
+    return [...this.#runs.values()].flatMap((state) => [...state.changed].map((id) => state.records.get(id) as StoredRecord));
+  }
+
+  keyChanged(record: StoredRecord): boolean {
+    const state = this.#runs.get(lockOf({ projectId: record.project_id, runId: record.run_id })) as RunState;
+    const key = state.keys.get(record.id);
+    return (
+      key === undefined ||
+      key.session_id !== record.session_id ||
+      key.parent_id !== (record.parent_id ?? null) ||
+      key.trace_id !== record.trace_id ||
+      key.type !== record.type
+    );
+  }
+}
+
+interface RunState {
+  run: RunRef;
+  keys: Map<string, RecordKey>;
+  records: Map<string, StoredRecord>;
+  changed: Set<string>;
+  sessionOf(traceId: string): string | undefined;
+}
+
+async function loadRun(store: RecordStore, run: RunRef, changes: readonly RecordChange[]): Promise<RunState> {
+  const ids = new Set<string>();
+  for (const change of changes) {
+    if (change.action === 'update') ids.add(change.id);
+    else {
+      if (!change.freshId) ids.add(change.record.id);
+      if (change.record.session_id === undefined && change.record.trace_id !== null) ids.add(change.record.trace_id);
+    }
+  }
+  const keys = new Map((ids.size === 0 ? [] : await store.keys(run, [...ids])).map((key) => [key.id, key]));
+  const targets = new Set(changes.map((change) => (change.action === 'update' ? change.id : change.record.id)));
+  const known = [...keys.values()].filter(({ id }) => targets.has(id));
+  const records = new Map((known.length === 0 ? [] : await store.records(run, known)).map((record) => [record.id, record]));
+  return {
+    run,
+    keys,
+    records,
+    changed: new Set(),
+    sessionOf: (traceId) => records.get(traceId)?.session_id ?? keys.get(traceId)?.session_id,
+  };
+}
+
+/** The scores a client computed itself travel in `metrics`: each becomes a value of the metric of that name. */
+function loggedValues(record: StoredRecord): { run: RunRef; value: MetricValue; version: number }[] {
+  const values: { run: RunRef; value: MetricValue; version: number }[] = [];
+  for (const metric in record.metrics) {
+    const value = record.metrics[metric];
+    if (systemMetricNames.has(metric) || value === null || value === undefined) continue;
+    values.push({
+      run: { projectId: record.project_id, runId: record.run_id },
+      version: record.version,
+      value: {
+        metric,
+        recordId: record.id,
+        recordCreatedAt: record.created_at,
+        recordType: record.type,
+        traceId: record.trace_id,
+        status: 'success',
+        value,
+      },
+    });
+  }
+  return values;
+}
+
+const systemMetricNames: ReadonlySet<string> = new Set(systemMetrics);
+
+/** Sends a block until it is stored; the store knows a repeat by its token. */
+async function persist(block: Block): Promise<void> {
+  for (const pause of RETRY_MS) {
+    try {
+      await block.send();
+      return;
+    } catch (err) {
+      if (!isTransient(err)) throw err;
+      await new Promise((resolve) => setTimeout(resolve, pause));
+    }
+  }
+  await block.send();
+}
+
+/** Whether the store may take the same block later: it is away, or short of memory or time. */
+const isTransient = (err: unknown): boolean =>
+  err instanceof ServiceError && (err.code === 'Unavailable' || err.code === 'QueryTooExpensive');
+
+const asUnavailable = (err: unknown): unknown =>
+  err instanceof ServiceError && err.code === 'QueryTooExpensive'
+    ? new ServiceError('Unavailable', 'the record store is overloaded; send this request again later', {
+        retryAfterSeconds: 2,
+        cause: err,
+      })
+    : err;
+
+/** Microseconds since 1970 in the canonical form of times. */
+function timeOfMicroseconds(micros: number): string {
+  const ms = Math.floor(micros / 1000);
+  return `${new Date(ms).toISOString().slice(0, -1)}${String(micros - ms * 1000).padStart(3, '0')}Z`;
+}
+
+// Fields beside the texts, with the ids and numbers every row has.
+const BYTES_PER_RECORD = 500;
+
+function roughBytes(change: RecordChange): number {
+  const { input, output } = change.action === 'update' ? change.update : change.record;
+  const rest =
+    change.action === 'update'
+      ? 0
+      : roughSize(change.record.metrics) + roughSize(change.record.tools) + roughSize(change.record.events);
+  return BYTES_PER_RECORD + roughSize(input) + roughSize(output) + rest;
+}
+
+function roughSize(value: unknown): number {
+  if (typeof value === 'string') return value.length;
+  if (typeof value !== 'object' || value === null) return 8;
+  let size = 0;
+  for (const key in value) size += key.length + roughSize((value as Record<string, unknown>)[key]);
+  return size;
+}

@@ -1,0 +1,191 @@
+import type { RecordKind } from '../../columns/columnDef.ts';
+import { newId } from '../../ids.ts';
+import type { RunRef } from '../../projects/runs.ts';
+import type { MetricAggregate, MetricValueStore, StoredMetricValue } from '../../records/metricValues.ts';
+import type { MetricValue } from '../../records/recordStore.ts';
+import type { MetricResult, MetricStatus } from '../../wire/metricResults.ts';
+import { timeOf } from '../../wire/time.ts';
+import type { ClickHouse } from './connect.ts';
+import { type MetricRow, metricFields } from './metricRow.ts';
+
+/** The row of a value or a state. */
+export function metricValueRow(run: RunRef, value: MetricValue, version: number): MetricRow {
+  const { status, explanation = null, metadata = null, details } = value;
+  const result = { status_type: status, ...details, value: value.value ?? null, explanation, metadata } as MetricResult;
+  return {
+    project_id: run.projectId,
+    run_id: run.runId,
+    metric: value.metric,
+    record_created_at: value.recordCreatedAt,
+    record_id: value.recordId,
+    record_type: value.recordType,
+    trace_id: value.traceId,
+    ...metricFields(result),
+    scorer_id: value.scorerId ?? null,
+    // A version is the microsecond it was made in.
+    computed_at: timeOf(new Date(Math.floor(version / 1000))),
+    version,
+  };
+}
+
+interface ValueRow {
+  metric: string;
+  record_id: string;
+  record_created_at: string;
+  record_type: RecordKind;
+  trace_id: string | null;
+  status: MetricStatus;
+  value: string;
+  explanation: string | null;
+  metadata: string;
+  details: string;
+  scorer_id: string | null;
+  computed_at: string;
+}
+
+const toValue = (row: unknown): StoredMetricValue => {
+  const { metric, status, explanation, ...rest } = row as ValueRow;
+  return {
+    metric,
+    status,
+    explanation,
+    recordId: rest.record_id,
+    recordCreatedAt: `${rest.record_created_at.replace(' ', 'T')}Z`,
+    recordType: rest.record_type,
+    traceId: rest.trace_id,
+    value: rest.value === '' ? null : JSON.parse(rest.value),
+    metadata: rest.metadata === '' ? null : JSON.parse(rest.metadata),
+    details: rest.details === '' ? {} : JSON.parse(rest.details),
+    scorerId: rest.scorer_id,
+    computedAt: `${rest.computed_at.replace(' ', 'T')}Z`,
+  };
+};
+
+const valueColumns =
+  'metric, record_id, record_created_at, record_type, trace_id, status, value, explanation, metadata, details, scorer_id, computed_at';
+const inRun = 'project_id = {project:UUID} AND run_id = {run:UUID}';
+const runParams = (run: RunRef) => ({ project: run.projectId, run: run.runId });
+
+const MAX_IDS = 10_000;
+
+export function clickhouseMetricValues(clickhouse: ClickHouse): MetricValueStore {
+  let lastVersion = 0;
+  return {
+    async write(run, values) {
+      if (values.length === 0) return;
+      lastVersion = Math.max(lastVersion + 1, Date.now() * 1000);
+      const rows = values.map((value) => metricValueRow(run, value, lastVersion));
+      await clickhouse.insert({ table: 'metric_values', rows, token: newId() });
+    },
+
+    async of(run, recordIds) {
+      const found: StoredMetricValue[] = [];
+      for (let from = 0; from < recordIds.length; from += MAX_IDS) {
+        const rows = await clickhouse.query({
+          name: 'metric values of records',
+          sql: `SELECT ${valueColumns} FROM metric_values WHERE ${inRun} AND record_id IN {ids:Array(UUID)}
+                ORDER BY version DESC LIMIT 1 BY metric, record_id`,
+          params: { ...runParams(run), ids: recordIds.slice(from, from + MAX_IDS) },
+          row: toValue,
+        });
+        found.push(...rows);
+      }
+      return found;
+    },
+
+    byMetric: (run, metric) =>
+      clickhouse.query({
+        name: 'values of a metric',
+        sql: `SELECT ${valueColumns} FROM metric_values FINAL WHERE ${inRun} AND metric = {metric:String} ORDER BY record_created_at, record_id`,
+        params: { ...runParams(run), metric },
+        row: toValue,
+      }),
+
+    async names(run) {
+      return clickhouse.query({
+        name: 'metrics of a run',
+        sql: `SELECT DISTINCT metric FROM metric_values WHERE ${inRun} ORDER BY metric`,
+        params: runParams(run),
+        row: (row) => (row as { metric: string }).metric,
+      });
+    },
+
+    async aggregate(run, metric) {
+      const [row] = await clickhouse.query({
+        name: 'aggregate of a metric',
+        // Booleans count as 0 and 1; a list of texts counts once for each of its members.
+        sql: `SELECT
+                count() AS total,
+                countIf(status IN ('success', 'roll_up')) AS succeeded,
+                countIf(status IN ('failed', 'error')) AS failed,
+                countIf(isNotNull(number)) AS numbers,
+                avg(number) AS avg, sum(number) AS sum, min(number) AS min, max(number) AS max,
+                quantilesExactInclusive(0.5, 0.9, 0.95, 0.99)(number) AS quantiles,
+                avgIf(number, value IN ('true', 'false')) AS share_true,
+                countIf(value IN ('true', 'false')) AS booleans,
+                sumMap(if(category = [], map(), mapFromArrays(category, arrayMap(c -> toUInt64(1), category)))) AS distribution
+              FROM (
+                SELECT status, number, value,
+                  multiIf(value IN ('true', 'false'), [value], isNotNull(text), [assumeNotNull(text)], arrayDistinct(texts)) AS category
+                FROM metric_values FINAL
+                WHERE ${inRun} AND metric = {metric:String}
+              )`,
+        params: { ...runParams(run), metric },
+        row: toAggregate,
+      });
+      return row ?? emptyAggregate;
+    },
+  };
+}
+
+interface AggregateRow {
+  total: string;
+  succeeded: string;
+  failed: string;
+  numbers: string;
+  booleans: string;
+  avg: number | null;
+  sum: number | null;
+  min: number | null;
+  max: number | null;
+  share_true: number | null;
+  quantiles: (number | null)[];
+  distribution: Record<string, string>;
+}
+
+const emptyAggregate: MetricAggregate = {
+  total: 0,
+  succeeded: 0,
+  failed: 0,
+  avg: null,
+  sum: null,
+  min: null,
+  max: null,
+  shareTrue: null,
+  p50: null,
+  p90: null,
+  p95: null,
+  p99: null,
+  valueDistribution: {},
+};
+
+function toAggregate(row: unknown): MetricAggregate {
+  const { total, succeeded, failed, numbers, booleans, avg, sum, min, max, share_true, quantiles, distribution } =
+    row as AggregateRow;
+  const ofNumbers = <T>(value: T): T | null => (Number(numbers) > 0 ? value : null);
+  return {
+    total: Number(total),
+    succeeded: Number(succeeded),
+    failed: Number(failed),
+    avg: ofNumbers(avg),
+    sum: ofNumbers(sum),
+    min: ofNumbers(min),
+    max: ofNumbers(max),
+    shareTrue: Number(booleans) > 0 ? share_true : null,
+    p50: ofNumbers(quantiles[0] ?? null),
+    p90: ofNumbers(quantiles[1] ?? null),
+    p95: ofNumbers(quantiles[2] ?? null),
+    p99: ofNumbers(quantiles[3] ?? null),
+    valueDistribution: Object.fromEntries(Object.entries(distribution).map(([value, count]) => [value, Number(count)])),
+  };
+}

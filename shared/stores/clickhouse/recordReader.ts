@@ -1,0 +1,81 @@
+import type { RunRef } from '../../projects/runs.ts';
+import type { RecordReader } from '../../records/read.ts';
+import type { ClickHouse } from './connect.ts';
+import { fromRow, type RecordRow } from './recordRow.ts';
+import { allColumns, keyColumns, readRecords, toKey } from './recordStore.ts';
+
+/** Single reads over the record and key tables. */
+export function clickhouseRecordReader(clickhouse: ClickHouse): RecordReader {
+  return {
+    async find(projectId, id) {
+      const [found] = await clickhouse.query({
+        name: 'record by id',
+        sql: `SELECT run_id, ${keyColumns} FROM record_keys WHERE project_id = {project:UUID} AND id = {id:UUID} ORDER BY version DESC LIMIT 1`,
+        params: { project: projectId, id },
+        row: (row) => ({ run: { projectId, runId: (row as { run_id: string }).run_id }, key: toKey(row) }),
+      });
+      return found;
+    },
+
+    async record(run, id) {
+      const [key] = await clickhouse.query({
+        name: 'record key',
+        sql: `SELECT ${keyColumns} FROM record_keys WHERE ${inRun} AND id = {id:UUID} ORDER BY version DESC LIMIT 1`,
+        params: { project: run.projectId, run: run.runId, id },
+        row: toKey,
+      });
+      return key && (await readRecords(clickhouse, run, [key]))[0];
+    },
+
+    async traceRecords(projectId, traceId) {
+      // The newest one counts where two runs hold the same trace id.
+      const [at] = await clickhouse.query({
+        name: 'extent of a trace',
+        sql: `SELECT run_id, toString(min(created_at)) AS first, toString(max(created_at)) AS last FROM record_keys
+              WHERE project_id = {project:UUID} AND trace_id = {trace:UUID}
+              GROUP BY run_id ORDER BY max(version) DESC LIMIT 1`,
+        params: { project: projectId, trace: traceId },
+        row: (row) => row as { run_id: string; first: string; last: string },
+      });
+      if (!at) return undefined;
+      const run = { projectId, runId: at.run_id };
+      const records = await readGroup(clickhouse, run, { column: 'trace_id', id: traceId, ...at });
+      // A span that was moved to another trace has left an older key behind.
+      return { run, records: records.filter(({ trace_id }) => trace_id === traceId) };
+    },
+
+    async sessionRecords(run, sessionId, limit) {
+      const [at] = await clickhouse.query({
+        name: 'extent of a session',
+        sql: `SELECT toString(min(created_at)) AS first, toString(max(created_at)) AS last FROM record_keys WHERE ${inRun} AND session_id = {session:UUID}`,
+        params: { project: run.projectId, run: run.runId, session: sessionId },
+        row: (row) => row as { first: string; last: string },
+      });
+      if (!at) return [];
+      const records = await readGroup(clickhouse, run, { column: 'session_id', id: sessionId, ...at, limit: limit + 1 });
+      return records.filter(({ session_id }) => session_id === sessionId);
+    },
+  };
+}
+
+const inRun = 'project_id = {project:UUID} AND run_id = {run:UUID}';
+
+/**
+ * The newest versions of all records that a key puts into one trace or session. The time range comes first: it is what the record table is
+ * ordered by, and keeps the wide columns of all others unread.
+ */
+async function readGroup(
+  clickhouse: ClickHouse,
+  run: RunRef,
+  group: { column: 'trace_id' | 'session_id'; id: string; first: string; last: string; limit?: number },
+) {
+  return clickhouse.query({
+    name: `records by ${group.column}`,
+    sql: `SELECT ${allColumns} FROM records
+          WHERE ${inRun} AND created_at BETWEEN {first:DateTime64(6, 'UTC')} AND {last:DateTime64(6, 'UTC')}
+            AND id IN (SELECT id FROM record_keys WHERE ${inRun} AND ${group.column} = {group:UUID})
+          ORDER BY version DESC LIMIT 1 BY id${group.limit === undefined ? '' : ` LIMIT ${group.limit}`}`,
+    params: { project: run.projectId, run: run.runId, group: group.id, first: group.first, last: group.last },
+    row: (row) => fromRow(row as RecordRow),
+  });
+}
