@@ -242,7 +242,7 @@ function parseAllowList(entries: readonly string[]): (host: string, address: str
       const family = isIP(network);
       if (family === 0 || !/^\d{1,3}$/.test(bits) || Number(bits) > (family === 6 ? 128 : 32)) throw notAnEntry(entry);
       addSubnet(subnets, entry);
-    } else if (isIP(entry)) hosts.add(lower);
+    } else if (isIP(entry)) hosts.add(hostOf(new URL(isIP(entry) === 6 ? `http://[${entry}]` : `http://${entry}`)));
     else if (URL.canParse(`http://${lower}`) && /^(?:\[[\da-f:.]+\]|[\w.-]+)(?::\d{1,5})?$/.test(lower)) {
       const url = new URL(`http://${lower}`);
       const port = /:(\d{1,5})$/.exec(lower.replace(/^\[.*\]/, ''))?.[1];

@@ -131,6 +131,13 @@ describe('an allow list', () => {
     expect(await (await guard.fetch(`http://127.0.0.1:${port}/`)).text()).toBe('reached');
   });
 
+  test('opens an address in any spelling', async () => {
+    const guard = guardOf({ allow: ['FD12:0:0::0005', '10.0.0.7'] });
+    await guard.check('http://[fd12::5]/');
+    await guard.check('http://10.7/');
+    await expect(guard.check('http://10.0.0.8/')).rejects.toThrow(/private/);
+  });
+
   test('never opens a metadata address, not even by name or range', async () => {
     const guard = guardOf({
       allow: ['169.254.0.0/16', '169.254.169.254', 'meta.internal', 'fe80::/10', '0.0.0.0/0', '::/0'],

@@ -2,8 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { CustomConfig, Integration, Secrets } from '../../shared/integrations/integration.ts';
+import { type CustomConfig, type Integration, providerNames, type Secrets } from '../../shared/integrations/integration.ts';
 import { createOutboundGuard } from '../../shared/integrations/outbound.ts';
+import { providers } from '../../shared/providers/index.ts';
 import type { ModelCall, ModelCallError, ModelCaller } from '../../shared/providers/modelCall.ts';
 import type { WaitInfo } from '../../shared/providers/retry.ts';
 import { runHandlerSteps } from '../support/handlerProcess.ts';
@@ -439,6 +440,10 @@ describe('when the endpoint fails', () => {
     expect(err).toMatchObject({ permanent: true });
     expect(err.message).toMatch(/request refused: .* never allowed/);
   });
+});
+
+test('every provider that can be configured can be called', () => {
+  expect(providers.map((provider) => provider.name)).toEqual(providerNames);
 });
 
 describe('finding the model', () => {
