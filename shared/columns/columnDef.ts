@@ -22,14 +22,14 @@ export const filterTypeOf = {
 
 /**
  * Where a column's value is found.
- * - `record`: the column of the same name in the record table, of this ClickHouse type.
+ * - `record`: a column of the record table (of the same name, unless `name` says another), of this ClickHouse type.
  * - `trace`: a column of the record's trace (the record itself, when it is one); one that is not stored counts as `absent`.
  * - `children`: true when a record names this one as its parent.
  * - `metric`: the newest value of this metric in the score table.
  * - `map`: one key of a map column of the record table.
  */
 export type ColumnSource =
-  | { at: 'record'; sqlType: string }
+  | { at: 'record'; sqlType: string; name?: string }
   | { at: 'trace'; column: string; absent: boolean }
   | { at: 'children' }
   | { at: 'metric'; metric: string }
@@ -51,8 +51,8 @@ export interface ColumnDef {
   optional: boolean;
   multiValued?: boolean;
   allowedValues?: readonly string[];
-  /** True when a rewrite of a record cannot change the value, so that a filter may look at any stored version of it. */
-  immutable?: boolean;
+  /** True for the id under which the key table knows where a record is. */
+  located?: boolean;
   rollUpMethod?: string;
   threshold?: { inverted: boolean; buckets: readonly number[]; displayValueLevels: readonly string[] };
   /** A metric's readable name, where the id holds a scorer's id. */

@@ -1,4 +1,4 @@
-import type { StoredColumn } from './columnDef.ts';
+import { type ColumnDef, recordKinds, type StoredColumn } from './columnDef.ts';
 import { standardColumns } from './standard.ts';
 
 /** The nine numbers of `metrics` that have a name of their own in the interface; every other key of `metrics` goes to `metrics_extra`. */
@@ -15,6 +15,23 @@ export const systemMetrics = [
 ] as const;
 export type SystemMetric = (typeof systemMetrics)[number];
 
+const systemMetricType = 'Nullable(Int64)';
+
+/** The columns `metrics/duration_ns` and so on: filtered and sorted like any metric, read from the record itself. */
+export const systemMetricColumns: readonly ColumnDef[] = systemMetrics.map((name) => ({
+  id: `metrics/${name}`,
+  label: name,
+  description: `The number ${name} of the record's metrics.`,
+  category: 'metric',
+  groupLabel: 'System Metrics',
+  dataType: 'integer',
+  kinds: recordKinds,
+  source: { at: 'record', sqlType: systemMetricType, name },
+  sortable: true,
+  filterable: true,
+  optional: true,
+}));
+
 /** What is stored with a record beside its standard columns. */
 const unlistedColumns: readonly StoredColumn[] = [
   // A text that is a JSON value on the wire (messages, parts, documents) is stored as JSON text with its flag set; a plain string as it is.
@@ -26,7 +43,7 @@ const unlistedColumns: readonly StoredColumn[] = [
   { name: 'redacted_output_is_json', sqlType: 'Bool' },
   { name: 'user_metadata', sqlType: 'Map(LowCardinality(String), String) CODEC(ZSTD(1))' },
   { name: 'dataset_metadata', sqlType: 'Map(LowCardinality(String), String) CODEC(ZSTD(1))' },
-  ...systemMetrics.map((name) => ({ name, sqlType: 'Nullable(Int64)' })),
+  ...systemMetrics.map((name) => ({ name, sqlType: systemMetricType })),
   // JSON text of an object, or empty: keys of `metrics` that have no column.
   { name: 'metrics_extra', sqlType: 'String CODEC(ZSTD(1))' },
   { name: 'events', sqlType: 'Nullable(String) CODEC(ZSTD(1))' },

@@ -29,20 +29,21 @@ const stored = (sqlType: string): ColumnDef['source'] => ({ at: 'record', sqlTyp
 const text = stored('String');
 const maybeText = stored('Nullable(String)');
 const fewTexts = stored('LowCardinality(Nullable(String))');
-const longText = stored('String CODEC(ZSTD(1))');
+// LZ4, not ZSTD: a search for text reads every block (1 M records of 1.2 KB: 290 ms against 580 ms on two cores).
+const searchedText = stored('String CODEC(LZ4)');
+const maybeSearchedText = stored('Nullable(String) CODEC(LZ4)');
 const maybeLongText = stored('Nullable(String) CODEC(ZSTD(1))');
 const optional = { optional: true };
-const fixed = { immutable: true };
 
 /** The standard columns in the order of the catalogs. A new filterable column is one entry here and nothing else. */
 export const standardColumns: readonly ColumnDef[] = [
-  column('input', 'Input', 'text', recordKinds, longText, 'Input of the record; messages and parts as JSON text.'),
+  column('input', 'Input', 'text', recordKinds, searchedText, 'Input of the record; messages and parts as JSON text.'),
   column(
     'output',
     'Output',
     'text',
     recordKinds,
-    maybeLongText,
+    maybeSearchedText,
     'Output of the record; messages, documents and parts as JSON text.',
   ),
   column('name', 'Name', 'text', recordKinds, text, 'Name of the record.'),
@@ -53,7 +54,6 @@ export const standardColumns: readonly ColumnDef[] = [
     recordKinds,
     stored("DateTime64(6, 'UTC') CODEC(Delta, ZSTD(1))"),
     'When the record was made.',
-    fixed,
   ),
   column('tags', 'Tags', 'string_list', noSession, stored('Array(LowCardinality(String))'), 'Tags of the record.', {
     sortable: false,
@@ -78,7 +78,7 @@ export const standardColumns: readonly ColumnDef[] = [
     maybeLongText,
     'Reference output of the dataset row behind the record.',
   ),
-  column('id', 'Id', 'uuid', recordKinds, stored('UUID'), 'Id of the record.', fixed),
+  column('id', 'Id', 'uuid', recordKinds, stored('UUID'), 'Id of the record.', { located: true }),
   column(
     'session_id',
     'Session Id',
@@ -87,8 +87,8 @@ export const standardColumns: readonly ColumnDef[] = [
     stored('UUID'),
     'Session of the record; a trace without a session carries its own id here.',
   ),
-  column('project_id', 'Project Id', 'uuid', noSession, stored('UUID CODEC(ZSTD(1))'), 'Project of the record.', fixed),
-  column('run_id', 'Run Id', 'uuid', noSession, stored('UUID CODEC(ZSTD(1))'), 'Log stream or experiment of the record.', fixed),
+  column('project_id', 'Project Id', 'uuid', noSession, stored('UUID CODEC(ZSTD(1))'), 'Project of the record.'),
+  column('run_id', 'Run Id', 'uuid', noSession, stored('UUID CODEC(ZSTD(1))'), 'Log stream or experiment of the record.'),
   column(
     'updated_at',
     'Updated At',

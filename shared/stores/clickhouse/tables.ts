@@ -19,7 +19,21 @@ export interface Table {
 export const records: Table = {
   name: 'records',
   columns: recordTableColumns,
-  indexes: [],
+  indexes: [
+    // A rare word in 1 M inputs of 1.2 KB: 600 ms without, 130 ms with it, 14 MB on disk. Trigrams in a text index gave 100 ms, at 790 MB.
+    ...['input', "ifNull(output, '')"].map((expression, position) => ({
+      name: `text_${position}`,
+      expression,
+      type: 'ngrambf_v1(3, 16384, 2, 0)',
+      granularity: 1,
+    })),
+    ...['id', 'trace_id', 'parent_id', 'session_id', 'external_id'].map((column) => ({
+      name: `by_${column}`,
+      expression: column,
+      type: 'bloom_filter(0.01)',
+      granularity: 1,
+    })),
+  ],
   orderBy: ['project_id', 'run_id', 'created_at', 'id'],
   version: 'version',
   settings: { index_granularity: 512 },
@@ -47,7 +61,7 @@ export const recordKeys: Table = {
 
 /**
  * One value of one metric of one record, with the state of its scoring. Scoring never rewrites a record; a newer value has a higher version.
- * `number` holds numbers, and booleans as 0 and 1; `text` holds texts and categories; `value` the whole value as JSON text.
+ * `number` holds numbers, and booleans as 0 and 1; `text` holds texts and categories, `texts` lists of them; `value` the whole value as JSON text.
  */
 export const metricValues: Table = {
   name: 'metric_values',
@@ -63,6 +77,8 @@ export const metricValues: Table = {
     { name: 'status', sqlType: 'LowCardinality(String)' },
     { name: 'number', sqlType: 'Nullable(Float64)' },
     { name: 'text', sqlType: 'Nullable(String)' },
+    // Values of a metric that gives several labels.
+    { name: 'texts', sqlType: 'Array(String)' },
     { name: 'value', sqlType: 'String CODEC(ZSTD(1))' },
     { name: 'explanation', sqlType: 'Nullable(String) CODEC(ZSTD(1))' },
     // The scorer's own metadata as JSON text, or empty; sent only when it is asked for.

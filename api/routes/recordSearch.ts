@@ -1,0 +1,170 @@
+import { z } from 'zod';
+import { type RecordKind, spanKinds } from '../../shared/columns/columnDef.ts';
+import { ServiceError } from '../../shared/errors.ts';
+import type { RunLookup } from '../../shared/projects/runs.ts';
+import { findColumnFor, type MetricDefinitions } from '../../shared/records/columnCatalog.ts';
+import { isMetricColumn, metricOfColumn } from '../../shared/records/findColumn.ts';
+import { columnsToRead, toExtendedRecord, toPartialRecord } from '../../shared/records/recordView.ts';
+import {
+  type FoundPage,
+  type PageView,
+  type RecordPageQuery,
+  type RecordQuery,
+  type RecordReads,
+  searchRecords,
+} from '../../shared/records/searchRecords.ts';
+import { Uuid } from '../../shared/wire/common.ts';
+import type { Filter } from '../../shared/wire/filters.ts';
+import {
+  LogRecordsPartialQueryRequest,
+  LogRecordsPartialQueryResponse,
+  LogRecordsQueryCountRequest,
+  LogRecordsQueryCountResponse,
+  LogRecordsQueryRequest,
+  LogRecordsQueryResponse,
+} from '../../shared/wire/recordSearch.ts';
+import { type Endpoint, endpoint } from '../route.ts';
+
+export interface RecordSearchDeps {
+  records: RecordReads;
+  findRun: RunLookup;
+  metrics: MetricDefinitions;
+}
+
+const ProjectParams = z.object({ project_id: Uuid });
+const tag = 'records';
+const access = { project: 'read' } as const;
+
+const searched: readonly { name: string; kinds: readonly RecordKind[] }[] = [
+  { name: 'traces', kinds: ['trace'] },
+  { name: 'spans', kinds: spanKinds },
+  { name: 'sessions', kinds: ['session'] },
+];
+
+/** Search, partial search and count of traces, spans and sessions. */
+export function recordSearchRoutes(deps: RecordSearchDeps): Endpoint[] {
+  return searched.flatMap(({ name, kinds }) => [
+    endpoint({
+      method: 'post',
+      path: `/projects/{project_id}/${name}/search`,
+      summary: `Search ${name} of a run`,
+      tag,
+      access,
+      params: ProjectParams,
+      body: LogRecordsQueryRequest,
+      response: LogRecordsQueryResponse,
+      handle: async ({ params, body }) => {
+        const query = await pageQuery(deps, params.project_id, kinds, body);
+        const view: PageView = { ...viewFlags(body), metrics: 'all' };
+        const found = await searchRecords(deps.records, query, view);
+        return pageReply(query, found, (one) => toExtendedRecord(one, view));
+      },
+    }),
+    endpoint({
+      method: 'post',
+      path: `/projects/{project_id}/${name}/partial_search`,
+      summary: `Search ${name} of a run for selected columns`,
+      tag,
+      access,
+      params: ProjectParams,
+      body: LogRecordsPartialQueryRequest,
+      response: LogRecordsPartialQueryResponse,
+      handle: async ({ params, body }) => {
+        const query = await pageQuery(deps, params.project_id, kinds, body);
+        const selected = selection(body, query);
+        const view: PageView = { ...viewFlags(body), ...selected };
+        const found = await searchRecords(deps.records, query, view);
+        return pageReply(query, found, (one) =>
+          selected.ids === undefined ? toExtendedRecord(one, view) : toPartialRecord(one, view, selected.ids),
+        );
+      },
+    }),
+    endpoint({
+      method: 'post',
+      path: `/projects/{project_id}/${name}/count`,
+      summary: `Count ${name} of a run`,
+      tag,
+      access,
+      params: ProjectParams,
+      body: LogRecordsQueryCountRequest,
+      response: LogRecordsQueryCountResponse,
+      handle: async ({ params, body }) => ({
+        total_count: await deps.records.count(await recordQuery(deps, params.project_id, kinds, body)),
+      }),
+    }),
+  ]);
+}
+
+type QueryBody = z.output<typeof LogRecordsQueryRequest>;
+type CountBody = z.output<typeof LogRecordsQueryCountRequest>;
+
+async function recordQuery(
+  deps: RecordSearchDeps,
+  projectId: string,
+  kinds: readonly RecordKind[],
+  body: CountBody,
+  sortBy?: string,
+): Promise<RecordQuery> {
+  const run = await deps.findRun(projectId, body);
+  // The list and the tree are joined by AND.
+  const filter: Filter = { and: [...(body.filters ?? []), ...(body.filter_tree ? [body.filter_tree] : [])] };
+  return { run, kinds, filter, findColumn: await findColumnFor(deps.records, deps.metrics, run, { filter, sortBy }) };
+}
+
+async function pageQuery(
+  deps: RecordSearchDeps,
+  projectId: string,
+  kinds: readonly RecordKind[],
+  body: QueryBody,
+): Promise<RecordPageQuery> {
+  const query = await recordQuery(deps, projectId, kinds, body, body.sort?.column_id);
+  return {
+    ...query,
+    offset: body.pagination?.starting_token ?? body.starting_token ?? 0,
+    limit: body.pagination?.limit ?? body.limit ?? 100,
+    ...(body.sort ? { sort: { column: sortableColumn(query, body.sort.column_id), ascending: body.sort.ascending } } : {}),
+    ...(body.previous_last_row_id ? { after: body.previous_last_row_id } : {}),
+  };
+}
+
+function sortableColumn({ findColumn }: RecordQuery, id: string) {
+  const column = findColumn(id);
+  if (!column.sortable) throw new ServiceError('ColumnNotSortable', `the column ${id} cannot be sorted by`);
+  return column;
+}
+
+const viewFlags = (body: QueryBody) => ({
+  includeCounts: body.include_counts,
+  includeMetricMetadata: body.include_code_metric_metadata,
+  truncate: body.truncate_fields,
+});
+
+/** What `select_columns` asks for: record columns (`ids` absent: all of them) and metrics. */
+function selection(
+  { select_columns: select }: z.output<typeof LogRecordsPartialQueryRequest>,
+  { findColumn }: RecordQuery,
+): Pick<PageView, 'columns' | 'metrics'> & { ids?: string[] } {
+  if (!select) return { metrics: 'all' };
+  const all = select.column_ids ?? [];
+  const ids = all.filter((id) => !isMetricColumn(id));
+  for (const id of ids) findColumn(id);
+  const named = [...all.filter(isMetricColumn).map(metricOfColumn), ...select.metric_columns_names];
+  const everyMetric = select.include_all_metrics || (select.includes_metric_columns && named.length === 0);
+  const metrics = everyMetric ? 'all' : named;
+  return select.column_ids ? { metrics, ids, columns: columnsToRead(ids) } : { metrics };
+}
+
+function pageReply<R>(query: RecordPageQuery, { records, total }: FoundPage, show: (one: FoundPage['records'][number]) => R) {
+  const next = query.offset + records.length;
+  // Behind a cursor the offset says nothing about the end; a page that is not full is the last.
+  const more = records.length > 0 && next < total && (query.after === undefined || records.length === query.limit);
+  return {
+    records: records.map(show),
+    num_rows: total,
+    starting_token: query.offset,
+    limit: query.limit,
+    paginated: more,
+    next_starting_token: more ? next : null,
+    last_row_id: records.at(-1)?.record.id ?? null,
+  };
+}

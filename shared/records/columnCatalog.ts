@@ -1,0 +1,111 @@
+import { type ColumnDef, filterTypeOf } from '../columns/columnDef.ts';
+import { standardColumns } from '../columns/standard.ts';
+import type { Filter } from '../wire/filters.ts';
+import type { LogRecordsColumnInfo } from '../wire/recordSearch.ts';
+import { columnFinder, type FindColumn, isMetricColumn } from './findColumn.ts';
+import type { RecordReads, RecordRun, TimeRange } from './searchRecords.ts';
+
+export interface MetricDefinitions {
+  /** The built-in metrics' columns. */
+  builtIn: readonly ColumnDef[];
+  /** Columns that every catalog lists, values or not. */
+  alwaysListed: readonly ColumnDef[];
+  /** Columns of the metrics that the run's users defined or enabled, by what is known of them. */
+  ofRun(run: RecordRun): Promise<readonly ColumnDef[]>;
+}
+
+type MetricReads = Pick<RecordReads, 'metricsWithValues'>;
+
+/** The columns of a run's catalog: the standard ones, those always listed, the run's metrics, and every metric that has a value. */
+export async function availableColumns(
+  reads: MetricReads,
+  definitions: MetricDefinitions,
+  run: RecordRun,
+  range: TimeRange,
+): Promise<ColumnDef[]> {
+  const [ofRun, valued] = await Promise.all([definitions.ofRun(run), reads.metricsWithValues(run, range)]);
+  const known = new Map([...definitions.builtIn, ...ofRun].map((column) => [column.id, column]));
+  const withValues = valued.map((metric) => known.get(`metrics/${metric.metric}`) ?? undefinedMetric(metric));
+  const metrics = new Map([...definitions.alwaysListed, ...ofRun, ...withValues].map((column) => [column.id, column]));
+  return [...standardColumns, ...metrics.values()];
+}
+
+/** The column lookup for a request; what metrics the run has is read only when the request names one. */
+export async function findColumnFor(
+  reads: MetricReads,
+  definitions: MetricDefinitions,
+  run: RecordRun,
+  request: { filter: Filter; sortBy?: string | undefined },
+): Promise<FindColumn> {
+  const named = [...columnsOf(request.filter), ...(request.sortBy === undefined ? [] : [request.sortBy])].filter(isMetricColumn);
+  const plain = columnFinder(definitions.builtIn);
+  const isKnown = (id: string): boolean => {
+    try {
+      return plain(id) !== undefined;
+    } catch {
+      return false;
+    }
+  };
+  if (named.every(isKnown)) return plain;
+  const [ofRun, valued] = await Promise.all([definitions.ofRun(run), reads.metricsWithValues(run, {})]);
+  return columnFinder([...valued.map(undefinedMetric), ...ofRun, ...definitions.builtIn]);
+}
+
+/** A metric of which only the values are known, such as one that a client computed itself. */
+function undefinedMetric({ metric, dataType }: { metric: string; dataType: ColumnDef['dataType'] }): ColumnDef {
+  const isList = dataType === 'string_list';
+  return {
+    id: `metrics/${metric}`,
+    label: metric,
+    description: `Values of the metric ${metric}.`,
+    category: 'metric',
+    groupLabel: 'Metrics',
+    dataType,
+    kinds: [],
+    source: { at: 'metric', metric },
+    sortable: !isList,
+    filterable: true,
+    optional: false,
+    ...(isList ? { multiValued: true } : {}),
+  };
+}
+
+function columnsOf(filter: Filter): string[] {
+  if ('and' in filter) return filter.and.flatMap(columnsOf);
+  if ('or' in filter) return filter.or.flatMap(columnsOf);
+  if ('not' in filter) return columnsOf(filter.not);
+  return [filter.filter.column_id];
+}
+
+/** A column as the catalogs show it. */
+export function toDescriptor(column: ColumnDef): LogRecordsColumnInfo {
+  return {
+    id: column.id,
+    label: column.label,
+    description: column.description,
+    category: column.category,
+    group_label: column.groupLabel,
+    data_type: column.dataType,
+    ...(column.dataUnit === undefined ? {} : { data_unit: column.dataUnit }),
+    filter_type: filterTypeOf[column.dataType],
+    filterable: column.filterable,
+    sortable: column.sortable,
+    multi_valued: column.multiValued ?? false,
+    is_empty: column.isEmpty ?? false,
+    is_optional: column.optional,
+    applicable_types: [...column.kinds],
+    ...(column.allowedValues === undefined ? {} : { allowed_values: [...column.allowedValues] }),
+    ...(column.rollUpMethod === undefined ? {} : { roll_up_method: column.rollUpMethod }),
+    ...(column.metricKeyAlias === undefined ? {} : { metric_key_alias: column.metricKeyAlias }),
+    ...(column.scorerId === undefined ? {} : { scorer_id: column.scorerId }),
+    ...(column.threshold === undefined
+      ? {}
+      : {
+          threshold: {
+            inverted: column.threshold.inverted,
+            buckets: [...column.threshold.buckets],
+            display_value_levels: [...column.threshold.displayValueLevels],
+          },
+        }),
+  };
+}

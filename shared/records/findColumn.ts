@@ -1,0 +1,44 @@
+import type { ColumnDef } from '../columns/columnDef.ts';
+import { systemMetricColumns } from '../columns/recordTableColumns.ts';
+import { standardColumns } from '../columns/standard.ts';
+import { ServiceError } from '../errors.ts';
+
+/** Gives the columns of a request their definitions. @throws ServiceError `ColumnUnknown`, naming the id. */
+export type FindColumn = (id: string) => ColumnDef;
+
+const builtIn: ReadonlyMap<string, ColumnDef> = new Map(
+  [...standardColumns, ...systemMetricColumns].map((column) => [column.id, column]),
+);
+const METRIC = 'metrics/';
+
+export const isMetricColumn = (id: string): boolean => id.startsWith(METRIC);
+export const metricOfColumn = (id: string): string => id.slice(METRIC.length);
+
+/** A lookup over the standard columns, the keys of the two metadata maps and the metrics given. */
+export function columnFinder(metrics: readonly ColumnDef[]): FindColumn {
+  const byId = new Map(metrics.map((column) => [column.id, column]));
+  return (id) => {
+    const column = builtIn.get(id) ?? byId.get(id) ?? metadataColumn(id);
+    if (!column) throw new ServiceError('ColumnUnknown', `there is no column ${JSON.stringify(id.slice(0, 200))}`);
+    return column;
+  };
+}
+
+function metadataColumn(id: string): ColumnDef | undefined {
+  const [category, ...rest] = id.split('/');
+  const key = rest.join('/');
+  if ((category !== 'user_metadata' && category !== 'dataset_metadata') || key === '') return undefined;
+  return {
+    id,
+    label: key,
+    description: `Value of ${key} in the record's ${category.replace('_', ' ')}.`,
+    category,
+    groupLabel: category === 'user_metadata' ? 'User Metadata' : 'Dataset Metadata',
+    dataType: 'text',
+    kinds: [],
+    source: { at: 'map', column: category, key },
+    sortable: true,
+    filterable: true,
+    optional: true,
+  };
+}

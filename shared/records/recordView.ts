@@ -1,0 +1,140 @@
+import type { RecordKind } from '../columns/columnDef.ts';
+import { systemMetrics } from '../columns/recordTableColumns.ts';
+import type { ExtendedRecord, PartialRecord } from '../wire/storedRecords.ts';
+import type { FoundRecord, PageView, StoredMetric } from './searchRecords.ts';
+
+/** With `truncate_fields` a text longer than this is cut to it, and ends with an ellipsis. */
+export const TRUNCATED_LENGTH = 1000;
+
+/** What every partial record carries, selected or not. */
+const alwaysShown = [
+  'id',
+  'type',
+  'name',
+  'created_at',
+  'tags',
+  'progress_message',
+  'error_message',
+  'user_metadata',
+  'dataset_metadata',
+  'file_ids',
+  'file_modalities',
+  'metrics',
+] as const;
+
+/** The columns of the record table that a partial record with these selected columns needs. */
+export function columnsToRead(selected: readonly string[]): string[] {
+  const shown = [...alwaysShown, ...selected];
+  return shown.flatMap((id) => (id === 'metrics' ? [...systemMetrics, 'metrics_extra'] : [id, `${id}_is_json`]));
+}
+
+const empty: Readonly<Record<string, unknown>> = {
+  input: '',
+  output: null,
+  redacted_input: null,
+  redacted_output: null,
+  status_code: null,
+  external_id: null,
+  dataset_input: null,
+  dataset_output: null,
+  trace_id: null,
+  updated_at: null,
+  metrics_batch_id: null,
+  session_batch_id: null,
+};
+const spanOnly = ['parent_id', 'step_number'];
+const onlyFor: Readonly<Record<RecordKind, readonly string[]>> = {
+  trace: [],
+  session: ['previous_session_id'],
+  agent: [...spanOnly, 'agent_type', 'agent_name'],
+  workflow: spanOnly,
+  llm: [...spanOnly, 'tools', 'events', 'model', 'temperature', 'finish_reason'],
+  tool: [...spanOnly, 'tool_call_id'],
+  retriever: spanOnly,
+  control: [...spanOnly, 'control_id', 'agent_name', 'check_stage', 'applies_to', 'evaluator_name', 'selector_path'],
+};
+
+/** Fields of the annotation side; no record has any yet. */
+const annotations = () => ({
+  feedback_rating_info: {},
+  annotations: {},
+  annotation_aggregates: {},
+  annotation_agreement: {},
+  annotation_queue_ids: [],
+});
+
+/** A whole record as search answers it: every key of its kind. */
+export function toExtendedRecord(found: FoundRecord, view: PageView): ExtendedRecord {
+  const { record } = found;
+  const fields: Record<string, unknown> = { ...empty };
+  for (const name of onlyFor[record.type]) fields[name] = null;
+  for (const name of [...Object.keys(fields), ...alwaysShown, 'session_id', 'project_id', 'run_id']) {
+    const value = (record as unknown as Record<string, unknown>)[name];
+    if (value !== undefined && value !== null) fields[name] = value;
+  }
+  return finish(found, view, {
+    ...fields,
+    ...annotations(),
+    overall_annotation_agreement: null,
+    fully_annotated: null,
+    files: null,
+    has_children: found.hasChildren,
+    metric_info: metricInfo(found.metrics, view),
+  }) as ExtendedRecord;
+}
+
+/** The selected columns of a record and what the service adds to every one. */
+export function toPartialRecord(found: FoundRecord, view: PageView, selected: readonly string[]): PartialRecord {
+  const { record } = found;
+  const fields: Record<string, unknown> = {};
+  const belongs = new Set([...Object.keys(empty), ...alwaysShown, 'session_id', 'project_id', 'run_id', ...onlyFor[record.type]]);
+  for (const name of [...alwaysShown, ...selected]) {
+    if (belongs.has(name)) fields[name] = (record as unknown as Record<string, unknown>)[name] ?? empty[name] ?? null;
+  }
+  if (selected.includes('has_children')) fields.has_children = found.hasChildren;
+  const shown = { ...fields, ...annotations() };
+  return finish(
+    found,
+    view,
+    found.metrics.length > 0 ? { ...shown, metric_info: metricInfo(found.metrics, view) } : shown,
+  ) as PartialRecord;
+}
+
+function finish(
+  { record, isComplete, metrics, childCount }: FoundRecord,
+  view: PageView,
+  fields: Record<string, unknown>,
+): unknown {
+  const scores = metrics.flatMap(({ metric, result }) => ('value' in result ? [[metric, result.value] as const] : []));
+  const whole: Record<string, unknown> = { ...fields, metrics: { ...record.metrics, ...Object.fromEntries(scores) } };
+  if (isComplete !== null) whole.is_complete = isComplete;
+  if (record.type === 'trace') whole.num_spans = childCount;
+  if (record.type === 'session') whole.num_traces = childCount;
+  if (record.type === 'agent' && 'agent_type' in whole) whole.agent_type ??= 'default';
+  // The interface has no null and no string here.
+  if (record.type === 'llm' && whole.input === '') whole.input = [];
+  if ((record.type === 'llm' || record.type === 'retriever') && whole.output === null) delete whole.output;
+  if (childCount === null) {
+    delete whole.num_spans;
+    delete whole.num_traces;
+  }
+  return view.truncate ? shortened(whole) : whole;
+}
+
+function metricInfo(metrics: readonly StoredMetric[], view: PageView): Record<string, unknown> {
+  return Object.fromEntries(
+    metrics.map(({ metric, result, metadata }) => [
+      metric,
+      view.includeMetricMetadata && result.status_type === 'success' && metadata ? { ...result, metadata } : result,
+    ]),
+  );
+}
+
+/** The value with every long text in it cut. */
+function shortened(value: unknown): unknown {
+  if (typeof value === 'string')
+    return value.length > TRUNCATED_LENGTH ? `${value.slice(0, TRUNCATED_LENGTH).toWellFormed()}…` : value;
+  if (Array.isArray(value)) return value.map(shortened);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, shortened(inner)]));
+}

@@ -1,0 +1,151 @@
+import type { ColumnDef, RecordKind } from '../columns/columnDef.ts';
+import type { Filter } from '../wire/filters.ts';
+import type { MetricResult } from '../wire/metricResults.ts';
+import type { FindColumn } from './findColumn.ts';
+import type { StoredRecord } from './record.ts';
+
+export interface RecordRun {
+  projectId: string;
+  runId: string;
+}
+
+export interface RecordQuery {
+  run: RecordRun;
+  kinds: readonly RecordKind[];
+  filter: Filter;
+  findColumn: FindColumn;
+}
+
+export interface RecordPageQuery extends RecordQuery {
+  /** Absent: created_at, then id, both descending. Records without a value come last either way. */
+  sort?: { column: ColumnDef; ascending: boolean };
+  offset: number;
+  limit: number;
+  /** Id of the last record of the page before; when it is stored, the page starts behind it and `offset` is not used. */
+  after?: string;
+}
+
+/** Canonical times, both inclusive. */
+export interface TimeRange {
+  from?: string;
+  to?: string;
+}
+
+/** A record's place: what the page's other reads start from. */
+export interface RecordKey {
+  id: string;
+  type: RecordKind;
+  /** Canonical time. */
+  createdAt: string;
+  /** The record's trace; null for a session. */
+  traceId: string | null;
+}
+
+/** The reads that a search is made of. */
+export interface RecordReads {
+  /** One page of keys and the number of all records that match. */
+  page(query: RecordPageQuery): Promise<{ keys: RecordKey[]; total: number }>;
+  count(query: RecordQuery): Promise<number>;
+  /** The newest version of these records; `columns` absent: all. In no particular order. */
+  records(run: RecordRun, keys: readonly RecordKey[], columns?: readonly string[]): Promise<StoredRecord[]>;
+  /** Those of these traces that are stored and complete. */
+  completeTraces(run: RecordRun, traceIds: readonly string[]): Promise<Set<string>>;
+  /** Those of these records that have a child. */
+  parents(run: RecordRun, keys: readonly RecordKey[]): Promise<Set<string>>;
+  /** The newest result of each metric (of those named, or of all) for each of these records. */
+  metricResults(run: RecordRun, keys: readonly RecordKey[], metrics?: readonly string[]): Promise<Map<string, StoredMetric[]>>;
+  /** Every metric that has a value in the run (on a record of the time range), and what its values are. */
+  metricsWithValues(
+    run: RecordRun,
+    range: TimeRange,
+  ): Promise<{ metric: string; dataType: 'floating_point' | 'text' | 'string_list' }[]>;
+  /** Spans of each of these traces. */
+  spanCounts(run: RecordRun, traceIds: readonly string[]): Promise<Map<string, number>>;
+  /** Traces of each of these sessions. */
+  traceCounts(run: RecordRun, sessionIds: readonly string[]): Promise<Map<string, number>>;
+}
+
+export interface StoredMetric {
+  metric: string;
+  result: MetricResult;
+  /** The scorer's own metadata, sent only when it is asked for. */
+  metadata: Record<string, unknown> | null;
+}
+
+/** What a page of records shows. */
+export interface PageView {
+  /** Record columns to show beside those that every record carries; absent: all. */
+  columns?: readonly string[];
+  /** Metrics to show: all, or those named. */
+  metrics: 'all' | readonly string[];
+  includeCounts: boolean;
+  includeMetricMetadata: boolean;
+  truncate: boolean;
+}
+
+export interface FoundRecord {
+  record: StoredRecord;
+  /** Null for a session. */
+  isComplete: boolean | null;
+  hasChildren: boolean | null;
+  metrics: readonly StoredMetric[];
+  /** Spans of a trace or traces of a session, when counts are asked for. */
+  childCount: number | null;
+}
+
+export interface FoundPage {
+  records: FoundRecord[];
+  total: number;
+}
+
+/** Finds one page: its keys from narrow columns first, then everything else for those records alone. */
+export async function searchRecords(reads: RecordReads, query: RecordPageQuery, view: PageView): Promise<FoundPage> {
+  const { keys, total } = await reads.page(query);
+  return { records: await describeRecords(reads, query.run, keys, view), total };
+}
+
+/** The records of these keys, in their order, with what is derived for them. A record deleted since its key was found is left out. */
+export async function describeRecords(
+  reads: RecordReads,
+  run: RecordRun,
+  keys: readonly RecordKey[],
+  view: PageView,
+): Promise<FoundRecord[]> {
+  if (keys.length === 0) return [];
+  const ofKind = (kind: RecordKind) => keys.filter(({ type }) => type === kind).map(({ id }) => id);
+  const traceIds = [...new Set(keys.flatMap(({ traceId }) => (traceId === null ? [] : [traceId])))];
+  const wantsMetrics = view.metrics === 'all' || view.metrics.length > 0;
+  const counts = async () => {
+    if (!view.includeCounts) return new Map<string, number>();
+    const [spans, traces] = await Promise.all([
+      reads.spanCounts(run, ofKind('trace')),
+      reads.traceCounts(run, ofKind('session')),
+    ]);
+    return new Map([...spans, ...traces]);
+  };
+  const [records, complete, parents, metrics, childCounts] = await Promise.all([
+    reads.records(run, keys, view.columns),
+    reads.completeTraces(run, traceIds),
+    reads.parents(run, keys),
+    wantsMetrics
+      ? reads.metricResults(run, keys, view.metrics === 'all' ? undefined : view.metrics)
+      : new Map<string, StoredMetric[]>(),
+    counts(),
+  ]);
+  const byId = new Map(records.map((record) => [record.id, record]));
+  return keys.flatMap((key) => {
+    const record = byId.get(key.id);
+    if (!record) return [];
+    const isSession = record.type === 'session';
+    const counted = view.includeCounts && (isSession || record.type === 'trace');
+    return [
+      {
+        record,
+        isComplete: isSession ? null : key.traceId !== null && complete.has(key.traceId),
+        hasChildren: isSession ? null : parents.has(key.id),
+        metrics: metrics.get(key.id) ?? [],
+        childCount: counted ? (childCounts.get(key.id) ?? 0) : null,
+      },
+    ];
+  });
+}

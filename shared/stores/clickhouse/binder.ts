@@ -1,0 +1,22 @@
+import type { ParamValue } from './connect.ts';
+
+/** Collects the values of one statement: each gets the next number, so that equal queries have equal text. */
+export class Binder {
+  readonly params: Record<string, ParamValue> = {};
+  #count = 0;
+
+  /** The placeholder that stands for `value` in the SQL text. */
+  readonly bind = (value: ParamValue, type: string): string => {
+    const name = `p${this.#count++}`;
+    this.params[name] = value;
+    return `{${name}:${type}}`;
+  };
+}
+
+export type Bind = Binder['bind'];
+
+/** A canonical time as a DateTime64 parameter takes it: `2026-07-07 15:55:01.110554`; it refuses the `T` and the `Z`. */
+export const timeParam = (canonical: string): string => canonical.replace('T', ' ').replace('Z', '');
+
+/** A JS number as text: the engine's own parser reads it to the nearest double, and beyond 2^53 the driver refuses numbers. */
+export const numberParam = (value: number): string => String(value);

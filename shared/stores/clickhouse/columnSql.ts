@@ -1,0 +1,72 @@
+import type { ColumnDef } from '../../columns/columnDef.ts';
+import type { Bind } from './binder.ts';
+
+/** The run that a statement reads, as bound text: every read is limited to it. */
+export interface Scope {
+  bind: Bind;
+  /** `project_id = {…} AND run_id = {…}` */
+  inRun: string;
+}
+
+export interface RunRef {
+  projectId: string;
+  runId: string;
+}
+
+export function scopeOf(bind: Bind, run: RunRef): Scope {
+  return { bind, inRun: `project_id = ${bind(run.projectId, 'UUID')} AND run_id = ${bind(run.runId, 'UUID')}` };
+}
+
+/** How a column is read in a query over `records FINAL`. */
+export interface ColumnSql {
+  /** The value; NULL where the record has none. */
+  value: string;
+  /** The value with the empty text for NULL, in the form that a text index is declared over. */
+  text: string;
+  /** Turns a condition on `value` into one on the record. */
+  onRecord(condition: string): string;
+}
+
+const same = (condition: string): string => condition;
+const derived = (value: string): ColumnSql => ({ value, text: value, onRecord: same });
+const textTypes = { integer: 'number', floating_point: 'number', boolean: 'number', string_list: 'texts' } as const;
+
+/** Where a score stands in `metric_values`, by the data type of the metric. */
+export const metricValueColumn = (column: ColumnDef): 'number' | 'text' | 'texts' =>
+  textTypes[column.dataType as keyof typeof textTypes] ?? 'text';
+
+/** Scores that are values; the other states (failed, pending …) have none. */
+export const HAS_VALUE = "status IN ('success', 'roll_up')";
+
+export function columnSql(column: ColumnDef, { bind, inRun }: Scope): ColumnSql {
+  const { source } = column;
+  switch (source.at) {
+    case 'record': {
+      const name = source.name ?? column.id;
+      return { value: name, text: source.sqlType.includes('Nullable') ? `ifNull(${name}, '')` : name, onRecord: same };
+    }
+    case 'map': {
+      const key = bind(source.key, 'String');
+      const value = `${source.column}[${key}]`;
+      return { value: `if(mapContains(${source.column}, ${key}), ${value}, NULL)`, text: value, onRecord: same };
+    }
+    case 'trace': {
+      const holders = `SELECT id FROM records FINAL WHERE ${inRun} AND type = 'trace' AND ${source.column} != ${source.absent}`;
+      const found = source.absent ? `trace_id NOT IN (${holders})` : `trace_id IN (${holders})`;
+      return derived(`if(isNull(trace_id), NULL, ${found})`);
+    }
+    case 'children':
+      return derived(
+        `if(type = 'session', NULL, id IN (SELECT assumeNotNull(parent_id) FROM records FINAL WHERE ${inRun} AND isNotNull(parent_id)))`,
+      );
+    case 'metric': {
+      const rows = `SELECT record_id FROM metric_values FINAL WHERE ${inRun} AND metric = ${bind(source.metric, 'String')} AND ${HAS_VALUE}`;
+      const value = metricValueColumn(column);
+      return {
+        value: column.dataType === 'boolean' ? `if(isNull(${value}), NULL, ${value} = 1)` : value,
+        text: `ifNull(${value}, '')`,
+        onRecord: (condition) => `id IN (${rows} AND (${condition}))`,
+      };
+    }
+  }
+}

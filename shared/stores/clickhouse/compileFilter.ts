@@ -1,0 +1,118 @@
+import { type ColumnDef, filterTypeOf } from '../../columns/columnDef.ts';
+import { ServiceError } from '../../errors.ts';
+import type { FindColumn } from '../../records/findColumn.ts';
+import type { Filter, FilterLeaf } from '../../wire/filters.ts';
+import { type Bind, numberParam, timeParam } from './binder.ts';
+import { type ColumnSql, columnSql, type Scope } from './columnSql.ts';
+
+type ColumnLeaf = Exclude<FilterLeaf, { type: 'fully_annotated' }>;
+
+/**
+ * Boolean SQL of a filter over `records FINAL`. Only names of the registry reach the text; every value goes through `scope.bind`.
+ * A record that lacks a value matches no leaf on its column, `ne` and `not_in` included; so `not` keeps it.
+ * @throws ServiceError `ColumnUnknown`; `ColumnNotFilterable`, also for a leaf that does not fit its column.
+ */
+export function compileFilter(filter: Filter, scope: Scope, findColumn: FindColumn): string {
+  const compile = (inner: Filter): string => {
+    if ('and' in inner) return inner.and.length > 0 ? `(${inner.and.map(compile).join(' AND ')})` : 'true';
+    if ('or' in inner) return inner.or.length > 0 ? `(${inner.or.map(compile).join(' OR ')})` : 'false';
+    if ('not' in inner) return `NOT ifNull(${compile(inner.not)}, false)`;
+    return compileLeaf(inner.filter, scope, findColumn);
+  };
+  return compile(filter);
+}
+
+function compileLeaf(leaf: FilterLeaf, scope: Scope, findColumn: FindColumn): string {
+  if (leaf.type === 'fully_annotated') return 'false'; // true only for records of an annotation queue, and there are none
+  const column = findColumn(leaf.column_id);
+  if (!column.filterable) throw new ServiceError('ColumnNotFilterable', `the column ${column.id} cannot be filtered`);
+  const fitting = filterTypeOf[column.dataType];
+  if (fitting !== leaf.type) {
+    throw new ServiceError('ColumnNotFilterable', `the column ${column.id} takes a filter of type ${fitting}, not ${leaf.type}`);
+  }
+  const sql = columnSql(column, scope);
+  return sql.onRecord(leafSql(leaf, sql, column, scope));
+}
+
+const comparison = { eq: '=', ne: '!=', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
+
+function leafSql(leaf: ColumnLeaf, sql: ColumnSql, column: ColumnDef, scope: Scope): string {
+  const { bind } = scope;
+  const { value } = sql;
+  switch (leaf.type) {
+    case 'id':
+      return idSql(leaf, value, column, scope);
+    case 'date':
+      return `${value} ${comparison[leaf.operator]} ${bind(timeParam(leaf.value), "DateTime64(6, 'UTC')")}`;
+    case 'number': {
+      if (!Array.isArray(leaf.value)) {
+        const operator = leaf.operator === 'between' ? 'eq' : leaf.operator;
+        return `${value} ${comparison[operator]} ${bind(numberParam(leaf.value), 'Float64')}`;
+      }
+      const [low = 0, high = 0] = leaf.value;
+      return `(${value} >= ${bind(numberParam(low), 'Float64')} AND ${value} <= ${bind(numberParam(high), 'Float64')})`;
+    }
+    case 'boolean':
+      return `${value} ${comparison[leaf.operator]} ${bind(leaf.value, 'Bool')}`;
+    case 'text':
+      return textSql(leaf, sql, bind);
+    case 'collection':
+      return collectionSql(leaf, value, bind);
+    default:
+      return leaf satisfies never;
+  }
+}
+
+const list = (value: string | string[]): string[] => (Array.isArray(value) ? value : [value]);
+const isUuid = (text: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);
+const hasValue = (value: string): string => `isNotNull(${value})`;
+const any = (conditions: string[]): string => (conditions.length > 0 ? `(${conditions.join(' OR ')})` : 'false');
+
+/** A text that is no uuid equals no id; a list stands for any of its values, whichever operator carries it. */
+function idSql(leaf: ColumnLeaf & { type: 'id' }, value: string, column: ColumnDef, { bind, inRun }: Scope): string {
+  if (leaf.operator === 'contains') {
+    return any(list(leaf.value).map((part) => `position(toString(${value}), ${bind(part.toLowerCase(), 'String')}) > 0`));
+  }
+  const ids = list(leaf.value).filter(isUuid);
+  if (leaf.operator === 'ne' || leaf.operator === 'not_in') {
+    return ids.length > 0 ? `${value} NOT IN ${bind(ids, 'Array(UUID)')}` : hasValue(value);
+  }
+  if (ids.length === 0) return 'false';
+  const wanted = bind(ids, 'Array(UUID)');
+  if (!column.located) return `${value} IN ${wanted}`;
+  // The times are read from the small table by its own key, and lead to the rows by theirs.
+  return `(${value} IN ${wanted} AND created_at IN (SELECT created_at FROM record_keys WHERE ${inRun} AND id IN ${wanted}))`;
+}
+
+function textSql(leaf: ColumnLeaf & { type: 'text' }, { value, text: subject }: ColumnSql, bind: Bind): string {
+  const values = list(leaf.value);
+  const fold = (text: string): string => (leaf.case_sensitive ? text : `lowerUTF8(${text})`);
+  if (leaf.operator === 'contains') {
+    // LIKE over this very expression, because the trigram indexes serve no other form.
+    const like = (part: string): string => `${fold(subject)} LIKE ${fold(bind(`%${likeLiteral(part)}%`, 'String'))}`;
+    return `(${hasValue(value)} AND ${any(values.map(like))})`;
+  }
+  const bound = bind(values, 'Array(String)');
+  const isOne = `has(${leaf.case_sensitive ? bound : `arrayMap(text -> lowerUTF8(text), ${bound})`}, ${fold(value)})`;
+  const wanted = leaf.operator === 'eq' || leaf.operator === 'one_of';
+  return `(${hasValue(value)} AND ${wanted ? '' : 'NOT '}${isOne})`;
+}
+
+const likeLiteral = (text: string): string => text.replaceAll(/[\\%_]/g, '\\$&');
+
+/** `eq`: exactly these values, in any order; `contains`: all of them; `one_of`: any; `not_in`: none. */
+function collectionSql(leaf: ColumnLeaf & { type: 'collection' }, value: string, bind: Bind): string {
+  const fold = (array: string): string => (leaf.case_sensitive ? array : `arrayMap(text -> lowerUTF8(text), ${array})`);
+  const subject = fold(value);
+  const values = fold(bind(list(leaf.value), 'Array(String)'));
+  switch (leaf.operator) {
+    case 'eq':
+      return `(hasAll(${subject}, ${values}) AND hasAll(${values}, ${subject}))`;
+    case 'contains':
+      return `hasAll(${subject}, ${values})`;
+    case 'one_of':
+      return `hasAny(${subject}, ${values})`;
+    case 'not_in':
+      return `NOT hasAny(${subject}, ${values})`;
+  }
+}

@@ -1,0 +1,144 @@
+import { z } from 'zod';
+import { Uuid } from './common.ts';
+import { Text } from './recordParts.ts';
+import { RecordTime } from './time.ts';
+
+/** A filter nests at most this deep and has at most this many leaves and combinators; more is answered 422. */
+export const MAX_FILTER_DEPTH = 32;
+export const MAX_FILTER_NODES = 1000;
+/** Values of one list (`one_of`, `not_in`). */
+const MAX_VALUES = 10_000;
+
+const texts = z.union([Text, z.array(Text).max(MAX_VALUES)]);
+const column = { column_id: z.string() };
+const caseSensitive = z
+  .boolean()
+  .nullish()
+  .transform((given) => given ?? true);
+const equality = z
+  .enum(['eq', 'ne'])
+  .nullish()
+  .transform((given) => given ?? 'eq');
+
+const IdFilter = z.object({
+  type: z.literal('id'),
+  ...column,
+  operator: z
+    .enum(['eq', 'ne', 'one_of', 'not_in', 'contains'])
+    .nullish()
+    .transform((given) => given ?? 'eq'),
+  value: texts,
+});
+const DateFilter = z.object({
+  type: z.literal('date'),
+  ...column,
+  operator: z.enum(['eq', 'ne', 'gt', 'gte', 'lt', 'lte']),
+  value: RecordTime,
+});
+const NumberFilter = z
+  .object({
+    type: z.literal('number'),
+    ...column,
+    operator: z.enum(['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'between']),
+    value: z.union([z.number(), z.array(z.number())]),
+  })
+  .superRefine(({ operator, value }, context) => {
+    const fits = operator === 'between' ? Array.isArray(value) && value.length === 2 : !Array.isArray(value);
+    if (fits) return;
+    const message = operator === 'between' ? 'between needs an array of two numbers' : `${operator} needs one number`;
+    context.addIssue({ code: 'custom', path: ['value'], message });
+  });
+const BooleanFilter = z.object({ type: z.literal('boolean'), ...column, operator: equality, value: z.boolean() });
+const CollectionFilter = z.object({
+  type: z.literal('collection'),
+  ...column,
+  operator: z.enum(['eq', 'contains', 'one_of', 'not_in']),
+  value: texts,
+  case_sensitive: caseSensitive,
+});
+const TextFilter = z.object({
+  type: z.literal('text'),
+  ...column,
+  operator: z.enum(['eq', 'ne', 'contains', 'one_of', 'not_in']),
+  value: texts,
+  case_sensitive: caseSensitive,
+});
+const FullyAnnotatedFilter = z.object({
+  type: z.literal('fully_annotated'),
+  column_id: z.literal('fully_annotated').default('fully_annotated'),
+  user_ids: z.array(Uuid).min(1).nullish(),
+});
+
+/** The filter leaves by `type`, in the form the interface's tables give them. */
+const LeafUnion = z.discriminatedUnion('type', [
+  IdFilter.meta({ id: 'LogRecordsIDFilter' }),
+  DateFilter.meta({ id: 'LogRecordsDateFilter' }),
+  NumberFilter.meta({ id: 'LogRecordsNumberFilter' }),
+  BooleanFilter.meta({ id: 'LogRecordsBooleanFilter' }),
+  CollectionFilter.meta({ id: 'LogRecordsCollectionFilter' }),
+  TextFilter.meta({ id: 'LogRecordsTextFilter' }),
+  FullyAnnotatedFilter.meta({ id: 'LogRecordsFullyAnnotatedFilter' }),
+]);
+export type FilterLeaf = z.output<typeof LeafUnion>;
+
+/** A filter after parsing: one form, whichever dialect it came in. */
+export type Filter = { filter: FilterLeaf } | { and: Filter[] } | { or: Filter[] } | { not: Filter };
+
+const Leaf = z.object({ filter: LeafUnion }).meta({ id: 'FilterLeaf' });
+const Tree: z.ZodType<Filter> = z.lazy(() =>
+  z.union([
+    Leaf,
+    z.object({ and: z.array(Tree) }).meta({ id: 'AndNode' }),
+    z.object({ or: z.array(Tree) }).meta({ id: 'OrNode' }),
+    z.object({ not: Tree }).meta({ id: 'NotNode' }),
+  ]),
+);
+
+/**
+ * Brings both dialects to one form before anything recursive looks at the value: the column as `name` or `column_id`, a leaf bare or wrapped.
+ * Stops at the depth and size limits, so that no request can exhaust the stack.
+ */
+function normalise(context: z.RefinementCtx): (given: unknown, path: (string | number)[], depth: number) => unknown {
+  let nodes = 0;
+  let refused = false;
+  const refuse = (message: string, path: (string | number)[]): unknown => {
+    if (!refused) context.addIssue({ code: 'custom', path, message });
+    refused = true;
+    return z.NEVER;
+  };
+  const visit = (given: unknown, path: (string | number)[], depth: number): unknown => {
+    if (refused) return z.NEVER;
+    if (depth > MAX_FILTER_DEPTH) return refuse(`a filter nests at most ${MAX_FILTER_DEPTH} levels deep`, path);
+    if (++nodes > MAX_FILTER_NODES) return refuse(`a filter has at most ${MAX_FILTER_NODES} leaves and combinators`, path);
+    if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+      return refuse('a filter is an object: a leaf, or one of and, or, not', path);
+    }
+    const node = given as Record<string, unknown>;
+    for (const combinator of ['and', 'or'] as const) {
+      if (!(combinator in node)) continue;
+      const inner = node[combinator];
+      if (!Array.isArray(inner)) return refuse(`${combinator} needs an array of filters`, [...path, combinator]);
+      return { [combinator]: inner.map((one, index) => visit(one, [...path, combinator, index], depth + 1)) };
+    }
+    if ('not' in node) return { not: visit(node.not, [...path, 'not'], depth + 1) };
+    const leaf = 'filter' in node ? node.filter : node;
+    if (typeof leaf !== 'object' || leaf === null) return refuse('filter needs a filter leaf', [...path, 'filter']);
+    const { name, column_id = name, ...rest } = leaf as Record<string, unknown>;
+    return { filter: column_id === undefined || column_id === null ? rest : { ...rest, column_id } };
+  };
+  return visit;
+}
+
+/** One filter: a leaf, bare or wrapped, or a combinator over filters. */
+export const FilterExpression: z.ZodType<Filter> = z.preprocess(
+  (given, context) => normalise(context)(given, [], 1),
+  Tree,
+) as z.ZodType<Filter>;
+
+/** `filters`: joined by AND; null and absent are no filter. */
+export const FilterList: z.ZodType<Filter[]> = z.preprocess((given, context) => {
+  if (given === undefined || given === null) return [];
+  if (!Array.isArray(given)) return given;
+  const visit = normalise(context);
+  return given.map((one, index) => visit(one, [index], 1));
+}, z.array(Tree).default([])) as z.ZodType<Filter[]>;

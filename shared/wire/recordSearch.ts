@@ -1,0 +1,137 @@
+import { z } from 'zod';
+import { Uuid } from './common.ts';
+import { FilterExpression, FilterList } from './filters.ts';
+import { ExtendedRecord, PartialRecord } from './storedRecords.ts';
+import { RecordTime } from './time.ts';
+
+/** A page holds at most this many records; a larger `limit` is taken as this. */
+export const MAX_PAGE = 10_000;
+
+/** The run that a request is about; the service wants exactly one of the three. */
+export const RunSelector = {
+  log_stream_id: Uuid.nullish(),
+  experiment_id: Uuid.nullish(),
+  metrics_testing_id: Uuid.nullish(),
+};
+
+const offset = z.int().min(0);
+const limit = z
+  .int()
+  .min(1)
+  .transform((given) => Math.min(given, MAX_PAGE));
+const flag = z
+  .boolean()
+  .nullish()
+  .transform((given) => given ?? false);
+
+const SortClause = z
+  .preprocess(
+    (given) => {
+      if (typeof given !== 'object' || given === null) return given;
+      const { name, column_id = name, ...rest } = given as Record<string, unknown>;
+      return { ...rest, column_id };
+    },
+    z.object({
+      column_id: z.string(),
+      ascending: z
+        .boolean()
+        .nullish()
+        .transform((given) => given ?? true),
+      sort_type: z.literal('column').nullish(),
+    }),
+  )
+  .meta({ id: 'LogRecordsSortClause' });
+
+const filterFields = { filters: FilterList.optional(), filter_tree: FilterExpression.nullish() };
+const queryFields = {
+  ...RunSelector,
+  ...filterFields,
+  starting_token: offset.nullish(),
+  limit: limit.nullish(),
+  /** The specification's form of paging; it wins over the two keys above. */
+  pagination: z.object({ starting_token: offset.nullish(), limit: limit.nullish() }).nullish(),
+  previous_last_row_id: Uuid.nullish(),
+  sort: SortClause.nullish(),
+  truncate_fields: flag,
+  include_counts: flag,
+  include_code_metric_metadata: flag,
+};
+
+export const LogRecordsQueryRequest = z.object(queryFields).meta({ id: 'LogRecordsQueryRequest' });
+
+const names = z
+  .array(z.string())
+  .max(1000)
+  .nullish()
+  .transform((given) => given ?? []);
+const SelectColumns = z
+  .object({
+    column_ids: z.array(z.string()).max(1000).nullish(),
+    include_all_metrics: flag,
+    include_all_feedback: flag,
+    includes_metric_columns: flag,
+    /** Metric names without the `metrics/` prefix. */
+    metric_columns_names: names,
+  })
+  .meta({ id: 'SelectColumns' });
+
+export const LogRecordsPartialQueryRequest = z
+  .object({ ...queryFields, select_columns: SelectColumns.nullish() })
+  .meta({ id: 'LogRecordsPartialQueryRequest' });
+export const LogRecordsQueryCountRequest = z
+  .object({ ...RunSelector, ...filterFields })
+  .meta({ id: 'LogRecordsQueryCountRequest' });
+export const LogRecordsQueryCountResponse = z.object({ total_count: z.int() }).meta({ id: 'LogRecordsQueryCountResponse' });
+export type LogRecordsQueryRequest = z.output<typeof LogRecordsQueryRequest>;
+export type LogRecordsPartialQueryRequest = z.output<typeof LogRecordsPartialQueryRequest>;
+
+const pageFields = {
+  /** Records that match the query, on this page and all others. */
+  num_rows: z.int(),
+  starting_token: z.int(),
+  limit: z.int(),
+  paginated: z.boolean(),
+  next_starting_token: z.int().nullable(),
+  last_row_id: Uuid.nullable(),
+};
+export const LogRecordsQueryResponse = z
+  .object({ ...pageFields, records: z.array(ExtendedRecord) })
+  .meta({ id: 'LogRecordsQueryResponse' });
+export const LogRecordsPartialQueryResponse = z
+  .object({ ...pageFields, records: z.array(PartialRecord) })
+  .meta({ id: 'LogRecordsPartialQueryResponse' });
+
+export const LogRecordsAvailableColumnsRequest = z
+  .object({ ...RunSelector, start_time: RecordTime.nullish(), end_time: RecordTime.nullish() })
+  .meta({ id: 'LogRecordsAvailableColumnsRequest' });
+
+/** A column of a catalog. */
+export const LogRecordsColumnInfo = z
+  .object({
+    id: z.string(),
+    label: z.string(),
+    description: z.string(),
+    category: z.enum(['standard', 'metric', 'user_metadata', 'metric_status', 'dataset_metadata', 'dataset', 'feedback', 'tags']),
+    group_label: z.string(),
+    data_type: z.string(),
+    data_unit: z.string().optional(),
+    filter_type: z.string(),
+    multi_valued: z.boolean(),
+    allowed_values: z.array(z.unknown()).optional(),
+    sortable: z.boolean(),
+    filterable: z.boolean(),
+    is_empty: z.boolean(),
+    is_optional: z.boolean(),
+    applicable_types: z.array(z.string()),
+    roll_up_method: z.string().optional(),
+    metric_key_alias: z.string().optional(),
+    scorer_id: Uuid.optional(),
+    threshold: z
+      .object({ inverted: z.boolean(), buckets: z.array(z.number()), display_value_levels: z.array(z.string()) })
+      .optional(),
+  })
+  .meta({ id: 'LogRecordsColumnInfo' });
+export type LogRecordsColumnInfo = z.output<typeof LogRecordsColumnInfo>;
+export const LogRecordsAvailableColumnsResponse = z
+  .object({ columns: z.array(LogRecordsColumnInfo) })
+  .meta({ id: 'LogRecordsAvailableColumnsResponse' });
