@@ -9,9 +9,9 @@ import {
   datasetName,
   foundDataset,
   foundVersion,
-  freeName,
+  freeDatasetName,
 } from '../../shared/datasets/createDataset.ts';
-import type { Column, Dataset, DatasetVersion, StoredRow, Stretch, UserInfo } from '../../shared/datasets/dataset.ts';
+import type { Column, Dataset, DatasetVersion, StoredRow, Stretch } from '../../shared/datasets/dataset.ts';
 import { editContent, mapColumns, type ReadRecords, replaceContent, rollBack } from '../../shared/datasets/editContent.ts';
 import { inputJsonFields, ROWS_PER_PAGE, rowPages } from '../../shared/datasets/rowStore.ts';
 import { writeRows } from '../../shared/datasets/writeRows.ts';
@@ -41,6 +41,7 @@ import {
   UpdateDatasetContentRequest,
   UpdateDatasetRequest,
   UpdateDatasetVersionRequest,
+  type UserInfo,
 } from '../../shared/wire/datasets.ts';
 import { type Endpoint, endpoint, type Gate, Reply } from '../route.ts';
 
@@ -219,7 +220,9 @@ export function datasetRoutes(deps: DatasetRouteDeps): Endpoint[] {
       response: DatasetResponse,
       handle: async ({ params, body, caller }) => {
         const dataset = await foundDataset(datasets, params.dataset_id);
-        const name = body.name ? await freeName(datasets, body.name.value, body.name.appendSuffix, dataset.name) : undefined;
+        const name = body.name
+          ? await freeDatasetName(datasets, body.name.value, body.name.appendSuffix, dataset.name)
+          : undefined;
         if (body.column_mapping) await mapColumns(deps, dataset.id, body.column_mapping, caller.userId);
         await datasets.update(dataset.id, {
           name,

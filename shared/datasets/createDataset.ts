@@ -1,8 +1,19 @@
 import { RequestInvalid, ServiceError } from '../errors.ts';
+import { freeName, nameStem } from '../freeName.ts';
 import { newId } from '../ids.ts';
 import type { ColumnMapping, DatasetFormat } from '../wire/datasets.ts';
 import { mappedColumnNames, mapRow } from './columnMapping.ts';
-import type { Column, Dataset, DatasetStore, DatasetVersion, RowTables, StoredRow, VersionChanges } from './dataset.ts';
+import type {
+  Column,
+  Dataset,
+  DatasetStore,
+  DatasetVersion,
+  NewDataset,
+  NewVersion,
+  RowTables,
+  StoredRow,
+  VersionChanges,
+} from './dataset.ts';
 import { type FileRow, readRows } from './readRows.ts';
 import { ColumnKeys, insertInBatches, madeBy, rowPages } from './rowStore.ts';
 
@@ -38,7 +49,8 @@ export async function createDataset(
   input: CreateDataset,
   now: () => Date = () => new Date(),
 ): Promise<Dataset> {
-  const name = await freeName(deps.datasets, input.name, input.appendSuffix);
+  // Told before the file is read; the name is settled when the dataset is published.
+  await freeDatasetName(deps.datasets, input.name, input.appendSuffix);
   const id = newId();
   const at = now().toISOString();
   const source = sourceRows(deps.rows, input.content);
@@ -79,7 +91,7 @@ export async function createDataset(
       by: input.userId,
       at,
     };
-    await publishNew(deps.datasets, dataset, { ...input, name }, first);
+    await publishNew(deps.datasets, dataset, input, first);
   } catch (err) {
     await deps.rows.deleteOwner(id);
     throw err;
@@ -87,18 +99,18 @@ export async function createDataset(
   return foundDataset(deps.datasets, id);
 }
 
-/** With a suffix asked for, a name that was taken in the meantime is no error either. */
+/** With a suffix asked for, a name that another request takes in the same moment is no error: the next free one is tried. */
 async function publishNew(
   datasets: DatasetStore,
-  dataset: Omit<Parameters<DatasetStore['insert']>[0], 'name'>,
-  { name, appendSuffix }: { name: string; appendSuffix: boolean },
-  first: Parameters<DatasetStore['insert']>[1],
+  dataset: Omit<NewDataset, 'name'>,
+  wanted: { name: string; appendSuffix: boolean },
+  first: NewVersion,
 ): Promise<void> {
   try {
-    await datasets.insert({ ...dataset, name }, first);
+    await datasets.insert({ ...dataset, name: await freeDatasetName(datasets, wanted.name, wanted.appendSuffix) }, first);
   } catch (err) {
-    if (!appendSuffix || !(err instanceof ServiceError) || err.code !== 'Conflict') throw err;
-    await publishNew(datasets, dataset, { name: await freeName(datasets, name, true), appendSuffix }, first);
+    if (!wanted.appendSuffix || !(err instanceof ServiceError) || err.code !== 'Conflict') throw err;
+    await publishNew(datasets, dataset, wanted, first);
   }
 }
 
@@ -136,22 +148,14 @@ export async function findDataset(
   return dataset;
 }
 
-/** The name, or with `appendSuffix` the first free one of `name`, `name (1)`, `name (2)` … @throws ServiceError `Conflict` */
-export async function freeName(
+/** The name, or a free one like it. @throws ServiceError `Conflict` */
+export async function freeDatasetName(
   datasets: Pick<DatasetStore, 'namesFrom'>,
   name: string,
   appendSuffix: boolean,
   except?: string,
 ): Promise<string> {
-  const taken = new Set((await datasets.namesFrom(name.slice(0, 120))).filter((other) => other !== except));
-  if (!taken.has(name)) return name;
-  if (!appendSuffix)
-    throw new ServiceError('Conflict', `a dataset named "${name}" exists already; choose another name or ask for a suffix`);
-  for (let number = 1; ; number += 1) {
-    const suffix = ` (${number})`;
-    const candidate = `${name.slice(0, 128 - suffix.length)}${suffix}`;
-    if (!taken.has(candidate)) return candidate;
-  }
+  return freeName(await datasets.namesFrom(nameStem(name)), { what: 'dataset', name, appendSuffix, except });
 }
 
 interface SourceRows {

@@ -1,4 +1,4 @@
-import type { DatasetFilter, DatasetSort } from '../wire/datasets.ts';
+import type { DatasetFilter, DatasetSort, UserInfo } from '../wire/datasets.ts';
 
 /** What a cell holds. Anything else in an upload is stored as its JSON text. */
 export type Cell = string | number | null | { [key: string]: string | number | null };
@@ -36,14 +36,6 @@ export interface StoredRow {
 export interface Stretch {
   rowKey: number;
   count: number;
-}
-
-/** Who made or changed something, as replies name them. */
-export interface UserInfo {
-  id: string;
-  email: string;
-  first_name: string | null;
-  last_name: string | null;
 }
 
 export interface Dataset {

@@ -49,12 +49,18 @@ async function* decoded(file: Blob): AsyncGenerator<string, void> {
 }
 
 async function* readCsv(file: Blob, onColumn: (name: string) => void): AsyncGenerator<FileRow, void> {
+  // The parser runs ahead of the rows that are taken from it, so it keeps its own count for its own errors.
+  let lineAfterLastRow = 1;
   const parser = csvParser({
     info: true,
     // An unquoted empty field is no value, "" is an empty text.
     cast: (value, { quoting }) => (value === '' && !quoting ? null : value),
     skip_empty_lines: true,
     relax_column_count: true,
+    on_record: (record, { lines }) => {
+      lineAfterLastRow = lines + 1;
+      return record;
+    },
     max_record_size: MAX_ROW_CHARACTERS,
   });
   // Errors of either end reach the loop below through the parser; leaving the loop ends both.
@@ -76,7 +82,8 @@ async function* readCsv(file: Blob, onColumn: (name: string) => void): AsyncGene
       line = info.lines + 1;
     }
   } catch (err) {
-    if (err instanceof CsvError) throw broken(csvProblem(err), lineOf(err) ?? line);
+    if (err instanceof CsvError)
+      throw broken(csvProblem(err), err.code === 'CSV_QUOTE_NOT_CLOSED' ? lineAfterLastRow : Number(err.lines));
     throw err;
   }
 }
@@ -85,13 +92,6 @@ function csvProblem(err: CsvError): string {
   if (err.code === 'CSV_QUOTE_NOT_CLOSED') return 'a quoted field that starts in this row is never closed';
   if (err.code === 'CSV_MAX_RECORD_SIZE') return `the row is longer than ${MAX_ROW_CHARACTERS} characters`;
   return 'a quote stands inside an unquoted field, or text follows a closing quote';
-}
-
-/** The parser runs ahead of the rows that were taken from it, so its own count says where it failed; a quote counts from where it opens. */
-function lineOf(err: CsvError): number | undefined {
-  const opening = /opening quote at line (\d+)/.exec(err.message)?.[1];
-  if (opening) return Number(opening);
-  return typeof err.lines === 'number' ? err.lines : undefined;
 }
 
 // One row with a long document in it fits; a file without line ends is refused before it fills the memory.

@@ -1,12 +1,14 @@
 import { z } from 'zod';
 import { PageFields, Uuid } from './common.ts';
 
+/** Who made or changed something. */
 export const UserInfo = z.object({
   id: z.string(),
   email: z.string(),
-  first_name: z.string().nullish(),
-  last_name: z.string().nullish(),
+  first_name: z.string().nullable(),
+  last_name: z.string().nullable(),
 });
+export type UserInfo = z.output<typeof UserInfo>;
 
 export const Permission = z.object({ action: z.string(), allowed: z.boolean(), message: z.string().nullish() });
 

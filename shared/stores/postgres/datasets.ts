@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import type { Dataset, DatasetQuery, DatasetStore, DatasetVersion, NewVersion, UserInfo } from '../../datasets/dataset.ts';
-import { ServiceError } from '../../errors.ts';
-import type { DatasetFilter, DatasetSort } from '../../wire/datasets.ts';
+import type { Dataset, DatasetQuery, DatasetStore, DatasetVersion, NewVersion } from '../../datasets/dataset.ts';
+import { nameTaken } from '../../freeName.ts';
+import { type DatasetFilter, type DatasetSort, UserInfo } from '../../wire/datasets.ts';
 import { type Database, isUniqueViolation, type Queries } from './connect.ts';
 import { lowerCase, textSql } from './textFilter.ts';
-import { TimeRow, UserInfoRow, userInfoSql } from './userInfo.ts';
+import { TimeRow, userInfoSql } from './userInfo.ts';
 
 const columns = z.array(z.object({ key: z.number(), name: z.string() }));
 
@@ -18,7 +18,7 @@ const DatasetRow = z
     num_rows: z.number(),
     columns,
     project_count: z.number(),
-    created_by_user: UserInfoRow,
+    created_by_user: UserInfo,
     created_at: TimeRow,
     updated_at: TimeRow,
   })
@@ -52,7 +52,7 @@ const VersionRow = z
     columns_added: z.number(),
     columns_removed: z.number(),
     columns_renamed: z.number(),
-    created_by_user: UserInfoRow,
+    created_by_user: UserInfo,
     created_at: TimeRow,
   })
   .transform(
@@ -110,7 +110,7 @@ export function datasetStore(database: Database): DatasetStore {
           await insertVersion(tx, dataset.id, FIRST_VERSION, first);
           if (dataset.projectId !== undefined) await link(tx, dataset.id, dataset.projectId);
         })
-        .catch((err) => nameTaken(err, dataset.name));
+        .catch((err) => orNameTaken(err, dataset.name));
     },
 
     async find(by) {
@@ -180,7 +180,7 @@ export function datasetStore(database: Database): DatasetStore {
            WHERE id = $1 AND deleted_at IS NULL`,
           [datasetId, name ?? null, draft ?? null, columnMapping === undefined ? null : JSON.stringify(columnMapping)],
         )
-        .catch((err) => nameTaken(err, name ?? ''));
+        .catch((err) => orNameTaken(err, name ?? ''));
     },
 
     async nameVersion(datasetId, versionIndex, name) {
@@ -230,7 +230,7 @@ export function datasetStore(database: Database): DatasetStore {
       const rows = await database.query(`SELECT ${userInfoSql('u')} AS info FROM users u WHERE u.id = ANY($1::uuid[])`, [
         [...ids],
       ]);
-      const infos = rows.map((row): UserInfo => z.object({ info: UserInfoRow }).parse(row).info);
+      const infos = rows.map((row): UserInfo => z.object({ info: UserInfo }).parse(row).info);
       return new Map(infos.map((info) => [info.id, info]));
     },
 
@@ -281,7 +281,7 @@ const ProjectRow = z.object({
   name: z.string(),
   created_at: TimeRow,
   updated_at: TimeRow,
-  created_by_user: UserInfoRow,
+  created_by_user: UserInfo,
 });
 
 async function insertVersion(tx: Queries, datasetId: string, versionIndex: number, version: NewVersion): Promise<void> {
@@ -314,11 +314,8 @@ async function link(queries: Queries, datasetId: string, projectId: string): Pro
   );
 }
 
-function nameTaken(err: unknown, name: string): never {
-  if (!isUniqueViolation(err, 'datasets_name')) throw err;
-  throw new ServiceError('Conflict', `a dataset named "${name}" exists already; choose another name or ask for a suffix`, {
-    cause: err,
-  });
+function orNameTaken(err: unknown, name: string): never {
+  throw isUniqueViolation(err, 'datasets_name') ? nameTaken('dataset', name, err) : err;
 }
 
 /** Boolean SQL over the alias `d`. Hidden datasets are found by name or id only. */

@@ -4,12 +4,5 @@ import { z } from 'zod';
 export const userInfoSql = (alias: string): string =>
   `jsonb_build_object('id', ${alias}.id, 'email', ${alias}.email, 'first_name', ${alias}.first_name, 'last_name', ${alias}.last_name)`;
 
-export const UserInfoRow = z.object({
-  id: z.string(),
-  email: z.string(),
-  first_name: z.string().nullable(),
-  last_name: z.string().nullable(),
-});
-
 /** A timestamptz as the wire shows it. */
 export const TimeRow = z.date().transform((time) => time.toISOString());

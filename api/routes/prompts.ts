@@ -1,0 +1,404 @@
+import { z } from 'zod';
+import { type Caller, mayInOrganization } from '../../shared/accounts/permissions.ts';
+import { type DatasetDeps, foundVersion } from '../../shared/datasets/createDataset.ts';
+import { datasetRowStore } from '../../shared/datasets/rowStore.ts';
+import { ServiceError } from '../../shared/errors.ts';
+import {
+  addPromptVersion,
+  createPrompt,
+  findPromptVersionByName,
+  foundPrompt,
+  freePromptName,
+  type Prompt,
+  type PromptStore,
+  type PromptVersion,
+  versionOf,
+} from '../../shared/prompts/prompts.ts';
+import { promptVariables } from '../../shared/prompts/render.ts';
+import { renderForInputs, renderForRows } from '../../shared/prompts/renderData.ts';
+import { Message, PageQuery, pageFields, Uuid } from '../../shared/wire/common.ts';
+import {
+  BulkDeleteTemplatesRequest,
+  BulkDeleteTemplatesResponse,
+  CreateTemplateRequest,
+  CreateVersionRequest,
+  ListTemplateParams,
+  ListTemplateResponse,
+  ListTemplateVersionResponse,
+  ListVersionParams,
+  RenderTemplateRequest,
+  RenderTemplateResponse,
+  TemplateResponse,
+  TemplateStubRequest,
+  TemplateVersionResponse,
+  UpdateTemplateRequest,
+} from '../../shared/wire/prompts.ts';
+import { type Endpoint, endpoint, type Gate } from '../route.ts';
+
+export interface PromptRouteDeps extends DatasetDeps {
+  prompts: PromptStore;
+  gate: Pick<Gate, 'authorize'>;
+}
+
+const tag = 'prompts';
+const read = { organization: 'read_assets' } as const;
+const write = { organization: 'write_assets' } as const;
+const inProject = { project: 'read' } as const;
+
+const versionNumber = z.coerce.number().int().min(0).max(2_147_483_647);
+const OneTemplate = z.object({ template_id: Uuid });
+const OneVersion = z.object({ template_id: Uuid, version: versionNumber });
+const OneProject = z.object({ project_id: Uuid });
+
+export function promptRoutes(deps: PromptRouteDeps): Endpoint[] {
+  const { prompts } = deps;
+  const rowStore = datasetRowStore(deps);
+
+  const create = async (caller: Caller, body: z.output<typeof CreateTemplateRequest>, projectId: string | undefined) => {
+    const { name, hidden, ...version } = body;
+    const prompt = await createPrompt(prompts, {
+      name: name.value,
+      appendSuffix: name.appendSuffix,
+      hidden,
+      projectId,
+      userId: caller.userId,
+      version,
+    });
+    return toResponse(prompt, caller);
+  };
+
+  const remove = async (id: string) => {
+    if (!(await prompts.remove(id))) throw new ServiceError('NotFound', `there is no prompt template ${id}`);
+    return { message: `prompt template ${id} deleted` };
+  };
+
+  const select = async (id: string, version: number, caller: Caller) => {
+    versionOf(await foundPrompt(prompts, id), version);
+    await prompts.select(id, version);
+    return toResponse(await foundPrompt(prompts, id), caller);
+  };
+
+  /** A template that is linked to the project, or 404. */
+  const ofProject = async (projectId: string, id: string): Promise<Prompt> => {
+    if (await prompts.isInProject(id, projectId)) return foundPrompt(prompts, id);
+    throw new ServiceError('NotFound', `there is no prompt template ${id} in this project`);
+  };
+
+  return [
+    endpoint({
+      method: 'post',
+      path: '/templates/query',
+      summary: 'Find prompt templates',
+      tag,
+      access: read,
+      query: PageQuery,
+      body: ListTemplateParams,
+      response: ListTemplateResponse,
+      handle: async ({ query, body, caller }) => {
+        const found = await prompts.query({ ...body, page: query });
+        return {
+          ...pageFields(query, found.prompts.length, found.total),
+          templates: found.prompts.map((prompt) => toResponse(prompt, caller)),
+        };
+      },
+    }),
+    endpoint({
+      method: 'post',
+      path: '/templates/{template_id}/versions/query',
+      summary: 'List versions of a template, newest first',
+      tag,
+      access: read,
+      params: OneTemplate,
+      query: PageQuery,
+      body: ListVersionParams,
+      response: ListTemplateVersionResponse,
+      handle: async ({ params, query, body }) => {
+        await foundPrompt(prompts, params.template_id);
+        const { versions, total } = await prompts.versions(params.template_id, body.sort, query);
+        return { ...pageFields(query, versions.length, total), versions: versions.map(toVersionResponse) };
+      },
+    }),
+    endpoint({
+      method: 'post',
+      path: '/templates',
+      summary: 'Create a prompt template with its first version',
+      tag,
+      access: write,
+      query: z.object({ project_id: Uuid.optional() }),
+      body: CreateTemplateRequest,
+      response: TemplateResponse,
+      handle: async ({ query, body, caller }) => {
+        if (query.project_id !== undefined) await deps.gate.authorize(caller, inProject, query.project_id);
+        return create(caller, body, query.project_id);
+      },
+    }),
+    endpoint({
+      method: 'delete',
+      path: '/templates/bulk_delete',
+      summary: 'Delete several prompt templates',
+      tag,
+      access: write,
+      body: BulkDeleteTemplatesRequest,
+      response: BulkDeleteTemplatesResponse,
+      handle: async ({ body }) => {
+        const ids = [...new Set(body.template_ids)];
+        const outcomes = await Promise.all(ids.map(async (id) => ({ id, removed: await prompts.remove(id) })));
+        const failed = outcomes.filter(({ removed }) => !removed);
+        const deleted = ids.length - failed.length;
+        return {
+          deleted_count: deleted,
+          failed_deletions: failed.map(({ id }) => ({ template_id: id, reason: 'there is no such prompt template' })),
+          message: `${deleted} of ${ids.length} prompt templates deleted`,
+        };
+      },
+    }),
+    endpoint({
+      method: 'get',
+      path: '/templates/{template_id}',
+      summary: 'Get a prompt template',
+      tag,
+      access: read,
+      params: OneTemplate,
+      response: TemplateResponse,
+      handle: async ({ params, caller }) => toResponse(await foundPrompt(prompts, params.template_id), caller),
+    }),
+    endpoint({
+      method: 'patch',
+      path: '/templates/{template_id}',
+      summary: 'Rename a prompt template',
+      tag,
+      access: write,
+      params: OneTemplate,
+      body: UpdateTemplateRequest,
+      response: TemplateResponse,
+      handle: async ({ params, body, caller }) => {
+        const prompt = await foundPrompt(prompts, params.template_id);
+        if (body.name) {
+          const name = await freePromptName(prompts, body.name.value, body.name.appendSuffix, prompt.name);
+          await prompts.rename(prompt.id, name);
+        }
+        return toResponse(await foundPrompt(prompts, prompt.id), caller);
+      },
+    }),
+    endpoint({
+      method: 'delete',
+      path: '/templates/{template_id}',
+      summary: 'Delete a prompt template',
+      description: 'Experiments that use one of its versions keep it.',
+      tag,
+      access: write,
+      params: OneTemplate,
+      response: Message,
+      handle: ({ params }) => remove(params.template_id),
+    }),
+    endpoint({
+      method: 'post',
+      path: '/templates/{template_id}/versions',
+      summary: 'Add a version; it is not selected by this',
+      tag,
+      access: write,
+      params: OneTemplate,
+      body: CreateVersionRequest,
+      response: TemplateVersionResponse,
+      handle: async ({ params, body, caller }) =>
+        toVersionResponse(await addPromptVersion(prompts, params.template_id, body, caller.userId)),
+    }),
+    endpoint({
+      method: 'get',
+      path: '/templates/{template_id}/versions/{version}',
+      summary: 'Get a version of a template',
+      tag,
+      access: read,
+      params: OneVersion,
+      response: TemplateVersionResponse,
+      handle: async ({ params }) => toVersionResponse(versionOf(await foundPrompt(prompts, params.template_id), params.version)),
+    }),
+    endpoint({
+      method: 'put',
+      path: '/templates/{template_id}/versions/{version}',
+      summary: 'Select a version',
+      tag,
+      access: write,
+      params: OneVersion,
+      response: TemplateResponse,
+      handle: ({ params, caller }) => select(params.template_id, params.version, caller),
+    }),
+    endpoint({
+      method: 'post',
+      path: '/render_template',
+      summary: 'Render a template for rows of a dataset or for texts',
+      tag,
+      access: read,
+      query: PageQuery,
+      body: RenderTemplateRequest,
+      response: RenderTemplateResponse,
+      handle: async ({ query, body }) => {
+        if ('input_strings' in body.data) {
+          const inputs = body.data.input_strings;
+          const rendered = renderForInputs(body.template, inputs.slice(query.starting_token, query.starting_token + query.limit));
+          return { ...pageFields(query, rendered.length, inputs.length), rendered_templates: rendered };
+        }
+        const version = await foundVersion(deps.datasets, body.data.dataset_id, body.data.dataset_version_index ?? undefined);
+        const rendered = await renderForRows(body.template, rowStore, version, query);
+        return { ...pageFields(query, rendered.length, version.numRows), rendered_templates: rendered };
+      },
+    }),
+    endpoint({
+      method: 'post',
+      path: '/input_stub',
+      summary: 'The variables of templates, as an object to fill in',
+      tag,
+      access: read,
+      body: TemplateStubRequest,
+      response: z.record(z.string(), z.string()),
+      handle: async ({ body }) => Object.fromEntries(body.templates.flatMap(promptVariables).map((name) => [name, ''])),
+    }),
+
+    // The older form: templates of one project.
+    endpoint({
+      method: 'post',
+      path: '/projects/{project_id}/templates',
+      summary: 'Create a prompt template in a project',
+      tag,
+      access: { project: 'update' },
+      params: OneProject,
+      body: CreateTemplateRequest,
+      response: TemplateResponse,
+      handle: ({ params, body, caller }) => create(caller, body, params.project_id),
+    }),
+    endpoint({
+      method: 'get',
+      path: '/projects/{project_id}/templates',
+      summary: 'List the prompt templates of a project',
+      tag,
+      access: inProject,
+      params: OneProject,
+      response: z.array(TemplateResponse),
+      handle: async ({ params, caller }) => {
+        const filters = [{ name: 'used_in_project' as const, value: params.project_id }];
+        const found = await prompts.query({ filters, sort: null, page: { starting_token: 0, limit: MAX_LISTED } });
+        return found.prompts.map((prompt) => toResponse(prompt, caller));
+      },
+    }),
+    endpoint({
+      method: 'get',
+      path: '/projects/{project_id}/templates/versions',
+      summary: "Get a version by its template's name",
+      tag,
+      access: inProject,
+      params: OneProject,
+      query: z.object({ template_name: z.string(), version: versionNumber.optional() }),
+      response: TemplateVersionResponse,
+      handle: async ({ params, query }) =>
+        toVersionResponse(
+          await findPromptVersionByName(prompts, {
+            name: query.template_name,
+            version: query.version,
+            projectId: params.project_id,
+          }),
+        ),
+    }),
+    endpoint({
+      method: 'get',
+      path: '/projects/{project_id}/templates/{template_id}',
+      summary: 'Get a prompt template of a project',
+      tag,
+      access: inProject,
+      params: OneProject.extend(OneTemplate.shape),
+      response: TemplateResponse,
+      handle: async ({ params, caller }) => toResponse(await ofProject(params.project_id, params.template_id), caller),
+    }),
+    endpoint({
+      method: 'delete',
+      path: '/projects/{project_id}/templates/{template_id}',
+      summary: 'Delete a prompt template of a project',
+      tag,
+      access: { project: 'update' },
+      params: OneProject.extend(OneTemplate.shape),
+      response: Message,
+      handle: async ({ params }) => remove((await ofProject(params.project_id, params.template_id)).id),
+    }),
+    endpoint({
+      method: 'post',
+      path: '/projects/{project_id}/templates/{template_id}/versions',
+      summary: 'Add a version to a prompt template of a project',
+      tag,
+      access: { project: 'update' },
+      params: OneProject.extend(OneTemplate.shape),
+      body: CreateVersionRequest,
+      response: TemplateVersionResponse,
+      handle: async ({ params, body, caller }) => {
+        const prompt = await ofProject(params.project_id, params.template_id);
+        return toVersionResponse(await addPromptVersion(prompts, prompt.id, body, caller.userId));
+      },
+    }),
+    endpoint({
+      method: 'get',
+      path: '/projects/{project_id}/templates/{template_id}/versions/{version}',
+      summary: 'Get a version of a prompt template of a project',
+      tag,
+      access: inProject,
+      params: OneProject.extend(OneVersion.shape),
+      response: TemplateVersionResponse,
+      handle: async ({ params }) =>
+        toVersionResponse(versionOf(await ofProject(params.project_id, params.template_id), params.version)),
+    }),
+    endpoint({
+      method: 'put',
+      path: '/projects/{project_id}/templates/{template_id}/versions/{version}',
+      summary: 'Select a version of a prompt template of a project',
+      tag,
+      access: { project: 'update' },
+      params: OneProject.extend(OneVersion.shape),
+      response: TemplateResponse,
+      handle: async ({ params, caller }) =>
+        select((await ofProject(params.project_id, params.template_id)).id, params.version, caller),
+    }),
+  ];
+}
+
+// This form of the list has no pages; clients ask for no more elsewhere.
+const MAX_LISTED = 1000;
+
+const promptActions = ['update', 'delete'] as const;
+
+function toResponse(prompt: Prompt, caller: Caller): z.output<typeof TemplateResponse> {
+  const selected = versionOf(prompt, prompt.selectedVersion);
+  const numbers = prompt.versions.map(({ version }) => version);
+  return {
+    id: prompt.id,
+    permissions: promptActions.map((action) => ({ action, allowed: mayInOrganization(caller, 'write_assets'), message: null })),
+    name: prompt.name,
+    template: typeof selected.template === 'string' ? selected.template : JSON.stringify(selected.template),
+    selected_version: toVersionResponse(selected),
+    selected_version_id: selected.id,
+    all_versions: prompt.versions.map(toVersionResponse),
+    all_available_versions: numbers,
+    total_versions: numbers.length,
+    max_version: Math.max(...numbers),
+    created_at: prompt.createdAt,
+    updated_at: prompt.updatedAt,
+    created_by_user: prompt.createdBy,
+  };
+}
+
+/** Line counts are deprecated in the interface and always 0. */
+function toVersionResponse(version: PromptVersion): z.output<typeof TemplateVersionResponse> {
+  return {
+    template: version.template,
+    raw: version.raw,
+    version: version.version,
+    settings: version.settings,
+    output_type: version.outputType,
+    id: version.id,
+    model_changed: version.modelChanged,
+    lines_added: 0,
+    lines_edited: 0,
+    lines_removed: 0,
+    settings_changed: version.settingsChanged,
+    content_changed: version.contentChanged,
+    created_at: version.createdAt,
+    updated_at: version.updatedAt,
+    created_by_user: version.createdBy,
+  };
+}

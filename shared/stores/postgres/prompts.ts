@@ -1,0 +1,253 @@
+import { z } from 'zod';
+import { nameTaken } from '../../freeName.ts';
+import type { NewPromptVersion, Prompt, PromptStore, PromptVersion } from '../../prompts/prompts.ts';
+import type { PromptTemplate } from '../../prompts/render.ts';
+import { UserInfo } from '../../wire/datasets.ts';
+import { PromptRunSettings, Template, type TemplateFilter } from '../../wire/prompts.ts';
+import { type Database, isUniqueViolation, type Queries } from './connect.ts';
+import { lowerCase, textSql } from './textFilter.ts';
+import { TimeRow, userInfoSql } from './userInfo.ts';
+
+const VersionRow = z
+  .object({
+    id: z.string(),
+    template_id: z.string(),
+    name: z.string(),
+    version: z.number(),
+    template: Template.transform((template) => template as PromptTemplate),
+    raw: z.boolean(),
+    settings: PromptRunSettings,
+    output_type: z.string().nullable(),
+    model_changed: z.boolean(),
+    settings_changed: z.boolean(),
+    content_changed: z.boolean(),
+    created_at: TimeRow,
+    updated_at: TimeRow,
+    created_by_user: UserInfo,
+  })
+  .transform(
+    (row): PromptVersion => ({
+      id: row.id,
+      templateId: row.template_id,
+      name: row.name,
+      version: row.version,
+      template: row.template,
+      raw: row.raw,
+      settings: row.settings,
+      outputType: row.output_type,
+      modelChanged: row.model_changed,
+      settingsChanged: row.settings_changed,
+      contentChanged: row.content_changed,
+      createdAt: row.created_at,
+      updatedAt: row.updated_at,
+      createdBy: row.created_by_user,
+    }),
+  );
+
+const PromptRow = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    selected_version: z.number(),
+    created_at: TimeRow,
+    updated_at: TimeRow,
+    created_by_user: UserInfo,
+  })
+  .transform((row) => ({
+    id: row.id,
+    name: row.name,
+    selectedVersion: row.selected_version,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    createdBy: row.created_by_user,
+  }));
+
+const Total = z.object({ total: z.number() });
+
+const selectPrompts = `SELECT t.id, t.name, t.selected_version, t.created_at, t.updated_at, ${userInfoSql('u')} AS created_by_user
+  FROM prompt_templates t JOIN users u ON u.id = t.created_by`;
+const selectVersions = `SELECT v.*, t.name, ${userInfoSql('u')} AS created_by_user
+  FROM prompt_template_versions v JOIN prompt_templates t ON t.id = v.template_id JOIN users u ON u.id = v.created_by`;
+
+export function promptStore(database: Database): PromptStore {
+  /** Prompts with all their versions, in two statements. */
+  const prompts = async (sql: string, params: unknown[]): Promise<Prompt[]> => {
+    const found = (await database.query(sql, params)).map((row) => PromptRow.parse(row));
+    if (found.length === 0) return [];
+    const rows = await database.query(`${selectVersions} WHERE v.template_id = ANY($1::uuid[]) ORDER BY v.version`, [
+      found.map(({ id }) => id),
+    ]);
+    const versions = Map.groupBy(
+      rows.map((row) => VersionRow.parse(row)),
+      ({ templateId }) => templateId,
+    );
+    return found.map((prompt) => ({ ...prompt, versions: versions.get(prompt.id) ?? [] }));
+  };
+
+  return {
+    async insert({ id, name, hidden, projectId, userId }, first) {
+      await database
+        .transaction(async (tx) => {
+          await tx.query(
+            `INSERT INTO prompt_templates (id, name, hidden, selected_version, created_by, created_at, updated_at) VALUES ($1, $2, $3, 1, $4, now(), now())`,
+            [id, name, hidden, userId],
+          );
+          await insertVersion(tx, id, 1, userId, first);
+          if (projectId !== undefined)
+            await tx.query('INSERT INTO prompt_template_projects (template_id, project_id) VALUES ($1, $2)', [id, projectId]);
+        })
+        .catch((err) => orNameTaken(err, name));
+    },
+
+    async find(id) {
+      return (await prompts(`${selectPrompts} WHERE t.id = $1 AND t.deleted_at IS NULL`, [id]))[0];
+    },
+
+    async findByName(name, projectId) {
+      const inProject = 'EXISTS (SELECT 1 FROM prompt_template_projects p WHERE p.template_id = t.id AND p.project_id = $2)';
+      return (
+        await prompts(
+          `${selectPrompts} WHERE t.name = $1 AND t.deleted_at IS NULL${projectId === undefined ? '' : ` AND ${inProject}`}`,
+          projectId === undefined ? [name] : [name, projectId],
+        )
+      )[0];
+    },
+
+    async query({ filters, sort, page }) {
+      const values: unknown[] = [];
+      const bind = (value: unknown) => `$${values.push(value)}`;
+      const namesOne = filters.some((filter) => filter.name === 'name' && filter.operator === 'eq');
+      const where = [
+        't.deleted_at IS NULL',
+        ...(namesOne ? [] : ['NOT t.hidden']),
+        ...filters.map((filter) => filterSql(filter, bind)),
+      ].join(' AND ');
+      const order = sort ? `t.${sort.name} ${sort.ascending ? 'ASC' : 'DESC'}` : 't.updated_at DESC';
+      const counted = await database.maybeOne(`SELECT count(*)::int AS total FROM prompt_templates t WHERE ${where}`, values);
+      const found = await prompts(
+        `${selectPrompts} WHERE ${where} ORDER BY ${order}, t.created_at DESC, t.id LIMIT ${page.limit} OFFSET ${page.starting_token}`,
+        values,
+      );
+      return { prompts: found, total: Total.parse(counted).total };
+    },
+
+    async versions(promptId, sort, page) {
+      const order = sort ? `v.${sort.name} ${sort.ascending ? 'ASC' : 'DESC'}` : 'v.version DESC';
+      const rows = await database.query(
+        `${selectVersions} WHERE v.template_id = $1 ORDER BY ${order}, v.version DESC LIMIT ${page.limit} OFFSET ${page.starting_token}`,
+        [promptId],
+      );
+      const counted = await database.maybeOne(
+        'SELECT count(*)::int AS total FROM prompt_template_versions WHERE template_id = $1',
+        [promptId],
+      );
+      return { versions: rows.map((row) => VersionRow.parse(row)), total: Total.parse(counted).total };
+    },
+
+    async version(versionId) {
+      const row = await database.maybeOne(`${selectVersions} WHERE v.id = $1`, [versionId]);
+      return row && VersionRow.parse(row);
+    },
+
+    addVersion: (promptId, after, userId, version) =>
+      database
+        .transaction(async (tx) => {
+          const prompt = await tx.maybeOne(
+            'UPDATE prompt_templates SET updated_at = now() WHERE id = $1 AND deleted_at IS NULL RETURNING id',
+            [promptId],
+          );
+          if (prompt) await insertVersion(tx, promptId, after + 1, userId, version);
+          return prompt !== undefined;
+        })
+        .catch((err) => {
+          if (isUniqueViolation(err)) return false;
+          throw err;
+        }),
+
+    async select(promptId, version) {
+      const row = await database.maybeOne(
+        `UPDATE prompt_templates t SET selected_version = $2, updated_at = now() WHERE id = $1 AND deleted_at IS NULL
+           AND EXISTS (SELECT 1 FROM prompt_template_versions v WHERE v.template_id = t.id AND v.version = $2) RETURNING id`,
+        [promptId, version],
+      );
+      return row !== undefined;
+    },
+
+    async rename(promptId, name) {
+      await database
+        .query('UPDATE prompt_templates SET name = $2, updated_at = now() WHERE id = $1 AND deleted_at IS NULL', [promptId, name])
+        .catch((err) => orNameTaken(err, name));
+    },
+
+    async remove(promptId) {
+      const row = await database.maybeOne(
+        'UPDATE prompt_templates SET deleted_at = now() WHERE id = $1 AND deleted_at IS NULL RETURNING id',
+        [promptId],
+      );
+      return row !== undefined;
+    },
+
+    async namesFrom(prefix) {
+      const rows = await database.query('SELECT name FROM prompt_templates WHERE deleted_at IS NULL AND starts_with(name, $1)', [
+        prefix,
+      ]);
+      return rows.map((row) => z.object({ name: z.string() }).parse(row).name);
+    },
+
+    async isInProject(promptId, projectId) {
+      const row = await database.maybeOne(
+        'SELECT template_id FROM prompt_template_projects WHERE template_id = $1 AND project_id = $2',
+        [promptId, projectId],
+      );
+      return row !== undefined;
+    },
+  };
+}
+
+async function insertVersion(
+  tx: Queries,
+  promptId: string,
+  number: number,
+  userId: string,
+  version: NewPromptVersion,
+): Promise<void> {
+  await tx.query(
+    `INSERT INTO prompt_template_versions (id, template_id, version, template, raw, settings, output_type, model_changed, settings_changed,
+       content_changed, created_by, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, now(), now())`,
+    [
+      version.id,
+      promptId,
+      number,
+      JSON.stringify(version.template),
+      version.raw,
+      JSON.stringify(version.settings),
+      version.outputType,
+      version.modelChanged,
+      version.settingsChanged,
+      version.contentChanged,
+      userId,
+    ],
+  );
+}
+
+function orNameTaken(err: unknown, name: string): never {
+  throw isUniqueViolation(err, 'prompt_templates_name') ? nameTaken('prompt template', name, err) : err;
+}
+
+/** Boolean SQL over the alias `t`. Hidden prompts are found by name or id only. */
+function filterSql(filter: TemplateFilter, bind: (value: unknown) => string): string {
+  switch (filter.name) {
+    case 'name':
+      return filter.case_sensitive
+        ? textSql('t.name', filter.operator, filter.value, bind)
+        : textSql('lower(t.name)', filter.operator, lowerCase(filter.value), bind);
+    case 'creator':
+      return textSql('t.created_by::text', filter.operator, lowerCase(filter.value), bind);
+    case 'used_in_project':
+      return `EXISTS (SELECT 1 FROM prompt_template_projects p WHERE p.template_id = t.id AND p.project_id = ${bind(filter.value)})`;
+    case 'not_in_project':
+      return `NOT EXISTS (SELECT 1 FROM prompt_template_projects p WHERE p.template_id = t.id AND p.project_id = ${bind(filter.value)})`;
+    default:
+      return filter satisfies never;
+  }
+}

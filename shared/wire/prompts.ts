@@ -1,0 +1,154 @@
+import { z } from 'zod';
+import { PageFields, Uuid } from './common.ts';
+import { NameOrText, Permission, UserInfo, ValueByOperator } from './datasets.ts';
+
+/** A key that may be absent or null, and then has this value. */
+const orElse = <T extends z.ZodType>(schema: T, value: z.output<T>) => schema.nullish().transform((given) => given ?? value);
+
+export const MessageRole = z.enum(['agent', 'assistant', 'function', 'system', 'tool', 'user']);
+
+const ContentPart = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('text'), text: z.string() }),
+  z.object({ type: z.literal('file'), file_id: Uuid }),
+]);
+/** Roles outside {@link MessageRole} are kept: a model may know its own. */
+export const PromptMessage = z.looseObject({ content: z.union([z.string(), z.array(ContentPart)]), role: z.string().min(1) });
+
+export const Template = z.union([z.string().min(1), z.array(PromptMessage).min(1)]);
+
+export const PromptRunSettings = z.object({
+  logprobs: orElse(z.boolean(), true),
+  top_logprobs: orElse(z.number().int(), 5),
+  echo: orElse(z.boolean(), false),
+  n: orElse(z.number().int(), 1),
+  reasoning_effort: orElse(z.string(), 'medium'),
+  verbosity: orElse(z.string(), 'medium'),
+  deployment_name: orElse(z.string().nullable(), null),
+  model_alias: orElse(z.string(), 'gpt-5.1'),
+  temperature: orElse(z.number().nullable(), null),
+  max_tokens: orElse(z.number().int(), 4096),
+  stop_sequences: orElse(z.array(z.string()).nullable(), null),
+  top_p: orElse(z.number(), 1),
+  top_k: orElse(z.number().int(), 40),
+  frequency_penalty: orElse(z.number(), 0),
+  presence_penalty: orElse(z.number(), 0),
+  tools: orElse(z.array(z.record(z.string(), z.unknown())).nullable(), null),
+  tool_choice: orElse(
+    z
+      .union([z.string(), z.object({ type: z.string().default('function'), function: z.object({ name: z.string() }) })])
+      .nullable(),
+    null,
+  ),
+  response_format: orElse(z.record(z.string(), z.unknown()).nullable(), null),
+  // Filled by the service for clients that ask which models there are; not stored.
+  known_models: z
+    .unknown()
+    .optional()
+    .transform((): unknown[] => []),
+});
+export type PromptRunSettings = z.output<typeof PromptRunSettings>;
+
+const versionFields = {
+  template: Template,
+  raw: orElse(z.boolean(), false),
+  // Numbers are counted up per template; one that is sent is accepted and not used.
+  version: z.number().int().nullish(),
+  settings: z
+    .unknown()
+    .transform((given) => given ?? {})
+    .pipe(PromptRunSettings),
+  output_type: z.string().nullish(),
+};
+
+export const CreateVersionRequest = z.object(versionFields);
+export type CreateVersionRequest = z.output<typeof CreateVersionRequest>;
+export const CreateTemplateRequest = z.object({ ...versionFields, name: NameOrText, hidden: orElse(z.boolean(), false) });
+export const UpdateTemplateRequest = z.object({ name: NameOrText.nullish() });
+
+export const TemplateVersionResponse = z.object({
+  template: Template,
+  raw: z.boolean(),
+  version: z.number().int(),
+  settings: z.record(z.string(), z.unknown()),
+  output_type: z.string().nullable(),
+  id: z.string(),
+  model_changed: z.boolean(),
+  lines_added: z.number().int(),
+  lines_edited: z.number().int(),
+  lines_removed: z.number().int(),
+  settings_changed: z.boolean(),
+  content_changed: z.boolean(),
+  created_at: z.string(),
+  updated_at: z.string(),
+  created_by_user: UserInfo.nullable(),
+});
+
+export const TemplateResponse = z.object({
+  id: z.string(),
+  permissions: z.array(Permission),
+  name: z.string(),
+  template: z.string(),
+  selected_version: TemplateVersionResponse,
+  selected_version_id: z.string(),
+  all_versions: z.array(TemplateVersionResponse),
+  all_available_versions: z.array(z.number().int()),
+  total_versions: z.number().int(),
+  max_version: z.number().int(),
+  created_at: z.string(),
+  updated_at: z.string(),
+  created_by_user: UserInfo.nullable(),
+});
+
+const flag = (byDefault: boolean) => orElse(z.boolean(), byDefault);
+const textOrTexts = z.union([z.string(), z.array(z.string())]);
+const anyOperator = z.enum(['eq', 'ne', 'contains', 'one_of', 'not_in']);
+
+export const TemplateFilter = z.discriminatedUnion('name', [
+  z
+    .object({ name: z.literal('name'), operator: anyOperator, value: textOrTexts, case_sensitive: flag(true) })
+    .transform(ValueByOperator),
+  z.object({ name: z.literal('creator'), operator: anyOperator.default('eq'), value: textOrTexts }).transform(ValueByOperator),
+  z.object({ name: z.literal('used_in_project'), value: Uuid }),
+  z.object({ name: z.literal('not_in_project'), value: Uuid }),
+]);
+export type TemplateFilter = z.output<typeof TemplateFilter>;
+
+const sorted = <N extends string>(name: N) =>
+  z.object({ name: z.literal(name), ascending: flag(true), sort_type: z.literal('column').default('column') });
+
+export const TemplateSort = z.discriminatedUnion('name', [sorted('name'), sorted('created_at'), sorted('updated_at')]);
+export type TemplateSort = z.output<typeof TemplateSort>;
+export const VersionSort = z.discriminatedUnion('name', [sorted('version'), sorted('created_at'), sorted('updated_at')]);
+export type VersionSort = z.output<typeof VersionSort>;
+
+export const ListTemplateParams = z
+  .object({ filters: z.array(TemplateFilter).max(100).nullish(), sort: TemplateSort.nullish() })
+  .nullish()
+  .transform((body) => ({ filters: body?.filters ?? [], sort: body?.sort ?? null }));
+export const ListVersionParams = z
+  .object({ sort: VersionSort.nullish() })
+  .nullish()
+  .transform((body) => ({ sort: body?.sort ?? null }));
+
+export const ListTemplateResponse = z.object({ ...PageFields, templates: z.array(TemplateResponse) });
+export const ListTemplateVersionResponse = z.object({ ...PageFields, versions: z.array(TemplateVersionResponse) });
+
+export const BulkDeleteTemplatesRequest = z.object({ template_ids: z.array(Uuid).min(1).max(100) });
+export const BulkDeleteTemplatesResponse = z.object({
+  deleted_count: z.number().int(),
+  failed_deletions: z.array(z.object({ template_id: z.string(), reason: z.string() })),
+  message: z.string(),
+});
+
+export const RenderTemplateRequest = z.object({
+  template: z.string(),
+  data: z.union([
+    z.object({ dataset_id: Uuid, dataset_version_index: z.number().int().nullish() }),
+    z.object({ input_strings: z.array(z.string()).max(100_000) }),
+  ]),
+});
+export const RenderTemplateResponse = z.object({
+  ...PageFields,
+  rendered_templates: z.array(z.object({ result: z.string(), warning: z.string().nullable() })),
+});
+export const TemplateStubRequest = z.object({ templates: z.array(z.string()).max(100) });
