@@ -98,7 +98,7 @@ export function recordSearchRoutes(deps: RecordSearchDeps): Endpoint[] {
 type QueryBody = z.output<typeof LogRecordsQueryRequest>;
 type CountBody = z.output<typeof LogRecordsQueryCountRequest>;
 
-async function recordQuery(
+export async function recordQuery(
   deps: RecordSearchDeps,
   projectId: string,
   kinds: readonly RecordKind[],

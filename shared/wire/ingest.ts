@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Uuid } from './common.ts';
 import { Int32, StepInput, StepOutput, Text, TextMap } from './recordParts.ts';
+import { RunSelector } from './recordSearch.ts';
 import { SpanNode, TraceNode } from './records.ts';
 
 /** Spans may nest this deep in one request; common JSON readers would refuse deeper trees when they come back. */
@@ -85,12 +86,6 @@ export const LoggedTraces = forest(TraceNode);
 export const ExperimentTraces = forest(TraceNode.extend({ error_message: Text.nullish() }));
 /** Spans with the spans nested in them, laid flat. */
 export const LoggedSpans = forest(SpanNode);
-
-const RunSelector = {
-  log_stream_id: Uuid.nullish(),
-  experiment_id: Uuid.nullish(),
-  metrics_testing_id: Uuid.nullish(),
-};
 
 const Origin = {
   logging_method: z.enum(['playground', 'python_client', 'typescript_client', 'api_direct']).nullish(),

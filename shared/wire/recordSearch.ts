@@ -82,6 +82,8 @@ export const LogRecordsQueryCountRequest = z
   .object({ ...RunSelector, ...filterFields })
   .meta({ id: 'LogRecordsQueryCountRequest' });
 export const LogRecordsQueryCountResponse = z.object({ total_count: z.int() }).meta({ id: 'LogRecordsQueryCountResponse' });
+/** What `delete` takes: the records that match it go. */
+export const LogRecordsDeleteRequest = z.object({ ...RunSelector, ...filterFields }).meta({ id: 'LogRecordsDeleteRequest' });
 export type LogRecordsQueryRequest = z.output<typeof LogRecordsQueryRequest>;
 export type LogRecordsPartialQueryRequest = z.output<typeof LogRecordsPartialQueryRequest>;
 

@@ -4,6 +4,7 @@ import { newId } from '../../ids.ts';
 import type { RunRef } from '../../projects/runs.ts';
 import type { StoredRecord } from '../../records/record.ts';
 import type { Block, RecordKey, RecordStore } from '../../records/recordStore.ts';
+import { timeParam } from './binder.ts';
 import type { ClickHouse } from './connect.ts';
 import { metricValueRow } from './metricValues.ts';
 import { fromRow, type RecordRow, toRow } from './recordRow.ts';
@@ -67,7 +68,7 @@ export async function readRecords(
       params: {
         project: run.projectId,
         run: run.runId,
-        times: [...new Set(chunk.map(({ created_at }) => clickhouseTime(created_at)))],
+        times: [...new Set(chunk.map(({ created_at }) => timeParam(created_at)))],
         ids: chunk.map(({ id }) => id),
       },
       row: (row) => fromRow(row as RecordRow),
@@ -75,9 +76,7 @@ export async function readRecords(
   );
 }
 
-/** A canonical time as a bound DateTime64 takes it. */
-export const clickhouseTime = (canonical: string): string => canonical.slice(0, -1).replace('T', ' ');
-export const canonicalFromClickhouse = (text: string): string => `${text.replace(' ', 'T')}Z`;
+const canonicalFromClickhouse = (text: string): string => `${text.replace(' ', 'T')}Z`;
 
 async function inChunks<T, R>(items: readonly T[], read: (chunk: T[]) => Promise<R[]>): Promise<R[]> {
   const found: R[] = [];

@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import { readSession } from '../../shared/records/read.ts';
+import { openSession } from '../../shared/records/sessions.ts';
+import { Uuid } from '../../shared/wire/common.ts';
+import { SessionCreateRequest, SessionCreateResponse } from '../../shared/wire/ingest.ts';
+import { StoredSession } from '../../shared/wire/storedRecords.ts';
+import { type Endpoint, endpoint, Reply } from '../route.ts';
+import { deleteRoute, ProjectParams, ReadQuery, type RecordDeps } from './traces.ts';
+
+const tag = 'records';
+
+/** Sessions, and the probe that tells a client that the fast ingest routes are here. */
+export const sessionRoutes = (deps: RecordDeps): Endpoint[] => [
+  endpoint({
+    method: 'post',
+    path: '/projects/{project_id}/sessions',
+    summary: 'Open a session',
+    description: 'The same `external_id` in the same run is the same session; it is answered as it was first opened.',
+    tag,
+    access: { project: 'log_data' },
+    params: ProjectParams,
+    body: SessionCreateRequest,
+    response: SessionCreateResponse,
+    async handle({ project, body }) {
+      const run = await deps.findRun(project.id, body);
+      const session = await openSession(deps.writer, deps.reading.reader.record, run, {
+        name: body.name,
+        previousSessionId: body.previous_session_id,
+        externalId: body.external_id,
+        metadata: body.user_metadata,
+      });
+      return {
+        id: session.id,
+        name: session.name ?? null,
+        project_id: project.id,
+        project_name: project.name,
+        previous_session_id: session.previous_session_id ?? null,
+        external_id: session.external_id ?? null,
+      };
+    },
+  }),
+  endpoint({
+    method: 'get',
+    path: '/projects/{project_id}/sessions/{session_id}',
+    summary: 'A session with its traces, each with its spans',
+    tag,
+    access: { project: 'read' },
+    params: ProjectParams.extend({ session_id: Uuid }),
+    query: ReadQuery,
+    response: StoredSession,
+    handle: async ({ params, project }) => new Reply({ body: await readSession(deps.reading, project.id, params.session_id) }),
+  }),
+  deleteRoute(deps, 'sessions', ['session'], 'A session goes with its traces and their spans.'),
+  endpoint({
+    method: 'get',
+    path: '/ingest/healthz',
+    summary: 'Whether the fast ingest routes are served',
+    tag: 'health',
+    access: 'public',
+    response: z.object({ status: z.literal('ok') }),
+    handle: async () => ({ status: 'ok' as const }),
+  }),
+];

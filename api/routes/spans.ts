@@ -1,0 +1,71 @@
+import { spanKinds } from '../../shared/columns/columnDef.ts';
+import { ingestSpans } from '../../shared/records/ingest.ts';
+import { readSpan } from '../../shared/records/read.ts';
+import { updateRecord } from '../../shared/records/update.ts';
+import { Uuid } from '../../shared/wire/common.ts';
+import {
+  LogSpansIngestRequest,
+  LogSpansIngestResponse,
+  LogSpanUpdateRequest,
+  LogSpanUpdateResponse,
+} from '../../shared/wire/ingest.ts';
+import { StoredSpan } from '../../shared/wire/storedRecords.ts';
+import { type Endpoint, endpoint, Reply } from '../route.ts';
+import { answerFor, deleteRoute, INGEST_BODY_LIMIT, ProjectParams, ReadQuery, type RecordDeps } from './traces.ts';
+
+const tag = 'records';
+
+const ingestRoute = (deps: RecordDeps, path: string): Endpoint =>
+  endpoint({
+    method: 'post',
+    path,
+    summary: 'Log spans below a trace or span',
+    description: 'They are stored at once, whether the trace and the parent have come yet or not.',
+    tag,
+    access: { project: 'log_data' },
+    params: ProjectParams,
+    body: LogSpansIngestRequest,
+    bodyLimit: INGEST_BODY_LIMIT,
+    response: LogSpansIngestResponse,
+    async handle({ project, body }) {
+      const run = await deps.findRun(project.id, body);
+      const where = { spans: body.spans, traceId: body.trace_id, parentId: body.parent_id };
+      const { count, sessionId } = await ingestSpans(deps.writer, run, where);
+      return { ...answerFor(project, body, sessionId, count), trace_id: body.trace_id, parent_id: body.parent_id };
+    },
+  });
+
+/** Ingest, update, read and deletion of spans. */
+export const spanRoutes = (deps: RecordDeps): Endpoint[] => [
+  ingestRoute(deps, '/projects/{project_id}/spans'),
+  ingestRoute(deps, '/ingest/spans/{project_id}'),
+  endpoint({
+    method: 'patch',
+    path: '/projects/{project_id}/spans/{span_id}',
+    summary: 'Change a stored span',
+    description: 'Null and absent fields keep what is stored, tags are added. `output` has the shape of the kind of the span.',
+    tag,
+    access: { project: 'log_data' },
+    params: ProjectParams.extend({ span_id: Uuid }),
+    body: LogSpanUpdateRequest,
+    bodyLimit: INGEST_BODY_LIMIT,
+    response: LogSpanUpdateResponse,
+    async handle({ params, project, body }) {
+      const run = await deps.findRun(project.id, body);
+      const sessionId = await updateRecord(deps.writer, run, 'span', params.span_id, body);
+      return { ...answerFor(project, body, sessionId, 1), span_id: params.span_id };
+    },
+  }),
+  endpoint({
+    method: 'get',
+    path: '/projects/{project_id}/spans/{span_id}',
+    summary: 'A span with the spans below it',
+    tag,
+    access: { project: 'read' },
+    params: ProjectParams.extend({ span_id: Uuid }),
+    query: ReadQuery,
+    response: StoredSpan,
+    handle: async ({ params, project }) => new Reply({ body: await readSpan(deps.reading, project.id, params.span_id) }),
+  }),
+  deleteRoute(deps, 'spans', spanKinds, 'A span goes with the spans below it.'),
+];

@@ -1,0 +1,129 @@
+import { z } from 'zod';
+import type { RecordKind } from '../../shared/columns/columnDef.ts';
+import type { RunIds } from '../../shared/projects/runs.ts';
+import { type DeleteDeps, deleteRecords } from '../../shared/records/delete.ts';
+import { ingestTraces } from '../../shared/records/ingest.ts';
+import { type ReadDeps, readTrace } from '../../shared/records/read.ts';
+import type { RecordWriter } from '../../shared/records/recordWriter.ts';
+import { updateRecord } from '../../shared/records/update.ts';
+import { Message, QueryFlag, Uuid } from '../../shared/wire/common.ts';
+import {
+  LogTracesIngestRequest,
+  LogTracesIngestResponse,
+  LogTraceUpdateRequest,
+  LogTraceUpdateResponse,
+} from '../../shared/wire/ingest.ts';
+import { LogRecordsDeleteRequest } from '../../shared/wire/recordSearch.ts';
+import { StoredTrace, StubTraceRecord } from '../../shared/wire/storedRecords.ts';
+import { type Endpoint, endpoint, type ProjectInPath, Reply } from '../route.ts';
+import { type RecordSearchDeps, recordQuery } from './recordSearch.ts';
+
+export interface RecordDeps extends RecordSearchDeps {
+  writer: RecordWriter;
+  reading: ReadDeps;
+  eraser: DeleteDeps['eraser'];
+}
+
+export const ProjectParams = z.object({ project_id: Uuid });
+/** Files are not stored with the records, so there are no addresses of theirs to sign: the flag is taken and changes nothing. */
+export const ReadQuery = z.object({ include_presigned_urls: QueryFlag(false) });
+/** A flush of a client's experiment logger is 128 rows or some 10 MB; one trace of 10,000 spans is 30 MB. */
+export const INGEST_BODY_LIMIT = 64 * 1024 * 1024;
+const tag = 'records';
+
+/** The keys that every answer to logged records begins with. */
+export const answerFor = (project: ProjectInPath, body: RunIds, sessionId: string | null, records: number) => ({
+  log_stream_id: body.log_stream_id ?? null,
+  experiment_id: body.experiment_id ?? null,
+  metrics_testing_id: body.metrics_testing_id ?? null,
+  project_id: project.id,
+  project_name: project.name,
+  session_id: sessionId,
+  records_count: records,
+});
+
+const ingestRoute = (deps: RecordDeps, path: string): Endpoint =>
+  endpoint({
+    method: 'post',
+    path,
+    summary: 'Log traces with their spans',
+    description:
+      'Spans nest in `spans` of a trace or span. A trace or span that is logged again under its id is the same record, with what the repeat adds. The answer comes when everything can be read.',
+    tag,
+    access: { project: 'log_data' },
+    params: ProjectParams,
+    body: LogTracesIngestRequest,
+    bodyLimit: INGEST_BODY_LIMIT,
+    response: LogTracesIngestResponse,
+    async handle({ project, body }) {
+      const run = await deps.findRun(project.id, body);
+      const { traceIds, spansCount, sessionId } = await ingestTraces(deps.writer, run, {
+        traces: body.traces,
+        isComplete: body.is_complete,
+        sessionId: body.session_id,
+        sessionExternalId: body.session_external_id,
+      });
+      return {
+        ...answerFor(project, body, sessionId, traceIds.length + spansCount),
+        traces_count: traceIds.length,
+        spans_count: spansCount,
+        trace_ids: body.include_trace_ids ? traceIds : null,
+      };
+    },
+  });
+
+/** Ingest, update, read and deletion of traces. */
+export const traceRoutes = (deps: RecordDeps): Endpoint[] => [
+  ingestRoute(deps, '/projects/{project_id}/traces'),
+  ingestRoute(deps, '/ingest/traces/{project_id}'),
+  endpoint({
+    method: 'patch',
+    path: '/projects/{project_id}/traces/{trace_id}',
+    summary: 'Change a stored trace',
+    description: 'Null and absent fields keep what is stored, tags are added, `is_complete: true` closes the trace.',
+    tag,
+    access: { project: 'log_data' },
+    params: ProjectParams.extend({ trace_id: Uuid }),
+    body: LogTraceUpdateRequest,
+    bodyLimit: INGEST_BODY_LIMIT,
+    response: LogTraceUpdateResponse,
+    async handle({ params, project, body }) {
+      const run = await deps.findRun(project.id, body);
+      const sessionId = await updateRecord(deps.writer, run, 'trace', params.trace_id, body);
+      return { ...answerFor(project, body, sessionId, 1), trace_id: params.trace_id };
+    },
+  }),
+  endpoint({
+    method: 'get',
+    path: '/projects/{project_id}/traces/{trace_id}',
+    summary: 'A trace with the whole tree of its spans',
+    description: 'A trace of which only spans have come is answered as `stub_trace`.',
+    tag,
+    access: { project: 'read' },
+    params: ProjectParams.extend({ trace_id: Uuid }),
+    query: ReadQuery,
+    response: z.union([StoredTrace, StubTraceRecord]),
+    handle: async ({ params, project }) => new Reply({ body: await readTrace(deps.reading, project.id, params.trace_id) }),
+  }),
+  deleteRoute(deps, 'traces', ['trace'], 'Traces go with all their spans.'),
+];
+
+/** Deletion of what a filter finds among the traces, spans or sessions of a run. */
+export function deleteRoute(deps: RecordDeps, what: string, kinds: readonly RecordKind[], also: string): Endpoint {
+  return endpoint({
+    method: 'post',
+    path: `/projects/{project_id}/${what}/delete`,
+    summary: `Delete ${what} of a run`,
+    description: `Deletes the ${what} that match; without a filter, all of the run. ${also}`,
+    tag,
+    access: { project: 'delete_data' },
+    params: ProjectParams,
+    body: LogRecordsDeleteRequest,
+    response: Message,
+    async handle({ project, body }) {
+      const query = await recordQuery(deps, project.id, kinds, body);
+      const deleted = await deleteRecords({ reads: deps.records, eraser: deps.eraser, writer: deps.writer }, query);
+      return { message: `${deleted} records deleted` };
+    },
+  });
+}

@@ -1,0 +1,81 @@
+import type { DeleteRecords, RunRef } from '../../projects/runs.ts';
+import type { RecordEraser } from '../../records/delete.ts';
+import { timeParam } from './binder.ts';
+import type { ClickHouse } from './connect.ts';
+import { keyColumns, toKey } from './recordStore.ts';
+
+const IN_RUN = 'project_id = {project:UUID} AND run_id = {run:UUID}';
+const inRun = (run: RunRef) => ({ project: run.projectId, run: run.runId });
+const MAX_IDS = 10_000;
+
+/**
+ * Deletes by key. A lightweight DELETE masks the rows and returns when no reader sees them any more (0.1 to 0.4 s in a run of 300,000 records;
+ * ALTER … DELETE rewrites every column of every part it touches: 14 s). The keys go last, so that a deletion cut short can be repeated.
+ */
+export function clickhouseRecordEraser(clickhouse: ClickHouse): RecordEraser {
+  return {
+    async members(run, of, ids) {
+      const keys = [];
+      for (let from = 0; from < ids.length; from += MAX_IDS) {
+        const found = await clickhouse.query({
+          name: `record keys by ${of}`,
+          sql: `SELECT ${keyColumns} FROM record_keys FINAL WHERE ${IN_RUN} AND ${of} IN {ids:Array(UUID)}`,
+          params: { ...inRun(run), ids: ids.slice(from, from + MAX_IDS) },
+          row: toKey,
+        });
+        keys.push(...found);
+      }
+      return keys;
+    },
+
+    async erase(run, keys) {
+      if (keys.length === 0) return;
+      const params = {
+        ...inRun(run),
+        ids: keys.map(({ id }) => id),
+        times: [...new Set(keys.map(({ created_at }) => timeParam(created_at)))],
+      };
+      const times = "{times:Array(DateTime64(6, 'UTC'))}";
+      const ids = '{ids:Array(UUID)}';
+      await remove(clickhouse, 'records', `${IN_RUN} AND created_at IN ${times} AND id IN ${ids}`, params);
+      await remove(clickhouse, 'metric_values', `${IN_RUN} AND record_created_at IN ${times} AND record_id IN ${ids}`, params);
+      await remove(clickhouse, 'record_keys', `${IN_RUN} AND id IN ${ids}`, { ...inRun(run), ids: params.ids });
+    },
+  };
+}
+
+type Params = Parameters<ClickHouse['command']>[0]['params'];
+
+const remove = (clickhouse: ClickHouse, table: string, where: string, params: Params & {}): Promise<void> =>
+  clickhouse.command({ name: `delete from ${table}`, sql: `DELETE FROM ${table} WHERE ${where}`, params });
+
+/** Every record of a project, or of one run of it, with keys and metric values. */
+export const clickhouseDeleteRecords =
+  (clickhouse: ClickHouse): DeleteRecords =>
+  async (projectId, runId) => {
+    const where = runId === undefined ? 'project_id = {project:UUID}' : IN_RUN;
+    const params = { project: projectId, ...(runId === undefined ? {} : { run: runId }) };
+    for (const table of ['records', 'metric_values', 'record_keys']) await remove(clickhouse, table, where, params);
+  };
+
+/**
+ * Removes spans that an attempt left behind whose trace another attempt has replaced. Spans that no attempt wrote (logged beside it) stay.
+ * @returns how many went.
+ */
+export async function deleteStraySpans(clickhouse: ClickHouse, run: RunRef): Promise<number> {
+  const strays = await clickhouse.query({
+    name: 'stray spans',
+    sql: `SELECT spans.id AS id, spans.created_at AS created_at
+          FROM (SELECT id, created_at, trace_id, attempt FROM records FINAL WHERE ${IN_RUN} AND type NOT IN ('trace', 'session') AND attempt > 0) AS spans
+          JOIN (SELECT id, attempt FROM records FINAL WHERE ${IN_RUN} AND type = 'trace') AS traces ON traces.id = spans.trace_id
+          WHERE spans.attempt != traces.attempt`,
+    params: inRun(run),
+    row: (row) => {
+      const { id, created_at } = row as { id: string; created_at: string };
+      return { id, created_at: `${created_at.replace(' ', 'T')}Z` };
+    },
+  });
+  const eraser = clickhouseRecordEraser(clickhouse);
+  for (let from = 0; from < strays.length; from += MAX_IDS) await eraser.erase(run, strays.slice(from, from + MAX_IDS));
+  return strays.length;
+}
