@@ -53,8 +53,8 @@ export interface NewUser {
   passwordHash: string;
 }
 
-export type GroupVisibility = (typeof groupVisibilities)[number];
-export type GroupRole = (typeof groupRoles)[number];
+type GroupVisibility = (typeof groupVisibilities)[number];
+type GroupRole = (typeof groupRoles)[number];
 
 export interface UserGroup {
   id: string;

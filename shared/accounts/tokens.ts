@@ -11,11 +11,11 @@ export interface TokenSubject {
 }
 
 /** A token that was read: signed by us and not ended. */
-export type ReadToken = TokenSubject & { expiresAt: Date };
-export type ReadRefreshToken = ReadToken & { tokenId: string; family: string };
+type ReadToken = TokenSubject & { expiresAt: Date };
+type ReadRefreshToken = ReadToken & { tokenId: string; family: string };
 
 /** A day: one existing client keeps its token for the life of its process. */
-export const ACCESS_TOKEN_SECONDS = 86_400;
+const ACCESS_TOKEN_SECONDS = 86_400;
 export const REFRESH_TOKEN_SECONDS = 30 * 86_400;
 
 export interface Tokens {

@@ -1,7 +1,7 @@
 import { type Caller, type ProjectRole, roleInProject } from '../accounts/permissions.ts';
 import { BriefCache } from '../briefCache.ts';
 
-export interface ProjectMembership {
+interface ProjectMembership {
   id: string;
   name: string;
   /** The strongest role that the project gives the user, by name or through a group. */
@@ -14,7 +14,7 @@ export interface MembershipSource {
 }
 
 /** A project as its caller sees it. */
-export interface VisibleProject {
+interface VisibleProject {
   id: string;
   name: string;
   role: ProjectRole;

@@ -32,7 +32,7 @@ export interface ProjectQuery {
   sort?: z.output<typeof ProjectSort> | null | undefined;
 }
 
-export interface Collaborator {
+interface Collaborator {
   id: string;
   role: ProjectRole;
   createdAt: Date;

@@ -4,7 +4,7 @@ import { PageBody, PageFields, PageQuery, QueryFlag, Uuid } from './common.ts';
 import { RecordTime } from './time.ts';
 
 export const projectTypes = ['prompt_evaluation', 'llm_monitor', 'protect', 'gen_ai'] as const;
-export const ProjectType = z.enum(projectTypes).meta({ id: 'ProjectType' });
+const ProjectType = z.enum(projectTypes).meta({ id: 'ProjectType' });
 const labels = ['sample'] as const;
 
 export const ProjectParams = z.object({ project_id: Uuid });

@@ -5,386 +5,430 @@ import { isMistypedApiKey, newApiKeyText } from '../../shared/accounts/apiKeyTex
 import { createPasswords } from '../../shared/accounts/passwords.ts';
 import { newId } from '../../shared/ids.ts';
 import { type AccountService, adminPassword, startAccountService } from '../support/accountService.ts';
+import { describeWithServer } from '../support/describeWithServer.ts';
+import { emptyDatabase } from '../support/emptyDatabase.ts';
+import { type PostgresServer, postgresProgram, startPostgresServer } from '../support/postgresServer.ts';
 
-let service: AccountService;
-beforeAll(async () => {
-  service = await startAccountService();
-}, 30_000);
-afterAll(() => service[Symbol.asyncDispose]());
+describe('embedded', () => stories(async () => undefined));
 
-const basic = (email: string, password: string) => ({
-  authorization: `Basic ${Buffer.from(`${email}:${password}`).toString('base64')}`,
-});
-const logIn = (username: string, password: string, more: Record<string, string> = {}) =>
-  service.request('POST', '/login', { form: { username, password, ...more } });
-
-describe('the four schemes', () => {
-  test('an API key in either header, a bearer token and Basic each tell who calls', async () => {
-    const { apiKey } = service.administrator as { apiKey: string };
-    const { body: token } = await logIn('admin@example.com', adminPassword);
-    for (const headers of [
-      { 'Service-API-Key': apiKey },
-      { 'Service-AO-API-Key': apiKey },
-      { authorization: `Bearer ${token.access_token}` },
-      basic('admin@example.com', adminPassword),
-    ]) {
-      const { status, body } = await service.request('GET', '/v2/current_user', { headers });
-      expect([status, body.email, body.role]).toEqual([200, 'admin@example.com', 'admin']);
-    }
-  });
-
-  test('one valid credential is enough beside a wrong one', async () => {
-    const { apiKey } = service.administrator as { apiKey: string };
-    const headers = { 'Service-API-Key': apiKey, authorization: 'Bearer nonsense' };
-    expect((await service.request('GET', '/current_user', { headers })).status).toBe(200);
-    const swapped = { 'Service-API-Key': 'nonsense', ...basic('admin@example.com', adminPassword) };
-    expect((await service.request('GET', '/current_user', { headers: swapped })).status).toBe(200);
-  });
-
-  test.each([
-    [{}],
-    [{ 'Service-API-Key': 'nonsense' }],
-    [{ 'Service-API-Key': newApiKeyText() }],
-    [{ authorization: 'Bearer nonsense' }],
-    [{ authorization: 'Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4IiwiZXhwIjo5OTk5OTk5OTk5fQ.' }],
-    [{ authorization: 'Basic bm9jb2xvbg==' }],
-    [{ authorization: 'Basic' }],
-  ])('credentials %j are refused with 401 and both error forms', async (headers) => {
-    const { status, body, headers: replyHeaders } = await service.request('GET', '/current_user', { headers });
-    expect(status).toBe(401);
-    expect(body.detail).toBeTypeOf('string');
-    expect(body.standard_error).toMatchObject({ error_type: 'credentials_error', http_status_code: 401 });
-    expect(replyHeaders.get('www-authenticate')).toBe('Bearer');
+describeWithServer('over a Postgres server', postgresProgram, (program) => {
+  let server: PostgresServer | undefined;
+  afterAll(() => server?.remove());
+  stories(async () => {
+    server ??= await startPostgresServer(program);
+    return emptyDatabase(server);
   });
 });
 
-describe('logins', () => {
-  test('a form login gives a token of a day with a numeric exp, and an HttpOnly refresh cookie', async () => {
-    const { status, body, headers } = await logIn('ADMIN@example.com', adminPassword, { auth_method: 'email', scope: '' });
-    expect(status).toBe(200);
-    expect(body.token_type).toBe('bearer');
-    const { exp } = decodeJwt(body.access_token);
-    expect((exp as number) - Date.now() / 1_000).toBeGreaterThan(86_000);
-    expect(headers.get('set-cookie')).toMatch(/^refresh_token=.*; HttpOnly; SameSite=Strict$/);
+function stories(databaseUrl: () => Promise<string | undefined>): void {
+  let service: AccountService;
+  beforeAll(async () => {
+    service = await startAccountService(await databaseUrl());
+  }, 60_000);
+  afterAll(() => service[Symbol.asyncDispose]());
+
+  const basic = (email: string, password: string) => ({
+    authorization: `Basic ${Buffer.from(`${email}:${password}`).toString('base64')}`,
   });
+  const logIn = (username: string, password: string, more: Record<string, string> = {}) =>
+    service.request('POST', '/login', { form: { username, password, ...more } });
 
-  test('a login by API key works without the prefix and with it', async () => {
-    const { apiKey } = service.administrator as { apiKey: string };
-    for (const path of ['/login/api_key', '/v2/login/api_key']) {
-      const { status, body } = await service.request('POST', path, { json: { api_key: apiKey } });
-      expect(status).toBe(200);
-      expect((await service.withToken(body.access_token)('GET', '/current_user')).status).toBe(200);
-    }
-    expect((await service.request('POST', '/login/api_key', { json: { api_key: 'nonsense' } })).status).toBe(401);
-  });
-
-  test('a wrong password and an unknown email are refused alike', async () => {
-    const { email } = await service.user('user');
-    const wrong = await logIn(email, 'Wrong-Password-1');
-    const unknown = await logIn(`${newId()}@example.com`, 'Wrong-Password-1');
-    expect([wrong.status, unknown.status]).toEqual([401, 401]);
-    expect(wrong.body).toEqual(unknown.body);
-  });
-
-  test('a login without a field is 422 and names it', async () => {
-    const { status, body } = await service.request('POST', '/login', { form: { username: 'admin@example.com' } });
-    expect(status).toBe(422);
-    expect(body.detail[0].loc).toEqual(['body', 'password']);
-  });
-
-  test('ten failures stop an account from this address with Retry-After, even with the right password; others go on', async () => {
-    const victim = await service.user('user');
-    const bystander = await service.user('user');
-    for (let attempt = 0; attempt < 10; attempt += 1) expect((await logIn(victim.email, `Wrong-${attempt}`)).status).toBe(401);
-    const refused = await logIn(victim.email, victim.password);
-    expect(refused.status).toBe(429);
-    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
-    expect((await service.request('GET', '/current_user', { headers: basic(victim.email, victim.password) })).status).toBe(429);
-    expect((await logIn(bystander.email, bystander.password)).status).toBe(200);
-    // A token that was there before goes on working.
-    expect((await victim.call('GET', '/current_user')).status).toBe(200);
-  });
-
-  test('parallel guesses do not slip past the limit', async () => {
-    const { email } = await service.user('user');
-    const answers = await Promise.all(Array.from({ length: 40 }, (_, guess) => logIn(email, `Guess-${guess}`)));
-    const tried = answers.filter(({ status }) => status === 401).length;
-    expect(tried).toBeGreaterThanOrEqual(10);
-    expect(tried).toBeLessThanOrEqual(12);
-    expect(answers.filter(({ status }) => status === 429)).toHaveLength(40 - tried);
-  });
-
-  test('a login through another provider is refused in words', async () => {
-    const { status, body } = await service.request('POST', '/login/social', { json: { id_token: 'x', provider: 'okta' } });
-    expect(status).toBe(400);
-    expect(body.detail).toContain('okta');
-  });
-});
-
-describe('refresh tokens', () => {
-  const cookieOf = (headers: Headers) => (headers.get('set-cookie') as string).split(';')[0] as string;
-  const refresh = (cookie: string) => service.request('POST', '/refresh_token', { headers: { cookie } });
-
-  test('each is used once; using one twice ends those that came from it', async () => {
-    const { headers } = await logIn('admin@example.com', adminPassword);
-    const first = cookieOf(headers);
-    const second = await refresh(first);
-    expect(second.status).toBe(200);
-    expect((await service.withToken(second.body.access_token)('GET', '/current_user')).status).toBe(200);
-    expect((await refresh(first)).status).toBe(401);
-    expect((await refresh(cookieOf(second.headers))).status).toBe(401);
-  });
-
-  test('neither token passes for the other', async () => {
-    const { headers, body } = await logIn('admin@example.com', adminPassword);
-    const refreshToken = cookieOf(headers).slice('refresh_token='.length);
-    expect((await service.withToken(refreshToken)('GET', '/current_user')).status).toBe(401);
-    expect((await refresh(`refresh_token=${body.access_token}`)).status).toBe(401);
-    expect((await service.request('POST', '/refresh_token')).status).toBe(401);
-  });
-});
-
-describe('API keys', () => {
-  test('a key is shown once, listed in its short form, noted when used, and gone at once when deleted', async () => {
-    const user = await service.user('user');
-    const created = await user.call('POST', '/users/api_keys', { description: 'for the collector' });
-    expect(created.status).toBe(200);
-    const { id, api_key: text } = created.body;
-    expect(text).toMatch(/^assay_/);
-    const token = (await service.request('POST', '/login/api_key', { json: { api_key: text } })).body.access_token;
-    expect((await service.withKey(text)('GET', '/current_user')).body.id).toBe(user.id);
-
-    const { body: list } = await user.call('GET', `/users/${user.id}/api_keys`);
-    expect(list.api_keys).toHaveLength(1);
-    expect(list).toMatchObject({ paginated: false, next_starting_token: null });
-    const [shown] = list.api_keys;
-    expect(shown).toMatchObject({ id, description: 'for the collector', expires_at: null, project_id: null });
-    expect(shown.last_used).toBeTypeOf('string');
-    expect(JSON.stringify(list)).not.toContain(text);
-    expect(shown.truncated).toMatch(/^assay_..\.\.\.....$/);
-
-    expect((await user.call('DELETE', `/users/api_keys/${id}`)).status).toBe(204);
-    expect((await service.withKey(text)('GET', '/current_user')).status).toBe(401);
-    expect((await service.withToken(token)('GET', '/current_user')).status).toBe(401);
-  });
-
-  test('only the hash of a key is stored', async () => {
-    const user = await service.user('user');
-    const { body } = await user.call('POST', '/users/api_keys', { description: 'secret' });
-    const rows = await service.database.query('SELECT * FROM api_keys WHERE id = $1', [body.id]);
-    expect(JSON.stringify(rows)).not.toContain(body.api_key.slice(12, -6));
-  });
-
-  test('a key and its tokens end at its expiry', async () => {
-    const user = await service.user('user');
-    const expires_at = new Date(Date.now() + 3_600_000).toISOString();
-    const { body } = await user.call('POST', '/users/api_keys', { description: 'short', expires_at });
-    expect(body.expires_at).toBe(expires_at);
-    const token = (await service.request('POST', '/login/api_key', { json: { api_key: body.api_key } })).body.access_token;
-    expect((await service.withToken(token)('GET', '/current_user')).status).toBe(200);
-    service.clock.offsetMs = 3_601_000;
-    const afterwards = [
-      await service.withKey(body.api_key)('GET', '/current_user'),
-      await service.withToken(token)('GET', '/current_user'),
-    ];
-    service.clock.offsetMs = 0;
-    expect(afterwards.map(({ status }) => status)).toEqual([401, 401]);
-    const past = await user.call('POST', '/users/api_keys', { description: 'late', expires_at: '2020-01-01T00:00:00Z' });
-    expect([past.status, past.body.detail[0].loc]).toEqual([422, ['body', 'expires_at']]);
-  });
-
-  test("nobody but an administrator reads or deletes another user's keys", async () => {
-    const [owner, other] = [await service.user('user'), await service.user('manager')];
-    const { body } = await owner.call('POST', '/users/api_keys', { description: 'mine' });
-    expect((await other.call('GET', `/users/${owner.id}/api_keys`)).status).toBe(403);
-    expect((await other.call('DELETE', `/users/api_keys/${body.id}`)).status).toBe(404);
-    expect((await service.admin('GET', `/users/${owner.id}/api_keys`)).body.api_keys).toHaveLength(1);
-    expect((await service.admin('DELETE', `/users/api_keys/${body.id}`)).status).toBe(204);
-  });
-
-  test('a key of a project reaches that project only, in its role, and cannot make itself another key', async () => {
-    const [mine, theirs] = [await service.project(), await service.project()];
-    const { body } = await service.admin('POST', '/users/api_keys', {
-      description: 'one project',
-      project_id: mine.id,
-      project_role: 'viewer',
+  describe('the four schemes', () => {
+    test('an API key in either header, a bearer token and Basic each tell who calls', async () => {
+      const { apiKey } = service.administrator as { apiKey: string };
+      const { body: token } = await logIn('admin@example.com', adminPassword);
+      for (const headers of [
+        { 'Service-API-Key': apiKey },
+        { 'Service-AO-API-Key': apiKey },
+        { authorization: `Bearer ${token.access_token}` },
+        basic('admin@example.com', adminPassword),
+      ]) {
+        const { status, body } = await service.request('GET', '/v2/current_user', { headers });
+        expect([status, body.email, body.role]).toEqual([200, 'admin@example.com', 'admin']);
+      }
     });
-    expect(body).toMatchObject({ project_id: mine.id, project_role: 'viewer' });
-    const viewer = service.withKey(body.api_key);
-    expect((await viewer('GET', `/projects/${mine.id}`)).status).toBe(200);
-    expect((await viewer('GET', `/projects/${theirs.id}`)).status).toBe(404);
-    expect((await viewer('GET', '/projects')).body.map((project: { id: string }) => project.id)).toEqual([mine.id]);
-    expect((await viewer('PUT', `/projects/${mine.id}`, { name: 'stolen' })).status).toBe(403);
-    expect((await viewer('POST', '/projects', { name: newId() })).status).toBe(403);
-    expect((await viewer('POST', '/users/api_keys', { description: 'wider' })).status).toBe(403);
-    expect((await viewer('GET', '/users')).status).toBe(403);
-    expect((await viewer('POST', '/users', { email: 'x@example.com', password: 'Some-Password-1' })).status).toBe(403);
+
+    test('one valid credential is enough beside a wrong one', async () => {
+      const { apiKey } = service.administrator as { apiKey: string };
+      const headers = { 'Service-API-Key': apiKey, authorization: 'Bearer nonsense' };
+      expect((await service.request('GET', '/current_user', { headers })).status).toBe(200);
+      const swapped = { 'Service-API-Key': 'nonsense', ...basic('admin@example.com', adminPassword) };
+      expect((await service.request('GET', '/current_user', { headers: swapped })).status).toBe(200);
+    });
+
+    test.each([
+      [{}],
+      [{ 'Service-API-Key': 'nonsense' }],
+      [{ 'Service-API-Key': newApiKeyText() }],
+      [{ authorization: 'Bearer nonsense' }],
+      [{ authorization: 'Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4IiwiZXhwIjo5OTk5OTk5OTk5fQ.' }],
+      [{ authorization: 'Basic bm9jb2xvbg==' }],
+      [{ authorization: 'Basic' }],
+    ])('credentials %j are refused with 401 and both error forms', async (headers) => {
+      const { status, body, headers: replyHeaders } = await service.request('GET', '/current_user', { headers });
+      expect(status).toBe(401);
+      expect(body.detail).toBeTypeOf('string');
+      expect(body.standard_error).toMatchObject({ error_type: 'credentials_error', http_status_code: 401 });
+      expect(replyHeaders.get('www-authenticate')).toBe('Bearer');
+    });
   });
 
-  test("a project's key asks for no more than its maker has, and keeps no more than they keep", async () => {
-    const project = await service.project();
-    const user = await service.user('user');
-    await service.admin('POST', `/projects/${project.id}/users`, [{ user_id: user.id, role: 'editor' }]);
-    const request = { description: 'k', project_id: project.id };
-    expect((await user.call('POST', '/users/api_keys', { ...request, project_role: 'owner' })).status).toBe(403);
-    const { body } = await user.call('POST', '/users/api_keys', request);
-    expect(body.project_role).toBe('editor');
-    const key = service.withKey(body.api_key);
-    expect((await key('POST', `/projects/${project.id}/log_streams`, { name: 'a' })).status).toBe(200);
-    await service.admin('PATCH', `/projects/${project.id}/users/${user.id}`, { role: 'viewer' });
-    expect((await key('POST', `/projects/${project.id}/log_streams`, { name: 'b' })).status).toBe(403);
-    await service.admin('DELETE', `/projects/${project.id}/users/${user.id}`);
-    expect((await key('GET', `/projects/${project.id}`)).status).toBe(404);
+  describe('logins', () => {
+    test('a form login gives a token of a day with a numeric exp, and an HttpOnly refresh cookie', async () => {
+      const { status, body, headers } = await logIn('ADMIN@example.com', adminPassword, { auth_method: 'email', scope: '' });
+      expect(status).toBe(200);
+      expect(body.token_type).toBe('bearer');
+      const { exp } = decodeJwt(body.access_token);
+      expect((exp as number) - Date.now() / 1_000).toBeGreaterThan(86_000);
+      expect(headers.get('set-cookie')).toMatch(/^refresh_token=.*; HttpOnly; SameSite=Strict$/);
+    });
+
+    test('a login by API key works without the prefix and with it', async () => {
+      const { apiKey } = service.administrator as { apiKey: string };
+      for (const path of ['/login/api_key', '/v2/login/api_key']) {
+        const { status, body } = await service.request('POST', path, { json: { api_key: apiKey } });
+        expect(status).toBe(200);
+        expect((await service.withToken(body.access_token)('GET', '/current_user')).status).toBe(200);
+      }
+      expect((await service.request('POST', '/login/api_key', { json: { api_key: 'nonsense' } })).status).toBe(401);
+    });
+
+    test('a wrong password and an unknown email are refused alike', async () => {
+      const { email } = await service.user('user');
+      const wrong = await logIn(email, 'Wrong-Password-1');
+      const unknown = await logIn(`${newId()}@example.com`, 'Wrong-Password-1');
+      expect([wrong.status, unknown.status]).toEqual([401, 401]);
+      expect(wrong.body).toEqual(unknown.body);
+    });
+
+    test('a login without a field is 422 and names it', async () => {
+      const { status, body } = await service.request('POST', '/login', { form: { username: 'admin@example.com' } });
+      expect(status).toBe(422);
+      expect(body.detail[0].loc).toEqual(['body', 'password']);
+    });
+
+    test('ten failures stop an account from this address with Retry-After, even with the right password; others go on', async () => {
+      const victim = await service.user('user');
+      const bystander = await service.user('user');
+      for (let attempt = 0; attempt < 10; attempt += 1) expect((await logIn(victim.email, `Wrong-${attempt}`)).status).toBe(401);
+      const refused = await logIn(victim.email, victim.password);
+      expect(refused.status).toBe(429);
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+      expect((await service.request('GET', '/current_user', { headers: basic(victim.email, victim.password) })).status).toBe(429);
+      expect((await logIn(bystander.email, bystander.password)).status).toBe(200);
+      // A token that was there before goes on working.
+      expect((await victim.call('GET', '/current_user')).status).toBe(200);
+    });
+
+    test('parallel guesses do not slip past the limit', async () => {
+      const { email } = await service.user('user');
+      const answers = await Promise.all(Array.from({ length: 40 }, (_, guess) => logIn(email, `Guess-${guess}`)));
+      const tried = answers.filter(({ status }) => status === 401).length;
+      expect(tried).toBeGreaterThanOrEqual(10);
+      expect(tried).toBeLessThanOrEqual(12);
+      expect(answers.filter(({ status }) => status === 429)).toHaveLength(40 - tried);
+    });
+
+    test('a login through another provider is refused in words', async () => {
+      const { status, body } = await service.request('POST', '/login/social', { json: { id_token: 'x', provider: 'okta' } });
+      expect(status).toBe(400);
+      expect(body.detail).toContain('okta');
+    });
   });
 
-  test('a mistyped key is recognised by its checksum', () => {
-    const key = newApiKeyText();
-    expect(isMistypedApiKey(key)).toBe(false);
-    expect(isMistypedApiKey(key.slice(0, -1))).toBe(true);
-    expect(isMistypedApiKey(`${key.slice(0, 20)}${key[20] === 'a' ? 'b' : 'a'}${key.slice(21)}`)).toBe(true);
-  });
-});
+  describe('refresh tokens', () => {
+    const cookieOf = (headers: Headers) => (headers.get('set-cookie') as string).split(';')[0] as string;
+    const refresh = (cookie: string) => service.request('POST', '/refresh_token', { headers: { cookie } });
 
-describe('users', () => {
-  test('an administrator creates users, lists them in pages and changes their role, which holds at once', async () => {
-    const user = await service.user('read_only');
-    expect((await user.call('POST', '/projects', { name: newId() })).status).toBe(403);
-    const changed = await service.admin('PUT', `/users/${user.id}`, { role: 'user' });
-    expect([changed.status, changed.body.role]).toEqual([200, 'user']);
-    expect((await user.call('POST', '/projects', { name: newId() })).status).toBe(200);
+    test('each is used once; using one twice ends those that came from it', async () => {
+      const { headers } = await logIn('admin@example.com', adminPassword);
+      const first = cookieOf(headers);
+      const second = await refresh(first);
+      expect(second.status).toBe(200);
+      expect((await service.withToken(second.body.access_token)('GET', '/current_user')).status).toBe(200);
+      expect((await refresh(first)).status).toBe(401);
+      expect((await refresh(cookieOf(second.headers))).status).toBe(401);
+    });
 
-    const seen = new Set<string>();
-    for (let token: number | null = 0; token !== null; ) {
-      const { body } = await service.admin('GET', `/users?starting_token=${token}&limit=3`);
-      for (const one of body.users) seen.add(one.id);
-      token = body.next_starting_token;
-    }
-    expect(seen.size).toBe((await service.admin('GET', '/users?limit=1000')).body.users.length);
-    expect(seen).toContain(user.id);
+    test('neither token passes for the other', async () => {
+      const { headers, body } = await logIn('admin@example.com', adminPassword);
+      const refreshToken = cookieOf(headers).slice('refresh_token='.length);
+      expect((await service.withToken(refreshToken)('GET', '/current_user')).status).toBe(401);
+      expect((await refresh(`refresh_token=${body.access_token}`)).status).toBe(401);
+      expect((await service.request('POST', '/refresh_token')).status).toBe(401);
+    });
   });
 
-  test('only administrators manage users', async () => {
-    const manager = await service.user('manager');
-    const body = { email: 'new@example.com', password: 'Some-Password-1' };
-    expect((await manager.call('POST', '/users', body)).status).toBe(403);
-    expect((await manager.call('PUT', `/users/${manager.id}`, { role: 'admin' })).status).toBe(403);
-    expect((await manager.call('DELETE', `/users/${manager.id}`)).status).toBe(403);
+  describe('API keys', () => {
+    test('a key is shown once, listed in its short form, noted when used, and gone at once when deleted', async () => {
+      const user = await service.user('user');
+      const created = await user.call('POST', '/users/api_keys', { description: 'for the collector' });
+      expect(created.status).toBe(200);
+      const { id, api_key: text } = created.body;
+      expect(text).toMatch(/^assay_/);
+      const token = (await service.request('POST', '/login/api_key', { json: { api_key: text } })).body.access_token;
+      expect((await service.withKey(text)('GET', '/current_user')).body.id).toBe(user.id);
+
+      const { body: list } = await user.call('GET', `/users/${user.id}/api_keys`);
+      expect(list.api_keys).toHaveLength(1);
+      expect(list).toMatchObject({ paginated: false, next_starting_token: null });
+      const [shown] = list.api_keys;
+      expect(shown).toMatchObject({ id, description: 'for the collector', expires_at: null, project_id: null });
+      expect(shown.last_used).toBeTypeOf('string');
+      expect(JSON.stringify(list)).not.toContain(text);
+      expect(shown.truncated).toMatch(/^assay_..\.\.\.....$/);
+
+      expect((await user.call('DELETE', `/users/api_keys/${id}`)).status).toBe(204);
+      expect((await service.withKey(text)('GET', '/current_user')).status).toBe(401);
+      expect((await service.withToken(token)('GET', '/current_user')).status).toBe(401);
+    });
+
+    test('only the hash of a key is stored', async () => {
+      const user = await service.user('user');
+      const { body } = await user.call('POST', '/users/api_keys', { description: 'secret' });
+      const rows = await service.database.query('SELECT * FROM api_keys WHERE id = $1', [body.id]);
+      expect(JSON.stringify(rows)).not.toContain(body.api_key.slice(12, -6));
+    });
+
+    test('a key and its tokens end at its expiry', async () => {
+      const user = await service.user('user');
+      const expires_at = new Date(Date.now() + 3_600_000).toISOString();
+      const { body } = await user.call('POST', '/users/api_keys', { description: 'short', expires_at });
+      expect(body.expires_at).toBe(expires_at);
+      const token = (await service.request('POST', '/login/api_key', { json: { api_key: body.api_key } })).body.access_token;
+      expect((await service.withToken(token)('GET', '/current_user')).status).toBe(200);
+      service.clock.offsetMs = 3_601_000;
+      const afterwards = [
+        await service.withKey(body.api_key)('GET', '/current_user'),
+        await service.withToken(token)('GET', '/current_user'),
+      ];
+      service.clock.offsetMs = 0;
+      expect(afterwards.map(({ status }) => status)).toEqual([401, 401]);
+      const past = await user.call('POST', '/users/api_keys', { description: 'late', expires_at: '2020-01-01T00:00:00Z' });
+      expect([past.status, past.body.detail[0].loc]).toEqual([422, ['body', 'expires_at']]);
+    });
+
+    test("nobody but an administrator reads or deletes another user's keys", async () => {
+      const [owner, other] = [await service.user('user'), await service.user('manager')];
+      const { body } = await owner.call('POST', '/users/api_keys', { description: 'mine' });
+      expect((await other.call('GET', `/users/${owner.id}/api_keys`)).status).toBe(403);
+      expect((await other.call('DELETE', `/users/api_keys/${body.id}`)).status).toBe(404);
+      expect((await service.admin('GET', `/users/${owner.id}/api_keys`)).body.api_keys).toHaveLength(1);
+      expect((await service.admin('DELETE', `/users/api_keys/${body.id}`)).status).toBe(204);
+    });
+
+    test('a key of a project reaches that project only, in its role, and cannot make itself another key', async () => {
+      const [mine, theirs] = [await service.project(), await service.project()];
+      const { body } = await service.admin('POST', '/users/api_keys', {
+        description: 'one project',
+        project_id: mine.id,
+        project_role: 'viewer',
+      });
+      expect(body).toMatchObject({ project_id: mine.id, project_role: 'viewer' });
+      const viewer = service.withKey(body.api_key);
+      expect((await viewer('GET', `/projects/${mine.id}`)).status).toBe(200);
+      expect((await viewer('GET', `/projects/${theirs.id}`)).status).toBe(404);
+      expect((await viewer('GET', '/projects')).body.map((project: { id: string }) => project.id)).toEqual([mine.id]);
+      expect((await viewer('PUT', `/projects/${mine.id}`, { name: 'stolen' })).status).toBe(403);
+      expect((await viewer('POST', '/projects', { name: newId() })).status).toBe(403);
+      expect((await viewer('POST', '/users/api_keys', { description: 'wider' })).status).toBe(403);
+      expect((await viewer('GET', '/users')).status).toBe(403);
+      expect((await viewer('POST', '/users', { email: 'x@example.com', password: 'Some-Password-1' })).status).toBe(403);
+    });
+
+    test("a project's key asks for no more than its maker has, and keeps no more than they keep", async () => {
+      const project = await service.project();
+      const user = await service.user('user');
+      await service.admin('POST', `/projects/${project.id}/users`, [{ user_id: user.id, role: 'editor' }]);
+      const request = { description: 'k', project_id: project.id };
+      expect((await user.call('POST', '/users/api_keys', { ...request, project_role: 'owner' })).status).toBe(403);
+      const { body } = await user.call('POST', '/users/api_keys', request);
+      expect(body.project_role).toBe('editor');
+      const key = service.withKey(body.api_key);
+      expect((await key('POST', `/projects/${project.id}/log_streams`, { name: 'a' })).status).toBe(200);
+      await service.admin('PATCH', `/projects/${project.id}/users/${user.id}`, { role: 'viewer' });
+      expect((await key('POST', `/projects/${project.id}/log_streams`, { name: 'b' })).status).toBe(403);
+      await service.admin('DELETE', `/projects/${project.id}/users/${user.id}`);
+      expect((await key('GET', `/projects/${project.id}`)).status).toBe(404);
+    });
+
+    test('a mistyped key is recognised by its checksum', () => {
+      const key = newApiKeyText();
+      expect(isMistypedApiKey(key)).toBe(false);
+      expect(isMistypedApiKey(key.slice(0, -1))).toBe(true);
+      expect(isMistypedApiKey(`${key.slice(0, 20)}${key[20] === 'a' ? 'b' : 'a'}${key.slice(21)}`)).toBe(true);
+    });
   });
 
-  test('a removed user is out at once: tokens, keys and password; the email is free again', async () => {
-    const user = await service.user('user');
-    const { body: key } = await user.call('POST', '/users/api_keys', { description: 'k' });
-    expect((await service.withKey(key.api_key)('GET', '/current_user')).status).toBe(200);
-    expect((await service.admin('DELETE', `/users/${user.id}`)).status).toBe(204);
-    expect((await user.call('GET', '/current_user')).status).toBe(401);
-    expect((await service.withKey(key.api_key)('GET', '/current_user')).status).toBe(401);
-    expect((await logIn(user.email, user.password)).status).toBe(401);
-    expect((await service.admin('POST', '/users', { email: user.email, password: 'Other-Password-1' })).status).toBe(200);
+  describe('users', () => {
+    test('an administrator creates users, lists them in pages and changes their role, which holds at once', async () => {
+      const user = await service.user('read_only');
+      expect((await user.call('POST', '/projects', { name: newId() })).status).toBe(403);
+      const changed = await service.admin('PUT', `/users/${user.id}`, { role: 'user' });
+      expect([changed.status, changed.body.role]).toEqual([200, 'user']);
+      expect((await user.call('POST', '/projects', { name: newId() })).status).toBe(200);
+
+      const seen = new Set<string>();
+      for (let token: number | null = 0; token !== null; ) {
+        const { body } = await service.admin('GET', `/users?starting_token=${token}&limit=3`);
+        for (const one of body.users) seen.add(one.id);
+        token = body.next_starting_token;
+      }
+      expect(seen.size).toBe((await service.admin('GET', '/users?limit=1000')).body.users.length);
+      expect(seen).toContain(user.id);
+    });
+
+    test('only administrators manage users', async () => {
+      const manager = await service.user('manager');
+      const body = { email: 'new@example.com', password: 'Some-Password-1' };
+      expect((await manager.call('POST', '/users', body)).status).toBe(403);
+      expect((await manager.call('PUT', `/users/${manager.id}`, { role: 'admin' })).status).toBe(403);
+      expect((await manager.call('DELETE', `/users/${manager.id}`)).status).toBe(403);
+    });
+
+    test('a removed user is out at once: tokens, keys and password; the email is free again', async () => {
+      const user = await service.user('user');
+      const { body: key } = await user.call('POST', '/users/api_keys', { description: 'k' });
+      expect((await service.withKey(key.api_key)('GET', '/current_user')).status).toBe(200);
+      expect((await service.admin('DELETE', `/users/${user.id}`)).status).toBe(204);
+      expect((await user.call('GET', '/current_user')).status).toBe(401);
+      expect((await service.withKey(key.api_key)('GET', '/current_user')).status).toBe(401);
+      expect((await logIn(user.email, user.password)).status).toBe(401);
+      expect((await service.admin('POST', '/users', { email: user.email, password: 'Other-Password-1' })).status).toBe(200);
+    });
+
+    test.each(['short-A', 'no-upper-case', 'NO-LOWER-CASE', 'NoSpecial123'])('the password %s is refused', async (password) => {
+      const { status, body } = await service.admin('POST', '/users', { email: 'p@example.com', password });
+      expect([status, body.detail[0].loc]).toEqual([422, ['body', 'password']]);
+      expect(JSON.stringify(body)).not.toContain(password);
+    });
+
+    test('an email is taken whatever its case', async () => {
+      const { email } = await service.user('user');
+      const { status } = await service.admin('POST', '/users', { email: email.toUpperCase(), password: 'Some-Password-1' });
+      expect(status).toBe(409);
+    });
+
+    test('the last administrator stays one', async () => {
+      const { body: me } = await service.admin('GET', '/current_user');
+      expect((await service.admin('PUT', `/users/${me.id}`, { role: 'user' })).status).toBe(409);
+      expect((await service.admin('DELETE', `/users/${me.id}`)).status).toBe(409);
+      expect((await service.admin('PUT', `/users/${newId()}`, { role: 'user' })).status).toBe(404);
+    });
+
+    test('of starts at the same moment one creates the administrator', async () => {
+      await using other = await startAccountService(await databaseUrl());
+      await other.database.exec('DELETE FROM api_keys; DELETE FROM users');
+      const start = (email: string) => ensureAdministrator({ accounts: other.accounts, passwords: other.passwords }, { email });
+      const outcomes = await Promise.all(['a@example.com', 'b@example.com', 'c@example.com'].map(start));
+      const created = outcomes.filter((outcome) => outcome.created);
+      expect(created).toHaveLength(1);
+      expect(new Set(outcomes.map(({ email }) => email))).toEqual(new Set([created[0]?.email]));
+      const { apiKey } = created[0] as { apiKey: string };
+      expect((await other.withKey(apiKey)('GET', '/current_user')).status).toBe(200);
+    });
+
+    test('two administrators who demote each other leave one', async () => {
+      const [one, other] = [await service.user('admin'), await service.user('admin')];
+      const { body: me } = await service.admin('GET', '/current_user');
+      expect((await one.call('PUT', `/users/${me.id}`, { role: 'user' })).status).toBe(200);
+      const answers = await Promise.all([
+        one.call('PUT', `/users/${other.id}`, { role: 'user' }),
+        other.call('PUT', `/users/${one.id}`, { role: 'user' }),
+      ]);
+      const admins = (await service.accounts.users({ offset: 0, limit: 1_000 })).items.filter(({ role }) => role === 'admin');
+      expect(admins.length).toBeGreaterThanOrEqual(1);
+      expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThanOrEqual(1);
+      // The first administrator is one again for the stories that follow.
+      await service.accounts.setRole(me.id, 'admin');
+      for (const { id } of admins) await service.accounts.setRole(id, 'user');
+    });
+
+    test('a later start creates no second administrator', async () => {
+      const again = await ensureAdministrator(
+        { accounts: service.accounts, passwords: service.passwords },
+        { email: 'second@example.com', password: 'Another-One-1' },
+      );
+      expect(again).toEqual({ created: false, email: 'admin@example.com' });
+      expect((await logIn('second@example.com', 'Another-One-1')).status).toBe(401);
+    });
   });
 
-  test.each(['short-A', 'no-upper-case', 'NO-LOWER-CASE', 'NoSpecial123'])('the password %s is refused', async (password) => {
-    const { status, body } = await service.admin('POST', '/users', { email: 'p@example.com', password });
-    expect([status, body.detail[0].loc]).toEqual([422, ['body', 'password']]);
-    expect(JSON.stringify(body)).not.toContain(password);
+  describe('groups of users', () => {
+    test('a group gives its members its role in a project, pending ones excepted', async () => {
+      const project = await service.project();
+      const [member, pending] = [await service.user('user'), await service.user('user')];
+      const { body: group } = await service.admin('POST', '/groups', { name: `g ${newId()}`, visibility: 'hidden' });
+      const members = await service.admin('POST', `/groups/${group.id}/members`, [
+        { user_id: member.id },
+        { user_id: pending.id, role: 'pending' },
+      ]);
+      expect(members.body).toEqual([
+        { user_id: member.id, group_role: 'member' },
+        { user_id: pending.id, group_role: 'pending' },
+      ]);
+      const added = await service.admin('POST', `/projects/${project.id}/groups`, [{ group_id: group.id, role: 'editor' }]);
+      expect(added.body).toMatchObject([{ group_id: group.id, group_name: group.name, role: 'editor' }]);
+      expect((await member.call('POST', `/projects/${project.id}/log_streams`, { name: 'a' })).status).toBe(200);
+      expect((await pending.call('GET', `/projects/${project.id}`)).status).toBe(404);
+      const groupsSeenBy = async (call: typeof member.call) =>
+        (await call('GET', '/groups?limit=1000')).body.groups.map((one: { id: string }) => one.id);
+      expect(await groupsSeenBy(member.call)).toContain(group.id);
+      expect(await groupsSeenBy(pending.call)).not.toContain(group.id);
+
+      await service.admin('PATCH', `/projects/${project.id}/groups/${group.id}`, { role: 'viewer' });
+      expect((await member.call('POST', `/projects/${project.id}/log_streams`, { name: 'b' })).status).toBe(403);
+      expect((await service.admin('DELETE', `/projects/${project.id}/groups/${group.id}`)).status).toBe(200);
+      expect((await member.call('GET', `/projects/${project.id}`)).status).toBe(404);
+    });
+
+    test('an unknown member changes nothing', async () => {
+      const user = await service.user('user');
+      const { body: group } = await service.admin('POST', '/groups', { name: `g ${newId()}`, visibility: 'hidden' });
+      const refused = await service.admin('POST', `/groups/${group.id}/members`, [{ user_id: user.id }, { user_id: newId() }]);
+      expect(refused.status).toBe(404);
+      const seen = (await user.call('GET', '/groups?limit=1000')).body.groups.map((one: { id: string }) => one.id);
+      expect(seen).not.toContain(group.id);
+    });
   });
 
-  test('an email is taken whatever its case', async () => {
-    const { email } = await service.user('user');
-    const { status } = await service.admin('POST', '/users', { email: email.toUpperCase(), password: 'Some-Password-1' });
-    expect(status).toBe(409);
+  describe('passwords', () => {
+    test('a hash is a PHC string of Argon2id that only its password fits', async () => {
+      const passwords = createPasswords({ atOnce: 2, waiting: 10 });
+      const hash = await passwords.hash('päss wörd');
+      expect(hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
+      expect(await passwords.verify('päss wörd', hash)).toBe(true);
+      expect(await passwords.verify('pass word', hash)).toBe(false);
+      expect(await passwords.verify('päss wörd', null)).toBe(false);
+    });
+
+    test('a line that is too long is refused, not grown', async () => {
+      const passwords = createPasswords({ atOnce: 1, waiting: 1 });
+      const outcomes = await Promise.allSettled([passwords.hash('a'), passwords.hash('b'), passwords.hash('c')]);
+      expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected']);
+      expect(outcomes[2]).toMatchObject({ reason: { code: 'TooManyRequests' } });
+      await expect(passwords.hash('d')).resolves.toMatch(/^\$argon2id/);
+    });
+
+    test('fifty logins at once cost one verification, and those of the next minute none', async () => {
+      const user = { email: `${newId()}@example.com`, password: 'Some-Password-1' };
+      await service.admin('POST', '/users', user);
+      const before = service.verifications.count;
+      const answers = await Promise.all(
+        Array.from({ length: 50 }, () => service.request('GET', '/current_user', { headers: basic(user.email, user.password) })),
+      );
+      expect(answers.every(({ status }) => status === 200)).toBe(true);
+      expect((await logIn(user.email, user.password)).status).toBe(200);
+      expect(service.verifications.count - before).toBe(1);
+    });
   });
 
-  test('the last administrator stays one', async () => {
-    const { body: me } = await service.admin('GET', '/current_user');
-    expect((await service.admin('PUT', `/users/${me.id}`, { role: 'user' })).status).toBe(409);
-    expect((await service.admin('DELETE', `/users/${me.id}`)).status).toBe(409);
-    expect((await service.admin('PUT', `/users/${newId()}`, { role: 'user' })).status).toBe(404);
+  test('the health route answers 200 while all is well and 503 with the reason otherwise', async () => {
+    const well = await service.request('GET', '/v2/healthcheck');
+    expect([well.status, well.body]).toEqual([200, { api_version: 'v2', message: 'ready', version: '0.1.0' }]);
+    Object.assign(service.health, { ok: false, message: 'the record store does not answer' });
+    const ill = await service.request('GET', '/healthcheck');
+    Object.assign(service.health, { ok: true, message: 'ready' });
+    expect([ill.status, ill.body.detail]).toEqual([503, 'the record store does not answer']);
   });
-
-  test('a later start creates no second administrator', async () => {
-    const again = await ensureAdministrator(
-      { accounts: service.accounts, passwords: service.passwords },
-      { email: 'second@example.com', password: 'Another-One-1' },
-    );
-    expect(again).toEqual({ created: false, email: 'admin@example.com' });
-    expect((await logIn('second@example.com', 'Another-One-1')).status).toBe(401);
-  });
-});
-
-describe('groups of users', () => {
-  test('a group gives its members its role in a project, pending ones excepted', async () => {
-    const project = await service.project();
-    const [member, pending] = [await service.user('user'), await service.user('user')];
-    const { body: group } = await service.admin('POST', '/groups', { name: `g ${newId()}`, visibility: 'hidden' });
-    const members = await service.admin('POST', `/groups/${group.id}/members`, [
-      { user_id: member.id },
-      { user_id: pending.id, role: 'pending' },
-    ]);
-    expect(members.body).toEqual([
-      { user_id: member.id, group_role: 'member' },
-      { user_id: pending.id, group_role: 'pending' },
-    ]);
-    const added = await service.admin('POST', `/projects/${project.id}/groups`, [{ group_id: group.id, role: 'editor' }]);
-    expect(added.body).toMatchObject([{ group_id: group.id, group_name: group.name, role: 'editor' }]);
-    expect((await member.call('POST', `/projects/${project.id}/log_streams`, { name: 'a' })).status).toBe(200);
-    expect((await pending.call('GET', `/projects/${project.id}`)).status).toBe(404);
-    const groupsSeenBy = async (call: typeof member.call) =>
-      (await call('GET', '/groups?limit=1000')).body.groups.map((one: { id: string }) => one.id);
-    expect(await groupsSeenBy(member.call)).toContain(group.id);
-    expect(await groupsSeenBy(pending.call)).not.toContain(group.id);
-
-    await service.admin('PATCH', `/projects/${project.id}/groups/${group.id}`, { role: 'viewer' });
-    expect((await member.call('POST', `/projects/${project.id}/log_streams`, { name: 'b' })).status).toBe(403);
-    expect((await service.admin('DELETE', `/projects/${project.id}/groups/${group.id}`)).status).toBe(200);
-    expect((await member.call('GET', `/projects/${project.id}`)).status).toBe(404);
-  });
-
-  test('an unknown member changes nothing', async () => {
-    const user = await service.user('user');
-    const { body: group } = await service.admin('POST', '/groups', { name: `g ${newId()}`, visibility: 'hidden' });
-    const refused = await service.admin('POST', `/groups/${group.id}/members`, [{ user_id: user.id }, { user_id: newId() }]);
-    expect(refused.status).toBe(404);
-    const seen = (await user.call('GET', '/groups?limit=1000')).body.groups.map((one: { id: string }) => one.id);
-    expect(seen).not.toContain(group.id);
-  });
-});
-
-describe('passwords', () => {
-  test('a hash is a PHC string of Argon2id that only its password fits', async () => {
-    const passwords = createPasswords({ atOnce: 2, waiting: 10 });
-    const hash = await passwords.hash('päss wörd');
-    expect(hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
-    expect(await passwords.verify('päss wörd', hash)).toBe(true);
-    expect(await passwords.verify('pass word', hash)).toBe(false);
-    expect(await passwords.verify('päss wörd', null)).toBe(false);
-  });
-
-  test('a line that is too long is refused, not grown', async () => {
-    const passwords = createPasswords({ atOnce: 1, waiting: 1 });
-    const outcomes = await Promise.allSettled([passwords.hash('a'), passwords.hash('b'), passwords.hash('c')]);
-    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected']);
-    expect(outcomes[2]).toMatchObject({ reason: { code: 'TooManyRequests' } });
-    await expect(passwords.hash('d')).resolves.toMatch(/^\$argon2id/);
-  });
-
-  test('fifty logins at once cost one verification, and those of the next minute none', async () => {
-    const user = { email: `${newId()}@example.com`, password: 'Some-Password-1' };
-    await service.admin('POST', '/users', user);
-    const before = service.verifications.count;
-    const answers = await Promise.all(
-      Array.from({ length: 50 }, () => service.request('GET', '/current_user', { headers: basic(user.email, user.password) })),
-    );
-    expect(answers.every(({ status }) => status === 200)).toBe(true);
-    expect((await logIn(user.email, user.password)).status).toBe(200);
-    expect(service.verifications.count - before).toBe(1);
-  });
-});
-
-test('the health route answers 200 while all is well and 503 with the reason otherwise', async () => {
-  const well = await service.request('GET', '/v2/healthcheck');
-  expect([well.status, well.body]).toEqual([200, { api_version: 'v2', message: 'ready', version: '0.1.0' }]);
-  Object.assign(service.health, { ok: false, message: 'the record store does not answer' });
-  const ill = await service.request('GET', '/healthcheck');
-  Object.assign(service.health, { ok: true, message: 'ready' });
-  expect([ill.status, ill.body.detail]).toEqual([503, 'the record store does not answer']);
-});
+}

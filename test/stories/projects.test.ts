@@ -3,16 +3,17 @@ import { newId } from '../../shared/ids.ts';
 import { finishDeletions } from '../../shared/projects/deletions.ts';
 import { type AccountService, type Caller, startAccountService } from '../support/accountService.ts';
 import { describeWithServer } from '../support/describeWithServer.ts';
+import { emptyDatabase } from '../support/emptyDatabase.ts';
 import { type PostgresServer, postgresProgram, startPostgresServer } from '../support/postgresServer.ts';
 
 describe('embedded', () => stories(async () => undefined));
 
 describeWithServer('over a Postgres server', postgresProgram, (program) => {
-  let server: PostgresServer;
-  afterAll(() => server.remove());
+  let server: PostgresServer | undefined;
+  afterAll(() => server?.remove());
   stories(async () => {
-    server = await startPostgresServer(program);
-    return server.url;
+    server ??= await startPostgresServer(program);
+    return emptyDatabase(server);
   });
 });
 
