@@ -80,7 +80,10 @@ export function experimentRunRoutes(deps: ExperimentRunDeps): Endpoint[] {
       access: { project: 'read' },
       params: Params,
       response: ProgressReply,
-      handle: async ({ params }) => toProgress(await deps.progress(await inProject(params))),
+      handle: async ({ params }) => {
+        const run = await inProject(params);
+        return toProgress(await deps.progress(run), run);
+      },
     }),
     steer('pause', 'Start no new row; rows in flight end', (run) => deps.control.pause(run)),
     steer('resume', 'Go on with a paused run', (run) => deps.control.resume(run)),
@@ -108,10 +111,11 @@ export function experimentRunRoutes(deps: ExperimentRunDeps): Endpoint[] {
       response: LeaseReply,
       handle: async ({ params, body, signal }) => {
         const run = await inProject(params);
-        const { state, attempt, rows } = await leaseRows(deps.caller, run.experimentId, body.process, body.limit, body.wait_ms, signal);
+        const { state, attempt, rows } = await leaseRows(deps.caller, run.experimentId, { ...body, waitMs: body.wait_ms, holding: body.holding ?? undefined }, signal);
         return {
           state,
           attempt,
+          concurrency: run.settings.concurrency,
           row_time_limit_ms: run.settings.rowTimeLimitMs,
           rows: rows.map(({ ordinal, rowId, input, expected, metadata, variables }) => ({ ordinal, row_id: rowId, input, expected, metadata, values: variables })),
         };
@@ -200,9 +204,10 @@ const toReply = (run: ExperimentRun, started: boolean): z.input<typeof RunReply>
   concurrency: run.settings.concurrency,
 });
 
-const toProgress = (view: RunProgressView): z.input<typeof ProgressReply> => ({
+const toProgress = (view: RunProgressView, run: ExperimentRun): z.input<typeof ProgressReply> => ({
   experiment_id: view.experimentId,
   state: view.state,
+  runner: run.runner.kind,
   rows_total: view.rowsTotal,
   rows_done: view.rowsDone,
   rows_failed: view.rowsFailed,

@@ -104,21 +104,36 @@ export interface Lease {
   rows: ExperimentRow[];
 }
 
+/** What a caller's process asks for. */
+export interface LeaseWish {
+  process: string;
+  limit: number;
+  waitMs: number;
+  /** Rows that the process knows to hold, where it may have missed an answer: all others of its leases are freed first. */
+  holding?: number[] | undefined;
+}
+
 /**
  * Leases up to `limit` rows to the process, waiting up to `waitMs` for the first. Asking keeps the process's other leases alive.
  * @throws ServiceError `Conflict` when another process has taken over the experiment.
  */
-export async function leaseRows(deps: CallerDeps, experimentId: string, process: string, limit: number, waitMs: number, signal: AbortSignal): Promise<Lease> {
+export async function leaseRows(deps: CallerDeps, experimentId: string, { process, limit, waitMs, holding }: LeaseWish, signal: AbortSignal): Promise<Lease> {
   const until = Date.now() + waitMs;
   const silence = await deps.offered.secondsSinceCaller(experimentId);
   for (let first = true; ; first = false) {
     const run = await deps.find(experimentId);
     if (!run) throw new ServiceError('NotFound', `no experiment ${experimentId}`);
     if (!(await deps.offered.seen(experimentId, process))) throw takenOver(experimentId);
+    if (first && holding) await deps.offered.freeAllBut(experimentId, process, holding);
     if (first && silence > CALLER_GONE_SECONDS / 2 && run.state === 'running') await deps.signal(experimentId, run.workflowNumber, callerSignal);
     const leased = run.state === 'running' || run.state === 'requested' ? await deps.offered.lease(experimentId, process, limit, run.settings.rowTimeLimitMs) : [];
     if (leased.length > 0) return { state: run.state, attempt: leased[0]?.attempt ?? 0, rows: await rowsOf(deps, run, leased.map((row) => row.ordinal)) };
-    if (hasEnded(run.state) || Date.now() >= until || signal.aborted) return { state: run.state, attempt: 0, rows: [] };
+    if (hasEnded(run.state) || signal.aborted) return { state: run.state, attempt: 0, rows: [] };
+    if (Date.now() >= until) {
+      // The workflow may have gone to wait for a caller while another call (a start, a heartbeat) made the silence look short.
+      if (run.state === 'running') await deps.signal(experimentId, run.workflowNumber, callerSignal);
+      return { state: run.state, attempt: 0, rows: [] };
+    }
     await deps.notices.wait(experimentId, Math.min(LOOK_MS, until - Date.now()), signal);
   }
 }

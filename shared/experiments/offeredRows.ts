@@ -11,6 +11,8 @@ export interface OfferedRows {
   held(experimentId: string, process: string, ordinals: number[]): Promise<LeasedRow[]>;
   /** Prolongs all leases of a process. */
   renew(experimentId: string, process: string, leaseMs: number): Promise<void>;
+  /** Frees the rows that the process was given and does not name. */
+  freeAllBut(experimentId: string, process: string, holding: number[]): Promise<void>;
   /** Makes `process` the one that runs this experiment's rows and frees what another held. @returns true when there was another, or none. */
   takeOver(experimentId: string, process: string): Promise<boolean>;
   /** Notes that the process is alive. @returns false when another has taken over. */

@@ -40,6 +40,7 @@ export const ProgressReply = z
   .object({
     experiment_id: Uuid,
     state: runState,
+    runner: z.enum(['prompt_template', 'dataset_outputs', 'caller_function', 'module', 'http']),
     rows_total: z.int(),
     rows_done: z.int(),
     rows_failed: z.int(),
@@ -59,6 +60,11 @@ export const LeaseRequest = z.object({
   process: Uuid,
   limit: z.number().int().min(1).max(1_000).default(100),
   wait_ms: z.number().int().min(0).max(30_000).default(20_000),
+  holding: z
+    .array(z.number().int().min(0))
+    .max(10_000)
+    .nullish()
+    .describe('Rows that the process has. Others that were leased to it are on offer again: for use after an answer was lost.'),
 });
 
 export const LeasedRow = z.object({
@@ -70,7 +76,7 @@ export const LeasedRow = z.object({
   values: z.record(z.string(), z.unknown()),
 });
 
-export const LeaseReply = z.object({ state: runState, attempt: z.int(), row_time_limit_ms: z.int(), rows: z.array(LeasedRow) }).meta({ id: 'ExperimentRowLease' });
+export const LeaseReply = z.object({ state: runState, attempt: z.int(), concurrency: z.int(), row_time_limit_ms: z.int(), rows: z.array(LeasedRow) }).meta({ id: 'ExperimentRowLease' });
 
 export const ResultsRequest = z
   .object({

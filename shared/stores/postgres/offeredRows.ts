@@ -36,6 +36,14 @@ export function postgresOfferedRows(database: Database): OfferedRows {
       await database.query(`UPDATE offered_rows SET leased_until = now() + $3 * interval '1 millisecond' WHERE run_id = $1 AND process = $2 AND NOT done`, [experimentId, process, leaseMs]);
     },
 
+    async freeAllBut(experimentId, process, holding) {
+      await database.query('UPDATE offered_rows SET process = NULL, leased_until = NULL WHERE run_id = $1 AND process = $2 AND NOT done AND ordinal <> ALL($3::int[])', [
+        experimentId,
+        process,
+        holding,
+      ]);
+    },
+
     async takeOver(experimentId, process) {
       return database.transaction(async (tx) => {
         const before = await tx.maybeOne('SELECT caller_process FROM experiments WHERE run_id = $1 FOR UPDATE', [experimentId]);
