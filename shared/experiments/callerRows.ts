@@ -125,17 +125,25 @@ export async function leaseRows(deps: CallerDeps, experimentId: string, { proces
     if (!run) throw new ServiceError('NotFound', `no experiment ${experimentId}`);
     if (!(await deps.offered.seen(experimentId, process))) throw takenOver(experimentId);
     if (first && holding) await deps.offered.freeAllBut(experimentId, process, holding);
-    if (first && silence > CALLER_GONE_SECONDS / 2 && run.state === 'running') await deps.signal(experimentId, run.workflowNumber, callerSignal);
+    if (first && silence > CALLER_GONE_SECONDS / 2) await wake(deps, run);
     const leased = run.state === 'running' || run.state === 'requested' ? await deps.offered.lease(experimentId, process, limit, run.settings.rowTimeLimitMs) : [];
     if (leased.length > 0) return { state: run.state, attempt: leased[0]?.attempt ?? 0, rows: await rowsOf(deps, run, leased.map((row) => row.ordinal)) };
     if (hasEnded(run.state) || signal.aborted) return { state: run.state, attempt: 0, rows: [] };
     if (Date.now() >= until) {
       // The workflow may have gone to wait for a caller while another call (a start, a heartbeat) made the silence look short.
-      if (run.state === 'running') await deps.signal(experimentId, run.workflowNumber, callerSignal);
+      await wake(deps, run);
       return { state: run.state, attempt: 0, rows: [] };
     }
     await deps.notices.wait(experimentId, Math.min(LOOK_MS, until - Date.now()), signal);
   }
+}
+
+async function wake(deps: Pick<CallerDeps, 'signal'>, run: ExperimentRun): Promise<void> {
+  if (run.state !== 'running') return;
+  await deps.signal(run.experimentId, run.workflowNumber, callerSignal).catch((err: unknown) => {
+    // The workflow ended just now: the next call finds the run's new state.
+    if (!(err instanceof ServiceError && err.code === 'Conflict')) throw err;
+  });
 }
 
 /** What the caller's process gives back for one row. */
