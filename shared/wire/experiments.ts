@@ -25,7 +25,7 @@ const groupSelection = {
   experiment_group_name: z.string().min(1).max(255).nullish().describe('Created when the project lacks it.'),
 };
 
-export const ExperimentDatasetRequest = z
+const ExperimentDatasetRequest = z
   .object({ dataset_id: Uuid, version_index: z.int32() })
   .meta({ id: 'ExperimentDatasetRequest' });
 

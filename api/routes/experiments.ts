@@ -1,0 +1,251 @@
+import { createHash } from 'node:crypto';
+import type { Request } from 'express';
+import type { z } from 'zod';
+import type { ColumnDef } from '../../shared/columns/columnDef.ts';
+import { RequestInvalid } from '../../shared/errors.ts';
+import { experimentColumns } from '../../shared/experiments/columns.ts';
+import { type CreateDeps, createExperiment } from '../../shared/experiments/create.ts';
+import type { Creation } from '../../shared/experiments/experimentStore.ts';
+import {
+  type DeleteDeps,
+  deleteExperiment,
+  type ExperimentDeps,
+  getExperiment,
+  listExperiments,
+  updateExperiment,
+  view,
+} from '../../shared/experiments/list.ts';
+import type { ExperimentView } from '../../shared/experiments/response.ts';
+import type { MetricAggregates } from '../../shared/metrics/aggregate.ts';
+import { pageFields } from '../../shared/wire/common.ts';
+import {
+  ExperimentCreateRequest,
+  ExperimentList,
+  ExperimentMetricsRequest,
+  ExperimentMetricsResponse,
+  ExperimentParams,
+  ExperimentResponse,
+  ExperimentSearchRequest,
+  ExperimentsAvailableColumnsResponse,
+  ExperimentsPageQuery,
+  ExperimentsQuery,
+  ExperimentUpdateRequest,
+  ListExperimentResponse,
+  ProjectParams,
+} from '../../shared/wire/experiments.ts';
+import type { Filter } from '../../shared/wire/filters.ts';
+import { type Endpoint, endpoint } from '../route.ts';
+import { tagToWire } from './experimentTags.ts';
+
+export interface ExperimentRouteDeps extends CreateDeps, ExperimentDeps, DeleteDeps {
+  /** Columns of the metrics that any run of the project computes. */
+  metricColumns(projectId: string): Promise<ColumnDef[]>;
+  /** Values of the metrics of these experiments' records, counted in buckets; of the records that every filter keeps. */
+  metricBuckets(
+    projectId: string,
+    experimentIds: readonly string[],
+    filters: readonly Filter[],
+  ): Promise<z.input<typeof ExperimentMetricsResponse>['metrics']>;
+}
+
+const tag = 'Experiments';
+const read = { project: 'read' } as const;
+
+export function experimentRoutes(deps: ExperimentRouteDeps): Endpoint[] {
+  const path = '/projects/{project_id}/experiments';
+  const one = `${path}/{experiment_id}`;
+  return [
+    endpoint({
+      method: 'get',
+      path,
+      summary: 'All experiments of a project',
+      description: 'Newest first, never cut to a page.',
+      tag,
+      access: read,
+      params: ProjectParams,
+      query: ExperimentsQuery,
+      response: ExperimentList,
+      handle: async ({ project, query }) =>
+        (await listExperiments(deps, project.id, { filters: [] }, query.include_counts)).items.map(toWire),
+    }),
+    endpoint({
+      method: 'post',
+      path,
+      summary: 'Create an experiment',
+      description:
+        'With `trigger` its run starts in the same call: of the prompt template, or of the outputs in the dataset without one. What refuses the ' +
+        'run leaves no experiment. Names need not be unique. A call repeated with the same `Idempotency-Key` header gives the same experiment. ' +
+        'Without a group it goes to `<dataset name> Experiment Group`, or to `Ungrouped` when it has no dataset.',
+      tag,
+      access: { project: 'create_run' },
+      params: ProjectParams,
+      body: ExperimentCreateRequest,
+      response: ExperimentResponse,
+      handle: async ({ project, body, caller, request }) =>
+        toWire(await view(deps, await createExperiment(deps, project.id, caller.userId, body, creationOf(request, body)))),
+    }),
+    endpoint({
+      method: 'get',
+      path: `${path}/paginated`,
+      summary: 'Experiments of a project, in pages',
+      tag,
+      access: read,
+      params: ProjectParams,
+      query: ExperimentsPageQuery,
+      response: ListExperimentResponse,
+      handle: ({ project, query }) => pageOf(deps, project.id, { ...query, filters: [] }),
+    }),
+    endpoint({
+      method: 'post',
+      path: `${path}/search`,
+      summary: 'Find experiments',
+      tag,
+      access: read,
+      params: ProjectParams,
+      body: ExperimentSearchRequest,
+      response: ListExperimentResponse,
+      handle: ({ project, body }) => pageOf(deps, project.id, body),
+    }),
+    endpoint({
+      method: 'post',
+      path: `${path}/available_columns`,
+      summary: 'Columns of a list of experiments',
+      tag,
+      access: read,
+      params: ProjectParams,
+      response: ExperimentsAvailableColumnsResponse,
+      handle: async ({ project }) => ({ columns: experimentColumns(await deps.metricColumns(project.id)) }),
+    }),
+    endpoint({
+      method: 'post',
+      path: `${path}/metrics`,
+      summary: 'Metrics of all experiments of a project, in buckets',
+      tag,
+      access: read,
+      params: ProjectParams,
+      body: ExperimentMetricsRequest,
+      response: ExperimentMetricsResponse,
+      handle: async ({ project, body }) => ({
+        metrics: await deps.metricBuckets(project.id, await deps.experiments.ids(project.id), body.filters),
+      }),
+    }),
+    endpoint({
+      method: 'get',
+      path: one,
+      summary: 'An experiment',
+      tag,
+      access: read,
+      params: ExperimentParams,
+      response: ExperimentResponse,
+      handle: async ({ project, params }) => toWire(await getExperiment(deps, project.id, params.experiment_id)),
+    }),
+    endpoint({
+      method: 'put',
+      path: one,
+      summary: 'Rename or move an experiment',
+      description: 'Without a group it stays in its group.',
+      tag,
+      access: { project: 'rename_run' },
+      params: ExperimentParams,
+      body: ExperimentUpdateRequest,
+      response: ExperimentResponse,
+      handle: async ({ project, params, body, caller }) =>
+        toWire(await updateExperiment(deps, project.id, params.experiment_id, body, caller.userId)),
+    }),
+    endpoint({
+      method: 'delete',
+      path: one,
+      summary: 'Delete an experiment with its records',
+      description: 'A run that goes on is cancelled.',
+      tag,
+      access: { project: 'delete_run' },
+      params: ExperimentParams,
+      status: 204,
+      handle: ({ project, params }) => deleteExperiment(deps, project.id, params.experiment_id),
+    }),
+    endpoint({
+      method: 'post',
+      path: `${one}/metrics`,
+      summary: 'Metrics of an experiment, in buckets',
+      tag,
+      access: read,
+      params: ExperimentParams,
+      body: ExperimentMetricsRequest,
+      response: ExperimentMetricsResponse,
+      handle: async ({ project, params, body }) => {
+        const { id } = await getExperiment(deps, project.id, params.experiment_id);
+        return { metrics: await deps.metricBuckets(project.id, [id], body.filters) };
+      },
+    }),
+  ];
+}
+
+async function pageOf(deps: ExperimentDeps, projectId: string, request: z.output<typeof ExperimentSearchRequest>) {
+  const { starting_token: offset, limit, include_counts } = request;
+  const { items, total } = await listExperiments(deps, projectId, request, include_counts, { offset, limit });
+  return { ...pageFields(request, items.length, total), experiments: items.map(toWire) };
+}
+
+const MAX_KEY_LENGTH = 255;
+
+function creationOf(request: Request, body: ExperimentCreateRequest): Creation | null {
+  const key = request.get('idempotency-key');
+  if (key === undefined) return null;
+  if (key.length === 0 || key.length > MAX_KEY_LENGTH)
+    throw new RequestInvalid([
+      { loc: ['header', 'Idempotency-Key'], msg: `must have 1 to ${MAX_KEY_LENGTH} characters`, type: 'string_length' },
+    ]);
+  return { key, requestHash: createHash('sha256').update(JSON.stringify(body)).digest('hex') };
+}
+
+function toWire(experiment: ExperimentView): ExperimentResponse {
+  const { prompt, dataset, counts, aggregates, group, createdBy, playgroundId } = experiment;
+  const settings = experiment.promptSettings ?? prompt?.settings ?? null;
+  return {
+    id: experiment.id,
+    created_at: experiment.createdAt.toISOString(),
+    updated_at: experiment.updatedAt.toISOString(),
+    name: experiment.name,
+    project_id: experiment.projectId,
+    created_by: createdBy.id,
+    created_by_user: createdBy,
+    num_spans: counts?.spans ?? null,
+    num_traces: counts?.traces ?? null,
+    num_sessions: counts?.sessions ?? null,
+    task_type: experiment.taskType,
+    dataset: dataset && { dataset_id: dataset.id, version_index: dataset.versionIndex, name: dataset.name },
+    aggregate_metrics: aggregates?.rolledUp ?? {},
+    structured_aggregate_metrics:
+      aggregates &&
+      Object.fromEntries(Object.entries(aggregates.metrics).map(([name, values]) => [name, aggregatesToWire(values)])),
+    aggregate_feedback: {},
+    rating_aggregates: {},
+    ranking_score: null,
+    rank: null,
+    winner: null,
+    playground_id: playgroundId,
+    playground: playgroundId === null ? null : { playground_id: playgroundId, name: null },
+    prompt_run_settings: settings,
+    prompt_model: typeof settings?.model_alias === 'string' ? settings.model_alias : null,
+    prompt: prompt && {
+      prompt_template_id: prompt.templateId,
+      version_index: prompt.version,
+      name: prompt.name,
+      content: prompt.content,
+    },
+    tags: tagsByKey(experiment),
+    status: { log_generation: { progress_percent: experiment.progress } },
+    experiment_group_id: group.id,
+    experiment_group_name: group.name,
+    experiment_group_is_system: group.isSystem,
+  };
+}
+
+/** By `fromEntries`, so that a tag with the key `__proto__` is a key like any other. */
+const tagsByKey = ({ tags }: ExperimentView): ExperimentResponse['tags'] =>
+  Object.fromEntries([...Map.groupBy(tags.map(tagToWire), (one) => one.key)]);
+
+const aggregatesToWire = ({ valueDistribution, ...figures }: MetricAggregates) => ({
+  ...figures,
+  value_distribution: valueDistribution,
+});

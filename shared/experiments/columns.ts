@@ -1,0 +1,110 @@
+import type { ColumnDef } from '../columns/columnDef.ts';
+import type { ExperimentColumn } from '../wire/experiments.ts';
+
+type Standard = Pick<ExperimentColumn, 'id' | 'label' | 'description' | 'data_type'> & Partial<ExperimentColumn>;
+
+/** What an experiment is listed, filtered and sorted by, beside its metrics. */
+const standard: readonly Standard[] = [
+  { id: 'name', label: 'Name', description: 'Name of the experiment.', data_type: 'text', sortable: true, filterable: true },
+  { id: 'id', label: 'ID', description: 'Id of the experiment.', data_type: 'uuid', filterable: true },
+  {
+    id: 'created_at',
+    label: 'Created At',
+    description: 'When the experiment was made.',
+    data_type: 'timestamp',
+    sortable: true,
+    filterable: true,
+  },
+  {
+    id: 'updated_at',
+    label: 'Updated At',
+    description: 'When the experiment last changed or its run ended.',
+    data_type: 'timestamp',
+    sortable: true,
+    filterable: true,
+  },
+  { id: 'created_by', label: 'Created By', description: 'Id of the user who made it.', data_type: 'uuid', filterable: true },
+  {
+    id: 'experiment_group_id',
+    label: 'Group ID',
+    description: 'Id of the group it is in.',
+    data_type: 'uuid',
+    filterable: true,
+  },
+  {
+    id: 'experiment_group_name',
+    label: 'Group',
+    description: 'Name of the group it is in.',
+    data_type: 'text',
+    filterable: true,
+  },
+  {
+    id: 'dataset',
+    label: 'Dataset',
+    description: 'Dataset and version that its rows come from.',
+    data_type: 'dataset',
+    category: 'dataset',
+    is_optional: true,
+  },
+  {
+    id: 'prompt',
+    label: 'Prompt',
+    description: 'Prompt template and version that it runs.',
+    data_type: 'prompt',
+    is_optional: true,
+  },
+  {
+    id: 'prompt_model',
+    label: 'Model',
+    description: 'Model that the prompt is sent to.',
+    data_type: 'text',
+    is_optional: true,
+  },
+  {
+    id: 'tags',
+    label: 'Tags',
+    description: 'Tags by key.',
+    data_type: 'tag',
+    category: 'tags',
+    multi_valued: true,
+    is_optional: true,
+  },
+  { id: 'num_sessions', label: 'Sessions', description: 'Sessions in the experiment.', data_type: 'integer', is_optional: true },
+  { id: 'num_traces', label: 'Traces', description: 'Traces in the experiment.', data_type: 'integer', is_optional: true },
+  { id: 'num_spans', label: 'Spans', description: 'Spans in the experiment.', data_type: 'integer', is_optional: true },
+];
+
+const unset = {
+  category: 'standard',
+  group_label: 'Standard',
+  data_unit: null,
+  multi_valued: false,
+  allowed_values: null,
+  sortable: false,
+  filterable: false,
+  is_empty: false,
+  applicable_types: [],
+  is_optional: false,
+  roll_up_method: null,
+  metric_key_alias: null,
+} as const satisfies Partial<ExperimentColumn>;
+
+/** Columns of a list of experiments: the standard ones, then one per metric. A metric's id without `metrics/` is its key in the aggregates. */
+export const experimentColumns = (metrics: readonly ColumnDef[]): ExperimentColumn[] => [
+  ...standard.map((column) => ({ ...unset, ...column, applicable_types: [] })),
+  ...metrics.map((metric) => ({
+    ...unset,
+    id: metric.id,
+    label: metric.label,
+    description: metric.description,
+    category: 'metric' as const,
+    group_label: metric.groupLabel,
+    data_type: metric.dataType,
+    data_unit: metric.dataUnit ?? null,
+    multi_valued: metric.multiValued ?? false,
+    applicable_types: [],
+    is_empty: metric.isEmpty ?? false,
+    roll_up_method: metric.rollUpMethod ?? null,
+    metric_key_alias: metric.metricKeyAlias ?? null,
+  })),
+];

@@ -1,0 +1,177 @@
+import type { Page, PageOf } from '../accounts/accountStore.ts';
+import type { UserInfo } from '../wire/datasets.ts';
+import type { ExperimentFilter, ExperimentSort } from '../wire/experiments.ts';
+import type { ScorerConfig } from '../wire/scorers.ts';
+import type { ExperimentAggregates } from './aggregates.ts';
+import type { RunState } from './experiment.ts';
+
+export interface DatasetVersionRef {
+  id: string;
+  versionIndex: number;
+  /** As it was when the experiment was made. */
+  name: string | null;
+}
+
+/** An experiment as it is listed. */
+export interface Experiment {
+  id: string;
+  projectId: string;
+  name: string;
+  taskType: 16 | 17;
+  group: { id: string; name: string; isSystem: boolean };
+  dataset: DatasetVersionRef | null;
+  /** The template version; text and name are those of the template now. */
+  prompt: {
+    templateVersionId: string;
+    templateId: string;
+    version: number;
+    name: string;
+    content: string;
+    settings: Record<string, unknown>;
+  } | null;
+  promptSettings: Record<string, unknown> | null;
+  playgroundId: string | null;
+  state: RunState;
+  workflowNumber: number;
+  rowCount: number | null;
+  error: string | null;
+  aggregates: ExperimentAggregates | null;
+  startedAt: Date | null;
+  endedAt: Date | null;
+  createdBy: UserInfo;
+  createdAt: Date;
+  updatedAt: Date;
+  tags: RunTag[];
+}
+
+export interface ExperimentGroup {
+  id: string;
+  projectId: string;
+  name: string;
+  description: string | null;
+  isSystem: boolean;
+  createdBy: UserInfo | null;
+  createdAt: Date;
+  updatedAt: Date;
+  experimentCount: number;
+  /** When the newest of its experiments was made or last started. */
+  latestRunDate: Date | null;
+  datasets: { id: string; name: string }[];
+}
+
+export interface RunTag {
+  id: string;
+  projectId: string;
+  runId: string;
+  key: string;
+  value: string;
+  tagType: string;
+  createdBy: string;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+/** Which group an experiment goes to. A named one is made when the project lacks it. */
+export type GroupChoice = { id: string } | { name: string };
+
+export interface NewExperiment {
+  id: string;
+  projectId: string;
+  name: string;
+  taskType: 16 | 17;
+  createdBy: string;
+  group: GroupChoice;
+  dataset: DatasetVersionRef | null;
+  promptTemplateVersionId: string | null;
+  promptSettings: Record<string, unknown> | null;
+  playgroundId: string | null;
+  playgroundPromptId: string | null;
+  /** The metrics to switch on; null leaves the run without settings. */
+  scorers: ScorerConfig[] | null;
+  creation: Creation | null;
+}
+
+/** What tells a repeated creation. */
+export interface Creation {
+  key: string;
+  requestHash: string;
+}
+
+export interface ExperimentQuery {
+  filters: readonly ExperimentFilter[];
+  /** Absent: newest first. */
+  sort?: ExperimentSort | null | undefined;
+}
+
+/** What a run is made from, where it is given. */
+export interface DefinitionChange {
+  taskType?: 16 | 17 | undefined;
+  dataset?: DatasetVersionRef | undefined;
+  promptTemplateVersionId?: string | undefined;
+  promptSettings?: Record<string, unknown> | undefined;
+}
+
+/** Where experiments, as resources, are kept; the states of their runs are the ledger's. */
+export interface ExperimentStore {
+  /**
+   * Makes the run, the experiment, its group where that is missing, its scorer settings and the note of the creation in one transaction.
+   * @returns the id of a group made on the way; undefined, and nothing made, when another creation has the key.
+   * @throws ServiceError `ExperimentGroupNotFound`
+   */
+  insert(experiment: NewExperiment): Promise<{ newGroupId: string | undefined } | undefined>;
+  /** The experiment that a creation with this key made. */
+  created(projectId: string, createdBy: string, key: string): Promise<{ experimentId: string; requestHash: string } | undefined>;
+  /** Takes back an experiment that never ran, and its group where that was made for it and is empty. */
+  discard(experimentId: string, newGroupId: string | undefined): Promise<void>;
+  find(projectId: string, experimentId: string): Promise<Experiment | undefined>;
+  /** All of them without a page. */
+  list(projectId: string, query: ExperimentQuery, page?: Page): Promise<PageOf<Experiment>>;
+  ids(projectId: string): Promise<string[]>;
+  /**
+   * Undefined when there is no such experiment.
+   * @throws ServiceError `ExperimentGroupNotFound`
+   */
+  update(
+    projectId: string,
+    experimentId: string,
+    change: { name: string; taskType: 16 | 17 | undefined; group: GroupChoice | undefined; by: string },
+  ): Promise<Experiment | undefined>;
+  /** False when its run goes on: what a run is made from is frozen then. */
+  define(experimentId: string, change: DefinitionChange): Promise<boolean>;
+  templateVersionExists(templateVersionId: string): Promise<boolean>;
+}
+
+export interface ExperimentGroupStore {
+  /** Newest first. */
+  list(projectId: string, page: Page): Promise<PageOf<ExperimentGroup>>;
+}
+
+export interface RunTagStore {
+  list(runId: string): Promise<RunTag[]>;
+  find(runId: string, tagId: string): Promise<RunTag | undefined>;
+  /** Adds a tag, or changes the run's tag with this key. */
+  put(tag: Pick<RunTag, 'id' | 'projectId' | 'runId' | 'key' | 'value' | 'tagType' | 'createdBy'>): Promise<RunTag>;
+  /** Undefined when there is none. @throws ServiceError `Conflict` when another tag of the run has the key. */
+  update(runId: string, tagId: string, change: Pick<RunTag, 'key' | 'value' | 'tagType'>): Promise<RunTag | undefined>;
+  /** False when there was none. */
+  remove(runId: string, tagId: string): Promise<boolean>;
+}
+
+/** A job of a run: the run itself, or the computing of one of its metrics. */
+export interface Job {
+  id: string;
+  projectId: string;
+  runId: string;
+  name: string;
+  request: Record<string, unknown>;
+  workflowNumber: number;
+  createdAt: Date;
+}
+
+export interface JobStore {
+  /** Keeps those that are not kept yet. */
+  insert(jobs: readonly Omit<Job, 'createdAt'>[]): Promise<void>;
+  find(jobId: string): Promise<Job | undefined>;
+  /** Newest first; the run's own job before those of its metrics. */
+  ofRun(projectId: string, runId: string): Promise<Job[]>;
+}

@@ -1,0 +1,133 @@
+import { type InvalidItem, RequestInvalid, ServiceError } from '../errors.ts';
+import { resolveMetrics } from '../scorers/resolveMetrics.ts';
+import { saveRunSettings } from '../scorers/runSettings.ts';
+import { type CreateJobRequest, type jobStatuses, startableJobs } from '../wire/jobs.ts';
+import { chosenDataset, type DatasetLookup, mustHaveTemplate } from './create.ts';
+import { type ExperimentRun, hasEnded, type RunState } from './experiment.ts';
+import type { Experiment, ExperimentStore, Job, JobStore } from './experimentStore.ts';
+import { type LaunchDeps, launch } from './launch.ts';
+import type { ProgressOf } from './response.ts';
+
+export interface JobDeps extends LaunchDeps {
+  experiments: ExperimentStore;
+  datasets: DatasetLookup;
+}
+
+/**
+ * Sets on the experiment what the request gives and starts its run. A run that goes on is given back as it is: what it is made from is frozen.
+ * @throws RequestInvalid for a job that cannot be started here or an unknown metric; ServiceError `NotFound` for an unknown experiment, dataset
+ * or template; what `requestRun` refuses.
+ */
+export async function createJob(
+  deps: JobDeps,
+  request: CreateJobRequest,
+): Promise<{ experiment: Experiment; jobId: string; run: ExperimentRun; started: boolean }> {
+  mustBeStartable(request);
+  const experiment = await mustFind(deps, request.project_id, request.run_id);
+  const idle = experiment.state === 'idle' || hasEnded(experiment.state);
+  const defined = idle ? await define(deps, experiment, request) : experiment;
+  return { experiment: defined, ...(await launch(deps, defined, request)) };
+}
+
+async function define(deps: JobDeps, experiment: Experiment, request: CreateJobRequest): Promise<Experiment> {
+  const scorers = request.scorers?.map((one) => (one.scorer_type ? one : one.name));
+  if (scorers) await resolveMetrics(deps.scorers, scorers);
+  if (request.prompt_template_version_id) await mustHaveTemplate(deps.experiments, request.prompt_template_version_id);
+  const dataset = await datasetOf(deps, experiment, request);
+  const changed = await deps.experiments.define(experiment.id, {
+    dataset,
+    promptTemplateVersionId: request.prompt_template_version_id ?? undefined,
+    promptSettings: request.prompt_settings ?? undefined,
+    taskType: request.task_type === 16 || request.task_type === 17 ? request.task_type : undefined,
+  });
+  // Not changed: another request has started the run meanwhile, and this one gets it.
+  if (changed && scorers) await saveRunSettings(deps.scorers, experiment.projectId, experiment.id, { scorers }, ['experiment']);
+  return mustFind(deps, experiment.projectId, experiment.id);
+}
+
+/** The version is the experiment's own where it has this dataset, else the current one. */
+async function datasetOf(deps: JobDeps, experiment: Experiment, request: CreateJobRequest) {
+  if (!request.dataset_id) return undefined;
+  const versionIndex =
+    request.dataset_version_index ??
+    (experiment.dataset?.id === request.dataset_id ? experiment.dataset.versionIndex : undefined);
+  return chosenDataset(deps.datasets, experiment.projectId, request.dataset_id, versionIndex);
+}
+
+function mustBeStartable({ job_name }: CreateJobRequest): void {
+  if ((startableJobs as readonly string[]).includes(job_name)) return;
+  const item: InvalidItem = {
+    loc: ['body', 'job_name'],
+    msg: `this job is not run here; those that are: ${startableJobs.join(', ')}`,
+    type: 'enum',
+    input: job_name,
+  };
+  throw new RequestInvalid([item]);
+}
+
+async function mustFind(deps: JobDeps, projectId: string, experimentId: string): Promise<Experiment> {
+  const experiment = await deps.experiments.find(projectId, experimentId);
+  if (!experiment) throw new ServiceError('RunNotFound', `no experiment with the id ${experimentId} in this project`);
+  return experiment;
+}
+
+type JobStatus = (typeof jobStatuses)[number];
+
+/** A job with how its run stands. A job of an earlier start shows the run as it stands now, since that goes on with the same rows. */
+export interface JobView extends Job {
+  status: JobStatus;
+  experiment: Experiment;
+  /** 0 to 1. */
+  progress: number;
+  stepsCompleted: number;
+  stepsTotal: number;
+}
+
+export interface JobViewDeps {
+  experiments: Pick<ExperimentStore, 'find'>;
+  jobs: JobStore;
+  progressOf: ProgressOf;
+}
+
+/** @throws ServiceError `NotFound` */
+export async function findJob(deps: JobViewDeps, jobId: string): Promise<JobView> {
+  const job = await deps.jobs.find(jobId);
+  const experiment = job && (await deps.experiments.find(job.projectId, job.runId));
+  if (!experiment) throw new ServiceError('NotFound', `no job ${jobId}`);
+  const [view] = await views(deps, experiment, [job]);
+  return view as JobView;
+}
+
+/**
+ * The jobs of a run, newest first, those with a status where one is given.
+ * @throws ServiceError `RunNotFound` when the project has no such experiment.
+ */
+export async function jobsOfRun(deps: JobViewDeps, projectId: string, runId: string, status?: string): Promise<JobView[]> {
+  const experiment = await deps.experiments.find(projectId, runId);
+  if (!experiment) throw new ServiceError('RunNotFound', `no experiment with the id ${runId} in this project`);
+  const all = await views(deps, experiment, await deps.jobs.ofRun(projectId, runId));
+  return status === undefined ? all : all.filter((job) => job.status === status);
+}
+
+const statusOf: Record<RunState, JobStatus> = {
+  idle: 'pending',
+  requested: 'pending',
+  running: 'processing',
+  paused: 'processing',
+  completed: 'completed',
+  failed: 'failed',
+  cancelled: 'cancelled',
+};
+
+async function views(deps: JobViewDeps, experiment: Experiment, jobs: readonly Job[]): Promise<JobView[]> {
+  const progress = (await deps.progressOf([experiment])).get(experiment.id) ?? 0;
+  const stepsTotal = experiment.rowCount ?? 0;
+  const how = {
+    status: statusOf[experiment.state],
+    experiment,
+    progress,
+    stepsTotal,
+    stepsCompleted: Math.floor(progress * stepsTotal),
+  };
+  return jobs.map((job) => ({ ...job, ...how }));
+}

@@ -1,0 +1,61 @@
+import { derivedId } from '../ids.ts';
+import type { ScorerStore } from '../scorers/scorer.ts';
+import { SCORER_JOB, startableJobs } from '../wire/jobs.ts';
+import type { ScorerConfig } from '../wire/scorers.ts';
+import type { ExperimentRun } from './experiment.ts';
+import type { Experiment, JobStore } from './experimentStore.ts';
+import type { RunRequest } from './prepareRun.ts';
+
+/** Checks and starts the run of an experiment; asked again while it goes on, gives that run. */
+export type RequestRun = (experimentId: string, request: RunRequest) => Promise<{ run: ExperimentRun; started: boolean }>;
+
+export interface LaunchDeps {
+  jobs: JobStore;
+  scorers: ScorerStore;
+  requestRun: RequestRun;
+}
+
+/**
+ * Starts the run that an experiment's template, or the outputs in its dataset, define, and keeps its jobs: one for the run and one for each of
+ * its metrics. Their ids follow from the run, so that a repeated start keeps and gives the same ones.
+ * @returns the id of the run's own job
+ */
+export async function launch(
+  deps: LaunchDeps,
+  experiment: Experiment,
+  request: Record<string, unknown>,
+): Promise<{ jobId: string; run: ExperimentRun; started: boolean }> {
+  const { prompt } = experiment;
+  const { run, started } = await deps.requestRun(experiment.id, {
+    runner: prompt
+      ? {
+          kind: 'prompt_template',
+          templateVersionId: prompt.templateVersionId,
+          settings: experiment.promptSettings ?? prompt.settings,
+        }
+      : { kind: 'dataset_outputs' },
+  });
+  const { id: runId, projectId } = experiment;
+  const { workflowNumber } = run;
+  const jobId = derivedId('job', runId, String(workflowNumber));
+  const metrics = (await deps.scorers.runSettings(projectId, runId))?.scorers ?? [];
+  await deps.jobs.insert([
+    { id: jobId, projectId, runId, name: startableJobs[0], request, workflowNumber },
+    ...metrics.map((config) => ({
+      id: derivedId('job', runId, String(workflowNumber), config.id),
+      projectId,
+      runId,
+      name: SCORER_JOB,
+      request: scorerRequest(projectId, runId, config),
+      workflowNumber,
+    })),
+  ]);
+  return { jobId, run, started };
+}
+
+const scorerRequest = (projectId: string, runId: string, config: ScorerConfig) => ({
+  job_name: SCORER_JOB,
+  project_id: projectId,
+  run_id: runId,
+  scorer_config: config,
+});

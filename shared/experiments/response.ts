@@ -1,0 +1,41 @@
+import type { RunCount, RunCounts } from '../projects/runs.ts';
+import type { Experiment } from './experimentStore.ts';
+
+/**
+ * How far the runs of these experiments are, by id: fractions in [0, 1], 1 only when the run has ended and its aggregates are stored. One that is
+ * absent has no progress yet.
+ */
+export type ProgressOf = (experiments: readonly Experiment[]) => Promise<ReadonlyMap<string, number>>;
+
+export interface ViewDeps {
+  progressOf: ProgressOf;
+  countRecords: RunCounts;
+}
+
+/** An experiment with what is found outside the metadata store. */
+export interface ExperimentView extends Experiment {
+  /** 0 to 1. */
+  progress: number;
+  /** Null where counts were not asked for. */
+  counts: RunCount | null;
+}
+
+/** Views of experiments of one project, in their order. */
+export async function experimentViews(
+  deps: ViewDeps,
+  projectId: string,
+  experiments: readonly Experiment[],
+  withCounts: boolean,
+): Promise<ExperimentView[]> {
+  if (experiments.length === 0) return [];
+  const ids = experiments.map((experiment) => experiment.id);
+  const [progress, counts] = await Promise.all([
+    deps.progressOf(experiments),
+    withCounts ? deps.countRecords(projectId, ids) : undefined,
+  ]);
+  return experiments.map((experiment) => ({
+    ...experiment,
+    progress: progress.get(experiment.id) ?? 0,
+    counts: counts ? (counts.get(experiment.id) ?? { traces: 0, spans: 0, sessions: 0 }) : null,
+  }));
+}

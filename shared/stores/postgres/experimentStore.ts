@@ -1,0 +1,270 @@
+import { z } from 'zod';
+import type { ExperimentAggregates } from '../../experiments/aggregates.ts';
+import { runStates } from '../../experiments/experiment.ts';
+import type { Experiment, ExperimentQuery, ExperimentStore, NewExperiment } from '../../experiments/experimentStore.ts';
+import { UserInfo } from '../../wire/datasets.ts';
+import { type Binder, createBinder, idCondition, textCondition, timeCondition, where } from './conditions.ts';
+import { type Database, isUniqueViolation, type Queries } from './connect.ts';
+import { removeEmptyGroup, resolveGroup } from './experimentGroups.ts';
+import { goneMeanwhile } from './missingReference.ts';
+import { RunTagRow } from './runTags.ts';
+import { userInfoSql } from './userInfo.ts';
+
+const AnyObject = z.record(z.string(), z.unknown());
+
+const ExperimentRow = z
+  .object({
+    id: z.string(),
+    project_id: z.string(),
+    name: z.string(),
+    task_type: z.literal([16, 17]),
+    created_at: z.date(),
+    updated_at: z.date(),
+    group_id: z.string(),
+    group_name: z.string(),
+    group_is_system: z.boolean(),
+    dataset_id: z.string().nullable(),
+    dataset_version_index: z.number().nullable(),
+    dataset_name: z.string().nullable(),
+    prompt: z
+      .object({
+        templateVersionId: z.string(),
+        templateId: z.string(),
+        version: z.number(),
+        name: z.string(),
+        template: z.unknown(),
+        settings: AnyObject,
+      })
+      .nullable(),
+    prompt_settings: AnyObject.nullable(),
+    playground_id: z.string().nullable(),
+    state: z.enum(runStates),
+    workflow_number: z.number(),
+    row_count: z.number().nullable(),
+    error: z.string().nullable(),
+    aggregates: z.custom<ExperimentAggregates>((value) => typeof value === 'object').nullable(),
+    started_at: z.date().nullable(),
+    ended_at: z.date().nullable(),
+    created_by: UserInfo,
+  })
+  .transform(
+    ({ prompt, ...row }): Omit<Experiment, 'tags'> => ({
+      id: row.id,
+      projectId: row.project_id,
+      name: row.name,
+      taskType: row.task_type,
+      group: { id: row.group_id, name: row.group_name, isSystem: row.group_is_system },
+      dataset:
+        row.dataset_id === null
+          ? null
+          : { id: row.dataset_id, versionIndex: row.dataset_version_index ?? 0, name: row.dataset_name },
+      prompt: prompt && {
+        templateVersionId: prompt.templateVersionId,
+        templateId: prompt.templateId,
+        version: prompt.version,
+        name: prompt.name,
+        content: typeof prompt.template === 'string' ? prompt.template : JSON.stringify(prompt.template),
+        settings: prompt.settings,
+      },
+      promptSettings: row.prompt_settings,
+      playgroundId: row.playground_id,
+      state: row.state,
+      workflowNumber: row.workflow_number,
+      rowCount: row.row_count,
+      error: row.error,
+      aggregates: row.aggregates,
+      startedAt: row.started_at,
+      endedAt: row.ended_at,
+      createdBy: row.created_by,
+      createdAt: row.created_at,
+      updatedAt: row.updated_at,
+    }),
+  );
+
+const SELECT = `
+  SELECT r.id, r.project_id, r.name, r.created_at, r.updated_at, ${userInfoSql('u')} AS created_by,
+         e.task_type, e.dataset_id, e.dataset_version_index, e.dataset_name, e.prompt_settings, e.playground_id,
+         e.state, e.workflow_number, e.row_count, e.error, e.aggregates, e.started_at, e.ended_at,
+         g.id AS group_id, g.name AS group_name, g.is_system AS group_is_system,
+         (SELECT jsonb_build_object('templateVersionId', v.id, 'templateId', t.id, 'version', v.version, 'name', t.name,
+                                    'template', v.template, 'settings', v.settings)
+            FROM prompt_template_versions v JOIN prompt_templates t ON t.id = v.template_id
+           WHERE v.id = e.prompt_template_version_id) AS prompt`;
+const FROM = `
+  FROM experiments e JOIN runs r ON r.id = e.run_id JOIN experiment_groups g ON g.id = e.group_id JOIN users u ON u.id = r.created_by`;
+
+const sortSql = { name: 'r.name', created_at: 'r.created_at', updated_at: 'r.updated_at' } as const;
+
+function condition(filter: ExperimentQuery['filters'][number], bind: Binder['bind']): string {
+  switch (filter.name) {
+    case 'id':
+      return idCondition('r.id', filter, bind);
+    case 'created_by':
+      return idCondition('r.created_by', filter, bind);
+    case 'name':
+      return textCondition('r.name', { ...filter, caseSensitive: filter.case_sensitive }, bind);
+    case 'created_at':
+      return timeCondition('r.created_at', filter, bind);
+    case 'updated_at':
+      return timeCondition('r.updated_at', filter, bind);
+    case 'experiment_group_id':
+      return `e.group_id = ${bind(filter.value, 'uuid')}`;
+    case 'experiment_group_name':
+      return textCondition('g.name', { ...filter, caseSensitive: filter.case_sensitive }, bind);
+    default:
+      return filter satisfies never;
+  }
+}
+
+const selected = (projectId: string, query: ExperimentQuery, bind: Binder['bind']): string =>
+  `${FROM} ${where([`e.project_id = ${bind(projectId, 'uuid')}`, ...query.filters.map((filter) => condition(filter, bind))])}`;
+
+async function withTags(queries: Queries, rows: Record<string, unknown>[]): Promise<Experiment[]> {
+  const experiments = z.array(ExperimentRow).parse(rows);
+  const tagRows = await queries.query('SELECT * FROM run_tags WHERE run_id = ANY ($1::uuid[]) ORDER BY created_at, id', [
+    experiments.map((experiment) => experiment.id),
+  ]);
+  const tags = Map.groupBy(z.array(RunTagRow).parse(tagRows), (tag) => tag.runId);
+  return experiments.map((experiment) => ({ ...experiment, tags: tags.get(experiment.id) ?? [] }));
+}
+
+const json = (value: unknown): string | null => (value === null || value === undefined ? null : JSON.stringify(value));
+
+/** Experiments as resources in Postgres. */
+export function postgresExperiments(database: Database): ExperimentStore {
+  const find = async (projectId: string, experimentId: string) => {
+    const row = await database.maybeOne(`${SELECT} ${FROM} WHERE e.project_id = $1 AND e.run_id = $2`, [projectId, experimentId]);
+    return row && (await withTags(database, [row]))[0];
+  };
+  return {
+    find,
+    insert: (experiment) =>
+      database
+        .transaction((tx) => insert(tx, experiment))
+        .catch((err: unknown) => {
+          if (isUniqueViolation(err, 'experiment_creations_key')) return undefined;
+          throw err;
+        })
+        .catch(goneMeanwhile('project')),
+    async created(projectId, createdBy, key) {
+      const row = await database.maybeOne(
+        `SELECT run_id AS "experimentId", request_hash AS "requestHash" FROM experiment_creations
+          WHERE project_id = $1 AND created_by = $2 AND key = $3`,
+        [projectId, createdBy, key],
+      );
+      return row && z.object({ experimentId: z.string(), requestHash: z.string() }).parse(row);
+    },
+    async discard(experimentId, newGroupId) {
+      await database.query(
+        `DELETE FROM runs WHERE id = $1 AND EXISTS (SELECT 1 FROM experiments WHERE run_id = $1 AND state = 'idle')`,
+        [experimentId],
+      );
+      if (newGroupId !== undefined) await removeEmptyGroup(database, newGroupId);
+    },
+    async list(projectId, query, page) {
+      const { bind, values } = createBinder();
+      const from = selected(projectId, query, bind);
+      const direction = query.sort?.ascending ? 'ASC' : 'DESC';
+      const limits = page ? `LIMIT ${bind(page.limit, 'int8')} OFFSET ${bind(page.offset, 'int8')}` : '';
+      const rows = await database.query(
+        `${SELECT} ${from} ORDER BY ${sortSql[query.sort?.name ?? 'created_at']} ${direction}, r.id ${direction} ${limits}`,
+        values,
+      );
+      const items = await withTags(database, rows);
+      if (!page) return { items, total: items.length };
+      const counting = createBinder();
+      const counted = await database.maybeOne(
+        `SELECT count(*) AS total ${selected(projectId, query, counting.bind)}`,
+        counting.values,
+      );
+      return { items, total: z.number().parse(counted?.total) };
+    },
+    async ids(projectId) {
+      const rows = await database.query('SELECT run_id FROM experiments WHERE project_id = $1', [projectId]);
+      return rows.map((row) => z.string().parse(row.run_id));
+    },
+    async update(projectId, experimentId, { name, taskType, group, by }) {
+      const found = await database.transaction(async (tx) => {
+        const run = await tx.maybeOne(
+          `UPDATE runs SET name = $3, updated_at = now() WHERE id = $2 AND project_id = $1 AND kind = 'experiment' RETURNING id`,
+          [projectId, experimentId, name],
+        );
+        if (!run) return false;
+        const groupId = group && (await resolveGroup(tx, projectId, group, by)).id;
+        await tx.query(
+          'UPDATE experiments SET task_type = coalesce($2, task_type), group_id = coalesce($3, group_id) WHERE run_id = $1',
+          [experimentId, taskType ?? null, groupId ?? null],
+        );
+        return true;
+      });
+      return found ? find(projectId, experimentId) : undefined;
+    },
+    async define(experimentId, { taskType, dataset, promptTemplateVersionId, promptSettings }) {
+      const row = await database.maybeOne(
+        `UPDATE experiments SET task_type = coalesce($2, task_type), dataset_id = coalesce($3, dataset_id),
+                dataset_version_index = coalesce($4, dataset_version_index), dataset_name = coalesce($5, dataset_name),
+                prompt_template_version_id = coalesce($6, prompt_template_version_id), prompt_settings = coalesce($7::jsonb, prompt_settings)
+          WHERE run_id = $1 AND state NOT IN ('requested', 'running', 'paused') RETURNING run_id`,
+        [
+          experimentId,
+          taskType ?? null,
+          dataset?.id ?? null,
+          dataset?.versionIndex ?? null,
+          dataset?.name ?? null,
+          promptTemplateVersionId ?? null,
+          json(promptSettings),
+        ],
+      );
+      return row !== undefined;
+    },
+    async templateVersionExists(templateVersionId) {
+      const row = await database.maybeOne(
+        `SELECT 1 AS found FROM prompt_template_versions v JOIN prompt_templates t ON t.id = v.template_id
+          WHERE v.id = $1 AND t.deleted_at IS NULL`,
+        [templateVersionId],
+      );
+      return row !== undefined;
+    },
+  };
+}
+
+async function insert(tx: Queries, experiment: NewExperiment): Promise<{ newGroupId: string | undefined }> {
+  const { id, projectId, name, createdBy } = experiment;
+  const group = await resolveGroup(tx, projectId, experiment.group, createdBy);
+  await tx.query(`INSERT INTO runs (id, project_id, kind, name, created_by) VALUES ($1, $2, 'experiment', $3, $4)`, [
+    id,
+    projectId,
+    name,
+    createdBy,
+  ]);
+  await tx.query(
+    `INSERT INTO experiments (run_id, project_id, group_id, task_type, dataset_id, dataset_version_index, dataset_name,
+                              prompt_template_version_id, prompt_settings, playground_id, playground_prompt_id)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+    [
+      id,
+      projectId,
+      group.id,
+      experiment.taskType,
+      experiment.dataset?.id ?? null,
+      experiment.dataset?.versionIndex ?? null,
+      experiment.dataset?.name ?? null,
+      experiment.promptTemplateVersionId,
+      json(experiment.promptSettings),
+      experiment.playgroundId,
+      experiment.playgroundPromptId,
+    ],
+  );
+  if (experiment.scorers)
+    await tx.query('INSERT INTO run_scorer_settings (run_id, project_id, scorers) VALUES ($1, $2, $3)', [
+      id,
+      projectId,
+      JSON.stringify(experiment.scorers),
+    ]);
+  if (experiment.creation)
+    await tx.query(
+      'INSERT INTO experiment_creations (project_id, created_by, key, request_hash, run_id) VALUES ($1, $2, $3, $4, $5)',
+      [projectId, createdBy, experiment.creation.key, experiment.creation.requestHash, id],
+    );
+  return { newGroupId: group.isNew ? group.id : undefined };
+}
