@@ -2,16 +2,31 @@ import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import type { Logger } from 'pino';
 import { ServiceError } from '../shared/errors.ts';
-import { offerRows, type Notices } from '../shared/experiments/callerRows.ts';
+import { type Notices, offerRows } from '../shared/experiments/callerRows.ts';
 import type { ExperimentRun } from '../shared/experiments/experiment.ts';
 import type { OfferedRows } from '../shared/experiments/offeredRows.ts';
 import type { RunLedger } from '../shared/experiments/runLedger.ts';
-import { ATTEMPTS_PER_WORKFLOW, type AttemptLog, type ChunkProgress, type RowLog, type RowRunner, type RowSourceReader, runRows } from '../shared/experiments/runRows.ts';
-import { scoreRows, type ScoreLog } from '../shared/experiments/scoreRows.ts';
+import {
+  ATTEMPTS_PER_WORKFLOW,
+  type AttemptLog,
+  type ChunkProgress,
+  type RowLog,
+  type RowRunner,
+  type RowSourceReader,
+  runRows,
+} from '../shared/experiments/runRows.ts';
+import { type ScoreLog, scoreRows } from '../shared/experiments/scoreRows.ts';
 import type { RunWorkflows } from '../shared/experiments/startRun.ts';
 import { untilStored } from '../shared/experiments/untilStored.ts';
-import { type Chunk, type ChunkOutcome, progressSignal, type ProgressReport, type RunPlan } from '../shared/experiments/workflow.ts';
-import type { Metric, ScoreContext } from '../shared/metrics/metric.ts';
+import {
+  type Chunk,
+  type ChunkOutcome,
+  type ProgressReport,
+  progressSignal,
+  type RunPlan,
+} from '../shared/experiments/workflow.ts';
+import type { ScoreContext } from '../shared/metrics/metric.ts';
+import type { EnabledMetric } from '../shared/scorers/resolveMetrics.ts';
 
 export interface ActivityDeps {
   ledger: RunLedger;
@@ -25,8 +40,8 @@ export interface ActivityDeps {
   /** Makes the runner of an experiment. @throws ServiceError when its template, model or module cannot be had. */
   createRunner(run: ExperimentRun): Promise<RowRunner>;
   /** The metrics that the run's settings name. */
-  metricsOf(run: ExperimentRun): Promise<Metric[]>;
-  scoreContext(run: ExperimentRun, metric: Metric, signal: AbortSignal): ScoreContext;
+  metricsOf(run: ExperimentRun): Promise<EnabledMetric[]>;
+  scoreContext(run: ExperimentRun, metric: EnabledMetric, signal: AbortSignal): ScoreContext;
   /** Live progress of the rows this worker has in its hands. */
   publishProgress(run: ExperimentRun, part: string, progress: ChunkProgress): void;
   countRows(run: ExperimentRun): Promise<number>;
@@ -84,12 +99,33 @@ export function createActivities(deps: ActivityDeps) {
         const onProgress = (progress: ChunkProgress) => deps.publishProgress(run, part, progress);
         try {
           if (run.runner.kind === 'caller_function') {
-            return await offerRows({ ...deps, log: deps.rowLog, untilStored, onProgress }, run, chunk, attempt, context.cancellationSignal);
+            return await offerRows(
+              { ...deps, log: deps.rowLog, untilStored, onProgress },
+              run,
+              chunk,
+              attempt,
+              context.cancellationSignal,
+            );
           }
           const runner = await deps.createRunner(run);
           try {
-            const given = { rows: deps.rows, log: deps.rowLog, attempts: deps.attempts, runner, untilStored, onProgress, now: Date.now };
-            return await runRows(given, run, chunk, attempt, context.cancellationSignal, async () => (await deps.ledger.find(run.experimentId))?.state !== 'paused');
+            const given = {
+              rows: deps.rows,
+              log: deps.rowLog,
+              attempts: deps.attempts,
+              runner,
+              untilStored,
+              onProgress,
+              now: Date.now,
+            };
+            return await runRows(
+              given,
+              run,
+              chunk,
+              attempt,
+              context.cancellationSignal,
+              async () => (await deps.ledger.find(run.experimentId))?.state !== 'paused',
+            );
           } finally {
             await runner.close();
           }
@@ -147,7 +183,11 @@ export function createActivities(deps: ActivityDeps) {
 
     markPaused: (ref: RunRef, paused: boolean): Promise<void> =>
       guarded(async () => {
-        await deps.ledger.setState(ref.experimentId, paused ? ['running', 'requested'] : ['paused'], paused ? 'paused' : 'running');
+        await deps.ledger.setState(
+          ref.experimentId,
+          paused ? ['running', 'requested'] : ['paused'],
+          paused ? 'paused' : 'running',
+        );
         deps.notices.notify(ref.experimentId);
       }),
   };
@@ -180,7 +220,8 @@ async function guarded<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (err) {
-    if (err instanceof ServiceError && err.permanent) throw ApplicationFailure.create({ message: err.message, type: err.code, nonRetryable: true, cause: err });
+    if (err instanceof ServiceError && err.permanent)
+      throw ApplicationFailure.create({ message: err.message, type: err.code, nonRetryable: true, cause: err });
     throw err;
   }
 }

@@ -1,3 +1,4 @@
+import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import {
   ActivityCancellationType,
   CancellationScope,
@@ -13,8 +14,16 @@ import {
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
-import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
-import type { Carried, Chunk, ChunkOutcome, OrdinalRange, ProgressReport, RunExperimentInput, RunPlan, WorkflowProgress } from '../shared/experiments/workflow.ts';
+import type {
+  Carried,
+  Chunk,
+  ChunkOutcome,
+  OrdinalRange,
+  ProgressReport,
+  RunExperimentInput,
+  RunPlan,
+  WorkflowProgress,
+} from '../shared/experiments/workflow.ts';
 import type { Activities } from '../workers/activities.ts';
 
 // Ours to heal (a store, the network, a worker's death): no limit on attempts. Only errors marked permanent end a run.
@@ -96,7 +105,10 @@ async function doPhase(
     const outcomes = await state.interruptible(() =>
       Promise.all(chunks.map(async (chunk) => ({ chunk, outcome: await run(chunk).catch(calledBack(chunk)) }))),
     );
-    state.ranges = [...outcomes.flatMap(({ chunk, outcome }) => (outcome.takenTo < chunk.to ? [{ from: outcome.takenTo, to: chunk.to }] : [])), ...rest];
+    state.ranges = [
+      ...outcomes.flatMap(({ chunk, outcome }) => (outcome.takenTo < chunk.to ? [{ from: outcome.takenTo, to: chunk.to }] : [])),
+      ...rest,
+    ];
     state.settle(phase);
     const failing = outcomes.find(({ outcome }) => outcome.failing)?.outcome.failing;
     if (failing) {
@@ -172,7 +184,13 @@ class RunProgress {
       { key: attribute('AssayGroup'), value: plan.groupName },
       { key: attribute('AssayStatus'), value: 'running' },
     ]);
-    upsertMemo({ experiment: plan.experimentName, project: plan.projectName, group: plan.groupName, runner: plan.runnerKind, rows: plan.rowCount });
+    upsertMemo({
+      experiment: plan.experimentName,
+      project: plan.projectName,
+      group: plan.groupName,
+      runner: plan.runnerKind,
+      rows: plan.rowCount,
+    });
   }
 
   /** False when this phase is behind us or has nothing to do. */
@@ -186,7 +204,10 @@ class RunProgress {
       return true;
     }
     this.phase = phase;
-    this.ranges = plan.rowCount === 0 || (phase === 'rows' && !plan.runsRows) || (phase === 'scores' && plan.metrics.length === 0) ? [] : [{ from: 0, to: plan.rowCount }];
+    this.ranges =
+      plan.rowCount === 0 || (phase === 'rows' && !plan.runsRows) || (phase === 'scores' && plan.metrics.length === 0)
+        ? []
+        : [{ from: 0, to: plan.rowCount }];
     return this.ranges.length > 0;
   }
 
@@ -258,7 +279,13 @@ class RunProgress {
   }
 
   view(): WorkflowProgress {
-    return { phase: this.phase, rowsDone: this.rowsDone, rowsTotal: this.plan?.rowCount ?? 0, scoresDone: this.scoresDone, paused: this.paused };
+    return {
+      phase: this.phase,
+      rowsDone: this.rowsDone,
+      rowsTotal: this.plan?.rowCount ?? 0,
+      scoresDone: this.scoresDone,
+      paused: this.paused,
+    };
   }
 
   show(status: string): void {

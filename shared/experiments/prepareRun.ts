@@ -1,5 +1,5 @@
 import { RequestInvalid, ServiceError } from '../errors.ts';
-import type { ExperimentRun, Runner, RunSettings, RowsToRun } from './experiment.ts';
+import type { ExperimentRun, RowsToRun, Runner, RunSettings } from './experiment.ts';
 import type { RunDefinition, RunLedger } from './runLedger.ts';
 import { type StartDeps, startRun } from './startRun.ts';
 
@@ -13,18 +13,23 @@ export interface RunRequest {
   callerProcess?: string;
 }
 
+/** The rows a run would have: how many, and what a template can name. */
+export interface RowShape {
+  rowCount: number;
+  columnNames: string[];
+  /** Keys of the JSON objects in the `input` column. */
+  inputFields: string[];
+}
+
 /** What is looked at before a run starts, so that nothing is paid for a run that cannot work. */
 export interface RunChecks {
   ledger: RunLedger;
-  /** Rows and columns of the experiment's dataset version. @throws ServiceError when it is gone. */
-  datasetShape(datasetId: string, versionIndex: number): Promise<{ rowCount: number; columnNames: string[] }>;
-  /** Stores records for one run. */
-  storeRunRows(runId: string, records: Record<string, unknown>[]): Promise<{ rowCount: number; columnNames: string[] }>;
-  /** Rows stored for this run by an earlier start, if any. */
-  runRowsShape(runId: string): Promise<{ rowCount: number; columnNames: string[] } | undefined>;
+  /** Rows of the experiment's dataset version, or those stored for this run; undefined when none are stored. @throws ServiceError when the dataset is gone. */
+  shapeOf(run: ExperimentRun): Promise<RowShape | undefined>;
+  /** Stores records for one run. A repeat changes nothing. */
+  storeRunRows(runId: string, records: Record<string, unknown>[]): Promise<void>;
   /** @throws RequestInvalid or ServiceError when the template is unknown, names a variable the rows lack, or its model is not to be had. */
-  checkPrompt(templateVersionId: string, settings: Record<string, unknown>, shape: { columnNames: string[]; firstRow: Record<string, unknown> | undefined }): Promise<void>;
-  firstRow(run: Pick<ExperimentRun, 'experimentId' | 'source'>): Promise<Record<string, unknown> | undefined>;
+  checkPrompt(templateVersionId: string, settings: Record<string, unknown>, shape: RowShape): Promise<void>;
   /** @throws ServiceError when there is no such runner. */
   checkModule(name: string): Promise<void>;
   /** @throws RequestInvalid when the address is not allowed. */
@@ -37,14 +42,19 @@ export interface RunChecks {
  * Checks what a run needs and starts it. Rows, template, model, runner and metrics are looked at first: what is wrong is said before anything is
  * written or paid for. Asking again while the run goes on gives that run, so that a client may repeat the call.
  */
-export async function requestRun(deps: StartDeps & RunChecks, experimentId: string, request: RunRequest): Promise<{ run: ExperimentRun; started: boolean }> {
+export async function requestRun(
+  deps: StartDeps & RunChecks,
+  experimentId: string,
+  request: RunRequest,
+): Promise<{ run: ExperimentRun; started: boolean }> {
   const current = await deps.ledger.find(experimentId);
   if (!current) throw new ServiceError('NotFound', `no experiment ${experimentId}`);
-  if (current.state === 'requested' || current.state === 'running' || current.state === 'paused') return { run: current, started: false };
+  if (current.state === 'requested' || current.state === 'running' || current.state === 'paused')
+    return { run: current, started: false };
   const rowsToRun = request.rowsToRun ?? 'missing';
   const runner = request.runner ?? current.runner;
   const shape = await shapeOf(deps, current, request);
-  if (rowsToRun !== 'none') await checkRunner(deps, current, runner, shape);
+  if (rowsToRun !== 'none') await checkRunner(deps, runner, shape);
   await deps.checkMetrics(current);
   const definition: RunDefinition = {
     rowsToRun,
@@ -56,25 +66,32 @@ export async function requestRun(deps: StartDeps & RunChecks, experimentId: stri
   return startRun(deps, experimentId, definition);
 }
 
-async function shapeOf(deps: RunChecks, run: ExperimentRun, request: RunRequest) {
-  if (run.source.kind === 'dataset') {
-    if (request.records) throw new RequestInvalid([{ loc: ['body', 'records'], msg: 'the experiment has a dataset; records are for one without', type: 'conflict' }]);
-    return deps.datasetShape(run.source.datasetId, run.source.versionIndex);
-  }
+async function shapeOf(deps: RunChecks, run: ExperimentRun, request: RunRequest): Promise<RowShape> {
+  if (run.source.kind === 'dataset' && request.records)
+    throw new RequestInvalid([
+      { loc: ['body', 'records'], msg: 'the experiment has a dataset; records are for one without', type: 'conflict' },
+    ]);
   // The set of rows is frozen at the first start: a repeat, or a run of the failed rows, takes what is stored.
-  const stored = await deps.runRowsShape(run.experimentId);
-  if (stored) return stored;
-  if (!request.records?.length) throw new RequestInvalid([{ loc: ['body', 'records'], msg: 'the experiment has no dataset: give the records to run over', type: 'missing' }]);
-  return deps.storeRunRows(run.experimentId, request.records);
+  const shape = await deps.shapeOf(run);
+  if (shape) return shape;
+  if (!request.records?.length)
+    throw new RequestInvalid([
+      { loc: ['body', 'records'], msg: 'the experiment has no dataset: give the records to run over', type: 'missing' },
+    ]);
+  await deps.storeRunRows(run.experimentId, request.records);
+  return (await deps.shapeOf(run)) as RowShape;
 }
 
-async function checkRunner(deps: RunChecks, run: ExperimentRun, runner: Runner, shape: { rowCount: number; columnNames: string[] }): Promise<void> {
+async function checkRunner(deps: RunChecks, runner: Runner, shape: RowShape): Promise<void> {
   switch (runner.kind) {
     case 'prompt_template':
-      return deps.checkPrompt(runner.templateVersionId, runner.settings, { columnNames: shape.columnNames, firstRow: await deps.firstRow(run) });
+      return deps.checkPrompt(runner.templateVersionId, runner.settings, shape);
     case 'dataset_outputs':
       if (!shape.columnNames.includes('generated_output'))
-        throw new ServiceError('ExperimentHasNoOutputs', 'the run has no prompt template, and its dataset has no generated_output column to take answers from');
+        throw new ServiceError(
+          'ExperimentHasNoOutputs',
+          'the run has no prompt template, and its dataset has no generated_output column to take answers from',
+        );
       return;
     case 'module':
       return deps.checkModule(runner.name);

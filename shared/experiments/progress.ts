@@ -35,7 +35,11 @@ export interface ProgressDeps {
 
 export async function runProgress(deps: ProgressDeps, run: ExperimentRun): Promise<RunProgressView> {
   const metrics = await deps.metricNames(run);
-  const [tally, shown, times] = await Promise.all([deps.tally(run, metrics), deps.board.read(run.experimentId), deps.times(run.experimentId)]);
+  const [tally, shown, times] = await Promise.all([
+    deps.tally(run, metrics),
+    deps.board.read(run.experimentId),
+    deps.times(run.experimentId),
+  ]);
   const ended = hasEnded(run.state);
   const seconds = times.startedAt ? ((times.endedAt ?? new Date()).getTime() - times.startedAt.getTime()) / 1_000 : 0;
   return {
@@ -58,7 +62,11 @@ export async function runProgress(deps: ProgressDeps, run: ExperimentRun): Promi
  * The fraction that clients poll: 1 only when the run has ended and its aggregates are stored. An experiment without a run of its own is fed by
  * plain ingest: its records against its dataset's rows tell how far it is.
  */
-export function progressFraction(run: Pick<ExperimentRun, 'state' | 'rowCount'> & { scored: boolean }, tally: Pick<RunTally, 'rows' | 'scores'>, metrics: number): number {
+export function progressFraction(
+  run: Pick<ExperimentRun, 'state' | 'rowCount'>,
+  tally: Pick<RunTally, 'rows' | 'scores'>,
+  metrics: number,
+): number {
   if (hasEnded(run.state)) return 1;
   if (run.state === 'idle') return run.rowCount > 0 ? Math.min(1, tally.rows / run.rowCount) : tally.rows > 0 ? 1 : 0;
   const steps = run.rowCount * (1 + metrics);
@@ -66,7 +74,13 @@ export function progressFraction(run: Pick<ExperimentRun, 'state' | 'rowCount'> 
 }
 
 /** The picture a worker shows of the rows in its hands. */
-export function progressPicture(run: ExperimentRun, tally: RunTally, running: number, metrics: number, startedAt: string): Progress {
+export function progressPicture(
+  run: ExperimentRun,
+  tally: RunTally,
+  running: number,
+  metrics: number,
+  startedAt: string,
+): Progress {
   return {
     rowsTotal: run.rowCount,
     rowsDone: tally.rows,

@@ -15,12 +15,25 @@ export interface RunDefinition {
 export interface RunLedger {
   find(experimentId: string): Promise<ExperimentRun | undefined>;
   /** Commits that a run is wanted and counts its workflow up, unless one is going on. */
-  request(experimentId: string, definition: RunDefinition): Promise<{ run: ExperimentRun; refused?: undefined } | { refused: 'running'; run: ExperimentRun } | { refused: 'unknown'; run?: undefined }>;
+  request(
+    experimentId: string,
+    definition: RunDefinition,
+  ): Promise<
+    | { run: ExperimentRun; refused?: undefined }
+    | { refused: 'running'; run: ExperimentRun }
+    | { refused: 'unknown'; run?: undefined }
+  >;
   /** False when the state was none of `from`. */
   setState(experimentId: string, from: RunState[], to: RunState): Promise<boolean>;
   setSettings(experimentId: string, settings: Partial<RunSettings>): Promise<void>;
   /** Ends workflow `number` of the experiment; a newer one is left alone. */
-  end(experimentId: string, number: number, state: 'completed' | 'failed' | 'cancelled', result: { error: string | null; aggregates?: unknown }): Promise<void>;
+  end(
+    experimentId: string,
+    number: number,
+    state: 'completed' | 'failed' | 'cancelled',
+    result: { error: string | null; aggregates?: unknown },
+  ): Promise<void>;
+  times(experimentId: string): Promise<{ startedAt: Date | null; endedAt: Date | null; error: string | null }>;
   /** Runs that are requested, running or paused: each must have a workflow. */
   unended(): Promise<ExperimentRun[]>;
 }

@@ -1,5 +1,7 @@
-import type { Metric, Score, ScoreContext, ScoredRecord } from '../metrics/metric.ts';
+import type { Score, ScoreContext, ScoredRecord } from '../metrics/metric.ts';
 import { scoreRecord } from '../metrics/scoreRecord.ts';
+import { isScored } from '../scorers/isScored.ts';
+import type { EnabledMetric } from '../scorers/resolveMetrics.ts';
 import type { ExperimentRun } from './experiment.ts';
 import { rowTraceId } from './rowTrace.ts';
 import type { RowSourceReader } from './runRows.ts';
@@ -11,6 +13,7 @@ export interface RecordedTrace {
   createdAt: string;
   failed: boolean;
   attempt: number;
+  name: string;
   record: ScoredRecord;
 }
 
@@ -18,7 +21,7 @@ export interface RecordedTrace {
 export interface ScoredValue {
   recordId: string;
   recordCreatedAt: string;
-  metric: string;
+  metric: EnabledMetric;
   score: Score;
 }
 
@@ -33,9 +36,9 @@ export interface ScoreLog {
 export interface ScoreRowsDeps {
   rows: RowSourceReader;
   log: ScoreLog;
-  metrics: readonly Metric[];
+  metrics: readonly EnabledMetric[];
   /** Hands a judged metric its model. */
-  contextFor(metric: Metric, signal: AbortSignal): ScoreContext;
+  contextFor(metric: EnabledMetric, signal: AbortSignal): ScoreContext;
   untilStored<T>(operation: () => Promise<T>, signal: AbortSignal): Promise<T>;
   onProgress(done: number): void;
 }
@@ -50,7 +53,12 @@ export const valueKey = (recordId: string, metric: string): string => `${recordI
  * Scores the rows of a chunk with every metric that has no value yet. A failing metric fails only its own value. Safe to run twice: a value is
  * kept under (metric, record), and the newest one counts.
  */
-export async function scoreRows(deps: ScoreRowsDeps, run: ExperimentRun, chunk: Chunk, stopping: AbortSignal): Promise<ChunkOutcome> {
+export async function scoreRows(
+  deps: ScoreRowsDeps,
+  run: ExperimentRun,
+  chunk: Chunk,
+  stopping: AbortSignal,
+): Promise<ChunkOutcome> {
   let recorded = 0;
   for (let from = chunk.from; from < chunk.to; from += PAGE_ROWS) {
     if (stopping.aborted) return { takenTo: from, recorded };
@@ -66,14 +74,22 @@ export async function scoreRows(deps: ScoreRowsDeps, run: ExperimentRun, chunk: 
   return { takenTo: chunk.to, recorded };
 }
 
-async function scorePage(deps: ScoreRowsDeps, run: ExperimentRun, page: { from: number; to: number; lanes: number }, signal: AbortSignal): Promise<number> {
+async function scorePage(
+  deps: ScoreRowsDeps,
+  run: ExperimentRun,
+  page: { from: number; to: number; lanes: number },
+  signal: AbortSignal,
+): Promise<number> {
   const rows = await deps.untilStored(() => deps.rows.range(run, page.from, page.to), signal);
   const traceIds = rows.map((row) => rowTraceId(run.experimentId, row.rowId));
   const traces = await deps.untilStored(() => deps.log.traces(run, traceIds), signal);
   const names = deps.metrics.map((metric) => metric.name);
   // Scores alone are asked for: every one of them anew.
-  const known = run.rowsToRun === 'none' ? new Set<string>() : await deps.untilStored(() => deps.log.computed(run, traceIds, names), signal);
-  const work = traces.flatMap((trace) => deps.metrics.filter((metric) => !known.has(valueKey(trace.id, metric.name))).map((metric) => ({ trace, metric })));
+  const known =
+    run.rowsToRun === 'none' ? new Set<string>() : await deps.untilStored(() => deps.log.computed(run, traceIds, names), signal);
+  const work = traces.flatMap((trace) =>
+    deps.metrics.filter((metric) => !known.has(valueKey(trace.id, metric.name))).map((metric) => ({ trace, metric })),
+  );
   let buffer: ScoredValue[] = [];
   let written = 0;
   const flush = async () => {
@@ -87,14 +103,19 @@ async function scorePage(deps: ScoreRowsDeps, run: ExperimentRun, page: { from: 
   const lane = async () => {
     for (const { trace, metric } of queue) {
       signal.throwIfAborted();
-      const score: Score = trace.failed
-        ? { notApplicable: 'the row failed, so there is no answer to score' }
-        : await scoreRecord(metric, trace.record, deps.contextFor(metric, signal));
-      buffer.push({ recordId: trace.id, recordCreatedAt: trace.createdAt, metric: metric.name, score });
+      const score = await scoreOf(trace, metric, deps, signal);
+      buffer.push({ recordId: trace.id, recordCreatedAt: trace.createdAt, metric, score });
       if (buffer.length >= VALUES_PER_WRITE) await flush();
     }
   };
   await Promise.all(Array.from({ length: page.lanes }, lane));
   await flush();
   return written;
+}
+
+async function scoreOf(trace: RecordedTrace, metric: EnabledMetric, deps: ScoreRowsDeps, signal: AbortSignal): Promise<Score> {
+  if (trace.failed) return { notApplicable: 'the row failed, so there is no answer to score' };
+  if (!isScored(metric, { kind: 'trace', name: trace.name, metadata: trace.record.metadata, modalities: ['text'] }))
+    return { notApplicable: "the run's settings leave this record out" };
+  return scoreRecord(metric, trace.record, deps.contextFor(metric, signal));
 }

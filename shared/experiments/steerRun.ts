@@ -15,7 +15,8 @@ export interface RunControl {
 export function runControl({ ledger, workflows }: { ledger: RunLedger; workflows: RunWorkflows }): RunControl {
   const signalled = async (run: ExperimentRun, name: string, ...args: unknown[]) => {
     if (run.state === 'idle') throw new ServiceError('Conflict', 'the experiment has no run yet: start one');
-    if (hasEnded(run.state)) throw new ServiceError('Conflict', `the run has ended (${run.state}); start it again for the rows that are left`);
+    if (hasEnded(run.state))
+      throw new ServiceError('Conflict', `the run has ended (${run.state}); start it again for the rows that are left`);
     await workflows.signal(run.experimentId, run.workflowNumber, name, ...args);
     return (await ledger.find(run.experimentId)) ?? run;
   };

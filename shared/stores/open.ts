@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
-import { inProcessCoordination } from '../coordination/inProcess.ts';
 import type { Coordination } from '../coordination/coordination.ts';
+import { inProcessCoordination } from '../coordination/inProcess.ts';
 import type { Notices } from '../experiments/callerRows.ts';
 import { inProcessNotices } from '../experiments/notices.ts';
 import { type ClickHouse, openClickHouse } from './clickhouse/connect.ts';
@@ -23,7 +23,9 @@ export interface Stores {
 }
 
 /** Opens every store: a server where the configuration names one, else the embedded one in `DATA_DIR`. Schemas are brought up to date. */
-export async function openStores(config: Pick<Config, 'CLICKHOUSE_URL' | 'DATABASE_URL' | 'REDIS_URL' | 'DATA_DIR'>): Promise<Stores> {
+export async function openStores(
+  config: Pick<Config, 'CLICKHOUSE_URL' | 'DATABASE_URL' | 'REDIS_URL' | 'DATA_DIR'>,
+): Promise<Stores> {
   const opened: (() => Promise<unknown>)[] = [];
   const close = async () => {
     for (const closeOne of opened.reverse()) await closeOne();
@@ -34,7 +36,9 @@ export async function openStores(config: Pick<Config, 'CLICKHOUSE_URL' | 'DATABA
       opened.push(() => lock.release());
     }
     const openRecords = async () => {
-      const clickhouse = openClickHouse(config.CLICKHOUSE_URL ? { url: config.CLICKHOUSE_URL } : { dataDir: join(config.DATA_DIR, 'clickhouse') });
+      const clickhouse = openClickHouse(
+        config.CLICKHOUSE_URL ? { url: config.CLICKHOUSE_URL } : { dataDir: join(config.DATA_DIR, 'clickhouse') },
+      );
       opened.push(() => clickhouse.close());
       await migrateTables(clickhouse);
       await datasetRowTables(clickhouse);
@@ -42,7 +46,9 @@ export async function openStores(config: Pick<Config, 'CLICKHOUSE_URL' | 'DATABA
       return clickhouse;
     };
     const openMetadata = async () => {
-      const database = await openDatabase(config.DATABASE_URL ? { url: config.DATABASE_URL } : { directory: join(config.DATA_DIR, 'postgres') });
+      const database = await openDatabase(
+        config.DATABASE_URL ? { url: config.DATABASE_URL } : { directory: join(config.DATA_DIR, 'postgres') },
+      );
       opened.push(() => database.close());
       return database;
     };
@@ -53,7 +59,11 @@ export async function openStores(config: Pick<Config, 'CLICKHOUSE_URL' | 'DATABA
       opened.push(() => coordination.close());
       return { coordination, notices: await redisNotices(redis) };
     };
-    const [clickhouse, database, { coordination, notices }] = await Promise.all([openRecords(), openMetadata(), openCoordination()]);
+    const [clickhouse, database, { coordination, notices }] = await Promise.all([
+      openRecords(),
+      openMetadata(),
+      openCoordination(),
+    ]);
     return { clickhouse, database, coordination, notices, close };
   } catch (err) {
     await close().catch(() => undefined);

@@ -6,7 +6,9 @@ import type { RowRunner } from '../../shared/experiments/runRows.ts';
 export const datasetOutputsRunner: RowRunner = {
   async run(row: ExperimentRow): Promise<RowResult> {
     const base = { spans: [], startedAt: new Date(), durationNs: 0 };
-    return row.generatedOutput === null ? { ...base, output: null, error: 'the row has no generated_output' } : { ...base, output: row.generatedOutput };
+    return row.generatedOutput === null
+      ? { ...base, output: null, error: 'the row has no generated_output' }
+      : { ...base, output: row.generatedOutput };
   },
   close: async () => undefined,
 };

@@ -1,5 +1,4 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../shared/errors.ts';
 import type { ExperimentRow, ExperimentRun } from '../../shared/experiments/experiment.ts';
@@ -8,29 +7,41 @@ import type { RowContext, RowRunner } from '../../shared/experiments/runRows.ts'
 import type { LoggedSpan } from '../../shared/wire/records.ts';
 
 export type HostRequest =
-  | { type: 'run'; id: number; row: { id: string; ordinal: number; input: string; expected: string | null; metadata: Record<string, string>; values: Record<string, unknown> }; experiment: { id: string; name: string; projectId: string }; attempt: number }
+  | {
+      type: 'run';
+      id: number;
+      row: {
+        id: string;
+        ordinal: number;
+        input: string;
+        expected: string | null;
+        metadata: Record<string, string>;
+        values: Record<string, unknown>;
+      };
+      experiment: { id: string; name: string; projectId: string };
+      attempt: number;
+    }
   | { type: 'abort'; id: number; reason: string };
 
 export type HostMessage =
   | { type: 'ready' }
   | { type: 'broken'; message: string }
-  | { type: 'done'; id: number; startedAt: number; durationNs: number; output: string | null; error?: string; spans: LoggedSpan[] };
+  | {
+      type: 'done';
+      id: number;
+      startedAt: number;
+      durationNs: number;
+      output: string | null;
+      error?: string;
+      spans: LoggedSpan[];
+    };
 
 /** Times a row may take its process down before it is recorded as failed. */
 const MAX_CRASHES_PER_ROW = 3;
 /** Milliseconds that a row gets to react to the end of its time before its process is ended. */
 const ABORT_GRACE_MS = 2_000;
 
-/** Where a registered runner lies. Names are plain: no separators, so nothing outside the folder can be named. */
-export async function runnerModulePath(runnersDir: string | undefined, name: string): Promise<string> {
-  if (!runnersDir) throw new ServiceError('Conflict', 'this service runs no registered runners: RUNNERS_DIR is not set');
-  if (!/^[\w-][\w.-]*$/.test(name)) throw new ServiceError('BadRequest', 'a runner is named by its file name alone, without a path');
-  for (const file of /\.(ts|mts|js|mjs)$/.test(name) ? [name] : [`${name}.ts`, `${name}.js`, `${name}.mjs`]) {
-    const path = join(runnersDir, file);
-    if (await access(path).then(() => true, () => false)) return path;
-  }
-  throw new ServiceError('NotFound', `no runner "${name}" in RUNNERS_DIR`);
-}
+type Environment = Readonly<Record<string, string | undefined>>;
 
 interface Running {
   row: ExperimentRow;
@@ -46,13 +57,14 @@ interface Running {
  * Runs rows in a child process that holds the module. When the process dies, the rows it had are run again, one at a time until the one that
  * kills it is found: that row fails after {@link MAX_CRASHES_PER_ROW} deaths, the others finish.
  */
-export function moduleRunner(run: ExperimentRun, modulePath: string): RowRunner {
-  return new ModuleProcess(run, modulePath);
+export function moduleRunner(run: ExperimentRun, modulePath: string, environment: Environment): RowRunner {
+  return new ModuleProcess(run, modulePath, environment);
 }
 
 class ModuleProcess implements RowRunner {
   private readonly run_: ExperimentRun;
   private readonly modulePath: string;
+  private readonly environment: Environment;
   private child: Promise<ChildProcess> | undefined;
   private readonly running = new Map<number, Running>();
   private readonly crashes = new Map<string, number>();
@@ -61,8 +73,9 @@ class ModuleProcess implements RowRunner {
   private nextId = 1;
   private closed = false;
 
-  constructor(run: ExperimentRun, modulePath: string) {
+  constructor(run: ExperimentRun, modulePath: string, environment: Environment) {
     this.run_ = run;
+    this.environment = environment;
     this.modulePath = modulePath;
   }
 
@@ -77,7 +90,8 @@ class ModuleProcess implements RowRunner {
         return await alone;
       } catch (err) {
         if (!(err instanceof HostDied)) throw err;
-        if (err.timedOut) return failure(row, `the row took longer than its time limit of ${this.run_.settings.rowTimeLimitMs} ms`);
+        if (err.timedOut)
+          return failure(row, `the row took longer than its time limit of ${this.run_.settings.rowTimeLimitMs} ms`);
       }
     }
   }
@@ -149,13 +163,14 @@ class ModuleProcess implements RowRunner {
     const child = fork(join(import.meta.dirname, 'moduleHost.ts'), [this.modulePath], {
       serialization: 'json',
       // A registered runner sees no setting of the service: no key, no address.
-      env: { PATH: process.env.PATH, HOME: process.env.HOME, TZ: process.env.TZ, LANG: process.env.LANG },
+      env: Object.fromEntries(['PATH', 'HOME', 'TMPDIR', 'TZ', 'LANG'].map((name) => [name, this.environment[name]])),
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
     return new Promise((resolve, reject) => {
       child.on('message', (message: HostMessage) => {
         if (message.type === 'ready') resolve(child);
-        else if (message.type === 'broken') reject(new ServiceError('BadRequest', `the runner module cannot be loaded: ${message.message}`));
+        else if (message.type === 'broken')
+          reject(new ServiceError('BadRequest', `the runner module cannot be loaded: ${message.message}`));
         else this.finish(message);
       });
       child.once('exit', (code, signal) => {
@@ -191,4 +206,10 @@ class HostDied extends Error {
   }
 }
 
-const failure = (_row: ExperimentRow, error: string): RowResult => ({ output: null, error, spans: [], startedAt: new Date(), durationNs: 0 });
+const failure = (_row: ExperimentRow, error: string): RowResult => ({
+  output: null,
+  error,
+  spans: [],
+  startedAt: new Date(),
+  durationNs: 0,
+});

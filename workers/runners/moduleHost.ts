@@ -11,7 +11,14 @@ type RunnerFunction = (input: unknown, context: RunnerModuleContext) => unknown;
 
 /** What a registered runner gets beside the row's input. */
 export interface RunnerModuleContext {
-  row: { id: string; ordinal: number; input: string; expected: string | null; metadata: Record<string, string>; values: Record<string, unknown> };
+  row: {
+    id: string;
+    ordinal: number;
+    input: string;
+    expected: string | null;
+    metadata: Record<string, string>;
+    values: Record<string, unknown>;
+  };
   experiment: { id: string; name: string; projectId: string };
   /** Rises with every repeat of this row. */
   attempt: number;
@@ -21,10 +28,9 @@ export interface RunnerModuleContext {
 
 // A blocked event loop never sees the channel close: a thread of its own watches the parent.
 const parent = process.ppid;
-new Worker(
-  `setInterval(() => { if (process.ppid !== ${parent}) process.kill(process.pid, 'SIGKILL'); }, 500);`,
-  { eval: true },
-).unref();
+new Worker(`setInterval(() => { if (process.ppid !== ${parent}) process.kill(process.pid, 'SIGKILL'); }, 500);`, {
+  eval: true,
+}).unref();
 process.on('disconnect', () => process.exit(0));
 
 const running = new Map<number, AbortController>();
@@ -52,7 +58,9 @@ async function runRow({ id, row, experiment, attempt }: Extract<HostRequest, { t
   running.set(id, abort);
   const startedAt = Date.now();
   const start = process.hrtime.bigint();
-  const { value, error, spans } = await collectSpans(async () => runner(inputOf(row.input), { row, experiment, attempt, signal: abort.signal }));
+  const { value, error, spans } = await collectSpans(async () =>
+    runner(inputOf(row.input), { row, experiment, attempt, signal: abort.signal }),
+  );
   running.delete(id);
   send({
     type: 'done',

@@ -17,17 +17,28 @@ export function promptTemplateRunner(
     async run(row: ExperimentRow, { signal }: RowContext): Promise<RowResult> {
       const startedAt = new Date();
       const messages = renderPrompt(template.template, row.variables);
-      const limit = AbortSignal.timeout(run.settings.rowTimeLimitMs);
       try {
         const answer = await models.complete({
           modelAlias,
           messages,
           settings,
-          context: { jobId: `${run.experimentId}/${run.workflowNumber}`, userId: run.createdBy, projectId: run.projectId, runId: run.experimentId },
+          context: {
+            jobId: `${run.experimentId}/${run.workflowNumber}`,
+            userId: run.createdBy,
+            projectId: run.projectId,
+            runId: run.experimentId,
+          },
           retry: { maxAttempts: run.settings.maxCallAttempts },
-          signal: AbortSignal.any([signal, limit]),
+          // Of one try: what an endpoint tells us to wait is not the row's time.
+          timeoutMs: run.settings.rowTimeLimitMs,
+          signal,
         });
-        const tokens = { inputTokens: answer.inputTokens, outputTokens: answer.outputTokens, totalTokens: answer.totalTokens, costUsd: answer.costUsd };
+        const tokens = {
+          inputTokens: answer.inputTokens,
+          outputTokens: answer.outputTokens,
+          totalTokens: answer.totalTokens,
+          costUsd: answer.costUsd,
+        };
         return {
           output: answer.text,
           startedAt,
@@ -52,14 +63,22 @@ export function promptTemplateRunner(
         };
       } catch (err) {
         signal.throwIfAborted();
-        const message = limit.aborted ? `the row took longer than its time limit of ${run.settings.rowTimeLimitMs} ms` : reason(err);
-        const status = err instanceof ModelCallError ? err.status : undefined;
+        if (!(err instanceof ModelCallError)) throw err;
         return {
           output: null,
-          error: message,
+          // Written for people: it holds no upstream body.
+          error: err.message,
           startedAt,
           durationNs: 0,
-          spans: [span(startedAt, { input: messages, output: { role: 'assistant', content: '' }, model: modelAlias, status_code: status ?? 500, metrics: {} })],
+          spans: [
+            span(startedAt, {
+              input: messages,
+              output: { role: 'assistant', content: '' },
+              model: modelAlias,
+              status_code: err.status ?? 500,
+              metrics: {},
+            }),
+          ],
         };
       }
     },
@@ -78,10 +97,4 @@ export function promptTemplateRunner(
       ...fields,
     } as unknown as LoggedSpan;
   }
-}
-
-/** Messages of {@link ModelCallError} are written for people and hold no upstream body; anything else is our own fault and fails the chunk. */
-function reason(err: unknown): string {
-  if (err instanceof ModelCallError) return err.message;
-  throw err;
 }

@@ -38,6 +38,7 @@ const Scored = z.object({
   dataset_metadata: z.record(z.string(), z.string()),
   error_message: z.string(),
   attempt: z.number(),
+  name: z.string(),
   duration_ns: count,
   num_input_tokens: count,
   num_output_tokens: count,
@@ -49,7 +50,7 @@ export async function tracesToScore(clickhouse: ClickHouse, run: RunOf, ids: str
   if (ids.length === 0) return [];
   const rows = await clickhouse.query({
     name: 'traces to score',
-    sql: `SELECT toString(id) AS id, toString(created_at) AS created_at, input, output, dataset_input, dataset_output, dataset_metadata, error_message, attempt,
+    sql: `SELECT toString(id) AS id, toString(created_at) AS created_at, input, output, dataset_input, dataset_output, dataset_metadata, error_message, attempt, name,
                  duration_ns, num_input_tokens, num_output_tokens, num_total_tokens
             FROM records FINAL WHERE ${IN_RUN} AND type = 'trace' AND ${BY_IDS}`,
     params: { ...scope(run), ids },
@@ -57,9 +58,10 @@ export async function tracesToScore(clickhouse: ClickHouse, run: RunOf, ids: str
   });
   return rows.map((row) => ({
     id: row.id,
-    createdAt: row.created_at,
+    createdAt: `${row.created_at.replace(' ', 'T')}Z`,
     failed: row.error_message !== '',
     attempt: row.attempt,
+    name: row.name,
     record: {
       kind: 'trace',
       input: row.input,
@@ -93,7 +95,11 @@ export async function computedValues(clickhouse: ClickHouse, run: RunOf, ids: st
   return new Set(rows.map(({ id, metric }) => valueKey(id, metric)));
 }
 
-const Tally = z.object({ rows: z.string().transform(Number), failed: z.string().transform(Number), scores: z.string().transform(Number) });
+const Tally = z.object({
+  rows: z.string().transform(Number),
+  failed: z.string().transform(Number),
+  scores: z.string().transform(Number),
+});
 
 export async function runTally(clickhouse: ClickHouse, run: RunOf, metrics: string[]): Promise<RunTally> {
   const [tally] = await clickhouse.query({
@@ -126,7 +132,8 @@ export function attemptLog(clickhouse: ClickHouse, onError: (err: unknown) => vo
     timer = undefined;
     const batch = lines;
     lines = [];
-    if (batch.length > 0) writing = writing.then(() => clickhouse.insert({ table: 'row_attempts', rows: batch, token: newId() })).catch(onError);
+    if (batch.length > 0)
+      writing = writing.then(() => clickhouse.insert({ table: 'row_attempts', rows: batch, token: newId() })).catch(onError);
     return writing;
   };
   return {

@@ -1,5 +1,13 @@
 import { z } from 'zod';
-import { defaultRunSettings, type ExperimentRun, type RowsToRun, type Runner, type RunSettings, type RunState, runStates } from '../../experiments/experiment.ts';
+import {
+  defaultRunSettings,
+  type ExperimentRun,
+  type RowsToRun,
+  type Runner,
+  type RunSettings,
+  type RunState,
+  runStates,
+} from '../../experiments/experiment.ts';
 import type { RunLedger } from '../../experiments/runLedger.ts';
 import type { Database, Queries } from './connect.ts';
 
@@ -21,6 +29,10 @@ const RunRow = z.object({
   rowCount: z.number().nullable(),
 });
 
+const Times = z
+  .object({ started_at: z.date().nullable(), ended_at: z.date().nullable(), error: z.string().nullable() })
+  .transform((row) => ({ startedAt: row.started_at, endedAt: row.ended_at, error: row.error }));
+
 const SELECT_RUN = `
   SELECT e.run_id AS "experimentId", e.project_id AS "projectId", r.name, p.name AS "projectName", g.name AS "groupName", r.created_by AS "createdBy",
          e.dataset_id AS "datasetId", e.dataset_version_index AS "datasetVersionIndex", e.dataset_name AS "datasetName", e.runner, e.settings, e.state,
@@ -29,7 +41,8 @@ const SELECT_RUN = `
 
 /** The states of experiment runs: Postgres, not Temporal's retention, decides whether a run has ended. */
 export function postgresRunLedger(database: Database): RunLedger {
-  const find = async (queries: Queries, experimentId: string) => toRun(await queries.maybeOne(`${SELECT_RUN} WHERE e.run_id = $1`, [experimentId]));
+  const find = async (queries: Queries, experimentId: string) =>
+    toRun(await queries.maybeOne(`${SELECT_RUN} WHERE e.run_id = $1`, [experimentId]));
   return {
     find: (experimentId) => find(database, experimentId),
 
@@ -38,7 +51,8 @@ export function postgresRunLedger(database: Database): RunLedger {
         const current = await tx.maybeOne('SELECT state FROM experiments WHERE run_id = $1 FOR UPDATE', [experimentId]);
         if (!current) return { refused: 'unknown' as const };
         const state = current.state as RunState;
-        if (state === 'requested' || state === 'running' || state === 'paused') return { refused: 'running' as const, run: (await find(tx, experimentId)) as ExperimentRun };
+        if (state === 'requested' || state === 'running' || state === 'paused')
+          return { refused: 'running' as const, run: (await find(tx, experimentId)) as ExperimentRun };
         await tx.query(
           `UPDATE experiments SET state = 'requested', workflow_number = workflow_number + 1, rows_to_run = $2,
                   runner = coalesce($3::jsonb, runner), settings = settings || $4::jsonb, row_count = coalesce($5, row_count),
@@ -59,12 +73,18 @@ export function postgresRunLedger(database: Database): RunLedger {
     },
 
     async setState(experimentId, from, to) {
-      const rows = await database.query('UPDATE experiments SET state = $3 WHERE run_id = $1 AND state = ANY($2::text[]) RETURNING run_id', [experimentId, from, to]);
+      const rows = await database.query(
+        'UPDATE experiments SET state = $3 WHERE run_id = $1 AND state = ANY($2::text[]) RETURNING run_id',
+        [experimentId, from, to],
+      );
       return rows.length > 0;
     },
 
     async setSettings(experimentId, settings) {
-      await database.query('UPDATE experiments SET settings = settings || $2::jsonb WHERE run_id = $1', [experimentId, JSON.stringify(settings)]);
+      await database.query('UPDATE experiments SET settings = settings || $2::jsonb WHERE run_id = $1', [
+        experimentId,
+        JSON.stringify(settings),
+      ]);
     },
 
     async end(experimentId, number, state, { error, aggregates }) {
@@ -74,6 +94,13 @@ export function postgresRunLedger(database: Database): RunLedger {
         [experimentId, number, state, error, aggregates === undefined ? null : JSON.stringify(aggregates)],
       );
       await database.query('UPDATE runs SET updated_at = now() WHERE id = $1', [experimentId]);
+    },
+
+    async times(experimentId) {
+      const row = await database.maybeOne('SELECT started_at, ended_at, error FROM experiments WHERE run_id = $1', [
+        experimentId,
+      ]);
+      return Times.parse(row ?? { started_at: null, ended_at: null, error: null });
     },
 
     async unended() {

@@ -1,0 +1,342 @@
+import type { Express } from 'express';
+import { accountKeys } from '../shared/accounts/accountKeys.ts';
+import { type Administrator, ensureAdministrator } from '../shared/accounts/administrator.ts';
+import { createCredentials } from '../shared/accounts/credentials.ts';
+import { createPasswords } from '../shared/accounts/passwords.ts';
+import type { Caller, ProjectAction } from '../shared/accounts/permissions.ts';
+import { createTokens } from '../shared/accounts/tokens.ts';
+import { type Domain, repeat } from '../shared/assemble.ts';
+import type { Config } from '../shared/config.ts';
+import { purgeUnusedRows } from '../shared/datasets/purge.ts';
+import { storeRunRows } from '../shared/datasets/rowStore.ts';
+import { RequestInvalid, ServiceError } from '../shared/errors.ts';
+import { type ExperimentRun, hasEnded } from '../shared/experiments/experiment.ts';
+import { metricBuckets } from '../shared/experiments/metricBuckets.ts';
+import { type RunChecks, type RunRequest, requestRun } from '../shared/experiments/prepareRun.ts';
+import { progressFraction, runProgress } from '../shared/experiments/progress.ts';
+import type { ProgressOf } from '../shared/experiments/response.ts';
+import { runnerModulePath } from '../shared/experiments/runnerModulePath.ts';
+import { reconcile } from '../shared/experiments/startRun.ts';
+import { runControl } from '../shared/experiments/steerRun.ts';
+import { newId } from '../shared/ids.ts';
+import { OutboundRefused } from '../shared/integrations/outbound.ts';
+import { parseSecretKeys } from '../shared/integrations/secrets.ts';
+import { builtinMetrics } from '../shared/metrics/index.ts';
+import { metricColumn } from '../shared/metrics/metricColumn.ts';
+import { toxicity } from '../shared/metrics/toxicity.ts';
+import { createProjectAccess } from '../shared/projects/access.ts';
+import { deleteWithRecords, finishDeletions } from '../shared/projects/deletions.ts';
+import { createRunLookup } from '../shared/projects/runs.ts';
+import { checkPrompt } from '../shared/prompts/render.ts';
+import { builtinAliases } from '../shared/providers/builtinModels.ts';
+import { findColumnFor, type MetricDefinitions } from '../shared/records/columnCatalog.ts';
+import { enabledMetricColumns, projectMetricColumns } from '../shared/scorers/runSettings.ts';
+import { clickhouseDeleteRecords, clickhouseRecordEraser } from '../shared/stores/clickhouse/recordDeletion.ts';
+import { clickhouseRecordReader } from '../shared/stores/clickhouse/recordReader.ts';
+import { clickHouseRecordReads } from '../shared/stores/clickhouse/recordReads.ts';
+import { recordsToCopy } from '../shared/stores/clickhouse/recordsToCopy.ts';
+import { clickhouseRunCounts } from '../shared/stores/clickhouse/runCounts.ts';
+import type { Stores } from '../shared/stores/open.ts';
+import { postgresAccounts } from '../shared/stores/postgres/accounts.ts';
+import { postgresExperimentGroups } from '../shared/stores/postgres/experimentGroups.ts';
+import { postgresExperiments } from '../shared/stores/postgres/experimentStore.ts';
+import { postgresJobs } from '../shared/stores/postgres/jobs.ts';
+import { postgresLogStreams } from '../shared/stores/postgres/logStreams.ts';
+import { postgresProjects } from '../shared/stores/postgres/projects.ts';
+import { postgresRunTags } from '../shared/stores/postgres/runTags.ts';
+import type { Filter } from '../shared/wire/filters.ts';
+import { createApp } from './app.ts';
+import { createGate } from './authenticate.ts';
+import { createHealth } from './health.ts';
+import { accountRoutes } from './routes/accounts.ts';
+import { collaboratorRoutes } from './routes/collaborators.ts';
+import { datasetRoutes } from './routes/datasets.ts';
+import { experimentGroupRoutes } from './routes/experimentGroups.ts';
+import { experimentRunRoutes } from './routes/experimentRuns.ts';
+import { experimentRoutes } from './routes/experiments.ts';
+import { experimentTagRoutes } from './routes/experimentTags.ts';
+import { healthRoutes } from './routes/health.ts';
+import { integrationRoutes } from './routes/integrations.ts';
+import { jobRoutes } from './routes/jobs.ts';
+import { logStreamRoutes } from './routes/logStreams.ts';
+import { metricSettingsRoutes } from './routes/metricSettings.ts';
+import { projectRoutes } from './routes/projects.ts';
+import { promptRoutes } from './routes/prompts.ts';
+import { recordColumnRoutes } from './routes/recordColumns.ts';
+import { recordSearchRoutes } from './routes/recordSearch.ts';
+import { scorerRoutes } from './routes/scorers.ts';
+import { sessionRoutes } from './routes/sessions.ts';
+import { spanRoutes } from './routes/spans.ts';
+import { traceRoutes } from './routes/traces.ts';
+
+export const VERSION = '0.1.0';
+
+export interface Api {
+  app: Express;
+  administrator: Administrator;
+  /** Ends the work that the api does by itself. */
+  stop(): Promise<void>;
+}
+
+export interface ApiSurroundings {
+  pingTemporal(): Promise<void>;
+  /** Parse every reply with its schema (tests). */
+  checkReplies?: boolean;
+}
+
+/** Milliseconds between two looks at runs that should have a workflow, and at deletions that a crash cut off. */
+const RECONCILE_MS = 30_000;
+const PURGE_MS = 3_600_000;
+/** Rows stored for a run that never came to be are removed after this. */
+const UNUSED_MS = 24 * 3_600_000;
+
+/** Builds the api over the domain: accounts, gate, routes, and the work that goes on by itself. */
+export async function assembleApi(
+  domain: Domain,
+  stores: Stores,
+  config: Config,
+  secretKeys: string,
+  around: ApiSurroundings,
+): Promise<Api> {
+  const { database, ledger, workflows, log } = domain;
+  const now = () => new Date();
+  const deleteRecords = clickhouseDeleteRecords(domain.clickhouse);
+  const runCounts = clickhouseRunCounts(domain.clickhouse);
+  const accounts = postgresAccounts(database);
+  const projects = postgresProjects(database);
+  const logStreams = postgresLogStreams(database);
+  const keys = accountKeys(parseSecretKeys(secretKeys));
+  const passwords = createPasswords({ atOnce: 2, waiting: 100 });
+  const credentials = createCredentials({
+    accounts,
+    passwords,
+    tokens: createTokens(keys, now),
+    loginCache: stores.coordination.logins,
+    keys,
+    now,
+    newId,
+  });
+  const access = createProjectAccess(projects);
+  const runLookup = createRunLookup(logStreams);
+  const gate = createGate({ credentials, access, apiKeyHeaders: config.API_KEY_HEADERS });
+  const deletion = {
+    deletions: projects,
+    deleteRecords,
+    newId,
+    forget() {
+      access.forget();
+      runLookup.forget();
+      credentials.forget();
+    },
+  };
+  const starting = { ledger, workflows };
+  const checks = runChecks(domain);
+  const request = (experimentId: string, wish: RunRequest) => requestRun({ ...starting, ...checks }, experimentId, wish);
+  const progress = (run: ExperimentRun) =>
+    runProgress(
+      {
+        tally: domain.tally,
+        metricNames: async (of) => (await domain.metricsOf(of)).map((metric) => metric.name),
+        board: stores.coordination.progress,
+        times: (experimentId) => ledger.times(experimentId),
+      },
+      run,
+    );
+
+  const records = clickHouseRecordReads(domain.clickhouse);
+  const metrics: MetricDefinitions = {
+    builtIn: builtinMetrics.map(metricColumn),
+    alwaysListed: [metricColumn(toxicity)],
+    ofRun: (run) => enabledMetricColumns(domain.scorers, run.projectId, run.runId),
+  };
+  const search = { records, findRun: runLookup.find, metrics };
+  const recordDeps = {
+    ...search,
+    writer: domain.recordWriter,
+    reading: { reader: clickhouseRecordReader(domain.clickhouse), reads: records },
+    eraser: clickhouseRecordEraser(domain.clickhouse),
+  };
+  const experiments = postgresExperiments(database);
+  const jobs = postgresJobs(database);
+  const experimentDeps = {
+    experiments,
+    groups: postgresExperimentGroups(database),
+    tags: postgresRunTags(database),
+    jobs,
+    scorers: domain.scorers,
+    datasets: domain.datasets,
+    requestRun: request,
+    newId,
+    progressOf: progressFractions(domain),
+    countRecords: runCounts,
+    cancelRun: cancelQuietly(domain),
+    deleteRun: (projectId: string, runId: string) => deleteWithRecords(deletion, projectId, runId),
+    metricColumns: (projectId: string) => projectMetricColumns(domain.scorers, projectId),
+    metricBuckets: async (projectId: string, experimentIds: readonly string[], filters: readonly Filter[]) =>
+      (
+        await metricBuckets(
+          {
+            records,
+            values: domain.metricValues,
+            metricsOf: domain.metricsOf,
+            findColumnFor: (run, filter) => findColumnFor(records, metrics, run, { filter }),
+          },
+          projectId,
+          experimentIds,
+          { and: [...filters] },
+        )
+      ).map(({ rollUp, outputType, ...bucket }) => ({ ...bucket, roll_up_method: rollUp, data_type: outputType })),
+    authorizeProject: (caller: Caller, action: ProjectAction | 'read', projectId: string) =>
+      gate.authorize(caller, { project: action }, projectId),
+    linkTo: (projectId: string, experimentId: string) => `/projects/${projectId}/experiments/${experimentId}`,
+  };
+
+  const administrator = await ensureAdministrator(
+    { accounts, passwords },
+    { email: config.ADMIN_EMAIL, password: config.ADMIN_PASSWORD, apiKey: config.ADMIN_API_KEY },
+  );
+  const endpoints = [
+    ...healthRoutes({ health: createHealth(stores, around.pingTemporal), version: VERSION }),
+    ...accountRoutes({ accounts, passwords, credentials, access, newId, now }),
+    ...projectRoutes({ projects, accounts, access, ...deletion }),
+    ...collaboratorRoutes({ projects, access }),
+    ...logStreamRoutes({ logStreams, accounts, runCounts, ...deletion }),
+    ...traceRoutes(recordDeps),
+    ...spanRoutes(recordDeps),
+    ...sessionRoutes(recordDeps),
+    ...recordSearchRoutes(search),
+    ...recordColumnRoutes(search),
+    ...integrationRoutes({
+      store: domain.integrations,
+      keyRing: domain.keyRing,
+      checkAddress: (url) => domain.outbound.check(url),
+      newId,
+      builtinModels: builtinAliases,
+    }),
+    ...datasetRoutes({ ...domain.datasetDeps, gate, readRecords: recordsToCopy(domain.clickhouse) }),
+    ...promptRoutes({ ...domain.datasetDeps, prompts: domain.prompts, gate }),
+    ...scorerRoutes({ scorers: domain.scorers }),
+    ...metricSettingsRoutes({ scorers: domain.scorers }),
+    ...experimentRoutes(experimentDeps),
+    ...experimentGroupRoutes(experimentDeps),
+    ...experimentTagRoutes(experimentDeps),
+    ...jobRoutes(experimentDeps),
+    ...experimentRunRoutes({
+      find: (experimentId) => ledger.find(experimentId),
+      request,
+      control: runControl(starting),
+      caller: {
+        rows: domain.rows,
+        log: domain.rowLog,
+        offered: domain.offered,
+        notices: domain.notices,
+        find: (experimentId) => ledger.find(experimentId),
+        signal: (experimentId, number, name) => workflows.signal(experimentId, number, name),
+      },
+      progress,
+    }),
+  ];
+  const app = createApp({
+    endpoints,
+    gate,
+    log,
+    apiKeyHeaders: config.API_KEY_HEADERS,
+    checkReplies: around.checkReplies ?? false,
+  });
+
+  const heal = async () => {
+    for (const run of await reconcile(starting))
+      log.info({ experimentId: run.experimentId }, 'a run without a workflow was started');
+    await finishDeletions(deletion);
+  };
+  await heal();
+  const stops = [
+    repeat(RECONCILE_MS, heal, log, 'looking after runs and deletions'),
+    repeat(
+      PURGE_MS,
+      () => purgeUnusedRows(domain.datasetDeps, new Date(Date.now() - UNUSED_MS).toISOString()),
+      log,
+      'removing unused rows',
+    ),
+  ];
+  return {
+    app,
+    administrator,
+    stop: async () => {
+      for (const stop of stops) await stop();
+    },
+  };
+}
+
+/** How far each experiment is; those that have ended cost nothing. */
+const progressFractions =
+  ({ tally, metricsOf }: Domain): ProgressOf =>
+  async (experiments) => {
+    const fractions = await Promise.all(
+      experiments.map(async ({ id, projectId, state, rowCount }) => {
+        if (hasEnded(state)) return [id, 1] as const;
+        const run = { projectId, experimentId: id };
+        const metrics = (await metricsOf(run)).map((metric) => metric.name);
+        return [id, progressFraction({ state, rowCount: rowCount ?? 0 }, await tally(run, metrics), metrics.length)] as const;
+      }),
+    );
+    return new Map(fractions);
+  };
+
+/** Deleting an experiment ends its run; one that has none, or has ended, is no error. */
+const cancelQuietly =
+  ({ ledger, workflows }: Domain) =>
+  async (experimentId: string): Promise<void> => {
+    const run = await ledger.find(experimentId);
+    if (run && run.state !== 'idle' && !hasEnded(run.state)) await runControl({ ledger, workflows }).cancel(run);
+  };
+
+/** What is looked at before a run starts, over the domain. */
+function runChecks({
+  ledger,
+  ofDatasets,
+  ofRuns,
+  datasetDeps,
+  prompts,
+  models,
+  outbound,
+  metricsOf,
+  runnersDir,
+}: Domain): RunChecks {
+  return {
+    ledger,
+    async shapeOf({ source, experimentId }) {
+      if (source.kind === 'dataset') {
+        const [rowCount, columnNames, inputFields] = await Promise.all([
+          ofDatasets.rowCount(source.datasetId, source.versionIndex),
+          ofDatasets.columnNames(source.datasetId, source.versionIndex),
+          ofDatasets.inputFields(source.datasetId, source.versionIndex),
+        ]);
+        return { rowCount, columnNames, inputFields };
+      }
+      if (!(await datasetDeps.datasets.runRows(experimentId))) return undefined;
+      const [rowCount, columnNames, inputFields] = await Promise.all([
+        ofRuns.rowCount(experimentId),
+        ofRuns.columnNames(experimentId),
+        ofRuns.inputFields(experimentId),
+      ]);
+      return { rowCount, columnNames, inputFields };
+    },
+    storeRunRows: async (runId, records) => void (await storeRunRows(datasetDeps, runId, records)),
+    async checkPrompt(versionId, settings, shape) {
+      const version = await prompts.version(versionId);
+      if (!version) throw new ServiceError('NotFound', `no prompt template version ${versionId}`);
+      checkPrompt(version.template, shape);
+      await models.resolveModel(typeof settings.model_alias === 'string' ? settings.model_alias : null);
+    },
+    checkModule: async (name) => void (await runnerModulePath(runnersDir, name)),
+    async checkUrl(url) {
+      await outbound.check(url).catch((err: unknown) => {
+        if (err instanceof OutboundRefused)
+          throw new RequestInvalid([{ loc: ['body', 'runner', 'url'], msg: err.message, type: 'outbound_refused' }]);
+        throw err;
+      });
+    },
+    checkMetrics: async (run) => void (await metricsOf(run)),
+  };
+}

@@ -1,0 +1,126 @@
+import type { Logger } from 'pino';
+import { type Config, isLoopback } from './config.ts';
+import { toExperimentRow } from './datasets/experimentRow.ts';
+import { datasetRowStore, runRows } from './datasets/rowStore.ts';
+import type { ExperimentRow, ExperimentRun } from './experiments/experiment.ts';
+import type { RowLog, RowSourceReader } from './experiments/runRows.ts';
+import type { RunWorkflows } from './experiments/startRun.ts';
+import { createOutboundGuard } from './integrations/outbound.ts';
+import { openSecrets } from './integrations/sealing.ts';
+import { type KeyRing, openKeyRing } from './integrations/secrets.ts';
+import { createModelCaller } from './providers/modelCaller.ts';
+import { logTraces } from './records/ingest.ts';
+import { RecordWriter } from './records/recordWriter.ts';
+import type { EnabledMetric } from './scorers/resolveMetrics.ts';
+import { runScorers } from './scorers/runSettings.ts';
+import { datasetRows } from './stores/clickhouse/datasetRows.ts';
+import { recordedRows, runTally } from './stores/clickhouse/experimentRecords.ts';
+import { clickhouseMetricValues } from './stores/clickhouse/metricValues.ts';
+import { clickhouseRecordStore } from './stores/clickhouse/recordStore.ts';
+import type { Stores } from './stores/open.ts';
+import { datasetStore } from './stores/postgres/datasets.ts';
+import { postgresRunLedger } from './stores/postgres/experiments.ts';
+import { postgresIntegrations } from './stores/postgres/integrations.ts';
+import { advisoryLocks } from './stores/postgres/locks.ts';
+import { postgresOfferedRows } from './stores/postgres/offeredRows.ts';
+import { promptStore } from './stores/postgres/prompts.ts';
+import { scorerStore } from './stores/postgres/scorers.ts';
+
+/** Calls in flight per integration over all workers, unless a run's own concurrency is lower. */
+const CALLS_PER_INTEGRATION = 1_000;
+
+export type Domain = ReturnType<typeof assembleDomain>;
+
+/** What the api and the workers both stand on, built from open stores and the configuration. */
+export function assembleDomain(stores: Stores, workflows: RunWorkflows, config: Config, secretKeys: string, log: Logger) {
+  const { clickhouse, database, coordination, notices } = stores;
+  const keyRing: KeyRing = openKeyRing(secretKeys);
+  const outbound = createOutboundGuard({
+    allow: config.OUTBOUND_ALLOW,
+    allowLoopback: clickhouse.isEmbedded && isLoopback(config.HOST),
+  });
+  const integrations = postgresIntegrations(database);
+  const scorers = scorerStore(database);
+  const datasets = datasetStore(database);
+  const datasetTables = datasetRows(clickhouse);
+  const datasetDeps = { datasets, rows: datasetTables };
+  const ofDatasets = datasetRowStore(datasetDeps);
+  const ofRuns = runRows(datasetDeps);
+  const recordStore = clickhouseRecordStore(clickhouse);
+  const recordWriter = new RecordWriter({
+    store: recordStore,
+    ...(config.DATABASE_URL ? { withLocks: advisoryLocks(database) } : {}),
+  });
+  const models = createModelCaller({
+    integrations,
+    openSecrets: (integration) => openSecrets(keyRing, integration),
+    fetch: outbound.fetch,
+    handlersDir: config.HANDLERS_DIR,
+    acquire: (key, limit, options) => coordination.concurrency.acquire(key, limit, options),
+    concurrencyPerIntegration: CALLS_PER_INTEGRATION,
+  });
+
+  const rows: RowSourceReader = {
+    async range(run, from, to): Promise<ExperimentRow[]> {
+      const read =
+        run.source.kind === 'dataset'
+          ? ofDatasets.range(run.source.datasetId, run.source.versionIndex, from, to)
+          : ofRuns.range(run.experimentId, from, to);
+      return (await read).map(toExperimentRow);
+    },
+  };
+  const rowLog: RowLog = {
+    recorded: (run, traceIds) => recordedRows(clickhouse, run, traceIds),
+    write: (run, traces, attempt) =>
+      logTraces(recordWriter, { projectId: run.projectId, runId: run.experimentId }, traces, { attempt }),
+  };
+  return {
+    clickhouse,
+    database,
+    coordination,
+    notices,
+    workflows,
+    log,
+    keyRing,
+    outbound,
+    integrations,
+    scorers,
+    datasets,
+    datasetTables,
+    datasetDeps,
+    ofDatasets,
+    ofRuns,
+    prompts: promptStore(database),
+    recordStore,
+    recordWriter,
+    metricValues: clickhouseMetricValues(clickhouse),
+    models,
+    ledger: postgresRunLedger(database),
+    offered: postgresOfferedRows(database),
+    rows,
+    rowLog,
+    runnersDir: config.RUNNERS_DIR,
+    metricsOf: (run: Pick<ExperimentRun, 'projectId' | 'experimentId'>): Promise<EnabledMetric[]> =>
+      runScorers(scorers, run.projectId, run.experimentId),
+    tally: (run: Pick<ExperimentRun, 'projectId' | 'experimentId'>, metrics: string[]) => runTally(clickhouse, run, metrics),
+  };
+}
+
+/** Repeats `work` every `ms`, never twice at once; what it throws is logged and tried again. @returns stops it, after the one under way */
+export function repeat(ms: number, work: () => Promise<unknown>, log: Logger, what: string): () => Promise<void> {
+  let running: Promise<void> | undefined;
+  const timer = setInterval(() => {
+    running ??= work()
+      .then(
+        () => undefined,
+        (err: unknown) => log.warn({ err }, `${what} failed; it is tried again`),
+      )
+      .finally(() => {
+        running = undefined;
+      });
+  }, ms);
+  return async () => {
+    clearInterval(timer);
+    await running;
+  };
+}

@@ -1,0 +1,72 @@
+import type { MetricAggregates } from '../metrics/aggregate.ts';
+import type { MetricAggregate, MetricValueStore } from '../records/metricValues.ts';
+import type { EnabledMetric } from '../scorers/resolveMetrics.ts';
+import type { ExperimentAggregates } from './aggregates.ts';
+import type { ExperimentRun } from './experiment.ts';
+
+export interface SettleDeps {
+  /** Removes spans that an attempt left behind whose trace a later attempt replaced. */
+  deleteStraySpans(run: ExperimentRun): Promise<unknown>;
+  /** Duration, token counts and cost over the run's rows. */
+  systemAggregates(run: ExperimentRun): Promise<Record<string, MetricAggregates>>;
+  values: Pick<MetricValueStore, 'aggregate' | 'names'>;
+  metricsOf(run: ExperimentRun): Promise<EnabledMetric[]>;
+}
+
+/** The last step of a run: tidies what crashes may have left, then sums up every metric, the callers' own ones included. */
+export async function settleRun(deps: SettleDeps, run: ExperimentRun): Promise<ExperimentAggregates> {
+  await deps.deleteStraySpans(run);
+  const where = { projectId: run.projectId, runId: run.experimentId };
+  const enabled = new Map((await deps.metricsOf(run)).map((metric) => [metric.name, metric]));
+  const metrics: Record<string, MetricAggregates> = await deps.systemAggregates(run);
+  for (const name of new Set([...enabled.keys(), ...(await deps.values.names(where))])) {
+    metrics[name] = toAggregates(await deps.values.aggregate(where, name));
+  }
+  const rolledUp = Object.entries(metrics).flatMap(([name, aggregates]) => {
+    const value = rollUpValue(aggregates, enabled.get(name)?.rollUp);
+    return value === null ? [] : [[name, value] as const];
+  });
+  return { metrics, rolledUp: Object.fromEntries(rolledUp) };
+}
+
+function toAggregates({
+  succeeded,
+  shareTrue,
+  valueDistribution,
+  avg,
+  sum,
+  min,
+  max,
+  p50,
+  p90,
+  p95,
+  p99,
+}: MetricAggregate): MetricAggregates {
+  return {
+    avg,
+    sum,
+    min,
+    max,
+    count: succeeded,
+    pct: shareTrue,
+    p50,
+    p90,
+    p95,
+    p99,
+    valueDistribution: Object.keys(valueDistribution).length > 0 ? valueDistribution : null,
+  };
+}
+
+/** The one number that stands for a metric: the average unless its settings name another. */
+function rollUpValue(aggregates: MetricAggregates, method: EnabledMetric['rollUp'] | undefined): number | null {
+  switch (method) {
+    case 'sum':
+      return aggregates.sum;
+    case 'min':
+      return aggregates.min;
+    case 'max':
+      return aggregates.max;
+    default:
+      return aggregates.avg;
+  }
+}

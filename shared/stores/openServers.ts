@@ -1,0 +1,46 @@
+import type { Client, Connection } from '@temporalio/client';
+import type { Config } from '../config.ts';
+import { openStores, type Stores } from './open.ts';
+import { connectTemporal, ensureSearchAttributes } from './temporal/connect.ts';
+
+export interface Servers {
+  stores: Stores;
+  client: Client;
+  connection: Connection;
+  close(): Promise<void>;
+}
+
+const needed = ['CLICKHOUSE_URL', 'DATABASE_URL', 'REDIS_URL', 'TEMPORAL_ADDRESS', 'SECRET_KEYS'] as const;
+
+/**
+ * Connects the servers that an api or worker process of its own shares with the others. The embedded stores belong to one process alone.
+ * @throws Error naming every setting that is missing.
+ */
+export async function openServers(config: Config): Promise<Servers> {
+  const missing = needed.filter((name) => config[name] === undefined);
+  if (missing.length > 0)
+    throw new Error(
+      `not set: ${missing.join(', ')}. A process of its own needs servers that it can share; "npm start" runs everything in one process without any`,
+    );
+  const stores = await openStores(config);
+  try {
+    const { connection, client } = await connectTemporal({
+      address: config.TEMPORAL_ADDRESS as string,
+      apiKey: config.TEMPORAL_API_KEY,
+      namespace: config.TEMPORAL_NAMESPACE,
+    });
+    await ensureSearchAttributes(connection, config.TEMPORAL_NAMESPACE);
+    return {
+      stores,
+      client,
+      connection,
+      close: async () => {
+        await connection.close();
+        await stores.close();
+      },
+    };
+  } catch (err) {
+    await stores.close();
+    throw err;
+  }
+}

@@ -1,0 +1,14 @@
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts'],
+    // Each file owns its folders and servers; chDB takes one folder per process.
+    pool: 'forks',
+    maxWorkers: 2,
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+    // A run that hangs at its end hides a leak: say so instead of waiting.
+    teardownTimeout: 20_000,
+  },
+});

@@ -1,0 +1,166 @@
+import type { Domain } from '../shared/assemble.ts';
+import type { ExperimentRun } from '../shared/experiments/experiment.ts';
+import { progressPicture } from '../shared/experiments/progress.ts';
+import { runnerModulePath } from '../shared/experiments/runnerModulePath.ts';
+import type { ChunkProgress, RowRunner } from '../shared/experiments/runRows.ts';
+import type { ScoredValue, ScoreLog } from '../shared/experiments/scoreRows.ts';
+import { settleRun } from '../shared/experiments/settleRun.ts';
+import type { JudgeRequest, ScoreContext } from '../shared/metrics/metric.ts';
+import type { MetricValue } from '../shared/records/recordStore.ts';
+import type { EnabledMetric } from '../shared/scorers/resolveMetrics.ts';
+import { attemptLog, computedValues, tracesToScore } from '../shared/stores/clickhouse/experimentRecords.ts';
+import { deleteStraySpans } from '../shared/stores/clickhouse/recordDeletion.ts';
+import { systemAggregates } from '../shared/stores/clickhouse/systemAggregates.ts';
+import type { ActivityDeps } from './activities.ts';
+import { datasetOutputsRunner } from './runners/datasetOutputs.ts';
+import { httpRunner } from './runners/httpEndpoint.ts';
+import { moduleRunner } from './runners/module.ts';
+import { promptTemplateRunner } from './runners/promptTemplate.ts';
+
+/** Milliseconds between two pictures of a run's progress. */
+const PICTURE_MS = 500;
+
+/** What the activities need, over the domain. @param environment of the service: what little of it a runner module sees is taken from here */
+export function assembleActivities(domain: Domain, environment: Readonly<Record<string, string | undefined>>): ActivityDeps {
+  const { clickhouse, log } = domain;
+  const where = (run: ExperimentRun) => ({ projectId: run.projectId, runId: run.experimentId });
+
+  const createRunner = async (run: ExperimentRun): Promise<RowRunner> => {
+    const { runner } = run;
+    switch (runner.kind) {
+      case 'prompt_template': {
+        const version = await domain.prompts.version(runner.templateVersionId);
+        if (!version) throw new Error(`prompt version ${runner.templateVersionId} is gone`);
+        return promptTemplateRunner(run, version, runner.settings, domain.models);
+      }
+      case 'dataset_outputs':
+        return datasetOutputsRunner;
+      case 'module':
+        return moduleRunner(run, await runnerModulePath(domain.runnersDir, runner.name), environment);
+      case 'http':
+        return httpRunner(run, runner.url, runner.headers ?? {}, domain.outbound.fetch);
+      case 'caller_function':
+        throw new Error("a function in its caller's process is run by the caller");
+      default:
+        return runner satisfies never;
+    }
+  };
+
+  const scoreLog: ScoreLog = {
+    traces: (run, traceIds) => tracesToScore(clickhouse, run, traceIds),
+    computed: (run, traceIds, metrics) => computedValues(clickhouse, run, traceIds, metrics),
+    write: (run, values) => domain.metricValues.write(where(run), values.map(toMetricValue)),
+  };
+
+  return {
+    ...domain,
+    scoreLog,
+    attempts: attemptLog(clickhouse, (err) => log.warn({ err }, 'attempts of rows were not noted')),
+    createRunner,
+    scoreContext: (run, metric, signal) => judgeContext(domain, run, metric, signal),
+    publishProgress: progressPublisher(domain),
+    countRows: async (run) => (await domain.tally(run, [])).rows,
+    settleRecords: (run) =>
+      settleRun(
+        {
+          deleteStraySpans: (of) => deleteStraySpans(clickhouse, where(of)),
+          systemAggregates: (of) => systemAggregates(clickhouse, of),
+          values: domain.metricValues,
+          metricsOf: domain.metricsOf,
+        },
+        run,
+      ),
+  };
+}
+
+/** Shows the rows in this worker's hands, at most twice a second and run. */
+function progressPublisher({ coordination, tally, metricsOf, log }: Domain): ActivityDeps['publishProgress'] {
+  const parts = new Map<string, Map<string, number>>();
+  const shown = new Map<string, number>();
+  return (run: ExperimentRun, part: string, { running }: ChunkProgress) => {
+    const running_ = parts.get(run.experimentId) ?? new Map<string, number>();
+    parts.set(run.experimentId, running_);
+    if (running > 0) running_.set(part, running);
+    else running_.delete(part);
+    if (running_.size === 0) parts.delete(run.experimentId);
+    const now = Date.now();
+    if (now - (shown.get(run.experimentId) ?? 0) < PICTURE_MS && running > 0) return;
+    if (running_.size === 0) shown.delete(run.experimentId);
+    else shown.set(run.experimentId, now);
+    const show = async () => {
+      const metrics = (await metricsOf(run)).map((metric) => metric.name);
+      const inFlight = [...running_.values()].reduce((sum, one) => sum + one, 0);
+      await coordination.progress.publish(
+        run.experimentId,
+        progressPicture(run, await tally(run, metrics), inFlight, metrics.length, new Date(now).toISOString()),
+      );
+    };
+    show().catch((err: unknown) => log.debug({ err }, 'progress was not shown'));
+  };
+}
+
+/** A judged metric's model: the one its settings name, else the run's own, else the default of the first integration. */
+function judgeContext({ models }: Domain, run: ExperimentRun, metric: EnabledMetric, signal: AbortSignal): ScoreContext {
+  const ofRun = run.runner.kind === 'prompt_template' ? run.runner.settings.model_alias : undefined;
+  const modelAlias = metric.judgeModel ?? (typeof ofRun === 'string' ? ofRun : null);
+  return {
+    signal,
+    async complete({ system, prompt, schema, signal: ofCall }: JudgeRequest) {
+      const answer = await models.complete({
+        modelAlias,
+        messages: [
+          ...(system === undefined ? [] : [{ role: 'system' as const, content: system }]),
+          { role: 'user' as const, content: prompt },
+        ],
+        settings: { temperature: 0, ...(schema === undefined ? {} : { response_format: { type: 'json_object' } }) },
+        context: {
+          jobId: `${run.experimentId}/${run.workflowNumber}`,
+          userId: run.createdBy,
+          projectId: run.projectId,
+          runId: run.experimentId,
+        },
+        retry: { maxAttempts: run.settings.maxCallAttempts },
+        signal: ofCall,
+      });
+      return {
+        text: answer.text,
+        inputTokens: answer.inputTokens,
+        outputTokens: answer.outputTokens,
+        model: answer.model,
+        costUsd: answer.costUsd,
+      };
+    },
+  };
+}
+
+/** A score as the record store keeps it. A judge's cost and tokens stand beside the value. */
+function toMetricValue({ recordId, recordCreatedAt, metric, score }: ScoredValue): MetricValue {
+  const base = {
+    metric: metric.name,
+    recordId,
+    recordCreatedAt,
+    recordType: 'trace' as const,
+    traceId: recordId,
+    scorerId: metric.scorerId,
+  };
+  const usage =
+    'usage' in score && score.usage
+      ? {
+          cost: score.usage.costUsd,
+          model_alias: score.usage.model,
+          input_tokens: score.usage.inputTokens,
+          output_tokens: score.usage.outputTokens,
+        }
+      : {};
+  const alias = metric.alias === undefined ? {} : { metric_key_alias: metric.alias };
+  if ('notApplicable' in score) return { ...base, status: 'not_applicable', details: { ...alias, message: score.notApplicable } };
+  if ('error' in score) return { ...base, status: 'failed', details: { ...alias, ...usage, message: score.error } };
+  return {
+    ...base,
+    status: 'success',
+    value: score.value,
+    explanation: score.explanation ?? null,
+    metadata: score.metadata ?? null,
+    details: { ...alias, ...usage },
+  };
+}
