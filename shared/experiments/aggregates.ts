@@ -4,6 +4,6 @@ import type { MetricAggregates } from '../metrics/aggregate.ts';
 export interface ExperimentAggregates {
   /** By metric name: a scorer's id for one that a user defined, the wire name of a built-in. It is the id of the metric's column without `metrics/`. */
   metrics: Record<string, MetricAggregates>;
-  /** The one number that stands for a metric by its roll-up, by readable name; those that roll up to counts of categories are not among them. */
+  /** The one number that stands for a metric by its roll-up, under the same names; those that roll up to counts of categories are not among them. */
   rolledUp: Record<string, number>;
 }

@@ -74,6 +74,37 @@ const standard: readonly Standard[] = [
   { id: 'num_spans', label: 'Spans', description: 'Spans in the experiment.', data_type: 'integer', is_optional: true },
 ];
 
+/** What every run is measured by without a scorer; their figures are in the aggregates under these names. */
+const measured: readonly Standard[] = [
+  {
+    id: 'metrics/duration_ns',
+    label: 'Duration',
+    description: 'Time that a row took, without waiting.',
+    data_type: 'integer',
+    data_unit: 'nano_seconds',
+  },
+  {
+    id: 'metrics/num_input_tokens',
+    label: 'Input Tokens',
+    description: 'Tokens sent to models for a row.',
+    data_type: 'integer',
+  },
+  {
+    id: 'metrics/num_output_tokens',
+    label: 'Output Tokens',
+    description: 'Tokens that models answered for a row.',
+    data_type: 'integer',
+  },
+  { id: 'metrics/num_total_tokens', label: 'Total Tokens', description: 'Tokens of a row in all.', data_type: 'integer' },
+  {
+    id: 'metrics/cost',
+    label: 'Cost',
+    description: 'Price of the model calls of a row, where it is known.',
+    data_type: 'floating_point',
+    data_unit: 'dollars',
+  },
+];
+
 const unset = {
   category: 'standard',
   group_label: 'Standard',
@@ -89,9 +120,18 @@ const unset = {
   metric_key_alias: null,
 } as const satisfies Partial<ExperimentColumn>;
 
-/** Columns of a list of experiments: the standard ones, then one per metric. A metric's id without `metrics/` is its key in the aggregates. */
+/** Columns of a list of experiments: the standard ones, what every run is measured by, then one per metric. A metric's id without `metrics/` is its key in the aggregates. */
 export const experimentColumns = (metrics: readonly ColumnDef[]): ExperimentColumn[] => [
   ...standard.map((column) => ({ ...unset, ...column, applicable_types: [] })),
+  ...measured.map((column) => ({
+    ...unset,
+    ...column,
+    category: 'metric' as const,
+    group_label: 'System Metrics',
+    applicable_types: [],
+    is_optional: true,
+    roll_up_method: 'average',
+  })),
   ...metrics.map((metric) => ({
     ...unset,
     id: metric.id,

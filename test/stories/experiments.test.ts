@@ -328,6 +328,9 @@ describe('listing', () => {
     for (const body of [undefined, null]) {
       const { columns } = (await service.call('POST', `${experimentsOf(project)}/available_columns`, body)).body;
       expect(columns.find((column: { id: string }) => column.id === 'metrics/toxicity')).toMatchObject({ category: 'metric' });
+      expect(columns.find((column: { id: string }) => column.id === 'metrics/duration_ns')).toMatchObject({
+        data_unit: 'nano_seconds',
+      });
       expect(columns.find((column: { id: string }) => column.id === 'name')).toMatchObject({ sortable: true, filterable: true });
       expect(new Set(columns.map((column: { id: string }) => column.id)).size).toBe(columns.length);
     }
