@@ -53,10 +53,7 @@ const versionFields = {
   raw: orElse(z.boolean(), false),
   // Numbers are counted up per template; one that is sent is accepted and not used.
   version: z.number().int().nullish(),
-  settings: z
-    .unknown()
-    .transform((given) => given ?? {})
-    .pipe(PromptRunSettings),
+  settings: PromptRunSettings.nullish().transform((given) => given ?? PromptRunSettings.parse({})),
   output_type: z.string().nullish(),
 };
 

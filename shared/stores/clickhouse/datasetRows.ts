@@ -36,35 +36,38 @@ export async function datasetRowTables(clickhouse: ClickHouse): Promise<void> {
 }
 
 const count = z.coerce.number().int();
-const time = z.string().transform((text) => `${text.replace(' ', 'T')}Z`);
 const StretchRow = z
   .object({ ordinal: count, row_key: count, count })
   .transform((row) => ({ ordinal: row.ordinal, rowKey: row.row_key, count: row.count }));
-const RowOfTable = z
-  .object({
-    row_key: count,
-    row_id: z.string(),
-    cells: z.string(),
-    created_in_version: count,
-    created_at: time,
-    created_by: z.string(),
-    updated_in_version: count,
-    updated_at: time,
-    updated_by: z.string(),
-  })
-  .transform(
-    (row): StoredRow => ({
-      rowKey: row.row_key,
-      rowId: row.row_id,
-      cells: JSON.parse(row.cells) as StoredRow['cells'],
-      createdInVersion: row.created_in_version,
-      createdAt: row.created_at,
-      createdBy: row.created_by,
-      updatedInVersion: row.updated_in_version,
-      updatedAt: row.updated_at,
-      updatedBy: row.updated_by,
-    }),
-  );
+/** As the table gives it: 64-bit integers as text. Not checked row by row: only this file writes the table, and rows are many. */
+interface RowOfTable {
+  row_key: string;
+  row_id: string;
+  cells: string;
+  created_in_version: number;
+  created_at: string;
+  created_by: string;
+  updated_in_version: number;
+  updated_at: string;
+  updated_by: string;
+}
+
+const isoTime = (text: string) => `${text.replace(' ', 'T')}Z`;
+
+function toStoredRow(given: unknown): StoredRow {
+  const row = given as RowOfTable;
+  return {
+    rowKey: Number(row.row_key),
+    rowId: row.row_id,
+    cells: JSON.parse(row.cells) as StoredRow['cells'],
+    createdInVersion: row.created_in_version,
+    createdAt: isoTime(row.created_at),
+    createdBy: row.created_by,
+    updatedInVersion: row.updated_in_version,
+    updatedAt: isoTime(row.updated_at),
+    updatedBy: row.updated_by,
+  };
+}
 
 const storeTime = (iso: string) => iso.replace('T', ' ').replace('Z', '');
 
@@ -138,7 +141,7 @@ export function datasetRows(clickhouse: ClickHouse): RowTables {
           starts,
           lengths,
         },
-        row: RowOfTable,
+        row: toStoredRow,
       });
       const byKey = new Map(found.map((row) => [row.rowKey, row]));
       return stretches.flatMap(({ rowKey, count: length }) =>

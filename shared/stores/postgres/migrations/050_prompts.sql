@@ -15,10 +15,10 @@ CREATE TABLE prompt_template_versions (
   id uuid PRIMARY KEY,
   template_id uuid NOT NULL REFERENCES prompt_templates ON DELETE CASCADE,
   version integer NOT NULL,
-  -- A string, or an array of messages.
-  template jsonb NOT NULL,
+  -- A string, or an array of messages. json, not jsonb: the order of keys in a tool's schema matters to models.
+  template json NOT NULL,
   raw boolean NOT NULL,
-  settings jsonb NOT NULL,
+  settings json NOT NULL,
   output_type text,
   model_changed boolean NOT NULL,
   settings_changed boolean NOT NULL,

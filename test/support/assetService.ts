@@ -1,0 +1,97 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { createApp } from '../../api/app.ts';
+import type { Gate } from '../../api/route.ts';
+import { datasetRoutes } from '../../api/routes/datasets.ts';
+import { promptRoutes } from '../../api/routes/prompts.ts';
+import type { Caller } from '../../shared/accounts/permissions.ts';
+import type { CopiedRecord } from '../../shared/datasets/editContent.ts';
+import { ServiceError } from '../../shared/errors.ts';
+import { newId } from '../../shared/ids.ts';
+import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
+import { datasetRows, datasetRowTables } from '../../shared/stores/clickhouse/datasetRows.ts';
+import { openDatabase } from '../../shared/stores/postgres/connect.ts';
+import { datasetStore } from '../../shared/stores/postgres/datasets.ts';
+import { promptStore } from '../../shared/stores/postgres/prompts.ts';
+import { type Answer, serve } from './http.ts';
+
+/** Datasets and prompts over the embedded stores, served over HTTP. Everyone may do everything in the projects made by `project()`. */
+export async function startAssetService() {
+  const directory = await mkdtemp(join(tmpdir(), 'assay-assets-'));
+  const database = await openDatabase({ directory: join(directory, 'postgres') });
+  const clickhouse = openClickHouse({ dataDir: join(directory, 'clickhouse') });
+  await datasetRowTables(clickhouse);
+  const caller: Caller = { userId: newId(), email: 'ada@example.com', role: 'user' };
+  await database.query("INSERT INTO users (id, email, first_name, role) VALUES ($1, $2, 'Ada', $3)", [
+    caller.userId,
+    caller.email,
+    caller.role,
+  ]);
+  const visible = new Set<string>();
+  const gate: Gate = {
+    authenticate: async () => caller,
+    async authorize(_caller, access, projectId) {
+      if (typeof access === 'string' || !('project' in access)) return undefined;
+      if (projectId === undefined || !visible.has(projectId))
+        throw new ServiceError('NotFound', `there is no project ${projectId}`);
+      return { id: projectId, name: 'a project' };
+    },
+  };
+  const records = new Map<string, CopiedRecord>();
+  const deps = { datasets: datasetStore(database), rows: datasetRows(clickhouse) };
+  const prompts = promptStore(database);
+  const endpoints = [
+    ...datasetRoutes({
+      ...deps,
+      gate,
+      readRecords: async (_projectId, ids) => ids.flatMap((id) => records.get(id) ?? []),
+    }),
+    ...promptRoutes({ ...deps, prompts, gate }),
+  ];
+  const http = await serve(
+    createApp({ endpoints, gate, log: pino({ level: 'silent' }), apiKeyHeaders: ['Service-API-Key'], checkReplies: true }),
+  );
+  return {
+    ...deps,
+    prompts,
+    database,
+    clickhouse,
+    caller,
+    records,
+    ...http,
+    /** A new project that the caller sees, or does not. */
+    async project(seen = true): Promise<string> {
+      const id = newId();
+      await database.query("INSERT INTO projects (id, name, type, created_by) VALUES ($1, $2, 'gen_ai', $3)", [
+        id,
+        `project ${id}`,
+        caller.userId,
+      ]);
+      if (seen) visible.add(id);
+      return id;
+    },
+    /** Creates a dataset as clients do: a multipart form whose file is named like the dataset. */
+    async upload(
+      format: string,
+      content: string | Uint8Array<ArrayBuffer>,
+      fields: Record<string, string> = {},
+      query = '',
+    ): Promise<Answer> {
+      const name = fields.name ?? newId();
+      const form = new FormData();
+      form.set('file', new File([content], name));
+      for (const [key, value] of Object.entries({ name, ...fields })) form.set(key, value);
+      const response = await fetch(`${http.url}/datasets?format=${format}${query}`, { method: 'POST', body: form });
+      return { status: response.status, headers: response.headers, body: await response.json() };
+    },
+    async close() {
+      await http.close();
+      await clickhouse.close();
+      await database.close();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+export type AssetService = Awaited<ReturnType<typeof startAssetService>>;
