@@ -1,0 +1,166 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newId } from '../../shared/ids.ts';
+import { startRecordService } from '../support/recordService.ts';
+
+let service: Awaited<ReturnType<typeof startRecordService>>;
+beforeAll(async () => {
+  service = await startRecordService();
+});
+afterAll(() => service[Symbol.asyncDispose]());
+
+test('an update changes what it names, adds tags and keeps the rest', async () => {
+  const { post, patch, get, run } = service.space();
+  const [traceId, spanId] = [newId(), newId()];
+  const span = { type: 'workflow', id: spanId, input: 'in', tags: ['a'], metrics: { duration_ns: 1, score: 0.5 } };
+  await post('/traces', { traces: [{ id: traceId, name: 'n', input: 'q', tags: ['a'], spans: [span] }], is_complete: false });
+
+  const ofTrace = await patch(`/traces/${traceId}`, {
+    trace_id: traceId,
+    output: 'out',
+    tags: ['b', 'a'],
+    status_code: 200,
+    duration_ns: 7,
+    is_complete: true,
+  });
+  expect(ofTrace.status).toBe(200);
+  expect(ofTrace.body).toEqual({
+    log_stream_id: run.runId,
+    experiment_id: null,
+    metrics_testing_id: null,
+    project_id: run.projectId,
+    project_name: 'Test project',
+    session_id: null,
+    records_count: 1,
+    trace_id: traceId,
+  });
+  const ofSpan = await patch(`/spans/${spanId}`, {
+    span_id: spanId,
+    output: { role: 'assistant', content: 'done' },
+    tags: ['b'],
+    duration_ns: 9,
+  });
+  expect(ofSpan.body).toMatchObject({ span_id: spanId, records_count: 1 });
+  await patch(`/spans/${spanId}`, { span_id: spanId, input: null, output: null, tags: null, status_code: null });
+
+  const { body } = await get(`/traces/${traceId}`);
+  expect(body).toMatchObject({
+    name: 'n',
+    input: 'q',
+    output: 'out',
+    tags: ['a', 'b'],
+    status_code: 200,
+    is_complete: true,
+    metrics: { duration_ns: 7 },
+  });
+  expect(body.spans[0]).toMatchObject({
+    input: 'in',
+    output: { role: 'assistant', content: 'done' },
+    tags: ['a', 'b'],
+    is_complete: true,
+    metrics: { duration_ns: 9, score: 0.5 },
+  });
+  expect(Date.parse(body.updated_at)).toBeGreaterThan(Date.now() - 60_000);
+});
+
+test('only true closes a trace, and nothing opens it again', async () => {
+  const { post, patch, get } = service.space();
+  const id = newId();
+  const isComplete = async () => (await get(`/traces/${id}`)).body.is_complete;
+  await post('/traces', { traces: [{ id, input: 'q' }], is_complete: false });
+  await patch(`/traces/${id}`, { trace_id: id, tags: ['x'] });
+  expect(await isComplete()).toBe(false);
+  await patch(`/traces/${id}`, { trace_id: id, is_complete: true });
+  await patch(`/traces/${id}`, { trace_id: id, is_complete: false, tags: ['y'] });
+  expect(await isComplete()).toBe(true);
+});
+
+test('of updates that arrive at once from many connections none is lost', async () => {
+  const { post, patch, get } = service.space();
+  const [traceId, spanId] = [newId(), newId()];
+  await post('/traces', {
+    traces: [{ id: traceId, input: 'q', spans: [{ type: 'tool', id: spanId, input: 'x' }] }],
+    is_complete: false,
+  });
+  const tags = Array.from({ length: 60 }, (_, i) => `tag-${i}`);
+  await Promise.all([
+    ...tags.map((tag) => patch(`/traces/${traceId}`, { trace_id: traceId, tags: [tag] })),
+    ...tags.map((tag) => patch(`/spans/${spanId}`, { span_id: spanId, tags: [tag] })),
+    patch(`/traces/${traceId}`, { trace_id: traceId, output: 'out' }),
+    patch(`/traces/${traceId}`, { trace_id: traceId, duration_ns: 5 }),
+    patch(`/traces/${traceId}`, { trace_id: traceId, is_complete: true }),
+  ]);
+  const { body } = await get(`/traces/${traceId}`);
+  expect([...body.tags].sort()).toEqual([...tags].sort());
+  expect([...body.spans[0].tags].sort()).toEqual([...tags].sort());
+  expect(body).toMatchObject({ output: 'out', is_complete: true, metrics: { duration_ns: 5 } });
+});
+
+test('an update of what is not stored is 404 with a detail, and succeeds once it is', async () => {
+  const { post, patch } = service.space();
+  const id = newId();
+  const early = await patch(`/traces/${id}`, { trace_id: id, output: 'out' });
+  expect(early.status).toBe(404);
+  expect(early.body.detail).toContain(`no trace ${id}`);
+  const span = await patch(`/spans/${id}`, { span_id: id, output: 'out' });
+  expect(span.status).toBe(404);
+  await post('/traces', { traces: [{ id, input: 'q' }] });
+  expect((await patch(`/traces/${id}`, { trace_id: id, output: 'out' })).status).toBe(200);
+  expect((await patch(`/spans/${id}`, { span_id: id, output: 'out' })).status).toBe(404);
+});
+
+test('an update that fails beside others in its group leaves them alone', async () => {
+  const { post, patch, search } = service.space();
+  const answers = await Promise.all([
+    post('/traces', { traces: [{ id: newId(), input: 'a' }] }),
+    patch(`/traces/${newId()}`, { trace_id: newId(), output: 'x' }),
+    post('/traces', { traces: [{ id: newId(), input: 'b' }] }),
+  ]);
+  expect(answers.map(({ status }) => status)).toEqual([200, 404, 200]);
+  expect(await search('traces')).toHaveLength(2);
+});
+
+test('the output of an update takes the form of its span, or is refused', async () => {
+  const { post, patch, get } = service.space();
+  const [traceId, llm, retriever, tool] = [newId(), newId(), newId(), newId()];
+  await post('/traces', {
+    traces: [
+      {
+        id: traceId,
+        input: 'q',
+        spans: [
+          { type: 'llm', id: llm, input: [] },
+          { type: 'retriever', id: retriever },
+          { type: 'tool', id: tool },
+        ],
+      },
+    ],
+  });
+  await patch(`/spans/${llm}`, { span_id: llm, output: 'hello' });
+  await patch(`/spans/${retriever}`, { span_id: retriever, output: [{ content: 'doc' }] });
+  expect(
+    (await patch(`/spans/${tool}`, { span_id: tool, output: { role: 'assistant', content: 'x' } })).body.detail[0],
+  ).toMatchObject({
+    loc: ['body', 'output'],
+    type: 'wrong_shape',
+  });
+  const { body } = await get(`/traces/${traceId}`);
+  expect(body.spans).toMatchObject([
+    { output: { role: 'assistant', content: 'hello' } },
+    { output: [{ content: 'doc' }] },
+    { output: null },
+  ]);
+});
+
+test('two writers with clocks apart: the later update still wins', async () => {
+  const { run } = service.space();
+  const id = newId();
+  const { RecordWriter } = await import('../../shared/records/recordWriter.ts');
+  const { clickhouseRecordStore } = await import('../../shared/stores/clickhouse/recordStore.ts');
+  const store = clickhouseRecordStore(service.clickhouse);
+  const ahead = new RecordWriter({ store, now: () => new Date(Date.now() + 3_600_000) });
+  const behind = new RecordWriter({ store, now: () => new Date(Date.now() - 3_600_000) });
+  await ahead.write(run, [{ action: 'log', record: { id, type: 'trace', trace_id: id, input: 'q' } }]);
+  await behind.write(run, [{ action: 'update', id, of: 'trace', update: { output: 'later' } }]);
+  const { body } = await service.http.request('GET', `/projects/${run.projectId}/traces/${id}`);
+  expect(body.output).toBe('later');
+});

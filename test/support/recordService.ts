@@ -1,0 +1,84 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { createApp } from '../../api/app.ts';
+import type { Gate } from '../../api/route.ts';
+import { recordSearchRoutes } from '../../api/routes/recordSearch.ts';
+import { sessionRoutes } from '../../api/routes/sessions.ts';
+import { spanRoutes } from '../../api/routes/spans.ts';
+import { type RecordDeps, traceRoutes } from '../../api/routes/traces.ts';
+import { newId } from '../../shared/ids.ts';
+import { createRunLookup } from '../../shared/projects/runs.ts';
+import { RecordWriter, type RecordWriterOptions } from '../../shared/records/recordWriter.ts';
+import { type ClickHouse, openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
+import { clickhouseMetricValues } from '../../shared/stores/clickhouse/metricValues.ts';
+import { clickhouseRecordEraser } from '../../shared/stores/clickhouse/recordDeletion.ts';
+import { clickhouseRecordReader } from '../../shared/stores/clickhouse/recordReader.ts';
+import { clickHouseRecordReads } from '../../shared/stores/clickhouse/recordReads.ts';
+import { clickhouseRecordStore } from '../../shared/stores/clickhouse/recordStore.ts';
+import { migrateTables } from '../../shared/stores/clickhouse/tables.ts';
+import { serve } from './http.ts';
+
+/** Everybody may do everything in any project: who may is tested with the accounts. */
+const openGate: Gate = {
+  authenticate: async () => ({ userId: newId(), email: 'tester@example.com', role: 'admin' }),
+  authorize: async (_caller, _access, projectId) =>
+    projectId === undefined ? undefined : { id: projectId, name: 'Test project' },
+};
+
+/** The record routes over a ClickHouse, without accounts: any project and run exist. */
+export function recordApp(clickhouse: ClickHouse, options: Partial<RecordWriterOptions> & { checkReplies?: boolean } = {}) {
+  const reads = clickHouseRecordReads(clickhouse);
+  const writer = new RecordWriter({ store: clickhouseRecordStore(clickhouse), ...options });
+  const deps: RecordDeps = {
+    writer,
+    records: reads,
+    reading: { reader: clickhouseRecordReader(clickhouse), reads },
+    eraser: clickhouseRecordEraser(clickhouse),
+    findRun: createRunLookup({ runExists: async () => true }).find,
+    metrics: { builtIn: [], alwaysListed: [], ofRun: async () => [] },
+  };
+  const app = createApp({
+    endpoints: [...traceRoutes(deps), ...spanRoutes(deps), ...sessionRoutes(deps), ...recordSearchRoutes(deps)],
+    gate: openGate,
+    log: pino({ level: 'fatal' }),
+    apiKeyHeaders: ['Service-API-Key'],
+    checkReplies: options.checkReplies ?? true,
+  });
+  return { app, writer };
+}
+
+/** The record routes over an embedded ClickHouse of their own. Each `space` is a project and a run that nobody else uses. */
+export async function startRecordService(options: Partial<RecordWriterOptions> = {}) {
+  const directory = await mkdtemp(join(tmpdir(), 'assay-records-'));
+  const clickhouse = openClickHouse({ dataDir: directory });
+  await migrateTables(clickhouse);
+  const { app, writer } = recordApp(clickhouse, options);
+  const http = await serve(app);
+
+  return {
+    clickhouse,
+    writer,
+    http,
+    metricValues: clickhouseMetricValues(clickhouse),
+    space() {
+      const run = { projectId: newId(), runId: newId() };
+      const at = `/projects/${run.projectId}`;
+      const inRun = (json: object) => ({ json: { log_stream_id: run.runId, ...json } });
+      return {
+        run,
+        post: (path: string, json: object) => http.request('POST', `${at}${path}`, inRun(json)),
+        patch: (path: string, json: object) => http.request('PATCH', `${at}${path}`, inRun(json)),
+        get: (path: string) => http.request('GET', `${at}${path}`),
+        search: async (what: 'traces' | 'spans' | 'sessions', filters: object[] = []) =>
+          (await http.request('POST', `${at}/${what}/search`, inRun({ filters, limit: 1000 }))).body.records,
+      };
+    },
+    async [Symbol.asyncDispose]() {
+      await http.close();
+      await clickhouse.close();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
