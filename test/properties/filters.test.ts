@@ -194,14 +194,21 @@ const query = (filter: Filter, rest: Partial<RecordPageQuery> = {}): RecordPageQ
 });
 const ids = (records: readonly { id: string }[]) => records.map(({ id }) => id).sort();
 
-test.prop([filterTree], { numRuns: 250 })('ClickHouse and the in-memory reading of a filter agree', async (given) => {
-  const filter = FilterExpression.parse(given);
-  const wanted = newest.filter((record) => matchesFilter(filter, valueIn(record)));
-  const { keys, total } = await tables.reads.page(query(filter));
-  expect(ids(keys)).toEqual(ids(wanted));
-  expect(total).toBe(wanted.length);
-  expect(await tables.reads.count(query(filter))).toBe(wanted.length);
-});
+const seenToFail: [object][] = [
+  [{ type: 'text', column_id: 'user_metadata/lang', operator: 'contains', value: ['', '', 'prod', ''] }],
+];
+
+test.prop([filterTree], { numRuns: 250, examples: seenToFail })(
+  'ClickHouse and the in-memory reading of a filter agree',
+  async (given) => {
+    const filter = FilterExpression.parse(given);
+    const wanted = newest.filter((record) => matchesFilter(filter, valueIn(record)));
+    const { keys, total } = await tables.reads.page(query(filter));
+    expect(ids(keys)).toEqual(ids(wanted));
+    expect(total).toBe(wanted.length);
+    expect(await tables.reads.count(query(filter))).toBe(wanted.length);
+  },
+);
 
 const sortable = columns.filter((column) => column.sortable);
 

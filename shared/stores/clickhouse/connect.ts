@@ -80,6 +80,8 @@ export function openClickHouse(options: ClickHouseOptions): ClickHouse {
     max_bytes_before_external_group_by: Math.floor(queryMemoryBytes / 4),
     output_format_json_quote_64bit_integers: 1,
     timeout_overflow_mode: 'throw',
+    // Four or more LIKEs joined by OR would become one multiSearchAny, for which an empty pattern matches nothing.
+    optimize_or_like_chain: 0,
   };
   if (options.url) return new Store(createClient({ url: options.url, use_multipart_params_auto: true }), undefined, readSettings);
   if (!options.dataDir) throw new Error('openClickHouse needs a url or a dataDir');
