@@ -67,11 +67,28 @@ export class RecordWriter {
         }),
       );
     }
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ run, changes, bytes, resolve, reject });
-      this.#waitingBytes += bytes;
-      this.#gather();
+    const { promise, resolve, reject } = Promise.withResolvers<WrittenRecord[]>();
+    let waits = true;
+    const release = (): void => {
+      if (waits) this.#waitingBytes -= bytes;
+      waits = false;
+    };
+    this.#waiting.push({
+      run,
+      changes,
+      bytes,
+      resolve(written) {
+        release();
+        resolve(written);
+      },
+      reject(err) {
+        release();
+        reject(err);
+      },
     });
+    this.#waitingBytes += bytes;
+    this.#gather();
+    return promise;
   }
 
   /** Runs `work` while nothing is written to `run`, here or in another process: deletions take their place between writes. */
@@ -109,8 +126,6 @@ export class RecordWriter {
       await this.#withLocks(locks, () => this.#writeOrSplit(group));
     } catch (err) {
       for (const request of group) request.reject(err);
-    } finally {
-      for (const request of group) this.#waitingBytes -= request.bytes;
     }
   }
 

@@ -1,0 +1,161 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ServiceError } from '../../shared/errors.ts';
+import { newId } from '../../shared/ids.ts';
+import type { Block, RecordStore } from '../../shared/records/recordStore.ts';
+import { RecordWriter } from '../../shared/records/recordWriter.ts';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'assay-killed-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+async function start(): Promise<{ url: string; child: ChildProcess }> {
+  const script = new URL('../support/ingestProcess.ts', import.meta.url).pathname;
+  const child = spawn(process.execPath, [script, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [line] = (await once(createInterface({ input: child.stdout as NonNullable<ChildProcess['stdout']> }), 'line')) as [
+    string,
+  ];
+  return { url: `http://127.0.0.1:${JSON.parse(line).port}`, child };
+}
+
+test('every acknowledged trace is there, whole and once, after the process was killed amid writes', async () => {
+  const [projectId, runId] = [newId(), newId()];
+  const acknowledged: string[] = [];
+  for (let kill = 0; kill < 3; kill++) {
+    const { url, child } = await start();
+    let stopped = false;
+    const client = async () => {
+      while (!stopped) {
+        const id = newId();
+        const body = {
+          log_stream_id: runId,
+          traces: [
+            { id, input: 'q', metrics: { score: 1 }, spans: Array.from({ length: 5 }, () => ({ type: 'tool', input: 'x' })) },
+          ],
+        };
+        try {
+          const answer = await fetch(`${url}/projects/${projectId}/traces`, { method: 'POST', body: JSON.stringify(body) });
+          if (answer.status === 200) acknowledged.push(id);
+        } catch {
+          return; // the kill cut this one off: it was not acknowledged
+        }
+      }
+    };
+    const clients = Array.from({ length: 12 }, client);
+    const goal = acknowledged.length + 150;
+    while (acknowledged.length < goal) await new Promise((resolve) => setTimeout(resolve, 5));
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    stopped = true;
+    await Promise.all(clients);
+  }
+
+  const { url, child } = await start();
+  const search = async (what: string) => {
+    const found: { id: string; trace_id: string; metrics: { score?: number } }[] = [];
+    for (let token: number | null = 0; token !== null; ) {
+      const answer = await fetch(`${url}/projects/${projectId}/${what}/search`, {
+        method: 'POST',
+        body: JSON.stringify({ log_stream_id: runId, starting_token: token, limit: 5000 }),
+      });
+      const page = (await answer.json()) as { records: typeof found; next_starting_token: number | null };
+      found.push(...page.records);
+      token = page.next_starting_token;
+    }
+    return found;
+  };
+  const traces = await search('traces');
+  const spans = Map.groupBy(await search('spans'), ({ trace_id }) => trace_id);
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+
+  const stored = new Set(traces.map(({ id }) => id));
+  expect(stored.size).toBe(traces.length);
+  expect(acknowledged.filter((id) => !stored.has(id))).toEqual([]);
+  // Also of what was cut off: a trace is there with all its spans and scores, or not at all.
+  expect([...stored].filter((id) => spans.get(id)?.length !== 5)).toEqual([]);
+  expect(traces.filter(({ metrics }) => metrics.score !== 1)).toEqual([]);
+}, 120_000);
+
+/** A store in memory whose blocks fail as the test says. */
+function failingStore(fail: (table: string, rows: readonly { id?: string }[], attempt: number) => Error | undefined) {
+  const stored: string[] = [];
+  const block = (table: string, rows: readonly { id?: string }[]): Block => {
+    let attempt = 0;
+    return {
+      async send() {
+        const err = fail(table, rows, attempt++);
+        if (err) throw err;
+        if (table === 'records') stored.push(...rows.map(({ id }) => id as string));
+      },
+    };
+  };
+  const store: RecordStore = {
+    keys: async () => [],
+    spanKeys: async () => [],
+    records: async () => [],
+    keyBlock: (rows) => block('keys', rows),
+    recordBlock: (rows) => block('records', rows),
+    valueBlock: () => block('values', []),
+  };
+  return { store, stored };
+}
+
+const run = { projectId: newId(), runId: newId() };
+const log = (id: string, input = 'q') => [
+  { action: 'log' as const, record: { id, type: 'trace' as const, trace_id: id, input } },
+];
+
+test('a store that is away for a moment costs nothing: the same block is sent again', async () => {
+  const { store, stored } = failingStore((table, _rows, attempt) =>
+    table === 'records' && attempt < 2 ? new ServiceError('Unavailable', 'away') : undefined,
+  );
+  const writer = new RecordWriter({ store });
+  const ids = [newId(), newId()];
+  await Promise.all(ids.map((id) => writer.write(run, log(id))));
+  expect(stored.sort()).toEqual(ids.sort());
+});
+
+test('a store that stays away is told to every caller of the group as 503 with Retry-After', async () => {
+  const { store } = failingStore(() => new ServiceError('Unavailable', 'away', { retryAfterSeconds: 2 }));
+  const writer = new RecordWriter({ store });
+  const answers = await Promise.allSettled([writer.write(run, log(newId())), writer.write(run, log(newId()))]);
+  for (const answer of answers)
+    expect(answer).toMatchObject({ status: 'rejected', reason: { code: 'Unavailable', retryAfterSeconds: 2 } });
+});
+
+test('a record that the store refuses fails its own request alone', async () => {
+  const guilty = newId();
+  const { store, stored } = failingStore((table, rows) =>
+    table === 'records' && rows.some(({ id }) => id === guilty) ? new Error('cannot parse') : undefined,
+  );
+  const writer = new RecordWriter({ store });
+  const innocent = [newId(), newId(), newId()];
+  const answers = await Promise.allSettled([guilty, ...innocent].map((id) => writer.write(run, log(id))));
+  expect(answers.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled', 'fulfilled']);
+  expect(stored.sort()).toEqual(innocent.sort());
+});
+
+test('more than can wait is refused with 429 and Retry-After, and taken again later', async () => {
+  let open: () => void = () => {};
+  const gate = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  const { store, stored } = failingStore(() => undefined);
+  const slow: RecordStore = { ...store, keys: () => gate.then(() => []) };
+  const writer = new RecordWriter({ store: slow, queueBytes: 10_000 });
+  const big = 'x'.repeat(4000);
+  const first = [writer.write(run, log(newId(), big)), writer.write(run, log(newId(), big))];
+  await expect(writer.write(run, log(newId(), big))).rejects.toMatchObject({ code: 'TooManyRequests', retryAfterSeconds: 1 });
+  open();
+  await Promise.all(first);
+  await writer.write(run, log(newId(), big.repeat(10)));
+  expect(stored).toHaveLength(3);
+});
