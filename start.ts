@@ -13,7 +13,7 @@ import { startTemporalDevServer } from './shared/stores/temporal/devServer.ts';
 import { defaultCacheDir, findTemporal, temporalDownloads } from './shared/stores/temporal/findTemporal.ts';
 import { temporalRunWorkflows } from './shared/stores/temporal/runWorkflows.ts';
 import { assembleActivities } from './workers/assembleActivities.ts';
-import { startWorker } from './workers/worker.ts';
+import { logTemporalTo, startWorker } from './workers/worker.ts';
 
 export interface Service {
   url: string;
@@ -31,8 +31,13 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * The embedded service: stores, Temporal, API and worker in this one process (Temporal's server as its child). A part that the environment names
  * a server for is used from there instead.
  * @param say lines for the person who starts it
+ * @param options.checkReplies parse every reply with its schema (tests)
  */
-export async function startService(environment: Environment, say: (line: string) => void): Promise<Service> {
+export async function startService(
+  environment: Environment,
+  say: (line: string) => void,
+  options: { checkReplies?: boolean } = {},
+): Promise<Service> {
   const config = readConfig(environment);
   const log = pino({ level: config.LOG_LEVEL, base: null }, pino.destination({ fd: 2, sync: true }));
   const opened: (() => Promise<unknown>)[] = [];
@@ -40,6 +45,7 @@ export async function startService(environment: Environment, say: (line: string)
     for (const close of opened.splice(0).reverse()) await close();
   };
   try {
+    logTemporalTo(log);
     const stores = await openStores(config);
     opened.push(() => stores.close());
     const secretKeys = secretKeysOf(config.SECRET_KEYS, config.DATA_DIR);
@@ -48,7 +54,7 @@ export async function startService(environment: Environment, say: (line: string)
     const domain = assembleDomain(stores, workflows, config, secretKeys, log);
     opened.push(() => domain.outbound.close());
 
-    const api = await assembleApi(domain, stores, config, secretKeys, { pingTemporal: temporal.ping });
+    const api = await assembleApi(domain, stores, config, secretKeys, { pingTemporal: temporal.ping, ...options });
     opened.push(() => api.stop());
     if (api.administrator.created) keepCredentials(config.DATA_DIR, api.administrator);
 

@@ -1,8 +1,10 @@
 import type { Logger } from 'pino';
+import { BriefCache } from './briefCache.ts';
 import { type Config, isLoopback } from './config.ts';
 import { toExperimentRow } from './datasets/experimentRow.ts';
 import { datasetRowStore, runRows } from './datasets/rowStore.ts';
 import type { ExperimentRow, ExperimentRun } from './experiments/experiment.ts';
+import type { RunTally } from './experiments/progress.ts';
 import type { RowLog, RowSourceReader } from './experiments/runRows.ts';
 import type { RunWorkflows } from './experiments/startRun.ts';
 import { createOutboundGuard } from './integrations/outbound.ts';
@@ -28,6 +30,9 @@ import { scorerStore } from './stores/postgres/scorers.ts';
 
 /** Calls in flight per integration over all workers, unless a run's own concurrency is lower. */
 const CALLS_PER_INTEGRATION = 1_000;
+
+/** Milliseconds for which a run's count of rows is good enough to show. */
+const TALLY_GOOD_MS = 250;
 
 export type Domain = ReturnType<typeof assembleDomain>;
 
@@ -59,6 +64,11 @@ export function assembleDomain(stores: Stores, workflows: RunWorkflows, config: 
     acquire: (key, limit, options) => coordination.concurrency.acquire(key, limit, options),
     concurrencyPerIntegration: CALLS_PER_INTEGRATION,
   });
+
+  // Clients, pages and workers ask for the same count at the same time.
+  const tallies = new BriefCache<RunTally>({ ttlMs: TALLY_GOOD_MS, maxEntries: 1_000 });
+  const tally = async (run: Pick<ExperimentRun, 'projectId' | 'experimentId'>, metrics: string[]): Promise<RunTally> =>
+    (await tallies.get(`${run.experimentId}/${metrics.join('/')}`, () => runTally(clickhouse, run, metrics))) as RunTally;
 
   const rows: RowSourceReader = {
     async range(run, from, to): Promise<ExperimentRow[]> {
@@ -102,7 +112,7 @@ export function assembleDomain(stores: Stores, workflows: RunWorkflows, config: 
     runnersDir: config.RUNNERS_DIR,
     metricsOf: (run: Pick<ExperimentRun, 'projectId' | 'experimentId'>): Promise<EnabledMetric[]> =>
       runScorers(scorers, run.projectId, run.experimentId),
-    tally: (run: Pick<ExperimentRun, 'projectId' | 'experimentId'>, metrics: string[]) => runTally(clickhouse, run, metrics),
+    tally,
   };
 }
 

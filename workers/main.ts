@@ -6,12 +6,13 @@ import { openServers } from '../shared/stores/openServers.ts';
 import { connectTemporalWorker } from '../shared/stores/temporal/connect.ts';
 import { temporalRunWorkflows } from '../shared/stores/temporal/runWorkflows.ts';
 import { assembleActivities } from './assembleActivities.ts';
-import { startWorker } from './worker.ts';
+import { logTemporalTo, startWorker } from './worker.ts';
 
 /** One worker process beside others, over servers. */
 async function start() {
   const config = readConfig(process.env);
   const log = pino({ level: config.LOG_LEVEL, base: null });
+  logTemporalTo(log);
   const servers = await openServers(config);
   const domain = assembleDomain(servers.stores, temporalRunWorkflows(servers.client), config, config.SECRET_KEYS as string, log);
   const connection = await connectTemporalWorker({ address: config.TEMPORAL_ADDRESS as string, apiKey: config.TEMPORAL_API_KEY });

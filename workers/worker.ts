@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { type NativeConnection, Worker } from '@temporalio/worker';
+import { DefaultLogger, type NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import type { Logger } from 'pino';
 import { EXPERIMENT_QUEUE } from '../shared/experiments/workflow.ts';
 import { type ActivityDeps, createActivities } from './activities.ts';
 
@@ -7,6 +8,13 @@ export interface RunningWorker {
   /** Rejects when the worker breaks; resolves after `stop`. */
   finished: Promise<void>;
   stop(): Promise<void>;
+}
+
+/** The SDK's own words go where ours go; its chatter about a worker's states is for debugging. */
+export function logTemporalTo(log: Logger): void {
+  const levels = { TRACE: 'trace', DEBUG: 'debug', INFO: 'debug', WARN: 'warn', ERROR: 'error' } as const;
+  const logger = new DefaultLogger('INFO', ({ level, message, meta }) => log[levels[level]]({ ...meta }, message));
+  Runtime.install({ logger });
 }
 
 /** Starts the worker that runs experiments: workflow code and activities, on one task queue. */

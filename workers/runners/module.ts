@@ -106,7 +106,8 @@ class ModuleProcess implements RowRunner {
   }
 
   private async send(row: ExperimentRow, context: RowContext): Promise<RowResult> {
-    const child = await (this.child ??= this.start());
+    this.child ??= this.start();
+    const child = await this.child;
     context.signal.throwIfAborted();
     const id = this.nextId++;
     return new Promise<RowResult>((resolve, reject) => {

@@ -1,0 +1,73 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { freePort } from './freePort.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+export interface ServiceProcess {
+  url: string;
+  apiKey: string;
+  child: ChildProcess;
+  /** What it has printed so far. */
+  output(): string;
+  /** Ends it with a signal and waits until it is gone. */
+  kill(signal: NodeJS.Signals): Promise<void>;
+}
+
+export interface ServiceFolder {
+  dataDir: string;
+  environment: Record<string, string>;
+  /** Starts the service on this folder; rejects with what it printed when it ends before it is ready. */
+  start(): Promise<ServiceProcess>;
+}
+
+/** A service that runs as a process of its own and keeps its folder and ports from start to start, so that it can be killed and started again. */
+export async function serviceFolder(dataDir: string, extra: Record<string, string> = {}): Promise<ServiceFolder> {
+  const apiKey = 'test-administrator-key';
+  const environment = {
+    DATA_DIR: dataDir,
+    PORT: String(await freePort()),
+    TEMPORAL_PORT: String(await freePort()),
+    TEMPORAL_UI_PORT: String(await freePort()),
+    ADMIN_API_KEY: apiKey,
+    LOG_LEVEL: 'warn',
+    ...extra,
+  };
+  return {
+    dataDir,
+    environment,
+    async start() {
+      const child = spawn(process.execPath, [join(ROOT, 'start.ts')], {
+        cwd: ROOT,
+        env: { ...process.env, ...environment },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+      let output = '';
+      const ready = new Promise<void>((resolve, reject) => {
+        const read = (chunk: Buffer) => {
+          output += chunk;
+          if (output.includes('Assay is ready')) resolve();
+        };
+        child.stdout?.on('data', read);
+        child.stderr?.on('data', read);
+        child.once('exit', (code, signal) =>
+          reject(new Error(`the service ended (${signal ?? code}) before it was ready:\n${output}`)),
+        );
+      });
+      await ready;
+      return {
+        url: `http://127.0.0.1:${environment.PORT}`,
+        apiKey,
+        child,
+        output: () => output,
+        async kill(signal) {
+          if (child.exitCode !== null || child.signalCode !== null) return;
+          const gone = once(child, 'exit');
+          child.kill(signal);
+          await gone;
+        },
+      };
+    },
+  };
+}
