@@ -1,0 +1,61 @@
+import { pino } from 'pino';
+import { createApp } from '../../api/app.ts';
+import type { Gate } from '../../api/route.ts';
+import { recordColumnRoutes } from '../../api/routes/recordColumns.ts';
+import { recordSearchRoutes } from '../../api/routes/recordSearch.ts';
+import type { Caller } from '../../shared/accounts/permissions.ts';
+import { newId } from '../../shared/ids.ts';
+import { builtinMetrics } from '../../shared/metrics/index.ts';
+import { metricColumn } from '../../shared/metrics/metricColumn.ts';
+import { toxicity } from '../../shared/metrics/toxicity.ts';
+import { createRunLookup } from '../../shared/projects/runs.ts';
+import type { StoredRecord } from '../../shared/records/record.ts';
+import { type Answer, serve } from './http.ts';
+import { openRecordTables } from './recordRun.ts';
+
+/** The search and catalog routes over the record tables, for one log stream of one project. Every reply is checked against its schema. */
+export async function startSearchService() {
+  const tables = await openRecordTables();
+  const projectId = newId();
+  const runId = newId();
+  const caller: Caller = { userId: newId(), email: 'ada@example.com', role: 'user' };
+  const gate: Gate = { authenticate: async () => caller, authorize: async () => ({ id: projectId, name: 'a project' }) };
+  const runs = createRunLookup({ runExists: async (project, _kind, id) => project === projectId && id === runId });
+  const metrics = {
+    builtIn: builtinMetrics.map(metricColumn),
+    alwaysListed: [metricColumn(toxicity)],
+    ofRun: async () => [],
+  };
+  const deps = { records: tables.reads, findRun: runs.find, metrics };
+  const http = await serve(
+    createApp({
+      endpoints: [...recordSearchRoutes(deps), ...recordColumnRoutes(deps)],
+      gate,
+      log: pino({ level: 'silent' }),
+      apiKeyHeaders: ['Service-API-Key'],
+      checkReplies: true,
+    }),
+  );
+  return {
+    ...tables,
+    projectId,
+    runId,
+    /** A record of the run with what every record must have; `more` says the rest. */
+    record(more: Partial<StoredRecord> = {}): StoredRecord {
+      const id = more.id ?? newId();
+      return {
+        ...{ project_id: projectId, run_id: runId, id, type: 'trace', created_at: '2026-03-01T12:00:00.000001Z', version: 1 },
+        ...{ session_id: id, trace_id: more.type === 'session' ? null : id },
+        ...more,
+      };
+    },
+    /** POST to a route of the project; names the run unless the body does. */
+    post(route: string, body: object = {}): Promise<Answer> {
+      return http.request('POST', `/v2/projects/${projectId}/${route}`, { json: { log_stream_id: runId, ...body } });
+    },
+    async [Symbol.asyncDispose](): Promise<void> {
+      await http.close();
+      await tables[Symbol.asyncDispose]();
+    },
+  };
+}
