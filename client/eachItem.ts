@@ -11,3 +11,10 @@ export async function* eachItem<T>(fetchPage: (startingToken: number) => Promise
     token = page.nextStartingToken;
   }
 }
+
+/** All items of a paged list at once. */
+export async function everyItem<T>(fetchPage: (startingToken: number) => Promise<Page<T>>): Promise<T[]> {
+  const items: T[] = [];
+  for await (const item of eachItem(fetchPage)) items.push(item);
+  return items;
+}

@@ -1,4 +1,6 @@
-/** A parameter is missing or wrong; nothing was sent. */
+import type { ExperimentRunResults } from './runExperiment.ts';
+
+/** A parameter is missing or wrong; nothing was created. */
 export class ValueError extends Error {
   override name = 'ValueError';
 }
@@ -12,7 +14,10 @@ export class HttpStatusError extends Error {
   /** The body of the answer, parsed where it is JSON. */
   readonly body: unknown;
 
-  constructor(message: string, details: { status: number; errorCode?: number | undefined; requestId?: string | undefined; body?: unknown }) {
+  constructor(
+    message: string,
+    details: { status: number; errorCode?: number | undefined; requestId?: string | undefined; body?: unknown },
+  ) {
     super(message);
     this.status = details.status;
     this.errorCode = details.errorCode;
@@ -26,7 +31,29 @@ export class NotFoundError extends HttpStatusError {
   override name = 'NotFoundError';
 }
 
+/** What was asked for is not there: no such id, or not even the form of one. Anything else is thrown on. */
+export function noneOf(err: unknown): undefined {
+  if (err instanceof HttpStatusError && (err.status === 404 || err.status === 422)) return undefined;
+  throw err;
+}
+
 /** The service could not be reached at all. */
 export class ConnectionError extends Error {
   override name = 'ConnectionError';
+}
+
+/** The run of an experiment failed as a whole, or was cancelled. What there is of it is in `results`. */
+export class ExperimentRunError extends Error {
+  override name = 'ExperimentRunError';
+  readonly results: ExperimentRunResults;
+
+  constructor(message: string, results: ExperimentRunResults) {
+    super(message);
+    this.results = results;
+  }
+}
+
+/** Another process runs the rows of this experiment now: the same script was started again. */
+export class TakenOverError extends Error {
+  override name = 'TakenOverError';
 }

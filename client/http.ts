@@ -1,7 +1,10 @@
-import { readEnvironment } from './environment.ts';
+import { type Environment, readEnvironment } from './environment.ts';
 import { ConnectionError, HttpStatusError, NotFoundError, ValueError } from './errors.ts';
 
-/** How to reach the service. Absent parts come from the environment: SERVICE_API_URL, SERVICE_API_KEY, SERVICE_USERNAME and SERVICE_PASSWORD. */
+/**
+ * How to reach the service. Absent parts come from the environment: SERVICE_API_URL (or SERVICE_CONSOLE_URL), then SERVICE_API_KEY, or
+ * SERVICE_USERNAME and SERVICE_PASSWORD, or SERVICE_JWT_TOKEN; SERVICE_EXTRA_HEADERS.
+ */
 export interface ClientOptions {
   apiUrl?: string;
   apiKey?: string;
@@ -17,23 +20,27 @@ export interface ClientOptions {
 
 export interface Call {
   method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Sent as JSON. */
   body?: unknown;
+  /** A body that is JSON text already. */
+  json?: string;
   form?: FormData;
   query?: Record<string, string | number | boolean | undefined>;
   headers?: Record<string, string>;
   timeoutMs?: number;
   /** False where a repeat could do the thing twice. GET, PUT, PATCH and DELETE are safe by what they mean. */
   repeatable?: boolean;
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
+/** The longest pause before a repeat, in milliseconds. A service that asks for a longer one gets no repeat. */
 const MAX_PAUSE_MS = 30_000;
 
 /** One service with one set of credentials. */
 export class ServiceClient {
   readonly apiUrl: string;
   readonly logger: Pick<Console, 'warn'>;
-  private readonly credentials: Record<string, string>;
+  private readonly headers: Record<string, string>;
   private readonly timeoutMs: number;
   private readonly retries: number;
   private readonly fetch: typeof globalThis.fetch;
@@ -42,7 +49,7 @@ export class ServiceClient {
   constructor(options: ClientOptions = {}) {
     const environment = readEnvironment();
     this.apiUrl = (options.apiUrl ?? environment.apiUrl).replace(/\/+$/, '');
-    this.credentials = credentialsOf(options.apiKey ?? environment.apiKey, options.apiKeyHeader ?? 'Service-API-Key', environment);
+    this.headers = { ...extraHeaders(environment), ...credentialsOf(options, environment) };
     this.timeoutMs = options.timeoutMs ?? 60_000;
     this.retries = options.retries ?? 5;
     this.fetch = options.fetch ?? globalThis.fetch;
@@ -54,34 +61,44 @@ export class ServiceClient {
    * @throws NotFoundError for 404, HttpStatusError for any other answer outside 2xx, ConnectionError when nothing answers.
    */
   async send<T>(path: string, call: Call = {}): Promise<T> {
-    const method = call.method ?? (call.body === undefined && call.form === undefined ? 'GET' : 'POST');
+    const body = call.form ?? call.json ?? (call.body === undefined ? undefined : JSON.stringify(call.body));
+    const method = call.method ?? (body === undefined ? 'GET' : 'POST');
     const repeatable = call.repeatable ?? method !== 'POST';
+    const request = {
+      method,
+      headers: {
+        accept: 'application/json',
+        ...(call.form ? {} : { 'content-type': 'application/json' }),
+        'x-service-sdk': 'typescript',
+        ...this.headers,
+        ...call.headers,
+      },
+      ...(body === undefined ? {} : { body }),
+    };
     for (let attempt = 0; ; attempt++) {
-      const last = !repeatable || attempt >= this.retries;
+      call.signal?.throwIfAborted();
       let response: Response;
+      let text: string;
       try {
-        response = await this.fetch(this.url(path, call.query), {
-          method,
-          headers: {
-            accept: 'application/json',
-            ...(call.form === undefined ? { 'content-type': 'application/json' } : {}),
-            ...this.credentials,
-            ...call.headers,
-          },
-          ...(call.form !== undefined ? { body: call.form } : call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
-          signal: AbortSignal.any([AbortSignal.timeout(call.timeoutMs ?? this.timeoutMs), ...(call.signal ? [call.signal] : [])]),
-        });
-        if (response.ok) return (response.status === 204 ? undefined : await response.json()) as T;
+        const timeout = AbortSignal.timeout(call.timeoutMs ?? this.timeoutMs);
+        const signal = call.signal ? AbortSignal.any([timeout, call.signal]) : timeout;
+        response = await this.fetch(this.url(path, call.query), { ...request, signal });
+        text = await response.text();
       } catch (err) {
         call.signal?.throwIfAborted();
-        if (last) throw new ConnectionError(`${method} ${path}: ${this.apiUrl} does not answer (${reasonOf(err)}); is the service running?`, { cause: err });
+        if (!repeatable || attempt >= this.retries)
+          throw new ConnectionError(
+            `${method} ${path}: ${this.apiUrl} does not answer (${reasonOf(err)}); is the service running?`,
+            { cause: err },
+          );
         await pause(backoffMs(attempt), call.signal);
         continue;
       }
-      const failure = await failureOf(response, method, path);
-      const passing = response.status === 408 || response.status === 429 || response.status >= 500;
-      if (!passing || last) throw failure;
-      await pause(retryAfterMs(response) ?? backoffMs(attempt), call.signal);
+      if (response.ok) return parsed(response, text, method, path) as T;
+      const failure = failureOf(response, text, method, path);
+      const waitMs = retryAfterMs(response) ?? backoffMs(attempt);
+      if (!mayPass(response.status, repeatable) || attempt >= this.retries || waitMs > MAX_PAUSE_MS) throw failure;
+      await pause(waitMs, call.signal);
     }
   }
 
@@ -92,31 +109,76 @@ export class ServiceClient {
   }
 }
 
-function credentialsOf(apiKey: string | undefined, header: string, environment: { username: string | undefined; password: string | undefined }): Record<string, string> {
-  if (apiKey) return { [header]: apiKey };
-  if (environment.username && environment.password) return { authorization: `Basic ${Buffer.from(`${environment.username}:${environment.password}`).toString('base64')}` };
+function credentialsOf(options: ClientOptions, environment: Environment): Record<string, string> {
+  const apiKey = options.apiKey ?? environment.apiKey;
+  if (apiKey) return { [options.apiKeyHeader ?? 'Service-API-Key']: apiKey };
+  const { username, password, token } = environment;
+  if (username && password) return { authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` };
+  if (token) return { authorization: `Bearer ${token}` };
   throw new ValueError('no credentials: set SERVICE_API_KEY, or SERVICE_USERNAME and SERVICE_PASSWORD, or pass apiKey');
 }
 
-async function failureOf(response: Response, method: string, path: string): Promise<HttpStatusError> {
-  const text = await response.text();
-  let body: unknown = text;
+function extraHeaders({ extraHeaders: text }: Environment): Record<string, string> {
+  if (text === undefined) return {};
+  let headers: unknown;
   try {
-    body = JSON.parse(text);
+    headers = JSON.parse(text);
   } catch {
-    // Not from the service itself, a proxy's page for one: shown as it came.
+    headers = undefined;
   }
-  const { detail, error_code: errorCode } = (typeof body === 'object' && body !== null ? body : {}) as { detail?: unknown; error_code?: unknown };
-  const message = typeof detail === 'string' ? detail : Array.isArray(detail) ? detail.map((item: { loc?: unknown[]; msg?: string }) => `${item.loc?.join('.') ?? ''}: ${item.msg ?? ''}`).join('; ') : text.slice(0, 200);
+  if (typeof headers !== 'object' || headers === null || !Object.values(headers).every((value) => typeof value === 'string'))
+    throw new ValueError('SERVICE_EXTRA_HEADERS must be the JSON text of an object of strings');
+  return headers as Record<string, string>;
+}
+
+/** A 429 was not taken on, so that even what must not be done twice may be sent again. */
+const mayPass = (status: number, repeatable: boolean): boolean =>
+  status === 429 || (repeatable && (status === 408 || status >= 500));
+
+function parsed(response: Response, text: string, method: string, path: string): unknown {
+  if (response.status === 204) return undefined;
+  const body = jsonOf(text);
+  if (body !== undefined) return body;
+  const said = `${method} ${path} answered ${response.status} without JSON; does the API url lead to the service?`;
+  throw new HttpStatusError(said, { status: response.status, requestId: requestIdOf(response), body: text });
+}
+
+interface ErrorBody {
+  detail?: unknown;
+  error_code?: unknown;
+  standard_error?: { error_code?: unknown; message?: unknown } | null;
+}
+
+function failureOf(response: Response, text: string, method: string, path: string): HttpStatusError {
+  // A page that is no JSON is not from the service itself, but from a proxy: shown as it came.
+  const body = jsonOf(text) ?? text;
+  const { detail, error_code, standard_error } = (typeof body === 'object' && body !== null ? body : {}) as ErrorBody;
+  const errorCode = error_code ?? standard_error?.error_code;
   const details = {
     status: response.status,
     errorCode: typeof errorCode === 'number' ? errorCode : undefined,
-    requestId: response.headers.get('x-request-id') ?? undefined,
+    requestId: requestIdOf(response),
     body,
   };
-  const full = `${method} ${path} answered ${response.status}: ${message}`;
-  return response.status === 404 ? new NotFoundError(full, details) : new HttpStatusError(full, details);
+  const message = `${method} ${path} answered ${response.status}: ${saidIn(detail) ?? standard_error?.message ?? text.slice(0, 200)}`;
+  return response.status === 404 ? new NotFoundError(message, details) : new HttpStatusError(message, details);
 }
+
+function saidIn(detail: unknown): string | undefined {
+  if (typeof detail === 'string') return detail;
+  if (!Array.isArray(detail)) return undefined;
+  return detail.map((item: { loc?: unknown[]; msg?: string }) => `${item.loc?.join('.') ?? ''}: ${item.msg ?? ''}`).join('; ');
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const requestIdOf = (response: Response): string | undefined => response.headers.get('x-request-id') ?? undefined;
 
 function retryAfterMs(response: Response): number | undefined {
   const value = response.headers.get('retry-after');
@@ -126,9 +188,10 @@ function retryAfterMs(response: Response): number | undefined {
 }
 
 /** Doubling from 200 ms, with a random half so that many clients do not come back together. */
-const backoffMs = (attempt: number): number => Math.min(MAX_PAUSE_MS, 200 * 2 ** attempt) * (0.5 + Math.random() / 2);
+export const backoffMs = (attempt: number): number => Math.min(MAX_PAUSE_MS, 200 * 2 ** attempt) * (0.5 + Math.random() / 2);
 
-function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+/** @throws the signal's reason when it aborts meanwhile. */
+export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const onAbort = () => {
       clearTimeout(timer);
@@ -138,7 +201,8 @@ function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
       signal?.removeEventListener('abort', onAbort);
       resolve();
     }, ms);
-    signal?.addEventListener('abort', onAbort, { once: true });
+    if (signal?.aborted) onAbort();
+    else signal?.addEventListener('abort', onAbort, { once: true });
   });
 }
 

@@ -1,43 +1,66 @@
 import { currentLogger } from './logger.ts';
-import { closeSpan, currentParent, type OpenSpan, openSpan, type SpanFields, type SpanKind, withParent } from './spans.ts';
+import {
+  closeSpan,
+  currentParent,
+  holdsSpans,
+  type OpenSpan,
+  openSpan,
+  type SpanFields,
+  type SpanKind,
+  withParent,
+} from './spans.ts';
 
-export interface LogOptions extends SpanFields {
+export interface LogOptions<Args extends unknown[] = unknown[], Result = unknown> extends SpanFields {
   /** Kind of the span; `workflow` when absent. */
   kind?: SpanKind;
-  /** The arguments as the span's input; all of them when absent. */
-  input?: (...args: never[]) => unknown;
+  /** The span's input from the arguments; absent: the argument, or the list of them. */
+  input?: (...args: Args) => unknown;
+  /** The span's output from the result; absent: the result. A generator's result is the list of what it gave, joined where all are texts. */
+  output?: (result: Result) => unknown;
   /** Completes the span from the result: model, tokens and so on. */
-  describe?: (result: never) => SpanFields;
+  describe?: (result: Result) => SpanFields;
 }
 
 /**
  * Turns a function into one that logs a span for each call: its input, output, duration and error. Calls nest as they happen, also when many run
- * at the same time. Outside an experiment and outside a trace, a call is logged as a trace of its own by the logger made last.
- * @returns a function with the same parameters; it gives a promise where `fn` does.
+ * at the same time. Outside an experiment and outside a trace, a call is logged as a trace of its own by the logger made last; where there is none,
+ * it is only called. What a call of kind llm or control does below itself is logged beside it.
+ * @returns a function with the same parameters and result.
  */
-export function log<Args extends unknown[], Result>(options: LogOptions, fn: (...args: Args) => Result): (...args: Args) => Result {
-  return (...args) => {
-    const input = options.input ? options.input(...(args as never[])) : args.length === 1 ? args[0] : args;
-    const { kind = 'workflow', input: _input, describe, ...fields } = options;
+export function log<Args extends unknown[], Result>(
+  options: LogOptions<Args, Awaited<Result>>,
+  fn: (...args: Args) => Result,
+): (...args: Args) => Result {
+  return function logged(this: unknown, ...args) {
+    const { kind = 'workflow', input, output, describe, ...fields } = options;
     const parent = currentParent();
-    const span = openSpan(kind, input, { name: fn.name || kind, ...fields });
-    parent?.children.push(span);
-    const finish = (outcome: { value: unknown } | { error: unknown }): void => {
+    const place = parent ?? { children: [] };
+    const span = openSpan(kind, input ? input(...args) : args.length === 1 ? args[0] : args, {
+      name: fn.name || kind,
+      ...fields,
+    });
+    place.children.push(span);
+    const finish = (outcome: Outcome): void => {
       if ('value' in outcome) {
-        span.output = outcome.value;
-        if (describe) Object.assign(span, describe(outcome.value as never));
+        const value = outcome.value as Awaited<Result>;
+        span.output = output ? output(value) : value;
+        if (describe) Object.assign(span, describe(value));
       } else {
         span.output = messageOf(outcome.error);
         span.statusCode = 500;
       }
       closeSpan(span);
-      if (!parent) currentLogger()?.addRoot(span);
+      if (!parent) currentLogger()?.addSpans(place.children);
     };
-    return withParent(span, () => ended(() => fn(...args), finish));
+    const below = holdsSpans(kind) ? span : place;
+    return withParent(below, () => settled(() => fn.apply(this, args), finish, below));
   };
 }
 
-function ended<Result>(call: () => Result, finish: (outcome: { value: unknown } | { error: unknown }) => void): Result {
+type Outcome = { value: unknown } | { error: unknown };
+type Finish = (outcome: Outcome) => void;
+
+function settled<Result>(call: () => Result, finish: Finish, place: { children: OpenSpan[] }): Result {
   let result: Result;
   try {
     result = call();
@@ -45,6 +68,7 @@ function ended<Result>(call: () => Result, finish: (outcome: { value: unknown } 
     finish({ error });
     throw error;
   }
+  if (isAsyncGenerator(result)) return watched(result, finish, place) as Result;
   if (!(result instanceof Promise)) {
     finish({ value: result });
     return result;
@@ -61,6 +85,27 @@ function ended<Result>(call: () => Result, finish: (outcome: { value: unknown } 
   ) as Result;
 }
 
-const messageOf = (error: unknown): string => (error instanceof Error ? `${error.name}: ${error.message}` : String(error));
+const isAsyncGenerator = (value: unknown): value is AsyncGenerator =>
+  Object.prototype.toString.call(value) === '[object AsyncGenerator]';
 
-export type { OpenSpan };
+/** The same generator; its span ends when it does, or when its reader stops. Its body runs where the reader asks, so the place is set each time. */
+async function* watched(generator: AsyncGenerator, finish: Finish, place: { children: OpenSpan[] }): AsyncGenerator {
+  const given: unknown[] = [];
+  let outcome: Outcome | undefined;
+  try {
+    for (;;) {
+      const next = await withParent(place, () => generator.next());
+      if (next.done) return next.value;
+      given.push(next.value);
+      yield next.value;
+    }
+  } catch (error) {
+    outcome = { error };
+    throw error;
+  } finally {
+    if (!outcome) await generator.return(undefined);
+    finish(outcome ?? { value: given.every((one) => typeof one === 'string') ? given.join('') : given });
+  }
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? `${error.name}: ${error.message}` : String(error));

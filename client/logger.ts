@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { LoggedSpan } from '../shared/wire/records.ts';
 import { readEnvironment } from './environment.ts';
-import { ValueError } from './errors.ts';
+import { HttpStatusError, ValueError } from './errors.ts';
 import type { ServiceClient } from './http.ts';
 import { clientOf, type OperationOptions, resolveProject } from './project.ts';
-import { asText, closeSpan, type OpenSpan, openSpan, type SpanFields, type SpanKind, toWire, withParent } from './spans.ts';
+import { asText, closeSpan, type OpenSpan, toWire } from './spans.ts';
+import { TraceBuilder, type TraceFields } from './trace.ts';
 
 export interface LoggerOptions extends OperationOptions {
   /** The log stream, made when the project lacks it. Absent: SERVICE_LOG_STREAM, else `default`. */
@@ -20,106 +20,53 @@ export interface LoggerOptions extends OperationOptions {
   onError?: (error: unknown) => void;
 }
 
-export interface TraceFields {
-  name?: string;
-  tags?: string[];
-  metadata?: Record<string, string>;
-  externalId?: string;
-  metrics?: Record<string, unknown>;
-}
-
-interface WireTrace {
-  [key: string]: unknown;
-  spans: LoggedSpan[];
-}
-
-/** Traces that wait to be sent; beyond this, adding one sends the oldest first and `flush` says what could not be sent. */
-const MAX_BATCH_BYTES = 10 * 1024 * 1024;
+/** Characters of one request: under the limit of the service, with room for its envelope. */
+const MAX_BATCH_CHARACTERS = 8 * 1024 * 1024;
+/** Characters that wait at most while the service is away; then the oldest traces are given up, and it is said how many. */
+const MAX_WAITING_CHARACTERS = 256 * 1024 * 1024;
 
 let latest: Logger | undefined;
 /** The logger made last: where `log` puts calls that belong to no trace. */
 export const currentLogger = (): Logger | undefined => latest;
 
-/** A trace that is being made. Spans are added to it, or to a span of it; `conclude` ends it and hands it to the logger. */
-export class TraceBuilder {
-  readonly id: string = randomUUID();
-  readonly root: OpenSpan;
-  private readonly logger: Logger;
-  private readonly fields: TraceFields;
-  private concluded = false;
-
-  constructor(logger: Logger, input: unknown, fields: TraceFields) {
-    this.logger = logger;
-    this.fields = fields;
-    this.root = openSpan('workflow', input);
-  }
-
-  /** Adds a finished span. @returns the span, so that others can be added below it */
-  add(kind: SpanKind, input: unknown, output: unknown, fields: SpanFields & { durationNs?: number } = {}, parent: OpenSpan = this.root): OpenSpan {
-    if (this.concluded) throw new ValueError('the trace has ended: no span can be added');
-    if (parent.kind === 'llm' || parent.kind === 'control') throw new ValueError(`a span of kind ${parent.kind} has no spans below it`);
-    const { durationNs, ...rest } = fields;
-    const span = { ...openSpan(kind, input, rest), output, durationNs: durationNs ?? 0 };
-    parent.children.push(span);
-    return span;
-  }
-
-  /** Runs `work` so that wrapped functions called in it log their spans into this trace. */
-  run<T>(work: () => T): T {
-    return withParent(this.root, work);
-  }
-
-  /** Ends the trace; it is sent with the next batch. */
-  conclude(output: unknown, end: { statusCode?: number; durationNs?: number } = {}): void {
-    if (this.concluded) throw new ValueError('the trace has ended already');
-    this.concluded = true;
-    if (end.durationNs !== undefined) this.root.durationNs = end.durationNs;
-    closeSpan(this.root);
-    this.logger.addTrace({
-      type: 'trace',
-      id: this.id,
-      name: this.fields.name ?? 'trace',
-      created_at: this.root.startedAt.toISOString(),
-      input: asText(this.root.input),
-      output: output === undefined || output === null ? null : asText(output),
-      tags: this.fields.tags ?? [],
-      user_metadata: this.fields.metadata ?? {},
-      status_code: end.statusCode ?? 200,
-      ...(this.fields.externalId === undefined ? {} : { external_id: this.fields.externalId }),
-      metrics: { ...this.fields.metrics, duration_ns: this.root.durationNs },
-      spans: this.root.children.map(toWire),
-    });
-  }
+interface Waiting {
+  json: string;
+  sessionId: string | undefined;
 }
 
 /**
  * Logs what an application did: traces with their spans, in sessions. Traces are gathered and sent in batches, off the application's path;
- * `flush` sends what waits and resolves when it is stored.
+ * `flush` sends what waits and resolves when it is stored. Call it before the process ends.
  */
 export class Logger {
   private readonly options: LoggerOptions;
   private readonly client: ServiceClient;
   private readonly batchSize: number;
   private run: Promise<{ projectId: string; selector: Record<string, string> }> | undefined;
-  private waiting: { trace: WireTrace; sessionId: string | undefined }[] = [];
-  private sending: Promise<void> = Promise.resolve();
+  private waiting: Waiting[] = [];
+  private waitingCharacters = 0;
+  private sending: Promise<void> | undefined;
   private timer: NodeJS.Timeout | undefined;
   private sessionId: string | undefined;
 
+  /** @throws ValueError when there are no credentials in the options or the environment. */
   constructor(options: LoggerOptions = {}) {
     this.options = options;
     this.client = clientOf(options);
-    this.batchSize = options.batchSize ?? 128;
+    this.batchSize = options.batchSize ?? 500;
     latest = this;
   }
 
   /** Opens a session, or finds the one with this `externalId`; traces from now on belong to it. @returns its id */
-  async startSession(session: { name?: string; externalId?: string; previousSessionId?: string; metadata?: Record<string, string> } = {}): Promise<string> {
+  async startSession(
+    session: { name?: string; externalId?: string; previousSessionId?: string; metadata?: Record<string, string> } = {},
+  ): Promise<string> {
     const { projectId, selector } = await this.target();
+    const { name, externalId, previousSessionId, metadata } = session;
     const opened = await this.client.send<{ id: string }>(`/v2/projects/${projectId}/sessions`, {
-      body: { ...selector, name: session.name, external_id: session.externalId, previous_session_id: session.previousSessionId, user_metadata: session.metadata },
+      body: { ...selector, name, external_id: externalId, previous_session_id: previousSessionId, user_metadata: metadata },
       // Without an external id a repeat would open a second session.
-      repeatable: session.externalId !== undefined,
+      repeatable: externalId !== undefined,
     });
     this.sessionId = opened.id;
     return opened.id;
@@ -129,11 +76,12 @@ export class Logger {
     this.sessionId = undefined;
   }
 
+  /** Begins a trace: spans are added to it, and `conclude` ends it. */
   startTrace(input: unknown, fields: TraceFields = {}): TraceBuilder {
-    return new TraceBuilder(this, input, fields);
+    return new TraceBuilder((trace) => this.add(trace), input, fields);
   }
 
-  /** Runs `work` as one trace: its result is the output, what it throws the error; wrapped functions nest in it. */
+  /** Runs `work` as one trace: its result is the output, what it throws the error; functions wrapped by `log` nest in it. */
   async trace<T>(input: unknown, work: (trace: TraceBuilder) => T | Promise<T>, fields: TraceFields = {}): Promise<T> {
     const trace = this.startTrace(input, fields);
     try {
@@ -146,69 +94,133 @@ export class Logger {
     }
   }
 
-  /** A call that belongs to no trace becomes a trace with one span. */
-  addRoot(span: OpenSpan): void {
-    const wire = toWire(span) as unknown as Record<string, unknown>;
-    this.addTrace({
+  /** Calls that belong to no trace become one, named after the first. */
+  addSpans(spans: OpenSpan[]): void {
+    const [first] = spans;
+    if (!first) return;
+    closeSpan(first);
+    this.add({
       type: 'trace',
       id: randomUUID(),
-      name: wire.name,
-      created_at: wire.created_at,
-      input: asText(span.input),
-      output: asText(span.output),
-      status_code: wire.status_code,
-      metrics: { duration_ns: span.durationNs },
-      spans: [wire as unknown as LoggedSpan],
+      name: first.name ?? first.kind,
+      created_at: first.startedAt.toISOString(),
+      input: asText(first.input),
+      output: asText(first.output),
+      status_code: first.statusCode ?? 200,
+      metrics: { duration_ns: first.durationNs },
+      spans: spans.map(toWire),
     });
   }
 
-  addTrace(trace: WireTrace): void {
-    this.waiting.push({ trace, sessionId: this.sessionId });
-    const every = this.options.flushEveryMs ?? 1_000;
-    if (this.waiting.length >= this.batchSize) this.sendInBackground();
-    else if (every > 0 && !this.timer) {
-      this.timer = setTimeout(() => this.sendInBackground(), every);
-      this.timer.unref();
-    }
-  }
-
-  /** Sends what waits. @throws what the service answered, when something could not be stored; it is kept and tried again by the next flush. */
+  /**
+   * Sends what waits. @throws what the service answered when something could not be stored: what may pass (no connection, an overload) is kept for
+   * the next time, what the service refuses is given up.
+   */
   async flush(): Promise<void> {
     clearTimeout(this.timer);
     this.timer = undefined;
-    const sent = this.sending.catch(() => undefined).then(() => this.sendAll());
-    this.sending = sent;
-    await sent;
+    // Those that wait behind a flush that is under way are sent by the next round.
+    while (this.sending) await this.sending.catch(() => undefined);
+    if (this.waiting.length === 0) return;
+    this.sending = this.sendAll().finally(() => {
+      this.sending = undefined;
+    });
+    await this.sending;
+  }
+
+  private add(trace: object): void {
+    let json: string;
+    try {
+      json = JSON.stringify(trace);
+    } catch (error) {
+      this.report(error);
+      return;
+    }
+    this.waiting.push({ json, sessionId: this.sessionId });
+    this.waitingCharacters += json.length;
+    if (this.waitingCharacters > MAX_WAITING_CHARACTERS) this.giveUpOldest();
+    if (this.waiting.length >= this.batchSize && !this.sending) this.sendInBackground();
+    else this.sendSoon();
+  }
+
+  private sendSoon(): void {
+    const every = this.options.flushEveryMs ?? 1_000;
+    if (every === 0 || this.timer) return;
+    this.timer = setTimeout(() => this.sendInBackground(), every);
+    this.timer.unref();
+  }
+
+  private giveUpOldest(): void {
+    let count = 0;
+    for (; this.waitingCharacters > MAX_WAITING_CHARACTERS / 2 && count < this.waiting.length; count++)
+      this.waitingCharacters -= this.waiting[count]?.json.length ?? 0;
+    this.waiting.splice(0, count);
+    this.report(new Error(`${count} traces were given up: too many waited for the service`));
   }
 
   private sendInBackground(): void {
-    this.flush().catch(this.options.onError ?? ((error) => this.client.logger.warn(`traces could not be sent, they are kept for the next flush: ${String(error)}`)));
+    this.flush().catch((error: unknown) => {
+      this.report(error);
+      if (this.waiting.length > 0) this.sendSoon();
+    });
+  }
+
+  private report(error: unknown): void {
+    if (this.options.onError) this.options.onError(error);
+    else this.client.logger.warn(`traces could not be sent: ${error instanceof Error ? error.message : String(error)}`);
   }
 
   private async sendAll(): Promise<void> {
     const { projectId, selector } = await this.target();
+    let refused: unknown;
     while (this.waiting.length > 0) {
-      const batch = this.nextBatch();
+      const batch = this.takeBatch();
+      try {
+        refused = (await this.sendBatch(projectId, selector, batch)) ?? refused;
+      } catch (error) {
+        this.waiting.unshift(...batch);
+        this.waitingCharacters += charactersOf(batch);
+        throw error;
+      }
+    }
+    if (refused) throw refused;
+  }
+
+  /** @returns what the service said when it refused a trace; the others of the batch are stored. @throws what may pass. */
+  private async sendBatch(projectId: string, selector: Record<string, string>, batch: Waiting[]): Promise<unknown> {
+    const session = batch[0]?.sessionId ? { session_id: batch[0].sessionId } : {};
+    const head = JSON.stringify({ ...selector, ...session, logging_method: 'typescript_client' }).slice(0, -1);
+    try {
       await this.client.send(`/v2/projects/${projectId}/traces`, {
-        body: { ...selector, logging_method: 'typescript_client', ...(batch[0]?.sessionId ? { session_id: batch[0].sessionId } : {}), traces: batch.map(({ trace }) => trace) },
+        json: `${head},"traces":[${batch.map(({ json }) => json).join(',')}]}`,
         // Ids are ours: a repeat finds the records of the first.
         repeatable: true,
       });
-      this.waiting.splice(0, batch.length);
+      return undefined;
+    } catch (error) {
+      const isRefused =
+        error instanceof HttpStatusError && (error.status === 400 || error.status === 413 || error.status === 422);
+      if (!isRefused) throw error;
+      if (batch.length === 1) return error;
+      const half = batch.length >> 1;
+      const first = await this.sendBatch(projectId, selector, batch.slice(0, half));
+      return (await this.sendBatch(projectId, selector, batch.slice(half))) ?? first;
     }
   }
 
-  /** Traces of one session, up to the batch size and 10 MB. */
-  private nextBatch(): typeof this.waiting {
+  /** The next traces of one session, up to the batch size and the size of a request. */
+  private takeBatch(): Waiting[] {
     const sessionId = this.waiting[0]?.sessionId;
-    let bytes = 0;
+    let characters = 0;
     let count = 0;
-    for (const { trace, sessionId: ofTrace } of this.waiting) {
-      bytes += JSON.stringify(trace).length;
-      if (count > 0 && (ofTrace !== sessionId || count >= this.batchSize || bytes > MAX_BATCH_BYTES)) break;
+    for (const one of this.waiting) {
+      characters += one.json.length;
+      if (count > 0 && (one.sessionId !== sessionId || count >= this.batchSize || characters > MAX_BATCH_CHARACTERS)) break;
       count++;
     }
-    return this.waiting.slice(0, count);
+    const batch = this.waiting.splice(0, count);
+    this.waitingCharacters -= charactersOf(batch);
+    return batch;
   }
 
   private target(): Promise<{ projectId: string; selector: Record<string, string> }> {
@@ -220,14 +232,20 @@ export class Logger {
   }
 
   private async findTarget() {
+    const { experimentId, logStream, logStreamId } = this.options;
+    if (logStream && logStreamId) throw new ValueError('give the log stream by name or by id, not both');
     const projectId = await resolveProject(this.client, this.options);
-    if (this.options.experimentId) return { projectId, selector: { experiment_id: this.options.experimentId } };
+    if (experimentId) return { projectId, selector: { experiment_id: experimentId } };
     const environment = readEnvironment();
-    const given = this.options.logStreamId ?? (this.options.logStream === undefined ? environment.logStreamId : undefined);
-    if (given) return { projectId, selector: { log_stream_id: given } };
-    const name = this.options.logStream ?? environment.logStream ?? 'default';
+    const id = logStreamId ?? (logStream ? undefined : environment.logStreamId);
+    if (id) return { projectId, selector: { log_stream_id: id } };
+    const name = logStream ?? environment.logStream ?? 'default';
     const streams = await this.client.send<{ id: string; name: string }[]>(`/projects/${projectId}/log_streams`);
-    const found = streams.find((stream) => stream.name === name) ?? (await this.client.send<{ id: string }>(`/projects/${projectId}/log_streams`, { body: { name } }));
+    const found =
+      streams.find((stream) => stream.name === name) ??
+      (await this.client.send<{ id: string }>(`/projects/${projectId}/log_streams`, { body: { name } }));
     return { projectId, selector: { log_stream_id: found.id } };
   }
 }
+
+const charactersOf = (batch: readonly Waiting[]): number => batch.reduce((sum, { json }) => sum + json.length, 0);

@@ -1,5 +1,5 @@
 import { readEnvironment } from './environment.ts';
-import { NotFoundError, ValueError } from './errors.ts';
+import { noneOf, ValueError } from './errors.ts';
 import { type ClientOptions, ServiceClient } from './http.ts';
 
 /** Which project an operation works in: exactly one of name and id. A parameter wins over SERVICE_PROJECT and SERVICE_PROJECT_ID. */
@@ -19,27 +19,27 @@ export const clientOf = (options: Pick<OperationOptions, 'client'>): ServiceClie
 
 /**
  * The id of the chosen project.
- * @throws ValueError when the choice is missing or double, or there is no project of that name.
+ * @throws ValueError when the choice is missing or double, or there is no such project.
  */
 export async function resolveProject(client: ServiceClient, choice: ProjectChoice): Promise<string> {
   const { projectName, projectId } = chosen(choice);
   if (projectId !== undefined) {
-    const found = await client.send<{ id: string }>(`/projects/${encodeURIComponent(projectId)}`).catch((err: unknown) => {
-      if (err instanceof NotFoundError) throw new ValueError(`no project with the id ${projectId}`, { cause: err });
-      throw err;
-    });
+    const found = await client.send<{ id: string }>(`/projects/${encodeURIComponent(projectId)}`).catch(noneOf);
+    if (!found) throw new ValueError(`there is no project with the id ${projectId}`);
     return found.id;
   }
   const [project] = await client.send<{ id: string }[]>('/projects', { query: { project_name: projectName, type: 'gen_ai' } });
-  if (!project) throw new ValueError(`no project called "${projectName}"`);
+  if (!project) throw new ValueError(`there is no project called ${JSON.stringify(projectName)}`);
   return project.id;
 }
 
-function chosen(choice: ProjectChoice): ProjectChoice {
-  if (choice.projectName !== undefined && choice.projectId !== undefined) throw new ValueError('give the project by name or by id, not both');
-  if (choice.projectName !== undefined || choice.projectId !== undefined) return choice;
-  const { project, projectId } = readEnvironment();
-  if (project !== undefined && projectId !== undefined) throw new ValueError('SERVICE_PROJECT and SERVICE_PROJECT_ID are both set: unset one');
-  if (project === undefined && projectId === undefined) throw new ValueError('name the project: projectName or projectId, SERVICE_PROJECT or SERVICE_PROJECT_ID');
-  return { projectName: project, projectId };
+function chosen({ projectName, projectId }: ProjectChoice): ProjectChoice {
+  if (projectName && projectId) throw new ValueError('give the project by name or by id, not both');
+  if (projectName || projectId) return projectName ? { projectName } : { projectId };
+  const environment = readEnvironment();
+  if (environment.project && environment.projectId)
+    throw new ValueError('SERVICE_PROJECT and SERVICE_PROJECT_ID are both set: unset one');
+  if (!environment.project && !environment.projectId)
+    throw new ValueError('name the project: projectName or projectId, SERVICE_PROJECT or SERVICE_PROJECT_ID');
+  return environment.project ? { projectName: environment.project } : { projectId: environment.projectId };
 }

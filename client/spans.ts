@@ -39,7 +39,17 @@ export interface OpenSpan extends SpanFields {
 }
 
 export function openSpan(kind: SpanKind, input: unknown, fields: SpanFields = {}): OpenSpan {
-  return { ...fields, id: randomUUID(), kind, input, output: undefined, startedAt: new Date(), startNs: process.hrtime.bigint(), durationNs: undefined, children: [] };
+  return {
+    ...fields,
+    id: randomUUID(),
+    kind,
+    input,
+    output: undefined,
+    startedAt: new Date(),
+    startNs: process.hrtime.bigint(),
+    durationNs: undefined,
+    children: [],
+  };
 }
 
 export function closeSpan(span: OpenSpan): void {
@@ -53,16 +63,8 @@ export const currentParent = (): { children: OpenSpan[] } | undefined => current
 
 export const withParent = <T>(parent: { children: OpenSpan[] }, work: () => T): T => current.run(parent, work);
 
-/** Runs `work` and gathers the spans made in it, however deep and however asynchronous. Never rejects: what was thrown is in `error`. */
-export async function collectSpans<T>(work: () => Promise<T>): Promise<{ value?: T; error?: unknown; spans: LoggedSpan[] }> {
-  const root = { children: [] as OpenSpan[] };
-  try {
-    const value = await withParent(root, work);
-    return { value, spans: root.children.map(toWire) };
-  } catch (error) {
-    return { error: error ?? new Error('the function threw nothing'), spans: root.children.map(toWire) };
-  }
-}
+/** What a span of this kind does below itself belongs beside it: the interface lets llm and control spans have no spans of their own. */
+export const holdsSpans = (kind: SpanKind): boolean => kind !== 'llm' && kind !== 'control';
 
 /** The span as it is sent. A span that was not ended is ended now. */
 export function toWire(span: OpenSpan): LoggedSpan {
@@ -87,15 +89,20 @@ export function toWire(span: OpenSpan): LoggedSpan {
       time_to_first_token_ns: span.timeToFirstTokenNs,
     }),
   };
-  if (kind === 'llm') Object.assign(wire, defined({ model: span.model, temperature: span.temperature, finish_reason: span.finishReason, tools: span.tools }));
+  if (kind === 'llm')
+    Object.assign(
+      wire,
+      defined({ model: span.model, temperature: span.temperature, finish_reason: span.finishReason, tools: span.tools }),
+    );
   if (kind === 'tool') Object.assign(wire, defined({ tool_call_id: span.toolCallId }));
   if (kind === 'agent') Object.assign(wire, defined({ agent_type: span.agentType }));
-  if (kind !== 'llm' && kind !== 'control' && span.children.length > 0) wire.spans = span.children.map(toWire);
+  if (holdsSpans(kind) && span.children.length > 0) wire.spans = span.children.map(toWire);
   return wire as unknown as LoggedSpan;
 }
 
 const sum = (a: number | undefined, b: number | undefined) => (a === undefined || b === undefined ? undefined : a + b);
-const defined = (values: Record<string, unknown>) => Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
+const defined = (values: Record<string, unknown>) =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
 
 /** Any value as text: strings as they are, everything else as JSON; what JSON cannot hold by its name. */
 export function asText(value: unknown): string {
@@ -108,7 +115,8 @@ export function asText(value: unknown): string {
   }
 }
 
-const isMessage = (value: unknown): boolean => typeof value === 'object' && value !== null && 'role' in value && 'content' in value;
+const isMessage = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && 'role' in value && 'content' in value;
 
 /** Llm spans take messages: a bare text is the user's. The other kinds take text. */
 function inputFor(kind: SpanKind, value: unknown): unknown {
@@ -120,9 +128,13 @@ function inputFor(kind: SpanKind, value: unknown): unknown {
 }
 
 function outputFor(kind: SpanKind, value: unknown): unknown {
-  if (value === undefined || value === null) return kind === 'llm' ? { role: 'assistant', content: '' } : kind === 'retriever' ? [] : null;
+  if (value === undefined || value === null)
+    return kind === 'llm' ? { role: 'assistant', content: '' } : kind === 'retriever' ? [] : null;
   if (kind === 'llm') return isMessage(value) ? value : { role: 'assistant', content: asText(value) };
-  if (kind === 'retriever') return (Array.isArray(value) ? value : [value]).map((one) => (typeof one === 'object' && one !== null && 'content' in one ? one : { content: asText(one) }));
+  if (kind === 'retriever')
+    return (Array.isArray(value) ? value : [value]).map((one) =>
+      typeof one === 'object' && one !== null && 'content' in one ? one : { content: asText(one) },
+    );
   if (kind === 'control') return value;
   return asText(value);
 }

@@ -1,0 +1,90 @@
+import type { z } from 'zod';
+import type { ScorerConfig, ScorerResponse } from '../shared/wire/scorers.ts';
+import { everyItem } from './eachItem.ts';
+import { ValueError } from './errors.ts';
+import type { HostedRow } from './hostedRow.ts';
+import type { ServiceClient } from './http.ts';
+
+type Scorer = z.output<typeof ScorerResponse>;
+
+/** What a metric computed in this process gives: it becomes a searchable column. A map gives one column for each key. */
+export type LocalScore =
+  | number
+  | string
+  | boolean
+  | null
+  | (number | string | boolean | null)[]
+  | { [key: string]: number | string | boolean | null };
+
+/** A metric computed in this process, after the row's function has ended. What it throws leaves the row without this metric. */
+export interface LocalMetric<Input = unknown, Output = unknown> {
+  name: string;
+  score(row: HostedRow<Input>, output: Output): LocalScore | undefined | Promise<LocalScore | undefined>;
+}
+
+/**
+ * A metric: the label, name or id of a built-in or of one of yours; an object with a name and, for another than its default version, a number;
+ * the settings of a scorer as the interface has them; or one computed in this process.
+ */
+export type MetricChoice<Input = unknown, Output = unknown> =
+  | string
+  | { name: string; version?: number }
+  | (Partial<ScorerConfig> & { id: string })
+  | LocalMetric<Input, Output>;
+
+export const isLocal = <I, O>(metric: MetricChoice<I, O>): metric is LocalMetric<I, O> =>
+  typeof metric === 'object' && 'score' in metric;
+
+/**
+ * The metrics that the service computes, as a run takes them.
+ * @throws ValueError naming each metric that the service does not know.
+ */
+export async function chooseScorers<I, O>(
+  client: ServiceClient,
+  metrics: readonly MetricChoice<I, O>[],
+): Promise<Record<string, unknown>[]> {
+  const wanted = metrics.filter((metric) => !isLocal(metric));
+  if (wanted.length === 0) return [];
+  const scorers = await everyItem(async (startingToken) => {
+    const page = await client.send<{ scorers: Scorer[]; next_starting_token: number | null }>('/scorers/list', {
+      body: { filters: [] },
+      query: { starting_token: startingToken, limit: 1_000 },
+      repeatable: true,
+    });
+    return { items: page.scorers, nextStartingToken: page.next_starting_token ?? null };
+  });
+  const named = wanted.map((metric) => {
+    const key = typeof metric === 'string' ? metric : 'id' in metric ? metric.id : metric.name;
+    return { metric, key, scorer: find(scorers, key) };
+  });
+  const unknown = named.filter(({ scorer }) => !scorer).map(({ key }) => JSON.stringify(key));
+  if (unknown.length > 0)
+    throw new ValueError(`the service knows no metric called ${unknown.join(', ')}; metrics computed here have a score function`);
+  return Promise.all(
+    named.map(({ metric, scorer }) =>
+      settingsOf(client, metric as Exclude<MetricChoice<I, O>, LocalMetric<I, O>>, scorer as Scorer),
+    ),
+  );
+}
+
+function find(scorers: readonly Scorer[], name: string): Scorer | undefined {
+  const key = name.trim().toLowerCase();
+  return (
+    scorers.find((scorer) => scorer.id === key) ??
+    scorers.find((scorer) => scorer.label.toLowerCase() === key) ??
+    scorers.find((scorer) => scorer.name.toLowerCase() === key || scorer.metric_name?.toLowerCase() === key)
+  );
+}
+
+async function settingsOf<I, O>(
+  client: ServiceClient,
+  metric: Exclude<MetricChoice<I, O>, LocalMetric<I, O>>,
+  scorer: Scorer,
+): Promise<Record<string, unknown>> {
+  const { id, name, scorer_type } = scorer;
+  if (typeof metric === 'string') return { id, name, scorer_type };
+  if ('id' in metric) return { name, scorer_type, ...metric };
+  if (metric.version === undefined) return { id, name, scorer_type };
+  const scorer_version = await client.send(`/scorers/${id}/version`, { query: { version: metric.version } });
+  return { id, name, scorer_type, scorer_version };
+}

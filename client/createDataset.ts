@@ -1,0 +1,32 @@
+import type { z } from 'zod';
+import type { DatasetResponse as DatasetSchema } from '../shared/wire/datasets.ts';
+import { ValueError } from './errors.ts';
+import { clientOf, type OperationOptions } from './project.ts';
+
+export type DatasetResponse = z.output<typeof DatasetSchema>;
+
+export interface CreateDatasetOptions extends Pick<OperationOptions, 'client' | 'projectId'> {
+  name: string;
+  /** Rows. `input`, `output` (the reference answer), `generated_output` and `metadata` have a meaning to experiments; any other column may be there. */
+  content?: Record<string, unknown>[];
+  /** A file's content instead of rows. */
+  file?: Blob;
+  format?: 'csv' | 'json' | 'jsonl';
+}
+
+/**
+ * Creates a dataset, empty when there are neither rows nor a file. With `projectId` it is listed under that project.
+ * @throws ValueError without a name or with rows and a file; HttpStatusError 409 when the name is taken, 422 naming the line that cannot be read.
+ */
+export async function createDataset(options: CreateDatasetOptions): Promise<DatasetResponse> {
+  const { name, content, file, projectId } = options;
+  if (!name) throw new ValueError('a dataset needs a name');
+  if (content && file) throw new ValueError('give the rows of a dataset or a file, not both');
+  const form = new FormData();
+  form.set('name', name);
+  if (projectId) form.set('project_id', projectId);
+  if (content) form.set('file', new Blob([content.map((row) => JSON.stringify(row)).join('\n')]), name);
+  if (file) form.set('file', file, name);
+  const format = content ? 'jsonl' : (options.format ?? 'csv');
+  return clientOf(options).send('/datasets', { method: 'POST', form, query: { format } });
+}

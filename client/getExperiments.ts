@@ -1,0 +1,35 @@
+import type { ExperimentResponse } from '../shared/wire/experiments.ts';
+import type { ExperimentGroupChoice } from './createExperiment.ts';
+import { everyItem } from './eachItem.ts';
+import type { ServiceClient } from './http.ts';
+import { clientOf, type OperationOptions, resolveProject } from './project.ts';
+
+/**
+ * The experiments of a project, newest first; with a group, only those in it. Both group filters are sent where both are given: the service
+ * says which counts.
+ * @throws ValueError without a project; HttpStatusError when the service refuses the search (its `body` holds the validation errors of a 422).
+ */
+export async function getExperiments(options: OperationOptions & ExperimentGroupChoice = {}): Promise<ExperimentResponse[]> {
+  const client = clientOf(options);
+  const projectId = await resolveProject(client, options);
+  const { experimentGroup, experimentGroupId } = options;
+  if (!experimentGroup && !experimentGroupId) return client.send(`/projects/${projectId}/experiments`);
+  return searchExperiments(client, projectId, [
+    ...(experimentGroupId ? [{ name: 'experiment_group_id', value: experimentGroupId }] : []),
+    ...(experimentGroup ? [{ name: 'experiment_group_name', operator: 'eq', value: experimentGroup, case_sensitive: true }] : []),
+  ]);
+}
+
+/** All experiments that match, newest first. */
+export const searchExperiments = (
+  client: ServiceClient,
+  projectId: string,
+  filters: Record<string, unknown>[],
+): Promise<ExperimentResponse[]> =>
+  everyItem(async (startingToken) => {
+    const page = await client.send<{ experiments: ExperimentResponse[]; next_starting_token: number | null }>(
+      `/projects/${projectId}/experiments/search`,
+      { body: { filters, starting_token: startingToken, limit: 100 }, repeatable: true },
+    );
+    return { items: page.experiments, nextStartingToken: page.next_starting_token ?? null };
+  });

@@ -1,0 +1,323 @@
+import type { z } from 'zod';
+import type { HeartbeatReply, LeaseReply, ProgressReply, ResultsReply } from '../shared/wire/experimentRuns.ts';
+import { ConnectionError, HttpStatusError, TakenOverError } from './errors.ts';
+import { type LeasedRow, type RowReport, textOf } from './hostedRow.ts';
+import { backoffMs, pause, type ServiceClient } from './http.ts';
+
+type RunState = z.output<typeof LeaseReply>['state'];
+
+/** Rows that wait in this process beyond those that run: doubled each time the lanes ran dry, up to what one lease may ask for. */
+const MAX_WAITING_ROWS = 1_000;
+/** Milliseconds for which results are gathered before they are posted; while all posts are under way they gather longer by themselves. */
+const GATHER_MS = 5;
+const MAX_POSTS_AT_ONCE = 4;
+const MAX_RESULTS_PER_POST = 1_000;
+/** Characters of one post: well under what the service takes, so that a row with a long output does not hold many others. */
+const MAX_POST_CHARACTERS = 8 * 1024 * 1024;
+/** Milliseconds between two words of this process while it holds rows; also how soon a pause or an end is noticed. */
+const HEARTBEAT_MS = 2_000;
+const LONG_POLL_MS = 20_000;
+/** Milliseconds without any answer of the service after which the process gives up. Running the script again goes on from there. */
+const PATIENCE_MS = 600_000;
+
+export interface HostedRun {
+  client: ServiceClient;
+  projectId: string;
+  experimentId: string;
+  /** Rows to run at a time to begin with; the service says when that changes. */
+  concurrency: number;
+  /** This process, under which it holds rows. */
+  process: string;
+  run(row: LeasedRow, timeLimitMs: number, stop: AbortSignal): Promise<RowReport>;
+  /** A look at each batch of rows before any of them runs; what it throws ends the hosting. */
+  inspect?: ((rows: LeasedRow[]) => void) | undefined;
+  /** Gets what went wrong when results were posted; the run goes on. */
+  onError(error: unknown): void;
+  warn(message: string): void;
+  /** Return when the run has ended, or already when every row is recorded and scores are still being computed. */
+  until: 'ended' | 'recorded';
+  signal: AbortSignal | undefined;
+}
+
+/**
+ * Runs the rows of an experiment in this process until the run ends: takes rows from the service ahead of time, keeps as many running as the run
+ * allows, gives results back in batches.
+ * @throws TakenOverError when another process runs this experiment now; ConnectionError after ten minutes without an answer.
+ */
+export const hostRows = (hosted: HostedRun): Promise<void> => new Host(hosted).host();
+
+interface Waiting {
+  ordinal: number;
+  json: string;
+}
+
+class Host {
+  private readonly hosted: HostedRun;
+  private readonly path: string;
+  private readonly stop = new AbortController();
+  private readonly ended: Promise<void>;
+  private resolve: () => void = () => undefined;
+  private reject: (error: unknown) => void = () => undefined;
+
+  private readonly rows: LeasedRow[] = [];
+  /** Rows that wait, run, or whose results are not acknowledged yet: one that is offered again is not run twice. */
+  private readonly held = new Set<number>();
+  private running = 0;
+  private concurrency: number;
+  /** Rows to hold beyond those that run. */
+  private aim = 0;
+  private timeLimitMs = 0;
+  private paused = false;
+  private wantRows: () => void = () => undefined;
+
+  private results: Waiting[] = [];
+  private posts = 0;
+  private gathering: NodeJS.Timeout | undefined;
+  private lastAnswer = Date.now();
+  private beating = false;
+
+  constructor(hosted: HostedRun) {
+    this.hosted = hosted;
+    this.concurrency = hosted.concurrency;
+    this.path = `/projects/${hosted.projectId}/experiments/${hosted.experimentId}`;
+    this.ended = new Promise((resolve, reject) => {
+      this.resolve = resolve;
+      this.reject = reject;
+    });
+  }
+
+  async host(): Promise<void> {
+    const { signal } = this.hosted;
+    const onAbort = () => this.reject(signal?.reason);
+    signal?.addEventListener('abort', onAbort, { once: true });
+    if (signal?.aborted) onAbort();
+    const fail = (error: unknown) => this.reject(error);
+    const heart = setInterval(() => void this.beat(), HEARTBEAT_MS);
+    this.leaseRows().catch(fail);
+    try {
+      await this.ended;
+    } finally {
+      signal?.removeEventListener('abort', onAbort);
+      clearInterval(heart);
+      clearTimeout(this.gathering);
+      this.stop.abort(new Error('the experiment has ended or was stopped'));
+    }
+  }
+
+  private async leaseRows(): Promise<void> {
+    let missed = false;
+    for (let failures = 0; !this.stop.signal.aborted; ) {
+      const limit = Math.max(1, Math.min(MAX_WAITING_ROWS, Math.max(this.aim, 2 * this.concurrency)) - this.rows.length);
+      const dry = this.rows.length === 0;
+      let reply: z.output<typeof LeaseReply>;
+      try {
+        reply = await this.send<z.output<typeof LeaseReply>>('rows/lease', {
+          process: this.hosted.process,
+          limit,
+          wait_ms: missed || this.hosted.until === 'recorded' ? 1_000 : LONG_POLL_MS,
+          // Rows may have been given in the answer that never came.
+          ...(missed ? { holding: [...this.held] } : {}),
+        });
+      } catch (err) {
+        this.mustPass(err);
+        missed = true;
+        await pause(Math.min(backoffMs(failures++), 5_000), this.stop.signal).catch(() => undefined);
+        continue;
+      }
+      failures = 0;
+      missed = false;
+      this.concurrency = reply.concurrency;
+      this.timeLimitMs = reply.row_time_limit_ms;
+      if (dry && reply.rows.length === limit) this.aim = Math.min(MAX_WAITING_ROWS, 2 * limit);
+      const taken = this.take(reply.rows);
+      this.notice(reply.state);
+      if (this.hosted.until === 'recorded' && this.held.size === 0 && (await this.allRecorded())) this.resolve();
+      // Nothing but rows whose lease was over while they are still in hand: asking on would turn in circles.
+      if (reply.rows.length > 0 && taken === 0) await pause(100, this.stop.signal).catch(() => undefined);
+      if (this.rows.length > this.lowWater()) await new Promise<void>((resolve) => (this.wantRows = resolve));
+    }
+  }
+
+  private lowWater = (): number => Math.max(this.aim, this.concurrency) / 2;
+
+  /** @returns how many of the rows are new to this process */
+  private take(rows: LeasedRow[]): number {
+    const fresh = rows.filter((row) => !this.held.has(row.ordinal));
+    if (fresh.length > 0) this.hosted.inspect?.(fresh);
+    for (const row of fresh) {
+      this.held.add(row.ordinal);
+      this.rows.push(row);
+    }
+    this.fillLanes();
+    return fresh.length;
+  }
+
+  private fillLanes(): void {
+    while (!this.paused && !this.stop.signal.aborted && this.running < this.concurrency) {
+      const row = this.rows.shift();
+      if (!row) break;
+      this.running++;
+      this.runRow(row).catch((error: unknown) => this.reject(error));
+    }
+    if (this.rows.length <= this.lowWater()) this.wantRows();
+  }
+
+  private async runRow(row: LeasedRow): Promise<void> {
+    const report = await this.hosted.run(row, this.timeLimitMs, this.stop.signal);
+    this.running--;
+    if (this.stop.signal.aborted) return;
+    this.results.push({ ordinal: row.ordinal, json: jsonOf(report) });
+    this.gathering ??= setTimeout(() => this.post(), GATHER_MS);
+    this.fillLanes();
+  }
+
+  private post(): void {
+    this.gathering = undefined;
+    while (!this.stop.signal.aborted && this.results.length > 0 && this.posts < MAX_POSTS_AT_ONCE) {
+      this.posts++;
+      this.record(this.nextBatch())
+        .catch((error: unknown) => this.reject(error))
+        .finally(() => {
+          this.posts--;
+          if (this.results.length > 0) this.gathering ??= setTimeout(() => this.post(), GATHER_MS);
+        });
+    }
+  }
+
+  private nextBatch(): Waiting[] {
+    let characters = 0;
+    let count = 0;
+    for (const { json } of this.results) {
+      characters += json.length;
+      if (count > 0 && (count >= MAX_RESULTS_PER_POST || characters > MAX_POST_CHARACTERS)) break;
+      count++;
+    }
+    return this.results.splice(0, count);
+  }
+
+  /**
+   * Posts results until they are recorded. What the service refuses is told apart row by row; a row whose result it cannot take is recorded as
+   * failed, so that every row ends in a result.
+   */
+  private async record(batch: Waiting[], alreadyReplaced = false): Promise<void> {
+    for (;;) {
+      try {
+        const json = `{"process":${JSON.stringify(this.hosted.process)},"results":[${batch.map((one) => one.json).join(',')}]}`;
+        await this.hosted.client.send<z.output<typeof ResultsReply>>(`${this.path}/rows/results`, {
+          json,
+          repeatable: true,
+          signal: this.stop.signal,
+        });
+        this.lastAnswer = Date.now();
+        // What was not recorded is no longer ours: it is on offer again.
+        for (const { ordinal } of batch) this.held.delete(ordinal);
+        return;
+      } catch (err) {
+        if (this.stop.signal.aborted) return;
+        if (!isRefused(err)) {
+          this.mustPass(err);
+          this.hosted.onError(err);
+          continue;
+        }
+        if (batch.length > 1) {
+          const half = batch.length >> 1;
+          await this.record(batch.slice(0, half), alreadyReplaced);
+          batch = batch.slice(half);
+          continue;
+        }
+        if (alreadyReplaced) throw err;
+        this.hosted.onError(err);
+        return this.record(
+          batch.map((one) => ({ ...one, json: withoutContent(one.json, textOf(err)) })),
+          true,
+        );
+      }
+    }
+  }
+
+  private async beat(): Promise<void> {
+    if (this.held.size === 0 || this.beating) return;
+    this.beating = true;
+    try {
+      const { state } = await this.send<z.output<typeof HeartbeatReply>>('rows/heartbeat', { process: this.hosted.process });
+      this.notice(state);
+    } catch (err) {
+      // A beat that is missed is made good by the next one; only what lasts ends the hosting.
+      try {
+        this.mustPass(err);
+      } catch (lasting) {
+        this.reject(lasting);
+      }
+    } finally {
+      this.beating = false;
+    }
+  }
+
+  private notice(state: RunState): void {
+    if (state === 'completed' || state === 'failed' || state === 'cancelled') this.resolve();
+    const paused = state === 'paused';
+    if (paused && !this.paused) {
+      // Rows that have not started go back; those that run end and are recorded.
+      for (const row of this.rows.splice(0)) this.held.delete(row.ordinal);
+      this.hosted.warn('the run is paused: no new row starts until it is resumed');
+      this.wantRows();
+    }
+    this.paused = paused;
+    if (!paused) this.fillLanes();
+  }
+
+  private async allRecorded(): Promise<boolean> {
+    try {
+      const progress = await this.hosted.client.send<z.output<typeof ProgressReply>>(`${this.path}/progress`, {
+        signal: this.stop.signal,
+      });
+      return progress.rows_done >= progress.rows_total;
+    } catch (err) {
+      this.mustPass(err);
+      return false;
+    }
+  }
+
+  private async send<T>(what: string, body: unknown): Promise<T> {
+    const reply = await this.hosted.client.send<T>(`${this.path}/${what}`, { body, repeatable: false, signal: this.stop.signal });
+    this.lastAnswer = Date.now();
+    return reply;
+  }
+
+  /** @throws what cannot pass by itself, or has lasted too long. */
+  private mustPass(err: unknown): void {
+    if (this.stop.signal.aborted) return;
+    if (err instanceof HttpStatusError && err.status === 409)
+      throw new TakenOverError(`another process runs the experiment ${this.hosted.experimentId} now; this one stops`, {
+        cause: err,
+      });
+    const passing =
+      err instanceof ConnectionError ||
+      (err instanceof HttpStatusError && (err.status === 408 || err.status === 429 || err.status >= 500));
+    if (!passing || Date.now() - this.lastAnswer > PATIENCE_MS) throw err;
+  }
+}
+
+/** The service looked at the results and cannot take them. */
+const isRefused = (err: unknown): boolean =>
+  err instanceof HttpStatusError && (err.status === 400 || err.status === 413 || err.status === 422);
+
+function jsonOf(report: RowReport): string {
+  try {
+    return JSON.stringify(report);
+  } catch (err) {
+    const { spans: _spans, metrics: _metrics, ...rest } = report;
+    return JSON.stringify({ ...rest, error: `what was logged of this row is no JSON: ${textOf(err)}` });
+  }
+}
+
+function withoutContent(json: string, reason: string): string {
+  const { ordinal, started_at, duration_ns } = JSON.parse(json) as RowReport;
+  return JSON.stringify({
+    ordinal,
+    output: null,
+    error: `the result was refused: ${reason}`.slice(0, 10_000),
+    started_at,
+    duration_ns,
+  } satisfies RowReport);
+}

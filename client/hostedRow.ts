@@ -1,0 +1,112 @@
+import type { z } from 'zod';
+import type { LeasedRow as LeasedRowSchema } from '../shared/wire/experimentRuns.ts';
+import type { LocalMetric, LocalScore } from './chooseMetrics.ts';
+import { asText, type OpenSpan, toWire, withParent } from './spans.ts';
+
+export type LeasedRow = z.output<typeof LeasedRowSchema>;
+
+/** A row as a function and a local metric see it. */
+export interface HostedRow<Input = unknown> {
+  /** The `input` cell, parsed where it is JSON; all cells by column name where the dataset has no column `input`. */
+  input: Input;
+  /** The reference answer: the cell `output`, else `ground_truth`. */
+  expected: string | null;
+  metadata: Record<string, string>;
+  /** Every cell by column name. */
+  values: Record<string, unknown>;
+  /** Position in the dataset, from 0. */
+  ordinal: number;
+  id: string;
+  /** Aborts when the row's time is over or the experiment is stopped: hand it to what can be cut short. */
+  signal: AbortSignal;
+}
+
+export interface RowWork<Input, Output> {
+  function: (input: Input, row: HostedRow<Input>) => Output | Promise<Output>;
+  metrics: readonly LocalMetric<Input, Awaited<Output>>[];
+  warn(message: string): void;
+}
+
+/** What one row gave, as the service takes it. */
+export interface RowReport {
+  ordinal: number;
+  output: string | null;
+  error?: string;
+  spans?: unknown[];
+  started_at: string;
+  duration_ns: number;
+  metrics?: Record<string, LocalScore>;
+}
+
+/** Runs the function on one row, then the local metrics. Never rejects: what the function throws, and a time limit that is over, are the row's error. */
+export async function runHostedRow<Input, Output>(
+  work: RowWork<Input, Output>,
+  leased: LeasedRow,
+  timeLimitMs: number,
+  stop: AbortSignal,
+): Promise<RowReport> {
+  const limit = new AbortController();
+  const row: HostedRow<Input> = {
+    input: (Object.hasOwn(leased.values, 'input') ? leased.values.input : leased.values) as Input,
+    expected: leased.expected,
+    metadata: leased.metadata,
+    values: leased.values,
+    ordinal: leased.ordinal,
+    id: leased.row_id,
+    signal: AbortSignal.any([limit.signal, stop]),
+  };
+  const spans = { children: [] as OpenSpan[] };
+  const startedAt = new Date();
+  const startNs = process.hrtime.bigint();
+  const ended = await within(timeLimitMs, limit, () => withParent(spans, async () => work.function(row.input, row)));
+  const report: RowReport = {
+    ordinal: leased.ordinal,
+    output: null,
+    started_at: startedAt.toISOString(),
+    duration_ns: Number(process.hrtime.bigint() - startNs),
+  };
+  if (spans.children.length > 0) report.spans = spans.children.map(toWire);
+  if ('error' in ended) return { ...report, error: ended.error };
+  report.output = ended.value === undefined || ended.value === null ? null : asText(ended.value);
+  if (work.metrics.length > 0) report.metrics = await localScores(work, row, ended.value as Awaited<Output>, timeLimitMs, limit);
+  return report;
+}
+
+async function localScores<Input, Output>(
+  work: RowWork<Input, Output>,
+  row: HostedRow<Input>,
+  output: Awaited<Output>,
+  timeLimitMs: number,
+  limit: AbortController,
+): Promise<Record<string, LocalScore>> {
+  const scores: Record<string, LocalScore> = {};
+  for (const { name, score } of work.metrics) {
+    const ended = await within(timeLimitMs, limit, async () => score(row, output));
+    if ('error' in ended) work.warn(`metric ${JSON.stringify(name)} of row ${row.ordinal}: ${ended.error}`);
+    else if (ended.value !== undefined) scores[name] = ended.value;
+  }
+  return scores;
+}
+
+type Ended<T> = { value: T } | { error: string };
+
+/** What `work` comes to, or the error of a limit that was over first; then the limit's signal has aborted. */
+function within<T>(ms: number, limit: AbortController, work: () => Promise<T>): Promise<Ended<T>> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => {
+      const over = new Error(`no result within the row's time limit of ${ms} ms`);
+      resolve({ error: over.message });
+      limit.abort(over);
+    }, ms);
+    const end = (ended: Ended<T>) => {
+      clearTimeout(timer);
+      resolve(ended);
+    };
+    work().then(
+      (value) => end({ value }),
+      (error: unknown) => end({ error: textOf(error) }),
+    );
+  });
+}
+
+export const textOf = (error: unknown): string => (error instanceof Error ? `${error.name}: ${error.message}` : String(error));

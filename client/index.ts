@@ -1,0 +1,23 @@
+// The published package: one name for each operation, and the types of what goes in and comes out. Importing it does nothing.
+export type { ExperimentResponse } from '../shared/wire/experiments.ts';
+export type { DatasetChoice, DatasetReference } from './chooseDataset.ts';
+export type { LocalMetric, LocalScore, MetricChoice } from './chooseMetrics.ts';
+export type { PromptChoice } from './choosePrompt.ts';
+export { type CreateDatasetOptions, createDataset, type DatasetResponse } from './createDataset.ts';
+export { type CreateExperimentOptions, createExperiment, type ExperimentGroupChoice } from './createExperiment.ts';
+export { type CreatePromptOptions, createPrompt, type PromptMessage, type PromptResponse } from './createPrompt.ts';
+export { ConnectionError, ExperimentRunError, HttpStatusError, NotFoundError, TakenOverError, ValueError } from './errors.ts';
+export { getDataset } from './getDataset.ts';
+export { getExperiment } from './getExperiment.ts';
+export { getExperiments } from './getExperiments.ts';
+export { getPrompt } from './getPrompt.ts';
+export type { HostedRow } from './hostedRow.ts';
+export { type ClientOptions, ServiceClient } from './http.ts';
+export { type ExperimentGroupResponse, listExperimentGroups } from './listExperimentGroups.ts';
+export { type LogOptions, log } from './log.ts';
+export { Logger, type LoggerOptions } from './logger.ts';
+export type { OperationOptions, ProjectChoice } from './project.ts';
+export type { PromptSettings } from './promptSettings.ts';
+export { type ExperimentProgress, type ExperimentRunResults, type RunExperimentOptions, runExperiment } from './runExperiment.ts';
+export type { SpanFields, SpanKind } from './spans.ts';
+export type { FinishedSpan, SpanPlace, TraceBuilder, TraceFields } from './trace.ts';

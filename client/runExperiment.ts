@@ -1,0 +1,363 @@
+import type { z } from 'zod';
+import type { ProgressReply, RunnerRequest, RunReply } from '../shared/wire/experimentRuns.ts';
+import type { ExperimentResponse } from '../shared/wire/experiments.ts';
+import { type ChosenRows, checkDatasetChoice, chooseRows, type DatasetChoice, isOver } from './chooseDataset.ts';
+import { chooseScorers, isLocal, type LocalMetric, type MetricChoice } from './chooseMetrics.ts';
+import { type ChosenPrompt, choosePrompt, isPromptOf, type PromptChoice } from './choosePrompt.ts';
+import { type ExperimentGroupChoice, groupKeys, requiredName } from './createExperiment.ts';
+import { readEnvironment } from './environment.ts';
+import { ExperimentRunError, ValueError } from './errors.ts';
+import { searchExperiments } from './getExperiments.ts';
+import { type HostedRow, type LeasedRow, runHostedRow, textOf } from './hostedRow.ts';
+import { hostRows } from './hostRows.ts';
+import { pause, type ServiceClient } from './http.ts';
+import { clientOf, type OperationOptions, resolveProject } from './project.ts';
+import { type PromptSettings, settingsKeys } from './promptSettings.ts';
+import { isRowOf } from './recordRows.ts';
+import { timedName, unfinishedExperiment } from './unfinishedExperiment.ts';
+
+/** Rows and scores of a run: how many there are, how many are done. */
+export type ExperimentProgress = z.output<typeof ProgressReply>;
+type Runner = z.input<typeof RunnerRequest>;
+
+export interface RunExperimentOptions<Input = unknown, Output = unknown>
+  extends OperationOptions,
+    ExperimentGroupChoice,
+    DatasetChoice {
+  experimentName: string;
+  /** The same as `projectName`. */
+  project?: string | undefined;
+
+  // What runs the rows: exactly one of these.
+  /** A prompt template, rendered for each row and sent to a model by the service. */
+  promptTemplate?: PromptChoice | undefined;
+  /** A function in this process; gets the row's input and the row, gives the output. Calls of functions wrapped by `log` become its spans. */
+  function?: ((input: Input, row: HostedRow<Input>) => Output | Promise<Output>) | undefined;
+  /** The name of a runner module that the service loads. */
+  module?: string | undefined;
+  /** An HTTP endpoint that the service posts each row to. */
+  url?: string | undefined;
+
+  promptSettings?: PromptSettings | undefined;
+  /** Headers for `url`. */
+  headers?: Record<string, string> | undefined;
+  metrics?: readonly MetricChoice<Input, Awaited<Output>>[] | undefined;
+  experimentTags?: Record<string, string> | undefined;
+  /**
+   * Function mode only: gets what goes wrong when results are handed to the service; the run goes on and the results are sent again. Absent: logged
+   * as a warning. What goes wrong before the run has started is always thrown.
+   */
+  onError?: ((error: unknown) => void) | undefined;
+
+  /** Rows in flight at any time. */
+  concurrency?: number | undefined;
+  /** Milliseconds for one row; one that takes longer is recorded as failed. */
+  rowTimeLimitMs?: number | undefined;
+  /** Attempts of a model or HTTP call that fails in a way that may pass. */
+  maxCallAttempts?: number | undefined;
+  /** Failed rows in a row after which the run pauses by itself; 0: never. */
+  pauseAfterFailures?: number | undefined;
+  /**
+   * False: do not wait for the end. A run of the service is left to itself; with a function this process stays until every row is recorded, and
+   * does not wait for the scores. Default true.
+   */
+  wait?: boolean | undefined;
+  /** Called about once a second while it is waited. */
+  onProgress?: ((progress: ExperimentProgress) => void) | undefined;
+  /**
+   * Go on with the newest experiment of this name when its run has not ended, its runner is of the same kind and its rows are the same. False:
+   * always a new experiment. Default true.
+   */
+  resume?: boolean | undefined;
+  /** Stops waiting and starting rows. The run itself stays: the same call goes on with it later. */
+  signal?: AbortSignal | undefined;
+}
+
+export interface ExperimentRunResults {
+  /** As the service gives it: keys in snake_case, aggregates of metrics in `aggregate_metrics` and `structured_aggregate_metrics`. */
+  experiment: ExperimentResponse;
+  progress: ExperimentProgress;
+  /** One line for people. */
+  message: string;
+  /** Where the results are shown. */
+  link: string;
+  /** True when an unfinished experiment was gone on with. */
+  resumed: boolean;
+}
+
+/**
+ * Runs an experiment: a prompt template over a dataset, or a function of yours (or a module or endpoint) over a dataset or a list of records, and
+ * scores every row. Run again after a crash, it goes on where it stopped: rows that are recorded are not run twice. A name that is taken gets the
+ * time behind it.
+ * @throws ValueError for missing or wrong parameters; NotFoundError with `errorCode` 3520 for a group id that is not in the project;
+ * HttpStatusError for what the service refuses; ExperimentRunError when the run failed as a whole or was cancelled (a row that failed does not
+ * fail the run); TakenOverError when the same script was started again meanwhile.
+ */
+export async function runExperiment<Input = unknown, Output = unknown>(
+  options: RunExperimentOptions<Input, Output>,
+): Promise<ExperimentRunResults> {
+  const name = check(options);
+  const client = clientOf(options);
+  const projectId = await resolveProject(client, {
+    projectName: options.projectName ?? options.project,
+    projectId: options.projectId,
+  });
+  if (options.promptTemplate && options.onError)
+    client.logger.warn('onError is ignored with a prompt template: the service records the rows itself');
+  const [rows, scorers] = await Promise.all([chooseRows(client, options), chooseScorers(client, options.metrics ?? [])]);
+  const prompt = options.promptTemplate ? await choosePrompt(client, projectId, options.promptTemplate, name) : undefined;
+  const experimentRun = new ExperimentRun(options, { client, projectId, name, rows, scorers, prompt });
+  return experimentRun.run();
+}
+
+interface Chosen {
+  client: ServiceClient;
+  projectId: string;
+  name: string;
+  rows: ChosenRows;
+  scorers: Record<string, unknown>[];
+  prompt: ChosenPrompt | undefined;
+}
+
+/** The unfinished experiment turned out to be over other records. */
+class OtherRecords extends Error {}
+
+class ExperimentRun<Input, Output> {
+  private readonly options: RunExperimentOptions<Input, Output>;
+  private readonly chosen: Chosen;
+
+  constructor(options: RunExperimentOptions<Input, Output>, chosen: Chosen) {
+    this.options = options;
+    this.chosen = chosen;
+  }
+
+  async run(): Promise<ExperimentRunResults> {
+    const { client, projectId, name } = this.chosen;
+    const namesakes = await searchExperiments(client, projectId, [
+      { name: 'name', operator: 'contains', value: name, case_sensitive: true },
+    ]);
+    const found = this.options.resume === false ? undefined : await this.unfinished(namesakes);
+    if (found) {
+      try {
+        await this.follow(found);
+        return await this.results(found, true);
+      } catch (err) {
+        if (!(err instanceof OtherRecords)) throw err;
+        client.logger.warn(
+          `${JSON.stringify(found.name)} has not ended but is over other records: a new experiment is made, that one stays as it is`,
+        );
+        namesakes.push(found);
+      }
+    }
+    const free = namesakes.some((one) => one.name === name) ? timedName(name, new Date()) : name;
+    const experiment = await this.create(free);
+    await this.follow(experiment);
+    return this.results(experiment, false);
+  }
+
+  private async unfinished(namesakes: readonly ExperimentResponse[]): Promise<ExperimentResponse | undefined> {
+    const { client, projectId, name, rows, prompt } = this.chosen;
+    const { experimentGroup, experimentGroupId } = this.options;
+    const found = await unfinishedExperiment(client, projectId, namesakes, {
+      name,
+      runner: this.runner().kind,
+      recordCount: 'records' in rows ? rows.records.length : undefined,
+      fits: (experiment) =>
+        isOver(experiment, rows) &&
+        (!prompt || isPromptOf(experiment, prompt, this.promptSettings() ?? {})) &&
+        (!experimentGroupId || experiment.experiment_group_id === experimentGroupId) &&
+        (!experimentGroup || !!experimentGroupId || experiment.experiment_group_name === experimentGroup),
+    });
+    return found?.experiment;
+  }
+
+  private async create(name: string): Promise<ExperimentResponse> {
+    const { client, projectId, rows, scorers, prompt } = this.chosen;
+    const trigger = this.isTriggered();
+    const experiment = await client.send<ExperimentResponse>(`/projects/${projectId}/experiments`, {
+      body: {
+        name,
+        task_type: 16,
+        ...('dataset' in rows ? { dataset: rows.dataset } : {}),
+        ...groupKeys(this.options),
+        ...(prompt ? { prompt_template_version_id: prompt.versionId } : {}),
+        ...(prompt ? { prompt_settings: this.promptSettings() } : {}),
+        ...(trigger ? { trigger, scorers } : {}),
+      },
+      headers: { 'idempotency-key': crypto.randomUUID() },
+      repeatable: true,
+    });
+    const settings = !trigger && scorers.length > 0 ? { run_id: experiment.id, scorers } : undefined;
+    if (settings)
+      await client.send(`/projects/${projectId}/runs/${experiment.id}/scorer-settings`, { body: settings, repeatable: true });
+    for (const [key, value] of Object.entries(this.options.experimentTags ?? {}))
+      await client.send(`${this.path(experiment)}/tags`, { body: { key, value, tag_type: 'generic' }, repeatable: true });
+    return experiment;
+  }
+
+  /** Sees the run to its end, or as far as it is to be waited for. */
+  private async follow(experiment: ExperimentResponse): Promise<void> {
+    const ended = new AbortController();
+    const watching = this.options.onProgress ? this.watch(experiment, ended.signal) : undefined;
+    try {
+      if (this.options.function) await this.host(experiment, this.options.function);
+      else {
+        if (!this.isTriggered()) await this.start(experiment, undefined);
+        if (this.options.wait !== false) await this.untilEnded(experiment);
+      }
+    } finally {
+      ended.abort();
+      await watching;
+    }
+  }
+
+  private start(experiment: ExperimentResponse, process: string | undefined): Promise<z.output<typeof RunReply>> {
+    const { rows, client } = this.chosen;
+    const body = { runner: this.runner(), process, ...('records' in rows ? { records: rows.records } : {}), ...this.settings() };
+    // Asked again while the run goes on, the service gives that run.
+    return client.send(`${this.path(experiment)}/run`, { body, repeatable: true, signal: this.options.signal });
+  }
+
+  private async host(experiment: ExperimentResponse, run: NonNullable<typeof this.options.function>): Promise<void> {
+    const { client, projectId, rows } = this.chosen;
+    const process = crypto.randomUUID();
+    const { concurrency } = await this.start(experiment, process);
+    const warn = (message: string) => client.logger.warn(message);
+    const work = {
+      function: run,
+      metrics: (this.options.metrics ?? []).filter(isLocal) as LocalMetric<Input, Awaited<Output>>[],
+      warn: onceEach(warn),
+    };
+    await hostRows({
+      client,
+      projectId,
+      experimentId: experiment.id,
+      concurrency,
+      process,
+      run: (row, timeLimitMs, stop) => runHostedRow(work, row, timeLimitMs, stop),
+      inspect: 'records' in rows ? (leased) => mustBeOf(rows.records, leased) : undefined,
+      onError:
+        this.options.onError ?? ((error) => warn(`results could not be handed over, they are sent again: ${textOf(error)}`)),
+      warn,
+      until: this.options.wait === false ? 'recorded' : 'ended',
+      signal: this.options.signal,
+    });
+  }
+
+  /** The service starts a prompt over a dataset with its creation; all else is told with the start what runs the rows and how. */
+  private isTriggered(): boolean {
+    const settings = Object.values(this.settings()).some((value) => value !== undefined);
+    return this.chosen.prompt !== undefined && 'dataset' in this.chosen.rows && !settings;
+  }
+
+  private runner(): Runner {
+    const { module, url, headers } = this.options;
+    if (module) return { kind: 'module', name: module };
+    if (url) return { kind: 'http', url, ...(headers ? { headers } : {}) };
+    if (this.options.function) return { kind: 'caller_function' };
+    const { versionId } = this.chosen.prompt as ChosenPrompt;
+    return { kind: 'prompt_template', prompt_template_version_id: versionId, prompt_settings: this.promptSettings() };
+  }
+
+  /** What is given, over the settings of the template's version. Undefined where neither is known: the service takes those of the version. */
+  private promptSettings(): Record<string, unknown> | undefined {
+    const base = this.chosen.prompt?.known?.settings;
+    const { promptSettings } = this.options;
+    return base || promptSettings ? { ...base, ...settingsKeys(promptSettings ?? {}) } : undefined;
+  }
+
+  private settings() {
+    const { concurrency, rowTimeLimitMs, maxCallAttempts, pauseAfterFailures } = this.options;
+    return {
+      concurrency,
+      row_time_limit_ms: rowTimeLimitMs,
+      max_call_attempts: maxCallAttempts,
+      pause_after_failures: pauseAfterFailures,
+    };
+  }
+
+  private async untilEnded(experiment: ExperimentResponse): Promise<void> {
+    for (let waitMs = 100; ; waitMs = Math.min(2_000, waitMs * 1.5)) {
+      if (hasEnded(await this.progress(experiment))) return;
+      await pause(waitMs, this.options.signal);
+    }
+  }
+
+  private async watch(experiment: ExperimentResponse, ended: AbortSignal): Promise<void> {
+    for (;;) {
+      await pause(1_000, ended).catch(() => undefined);
+      if (ended.aborted) return;
+      const progress = await this.progress(experiment).catch(() => undefined);
+      if (progress && !ended.aborted) this.options.onProgress?.(progress);
+    }
+  }
+
+  private progress(experiment: ExperimentResponse): Promise<ExperimentProgress> {
+    return this.chosen.client.send(`${this.path(experiment)}/progress`, { signal: this.options.signal });
+  }
+
+  private path(experiment: ExperimentResponse): string {
+    return `/projects/${this.chosen.projectId}/experiments/${experiment.id}`;
+  }
+
+  private async results(created: ExperimentResponse, resumed: boolean): Promise<ExperimentRunResults> {
+    const { client } = this.chosen;
+    const [experiment, progress] = await Promise.all([
+      client.send<ExperimentResponse>(this.path(created)),
+      this.progress(created),
+    ]);
+    this.options.onProgress?.(progress);
+    const link = `${readEnvironment().consoleUrl?.replace(/\/+$/, '') ?? client.apiUrl}${this.path(created)}`;
+    const results = { experiment, progress, message: messageOf(experiment, progress, link), link, resumed };
+    if (progress.state === 'failed' || progress.state === 'cancelled') throw new ExperimentRunError(results.message, results);
+    return results;
+  }
+}
+
+/** @returns the experiment's name. @throws ValueError for what is wrong with the parameters alone, before anything is asked of the service. */
+function check<I, O>(options: RunExperimentOptions<I, O>): string {
+  const name = requiredName(options.experimentName);
+  if (options.project && options.projectName) throw new ValueError('project and projectName are the same: give one');
+  const runners = (['promptTemplate', 'function', 'module', 'url'] as const).filter((key) => options[key]);
+  if (runners.length !== 1)
+    throw new ValueError(
+      runners.length === 0
+        ? 'name what runs the rows: promptTemplate, function, module or url'
+        : `only one thing can run the rows; given: ${runners.join(', ')}`,
+    );
+  if (options.function && typeof options.function !== 'function') throw new ValueError('function must be a function');
+  if (options.promptSettings && !options.promptTemplate) throw new ValueError('promptSettings go with a promptTemplate only');
+  if (options.headers && !options.url) throw new ValueError('headers go with a url only');
+  checkDatasetChoice(options);
+  const local = (options.metrics ?? []).find(isLocal);
+  if (local && !options.function)
+    throw new ValueError(`the metric ${JSON.stringify(local.name)} is computed in this process: that goes with a function only`);
+  for (const [key, value] of Object.entries(options.experimentTags ?? {}))
+    if (typeof value !== 'string' || key.length > 256 || value.length > 256)
+      throw new ValueError(`the tag ${JSON.stringify(key)} must have a text of at most 256 characters`);
+  return name;
+}
+
+/** @throws OtherRecords */
+function mustBeOf(records: readonly Record<string, unknown>[], leased: readonly LeasedRow[]): void {
+  if (!leased.every((row) => isRowOf(row, records[row.ordinal]))) throw new OtherRecords();
+}
+
+const hasEnded = ({ state }: ExperimentProgress): boolean => state === 'completed' || state === 'failed' || state === 'cancelled';
+
+function messageOf(experiment: ExperimentResponse, progress: ExperimentProgress, link: string): string {
+  const { state, rows_done, rows_total, rows_failed, error } = progress;
+  const rows = `${rows_done} of ${rows_total} rows${rows_failed > 0 ? `, ${rows_failed} of them failed` : ''}`;
+  return `Experiment ${JSON.stringify(experiment.name)} ${state}: ${rows}${error ? ` (${error})` : ''}. Results: ${link}`;
+}
+
+/** Lets the first warning of each kind through: what stands before the row's number. */
+function onceEach(warn: (message: string) => void): (message: string) => void {
+  const seen = new Set<string>();
+  return (message) => {
+    const kind = message.split(' of row ')[0] as string;
+    if (seen.has(kind)) return;
+    seen.add(kind);
+    warn(`${message} (said once)`);
+  };
+}

@@ -1,0 +1,40 @@
+import type { z } from 'zod';
+import type { ProgressReply, RunnerRequest } from '../shared/wire/experimentRuns.ts';
+import type { ExperimentResponse } from '../shared/wire/experiments.ts';
+import type { ServiceClient } from './http.ts';
+
+type Progress = z.output<typeof ProgressReply>;
+
+/** What an experiment must have to be the one that a script left unfinished. */
+export interface Likeness {
+  name: string;
+  runner: z.output<typeof RunnerRequest>['kind'];
+  fits(experiment: ExperimentResponse): boolean;
+  /** Number of records, where the rows are records. */
+  recordCount: number | undefined;
+}
+
+/** The name with the time, for an experiment whose name is taken: what the published clients do. */
+export const timedName = (name: string, now: Date): string =>
+  `${name} ${now.toISOString().slice(0, 10)} at ${now.toISOString().slice(11, 23)}`;
+
+const timeSuffix = /^ \d{4}-\d\d-\d\d at \d\d:\d\d:\d\d\.\d{3}$/;
+
+/** Whether the experiment has this name, with or without a time behind it. */
+const isNamed = (experiment: ExperimentResponse, name: string): boolean =>
+  experiment.name === name || (experiment.name.startsWith(name) && timeSuffix.test(experiment.name.slice(name.length)));
+
+/** The newest experiment of this name (or of the name with a time) when its run has not ended and it is alike. */
+export async function unfinishedExperiment(
+  client: ServiceClient,
+  projectId: string,
+  experiments: readonly ExperimentResponse[],
+  like: Likeness,
+): Promise<{ experiment: ExperimentResponse; progress: Progress } | undefined> {
+  const experiment = experiments.find((one) => isNamed(one, like.name));
+  if (!experiment || !like.fits(experiment)) return undefined;
+  const progress = await client.send<Progress>(`/projects/${projectId}/experiments/${experiment.id}/progress`);
+  const goesOn = progress.state === 'requested' || progress.state === 'running' || progress.state === 'paused';
+  const sameRows = like.recordCount === undefined || like.recordCount === progress.rows_total;
+  return goesOn && progress.runner === like.runner && sameRows ? { experiment, progress } : undefined;
+}
