@@ -65,10 +65,13 @@ export function assembleDomain(stores: Stores, workflows: RunWorkflows, config: 
     concurrencyPerIntegration: CALLS_PER_INTEGRATION,
   });
 
-  // Clients, pages and workers ask for the same count at the same time.
+  // Clients, pages and workers ask for the same count at the same time. A run that has just ended is counted anew: that count is its last word.
   const tallies = new BriefCache<RunTally>({ ttlMs: TALLY_GOOD_MS, maxEntries: 1_000 });
-  const tally = async (run: Pick<ExperimentRun, 'projectId' | 'experimentId'>, metrics: string[]): Promise<RunTally> =>
-    (await tallies.get(`${run.experimentId}/${metrics.join('/')}`, () => runTally(clickhouse, run, metrics))) as RunTally;
+  const tally = async (
+    run: Pick<ExperimentRun, 'projectId' | 'experimentId'> & Partial<Pick<ExperimentRun, 'state'>>,
+    metrics: string[],
+  ): Promise<RunTally> =>
+    (await tallies.get(`${run.experimentId}/${run.state ?? ''}/${metrics.join('/')}`, () => runTally(clickhouse, run, metrics))) as RunTally;
 
   const rows: RowSourceReader = {
     async range(run, from, to): Promise<ExperimentRow[]> {
