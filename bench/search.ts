@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { recordKinds, spanKinds } from '../shared/columns/columnDef.ts';
 import { newId } from '../shared/ids.ts';
@@ -8,7 +9,7 @@ import { metricColumn } from '../shared/metrics/metricColumn.ts';
 import { toxicity } from '../shared/metrics/toxicity.ts';
 import { columnFinder } from '../shared/records/findColumn.ts';
 import { type PageView, type RecordPageQuery, searchRecords } from '../shared/records/searchRecords.ts';
-import { openClickHouse } from '../shared/stores/clickhouse/connect.ts';
+import { type ClickHouse, openClickHouse } from '../shared/stores/clickhouse/connect.ts';
 import { clickHouseRecordReads } from '../shared/stores/clickhouse/recordReads.ts';
 import { FilterList } from '../shared/wire/filters.ts';
 import { generateRecords, rareWords } from './recordData.ts';
@@ -30,6 +31,7 @@ export async function run(args: string[]): Promise<void> {
     const target = { projectId: newId(), runId: newId(), records };
     console.log(`making ${records.toLocaleString('en')} records in one run …`);
     await generateRecords(clickhouse, target);
+    await mergesDone(clickhouse);
     const [size] = await clickhouse.query({
       name: 'size on disk',
       sql: "SELECT toUInt32(sum(bytes_on_disk)) AS bytes, toUInt32(count()) AS parts FROM system.parts WHERE active AND table IN ('records', 'record_keys', 'metric_values')",
@@ -63,6 +65,16 @@ export async function run(args: string[]): Promise<void> {
     await clickhouse.close();
     if (values.data === undefined) await rm(dataDir, { recursive: true, force: true });
   }
+}
+
+/** Waits for the merges that the fill started: they would take a core from every question. */
+async function mergesDone(clickhouse: ClickHouse): Promise<void> {
+  const merging = {
+    name: 'merges',
+    sql: 'SELECT count() AS running FROM system.merges',
+    row: (row: unknown) => Number((row as { running: string }).running),
+  };
+  while (((await clickhouse.query(merging))[0] ?? 0) > 0) await setTimeout(500);
 }
 
 const wholeRecords: PageView = { metrics: 'all', includeCounts: false, includeMetricMetadata: false, truncate: false };
