@@ -1,0 +1,175 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { createDataset, type ExperimentRunResults, getDataset, runExperiment, ServiceClient } from '../client/index.ts';
+import { runProcess } from '../shared/runProcess.ts';
+import { type Service, startService } from '../start.ts';
+import { problemsFile } from './problems.ts';
+import { ProgressLine } from './progressLine.ts';
+import { resultTable } from './resultTable.ts';
+import { solverWith } from './solve.ts';
+import { STAND_IN, startStandInModel } from './standInModel.ts';
+
+// The main job, end to end, on one machine: the embedded service in a folder of its own, a model endpoint of its own, a dataset of word problems,
+// and two experiments over it. Ends by itself; run again, it adds two experiments to what is there.
+
+const PROJECT = 'demo';
+const DATASET = 'word problems';
+const INTEGRATION = 'stand-in';
+const METRICS = ['numeric_match', 'exact_match', 'latency', 'total_tokens'];
+const CONCURRENCY = 5;
+/** The usual ones; where one is taken, any free one is used. */
+const ports = { api: 8088, temporal: 7233, temporalUi: 8233 };
+
+const dataDir = process.env.DATA_DIR || '.assay-demo';
+const say = (line = '') => void process.stdout.write(`${line}\n`);
+
+/** The port when nothing listens there, else 0: any free one. */
+const freePort = (port: number): Promise<number> =>
+  new Promise((resolve) => {
+    const probe = createServer()
+      .once('error', () => resolve(0))
+      .listen(port, '127.0.0.1', () => probe.close(() => resolve(port)));
+  });
+
+async function start(): Promise<Service> {
+  say(`Starting the embedded service in ${dataDir} …`);
+  const [port, temporalPort, temporalUiPort] = await Promise.all([ports.api, ports.temporal, ports.temporalUi].map(freePort));
+  // Servers that the environment names are not the demo's: it uses its own.
+  return startService(
+    {
+      PATH: process.env.PATH,
+      XDG_CACHE_HOME: process.env.XDG_CACHE_HOME,
+      DATA_DIR: dataDir,
+      PORT: String(port),
+      TEMPORAL_PORT: String(temporalPort),
+      TEMPORAL_UI_PORT: String(temporalUiPort),
+      LOG_LEVEL: process.env.LOG_LEVEL || 'warn',
+    },
+    (line) => say(`  ${line}`),
+  );
+}
+
+/** The key that the first start of this folder made. */
+function keptApiKey(): string {
+  const { api_key } = JSON.parse(readFileSync(join(dataDir, 'credentials.json'), 'utf8')) as { api_key: string };
+  return api_key;
+}
+
+async function ensureProject(client: ServiceClient): Promise<string> {
+  const [found] = await client.send<{ id: string }[]>('/projects', { query: { project_name: PROJECT } });
+  return (found ?? (await client.send<{ id: string }>('/projects', { body: { name: PROJECT } }))).id;
+}
+
+async function runBoth(service: Service): Promise<ExperimentRunResults[]> {
+  const client = new ServiceClient({ apiUrl: service.url, apiKey: service.created?.apiKey ?? keptApiKey() });
+  const model = await startStandInModel();
+  try {
+    const projectId = await ensureProject(client);
+    await client.send(`/integrations/custom/${INTEGRATION}`, {
+      method: 'PUT',
+      body: {
+        endpoint: model.url,
+        authentication_type: 'api_key',
+        api_key_header: 'X-API-Key',
+        api_key_value: model.apiKey,
+        models: [STAND_IN],
+        default_model: STAND_IN,
+      },
+    });
+    const dataset =
+      (await getDataset({ client, name: DATASET })) ??
+      (await createDataset({ client, projectId, name: DATASET, file: new Blob([readFileSync(problemsFile)]), format: 'jsonl' }));
+    say(`${dataset.num_rows} word problems, two experiments, ${CONCURRENCY} rows at a time\n`);
+
+    const common = { client, projectId, dataset: { id: dataset.id }, metrics: METRICS, concurrency: CONCURRENCY };
+    const solve = solverWith(model);
+    const byFunction = await watched('agent', (onProgress) =>
+      runExperiment<string, string>({ ...common, experimentName: 'agent', function: solve, onProgress }),
+    );
+    const byPrompt = await watched('prompt', (onProgress) =>
+      runExperiment({
+        ...common,
+        experimentName: 'prompt',
+        promptTemplate: { name: 'word problem', template: 'Solve this in your head and say the answer: {{input}}' },
+        promptSettings: { modelAlias: STAND_IN, temperature: 0 },
+        onProgress,
+      }),
+    );
+    return [byFunction, byPrompt];
+  } finally {
+    await model.close();
+  }
+}
+
+async function watched<T>(name: string, run: (onProgress: ProgressLine['show']) => Promise<T>): Promise<T> {
+  const line = new ProgressLine(name, process.stdout);
+  try {
+    return await run((progress) => line.show(progress));
+  } finally {
+    line.end();
+  }
+}
+
+function rowOf({ experiment, progress }: ExperimentRunResults): string[] {
+  const figure = (name: string): number => experiment.aggregate_metrics[name] ?? Number.NaN;
+  const percent = (name: string) => `${(100 * figure(name)).toFixed(1)} %`;
+  const seconds = (Date.parse(progress.ended_at ?? '') - Date.parse(progress.started_at ?? '')) / 1_000;
+  return [
+    experiment.name,
+    String(progress.rows_done),
+    String(progress.rows_failed),
+    percent('numeric_match'),
+    percent('exact_match'),
+    `${figure('latency').toFixed(0)} ms`,
+    String(figure('total_tokens')),
+    `${seconds.toFixed(1)} s`,
+  ];
+}
+
+function sayLinks(service: Service): void {
+  const query = new URLSearchParams({ query: `AssayProject="${PROJECT}"` });
+  say('\nTo look around, start the service again on the same data:\n');
+  say(`  ${startCommand(service)}\n`);
+  say(`  API docs      ${service.url}/docs`);
+  say(`  Temporal UI   ${service.temporalUiUrl}/namespaces/default/workflows?${query}`);
+  say(`  credentials   ${join(dataDir, 'credentials.json')}`);
+}
+
+/** Starts the service where it was: ports are named only where the usual ones were taken. */
+function startCommand(service: Service): string {
+  const port = new URL(service.url).port;
+  const uiPort = new URL(service.temporalUiUrl ?? '').port;
+  const settings = [`DATA_DIR=${dataDir}`];
+  if (port !== String(ports.api)) settings.push(`PORT=${port}`);
+  if (uiPort !== String(ports.temporalUi)) settings.push(`TEMPORAL_PORT=0 TEMPORAL_UI_PORT=${uiPort}`);
+  return `${settings.join(' ')} npm start`;
+}
+
+async function demo(): Promise<void> {
+  const began = performance.now();
+  if (!existsSync(dataDir)) say('The first start makes its stores and looks for a Temporal server; later ones take seconds.');
+  let service: Service | undefined;
+  await runProcess(
+    async () => {
+      service = await start();
+      return service;
+    },
+    { underNpm: process.env.npm_lifecycle_event !== undefined },
+  );
+  const running = service as unknown as Service;
+  try {
+    const results = await runBoth(running);
+    const header = ['experiment', 'rows', 'errors', 'numeric match', 'exact match', 'latency', 'tokens', 'duration'];
+    say(`\n${resultTable(header, results.map(rowOf))}`);
+    sayLinks(running);
+    say(`\nDone in ${((performance.now() - began) / 1_000).toFixed(1)} s.`);
+  } catch (err) {
+    process.stderr.write(`\nthe demo failed: ${err instanceof Error ? err.message : String(err)}\n`);
+    process.exitCode = 1;
+  }
+  await running.stop();
+  process.exit();
+}
+
+await demo();
