@@ -12,10 +12,6 @@ export interface RowResult {
   startedAt: Date;
   /** Nanoseconds of the work alone: no wait in a queue, no retry's pause. */
   durationNs: number;
-  inputTokens?: number | null;
-  outputTokens?: number | null;
-  totalTokens?: number | null;
-  costUsd?: number | null;
   /** Scores that the caller computed itself; they travel with the record. */
   localMetrics?: Record<string, unknown>;
   tags?: string[];
@@ -44,18 +40,29 @@ export function rowTrace(experimentId: string, row: ExperimentRow, result: RowRe
     metrics: {
       ...result.localMetrics,
       duration_ns: result.durationNs,
-      ...defined({
-        num_input_tokens: result.inputTokens,
-        num_output_tokens: result.outputTokens,
-        num_total_tokens: result.totalTokens,
-        cost: result.costUsd,
-      }),
+      ...usageOf(result.spans),
     },
     spans: withDerivedIds(result.spans, experimentId, row.rowId),
   } as LoggedTrace & { error_message: string };
 }
 
-const defined = (values: Record<string, number | null | undefined>) => Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined && value !== null));
+const usageKeys = ['num_input_tokens', 'num_output_tokens', 'num_total_tokens', 'cost'] as const;
+
+/** Tokens and cost of a row: the sums over its llm spans, of those that say. */
+function usageOf(spans: readonly LoggedSpan[]): Record<string, number> {
+  const usage: Record<string, number> = {};
+  const open = [...spans];
+  for (let span = open.pop(); span; span = open.pop()) {
+    if ('spans' in span && Array.isArray(span.spans)) open.push(...(span.spans as LoggedSpan[]));
+    if (span.type !== 'llm') continue;
+    const metrics: Record<string, unknown> = span.metrics ?? {};
+    for (const key of usageKeys) {
+      const value = metrics[key];
+      if (typeof value === 'number') usage[key] = (usage[key] ?? 0) + value;
+    }
+  }
+  return usage;
+}
 
 /** Span ids by path in the tree: whoever ran the row, and however often, the third child of the first span has one id. */
 function withDerivedIds(spans: LoggedSpan[], experimentId: string, rowId: string): LoggedSpan[] {

@@ -33,17 +33,10 @@ export function promptTemplateRunner(
           timeoutMs: run.settings.rowTimeLimitMs,
           signal,
         });
-        const tokens = {
-          inputTokens: answer.inputTokens,
-          outputTokens: answer.outputTokens,
-          totalTokens: answer.totalTokens,
-          costUsd: answer.costUsd,
-        };
         return {
           output: answer.text,
           startedAt,
           durationNs: answer.durationNs,
-          ...tokens,
           spans: [
             span(startedAt, {
               input: messages,
