@@ -17,6 +17,8 @@ const MAX_POST_CHARACTERS = 8 * 1024 * 1024;
 /** Milliseconds between two words of this process while it holds rows; also how soon a pause or an end is noticed. */
 const HEARTBEAT_MS = 2_000;
 const LONG_POLL_MS = 20_000;
+/** Milliseconds for the last results when the process is told to stop. */
+const HAND_IN_MS = 5_000;
 /** Milliseconds without any answer of the service after which the process gives up. Running the script again goes on from there. */
 const PATIENCE_MS = 600_000;
 
@@ -54,7 +56,10 @@ interface Waiting {
 class Host {
   private readonly hosted: HostedRun;
   private readonly path: string;
+  /** Ends the rows and the asking for rows. */
   private readonly stop = new AbortController();
+  /** Ends the posting of results, which may go on a little longer. */
+  private readonly leave = new AbortController();
   private readonly ended: Promise<void>;
   private resolve: () => void = () => undefined;
   private reject: (error: unknown) => void = () => undefined;
@@ -75,6 +80,7 @@ class Host {
   private gathering: NodeJS.Timeout | undefined;
   private lastAnswer = Date.now();
   private beating = false;
+  private allPosted: () => void = () => undefined;
 
   constructor(hosted: HostedRun) {
     this.hosted = hosted;
@@ -88,7 +94,7 @@ class Host {
 
   async host(): Promise<void> {
     const { signal } = this.hosted;
-    const onAbort = () => this.reject(signal?.reason);
+    const onAbort = () => void this.handIn().finally(() => this.reject(signal?.reason));
     signal?.addEventListener('abort', onAbort, { once: true });
     if (signal?.aborted) onAbort();
     const fail = (error: unknown) => this.reject(error);
@@ -101,7 +107,17 @@ class Host {
       clearInterval(heart);
       clearTimeout(this.gathering);
       this.stop.abort(new Error('the experiment has ended or was stopped'));
+      this.leave.abort();
     }
+  }
+
+  /** Stops the rows that run and waits a little for the results of those that have ended. */
+  private async handIn(): Promise<void> {
+    this.stop.abort(this.hosted.signal?.reason);
+    const posted = new Promise<void>((resolve) => (this.allPosted = resolve));
+    this.post();
+    if (this.results.length > 0 || this.posts > 0)
+      await Promise.race([posted, pause(HAND_IN_MS, this.leave.signal).catch(() => undefined)]);
   }
 
   private async leaseRows(): Promise<void> {
@@ -134,11 +150,13 @@ class Host {
       if (this.hosted.until === 'recorded' && this.held.size === 0 && (await this.allRecorded())) this.resolve();
       // Nothing but rows whose lease was over while they are still in hand: asking on would turn in circles.
       if (reply.rows.length > 0 && taken === 0) await pause(100, this.stop.signal).catch(() => undefined);
-      if (this.rows.length > this.lowWater()) await new Promise<void>((resolve) => (this.wantRows = resolve));
+      if (!this.wantsRows()) await new Promise<void>((resolve) => (this.wantRows = resolve));
     }
   }
 
-  private lowWater = (): number => Math.max(this.aim, this.concurrency) / 2;
+  /** Few rows wait, and the results do not pile up. */
+  private wantsRows = (): boolean =>
+    this.rows.length <= Math.max(this.aim, this.concurrency) / 2 && this.results.length <= 2 * MAX_RESULTS_PER_POST;
 
   /** @returns how many of the rows are new to this process */
   private take(rows: LeasedRow[]): number {
@@ -159,7 +177,7 @@ class Host {
       this.running++;
       this.runRow(row).catch((error: unknown) => this.reject(error));
     }
-    if (this.rows.length <= this.lowWater()) this.wantRows();
+    if (this.wantsRows()) this.wantRows();
   }
 
   private async runRow(row: LeasedRow): Promise<void> {
@@ -173,13 +191,15 @@ class Host {
 
   private post(): void {
     this.gathering = undefined;
-    while (!this.stop.signal.aborted && this.results.length > 0 && this.posts < MAX_POSTS_AT_ONCE) {
+    while (!this.leave.signal.aborted && this.results.length > 0 && this.posts < MAX_POSTS_AT_ONCE) {
       this.posts++;
       this.record(this.nextBatch())
         .catch((error: unknown) => this.reject(error))
         .finally(() => {
           this.posts--;
           if (this.results.length > 0) this.gathering ??= setTimeout(() => this.post(), GATHER_MS);
+          else if (this.posts === 0) this.allPosted();
+          if (this.wantsRows()) this.wantRows();
         });
     }
   }
@@ -206,13 +226,14 @@ class Host {
         await this.hosted.client.send<z.output<typeof ResultsReply>>(`${this.path}/rows/results`, {
           json,
           repeatable: true,
-          signal: this.stop.signal,
+          signal: this.leave.signal,
         });
         this.lastAnswer = Date.now();
         // What was not recorded is no longer ours: it is on offer again.
         for (const { ordinal } of batch) this.held.delete(ordinal);
         return;
       } catch (err) {
+        // Leaving: the client's own repeats were enough.
         if (this.stop.signal.aborted) return;
         if (!isRefused(err)) {
           this.mustPass(err);

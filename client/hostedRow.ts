@@ -53,23 +53,40 @@ export async function runHostedRow<Input, Output>(
     values: leased.values,
     ordinal: leased.ordinal,
     id: leased.row_id,
-    signal: AbortSignal.any([limit.signal, stop]),
+    signal: limit.signal,
   };
+  // Listened to by hand: a signal made of two would stay with the longer one for as long as that lives.
+  const onStop = () => limit.abort(stop.reason);
+  stop.addEventListener('abort', onStop, { once: true });
+  try {
+    return await report(work, row, leased, timeLimitMs, limit);
+  } finally {
+    stop.removeEventListener('abort', onStop);
+  }
+}
+
+async function report<Input, Output>(
+  work: RowWork<Input, Output>,
+  row: HostedRow<Input>,
+  leased: LeasedRow,
+  timeLimitMs: number,
+  limit: AbortController,
+): Promise<RowReport> {
   const spans = { children: [] as OpenSpan[] };
   const startedAt = new Date();
   const startNs = process.hrtime.bigint();
   const ended = await within(timeLimitMs, limit, () => withParent(spans, async () => work.function(row.input, row)));
-  const report: RowReport = {
+  const ran: RowReport = {
     ordinal: leased.ordinal,
     output: null,
     started_at: startedAt.toISOString(),
     duration_ns: Number(process.hrtime.bigint() - startNs),
   };
-  if (spans.children.length > 0) report.spans = spans.children.map(toWire);
-  if ('error' in ended) return { ...report, error: ended.error };
-  report.output = ended.value === undefined || ended.value === null ? null : asText(ended.value);
-  if (work.metrics.length > 0) report.metrics = await localScores(work, row, ended.value as Awaited<Output>, timeLimitMs, limit);
-  return report;
+  if (spans.children.length > 0) ran.spans = spans.children.map(toWire);
+  if ('error' in ended) return { ...ran, error: ended.error };
+  ran.output = ended.value === undefined || ended.value === null ? null : asText(ended.value);
+  if (work.metrics.length > 0) ran.metrics = await localScores(work, row, ended.value as Awaited<Output>, timeLimitMs, limit);
+  return ran;
 }
 
 async function localScores<Input, Output>(
@@ -90,23 +107,24 @@ async function localScores<Input, Output>(
 
 type Ended<T> = { value: T } | { error: string };
 
-/** What `work` comes to, or the error of a limit that was over first; then the limit's signal has aborted. */
+/** What `work` comes to, or why `limit` aborted first: its time is over, or everything is to stop. */
 function within<T>(ms: number, limit: AbortController, work: () => Promise<T>): Promise<Ended<T>> {
   return new Promise((resolve) => {
-    const timer = setTimeout(() => {
-      const over = new Error(`no result within the row's time limit of ${ms} ms`);
-      resolve({ error: over.message });
-      limit.abort(over);
-    }, ms);
+    const onAbort = () => end({ error: messageOf(limit.signal.reason) });
     const end = (ended: Ended<T>) => {
       clearTimeout(timer);
+      limit.signal.removeEventListener('abort', onAbort);
       resolve(ended);
     };
+    const timer = setTimeout(() => limit.abort(new Error(`no result within the row's time limit of ${ms} ms`)), ms);
+    limit.signal.addEventListener('abort', onAbort, { once: true });
     work().then(
       (value) => end({ value }),
       (error: unknown) => end({ error: textOf(error) }),
     );
   });
 }
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 export const textOf = (error: unknown): string => (error instanceof Error ? `${error.name}: ${error.message}` : String(error));
