@@ -251,7 +251,12 @@ class PooledSession implements ChdbSession {
           : undefined;
     if (bytes !== undefined && bytes.length === 0) return { rowsWritten: 0, bytesWritten: 0, elapsedSeconds: 0 };
     const plain = plainInsert.exec(sql)?.groups;
-    if (plain?.table && bytes && bytes.length <= maxInlineBytes && !blankLine.test(bytes.toString('latin1'))) {
+    if (
+      plain?.table &&
+      bytes &&
+      bytes.length <= maxInlineBytes &&
+      !(bytes.includes('\n') && blankLine.test(bytes.toString('latin1')))
+    ) {
       await this.#prepare(statement);
       const columns = plain.columns?.split(',').map((name) => name.trim());
       const summary = await this.#session.insert({
