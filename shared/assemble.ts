@@ -4,6 +4,7 @@ import { type Config, isLoopback } from './config.ts';
 import { toExperimentRow } from './datasets/experimentRow.ts';
 import { datasetRowStore, runRows } from './datasets/rowStore.ts';
 import type { ExperimentRow, ExperimentRun } from './experiments/experiment.ts';
+import { keepStanding } from './experiments/keepStanding.ts';
 import type { RunTally } from './experiments/progress.ts';
 import type { RowLog, RowSourceReader } from './experiments/runRows.ts';
 import type { RunWorkflows } from './experiments/startRun.ts';
@@ -18,6 +19,7 @@ import { runScorers } from './scorers/runSettings.ts';
 import { datasetRows } from './stores/clickhouse/datasetRows.ts';
 import { recordedRows, runTally } from './stores/clickhouse/experimentRecords.ts';
 import { clickhouseMetricValues } from './stores/clickhouse/metricValues.ts';
+import { clickhouseDeleteRecords } from './stores/clickhouse/recordDeletion.ts';
 import { clickhouseRecordStore } from './stores/clickhouse/recordStore.ts';
 import type { Stores } from './stores/open.ts';
 import { datasetStore } from './stores/postgres/datasets.ts';
@@ -82,10 +84,12 @@ export function assembleDomain(stores: Stores, workflows: RunWorkflows, config: 
       return (await read).map(toExperimentRow);
     },
   };
+  const ledger = postgresRunLedger(database);
+  const keep = keepStanding({ find: (id) => ledger.find(id), deleteRecords: clickhouseDeleteRecords(clickhouse) });
   const rowLog: RowLog = {
     recorded: (run, traceIds) => recordedRows(clickhouse, run, traceIds),
     write: (run, traces, attempt) =>
-      logTraces(recordWriter, { projectId: run.projectId, runId: run.experimentId }, traces, { attempt }),
+      keep(run, () => logTraces(recordWriter, { projectId: run.projectId, runId: run.experimentId }, traces, { attempt })),
   };
   return {
     clickhouse,
@@ -108,7 +112,8 @@ export function assembleDomain(stores: Stores, workflows: RunWorkflows, config: 
     recordWriter,
     metricValues: clickhouseMetricValues(clickhouse),
     models,
-    ledger: postgresRunLedger(database),
+    ledger,
+    keepStanding: keep,
     offered: postgresOfferedRows(database),
     rows,
     rowLog,

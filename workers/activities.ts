@@ -7,8 +7,8 @@ import type { ExperimentRun } from '../shared/experiments/experiment.ts';
 import type { OfferedRows } from '../shared/experiments/offeredRows.ts';
 import type { RunLedger } from '../shared/experiments/runLedger.ts';
 import {
-  ATTEMPTS_PER_WORKFLOW,
   type AttemptLog,
+  attemptNumber,
   type ChunkProgress,
   type RowLog,
   type RowRunner,
@@ -69,10 +69,16 @@ export function createActivities(deps: ActivityDeps) {
     return run;
   };
 
+  /** Whether rows in flight are given up when a chunk is called back: a pause and a change of the concurrency let them end. */
+  const mustGiveUp = async ({ experimentId, settings }: ExperimentRun): Promise<boolean> => {
+    const now = await deps.ledger.find(experimentId);
+    return now === undefined || (now.state !== 'paused' && now.settings.concurrency === settings.concurrency);
+  };
+
   return {
     /** Freezes what the run will do. Metrics that cannot be had fail the run before any row is paid for. */
     planExperiment: (ref: RunRef): Promise<RunPlan> =>
-      guarded(async () => {
+      beating(async () => {
         const run = await findRun(ref);
         await deps.ledger.setState(run.experimentId, ['requested'], 'running');
         const metrics = await deps.metricsOf(run);
@@ -93,14 +99,14 @@ export function createActivities(deps: ActivityDeps) {
       guarded(async () => {
         const run = await findRun(chunk);
         const context = Context.current();
-        const attempt = run.workflowNumber * ATTEMPTS_PER_WORKFLOW + context.info.attempt;
+        const attempt = attemptNumber(run.workflowNumber, chunk.round, context.info.attempt);
         const part = `${chunk.from}-${chunk.to}`;
         const reports = reportTo(run, async () => ({ rowsDone: await deps.countRows(run) }));
         const onProgress = (progress: ChunkProgress) => deps.publishProgress(run, part, progress);
         try {
           if (run.runner.kind === 'caller_function') {
             return await offerRows(
-              { ...deps, log: deps.rowLog, untilStored, onProgress },
+              { ...deps, log: deps.rowLog, untilStored, onProgress, mustGiveUp: () => mustGiveUp(run) },
               run,
               chunk,
               attempt,
@@ -118,14 +124,7 @@ export function createActivities(deps: ActivityDeps) {
               onProgress,
               now: Date.now,
             };
-            return await runRows(
-              given,
-              run,
-              chunk,
-              attempt,
-              context.cancellationSignal,
-              async () => (await deps.ledger.find(run.experimentId))?.state !== 'paused',
-            );
+            return await runRows(given, run, chunk, attempt, context.cancellationSignal, () => mustGiveUp(run));
           } finally {
             await runner.close();
           }
@@ -164,7 +163,7 @@ export function createActivities(deps: ActivityDeps) {
 
     /** Aggregates and the final state, in this order: progress is complete only when the aggregates are there. */
     finishExperiment: (ref: RunRef): Promise<void> =>
-      guarded(async () => {
+      beating(async () => {
         const run = await findRun(ref);
         const aggregates = await deps.settleRecords(run);
         await deps.ledger.end(ref.experimentId, ref.number, 'completed', { error: null, aggregates });
@@ -173,7 +172,7 @@ export function createActivities(deps: ActivityDeps) {
 
     /** Ends a run that was cancelled or cannot go on; what is recorded stays and is aggregated. */
     endExperiment: (ref: RunRef, state: 'failed' | 'cancelled', error: string | null): Promise<void> =>
-      guarded(async () => {
+      beating(async () => {
         const run = await deps.ledger.find(ref.experimentId);
         if (!run || run.workflowNumber !== ref.number) return;
         const aggregates = await deps.settleRecords(run);
@@ -182,7 +181,7 @@ export function createActivities(deps: ActivityDeps) {
       }),
 
     markPaused: (ref: RunRef, paused: boolean): Promise<void> =>
-      guarded(async () => {
+      beating(async () => {
         await deps.ledger.setState(
           ref.experimentId,
           paused ? ['running', 'requested'] : ['paused'],
@@ -212,6 +211,18 @@ export function createActivities(deps: ActivityDeps) {
 }
 
 export type Activities = ReturnType<typeof createActivities>;
+
+/** Work that heartbeats until it is done. */
+const beating = <T>(work: () => Promise<T>): Promise<T> =>
+  guarded(async () => {
+    const context = Context.current();
+    const timer = setInterval(() => context.heartbeat(), HEARTBEAT_MS);
+    try {
+      return await work();
+    } finally {
+      clearInterval(timer);
+    }
+  });
 
 const ended = (message: string) => ApplicationFailure.create({ message, type: 'RunEnded', nonRetryable: true });
 

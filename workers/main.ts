@@ -13,23 +13,18 @@ async function start() {
   const config = readConfig(process.env);
   const log = pino({ level: config.LOG_LEVEL, base: null });
   logTemporalTo(log);
-  const servers = await openServers(config);
-  const domain = assembleDomain(servers.stores, temporalRunWorkflows(servers.client), config, config.SECRET_KEYS as string, log);
-  const connection = await connectTemporalWorker({ address: config.TEMPORAL_ADDRESS as string, apiKey: config.TEMPORAL_API_KEY });
-  const worker = await startWorker(connection, config.TEMPORAL_NAMESPACE, assembleActivities(domain, process.env));
+  const opened = new AsyncDisposableStack();
+  const servers = opened.adopt(await openServers(config), (those) => those.close());
+  const workflows = temporalRunWorkflows(servers.client);
+  const domain = assembleDomain(servers.stores, workflows, config, config.SECRET_KEYS as string, log);
+  opened.defer(() => domain.outbound.close());
+  const at = { address: config.TEMPORAL_ADDRESS as string, apiKey: config.TEMPORAL_API_KEY };
+  const connection = opened.adopt(await connectTemporalWorker(at), (it) => it.close());
+  const activities = assembleActivities(domain, process.env);
+  const worker = opened.adopt(await startWorker(connection, config.TEMPORAL_NAMESPACE, activities), (it) => it.stop());
+  worker.finished.catch((err: unknown) => log.fatal({ err }, 'the worker broke'));
   log.info({ namespace: config.TEMPORAL_NAMESPACE }, 'the worker is ready');
-  worker.finished.catch((err: unknown) => {
-    log.fatal({ err }, 'the worker broke');
-    process.exit(1);
-  });
-  return {
-    stop: async () => {
-      await worker.stop();
-      await connection.close();
-      await domain.outbound.close();
-      await servers.close();
-    },
-  };
+  return { broken: worker.finished, stop: () => opened.disposeAsync() };
 }
 
 await runProcess(start, { underNpm: process.env.npm_lifecycle_event !== undefined });

@@ -38,7 +38,7 @@ export async function startWorker(connection: NativeConnection, namespace: strin
     finished,
     stop: async () => {
       if (worker.getState() === 'RUNNING') worker.shutdown();
-      await finished;
+      await finished.catch(() => undefined); // whoever watches `finished` hears of it
     },
   };
 }

@@ -1,7 +1,9 @@
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import {
   ActivityCancellationType,
+  ActivityFailure,
   CancellationScope,
+  ContinueAsNew,
   condition,
   continueAsNew,
   defineQuery,
@@ -29,16 +31,19 @@ import type { Activities } from '../workers/activities.ts';
 // Ours to heal (a store, the network, a worker's death): no limit on attempts. Only errors marked permanent end a run.
 const healing = { initialInterval: '500 ms', maximumInterval: '30 seconds' } as const;
 
+// Every activity heartbeats: a dead worker is noticed in this time, whatever it was at.
+const heartbeatTimeout = '10 seconds';
+
 const { planExperiment, finishExperiment, endExperiment, markPaused } = proxyActivities<Activities>({
-  startToCloseTimeout: '5 minutes',
+  startToCloseTimeout: '1 hour',
+  heartbeatTimeout,
   retry: healing,
 });
 
 const { runRows, scoreRows } = proxyActivities<Activities>({
   // A chunk takes no new row after its time box (10 minutes); the rest is the slowest row's own time limit.
   startToCloseTimeout: '25 hours',
-  // A dead worker is noticed in this time.
-  heartbeatTimeout: '10 seconds',
+  heartbeatTimeout,
   retry: healing,
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
 });
@@ -67,16 +72,17 @@ export async function runExperiment(input: RunExperimentInput): Promise<void> {
     await doPhase(state, 'scores', (chunk) => scoreRows({ ...ref, ...chunk }), markPaused.bind(null, ref), input);
     state.phase = 'finishing';
     state.show('finishing');
-    if (state.cancelled) await endExperiment(ref, 'cancelled', null);
+    const { cancelled } = state; // a cancel that comes from here on is too late
+    if (cancelled) await endExperiment(ref, 'cancelled', null);
     else await finishExperiment(ref);
     state.phase = 'ended';
-    state.show(state.cancelled ? 'cancelled' : 'completed');
+    state.show(cancelled ? 'cancelled' : 'completed');
   } catch (err) {
     if (isCancellation(err)) {
       await CancellationScope.nonCancellable(() => endExperiment(ref, 'cancelled', null));
       throw err;
     }
-    if (!(err instanceof Error) || err.name === 'ContinueAsNew') throw err;
+    if (!(err instanceof Error) || err instanceof ContinueAsNew) throw err;
     await endExperiment(ref, 'failed', rootMessage(err));
     throw err;
   }
@@ -86,7 +92,7 @@ export async function runExperiment(input: RunExperimentInput): Promise<void> {
 async function doPhase(
   state: RunProgress,
   phase: 'rows' | 'scores',
-  run: (chunk: Pick<Chunk, 'from' | 'to' | 'lanes'>) => Promise<ChunkOutcome>,
+  run: (chunk: Pick<Chunk, 'from' | 'to' | 'lanes' | 'round'>) => Promise<ChunkOutcome>,
   markPausedNow: (paused: boolean) => Promise<void>,
   input: RunExperimentInput,
 ): Promise<void> {
@@ -102,8 +108,11 @@ async function doPhase(
     if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof runExperiment>({ ...input, carried: state.carry() });
     state.show(phase === 'rows' ? 'running rows' : 'scoring');
     const { chunks, rest } = split(state.ranges, state.concurrency);
+    state.round++;
     const outcomes = await state.interruptible(() =>
-      Promise.all(chunks.map(async (chunk) => ({ chunk, outcome: await run(chunk).catch(calledBack(chunk)) }))),
+      Promise.all(
+        chunks.map(async (chunk) => ({ chunk, outcome: await run({ ...chunk, round: state.round }).catch(calledBack(chunk)) })),
+      ),
     );
     state.ranges = [
       ...outcomes.flatMap(({ chunk, outcome }) => (outcome.takenTo < chunk.to ? [{ from: outcome.takenTo, to: chunk.to }] : [])),
@@ -122,11 +131,15 @@ async function doPhase(
   }
 }
 
-/** A chunk that was called back before a worker took it has done nothing. */
+/**
+ * A chunk that was called back before a worker took it has done nothing; of one whose worker died while it was called back nothing is known. Either
+ * way its rows are open: the next round finds those that are recorded.
+ */
 const calledBack =
   (chunk: OrdinalRange) =>
   (err: unknown): ChunkOutcome => {
-    if (isCancellation(err)) return { takenTo: chunk.from, recorded: 0 };
+    const died = err instanceof ActivityFailure && err.retryState === 'CANCEL_REQUESTED';
+    if (died || isCancellation(err)) return { takenTo: chunk.from, recorded: 0 };
     throw err;
   };
 
@@ -159,11 +172,15 @@ class RunProgress {
   paused = false;
   cancelled = false;
   concurrency = 1;
+  /** Counts the times that chunks were given out, so that what a later one records outranks what is left of an earlier one. */
+  round = 0;
   note = '';
   private rowsDone = 0;
   private scoresDone = 0;
   private caller = false;
   private interrupt: (() => void) | undefined;
+  /** A concurrency that was asked for while the run was still planned. */
+  private asked: number | undefined;
   private readonly carried: Carried | undefined;
 
   constructor(carried: Carried | undefined) {
@@ -172,12 +189,13 @@ class RunProgress {
       this.paused = carried.paused;
       this.rowsDone = carried.rowsDone;
       this.scoresDone = carried.scoresDone;
+      this.round = carried.round;
     }
   }
 
   planned(plan: RunPlan): void {
     this.plan = plan;
-    this.concurrency = this.carried?.concurrency ?? plan.concurrency;
+    this.concurrency = this.asked ?? this.carried?.concurrency ?? plan.concurrency;
     upsertSearchAttributes([
       { key: attribute('AssayProject'), value: plan.projectName },
       { key: attribute('AssayExperiment'), value: plan.experimentName },
@@ -238,6 +256,8 @@ class RunProgress {
   }
 
   setConcurrency(concurrency: number): void {
+    this.asked = concurrency;
+    if (!this.plan || concurrency === this.concurrency) return;
     this.concurrency = concurrency;
     this.interrupt?.();
   }
@@ -275,6 +295,7 @@ class RunProgress {
       scoresDone: this.scoresDone,
       paused: this.paused,
       concurrency: this.concurrency,
+      round: this.round,
     };
   }
 

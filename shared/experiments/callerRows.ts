@@ -3,14 +3,14 @@ import type { LoggedSpan } from '../wire/records.ts';
 import { type ExperimentRow, type ExperimentRun, hasEnded } from './experiment.ts';
 import type { OfferedRows } from './offeredRows.ts';
 import { rowTrace, rowTraceId } from './rowTrace.ts';
-import { type RowLog, type RowSourceReader, mustRun } from './runRows.ts';
-import { callerSignal, type Chunk, type ChunkOutcome } from './workflow.ts';
+import { firstAttemptOf, mustRun, type RowLog, type RowSourceReader } from './runRows.ts';
+import { type Chunk, type ChunkOutcome, callerSignal } from './workflow.ts';
 
 /** Rows on offer at a time: enough that a caller with many lanes never waits for the next page. */
 const WINDOW_ROWS = 1_000;
 /** Seconds without a word from the caller's process after which the chunk gives its place back and the workflow waits. */
 const CALLER_GONE_SECONDS = 60;
-/** Milliseconds that rows in the caller's hands get to end after a pause or a cancel. */
+/** Milliseconds that rows in the caller's hands get to end after a cancel. */
 const HAND_BACK_MS = 10_000;
 /** A chunk looks at least this often, in milliseconds, should a notice get lost. */
 const LOOK_MS = 500;
@@ -29,16 +29,31 @@ export interface OfferDeps {
   notices: Notices;
   untilStored<T>(operation: () => Promise<T>, signal: AbortSignal): Promise<T>;
   onProgress(progress: { done: number; failed: number; running: number }): void;
+  /** Asked when the chunk is called back: whether rows in the caller's hands are given up as well. */
+  mustGiveUp(): Promise<boolean>;
 }
 
-/** Offers the rows of a chunk that are not recorded yet to the caller's process, and waits until they are. Safe to run twice. */
-export async function offerRows(deps: OfferDeps, run: ExperimentRun, chunk: Chunk, attempt: number, stopping: AbortSignal): Promise<ChunkOutcome> {
+/**
+ * Offers the rows of a chunk that are not recorded yet to the caller's process, and waits until they are. Safe to run twice: a row that the process
+ * holds stays with it, and its result is taken whether a chunk waits for it or not.
+ */
+export async function offerRows(
+  deps: OfferDeps,
+  run: ExperimentRun,
+  chunk: Chunk,
+  attempt: number,
+  stopping: AbortSignal,
+): Promise<ChunkOutcome> {
   const never = new AbortController().signal;
   const stored = <T>(operation: () => Promise<T>) => deps.untilStored(operation, never);
   const open = new Set<number>();
   let read = chunk.from;
   let recorded = 0;
-  const outcome = (extra: Partial<ChunkOutcome> = {}): ChunkOutcome => ({ takenTo: open.size > 0 ? Math.min(...open) : read, recorded, ...extra });
+  const outcome = (extra: Partial<ChunkOutcome> = {}): ChunkOutcome => ({
+    takenTo: open.size > 0 ? Math.min(...open) : read,
+    recorded,
+    ...extra,
+  });
   const collect = async () => {
     const done = await stored(() => deps.offered.takeFinished(run.experimentId, chunk.from, chunk.to));
     for (const ordinal of done) open.delete(ordinal);
@@ -46,14 +61,13 @@ export async function offerRows(deps: OfferDeps, run: ExperimentRun, chunk: Chun
     if (done.length > 0) deps.onProgress({ done: recorded, failed: 0, running: Math.min(open.size, chunk.lanes) });
     return done.length;
   };
-  // What a former run of this chunk left on the table is looked at anew: the record store knows which rows are done.
-  await stored(() => deps.offered.withdraw(run.experimentId, chunk.from, chunk.to));
   let stoppedAt: number | undefined;
   for (;;) {
     while (!stopping.aborted && open.size < WINDOW_ROWS / 2 && read < chunk.to) {
       const to = Math.min(read + WINDOW_ROWS / 2, chunk.to);
       const ordinals = await stored(() => missingRows(deps, run, read, to));
-      if (ordinals.length > 0) await stored(() => deps.offered.offer(run.experimentId, ordinals, attempt));
+      const since = firstAttemptOf(run.workflowNumber);
+      await stored(() => deps.offered.offer(run.experimentId, { from: read, to, ordinals, attempt, since }));
       for (const ordinal of ordinals) open.add(ordinal);
       read = to;
       deps.notices.notify(run.experimentId);
@@ -62,6 +76,10 @@ export async function offerRows(deps: OfferDeps, run: ExperimentRun, chunk: Chun
     const moved = await collect();
     if (open.size === 0) continue;
     if (stopping.aborted) {
+      if (stoppedAt === undefined && !(await stored(deps.mustGiveUp))) {
+        await stored(() => deps.offered.withdrawUnheld(run.experimentId, chunk.from, chunk.to));
+        return outcome();
+      }
       stoppedAt ??= Date.now();
       if (Date.now() - stoppedAt > HAND_BACK_MS || (await stored(() => deps.offered.running(run.experimentId))) === 0) {
         await stored(() => deps.offered.withdraw(run.experimentId, chunk.from, chunk.to));
@@ -117,7 +135,12 @@ export interface LeaseWish {
  * Leases up to `limit` rows to the process, waiting up to `waitMs` for the first. Asking keeps the process's other leases alive.
  * @throws ServiceError `Conflict` when another process has taken over the experiment.
  */
-export async function leaseRows(deps: CallerDeps, experimentId: string, { process, limit, waitMs, holding }: LeaseWish, signal: AbortSignal): Promise<Lease> {
+export async function leaseRows(
+  deps: CallerDeps,
+  experimentId: string,
+  { process, limit, waitMs, holding }: LeaseWish,
+  signal: AbortSignal,
+): Promise<Lease> {
   const until = Date.now() + waitMs;
   const silence = await deps.offered.secondsSinceCaller(experimentId);
   for (let first = true; ; first = false) {
@@ -126,8 +149,20 @@ export async function leaseRows(deps: CallerDeps, experimentId: string, { proces
     if (!(await deps.offered.seen(experimentId, process))) throw takenOver(experimentId);
     if (first && holding) await deps.offered.freeAllBut(experimentId, process, holding);
     if (first && silence > CALLER_GONE_SECONDS / 2) await wake(deps, run);
-    const leased = run.state === 'running' || run.state === 'requested' ? await deps.offered.lease(experimentId, process, limit, run.settings.rowTimeLimitMs) : [];
-    if (leased.length > 0) return { state: run.state, attempt: leased[0]?.attempt ?? 0, rows: await rowsOf(deps, run, leased.map((row) => row.ordinal)) };
+    const leased =
+      run.state === 'running' || run.state === 'requested'
+        ? await deps.offered.lease(experimentId, process, limit, run.settings.rowTimeLimitMs)
+        : [];
+    if (leased.length > 0)
+      return {
+        state: run.state,
+        attempt: leased[0]?.attempt ?? 0,
+        rows: await rowsOf(
+          deps,
+          run,
+          leased.map((row) => row.ordinal),
+        ),
+      };
     if (hasEnded(run.state) || signal.aborted) return { state: run.state, attempt: 0, rows: [] };
     if (Date.now() >= until) {
       // The workflow may have gone to wait for a caller while another call (a start, a heartbeat) made the silence look short.
@@ -163,7 +198,12 @@ export interface CallerResult {
  * overwrite what its successor did. @returns the ordinals that were recorded
  * @throws ServiceError `Conflict` when another process has taken over the experiment.
  */
-export async function recordResults(deps: CallerDeps, experimentId: string, process: string, results: CallerResult[]): Promise<number[]> {
+export async function recordResults(
+  deps: CallerDeps,
+  experimentId: string,
+  process: string,
+  results: CallerResult[],
+): Promise<number[]> {
   const run = await deps.find(experimentId);
   if (!run) throw new ServiceError('NotFound', `no experiment ${experimentId}`);
   if (!(await deps.offered.seen(experimentId, process))) throw takenOver(experimentId);
@@ -206,4 +246,6 @@ async function rowsOf(deps: Pick<CallerDeps, 'rows'>, run: ExperimentRun, ordina
 }
 
 const takenOver = (experimentId: string) =>
-  new ServiceError('Conflict', `another process runs experiment ${experimentId} now; this one must stop`, { context: { experimentId } });
+  new ServiceError('Conflict', `another process runs experiment ${experimentId} now; this one must stop`, {
+    context: { experimentId },
+  });

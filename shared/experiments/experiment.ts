@@ -18,7 +18,12 @@ export interface RunSettings {
   pauseAfterFailures: number;
 }
 
-export const defaultRunSettings: RunSettings = { concurrency: 20, rowTimeLimitMs: 600_000, maxCallAttempts: 6, pauseAfterFailures: 0 };
+export const defaultRunSettings: RunSettings = {
+  concurrency: 20,
+  rowTimeLimitMs: 600_000,
+  maxCallAttempts: 6,
+  pauseAfterFailures: 0,
+};
 
 export const runStates = ['idle', 'requested', 'running', 'paused', 'completed', 'failed', 'cancelled'] as const;
 export type RunState = (typeof runStates)[number];

@@ -3,8 +3,11 @@
  * API and gives results back; the chunk takes note of those that are done. The table holds only the rows of the moment.
  */
 export interface OfferedRows {
-  /** Offers rows; a row that is on offer already is offered anew to whoever asks first. */
-  offer(experimentId: string, ordinals: number[], attempt: number): Promise<void>;
+  /**
+   * Makes these the rows of [from, to) that are on offer. A row that a process holds stays with it, so that a chunk that is run again starts no row
+   * twice; one that is recorded already since attempt `since` stays so.
+   */
+  offer(experimentId: string, rows: OfferedRange): Promise<void>;
   /** Up to `limit` rows that nobody holds, or whose holder's time is over, in row order; held for `leaseMs`. */
   lease(experimentId: string, process: string, limit: number, leaseMs: number): Promise<LeasedRow[]>;
   /** Of these rows, those that the process still holds. */
@@ -23,8 +26,18 @@ export interface OfferedRows {
   /** Takes recorded rows of [from, to) off the table. @returns their ordinals */
   takeFinished(experimentId: string, from: number, to: number): Promise<number[]>;
   withdraw(experimentId: string, from: number, to: number): Promise<void>;
-  /** Rows that a process holds now. */
+  /** Takes the rows of [from, to) off the table that no process holds. */
+  withdrawUnheld(experimentId: string, from: number, to: number): Promise<void>;
+  /** Rows whose time at a process is not over. */
   running(experimentId: string): Promise<number>;
+}
+
+export interface OfferedRange {
+  from: number;
+  to: number;
+  ordinals: number[];
+  attempt: number;
+  since: number;
 }
 
 export interface LeasedRow {

@@ -1,3 +1,4 @@
+import { ServiceError } from '../errors.ts';
 import type { ExperimentRow, ExperimentRun } from './experiment.ts';
 import { type RowResult, rowTrace, rowTraceId } from './rowTrace.ts';
 import type { Chunk, ChunkOutcome } from './workflow.ts';
@@ -78,12 +79,14 @@ const TIME_BOX_MS = 600_000;
 
 /** Milliseconds that rows in flight get to end after a cancel; then they are given up, not recorded, and left to a resume. */
 const CANCEL_GRACE_MS = 10_000;
+const ABANDON_LOOK_MS = 500;
 
 /**
  * Runs the rows of a chunk that are not recorded yet, `chunk.lanes` at a time, each recorded within moments of its end. Safe to run twice: a
  * second run finds the first one's rows.
  * @param attempt counts this chunk's executions over all workflows of the experiment; the higher one's records win.
- * @param stopping aborts when no new row may start; `abandon` says, at that time, whether rows in flight are to be given up as well.
+ * @param stopping aborts when no new row may start
+ * @param abandon says, from that time on, whether rows in flight are to be given up as well
  */
 export async function runRows(
   deps: RunRowsDeps,
@@ -104,20 +107,30 @@ export async function runRows(
   let failuresInARow = 0;
   let failing: string | undefined;
 
-  const giveUp = async () => {
-    if (!(await abandon())) return;
-    const timer = setTimeout(() => aborted.abort(new Error('the run was cancelled')), CANCEL_GRACE_MS);
-    aborted.signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
-    graceTimer = timer;
+  // Asked again and again: a pause that waits for rows in flight may turn into a cancel.
+  let looking: NodeJS.Timeout | undefined;
+  let ended = false;
+  let cancelledAt: number | undefined;
+  const look = async () => {
+    if (await abandon().catch(() => false)) cancelledAt ??= deps.now();
+    if (ended) return;
+    if (cancelledAt !== undefined && deps.now() - cancelledAt >= CANCEL_GRACE_MS)
+      aborted.abort(new Error('the run was cancelled'));
+    else looking = setTimeout(look, ABANDON_LOOK_MS);
   };
-  let graceTimer: NodeJS.Timeout | undefined;
-  const onStopping = () => void giveUp().catch((err) => aborted.abort(err));
+  const onStopping = () => void look();
   stopping.addEventListener('abort', onStopping, { once: true });
   if (stopping.aborted) onStopping();
 
+  const store = (row: ExperimentRow, result: RowResult) =>
+    deps.untilStored(() => deps.log.write(run, [rowTrace(run.experimentId, row, result)], attempt), aborted.signal);
+
   const record = (row: ExperimentRow, result: RowResult) => {
-    const write = deps
-      .untilStored(() => deps.log.write(run, [rowTrace(run.experimentId, row, result)], attempt), aborted.signal)
+    const write = store(row, result)
+      .catch((err: unknown) => {
+        if (aborted.signal.aborted || !isRefusal(err)) throw err;
+        return store(row, withoutContent(result, err));
+      })
       .then(
         () => {
           recorded++;
@@ -145,11 +158,13 @@ export async function runRows(
       const startedAt = new Date();
       progress.running++;
       deps.attempts.note(run, { rowId: row.rowId, ordinal: row.ordinal, attempt, startedAt, endedAt: null, outcome: 'started' });
-      const result = await deps.runner.run(row, { attempt, signal: aborted.signal }).catch((err: unknown) => {
-        if (!aborted.signal.aborted) throw err;
-        return undefined;
-      });
-      progress.running--;
+      const result = await deps.runner
+        .run(row, { attempt, signal: aborted.signal })
+        .catch((err: unknown) => {
+          if (!aborted.signal.aborted) throw err;
+          return undefined;
+        })
+        .finally(() => progress.running--);
       const outcome = result === undefined ? 'abandoned' : result.error === undefined ? 'succeeded' : 'failed';
       deps.attempts.note(run, { rowId: row.rowId, ordinal: row.ordinal, attempt, startedAt, endedAt: new Date(), outcome });
       if (result === undefined) {
@@ -164,22 +179,33 @@ export async function runRows(
   };
 
   try {
-    // A lane that breaks stops the others at their next row; all of them are awaited before the chunk fails.
+    // A lane that breaks stops the others at their next row; the rows they have end and are recorded before the chunk fails.
     const broken = (err: unknown) => {
       lost ??= err;
-      if (progress.running === 0) return;
-      aborted.abort(err);
     };
     await Promise.all(Array.from({ length: chunk.lanes }, () => lane().catch(broken)));
     await Promise.all(unacknowledged);
     await deps.attempts.flush();
   } finally {
-    clearTimeout(graceTimer);
+    ended = true;
+    clearTimeout(looking);
     stopping.removeEventListener('abort', onStopping);
   }
   if (lost !== undefined && !stopping.aborted) throw lost;
   return { takenTo: Math.min(feed.takenTo, lowestUnrecorded), recorded, ...(failing === undefined ? {} : { failing }) };
 }
+
+/** Whether the store refuses what a row holds: it will not take it later either. An experiment that is gone takes no row at all. */
+const isRefusal = (err: unknown): boolean => !(err instanceof ServiceError) || (err.permanent && err.code !== 'NotFound');
+
+/** Every row ends in a record, also one whose spans or metrics cannot be stored. */
+const withoutContent = (result: RowResult, err: unknown): RowResult => ({
+  output: null,
+  error: `the result cannot be stored: ${err instanceof Error ? err.message : String(err)}`.slice(0, 10_000),
+  spans: [],
+  startedAt: result.startedAt,
+  durationNs: result.durationNs,
+});
 
 /** The chunk's rows in order, without those that are recorded already. The next page is read while the lanes work on this one. */
 class RowFeed {
@@ -206,7 +232,11 @@ class RowFeed {
 
   async next(): Promise<ExperimentRow | undefined> {
     for (;;) {
-      if (this.ready.length < PAGE_ROWS / 2 && this.nextPage < this.chunk.to) this.reading ??= this.readPage();
+      if (this.ready.length < PAGE_ROWS / 2 && this.nextPage < this.chunk.to && !this.reading) {
+        this.reading = this.readPage();
+        // Nobody may be waiting for the page when its reading fails: then the next lane that needs it reads it again.
+        this.reading.catch(() => undefined);
+      }
       const row = this.ready.shift();
       if (row) {
         this.takenTo = row.ordinal + 1;
@@ -236,11 +266,23 @@ class RowFeed {
   }
 }
 
-/** Attempts count from `number * ATTEMPTS_PER_WORKFLOW`, so that a later workflow's records always outrank an earlier one's. */
-export const ATTEMPTS_PER_WORKFLOW = 10_000;
+/**
+ * Attempts per workflow and per round of its chunks: a later workflow's records always outrank an earlier one's, a later round's an earlier
+ * round's, a retried chunk's those of the worker it lost. The store keeps 32 bits: some 4,000 workflows of one experiment.
+ */
+const ATTEMPTS_PER_WORKFLOW = 1_000_000;
+const ATTEMPTS_PER_ROUND = 1_000;
+
+export const attemptNumber = (workflow: number, round: number, attempt: number): number =>
+  workflow * ATTEMPTS_PER_WORKFLOW +
+  Math.min(round, ATTEMPTS_PER_WORKFLOW / ATTEMPTS_PER_ROUND - 1) * ATTEMPTS_PER_ROUND +
+  Math.min(attempt, ATTEMPTS_PER_ROUND - 1);
+
+/** The lowest attempt number of a workflow. */
+export const firstAttemptOf = (workflow: number): number => attemptNumber(workflow, 0, 0);
 
 /** A row runs when it is not recorded; and, when failed rows are run again, where it failed in an earlier workflow. */
 export function mustRun(run: ExperimentRun, recorded: RecordedRow | undefined): boolean {
   if (!recorded) return true;
-  return run.rowsToRun === 'failed' && recorded.failed && recorded.attempt < run.workflowNumber * ATTEMPTS_PER_WORKFLOW;
+  return run.rowsToRun === 'failed' && recorded.failed && recorded.attempt < firstAttemptOf(run.workflowNumber);
 }

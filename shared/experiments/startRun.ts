@@ -22,7 +22,11 @@ export interface StartDeps {
  * {@link reconcile}. Asking again for a run that goes on gives that run.
  * @throws ServiceError `NotFound` for an unknown experiment, `Unavailable` when the workflow service does not answer; the run then starts by itself later.
  */
-export async function startRun(deps: StartDeps, experimentId: string, definition: RunDefinition): Promise<{ run: ExperimentRun; started: boolean }> {
+export async function startRun(
+  deps: StartDeps,
+  experimentId: string,
+  definition: RunDefinition,
+): Promise<{ run: ExperimentRun; started: boolean }> {
   const requested = await deps.ledger.request(experimentId, definition);
   if (requested.refused === 'unknown') throw new ServiceError('NotFound', `no experiment ${experimentId}`);
   if (requested.refused === 'running') return { run: requested.run, started: false };

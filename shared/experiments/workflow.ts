@@ -20,6 +20,7 @@ export interface Carried {
   scoresDone: number;
   paused: boolean;
   concurrency: number;
+  round: number;
 }
 
 export interface OrdinalRange {
@@ -70,6 +71,8 @@ export interface Chunk extends OrdinalRange {
   projectId: string;
   number: number;
   lanes: number;
+  /** Counts the times that the workflow has given out chunks. */
+  round: number;
 }
 
 export interface ChunkOutcome {

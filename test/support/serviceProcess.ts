@@ -18,8 +18,8 @@ export interface ServiceProcess {
 export interface ServiceFolder {
   dataDir: string;
   environment: Record<string, string>;
-  /** Starts the service on this folder; rejects with what it printed when it ends before it is ready. */
-  start(): Promise<ServiceProcess>;
+  /** Starts the service on this folder (`npm`: by `npm start`, as people do); rejects with what it printed when it ends before it is ready. */
+  start(by?: 'node' | 'npm'): Promise<ServiceProcess>;
 }
 
 /** A service that runs as a process of its own and keeps its folder and ports from start to start, so that it can be killed and started again. */
@@ -37,10 +37,11 @@ export async function serviceFolder(dataDir: string, extra: Record<string, strin
   return {
     dataDir,
     environment,
-    async start() {
-      const child = spawn(process.execPath, [join(ROOT, 'start.ts')], {
+    async start(by = 'node') {
+      const [program, args] = by === 'npm' ? ['npm', ['start']] : [process.execPath, [join(ROOT, 'start.ts')]];
+      const child = spawn(program, args, {
         cwd: ROOT,
-        env: { ...process.env, ...environment },
+        env: { ...process.env, UV_THREADPOOL_SIZE: '16', ...environment },
         stdio: ['ignore', 'pipe', 'pipe'],
       });
       let output = '';

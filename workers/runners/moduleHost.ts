@@ -4,8 +4,8 @@
  */
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { collectSpans } from '../../client/spans.ts';
-import type { HostMessage, HostRequest } from './module.ts';
+import { type OpenSpan, toWire, withParent } from '../../client/spans.ts';
+import type { HostMessage, HostRequest } from './moduleProcess.ts';
 
 type RunnerFunction = (input: unknown, context: RunnerModuleContext) => unknown;
 
@@ -49,8 +49,10 @@ try {
 }
 
 process.on('message', (message: HostRequest) => {
-  if (message.type === 'abort') running.get(message.id)?.abort(new Error(message.reason));
-  else void runRow(message);
+  if (message.type === 'abort') {
+    send({ type: 'heard', id: message.id });
+    running.get(message.id)?.abort(new Error(message.reason));
+  } else void runRow(message);
 });
 
 async function runRow({ id, row, experiment, attempt }: Extract<HostRequest, { type: 'run' }>): Promise<void> {
@@ -58,19 +60,17 @@ async function runRow({ id, row, experiment, attempt }: Extract<HostRequest, { t
   running.set(id, abort);
   const startedAt = Date.now();
   const start = process.hrtime.bigint();
-  const { value, error, spans } = await collectSpans(async () =>
-    runner(inputOf(row.input), { row, experiment, attempt, signal: abort.signal }),
-  );
+  const spans = { children: [] as OpenSpan[] };
+  let result: { output: string | null; error?: string };
+  try {
+    const context = { row, experiment, attempt, signal: abort.signal };
+    result = { output: textOf(await withParent(spans, async () => runner(inputOf(row.input), context))) };
+  } catch (err) {
+    result = { output: null, error: err instanceof Error ? `${err.name}: ${err.message}` : String(err) };
+  }
   running.delete(id);
-  send({
-    type: 'done',
-    id,
-    startedAt,
-    durationNs: Number(process.hrtime.bigint() - start),
-    output: error === undefined ? textOf(value) : null,
-    spans,
-    ...(error === undefined ? {} : { error: error instanceof Error ? `${error.name}: ${error.message}` : String(error) }),
-  });
+  const durationNs = Number(process.hrtime.bigint() - start);
+  send({ type: 'done', id, startedAt, durationNs, spans: spans.children.map(toWire), ...result });
 }
 
 /** A function receives the parsed value when the cell is JSON, else the text. */

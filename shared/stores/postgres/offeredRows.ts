@@ -7,11 +7,16 @@ const Leased = z.object({ ordinal: z.number(), attempt: z.number() });
 /** Rows offered to the process that hosts a runner function. Statements are small: at most a lease's rows each. */
 export function postgresOfferedRows(database: Database): OfferedRows {
   return {
-    async offer(experimentId, ordinals, attempt) {
+    async offer(experimentId, { from, to, ordinals, attempt, since }) {
       await database.query(
-        `INSERT INTO offered_rows (run_id, ordinal, attempt) SELECT $1, ordinal, $3 FROM unnest($2::int[]) AS ordinal
-         ON CONFLICT (run_id, ordinal) DO UPDATE SET attempt = excluded.attempt, process = NULL, leased_until = NULL, done = false`,
-        [experimentId, ordinals, attempt],
+        'DELETE FROM offered_rows WHERE run_id = $1 AND ordinal >= $2 AND ordinal < $3 AND ordinal <> ALL($4::int[])',
+        [experimentId, from, to, ordinals],
+      );
+      await database.query(
+        `INSERT INTO offered_rows AS had (run_id, ordinal, attempt) SELECT $1, ordinal, $3 FROM unnest($2::int[]) AS ordinal
+         ON CONFLICT (run_id, ordinal) DO UPDATE SET attempt = excluded.attempt, process = NULL, leased_until = NULL, done = false
+         WHERE CASE WHEN had.done THEN had.attempt < $4 ELSE had.process IS NULL OR had.leased_until < now() END`,
+        [experimentId, ordinals, attempt, since],
       );
     },
 
@@ -77,8 +82,15 @@ export function postgresOfferedRows(database: Database): OfferedRows {
       await database.query('DELETE FROM offered_rows WHERE run_id = $1 AND ordinal >= $2 AND ordinal < $3', [experimentId, from, to]);
     },
 
+    async withdrawUnheld(experimentId, from, to) {
+      await database.query(
+        'DELETE FROM offered_rows WHERE run_id = $1 AND ordinal >= $2 AND ordinal < $3 AND (done OR process IS NULL OR leased_until < now())',
+        [experimentId, from, to],
+      );
+    },
+
     async running(experimentId) {
-      const row = await database.maybeOne('SELECT count(*)::int AS count FROM offered_rows WHERE run_id = $1 AND process IS NOT NULL AND NOT done', [experimentId]);
+      const row = await database.maybeOne('SELECT count(*)::int AS count FROM offered_rows WHERE run_id = $1 AND NOT done AND leased_until > now()', [experimentId]);
       return Number(row?.count ?? 0);
     },
   };

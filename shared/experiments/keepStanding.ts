@@ -1,0 +1,53 @@
+import { ServiceError } from '../errors.ts';
+import type { DeleteRecords } from '../projects/runs.ts';
+import type { ExperimentRun } from './experiment.ts';
+
+export interface StandingDeps {
+  find(experimentId: string): Promise<ExperimentRun | undefined>;
+  deleteRecords: DeleteRecords;
+}
+
+/** Writes to an experiment so that nothing of it stays when it was deleted meanwhile. */
+export type KeepStanding = <T>(run: Pick<ExperimentRun, 'projectId' | 'experimentId'>, write: () => Promise<T>) => Promise<T>;
+
+/**
+ * Rows in flight may end after their experiment was deleted. A deletion takes the metadata first and the records then: whoever finds the metadata
+ * gone after a write deletes once more, and whoever still finds it has written before the deletion of the records began.
+ * @throws ServiceError `NotFound` from the returned function, when the experiment is gone.
+ */
+export function keepStanding({ find, deleteRecords }: StandingDeps): KeepStanding {
+  const look = sharedWork(find);
+  const clear = sharedWork((experimentId: string, projectId: string) => deleteRecords(projectId, experimentId));
+  return async (run, write) => {
+    const written = await write();
+    if (await look(run.experimentId)) return written;
+    await clear(run.experimentId, run.projectId);
+    throw new ServiceError('NotFound', `experiment ${run.experimentId} was deleted`);
+  };
+}
+
+/** All who ask while `work` is under way for a key share the one that starts next: it sees everything that came before they asked. */
+function sharedWork<T, A extends unknown[]>(work: (key: string, ...rest: A) => Promise<T>) {
+  const running = new Map<string, Promise<T>>();
+  const next = new Map<string, Promise<T>>();
+  const start = (key: string, rest: A): Promise<T> => {
+    next.delete(key);
+    const now = work(key, ...rest).finally(() => {
+      if (running.get(key) === now) running.delete(key);
+    });
+    running.set(key, now);
+    return now;
+  };
+  return (key: string, ...rest: A): Promise<T> => {
+    const now = running.get(key);
+    if (!now) return start(key, rest);
+    const queued =
+      next.get(key) ??
+      now.then(
+        () => start(key, rest),
+        () => start(key, rest),
+      );
+    next.set(key, queued);
+    return queued;
+  };
+}

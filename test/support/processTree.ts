@@ -1,0 +1,33 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+
+export interface ProcessLine {
+  pid: number;
+  parent: number;
+  command: string;
+}
+
+async function everyProcess(): Promise<ProcessLine[]> {
+  const { stdout } = await promisify(execFile)('ps', ['-A', '-ww', '-o', 'pid=,ppid=,stat=,command='], {
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  return stdout.split('\n').flatMap((line) => {
+    const [, pid, parent, state, command] = /^\s*(\d+)\s+(\d+)\s+(\S+)\s+(.*)$/.exec(line) ?? [];
+    if (!pid || !parent || !command || state?.startsWith('Z')) return [];
+    return [{ pid: Number(pid), parent: Number(parent), command }];
+  });
+}
+
+/** A process and all that it has started, directly or not. */
+export async function processTree(root: number): Promise<ProcessLine[]> {
+  const all = await everyProcess();
+  const tree = all.filter(({ pid }) => pid === root);
+  for (const { pid } of tree) tree.push(...all.filter(({ parent }) => parent === pid));
+  return tree;
+}
+
+/** Those of the processes that still run. */
+export async function stillRunning(processes: readonly ProcessLine[]): Promise<ProcessLine[]> {
+  const now = new Map((await everyProcess()).map(({ pid, command }) => [pid, command]));
+  return processes.filter(({ pid, command }) => now.get(pid) === command);
+}

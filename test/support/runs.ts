@@ -1,0 +1,123 @@
+import { expect } from 'vitest';
+import type { z } from 'zod';
+import type { ServiceClient } from '../../client/http.ts';
+import type { ProgressReply, RunReply, RunRequest } from '../../shared/wire/experimentRuns.ts';
+
+export type Progress = z.output<typeof ProgressReply>;
+
+/** One experiment of a service, through its API alone. */
+export interface ExperimentOf {
+  id: string;
+  projectId: string;
+  start(request: z.input<typeof RunRequest>): Promise<z.output<typeof RunReply>>;
+  /** pause, resume, cancel or concurrency. */
+  steer(what: string, body?: unknown): Promise<z.output<typeof RunReply>>;
+  progress(): Promise<Progress>;
+  /** Waits until `holds` of the progress; a run that ends without it fails the test. */
+  until(holds: (progress: Progress) => boolean, timeoutMs?: number): Promise<Progress>;
+  /** Waits for the end of the run. */
+  end(timeoutMs?: number): Promise<Progress>;
+  traces(): Promise<RowRecord[]>;
+  spans(): Promise<SpanRecord[]>;
+}
+
+export interface RowRecord {
+  id: string;
+  name: string;
+  input: string;
+  output: string | null;
+  dataset_input: string;
+  dataset_output: string | null;
+  dataset_metadata: Record<string, string>;
+  error_message: string;
+  status_code: number;
+  metrics: Record<string, unknown>;
+  metric_info: Record<string, { status_type: string; value?: unknown; message?: string }> | null;
+}
+
+export interface SpanRecord {
+  id: string;
+  trace_id: string;
+  type: string;
+  name: string;
+}
+
+const ENDED = ['completed', 'failed', 'cancelled'];
+
+/** A new experiment in the project, scored by the built-in metrics of these names. */
+export async function newExperiment(
+  client: ServiceClient,
+  projectId: string,
+  { name, metrics = [], ...rest }: { name: string; metrics?: string[]; [field: string]: unknown },
+): Promise<ExperimentOf> {
+  const scorers = await Promise.all(metrics.map((metric) => scorerNamed(client, metric)));
+  const { id } = await client.send<{ id: string }>(`/projects/${projectId}/experiments`, { body: { name, scorers, ...rest } });
+  return experimentOf(client, projectId, id);
+}
+
+export function experimentOf(client: ServiceClient, projectId: string, id: string): ExperimentOf {
+  const path = `/projects/${projectId}/experiments/${id}`;
+  const progress = () => client.send<Progress>(`${path}/progress`);
+  const all = async <T>(what: string): Promise<T[]> => {
+    const found: T[] = [];
+    for (let token: number | null = 0; token !== null; ) {
+      const page: { records: T[]; next_starting_token: number | null } = await client.send(
+        `/projects/${projectId}/${what}/search`,
+        {
+          body: { experiment_id: id, starting_token: token, limit: 1_000 },
+        },
+      );
+      found.push(...page.records);
+      token = page.next_starting_token;
+    }
+    return found;
+  };
+  const until: ExperimentOf['until'] = async (holds, timeoutMs = 60_000) => {
+    const deadline = Date.now() + timeoutMs;
+    for (;;) {
+      const now = await progress();
+      if (holds(now)) return now;
+      expect(ENDED, `the run has ended: ${JSON.stringify(now)}`).not.toContain(now.state);
+      expect(Date.now(), `too late: ${JSON.stringify(now)}`).toBeLessThan(deadline);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  };
+  return {
+    id,
+    projectId,
+    start: (request) => client.send(`${path}/run`, { body: request }),
+    steer: (what, body = {}) => client.send(`${path}/${what}`, { body }),
+    progress,
+    until,
+    end: (timeoutMs) => until(({ state }) => ENDED.includes(state), timeoutMs),
+    traces: () => all('traces'),
+    spans: () => all('spans'),
+  };
+}
+
+export async function scorerNamed(
+  client: ServiceClient,
+  name: string,
+): Promise<{ id: string; name: string; scorer_type: string }> {
+  const { scorers } = await client.send<{ scorers: { id: string; name: string; scorer_type: string }[] }>('/scorers/list', {
+    body: { filters: [{ name: 'name', operator: 'eq', value: name }] },
+  });
+  const [scorer] = scorers;
+  if (!scorer) throw new Error(`there is no metric ${name}`);
+  return { id: scorer.id, name: scorer.name, scorer_type: scorer.scorer_type };
+}
+
+/** A custom integration without secrets for a model endpoint of this machine. */
+export async function modelAt(client: ServiceClient, name: string, url: string, models: string[]): Promise<void> {
+  await client.send(`/integrations/custom/${name}`, {
+    method: 'PUT',
+    body: {
+      endpoint: url,
+      authentication_type: 'api_key',
+      api_key_header: 'X-Model-Key',
+      api_key_value: 'a key',
+      models,
+      default_model: models[0],
+    },
+  });
+}

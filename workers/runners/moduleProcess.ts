@@ -1,0 +1,252 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { ServiceError } from '../../shared/errors.ts';
+import type { ExperimentRow, ExperimentRun } from '../../shared/experiments/experiment.ts';
+import type { RowResult } from '../../shared/experiments/rowTrace.ts';
+import type { RowContext } from '../../shared/experiments/runRows.ts';
+import type { LoggedSpan } from '../../shared/wire/records.ts';
+
+export type HostRequest =
+  | {
+      type: 'run';
+      id: number;
+      row: {
+        id: string;
+        ordinal: number;
+        input: string;
+        expected: string | null;
+        metadata: Record<string, string>;
+        values: Record<string, unknown>;
+      };
+      experiment: { id: string; name: string; projectId: string };
+      attempt: number;
+    }
+  | { type: 'abort'; id: number; reason: string };
+
+export type HostMessage =
+  | { type: 'ready' }
+  | { type: 'broken'; message: string }
+  /** An abort has arrived: the event loop of the process turns. */
+  | { type: 'heard'; id: number }
+  | {
+      type: 'done';
+      id: number;
+      startedAt: number;
+      durationNs: number;
+      output: string | null;
+      error?: string;
+      spans: LoggedSpan[];
+    };
+
+/** A module, and the run whose rows it is for. */
+export interface HostedModule {
+  run: ExperimentRun;
+  modulePath: string;
+  /** Of the service; little of it reaches the module. */
+  environment: Readonly<Record<string, string | undefined>>;
+}
+
+/** Starts in a row that may end before the module is loaded. */
+const MAX_STARTS = 3;
+/** Milliseconds that a row gets to react to the end of its time. */
+const ABORT_GRACE_MS = 2_000;
+
+/** The process that ran a row has died, or had to be ended. */
+export class HostDied extends Error {
+  /** What became of the row, where it is known to be the cause. */
+  readonly verdict: RowResult | undefined;
+  constructor(verdict?: RowResult) {
+    super('the process that ran this row has died');
+    this.verdict = verdict;
+  }
+}
+
+/** A process with a module in it, replaced when it has died. */
+export class ModuleHost {
+  private readonly module: HostedModule;
+  private current: Promise<HostProcess> | undefined;
+  private closed = false;
+
+  constructor(module: HostedModule) {
+    this.module = module;
+  }
+
+  /** @throws HostDied when the process dies on the row, or on another that it runs at the same time; ServiceError when the module cannot be loaded. */
+  async run(row: ExperimentRow, context: RowContext): Promise<RowResult> {
+    for (;;) {
+      this.current ??= this.start();
+      const starting = this.current;
+      const host = await starting.catch((err: unknown) => {
+        if (this.current === starting) this.current = undefined;
+        throw err;
+      });
+      context.signal.throwIfAborted();
+      if (!host.dead) return host.run(row, context);
+      if (this.current === starting) this.current = undefined;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    await (await this.current?.catch(() => undefined))?.end();
+  }
+
+  private async start(): Promise<HostProcess> {
+    for (let starts = 1; ; starts++) {
+      const host = new HostProcess(this.module);
+      try {
+        await host.ready;
+        return host;
+      } catch (err) {
+        if (this.closed || err instanceof ServiceError) throw err;
+        if (starts === MAX_STARTS)
+          throw new ServiceError('BadRequest', `the runner's process ended at each of ${MAX_STARTS} starts`, { cause: err });
+      }
+    }
+  }
+}
+
+interface Running {
+  startedAt: Date;
+  context: RowContext;
+  overdue: boolean;
+  heard: boolean;
+  timer: NodeJS.Timeout;
+  resolve(result: RowResult): void;
+  reject(err: unknown): void;
+  onAbort(): void;
+}
+
+/** One life of a process. */
+class HostProcess {
+  readonly ready: Promise<void>;
+  dead = false;
+  private readonly run_: ExperimentRun;
+  private readonly child: ChildProcess;
+  private readonly running = new Map<number, Running>();
+  private nextId = 1;
+
+  constructor({ run, modulePath, environment }: HostedModule) {
+    this.run_ = run;
+    this.child = fork(join(import.meta.dirname, 'moduleHost.ts'), [modulePath], {
+      serialization: 'json',
+      // A registered runner sees no setting of the service: no key, no address.
+      env: Object.fromEntries(['PATH', 'HOME', 'TMPDIR', 'TZ', 'LANG'].map((name) => [name, environment[name]])),
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
+    this.ready = new Promise((resolve, reject) => {
+      this.child.on('message', (message: HostMessage) => {
+        if (message.type === 'ready') resolve();
+        else if (message.type === 'broken')
+          reject(new ServiceError('BadRequest', `the runner module cannot be loaded: ${message.message}`));
+        else if (message.type === 'heard') this.heard(message.id);
+        else this.finish(message);
+      });
+      this.child.once('exit', (code, signal) => {
+        reject(new Error(`ended at its start (${signal ?? code})`));
+        this.died();
+      });
+      this.child.once('error', (err) => {
+        reject(err);
+        this.died();
+      });
+    });
+    this.ready.catch(() => undefined); // a process that was loaded and ends later rejects nothing that anybody waits for
+  }
+
+  run(row: ExperimentRow, context: RowContext): Promise<RowResult> {
+    const id = this.nextId++;
+    return new Promise((resolve, reject) => {
+      const onAbort = () => {
+        this.tell({ type: 'abort', id, reason: 'the run was cancelled' });
+        this.take(id)?.reject(context.signal.reason);
+      };
+      context.signal.addEventListener('abort', onAbort, { once: true });
+      const timer = setTimeout(() => this.overdue(id), this.run_.settings.rowTimeLimitMs);
+      const startedAt = new Date();
+      this.running.set(id, { startedAt, context, overdue: false, heard: false, timer, resolve, reject, onAbort });
+      const { rowId, ordinal, input, expected, metadata, variables } = row;
+      this.tell({
+        type: 'run',
+        id,
+        row: { id: rowId, ordinal, input, expected, metadata, values: variables },
+        experiment: { id: this.run_.experimentId, name: this.run_.name, projectId: this.run_.projectId },
+        attempt: context.attempt,
+      });
+    });
+  }
+
+  async end(): Promise<void> {
+    if (this.child.exitCode !== null || this.child.signalCode !== null || this.child.pid === undefined) return;
+    const gone = once(this.child, 'exit');
+    this.child.kill('SIGKILL');
+    await gone;
+  }
+
+  private tell(request: HostRequest): void {
+    this.child.send(request, () => undefined); // a closed channel is followed by the `exit` that answers for all rows
+  }
+
+  private overdue(id: number): void {
+    const entry = this.running.get(id);
+    if (!entry) return;
+    entry.overdue = true;
+    this.tell({ type: 'abort', id, reason: 'the row took longer than its time limit' });
+    entry.timer = setTimeout(() => {
+      // A process that hears is well: only this row does not end, and is left to itself. One that does not hear is held by one of its rows.
+      if (entry.heard) this.take(id)?.resolve(this.tooLong(entry));
+      else this.died();
+    }, ABORT_GRACE_MS);
+  }
+
+  private heard(id: number): void {
+    const entry = this.running.get(id);
+    if (entry) entry.heard = true;
+  }
+
+  private finish(message: Extract<HostMessage, { type: 'done' }>): void {
+    const entry = this.take(message.id);
+    if (!entry) return;
+    const { output, spans, durationNs, error } = message;
+    if (entry.overdue) entry.resolve({ ...this.tooLong(entry), spans });
+    else
+      entry.resolve({
+        output,
+        spans,
+        startedAt: new Date(message.startedAt),
+        durationNs,
+        ...(error === undefined ? {} : { error }),
+      });
+  }
+
+  /** Ends the process, if it has not ended by itself, and gives all its rows back. */
+  private died(): void {
+    if (!this.dead) this.child.kill('SIGKILL');
+    this.dead = true;
+    const alone = this.running.size === 1;
+    for (const id of [...this.running.keys()]) {
+      const entry = this.take(id) as Running;
+      entry.reject(new HostDied(alone && entry.overdue ? this.tooLong(entry) : undefined));
+    }
+  }
+
+  private take(id: number): Running | undefined {
+    const entry = this.running.get(id);
+    if (!entry) return undefined;
+    this.running.delete(id);
+    clearTimeout(entry.timer);
+    entry.context.signal.removeEventListener('abort', entry.onAbort);
+    return entry;
+  }
+
+  private tooLong({ startedAt }: Running): RowResult {
+    return {
+      output: null,
+      error: `the row took longer than its time limit of ${this.run_.settings.rowTimeLimitMs} ms`,
+      spans: [],
+      startedAt,
+      durationNs: (Date.now() - startedAt.getTime()) * 1_000_000,
+    };
+  }
+}
