@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { Endpoint } from './route.ts';
 
@@ -132,9 +133,19 @@ class Components {
     for (const name of Object.keys($defs ?? {}))
       names.set(`#/$defs/${name}`, io === 'input' && !name.endsWith('Request') ? `${name}Input` : name);
     for (const [name, definition] of Object.entries($defs ?? {})) {
-      this.schemas[names.get(`#/$defs/${name}`) as string] = relink(definition, names) as Json;
+      this.add(names.get(`#/$defs/${name}`) as string, relink(definition, names) as Json);
     }
     return relink(rest, names);
+  }
+
+  private add(name: string, schema: Json): void {
+    const known = this.schemas[name];
+    // A recursive schema without an id is named `__schema0` by zod, whichever it is.
+    if (name.startsWith('__') || (known && !isDeepStrictEqual(known, schema)))
+      throw new Error(
+        `the OpenAPI document needs a name of its own for each schema: ${name} stands for two, or has no \`.meta({ id })\``,
+      );
+    this.schemas[name] = schema;
   }
 }
 

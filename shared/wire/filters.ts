@@ -85,14 +85,16 @@ export type FilterLeaf = z.output<typeof LeafUnion>;
 export type Filter = { filter: FilterLeaf } | { and: Filter[] } | { or: Filter[] } | { not: Filter };
 
 const Leaf = z.object({ filter: LeafUnion }).meta({ id: 'FilterLeaf' });
-const Tree: z.ZodType<Filter> = z.lazy(() =>
-  z.union([
-    Leaf,
-    z.object({ and: z.array(Tree) }).meta({ id: 'AndNode' }),
-    z.object({ or: z.array(Tree) }).meta({ id: 'OrNode' }),
-    z.object({ not: Tree }).meta({ id: 'NotNode' }),
-  ]),
-);
+const Tree: z.ZodType<Filter> = z
+  .lazy(() =>
+    z.union([
+      Leaf,
+      z.object({ and: z.array(Tree) }).meta({ id: 'AndNode' }),
+      z.object({ or: z.array(Tree) }).meta({ id: 'OrNode' }),
+      z.object({ not: Tree }).meta({ id: 'NotNode' }),
+    ]),
+  )
+  .meta({ id: 'FilterTree' });
 
 /**
  * Brings both dialects to one form before anything recursive looks at the value: the column as `name` or `column_id`, a leaf bare or wrapped.

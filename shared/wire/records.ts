@@ -138,14 +138,16 @@ export type LoggedSpan =
 
 const spans = z.array(z.lazy((): z.ZodType<LoggedSpan> => LoggedSpan)).nullish();
 /** A span with the spans below it, any depth. */
-export const LoggedSpan: z.ZodType<LoggedSpan> = z.discriminatedUnion('type', [
-  LlmSpan.meta({ id: 'LlmSpan' }),
-  ToolSpan.extend({ spans }).meta({ id: 'ToolSpan' }),
-  RetrieverSpan.extend({ spans }).meta({ id: 'RetrieverSpan' }),
-  WorkflowSpan.extend({ spans }).meta({ id: 'WorkflowSpan' }),
-  AgentSpan.extend({ spans }).meta({ id: 'AgentSpan' }),
-  ControlSpan.meta({ id: 'ControlSpan' }),
-]);
+export const LoggedSpan: z.ZodType<LoggedSpan> = z
+  .discriminatedUnion('type', [
+    LlmSpan.meta({ id: 'LlmSpan' }),
+    ToolSpan.extend({ spans }).meta({ id: 'ToolSpan' }),
+    RetrieverSpan.extend({ spans }).meta({ id: 'RetrieverSpan' }),
+    WorkflowSpan.extend({ spans }).meta({ id: 'WorkflowSpan' }),
+    AgentSpan.extend({ spans }).meta({ id: 'AgentSpan' }),
+    ControlSpan.meta({ id: 'ControlSpan' }),
+  ])
+  .meta({ id: 'Span' });
 
 const Trace = z.object({
   type: z.literal('trace').nullish(),

@@ -165,14 +165,16 @@ const withSpans = <S extends z.ZodRawShape>(schema: z.ZodObject<S>, id: string) 
   schema.extend({ spans: z.array(z.lazy((): z.ZodType => StoredSpan)) }).meta({ id });
 
 /** A span with the spans below it (single read). */
-export const StoredSpan = z.discriminatedUnion('type', [
-  withSpans(required.agent, 'ExtendedAgentSpanRecordWithChildren'),
-  withSpans(required.workflow, 'ExtendedWorkflowSpanRecordWithChildren'),
-  required.llm,
-  withSpans(required.tool, 'ExtendedToolSpanRecordWithChildren'),
-  withSpans(required.retriever, 'ExtendedRetrieverSpanRecordWithChildren'),
-  required.control,
-]);
+export const StoredSpan = z
+  .discriminatedUnion('type', [
+    withSpans(required.agent, 'ExtendedAgentSpanRecordWithChildren'),
+    withSpans(required.workflow, 'ExtendedWorkflowSpanRecordWithChildren'),
+    required.llm,
+    withSpans(required.tool, 'ExtendedToolSpanRecordWithChildren'),
+    withSpans(required.retriever, 'ExtendedRetrieverSpanRecordWithChildren'),
+    required.control,
+  ])
+  .meta({ id: 'ExtendedSpanRecordWithChildren' });
 export const StoredTrace = withSpans(required.trace, 'ExtendedTraceRecordWithChildren');
 export const StoredSession = required.session
   .extend({ traces: z.array(StoredTrace) })

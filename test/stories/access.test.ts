@@ -1,11 +1,10 @@
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createApp } from '../../api/app.ts';
 import type { Endpoint } from '../../api/route.ts';
 import { newId } from '../../shared/ids.ts';
 import { type AccountService, startAccountService } from '../support/accountService.ts';
+import { everyEndpoint } from '../support/everyEndpoint.ts';
 import { type HttpService, serve } from '../support/http.ts';
 
 /** The only routes that answer without credentials. */
@@ -17,24 +16,6 @@ const publicRoutes = [
   'POST /login/social',
   'POST /refresh_token',
 ];
-
-/** Stands for the dependencies of every route: no request of these tests may get as far as using one. */
-const unreachable: unknown = new Proxy(() => undefined, {
-  get: (_, name) => (name === 'then' || typeof name === 'symbol' ? undefined : unreachable),
-  apply: () => unreachable,
-});
-
-/** Every route that a file of api/routes exports, whatever composes them. */
-async function everyEndpoint(): Promise<Endpoint[]> {
-  const folder = join(import.meta.dirname, '../../api/routes');
-  const endpoints: Endpoint[] = [];
-  for (const file of readdirSync(folder).filter((name) => name.endsWith('.ts'))) {
-    const module: Record<string, unknown> = await import(join(folder, file));
-    const factories = Object.entries(module).filter(([name, value]) => name.endsWith('Routes') && typeof value === 'function');
-    for (const [, factory] of factories) endpoints.push(...(factory as (deps: unknown) => Endpoint[])(unreachable));
-  }
-  return endpoints;
-}
 
 const endpoints = await everyEndpoint();
 const nameOf = (route: Endpoint) => `${route.method.toUpperCase()} ${route.path}`;

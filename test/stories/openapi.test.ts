@@ -1,0 +1,205 @@
+import { existsSync } from 'node:fs';
+import { type Browser, chromium } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describeWithServer } from '../support/describeWithServer.ts';
+import { everyEndpoint } from '../support/everyEndpoint.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+type Json = Record<string, unknown>;
+interface Operation {
+  operationId: string;
+  summary: string;
+  tags: string[];
+  security?: Record<string, string[]>[];
+  parameters: { name: string; in: string; required: boolean; schema: Json }[];
+  requestBody?: { content: Record<string, { schema: Json }> };
+  responses: Record<string, { description: string; content?: Record<string, { schema: Json }> }>;
+}
+interface Document {
+  openapi: string;
+  info: { title: string; version: string };
+  paths: Record<string, Record<string, Operation>>;
+  components: { securitySchemes: Json; schemas: Record<string, Json> };
+}
+
+const endpoints = await everyEndpoint();
+let service: TestService;
+let document: Document;
+
+beforeAll(async () => {
+  service = await startTestService();
+  document = (await (await fetch(`${service.url}/openapi.json`)).json()) as Document;
+}, 120_000);
+afterAll(() => service[Symbol.asyncDispose]());
+
+const operations = () =>
+  Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method, name: `${method} ${path}`, operation })),
+  );
+
+/** Every value in the document with its place. */
+function* everyValue(value: unknown, place = '#'): Generator<[string, unknown]> {
+  yield [place, value];
+  if (typeof value !== 'object' || value === null) return;
+  for (const [key, inner] of Object.entries(value)) yield* everyValue(inner, `${place}/${key}`);
+}
+
+describe('the OpenAPI document', () => {
+  test('is one of OpenAPI 3.1.0, of interface version 0.1.0, with and without the prefix', async () => {
+    expect(document).toMatchObject({ openapi: '3.1.0', info: { title: 'Assay', version: '0.1.0' } });
+    expect(await (await fetch(`${service.url}/v2/openapi.json`)).json()).toEqual(document);
+  });
+
+  test('names the four ways to authenticate', () => {
+    expect(document.components.securitySchemes).toEqual({
+      ClassicAPIKeyHeader: { type: 'apiKey', in: 'header', name: 'Service-API-Key' },
+      APIKeyHeader: { type: 'apiKey', in: 'header', name: 'Service-AO-API-Key' },
+      OAuth2PasswordBearer: { type: 'oauth2', flows: { password: { tokenUrl: expect.stringMatching(/\/login$/), scopes: {} } } },
+      HTTPBasic: { type: 'http', scheme: 'basic' },
+    });
+    const anyOfThem = Object.keys(document.components.securitySchemes).map((name) => ({ [name]: [] }));
+    const byRoute = new Map(endpoints.map((route) => [`${route.method} /v2${route.path}`, route.access]));
+    for (const { name, operation } of operations())
+      expect(operation.security, name).toEqual(byRoute.get(name) === 'public' ? undefined : anyOfThem);
+  });
+
+  test('lists every route under /v2, and the service serves each of them', () => {
+    const declared = endpoints.map((route) => `${route.method} /v2${route.path}`);
+    expect(
+      operations()
+        .map(({ name }) => name)
+        .sort(),
+    ).toEqual(declared.sort());
+  });
+
+  test('gives each operation an id of its own, a summary and a tag', () => {
+    const ids = operations().map(({ operation }) => operation.operationId);
+    expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
+    for (const { name, operation } of operations()) {
+      expect(operation.operationId, name).toMatch(/^[a-z][a-z0-9_]*$/i);
+      expect(operation.summary, name).toBeTruthy();
+      expect(operation.tags, name).toHaveLength(1);
+    }
+  });
+
+  test('declares each parameter of a path, and no other', () => {
+    for (const { name, path, operation } of operations()) {
+      const inPath = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
+      const declared = operation.parameters.filter((parameter) => parameter.in === 'path');
+      expect(declared.map((parameter) => parameter.name).sort(), name).toEqual(inPath.sort());
+      expect(
+        declared.every((parameter) => parameter.required),
+        name,
+      ).toBe(true);
+      const places = operation.parameters.map((parameter) => `${parameter.in} ${parameter.name}`);
+      expect(new Set(places).size, name).toBe(places.length);
+    }
+  });
+
+  test('has an answer for success, for wrong input and for wrong credentials', () => {
+    for (const { name, operation } of operations()) {
+      const statuses = Object.keys(operation.responses);
+      expect(
+        statuses.filter((status) => status.startsWith('2')),
+        name,
+      ).toHaveLength(1);
+      expect(operation.responses['422']?.content?.['application/json']?.schema, name).toEqual({
+        $ref: '#/components/schemas/HTTPValidationError',
+      });
+      if (operation.security) expect(statuses, name).toEqual(expect.arrayContaining(['401', '403']));
+      for (const response of Object.values(operation.responses)) expect(response.description, name).toBeTruthy();
+    }
+  });
+
+  test('describes what a 422 really holds', async () => {
+    const { items } = (document.components.schemas.HTTPValidationError as { properties: { detail: { items: Json } } }).properties
+      .detail;
+    expect(items).toMatchObject({
+      required: ['loc', 'msg', 'type'],
+      properties: { loc: { type: 'array' }, msg: { type: 'string' } },
+    });
+    const { status, body } = await service.request('POST', '/v2/projects', { name: 7 });
+    expect(status).toBe(422);
+    const { detail } = body as { detail: Json[] };
+    expect(detail[0]).toMatchObject({ loc: ['body', 'name'], msg: expect.any(String), type: expect.any(String) });
+  });
+
+  test('holds together: every reference leads somewhere, every schema is one', () => {
+    const dangling: string[] = [];
+    for (const [place, value] of everyValue(document)) {
+      if (!place.endsWith('/$ref') || typeof value !== 'string') continue;
+      const target = value
+        .slice(2)
+        .split('/')
+        .reduce<unknown>(
+          (inner, key) => (inner as Json | undefined)?.[key.replaceAll('~1', '/').replaceAll('~0', '~')],
+          document,
+        );
+      if (!value.startsWith('#/') || target === undefined) dangling.push(`${place}: ${value}`);
+    }
+    expect(dangling).toEqual([]);
+
+    const types = new Set(['string', 'number', 'integer', 'boolean', 'object', 'array', 'null']);
+    for (const [place, value] of everyValue(document)) {
+      if (
+        typeof value !== 'object' ||
+        value === null ||
+        !place.match(/\/(schema|schemas\/\w+|properties\/\w+|items|anyOf\/\d+|oneOf\/\d+)$/)
+      )
+        continue;
+      const { type, required, $schema, $defs } = value as {
+        type?: unknown;
+        required?: unknown;
+        $schema?: unknown;
+        $defs?: unknown;
+      };
+      // A property may itself be called `type`.
+      if (typeof type === 'string') expect(types, place).toContain(type);
+      if (required !== undefined && Array.isArray(required)) expect(new Set(required).size, place).toBe(required.length);
+      expect([$schema, $defs], place).toEqual([undefined, undefined]);
+    }
+    const used = new Set([...everyValue(document)].flatMap(([place, value]) => (place.endsWith('/$ref') ? [value] : [])));
+    const unused = Object.keys(document.components.schemas).filter((name) => !used.has(`#/components/schemas/${name}`));
+    expect(unused).toEqual([]);
+  });
+});
+
+const program = '/usr/bin/chromium';
+describeWithServer(
+  'the page of the API',
+  { name: 'chromium', path: existsSync(program) ? program : undefined },
+  (executablePath) => {
+    let browser: Browser;
+    beforeAll(async () => {
+      const args = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'];
+      const quiet = ['--disable-background-networking', '--disable-component-update', '--disable-sync'];
+      browser = await chromium.launch({ executablePath, args: [...args, ...quiet] });
+    }, 60_000);
+    afterAll(() => browser.close());
+
+    test('loads without an error, from this service alone, and lists the operations', async () => {
+      const page = await browser.newPage();
+      const wrong: string[] = [];
+      page.on('console', (message) => message.type() === 'error' && wrong.push(message.text()));
+      page.on('pageerror', (error) => wrong.push(error.message));
+      page.on(
+        'request',
+        (request) => /^(data:|blob:)/.test(request.url()) || request.url().startsWith(service.url) || wrong.push(request.url()),
+      );
+      page.on('response', (response) => response.ok() || wrong.push(`${response.status()} ${response.url()}`));
+      await page.goto(`${service.url}/docs`);
+      await page.locator('.opblock-tag').first().waitFor();
+      expect(await page.locator('.info .title').textContent()).toContain('Assay');
+      const tags = new Set(endpoints.map((route) => route.tag));
+      expect(await page.locator('.opblock-tag').count()).toBe(tags.size);
+
+      await page.locator('.opblock-tag[data-tag="Experiments"]').click();
+      const search = page.locator('#operations-Experiments-post_projects_project_id_experiments_search');
+      await search.click();
+      await search.locator('.opblock-body').waitFor();
+      expect(await search.textContent()).toContain('Find experiments');
+      expect(wrong).toEqual([]);
+      await page.close();
+    });
+  },
+);
