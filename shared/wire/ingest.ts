@@ -14,7 +14,7 @@ type Merged<T> = { [K in AllKeys<T>]?: T extends unknown ? (K extends keyof T ? 
 /** A trace or span as the caller sent it, checked, without its spans. */
 export type LoggedFields = Merged<Fields<z.output<typeof TraceNode> | z.output<typeof SpanNode>>>;
 
-export type LoggedKind = 'trace' | z.output<typeof SpanNode>['type'];
+type LoggedKind = 'trace' | z.output<typeof SpanNode>['type'];
 
 /** One record of a tree laid flat. Parents stand before their children. */
 export interface LoggedNode {
@@ -85,7 +85,7 @@ export const LoggedTraces = forest(TraceNode);
 /** Traces as an experiment's workers log them: with what only the service says about a trace. */
 export const ExperimentTraces = forest(TraceNode.extend({ error_message: Text.nullish() }));
 /** Spans with the spans nested in them, laid flat. */
-export const LoggedSpans = forest(SpanNode);
+const LoggedSpans = forest(SpanNode);
 
 const Origin = {
   logging_method: z.enum(['playground', 'python_client', 'typescript_client', 'api_direct']).nullish(),
