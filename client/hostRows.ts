@@ -124,7 +124,6 @@ class Host {
     let missed = false;
     for (let failures = 0; !this.stop.signal.aborted; ) {
       const limit = Math.max(1, Math.min(MAX_WAITING_ROWS, Math.max(this.aim, 2 * this.concurrency)) - this.rows.length);
-      const dry = this.rows.length === 0;
       let reply: z.output<typeof LeaseReply>;
       try {
         reply = await this.send<z.output<typeof LeaseReply>>('rows/lease', {
@@ -144,7 +143,8 @@ class Host {
       missed = false;
       this.concurrency = reply.concurrency;
       this.timeLimitMs = reply.row_time_limit_ms;
-      if (dry && reply.rows.length === limit) this.aim = Math.min(MAX_WAITING_ROWS, 2 * limit);
+      // The lanes ran dry while the answer was on its way.
+      if (this.rows.length === 0 && reply.rows.length === limit) this.aim = Math.min(MAX_WAITING_ROWS, 2 * limit);
       const taken = this.take(reply.rows);
       this.notice(reply.state);
       if (this.hosted.until === 'recorded' && this.held.size === 0 && (await this.allRecorded())) this.resolve();

@@ -11,9 +11,15 @@ import {
   Logger,
   listExperimentGroups,
   log,
+  type PromptChoice,
+  type PromptResponse,
   runExperiment,
+  ServiceClient,
 } from '../../client/index.ts';
+import { type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
 import { startTestService, type TestService } from '../support/service.ts';
+
+vi.setConfig({ testTimeout: 60_000 });
 
 let service: TestService;
 let projectId: string;
@@ -262,7 +268,7 @@ describe('a function over rows', () => {
     expect(ran.length).toBeLessThanOrEqual(40 + 4);
   });
 
-  test('a second process takes over; the first stops and says why; other records make a new experiment', async () => {
+  test('a second process takes over; the first stops and says why', async () => {
     const run = (dataset: Record<string, unknown>[], ms: number) =>
       runExperiment({
         ...here(),
@@ -292,6 +298,27 @@ describe('a function over rows', () => {
       experiment: { id: contested?.id },
     });
     await refused;
+  });
+
+  test('an unfinished experiment over other records is left alone', async () => {
+    const run = (dataset: Record<string, unknown>[], signal?: AbortSignal) =>
+      runExperiment({
+        client: new ServiceClient({ apiUrl: service.url, apiKey: service.apiKey, logger: { warn: () => undefined } }),
+        projectId,
+        experimentName: 'edited script',
+        dataset,
+        signal,
+        function: async (input: string) => {
+          await sleep(signal ? 10_000 : 1, undefined, { ref: false });
+          return input;
+        },
+      });
+    await expect(run(questions(3), AbortSignal.timeout(500))).rejects.toMatchObject({ name: 'TimeoutError' });
+    const { resumed, experiment, progress } = await run([{ input: 'x' }, { input: 'y' }, { input: 'z' }]);
+    expect(resumed).toBe(false);
+    expect(experiment.name).toMatch(/^edited script \d{4}/);
+    expect(progress.rows_done).toBe(3);
+    expect((await tracesOf(experiment.id)).map(({ input }) => input).toSorted()).toEqual(['x', 'y', 'z']);
   });
 
   test('wrong parameters are ValueErrors and leave no experiment', async () => {
@@ -359,6 +386,31 @@ describe('the logger', () => {
     }
   });
 
+  test('a generator has its span until it is read to its end, with all that it gave', async () => {
+    const logger = new Logger({ ...here(), logStream: 'streamed', flushEveryMs: 0 });
+    const stream = log({ kind: 'llm' }, async function* tell(words: string[]) {
+      for (const word of words) {
+        await sleep(5);
+        yield word;
+      }
+    });
+    const traced = await logger.trace('go', async () => {
+      const words: string[] = [];
+      for await (const word of stream(['one ', 'two'])) words.push(word);
+      return words;
+    });
+    expect(traced).toEqual(['one ', 'two']);
+    await logger.flush();
+    const streams = (await service.request('GET', `/projects/${projectId}/log_streams`)).body as { id: string; name: string }[];
+    const { body } = await service.request('POST', `/v2/projects/${projectId}/spans/search`, {
+      log_stream_id: streams.find(({ name }) => name === 'streamed')?.id,
+      pagination: { limit: 10, starting_token: 0 },
+    });
+    const [span] = (body as { records: { output: unknown; name: string; metrics: { duration_ns: number } }[] }).records;
+    expect(span).toMatchObject({ name: 'tell', output: { role: 'assistant', content: 'one two' } });
+    expect(span?.metrics.duration_ns).toBeGreaterThan(9_000_000);
+  });
+
   test('ten thousand small traces are stored in seconds', async () => {
     const logger = new Logger({ ...here(), logStream: 'many' });
     const started = performance.now();
@@ -379,18 +431,170 @@ describe('the logger', () => {
 });
 
 describe('prompt templates', () => {
+  let endpoint: ModelEndpoint;
+
+  beforeAll(async () => {
+    endpoint = await startModelEndpoint();
+    endpoint.otherwise((request, response) => {
+      const messages = request.body.messages as { content: string }[];
+      return says(`model on ${messages.at(-1)?.content}`)(request, response);
+    });
+    await service.client.send('/integrations/custom/clienttest', {
+      method: 'PUT',
+      body: { endpoint: endpoint.url, authentication_type: 'none', models: ['parrot'] },
+    });
+  });
+  afterAll(() => endpoint?.close());
+
   test('are created and found by name', async () => {
     const created = await createPrompt({
       ...here(),
       name: 'greeting',
       template: 'Hello {{input}}',
-      settings: { modelAlias: 'mine', temperature: 0 },
+      settings: { modelAlias: 'parrot', temperature: 0 },
     });
     expect(created.selected_version).toMatchObject({
       template: [{ role: 'user', content: 'Hello {{input}}' }],
-      settings: { model_alias: 'mine', temperature: 0 },
+      settings: { model_alias: 'parrot', temperature: 0 },
     });
     expect(await getPrompt({ client: service.client, name: 'greeting' })).toMatchObject({ id: created.id });
     expect(await getPrompt({ client: service.client, name: 'greetings' })).toBeUndefined();
+  });
+
+  test('run over a dataset, inline, by name and as an object; onError is ignored with a warning', async () => {
+    await createDataset({ ...here(), name: 'towns', content: [{ input: 'Lima' }, { input: 'Oslo' }, { input: 'Rome' }] });
+    const warnings: string[] = [];
+    const client = new ServiceClient({
+      apiUrl: service.url,
+      apiKey: service.apiKey,
+      logger: { warn: (message: string) => void warnings.push(message) },
+    });
+    const seen: number[] = [];
+    const run = (experimentName: string, promptTemplate: PromptChoice, more: object = {}) =>
+      runExperiment({
+        client,
+        projectId,
+        experimentName,
+        promptTemplate,
+        dataset: 'towns',
+        promptSettings: { modelAlias: 'parrot' },
+        ...more,
+      });
+    const inline = await run('inline prompt', 'Describe {{input}}', {
+      onError: () => undefined,
+      onProgress: ({ rows_done }: { rows_done: number }) => seen.push(rows_done),
+      metrics: ['output_tokens'],
+      experimentTags: { kind: 'inline' },
+    });
+    expect(warnings.join()).toContain('onError is ignored');
+    expect(inline.progress).toMatchObject({ state: 'completed', runner: 'prompt_template', rows_done: 3, rows_failed: 0 });
+    expect(inline.experiment).toMatchObject({
+      prompt_model: 'parrot',
+      tags: { kind: [{ value: 'inline' }] },
+      experiment_group_name: 'towns Experiment Group',
+    });
+    expect(seen.at(-1)).toBe(3);
+    const outputs = (await tracesOf(inline.experiment.id)).map(({ output }) => output);
+    expect(outputs.toSorted()).toEqual(['Lima', 'Oslo', 'Rome'].map((town) => `model on Describe ${town}`));
+    // The same text again is the same version; another one is a new version of the same template.
+    await run('inline prompt', 'Describe {{input}}', { resume: false });
+    expect(await getPrompt({ client, name: 'inline prompt prompt' })).toMatchObject({ total_versions: 1 });
+    await run('inline prompt', [{ role: 'user', content: 'Praise {{input}}' }], { concurrency: 1 });
+    const template = await getPrompt({ client, name: 'inline prompt prompt' });
+    expect(template?.total_versions).toBe(2);
+    const named = await run('named', 'inline prompt prompt');
+    expect(named.experiment.prompt).toMatchObject({
+      prompt_template_id: template?.id,
+      version_index: template?.selected_version.version,
+    });
+    const object = await run('object', template as PromptResponse, { wait: false });
+    expect(['requested', 'running', 'completed']).toContain(object.progress.state);
+    const records = await run('records', { template: 'Repeat {{input}}' }, { dataset: [{ input: 'Bern' }] });
+    expect((await tracesOf(records.experiment.id)).map(({ output }) => output)).toEqual(['model on Repeat Bern']);
+  });
+});
+
+describe('when the way to the service is bad', () => {
+  /** A client whose requests pass through `meddle` first; it may break off before or after the service has acted. */
+  const through = (meddle: (path: string, send: () => Promise<Response>) => Promise<Response>) =>
+    new ServiceClient({
+      apiUrl: service.url,
+      apiKey: service.apiKey,
+      retries: 0,
+      fetch: (url, init) => meddle(new URL(String(url)).pathname, () => fetch(url, init)),
+      logger: { warn: () => undefined },
+    });
+
+  test('answers that are lost on the way cost no row and no result', async () => {
+    const lost = { leases: 0, results: 0 };
+    const client = through(async (path, send) => {
+      const response = await send();
+      const kind = path.endsWith('/rows/lease') ? 'leases' : path.endsWith('/rows/results') ? 'results' : undefined;
+      if (!kind || ++lost[kind] % 2 === 0) return response;
+      throw new TypeError('fetch failed');
+    });
+    const errors: unknown[] = [];
+    const calls = new Map<string, number>();
+    const { progress, experiment } = await runExperiment({
+      client,
+      projectId,
+      experimentName: 'lossy',
+      dataset: questions(100),
+      concurrency: 10,
+      onError: (error) => errors.push(error),
+      function: (input: string) => {
+        calls.set(input, (calls.get(input) ?? 0) + 1);
+        return input;
+      },
+    });
+    expect(progress).toMatchObject({ state: 'completed', rows_done: 100, rows_failed: 0 });
+    expect(await tracesOf(experiment.id)).toHaveLength(100);
+    expect([...calls.values()]).toEqual(Array.from({ length: 100 }, () => 1));
+    expect(errors.length).toBeGreaterThan(0);
+    expect(errors[0]).toMatchObject({ name: 'ConnectionError' });
+  });
+
+  test('a result that the service refuses makes its own row fail, and no other', async () => {
+    const errors: unknown[] = [];
+    const spoilt = log({ kind: 'llm', describe: () => ({ temperature: 'hot' as never }) }, (input: string) => input);
+    const { progress, experiment } = await runExperiment({
+      ...here(),
+      experimentName: 'refused',
+      dataset: questions(20),
+      onError: (error) => errors.push(error),
+      function: (input: string) => (input === 'question 5' ? spoilt(input) : input),
+    });
+    expect(progress).toMatchObject({ state: 'completed', rows_done: 20, rows_failed: 1 });
+    expect(errors[0]).toMatchObject({ name: 'HttpStatusError', status: 422 });
+    expect((await tracesOf(experiment.id)).find(({ status_code }) => status_code === 500)?.input).toBe('question 5');
+  });
+
+  test('a creation whose answer is lost is repeated and makes one experiment', async () => {
+    let lost = false;
+    const client = new ServiceClient({
+      apiUrl: service.url,
+      apiKey: service.apiKey,
+      fetch: async (url, init) => {
+        const response = await fetch(url, init);
+        if (lost || init?.method !== 'POST' || !String(url).endsWith('/experiments')) return response;
+        lost = true;
+        throw new TypeError('fetch failed');
+      },
+    });
+    const created = await createExperiment({ client, projectId, experimentName: 'once only' });
+    expect(lost).toBe(true);
+    expect((await getExperiments(here())).filter(({ name }) => name === 'once only').map(({ id }) => id)).toEqual([created.id]);
+  });
+
+  test('a trace that the service refuses does not keep others from being stored', async () => {
+    const logger = new Logger({ ...here(), logStream: 'mixed', flushEveryMs: 0 });
+    for (const statusCode of [200, 1.5, 200]) logger.startTrace('in').conclude('out', { statusCode });
+    await expect(logger.flush()).rejects.toMatchObject({ name: 'HttpStatusError', status: 422 });
+    await logger.flush();
+    const streams = (await service.request('GET', `/projects/${projectId}/log_streams`)).body as { id: string; name: string }[];
+    const { body } = await service.request('POST', `/v2/projects/${projectId}/traces/count`, {
+      log_stream_id: streams.find(({ name }) => name === 'mixed')?.id,
+    });
+    expect(body).toMatchObject({ total_count: 2 });
   });
 });
