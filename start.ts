@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { assembleApi } from './api/assembleApi.ts';
@@ -22,59 +22,67 @@ export interface Service {
   email: string;
   /** Set by the start that created the administrator. */
   created: { password: string; apiKey: string } | undefined;
+  /** Rejects when the service cannot go on. */
+  broken: Promise<void>;
   stop(): Promise<void>;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
+export interface StartOptions {
+  /** Parse every reply with its schema (tests). */
+  checkReplies?: boolean;
+  /** Gives the start up: it then rejects, with everything closed. */
+  signal?: AbortSignal;
+}
+
 /**
  * The embedded service: stores, Temporal, API and worker in this one process (Temporal's server as its child). A part that the environment names
  * a server for is used from there instead.
  * @param say lines for the person who starts it
- * @param options.checkReplies parse every reply with its schema (tests)
  */
 export async function startService(
   environment: Environment,
   say: (line: string) => void,
-  options: { checkReplies?: boolean } = {},
+  { checkReplies = false, signal }: StartOptions = {},
 ): Promise<Service> {
   const config = readConfig(environment);
   const log = pino({ level: config.LOG_LEVEL, base: null }, pino.destination({ fd: 2, sync: true }));
-  const opened: (() => Promise<unknown>)[] = [];
-  const stop = async () => {
-    for (const close of opened.splice(0).reverse()) await close();
+  const server = await listen(config.HOST, config.PORT);
+  const opened = new AsyncDisposableStack();
+  let stopped: Promise<void> | undefined;
+  const stop = () => {
+    stopped ??= server.close().then(() => opened.disposeAsync());
+    return stopped;
   };
   try {
     logTemporalTo(log);
-    const stores = await openStores(config);
-    opened.push(() => stores.close());
+    const stores = opened.adopt(await openStores(config), (those) => those.close());
     const secretKeys = secretKeysOf(config.SECRET_KEYS, config.DATA_DIR);
-    const temporal = await openTemporal(config, environment, say, opened);
-    const workflows = temporalRunWorkflows(temporal.client);
-    const domain = assembleDomain(stores, workflows, config, secretKeys, log);
-    opened.push(() => domain.outbound.close());
+    const temporal = await openTemporal(config, environment, say, opened, signal);
+    signal?.throwIfAborted();
+    const domain = assembleDomain(stores, temporalRunWorkflows(temporal.client), config, secretKeys, log);
+    opened.defer(() => domain.outbound.close());
 
-    const api = await assembleApi(domain, stores, config, secretKeys, { pingTemporal: temporal.ping, ...options });
-    opened.push(() => api.stop());
-    if (api.administrator.created) keepCredentials(config.DATA_DIR, api.administrator);
-
-    const nativeConnection = await connectTemporalWorker(temporal.address);
-    opened.push(() => nativeConnection.close());
-    const worker = await startWorker(nativeConnection, config.TEMPORAL_NAMESPACE, assembleActivities(domain, environment));
-    opened.push(() => worker.stop());
-
-    const server = await listen(api.app, config.HOST, config.PORT);
-    opened.push(() => server.close());
-    worker.finished.catch((err: unknown) => {
-      log.fatal({ err }, 'the worker broke');
-      process.exitCode = 1;
-      return stop();
+    const api = await assembleApi(domain, stores, config, secretKeys, {
+      pingTemporal: temporal.ping,
+      keepCredentials: (credentials) => keepCredentials(config, credentials),
+      checkReplies,
     });
+    opened.defer(() => api.stop());
+
+    const connection = opened.adopt(await connectTemporalWorker(temporal.address), (it) => it.close());
+    signal?.throwIfAborted();
+    const activities = assembleActivities(domain, environment);
+    const worker = opened.adopt(await startWorker(connection, config.TEMPORAL_NAMESPACE, activities), (it) => it.stop());
+    worker.finished.catch((err: unknown) => log.fatal({ err }, 'the worker broke'));
+    server.serve(api.app);
     return {
       url: server.url,
       temporalUiUrl: temporal.uiUrl,
       email: api.administrator.email,
       created: api.administrator.created ? { password: api.administrator.password, apiKey: api.administrator.apiKey } : undefined,
+      broken: worker.finished,
       stop,
     };
   } catch (err) {
@@ -88,7 +96,8 @@ async function openTemporal(
   config: Config,
   environment: Environment,
   say: (line: string) => void,
-  opened: (() => Promise<unknown>)[],
+  opened: AsyncDisposableStack,
+  signal: AbortSignal | undefined,
 ) {
   let uiUrl: string | undefined;
   let address = config.TEMPORAL_ADDRESS;
@@ -99,6 +108,7 @@ async function openTemporal(
       searchPath: environment.PATH,
       downloads: temporalDownloads,
       onProgress: say,
+      ...(signal && { signal }),
     });
     const server = await startTemporalDevServer({
       path,
@@ -109,42 +119,52 @@ async function openTemporal(
       namespace: config.TEMPORAL_NAMESPACE,
       log: { info: say, warn: say },
     });
-    opened.push(() => server.stop());
+    opened.defer(() => server.stop());
     address = server.address;
     uiUrl = server.uiUrl;
   }
   const at = { address, apiKey: config.TEMPORAL_API_KEY };
   const { connection, client } = await connectTemporal({ ...at, namespace: config.TEMPORAL_NAMESPACE });
-  opened.push(() => connection.close());
+  opened.defer(() => connection.close());
   await ensureSearchAttributes(connection, config.TEMPORAL_NAMESPACE);
   const ping = async () => void (await connection.workflowService.describeNamespace({ namespace: config.TEMPORAL_NAMESPACE }));
   return { address: at, client, uiUrl, ping };
 }
 
-/** The first administrator's credentials, for the person who started the service: shown once, and kept where only they can read. */
-function keepCredentials(
-  dataDir: string,
-  { email, password, apiKey }: { email: string; password: string; apiKey: string },
-): void {
-  writeFileSync(join(dataDir, 'credentials.json'), `${JSON.stringify({ email, password, api_key: apiKey }, null, 2)}\n`, {
-    mode: 0o600,
-  });
+/**
+ * What was generated for the first administrator is kept where only the owner of the data folder can read it, before the administrator is
+ * created: a crash in between costs nothing, since the next start creates the administrator anew.
+ */
+function keepCredentials(config: Config, credentials: { email: string; password: string; apiKey: string }): void {
+  const generated = generatedOf(config, credentials);
+  if (Object.keys(generated).length === 0) return;
+  const path = join(config.DATA_DIR, 'credentials.json');
+  rmSync(path, { force: true }); // the mode counts only for a new file
+  writeFileSync(path, `${JSON.stringify({ email: credentials.email, ...generated }, null, 2)}\n`, { mode: 0o600 });
 }
+
+const generatedOf = (
+  { ADMIN_PASSWORD, ADMIN_API_KEY }: Pick<Config, 'ADMIN_PASSWORD' | 'ADMIN_API_KEY'>,
+  { password, apiKey }: { password: string; apiKey: string },
+): { password?: string; api_key?: string } => ({
+  ...(ADMIN_PASSWORD ? {} : { password }),
+  ...(ADMIN_API_KEY ? {} : { api_key: apiKey }),
+});
 
 if (import.meta.main) {
   const say = (line: string) => process.stdout.write(`${line}\n`);
-  const start = async () => {
+  const start = async (signal: AbortSignal) => {
     const began = performance.now();
-    const service = await startService(process.env, say);
+    const service = await startService(process.env, say, { signal });
     say(`Assay is ready after ${((performance.now() - began) / 1_000).toFixed(1)} s`);
     say(`  API         ${service.url}`);
     say(`  API docs    ${service.url}/docs`);
     if (service.temporalUiUrl) say(`  Temporal UI ${service.temporalUiUrl}`);
     say(`  account     ${service.email}`);
-    if (service.created) {
-      say(`  password    ${service.created.password}   (shown this once; kept in credentials.json of the data folder)`);
-      say(`  API key     ${service.created.apiKey}`);
-    }
+    const generated = service.created ? generatedOf(readConfig(process.env), service.created) : {};
+    if (generated.password) say(`  password    ${generated.password}`);
+    if (generated.api_key) say(`  API key     ${generated.api_key}`);
+    if (Object.keys(generated).length > 0) say('  (shown this once; kept in credentials.json of the data folder)');
     return service;
   };
   await runProcess(start, { underNpm: process.env.npm_lifecycle_event !== undefined });

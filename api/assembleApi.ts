@@ -80,6 +80,8 @@ export interface Api {
 
 export interface ApiSurroundings {
   pingTemporal(): Promise<void>;
+  /** Called with the first administrator's credentials before that account is created. */
+  keepCredentials(credentials: { email: string; password: string; apiKey: string }): void;
   /** Parse every reply with its schema (tests). */
   checkReplies?: boolean;
 }
@@ -192,7 +194,7 @@ export async function assembleApi(
   };
 
   const administrator = await ensureAdministrator(
-    { accounts, passwords },
+    { accounts, passwords, keep: around.keepCredentials },
     { email: config.ADMIN_EMAIL, password: config.ADMIN_PASSWORD, apiKey: config.ADMIN_API_KEY },
   );
   const endpoints = [

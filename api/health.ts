@@ -3,6 +3,8 @@ import type { Health } from './routes/health.ts';
 
 /** Milliseconds for which an answer is good: clients ask before nearly every operation. */
 const GOOD_MS = 1_000;
+/** Milliseconds after which a part counts as not answering. */
+const PATIENCE_MS = 2_000;
 
 /**
  * Whether the service can do its work. Not before every part has answered a real query once; afterwards while the record and the metadata store
@@ -11,35 +13,39 @@ const GOOD_MS = 1_000;
 export function createHealth(stores: Stores, pingTemporal: () => Promise<void>): Health {
   const parts = [
     { name: 'record store (ClickHouse)', needed: true, ping: () => stores.clickhouse.ping() },
-    { name: 'metadata store (Postgres)', needed: true, ping: () => stores.database.query('SELECT 1').then(() => undefined) },
-    { name: 'Temporal: experiments wait, everything else works', needed: false, ping: pingTemporal },
-    { name: 'Redis: live progress and limits across processes wait', needed: false, ping: () => stores.coordination.ping() },
+    { name: 'metadata store (Postgres)', needed: true, ping: () => stores.database.query('SELECT 1') },
+    { name: 'Temporal (experiments wait, everything else works)', needed: false, ping: pingTemporal },
+    { name: 'Redis (live progress and limits across processes wait)', needed: false, ping: () => stores.coordination.ping() },
   ];
   const answered = new Set<string>();
-  let latest: { at: number; result: ReturnType<Health> } | undefined;
 
   const look = async () => {
-    const lost = (
-      await Promise.all(
-        parts.map(async (part) => {
-          try {
-            await part.ping();
-            answered.add(part.name);
-            return [];
-          } catch {
-            return [part];
-          }
-        }),
-      )
-    ).flat();
-    const starting = parts.some((part) => !answered.has(part.name));
-    const message = lost.length === 0 ? 'ready' : `not answering: ${lost.map((part) => part.name).join('; ')}`;
-    return { ok: !starting && !lost.some((part) => part.needed), message };
+    const answers = await Promise.all(parts.map((part) => answersInTime(part.ping)));
+    for (const [index, part] of parts.entries()) if (answers[index]) answered.add(part.name);
+    const lost = parts.filter((_part, index) => !answers[index]);
+    const ok = answered.size === parts.length && !lost.some((part) => part.needed);
+    return { ok, message: lost.length === 0 ? 'ready' : `not answering: ${lost.map((part) => part.name).join('; ')}` };
   };
 
+  let latest: ReturnType<Health> | undefined;
   return () => {
-    const now = Date.now();
-    if (!latest || now - latest.at > GOOD_MS) latest = { at: now, result: look() };
-    return latest.result;
+    if (!latest) {
+      latest = look();
+      const forget = () => {
+        latest = undefined;
+      };
+      void latest.finally(() => setTimeout(forget, GOOD_MS).unref());
+    }
+    return latest;
   };
+}
+
+async function answersInTime(ping: () => Promise<unknown>): Promise<boolean> {
+  const { promise: late, resolve } = Promise.withResolvers<false>();
+  const timer = setTimeout(() => resolve(false), PATIENCE_MS);
+  const answer = ping().then(
+    () => true,
+    () => false,
+  );
+  return Promise.race([answer, late]).finally(() => clearTimeout(timer));
 }

@@ -11,27 +11,29 @@ import { listen } from './server.ts';
 async function start() {
   const config = readConfig(process.env);
   const log = pino({ level: config.LOG_LEVEL, base: null });
-  const servers = await openServers(config);
+  const server = await listen(config.HOST, config.PORT);
+  const opened = new AsyncDisposableStack();
+  const servers = opened.adopt(await openServers(config), (those) => those.close());
   const secretKeys = config.SECRET_KEYS as string;
   const domain = assembleDomain(servers.stores, temporalRunWorkflows(servers.client), config, secretKeys, log);
+  opened.defer(() => domain.outbound.close());
   const pingTemporal = async () =>
     void (await servers.connection.workflowService.describeNamespace({ namespace: config.TEMPORAL_NAMESPACE }));
-  const api = await assembleApi(domain, servers.stores, config, secretKeys, { pingTemporal });
-  if (api.administrator.created && !config.ADMIN_PASSWORD)
-    log.info(
-      { email: api.administrator.email, password: api.administrator.password },
-      'the first administrator, shown this once',
-    );
-  if (api.administrator.created && !config.ADMIN_API_KEY)
-    log.info({ apiKey: api.administrator.apiKey }, "the first administrator's API key, shown this once");
-  const server = await listen(api.app, config.HOST, config.PORT);
+  const api = await assembleApi(domain, servers.stores, config, secretKeys, { pingTemporal, keepCredentials() {} });
+  opened.defer(() => api.stop());
+  const { administrator } = api;
+  if (administrator.created) {
+    // Not through the log, whose level could hide the only chance to read them.
+    const { email, password, apiKey } = administrator;
+    if (!config.ADMIN_PASSWORD) process.stdout.write(`first administrator, shown this once: ${email}, password ${password}\n`);
+    if (!config.ADMIN_API_KEY) process.stdout.write(`first administrator's API key, shown this once: ${apiKey}\n`);
+  }
+  server.serve(api.app);
   log.info({ url: server.url }, 'the api is ready');
   return {
-    stop: async () => {
+    async stop() {
       await server.close();
-      await api.stop();
-      await domain.outbound.close();
-      await servers.close();
+      await opened.disposeAsync();
     },
   };
 }

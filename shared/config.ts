@@ -2,7 +2,11 @@ import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 
-const port = z.coerce.number().int().min(0).max(65_535);
+const port = z
+  .string()
+  .regex(/^\d{1,5}$/, { error: 'must be a port number, 0 to 65535' })
+  .transform(Number)
+  .refine((number) => number <= 65_535, { error: 'must be a port number, 0 to 65535' });
 const list = z.string().transform((text) =>
   text
     .split(',')
@@ -10,11 +14,11 @@ const list = z.string().transform((text) =>
     .filter((item) => item !== ''),
 );
 const url = (protocols: string[]) =>
-  z
-    .string()
-    .refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), {
-      error: `must be a URL that starts with ${protocols.map((one) => `${one}//`).join(' or ')}`,
-    });
+  z.string().refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), {
+    error: `must be a URL that starts with ${protocols.map((one) => `${one}//`).join(' or ')}`,
+  });
+
+const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
 /** Every setting of the service. The README's table documents each; a test holds the two equal. */
 const Config = z.object({
@@ -35,9 +39,9 @@ const Config = z.object({
   TEMPORAL_API_KEY: z.string().optional(),
   TEMPORAL_PORT: port.default(7233),
   TEMPORAL_UI_PORT: port.default(8233),
-  ADMIN_EMAIL: z.email().optional(),
-  ADMIN_PASSWORD: z.string().min(8).optional(),
-  ADMIN_API_KEY: z.string().min(16).optional(),
+  ADMIN_EMAIL: z.email({ error: 'must be an e-mail address' }).optional(),
+  ADMIN_PASSWORD: z.string().min(8, { error: 'must have at least 8 characters' }).optional(),
+  ADMIN_API_KEY: z.string().min(16, { error: 'must have at least 16 characters' }).optional(),
   API_KEY_HEADERS: list
     .default(['Service-API-Key', 'Service-AO-API-Key'])
     .refine((names) => names.length > 0 && names.every((name) => /^[A-Za-z0-9-]+$/.test(name)), {
@@ -53,7 +57,7 @@ const Config = z.object({
     .string()
     .transform((path) => resolve(path))
     .optional(),
-  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+  LOG_LEVEL: z.enum(logLevels, { error: `must be one of ${logLevels.join(', ')}` }).default('info'),
 });
 
 export type Config = Readonly<z.output<typeof Config>>;

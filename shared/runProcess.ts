@@ -1,36 +1,73 @@
 /** Something that a process runs until it is told to stop. */
 export interface Running {
   stop(): Promise<void>;
+  /** Rejects when it cannot go on. */
+  broken?: Promise<unknown>;
 }
+
+/** Milliseconds between two looks at the parent. */
+const PARENT_LOOK_MS = 500;
+/** Milliseconds that a process without its parent takes to end: nobody would end it by force. */
+const ORPHAN_MS = 2_500;
+/** Milliseconds for a clean end. Supervisors kill after 10 s as a rule. */
+const STOP_MS = 9_500;
 
 /**
- * Runs a process of the service: SIGTERM and SIGINT stop it cleanly; a start that fails says why in one sentence and ends with status 1.
- * @param underNpm end when the parent goes: npm may be killed without a word to its child
+ * Runs a process of the service: SIGTERM and SIGINT stop it cleanly, also while it starts; a start that fails says why in one sentence and ends
+ * with status 1.
+ * @param start gets a signal that aborts when the start is to be given up
+ * @param options.underNpm end when the parent goes: npm may be killed without a word to its child
  */
-export async function runProcess(start: () => Promise<Running>, options: { underNpm: boolean }): Promise<void> {
-  const parent = process.ppid;
+export async function runProcess(
+  start: (signal: AbortSignal) => Promise<Running>,
+  options: { underNpm: boolean },
+): Promise<never> {
+  const told = new AbortController();
+  const tell = (withinMs: number) => {
+    told.abort();
+    setTimeout(() => fail(new Error(`not stopped within ${withinMs} ms`)), withinMs).unref();
+  };
+  // Heard more than once: a terminal signals the whole group, and npm passes it on besides.
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => told.signal.aborted || tell(STOP_MS));
+  if (options.underNpm) {
+    const parent = process.ppid;
+    const looking = setInterval(() => {
+      if (process.ppid === parent) return;
+      clearInterval(looking);
+      tell(ORPHAN_MS);
+    }, PARENT_LOOK_MS).unref();
+  }
+
   let running: Running;
   try {
-    running = await start();
+    running = await start(told.signal);
   } catch (err) {
-    process.stderr.write(`${messageOf(err)}\n`);
-    process.exit(1);
+    if (told.signal.aborted) process.exit(0);
+    fail(err);
   }
-  let stopping = false;
-  const stop = () => {
-    if (stopping) return;
-    stopping = true;
-    running.stop().then(
-      () => process.exit(),
-      (err: unknown) => {
-        process.stderr.write(`could not stop cleanly: ${messageOf(err)}\n`);
-        process.exit(1);
-      },
-    );
-  };
-  process.once('SIGTERM', stop);
-  process.once('SIGINT', stop);
-  if (options.underNpm) setInterval(() => process.ppid === parent || stop(), 1_000).unref();
+  const stop = new Promise<void>((resolve) => {
+    if (told.signal.aborted) resolve();
+    told.signal.addEventListener('abort', () => resolve());
+  });
+  try {
+    await Promise.race([stop, ...(running.broken ? [running.broken] : [])]);
+  } catch (err) {
+    process.exitCode = 1;
+    say(err);
+    tell(STOP_MS);
+  }
+  try {
+    await running.stop();
+  } catch (err) {
+    process.exitCode = 1;
+    say(err);
+  }
+  process.exit();
 }
 
-const messageOf = (err: unknown): string => (err instanceof Error ? err.message : String(err));
+function fail(err: unknown): never {
+  say(err);
+  process.exit(1);
+}
+
+const say = (err: unknown) => process.stderr.write(`${err instanceof Error ? err.message : String(err)}\n`);

@@ -14,7 +14,12 @@ export type Administrator =
  * creates; the others get `created: false`.
  */
 export async function ensureAdministrator(
-  deps: { accounts: AccountStore; passwords: Passwords },
+  deps: {
+    accounts: AccountStore;
+    passwords: Passwords;
+    /** Gets the credentials before they are stored as hashes, which nobody can read back. */
+    keep?(credentials: { email: string; password: string; apiKey: string }): void;
+  },
   given: { email?: string | undefined; password?: string | undefined; apiKey?: string | undefined },
 ): Promise<Administrator> {
   const existing = await deps.accounts.firstAdministrator();
@@ -23,6 +28,7 @@ export async function ensureAdministrator(
   // A generated one satisfies the rules for passwords: lower and upper case, a digit, a special character.
   const password = given.password ?? `Aa1-${randomBytes(18).toString('base64url')}`;
   const apiKey = given.apiKey ?? newApiKeyText();
+  deps.keep?.({ email, password, apiKey });
   const userId = newId();
   const inserted = await deps.accounts.insertFirstAdministrator(
     { id: userId, email, role: 'admin', passwordHash: await deps.passwords.hash(password) },

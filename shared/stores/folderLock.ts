@@ -1,40 +1,31 @@
-import { mkdirSync, unlinkSync } from 'node:fs';
-import { connect, createServer, type Server } from 'node:net';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+
+/** https://sqlite.org/rescode.html */
+const SQLITE_BUSY = 5;
 
 /**
- * Holds a folder for this process with a socket that only a living process can answer on: the kernel lets go of it when the process ends, however
- * it ends, and a restarted container's equal process id means nothing.
- * @throws Error with one sentence when another process holds the folder.
+ * Holds a folder for this process with SQLite's lock on a file in it: the kernel lets go of it when the process ends, however it ends, so that a
+ * restarted container's equal process id means nothing, and of two that start together one gets it.
+ * @throws Error with one sentence when another process holds the folder, or it cannot be written.
  */
-export async function lockFolder(folder: string): Promise<{ release(): Promise<void> }> {
-  mkdirSync(folder, { recursive: true });
-  const path = join(folder, 'lock');
-  if (await answers(path)) throw new Error(`the data folder ${folder} is in use by another process: stop it, or give this one a DATA_DIR of its own`);
-  const server = await listen(path);
-  server.unref();
-  return { release: () => new Promise((resolve) => server.close(() => resolve())) };
-}
-
-async function listen(path: string): Promise<Server> {
+export function lockFolder(folder: string): { release(): void } {
+  let file: DatabaseSync | undefined;
   try {
-    unlinkSync(path);
-  } catch (err) {
-    if ((err as NodeJS.ErrnoException).code !== 'ENOENT') throw err;
+    mkdirSync(folder, { recursive: true });
+    file = new DatabaseSync(join(folder, 'lock.sqlite'), { timeout: 0 });
+    // A table makes it a file that is written: a folder that cannot be is found out now.
+    file.exec('BEGIN EXCLUSIVE; CREATE TABLE IF NOT EXISTS held (by_whom_has_the_lock); COMMIT; BEGIN EXCLUSIVE');
+  } catch (cause) {
+    file?.close();
+    if ((cause as { errcode?: unknown }).errcode === SQLITE_BUSY)
+      throw new Error(`the data folder ${folder} is in use by another process: stop it, or set DATA_DIR to another folder`, {
+        cause,
+      });
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`the data folder ${folder} cannot be written (${reason}): set DATA_DIR to one that can`, { cause });
   }
-  const server = createServer((socket) => socket.end());
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(path, () => resolve(server));
-  });
+  const held = file;
+  return { release: () => held.close() };
 }
-
-const answers = (path: string): Promise<boolean> =>
-  new Promise((resolve) => {
-    const socket = connect(path);
-    socket.once('connect', () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.once('error', () => resolve(false));
-  });

@@ -26,47 +26,57 @@ export interface Stores {
 export async function openStores(
   config: Pick<Config, 'CLICKHOUSE_URL' | 'DATABASE_URL' | 'REDIS_URL' | 'DATA_DIR'>,
 ): Promise<Stores> {
-  const opened: (() => Promise<unknown>)[] = [];
-  const close = async () => {
-    for (const closeOne of opened.reverse()) await closeOne();
-  };
+  const opened = new AsyncDisposableStack();
   try {
-    if (!config.CLICKHOUSE_URL || !config.DATABASE_URL) {
-      const lock = await lockFolder(config.DATA_DIR);
-      opened.push(() => lock.release());
-    }
-    const openRecords = async () => {
-      const clickhouse = openClickHouse(
-        config.CLICKHOUSE_URL ? { url: config.CLICKHOUSE_URL } : { dataDir: join(config.DATA_DIR, 'clickhouse') },
-      );
-      opened.push(() => clickhouse.close());
-      await migrateTables(clickhouse);
-      await datasetRowTables(clickhouse);
-      await clickhouse.command({ name: 'create row_attempts', sql: rowAttemptsTable });
-      return clickhouse;
-    };
-    const openMetadata = async () => {
-      const database = await openDatabase(
-        config.DATABASE_URL ? { url: config.DATABASE_URL } : { directory: join(config.DATA_DIR, 'postgres') },
-      );
-      opened.push(() => database.close());
-      return database;
-    };
-    const openCoordination = async () => {
-      if (!config.REDIS_URL) return { coordination: inProcessCoordination(), notices: inProcessNotices() };
-      const redis = await connectRedis(config.REDIS_URL);
-      const coordination = redisCoordination(redis);
-      opened.push(() => coordination.close());
-      return { coordination, notices: await redisNotices(redis) };
-    };
-    const [clickhouse, database, { coordination, notices }] = await Promise.all([
-      openRecords(),
-      openMetadata(),
-      openCoordination(),
-    ]);
-    return { clickhouse, database, coordination, notices, close };
+    if (!config.CLICKHOUSE_URL || !config.DATABASE_URL) opened.adopt(lockFolder(config.DATA_DIR), (lock) => lock.release());
+    const opening = [openRecords(config, opened), openMetadata(config, opened), openCoordination(config, opened)] as const;
+    await Promise.allSettled(opening); // what opens after another has failed must be closed as well
+    const [clickhouse, database, { coordination, notices }] = await Promise.all(opening);
+    return { clickhouse, database, coordination, notices, close: () => opened.disposeAsync() };
   } catch (err) {
-    await close().catch(() => undefined);
+    await opened.disposeAsync().catch(() => undefined); // the first failure is the one to tell
     throw err;
   }
+}
+
+async function openRecords(
+  { CLICKHOUSE_URL: url, DATA_DIR }: Pick<Config, 'CLICKHOUSE_URL' | 'DATA_DIR'>,
+  opened: AsyncDisposableStack,
+): Promise<ClickHouse> {
+  const clickhouse = openClickHouse(url ? { url } : { dataDir: join(DATA_DIR, 'clickhouse') });
+  opened.defer(() => clickhouse.close());
+  if (url) {
+    await clickhouse.ping().catch((cause: unknown) => {
+      const reason = rootMessage(cause).split('\n')[0];
+      throw new Error(`cannot reach ClickHouse at ${new URL(url).host}: start it or correct CLICKHOUSE_URL (${reason})`, {
+        cause,
+      });
+    });
+  }
+  await migrateTables(clickhouse);
+  await datasetRowTables(clickhouse);
+  await clickhouse.command({ name: 'create row_attempts', sql: rowAttemptsTable });
+  return clickhouse;
+}
+
+async function openMetadata(
+  { DATABASE_URL: url, DATA_DIR }: Pick<Config, 'DATABASE_URL' | 'DATA_DIR'>,
+  opened: AsyncDisposableStack,
+): Promise<Database> {
+  const database = await openDatabase(url ? { url } : { directory: join(DATA_DIR, 'postgres') });
+  opened.defer(() => database.close());
+  return database;
+}
+
+async function openCoordination({ REDIS_URL: url }: Pick<Config, 'REDIS_URL'>, opened: AsyncDisposableStack) {
+  if (!url) return { coordination: inProcessCoordination(), notices: inProcessNotices() };
+  const redis = await connectRedis(url);
+  const coordination = redisCoordination(redis);
+  opened.defer(() => coordination.close());
+  return { coordination, notices: await redisNotices(redis) };
+}
+
+function rootMessage(err: unknown): string {
+  if (!(err instanceof Error)) return String(err);
+  return err.cause instanceof Error ? rootMessage(err.cause) : err.message || err.name;
 }

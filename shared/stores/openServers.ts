@@ -1,5 +1,6 @@
 import type { Client, Connection } from '@temporalio/client';
 import type { Config } from '../config.ts';
+import { parseSecretKeys } from '../integrations/secrets.ts';
 import { openStores, type Stores } from './open.ts';
 import { connectTemporal, ensureSearchAttributes } from './temporal/connect.ts';
 
@@ -14,7 +15,7 @@ const needed = ['CLICKHOUSE_URL', 'DATABASE_URL', 'REDIS_URL', 'TEMPORAL_ADDRESS
 
 /**
  * Connects the servers that an api or worker process of its own shares with the others. The embedded stores belong to one process alone.
- * @throws Error naming every setting that is missing.
+ * @throws Error naming every setting that is missing, or the server that does not answer.
  */
 export async function openServers(config: Config): Promise<Servers> {
   const missing = needed.filter((name) => config[name] === undefined);
@@ -22,25 +23,20 @@ export async function openServers(config: Config): Promise<Servers> {
     throw new Error(
       `not set: ${missing.join(', ')}. A process of its own needs servers that it can share; "npm start" runs everything in one process without any`,
     );
-  const stores = await openStores(config);
+  parseSecretKeys(config.SECRET_KEYS as string);
+  const opened = new AsyncDisposableStack();
   try {
+    const stores = opened.adopt(await openStores(config), (those) => those.close());
     const { connection, client } = await connectTemporal({
       address: config.TEMPORAL_ADDRESS as string,
       apiKey: config.TEMPORAL_API_KEY,
       namespace: config.TEMPORAL_NAMESPACE,
     });
+    opened.defer(() => connection.close());
     await ensureSearchAttributes(connection, config.TEMPORAL_NAMESPACE);
-    return {
-      stores,
-      client,
-      connection,
-      close: async () => {
-        await connection.close();
-        await stores.close();
-      },
-    };
+    return { stores, client, connection, close: () => opened.disposeAsync() };
   } catch (err) {
-    await stores.close();
+    await opened.disposeAsync().catch(() => undefined); // the first failure is the one to tell
     throw err;
   }
 }
