@@ -32,7 +32,7 @@ const freePort = (port: number): Promise<number> =>
       .listen(port, '127.0.0.1', () => probe.close(() => resolve(port)));
   });
 
-async function start(): Promise<Service> {
+async function start(signal: AbortSignal): Promise<Service> {
   say(`Starting the embedded service in ${dataDir} …`);
   const [port, temporalPort, temporalUiPort] = await Promise.all([ports.api, ports.temporal, ports.temporalUi].map(freePort));
   // Servers that the environment names are not the demo's: it uses its own.
@@ -47,6 +47,7 @@ async function start(): Promise<Service> {
       LOG_LEVEL: process.env.LOG_LEVEL || 'warn',
     },
     (line) => say(`  ${line}`),
+    { signal },
   );
 }
 
@@ -146,30 +147,21 @@ function startCommand(service: Service): string {
   return `${settings.join(' ')} npm start`;
 }
 
-async function demo(): Promise<void> {
-  const began = performance.now();
-  if (!existsSync(dataDir)) say('The first start makes its stores and looks for a Temporal server; later ones take seconds.');
-  let service: Service | undefined;
-  await runProcess(
-    async () => {
-      service = await start();
-      return service;
-    },
-    { underNpm: process.env.npm_lifecycle_event !== undefined },
-  );
-  const running = service as unknown as Service;
-  try {
-    const results = await runBoth(running);
-    const header = ['experiment', 'rows', 'errors', 'numeric match', 'exact match', 'latency', 'tokens', 'duration'];
-    say(`\n${resultTable(header, results.map(rowOf))}`);
-    sayLinks(running);
-    say(`\nDone in ${((performance.now() - began) / 1_000).toFixed(1)} s.`);
-  } catch (err) {
-    process.stderr.write(`\nthe demo failed: ${err instanceof Error ? err.message : String(err)}\n`);
-    process.exitCode = 1;
-  }
-  await running.stop();
-  process.exit();
+async function mainJob(service: Service, began: number): Promise<void> {
+  const results = await runBoth(service);
+  const header = ['experiment', 'rows', 'errors', 'numeric match', 'exact match', 'latency', 'tokens', 'duration'];
+  say(`\n${resultTable(header, results.map(rowOf))}`);
+  sayLinks(service);
+  say(`\nDone in ${((performance.now() - began) / 1_000).toFixed(1)} s.`);
 }
 
-await demo();
+const began = performance.now();
+if (!existsSync(dataDir)) say('The first start makes its stores and looks for a Temporal server; later ones take seconds.');
+await runProcess(
+  async (signal) => {
+    const service = await start(signal);
+    // The process ends with the job, or with what breaks first.
+    return { stop: service.stop, broken: Promise.race([mainJob(service, began), service.broken]) };
+  },
+  { underNpm: process.env.npm_lifecycle_event !== undefined },
+);
