@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { ScorerConfig, ScorerResponse } from '../shared/wire/scorers.ts';
-import { everyItem } from './eachItem.ts';
 import { ValueError } from './errors.ts';
+import { everyItem } from './everyItem.ts';
 import type { HostedRow } from './hostedRow.ts';
 import type { ServiceClient } from './http.ts';
 

@@ -1,6 +1,6 @@
 import type { ExperimentResponse } from '../shared/wire/experiments.ts';
 import type { ExperimentGroupChoice } from './createExperiment.ts';
-import { everyItem } from './eachItem.ts';
+import { everyItem } from './everyItem.ts';
 import type { ServiceClient } from './http.ts';
 import { clientOf, type OperationOptions, resolveProject } from './project.ts';
 

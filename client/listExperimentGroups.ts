@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { ExperimentGroupResponse as GroupSchema } from '../shared/wire/experiments.ts';
-import { everyItem } from './eachItem.ts';
+import { everyItem } from './everyItem.ts';
 import { clientOf, type OperationOptions, resolveProject } from './project.ts';
 
 export type ExperimentGroupResponse = z.output<typeof GroupSchema>;
