@@ -20,7 +20,7 @@ export async function recordedRows(clickhouse: ClickHouse, run: RunOf, ids: stri
   if (ids.length === 0) return new Map();
   const rows = await clickhouse.query({
     name: 'rows recorded',
-    sql: `SELECT toString(id) AS id, error_message != '' AS failed, attempt FROM records FINAL WHERE ${IN_RUN} AND type = 'trace' AND ${BY_IDS}`,
+    sql: `SELECT toString(id) AS id, toBool(error_message != '') AS failed, attempt FROM records FINAL WHERE ${IN_RUN} AND type = 'trace' AND ${BY_IDS}`,
     params: { ...scope(run), ids },
     row: Recorded,
   });
