@@ -8,7 +8,12 @@ import { type Config, readConfig } from './shared/config.ts';
 import { runProcess } from './shared/runProcess.ts';
 import { secretKeysOf } from './shared/secretKeys.ts';
 import { openStores } from './shared/stores/open.ts';
-import { connectTemporal, connectTemporalWorker, ensureSearchAttributes } from './shared/stores/temporal/connect.ts';
+import {
+  connectTemporal,
+  connectTemporalWorker,
+  ensureSearchAttributes,
+  pingTemporal,
+} from './shared/stores/temporal/connect.ts';
 import { startTemporalDevServer } from './shared/stores/temporal/devServer.ts';
 import { defaultCacheDir, findTemporal, temporalDownloads } from './shared/stores/temporal/findTemporal.ts';
 import { temporalRunWorkflows } from './shared/stores/temporal/runWorkflows.ts';
@@ -127,7 +132,7 @@ async function openTemporal(
   const { connection, client } = await connectTemporal({ ...at, namespace: config.TEMPORAL_NAMESPACE });
   opened.defer(() => connection.close());
   await ensureSearchAttributes(connection, config.TEMPORAL_NAMESPACE);
-  const ping = async () => void (await connection.workflowService.describeNamespace({ namespace: config.TEMPORAL_NAMESPACE }));
+  const ping = () => pingTemporal(connection, config.TEMPORAL_NAMESPACE);
   return { address: at, client, uiUrl, ping };
 }
 
@@ -156,15 +161,18 @@ if (import.meta.main) {
   const start = async (signal: AbortSignal) => {
     const began = performance.now();
     const service = await startService(process.env, say, { signal });
-    say(`Assay is ready after ${((performance.now() - began) / 1_000).toFixed(1)} s`);
-    say(`  API         ${service.url}`);
-    say(`  API docs    ${service.url}/docs`);
-    if (service.temporalUiUrl) say(`  Temporal UI ${service.temporalUiUrl}`);
-    say(`  account     ${service.email}`);
     const generated = service.created ? generatedOf(readConfig(process.env), service.created) : {};
-    if (generated.password) say(`  password    ${generated.password}`);
-    if (generated.api_key) say(`  API key     ${generated.api_key}`);
-    if (Object.keys(generated).length > 0) say('  (shown this once; kept in credentials.json of the data folder)');
+    const lines = [
+      `Assay is ready after ${((performance.now() - began) / 1_000).toFixed(1)} s`,
+      `  API         ${service.url}`,
+      `  API docs    ${service.url}/docs`,
+      ...(service.temporalUiUrl ? [`  Temporal UI ${service.temporalUiUrl}`] : []),
+      `  account     ${service.email}`,
+      ...(generated.password ? [`  password    ${generated.password}`] : []),
+      ...(generated.api_key ? [`  API key     ${generated.api_key}`] : []),
+      ...(Object.keys(generated).length > 0 ? ['  (shown this once; kept in credentials.json of the data folder)'] : []),
+    ];
+    say(lines.join('\n'));
     return service;
   };
   await runProcess(start, { underNpm: process.env.npm_lifecycle_event !== undefined });

@@ -3,6 +3,7 @@ import { assembleDomain } from '../shared/assemble.ts';
 import { readConfig } from '../shared/config.ts';
 import { runProcess } from '../shared/runProcess.ts';
 import { openServers } from '../shared/stores/openServers.ts';
+import { pingTemporal } from '../shared/stores/temporal/connect.ts';
 import { temporalRunWorkflows } from '../shared/stores/temporal/runWorkflows.ts';
 import { assembleApi } from './assembleApi.ts';
 import { listen } from './server.ts';
@@ -17,9 +18,10 @@ async function start() {
   const secretKeys = config.SECRET_KEYS as string;
   const domain = assembleDomain(servers.stores, temporalRunWorkflows(servers.client), config, secretKeys, log);
   opened.defer(() => domain.outbound.close());
-  const pingTemporal = async () =>
-    void (await servers.connection.workflowService.describeNamespace({ namespace: config.TEMPORAL_NAMESPACE }));
-  const api = await assembleApi(domain, servers.stores, config, secretKeys, { pingTemporal, keepCredentials() {} });
+  const api = await assembleApi(domain, servers.stores, config, secretKeys, {
+    pingTemporal: () => pingTemporal(servers.connection, config.TEMPORAL_NAMESPACE),
+    keepCredentials() {},
+  });
   opened.defer(() => api.stop());
   const { administrator } = api;
   if (administrator.created) {

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { Readable } from 'node:stream';
-import { type ClickHouseClient, createClient } from '@clickhouse/client';
+import { type ClickHouseClient, ClickHouseLogLevel, createClient } from '@clickhouse/client';
 import type { z } from 'zod';
 import { ServiceError } from '../../errors.ts';
 import { chdbConnection } from './chdbConnection.ts';
@@ -68,6 +68,9 @@ export interface ClickHouseOptions {
 const GiB = 1024 ** 3;
 const DEFAULT_SECONDS = 30;
 
+/** The client's own log would repeat each error on our output, with its stack; whoever gets the error tells it once. */
+const quiet = { level: ClickHouseLogLevel.OFF };
+
 /**
  * Opens the server at `url`, or the embedded engine in `dataDir` (created when absent).
  * @throws Error with one clear sentence when another process has the folder open or the URL is wrong.
@@ -83,7 +86,8 @@ export function openClickHouse(options: ClickHouseOptions): ClickHouse {
     // Four or more LIKEs joined by OR would become one multiSearchAny, for which an empty pattern matches nothing.
     optimize_or_like_chain: 0,
   };
-  if (options.url) return new Store(createClient({ url: options.url, use_multipart_params_auto: true }), undefined, readSettings);
+  if (options.url)
+    return new Store(createClient({ url: options.url, use_multipart_params_auto: true, log: quiet }), undefined, readSettings);
   if (!options.dataDir) throw new Error('openClickHouse needs a url or a dataDir');
   const engine = openEngine(options.dataDir, options.engineMemoryBytes ?? 3 * GiB);
   return new Store(createClient({ connection: chdbConnection(engine) }), engine, readSettings);

@@ -13,6 +13,8 @@ export interface TemporalAddress {
 
 /** A refused or unknown address is known well before this; it bounds a host that drops packets. */
 const CONNECT_TIMEOUT_MS = 10_000;
+/** Without it the SDK tries for many seconds. */
+const PING_TIMEOUT_MS = 1_500;
 
 /** `INDEXED_VALUE_TYPE_KEYWORD` of temporal.api.enums.v1. */
 const KEYWORD = 2;
@@ -43,6 +45,11 @@ export async function connectTemporal(
     } // a key may start workflows without the right to describe their namespace
   }
   return { connection, client: new Client({ connection, namespace: options.namespace }) };
+}
+
+/** @throws when the server does not answer for the namespace in time. */
+export async function pingTemporal(connection: Connection, namespace: string): Promise<void> {
+  await connection.withDeadline(Date.now() + PING_TIMEOUT_MS, () => connection.workflowService.describeNamespace({ namespace }));
 }
 
 /**

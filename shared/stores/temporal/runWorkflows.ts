@@ -3,12 +3,16 @@ import { ServiceError } from '../../errors.ts';
 import type { RunWorkflows } from '../../experiments/startRun.ts';
 import { EXPERIMENT_QUEUE, RUN_EXPERIMENT, workflowIdOf } from '../../experiments/workflow.ts';
 
+/** Milliseconds after which Temporal counts as not answering. The SDK tries again by itself until then. */
+const PATIENCE_MS = 4_000;
+
 /** Runs as Temporal workflows: one per (experiment, number), found in Temporal's own pages by the experiment's name. */
 export function temporalRunWorkflows(client: Client): RunWorkflows {
+  const inTime = <T>(ask: () => Promise<T>): Promise<T> => client.withDeadline(Date.now() + PATIENCE_MS, ask);
   return {
     async start(input, run) {
-      await client.workflow
-        .start(RUN_EXPERIMENT, {
+      await inTime(() =>
+        client.workflow.start(RUN_EXPERIMENT, {
           args: [input],
           taskQueue: EXPERIMENT_QUEUE,
           workflowId: workflowIdOf(input.experimentId, input.number),
@@ -17,15 +21,15 @@ export function temporalRunWorkflows(client: Client): RunWorkflows {
           workflowIdConflictPolicy: 'USE_EXISTING',
           staticSummary: `${run.name} (${run.projectName} / ${run.groupName})`,
           staticDetails: `${run.rowCount} rows, ${run.runner.kind.replaceAll('_', ' ')}, up to ${run.settings.concurrency} at a time`,
-        })
-        .catch((err: unknown) => {
-          if (!(err instanceof WorkflowExecutionAlreadyStartedError)) throw unavailable(err);
-        });
+        }),
+      ).catch((err: unknown) => {
+        if (!(err instanceof WorkflowExecutionAlreadyStartedError)) throw unavailable(err);
+      });
     },
 
     async isOpen(experimentId, number) {
       try {
-        const description = await client.workflow.getHandle(workflowIdOf(experimentId, number)).describe();
+        const description = await inTime(() => client.workflow.getHandle(workflowIdOf(experimentId, number)).describe());
         return description.status.name === 'RUNNING' || description.status.name === 'CONTINUED_AS_NEW';
       } catch (err) {
         if (err instanceof WorkflowNotFoundError) return false;
@@ -34,14 +38,13 @@ export function temporalRunWorkflows(client: Client): RunWorkflows {
     },
 
     async signal(experimentId, number, name, ...args) {
-      await client.workflow
-        .getHandle(workflowIdOf(experimentId, number))
-        .signal(name, ...args)
-        .catch((err: unknown) => {
+      await inTime(() => client.workflow.getHandle(workflowIdOf(experimentId, number)).signal(name, ...args)).catch(
+        (err: unknown) => {
           throw err instanceof WorkflowNotFoundError
             ? new ServiceError('Conflict', 'the run has ended', { cause: err })
             : unavailable(err);
-        });
+        },
+      );
     },
   };
 }

@@ -1,0 +1,255 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { freePort } from '../support/freePort.ts';
+import { type ProcessLine, processTree, stillRunning } from '../support/processTree.ts';
+import { type ServiceFolder, type ServiceProcess, serviceFolder } from '../support/serviceProcess.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const temporary = mkdtempSync(join(tmpdir(), 'assay-start-'));
+const dataDir = join(temporary, 'data');
+afterAll(() => rmSync(temporary, { recursive: true, force: true }));
+
+interface Answer {
+  status: number;
+  retryAfter: string | null;
+  // biome-ignore lint/suspicious/noExplicitAny: replies of every shape; a wrong guess fails the test
+  body: any;
+}
+
+async function ask(url: string, path: string, apiKey?: string, body?: unknown): Promise<Answer> {
+  const response = await fetch(url + path, {
+    ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
+    headers: { 'content-type': 'application/json', ...(apiKey ? { 'Service-API-Key': apiKey } : {}) },
+    signal: AbortSignal.timeout(20_000),
+  });
+  return { status: response.status, retryAfter: response.headers.get('retry-after'), body: await response.json() };
+}
+
+/** The answer of the first moment in which somebody answers. */
+async function firstAnswer(url: string): Promise<Answer> {
+  for (;;) {
+    const answer = await ask(url, '/healthcheck').catch(() => undefined);
+    if (answer) return answer;
+    await delay(20);
+  }
+}
+
+async function until(what: string, withinMs: number, holds: () => Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + withinMs;
+  while (!(await holds())) {
+    if (Date.now() > deadline) throw new Error(`not within ${withinMs} ms: ${what}`);
+    await delay(50);
+  }
+}
+
+const allGone = (processes: readonly ProcessLine[]) =>
+  until('every process is gone', 5_000, async () => (await stillRunning(processes)).length === 0);
+
+describe('the service on one folder', () => {
+  let folder: ServiceFolder;
+  let service: ServiceProcess;
+  beforeAll(async () => {
+    folder = await serviceFolder(dataDir, { ADMIN_API_KEY: '' });
+  });
+  afterAll(() => service?.kill('SIGKILL'));
+
+  const kept = () => JSON.parse(readFileSync(join(dataDir, 'credentials.json'), 'utf8'));
+
+  test('the first start answers 503 until it is ready, prints credentials that work, and keeps them for its owner only', async () => {
+    const starting = folder.start();
+    const early = await firstAnswer(`http://127.0.0.1:${folder.environment.PORT}`);
+    expect(early).toMatchObject({ status: 503, retryAfter: '1', body: { detail: expect.stringContaining('starting') } });
+    service = await starting;
+    expect(await ask(service.url, '/healthcheck')).toMatchObject({ status: 200, body: { message: 'ready', version: '0.1.0' } });
+    const { email, password, api_key } = kept();
+    for (const credential of [email, password, api_key]) expect(service.output()).toContain(credential);
+    expect(statSync(join(dataDir, 'credentials.json')).mode & 0o777).toBe(0o600);
+    expect(statSync(join(dataDir, 'secret_keys')).mode & 0o777).toBe(0o600);
+    expect(await ask(service.url, '/current_user', api_key)).toMatchObject({ status: 200, body: { email } });
+    expect((await ask(service.url, '/login/api_key', undefined, { api_key })).status).toBe(200);
+  });
+
+  test('another service on the same folder is refused, and this one goes on', async () => {
+    const other = await serviceFolder(dataDir);
+    await expect(other.start()).rejects.toThrow(`the data folder ${dataDir} is in use by another process`);
+    expect((await ask(service.url, '/healthcheck')).status).toBe(200);
+  });
+
+  test('the loss of Temporal is named, concerns only what needs it, and heals', async () => {
+    const { api_key } = kept();
+    const project = (await ask(service.url, '/projects', api_key, { name: 'without Temporal' })).body.id;
+    const temporal = (await processTree(service.child.pid as number)).find(({ command }) => command.includes('start-dev'));
+    process.kill(temporal?.pid as number, 'SIGSTOP'); // a killed one is back before anybody could look
+    try {
+      await until('healthcheck names it', 10_000, async () =>
+        (await ask(service.url, '/healthcheck')).body.message.includes('not answering: Temporal'),
+      );
+      expect((await ask(service.url, '/healthcheck')).status).toBe(200);
+      expect((await ask(service.url, '/projects?limit=1', api_key)).status).toBe(200);
+      const run = { name: 'waits', dataset: null };
+      const experiment = (await ask(service.url, `/projects/${project}/experiments`, api_key, run)).body.id;
+      const start = await ask(service.url, `/projects/${project}/experiments/${experiment}/run`, api_key, {
+        runner: { kind: 'dataset_outputs' },
+        records: [{ input: 'a', generated_output: 'b' }],
+      });
+      expect(start).toMatchObject({
+        status: 503,
+        retryAfter: expect.any(String),
+        body: { detail: expect.stringContaining('Temporal') },
+      });
+    } finally {
+      process.kill(temporal?.pid as number, 'SIGKILL');
+    }
+    await until(
+      'healthcheck is ready again',
+      20_000,
+      async () => (await ask(service.url, '/healthcheck')).body.message === 'ready',
+    );
+  });
+
+  test('SIGTERM ends it and its Temporal server cleanly', async () => {
+    const processes = await processTree(service.child.pid as number);
+    expect(processes.map(({ command }) => command).join()).toContain('start-dev');
+    const began = performance.now();
+    await service.kill('SIGTERM');
+    expect(service.child.exitCode).toBe(0);
+    console.log(`SIGTERM: ended after ${Math.round(performance.now() - began)} ms`);
+    expect(await stillRunning(processes)).toEqual([]);
+  });
+
+  test('the second start knows its folder and does not show the credentials again', async () => {
+    const began = performance.now();
+    service = await folder.start();
+    console.log(`second start: ready after ${Math.round(performance.now() - began)} ms`);
+    const { email, password, api_key } = kept();
+    expect(service.output()).toContain(email);
+    for (const secret of [password, api_key]) expect(service.output()).not.toContain(secret);
+    expect((await ask(service.url, '/current_user', api_key)).status).toBe(200);
+  });
+
+  test('SIGKILL leaves no process behind, and the folder starts again', async () => {
+    const processes = await processTree(service.child.pid as number);
+    await service.kill('SIGKILL');
+    await allGone(processes);
+    service = await folder.start('npm');
+    expect((await ask(service.url, '/current_user', kept().api_key)).status).toBe(200);
+  });
+
+  test('SIGKILL of npm alone leaves no process behind', async () => {
+    const processes = await processTree(service.child.pid as number);
+    expect(processes.map(({ command }) => command).join()).toMatch(/npm.*start\.ts.*start-dev/);
+    await service.kill('SIGKILL');
+    await allGone(processes);
+  });
+
+  test('a key file that was damaged is named, and nothing starts', async () => {
+    const path = join(dataDir, 'secret_keys');
+    const before = readFileSync(path);
+    writeFileSync(path, 'damaged');
+    await expect(folder.start()).rejects.toThrow(`${path}, the key of the stored secrets, cannot be read`);
+    writeFileSync(path, before);
+  });
+});
+
+test('the administrator of ADMIN_* is created, and nothing of it is printed or kept', async () => {
+  const own = join(temporary, 'own');
+  const given = { ADMIN_EMAIL: 'ada@example.com', ADMIN_PASSWORD: 'Lovelace-1815', ADMIN_API_KEY: 'a-key-of-her-own-choice' };
+  const service = await (await serviceFolder(own, given)).start();
+  try {
+    const login = await fetch(`${service.url}/login`, {
+      method: 'POST',
+      body: new URLSearchParams({ username: given.ADMIN_EMAIL, password: given.ADMIN_PASSWORD }),
+    });
+    expect(login.status).toBe(200);
+    expect(await ask(service.url, '/current_user', given.ADMIN_API_KEY)).toMatchObject({ body: { email: given.ADMIN_EMAIL } });
+    for (const secret of [given.ADMIN_PASSWORD, given.ADMIN_API_KEY]) expect(service.output()).not.toContain(secret);
+    expect(() => statSync(join(own, 'credentials.json'))).toThrow('ENOENT');
+  } finally {
+    await service.kill('SIGTERM');
+  }
+});
+
+describe('what cannot start says why in one sentence', () => {
+  const nobody = 'http://127.0.0.1:1';
+  const keys = `k1:${Buffer.alloc(32, 1).toString('base64')}`;
+  const cases: [string, Record<string, string>, string][] = [
+    ['a wrong PORT', { PORT: 'abc' }, 'wrong settings: PORT must be a port number, 0 to 65535'],
+    [
+      'two wrong settings',
+      { LOG_LEVEL: 'loud', CLICKHOUSE_URL: 'here' },
+      'CLICKHOUSE_URL must be a URL that starts with http:// or https://; LOG_LEVEL must be one of trace',
+    ],
+    ['a HOST that is not ours', { HOST: '192.0.2.1' }, 'HOST 192.0.2.1 is not an address of this machine'],
+    ['no ClickHouse', { CLICKHOUSE_URL: nobody }, 'cannot reach ClickHouse at 127.0.0.1:1: start it or correct CLICKHOUSE_URL'],
+    [
+      'no Postgres',
+      { DATABASE_URL: 'postgres://me:secret@127.0.0.1:1/db' },
+      'cannot reach Postgres at 127.0.0.1:1: start it or correct DATABASE_URL',
+    ],
+    ['no Redis', { REDIS_URL: 'redis://:secret@127.0.0.1:1' }, 'REDIS_URL: no Redis answers at redis://127.0.0.1:1'],
+    ['no Temporal', { TEMPORAL_ADDRESS: '127.0.0.1:1' }, 'no Temporal server answers at 127.0.0.1:1'],
+    ['SECRET_KEYS that are no keys', { SECRET_KEYS: 'k1:c2VjcmV0' }, 'SECRET_KEYS: the key "k1" has 6 bytes; it must have 32'],
+    ['a folder that cannot be', { DATA_DIR: '/dev/null/assay' }, 'the data folder /dev/null/assay cannot be written'],
+    ['a network that is none', { OUTBOUND_ALLOW: '10.0.0.0/99' }, 'OUTBOUND_ALLOW'],
+  ];
+  // One folder for all: a start that failed has left nothing that stands in the way of the next.
+  const common = { DATA_DIR: join(temporary, 'refused'), PORT: '0', TEMPORAL_PORT: '0', TEMPORAL_UI_PORT: '0' };
+  const run = (entry: string, environment: Record<string, string>) => {
+    const { PATH = '', HOME = '' } = process.env;
+    return spawnSync(process.execPath, [join(ROOT, entry)], {
+      env: { PATH, HOME, ...environment },
+      encoding: 'utf8',
+      timeout: 60_000,
+    });
+  };
+
+  test.each(cases)('%s', (_what, environment, sentence) => {
+    const { status, stderr } = run('start.ts', { ...common, ...environment });
+    expect(stderr).toContain(sentence);
+    expect(stderr.trim().split('\n')).toHaveLength(1);
+    expect(stderr).not.toContain('secret@');
+    expect(status).toBe(1);
+  });
+
+  test.each(['PORT', 'TEMPORAL_PORT', 'TEMPORAL_UI_PORT'])('a taken %s', async (name) => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as { port: number };
+    const child = spawn(process.execPath, [join(ROOT, 'start.ts')], {
+      env: { ...process.env, ...common, [name]: String(port) },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    let said = '';
+    child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    const [code] = await once(child, 'close');
+    taken.close();
+    expect(said).toContain(`port ${port} on 127.0.0.1 is taken`);
+    expect(said).toContain(`set ${name}`);
+    expect(said.trim().split('\n')).toHaveLength(1);
+    expect(code).toBe(1);
+  });
+
+  test.each(['api/main.ts', 'workers/main.ts'])('%s without its servers', async (entry) => {
+    const alone = run(entry, { PORT: '0' });
+    expect(alone.stderr).toBe(
+      'not set: CLICKHOUSE_URL, DATABASE_URL, REDIS_URL, TEMPORAL_ADDRESS, SECRET_KEYS. A process of its own needs servers that it can share; "npm start" runs everything in one process without any\n',
+    );
+    expect(alone.status).toBe(1);
+    const servers = {
+      CLICKHOUSE_URL: nobody,
+      DATABASE_URL: 'postgres://127.0.0.1:1',
+      REDIS_URL: 'redis://127.0.0.1:1',
+      TEMPORAL_ADDRESS: '127.0.0.1:1',
+    };
+    expect(run(entry, { PORT: String(await freePort()), ...servers }).stderr).toMatch(/^not set: SECRET_KEYS\./);
+    expect(run(entry, { PORT: '0', ...servers, SECRET_KEYS: keys }).stderr).toMatch(
+      /^.*(CLICKHOUSE_URL|DATABASE_URL|REDIS_URL).*\n$/,
+    );
+  });
+});
