@@ -13,6 +13,7 @@ export function untilStored<T>(operation: () => Promise<T>, signal: AbortSignal)
     factor: 2,
     randomize: true,
     signal,
-    shouldRetry: ({ error }) => error instanceof ServiceError && !error.permanent,
+    // What is too expensive right now is not so for ever: our own reads are small, and others use the store too.
+    shouldRetry: ({ error }) => error instanceof ServiceError && (!error.permanent || error.code === 'QueryTooExpensive'),
   });
 }

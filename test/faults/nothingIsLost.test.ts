@@ -1,0 +1,214 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client, Connection } from '@temporalio/client';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
+import { ServiceClient } from '../../client/http.ts';
+import { workflowIdOf } from '../../shared/experiments/workflow.ts';
+import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
+import { late, type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
+import { type ProcessLine, processTree, stillRunning } from '../support/processTree.ts';
+import { modelAt, newExperiment } from '../support/runs.ts';
+import { type ServiceFolder, type ServiceProcess, serviceFolder } from '../support/serviceProcess.ts';
+
+const ROWS = 2_000;
+const CONCURRENCY = 50;
+/** Rows that may have ended and wait for their write to be acknowledged: the constant of the row loop. */
+const WRITE_GROUP = 500;
+const METRICS = ['exact_match', 'correctness'];
+
+let folder: string;
+let runners: string;
+let attemptsFile: string;
+let where: ServiceFolder;
+let judge: ModelEndpoint;
+let service: ServiceProcess | undefined;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'assay-nothing-'));
+  runners = await mkdtemp(join(tmpdir(), 'assay-runners-'));
+  attemptsFile = join(runners, 'attempts.txt');
+  await writeFile(
+    join(runners, 'slow.mjs'),
+    `import { appendFileSync } from 'node:fs';
+     import { setTimeout } from 'node:timers/promises';
+     export default async (input, { row, attempt }) => {
+       appendFileSync(${JSON.stringify(attemptsFile)}, row.ordinal + ' ' + attempt + '\\n');
+       await setTimeout(50);
+       return 'answer ' + row.ordinal;
+     };`,
+  );
+  judge = await startModelEndpoint();
+  judge.otherwise(late(40, says('{"explanation": "it agrees", "verdict": true}')));
+  where = await serviceFolder(folder, { RUNNERS_DIR: runners });
+}, 60_000);
+afterAll(async () => {
+  if (service) await stopAll(service);
+  await judge?.close();
+  await rm(folder, { recursive: true, force: true });
+  await rm(runners, { recursive: true, force: true });
+});
+
+/** Executions so far, in the order in which they began: what the runner wrote outside the service. */
+const executions = (): number[] =>
+  existsSync(attemptsFile)
+    ? readFileSync(attemptsFile, 'utf8')
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => Number(line.split(' ')[0]))
+    : [];
+
+/** Rows that are recorded, looked at in the store's own files while no service runs. */
+async function recordedOrdinals(experimentId: string): Promise<Set<number>> {
+  const clickhouse = openClickHouse({ dataDir: join(folder, 'clickhouse') });
+  try {
+    const rows = await clickhouse.query({
+      name: 'rows recorded after a kill',
+      sql: "SELECT name FROM records FINAL WHERE run_id = {run:UUID} AND type = 'trace'",
+      params: { run: experimentId },
+      row: z.object({ name: z.string() }),
+    });
+    return new Set(rows.map(({ name }) => Number(name.replace('row ', '')) - 1));
+  } finally {
+    await clickhouse.close();
+  }
+}
+
+interface Parts {
+  npm: ProcessLine;
+  node: ProcessLine;
+  temporal: ProcessLine;
+  all: ProcessLine[];
+}
+
+async function partsOf(running: ServiceProcess): Promise<Parts> {
+  const all = await processTree(running.child.pid as number);
+  const one = (what: string, is: (line: ProcessLine) => boolean) => {
+    const found = all.find(is);
+    if (!found) throw new Error(`no ${what} among ${JSON.stringify(all)}`);
+    return found;
+  };
+  return {
+    npm: one('npm', ({ pid }) => pid === running.child.pid),
+    node: one('node', ({ command }) => /node\S* start\.ts$/.test(command)),
+    temporal: one("Temporal's server", ({ command }) => command.includes('server start-dev')),
+    all,
+  };
+}
+
+type Victim = 'npm' | 'node' | 'temporal';
+
+test('2,000 rows are recorded and scored once each, whatever is killed and when', async () => {
+  service = await where.start('npm');
+  const { url: apiUrl, apiKey } = service;
+  const client = new ServiceClient({ apiUrl, apiKey });
+  const { id: projectId } = await client.send<{ id: string }>('/projects', { body: { name: 'kills' } });
+  await modelAt(client, 'judge', judge.url, ['judge-1']);
+  const experiment = await newExperiment(client, projectId, { name: 'nothing is lost', metrics: METRICS });
+  const records = Array.from({ length: ROWS }, (_, index) => ({ input: `question ${index}`, output: `answer ${index}` }));
+  const kills: { at: string; victims: Victim[]; started: number; recorded: number | null; unrecorded: number | null }[] = [];
+
+  /** Kills, waits until nothing of ours is left, and starts the service again; Temporal's server alone is started again by the service. */
+  const kill = async (at: string, ...victims: Victim[]) => {
+    const parts = await partsOf(service as ServiceProcess);
+    for (const victim of victims) process.kill(parts[victim].pid, 'SIGKILL');
+    if (victims.length === 1 && victims[0] === 'temporal') {
+      kills.push({ at, victims, started: executions().length, recorded: null, unrecorded: null });
+      await expect
+        .poll(() => partsOf(service as ServiceProcess).then(({ temporal }) => temporal.pid))
+        .not.toBe(parts.temporal.pid);
+      return;
+    }
+    const deadline = Date.now() + 5_000;
+    for (let left = parts.all; left.length > 0; left = await stillRunning(left)) {
+      if (Date.now() > deadline) expect(left, `left 5 s after the kill of ${victims}`).toEqual([]);
+      await sleep(50);
+    }
+    const started = executions();
+    const recorded = await recordedOrdinals(experiment.id);
+    const unrecorded = [...new Set(started)].filter((ordinal) => !recorded.has(ordinal)).length;
+    kills.push({ at, victims, started: started.length, recorded: recorded.size, unrecorded });
+    service = await where.start('npm');
+  };
+  /** Waits for a count of executions that is read from the runner's own file. */
+  const executed = async (count: number) => {
+    const deadline = Date.now() + 60_000;
+    while (executions().length < count) {
+      expect(Date.now(), `${executions().length} of ${count} rows were started. ${service?.output().slice(-3_000)}`).toBeLessThan(
+        deadline,
+      );
+      await sleep(5);
+    }
+  };
+
+  await experiment.start({ runner: { kind: 'module', name: 'slow' }, records, concurrency: CONCURRENCY });
+  await kill('the start', 'node');
+
+  await planScheduled(experiment.id);
+  await kill('planning', 'npm', 'node', 'temporal');
+
+  await executed(200);
+  await kill('rows', 'npm');
+  await executed(executions().length + 200);
+  await kill('rows', 'temporal');
+  await executed(executions().length + 200);
+  await kill('rows', 'node');
+  await executed(executions().length + 200);
+  await kill('rows', 'npm', 'node', 'temporal');
+
+  const scoring = await experiment.until(({ scores_done }) => scores_done > 0, 120_000);
+  await kill('scoring', 'node', 'temporal');
+  expect(scoring.scores_done).toBeLessThan(scoring.scores_total);
+  const judgedBefore = judge.requests.length;
+
+  const end = await experiment.end(120_000);
+  const [traces, spans] = [await experiment.traces(), await experiment.spans()];
+  const attempts = executions();
+  const repeats = attempts.length - new Set(attempts).size;
+  const unrecorded = kills.reduce((sum, one) => sum + (one.unrecorded ?? 0), 0);
+  console.table(kills);
+  console.log(
+    `expected ${ROWS}, recorded ${traces.length}, attempts ${attempts.length}, repeats ${repeats} (allowed: the ${unrecorded} that were started and ` +
+      `not recorded), judge called ${judge.requests.length} times (${judgedBefore} before the last kill)`,
+  );
+
+  expect(end).toMatchObject({ state: 'completed', rows_done: ROWS, rows_failed: 0, error: null });
+  expect(end.scores_done).toBe(ROWS * METRICS.length);
+  expect(kills.map(({ at }) => at)).toEqual(['the start', 'planning', 'rows', 'rows', 'rows', 'rows', 'scoring']);
+  expect(traces).toHaveLength(ROWS);
+  expect(new Set(traces.map(({ input }) => input)).size).toBe(ROWS);
+  expect(spans).toEqual([]);
+  expect(traces.filter(({ metrics }) => metrics.exact_match !== 1 && metrics.exact_match !== true)).toEqual([]);
+  expect(traces.filter(({ metrics }) => metrics.correctness !== 1 && metrics.correctness !== true)).toEqual([]);
+  expect(new Set(attempts).size).toBe(ROWS);
+  expect(attempts.length).toBeLessThanOrEqual(ROWS + unrecorded);
+  for (const one of kills) expect(one.unrecorded ?? 0).toBeLessThanOrEqual(CONCURRENCY + WRITE_GROUP);
+}, 400_000);
+
+/** Waits until the workflow has asked for its plan: from then on, and until the answer, the run is being planned. */
+async function planScheduled(experimentId: string): Promise<void> {
+  const connection = await Connection.connect({ address: `127.0.0.1:${where.environment.TEMPORAL_PORT}` });
+  try {
+    const handle = new Client({ connection }).workflow.getHandle(workflowIdOf(experimentId, 1));
+    const deadline = Date.now() + 60_000;
+    for (;;) {
+      const { events } = await handle.fetchHistory();
+      if (events?.some((event) => event.activityTaskScheduledEventAttributes?.activityType?.name === 'planExperiment')) return;
+      expect(Date.now(), 'no plan was asked for').toBeLessThan(deadline);
+    }
+  } finally {
+    await connection.close();
+  }
+}
+
+async function stopAll(running: ServiceProcess): Promise<void> {
+  const parts = await processTree(running.child.pid as number);
+  await running.kill('SIGTERM');
+  const deadline = Date.now() + 15_000;
+  for (let left = parts; left.length > 0; left = await stillRunning(left)) {
+    if (Date.now() > deadline) expect(left, 'left after the end').toEqual([]);
+    await sleep(50);
+  }
+}
