@@ -31,6 +31,7 @@ import { checkPrompt } from '../shared/prompts/render.ts';
 import { builtinAliases } from '../shared/providers/builtinModels.ts';
 import { findColumnFor, type MetricDefinitions } from '../shared/records/columnCatalog.ts';
 import { enabledMetricColumns, projectMetricColumns } from '../shared/scorers/runSettings.ts';
+import { clickhouseMetricTimeline } from '../shared/stores/clickhouse/metricTimeline.ts';
 import { clickhouseDeleteRecords, clickhouseRecordEraser } from '../shared/stores/clickhouse/recordDeletion.ts';
 import { clickhouseRecordReader } from '../shared/stores/clickhouse/recordReader.ts';
 import { clickHouseRecordReads } from '../shared/stores/clickhouse/recordReads.ts';
@@ -59,6 +60,7 @@ import { healthRoutes } from './routes/health.ts';
 import { integrationRoutes } from './routes/integrations.ts';
 import { jobRoutes } from './routes/jobs.ts';
 import { logStreamRoutes } from './routes/logStreams.ts';
+import { metricSearchRoutes } from './routes/metricSearch.ts';
 import { metricSettingsRoutes } from './routes/metricSettings.ts';
 import { projectRoutes } from './routes/projects.ts';
 import { promptRoutes } from './routes/prompts.ts';
@@ -208,6 +210,7 @@ export async function assembleApi(
     ...sessionRoutes(recordDeps),
     ...recordSearchRoutes(search),
     ...recordColumnRoutes(search),
+    ...metricSearchRoutes({ ...search, timelines: clickhouseMetricTimeline(domain.clickhouse) }),
     ...integrationRoutes({
       store: domain.integrations,
       keyRing: domain.keyRing,

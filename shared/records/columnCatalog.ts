@@ -35,9 +35,14 @@ export async function findColumnFor(
   reads: MetricReads,
   definitions: MetricDefinitions,
   run: RecordRun,
-  request: { filter: Filter; sortBy?: string | undefined },
+  request: { filter: Filter; sortBy?: string | undefined; alsoNamed?: readonly string[] },
 ): Promise<FindColumn> {
-  const named = [...columnsOf(request.filter), ...(request.sortBy === undefined ? [] : [request.sortBy])].filter(isMetricColumn);
+  const asked = [
+    ...columnsOf(request.filter),
+    ...(request.sortBy === undefined ? [] : [request.sortBy]),
+    ...(request.alsoNamed ?? []),
+  ];
+  const named = asked.filter(isMetricColumn);
   const plain = columnFinder(definitions.builtIn);
   const isKnown = (id: string): boolean => {
     try {
@@ -70,7 +75,8 @@ function undefinedMetric({ metric, dataType }: { metric: string; dataType: Colum
   };
 }
 
-function columnsOf(filter: Filter): string[] {
+/** The columns that a filter looks at. */
+export function columnsOf(filter: Filter): string[] {
   if ('and' in filter) return filter.and.flatMap(columnsOf);
   if ('or' in filter) return filter.or.flatMap(columnsOf);
   if ('not' in filter) return columnsOf(filter.not);

@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import { createApp } from '../../api/app.ts';
 import type { Gate } from '../../api/route.ts';
+import { metricSearchRoutes } from '../../api/routes/metricSearch.ts';
 import { recordColumnRoutes } from '../../api/routes/recordColumns.ts';
 import { recordSearchRoutes } from '../../api/routes/recordSearch.ts';
 import type { Caller } from '../../shared/accounts/permissions.ts';
@@ -10,6 +11,7 @@ import { metricColumn } from '../../shared/metrics/metricColumn.ts';
 import { toxicity } from '../../shared/metrics/toxicity.ts';
 import { createRunLookup } from '../../shared/projects/runs.ts';
 import type { StoredRecord } from '../../shared/records/record.ts';
+import { clickhouseMetricTimeline } from '../../shared/stores/clickhouse/metricTimeline.ts';
 import { type Answer, serve } from './http.ts';
 import { openRecordTables } from './recordRun.ts';
 
@@ -26,10 +28,11 @@ export async function startSearchService() {
     alwaysListed: [metricColumn(toxicity)],
     ofRun: async () => [],
   };
-  const deps = { records: tables.reads, findRun: runs.find, metrics };
+  const timelines = clickhouseMetricTimeline(tables.clickhouse);
+  const deps = { records: tables.reads, findRun: runs.find, metrics, timelines };
   const http = await serve(
     createApp({
-      endpoints: [...recordSearchRoutes(deps), ...recordColumnRoutes(deps)],
+      endpoints: [...recordSearchRoutes(deps), ...recordColumnRoutes(deps), ...metricSearchRoutes(deps)],
       gate,
       log: pino({ level: 'silent' }),
       apiKeyHeaders: ['Service-API-Key'],

@@ -1,0 +1,202 @@
+import type { ColumnDef, RecordKind } from '../columns/columnDef.ts';
+import type { SystemMetric } from '../columns/recordTableColumns.ts';
+import { RequestInvalid } from '../errors.ts';
+import { type MetricAggregates, rollUp } from '../metrics/aggregate.ts';
+import type { BucketedMetrics, Figure, MetricAggregation } from '../wire/metricSearch.ts';
+import type { RollUpMethod } from '../wire/scorers.ts';
+import type { RecordQuery } from './searchRecords.ts';
+
+/** A time range of a run cut into buckets of equal width; the last one ends with the range. */
+export interface TimelineQuery extends Omit<RecordQuery, 'kinds'> {
+  /** Canonical times: from this one on, and before that one. */
+  from: string;
+  to: string;
+  bucketMinutes: number;
+  groupBy?: ColumnDef | undefined;
+  /** Kind of record that each of the records' own numbers is taken from; absent: every record that has it. */
+  ownNumbersOf?: Readonly<Record<OwnNumber, RecordKind>> | undefined;
+}
+
+/** Where a figure belongs: a bucket (of a group), or the whole range when both are null. */
+interface Place {
+  group: string | null;
+  bucket: number | null;
+}
+export interface CountCell extends Place {
+  traces: number;
+  sessions: number;
+  spans: number;
+}
+export interface MetricCell extends Place {
+  metric: string;
+  aggregates: MetricAggregates;
+  failed: number;
+  standardError: Record<string, unknown> | null;
+}
+
+/** The reads of a timeline. Records without a value in the group column are the group of the empty text. */
+export interface TimelineReads {
+  /** The groups with the most records, at most `limit`. */
+  groups(query: TimelineQuery, limit: number): Promise<string[]>;
+  counts(query: TimelineQuery, groups: readonly string[]): Promise<CountCell[]>;
+  /** @param metrics absent: every metric that has a value or a failure. */
+  metrics(query: TimelineQuery, groups: readonly string[], metrics?: readonly string[]): Promise<MetricCell[]>;
+}
+
+export type OwnNumber = SystemMetric | 'cost';
+
+/**
+ * Tokens and cost are those of the model calls, so that a trace which repeats the sum of its calls is not counted twice; the duration is that of
+ * the whole request.
+ */
+export const ownNumberKinds: Readonly<Record<OwnNumber, RecordKind>> = {
+  duration_ns: 'trace',
+  num_input_tokens: 'llm',
+  num_output_tokens: 'llm',
+  num_total_tokens: 'llm',
+  time_to_first_token_ns: 'llm',
+  num_image_input_tokens: 'llm',
+  num_audio_input_tokens: 'llm',
+  num_audio_output_tokens: 'llm',
+  num_image_output_tokens: 'llm',
+  cost: 'llm',
+};
+
+/** Buckets of one group: a month of 5 minutes has 8,928. */
+const MAX_BUCKETS = 10_000;
+const MAX_GROUPS = 100;
+/** Buckets of all groups together; an answer of that many is some 20 MB. */
+const MAX_BUCKETS_IN_ALL = 100_000;
+const MINUTE_MS = 60_000;
+/** Key of the buckets when nothing is grouped. */
+const UNGROUPED = 'all';
+
+export interface Timeline {
+  whole: Record<string, Figure>;
+  buckets: Record<string, BucketedMetrics[]>;
+  hasFailures: boolean;
+  standardErrors: Record<string, Record<string, unknown>> | null;
+}
+
+/** What to put under which key: figures of the cells of one metric. */
+type FiguresOf = (cell: MetricCell) => [key: string, value: Figure | null][];
+
+/**
+ * The figures of a run's metrics over time.
+ * @throws RequestInvalid for a range without length or with too many buckets.
+ */
+export async function metricTimeline(
+  reads: TimelineReads,
+  query: TimelineQuery,
+  wanted: { figures: FiguresOf; metrics?: readonly string[]; withCounts: boolean },
+): Promise<Timeline> {
+  const times = bucketTimes(query);
+  const most = Math.max(1, Math.min(MAX_GROUPS, Math.floor(MAX_BUCKETS_IN_ALL / times.length)));
+  const groups = query.groupBy ? await reads.groups(query, most) : [UNGROUPED];
+  const [cells, counts] = await Promise.all([
+    reads.metrics(query, groups, wanted.metrics),
+    wanted.withCounts ? reads.counts(query, groups) : [],
+  ]);
+  const empty = wanted.withCounts ? nodeCounts({ traces: 0, sessions: 0, spans: 0 }) : {};
+  const whole: Record<string, Figure> = { ...empty };
+  const buckets = new Map(groups.map((group) => [group, times.map((time): BucketedMetrics => ({ ...time, ...empty }))]));
+  const placeOf = ({ group, bucket }: Place): Record<string, unknown> | undefined =>
+    bucket === null ? whole : buckets.get(group ?? UNGROUPED)?.[bucket];
+  for (const count of counts) Object.assign(placeOf(count) ?? {}, nodeCounts(count));
+  const standardErrors: Record<string, Record<string, unknown>> = {};
+  for (const cell of cells) {
+    const figures = wanted.figures(cell).filter(([, value]) => value !== null);
+    Object.assign(placeOf(cell) ?? {}, Object.fromEntries(figures));
+    if (cell.bucket === null && cell.standardError) standardErrors[cell.metric] = cell.standardError;
+  }
+  return {
+    whole,
+    buckets: Object.fromEntries(buckets),
+    hasFailures: cells.some(({ failed }) => failed > 0),
+    standardErrors: Object.keys(standardErrors).length > 0 ? standardErrors : null,
+  };
+}
+
+const nodeCounts = ({ traces, sessions, spans }: Omit<CountCell, keyof Place>) => ({
+  requests_count: traces,
+  session_count: sessions,
+  span_count: spans,
+});
+
+function bucketTimes({ from, to, bucketMinutes }: TimelineQuery): { start_bucket_time: string; end_bucket_time: string }[] {
+  const length = Date.parse(to) - Date.parse(from);
+  const count = Math.ceil(length / (bucketMinutes * MINUTE_MS));
+  if (from >= to) throw invalid('end_time', 'end_time must come after start_time');
+  if (count > MAX_BUCKETS)
+    throw invalid('interval', `the range has ${count} buckets, and at most ${MAX_BUCKETS} are given: take a wider interval`);
+  const start = (bucket: number) => later(from, bucket * bucketMinutes);
+  return Array.from({ length: Math.max(count, 1) }, (_, bucket) => ({
+    start_bucket_time: start(bucket),
+    end_bucket_time: bucket + 1 < count ? start(bucket + 1) : to,
+  }));
+}
+
+const later = (time: string, minutes: number): string =>
+  `${new Date(Date.parse(time) + minutes * MINUTE_MS).toISOString().slice(0, 19)}${time.slice(19)}`;
+
+const invalid = (key: string, msg: string): RequestInvalid =>
+  new RequestInvalid([{ loc: ['body', key], msg, type: 'range_invalid' }]);
+
+const sums: ReadonlySet<string> = new Set(
+  Object.keys(ownNumberKinds).filter((name) => name !== 'duration_ns' && name !== 'time_to_first_token_ns'),
+);
+
+/** Each metric as the one figure that stands for it: by its roll-up, else the average of numbers and the counts of texts. */
+export function rolledUp(columns: readonly ColumnDef[]): FiguresOf {
+  const methods = new Map(
+    columns.flatMap(({ source, rollUpMethod }) =>
+      source.at === 'metric' && rollUpMethod ? [[source.metric, rollUpMethod]] : [],
+    ),
+  );
+  return ({ metric, aggregates }) => {
+    const own = aggregates.avg === null ? 'category_count' : sums.has(metric) ? 'sum' : 'average';
+    return [[metric, rollUp(aggregates, { rollUp: (methods.get(metric) ?? own) as RollUpMethod })]];
+  };
+}
+
+export interface WantedFigure {
+  id: string;
+  metric: string;
+  aggregation: MetricAggregation;
+}
+
+/** The figures that were asked for, each under its id. */
+export function asAsked(wanted: readonly WantedFigure[]): FiguresOf {
+  const byMetric = Map.groupBy(wanted, ({ metric }) => metric);
+  return ({ metric, aggregates }) =>
+    (byMetric.get(metric) ?? []).map(({ id, aggregation }) => [id, aggregated(aggregates, aggregation)]);
+}
+
+function aggregated(of: MetricAggregates, aggregation: MetricAggregation): number | null {
+  switch (aggregation) {
+    case 'Count':
+      return of.count;
+    case 'Sum':
+      return of.sum;
+    case 'Average':
+      return of.avg;
+    case 'Min':
+      return of.min;
+    case 'Max':
+      return of.max;
+    case 'P50':
+      return of.p50;
+    case 'P90':
+      return of.p90;
+    case 'P95':
+      return of.p95;
+    case 'P99':
+      return of.p99;
+    case 'PercentageTrue':
+      return of.pct;
+    case 'PercentageFalse':
+      return of.pct === null ? null : 1 - of.pct;
+    default:
+      return aggregation satisfies never;
+  }
+}

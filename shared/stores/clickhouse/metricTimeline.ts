@@ -1,0 +1,166 @@
+import { systemMetrics } from '../../columns/recordTableColumns.ts';
+import type { CountCell, MetricCell, OwnNumber, TimelineQuery, TimelineReads } from '../../records/metricTimeline.ts';
+import { Binder, timeParam } from './binder.ts';
+import { columnSql, HAS_VALUE, type Scope, scopeOf } from './columnSql.ts';
+import { compileFilter } from './compileFilter.ts';
+import type { ClickHouse } from './connect.ts';
+
+const TIME = "DateTime64(6, 'UTC')";
+/** Categories of one metric in one bucket; the most frequent ones are kept. */
+const MAX_CATEGORIES = 200;
+
+const ownNumbers: Readonly<Record<OwnNumber, string>> = {
+  ...(Object.fromEntries(systemMetrics.map((name) => [name, `toFloat64(${name})`])) as Record<OwnNumber, string>),
+  cost: "if(JSONHas(metrics_extra, 'cost'), JSONExtractFloat(metrics_extra, 'cost'), NULL)",
+};
+
+/** Figures of metrics over time: one pass over the records of the range, and one over their scores. */
+export function clickhouseMetricTimeline(clickhouse: ClickHouse): TimelineReads {
+  return {
+    groups(query, limit) {
+      const { scope, params } = begin(query);
+      return clickhouse.query({
+        name: 'groups of a timeline',
+        sql: `SELECT ${groupSql(query, scope)} AS grp FROM records FINAL WHERE ${matching(query, scope)} GROUP BY grp ORDER BY count() DESC, grp LIMIT ${limit}`,
+        params,
+        row: (row) => (row as { grp: string }).grp,
+      });
+    },
+
+    counts(query, groups) {
+      const { scope, params } = begin(query);
+      return clickhouse.query({
+        name: 'records over time',
+        sql: `SELECT grouping(bucket) AS whole, grp, bucket, countIf(type = 'trace') AS traces, countIf(type = 'session') AS sessions, count() - traces - sessions AS spans
+              FROM (SELECT type, ${placeSql(query, scope, groups, 'created_at')} FROM records FINAL WHERE ${matching(query, scope)})
+              GROUP BY GROUPING SETS ((grp, bucket), ())`,
+        params,
+        row: toCount,
+      });
+    },
+
+    metrics(query, groups, metrics) {
+      const { scope, params } = begin(query);
+      return clickhouse.query({
+        name: 'metrics over time',
+        sql: `SELECT
+                grouping(bucket) AS whole, grp, bucket, metric,
+                countIf(${HAS_VALUE}) AS succeeded, countIf(status IN ('failed', 'error')) AS failed, countIf(isNotNull(number)) AS numbers,
+                avg(number) AS avg, sum(number) AS sum, min(number) AS min, max(number) AS max,
+                quantilesExactInclusive(0.5, 0.9, 0.95, 0.99)(number) AS quantiles,
+                countIf(is_boolean) AS booleans, avgIf(number, is_boolean) AS share_true,
+                approx_top_kArray(${MAX_CATEGORIES})(categories) AS distribution,
+                anyLastIf(details, status IN ('failed', 'error') AND JSONHas(details, 'standard_error')) AS failure
+              FROM (${ownNumbersSql(query, scope, groups, metrics)} UNION ALL ${scoresSql(query, scope, groups, metrics)})
+              GROUP BY GROUPING SETS ((metric, grp, bucket), (metric))`,
+        params,
+        row: toCell,
+      });
+    },
+  };
+}
+
+function begin(query: TimelineQuery) {
+  const binder = new Binder();
+  return { scope: scopeOf(binder.bind, query.run), params: binder.params };
+}
+
+const inRange = ({ from, to }: TimelineQuery, { bind }: Scope, time: string): string =>
+  `${time} >= ${bind(timeParam(from), TIME)} AND ${time} < ${bind(timeParam(to), TIME)}`;
+
+const matching = (query: TimelineQuery, scope: Scope): string =>
+  `${scope.inRun} AND ${inRange(query, scope, 'created_at')} AND ${compileFilter(query.filter, scope, query.findColumn)}`;
+
+const groupSql = ({ groupBy }: TimelineQuery, scope: Scope): string =>
+  groupBy ? `ifNull(toString(${columnSql(groupBy, scope).value}), '')` : "''";
+
+/** `grp` (NULL for a group that is not shown) and `bucket`. */
+function placeSql(query: TimelineQuery, scope: Scope, groups: readonly string[], time: string): string {
+  const group = groupSql(query, scope);
+  const shown = query.groupBy ? `if(has(${scope.bind(groups, 'Array(String)')}, ${group}), ${group}, NULL)` : 'NULL';
+  return `CAST(${shown} AS Nullable(String)) AS grp, ${bucketSql(query, scope, time)} AS bucket`;
+}
+
+const bucketSql = ({ from, bucketMinutes }: TimelineQuery, { bind }: Scope, time: string): string =>
+  `intDiv(dateDiff('microsecond', ${bind(timeParam(from), TIME)}, ${time}), ${bind(String(bucketMinutes * 60_000_000), 'Int64')})`;
+
+function ownNumbersSql(query: TimelineQuery, scope: Scope, groups: readonly string[], metrics?: readonly string[]): string {
+  const names = (Object.keys(ownNumbers) as OwnNumber[]).filter((name) => metrics === undefined || metrics.includes(name));
+  const measures = names.map((name) => {
+    const kind = query.ownNumbersOf?.[name];
+    const value = kind ? `if(type = ${scope.bind(kind, 'String')}, ${ownNumbers[name]}, NULL)` : ownNumbers[name];
+    return `(${scope.bind(name, 'String')}, CAST(${value} AS Nullable(Float64)))`;
+  });
+  const all = measures.length > 0 ? `[${measures.join(', ')}]` : 'CAST([] AS Array(Tuple(String, Nullable(Float64))))';
+  return `SELECT grp, bucket, measure.1 AS metric, measure.2 AS number, false AS is_boolean, CAST([] AS Array(String)) AS categories, 'success' AS status, '' AS details
+          FROM (SELECT ${placeSql(query, scope, groups, 'created_at')}, arrayFilter(measure -> isNotNull(measure.2), ${all}) AS measures FROM records FINAL WHERE ${matching(query, scope)})
+          ARRAY JOIN measures AS measure`;
+}
+
+function scoresSql(query: TimelineQuery, scope: Scope, groups: readonly string[], metrics?: readonly string[]): string {
+  const named = metrics === undefined ? '' : ` AND metric IN ${scope.bind(metrics, 'Array(String)')}`;
+  const scores = `SELECT record_id, record_created_at, toString(metric) AS metric, number, value IN ('true', 'false') AS is_boolean,
+                    multiIf(is_boolean, [value], isNotNull(text), [assumeNotNull(text)], arrayDistinct(texts)) AS categories, toString(status) AS status, details
+                  FROM metric_values FINAL WHERE ${scope.inRun} AND ${inRange(query, scope, 'record_created_at')}${named}`;
+  const shown = 'grp, bucket, metric, number, is_boolean, categories, status, details';
+  const isWholeRun = 'and' in query.filter && query.filter.and.length === 0;
+  if (isWholeRun && !query.groupBy)
+    return `SELECT CAST(NULL AS Nullable(String)) AS grp, ${bucketSql(query, scope, 'record_created_at')} AS bucket, metric, number, is_boolean, categories, status, details FROM (${scores})`;
+  return `SELECT ${shown} FROM (${scores}) AS scores INNER JOIN (SELECT id, ${placeSql(query, scope, groups, 'created_at')} FROM records FINAL WHERE ${matching(query, scope)}) AS places ON scores.record_id = places.id`;
+}
+
+interface PlaceRow {
+  whole: number;
+  grp: string | null;
+  bucket: string;
+}
+
+const toPlace = ({ whole, grp, bucket }: PlaceRow) =>
+  Number(whole) === 1 ? { group: null, bucket: null } : { group: grp, bucket: Number(bucket) };
+
+function toCount(row: unknown): CountCell {
+  const { traces, sessions, spans } = row as Record<string, string>;
+  return { ...toPlace(row as PlaceRow), traces: Number(traces), sessions: Number(sessions), spans: Number(spans) };
+}
+
+interface CellRow extends PlaceRow {
+  metric: string;
+  succeeded: string;
+  failed: string;
+  numbers: string;
+  booleans: string;
+  avg: number | null;
+  sum: number | null;
+  min: number | null;
+  max: number | null;
+  share_true: number | null;
+  quantiles: (number | null)[];
+  distribution: [string, string, string][] | { item: string; count: string }[];
+  failure: string;
+}
+
+function toCell(row: unknown): MetricCell {
+  const cell = row as CellRow;
+  const ofNumbers = (value: number | null | undefined): number | null => (Number(cell.numbers) > 0 ? (value ?? null) : null);
+  const counts = cell.distribution.map((one) => (Array.isArray(one) ? [one[0], Number(one[1])] : [one.item, Number(one.count)]));
+  const [p50, p90, p95, p99] = cell.quantiles.map(ofNumbers);
+  return {
+    ...toPlace(cell),
+    metric: cell.metric,
+    failed: Number(cell.failed),
+    standardError: cell.failure === '' ? null : JSON.parse(cell.failure).standard_error,
+    aggregates: {
+      count: Number(cell.succeeded),
+      avg: ofNumbers(cell.avg),
+      sum: ofNumbers(cell.sum),
+      min: ofNumbers(cell.min),
+      max: ofNumbers(cell.max),
+      pct: Number(cell.booleans) > 0 ? cell.share_true : null,
+      p50: p50 ?? null,
+      p90: p90 ?? null,
+      p95: p95 ?? null,
+      p99: p99 ?? null,
+      valueDistribution: counts.length > 0 ? Object.fromEntries(counts) : null,
+    },
+  };
+}

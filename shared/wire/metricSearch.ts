@@ -1,0 +1,76 @@
+import { z } from 'zod';
+import { FilterExpression, FilterList } from './filters.ts';
+import { RunSelector } from './recordSearch.ts';
+import { RecordTime } from './time.ts';
+
+export const metricAggregations = [
+  'Count',
+  'Sum',
+  'Average',
+  'Min',
+  'Max',
+  'P50',
+  'P90',
+  'P95',
+  'P99',
+  'PercentageFalse',
+  'PercentageTrue',
+] as const;
+export type MetricAggregation = (typeof metricAggregations)[number];
+
+const minutes = z
+  .int()
+  .min(1)
+  .nullish()
+  .transform((given) => given ?? 5);
+const range = { start_time: RecordTime, end_time: RecordTime, group_by: z.string().nullish() };
+
+export const LogRecordsMetricsQueryRequest = z
+  .object({
+    ...RunSelector,
+    filters: FilterList.optional(),
+    filter_tree: FilterExpression.nullish(),
+    ...range,
+    interval: minutes,
+  })
+  .meta({ id: 'LogRecordsMetricsQueryRequest' });
+
+const MetricAggregationDetail = z
+  .object({
+    /** Key of the result. */
+    id: z.string(),
+    /** With or without the prefix `metrics/`. */
+    metric_name: z.string(),
+    aggregation: z.enum(metricAggregations),
+  })
+  .meta({ id: 'MetricAggregationDetail' });
+
+export const LogRecordsCustomMetricsQueryRequest = z
+  .object({
+    ...RunSelector,
+    filters: FilterList.optional(),
+    filter_tree: FilterExpression.nullish(),
+    ...range,
+    interval_minutes: minutes,
+    metric_details: z.array(MetricAggregationDetail).max(100),
+  })
+  .meta({ id: 'LogRecordsCustomMetricsQueryRequest' });
+
+/** A number, or how often each category came. */
+const Figure = z.union([z.number(), z.record(z.string(), z.int())]);
+export type Figure = z.output<typeof Figure>;
+/** Beside its two times, a bucket has one key per metric that has a value in it. */
+const BucketedMetrics = z
+  .looseObject({ start_bucket_time: z.string(), end_bucket_time: z.string() })
+  .meta({ id: 'BucketedMetrics' });
+export type BucketedMetrics = z.output<typeof BucketedMetrics>;
+
+export const LogRecordsMetricsResponse = z
+  .object({
+    group_by_columns: z.array(z.string()),
+    aggregate_metrics: z.record(z.string(), Figure),
+    bucketed_metrics: z.record(z.string(), z.array(BucketedMetrics)),
+    ems_captured_error: z.boolean(),
+    standard_errors: z.record(z.string(), z.record(z.string(), z.unknown())).nullable(),
+  })
+  .meta({ id: 'LogRecordsMetricsResponse' });
