@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import express, { type Express } from 'express';
+import express, { type Express, type RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { ServiceError } from '../shared/errors.ts';
 import { errorResponse } from './errorResponse.ts';
@@ -32,11 +32,27 @@ export function createApp({ endpoints, gate, log, apiKeyHeaders, checkReplies }:
   });
   app.use(mount(endpoints, gate, checkReplies));
   mountDocuments(app, openapiDocument(endpoints, apiKeyHeaders));
-  app.use((request) => {
-    throw new ServiceError('NotFound', `there is no ${request.method} ${request.path}; /docs lists the routes`);
-  });
+  app.use(refuseUnknown(endpoints));
   app.use(errorResponse(log));
   return app;
+}
+
+/** What no route took: 405 with the methods there are where the path is one of ours, 404 otherwise. */
+function refuseUnknown(endpoints: readonly Endpoint[]): RequestHandler {
+  const routes = endpoints.map(({ method, path }) => ({
+    method: method.toUpperCase(),
+    pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}/?$`, 'i'),
+  }));
+  return (request, response) => {
+    const methods = [...new Set(routes.flatMap(({ method, pattern }) => (pattern.test(request.path) ? [method] : [])))];
+    if (methods.length === 0)
+      throw new ServiceError('NotFound', `there is no ${request.method} ${request.path}; /docs lists the routes`);
+    response.setHeader('Allow', methods.join(', '));
+    throw new ServiceError(
+      'MethodNotAllowed',
+      `${request.method} is not a method of ${request.path}; it has ${methods.join(', ')}`,
+    );
+  };
 }
 
 /** `/openapi.json` and a page to browse it. Both are public: they hold no data. */

@@ -1,6 +1,7 @@
 import type { ErrorRequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { errorCodes, RequestInvalid, ServiceError } from '../shared/errors.ts';
+import { discardRest } from './readBody.ts';
 
 /** The body of every error but 422 from validation: `detail` for one published client, `standard_error` for the other. */
 export function errorBody(err: ServiceError) {
@@ -32,8 +33,7 @@ export function errorResponse(log: Logger): ErrorRequestHandler {
       response.destroy();
       return;
     }
-    // A body that was not read to its end would be taken for the next request on this connection.
-    if (!request.complete) response.setHeader('Connection', 'close');
+    discardRest(request, response);
     if (err instanceof RequestInvalid) {
       response.status(422).json({ detail: err.items });
       return;
@@ -48,7 +48,8 @@ export function errorResponse(log: Logger): ErrorRequestHandler {
       return;
     }
     log.error({ err, method: request.method, path: request.path, requestId: response.locals.requestId }, 'unexpected error');
-    response.status(500).json({ detail: `internal error; the log names it under request ${response.locals.requestId}` });
+    const hidden = new ServiceError('Internal', `internal error; the log names it under request ${response.locals.requestId}`);
+    response.status(hidden.status).json(errorBody(hidden));
   };
 }
 

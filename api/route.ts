@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { type Request, type Response, Router } from 'express';
 import type { z } from 'zod';
 import type { Caller, OrganizationNeed, ProjectAction } from '../shared/accounts/permissions.ts';
-import { type InvalidItem, RequestInvalid, ServiceError } from '../shared/errors.ts';
+import { type InvalidItem, RequestInvalid } from '../shared/errors.ts';
+import { type BodyKind, readBody } from './readBody.ts';
 
 /** What a route needs of its caller. `public` routes are the only ones that answer without credentials. */
 export type Access = 'public' | 'signedIn' | { organization: OrganizationNeed } | { project: ProjectAction | 'read' };
@@ -23,9 +23,6 @@ export interface Gate {
   /** @throws ServiceError `Forbidden`, or `NotFound` for a project that is unknown or not visible to the caller. */
   authorize(caller: Caller, access: Access, projectId: string | undefined): Promise<ProjectInPath | undefined>;
 }
-
-/** How a request body arrives. `json` also takes JSON sent with another content type, and nothing where the body is optional. */
-export type BodyKind = 'json' | 'urlencoded' | 'multipart' | 'bytes';
 
 export interface HandleInput<P, Q, B> {
   params: P;
@@ -121,7 +118,9 @@ async function run(route: Endpoint, gate: Gate, checkReplies: boolean, request: 
     ? await gate.authorize(caller, route.access, (params as { project_id?: string } | undefined)?.project_id)
     : undefined;
   const query = route.query ? parse(route.query, request.query, 'query') : undefined;
-  const body = route.body ? parse(route.body, await readBody(route, request), 'body') : undefined;
+  const body = route.body
+    ? parse(route.body, await readBody(request, route.bodyKind ?? 'json', route.bodyLimit ?? DEFAULT_BODY_LIMIT), 'body')
+    : undefined;
   const result = await route.handle({ params, query, body, caller, project, request, signal: aborted.signal } as never);
   await write(route, checkReplies, response, result instanceof Reply ? result : new Reply({ body: result }));
 }
@@ -166,6 +165,10 @@ function invalidItems(issue: z.core.$ZodIssue, where: string, prefix: PropertyKe
       },
     ];
   }
+  if (issue.code === 'invalid_type' && issue.message.endsWith('received undefined'))
+    return [
+      { loc: location(where, path), msg: path.length > 0 ? 'this field is required' : `a ${where} is required`, type: 'missing' },
+    ];
   return [{ loc: location(where, path), msg: issue.message, type: issue.code }];
 }
 
@@ -173,78 +176,3 @@ const location = (where: string, path: PropertyKey[]): (string | number)[] => [
   where,
   ...path.map((key) => (typeof key === 'number' ? key : String(key))),
 ];
-
-async function readBody(route: Endpoint, request: Request): Promise<unknown> {
-  const bytes = await readBytes(request, route.bodyLimit ?? DEFAULT_BODY_LIMIT);
-  const contentType = request.headers['content-type'] ?? '';
-  switch (route.bodyKind ?? 'json') {
-    case 'bytes':
-      return bytes;
-    case 'urlencoded':
-      return Object.fromEntries(new URLSearchParams(bytes.toString('utf8')));
-    case 'multipart':
-      return readForm(bytes, contentType);
-    case 'json':
-      return readJson(bytes);
-  }
-}
-
-function readJson(bytes: Buffer): unknown {
-  const text = bytes.toString('utf8');
-  if (text.trim() === '') return undefined;
-  try {
-    return JSON.parse(text);
-  } catch (err) {
-    throw new RequestInvalid([{ loc: ['body'], msg: `the body is not JSON: ${(err as Error).message}`, type: 'json_invalid' }]);
-  }
-}
-
-/** Parts of a multipart form: text parts as strings, file parts as `File`. Nothing at all where no body was sent. */
-async function readForm(bytes: Buffer, contentType: string): Promise<unknown> {
-  if (bytes.length === 0) return {};
-  try {
-    const form = await new globalThis.Response(new Uint8Array(bytes), { headers: { 'content-type': contentType } }).formData();
-    return Object.fromEntries(form.entries());
-  } catch (cause) {
-    throw new RequestInvalid([
-      {
-        loc: ['body'],
-        msg: 'the body is not a multipart form (multipart/form-data with a boundary)',
-        type: 'form_invalid',
-        ctx: { reason: (cause as Error).message },
-      },
-    ]);
-  }
-}
-
-async function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  try {
-    for await (const chunk of decoded(request)) {
-      size += chunk.length;
-      if (size > limit)
-        throw new ServiceError('BodyTooLarge', `the body is larger than this route's ${limit} bytes; send less per request`);
-      chunks.push(chunk);
-    }
-  } catch (err) {
-    if (err instanceof ServiceError) throw err;
-    throw new ServiceError('BadRequest', `the body could not be read: ${(err as Error).message}`, { cause: err });
-  }
-  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
-}
-
-function decoded(request: IncomingMessage): AsyncIterable<Buffer> {
-  switch (request.headers['content-encoding'] ?? 'identity') {
-    case 'identity':
-      return request;
-    case 'gzip':
-      return request.pipe(createGunzip());
-    case 'deflate':
-      return request.pipe(createInflate());
-    case 'br':
-      return request.pipe(createBrotliDecompress());
-    default:
-      throw new ServiceError('UnsupportedMediaType', 'content-encoding must be gzip, deflate, br or absent');
-  }
-}

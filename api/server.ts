@@ -1,4 +1,6 @@
-import { createServer, type RequestListener } from 'node:http';
+import { randomUUID } from 'node:crypto';
+import { createServer, maxHeaderSize, type RequestListener, STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
 import { ServiceError } from '../shared/errors.ts';
 import { errorBody } from './errorResponse.ts';
 
@@ -31,6 +33,7 @@ export async function listen(host: string, port: number): Promise<Listening> {
     server.once('error', (err) => reject(explained(err, host, port)));
     server.listen(port, host, resolve);
   });
+  server.on('clientError', refuseUnreadable);
   // Clients keep connections open for long; a load balancer's idle time is a minute as a rule.
   server.keepAliveTimeout = 75_000;
   const address = server.address();
@@ -66,6 +69,33 @@ const answerStarting: RequestListener = (_request, response) => {
     })
     .end(JSON.stringify(errorBody(starting)));
 };
+
+/** What Node's parser refuses never becomes a request: answered here in the interface's form, on the connection itself, which then ends. */
+function refuseUnreadable(err: NodeJS.ErrnoException, socket: Duplex): void {
+  // Gone, or amid an answer that more bytes would spoil.
+  if (err.code === 'ECONNRESET' || !socket.writable || (socket as { _httpMessage?: unknown })._httpMessage) {
+    socket.destroy();
+    return;
+  }
+  const refusal = unreadable(err.code);
+  const body = JSON.stringify(errorBody(refusal));
+  const head = [
+    `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}`,
+    'Content-Type: application/json',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    `X-Request-Id: ${randomUUID()}`,
+    'Connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+}
+
+function unreadable(code: string | undefined): ServiceError {
+  if (code === 'HPE_HEADER_OVERFLOW')
+    return new ServiceError('HeadersTooLarge', `the request line and headers are longer than ${maxHeaderSize} bytes`);
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return new ServiceError('RequestTimeout', 'the request did not come to its end in time');
+  return new ServiceError('BadRequest', 'this is not a request of HTTP/1.1');
+}
 
 function explained(err: NodeJS.ErrnoException, host: string, port: number): Error {
   if (err.code === 'EADDRINUSE')

@@ -112,7 +112,7 @@ function queriesOver(
   };
 }
 
-/** Class 08 and 57P: the server went away. 22021/22P05: text that Postgres cannot hold (NUL). 22003: a number outside the column's range. */
+/** Class 08 and 57P: the server went away; 08P01 is a statement that it cannot read, our own fault. 22021/22P05: text that Postgres cannot hold (NUL). 22003: a number outside the column's range. */
 function rethrow(err: unknown): never {
   const code = (err as { code?: unknown }).code;
   if (typeof code === 'string') {
@@ -123,7 +123,7 @@ function rethrow(err: unknown): never {
         { loc: ['body'], msg: 'a number is outside the range that can be stored', type: 'number_range' },
       ]);
     if (
-      code.startsWith('08') ||
+      (code.startsWith('08') && code !== '08P01') ||
       code.startsWith('57P') ||
       code === 'ECONNREFUSED' ||
       code === 'ECONNRESET' ||

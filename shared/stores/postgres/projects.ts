@@ -147,10 +147,15 @@ function condition(filter: ProjectQuery['filters'][number], bind: Binder['bind']
 }
 
 /** `FROM … WHERE …` for the projects a viewer sees and a query selects. */
-function visible(viewer: Viewer, query: ProjectQuery, bind: Binder['bind']): { from: string; membership: string } {
-  const membership = membershipOf(bind(viewer.userId, 'uuid'));
+function visible(viewer: Viewer, query: ProjectQuery, bind: Binder['bind']): { from: string; membership: () => string } {
+  // Bound where it is first used: Postgres refuses a value that no placeholder stands for.
+  let user: string | undefined;
+  const membership = () => {
+    user ??= bind(viewer.userId, 'uuid');
+    return membershipOf(user);
+  };
   const conditions = query.filters.map((filter) => condition(filter, bind));
-  if (!viewer.seesAll) conditions.push(`${membership} IS NOT NULL`);
+  if (!viewer.seesAll) conditions.push(`${membership()} IS NOT NULL`);
   if (viewer.onlyProjectId !== undefined) conditions.push(`p.id = ${bind(viewer.onlyProjectId, 'uuid')}`);
   return { from: `FROM projects p ${where(conditions)}`, membership };
 }
@@ -221,7 +226,7 @@ export function postgresProjects(database: Database): ProjectStore & DeletionSto
       const direction = query.sort?.ascending ? 'ASC' : 'DESC';
       const limits = page ? `LIMIT ${bind(page.limit, 'int8')} OFFSET ${bind(page.offset, 'int8')}` : '';
       const rows = await database.query(
-        `SELECT ${columns}, ${membership} AS membership ${from} ORDER BY ${by} ${direction}, p.id ${direction} ${limits}`,
+        `SELECT ${columns}, ${membership()} AS membership ${from} ORDER BY ${by} ${direction}, p.id ${direction} ${limits}`,
         values,
       );
       const items = rows.map((row) => ({ ...ProjectRow.parse(row), membership: Membership.parse(row.membership) }));

@@ -1,0 +1,114 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { everyEndpoint } from '../support/everyEndpoint.ts';
+import { fairAnswer } from '../support/fairAnswer.ts';
+import { type HostileRequest, hostileRequests, type KnownIds, type OpenApiDocument } from '../support/hostileRequests.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+/** Requests per route; more by hand: `BAD_INPUT_RUNS=500 npx vitest run test/properties/badInput.test.ts`. */
+const RUNS = Number(process.env.BAD_INPUT_RUNS ?? 12);
+/** A route that has not answered by then hangs. */
+const PATIENCE_MS = 20_000;
+
+const endpoints = await everyEndpoint();
+let service: TestService;
+let document: OpenApiDocument;
+let known: KnownIds;
+
+beforeAll(async () => {
+  service = await startTestService({ LOG_LEVEL: process.env.BAD_INPUT_LOG ?? 'silent' });
+  document = (await (await fetch(`${service.url}/openapi.json`)).json()) as OpenApiDocument;
+  known = await knownIds(service);
+}, 120_000);
+afterAll(() => service[Symbol.asyncDispose]());
+
+const send = async ({ method, path, headers, body }: HostileRequest) => {
+  const response = await fetch(service.url + path, {
+    method,
+    headers: { 'Service-API-Key': service.apiKey, ...headers },
+    signal: AbortSignal.timeout(PATIENCE_MS),
+    ...(body === undefined || method === 'GET' ? {} : { body }),
+  });
+  return { status: response.status, headers: response.headers, text: await response.text() };
+};
+
+describe('whatever is sent, the answer is a reply or an error of the interface', () => {
+  test.each(endpoints.map((route) => [route.method, `/v2${route.path}`] as const))(
+    '%s %s',
+    async (method, path) => {
+      await fc.assert(
+        fc.asyncProperty(hostileRequests(document, method, path, known), async (request) => {
+          fairAnswer(await send(request));
+        }),
+        { numRuns: RUNS, endOnFailure: true },
+      );
+    },
+    120_000 + RUNS * 2_000,
+  );
+});
+
+/** One of everything that a path or a body can name, in the project under attack and in another one. */
+async function knownIds({ request, client: _, ...service }: TestService): Promise<KnownIds> {
+  const post = async (path: string, body: unknown): Promise<{ id: string }> => {
+    const answer = await request('POST', path, body);
+    expect([path, answer.status, answer.body]).toMatchObject([path, 200, {}]);
+    return answer.body;
+  };
+  const projects = [await service.project(), await service.project()];
+  const made = await Promise.all(
+    projects.map(async ({ id: project }, index) => {
+      const stream = await post(`/projects/${project}/log_streams`, { name: 'stream' });
+      const experiment = await post(`/projects/${project}/experiments`, { name: 'experiment' });
+      const tag = await post(`/projects/${project}/experiments/${experiment.id}/tags`, {
+        key: 'k',
+        value: 'v',
+        tag_type: 'generic',
+      });
+      const template = await post(`/templates?project_id=${project}`, { name: `prompt ${index}`, template: 'Say {{input}}' });
+      const trace = crypto.randomUUID();
+      const span = crypto.randomUUID();
+      const spans = [{ type: 'workflow', id: span, input: 'i', output: 'o', spans: [] }];
+      await post(`/projects/${project}/traces`, {
+        log_stream_id: stream.id,
+        traces: [{ id: trace, input: 'i', output: 'o', spans }],
+      });
+      const session = await post(`/projects/${project}/sessions`, { log_stream_id: stream.id, name: 'session' });
+      return {
+        project,
+        stream: stream.id,
+        experiment: experiment.id,
+        tag: tag.id,
+        template: template.id,
+        trace,
+        span,
+        session: (session as never as { id: string }).id,
+      };
+    }),
+  );
+  const form = new FormData();
+  form.append('name', 'rows');
+  form.append('file', new File(['input,output\n1,2\n3,4\n'], 'rows.csv'));
+  const dataset = await fetch(`${service.url}/datasets`, {
+    method: 'POST',
+    headers: { 'Service-API-Key': service.apiKey },
+    body: form,
+  });
+  const { id: datasetId } = (await dataset.json()) as { id: string };
+  const { id: userId } = (await request('GET', '/current_user')).body as { id: string };
+  const each = (key: keyof (typeof made)[number]) => made.map((one) => one[key]);
+  return {
+    project_id: each('project'),
+    log_stream_id: each('stream'),
+    experiment_id: each('experiment'),
+    run_id: [...each('stream'), ...each('experiment')],
+    tag_id: each('tag'),
+    template_id: each('template'),
+    prompt_template_id: each('template'),
+    trace_id: each('trace'),
+    span_id: each('span'),
+    parent_id: [...each('trace'), ...each('span')],
+    session_id: each('session'),
+    dataset_id: [datasetId],
+    user_id: [userId],
+  };
+}
