@@ -1,0 +1,171 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { ServiceClient } from '../client/http.ts';
+import { runExperiment } from '../client/runExperiment.ts';
+import { newId } from '../shared/ids.ts';
+import { openClickHouse } from '../shared/stores/clickhouse/connect.ts';
+import { type ServiceProcess, serviceFolder } from '../test/support/serviceProcess.ts';
+import { generateRecords } from './recordData.ts';
+
+const ROW_MS = 200;
+const SLOW_ROW_MS = 3_000;
+const CONCURRENCY = 100;
+
+/**
+ * An experiment's overhead. Options: `--rows` (5000), `--records` that the service holds already (1000000), `--runs` of each (3).
+ * Prints rows per second from the request to the finished aggregates for a function that does nothing, in the caller and as a module, one metric
+ * scored; and for rows that take a known time the ratio to the best schedule.
+ */
+export async function run(args: string[]): Promise<void> {
+  const { values } = parseArgs({
+    args,
+    options: {
+      rows: { type: 'string', default: '5000' },
+      records: { type: 'string', default: '1000000' },
+      runs: { type: 'string', default: '3' },
+    },
+  });
+  const [rows, records, runs] = [Number(values.rows), Number(values.records), Number(values.runs)];
+  const folder = await mkdtemp(join(tmpdir(), 'assay-bench-'));
+  try {
+    await fill(join(folder, 'data'), records);
+    await writeRunner(join(folder, 'runners'));
+    const service = await (await serviceFolder(join(folder, 'data'), { RUNNERS_DIR: join(folder, 'runners') })).start();
+    try {
+      await measure(service, rows, runs, records);
+    } finally {
+      await service.kill('SIGTERM');
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** The records that are there already are made inside the engine, before the service owns the folder. */
+async function fill(dataDir: string, records: number): Promise<void> {
+  if (records === 0) return;
+  const clickhouse = openClickHouse({ dataDir: join(dataDir, 'clickhouse') });
+  await generateRecords(clickhouse, { projectId: newId(), runId: newId(), records });
+  await clickhouse.close();
+}
+
+async function writeRunner(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, 'nothing.ts'), 'export default (input: string) => input;\n');
+}
+
+async function measure(service: ServiceProcess, rows: number, runs: number, records: number): Promise<void> {
+  const client = new ServiceClient({ apiUrl: service.url, apiKey: service.apiKey });
+  const project = await client.send<{ id: string }>('/projects', { body: { name: 'bench' } });
+  const dataset = Array.from({ length: rows }, (_, index) => ({ input: `question ${index}`, output: `question ${index}` }));
+  const common = { client, projectId: project.id, dataset, metrics: ['exact_match'], concurrency: CONCURRENCY };
+  print(`${rows} rows, one metric, a service that holds ${records} records, concurrency ${CONCURRENCY}`);
+
+  const seconds = async (
+    name: string,
+    work: () => Promise<{ progress: { rows_done: number; scores_done: number; rows_failed: number } }>,
+  ): Promise<number> => {
+    const start = performance.now();
+    const { progress } = await work();
+    const taken = (performance.now() - start) / 1_000;
+    if (progress.rows_done !== rows || progress.rows_failed !== 0) throw new Error(`${name}: ${JSON.stringify(progress)}`);
+    return taken;
+  };
+
+  for (const [name, runner] of [
+    ['function in the caller', { function: (input: unknown) => input }],
+    ['registered module', { module: 'nothing' }],
+  ] as const) {
+    const taken: number[] = [];
+    for (let index = 0; index < runs; index++)
+      taken.push(await seconds(name, () => runExperiment({ ...common, ...runner, experimentName: `${name} ${index}` })));
+    print(`  no-op, ${name}: ${rates(taken, rows)} rows/s`);
+  }
+
+  await using slow = await slowEndpoint();
+  await client.send(`/integrations/custom/bench`, {
+    method: 'PUT',
+    body: { endpoint: slow.url, authentication_type: 'none', model_properties: [{ name: 'bench-model' }] },
+  });
+  for (const share of [0, 0.05]) {
+    slow.reset(share);
+    const best = bestSeconds(rows, share);
+    const taken = await seconds('prompt template', () =>
+      runExperiment({
+        ...common,
+        experimentName: `slow ${share}`,
+        promptTemplate: `{{input}}`,
+        promptSettings: { model_alias: 'bench-model' },
+      }),
+    );
+    const name = share === 0 ? `${ROW_MS} ms each` : `${ROW_MS} ms, ${share * 100} % of them ${SLOW_ROW_MS} ms`;
+    print(
+      `  ${name}: ${taken.toFixed(2)} s, best schedule ${best.toFixed(2)} s, ratio ${(taken / best).toFixed(3)}; endpoint saw at most ${slow.most()} at once, ${slow.calls()} calls`,
+    );
+  }
+  const status = await readFile(`/proc/${service.child.pid}/status`, 'utf8').catch(() => '');
+  const peak = /VmHWM:\s+(\d+)/.exec(status)?.[1];
+  if (peak) print(`  peak memory of the service process: ${(Number(peak) / 1024).toFixed(0)} MiB`);
+}
+
+/** Seconds that the lanes need when none is ever idle: all the work over the lanes, but never less than the slowest row. */
+function bestSeconds(rows: number, slowShare: number): number {
+  const work = rows * ((1 - slowShare) * ROW_MS + slowShare * SLOW_ROW_MS);
+  return Math.max(work / CONCURRENCY, slowShare > 0 ? SLOW_ROW_MS : ROW_MS) / 1_000;
+}
+
+/** An OpenAI-compatible endpoint that takes a known time and counts how many calls it has at once. */
+async function slowEndpoint() {
+  let inFlight = 0;
+  let most = 0;
+  let calls = 0;
+  let slowShare = 0;
+  const server = createServer(async (request, response) => {
+    const index = calls++;
+    most = Math.max(most, ++inFlight);
+    request.resume();
+    const isSlow = slowShare > 0 && index % Math.round(1 / slowShare) === 0;
+    await delay(isSlow ? SLOW_ROW_MS : ROW_MS);
+    inFlight--;
+    response.setHeader('content-type', 'application/json');
+    response.end(
+      JSON.stringify({
+        id: `call-${index}`,
+        object: 'chat.completion',
+        created: 0,
+        model: 'bench-model',
+        choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'an answer' } }],
+        usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
+      }),
+    );
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  const port = typeof address === 'object' && address ? address.port : 0;
+  return {
+    url: `http://127.0.0.1:${port}/v1`,
+    most: () => most,
+    calls: () => calls,
+    reset(share: number) {
+      most = 0;
+      calls = 0;
+      slowShare = share;
+    },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+function rates(seconds: readonly number[], rows: number): string {
+  const sorted = seconds.map((one) => rows / one).sort((a, b) => a - b);
+  const at = (index: number) => (sorted[index] ?? 0).toFixed(0);
+  return `${at(Math.floor(sorted.length / 2))} (lowest ${at(0)}, highest ${at(sorted.length - 1)})`;
+}
+
+const print = (line: string) => process.stdout.write(`${line}\n`);

@@ -1,0 +1,14 @@
+/** `npm run bench -- <name> [options]`: prints figures and ratios. Machines are noisy: run one at a time, and quote medians of several runs. */
+const benchmarks: Record<string, () => Promise<{ run(args: string[]): Promise<void> }>> = {
+  experiment: () => import('./experiment.ts'),
+  ingest: () => import('./ingest.ts'),
+  search: () => import('./search.ts'),
+};
+
+const [name = '', ...args] = process.argv.slice(2);
+const load = Object.hasOwn(benchmarks, name) ? benchmarks[name] : undefined;
+if (load) await (await load()).run(args);
+else {
+  process.stderr.write(`usage: npm run bench -- <name>, where <name> is one of: ${Object.keys(benchmarks).join(', ')}\n`);
+  process.exitCode = 1;
+}
