@@ -8,6 +8,7 @@ import { keepStanding } from './experiments/keepStanding.ts';
 import type { RunTally } from './experiments/progress.ts';
 import type { RowLog, RowSourceReader } from './experiments/runRows.ts';
 import type { RunWorkflows } from './experiments/startRun.ts';
+import { untilStored } from './experiments/untilStored.ts';
 import { createOutboundGuard } from './integrations/outbound.ts';
 import { openSecrets } from './integrations/sealing.ts';
 import { type KeyRing, openKeyRing } from './integrations/secrets.ts';
@@ -63,7 +64,8 @@ export function assembleDomain(stores: Stores, workflows: RunWorkflows, config: 
     openSecrets: (integration) => openSecrets(keyRing, integration),
     fetch: outbound.fetch,
     handlersDir: config.HANDLERS_DIR,
-    acquire: (key, limit, options) => coordination.concurrency.acquire(key, limit, options),
+    // While Redis is lost calls wait for their slot: what is under way goes on, and no row starts over.
+    acquire: (key, limit, options) => untilStored(() => coordination.concurrency.acquire(key, limit, options), options.signal),
     concurrencyPerIntegration: CALLS_PER_INTEGRATION,
   });
 
@@ -73,7 +75,9 @@ export function assembleDomain(stores: Stores, workflows: RunWorkflows, config: 
     run: Pick<ExperimentRun, 'projectId' | 'experimentId'> & Partial<Pick<ExperimentRun, 'state'>>,
     metrics: string[],
   ): Promise<RunTally> =>
-    (await tallies.get(`${run.experimentId}/${run.state ?? ''}/${metrics.join('/')}`, () => runTally(clickhouse, run, metrics))) as RunTally;
+    (await tallies.get(`${run.experimentId}/${run.state ?? ''}/${metrics.join('/')}`, () =>
+      runTally(clickhouse, run, metrics),
+    )) as RunTally;
 
   const rows: RowSourceReader = {
     async range(run, from, to): Promise<ExperimentRow[]> {

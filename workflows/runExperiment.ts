@@ -2,6 +2,7 @@ import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/commo
 import {
   ActivityCancellationType,
   ActivityFailure,
+  ApplicationFailure,
   CancellationScope,
   ContinueAsNew,
   condition,
@@ -46,6 +47,8 @@ const { runRows, scoreRows } = proxyActivities<Activities>({
   heartbeatTimeout,
   retry: healing,
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+  // Eager ones all go to the worker that decided on them; chunks are to spread over the workers.
+  allowEagerDispatch: false,
 });
 
 /** Lanes of one chunk. More than this and a chunk is split, so that a run can use several workers. */
@@ -322,8 +325,9 @@ class RunProgress {
 
 const attribute = (name: string) => defineSearchAttributeKey(name, SearchAttributeType.KEYWORD);
 
+/** What an activity said, without what led to it: that is for the log. */
 function rootMessage(err: Error): string {
   let inner: Error = err;
-  while (inner.cause instanceof Error) inner = inner.cause;
+  while (!(inner instanceof ApplicationFailure) && inner.cause instanceof Error) inner = inner.cause;
   return inner.message;
 }

@@ -57,7 +57,8 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
     resolveModel(await integrations(), modelAlias, integrationName);
 
   return {
-    resolveModel: resolve,
+    // A run that is checked right after its integration was made must find it: only calls live with what was read a moment ago.
+    resolveModel: async (modelAlias, integrationName) => resolveModel(await deps.integrations.list(), modelAlias, integrationName),
     async complete(call) {
       const attempts: Attempt[] = [];
       const { integration, model } = await resolve(call.modelAlias, call.integrationName).catch((err) => {
@@ -279,11 +280,14 @@ function remembered<T>(load: () => Promise<T>, freshMs: number): () => Promise<T
   let held: { value: Promise<T>; since: number } | undefined;
   return () => {
     if (held && performance.now() - held.since < freshMs) return held.value;
+    const before = held?.value;
     const fresh = { value: load(), since: performance.now() };
     held = fresh;
     fresh.value.catch(() => {
       if (held === fresh) held = undefined;
     });
+    // While the store is away what was known last counts: calls under way go on.
+    if (before) fresh.value = fresh.value.catch(() => before);
     return fresh.value;
   };
 }

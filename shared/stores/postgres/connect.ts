@@ -82,17 +82,22 @@ async function connectServer(url: string): Promise<Database> {
     ...over(pool),
     async transaction(work) {
       const client = await pool.connect().catch(rethrow);
+      // A connection that breaks between two statements fails the next one; without a listener it would end the process.
+      const ignore = () => undefined;
+      client.on('error', ignore);
+      const release = (broken?: Error) => {
+        client.off('error', ignore);
+        client.release(broken);
+      };
+      const tx = over(client);
       try {
-        await client.query('BEGIN');
-        const value = await work(over(client));
-        await client.query('COMMIT');
-        client.release();
+        await tx.exec('BEGIN');
+        const value = await work(tx);
+        await tx.exec('COMMIT');
+        release();
         return value;
       } catch (err) {
-        await client.query('ROLLBACK').then(
-          () => client.release(),
-          (broken: Error) => client.release(broken),
-        );
+        await client.query('ROLLBACK').then(() => release(), release);
         throw err;
       }
     },
@@ -125,15 +130,17 @@ function rethrow(err: unknown): never {
     if (
       (code.startsWith('08') && code !== '08P01') ||
       code.startsWith('57P') ||
-      code === 'ECONNREFUSED' ||
-      code === 'ECONNRESET' ||
-      code === 'ETIMEDOUT'
+      code === '53300' || // too many connections
+      /^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|EPIPE|EHOST|ENET)/.test(code)
     )
       throw new ServiceError('Unavailable', 'the metadata store (Postgres) does not answer: try again', {
         cause: err,
         retryAfterSeconds: 2,
       });
-  } else if (err instanceof Error && /timeout exceeded when trying to connect|Connection terminated/.test(err.message)) {
+  } else if (
+    err instanceof Error &&
+    /timeout exceeded when trying to connect|Connection terminated|connection error and is not queryable/.test(err.message)
+  ) {
     throw new ServiceError('Unavailable', 'the metadata store (Postgres) does not answer: try again', {
       cause: err,
       retryAfterSeconds: 2,

@@ -1,0 +1,143 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ServiceClient } from '../../client/http.ts';
+import { startTemporalDevServer } from '../../shared/stores/temporal/devServer.ts';
+import { defaultCacheDir, findTemporal, temporalDownloads } from '../../shared/stores/temporal/findTemporal.ts';
+import { startClickHouseServer } from './clickhouseServer.ts';
+import { startPostgresServer } from './postgresServer.ts';
+import { startRedisServer } from './redisServer.ts';
+import { freePort } from './serverProcess.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const API_KEY = 'test-administrator-key';
+
+/** One api or worker process. After `kill` it can be started again, on its port. */
+export interface ServicePart {
+  pid(): number;
+  start(): Promise<void>;
+  /** Ends it with a signal and waits until it is gone. */
+  end(signal: NodeJS.Signals): Promise<{ exitCode: number | null; output: string }>;
+}
+
+export interface ServiceApi extends ServicePart {
+  url: string;
+  client: ServiceClient;
+}
+
+/** The servers that the processes of a distributed service share, each a process of its own that can be killed and started again. */
+export async function startServiceServers(programs: { postgres: string; redis: string }, extra: Record<string, string> = {}) {
+  const folder = await mkdtemp(join(tmpdir(), 'assay-servers-'));
+  const clickhousePort = await freePort();
+  const startClickHouse = () => startClickHouseServer({ dataDir: join(folder, 'clickhouse'), port: clickhousePort });
+  const path = await findTemporal({
+    dataDir: folder,
+    cacheDir: defaultCacheDir(process.env.XDG_CACHE_HOME),
+    searchPath: process.env.PATH,
+    downloads: temporalDownloads,
+    onProgress: (line) => console.log(line),
+  });
+  const [postgres, redisAtFirst, clickhouseAtFirst, temporal] = await Promise.all([
+    startPostgresServer(programs.postgres),
+    startRedisServer(programs.redis),
+    startClickHouse(),
+    startTemporalDevServer({
+      path,
+      dataDir: folder,
+      ip: '127.0.0.1',
+      port: 0,
+      uiPort: 0,
+      namespace: 'default',
+      log: { info: console.log, warn: console.log },
+    }),
+  ]);
+  let redis = redisAtFirst;
+  let clickhouse = clickhouseAtFirst;
+  const environment = {
+    CLICKHOUSE_URL: clickhouse.url,
+    DATABASE_URL: postgres.url,
+    REDIS_URL: redis.url,
+    TEMPORAL_ADDRESS: temporal.address,
+    SECRET_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
+    ADMIN_API_KEY: API_KEY,
+    ADMIN_EMAIL: 'admin@example.com',
+    ADMIN_PASSWORD: 'Eight-characters-1',
+    UV_THREADPOOL_SIZE: '16',
+    ...extra,
+  };
+  const parts: ServicePart[] = [];
+  const part = (entry: string, ready: string, own: Record<string, string> = {}): ServicePart => {
+    let child: ChildProcess | undefined;
+    let output = '';
+    const it: ServicePart = {
+      pid: () => child?.pid ?? -1,
+      async start() {
+        output = '';
+        const started = spawn(process.execPath, [join(ROOT, entry)], {
+          cwd: ROOT,
+          env: { PATH: process.env.PATH, HOME: process.env.HOME, ...environment, ...own },
+          stdio: ['ignore', 'pipe', 'pipe'],
+        });
+        child = started;
+        await new Promise<void>((resolve, reject) => {
+          for (const stream of [started.stdout, started.stderr])
+            stream?.on('data', (chunk: Buffer) => {
+              output += chunk;
+              if (output.includes(ready)) resolve();
+            });
+          started.once('exit', (code) => reject(new Error(`${entry} ended (${code}) before it was ready:\n${output}`)));
+        });
+      },
+      async end(signal) {
+        if (child && child.exitCode === null && child.signalCode === null) {
+          const gone = once(child, 'exit');
+          child.kill(signal);
+          await gone;
+        }
+        return { exitCode: child?.exitCode ?? null, output };
+      },
+    };
+    parts.push(it);
+    return it;
+  };
+  return {
+    redis: {
+      kill: () => redis.kill(),
+      async restart(): Promise<void> {
+        redis = await startRedisServer(programs.redis, { port: redis.port });
+      },
+    },
+    clickhouse: {
+      kill: () => clickhouse.kill(),
+      async restart(): Promise<void> {
+        clickhouse = await startClickHouse();
+      },
+    },
+    postgres,
+    worker: (): ServicePart => part('workers/main.ts', 'the worker is ready'),
+    async api(): Promise<ServiceApi> {
+      const port = await freePort();
+      const url = `http://127.0.0.1:${port}`;
+      const client = new ServiceClient({ apiUrl: url, apiKey: API_KEY });
+      return { ...part('api/main.ts', 'the api is ready', { PORT: String(port) }), url, client };
+    },
+    async [Symbol.asyncDispose](): Promise<void> {
+      await Promise.all(parts.map((one) => one.end('SIGKILL')));
+      await Promise.all([redis.stop(), clickhouse.stop(), postgres.remove(), temporal.stop()]);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A client whose every try goes to the next of the apis. */
+export function balancedClient(apis: readonly ServiceApi[]): ServiceClient {
+  let turn = 0;
+  const apiUrl = 'http://balanced';
+  return new ServiceClient({
+    apiUrl,
+    apiKey: API_KEY,
+    fetch: (request, init) => fetch(String(request).replace(apiUrl, apis[turn++ % apis.length]?.url ?? ''), init),
+  });
+}
