@@ -101,6 +101,8 @@ export async function runRows(
   const progress: ChunkProgress = { done: 0, failed: 0, running: 0 };
   const feed = new RowFeed(deps, run, chunk, aborted.signal);
   const unacknowledged = new Set<Promise<void>>();
+  // One promise for all lanes that wait: a race over hundreds of writes would add a handler to each, for each lane.
+  let acknowledged = Promise.withResolvers<void>();
   let lost: unknown;
   let lowestUnrecorded = Number.POSITIVE_INFINITY;
   let recorded = 0;
@@ -143,14 +145,18 @@ export async function runRows(
           lost ??= err;
         },
       )
-      .finally(() => unacknowledged.delete(write));
+      .finally(() => {
+        unacknowledged.delete(write);
+        acknowledged.resolve();
+        acknowledged = Promise.withResolvers();
+      });
     unacknowledged.add(write);
   };
 
   const lane = async () => {
     while (!stopping.aborted && lost === undefined && failing === undefined && deps.now() < deadline) {
       if (unacknowledged.size >= MAX_UNACKNOWLEDGED) {
-        await Promise.race(unacknowledged);
+        await acknowledged.promise;
         continue;
       }
       const row = await feed.next();
