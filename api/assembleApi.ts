@@ -35,6 +35,7 @@ import { clickhouseMetricTimeline } from '../shared/stores/clickhouse/metricTime
 import { clickhouseDeleteRecords, clickhouseRecordEraser } from '../shared/stores/clickhouse/recordDeletion.ts';
 import { clickhouseRecordReader } from '../shared/stores/clickhouse/recordReader.ts';
 import { clickHouseRecordReads } from '../shared/stores/clickhouse/recordReads.ts';
+import { clickhouseRecordStream } from '../shared/stores/clickhouse/recordStream.ts';
 import { recordsToCopy } from '../shared/stores/clickhouse/recordsToCopy.ts';
 import { clickhouseRunCounts } from '../shared/stores/clickhouse/runCounts.ts';
 import type { Stores } from '../shared/stores/open.ts';
@@ -56,6 +57,7 @@ import { experimentGroupRoutes } from './routes/experimentGroups.ts';
 import { experimentRunRoutes } from './routes/experimentRuns.ts';
 import { experimentRoutes } from './routes/experiments.ts';
 import { experimentTagRoutes } from './routes/experimentTags.ts';
+import { exportRecordRoutes } from './routes/exportRecords.ts';
 import { healthRoutes } from './routes/health.ts';
 import { integrationRoutes } from './routes/integrations.ts';
 import { jobRoutes } from './routes/jobs.ts';
@@ -210,6 +212,7 @@ export async function assembleApi(
     ...sessionRoutes(recordDeps),
     ...recordSearchRoutes(search),
     ...recordColumnRoutes(search),
+    ...exportRecordRoutes({ ...search, stream: clickhouseRecordStream(domain.clickhouse) }),
     ...metricSearchRoutes({ ...search, timelines: clickhouseMetricTimeline(domain.clickhouse) }),
     ...integrationRoutes({
       store: domain.integrations,

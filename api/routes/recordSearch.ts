@@ -103,12 +103,13 @@ export async function recordQuery(
   projectId: string,
   kinds: readonly RecordKind[],
   body: CountBody,
-  sortBy?: string,
+  /** Columns named outside the filter. */
+  alsoNamed: readonly string[] = [],
 ): Promise<RecordQuery> {
   const run = await deps.findRun(projectId, body);
   // The list and the tree are joined by AND.
   const filter: Filter = { and: [...(body.filters ?? []), ...(body.filter_tree ? [body.filter_tree] : [])] };
-  return { run, kinds, filter, findColumn: await findColumnFor(deps.records, deps.metrics, run, { filter, sortBy }) };
+  return { run, kinds, filter, findColumn: await findColumnFor(deps.records, deps.metrics, run, { filter, alsoNamed }) };
 }
 
 async function pageQuery(
@@ -117,7 +118,7 @@ async function pageQuery(
   kinds: readonly RecordKind[],
   body: QueryBody,
 ): Promise<RecordPageQuery> {
-  const query = await recordQuery(deps, projectId, kinds, body, body.sort?.column_id);
+  const query = await recordQuery(deps, projectId, kinds, body, body.sort ? [body.sort.column_id] : []);
   return {
     ...query,
     offset: body.pagination?.starting_token ?? body.starting_token ?? 0,
@@ -127,7 +128,7 @@ async function pageQuery(
   };
 }
 
-function sortableColumn({ findColumn }: RecordQuery, id: string) {
+export function sortableColumn({ findColumn }: RecordQuery, id: string) {
   const column = findColumn(id);
   if (!column.sortable) throw new ServiceError('ColumnNotSortable', `the column ${id} cannot be sorted by`);
   return column;

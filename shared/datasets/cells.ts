@@ -28,7 +28,7 @@ function isFlatObject(value: unknown): value is Record<string, string | number |
 }
 
 /** The text of a cell: null is empty, an object is JSON text. */
-export function cellText(cell: Cell): string {
+export function cellText(cell: Cell | boolean): string {
   if (cell === null) return '';
   return typeof cell === 'string' ? cell : JSON.stringify(cell);
 }

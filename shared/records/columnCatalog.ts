@@ -35,14 +35,9 @@ export async function findColumnFor(
   reads: MetricReads,
   definitions: MetricDefinitions,
   run: RecordRun,
-  request: { filter: Filter; sortBy?: string | undefined; alsoNamed?: readonly string[] },
+  request: { filter: Filter; alsoNamed?: readonly string[] },
 ): Promise<FindColumn> {
-  const asked = [
-    ...columnsOf(request.filter),
-    ...(request.sortBy === undefined ? [] : [request.sortBy]),
-    ...(request.alsoNamed ?? []),
-  ];
-  const named = asked.filter(isMetricColumn);
+  const named = [...columnsOf(request.filter), ...(request.alsoNamed ?? [])].filter(isMetricColumn);
   const plain = columnFinder(definitions.builtIn);
   const isKnown = (id: string): boolean => {
     try {

@@ -22,7 +22,7 @@ export interface ReadDeps {
   reads: Pick<RecordReads, 'metricResults'>;
 }
 
-type Tree = Record<string, unknown> & { id: string; type: string; spans?: Tree[] };
+export type Tree = Record<string, unknown> & { id: string; type: string; spans?: Tree[] };
 type Metrics = ReadonlyMap<string, StoredMetric[]>;
 
 const wholeRecords: PageView = { metrics: 'all', includeCounts: false, includeMetricMetadata: false, truncate: false };
@@ -90,8 +90,12 @@ export async function readSession(
     ({ trace_id }) => trace_id,
   );
   const traces = [...inTraces.values()].flatMap((group) => traceTrees(group, metrics).filter(({ type }) => type === 'trace'));
-  return { ...shown(session, { isComplete: null, hasChildren: null }, metrics), traces: traces.sort(byTime) };
+  return { ...sessionTree(session, metrics), traces: traces.sort(byTime) };
 }
+
+/** A session as it is shown above its traces. */
+export const sessionTree = (session: StoredRecord, metrics: Metrics, view = wholeRecords): Tree =>
+  shown(session, { isComplete: null, hasChildren: null }, metrics, view);
 
 const notFound = (what: string, id: string): ServiceError =>
   new ServiceError('NotFound', `no ${what} ${id} in this project`, { context: { id } });
@@ -106,9 +110,10 @@ function shown(
   record: StoredRecord,
   derived: { isComplete: boolean | null; hasChildren: boolean | null },
   metrics: Metrics,
+  view: PageView,
 ): Tree {
   const found = { record, ...derived, metrics: metrics.get(record.id) ?? [], childCount: null };
-  return { ...toExtendedRecord(found, wholeRecords) };
+  return { ...toExtendedRecord(found, view) };
 }
 
 const kindsWithSpans: ReadonlySet<string> = new Set(['trace', 'agent', 'workflow', 'tool', 'retriever']);
@@ -118,17 +123,18 @@ const kindsWithSpans: ReadonlySet<string> = new Set(['trace', 'agent', 'workflow
  * span itself hangs at the top; what nests deeper than {@link MAX_SPAN_DEPTH} is listed at that depth, so that every JSON reader can take it.
  * @param trace says whether the spans are complete where it is not among the records.
  */
-function traceTrees(
+export function traceTrees(
   records: readonly StoredRecord[],
   metrics: Metrics,
   trace = records.find(({ type }) => type === 'trace'),
+  view = wholeRecords,
 ): Tree[] {
   const sorted = [...records].sort(inOrder);
   const parents = new Set(sorted.map(({ parent_id }) => parent_id));
   const trees = new Map<string, Tree>();
   for (const record of sorted) {
     const derived = { isComplete: trace?.trace_is_complete ?? false, hasChildren: parents.has(record.id) };
-    const tree = shown(record, derived, metrics);
+    const tree = shown(record, derived, metrics, view);
     if (kindsWithSpans.has(record.type)) tree.spans = [];
     trees.set(record.id, tree);
   }

@@ -16,9 +16,12 @@ export interface RecordQuery {
   findColumn: FindColumn;
 }
 
-export interface RecordPageQuery extends RecordQuery {
+export interface OrderedQuery extends RecordQuery {
   /** Absent: created_at, then id, both descending. Records without a value come last either way. */
   sort?: { column: ColumnDef; ascending: boolean };
+}
+
+export interface RecordPageQuery extends OrderedQuery {
   offset: number;
   limit: number;
   /** Id of the last record of the page before; when it is stored, the page starts behind it and `offset` is not used. */

@@ -19,12 +19,12 @@ const limit = z
   .int()
   .min(1)
   .transform((given) => Math.min(given, MAX_PAGE));
-const flag = z
+export const flag = z
   .boolean()
   .nullish()
   .transform((given) => given ?? false);
 
-const SortClause = z
+export const SortClause = z
   .preprocess(
     (given) => {
       if (typeof given !== 'object' || given === null) return given;

@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import { createApp } from '../../api/app.ts';
 import type { Gate } from '../../api/route.ts';
+import { exportRecordRoutes } from '../../api/routes/exportRecords.ts';
 import { metricSearchRoutes } from '../../api/routes/metricSearch.ts';
 import { recordColumnRoutes } from '../../api/routes/recordColumns.ts';
 import { recordSearchRoutes } from '../../api/routes/recordSearch.ts';
@@ -12,6 +13,7 @@ import { toxicity } from '../../shared/metrics/toxicity.ts';
 import { createRunLookup } from '../../shared/projects/runs.ts';
 import type { StoredRecord } from '../../shared/records/record.ts';
 import { clickhouseMetricTimeline } from '../../shared/stores/clickhouse/metricTimeline.ts';
+import { clickhouseRecordStream } from '../../shared/stores/clickhouse/recordStream.ts';
 import { type Answer, serve } from './http.ts';
 import { openRecordTables } from './recordRun.ts';
 
@@ -29,10 +31,13 @@ export async function startSearchService() {
     ofRun: async () => [],
   };
   const timelines = clickhouseMetricTimeline(tables.clickhouse);
-  const deps = { records: tables.reads, findRun: runs.find, metrics, timelines };
+  const stream = clickhouseRecordStream(tables.clickhouse);
+  const deps = { records: tables.reads, findRun: runs.find, metrics, timelines, stream };
   const http = await serve(
     createApp({
-      endpoints: [...recordSearchRoutes(deps), ...recordColumnRoutes(deps), ...metricSearchRoutes(deps)],
+      endpoints: [recordSearchRoutes, recordColumnRoutes, metricSearchRoutes, exportRecordRoutes].flatMap((routes) =>
+        routes(deps),
+      ),
       gate,
       log: pino({ level: 'silent' }),
       apiKeyHeaders: ['Service-API-Key'],
@@ -41,6 +46,7 @@ export async function startSearchService() {
   );
   return {
     ...tables,
+    url: http.url,
     projectId,
     runId,
     /** A record of the run with what every record must have; `more` says the rest. */

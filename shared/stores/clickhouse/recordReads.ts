@@ -2,6 +2,7 @@ import type { RecordKind } from '../../columns/columnDef.ts';
 import { recordTableColumns } from '../../columns/recordTableColumns.ts';
 import type { StoredRecord } from '../../records/record.ts';
 import type {
+  OrderedQuery,
   RecordKey,
   RecordPageQuery,
   RecordQuery,
@@ -127,7 +128,8 @@ export function clickHouseRecordReads(clickhouse: ClickHouse): RecordReads {
   };
 }
 
-function matchingSql({ kinds, filter, findColumn }: RecordQuery, scope: Scope): string {
+/** The condition that a query's records meet. */
+export function matchingSql({ kinds, filter, findColumn }: RecordQuery, scope: Scope): string {
   return `${scope.inRun} AND type IN ${scope.bind(kinds, 'Array(String)')} AND ${compileFilter(filter, scope, findColumn)}`;
 }
 
@@ -143,14 +145,14 @@ async function countMatching(clickhouse: ClickHouse, query: RecordQuery): Promis
 }
 
 /** The rows a page is taken from, with the value of a metric beside them when it is sorted by one. */
-function pageSource(query: RecordPageQuery, scope: Scope): { from: string; orderBy: string } {
+export function pageSource(query: OrderedQuery, scope: Scope): { from: string; orderBy: string } {
   const tail = 'records.created_at DESC, records.id DESC';
   if (!query.sort) return { from: 'records FINAL', orderBy: tail };
   const direction = query.sort.ascending ? 'ASC' : 'DESC';
   return { from: sourceOf(query, scope), orderBy: `${sortValue(query, scope)} ${direction} NULLS LAST, ${tail}` };
 }
 
-function sourceOf({ sort }: RecordPageQuery, { bind, inRun }: Scope): string {
+function sourceOf({ sort }: OrderedQuery, { bind, inRun }: Scope): string {
   if (sort?.column.source.at !== 'metric') return 'records FINAL';
   const value = metricValueColumn(sort.column);
   return `records FINAL LEFT ANY JOIN (SELECT record_id, ${value} AS sort_value FROM metric_values FINAL WHERE ${inRun} AND metric = ${bind(
@@ -159,7 +161,7 @@ function sourceOf({ sort }: RecordPageQuery, { bind, inRun }: Scope): string {
   )} AND ${HAS_VALUE}) AS scores ON scores.record_id = records.id`;
 }
 
-function sortValue({ sort }: RecordPageQuery, scope: Scope): string {
+export function sortValue({ sort }: OrderedQuery, scope: Scope): string {
   if (!sort) return 'records.created_at';
   if (sort.column.source.at === 'metric') return 'scores.sort_value';
   const { value } = columnSql(sort.column, scope);
@@ -235,7 +237,7 @@ async function inGroups<K, R>(keys: readonly K[], read: (group: readonly K[]) =>
 const ids = (keys: readonly RecordKey[]): string[] => keys.map(({ id }) => id);
 const times = (keys: readonly RecordKey[]): string[] => [...new Set(keys.map(({ createdAt }) => timeParam(createdAt)))];
 
-function keyOfRow(row: unknown): RecordKey {
+export function keyOfRow(row: unknown): RecordKey {
   const { id, type, created_at, trace_id } = row as Record<string, string>;
   return {
     id: id as string,

@@ -1,0 +1,214 @@
+import { writeRows } from '../datasets/writeRows.ts';
+import type { RunRef } from '../projects/runs.ts';
+import { isMetricColumn, metricOfColumn } from './findColumn.ts';
+import { sessionTree, type Tree, traceTrees } from './read.ts';
+import type { StoredRecord } from './record.ts';
+import { toExtendedRecord } from './recordView.ts';
+import {
+  describeRecords,
+  type OrderedQuery,
+  type PageView,
+  type RecordKey,
+  type RecordReads,
+  type StoredMetric,
+} from './searchRecords.ts';
+
+export interface ExportQuery extends OrderedQuery {
+  /** Leaves out sessions of which a trace is not complete. */
+  finishedSessionsOnly: boolean;
+}
+
+/** Keys of an export of any size, in its order, while they are found. */
+export interface ExportReads {
+  /** Of the records that match. */
+  keys(query: ExportQuery): AsyncIterable<RecordKey>;
+  /**
+   * Of the records that match and of all that are in them, root by root and trace by trace. `holder` is the column that names the root.
+   */
+  members(query: ExportQuery, holder: 'trace_id' | 'session_id'): AsyncIterable<RecordKey & { rootId: string }>;
+}
+
+export interface ExportDeps {
+  stream: ExportReads;
+  records: RecordReads;
+}
+
+export interface ExportShape {
+  /** A redacted twin that says something takes the place of its field. */
+  redact: boolean;
+  /** Of the metric results, only those with a value. */
+  computedMetricsOnly: boolean;
+  includeMetricMetadata: boolean;
+}
+
+/** Records read at a time: some 3 MB of the usual size. A trace is never cut, so a larger one is read whole. */
+const BATCH = 1000;
+
+/** One JSON object a line: each record with what hangs below it (traces of a session, spans of a trace); spans each for themselves. */
+export async function* exportNested(deps: ExportDeps, query: ExportQuery, shape: ExportShape): AsyncGenerator<string, void> {
+  if (query.kinds.includes('session')) yield* sessionLines(deps, query, shape);
+  else if (query.kinds.includes('trace')) yield* traceLines(deps, query, shape);
+  else
+    for await (const keys of inBatches(deps.stream.keys(query)))
+      yield (await flatRecords(deps, query, keys, shape)).map((record) => `${JSON.stringify(record)}\n`).join('');
+}
+
+/** One row a record with a cell for each of these columns, as CSV with a header or as flat JSON objects: what is no single value is JSON text. */
+export async function* exportFlat(
+  deps: ExportDeps,
+  query: ExportQuery,
+  shape: ExportShape,
+  { format, columnIds }: { format: 'csv' | 'jsonl'; columnIds: readonly string[] },
+): AsyncGenerator<string, void> {
+  const pages = async function* () {
+    for await (const keys of inBatches(deps.stream.keys(query)))
+      yield (await flatRecords(deps, query, keys, shape)).map((record) => columnIds.map((id) => cellOf(record, id)));
+  };
+  yield* writeRows(format, columnIds, pages());
+}
+
+async function* traceLines(deps: ExportDeps, query: ExportQuery, shape: ExportShape): AsyncGenerator<string, void> {
+  for await (const groups of inGroups(deps.stream.members(query, 'trace_id'))) {
+    const load = await loader(deps, query.run, groups);
+    const traces = groups.flatMap((group) => traceOf(load(group), shape));
+    yield traces.map((trace) => `${JSON.stringify(trace)}\n`).join('');
+  }
+}
+
+/** A session is written while its traces are read: it may be larger than memory. */
+async function* sessionLines(deps: ExportDeps, query: ExportQuery, shape: ExportShape): AsyncGenerator<string, void> {
+  let open: { rootId: string; traces: number } | undefined;
+  for await (const groups of inGroups(deps.stream.members(query, 'session_id'))) {
+    const load = await loader(deps, query.run, groups);
+    let text = '';
+    for (const group of groups) {
+      const loaded = load(group);
+      const [session] = loaded.records;
+      if (group.traceId === null && session) {
+        if (open) text += ']}\n';
+        open = { rootId: group.rootId, traces: 0 };
+        text += `${JSON.stringify(shaped(sessionTree(session, loaded.metrics, viewOf(shape)), shape)).slice(0, -1)},"traces":[`;
+      } else if (open?.rootId === group.rootId) {
+        for (const trace of traceOf(loaded, shape)) text += `${open.traces++ > 0 ? ',' : ''}${JSON.stringify(trace)}`;
+      }
+    }
+    yield text;
+  }
+  if (open) yield ']}\n';
+}
+
+interface Group {
+  rootId: string;
+  traceId: string | null;
+  keys: RecordKey[];
+}
+
+interface Loaded {
+  records: StoredRecord[];
+  metrics: ReadonlyMap<string, StoredMetric[]>;
+}
+
+/** Consecutive keys of one trace, several traces at a time where they are small. */
+async function* inGroups(members: AsyncIterable<RecordKey & { rootId: string }>): AsyncGenerator<Group[], void> {
+  let groups: Group[] = [];
+  let held = 0;
+  for await (const { rootId, ...key } of members) {
+    const last = groups.at(-1);
+    if (last?.rootId === rootId && last.traceId === key.traceId) last.keys.push(key);
+    else {
+      if (held >= BATCH) {
+        yield groups;
+        groups = [];
+        held = 0;
+      }
+      groups.push({ rootId, traceId: key.traceId, keys: [key] });
+    }
+    held++;
+  }
+  if (groups.length > 0) yield groups;
+}
+
+async function* inBatches(keys: AsyncIterable<RecordKey>): AsyncGenerator<RecordKey[], void> {
+  let batch: RecordKey[] = [];
+  for await (const key of keys) {
+    batch.push(key);
+    if (batch.length < BATCH) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** Reads everything of these groups at once. A record that was deleted meanwhile is missing from its group. */
+async function loader({ records: reads }: ExportDeps, run: RunRef, groups: readonly Group[]): Promise<(group: Group) => Loaded> {
+  const keys = groups.flatMap((group) => group.keys);
+  const [records, metrics] = await Promise.all([reads.records(run, keys), reads.metricResults(run, keys)]);
+  const byId = new Map(records.map((record) => [record.id, record]));
+  return (group) => ({ metrics, records: group.keys.flatMap(({ id }) => byId.get(id) ?? []) });
+}
+
+const traceOf = ({ records, metrics }: Loaded, shape: ExportShape): Tree[] =>
+  traceTrees(records, metrics, undefined, viewOf(shape))
+    .filter(({ type }) => type === 'trace')
+    .map((tree) => shaped(tree, shape));
+
+async function flatRecords(
+  { records }: ExportDeps,
+  { run }: ExportQuery,
+  keys: RecordKey[],
+  shape: ExportShape,
+): Promise<Tree[]> {
+  const view = viewOf(shape);
+  return (await describeRecords(records, run, keys, view)).map((found) => shaped({ ...toExtendedRecord(found, view) }, shape));
+}
+
+const viewOf = ({ includeMetricMetadata }: ExportShape): PageView => ({
+  metrics: 'all',
+  includeCounts: false,
+  includeMetricMetadata,
+  truncate: false,
+});
+
+/** The record, and what hangs below it, as this export shows it. */
+function shaped(record: Tree, shape: ExportShape): Tree {
+  if (shape.redact)
+    for (const [field, twin] of [
+      ['input', 'redacted_input'],
+      ['output', 'redacted_output'],
+    ] as const)
+      if (saysSomething(record[twin])) record[field] = record[twin];
+  if (shape.computedMetricsOnly && record.metric_info) {
+    const results = Object.entries(record.metric_info as Record<string, { status_type: string }>);
+    record.metric_info = Object.fromEntries(results.filter(([, { status_type }]) => isComputed(status_type)));
+  }
+  for (const span of record.spans ?? []) shaped(span, shape);
+  return record;
+}
+
+const isComputed = (status: string): boolean => status === 'success' || status === 'roll_up';
+
+/** False for what clients send in place of no value: nothing, an empty text, a list of documents or messages without content. */
+function saysSomething(value: unknown): boolean {
+  if (value === undefined || value === null || value === '') return false;
+  if (Array.isArray(value)) return value.some(saysSomething);
+  if (typeof value !== 'object') return true;
+  const { content, tool_calls } = value as { content?: unknown; tool_calls?: unknown };
+  return content === undefined || saysSomething(content) || saysSomething(tool_calls);
+}
+
+type CellValue = string | number | boolean | null;
+
+function cellOf(record: Tree, id: string): CellValue {
+  const [holder, ...rest] = id.split('/');
+  const value =
+    rest.length === 0
+      ? record[id]
+      : isMetricColumn(id)
+        ? valueAt(record.metrics, metricOfColumn(id))
+        : valueAt(record[holder as string], rest.join('/'));
+  if (value === undefined || value === null) return null;
+  return typeof value === 'object' ? JSON.stringify(value) : (value as CellValue);
+}
+
+const valueAt = (map: unknown, key: string): unknown =>
+  typeof map === 'object' && map !== null && Object.hasOwn(map, key) ? (map as Record<string, unknown>)[key] : undefined;

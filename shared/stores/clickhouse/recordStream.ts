@@ -1,0 +1,52 @@
+import type { ExportQuery, ExportReads } from '../../records/exportRecords.ts';
+import { Binder } from './binder.ts';
+import { type Scope, scopeOf } from './columnSql.ts';
+import type { ClickHouse } from './connect.ts';
+import { keyOfRow, matchingSql, pageSource, sortValue } from './recordReads.ts';
+
+/** A caller may read as slowly as it likes; its hanging up ends the statement. */
+const MAX_SECONDS = 24 * 3600;
+
+/** Keys of any number of records, in order, while the engine finds them: sorting spills to disk, so memory stays flat. */
+export function clickhouseRecordStream(clickhouse: ClickHouse): ExportReads {
+  return {
+    keys(query) {
+      const binder = new Binder();
+      const scope = scopeOf(binder.bind, query.run);
+      const { from, orderBy } = pageSource(query, scope);
+      return clickhouse.stream({
+        name: 'keys of an export',
+        sql: `SELECT records.id AS id, records.created_at AS created_at, records.type AS type, records.trace_id AS trace_id FROM ${from} WHERE ${rootsSql(query, scope)} ORDER BY ${orderBy}`,
+        params: binder.params,
+        row: keyOfRow,
+        maxSeconds: MAX_SECONDS,
+      });
+    },
+
+    members(query, holder) {
+      const binder = new Binder();
+      const scope = scopeOf(binder.bind, query.run);
+      const { from } = pageSource(query, scope);
+      const order = query.sort ? `root_value ${query.sort.ascending ? 'ASC' : 'DESC'} NULLS LAST, ` : '';
+      // Traces of a session in the order of their start, each with all its records; the session itself, which is in no trace, before them.
+      const traceStart = holder === 'session_id' ? 'min(created_at) OVER (PARTITION BY root_id, trace_id)' : 'root_created_at';
+      return clickhouse.stream({
+        name: 'records of an export',
+        sql: `SELECT root_id, id, created_at, type, trace_id, ${traceStart} AS trace_start
+              FROM (SELECT id, created_at, type, trace_id, ${holder} AS holder FROM records FINAL WHERE ${scope.inRun}) AS members
+              INNER JOIN (SELECT records.id AS root_id, records.created_at AS root_created_at, ${sortValue(query, scope)} AS root_value FROM ${from} WHERE ${rootsSql(query, scope)}) AS roots
+              ON members.holder = roots.root_id
+              ORDER BY ${order}root_created_at DESC, root_id DESC, isNotNull(trace_id), trace_start, trace_id, created_at, id`,
+        params: binder.params,
+        row: (row) => ({ ...keyOfRow(row), rootId: (row as { root_id: string }).root_id }),
+        maxSeconds: MAX_SECONDS,
+      });
+    },
+  };
+}
+
+function rootsSql(query: ExportQuery, scope: Scope): string {
+  const matching = matchingSql(query, scope);
+  if (!query.finishedSessionsOnly) return matching;
+  return `${matching} AND records.id NOT IN (SELECT session_id FROM records FINAL WHERE ${scope.inRun} AND type = 'trace' AND NOT trace_is_complete)`;
+}

@@ -1,0 +1,185 @@
+import { parse } from 'csv-parse/sync';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newId } from '../../shared/ids.ts';
+import type { StoredRecord } from '../../shared/records/record.ts';
+import { startSearchService } from '../support/searchService.ts';
+
+interface Exported {
+  id: string;
+  name: string;
+  traces: Exported[];
+  metric_info: unknown;
+}
+
+let service: Awaited<ReturnType<typeof startSearchService>>;
+let first: StoredRecord;
+let second: StoredRecord;
+let loose: StoredRecord;
+let session: StoredRecord;
+let unfinished: StoredRecord;
+const at = (second: number) => `2026-03-01T12:00:${String(second).padStart(2, '0')}.000001Z`;
+
+beforeAll(async () => {
+  service = await startSearchService();
+  session = service.record({ type: 'session', name: 'chat', created_at: at(0) });
+  unfinished = service.record({ type: 'session', name: 'still going', created_at: at(1) });
+  const secret = { input: 'call +49 30 1234', redacted_input: 'call [phone]', output: 'done', redacted_output: '' };
+  first = service.record({
+    ...secret,
+    name: 'first',
+    session_id: session.id,
+    created_at: at(2),
+    tags: ['a', 'b'],
+    status_code: 0,
+  });
+  second = service.record({
+    name: 'say "hi",\nline',
+    session_id: session.id,
+    created_at: at(3),
+    user_metadata: { plan: 'free' },
+  });
+  loose = service.record({ name: 'loose', created_at: at(4) });
+  const open = service.record({ session_id: unfinished.id, name: 'open', created_at: at(5), trace_is_complete: false });
+  const below = { trace_id: first.id, session_id: session.id };
+  const agent = service.record({ ...below, type: 'agent', name: 'planner', parent_id: first.id, created_at: at(6) });
+  const retriever = service.record({
+    ...{ ...below, type: 'retriever', name: 'look up', parent_id: agent.id, created_at: at(7), input: 'q' },
+    ...{ output: [{ content: 'found' }], redacted_output: [{ content: '' }], metrics: { duration_ns: 5 } },
+  });
+  await service.store([{ ...first, name: 'an older version', version: 0 }]);
+  await service.store([session, unfinished, first, second, loose, open, agent, retriever]);
+  await service.score(first, 'toxicity', { status_type: 'success', value: 0.5, metadata: { votes: 3 } } as never, 1);
+  await service.score(first, 'polite', { status_type: 'failed', message: 'no' }, 1);
+});
+afterAll(() => service[Symbol.asyncDispose]());
+
+const exported = async (body: object) => {
+  const response = await fetch(`${service.url}/v2/projects/${service.projectId}/export_records`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ log_stream_id: service.runId, ...body }),
+  });
+  return { status: response.status, headers: response.headers, text: await response.text() };
+};
+const lines = async (body: object): Promise<Exported[]> =>
+  (await exported(body)).text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]));
+
+test('traces with their spans, newest first, one a line', async () => {
+  const traces = await lines({ root_type: 'trace', export_format: 'jsonl', filters: [], redact: true });
+  expect(traces.map(({ name }) => name)).toEqual(['open', 'loose', 'say "hi",\nline', 'first']);
+  expect(traces[3]).toMatchObject({
+    ...{ type: 'trace', is_complete: true, has_children: true, tags: ['a', 'b'], input: 'call [phone]', output: 'done' },
+    metric_info: { toxicity: { status_type: 'success', value: 0.5 }, polite: { status_type: 'failed' } },
+    spans: [{ name: 'planner', spans: [{ name: 'look up', output: [{ content: 'found' }] }] }],
+  });
+  const single = await lines({
+    root_type: 'trace',
+    redact: false,
+    filters: [{ type: 'text', name: 'name', operator: 'eq', value: 'first' }],
+  });
+  expect(single).toMatchObject([{ input: 'call +49 30 1234', redacted_input: 'call [phone]' }]);
+  expect(JSON.stringify(single)).not.toContain('votes');
+});
+
+test('sessions with their traces, each with its spans', async () => {
+  const sessions = await lines({ root_type: 'session', sort: { column_id: 'created_at', ascending: true } });
+  expect(sessions).toMatchObject([
+    {
+      id: session.id,
+      traces: [
+        { name: 'first', spans: [{ name: 'planner' }] },
+        { name: 'say "hi",\nline', spans: [] },
+      ],
+    },
+    { id: unfinished.id, traces: [{ name: 'open' }] },
+  ]);
+});
+
+test('only what has been computed: no failed metric, no unfinished session', async () => {
+  const only = { export_computed_metrics_only: true, include_code_metric_metadata: true };
+  const sessions = await lines({ root_type: 'session', ...only });
+  expect(sessions.map(({ id }) => id)).toEqual([session.id]);
+  expect(sessions[0]?.traces[0]?.metric_info).toEqual({
+    toxicity: { status_type: 'success', value: 0.5, explanation: null, metadata: { votes: 3 } },
+  });
+  expect(await lines({ root_type: 'trace', ...only })).toHaveLength(4);
+});
+
+test('spans are lines of their own, flat rows hold single values', async () => {
+  const spans = await lines({ root_type: 'span', sort: { name: 'name', ascending: true } });
+  expect(spans.map(({ name }) => name)).toEqual(['look up', 'planner']);
+  const flat = await lines({ root_type: 'span', export_format: 'jsonl_flat', sort: { name: 'name', ascending: true } });
+  expect(flat[0]).toMatchObject({
+    ...{ type: 'retriever', output: '[{"content":"found"}]', user_metadata: '{}', 'metrics/duration_ns': 5, is_complete: true },
+    ...{ 'metrics/toxicity': null, tags: '[]' },
+  });
+});
+
+test('csv has a header and the columns that were asked for, or all', async () => {
+  const column_ids = ['name', 'tags', 'status_code', 'user_metadata/plan', 'metrics/toxicity', 'user_metadata'];
+  const answer = await exported({ root_type: 'trace', export_format: 'csv', column_ids, file_name: 'mine/ä' });
+  expect(answer.headers.get('content-type')).toBe('text/csv; charset=utf-8');
+  expect(answer.headers.get('content-disposition')).toBe("attachment; filename*=UTF-8''mine%2F%C3%A4.csv");
+  const rows = parse(answer.text) as string[][];
+  expect(rows).toEqual([
+    column_ids,
+    ['open', '[]', '', '', '', '{}'],
+    ['loose', '[]', '', '', '', '{}'],
+    ['say "hi",\nline', '[]', '', 'free', '', '{"plan":"free"}'],
+    ['first', '["a","b"]', '0', '', '0.5', '{}'],
+  ]);
+  const all = parse((await exported({ root_type: 'trace', export_format: 'csv' })).text) as string[][];
+  expect(all[0]).toEqual(
+    expect.arrayContaining(['input', 'created_at', 'user_metadata', 'metrics/duration_ns', 'metrics/toxicity']),
+  );
+  expect(all[0]).not.toContain('temperature');
+  expect(all).toHaveLength(5);
+});
+
+test('more records than are read at a time come once each, and a caller who hangs up leaves the service whole', async () => {
+  const traces = Array.from({ length: 2500 }, (_, n) =>
+    service.record({ name: `many ${n}`, created_at: at(10 + (n % 7)), input: 'x'.repeat(2000) }),
+  );
+  await service.store(traces);
+  const filters = [{ type: 'text', name: 'name', operator: 'contains', value: 'many' }];
+  const ids = (await lines({ root_type: 'trace', filters })).map(({ id }) => id);
+  expect(new Set(ids)).toEqual(new Set(traces.map(({ id }) => id)));
+  expect(ids).toHaveLength(2500);
+  const newest = await service.post('traces/search', { filters, limit: 10_000 });
+  expect(ids).toEqual(newest.body.records.map(({ id }: { id: string }) => id));
+
+  const hangUp = new AbortController();
+  const response = await fetch(`${service.url}/projects/${service.projectId}/export_records`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ log_stream_id: service.runId, root_type: 'trace' }),
+    signal: hangUp.signal,
+  });
+  await response.body?.getReader().read();
+  hangUp.abort();
+  for (let n = 0; n < 5; n++) expect(await lines({ root_type: 'session' })).toHaveLength(2);
+});
+
+test('a run without records is an empty file, or a header alone', async () => {
+  const none = { filters: [{ type: 'id', name: 'id', value: newId() }] };
+  expect((await exported({ root_type: 'session', ...none })).text).toBe('');
+  expect((await exported({ root_type: 'trace', export_format: 'csv', column_ids: ['id', 'name'], ...none })).text).toBe(
+    'id,name\r\n',
+  );
+});
+
+test.each([
+  ['no root type', {}, /root_type/],
+  ['a format that is none', { root_type: 'trace', export_format: 'xlsx' }, /export_format/],
+  ['an unknown column', { root_type: 'trace', export_format: 'csv', column_ids: ['nope'] }, /no column/],
+  ['an unknown sort', { root_type: 'trace', sort: { name: 'metrics/nope' } }, /no column/],
+  [
+    'a filter that does not fit',
+    { root_type: 'trace', filters: [{ type: 'date', name: 'name', operator: 'eq', value: at(0) }] },
+    /text/,
+  ],
+])('%s is refused before the first byte', async (_name, body, message) => {
+  const answer = await exported(body);
+  expect(answer.status).toBe(422);
+  expect(answer.text).toMatch(message);
+});
