@@ -53,12 +53,19 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
     return connection;
   };
 
-  const resolve = async (modelAlias: string | null | undefined, integrationName?: string | null) =>
-    resolveModel(await integrations(), modelAlias, integrationName);
+  const resolve = async (modelAlias: string | null | undefined, integrationName?: string | null) => {
+    try {
+      return resolveModel(await integrations(), modelAlias, integrationName);
+    } catch (err) {
+      // What is unknown may have been made a moment ago: a run started right after its integration must find it.
+      if (err instanceof ServiceError && err.permanent)
+        return resolveModel(await deps.integrations.list(), modelAlias, integrationName);
+      throw err;
+    }
+  };
 
   return {
-    // A run that is checked right after its integration was made must find it: only calls live with what was read a moment ago.
-    resolveModel: async (modelAlias, integrationName) => resolveModel(await deps.integrations.list(), modelAlias, integrationName),
+    resolveModel: resolve,
     async complete(call) {
       const attempts: Attempt[] = [];
       const { integration, model } = await resolve(call.modelAlias, call.integrationName).catch((err) => {

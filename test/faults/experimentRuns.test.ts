@@ -1,0 +1,303 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createDataset } from '../../client/createDataset.ts';
+import { freePort } from '../support/freePort.ts';
+import { type Answer, fails, late, type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
+import { modelAt, newExperiment } from '../support/runs.ts';
+import { startTestService, type TestProject, type TestService } from '../support/service.ts';
+
+let service: TestService;
+let project: TestProject;
+let runners: string;
+let template: string;
+
+/** Runner modules of these tests. Each appends a line per execution to a file of its own name. */
+const modules = {
+  // The row says what happens: it ends its process, holds the event loop for ever, never answers, fails, or gives its input back.
+  moody: `
+    if (input === 'poison') process.kill(process.pid, 'SIGKILL');
+    if (input === 'loop') for (;;);
+    if (input === 'hang') await new Promise(() => {});
+    if (input === 'fail') throw new RangeError('no such number');
+    await setTimeout(20);
+    return input;`,
+  slow: 'await setTimeout(200); return input;',
+  slower: 'await setTimeout(3_000); return input;',
+  // Fails at each row's first time.
+  learner: `
+    if (attempt < 2_000_000 && row.ordinal % 3 === 0) throw new Error('not yet');
+    return input;`,
+};
+
+beforeAll(async () => {
+  runners = await mkdtemp(join(tmpdir(), 'assay-runners-'));
+  for (const [name, body] of Object.entries(modules)) {
+    const file = JSON.stringify(executionsFile(name));
+    await writeFile(
+      join(runners, `${name}.mjs`),
+      `import { appendFileSync } from 'node:fs';
+       import { setTimeout } from 'node:timers/promises';
+       export default async (input, { row, attempt }) => {
+         appendFileSync(${file}, row.id + ' ' + row.ordinal + '\\n');
+         ${body}
+       };`,
+    );
+  }
+  await writeFile(join(runners, 'broken.mjs'), 'export default 7;');
+  await writeFile(join(runners, 'stillborn.mjs'), 'process.exit(3);');
+  service = await startTestService({ RUNNERS_DIR: runners });
+  project = await service.project();
+  const { selected_version_id } = await service.client.send<{ selected_version_id: string }>('/templates', {
+    body: { name: 'ask', template: '{{input}}' },
+    query: { project_id: project.id },
+  });
+  template = selected_version_id;
+}, 180_000);
+afterAll(async () => {
+  await service?.[Symbol.asyncDispose]();
+  await rm(runners, { recursive: true, force: true });
+});
+
+const executionsFile = (name: string) => join(runners, `${name}.txt`);
+const executions = async (name: string): Promise<string[]> =>
+  (await readFile(executionsFile(name), 'utf8').catch(() => '')).split('\n').filter(Boolean);
+const experiment = (name: string, fields: { metrics?: string[]; [field: string]: unknown } = {}) =>
+  newExperiment(service.client, project.id, { name, ...fields });
+const questions = (count: number) => Array.from({ length: count }, (_, index) => ({ input: `q${index}`, output: `q${index}` }));
+const module = (name: keyof typeof modules | 'broken' | 'stillborn') => ({ kind: 'module' as const, name });
+const prompt = (model: string) => ({
+  kind: 'prompt_template' as const,
+  prompt_template_version_id: template,
+  prompt_settings: { model_alias: model },
+});
+
+/** A model endpoint of this machine, and an integration for it. */
+async function model(name: string, answer: Answer): Promise<ModelEndpoint & AsyncDisposable> {
+  const endpoint = await startModelEndpoint();
+  endpoint.otherwise(answer);
+  await modelAt(service.client, name, endpoint.url, [name]);
+  return { ...endpoint, [Symbol.asyncDispose]: () => endpoint.close() };
+}
+
+describe('starting', () => {
+  test('a start that is sent again and again is one run', async () => {
+    const one = await experiment('started once');
+    const records = questions(30);
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => one.start({ runner: module('slow'), records, concurrency: 10 })),
+    );
+    expect(answers.filter(({ started }) => started)).toHaveLength(1);
+    expect(new Set(answers.map(({ workflow_id }) => workflow_id))).toEqual(new Set([`experiment/${one.id}/1`]));
+    expect(await one.end()).toMatchObject({ state: 'completed', rows_done: 30 });
+    expect(await one.traces()).toHaveLength(30);
+  });
+
+  test.each([
+    ['broken', 'its default export is not a function'],
+    ['stillborn', 'ended at each of 3 starts'],
+  ] as const)('a module that cannot run (%s) fails the run with a reason and is not tried for ever', async (name, reason) => {
+    const one = await experiment(name);
+    await one.start({ runner: module(name), records: questions(3) });
+    const end = await one.end();
+    expect(end.state).toBe('failed');
+    expect(end.error).toContain(reason);
+  });
+});
+
+describe('rows that fail', () => {
+  test('a row that takes its process down fails alone, whatever else that process had', async () => {
+    const one = await experiment('poison', { metrics: ['exact_match'] });
+    const records = questions(60).map((row, index) => (index === 25 ? { input: 'poison', output: 'x' } : row));
+    await one.start({ runner: module('moody'), records, concurrency: 20 });
+    expect(await one.end()).toMatchObject({ state: 'completed', rows_done: 60, rows_failed: 1 });
+    const failed = (await one.traces()).filter(({ error_message }) => error_message);
+    expect(failed.map(({ input, error_message }) => [input, error_message])).toEqual([
+      ['poison', "the runner's process died 3 times on this row"],
+    ]);
+  });
+
+  test('a row that loops, and one that never answers, end at their time limit; the others are untouched', async () => {
+    const one = await experiment('loops');
+    const records = questions(40).map((row, index) =>
+      index === 5 ? { input: 'loop' } : index === 12 ? { input: 'hang' } : index === 20 ? { input: 'fail' } : row,
+    );
+    await one.start({ runner: module('moody'), records, concurrency: 40, row_time_limit_ms: 1_000 });
+    expect(await one.end()).toMatchObject({ state: 'completed', rows_done: 40, rows_failed: 3 });
+    const failed = (await one.traces()).filter(({ error_message }) => error_message);
+    expect(failed.map(({ input, error_message }) => [input, error_message]).sort()).toEqual([
+      ['fail', 'RangeError: no such number'],
+      ['hang', 'the row took longer than its time limit of 1000 ms'],
+      ['loop', 'the row took longer than its time limit of 1000 ms'],
+    ]);
+  });
+
+  test('a provider that fails now and then is asked a bounded number of times, and every row ends', async () => {
+    let calls = 0;
+    const sometimes: Answer = (request, response) => (++calls % 3 === 0 ? fails(500) : says('fine'))(request, response);
+    await using endpoint = await model('unsteady', sometimes);
+    const one = await experiment('unsteady');
+    await one.start({ runner: prompt('unsteady'), records: questions(60), concurrency: 20, max_call_attempts: 3 });
+    const end = await one.end();
+    const traces = await one.traces();
+    expect(end).toMatchObject({ state: 'completed', rows_done: 60 });
+    expect(endpoint.requests.length).toBeLessThanOrEqual(180);
+    expect(traces.filter(({ output, error_message }) => (output === 'fine') === (error_message === ''))).toHaveLength(60);
+    expect(traces.filter(({ output }) => output === 'fine').length).toBeGreaterThan(50);
+  });
+
+  test('a dead model endpoint is recorded on its rows, and another run beside it is untouched', async () => {
+    await modelAt(service.client, 'dead', `http://127.0.0.1:${await freePort()}`, ['dead']);
+    await using _alive = await model('alive', says('here'));
+    const [dead, alive] = [await experiment('dead'), await experiment('alive')];
+    const request = { records: questions(20), concurrency: 10, max_call_attempts: 2 };
+    await Promise.all([dead.start({ ...request, runner: prompt('dead') }), alive.start({ ...request, runner: prompt('alive') })]);
+    expect(await alive.end()).toMatchObject({ state: 'completed', rows_done: 20, rows_failed: 0 });
+    expect(await dead.end()).toMatchObject({ state: 'completed', rows_done: 20, rows_failed: 20 });
+    for (const { error_message, status_code } of await dead.traces()) {
+      expect(error_message).not.toBe('');
+      expect(status_code).toBe(500);
+    }
+  });
+
+  test('many failures in a row pause the run; resumed, it goes on', async () => {
+    let works = false;
+    await using endpoint = await model('down', (request, response) => (works ? says('up') : fails(400))(request, response));
+    const one = await experiment('breaker');
+    await one.start({ runner: prompt('down'), records: questions(60), concurrency: 5, pause_after_failures: 10 });
+    await one.until(({ state }) => state === 'paused');
+    const calls = endpoint.requests.length;
+    expect(calls).toBeLessThanOrEqual(15);
+    works = true;
+    await one.steer('resume');
+    const end = await one.end();
+    expect(end).toMatchObject({ state: 'completed', rows_done: 60, rows_failed: calls });
+  });
+
+  test('a judge that answers no JSON fails its own value; the row and the other metrics stay', async () => {
+    await using _judge = await model('babbler', says('I would rather not say.'));
+    const one = await experiment('judged badly', { metrics: ['exact_match', 'correctness'] });
+    await one.start({ runner: prompt('babbler'), records: questions(12), concurrency: 4 });
+    expect(await one.end()).toMatchObject({ state: 'completed', rows_done: 12, rows_failed: 0, scores_done: 24 });
+    for (const { metric_info, output } of await one.traces()) {
+      expect(output).toBe('I would rather not say.');
+      expect(metric_info?.correctness?.status_type).toBe('failed');
+      expect(metric_info?.correctness?.message).toBeTruthy();
+      expect(metric_info?.exact_match?.status_type).toBe('success');
+    }
+  });
+});
+
+describe('steering', () => {
+  test('a cancel at the half stops new calls within 2 s and keeps what is recorded; a new start runs only the rest', async () => {
+    await using endpoint = await model('cancelled', late(200, says('done')));
+    const one = await experiment('cancelled at the half', { metrics: ['exact_match'] });
+    await one.start({ runner: prompt('cancelled'), records: questions(200), concurrency: 10 });
+    await one.until(({ rows_done }) => rows_done >= 100);
+    await one.steer('cancel');
+    await sleep(2_000); // the time that is promised
+    const called = endpoint.requests.length;
+    const end = await one.end();
+    expect(end.state).toBe('cancelled');
+    expect(endpoint.requests.length).toBe(called);
+    expect(end.rows_done).toBe(called); // those in flight ended and were recorded
+    expect(end.rows_done).toBeLessThan(200);
+    await one.start({ rows_to_run: 'missing' });
+    expect(await one.end()).toMatchObject({ state: 'completed', rows_done: 200, scores_done: 200 });
+    expect(endpoint.requests.length).toBe(200);
+    expect(await one.traces()).toHaveLength(200);
+  });
+
+  test('a paused run starts nothing, lets long rows end however long they take, and goes on where it was', async () => {
+    const before = (await executions('slower')).length;
+    const one = await experiment('paused');
+    await one.start({ runner: module('slower'), records: questions(12), concurrency: 4 });
+    await expect.poll(async () => (await executions('slower')).length - before).toBe(4);
+    expect((await one.steer('pause')).state).toBe('paused');
+    await one.until(({ rows_done }) => rows_done === 4);
+    await sleep(500);
+    expect((await executions('slower')).length - before).toBe(4);
+    expect(await one.progress()).toMatchObject({ state: 'paused', rows_done: 4 });
+    await one.steer('resume');
+    expect(await one.end()).toMatchObject({ state: 'completed', rows_done: 12 });
+    expect((await executions('slower')).length - before).toBe(12);
+  });
+
+  test('a paused run can be cancelled', async () => {
+    const one = await experiment('paused and cancelled');
+    await one.start({ runner: module('slow'), records: questions(100), concurrency: 4 });
+    await one.until(({ rows_done }) => rows_done >= 4);
+    await one.steer('pause');
+    await one.steer('cancel');
+    expect(await one.end()).toMatchObject({ state: 'cancelled' });
+  });
+
+  test('the endpoint never sees more calls at once than allowed, also after a change, and no row is given up for it', async () => {
+    await using endpoint = await model('narrow', late(150, says('ok')));
+    const one = await experiment('changed concurrency');
+    await one.start({ runner: prompt('narrow'), records: questions(150), concurrency: 12 });
+    await one.until(({ rows_done }) => rows_done >= 30);
+    expect(endpoint.mostAtOnce()).toBe(12);
+    await one.steer('concurrency', { concurrency: 3 });
+    const [calls, at] = [endpoint.requests.length, Date.now()];
+    await one.until(({ rows_done }) => rows_done >= 75);
+    const perSecond = (endpoint.requests.length - calls) / ((Date.now() - at) / 1_000);
+    expect(perSecond).toBeLessThan(40); // 12 lanes make 80 calls a second, 3 make 20
+    await one.steer('concurrency', { concurrency: 30 });
+    expect(await one.end()).toMatchObject({ state: 'completed', rows_done: 150, rows_failed: 0 });
+    expect(endpoint.mostAtOnce()).toBeLessThanOrEqual(30);
+    expect(endpoint.mostAtOnce()).toBeGreaterThan(12);
+    expect(endpoint.requests.length).toBe(150);
+  });
+});
+
+describe('running again', () => {
+  test('only the rows that failed are run again, and their scores replaced', async () => {
+    const one = await experiment('second try', { metrics: ['exact_match'] });
+    await one.start({ runner: module('learner'), records: questions(30), concurrency: 10 });
+    expect(await one.end()).toMatchObject({ state: 'completed', rows_done: 30, rows_failed: 10 });
+    const before = (await executions('learner')).length;
+    await one.start({ rows_to_run: 'failed' });
+    expect(await one.end()).toMatchObject({ state: 'completed', rows_done: 30, rows_failed: 0, scores_done: 30 });
+    expect((await executions('learner')).length - before).toBe(10);
+    const traces = await one.traces();
+    expect(traces).toHaveLength(30);
+    expect(traces.filter(({ metric_info }) => metric_info?.exact_match?.status_type !== 'success')).toEqual([]);
+  });
+
+  test('scores alone are computed again without running a row', async () => {
+    let verdict = false;
+    const judged: Answer = (request, response) => says(JSON.stringify({ explanation: 'so it is', verdict }))(request, response);
+    await using endpoint = await model('strict', judged);
+    const one = await experiment('scored again', { metrics: ['correctness'] });
+    await one.start({ runner: prompt('strict'), records: questions(10) });
+    expect(await one.end()).toMatchObject({ state: 'completed', scores_done: 10 });
+    expect(endpoint.requests).toHaveLength(20);
+    verdict = true;
+    await one.start({ rows_to_run: 'none' });
+    expect(await one.end()).toMatchObject({ state: 'completed', rows_done: 10, scores_done: 10 });
+    expect(endpoint.requests).toHaveLength(30);
+    expect((await one.traces()).filter(({ metric_info }) => metric_info?.correctness?.value !== true)).toEqual([]);
+  });
+});
+
+test('a dataset that is edited during a run changes nothing of it', async () => {
+  const dataset = await createDataset({ client: service.client, name: 'edited meanwhile', content: questions(60) });
+  const ref = { dataset_id: dataset.id, version_index: dataset.current_version_index };
+  const one = await experiment('frozen rows', { dataset: ref });
+  await one.start({ runner: module('slow'), concurrency: 5 });
+  await one.until(({ rows_done }) => rows_done >= 10);
+  const edited = await service.request('PATCH', `/datasets/${dataset.id}/content`, {
+    edits: [{ edit_type: 'append_row', values: { input: 'late', output: 'late' } }],
+  });
+  expect(edited.status).toBeLessThan(300);
+  await service.request('DELETE', `/datasets/${dataset.id}`);
+  expect(await one.end()).toMatchObject({ state: 'completed', rows_done: 60, rows_total: 60 });
+  expect((await one.traces()).map(({ input }) => input).sort()).toEqual(
+    questions(60)
+      .map(({ input }) => input)
+      .sort(),
+  );
+});
