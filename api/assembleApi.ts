@@ -26,10 +26,12 @@ import { metricColumn } from '../shared/metrics/metricColumn.ts';
 import { toxicity } from '../shared/metrics/toxicity.ts';
 import { createProjectAccess } from '../shared/projects/access.ts';
 import { deleteWithRecords, finishDeletions } from '../shared/projects/deletions.ts';
+import { createIngestLookup } from '../shared/projects/openRun.ts';
 import { createRunLookup } from '../shared/projects/runs.ts';
 import { checkPrompt } from '../shared/prompts/render.ts';
 import { builtinAliases } from '../shared/providers/builtinModels.ts';
 import { findColumnFor, type MetricDefinitions } from '../shared/records/columnCatalog.ts';
+import { namedScorers } from '../shared/scorers/namedScorers.ts';
 import { enabledMetricColumns, projectMetricColumns } from '../shared/scorers/runSettings.ts';
 import { clickhouseMetricTimeline } from '../shared/stores/clickhouse/metricTimeline.ts';
 import { clickhouseDeleteRecords, clickhouseRecordEraser } from '../shared/stores/clickhouse/recordDeletion.ts';
@@ -44,6 +46,7 @@ import { postgresExperimentGroups } from '../shared/stores/postgres/experimentGr
 import { postgresExperiments } from '../shared/stores/postgres/experimentStore.ts';
 import { postgresJobs } from '../shared/stores/postgres/jobs.ts';
 import { postgresLogStreams } from '../shared/stores/postgres/logStreams.ts';
+import { postgresMetricsTestingRuns } from '../shared/stores/postgres/metricsTestingRuns.ts';
 import { postgresProjects } from '../shared/stores/postgres/projects.ts';
 import { postgresRunTags } from '../shared/stores/postgres/runTags.ts';
 import type { Filter } from '../shared/wire/filters.ts';
@@ -64,6 +67,8 @@ import { jobRoutes } from './routes/jobs.ts';
 import { logStreamRoutes } from './routes/logStreams.ts';
 import { metricSearchRoutes } from './routes/metricSearch.ts';
 import { metricSettingsRoutes } from './routes/metricSettings.ts';
+import { metricsTestingRoutes } from './routes/metricsTesting.ts';
+import { openTelemetryRoutes } from './routes/openTelemetry.ts';
 import { projectRoutes } from './routes/projects.ts';
 import { promptRoutes } from './routes/prompts.ts';
 import { recordColumnRoutes } from './routes/recordColumns.ts';
@@ -158,6 +163,7 @@ export async function assembleApi(
   const search = { records, findRun: runLookup.find, metrics };
   const recordDeps = {
     ...search,
+    ingestRun: createIngestLookup(runLookup.find, postgresMetricsTestingRuns(database)),
     writer: domain.recordWriter,
     reading: { reader: clickhouseRecordReader(domain.clickhouse), reads: records },
     eraser: clickhouseRecordEraser(domain.clickhouse),
@@ -209,9 +215,18 @@ export async function assembleApi(
     ...logStreamRoutes({ logStreams, accounts, runCounts, ...deletion }),
     ...traceRoutes(recordDeps),
     ...spanRoutes(recordDeps),
+    ...openTelemetryRoutes({
+      writer: domain.recordWriter,
+      projects,
+      logStreams,
+      findRun: runLookup.find,
+      newId,
+      authorizeProject: experimentDeps.authorizeProject,
+    }),
     ...sessionRoutes(recordDeps),
     ...recordSearchRoutes(search),
     ...recordColumnRoutes(search),
+    ...metricsTestingRoutes({ ...search, namedScorers: (names) => namedScorers(domain.scorers, names) }),
     ...exportRecordRoutes({ ...search, stream: clickhouseRecordStream(domain.clickhouse) }),
     ...metricSearchRoutes({ ...search, timelines: clickhouseMetricTimeline(domain.clickhouse) }),
     ...integrationRoutes({

@@ -21,8 +21,8 @@ export const sessionRoutes = (deps: RecordDeps): Endpoint[] => [
     params: ProjectParams,
     body: SessionCreateRequest,
     response: SessionCreateResponse,
-    async handle({ project, body }) {
-      const run = await deps.findRun(project.id, body);
+    async handle({ project, body, caller }) {
+      const run = await deps.ingestRun(project.id, body, caller.userId);
       const session = await openSession(deps.writer, deps.reading.reader.record, run, {
         name: body.name,
         previousSessionId: body.previous_session_id,

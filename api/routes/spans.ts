@@ -27,8 +27,8 @@ const ingestRoute = (deps: RecordDeps, path: string): Endpoint =>
     body: LogSpansIngestRequest,
     bodyLimit: INGEST_BODY_LIMIT,
     response: LogSpansIngestResponse,
-    async handle({ project, body }) {
-      const run = await deps.findRun(project.id, body);
+    async handle({ project, body, caller }) {
+      const run = await deps.ingestRun(project.id, body, caller.userId);
       const where = { spans: body.spans, traceId: body.trace_id, parentId: body.parent_id };
       const { count, sessionId } = await ingestSpans(deps.writer, run, where);
       return { ...answerFor(project, body, sessionId, count), trace_id: body.trace_id, parent_id: body.parent_id };

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { RecordKind } from '../../shared/columns/columnDef.ts';
+import type { IngestLookup } from '../../shared/projects/openRun.ts';
 import type { RunIds } from '../../shared/projects/runs.ts';
 import { type DeleteDeps, deleteRecords } from '../../shared/records/delete.ts';
 import { ingestTraces } from '../../shared/records/ingest.ts';
@@ -19,6 +20,8 @@ import { type Endpoint, endpoint, type ProjectInPath, Reply } from '../route.ts'
 import { type RecordSearchDeps, recordQuery } from './recordSearch.ts';
 
 export interface RecordDeps extends RecordSearchDeps {
+  /** The run of what is logged anew; updates, reads and deletions go by `findRun`. */
+  ingestRun: IngestLookup;
   writer: RecordWriter;
   reading: ReadDeps;
   eraser: DeleteDeps['eraser'];
@@ -55,8 +58,8 @@ const ingestRoute = (deps: RecordDeps, path: string): Endpoint =>
     body: LogTracesIngestRequest,
     bodyLimit: INGEST_BODY_LIMIT,
     response: LogTracesIngestResponse,
-    async handle({ project, body }) {
-      const run = await deps.findRun(project.id, body);
+    async handle({ project, body, caller }) {
+      const run = await deps.ingestRun(project.id, body, caller.userId);
       const { traceIds, spansCount, sessionId } = await ingestTraces(deps.writer, run, {
         traces: body.traces,
         isComplete: body.is_complete,

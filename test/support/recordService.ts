@@ -31,12 +31,14 @@ const openGate: Gate = {
 export function recordApp(clickhouse: ClickHouse, options: Partial<RecordWriterOptions> & { checkReplies?: boolean } = {}) {
   const reads = clickHouseRecordReads(clickhouse);
   const writer = new RecordWriter({ store: clickhouseRecordStore(clickhouse), ...options });
+  const findRun = createRunLookup({ runExists: async () => true }).find;
   const deps: RecordDeps = {
     writer,
     records: reads,
     reading: { reader: clickhouseRecordReader(clickhouse), reads },
     eraser: clickhouseRecordEraser(clickhouse),
-    findRun: createRunLookup({ runExists: async () => true }).find,
+    findRun,
+    ingestRun: findRun,
     metrics: { builtIn: [], alwaysListed: [], ofRun: async () => [] },
   };
   const app = createApp({
