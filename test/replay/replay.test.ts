@@ -1,0 +1,45 @@
+import { DefaultLogger, Runtime, Worker, type WorkflowBundleWithSourceMap } from '@temporalio/worker';
+import { DeterminismViolationError } from '@temporalio/workflow';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { savedHistories, workflowBundle } from './historyFolder.ts';
+
+let bundle: WorkflowBundleWithSourceMap;
+beforeAll(async () => {
+  Runtime.install({ logger: new DefaultLogger('ERROR') });
+  bundle = await workflowBundle();
+}, 60_000);
+
+test('the workflow code builds into a bundle, without anything of Node', () => {
+  expect(bundle.code).toContain('runExperiment');
+});
+
+describe("today's workflow code takes every step that a recorded run took", () => {
+  const histories = savedHistories();
+
+  test('there are histories of every kind', () => {
+    expect(histories.map(({ name }) => name).sort()).toEqual([
+      'cancelled',
+      'carriedOver',
+      'carriedOverFrom',
+      'concurrencyChanged',
+      'failed',
+      'paused',
+      'plain',
+    ]);
+  });
+
+  test.each(histories)('$name', async ({ workflowId, history }) => {
+    await Worker.runReplayHistory({ workflowBundle: bundle }, history, workflowId);
+  });
+
+  test('a step that the code does not take is noticed', async () => {
+    const plain = histories.find(({ name }) => name === 'plain');
+    if (!plain) throw new Error('no plain history');
+    const changed = structuredClone(plain.history);
+    for (const { activityTaskScheduledEventAttributes: scheduled } of changed.events ?? [])
+      if (scheduled?.activityType?.name === 'finishExperiment') scheduled.activityType.name = 'somethingElse';
+    await expect(Worker.runReplayHistory({ workflowBundle: bundle }, changed, plain.workflowId)).rejects.toThrow(
+      DeterminismViolationError,
+    );
+  });
+});

@@ -1,0 +1,126 @@
+/**
+ * Records the histories that `replay.test.ts` replays, from real runs of a real service: `node test/replay/save.ts`. To be run when a change of the
+ * workflow is released: histories of runs that may still be open then stay beside the new ones, under another name.
+ */
+import { spawn } from 'node:child_process';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client, Connection } from '@temporalio/client';
+import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { ServiceClient } from '../../client/http.ts';
+import { workflowIdOf } from '../../shared/experiments/workflow.ts';
+import { defaultCacheDir, findTemporal, temporalDownloads } from '../../shared/stores/temporal/findTemporal.ts';
+import { freePort } from '../support/freePort.ts';
+import { type ExperimentOf, newExperiment } from '../support/runs.ts';
+import { accepts, serverProcess, untilUp } from '../support/serverProcess.ts';
+import { serviceFolder } from '../support/serviceProcess.ts';
+import { historyFolder } from './historyFolder.ts';
+
+/** Events after which a workflow continues as new: few, so that the history is short. */
+const SHORT_HISTORY = 40;
+
+/** Where it was recorded is of no matter to a replay. */
+const withoutPlace = (key: string, value: unknown): unknown =>
+  key === 'identity' ? 'recorder' : key === 'stackTrace' ? '' : value;
+
+const folder = await mkdtemp(join(tmpdir(), 'assay-histories-'));
+await writeFile(
+  join(folder, 'slow.mjs'),
+  "import { setTimeout } from 'node:timers/promises'; export default async (input) => { await setTimeout(300); return input; };",
+);
+await writeFile(join(folder, 'broken.mjs'), 'export default 7;');
+await mkdir(historyFolder, { recursive: true });
+
+const path = await findTemporal({
+  dataDir: folder,
+  cacheDir: defaultCacheDir(process.env.XDG_CACHE_HOME),
+  searchPath: process.env.PATH,
+  downloads: temporalDownloads,
+  onProgress: console.log,
+});
+const port = await freePort();
+const config = `limit.historyCount.suggestContinueAsNew=${SHORT_HISTORY}`;
+const args = [
+  'server',
+  'start-dev',
+  '--headless',
+  '--port',
+  String(port),
+  '--log-level',
+  'error',
+  '--dynamic-config-value',
+  config,
+];
+const child = spawn(path, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+await untilUp(child, () => accepts(port));
+const temporal = serverProcess(child);
+const where = await serviceFolder(join(folder, 'data'), { TEMPORAL_ADDRESS: `127.0.0.1:${port}`, RUNNERS_DIR: folder });
+const service = await where.start();
+const connection = await Connection.connect({ address: `127.0.0.1:${port}` });
+try {
+  const client = new ServiceClient({ apiUrl: service.url, apiKey: service.apiKey });
+  const { workflow } = new Client({ connection });
+  const { id: projectId } = await client.send<{ id: string }>('/projects', { body: { name: 'histories' } });
+  const records = Array.from({ length: 40 }, (_, index) => ({ input: `question ${index}`, output: `question ${index}` }));
+  const started = async (name: string, runner = 'slow'): Promise<ExperimentOf> => {
+    const one = await newExperiment(client, projectId, { name, metrics: ['exact_match'] });
+    await one.start({ runner: { kind: 'module', name: runner }, records, concurrency: 10 });
+    return one;
+  };
+  const save = async (name: string, { id }: ExperimentOf, runId?: string) => {
+    const workflowId = workflowIdOf(id, 1);
+    const history = historyToJSON(await workflow.getHandle(workflowId, runId).fetchHistory());
+    await writeFile(
+      join(historyFolder, `${name}.json`),
+      `${JSON.stringify({ workflowId, history: JSON.parse(history.replaceAll(hostname(), 'host'), withoutPlace) }, null, 1)}\n`,
+    );
+  };
+
+  const plain = await started('plain');
+  await plain.end();
+  await save('plain', plain);
+
+  const paused = await started('paused');
+  await paused.until(({ rows_done }) => rows_done >= 10);
+  await paused.steer('pause');
+  await paused.until(({ rows_done }) => rows_done >= 20);
+  await paused.steer('resume');
+  await paused.end();
+  await save('paused', paused);
+
+  const changed = await started('concurrency changed');
+  await changed.until(({ rows_done }) => rows_done >= 10);
+  await changed.steer('concurrency', { concurrency: 4 });
+  await changed.end();
+  await save('concurrencyChanged', changed);
+
+  const cancelled = await started('cancelled');
+  await cancelled.until(({ rows_done }) => rows_done >= 10);
+  await cancelled.steer('cancel');
+  await cancelled.end();
+  await save('cancelled', cancelled);
+
+  const failed = await started('failed', 'broken');
+  await failed.end();
+  await save('failed', failed);
+
+  // Each change of the concurrency is a round of chunks: enough of them and the history counts as long.
+  const carried = await started('carried over');
+  const first = (await workflow.getHandle(workflowIdOf(carried.id, 1)).describe()).runId;
+  for (let concurrency = 2; ; concurrency = 5 - concurrency) {
+    const { runId } = await workflow.getHandle(workflowIdOf(carried.id, 1)).describe();
+    if (runId !== first) break;
+    await carried.steer('concurrency', { concurrency });
+    const { rows_done: before } = await carried.progress();
+    await carried.until(({ rows_done }) => rows_done > before);
+  }
+  await carried.end();
+  await save('carriedOverFrom', carried, first);
+  await save('carriedOver', carried);
+} finally {
+  await connection.close();
+  await service.kill('SIGTERM');
+  await temporal.stop();
+  await rm(folder, { recursive: true, force: true });
+}
