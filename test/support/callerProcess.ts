@@ -1,0 +1,26 @@
+import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { runExperiment } from '../../client/index.ts';
+
+// A user's script: it runs an experiment with a function of its own. Each execution is a line `row process` in a file outside the service.
+const [attemptsFile, name, rows, concurrency, blockFor] = process.argv.slice(2) as [string, string, string, string, string];
+const blocked = `${attemptsFile}.blocked`;
+const dataset = Array.from({ length: Number(rows) }, (_, index) => ({ input: `question ${index}`, output: `answer ${index}` }));
+
+const { progress, resumed } = await runExperiment({
+  experimentName: name,
+  projectName: 'callers',
+  dataset,
+  metrics: ['exact_match'],
+  concurrency: Number(concurrency),
+  async function(input: string, { ordinal }) {
+    appendFileSync(attemptsFile, `${ordinal} ${process.pid}\n`);
+    if (Number(blockFor) > 0 && ordinal === 30 && !existsSync(blocked)) {
+      writeFileSync(blocked, '');
+      for (const end = Date.now() + Number(blockFor); Date.now() < end; ); // nothing else happens in this process meanwhile
+    }
+    await sleep(50);
+    return input.replace('question', 'answer');
+  },
+});
+console.log(JSON.stringify({ ...progress, resumed }));
