@@ -1,5 +1,6 @@
 import { ServiceError } from '../errors.ts';
 import type { ExperimentRow, ExperimentRun } from './experiment.ts';
+import { type EndedRow, RowRecorder } from './rowRecorder.ts';
 import { type RowResult, rowTrace, rowTraceId } from './rowTrace.ts';
 import type { Chunk, ChunkOutcome } from './workflow.ts';
 
@@ -68,12 +69,6 @@ export interface RunRowsDeps {
 /** Rows read ahead at a time: one look at the record store per page tells which of them are recorded already. */
 const PAGE_ROWS = 1_000;
 
-/**
- * Rows that have ended and wait for their write to be acknowledged: one write group. A crash repeats at most these and the rows in lanes. An
- * insert costs the store about the same for 1 row as for 500, so this bounds how fast rows that take no time can go: some 10,000 a second.
- */
-const MAX_UNACKNOWLEDGED = 500;
-
 /** Milliseconds in which a chunk takes new rows; then it finishes those it has and gives the rest back. */
 const TIME_BOX_MS = 600_000;
 
@@ -100,9 +95,6 @@ export async function runRows(
   const aborted = new AbortController();
   const progress: ChunkProgress = { done: 0, failed: 0, running: 0 };
   const feed = new RowFeed(deps, run, chunk, aborted.signal);
-  const unacknowledged = new Set<Promise<void>>();
-  // One promise for all lanes that wait: a race over hundreds of writes would add a handler to each, for each lane.
-  let acknowledged = Promise.withResolvers<void>();
   let lost: unknown;
   let lowestUnrecorded = Number.POSITIVE_INFINITY;
   let recorded = 0;
@@ -124,39 +116,45 @@ export async function runRows(
   stopping.addEventListener('abort', onStopping, { once: true });
   if (stopping.aborted) onStopping();
 
-  const store = (row: ExperimentRow, result: RowResult) =>
-    deps.untilStored(() => deps.log.write(run, [rowTrace(run.experimentId, row, result)], attempt), aborted.signal);
-
-  const record = (row: ExperimentRow, result: RowResult) => {
-    const write = store(row, result)
-      .catch((err: unknown) => {
-        if (aborted.signal.aborted || !isRefusal(err)) throw err;
-        return store(row, withoutContent(result, err));
-      })
-      .then(
-        () => {
-          recorded++;
-          progress.done++;
-          if (result.error !== undefined) progress.failed++;
-          deps.onProgress(progress);
-        },
-        (err) => {
-          lowestUnrecorded = Math.min(lowestUnrecorded, row.ordinal);
-          lost ??= err;
-        },
-      )
-      .finally(() => {
-        unacknowledged.delete(write);
-        acknowledged.resolve();
-        acknowledged = Promise.withResolvers();
-      });
-    unacknowledged.add(write);
+  const store = (rows: readonly EndedRow[]) =>
+    deps.untilStored(
+      () =>
+        deps.log.write(
+          run,
+          rows.map(({ row, result }) => rowTrace(run.experimentId, row, result)),
+          attempt,
+        ),
+      aborted.signal,
+    );
+  // Of rows that are refused together one is to blame: each is then tried alone, and that one recorded without what the store refuses.
+  const write = async (rows: readonly EndedRow[]): Promise<void> => {
+    try {
+      await store(rows);
+    } catch (err) {
+      if (aborted.signal.aborted || !isRefusal(err)) throw err;
+      const [only] = rows;
+      if (rows.length > 1 || !only) for (const one of rows) await write([one]);
+      else await store([{ row: only.row, result: withoutContent(only.result, err) }]);
+    }
   };
+  const recorder = new RowRecorder({
+    write,
+    onRecorded: ({ result }) => {
+      recorded++;
+      progress.done++;
+      if (result.error !== undefined) progress.failed++;
+      deps.onProgress(progress);
+    },
+    onLost: (rows, err) => {
+      for (const { row } of rows) lowestUnrecorded = Math.min(lowestUnrecorded, row.ordinal);
+      lost ??= err;
+    },
+  });
 
   const lane = async () => {
     while (!stopping.aborted && lost === undefined && failing === undefined && deps.now() < deadline) {
-      if (unacknowledged.size >= MAX_UNACKNOWLEDGED) {
-        await acknowledged.promise;
+      if (recorder.isFull) {
+        await recorder.progress();
         continue;
       }
       const row = await feed.next();
@@ -177,7 +175,7 @@ export async function runRows(
         lowestUnrecorded = Math.min(lowestUnrecorded, row.ordinal);
         return;
       }
-      record(row, result);
+      recorder.add({ row, result });
       failuresInARow = result.error === undefined ? 0 : failuresInARow + 1;
       if (run.settings.pauseAfterFailures > 0 && failuresInARow >= run.settings.pauseAfterFailures)
         failing = `${failuresInARow} rows in a row failed, the last with: ${result.error}`;
@@ -190,7 +188,7 @@ export async function runRows(
       lost ??= err;
     };
     await Promise.all(Array.from({ length: chunk.lanes }, () => lane().catch(broken)));
-    await Promise.all(unacknowledged);
+    await recorder.flush();
     await deps.attempts.flush();
   } finally {
     ended = true;
