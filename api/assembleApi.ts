@@ -40,6 +40,7 @@ import { clickHouseRecordReads } from '../shared/stores/clickhouse/recordReads.t
 import { clickhouseRecordStream } from '../shared/stores/clickhouse/recordStream.ts';
 import { recordsToCopy } from '../shared/stores/clickhouse/recordsToCopy.ts';
 import { clickhouseRunCounts } from '../shared/stores/clickhouse/runCounts.ts';
+import { clickhouseTraceGraph } from '../shared/stores/clickhouse/traceGraph.ts';
 import type { Stores } from '../shared/stores/open.ts';
 import { postgresAccounts } from '../shared/stores/postgres/accounts.ts';
 import { postgresExperimentGroups } from '../shared/stores/postgres/experimentGroups.ts';
@@ -76,6 +77,7 @@ import { recordSearchRoutes } from './routes/recordSearch.ts';
 import { scorerRoutes } from './routes/scorers.ts';
 import { sessionRoutes } from './routes/sessions.ts';
 import { spanRoutes } from './routes/spans.ts';
+import { traceGraphRoutes } from './routes/traceGraph.ts';
 import { traceRoutes } from './routes/traces.ts';
 
 export const VERSION = '0.1.0';
@@ -226,6 +228,7 @@ export async function assembleApi(
     ...sessionRoutes(recordDeps),
     ...recordSearchRoutes(search),
     ...recordColumnRoutes(search),
+    ...traceGraphRoutes({ ...search, graph: clickhouseTraceGraph(domain.clickhouse) }),
     ...metricsTestingRoutes({ ...search, namedScorers: (names) => namedScorers(domain.scorers, names) }),
     ...exportRecordRoutes({ ...search, stream: clickhouseRecordStream(domain.clickhouse) }),
     ...metricSearchRoutes({ ...search, timelines: clickhouseMetricTimeline(domain.clickhouse) }),

@@ -22,11 +22,11 @@ beforeAll(async () => {
 afterAll(() => service[Symbol.asyncDispose]());
 
 const post = (path: string, body: object, { id } = project) =>
-  service.request('POST', `/v2/projects/${id}/${path}`, body) as Promise<{ status: number; body: Record<string, never> }>;
+  service.request('POST', `/v2/projects/${id}/${path}`, body) as Promise<{ status: number; body: { columns: Column[] } }>;
 const columns = async (body: object): Promise<Map<string, Column>> => {
   const answer = await post('metrics-testing/available_columns', body);
   expect(answer.status).toBe(200);
-  return new Map((answer.body.columns as Column[]).map((column) => [column.id, column]));
+  return new Map(answer.body.columns.map((column) => [column.id, column]));
 };
 const standard = async () => {
   const { body } = await service.request('POST', `/projects/${project.id}/log_streams`, { name: `stream ${newId()}` });
@@ -35,7 +35,7 @@ const standard = async () => {
 
 test('the catalog is that of the records, and the metric under test beside it', async () => {
   const found = await columns({ name: 'Brevity' });
-  const known = (await standard()).body.columns as Column[];
+  const known = (await standard()).body.columns;
   expect([...found.values()].slice(0, known.length)).toEqual(known);
   expect([...found.keys()].slice(known.length)).toEqual(['metrics/generated_scorer_validation']);
   expect(found.get('metrics/generated_scorer_validation')).toMatchObject({

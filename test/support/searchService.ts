@@ -5,6 +5,7 @@ import { exportRecordRoutes } from '../../api/routes/exportRecords.ts';
 import { metricSearchRoutes } from '../../api/routes/metricSearch.ts';
 import { recordColumnRoutes } from '../../api/routes/recordColumns.ts';
 import { recordSearchRoutes } from '../../api/routes/recordSearch.ts';
+import { traceGraphRoutes } from '../../api/routes/traceGraph.ts';
 import type { Caller } from '../../shared/accounts/permissions.ts';
 import { newId } from '../../shared/ids.ts';
 import { builtinMetrics } from '../../shared/metrics/index.ts';
@@ -14,6 +15,7 @@ import { createRunLookup } from '../../shared/projects/runs.ts';
 import type { StoredRecord } from '../../shared/records/record.ts';
 import { clickhouseMetricTimeline } from '../../shared/stores/clickhouse/metricTimeline.ts';
 import { clickhouseRecordStream } from '../../shared/stores/clickhouse/recordStream.ts';
+import { clickhouseTraceGraph } from '../../shared/stores/clickhouse/traceGraph.ts';
 import { type Answer, serve } from './http.ts';
 import { openRecordTables } from './recordRun.ts';
 
@@ -32,11 +34,18 @@ export async function startSearchService() {
   };
   const timelines = clickhouseMetricTimeline(tables.clickhouse);
   const stream = clickhouseRecordStream(tables.clickhouse);
-  const deps = { records: tables.reads, findRun: runs.find, metrics, timelines, stream };
+  const deps = {
+    records: tables.reads,
+    findRun: runs.find,
+    metrics,
+    timelines,
+    stream,
+    graph: clickhouseTraceGraph(tables.clickhouse),
+  };
   const http = await serve(
     createApp({
-      endpoints: [recordSearchRoutes, recordColumnRoutes, metricSearchRoutes, exportRecordRoutes].flatMap((routes) =>
-        routes(deps),
+      endpoints: [recordSearchRoutes, recordColumnRoutes, metricSearchRoutes, exportRecordRoutes, traceGraphRoutes].flatMap(
+        (routes) => routes(deps),
       ),
       gate,
       log: pino({ level: 'silent' }),

@@ -1,0 +1,66 @@
+import type { RecordKind } from '../../columns/columnDef.ts';
+import { systemMetrics } from '../../columns/recordTableColumns.ts';
+import type { GraphRecord, GraphScore, TraceGraphReads } from '../../records/traceGraph.ts';
+import { Binder, timeParam } from './binder.ts';
+import { HAS_VALUE, scopeOf } from './columnSql.ts';
+import type { ClickHouse } from './connect.ts';
+
+const TIME = "DateTime64(6, 'UTC')";
+const numbers = [
+  ...systemMetrics,
+  "if(JSONHas(metrics_extra, 'cost'), toNullable(JSONExtractFloat(metrics_extra, 'cost')), NULL) AS cost",
+];
+
+/** The narrow columns of whole traces, and their scores. */
+export function clickhouseTraceGraph(clickhouse: ClickHouse): TraceGraphReads {
+  return {
+    records(run, traceIds) {
+      const binder = new Binder();
+      const { bind, inRun } = scopeOf(binder.bind, run);
+      return clickhouse.query({
+        name: 'records of a trace graph',
+        sql: `SELECT id, type, name, created_at, assumeNotNull(trace_id) AS trace, parent_id, session_id, step_number, ${numbers.join(', ')} FROM records FINAL WHERE ${inRun} AND trace_id IN ${bind(traceIds, 'Array(UUID)')} ORDER BY created_at, id`,
+        params: binder.params,
+        row: toRecord,
+      });
+    },
+
+    scores(run, traceIds, { from, to }) {
+      const binder = new Binder();
+      const { bind, inRun } = scopeOf(binder.bind, run);
+      return clickhouse.query({
+        name: 'scores of a trace graph',
+        sql: `SELECT record_id, metric, number, multiIf(value IN ('true', 'false'), [value], isNotNull(text), [assumeNotNull(text)], arrayDistinct(texts)) AS categories
+              FROM metric_values FINAL
+              WHERE ${inRun} AND record_created_at BETWEEN ${bind(timeParam(from), TIME)} AND ${bind(timeParam(to), TIME)} AND trace_id IN ${bind(traceIds, 'Array(UUID)')} AND ${HAS_VALUE}`,
+        params: binder.params,
+        row: (row): GraphScore => {
+          const { record_id, ...score } = row as Omit<GraphScore, 'recordId'> & { record_id: string };
+          return { recordId: record_id, ...score };
+        },
+      });
+    },
+  };
+}
+
+interface Row {
+  id: string;
+  type: RecordKind;
+  name: string;
+  created_at: string;
+  trace: string;
+  parent_id: string | null;
+  session_id: string;
+  step_number: number | null;
+}
+
+function toRecord(row: unknown): GraphRecord {
+  const { id, type, name, created_at, trace, parent_id, session_id, step_number, ...measured } = row as Row;
+  const present = Object.entries(measured).filter(([, value]) => value !== null);
+  return {
+    ...{ id, type, name, traceId: trace, parentId: parent_id, sessionId: session_id, stepNumber: step_number },
+    createdAt: `${created_at.replace(' ', 'T')}Z`,
+    // 64-bit integers arrive as text.
+    numbers: Object.fromEntries(present.map(([metric, value]) => [metric, Number(value)])),
+  };
+}
