@@ -51,7 +51,9 @@ function attempts(request: IncomingMessage, credentials: Credentials, keyHeaders
   if (scheme.toLowerCase() === 'basic') {
     const pair = Buffer.from(value, 'base64').toString('utf8');
     const colon = pair.indexOf(':');
-    if (colon >= 0) found.push(() => credentials.ofPassword(pair.slice(0, colon), pair.slice(colon + 1), addressOf(request)));
+    // No account has a name with NUL, and the stores refuse the question.
+    if (colon >= 0 && !pair.includes('\0'))
+      found.push(() => credentials.ofPassword(pair.slice(0, colon), pair.slice(colon + 1), addressOf(request)));
   }
   return found;
 }

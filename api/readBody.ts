@@ -114,7 +114,10 @@ function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
     if (size <= limit) chunks.push(chunk);
     else reject(new ServiceError('BodyTooLarge', `the body is larger than this route's ${limit} bytes; send less per request`));
   };
-  const hangUp = () => fail(new Error('the connection was closed'));
+  // A request is closed after its end as well, and what unpacks it may still have to give.
+  const hangUp = () => {
+    if (!request.complete) fail(new Error('the connection was closed'));
+  };
   request.once('close', hangUp);
   body
     .on('data', take)

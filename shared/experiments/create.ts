@@ -34,7 +34,7 @@ export async function createExperiment(
   if (request.trigger && !request.dataset)
     throw new RequestInvalid([{ loc: ['body', 'dataset'], msg: 'trigger needs a dataset to run over', type: 'missing' }]);
   const dataset = request.dataset
-    ? await chosenDataset(deps.datasets, projectId, request.dataset.dataset_id, request.dataset.version_index)
+    ? await chosenDataset(deps.datasets, request.dataset.dataset_id, request.dataset.version_index)
     : null;
   if (request.prompt_template_version_id) await mustHaveTemplate(deps.experiments, request.prompt_template_version_id);
   const metrics = request.scorers ? await resolveMetrics(deps.scorers, request.scorers) : null;
@@ -57,7 +57,9 @@ export async function createExperiment(
   // The same creation came twice at once: this one takes what the other made.
   if (!inserted) return createExperiment(deps, projectId, createdBy, request, creation);
   const experiment = await created(deps, projectId, id);
-  return request.trigger ? start(deps, experiment, request, inserted.newGroupId) : experiment;
+  const ready = request.trigger ? await start(deps, experiment, request, inserted.newGroupId) : experiment;
+  if (dataset) await deps.datasets.link(dataset.id, projectId);
+  return ready;
 }
 
 async function earlier(deps: CreateDeps, projectId: string, createdBy: string, creation: Creation) {
@@ -97,12 +99,11 @@ async function created(deps: CreateDeps, projectId: string, id: string): Promise
 }
 
 /**
- * A version of a dataset (the current one by default), noted as used by the project.
+ * A version of a dataset, the current one by default.
  * @throws ServiceError `NotFound` when there is none.
  */
 export async function chosenDataset(
   datasets: DatasetLookup,
-  projectId: string,
   datasetId: string,
   versionIndex: number | undefined,
 ): Promise<DatasetVersionRef> {
@@ -110,7 +111,6 @@ export async function chosenDataset(
   const version = dataset && (await datasets.version(datasetId, versionIndex));
   if (!dataset) throw new ServiceError('NotFound', `no dataset ${datasetId}`);
   if (!version) throw new ServiceError('NotFound', `the dataset ${JSON.stringify(dataset.name)} has no version ${versionIndex}`);
-  await datasets.link(datasetId, projectId);
   return { id: datasetId, versionIndex: version.versionIndex, name: dataset.name };
 }
 

@@ -40,6 +40,7 @@ async function define(deps: JobDeps, experiment: Experiment, request: CreateJobR
     promptSettings: request.prompt_settings ?? undefined,
     taskType: request.task_type === 16 || request.task_type === 17 ? request.task_type : undefined,
   });
+  if (changed && dataset) await deps.datasets.link(dataset.id, experiment.projectId);
   // Not changed: another request has started the run meanwhile, and this one gets it.
   if (changed && scorers) await saveRunSettings(deps.scorers, experiment.projectId, experiment.id, { scorers }, ['experiment']);
   return mustFind(deps, experiment.projectId, experiment.id);
@@ -51,7 +52,7 @@ async function datasetOf(deps: JobDeps, experiment: Experiment, request: CreateJ
   const versionIndex =
     request.dataset_version_index ??
     (experiment.dataset?.id === request.dataset_id ? experiment.dataset.versionIndex : undefined);
-  return chosenDataset(deps.datasets, experiment.projectId, request.dataset_id, versionIndex);
+  return chosenDataset(deps.datasets, request.dataset_id, versionIndex);
 }
 
 function mustBeStartable({ job_name }: CreateJobRequest): void {

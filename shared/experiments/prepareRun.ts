@@ -53,9 +53,10 @@ export async function requestRun(
     return { run: current, started: false };
   const rowsToRun = request.rowsToRun ?? 'missing';
   const runner = request.runner ?? current.runner;
-  const shape = await shapeOf(deps, current, request);
+  const { shape, records } = await shapeOf(deps, current, request);
   if (rowsToRun !== 'none') await checkRunner(deps, runner, shape);
   await deps.checkMetrics(current);
+  if (records) await deps.storeRunRows(current.experimentId, records);
   const definition: RunDefinition = {
     rowsToRun,
     rowCount: shape.rowCount,
@@ -66,20 +67,38 @@ export async function requestRun(
   return startRun(deps, experimentId, definition);
 }
 
-async function shapeOf(deps: RunChecks, run: ExperimentRun, request: RunRequest): Promise<RowShape> {
+/** The shape of the rows, and the records to store when nothing is refused: a set that is stored is the run's for good. */
+async function shapeOf(
+  deps: RunChecks,
+  run: ExperimentRun,
+  request: RunRequest,
+): Promise<{ shape: RowShape; records?: Record<string, unknown>[] }> {
   if (run.source.kind === 'dataset' && request.records)
     throw new RequestInvalid([
       { loc: ['body', 'records'], msg: 'the experiment has a dataset; records are for one without', type: 'conflict' },
     ]);
   // The set of rows is frozen at the first start: a repeat, or a run of the failed rows, takes what is stored.
   const shape = await deps.shapeOf(run);
-  if (shape) return shape;
-  if (!request.records?.length)
+  if (shape) return { shape };
+  const { records } = request;
+  if (!records?.length)
     throw new RequestInvalid([
       { loc: ['body', 'records'], msg: 'the experiment has no dataset: give the records to run over', type: 'missing' },
     ]);
-  await deps.storeRunRows(run.experimentId, request.records);
-  return (await deps.shapeOf(run)) as RowShape;
+  const inputFields = new Set(records.flatMap(({ input }) => Object.keys(jsonObject(input))));
+  const columnNames = new Set(records.flatMap((record) => Object.keys(record)));
+  return { shape: { rowCount: records.length, columnNames: [...columnNames], inputFields: [...inputFields] }, records };
+}
+
+/** The object that an input is, or whose JSON text it is; an empty one otherwise. */
+function jsonObject(input: unknown): object {
+  if (typeof input !== 'string') return typeof input === 'object' && input !== null && !Array.isArray(input) ? input : {};
+  if (!input.trimStart().startsWith('{')) return {};
+  try {
+    return JSON.parse(input) as object;
+  } catch {
+    return {};
+  }
 }
 
 async function checkRunner(deps: RunChecks, runner: Runner, shape: RowShape): Promise<void> {

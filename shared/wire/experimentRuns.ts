@@ -1,30 +1,49 @@
 import { z } from 'zod';
 import { Timestamp, Uuid } from './common.ts';
+import { Headers } from './integrations.ts';
 import { LoggedSpan } from './records.ts';
 
 /** What runs the rows of an experiment. */
 export const RunnerRequest = z
   .discriminatedUnion('kind', [
-    z.object({ kind: z.literal('prompt_template'), prompt_template_version_id: Uuid, prompt_settings: z.record(z.string(), z.unknown()).nullish() }),
+    z.object({
+      kind: z.literal('prompt_template'),
+      prompt_template_version_id: Uuid,
+      prompt_settings: z.record(z.string(), z.unknown()).nullish(),
+    }),
     z.object({ kind: z.literal('dataset_outputs') }),
     z.object({ kind: z.literal('caller_function') }),
     z.object({ kind: z.literal('module'), name: z.string().min(1).max(255) }),
-    z.object({ kind: z.literal('http'), url: z.url({ protocol: /^https?$/ }), headers: z.record(z.string(), z.string()).nullish() }),
+    z.object({ kind: z.literal('http'), url: z.url({ protocol: /^https?$/ }), headers: Headers.nullish() }),
   ])
   .meta({ id: 'ExperimentRunner' });
 
 const settings = {
   concurrency: z.number().int().min(1).max(1_000).nullish().describe('Rows in flight at any time, over the whole run.'),
-  row_time_limit_ms: z.number().int().min(1).max(86_400_000).nullish().describe('Milliseconds after which a row is given up and recorded as failed.'),
+  row_time_limit_ms: z
+    .number()
+    .int()
+    .min(1)
+    .max(86_400_000)
+    .nullish()
+    .describe('Milliseconds after which a row is given up and recorded as failed.'),
   max_call_attempts: z.number().int().min(1).max(100).nullish(),
-  pause_after_failures: z.number().int().min(0).nullish().describe('Failed rows in a row after which the run pauses by itself; 0: never.'),
+  pause_after_failures: z
+    .number()
+    .int()
+    .min(0)
+    .nullish()
+    .describe('Failed rows in a row after which the run pauses by itself; 0: never.'),
 };
 
 export const RunRequest = z
   .object({
     runner: RunnerRequest.nullish(),
     records: z.array(z.record(z.string(), z.unknown())).min(1).max(1_000_000).nullish(),
-    rows_to_run: z.enum(['missing', 'failed', 'none']).nullish().describe('Rows not recorded yet (default), rows recorded as failed, or none: scores only.'),
+    rows_to_run: z
+      .enum(['missing', 'failed', 'none'])
+      .nullish()
+      .describe('Rows not recorded yet (default), rows recorded as failed, or none: scores only.'),
     process: Uuid.nullish().describe('The process that hosts the function, for `caller_function`.'),
     ...settings,
   })
@@ -33,7 +52,14 @@ export const RunRequest = z
 export const runState = z.enum(['idle', 'requested', 'running', 'paused', 'completed', 'failed', 'cancelled']);
 
 export const RunReply = z
-  .object({ experiment_id: Uuid, state: runState, started: z.boolean(), row_count: z.int(), workflow_id: z.string(), concurrency: z.int() })
+  .object({
+    experiment_id: Uuid,
+    state: runState,
+    started: z.boolean(),
+    row_count: z.int(),
+    workflow_id: z.string(),
+    concurrency: z.int(),
+  })
   .meta({ id: 'ExperimentRun' });
 
 export const ProgressReply = z
@@ -76,7 +102,9 @@ export const LeasedRow = z.object({
   values: z.record(z.string(), z.unknown()),
 });
 
-export const LeaseReply = z.object({ state: runState, attempt: z.int(), concurrency: z.int(), row_time_limit_ms: z.int(), rows: z.array(LeasedRow) }).meta({ id: 'ExperimentRowLease' });
+export const LeaseReply = z
+  .object({ state: runState, attempt: z.int(), concurrency: z.int(), row_time_limit_ms: z.int(), rows: z.array(LeasedRow) })
+  .meta({ id: 'ExperimentRowLease' });
 
 export const ResultsRequest = z
   .object({
@@ -99,6 +127,8 @@ export const ResultsRequest = z
   })
   .meta({ id: 'ExperimentRowResults' });
 
-export const ResultsReply = z.object({ recorded: z.array(z.int()).describe('Ordinals of the rows that were recorded; the others were no longer held by this process.') });
+export const ResultsReply = z.object({
+  recorded: z.array(z.int()).describe('Ordinals of the rows that were recorded; the others were no longer held by this process.'),
+});
 export const HeartbeatRequest = z.object({ process: Uuid });
 export const HeartbeatReply = z.object({ state: runState });

@@ -135,7 +135,8 @@ export const MultiModalConfig = z.object({
 const contextFields = ['job_id', 'user_id', 'project_id', 'run_id'] as const;
 
 const MAX_HEADERS = 50;
-const Headers = z.record(z.string(), HeaderValue).superRefine((headers, context) => {
+/** Headers that a request to another service may carry, by name. */
+export const Headers = z.record(z.string(), HeaderValue).superRefine((headers, context) => {
   const names = Object.keys(headers);
   if (names.length > MAX_HEADERS) context.addIssue({ code: 'custom', message: `at most ${MAX_HEADERS} headers` });
   // Not as the record's key type: that would say "invalid key" without the reason.

@@ -24,9 +24,9 @@ export interface HostileRequest {
 export type KnownIds = Record<string, readonly string[]>;
 
 /** JSON that `JSON.stringify` cannot write: put between marks, and taken out of its quotes afterwards. */
-const raw = (json: string) => `@@${json}@@`;
+const raw = (json: string) => `@@raw ${json} raw@@`;
 const toText = (value: unknown): string =>
-  (JSON.stringify(value) ?? '').replaceAll(/"@@(.*?)@@"/g, (_, json: string) => JSON.parse(`"${json}"`));
+  (JSON.stringify(value) ?? '').replaceAll(/"@@raw (.*?) raw@@"/g, (_, json: string) => JSON.parse(`"${json}"`));
 
 const nested = (depth: number, open: string, close: string) =>
   raw(open.repeat(depth) + (open === '[' ? '' : '1') + close.repeat(depth));

@@ -3,6 +3,7 @@ import type { Dataset, DatasetQuery, DatasetStore, DatasetVersion, NewVersion } 
 import { nameTaken } from '../../freeName.ts';
 import { type DatasetFilter, type DatasetSort, UserInfo } from '../../wire/datasets.ts';
 import { type Database, isUniqueViolation, type Queries } from './connect.ts';
+import { goneMeanwhile } from './missingReference.ts';
 import { lowerCase, textSql } from './textFilter.ts';
 import { TimeRow, userInfoSql } from './userInfo.ts';
 
@@ -307,11 +308,13 @@ async function insertVersion(tx: Queries, datasetId: string, versionIndex: numbe
 }
 
 async function link(queries: Queries, datasetId: string, projectId: string): Promise<void> {
-  await queries.query(
-    `INSERT INTO dataset_projects (dataset_id, project_id, last_used_at) VALUES ($1, $2, now())
-     ON CONFLICT (dataset_id, project_id) DO UPDATE SET last_used_at = excluded.last_used_at`,
-    [datasetId, projectId],
-  );
+  await queries
+    .query(
+      `INSERT INTO dataset_projects (dataset_id, project_id, last_used_at) VALUES ($1, $2, now())
+       ON CONFLICT (dataset_id, project_id) DO UPDATE SET last_used_at = excluded.last_used_at`,
+      [datasetId, projectId],
+    )
+    .catch(goneMeanwhile('project'));
 }
 
 function orNameTaken(err: unknown, name: string): never {
