@@ -47,7 +47,7 @@ export function assembleActivities(domain: Domain, environment: Readonly<Record<
   };
 
   const scoreLog: ScoreLog = {
-    traces: (run, traceIds) => tracesToScore(clickhouse, run, traceIds),
+    traces: (run, traceIds, withSpans) => tracesToScore(clickhouse, run, traceIds, withSpans),
     computed: (run, traceIds, metrics) => computedValues(clickhouse, run, traceIds, metrics),
     write: (run, values) => domain.keepStanding(run, () => domain.metricValues.write(where(run), values.map(toMetricValue))),
   };

@@ -27,7 +27,7 @@ export interface ScoredValue {
 
 export interface ScoreLog {
   /** The recorded traces of these ids with what metrics look at; `withSpans` where a metric needs the spans below. */
-  traces(run: ExperimentRun, traceIds: string[]): Promise<RecordedTrace[]>;
+  traces(run: ExperimentRun, traceIds: string[], withSpans: boolean): Promise<RecordedTrace[]>;
   /** `<record id>/<metric>` of the values that were computed for the trace as it stands now. */
   computed(run: ExperimentRun, traceIds: string[], metrics: string[]): Promise<Set<string>>;
   write(run: ExperimentRun, values: ScoredValue[]): Promise<void>;
@@ -82,7 +82,8 @@ async function scorePage(
 ): Promise<number> {
   const rows = await deps.untilStored(() => deps.rows.range(run, page.from, page.to), signal);
   const traceIds = rows.map((row) => rowTraceId(run.experimentId, row.rowId));
-  const traces = await deps.untilStored(() => deps.log.traces(run, traceIds), signal);
+  const withSpans = deps.metrics.some((metric) => metric.readsSpans);
+  const traces = await deps.untilStored(() => deps.log.traces(run, traceIds, withSpans), signal);
   const names = deps.metrics.map((metric) => metric.name);
   // Scores alone are asked for: every one of them anew.
   const known =

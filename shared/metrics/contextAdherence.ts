@@ -8,6 +8,7 @@ export const contextAdherence: Metric = {
   description:
     'A judge finds every claim of the output supported by the retrieved context, or by the input where nothing was retrieved.',
   ...JUDGED_QUALITY,
+  readsSpans: true,
   score(record, judging) {
     if (record.output === null) return { notApplicable: 'the record has no output' };
     const retrieved = (record.spans ?? [])

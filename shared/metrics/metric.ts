@@ -84,6 +84,8 @@ export interface Metric {
   /** Kinds of record that are scored unless the run's settings name others. */
   kinds: readonly RecordKind[];
   needs: 'code' | 'judge';
+  /** True when it looks at the spans below a record; they are read only then. */
+  readsSpans?: true;
   /** True when only a row with a reference output has a value. */
   needsReference: boolean;
   score(record: ScoredRecord, context: ScoreContext): Score | Promise<Score>;

@@ -13,6 +13,7 @@ export const toolErrorRate: Metric = {
   inverted: true,
   kinds: ['trace'],
   needs: 'code',
+  readsSpans: true,
   needsReference: false,
   score(record) {
     const calls = record.kind === 'tool' ? [record] : (record.spans ?? []).filter((span) => span.kind === 'tool');
