@@ -78,7 +78,8 @@ export async function logTraces(
 /** One id per (run, external id), so that two openers meet. */
 export const sessionIdOf = (run: RunRef, externalId: string): string => derivedId('session', run.runId, externalId);
 
-function openedSession(run: RunRef, externalId: string): RecordChange {
+/** Opens the session with this id of the caller's, unless the run has it. */
+export function openedSession(run: RunRef, externalId: string): RecordChange {
   const id = sessionIdOf(run, externalId);
   return {
     action: 'open',

@@ -30,8 +30,11 @@ export interface RecordUpdate {
 export type RecordChange =
   | {
       action: 'log' | 'replace' | 'open';
-      record: LoggedRecord /** The id was made for this write: nobody can have stored it. */;
+      record: LoggedRecord;
+      /** The id was made for this write: nobody can have stored it. */
       freshId?: boolean;
+      /** Of a trace: spans of it may be stored already, also where it comes complete and with spans. */
+      isScattered?: boolean;
     }
   | { action: 'update'; id: string; of: 'trace' | 'span'; update: RecordUpdate };
 

@@ -239,12 +239,18 @@ class GroupState {
         const record = state.records.get(id);
         const key = state.keys.get(id);
         // A new complete trace that brings its spans along is a batch: no span of it was sent before.
-        const isBatch = key === undefined && withSpans.has(id) && record?.trace_is_complete !== false;
+        const isBatch = key === undefined && withSpans.has(id) && record?.trace_is_complete !== false && !state.scattered.has(id);
         const moved = record?.type === 'trace' && record.session_id !== (key?.session_id ?? id);
         return moved && !isBatch ? [record] : [];
       });
       if (traces.length === 0) continue;
       const sessions = new Map(traces.map(({ id, session_id }) => [id, session_id]));
+      for (const id of state.changed) {
+        const record = state.records.get(id) as StoredRecord;
+        const session_id = sessions.get(record.trace_id ?? '');
+        // Settled before its trace, in this group.
+        if (session_id !== undefined && record.session_id !== session_id) state.records.set(id, { ...record, session_id });
+      }
       const keys = await this.#store.spanKeys(state.run, [...sessions.keys()]);
       const behind = keys.filter((key) => !state.changed.has(key.id) && key.session_id !== sessions.get(key.trace_id as string));
       if (behind.length === 0) continue;
@@ -281,6 +287,8 @@ interface RunState {
   keys: Map<string, RecordKey>;
   records: Map<string, StoredRecord>;
   changed: Set<string>;
+  /** Traces of which spans may be stored. */
+  scattered: ReadonlySet<string>;
   sessionOf(traceId: string): string | undefined;
 }
 
@@ -302,6 +310,7 @@ async function loadRun(store: RecordStore, run: RunRef, changes: readonly Record
     keys,
     records,
     changed: new Set(),
+    scattered: new Set(changes.flatMap((change) => (change.action !== 'update' && change.isScattered ? [change.record.id] : []))),
     sessionOf: (traceId) => records.get(traceId)?.session_id ?? keys.get(traceId)?.session_id,
   };
 }

@@ -1,0 +1,171 @@
+import { AnyValue } from '../wire/recordParts.ts';
+import type { AnyValueMessage, KeyValueMessage, Long } from './otlp.ts';
+
+/** The value of an attribute. Objects have no prototype, so that no key means anything by itself. */
+export type AttributeValue = string | number | boolean | null | AttributeValue[] | { [key: string]: AttributeValue };
+
+/**
+ * The attributes of a span, event or resource. Names come from outside: they are only ever keys of maps. What was read is remembered, so that
+ * the rest can be kept beside it.
+ */
+export class Attributes {
+  readonly #values: ReadonlyMap<string, AttributeValue>;
+  readonly #read = new Set<string>();
+
+  constructor(values: ReadonlyMap<string, AttributeValue>) {
+    this.#values = values;
+  }
+
+  static of(attributes: readonly KeyValueMessage[]): Attributes {
+    return new Attributes(new Map(attributes.map(({ key, value }) => [key.toWellFormed(), readValue(value)])));
+  }
+
+  has(name: string): boolean {
+    return this.#values.has(name);
+  }
+
+  /** Whether any name begins so. */
+  hasAny(prefix: string): boolean {
+    for (const name of this.#values.keys()) if (name.startsWith(prefix)) return true;
+    return false;
+  }
+
+  /** The first of these that is there and not empty. */
+  get(...names: string[]): AttributeValue | undefined {
+    for (const name of names) {
+      const value = this.#values.get(name);
+      if (value === undefined || value === null || value === '') continue;
+      this.#read.add(name);
+      return value;
+    }
+    return undefined;
+  }
+
+  /** The value, which stays with the rest. */
+  peek(name: string): AttributeValue | undefined {
+    return this.#values.get(name);
+  }
+
+  /** As text: what is no text is written as JSON. */
+  text(...names: string[]): string | undefined {
+    const value = this.get(...names);
+    return value === undefined ? undefined : textOf(value);
+  }
+
+  number(...names: string[]): number | undefined {
+    for (const name of names) {
+      const value = this.#values.get(name);
+      const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+      if (typeof number !== 'number' || !Number.isFinite(number)) continue;
+      this.#read.add(name);
+      return number;
+    }
+    return undefined;
+  }
+
+  /** A whole number that counts something. */
+  count(...names: string[]): number | undefined {
+    for (const name of names) {
+      const number = this.number(name);
+      if (number !== undefined && Number.isSafeInteger(number) && number >= 0) return number;
+    }
+    return undefined;
+  }
+
+  /** A structure: as it is, or out of the JSON text that instrumentations write where attributes hold only plain values. */
+  structure(...names: string[]): AttributeValue[] | { [key: string]: AttributeValue } | undefined {
+    for (const name of names) {
+      const value = this.#values.get(name);
+      const structure = typeof value === 'string' ? parseJson(value) : value;
+      if (typeof structure !== 'object' || structure === null) continue;
+      this.#read.add(name);
+      return structure;
+    }
+    return undefined;
+  }
+
+  /** Texts of a list, which may be written as JSON, or of a single value. */
+  texts(...names: string[]): string[] {
+    const value = this.structure(...names) ?? this.get(...names);
+    if (value === undefined) return [];
+    return (Array.isArray(value) ? value : [value]).flatMap((one) => (one === null ? [] : [textOf(one)]));
+  }
+
+  /** What stands under `prefix.0.`, `prefix.1.` and so on, in the order of the numbers. */
+  items(prefix: string): Attributes[] {
+    const items = new Map<number, Map<string, AttributeValue>>();
+    const start = `${prefix}.`;
+    for (const [name, value] of this.#values) {
+      if (!name.startsWith(start)) continue;
+      const match = /^(\d{1,9})(?:\.|$)/.exec(name.slice(start.length));
+      if (!match) continue;
+      this.#read.add(name);
+      const index = Number(match[1]);
+      const item = items.get(index) ?? new Map<string, AttributeValue>();
+      item.set(name.slice(start.length + match[0].length), value);
+      items.set(index, item);
+    }
+    return [...items].sort(([one], [other]) => one - other).map(([, item]) => new Attributes(item));
+  }
+
+  /** These say nothing that is worth keeping beside what was read. */
+  markRead(...names: string[]): void {
+    for (const name of names) this.#read.add(name);
+  }
+
+  entries(): IterableIterator<[string, AttributeValue]> {
+    return this.#values.entries();
+  }
+
+  /** What nobody has read. */
+  rest(): [string, AttributeValue][] {
+    return [...this.#values].filter(([name]) => !this.#read.has(name));
+  }
+}
+
+/** Text as it is, anything else as JSON. */
+export const textOf = (value: AttributeValue): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
+/** The structure in a JSON text; undefined where there is none that could be stored. */
+export function parseJson(text: string): AttributeValue | undefined {
+  if (!/^\s*[[{]/.test(text)) return undefined;
+  try {
+    const value: unknown = /\\u|__proto__/.test(text) ? JSON.parse(text, storable) : JSON.parse(text);
+    return AnyValue.safeParse(value).success ? (value as AttributeValue) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Without half a surrogate pair, which JSON can spell and UTF-8 cannot hold, and without the key that readers of JSON take for the prototype. */
+const storable = (name: string, value: unknown): unknown =>
+  name === PROTOTYPE ? undefined : typeof value === 'string' ? value.toWellFormed() : value;
+const PROTOTYPE = '__proto__';
+
+// The decoder refuses messages that nest deeper than 100, which bounds this recursion.
+function readValue(value: AnyValueMessage | null | undefined): AttributeValue {
+  if (!value) return null;
+  if (Object.hasOwn(value, 'stringValue')) return (value.stringValue as string).toWellFormed();
+  if (Object.hasOwn(value, 'intValue')) return wholeNumber(value.intValue as Long | number);
+  if (Object.hasOwn(value, 'boolValue')) return value.boolValue as boolean;
+  if (Object.hasOwn(value, 'doubleValue')) {
+    const number = value.doubleValue as number;
+    return Number.isFinite(number) ? number : String(number);
+  }
+  if (value.arrayValue) return value.arrayValue.values.map(readValue);
+  if (value.kvlistValue) {
+    const tree: { [key: string]: AttributeValue } = Object.create(null);
+    for (const { key, value: inner } of value.kvlistValue.values)
+      if (key !== PROTOTYPE) tree[key.toWellFormed()] = readValue(inner);
+    return tree;
+  }
+  if (value.bytesValue) return Buffer.from(value.bytesValue).toString('base64');
+  return null;
+}
+
+/** A number where it is exact, its digits where it is not. */
+function wholeNumber(value: Long | number): number | string {
+  if (typeof value === 'number') return value;
+  const number = value.high * 2 ** 32 + (value.low >>> 0);
+  return Number.isSafeInteger(number) ? number : ((BigInt(value.high) << 32n) | BigInt(value.low >>> 0)).toString();
+}

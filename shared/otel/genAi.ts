@@ -1,0 +1,238 @@
+import type { LoggedMessage } from '../wire/recordParts.ts';
+import { type Attributes, type AttributeValue, textOf } from './attributes.ts';
+import { answerOf, isTree, messagesOf, roleOf } from './messages.ts';
+import type { OtelSpan } from './span.ts';
+import type { RetrievedDocument, SpanContent, SpanKind } from './spanContent.ts';
+
+// https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/ and gen-ai-agent-spans/. Embeddings are model calls without a conversation,
+// and the interface has no kind of their own for them.
+const kinds: ReadonlyMap<string, SpanKind> = new Map([
+  ['chat', 'llm'],
+  ['text_completion', 'llm'],
+  ['completion', 'llm'],
+  ['generate_content', 'llm'],
+  ['execute_tool', 'tool'],
+  ['retrieval', 'retriever'],
+  ['invoke_agent', 'agent'],
+  ['create_agent', 'agent'],
+  ['invoke_workflow', 'workflow'],
+  ['embeddings', 'workflow'],
+]);
+// Older instrumentations name the kind of spans that are no model calls here.
+const entityKinds: ReadonlyMap<string, SpanKind> = new Map([
+  ['workflow', 'workflow'],
+  ['task', 'workflow'],
+  ['agent', 'agent'],
+  ['tool', 'tool'],
+]);
+
+/** What the OpenTelemetry conventions for generative AI say of a span, in their current form and the ones before it. */
+export function readGenAi(span: OtelSpan): SpanContent {
+  const { attributes } = span;
+  if (!speaksOfModels(span)) return {};
+  const kind = kindOf(attributes);
+  const content: SpanContent = {
+    kind,
+    sessionId: attributes.text('gen_ai.conversation.id', 'traceloop.association.properties.session_id'),
+    ...conversation(span),
+  };
+  if (kind === 'llm') Object.assign(content, modelCall(attributes));
+  // An agent's usage is the sum of its calls', each of which has a span: taken here too it would count twice, so it stays with the metadata.
+  if (kind === 'llm' || attributes.peek('gen_ai.operation.name') === 'embeddings') content.usage = usageOf(attributes);
+  if (kind === 'agent') content.agentName = attributes.text('gen_ai.agent.name', 'traceloop.entity.name');
+  if (kind === 'tool') {
+    content.name = attributes.text('gen_ai.tool.name', 'traceloop.entity.name');
+    content.toolCallId = attributes.text('gen_ai.tool.call.id');
+    content.input = attributes.text('gen_ai.tool.call.arguments') ?? content.input;
+    content.output = attributes.text('gen_ai.tool.call.result') ?? content.output;
+  }
+  if (kind === 'retriever') {
+    content.input = attributes.text('gen_ai.retrieval.query.text') ?? content.input;
+    content.output = documentsOf(attributes.structure('gen_ai.retrieval.documents')) ?? content.output;
+  }
+  content.input ??= attributes.text('traceloop.entity.input');
+  content.output ??= attributes.text('traceloop.entity.output');
+  return content;
+}
+
+/** Most spans of an application have nothing of this, and looking for every form costs. */
+const speaksOfModels = ({ attributes, events }: OtelSpan): boolean =>
+  attributes.hasAny('gen_ai.') ||
+  attributes.hasAny('traceloop.') ||
+  attributes.has('llm.request.type') ||
+  events.some(({ name }) => name.startsWith('gen_ai.'));
+
+function kindOf(attributes: Attributes): SpanKind | undefined {
+  const operation = attributes.peek('gen_ai.operation.name') ?? attributes.peek('llm.request.type');
+  const kind = typeof operation === 'string' ? kinds.get(operation) : undefined;
+  if (kind) return kind;
+  const entity = attributes.peek('traceloop.span.kind');
+  if (typeof entity === 'string') return entityKinds.get(entity);
+  if (attributes.has('gen_ai.tool.name') && attributes.has('gen_ai.tool.call.id')) return 'tool';
+  return attributes.has('gen_ai.request.model') || attributes.has('gen_ai.response.model') ? 'llm' : undefined;
+}
+
+function modelCall(attributes: Attributes): SpanContent {
+  const seconds = attributes.number('gen_ai.response.time_to_first_chunk');
+  return {
+    model: attributes.text('gen_ai.response.model', 'gen_ai.request.model'),
+    temperature: attributes.number('gen_ai.request.temperature'),
+    ...given('finishReason', attributes.texts('gen_ai.response.finish_reasons')[0]),
+    ...given('timeToFirstTokenNs', seconds === undefined ? undefined : Math.max(0, Math.round(seconds * 1e9))),
+    ...given('tools', toolsOf(attributes)),
+  };
+}
+
+const given = <K extends keyof SpanContent>(name: K, value: SpanContent[K]): Pick<SpanContent, K> | undefined =>
+  value === undefined ? undefined : ({ [name]: value } as Pick<SpanContent, K>);
+
+const usageOf = (attributes: Attributes): SpanContent['usage'] => ({
+  inputTokens: attributes.count('gen_ai.usage.input_tokens', 'gen_ai.usage.prompt_tokens'),
+  outputTokens: attributes.count('gen_ai.usage.output_tokens', 'gen_ai.usage.completion_tokens'),
+  totalTokens: attributes.count('gen_ai.usage.total_tokens', 'llm.usage.total_tokens'),
+  cachedTokens: attributes.count(
+    'gen_ai.usage.cache_read.input_tokens',
+    'gen_ai.usage.cache_read_input_tokens',
+    'gen_ai.usage.input_tokens.cached',
+  ),
+  cacheWriteTokens: attributes.count('gen_ai.usage.cache_creation.input_tokens', 'gen_ai.usage.cache_creation_input_tokens'),
+  costUsd: attributes.number('gen_ai.usage.cost'),
+});
+
+function toolsOf(attributes: Attributes): SpanContent['tools'] {
+  const defined = attributes.structure('gen_ai.tool.definitions');
+  const tools = Array.isArray(defined) ? defined.filter(isTree) : [];
+  const functions = attributes.items('llm.request.functions').map((item) => ({
+    type: 'function',
+    function: {
+      name: item.text('name') ?? '',
+      description: item.text('description') ?? '',
+      parameters: item.structure('parameters') ?? {},
+    },
+  }));
+  const all = [...tools, ...functions];
+  return all.length > 0 ? all : undefined;
+}
+
+type Conversation = Pick<SpanContent, 'input' | 'output' | 'events' | 'finishReason'>;
+
+/** Messages, from the newest form in which the span has any. */
+function conversation(span: OtelSpan): Conversation {
+  const forms = [
+    inAttributes(span.attributes),
+    ...span.events.flatMap(({ name, attributes }) =>
+      name === 'gen_ai.client.inference.operation.details' ? [inAttributes(attributes)] : [],
+    ),
+    inEvents(span),
+    numbered(span.attributes),
+    whole(span.attributes),
+    ...span.events.map(({ attributes }) => whole(attributes)),
+  ];
+  const found: Conversation = {};
+  for (const form of forms) {
+    if (form.input?.length) found.input ??= form.input;
+    if (form.output !== undefined) {
+      found.output ??= form.output;
+      found.events ??= form.events;
+      found.finishReason ??= form.finishReason;
+    }
+  }
+  return found;
+}
+
+/** `gen_ai.input.messages`, `gen_ai.output.messages` and `gen_ai.system_instructions`. */
+function inAttributes(attributes: Attributes): Conversation {
+  const instructions = attributes.structure('gen_ai.system_instructions') ?? attributes.text('gen_ai.system_instructions');
+  const system = Array.isArray(instructions)
+    ? messagesOf([{ role: 'system', parts: instructions }], 'system')
+    : messagesOf(instructions, 'system');
+  const input = attributes.structure('gen_ai.input.messages') ?? attributes.text('gen_ai.input.messages');
+  const output = attributes.structure('gen_ai.output.messages') ?? attributes.text('gen_ai.output.messages');
+  return { input: [...system, ...messagesOf(input, 'user')], ...answerOf(output) };
+}
+
+const eventRoles: ReadonlyMap<string, LoggedMessage['role']> = new Map([
+  ['gen_ai.system.message', 'system'],
+  ['gen_ai.user.message', 'user'],
+  ['gen_ai.assistant.message', 'assistant'],
+  ['gen_ai.tool.message', 'tool'],
+]);
+
+/** One span event for each message, and `gen_ai.choice` for each answer. */
+function inEvents({ events }: OtelSpan): Conversation {
+  const input: LoggedMessage[] = [];
+  const choices: AttributeValue[] = [];
+  for (const { name, attributes } of events) {
+    const role = eventRoles.get(name);
+    if (role) input.push(...messagesOf(bodyOf(attributes), role));
+    else if (name === 'gen_ai.choice') choices.push(choiceOf(attributes));
+  }
+  return { input, ...answerOf(choices) };
+}
+
+/** The fields of an event's message: attributes of their own, or all in one. */
+function bodyOf(attributes: Attributes): { [key: string]: AttributeValue } {
+  const whole = attributes.structure('gen_ai.event.content');
+  const body: { [key: string]: AttributeValue } = Object.create(null);
+  for (const [name, value] of isTree(whole) ? Object.entries(whole) : attributes.entries()) body[name] = value;
+  const { content } = body;
+  const parts = typeof content === 'string' ? attributes.structure('content') : undefined;
+  if (Array.isArray(parts)) body.content = parts;
+  return body;
+}
+
+function choiceOf(attributes: Attributes): AttributeValue {
+  const body = bodyOf(attributes);
+  const message = attributes.structure('message') ?? body.message;
+  if (isTree(message)) return { ...message, finish_reason: body.finish_reason ?? null };
+  return message === undefined ? body : { ...body, content: message };
+}
+
+/** `gen_ai.prompt.0.role`, `gen_ai.completion.0.content` and so on, of the instrumentations before there was a convention. */
+function numbered(attributes: Attributes): Conversation {
+  const messageOf = (item: Attributes): AttributeValue => ({
+    role: item.text('role') ?? '',
+    content: item.structure('content') ?? item.text('content') ?? '',
+    tool_calls: item.items('tool_calls').map((call) => ({
+      id: call.text('id') ?? '',
+      name: call.text('name') ?? '',
+      arguments: call.text('arguments') ?? '',
+    })),
+    tool_call_id: item.text('tool_call_id') ?? '',
+    finish_reason: item.text('finish_reason') ?? '',
+  });
+  return {
+    input: attributes.items('gen_ai.prompt').flatMap((item) => messagesOf(messageOf(item), roleOf(item.text('role'), 'user'))),
+    ...answerOf(attributes.items('gen_ai.completion').map(messageOf)),
+  };
+}
+
+/** `gen_ai.prompt` and `gen_ai.completion` in one piece, on the span or on an event. */
+function whole(attributes: Attributes): Conversation {
+  const output = messagesOf(attributes.text('gen_ai.completion'), 'assistant')[0];
+  return {
+    input: messagesOf(attributes.text('gen_ai.prompt'), 'user'),
+    ...(output === undefined ? {} : { output }),
+  };
+}
+
+function documentsOf(value: AttributeValue | undefined): RetrievedDocument[] | undefined {
+  if (!Array.isArray(value)) return undefined;
+  return value.map((document) => {
+    if (!isTree(document)) return { content: textOf(document) };
+    const { content, text, metadata: _, ...others } = document;
+    const metadata = Object.entries({ ...others, ...(isTree(document.metadata) ? document.metadata : {}) });
+    return { content: textOf(content ?? text ?? ''), metadata: plainValues(metadata) };
+  });
+}
+
+/** Values that a document's metadata may have: what is no plain value becomes JSON text. */
+export function plainValues(entries: Iterable<[string, AttributeValue]>): Record<string, string | number | boolean> {
+  const plain: Record<string, string | number | boolean> = Object.create(null);
+  for (const [name, value] of entries) {
+    if (value === null || name === '__proto__') continue;
+    plain[name.toWellFormed()] =
+      typeof value === 'object' ? JSON.stringify(value) : typeof value === 'string' ? value.toWellFormed() : value;
+  }
+  return plain;
+}

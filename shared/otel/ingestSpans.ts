@@ -1,0 +1,53 @@
+import type { Caller } from '../accounts/permissions.ts';
+import { RequestInvalid, ServiceError } from '../errors.ts';
+import type { RunRef } from '../projects/runs.ts';
+import type { RecordWriter } from '../records/recordWriter.ts';
+import type { ExportResult, ResourceSpansMessage } from './otlp.ts';
+import { recordsOf } from './recordsOf.ts';
+import { type OtelSpan, readSpans } from './span.ts';
+import { type FindTarget, type NamedTarget, targetOfResource } from './target.ts';
+
+interface Deps {
+  writer: Pick<RecordWriter, 'write'>;
+  findTarget: FindTarget;
+}
+
+/** Reasons named in one answer. */
+const MAX_REASONS = 5;
+
+/**
+ * Stores the spans of one export. Spans that cannot be stored are counted in the answer and the others are stored: the exporter must not send the
+ * request again for them. When no span has anywhere to go, the request is refused as a whole.
+ * @throws ServiceError as the record writer does; sending the request again is always safe, since ids follow from those of OpenTelemetry.
+ */
+export async function ingestSpans(
+  { writer, findTarget }: Deps,
+  caller: Caller,
+  headers: NamedTarget,
+  resourceSpans: readonly ResourceSpansMessage[],
+): Promise<ExportResult> {
+  const reasons: string[] = [];
+  const refusals: unknown[] = [];
+  const runs = new Map<string, { run: RunRef; spans: OtelSpan[] }>();
+  for (const resource of resourceSpans) {
+    const { spans, rejected } = readSpans(resource);
+    reasons.push(...rejected);
+    const [first] = spans;
+    if (!first) continue;
+    try {
+      const run = await findTarget(caller, targetOfResource(first.resource, headers));
+      const known = runs.get(run.runId);
+      if (known) known.spans.push(...spans);
+      else runs.set(run.runId, { run, spans });
+    } catch (err) {
+      if (!isRefusal(err)) throw err;
+      refusals.push(err);
+      reasons.push(...spans.map(() => (err as Error).message));
+    }
+  }
+  if (runs.size === 0 && refusals.length > 0) throw refusals[0];
+  await Promise.all([...runs.values()].map(({ run, spans }) => writer.write(run, recordsOf(run, spans))));
+  return { rejectedSpans: reasons.length, errorMessage: [...new Set(reasons)].slice(0, MAX_REASONS).join('; ') };
+}
+
+const isRefusal = (err: unknown): boolean => err instanceof RequestInvalid || (err instanceof ServiceError && err.permanent);

@@ -1,0 +1,214 @@
+import { costUsd } from '../providers/prices.ts';
+import type { LoggedMessage } from '../wire/recordParts.ts';
+import { type AttributeValue, textOf } from './attributes.ts';
+import { readGenAi } from './genAi.ts';
+import { contentText, messagesOf } from './messages.ts';
+import { readOpenInference } from './openInference.ts';
+import { durationNs, type OtelSpan, timeOfNs } from './span.ts';
+import {
+  firstOf,
+  type RetrievedDocument,
+  type SpanContent,
+  type SpanKind,
+  type StepInput,
+  type StepOutput,
+  type Usage,
+  withCacheOnce,
+} from './spanContent.ts';
+
+/** A span in the words of the interface, without the ids that depend on where it is stored. */
+export interface MappedSpan {
+  type: SpanKind;
+  name: string;
+  created_at?: string;
+  input?: StepInput;
+  output?: StepOutput;
+  status_code: number;
+  error_message?: string;
+  user_metadata: Record<string, string>;
+  metrics: Record<string, number>;
+  tags?: string[];
+  events?: SpanContent['events'];
+  tools?: SpanContent['tools'];
+  model?: string;
+  temperature?: number;
+  finish_reason?: string;
+  tool_call_id?: string;
+  agent_type?: string;
+  agent_name?: string;
+}
+
+export interface Mapped {
+  span: MappedSpan;
+  /** The caller's own name of the session. */
+  sessionId: string | undefined;
+}
+
+/** A span of any convention as a record: both are read, and where both say something OpenInference counts. */
+export function mapSpan(span: OtelSpan): Mapped {
+  const plain: SpanContent = {
+    input: span.attributes.text('input.value'),
+    output: span.attributes.text('output.value'),
+  };
+  span.attributes.markRead('input.mime_type', 'output.mime_type');
+  const content = firstOf(readOpenInference(span), readGenAi(span), plain);
+  const type = content.kind ?? 'workflow';
+  const error = errorOf(span);
+  const created_at = timeOfNs(span.startNs) ?? timeOfNs(span.endNs);
+  return {
+    sessionId: content.sessionId,
+    span: {
+      type,
+      name: content.name ?? span.name,
+      ...(created_at === undefined ? {} : { created_at }),
+      ...fitted(type, content),
+      status_code: error.statusCode,
+      ...(error.message === undefined ? {} : { error_message: error.message }),
+      user_metadata: metadataOf(span, content.metadata ?? []),
+      metrics: metricsOf(span, content),
+      ...(content.tags ? { tags: content.tags } : {}),
+      ...(content.temperature === undefined || type !== 'llm' ? {} : { temperature: content.temperature }),
+      ...(type === 'agent' ? { agent_type: 'default', ...optional('agent_name', content.agentName) } : {}),
+      ...(type === 'tool' ? optional('tool_call_id', content.toolCallId) : {}),
+      ...(type === 'llm'
+        ? {
+            ...optional('model', content.model),
+            ...optional('finish_reason', content.finishReason),
+            ...(content.tools ? { tools: content.tools } : {}),
+            ...(content.events ? { events: content.events } : {}),
+          }
+        : {}),
+    },
+  };
+}
+
+const optional = <K extends string>(name: K, value: string | undefined): { [P in K]?: string } =>
+  (value === undefined ? {} : { [name]: value }) as { [P in K]?: string };
+
+/** Input and output in the shape that the interface gives to records of this kind. */
+function fitted(type: SpanKind, { input, output }: SpanContent): Pick<MappedSpan, 'input' | 'output'> {
+  const fit: Pick<MappedSpan, 'input' | 'output'> = {};
+  if (input !== undefined) {
+    if (type === 'llm') fit.input = typeof input === 'string' ? messagesOf(input, 'user') : input;
+    else fit.input = type === 'tool' || type === 'retriever' ? textOfStep(input) : input;
+  }
+  if (output !== undefined) {
+    if (type === 'llm') fit.output = isMessage(output) ? output : { role: 'assistant', content: textOfStep(output) };
+    else if (type === 'tool') fit.output = textOfStep(output);
+    else if (type === 'retriever') fit.output = Array.isArray(output) ? output : [{ content: textOfStep(output) }];
+    else fit.output = output;
+  }
+  return fit;
+}
+
+const isMessage = (value: StepOutput): value is LoggedMessage => typeof value === 'object' && !Array.isArray(value);
+
+/** A step's input or output as one text: what was asked last, what was answered, or JSON where no text says it. */
+export function textOfStep(step: StepInput | StepOutput): string {
+  if (typeof step === 'string') return step;
+  if (!Array.isArray(step)) return contentText(step.content) || JSON.stringify(step.tool_calls ?? '');
+  const messages = step.filter((one): one is LoggedMessage => 'role' in one);
+  if (messages.length === 0) return JSON.stringify(step satisfies (RetrievedDocument | LoggedMessage)[]);
+  const asked = messages.findLast(({ role }) => role === 'user') ?? messages.at(-1);
+  return asked ? contentText(asked.content) : '';
+}
+
+/** Outcome of a span. An exception makes a span a failed one unless its status says that all is well. */
+function errorOf({ failed, statusMessage, attributes, events }: OtelSpan): { statusCode: number; message?: string } {
+  const exception = events.findLast(({ name }) => name === 'exception')?.attributes;
+  const type = exception?.text('exception.type') ?? attributes.text('error.type');
+  const hasFailed = failed ?? (exception !== undefined || type !== undefined);
+  const http = attributes.number('http.response.status_code', 'http.status_code');
+  const statusCode = http !== undefined && Number.isInteger(http) && http >= 100 && http < 600 ? http : hasFailed ? 500 : 200;
+  if (!hasFailed) return { statusCode };
+  const text = exception?.text('exception.message') ?? (statusMessage || undefined);
+  const message = [type, text].filter((part) => part !== undefined).join(': ');
+  return { statusCode: statusCode < 400 ? 500 : statusCode, message: message || 'error' };
+}
+
+function metricsOf(span: OtelSpan, { usage, model, timeToFirstTokenNs }: SpanContent): Record<string, number> {
+  const metrics: Record<string, number> = {};
+  const duration = durationNs(span);
+  if (duration !== undefined) metrics.duration_ns = duration;
+  if (timeToFirstTokenNs !== undefined && Number.isSafeInteger(timeToFirstTokenNs))
+    metrics.time_to_first_token_ns = timeToFirstTokenNs;
+  if (usage) Object.assign(metrics, usageMetrics(withCacheOnce(usage), model));
+  return metrics;
+}
+
+function usageMetrics(usage: Usage, model: string | undefined): Record<string, number> {
+  const { inputTokens, outputTokens, cachedTokens = 0, cacheWriteTokens = 0 } = usage;
+  const metrics: Record<string, number> = {};
+  if (inputTokens !== undefined) metrics.num_input_tokens = inputTokens;
+  if (outputTokens !== undefined) metrics.num_output_tokens = outputTokens;
+  const known = inputTokens !== undefined && outputTokens !== undefined;
+  const total = known ? inputTokens + outputTokens : (usage.totalTokens ?? inputTokens ?? outputTokens);
+  if (total !== undefined) metrics.num_total_tokens = total;
+  const priced =
+    model !== undefined && inputTokens !== undefined
+      ? costUsd({ model, inputTokens, cachedInputTokens: cachedTokens, cacheWriteTokens, outputTokens: outputTokens ?? 0 })
+      : null;
+  const cost = usage.costUsd ?? priced;
+  if (cost !== null) metrics.cost = cost;
+  return metrics;
+}
+
+const MAX_METADATA = 200;
+const MAX_KEY = 256;
+const MAX_VALUE = 8_000;
+/** Of the resource, what tells apart where a span ran. */
+const fromResource = ['service.name', 'service.version', 'deployment.environment.name', 'deployment.environment'];
+
+/** What no column holds, as text: at most {@link MAX_METADATA} entries; a value beyond {@link MAX_VALUE} characters is cut and ends with `…`. */
+function metadataOf(span: OtelSpan, metadata: readonly [string, AttributeValue][]): Record<string, string> {
+  const entries: [string, AttributeValue][] = [...metadata];
+  for (const name of fromResource) {
+    const value = span.resource.get(name);
+    if (value !== undefined) entries.push([name, value]);
+  }
+  if (span.scope !== '') entries.push(['otel.scope.name', span.scope]);
+  entries.push(...span.attributes.rest());
+  const others = span.events.filter(({ name }) => !readEvents.has(name));
+  if (others.length > 0) {
+    const list = others.map(({ name, atNs, attributes }) => [
+      name,
+      timeOfNs(atNs) ?? null,
+      Object.fromEntries(attributes.entries()),
+    ]);
+    entries.push(['otel.events', list as AttributeValue]);
+  }
+  if (span.links.length > 0) entries.push(['otel.links', span.links.map(({ traceId, spanId }) => `${traceId}:${spanId}`)]);
+  const kept: Record<string, string> = Object.create(null);
+  let count = 0;
+  let dropped = 0;
+  for (const [name, value] of entries) {
+    // Readers of JSON in JavaScript would take this one for the object's prototype.
+    if (value === null || name === '__proto__') continue;
+    const key = cut(name.toWellFormed(), MAX_KEY);
+    if (key in kept) continue;
+    if (count === MAX_METADATA) dropped++;
+    else {
+      kept[key] = cut(textOf(value).toWellFormed(), MAX_VALUE);
+      count++;
+    }
+  }
+  if (dropped > 0) kept['otel.dropped_attributes'] = String(dropped);
+  return kept;
+}
+
+const cut = (text: string, length: number): string =>
+  text.length > length ? `${text.slice(0, length - 1).toWellFormed()}…` : text;
+
+/** Events whose contents are in columns. */
+const readEvents: ReadonlySet<string> = new Set([
+  'exception',
+  'First Token Stream Event',
+  'gen_ai.client.inference.operation.details',
+  'gen_ai.system.message',
+  'gen_ai.user.message',
+  'gen_ai.assistant.message',
+  'gen_ai.tool.message',
+  'gen_ai.choice',
+  'gen_ai.content.prompt',
+  'gen_ai.content.completion',
+]);

@@ -1,0 +1,124 @@
+import type { Attributes, AttributeValue } from './attributes.ts';
+import { plainValues } from './genAi.ts';
+import { answerOf, isTree, messagesOf, roleOf } from './messages.ts';
+import type { OtelSpan } from './span.ts';
+import type { RetrievedDocument, SpanContent, SpanKind } from './spanContent.ts';
+
+// https://github.com/Arize-ai/openinference/blob/main/spec/semantic_conventions.md
+const kinds: ReadonlyMap<string, SpanKind> = new Map([
+  ['LLM', 'llm'],
+  ['TOOL', 'tool'],
+  ['RETRIEVER', 'retriever'],
+  ['RERANKER', 'retriever'],
+  ['AGENT', 'agent'],
+  ['CHAIN', 'workflow'],
+  ['EMBEDDING', 'workflow'],
+  ['GUARDRAIL', 'workflow'],
+  ['EVALUATOR', 'workflow'],
+  ['PROMPT', 'workflow'],
+]);
+
+/** What the conventions of OpenInference say of a span. */
+export function readOpenInference({ attributes, events, startNs }: OtelSpan): SpanContent {
+  const named = attributes.peek('openinference.span.kind');
+  const kind = typeof named === 'string' ? kinds.get(named.toUpperCase()) : undefined;
+  const metadata = attributes.structure('metadata');
+  const tags = attributes.texts('tag.tags');
+  const firstToken = events.find(({ name }) => name === 'First Token Stream Event');
+  const content: SpanContent = {
+    kind,
+    sessionId: attributes.text('session.id'),
+    tags: tags.length > 0 ? tags : undefined,
+    metadata: isTree(metadata) ? Object.entries(metadata) : undefined,
+    timeToFirstTokenNs: firstToken && startNs > 0n ? Math.max(0, Number(firstToken.atNs - startNs)) : undefined,
+  };
+  if (kind === 'llm') Object.assign(content, modelCall(attributes));
+  if (kind === 'llm' || named === 'EMBEDDING') content.usage = usageOf(attributes);
+  if (kind === 'agent') content.agentName = attributes.text('agent.name');
+  if (kind === 'tool') {
+    content.name = attributes.text('tool.name');
+    content.toolCallId = attributes.text('tool_call.id', 'tool.id');
+    // What the tool was called with; its definition only where nothing else says.
+    content.input = attributes.has('input.value') ? undefined : attributes.text('tool.parameters');
+  }
+  if (kind === 'retriever') {
+    content.input = attributes.text('reranker.query');
+    content.output = documentsOf(attributes, 'retrieval.documents') ?? documentsOf(attributes, 'reranker.output_documents');
+  }
+  return content;
+}
+
+function modelCall(attributes: Attributes): SpanContent {
+  const parameters = attributes.structure('llm.invocation_parameters');
+  const temperature = isTree(parameters) ? parameters.temperature : undefined;
+  const input = attributes.items('llm.input_messages').flatMap((item) => messagesOf(messageOf(item), roleIn(item, 'user')));
+  const prompts = attributes.items('llm.prompts').map((item) => item.text('prompt.text') ?? '');
+  const tools = attributes.items('llm.tools').flatMap((item) => {
+    const schema = item.structure('tool.json_schema');
+    return isTree(schema) ? [schema] : [];
+  });
+  const choices = attributes.items('llm.choices').map((item) => item.text('completion.text') ?? '');
+  const answers = attributes.items('llm.output_messages').map(messageOf);
+  return {
+    ...answerOf(answers.length > 0 ? answers : choices),
+    ...(input.length > 0 ? { input } : prompts.length > 0 ? { input: messagesOf(prompts, 'user') } : {}),
+    ...(tools.length > 0 ? { tools } : {}),
+    model: attributes.text('llm.model_name'),
+    ...(typeof temperature === 'number' ? { temperature } : {}),
+    ...finishReason(attributes.text('llm.finish_reason')),
+  };
+}
+
+const finishReason = (reason: string | undefined): Pick<SpanContent, 'finishReason'> =>
+  reason === undefined ? {} : { finishReason: reason };
+
+const usageOf = (attributes: Attributes): SpanContent['usage'] => ({
+  inputTokens: attributes.count('llm.token_count.prompt'),
+  outputTokens: attributes.count('llm.token_count.completion'),
+  totalTokens: attributes.count('llm.token_count.total'),
+  cachedTokens: attributes.count('llm.token_count.prompt_details.cache_read'),
+  cacheWriteTokens: attributes.count('llm.token_count.prompt_details.cache_write'),
+  costUsd: attributes.number('llm.cost.total'),
+});
+
+const roleIn = (item: Attributes, byDefault: Parameters<typeof roleOf>[1]) => roleOf(item.text('message.role'), byDefault);
+
+/** A message out of `message.role`, `message.content` or `message.contents.0.message_content.text`, `message.tool_calls.0.tool_call.…`. */
+function messageOf(item: Attributes): AttributeValue {
+  const parts = item.items('message.contents').map(partOf);
+  const calls = item.items('message.tool_calls').map((call) => ({
+    id: call.text('tool_call.id') ?? '',
+    name: call.text('tool_call.function.name') ?? '',
+    arguments: call.text('tool_call.function.arguments') ?? '',
+  }));
+  const name = item.text('message.function_call_name');
+  const legacy = name === undefined ? [] : [{ id: '', name, arguments: item.text('message.function_call_arguments_json') ?? '' }];
+  return {
+    role: item.text('message.role') ?? '',
+    content: parts.length > 0 ? parts : (item.text('message.content') ?? ''),
+    tool_calls: [...calls, ...legacy],
+    tool_call_id: item.text('message.tool_call_id') ?? '',
+  };
+}
+
+function partOf(item: Attributes): AttributeValue {
+  const text = item.text('message_content.text', 'message_content.image.image.url', 'message_content.audio.audio.url');
+  const type = item.text('message_content.type');
+  return type === 'reasoning' ? { type, text: text ?? '' } : (text ?? Object.fromEntries(item.entries()));
+}
+
+function documentsOf(attributes: Attributes, prefix: string): RetrievedDocument[] | undefined {
+  const documents = attributes.items(prefix).map((item): RetrievedDocument => {
+    const metadata = item.structure('document.metadata');
+    const about: [string, AttributeValue | undefined][] = [
+      ['id', item.get('document.id')],
+      ['score', item.number('document.score')],
+    ];
+    const known = about.filter((entry): entry is [string, AttributeValue] => entry[1] !== undefined);
+    return {
+      content: item.text('document.content') ?? '',
+      metadata: plainValues([...(isTree(metadata) ? Object.entries(metadata) : []), ...known]),
+    };
+  });
+  return documents.length > 0 ? documents : undefined;
+}

@@ -1,0 +1,92 @@
+import { derivedId } from '../ids.ts';
+import type { RunRef } from '../projects/runs.ts';
+import { openedSession, sessionIdOf } from '../records/ingest.ts';
+import type { LoggedRecord, RecordChange } from '../records/recordChange.ts';
+import { type MappedSpan, mapSpan, textOfStep } from './mapSpan.ts';
+import type { OtelSpan } from './span.ts';
+
+/** The record id of a trace: a pure function of the run and the trace id of OpenTelemetry. */
+export const traceRecordId = (run: RunRef, traceId: string): string => derivedId('otel trace', run.runId, traceId);
+export const spanRecordId = (run: RunRef, traceId: string, spanId: string): string =>
+  derivedId('otel span', run.runId, traceId, spanId);
+
+/**
+ * The records of a batch of spans. Every span is a record; a root span also makes its trace's. The trace's record holds what the root says, so
+ * spans that come before it are those of a stub trace, and the root completes it whenever it comes.
+ */
+export function recordsOf(run: RunRef, spans: readonly OtelSpan[]): RecordChange[] {
+  const changes: RecordChange[] = [];
+  const opened = new Set<string>();
+  for (const [traceId, ofTrace] of Map.groupBy(spans, (span) => span.traceId)) {
+    const id = traceRecordId(run, traceId);
+    const mapped = ofTrace.map((span) => ({ from: span, ...mapSpan(span) })).sort((a, b) => compare(a.from, b.from));
+    const root = mapped.find(({ from }) => from.parentId === undefined);
+    // A trace is in one session: its root's, or else that of the first span that names one.
+    const external = root?.sessionId ?? mapped.find(({ sessionId }) => sessionId !== undefined)?.sessionId;
+    const session_id = external === undefined ? undefined : sessionIdOf(run, external);
+    if (external !== undefined && !opened.has(external)) {
+      opened.add(external);
+      changes.push(openedSession(run, external));
+    }
+    const ids = new Map<string, string>();
+    const idOf = (spanId: string): string => {
+      const known = ids.get(spanId) ?? spanRecordId(run, traceId, spanId);
+      ids.set(spanId, known);
+      return known;
+    };
+    for (const { from, span } of mapped) {
+      const parent_id = from.parentId === undefined ? id : idOf(from.parentId);
+      changes.push({
+        action: 'log',
+        record: {
+          ...span,
+          id: idOf(from.spanId),
+          trace_id: id,
+          parent_id,
+          session_id,
+          external_id: from.spanId,
+        },
+      });
+    }
+    const trace = { id, type: 'trace', trace_id: id, parent_id: null, session_id, external_id: traceId } as const;
+    if (!root) changes.push(...withoutRoot(trace, mapped));
+    else {
+      const record = { ...trace, ...traceOf(root.span), trace_is_complete: root.from.endNs > 0n };
+      changes.push({ action: 'log', record, isScattered: true });
+    }
+  }
+  return changes;
+}
+
+const compare = (one: OtelSpan, other: OtelSpan): number =>
+  one.startNs < other.startNs ? -1 : one.startNs > other.startNs ? 1 : one.spanId < other.spanId ? -1 : 1;
+
+/** What a trace's record says of itself is what its root span says. */
+const traceOf = ({ name, created_at, input, output, status_code, error_message, user_metadata, metrics, tags }: MappedSpan) => ({
+  name,
+  ...(created_at === undefined ? {} : { created_at }),
+  ...(input === undefined ? {} : { input: textOfStep(input) }),
+  ...(output === undefined ? {} : { output: textOfStep(output) }),
+  status_code,
+  ...(error_message === undefined ? {} : { error_message }),
+  user_metadata,
+  ...(metrics.duration_ns === undefined ? {} : { metrics: { duration_ns: metrics.duration_ns } }),
+  ...(tags ? { tags } : {}),
+});
+
+/**
+ * Traces without their root in this batch stay stubs, but for two: one that has a session must have a record that can be in it, and one whose
+ * parent is in another process may have its root elsewhere for ever.
+ */
+function withoutRoot(
+  trace: Pick<LoggedRecord, 'id' | 'type' | 'trace_id' | 'session_id'>,
+  mapped: readonly { from: OtelSpan; span: MappedSpan }[],
+): RecordChange[] {
+  const changes: RecordChange[] = [];
+  const local = mapped.find(({ from }) => from.parentIsRemote);
+  const { created_at } = (local ?? mapped[0])?.span ?? {};
+  const opened = { ...trace, trace_is_complete: false, ...(created_at === undefined ? {} : { created_at }) };
+  if (local) changes.push({ action: 'open', record: { ...opened, name: local.span.name } });
+  if (trace.session_id !== undefined) changes.push({ action: 'log', record: opened, isScattered: true });
+  return changes;
+}

@@ -1,0 +1,58 @@
+import type { z } from 'zod';
+import type { Document, LlmEvent, LoggedMessage } from '../wire/recordParts.ts';
+import type { AttributeValue } from './attributes.ts';
+
+export type SpanKind = 'llm' | 'tool' | 'retriever' | 'agent' | 'workflow';
+export type RetrievedDocument = z.output<typeof Document>;
+export type Event = z.output<typeof LlmEvent>;
+
+export type StepInput = string | LoggedMessage[];
+export type StepOutput = string | LoggedMessage | RetrievedDocument[];
+
+/** Tokens of one call. Input holds all input tokens, those of a cache included; output all of the output, reasoning included. */
+export interface Usage {
+  inputTokens?: number | undefined;
+  outputTokens?: number | undefined;
+  totalTokens?: number | undefined;
+  cachedTokens?: number | undefined;
+  cacheWriteTokens?: number | undefined;
+  costUsd?: number | undefined;
+}
+
+/** What a convention says of a span, in the words of the interface. What it does not say is undefined. */
+export interface SpanContent {
+  kind?: SpanKind | undefined;
+  name?: string | undefined;
+  input?: StepInput | undefined;
+  output?: StepOutput | undefined;
+  events?: Event[] | undefined;
+  tools?: { [key: string]: AttributeValue }[] | undefined;
+  model?: string | undefined;
+  temperature?: number | undefined;
+  finishReason?: string | undefined;
+  toolCallId?: string | undefined;
+  agentName?: string | undefined;
+  usage?: Usage | undefined;
+  timeToFirstTokenNs?: number | undefined;
+  sessionId?: string | undefined;
+  tags?: string[] | undefined;
+  metadata?: [string, AttributeValue][] | undefined;
+}
+
+/** The first content's word counts, field by field; the others fill what it leaves open. */
+export function firstOf(...contents: SpanContent[]): SpanContent {
+  const all: SpanContent = {};
+  for (const content of contents.toReversed())
+    for (const [name, value] of Object.entries(content)) if (value !== undefined) Object.assign(all, { [name]: value });
+  return all;
+}
+
+/**
+ * By convention the input tokens include those of a cache; some instrumentations report the two side by side. They can only lie side by side where
+ * the input alone is smaller, and then are added to it: each token counts once.
+ */
+export function withCacheOnce(usage: Usage): Usage {
+  const { inputTokens, cachedTokens = 0, cacheWriteTokens = 0 } = usage;
+  if (inputTokens === undefined || cachedTokens + cacheWriteTokens <= inputTokens) return usage;
+  return { ...usage, inputTokens: inputTokens + cachedTokens + cacheWriteTokens };
+}

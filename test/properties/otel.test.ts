@@ -1,0 +1,236 @@
+import { fc, test } from '@fast-check/vitest';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { newId } from '../../shared/ids.ts';
+import { Attributes, type AttributeValue } from '../../shared/otel/attributes.ts';
+import { ingestSpans } from '../../shared/otel/ingestSpans.ts';
+import { mapSpan } from '../../shared/otel/mapSpan.ts';
+import { openOtlp } from '../../shared/otel/otlp.ts';
+import { spanRecordId, traceRecordId } from '../../shared/otel/recordsOf.ts';
+import { SpanNode } from '../../shared/wire/records.ts';
+import { startRecordService } from '../support/recordService.ts';
+
+let service: Awaited<ReturnType<typeof startRecordService>>;
+beforeAll(async () => {
+  service = await startRecordService({});
+});
+afterAll(() => service[Symbol.asyncDispose]());
+
+const otlp = openOtlp();
+const caller = { userId: newId(), email: 'tester@example.com', role: 'admin' } as const;
+const nowhere = { project: undefined, logStream: undefined, experiment: undefined };
+
+interface JsonSpan {
+  traceId: string;
+  spanId: string;
+  parentSpanId?: string;
+  name: string;
+  startTimeUnixNano: string;
+  endTimeUnixNano: string;
+  attributes: { key: string; value: object }[];
+}
+
+/** Sends spans as an exporter would: through the bytes of a request. */
+function exportTo(run: { projectId: string; runId: string }, spans: readonly JsonSpan[]) {
+  const bytes = Buffer.from(JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans }] }] }));
+  return ingestSpans({ writer: service.writer, findTarget: async () => run }, caller, nowhere, otlp.readRequest(bytes, 'json'));
+}
+
+const text = (key: string, value: string) => ({ key, value: { stringValue: value } });
+const TRACE = '5b8efff798038103d269b633813fc60c';
+const spanId = (index: number) => (index + 1).toString(16).padStart(16, '0');
+const time = (index: number) => String(1_770_000_000_000_000_000n + BigInt(index) * 1_000_001_234n);
+
+/** A trace whose first span is its root; every other one hangs below one before it. */
+function traceOf(parents: readonly number[], session: string | undefined, namedBy: number): JsonSpan[] {
+  return [0, ...parents].map((above, index) => ({
+    traceId: TRACE,
+    spanId: spanId(index),
+    ...(index === 0 ? {} : { parentSpanId: spanId(above % index) }),
+    name: `span ${index}`,
+    startTimeUnixNano: time(index),
+    endTimeUnixNano: time(index + 3),
+    attributes: [
+      text('input.value', `in ${index}`),
+      text('app.step', String(index)),
+      ...(session === undefined || index !== namedBy % (parents.length + 1) ? [] : [text('session.id', session)]),
+    ],
+  }));
+}
+
+/** The sequence of exports: each span at least once, in any order, some again, in batches of any size. */
+const exportsOf = (count: number) =>
+  fc
+    .tuple(
+      fc.shuffledSubarray([...Array(count).keys()], { minLength: count, maxLength: count }),
+      fc.array(fc.nat({ max: count - 1 }), { maxLength: 5 }),
+      fc.array(fc.integer({ min: 1, max: 4 }), { minLength: count + 5, maxLength: count + 5 }),
+    )
+    .map(([each, again, sizes]) => {
+      const sequence = [...each, ...again];
+      return sizes.map((size) => sequence.splice(0, size)).filter((batch) => batch.length > 0);
+    });
+
+const run = () => ({ projectId: newId(), runId: newId() });
+const volatile = new Set(['updated_at', 'run_id', 'project_id']);
+/** The tree with ids told by what they name, since they depend on the run. */
+function stable(tree: unknown, at: { runId: string; projectId: string }, count: number, session: string | undefined): unknown {
+  const names = new Map([[traceRecordId(at, TRACE), 'the trace']]);
+  for (let index = 0; index < count; index++) names.set(spanRecordId(at, TRACE, spanId(index)), `span ${index}`);
+  return JSON.parse(
+    JSON.stringify(tree, (key, value) => {
+      if (volatile.has(key)) return undefined;
+      if (key === 'session_id' && session !== undefined) return value === names.get(value) ? value : 'the session';
+      return typeof value === 'string' ? (names.get(value) ?? value) : value;
+    }),
+  );
+}
+
+const parents = fc.array(fc.nat({ max: 50 }), { minLength: 1, maxLength: 7 });
+test.prop(
+  [
+    parents.chain((one) => fc.tuple(fc.constant(one), exportsOf(one.length + 1))),
+    fc.option(fc.string({ minLength: 1, maxLength: 8 }), { nil: undefined }),
+    fc.nat({ max: 20 }),
+    fc.boolean(),
+  ],
+  { numRuns: 20 },
+)(
+  'spans of a trace in any order, batches and repeats, one by one or at once, give the same records',
+  async (given, session, namedBy, atOnce) => {
+    const [shape, batches] = given;
+    const spans = traceOf(shape, session, namedBy);
+    const [whole, scattered] = [run(), run()];
+    for (let repeat = 0; repeat < 3; repeat++) await exportTo(whole, spans);
+    const send = (batch: number[]) =>
+      exportTo(
+        scattered,
+        batch.map((index) => spans[index] as JsonSpan),
+      );
+    if (atOnce) await Promise.all(batches.map(send));
+    else for (const batch of batches) await send(batch);
+
+    const treeOf = async (at: { projectId: string; runId: string }) => {
+      const { status, body } = await service.http.request('GET', `/projects/${at.projectId}/traces/${traceRecordId(at, TRACE)}`);
+      expect(status).toBe(200);
+      return body;
+    };
+    const [expected, found] = [await treeOf(whole), await treeOf(scattered)];
+    // A span that names the session before the root has come makes the trace's record, whose time is settled by that.
+    if (session !== undefined && namedBy % spans.length !== 0) expected.created_at = found.created_at;
+    expect(stable(found, scattered, spans.length, session)).toEqual(stable(expected, whole, spans.length, session));
+    expect(found).toMatchObject({ type: 'trace', name: 'span 0', input: 'in 0', is_complete: true, external_id: TRACE });
+    const inOneSession = new Set([found.session_id, ...everySpan(found).map((one) => one.session_id)]);
+    expect(inOneSession.size).toBe(1);
+    expect([...inOneSession][0] === found.id).toBe(session === undefined);
+    expect(everySpan(found)).toHaveLength(spans.length);
+  },
+);
+
+interface Tree {
+  session_id: string;
+  spans?: Tree[];
+}
+const everySpan = (tree: Tree): Tree[] => (tree.spans ?? []).flatMap((span) => [span, ...everySpan(span)]);
+
+const names = fc.oneof(
+  fc.constantFrom('__proto__', 'constructor', 'prototype', 'hasOwnProperty', 'gen_ai.operation.name', 'openinference.span.kind'),
+  fc.constantFrom(
+    'gen_ai.input.messages',
+    'gen_ai.output.messages',
+    'gen_ai.system_instructions',
+    'gen_ai.prompt.0.role',
+    'gen_ai.prompt.0.content',
+    'gen_ai.prompt.__proto__.role',
+    'gen_ai.completion.0.tool_calls.0.name',
+    'gen_ai.tool.definitions',
+    'gen_ai.usage.input_tokens',
+    'gen_ai.usage.cache_read.input_tokens',
+    'gen_ai.request.model',
+    'gen_ai.request.temperature',
+    'gen_ai.response.finish_reasons',
+    'gen_ai.retrieval.documents',
+    'llm.input_messages.0.message.content',
+    'llm.input_messages.999999999.message.contents.3.message_content.text',
+    'llm.output_messages.0.message.tool_calls.1.tool_call.function.name',
+    'llm.invocation_parameters',
+    'llm.token_count.prompt',
+    'retrieval.documents.0.document.metadata',
+    'input.value',
+    'output.value',
+    'metadata',
+    'tag.tags',
+  ),
+  fc.string({ unit: 'binary', maxLength: 12 }),
+);
+const leaf = fc.oneof(
+  fc.constantFrom('chat', 'execute_tool', 'retrieval', 'invoke_agent', 'LLM', 'TOOL', 'RETRIEVER', 'AGENT', 'CHAIN', '', 'user'),
+  fc.string({ unit: 'binary', maxLength: 20 }),
+  fc.jsonValue({ maxDepth: 4, noUnicodeString: false }).map((value) => JSON.stringify(value)),
+  fc.constantFrom(
+    '[{"role":"user","parts":[{"type":"text","content":"hi"},{"type":"tool_call","id":null,"name":"f"}]}]',
+    '{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}},"role":"\\ud800","content":["\\udfff"]}',
+    `${'['.repeat(2000)}${']'.repeat(2000)}`,
+  ),
+  fc.double(),
+  fc.maxSafeInteger(),
+  fc.boolean(),
+);
+const value: fc.Arbitrary<AttributeValue> = fc.letrec<{ value: AttributeValue; leaf: AttributeValue }>((tie) => ({
+  leaf: leaf.map((one) =>
+    typeof one === 'string' ? one.toWellFormed() : typeof one === 'number' && !Number.isFinite(one) ? null : one,
+  ),
+  value: fc.oneof(
+    { depthSize: 'small' },
+    tie('leaf'),
+    fc.array(tie('value'), { maxLength: 3 }),
+    fc.dictionary(
+      names.map((name) => name.toWellFormed()).filter((name) => name !== '__proto__'),
+      tie('value'),
+      { maxKeys: 3 },
+    ),
+  ),
+})).value;
+const attributes = fc.array(fc.tuple(names, value), { maxLength: 8 });
+const eventName = fc.constantFrom('gen_ai.user.message', 'gen_ai.choice', 'exception', 'gen_ai.content.prompt', 'other');
+
+describe('any attributes at all', () => {
+  test.prop([attributes, fc.array(fc.tuple(eventName, attributes), { maxLength: 3 })], { numRuns: 2_000 })(
+    'give a span of the interface',
+    (given, events) => {
+      const of = (entries: [string, AttributeValue][]) =>
+        new Attributes(new Map(entries.map(([name, one]) => [name.toWellFormed(), one])));
+      const { span } = mapSpan({
+        traceId: TRACE,
+        spanId: spanId(0),
+        parentId: undefined,
+        parentIsRemote: false,
+        name: 'any',
+        startNs: 5n,
+        endNs: 9n,
+        failed: undefined,
+        statusMessage: '',
+        attributes: of(given),
+        events: events.map(([name, inner]) => ({ name, atNs: 7n, attributes: of(inner) })),
+        links: [],
+        resource: of([]),
+        scope: '',
+      });
+      const { error_message: _, ...logged } = span;
+      const onTheWire = JSON.parse(JSON.stringify(logged));
+      const read = SpanNode.safeParse(onTheWire);
+      expect(read.error?.issues).toBeUndefined();
+      expect(JSON.parse(JSON.stringify(read.data))).toEqual({ ...onTheWire, created_at: expect.any(String) });
+      expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
+    },
+  );
+});
+
+test.prop([fc.uint8Array({ maxLength: 200 })])('any bytes are a request or a refusal', (bytes) => {
+  for (const encoding of ['protobuf', 'json'] as const) {
+    try {
+      expect(Array.isArray(otlp.readRequest(bytes, encoding))).toBe(true);
+    } catch (err) {
+      expect(err).toMatchObject({ code: 'BadRequest' });
+    }
+  }
+});

@@ -1,0 +1,422 @@
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { type Attributes, ROOT_CONTEXT, SpanStatusCode, trace } from '@opentelemetry/api';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
+import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { costUsd } from '../../shared/providers/prices.ts';
+import { startTestService, type TestProject, type TestService } from '../support/service.ts';
+
+let service: TestService;
+let project: TestProject;
+beforeAll(async () => {
+  service = await startTestService();
+  project = await service.project();
+}, 120_000);
+afterAll(() => service[Symbol.asyncDispose]());
+
+// biome-ignore lint/suspicious/noExplicitAny: records as they come over the wire
+type Json = any;
+
+/** The SDK and the exporter that an application has. */
+function instrumented(headers: Record<string, string>, compression: 'gzip' | 'none' = 'none') {
+  const exporter = new OTLPTraceExporter({
+    url: `${service.url}/otel/traces`,
+    headers: { 'Service-API-Key': service.apiKey, ...headers },
+    compression: compression as never,
+  });
+  const provider = new TracerProvider({ spanProcessors: [new BatchSpanProcessor({ exporter })] });
+  return { provider, tracer: provider.getTracer('story') };
+}
+
+async function streamId(name: string): Promise<string> {
+  const { body } = await service.request('GET', `/projects/${project.id}/log_streams`);
+  return (body as Json[]).find((stream) => stream.name === name)?.id;
+}
+
+async function search(what: 'traces' | 'spans' | 'sessions', stream: string): Promise<Json[]> {
+  const answer = await service.request('POST', `/projects/${project.id}/${what}/search`, {
+    log_stream_id: await streamId(stream),
+    limit: 100,
+  });
+  expect(answer.status).toBe(200);
+  return (answer.body as Json).records;
+}
+
+const otlpJson = (attributes: Record<string, string | number>, more: object = {}, resource: Record<string, string> = {}) => ({
+  resourceSpans: [
+    {
+      resource: { attributes: pairs(resource) },
+      scopeSpans: [
+        {
+          spans: [
+            {
+              traceId: '0af7651916cd43dd8448eb211c80319c',
+              spanId: 'b7ad6b7169203331',
+              name: 'chat',
+              startTimeUnixNano: '1770000000123456789',
+              endTimeUnixNano: '1770000001123456789',
+              attributes: pairs(attributes),
+              ...more,
+            },
+          ],
+        },
+      ],
+    },
+  ],
+});
+const pairs = (values: Record<string, string | number>) =>
+  Object.entries(values).map(([key, value]) => ({
+    key,
+    value: typeof value === 'string' ? { stringValue: value } : { intValue: String(value) },
+  }));
+
+/** One span in a log stream of its own, as it is stored. */
+async function stored(stream: string, attributes: Record<string, string | number>, more: object = {}): Promise<Json> {
+  const answer = await service.request('POST', '/v1/traces', otlpJson(attributes, more), {
+    project: project.name,
+    logstream: stream,
+  });
+  expect(answer).toMatchObject({ status: 200, body: {} });
+  return (await search('spans', stream))[0];
+}
+
+describe('an application with the OpenTelemetry SDK', () => {
+  test('logs an agent that calls a model and a tool; the log stream opens by itself', async () => {
+    const { provider, tracer } = instrumented({ project: project.name, logstream: 'agents' }, 'gzip');
+    const start = (name: string, attributes: Attributes, parent?: ReturnType<typeof tracer.startSpan>) =>
+      tracer.startSpan(name, { attributes }, parent ? trace.setSpan(ROOT_CONTEXT, parent) : ROOT_CONTEXT);
+    const agent = start('invoke_agent Guide', {
+      'gen_ai.operation.name': 'invoke_agent',
+      'gen_ai.agent.name': 'Guide',
+      'gen_ai.conversation.id': 'talk 7',
+      'gen_ai.usage.input_tokens': 100,
+      'gen_ai.input.messages': JSON.stringify([{ role: 'user', parts: [{ type: 'text', content: 'Weather in Oslo?' }] }]),
+      'gen_ai.output.messages': JSON.stringify([{ role: 'assistant', parts: [{ type: 'text', content: 'Rain.' }] }]),
+    });
+    const chat = start(
+      'chat gpt-4o',
+      {
+        'gen_ai.operation.name': 'chat',
+        'gen_ai.provider.name': 'openai',
+        'gen_ai.request.model': 'gpt-4o',
+        'gen_ai.response.model': 'gpt-4o-2024-08-06',
+        'gen_ai.request.temperature': 0.2,
+        'gen_ai.request.max_tokens': 50,
+        'gen_ai.response.finish_reasons': ['tool_calls'],
+        'gen_ai.usage.input_tokens': 100,
+        'gen_ai.usage.cache_read.input_tokens': 60,
+        'gen_ai.usage.output_tokens': 20,
+        'gen_ai.system_instructions': JSON.stringify([{ type: 'text', content: 'Be brief.' }]),
+        'gen_ai.input.messages': JSON.stringify([
+          { role: 'user', parts: [{ type: 'text', content: 'Weather in Oslo?' }] },
+          { role: 'tool', parts: [{ type: 'tool_call_response', id: 'c0', response: { ok: true } }] },
+        ]),
+        'gen_ai.output.messages': JSON.stringify([
+          {
+            role: 'assistant',
+            parts: [
+              { type: 'reasoning', content: 'I need the forecast.' },
+              { type: 'tool_call', id: 'c1', name: 'forecast', arguments: { city: 'Oslo' } },
+            ],
+            finish_reason: 'tool_call',
+          },
+        ]),
+      },
+      agent,
+    );
+    chat.end();
+    const tool = start(
+      'execute_tool forecast',
+      {
+        'gen_ai.operation.name': 'execute_tool',
+        'gen_ai.tool.name': 'forecast',
+        'gen_ai.tool.call.id': 'c1',
+        'gen_ai.tool.call.arguments': '{"city":"Oslo"}',
+      },
+      agent,
+    );
+    tool.recordException(new TypeError('no such city'));
+    tool.setStatus({ code: SpanStatusCode.ERROR });
+    tool.end();
+    agent.end();
+    await provider.forceFlush();
+    await provider.shutdown();
+
+    const [session] = await search('sessions', 'agents');
+    expect(session).toMatchObject({ external_id: 'talk 7' });
+    const [found, ...others] = await search('traces', 'agents');
+    expect(others).toEqual([]);
+    expect(found).toMatchObject({
+      name: 'invoke_agent Guide',
+      input: 'Weather in Oslo?',
+      output: 'Rain.',
+      external_id: agent.spanContext().traceId,
+      session_id: session.id,
+      is_complete: true,
+      status_code: 200,
+    });
+    const { body } = await service.request('GET', `/projects/${project.id}/traces/${found.id}`);
+    const [root] = (body as Json).spans;
+    expect(root).toMatchObject({ type: 'agent', agent_name: 'Guide', parent_id: found.id, session_id: session.id });
+    expect(root.metrics).toEqual({ duration_ns: expect.any(Number) });
+    const [call, use] = root.spans;
+    expect(call).toMatchObject({
+      type: 'llm',
+      model: 'gpt-4o-2024-08-06',
+      temperature: 0.2,
+      finish_reason: 'tool_calls',
+      input: [
+        { role: 'system', content: 'Be brief.' },
+        { role: 'user', content: 'Weather in Oslo?' },
+        { role: 'tool', content: '{"ok":true}', tool_call_id: 'c0' },
+      ],
+      output: {
+        role: 'assistant',
+        content: '',
+        tool_calls: [{ id: 'c1', function: { name: 'forecast', arguments: '{"city":"Oslo"}' } }],
+      },
+      events: [{ type: 'reasoning', content: 'I need the forecast.' }],
+      user_metadata: { 'gen_ai.request.max_tokens': '50', 'gen_ai.provider.name': 'openai', 'otel.scope.name': 'story' },
+    });
+    expect(call.metrics).toMatchObject({
+      num_input_tokens: 100,
+      num_output_tokens: 20,
+      num_total_tokens: 120,
+      cost: costUsd({ model: 'gpt-4o', inputTokens: 100, cachedInputTokens: 60, outputTokens: 20 }),
+    });
+    expect(use).toMatchObject({
+      type: 'tool',
+      name: 'forecast',
+      tool_call_id: 'c1',
+      input: '{"city":"Oslo"}',
+      status_code: 500,
+      error_message: 'TypeError: no such city',
+    });
+  });
+
+  test('an exporter with the path of a base address, and an experiment as its target', async () => {
+    const made = await service.request('POST', `/projects/${project.id}/experiments`, { name: 'otel' });
+    const experiment = (made.body as Json).id;
+    const exporter = new OTLPTraceExporter({
+      url: `${service.url}/otel/v1/traces`,
+      headers: { 'Service-API-Key': service.apiKey, project: project.id, experimentid: experiment },
+    });
+    const provider = new TracerProvider({ spanProcessors: [new BatchSpanProcessor({ exporter })] });
+    provider.getTracer('story').startSpan('step').end();
+    await provider.forceFlush();
+    await provider.shutdown();
+    const found = await service.request('POST', `/projects/${project.id}/traces/search`, { experiment_id: experiment });
+    expect((found.body as Json).records).toMatchObject([{ name: 'step' }]);
+  });
+});
+
+describe('other forms of the conventions', () => {
+  test('messages as span events', async () => {
+    const event = (name: string, attributes: Record<string, string>) => ({
+      name,
+      timeUnixNano: '1770000000223456789',
+      attributes: pairs(attributes),
+    });
+    const span = await stored(
+      'events',
+      { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': 'm', 'gen_ai.usage.prompt_tokens': 3 },
+      {
+        events: [
+          event('gen_ai.system.message', { content: 'Be brief.' }),
+          event('gen_ai.user.message', { content: 'Hi' }),
+          event('gen_ai.choice', { index: '0', finish_reason: 'stop', message: '{"role":"assistant","content":"Hello"}' }),
+        ],
+      },
+    );
+    expect(span).toMatchObject({
+      type: 'llm',
+      input: [
+        { role: 'system', content: 'Be brief.' },
+        { role: 'user', content: 'Hi' },
+      ],
+      output: { role: 'assistant', content: 'Hello' },
+      finish_reason: 'stop',
+      metrics: { num_input_tokens: 3, num_total_tokens: 3, duration_ns: 1_000_000_000 },
+      created_at: '2026-02-02T02:40:00.123456Z',
+    });
+  });
+
+  test('messages as numbered attributes', async () => {
+    const span = await stored('numbered', {
+      'llm.request.type': 'chat',
+      'gen_ai.prompt.0.role': 'user',
+      'gen_ai.prompt.0.content': 'Hi',
+      'gen_ai.prompt.10.role': 'user',
+      'gen_ai.prompt.10.content': 'last',
+      'gen_ai.prompt.2.role': 'ai',
+      'gen_ai.prompt.2.content': 'middle',
+      'gen_ai.completion.0.role': 'assistant',
+      'gen_ai.completion.0.tool_calls.0.id': 'c',
+      'gen_ai.completion.0.tool_calls.0.name': 'f',
+      'gen_ai.completion.0.tool_calls.0.arguments': '{}',
+    });
+    expect(span.input).toMatchObject([{ content: 'Hi' }, { role: 'assistant', content: 'middle' }, { content: 'last' }]);
+    expect(span.output).toMatchObject({ tool_calls: [{ id: 'c', function: { name: 'f', arguments: '{}' } }] });
+  });
+
+  test('OpenInference: a model call whose tokens of the cache lie beside the input', async () => {
+    const span = await stored('inference', {
+      'openinference.span.kind': 'LLM',
+      'llm.model_name': 'claude-opus-4-5',
+      'llm.invocation_parameters': '{"temperature":0.5,"top_p":1}',
+      'llm.input_messages.0.message.role': 'user',
+      'llm.input_messages.0.message.contents.0.message_content.type': 'text',
+      'llm.input_messages.0.message.contents.0.message_content.text': 'What is this?',
+      'llm.input_messages.0.message.contents.1.message_content.type': 'image',
+      'llm.input_messages.0.message.contents.1.message_content.image.image.url': 'data:image/png;base64,AAAA',
+      'llm.output_messages.0.message.role': 'assistant',
+      'llm.output_messages.0.message.content': 'A pixel.',
+      'llm.token_count.prompt': 10,
+      'llm.token_count.completion': 5,
+      'llm.token_count.prompt_details.cache_read': 30,
+      metadata: '{"team":"vision","n":3}',
+      'tag.tags': '["a","b"]',
+      'user.id': 'u1',
+    });
+    expect(span).toMatchObject({
+      type: 'llm',
+      model: 'claude-opus-4-5',
+      temperature: 0.5,
+      tags: ['a', 'b'],
+      user_metadata: { team: 'vision', n: '3', 'user.id': 'u1' },
+      input: [
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'What is this?' },
+            { type: 'text', text: 'data:image/png;base64,AAAA' },
+          ],
+        },
+      ],
+      output: { role: 'assistant', content: 'A pixel.' },
+      metrics: { num_input_tokens: 40, num_output_tokens: 5, num_total_tokens: 45 },
+    });
+    expect(span.metrics.cost).toBeCloseTo(
+      costUsd({ model: 'claude-opus-4-5', inputTokens: 40, cachedInputTokens: 30, outputTokens: 5 }) as number,
+      12,
+    );
+  });
+
+  test('OpenInference: retrieved documents', async () => {
+    const span = await stored('retriever', {
+      'openinference.span.kind': 'RETRIEVER',
+      'input.value': 'capital of France',
+      'input.mime_type': 'text/plain',
+      'retrieval.documents.0.document.content': 'Paris',
+      'retrieval.documents.0.document.id': 'd1',
+      'retrieval.documents.0.document.metadata': '{"page":4}',
+      'retrieval.documents.1.document.content': 'Lyon',
+    });
+    expect(span).toMatchObject({
+      type: 'retriever',
+      input: 'capital of France',
+      output: [{ content: 'Paris', metadata: { id: 'd1', page: 4 } }, { content: 'Lyon' }],
+    });
+  });
+
+  test('names that mean something in JavaScript harm nothing', async () => {
+    const span = await stored('names', {
+      __proto__2: 'x',
+      constructor: 'c',
+      'gen_ai.prompt.__proto__.role': 'user',
+      metadata: '{"__proto__":{"polluted":"yes"},"constructor":"d"}',
+      ['__proto__' as string]: 'p',
+    });
+    expect(span.user_metadata).toMatchObject({ constructor: 'd' });
+    expect(({} as Json).polluted).toBeUndefined();
+  });
+});
+
+describe('spans out of order', () => {
+  const child = { spanId: '00f067aa0ba902b7', parentSpanId: 'b7ad6b7169203331', name: 'child' };
+  const headers = () => ({ project: project.name, logstream: 'late' });
+
+  test('a span before its root is in a stub trace, which the root completes', async () => {
+    await service.request('POST', '/v1/traces', otlpJson({}, child), headers());
+    expect(await search('traces', 'late')).toEqual([]);
+    const [span] = await search('spans', 'late');
+    const stub = await service.request('GET', `/projects/${project.id}/traces/${span.trace_id}`);
+    expect(stub.body).toMatchObject({ type: 'stub_trace', spans: [{ name: 'child' }] });
+
+    await service.request('POST', '/v1/traces', otlpJson({}), headers());
+    const whole = await service.request('GET', `/projects/${project.id}/traces/${span.trace_id}`);
+    expect(whole.body).toMatchObject({ type: 'trace', is_complete: true, spans: [{ name: 'chat', spans: [{ name: 'child' }] }] });
+  });
+
+  test('a span whose parent is in another process has a trace that can be found', async () => {
+    const remote = { parentSpanId: '00f067aa0ba902b9', flags: 0x300, name: 'served' };
+    await service.request('POST', '/v1/traces', otlpJson({}, remote), { ...headers(), logstream: 'served' });
+    expect(await search('traces', 'served')).toMatchObject([{ name: 'served', is_complete: false }]);
+  });
+});
+
+describe('the request', () => {
+  test('names its target by resource attributes too, and has a default', async () => {
+    const named = otlpJson({}, {}, { 'assay.project': project.name, 'assay.log_stream': 'by resource' });
+    expect((await service.request('POST', '/v1/traces', named)).status).toBe(200);
+    expect(await search('traces', 'by resource')).toHaveLength(1);
+    expect((await service.request('POST', '/v1/traces', otlpJson({}), { project: project.id })).status).toBe(200);
+    expect(await search('traces', 'default')).toHaveLength(1);
+  });
+
+  test('is refused where its target is unknown, and without credentials', async () => {
+    const unknown = await service.request('POST', '/v1/traces', otlpJson({}), { project: 'nobody has this' });
+    expect(unknown).toMatchObject({ status: 404, body: { detail: 'no project of this name that you can see' } });
+    const none = await service.request('POST', '/v1/traces', otlpJson({}));
+    expect(none.status).toBe(404);
+    const stranger = await service.request('POST', '/v1/traces', otlpJson({}), { 'Service-API-Key': 'wrong' });
+    expect(stranger.status).toBe(401);
+  });
+
+  test('spans that cannot be stored are told, and the others are stored', async () => {
+    const body = otlpJson({});
+    body.resourceSpans[0]?.scopeSpans[0]?.spans.push({
+      ...(body.resourceSpans[0].scopeSpans[0].spans[0] as Json),
+      traceId: '00',
+    });
+    const answer = await service.request('POST', '/v1/traces', body, { project: project.name, logstream: 'partly' });
+    expect(answer).toMatchObject({
+      status: 200,
+      body: { partialSuccess: { rejectedSpans: '1', errorMessage: expect.stringContaining('trace id') } },
+    });
+    expect(await search('traces', 'partly')).toHaveLength(1);
+  });
+
+  test('is told what is wrong with its form', async () => {
+    const headers = { 'content-type': 'application/x-protobuf', project: project.name };
+    expect((await service.request('POST', '/v1/traces', 'no protobuf', headers)).status).toBe(400);
+    expect((await service.request('POST', '/v1/traces', '{}', { 'content-type': 'text/plain' })).status).toBe(415);
+  });
+
+  test('the example of the documentation works as it is written', async () => {
+    const page = await readFile(new URL('../../docs/opentelemetry.md', import.meta.url), 'utf8');
+    const example = /```json\n([\s\S]*?)```/.exec(page)?.[1] as string;
+    const response = await fetch(`${service.url}/v1/traces`, {
+      method: 'POST',
+      headers: {
+        'Service-API-Key': service.apiKey,
+        project: project.name,
+        logstream: 'documented',
+        'content-type': 'application/json',
+        'content-encoding': 'gzip',
+      },
+      body: new Uint8Array(await promisify(gzip)(example)),
+    });
+    expect({ status: response.status, body: await response.json() }).toEqual({ status: 200, body: {} });
+    expect(await search('spans', 'documented')).toMatchObject([
+      {
+        type: 'llm',
+        model: 'gpt-4o',
+        input: [{ role: 'user', content: 'Hi' }],
+        output: { role: 'assistant', content: 'Hello.' },
+      },
+    ]);
+  });
+});
