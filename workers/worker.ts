@@ -27,8 +27,9 @@ export async function startWorker(connection: NativeConnection, namespace: strin
     activities: createActivities(deps),
     // A chunk holds its slot for minutes; a run that waits for its caller gives it back.
     maxConcurrentActivityTaskExecutions: 200,
-    // One: with more, whichever worker has polled first is given all chunks of a run while the others stand idle.
-    maxConcurrentActivityTaskPolls: 1,
+    // One poll: with more, the worker that polled first is given all chunks of a run while the others stand idle. (The SDK heeds this option,
+    // not `maxConcurrentActivityTaskPolls`.)
+    activityTaskPollerBehavior: { type: 'simple-maximum', maximum: 1 },
     // A cancel must reach the calls within about two seconds: it travels on the answer to a heartbeat.
     maxHeartbeatThrottleInterval: '1 second',
     defaultHeartbeatThrottleInterval: '1 second',

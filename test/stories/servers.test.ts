@@ -188,7 +188,6 @@ describeWithServer('two apis and two workers over servers', postgresProgram, (po
     test('a rolling restart under load fails no request that may be repeated', async () => {
       let isOver = false;
       let answers = 0;
-      // As behind a balancer that knows nothing of its servers: each try goes to the next one.
       const client = balancedClient(apis);
       const load = Promise.all(
         Array.from({ length: 8 }, async () => {

@@ -131,13 +131,21 @@ export async function startServiceServers(programs: { postgres: string; redis: s
   };
 }
 
-/** A client whose every try goes to the next of the apis. */
+/** A client behind a balancer that sends each request to the next api, and on to another when that one is away or not ready. */
 export function balancedClient(apis: readonly ServiceApi[]): ServiceClient {
-  let turn = 0;
   const apiUrl = 'http://balanced';
+  let turn = 0;
   return new ServiceClient({
     apiUrl,
     apiKey: API_KEY,
-    fetch: (request, init) => fetch(String(request).replace(apiUrl, apis[turn++ % apis.length]?.url ?? ''), init),
+    async fetch(request, init) {
+      const first = turn++;
+      const send = (offset: number) => {
+        const { url } = apis[(first + offset) % apis.length] as ServiceApi;
+        return fetch(String(request).replace(apiUrl, url), init);
+      };
+      const answer = await send(0).catch(() => undefined);
+      return answer === undefined || answer.status === 503 ? send(1) : answer;
+    },
   });
 }
