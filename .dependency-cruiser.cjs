@@ -44,8 +44,8 @@ module.exports = {
 
     rule(
       'domain-knows-no-outside',
-      'shared/<thing> declares ports; stores, faces and workers come to it, never the other way.',
-      { path: '^shared/(?!stores/)' },
+      'shared/<thing> declares ports; stores, faces and workers come to it, never the other way. assemble.ts is where they are joined.',
+      { path: '^shared/(?!stores/|assemble\\.ts$)' },
       { path: '^(api|client|workers|workflows|shared/stores)/' },
     ),
     rule(

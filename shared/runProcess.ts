@@ -7,8 +7,8 @@ export interface Running {
 
 /** Milliseconds between two looks at the parent. */
 const PARENT_LOOK_MS = 500;
-/** Milliseconds that a process without its parent takes to end: nobody would end it by force. */
-const ORPHAN_MS = 2_500;
+/** Milliseconds that a process without its parent takes to end: nobody would end it by force. The guard of Temporal's server has 3 s after that. */
+const ORPHAN_MS = 1_000;
 /** Milliseconds for a clean end. Supervisors kill after 10 s as a rule. */
 const STOP_MS = 9_500;
 

@@ -17,7 +17,7 @@ import {
   ProgressReply,
   ResultsReply,
   ResultsRequest,
-  RunnerRequest,
+  type RunnerRequest,
   RunReply,
   RunRequest,
 } from '../../shared/wire/experimentRuns.ts';
@@ -58,7 +58,8 @@ export function experimentRunRoutes(deps: ExperimentRunDeps): Endpoint[] {
       method: 'post',
       path: `${base}/run`,
       summary: 'Start the run of an experiment',
-      description: 'Asking again while the run goes on answers that run. A run that has ended is started again for the rows named by `rows_to_run`.',
+      description:
+        'Asking again while the run goes on answers that run. A run that has ended is started again for the rows named by `rows_to_run`.',
       tag: 'Experiment runs',
       access: { project: 'create_run' },
       params: Params,
@@ -97,13 +98,15 @@ export function experimentRunRoutes(deps: ExperimentRunDeps): Endpoint[] {
       params: Params,
       body: ConcurrencyRequest,
       response: RunReply,
-      handle: async ({ params, body }) => toReply(await deps.control.setConcurrency(await inProject(params), body.concurrency), false),
+      handle: async ({ params, body }) =>
+        toReply(await deps.control.setConcurrency(await inProject(params), body.concurrency), false),
     }),
     endpoint({
       method: 'post',
       path: `${base}/rows/lease`,
       summary: "Take rows for a function in the caller's process",
-      description: 'Waits up to `wait_ms` for rows. Asking keeps the rows that this process holds. 409: another process has taken over.',
+      description:
+        'Waits up to `wait_ms` for rows. Asking keeps the rows that this process holds. 409: another process has taken over.',
       tag: 'Experiment runs',
       access: { project: 'log_data' },
       params: Params,
@@ -111,20 +114,32 @@ export function experimentRunRoutes(deps: ExperimentRunDeps): Endpoint[] {
       response: LeaseReply,
       handle: async ({ params, body, signal }) => {
         const run = await inProject(params);
-        const { state, attempt, rows } = await leaseRows(deps.caller, run.experimentId, { ...body, waitMs: body.wait_ms, holding: body.holding ?? undefined }, signal);
+        const { state, attempt, rows } = await leaseRows(
+          deps.caller,
+          run.experimentId,
+          { ...body, waitMs: body.wait_ms, holding: body.holding ?? undefined },
+          signal,
+        );
         return {
           state,
           attempt,
           concurrency: run.settings.concurrency,
           row_time_limit_ms: run.settings.rowTimeLimitMs,
-          rows: rows.map(({ ordinal, rowId, input, expected, metadata, variables }) => ({ ordinal, row_id: rowId, input, expected, metadata, values: variables })),
+          rows: rows.map(({ ordinal, rowId, input, expected, metadata, variables }) => ({
+            ordinal,
+            row_id: rowId,
+            input,
+            expected,
+            metadata,
+            values: variables,
+          })),
         };
       },
     }),
     endpoint({
       method: 'post',
       path: `${base}/rows/results`,
-      summary: "Record results of rows that this process holds",
+      summary: 'Record results of rows that this process holds',
       tag: 'Experiment runs',
       access: { project: 'log_data' },
       params: Params,

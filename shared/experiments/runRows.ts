@@ -161,6 +161,7 @@ export async function runRows(
       if (!row) return;
       const startedAt = new Date();
       progress.running++;
+      deps.onProgress(progress); // the first rows may take long to end
       deps.attempts.note(run, { rowId: row.rowId, ordinal: row.ordinal, attempt, startedAt, endedAt: null, outcome: 'started' });
       const result = await deps.runner
         .run(row, { attempt, signal: aborted.signal })

@@ -50,7 +50,6 @@ export const cancelSignal = 'cancelRun';
 export const concurrencySignal = 'setConcurrency';
 export const progressSignal = 'progress';
 export const callerSignal = 'callerBack';
-export const progressQuery = 'progress';
 
 export interface ProgressReport {
   rowsDone?: number;

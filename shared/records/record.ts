@@ -59,9 +59,3 @@ export interface StoredRecord {
   /** Of an experiment's row: the attempt that wrote it. */
   attempt?: number;
 }
-
-/** What is told apart from the record itself when one is answered. */
-export interface DerivedFields {
-  is_complete: boolean;
-  has_children: boolean;
-}

@@ -5,13 +5,11 @@ import { NameOrText, Permission, UserInfo, ValueByOperator } from './datasets.ts
 /** A key that may be absent or null, and then has this value. */
 const orElse = <T extends z.ZodType>(schema: T, value: z.output<T>) => schema.nullish().transform((given) => given ?? value);
 
-export const MessageRole = z.enum(['agent', 'assistant', 'function', 'system', 'tool', 'user']);
-
 const ContentPart = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text'), text: z.string() }),
   z.object({ type: z.literal('file'), file_id: Uuid }),
 ]);
-/** Roles outside {@link MessageRole} are kept: a model may know its own. */
+/** Any role is kept: a model may know its own. */
 export const PromptMessage = z.looseObject({ content: z.union([z.string(), z.array(ContentPart)]), role: z.string().min(1) });
 
 export const Template = z.union([z.string().min(1), z.array(PromptMessage).min(1)]);

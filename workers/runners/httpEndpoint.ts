@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import pRetry, { AbortError } from 'p-retry';
 import { z } from 'zod';
 import type { ExperimentRow, ExperimentRun } from '../../shared/experiments/experiment.ts';
@@ -115,8 +116,5 @@ async function waitAsTold(retryAfter: string | null, signal: AbortSignal): Promi
   const seconds = Number(retryAfter);
   const ms = Number.isFinite(seconds) ? seconds * 1_000 : Date.parse(retryAfter) - Date.now();
   if (!(ms > 0)) return;
-  await new Promise<void>((resolve, reject) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener('abort', () => (clearTimeout(timer), reject(signal.reason)), { once: true });
-  });
+  await delay(ms, undefined, { signal });
 }

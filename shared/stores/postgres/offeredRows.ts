@@ -33,53 +33,79 @@ export function postgresOfferedRows(database: Database): OfferedRows {
     },
 
     async held(experimentId, process, ordinals) {
-      const rows = await database.query('SELECT ordinal, attempt FROM offered_rows WHERE run_id = $1 AND process = $2 AND NOT done AND ordinal = ANY($3::int[])', [experimentId, process, ordinals]);
+      const rows = await database.query(
+        'SELECT ordinal, attempt FROM offered_rows WHERE run_id = $1 AND process = $2 AND NOT done AND ordinal = ANY($3::int[])',
+        [experimentId, process, ordinals],
+      );
       return rows.map((row) => Leased.parse(row));
     },
 
     async renew(experimentId, process, leaseMs) {
-      await database.query(`UPDATE offered_rows SET leased_until = now() + $3 * interval '1 millisecond' WHERE run_id = $1 AND process = $2 AND NOT done`, [experimentId, process, leaseMs]);
+      await database.query(
+        `UPDATE offered_rows SET leased_until = now() + $3 * interval '1 millisecond' WHERE run_id = $1 AND process = $2 AND NOT done`,
+        [experimentId, process, leaseMs],
+      );
     },
 
     async freeAllBut(experimentId, process, holding) {
-      await database.query('UPDATE offered_rows SET process = NULL, leased_until = NULL WHERE run_id = $1 AND process = $2 AND NOT done AND ordinal <> ALL($3::int[])', [
-        experimentId,
-        process,
-        holding,
-      ]);
+      await database.query(
+        'UPDATE offered_rows SET process = NULL, leased_until = NULL WHERE run_id = $1 AND process = $2 AND NOT done AND ordinal <> ALL($3::int[])',
+        [experimentId, process, holding],
+      );
     },
 
     async takeOver(experimentId, process) {
       return database.transaction(async (tx) => {
         const before = await tx.maybeOne('SELECT caller_process FROM experiments WHERE run_id = $1 FOR UPDATE', [experimentId]);
-        await tx.query('UPDATE experiments SET caller_process = $2, caller_seen_at = now() WHERE run_id = $1', [experimentId, process]);
+        await tx.query('UPDATE experiments SET caller_process = $2, caller_seen_at = now() WHERE run_id = $1', [
+          experimentId,
+          process,
+        ]);
         if (before?.caller_process === process) return false;
-        await tx.query('UPDATE offered_rows SET process = NULL, leased_until = NULL WHERE run_id = $1 AND NOT done', [experimentId]);
+        await tx.query('UPDATE offered_rows SET process = NULL, leased_until = NULL WHERE run_id = $1 AND NOT done', [
+          experimentId,
+        ]);
         return true;
       });
     },
 
     async seen(experimentId, process) {
-      const rows = await database.query('UPDATE experiments SET caller_seen_at = now() WHERE run_id = $1 AND caller_process = $2 RETURNING run_id', [experimentId, process]);
+      const rows = await database.query(
+        'UPDATE experiments SET caller_seen_at = now() WHERE run_id = $1 AND caller_process = $2 RETURNING run_id',
+        [experimentId, process],
+      );
       return rows.length > 0;
     },
 
     async secondsSinceCaller(experimentId) {
-      const row = await database.maybeOne('SELECT extract(epoch FROM now() - caller_seen_at)::float8 AS seconds FROM experiments WHERE run_id = $1', [experimentId]);
+      const row = await database.maybeOne(
+        'SELECT extract(epoch FROM now() - caller_seen_at)::float8 AS seconds FROM experiments WHERE run_id = $1',
+        [experimentId],
+      );
       return typeof row?.seconds === 'number' ? row.seconds : Number.POSITIVE_INFINITY;
     },
 
     async finish(experimentId, ordinals) {
-      await database.query('UPDATE offered_rows SET done = true WHERE run_id = $1 AND ordinal = ANY($2::int[])', [experimentId, ordinals]);
+      await database.query('UPDATE offered_rows SET done = true WHERE run_id = $1 AND ordinal = ANY($2::int[])', [
+        experimentId,
+        ordinals,
+      ]);
     },
 
     async takeFinished(experimentId, from, to) {
-      const rows = await database.query('DELETE FROM offered_rows WHERE run_id = $1 AND done AND ordinal >= $2 AND ordinal < $3 RETURNING ordinal', [experimentId, from, to]);
+      const rows = await database.query(
+        'DELETE FROM offered_rows WHERE run_id = $1 AND done AND ordinal >= $2 AND ordinal < $3 RETURNING ordinal',
+        [experimentId, from, to],
+      );
       return rows.map((row) => Number(row.ordinal));
     },
 
     async withdraw(experimentId, from, to) {
-      await database.query('DELETE FROM offered_rows WHERE run_id = $1 AND ordinal >= $2 AND ordinal < $3', [experimentId, from, to]);
+      await database.query('DELETE FROM offered_rows WHERE run_id = $1 AND ordinal >= $2 AND ordinal < $3', [
+        experimentId,
+        from,
+        to,
+      ]);
     },
 
     async withdrawUnheld(experimentId, from, to) {
@@ -90,7 +116,10 @@ export function postgresOfferedRows(database: Database): OfferedRows {
     },
 
     async running(experimentId) {
-      const row = await database.maybeOne('SELECT count(*)::int AS count FROM offered_rows WHERE run_id = $1 AND NOT done AND leased_until > now()', [experimentId]);
+      const row = await database.maybeOne(
+        'SELECT count(*)::int AS count FROM offered_rows WHERE run_id = $1 AND NOT done AND leased_until > now()',
+        [experimentId],
+      );
       return Number(row?.count ?? 0);
     },
   };
