@@ -58,8 +58,9 @@ export function recordsOf(run: RunRef, spans: readonly OtelSpan[]): RecordChange
   return changes;
 }
 
-const compare = (one: OtelSpan, other: OtelSpan): number =>
-  one.startNs < other.startNs ? -1 : one.startNs > other.startNs ? 1 : one.spanId < other.spanId ? -1 : 1;
+/** In order of time; of spans that began at once (clocks of a millisecond are common) the one that ended first is first. */
+const compare = (one: OtelSpan, other: OtelSpan): number => sign(one.startNs - other.startNs) || sign(one.endNs - other.endNs);
+const sign = (difference: bigint): number => (difference < 0n ? -1 : difference > 0n ? 1 : 0);
 
 /** What a trace's record says of itself is what its root span says. */
 const traceOf = ({ name, created_at, input, output, status_code, error_message, user_metadata, metrics, tags }: MappedSpan) => ({

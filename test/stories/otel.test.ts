@@ -161,7 +161,8 @@ describe('an application with the OpenTelemetry SDK', () => {
     const [root] = (body as Json).spans;
     expect(root).toMatchObject({ type: 'agent', agent_name: 'Guide', parent_id: found.id, session_id: session.id });
     expect(root.metrics).toEqual({ duration_ns: expect.any(Number) });
-    const [call, use] = root.spans;
+    const [call, use] = ['llm', 'tool'].map((type) => root.spans.find((span: Json) => span.type === type));
+    expect(root.spans).toHaveLength(2);
     expect(call).toMatchObject({
       type: 'llm',
       model: 'gpt-4o-2024-08-06',
@@ -373,6 +374,45 @@ describe('the request', () => {
     expect(none.status).toBe(404);
     const stranger = await service.request('POST', '/v1/traces', otlpJson({}), { 'Service-API-Key': 'wrong' });
     expect(stranger.status).toBe(401);
+  });
+
+  test('needs a key that may log; a key of one project needs to name none', async () => {
+    const key = async (project_role: string) => {
+      const { body } = await service.request('POST', '/users/api_keys', {
+        description: 'k',
+        project_id: project.id,
+        project_role,
+      });
+      return { 'Service-API-Key': (body as Json).api_key as string, logstream: project_role };
+    };
+    expect((await service.request('POST', '/v1/traces', otlpJson({}), await key('viewer'))).status).toBe(403);
+    expect(await streamId('viewer')).toBeUndefined();
+    expect((await service.request('POST', '/v1/traces', otlpJson({}), await key('editor'))).status).toBe(200);
+    expect(await search('traces', 'editor')).toHaveLength(1);
+    const elsewhere = { ...(await key('editor')), project: (await service.project()).name };
+    expect((await service.request('POST', '/v1/traces', otlpJson({}), elsewhere)).status).toBe(404);
+  });
+
+  test('opens a log stream anew that was deleted, and the same spans are stored there', async () => {
+    const headers = { project: project.name, logstream: 'again' };
+    await service.request('POST', '/v1/traces', otlpJson({}), headers);
+    const before = await streamId('again');
+    expect((await service.request('DELETE', `/projects/${project.id}/log_streams/${before}`)).status).toBe(204);
+    expect((await service.request('POST', '/v1/traces', otlpJson({}), headers)).status).toBe(200);
+    expect(await streamId('again')).not.toBe(before);
+    expect(await search('traces', 'again')).toHaveLength(1);
+  });
+
+  test('twenty exports at once open one log stream', async () => {
+    const headers = { project: project.name, logstream: 'at once' };
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        service.request('POST', '/v1/traces', otlpJson({}, { spanId: (index + 1).toString(16).padStart(16, '0') }), headers),
+      ),
+    );
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(await search('spans', 'at once')).toHaveLength(20);
+    expect(await search('traces', 'at once')).toHaveLength(1);
   });
 
   test('spans that cannot be stored are told, and the others are stored', async () => {
