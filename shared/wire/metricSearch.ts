@@ -3,7 +3,7 @@ import { FilterExpression, FilterList } from './filters.ts';
 import { RunSelector } from './recordSearch.ts';
 import { RecordTime } from './time.ts';
 
-export const metricAggregations = [
+const metricAggregations = [
   'Count',
   'Sum',
   'Average',
