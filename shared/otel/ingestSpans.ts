@@ -14,6 +14,8 @@ interface Deps {
 
 /** Reasons named in one answer. */
 const MAX_REASONS = 5;
+// Exporters send 512 spans at a time, collectors some thousands. This many take two seconds of the process, which nobody else has meanwhile.
+const MAX_SPANS = 100_000;
 
 /**
  * Stores the spans of one export. Spans that cannot be stored are counted in the answer and the others are stored: the exporter must not send the
@@ -26,28 +28,37 @@ export async function ingestSpans(
   headers: NamedTarget,
   resourceSpans: readonly ResourceSpansMessage[],
 ): Promise<ExportResult> {
-  const reasons: string[] = [];
+  const count = resourceSpans.reduce(
+    (sum, { scopeSpans }) => scopeSpans.reduce((inner, { spans }) => inner + spans.length, sum),
+    0,
+  );
+  if (count > MAX_SPANS)
+    throw new ServiceError('BodyTooLarge', `a request may hold ${MAX_SPANS} spans, this one has ${count}; send less per request`);
+  const reasons = new Set<string>();
+  let rejectedSpans = 0;
   const refusals: unknown[] = [];
   const runs = new Map<string, { run: RunRef; spans: OtelSpan[] }>();
   for (const resource of resourceSpans) {
     const { spans, rejected } = readSpans(resource);
-    reasons.push(...rejected);
+    rejectedSpans += rejected.length;
+    for (const reason of rejected.slice(0, MAX_REASONS)) reasons.add(reason);
     const [first] = spans;
     if (!first) continue;
     try {
       const run = await findTarget(caller, targetOfResource(first.resource, headers));
       const known = runs.get(run.runId);
-      if (known) known.spans.push(...spans);
+      if (known) for (const span of spans) known.spans.push(span);
       else runs.set(run.runId, { run, spans });
     } catch (err) {
       if (!isRefusal(err)) throw err;
       refusals.push(err);
-      reasons.push(...spans.map(() => (err as Error).message));
+      rejectedSpans += spans.length;
+      reasons.add((err as Error).message);
     }
   }
   if (runs.size === 0 && refusals.length > 0) throw refusals[0];
   await Promise.all([...runs.values()].map(({ run, spans }) => writer.write(run, recordsOf(run, spans))));
-  return { rejectedSpans: reasons.length, errorMessage: [...new Set(reasons)].slice(0, MAX_REASONS).join('; ') };
+  return { rejectedSpans, errorMessage: [...reasons].slice(0, MAX_REASONS).join('; ') };
 }
 
 const isRefusal = (err: unknown): boolean => err instanceof RequestInvalid || (err instanceof ServiceError && err.permanent);

@@ -429,6 +429,27 @@ describe('the request', () => {
     expect(await search('traces', 'partly')).toHaveLength(1);
   });
 
+  test('may be a trace of 10,000 spans with an input of 8 MB', async () => {
+    const big = 'x'.repeat(8_000_000);
+    const body = otlpJson({ 'input.value': big });
+    const spans: Json[] = body.resourceSpans[0]?.scopeSpans[0]?.spans ?? [];
+    for (let index = 1; index < 10_000; index++)
+      spans.push({ ...spans[0], attributes: [], spanId: index.toString(16).padStart(16, '0'), parentSpanId: spans[0].spanId });
+    const answer = await service.request('POST', '/v1/traces', body, { project: project.name, logstream: 'big' });
+    expect(answer).toMatchObject({ status: 200, body: {} });
+    const [found] = await search('traces', 'big');
+    expect(found.input).toHaveLength(big.length);
+    const count = await service.request('POST', `/projects/${project.id}/spans/count`, { log_stream_id: await streamId('big') });
+    expect(count.body).toMatchObject({ total_count: 10_000 });
+  });
+
+  test('of too many spans is refused as a whole', async () => {
+    const body = otlpJson({});
+    const spans: Json[] = body.resourceSpans[0]?.scopeSpans[0]?.spans ?? [];
+    for (let index = 0; index < 100_000; index++) spans.push({ spanId: '01' });
+    expect((await service.request('POST', '/v1/traces', body, { project: project.name })).status).toBe(413);
+  });
+
   test('is told what is wrong with its form', async () => {
     const headers = { 'content-type': 'application/x-protobuf', project: project.name };
     expect((await service.request('POST', '/v1/traces', 'no protobuf', headers)).status).toBe(400);
