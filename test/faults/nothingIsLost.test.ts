@@ -187,11 +187,50 @@ test('2,000 rows are recorded and scored once each, whatever is killed and when'
   for (const one of kills) expect(one.unrecorded ?? 0).toBeLessThanOrEqual(CONCURRENCY + WRITE_GROUP);
 }, 400_000);
 
+test('a pause whose service is killed while long rows end stays a pause, and nothing of ours stays 5 s after the parent', async () => {
+  await writeFile(
+    join(runners, 'long.mjs'),
+    "import { setTimeout } from 'node:timers/promises'; export default async (input) => { await setTimeout(8_000); return input; };",
+  );
+  service ??= await where.start('npm');
+  const client = new ServiceClient({ apiUrl: service.url, apiKey: service.apiKey });
+  const { id: projectId } = await client.send<{ id: string }>('/projects', { body: { name: 'pauses' } });
+  const experiment = await newExperiment(client, projectId, { name: 'paused and killed' });
+  const records = Array.from({ length: 8 }, (_, index) => ({ input: `question ${index}` }));
+  await experiment.start({ runner: { kind: 'module', name: 'long' }, records, concurrency: 4 });
+  await expect
+    .poll(async () => (await partsOf(service as ServiceProcess)).all.some(({ command }) => command.includes('long.mjs')))
+    .toBe(true);
+  await experiment.steer('pause');
+
+  const parts = await partsOf(service);
+  process.kill(parts.npm.pid, 'SIGKILL');
+  const deadline = Date.now() + 5_000;
+  for (let left = parts.all; left.length > 0; left = await stillRunning(left)) {
+    if (Date.now() > deadline) expect(left, 'left 5 s after the kill of npm').toEqual([]);
+    await sleep(50);
+  }
+  service = await where.start('npm');
+  // Longer than it takes to notice the lost worker: the workflow then waits for the end of the pause.
+  const { workflow, close } = await temporalClient();
+  const handle = workflow.getHandle(workflowIdOf(experiment.id, 1));
+  await expect.poll(async () => (await handle.describe()).raw.pendingActivities?.length, { timeout: 30_000 }).toBe(0);
+  await close();
+  expect(await experiment.progress()).toMatchObject({ state: 'paused', error: null });
+  await experiment.steer('resume');
+  expect(await experiment.end()).toMatchObject({ state: 'completed', rows_done: 8, rows_failed: 0 });
+}, 120_000);
+
+async function temporalClient() {
+  const connection = await Connection.connect({ address: `127.0.0.1:${where.environment.TEMPORAL_PORT}` });
+  return { workflow: new Client({ connection }).workflow, close: () => connection.close() };
+}
+
 /** Waits until the workflow has asked for its plan: from then on, and until the answer, the run is being planned. */
 async function planScheduled(experimentId: string): Promise<void> {
-  const connection = await Connection.connect({ address: `127.0.0.1:${where.environment.TEMPORAL_PORT}` });
+  const { workflow, close } = await temporalClient();
   try {
-    const handle = new Client({ connection }).workflow.getHandle(workflowIdOf(experimentId, 1));
+    const handle = workflow.getHandle(workflowIdOf(experimentId, 1));
     const deadline = Date.now() + 60_000;
     for (;;) {
       const { events } = await handle.fetchHistory();
@@ -199,7 +238,7 @@ async function planScheduled(experimentId: string): Promise<void> {
       expect(Date.now(), 'no plan was asked for').toBeLessThan(deadline);
     }
   } finally {
-    await connection.close();
+    await close();
   }
 }
 
