@@ -159,31 +159,35 @@ describeWithServer('two apis and two workers over servers', postgresProgram, (po
       await Promise.all([apis[0].end('SIGKILL'), workers[0].end('SIGKILL')]);
       await isWhole(rest, await rest.end(90_000));
       await Promise.all([apis[0].start(), workers[0].start()]);
-    });
+    }, 120_000);
 
     test.each([
       ['ClickHouse', () => servers.clickhouse.kill(), () => servers.clickhouse.restart()],
       ['Postgres', () => servers.postgres.kill(), () => servers.postgres.restart()],
-    ])('%s is lost for some seconds: the api says 503, the run waits and goes on', async (_name, kill, restart) => {
-      const experiment = await moduleRun(apis[0].client, `without ${_name}`, 60);
-      await experiment.until(({ rows_done }) => rows_done > 20);
-      await kill();
-      await delay(1_500);
-      const path = _name === 'ClickHouse' ? `/projects/${projectId}/experiments/${experiment.id}/progress` : '/projects';
-      for (const { url } of apis) {
-        for (const route of [path, '/healthcheck']) {
-          const answer = await fetch(url + route, { headers: { 'Service-API-Key': 'test-administrator-key' } });
-          expect({ route, status: answer.status, retry: answer.headers.has('retry-after') }).toEqual({
-            route,
-            status: 503,
-            retry: true,
-          });
+    ])(
+      '%s is lost for some seconds: the api says 503, the run waits and goes on',
+      async (_name, kill, restart) => {
+        const experiment = await moduleRun(apis[0].client, `without ${_name}`, 60);
+        await experiment.until(({ rows_done }) => rows_done > 20);
+        await kill();
+        await delay(1_500);
+        const path = _name === 'ClickHouse' ? `/projects/${projectId}/experiments/${experiment.id}/progress` : '/projects';
+        for (const { url } of apis) {
+          for (const route of [path, '/healthcheck']) {
+            const answer = await fetch(url + route, { headers: { 'Service-API-Key': 'test-administrator-key' } });
+            expect({ route, status: answer.status, retry: answer.headers.has('retry-after') }).toEqual({
+              route,
+              status: 503,
+              retry: true,
+            });
+          }
         }
-      }
-      await delay(1_500);
-      await restart();
-      await isWhole(experiment, await through(apis[1], experiment).end(90_000));
-    });
+        await delay(1_500);
+        await restart();
+        await isWhole(experiment, await through(apis[1], experiment).end(90_000));
+      },
+      120_000,
+    );
 
     test('a rolling restart under load fails no request that may be repeated', async () => {
       let isOver = false;
@@ -191,20 +195,24 @@ describeWithServer('two apis and two workers over servers', postgresProgram, (po
       const client = balancedClient(apis);
       const load = Promise.all(
         Array.from({ length: 8 }, async () => {
-          for (; !isOver; answers++) await client.send(`/projects/${projectId}`);
+          for (; !isOver; answers++) {
+            await client.send(`/projects/${projectId}`);
+            await delay(20); // the processes that start need the machine too
+          }
         }),
       );
       load.catch(() => undefined); // awaited below
       const experiment = await moduleRun(client, 'rolled', 60);
-      for (const part of [...apis, ...workers]) {
-        const { exitCode, output } = await part.end('SIGTERM');
-        expect(exitCode, output).toBe(0);
-        await part.start();
+      for (const turn of [0, 1] as const) {
+        const ending = [apis[turn], workers[turn]];
+        for (const { exitCode, output } of await Promise.all(ending.map((part) => part.end('SIGTERM'))))
+          expect(exitCode, output).toBe(0);
+        await Promise.all(ending.map((part) => part.start()));
       }
       isOver = true;
       await load;
       console.log(`rolling restart: ${answers} answers, none failed`);
       await isWhole(experiment, await experiment.end(90_000));
-    });
+    }, 180_000);
   }),
 );
