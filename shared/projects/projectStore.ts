@@ -50,6 +50,7 @@ export interface PendingDeletion {
   id: string;
   projectId: string;
   runId: string | undefined;
+  requestedAt: Date;
 }
 
 export interface ProjectStore extends MembershipSource {

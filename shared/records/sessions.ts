@@ -1,3 +1,4 @@
+import { ServiceError } from '../errors.ts';
 import { newId } from '../ids.ts';
 import type { RunRef } from '../projects/runs.ts';
 import { sessionIdOf } from './ingest.ts';
@@ -40,6 +41,6 @@ export async function openSession(
     },
   ]);
   const session = await readRecord(run, id);
-  if (!session) throw new Error(`session ${id} was written and cannot be read`);
+  if (!session) throw new ServiceError('RunNotFound', 'the run was deleted while the session was opened');
   return session;
 }

@@ -47,6 +47,20 @@ describe('whatever is sent, the answer is a reply or an error of the interface',
   );
 });
 
+/** Requests that once got something else than a fair answer. */
+const kept: [method: string, path: string, body?: string][] = [
+  ['POST', '/v2/projects/paginated?limit=71', '{}'],
+  ['POST', '/v2/projects/count?starting_token=1e400', 'null'],
+  ['POST', '/v2/projects/paginated', '{"filters":[{"name":"name","operator":"contains","value":"\\\\"}]}'],
+  ['POST', '/v2/projects/paginated', '{"filters":[{"name":"name","operator":"one_of","value":["\\ud800"]}]}'],
+  ['POST', '/v2/users'],
+  ['GET', `/v2/projects?project_name=${'x'.repeat(20_000)}`],
+  ['PATCH', '/v2/projects'],
+];
+test.each(kept.map((one) => [one.join(' ').slice(0, 100), ...one] as const))('%s', async (_, method, path, body) => {
+  fairAnswer(await send({ method, path, headers: { 'content-type': 'application/json' }, body }));
+});
+
 /** One of everything that a path or a body can name, in the project under attack and in another one. */
 async function knownIds({ request, client: _, ...service }: TestService): Promise<KnownIds> {
   const post = async (path: string, body: unknown): Promise<{ id: string }> => {

@@ -5,9 +5,11 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Endpoint } from '../../api/route.ts';
 import { newId } from '../../shared/ids.ts';
+import { openDatabase } from '../../shared/stores/postgres/connect.ts';
 import { everyEndpoint } from '../support/everyEndpoint.ts';
 import { fairAnswer } from '../support/fairAnswer.ts';
 import { type RawConnection, rawConnection } from '../support/rawHttp.ts';
@@ -597,6 +599,19 @@ describe('who may not', () => {
     ])
       expect((await call('GET', '/current_user', undefined, { 'Service-API-Key': '', ...headers })).status).toBe(401);
   });
+});
+
+test('an error of the metadata store is logged without the values it was given', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'assay-bad-values-'));
+  const database = await openDatabase({ directory });
+  const lines: string[] = [];
+  const log = pino({}, { write: (line: string) => lines.push(line) });
+  for (const sql of ['SELECT $1::int', 'SELECT $1::text FROM nowhere'])
+    await database.query(sql, [PASSWORD]).catch((err: unknown) => log.error({ err }, 'unexpected error'));
+  expect(lines).toHaveLength(2);
+  expect(lines.join()).not.toContain(PASSWORD);
+  await database.close();
+  await rm(directory, { recursive: true });
 });
 
 describe('two at once', () => {

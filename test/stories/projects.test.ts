@@ -397,6 +397,16 @@ function stories(databaseUrl: () => Promise<string | undefined>): void {
       expect((await admin('GET', `/projects/${project.id}/log_streams/${stream.id}`)).status).toBe(404);
       await finishDeletions(service.deletions);
       expect(service.recordStore.counts.has(stream.id)).toBe(false);
+    });
+
+    test('records of a request that was let in before the deletion and wrote after it go as well', async () => {
+      const project = await service.project();
+      const { body: stream } = await admin('POST', `/projects/${project.id}/log_streams`, { name: 'default' });
+      expect((await admin('DELETE', `/projects/${project.id}/log_streams/${stream.id}`)).status).toBe(204);
+      service.recordStore.counts.set(stream.id, { traces: 1, spans: 1, sessions: 0 });
+      await finishDeletions(service.deletions);
+      expect(service.recordStore.counts.has(stream.id)).toBe(false);
+      await finishDeletions(service.deletions, 0);
       expect(await service.projects.pendingDeletions()).toEqual([]);
     });
   });

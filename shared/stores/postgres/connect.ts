@@ -127,6 +127,11 @@ function rethrow(err: unknown): never {
       throw new RequestInvalid([
         { loc: ['body'], msg: 'a number is outside the range that can be stored', type: 'number_range' },
       ]);
+    if (code === '40001' || code === '40P01')
+      throw new ServiceError('Unavailable', 'another change of the same things came in between: try again', {
+        cause: err,
+        retryAfterSeconds: 1,
+      });
     if (
       (code.startsWith('08') && code !== '08P01') ||
       code.startsWith('57P') ||
@@ -146,7 +151,20 @@ function rethrow(err: unknown): never {
       retryAfterSeconds: 2,
     });
   }
-  throw err;
+  throw withoutValues(err);
+}
+
+/** An error of the driver carries the bound values of its statement, and may quote one in its message: no log may hold them. */
+function withoutValues(err: unknown): unknown {
+  if (!(err instanceof Error)) return err;
+  for (const key of ['params', 'detail', 'where']) Reflect.deleteProperty(err, key);
+  const quoted = /: ".*"$/s;
+  if (quoted.test(err.message)) {
+    const message = err.message.replace(quoted, ': (a value)');
+    if (err.stack) err.stack = err.stack.replace(err.message, message);
+    err.message = message;
+  }
+  return err;
 }
 
 /** True when `err` is Postgres' unique violation, of `constraint` where one is named. */

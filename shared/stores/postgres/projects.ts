@@ -160,6 +160,17 @@ function visible(viewer: Viewer, query: ProjectQuery, bind: Binder['bind']): { f
   return { from: `FROM projects p ${where(conditions)}`, membership };
 }
 
+const PendingRow = z
+  .object({ id: z.string(), project_id: z.string(), run_id: z.string().nullable(), requested_at: z.date() })
+  .transform(
+    (row): PendingDeletion => ({
+      id: row.id,
+      projectId: row.project_id,
+      runId: row.run_id ?? undefined,
+      requestedAt: row.requested_at,
+    }),
+  );
+
 const nameTaken = (err: unknown): never => {
   if (isUniqueViolation(err, 'projects_name'))
     throw new ServiceError('Conflict', 'a project with this name exists already', { cause: err });
@@ -337,19 +348,15 @@ export function postgresProjects(database: Database): ProjectStore & DeletionSto
             ? await tx.maybeOne('DELETE FROM projects WHERE id = $1 RETURNING id', [projectId])
             : await tx.maybeOne('DELETE FROM runs WHERE project_id = $1 AND id = $2 RETURNING id', [projectId, runId]);
         if (!removed) return undefined;
-        await tx.query('INSERT INTO pending_deletions (id, project_id, run_id) VALUES ($1, $2, $3)', [
+        const note = await tx.maybeOne('INSERT INTO pending_deletions (id, project_id, run_id) VALUES ($1, $2, $3) RETURNING *', [
           deletionId,
           projectId,
           runId ?? null,
         ]);
-        return { id: deletionId, projectId, runId };
+        return PendingRow.parse(note);
       }),
     async pendingDeletions() {
-      const rows = await database.query('SELECT id, project_id, run_id FROM pending_deletions ORDER BY requested_at');
-      return z
-        .array(z.object({ id: z.string(), project_id: z.string(), run_id: z.string().nullable() }))
-        .parse(rows)
-        .map((row) => ({ id: row.id, projectId: row.project_id, runId: row.run_id ?? undefined }));
+      return z.array(PendingRow).parse(await database.query('SELECT * FROM pending_deletions ORDER BY requested_at'));
     },
     async recordsDeleted(deletionId) {
       await database.query('DELETE FROM pending_deletions WHERE id = $1', [deletionId]);
