@@ -44,8 +44,9 @@ export interface ScoreRowsDeps {
 }
 
 const PAGE_ROWS = 500;
-/** Values per write: what a crash can make a judge compute again. */
+/** Values per write, and the milliseconds after which fewer are written: what a crash can make a judge compute again. */
 const VALUES_PER_WRITE = 1_000;
+const WRITE_EVERY_MS = 500;
 
 export const valueKey = (recordId: string, metric: string): string => `${recordId}/${metric}`;
 
@@ -93,23 +94,32 @@ async function scorePage(
   );
   let buffer: ScoredValue[] = [];
   let written = 0;
+  let writtenAt = performance.now();
   const flush = async () => {
     const values = buffer;
     buffer = [];
+    writtenAt = performance.now();
     if (values.length === 0) return;
     await deps.untilStored(() => deps.log.write(run, values), signal);
     written += values.length;
   };
   const queue = work.values();
+  let broken: { reason: unknown } | undefined;
   const lane = async () => {
     for (const { trace, metric } of queue) {
       signal.throwIfAborted();
+      if (broken) return;
       const score = await scoreOf(trace, metric, deps, signal);
       buffer.push({ recordId: trace.id, recordCreatedAt: trace.createdAt, metric, score });
-      if (buffer.length >= VALUES_PER_WRITE) await flush();
+      if (buffer.length >= VALUES_PER_WRITE || performance.now() - writtenAt > WRITE_EVERY_MS) await flush();
     }
   };
-  await Promise.all(Array.from({ length: page.lanes }, lane));
+  // A lane that breaks stops the others at their next value; none is left behind to go on beside a repeat.
+  const stop = (reason: unknown) => {
+    broken ??= { reason };
+  };
+  await Promise.all(Array.from({ length: page.lanes }, () => lane().catch(stop)));
+  if (broken) throw broken.reason;
   await flush();
   return written;
 }
