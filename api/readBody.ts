@@ -10,8 +10,8 @@ export type BodyKind = 'json' | 'urlencoded' | 'multipart' | 'bytes';
 const STALL_MS = 20_000;
 /** Milliseconds for which the rest of a refused body is read and thrown away, so that its sender gets to read the answer. */
 const LINGER_MS = 5_000;
-/** What is read and compared again by recursive code, ours and the stores', must not exhaust its stack. */
-const MAX_DEPTH = 256;
+/** What recursive code reads and compares, ours and the stores', must not exhaust its stack; 256 levels of spans take 513. */
+const MAX_DEPTH = 1_024;
 
 /**
  * The body of a request as its kind says, at most `limit` bytes after decompression.

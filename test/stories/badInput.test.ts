@@ -118,7 +118,7 @@ describe('a body', () => {
 
   test('that nests too deep is refused, whatever it is for', async () => {
     const deep = `{"name":"deep","labels":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
-    expect(messageOf(await call('POST', '/projects', deep))).toBe('body: the body nests deeper than 256 levels');
+    expect(messageOf(await call('POST', '/projects', deep))).toBe('body: the body nests deeper than 1024 levels');
   });
 
   test('that is too large is 413, and the connection goes on', async () => {
