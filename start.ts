@@ -62,6 +62,7 @@ export async function startService(
   };
   try {
     logTemporalTo(log);
+    say(`Assay is starting; its data is in ${config.DATA_DIR}`);
     const stores = opened.adopt(await openStores(config), (those) => those.close());
     const secretKeys = secretKeysOf(config.SECRET_KEYS, config.DATA_DIR);
     const temporal = await openTemporal(config, environment, say, opened, signal);

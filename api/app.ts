@@ -61,6 +61,7 @@ function mountDocuments(app: Express, document: unknown): void {
   app.get('/openapi.json', (_request, response) => {
     response.type('application/json').send(text);
   });
+  app.get('/', (_request, response) => response.redirect('/docs'));
   app.get('/docs', (_request, response) => {
     response.type('html').send(DOCS_PAGE);
   });

@@ -6,7 +6,7 @@ import { chooseScorers, isLocal, type LocalMetric, type MetricChoice } from './c
 import { type ChosenPrompt, choosePrompt, isPromptOf, type PromptChoice } from './choosePrompt.ts';
 import { type ExperimentGroupChoice, groupKeys, requiredName } from './createExperiment.ts';
 import { readEnvironment } from './environment.ts';
-import { ExperimentRunError, ValueError } from './errors.ts';
+import { ConnectionError, ExperimentRunError, HttpStatusError, ValueError } from './errors.ts';
 import { searchExperiments } from './getExperiments.ts';
 import { type HostedRow, type LeasedRow, runHostedRow, textOf } from './hostedRow.ts';
 import { hostRows } from './hostRows.ts';
@@ -110,6 +110,9 @@ export async function runExperiment<Input = unknown, Output = unknown>(
   return experimentRun.run();
 }
 
+/** Milliseconds without an answer after which waiting for a run ends with the error. */
+const MAX_AWAY_MS = 600_000;
+
 interface Chosen {
   client: ServiceClient;
   projectId: string;
@@ -151,8 +154,18 @@ class ExperimentRun<Input, Output> {
     }
     const free = namesakes.some((one) => one.name === name) ? timedName(name, new Date()) : name;
     const experiment = await this.create(free);
-    await this.follow(experiment);
+    await this.follow(experiment).catch((err: unknown) => this.takeBack(experiment, err));
     return this.results(experiment, false);
+  }
+
+  /** What refuses the start leaves no experiment behind that holds the name and never ran. */
+  private async takeBack(experiment: ExperimentResponse, err: unknown): Promise<never> {
+    if (err instanceof HttpStatusError && err.status < 500) {
+      const progress = await this.progress(experiment).catch(() => undefined);
+      if (progress?.state === 'idle')
+        await this.chosen.client.send(this.path(experiment), { method: 'DELETE' }).catch(() => undefined);
+    }
+    throw err;
   }
 
   private async unfinished(namesakes: readonly ExperimentResponse[]): Promise<ExperimentResponse | undefined> {
@@ -276,9 +289,17 @@ class ExperimentRun<Input, Output> {
     };
   }
 
+  /** A service that is away for a while, being started again, does not end the wait: the run goes on with it. */
   private async untilEnded(experiment: ExperimentResponse): Promise<void> {
+    let answered = performance.now();
     for (let waitMs = 100; ; waitMs = Math.min(2_000, waitMs * 1.5)) {
-      if (hasEnded(await this.progress(experiment))) return;
+      try {
+        if (hasEnded(await this.progress(experiment))) return;
+        answered = performance.now();
+      } catch (err) {
+        const isAway = err instanceof ConnectionError || (err instanceof HttpStatusError && err.status >= 500);
+        if (!isAway || performance.now() - answered > MAX_AWAY_MS) throw err;
+      }
       await pause(waitMs, this.options.signal);
     }
   }

@@ -13,7 +13,10 @@ export interface RunningWorker {
 /** The SDK's own words go where ours go; its chatter about a worker's states is for debugging. */
 export function logTemporalTo(log: Logger): void {
   const levels = { TRACE: 'trace', DEBUG: 'debug', INFO: 'debug', WARN: 'warn', ERROR: 'error' } as const;
-  const logger = new DefaultLogger('INFO', ({ level, message, meta }) => log[levels[level]]({ ...meta }, message));
+  const logger = new DefaultLogger('INFO', ({ level, message, meta }) => {
+    const { error, ...rest } = meta ?? {};
+    log[levels[level]]({ ...rest, ...(error === undefined ? {} : { err: error }) }, message);
+  });
   Runtime.install({ logger });
 }
 

@@ -37,7 +37,7 @@ export type AccountDeps = UserDeps & ApiKeyDeps & { credentials: Credentials; ac
 
 const LOGIN_BODY_BYTES = 64 * 1024;
 const UserParams = z.object({ user_id: Uuid });
-const tag = 'accounts';
+const tag = 'Accounts';
 
 /** Logins, users, API keys and groups of users. */
 export function accountRoutes(deps: AccountDeps): Endpoint[] {

@@ -34,7 +34,7 @@ const roles: readonly z.input<typeof CollaboratorRoleInfo>[] = [
   { name: 'annotator', display_name: 'Annotator', description: 'May read, export and give feedback.' },
   { name: 'viewer', display_name: 'Viewer', description: 'May read and export.' },
 ];
-const tag = 'collaborators';
+const tag = 'Collaborators';
 
 /** Who works on a project: users and groups of users, each with a role. */
 export const collaboratorRoutes = (deps: CollaboratorDeps): Endpoint[] => [

@@ -51,7 +51,7 @@ export interface DatasetRouteDeps extends DatasetDeps {
   readRecords: ReadRecords;
 }
 
-const tag = 'datasets';
+const tag = 'Datasets';
 const read = { organization: 'read_assets' } as const;
 const write = { organization: 'write_assets' } as const;
 const OneDataset = z.object({ dataset_id: Uuid });

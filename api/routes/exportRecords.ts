@@ -30,7 +30,7 @@ export const exportRecordRoutes = (deps: ExportDeps): Endpoint[] => [
     summary: 'Export sessions, traces or spans of a run',
     description:
       'A stream: `jsonl` has one record a line, sessions with their traces and traces with their spans; `jsonl_flat` and `csv` have one row a record, without what hangs below it. With `redact`, a redacted input or output takes the place of the original.',
-    tag: 'records',
+    tag: 'Records',
     access: { project: 'export_data' },
     params: z.object({ project_id: Uuid }),
     body: LogRecordsExportRequest,

@@ -10,7 +10,7 @@ export const healthRoutes = (deps: { health: Health; version: string }): Endpoin
     method: 'get',
     path: '/healthcheck',
     summary: 'Whether the service is ready',
-    tag: 'health',
+    tag: 'Health',
     access: 'public',
     response: HealthcheckResponse,
     async handle() {

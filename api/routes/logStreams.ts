@@ -24,7 +24,7 @@ export type LogStreamDeps = DeletionDeps & {
   runCounts: RunCounts;
 };
 
-const tag = 'log streams';
+const tag = 'Log streams';
 
 export const logStreamRoutes = (deps: LogStreamDeps): Endpoint[] => [
   endpoint({

@@ -27,7 +27,7 @@ export interface MetricSearchDeps extends RecordSearchDeps {
   timelines: TimelineReads;
 }
 
-const route = { method: 'post', tag: 'metrics', access: { project: 'read' } } as const;
+const route = { method: 'post', tag: 'Metrics', access: { project: 'read' } } as const;
 const params = z.object({ project_id: Uuid });
 
 /** Metrics of a run over time. */

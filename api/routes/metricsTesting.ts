@@ -21,7 +21,7 @@ export const metricsTestingRoutes = (deps: MetricsTestingDeps): Endpoint[] => [
     summary: 'List the columns of the metrics testing table',
     description:
       'The columns of the run, where one is named, and those of the metric under test: `metrics/<metric_key>` by its output type, with `cot_enabled` its explanation, and one for each of `required_scorers`.',
-    tag: 'records',
+    tag: 'Records',
     access: { project: 'read' },
     params: z.object({ project_id: Uuid }),
     body: MetricsTestingAvailableColumnsRequest,

@@ -26,7 +26,7 @@ export function openTelemetryRoutes(deps: OpenTelemetryDeps): Endpoint[] {
       description:
         'OTLP over HTTP: an `ExportTraceServiceRequest` as protobuf (`application/x-protobuf`) or JSON (`application/json`), plain or gzip. ' +
         'The headers `project`, and `logstream` or `experimentid`, say where the spans go, by name or id; see the page on OpenTelemetry.',
-      tag: 'records',
+      tag: 'Records',
       access: 'signedIn',
       body: Body,
       bodyKind: 'bytes',

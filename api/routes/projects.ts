@@ -34,7 +34,7 @@ export type ProjectDeps = DeletionDeps & {
 
 // A project's answer lists its newest runs only: clients look a project up before nearly every operation, and it may hold thousands.
 const RUNS_SHOWN = 25;
-const tag = 'projects';
+const tag = 'Projects';
 
 export const projectRoutes = (deps: ProjectDeps): Endpoint[] => [
   endpoint({

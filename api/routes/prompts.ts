@@ -40,7 +40,7 @@ export interface PromptRouteDeps extends DatasetDeps {
   gate: Pick<Gate, 'authorize'>;
 }
 
-const tag = 'prompts';
+const tag = 'Prompts';
 const read = { organization: 'read_assets' } as const;
 const write = { organization: 'write_assets' } as const;
 const inProject = { project: 'read' } as const;

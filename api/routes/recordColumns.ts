@@ -19,7 +19,7 @@ export function recordColumnRoutes(deps: RecordColumnDeps): Endpoint[] {
       method: 'post',
       path: `/projects/{project_id}/${name}/available_columns`,
       summary: `List the columns usable for ${name} of a run`,
-      tag: 'records',
+      tag: 'Records',
       access: { project: 'read' },
       params: z.object({ project_id: Uuid }),
       body: LogRecordsAvailableColumnsRequest,

@@ -32,7 +32,7 @@ export interface RecordSearchDeps {
 }
 
 const ProjectParams = z.object({ project_id: Uuid });
-const tag = 'records';
+const tag = 'Records';
 const access = { project: 'read' } as const;
 
 const searched: readonly { name: string; kinds: readonly RecordKind[] }[] = [

@@ -7,7 +7,7 @@ import { StoredSession } from '../../shared/wire/storedRecords.ts';
 import { type Endpoint, endpoint, Reply } from '../route.ts';
 import { deleteRoute, ProjectParams, ReadQuery, type RecordDeps } from './traces.ts';
 
-const tag = 'records';
+const tag = 'Records';
 
 /** Sessions, and the probe that tells a client that the fast ingest routes are here. */
 export const sessionRoutes = (deps: RecordDeps): Endpoint[] => [
@@ -55,7 +55,7 @@ export const sessionRoutes = (deps: RecordDeps): Endpoint[] => [
     method: 'get',
     path: '/ingest/healthz',
     summary: 'Whether the fast ingest routes are served',
-    tag: 'health',
+    tag: 'Health',
     access: 'public',
     response: z.object({ status: z.literal('ok') }),
     handle: async () => ({ status: 'ok' as const }),

@@ -13,7 +13,7 @@ import { StoredSpan } from '../../shared/wire/storedRecords.ts';
 import { type Endpoint, endpoint, Reply } from '../route.ts';
 import { answerFor, deleteRoute, INGEST_BODY_LIMIT, ProjectParams, ReadQuery, type RecordDeps } from './traces.ts';
 
-const tag = 'records';
+const tag = 'Records';
 
 const ingestRoute = (deps: RecordDeps, path: string): Endpoint =>
   endpoint({

@@ -17,7 +17,7 @@ export const traceGraphRoutes = (deps: TraceGraphDeps): Endpoint[] => [
     summary: 'The aggregated graph of the traces of a run',
     description:
       'Steps of one kind and name below the same parent are one node, an edge leads to the step that follows. The view holds the newest 1,000 traces that match, fewer where they have more than 50,000 spans; then `has_all_traces` is false.',
-    tag: 'records',
+    tag: 'Records',
     access: { project: 'read' },
     params: ProjectParams,
     body: AggregatedTraceViewRequest,

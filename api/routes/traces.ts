@@ -32,7 +32,7 @@ export const ProjectParams = z.object({ project_id: Uuid });
 export const ReadQuery = z.object({ include_presigned_urls: QueryFlag(false) });
 /** A flush of a client's experiment logger is 128 rows or some 10 MB; one trace of 10,000 spans is 30 MB. */
 export const INGEST_BODY_LIMIT = 64 * 1024 * 1024;
-const tag = 'records';
+const tag = 'Records';
 
 /** The keys that every answer to logged records begins with. */
 export const answerFor = (project: ProjectInPath, body: RunIds, sessionId: string | null, records: number) => ({
