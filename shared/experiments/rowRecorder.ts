@@ -18,7 +18,7 @@ const MAX_PER_WRITE = MAX_UNACKNOWLEDGED / 2;
  * Milliseconds that a row waits for others to be written with. Each insert costs the engine some 10 ms of CPU whatever its size: with rows of
  * 200 ms at concurrency 100, inserts made one after another took half of a two-core machine.
  */
-const GATHER_MS = 60;
+const GATHER_MS = 80;
 
 /** Writes ended rows in groups, off the lanes' path. */
 export class RowRecorder {

@@ -143,7 +143,7 @@ export const rowAttemptsTable = `
   ) ENGINE = ReplacingMergeTree(version) ORDER BY (project_id, run_id, ordinal, attempt, started_at)`;
 
 /** Lines are written together this often, in milliseconds: the log is for people and bills, and no row waits for it. */
-const FLUSH_MS = 50;
+const FLUSH_MS = 500;
 
 /** One line per attempt of a row: what was started, when it ended and how. A crash loses at most the lines of the last moment. */
 export function attemptLog(clickhouse: ClickHouse, onError: (err: unknown) => void): AttemptLog {
