@@ -1,22 +1,25 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type InvalidItem, RequestInvalid, ServiceError } from '../errors.ts';
+import type { RunCounts } from '../projects/runs.ts';
 import { resolveMetrics } from '../scorers/resolveMetrics.ts';
 import { saveRunSettings } from '../scorers/runSettings.ts';
 import { type CreateJobRequest, type jobStatuses, startableJobs } from '../wire/jobs.ts';
 import { chosenDataset, type DatasetLookup, mustHaveTemplate } from './create.ts';
 import { type ExperimentRun, hasEnded, type RunState } from './experiment.ts';
-import type { Experiment, ExperimentStore, Job, JobStore } from './experimentStore.ts';
+import type { DatasetVersionRef, Experiment, ExperimentStore, Job, JobStore } from './experimentStore.ts';
 import { type LaunchDeps, launch } from './launch.ts';
 import type { ProgressOf } from './response.ts';
 
 export interface JobDeps extends LaunchDeps {
   experiments: ExperimentStore;
   datasets: DatasetLookup;
+  countRecords: RunCounts;
 }
 
 /**
  * Sets on the experiment what the request gives and starts its run. A run that goes on is given back as it is: what it is made from is frozen.
  * @throws RequestInvalid for a job that cannot be started here or an unknown metric; ServiceError `NotFound` for an unknown experiment, dataset
- * or template; what `requestRun` refuses.
+ * or template, `Conflict` when rows that an ended run recorded would be shown under another definition; what `requestRun` refuses.
  */
 export async function createJob(
   deps: JobDeps,
@@ -34,6 +37,7 @@ async function define(deps: JobDeps, experiment: Experiment, request: CreateJobR
   if (scorers) await resolveMetrics(deps.scorers, scorers);
   if (request.prompt_template_version_id) await mustHaveTemplate(deps.experiments, request.prompt_template_version_id);
   const dataset = await datasetOf(deps, experiment, request);
+  await mustFitRecords(deps, experiment, request, dataset);
   const changed = await deps.experiments.define(experiment.id, {
     dataset,
     promptTemplateVersionId: request.prompt_template_version_id ?? undefined,
@@ -45,6 +49,45 @@ async function define(deps: JobDeps, experiment: Experiment, request: CreateJobR
   if (changed && scorers) await saveRunSettings(deps.scorers, experiment.projectId, experiment.id, { scorers }, ['experiment']);
   return mustFind(deps, experiment.projectId, experiment.id);
 }
+
+/**
+ * Rows that are recorded are not run again, so a run of another definition would show its prompt over outputs that it did not make, or mix the
+ * rows of two datasets.
+ * @throws ServiceError `Conflict`
+ */
+async function mustFitRecords(
+  deps: JobDeps,
+  experiment: Experiment,
+  request: CreateJobRequest,
+  dataset: DatasetVersionRef | undefined,
+): Promise<void> {
+  if (!hasEnded(experiment.state)) return;
+  const changes = changesOf(experiment, request, dataset);
+  if (changes.length === 0) return;
+  const counts = await deps.countRecords(experiment.projectId, [experiment.id]);
+  const rows = counts.get(experiment.id)?.traces ?? 0;
+  if (rows > 0)
+    throw new ServiceError(
+      'Conflict',
+      `the experiment ${JSON.stringify(experiment.name)} has ${rows} rows recorded with another ${changes.join(' and ')}: make a new experiment`,
+    );
+}
+
+/** What of the definition the request would change; `settings` are compared as JSON, in which they are stored. */
+function changesOf(experiment: Experiment, request: CreateJobRequest, dataset: DatasetVersionRef | undefined): string[] {
+  const { prompt } = experiment;
+  const templateId = request.prompt_template_version_id ?? prompt?.templateVersionId;
+  const settings = experiment.promptSettings ?? prompt?.settings;
+  const changes: string[] = [];
+  if (dataset && (dataset.id !== experiment.dataset?.id || dataset.versionIndex !== experiment.dataset.versionIndex))
+    changes.push('dataset');
+  if (templateId !== prompt?.templateVersionId) changes.push('prompt template');
+  if (prompt && request.prompt_settings && !isDeepStrictEqual(asStored(request.prompt_settings), settings))
+    changes.push('settings');
+  return changes;
+}
+
+const asStored = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 /** The version is the experiment's own where it has this dataset, else the current one. */
 async function datasetOf(deps: JobDeps, experiment: Experiment, request: CreateJobRequest) {

@@ -477,6 +477,43 @@ describe('jobs', () => {
     expect((await service.call('GET', runJobs)).body[0].id).toBe(retried.body.job_id);
   });
 
+  test('leave a run alone that has rows of another definition', async () => {
+    const project = await service.project();
+    const { versionId } = await service.template('Answer: {{input}}');
+    const { dataset_id } = await dataset(['input']);
+    const experiment = await created(project, { name: 'defined', dataset: { dataset_id, version_index: 1 } });
+    const request = {
+      job_name: 'playground_run',
+      project_id: project,
+      run_id: experiment.id,
+      prompt_template_version_id: versionId,
+      prompt_settings: { model_alias: 'large-model', temperature: 0.5 },
+      dataset_id,
+    };
+    const start = (change: Record<string, unknown> = {}) => service.call('POST', '/jobs', { ...request, ...change });
+    const changes = {
+      dataset: { dataset_id: (await dataset(['input'])).dataset_id },
+      'prompt template': { prompt_template_version_id: (await service.template('Say: {{input}}')).versionId },
+      settings: { prompt_settings: { model_alias: 'large-model', temperature: 0.6 } },
+    };
+    expect((await start()).status).toBe(200);
+    await service.ledger.end(experiment.id, 1, 'completed', { error: null });
+    service.recordCounts.set(experiment.id, { traces: 3, spans: 0, sessions: 0 });
+    for (const [what, change] of Object.entries(changes)) {
+      const { status, body } = await start(change);
+      expect([what, status]).toEqual([what, 409]);
+      expect(body.detail).toContain(`3 rows recorded with another ${what}`);
+    }
+    expect((await service.call('GET', `${experimentsOf(project)}/${experiment.id}`)).body.prompt_run_settings.temperature).toBe(
+      0.5,
+    );
+    expect((await start()).status).toBe(200);
+    await service.ledger.end(experiment.id, 2, 'completed', { error: null });
+
+    service.recordCounts.delete(experiment.id);
+    expect((await start({ ...changes['prompt template'], ...changes.settings, ...changes.dataset })).status).toBe(200);
+  });
+
   test('of a triggered experiment are there too', async () => {
     const project = await service.project();
     const experiment = await created(project, { name: 'triggered', trigger: true, dataset: await dataset() });
