@@ -11,8 +11,8 @@ export interface RecordReader {
   /** Where the newest record with this id is. */
   find(projectId: string, id: string): Promise<{ run: RunRef; key: RecordKey } | undefined>;
   record(run: RunRef, id: string): Promise<StoredRecord | undefined>;
-  /** The trace, if stored, and all its spans; the run is undefined when none of them is stored. */
-  traceRecords(projectId: string, traceId: string): Promise<{ run: RunRef; records: StoredRecord[] } | undefined>;
+  /** The trace, if stored, and its spans; undefined when none of them is stored. At most `limit` and one more. */
+  traceRecords(projectId: string, traceId: string, limit: number): Promise<{ run: RunRef; records: StoredRecord[] } | undefined>;
   /** A session, its traces and their spans. At most `limit` and one more. */
   sessionRecords(run: RunRef, sessionId: string, limit: number): Promise<StoredRecord[]>;
 }
@@ -27,8 +27,8 @@ type Metrics = ReadonlyMap<string, StoredMetric[]>;
 
 const wholeRecords: PageView = { metrics: 'all', includeCounts: false, includeMetricMetadata: false, truncate: false };
 
-// A session of this many records is some 100 MB of JSON; a search pages through it instead.
-const MAX_SESSION_RECORDS = 50_000;
+// A trace or session of this many records is some 100 MB of JSON; a search pages through it instead.
+const MAX_TREE_RECORDS = 50_000;
 
 /** A trace with the whole tree of its spans; a trace known only by its spans is a stub. */
 export async function readTrace(
@@ -36,7 +36,7 @@ export async function readTrace(
   projectId: string,
   traceId: string,
 ): Promise<Record<string, unknown>> {
-  const found = await reader.traceRecords(projectId, traceId);
+  const found = await recordsOfTrace(reader, projectId, traceId);
   if (!found || found.records.length === 0) throw notFound('trace', traceId);
   const { run, records } = found;
   const metrics = await metricsOf(reads, run, records);
@@ -54,11 +54,18 @@ export async function readTrace(
   };
 }
 
+async function recordsOfTrace(reader: RecordReader, projectId: string, traceId: string) {
+  const found = await reader.traceRecords(projectId, traceId, MAX_TREE_RECORDS);
+  if (found && found.records.length > MAX_TREE_RECORDS)
+    throw tooLarge('trace', 'its spans page by page through spans/search', 'trace_id');
+  return found;
+}
+
 /** A span with the spans below it. */
 export async function readSpan(deps: ReadDeps, projectId: string, spanId: string): Promise<Record<string, unknown>> {
   const at = await deps.reader.find(projectId, spanId);
   if (!at || at.key.trace_id === null || at.key.type === 'trace') throw notFound('span', spanId);
-  const found = await deps.reader.traceRecords(projectId, at.key.trace_id);
+  const found = await recordsOfTrace(deps.reader, projectId, at.key.trace_id);
   const below = found && subtree(found.records, spanId);
   if (!found || !below) throw notFound('span', spanId);
   const metrics = await metricsOf(deps.reads, found.run, below);
@@ -75,13 +82,8 @@ export async function readSession(
 ): Promise<Record<string, unknown>> {
   const at = await reader.find(projectId, sessionId);
   if (at?.key.type !== 'session') throw notFound('session', sessionId);
-  const records = await reader.sessionRecords(at.run, sessionId, MAX_SESSION_RECORDS);
-  if (records.length > MAX_SESSION_RECORDS) {
-    throw new ServiceError(
-      'QueryTooExpensive',
-      `the session holds more than ${MAX_SESSION_RECORDS} records; read its traces page by page through traces/search with a filter on session_id`,
-    );
-  }
+  const records = await reader.sessionRecords(at.run, sessionId, MAX_TREE_RECORDS);
+  if (records.length > MAX_TREE_RECORDS) throw tooLarge('session', 'its traces page by page through traces/search', 'session_id');
   const session = records.find(({ id }) => id === sessionId);
   if (!session) throw notFound('session', sessionId);
   const metrics = await metricsOf(reads, at.run, records);
@@ -96,6 +98,12 @@ export async function readSession(
 /** A session as it is shown above its traces. */
 export const sessionTree = (session: StoredRecord, metrics: Metrics, view = wholeRecords): Tree =>
   shown(session, { isComplete: null, hasChildren: null }, metrics, view);
+
+const tooLarge = (what: string, instead: string, column: string): ServiceError =>
+  new ServiceError(
+    'QueryTooExpensive',
+    `the ${what} holds more than ${MAX_TREE_RECORDS} records; read ${instead} with a filter on ${column}`,
+  );
 
 const notFound = (what: string, id: string): ServiceError =>
   new ServiceError('NotFound', `no ${what} ${id} in this project`, { context: { id } });

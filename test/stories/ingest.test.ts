@@ -503,3 +503,22 @@ test('a record of another project is not found', async () => {
   await theirs.post('/traces', { traces: [{ id, input: 'secret' }] });
   expect((await mine.get(`/traces/${id}`)).status).toBe(404);
 });
+
+test('a trace of more records than one answer holds is refused with the way to read it', async () => {
+  const { run, get } = service.space();
+  const [traceId, spanId] = [newId(), newId()];
+  const ids = `toUUID('${run.projectId}') AS project_id, toUUID('${run.runId}') AS run_id, toUUID('${traceId}') AS trace_id`;
+  const own = `if(number = 0, toUUID('${spanId}'), reinterpretAsUUID(toUInt128(number))) AS id`;
+  const columns = 'project_id, run_id, trace_id, id, parent_id, session_id, type, created_at, version';
+  for (const table of ['record_keys', 'records']) {
+    await service.clickhouse.command({
+      name: 'many spans',
+      sql: `INSERT INTO ${table} (${columns}) SELECT ${ids}, ${own}, trace_id, trace_id, 'tool', toDateTime64('2026-01-01', 6, 'UTC'), 1 FROM numbers(50001)`,
+    });
+  }
+  for (const path of [`/traces/${traceId}`, `/spans/${spanId}`]) {
+    const { status, body } = await get(path);
+    expect(status).toBe(422);
+    expect(body.detail).toContain('more than 50000 records; read its spans page by page through spans/search');
+  }
+});

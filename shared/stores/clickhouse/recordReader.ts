@@ -27,7 +27,7 @@ export function clickhouseRecordReader(clickhouse: ClickHouse): RecordReader {
       return key && (await readRecords(clickhouse, run, [key]))[0];
     },
 
-    async traceRecords(projectId, traceId) {
+    async traceRecords(projectId, traceId, limit) {
       // The newest one counts where two runs hold the same trace id.
       const [at] = await clickhouse.query({
         name: 'extent of a trace',
@@ -39,7 +39,7 @@ export function clickhouseRecordReader(clickhouse: ClickHouse): RecordReader {
       });
       if (!at) return undefined;
       const run = { projectId, runId: at.run_id };
-      const records = await readGroup(clickhouse, run, { column: 'trace_id', id: traceId, ...at });
+      const records = await readGroup(clickhouse, run, { column: 'trace_id', id: traceId, ...at, limit: limit + 1 });
       // A span that was moved to another trace has left an older key behind.
       return { run, records: records.filter(({ trace_id }) => trace_id === traceId) };
     },
@@ -67,14 +67,14 @@ const inRun = 'project_id = {project:UUID} AND run_id = {run:UUID}';
 async function readGroup(
   clickhouse: ClickHouse,
   run: RunRef,
-  group: { column: 'trace_id' | 'session_id'; id: string; first: string; last: string; limit?: number },
+  group: { column: 'trace_id' | 'session_id'; id: string; first: string; last: string; limit: number },
 ) {
   return clickhouse.query({
     name: `records by ${group.column}`,
     sql: `SELECT ${allColumns} FROM records
           WHERE ${inRun} AND created_at BETWEEN {first:DateTime64(6, 'UTC')} AND {last:DateTime64(6, 'UTC')}
             AND id IN (SELECT id FROM record_keys WHERE ${inRun} AND ${group.column} = {group:UUID})
-          ORDER BY version DESC LIMIT 1 BY id${group.limit === undefined ? '' : ` LIMIT ${group.limit}`}`,
+          ORDER BY version DESC LIMIT 1 BY id LIMIT ${group.limit}`,
     params: { project: run.projectId, run: run.runId, group: group.id, first: group.first, last: group.last },
     row: (row) => fromRow(row as RecordRow),
   });

@@ -85,7 +85,7 @@ export function clickHouseRecordReads(clickhouse: ClickHouse): RecordReads {
         const { bind, inRun } = scopeOf(binder.bind, run);
         return clickhouse.query({
           name: 'parents of a page',
-          sql: `SELECT DISTINCT parent_id FROM records WHERE ${inRun} AND parent_id IN ${bind(ids(group), 'Array(UUID)')}`,
+          sql: `SELECT DISTINCT holder AS parent_id FROM (${heldSql(inRun, 'parent_id', bind(ids(group), 'Array(UUID)'))})`,
           params: binder.params,
           row: (row) => (row as { parent_id: string }).parent_id,
         });
@@ -208,6 +208,16 @@ const sortType: Readonly<Record<string, string>> = {
   boolean: 'UInt8',
 };
 
+/**
+ * The records that these hold now, one row each. A record that was moved has older versions that name where it was, so whatever matches in any
+ * version is looked up in its newest.
+ */
+function heldSql(inRun: string, column: 'parent_id' | 'trace_id' | 'session_id', wanted: string, condition = 'true'): string {
+  const candidates = `SELECT created_at, id FROM records WHERE ${inRun} AND ${column} IN ${wanted} AND ${condition}`;
+  const newest = `SELECT ${column} AS holder FROM records WHERE ${inRun} AND (created_at, id) IN (${candidates}) ORDER BY version DESC LIMIT 1 BY id`;
+  return `SELECT holder FROM (${newest}) WHERE holder IN ${wanted}`;
+}
+
 async function countBy(
   clickhouse: ClickHouse,
   run: RecordRun,
@@ -220,7 +230,7 @@ async function countBy(
     const { bind, inRun } = scopeOf(binder.bind, run);
     return clickhouse.query({
       name: `records by ${column}`,
-      sql: `SELECT ${column} AS holder, uniqExact(id) AS held FROM records WHERE ${inRun} AND ${column} IN ${bind(group, 'Array(UUID)')} AND ${condition} GROUP BY holder`,
+      sql: `SELECT holder, count() AS held FROM (${heldSql(inRun, column, bind(group, 'Array(UUID)'), condition)}) GROUP BY holder`,
       params: binder.params,
       row: (row) => row as { holder: string; held: string },
     });
