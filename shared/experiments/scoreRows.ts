@@ -5,7 +5,7 @@ import type { EnabledMetric } from '../scorers/resolveMetrics.ts';
 import type { ExperimentRun } from './experiment.ts';
 import { rowTraceId } from './rowTrace.ts';
 import type { RowSourceReader } from './runRows.ts';
-import type { Chunk, ChunkOutcome } from './workflow.ts';
+import type { Chunk, ChunkOutcome, OrdinalRange } from './workflow.ts';
 
 /** A row's trace, as it is scored. */
 export interface RecordedTrace {
@@ -61,11 +61,20 @@ export async function scoreRows(
   stopping: AbortSignal,
 ): Promise<ChunkOutcome> {
   let recorded = 0;
+  // The next page is read while this one is scored. Nobody waits for a page whose predecessor failed, so its own failure is nobody's.
+  const read = (from: number) => {
+    const page = readPage(deps, run, { from, to: Math.min(from + PAGE_ROWS, chunk.to) }, stopping);
+    page.catch(() => undefined);
+    return page;
+  };
+  let next = read(chunk.from);
   for (let from = chunk.from; from < chunk.to; from += PAGE_ROWS) {
     if (stopping.aborted) return { takenTo: from, recorded };
     const to = Math.min(from + PAGE_ROWS, chunk.to);
     try {
-      recorded += await scorePage(deps, run, { from, to, lanes: chunk.lanes }, stopping);
+      const work = await next;
+      if (to < chunk.to) next = read(to);
+      recorded += await scorePage(deps, run, work, chunk.lanes, stopping);
     } catch (err) {
       if (stopping.aborted) return { takenTo: from, recorded };
       throw err;
@@ -75,23 +84,34 @@ export async function scoreRows(
   return { takenTo: chunk.to, recorded };
 }
 
-async function scorePage(
-  deps: ScoreRowsDeps,
-  run: ExperimentRun,
-  page: { from: number; to: number; lanes: number },
-  signal: AbortSignal,
-): Promise<number> {
+interface Scoring {
+  trace: RecordedTrace;
+  metric: EnabledMetric;
+}
+
+/** What is to be scored of the rows [from, to). */
+async function readPage(deps: ScoreRowsDeps, run: ExperimentRun, page: OrdinalRange, signal: AbortSignal): Promise<Scoring[]> {
   const rows = await deps.untilStored(() => deps.rows.range(run, page.from, page.to), signal);
   const traceIds = rows.map((row) => rowTraceId(run.experimentId, row.rowId));
   const withSpans = deps.metrics.some((metric) => metric.readsSpans);
-  const traces = await deps.untilStored(() => deps.log.traces(run, traceIds, withSpans), signal);
   const names = deps.metrics.map((metric) => metric.name);
-  // Scores alone are asked for: every one of them anew.
-  const known =
-    run.rowsToRun === 'none' ? new Set<string>() : await deps.untilStored(() => deps.log.computed(run, traceIds, names), signal);
-  const work = traces.flatMap((trace) =>
+  const [traces, known] = await Promise.all([
+    deps.untilStored(() => deps.log.traces(run, traceIds, withSpans), signal),
+    // Scores alone are asked for: every one of them anew.
+    run.rowsToRun === 'none' ? new Set<string>() : deps.untilStored(() => deps.log.computed(run, traceIds, names), signal),
+  ]);
+  return traces.flatMap((trace) =>
     deps.metrics.filter((metric) => !known.has(valueKey(trace.id, metric.name))).map((metric) => ({ trace, metric })),
   );
+}
+
+async function scorePage(
+  deps: ScoreRowsDeps,
+  run: ExperimentRun,
+  work: readonly Scoring[],
+  lanes: number,
+  signal: AbortSignal,
+): Promise<number> {
   let buffer: ScoredValue[] = [];
   let written = 0;
   let writtenAt = performance.now();
@@ -118,7 +138,7 @@ async function scorePage(
   const stop = (reason: unknown) => {
     broken ??= { reason };
   };
-  await Promise.all(Array.from({ length: page.lanes }, () => lane().catch(stop)));
+  await Promise.all(Array.from({ length: lanes }, () => lane().catch(stop)));
   if (broken) throw broken.reason;
   await flush();
   return written;
