@@ -52,7 +52,7 @@ export function recordsOf(run: RunRef, spans: readonly OtelSpan[]): RecordChange
     if (!root) changes.push(...withoutRoot(trace, mapped));
     else {
       const record = { ...trace, ...traceOf(root.span), trace_is_complete: root.from.endNs > 0n };
-      changes.push({ action: 'log', record, isScattered: true });
+      changes.push({ action: 'log', record });
     }
   }
   return changes;
@@ -88,6 +88,6 @@ function withoutRoot(
   const { created_at } = (local ?? mapped[0])?.span ?? {};
   const opened = { ...trace, trace_is_complete: false, ...(created_at === undefined ? {} : { created_at }) };
   if (local) changes.push({ action: 'open', record: { ...opened, name: local.span.name } });
-  if (trace.session_id !== undefined) changes.push({ action: 'log', record: opened, isScattered: true });
+  if (trace.session_id !== undefined) changes.push({ action: 'log', record: opened });
   return changes;
 }

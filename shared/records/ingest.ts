@@ -60,7 +60,7 @@ export type ExperimentTrace = LoggedTrace & { error_message?: string };
 
 /**
  * Stores the traces of an experiment's rows, each with all its spans in one insert. They replace what a lower attempt stored under the same ids,
- * and give way to a higher one.
+ * and give way to a higher one: whole, so that no span of theirs stands beside those of the higher attempt.
  */
 export async function logTraces(
   writer: Writer,

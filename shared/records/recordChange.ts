@@ -23,7 +23,7 @@ export interface RecordUpdate {
 /**
  * One step of a write.
  * - `log`: stores the record; on top of what is stored under its id, where it is there already (a repeat, or a fuller version).
- * - `replace`: stores the record in place of what is there, unless a higher attempt wrote that.
+ * - `replace`: stores the record in place of what is there, unless a higher attempt wrote that or its trace.
  * - `open`: stores the record unless its id is there already.
  * - `update`: changes a stored trace or span; an id that is not stored is `NotFound`.
  */
@@ -33,8 +33,6 @@ export type RecordChange =
       record: LoggedRecord;
       /** The id was made for this write: nobody can have stored it. */
       freshId?: boolean;
-      /** Of a trace: spans of it may be stored already, also where it comes complete and with spans. */
-      isScattered?: boolean;
     }
   | { action: 'update'; id: string; of: 'trace' | 'span'; update: RecordUpdate };
 
@@ -55,6 +53,8 @@ export interface Settling {
   createdAt: string | undefined;
   /** Session of the record's trace, where that is known. */
   traceSession: string | undefined;
+  /** Attempt that wrote the record's trace, where that is stored. */
+  traceAttempt: number | undefined;
   version: number;
   at: string;
 }
@@ -65,7 +65,8 @@ export function settle(change: RecordChange, from: Settling): StoredRecord | und
   const { record } = change;
   const { stored } = from;
   if (stored && change.action === 'open') return undefined;
-  if (stored && change.action === 'replace' && (stored.attempt ?? 0) > (record.attempt ?? 0)) return undefined;
+  const standing = Math.max(stored?.attempt ?? 0, from.traceAttempt ?? 0);
+  if (change.action === 'replace' && standing > (record.attempt ?? 0)) return undefined;
   const base = stored && change.action === 'log' ? merge(stored, record) : record;
   return {
     ...base,

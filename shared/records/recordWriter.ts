@@ -154,7 +154,7 @@ export class RecordWriter {
     }
     await state.followSessions(() => this.#clock());
     const records = state.changed();
-    const values = records.flatMap((record) => loggedValues(record));
+    const values = records.flatMap((record) => loggedValues(record, state.metricsGiven(record)));
     const moved = records.filter((record) => state.keyChanged(record));
     // Whoever finds a record finds its key, and a row that counts as stored has its values.
     await Promise.all([
@@ -206,27 +206,38 @@ class GroupState {
   apply({ run, changes }: Request, clock: () => { version: number; at: string }): WrittenRecord[] {
     const state = this.#runs.get(lockOf(run)) as RunState;
     const settled = new Map<string, StoredRecord>();
+    const given: [id: string, metrics: StoredRecord['metrics']][] = [];
     const written = changes.map((change): WrittenRecord => {
       const id = change.action === 'update' ? change.id : change.record.id;
       const stored = settled.get(id) ?? state.records.get(id);
       const traceId = change.action === 'update' ? null : change.record.trace_id;
-      const traceSession = traceId === null ? undefined : (settled.get(traceId)?.session_id ?? state.sessionOf(traceId));
+      const trace = traceId === null ? undefined : (settled.get(traceId) ?? state.records.get(traceId));
+      const traceSession = trace?.session_id ?? state.keys.get(traceId ?? '')?.session_id;
       const { version, at } = clock();
       const record = settle(change, {
         run,
         stored,
         createdAt: state.keys.get(id)?.created_at ?? stored?.created_at,
         traceSession,
+        traceAttempt: trace?.attempt,
         version: Math.max(version, (stored?.version ?? 0) + 1),
         at,
       });
       if (record) settled.set(id, record);
-      const { session_id, trace_id } = record ?? (stored as StoredRecord);
+      if (record && change.action !== 'update') given.push([id, change.record.metrics]);
+      // A span that is refused with its trace need not be stored itself.
+      const { session_id, trace_id } = record ?? stored ?? (trace as StoredRecord);
       return { id, session_id, trace_id, isNew: stored === undefined };
     });
     for (const [id, record] of settled) {
       state.records.set(id, record);
       state.changed.add(id);
+    }
+    for (const [id, metrics] of given) {
+      for (const metric in metrics) {
+        if (systemMetricNames.has(metric) || metrics[metric] == null) continue;
+        state.metricsGiven.set(id, (state.metricsGiven.get(id) ?? new Set()).add(metric));
+      }
     }
     return written;
   }
@@ -234,14 +245,10 @@ class GroupState {
   /** Spans can come before their trace: they move to its session when it says one. */
   async followSessions(clock: () => { version: number; at: string }): Promise<void> {
     for (const state of this.#runs.values()) {
-      const withSpans = new Set([...state.changed].map((id) => state.records.get(id)?.parent_id));
       const traces = [...state.changed].flatMap((id) => {
         const record = state.records.get(id);
-        const key = state.keys.get(id);
-        // A new complete trace that brings its spans along is a batch: no span of it was sent before.
-        const isBatch = key === undefined && withSpans.has(id) && record?.trace_is_complete !== false && !state.scattered.has(id);
-        const moved = record?.type === 'trace' && record.session_id !== (key?.session_id ?? id);
-        return moved && !isBatch ? [record] : [];
+        const moved = record?.type === 'trace' && record.session_id !== (state.keys.get(id)?.session_id ?? id);
+        return moved ? [record] : [];
       });
       if (traces.length === 0) continue;
       const sessions = new Map(traces.map(({ id, session_id }) => [id, session_id]));
@@ -251,12 +258,15 @@ class GroupState {
         // Settled before its trace, in this group.
         if (session_id !== undefined && record.session_id !== session_id) state.records.set(id, { ...record, session_id });
       }
-      const keys = await this.#store.spanKeys(state.run, [...sessions.keys()]);
+      // Nobody can have sent spans of a trace whose id was made just now.
+      const known = [...sessions.keys()].filter((id) => !state.fresh.has(id));
+      const keys = known.length === 0 ? [] : await this.#store.spanKeys(state.run, known);
       const behind = keys.filter((key) => !state.changed.has(key.id) && key.session_id !== sessions.get(key.trace_id as string));
       if (behind.length === 0) continue;
       for (const record of await this.#store.records(state.run, behind)) {
+        const session_id = sessions.get(record.trace_id ?? '');
+        if (session_id === undefined) continue; // moved to another trace since
         const { version, at } = clock();
-        const session_id = sessions.get(record.trace_id as string) as string;
         state.records.set(record.id, { ...record, session_id, updated_at: at, version: Math.max(version, record.version + 1) });
         state.changed.add(record.id);
         const key = behind.find(({ id }) => id === record.id);
@@ -269,9 +279,13 @@ class GroupState {
     return [...this.#runs.values()].flatMap((state) => [...state.changed].map((id) => state.records.get(id) as StoredRecord));
   }
 
+  /** Names of the metrics (beside the system's) that this group's changes gave the record. */
+  metricsGiven(record: StoredRecord): ReadonlySet<string> | undefined {
+    return this.#runOf(record).metricsGiven.get(record.id);
+  }
+
   keyChanged(record: StoredRecord): boolean {
-    const state = this.#runs.get(lockOf({ projectId: record.project_id, runId: record.run_id })) as RunState;
-    const key = state.keys.get(record.id);
+    const key = this.#runOf(record).keys.get(record.id);
     return (
       key === undefined ||
       key.session_id !== record.session_id ||
@@ -280,6 +294,10 @@ class GroupState {
       key.type !== record.type
     );
   }
+
+  #runOf({ project_id, run_id }: StoredRecord): RunState {
+    return this.#runs.get(lockOf({ projectId: project_id, runId: run_id })) as RunState;
+  }
 }
 
 interface RunState {
@@ -287,9 +305,9 @@ interface RunState {
   keys: Map<string, RecordKey>;
   records: Map<string, StoredRecord>;
   changed: Set<string>;
-  /** Traces of which spans may be stored. */
-  scattered: ReadonlySet<string>;
-  sessionOf(traceId: string): string | undefined;
+  metricsGiven: Map<string, Set<string>>;
+  /** Ids that were made for this write. */
+  fresh: ReadonlySet<string>;
 }
 
 async function loadRun(store: RecordStore, run: RunRef, changes: readonly RecordChange[]): Promise<RunState> {
@@ -310,17 +328,23 @@ async function loadRun(store: RecordStore, run: RunRef, changes: readonly Record
     keys,
     records,
     changed: new Set(),
-    scattered: new Set(changes.flatMap((change) => (change.action !== 'update' && change.isScattered ? [change.record.id] : []))),
-    sessionOf: (traceId) => records.get(traceId)?.session_id ?? keys.get(traceId)?.session_id,
+    metricsGiven: new Map(),
+    fresh: new Set(changes.flatMap((change) => (change.action !== 'update' && change.freshId ? [change.record.id] : []))),
   };
 }
 
-/** The scores a client computed itself travel in `metrics`: each becomes a value of the metric of that name. */
-function loggedValues(record: StoredRecord): { run: RunRef; value: MetricValue; version: number }[] {
+/**
+ * The scores a client computed itself travel in `metrics`: each becomes a value of the metric of that name. Only those that were given now: a
+ * value that the record had before may have been scored anew since.
+ */
+function loggedValues(
+  record: StoredRecord,
+  given: ReadonlySet<string> | undefined,
+): { run: RunRef; value: MetricValue; version: number }[] {
   const values: { run: RunRef; value: MetricValue; version: number }[] = [];
-  for (const metric in record.metrics) {
-    const value = record.metrics[metric];
-    if (systemMetricNames.has(metric) || value === null || value === undefined) continue;
+  for (const metric of given ?? []) {
+    const value = record.metrics?.[metric];
+    if (value === null || value === undefined) continue;
     values.push({
       run: { projectId: record.project_id, runId: record.run_id },
       version: record.version,

@@ -111,3 +111,54 @@ test('spans logged on their own are in the session of their trace, whichever com
     expect((await get(`/traces/${id}`)).body).toMatchObject({ session_id: session, spans: [{ session_id: session }] });
   expect((await get(`/sessions/${session}`)).body.traces).toMatchObject([{ spans: [{}] }, { spans: [{}] }]);
 });
+
+test('spans sent before a complete trace with spans of its own are in its session', async () => {
+  const { post, get, search } = service.space();
+  const { id: session } = (await post('/sessions', { name: 's' })).body;
+  const trace = newId();
+  await post('/spans', { trace_id: trace, parent_id: trace, spans: [{ type: 'tool', input: 'before' }] });
+  await post('/traces', { session_id: session, traces: [{ id: trace, input: 'q', spans: [{ type: 'tool', input: 'nested' }] }] });
+  const spans = await search('spans', [{ type: 'id', column_id: 'session_id', operator: 'eq', value: session }]);
+  expect(spans.map(({ input }: { input: string }) => input).sort()).toEqual(['before', 'nested']);
+  const [read] = (await get(`/sessions/${session}`)).body.traces;
+  expect(read).toMatchObject({ id: trace, spans: [{ session_id: session }, { session_id: session }] });
+});
+
+test('a span that went to another trace stays there when its first trace gets a session', async () => {
+  const { post, get } = service.space();
+  const { id: session } = (await post('/sessions', { name: 's' })).body;
+  const [from, to, span] = [newId(), newId(), newId()];
+  const moved = (trace_id: string) => ({ trace_id, parent_id: trace_id, spans: [{ type: 'tool', id: span, input: 'x' }] });
+  await post('/spans', moved(from));
+  await post('/spans', moved(to));
+  await post('/traces', { session_id: session, traces: [{ id: from, input: 'q' }] });
+  expect((await get(`/traces/${from}`)).body.spans).toEqual([]);
+  expect((await get(`/spans/${span}`)).body).toMatchObject({ trace_id: to });
+});
+
+test('a trace or span that moved counts where it is, not where it was', async () => {
+  const { post, run } = service.space();
+  const [first, second] = [(await post('/sessions', { name: 'a' })).body.id, (await post('/sessions', { name: 'b' })).body.id];
+  const [trace, other, span, below] = [newId(), newId(), newId(), newId()];
+  const at = (session_id: string) => ({ session_id, traces: [{ id: trace, input: 'q' }, { input: 'stays' }] });
+  await post('/traces', at(first));
+  await post('/traces', {
+    session_id: second,
+    traces: [
+      { id: trace, input: 'q' },
+      { id: other, input: 'other' },
+    ],
+  });
+  await post('/spans', { trace_id: trace, parent_id: trace, spans: [{ type: 'workflow', id: span, input: 'above' }] });
+  await post('/spans', { trace_id: trace, parent_id: span, spans: [{ type: 'tool', id: below, input: 'below' }] });
+  await post('/spans', { trace_id: other, parent_id: other, spans: [{ type: 'tool', id: below, input: 'below' }] });
+  const search = async (what: string): Promise<Map<string, Record<string, unknown>>> => {
+    const json = { log_stream_id: run.runId, filters: [], limit: 100, include_counts: true };
+    const { body } = await service.http.request('POST', `/projects/${run.projectId}/${what}/search`, { json });
+    return new Map(body.records.map((record: { id: string }) => [record.id, record]));
+  };
+  const [sessions, traces, spans] = [await search('sessions'), await search('traces'), await search('spans')];
+  expect([first, second].map((id) => sessions.get(id)?.num_traces)).toEqual([1, 2]);
+  expect([trace, other].map((id) => traces.get(id)?.num_spans)).toEqual([1, 1]);
+  expect(spans.get(span)).toMatchObject({ has_children: false });
+});

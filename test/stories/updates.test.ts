@@ -164,3 +164,35 @@ test('two writers with clocks apart: the later update still wins', async () => {
   const { body } = await service.http.request('GET', `/projects/${run.projectId}/traces/${id}`);
   expect(body.output).toBe('later');
 });
+
+test('a score of later stands whatever else of the record changes, until the record is logged with the metric again', async () => {
+  const { run, post, patch, get } = service.space();
+  const [traceId, spanId] = [newId(), newId()];
+  const logged = (accuracy?: number) => ({
+    id: traceId,
+    input: 'q',
+    created_at: '2026-01-01T00:00:00Z',
+    ...(accuracy === undefined ? {} : { metrics: { accuracy } }),
+  });
+  const span = { type: 'tool', id: spanId, input: 'x', metrics: { accuracy: 0.1 } };
+  await post('/traces', { traces: [{ ...logged(0.1), spans: [span] }], is_complete: false });
+  const before = await service.metricValues.of(run, [traceId, spanId]);
+  expect(before.map(({ value }) => value)).toEqual([0.1, 0.1]);
+  await service.metricValues.write(
+    run,
+    before.map((value) => ({ ...value, value: 0.9 })),
+  );
+  const values = async () => {
+    const found = await service.metricValues.of(run, [traceId, spanId]);
+    return [traceId, spanId].map((id) => found.find(({ recordId }) => recordId === id)?.value);
+  };
+  await patch(`/traces/${traceId}`, { trace_id: traceId, tags: ['x'], status_code: 200, duration_ns: 5, is_complete: true });
+  await patch(`/spans/${spanId}`, { span_id: spanId, tags: ['x'] });
+  expect(await values()).toEqual([0.9, 0.9]);
+  // The session of a trace takes its spans along: they are written anew.
+  await post('/traces', { session_external_id: 'later', traces: [logged()] });
+  expect(await values()).toEqual([0.9, 0.9]);
+  expect((await get(`/traces/${traceId}`)).body.metric_info).toMatchObject({ accuracy: { value: 0.9 } });
+  await post('/traces', { traces: [logged(0.2)] });
+  expect(await values()).toEqual([0.2, 0.9]);
+});
