@@ -73,6 +73,10 @@ class Host {
   private aim = 0;
   private timeLimitMs = 0;
   private paused = false;
+  /** Rows that were leased to this process are not in its hands: the next lease names those that are, and the service frees the others. */
+  private mustName = false;
+  /** Ends the asking for rows that is under way. */
+  private asking = new AbortController();
   private wantRows: () => void = () => undefined;
 
   private results: Waiting[] = [];
@@ -121,26 +125,33 @@ class Host {
   }
 
   private async leaseRows(): Promise<void> {
-    let missed = false;
     for (let failures = 0; !this.stop.signal.aborted; ) {
       const limit = Math.max(1, Math.min(MAX_WAITING_ROWS, Math.max(this.aim, 2 * this.concurrency)) - this.rows.length);
+      const naming = this.mustName;
+      const asking = new AbortController();
+      this.asking = asking;
+      this.mustName = false;
       let reply: z.output<typeof LeaseReply>;
       try {
-        reply = await this.send<z.output<typeof LeaseReply>>('rows/lease', {
-          process: this.hosted.process,
-          limit,
-          wait_ms: missed || this.hosted.until === 'recorded' ? 1_000 : LONG_POLL_MS,
-          // Rows may have been given in the answer that never came.
-          ...(missed ? { holding: [...this.held] } : {}),
-        });
+        reply = await this.send<z.output<typeof LeaseReply>>(
+          'rows/lease',
+          {
+            process: this.hosted.process,
+            limit,
+            wait_ms: naming || this.hosted.until === 'recorded' ? 1_000 : LONG_POLL_MS,
+            ...(naming ? { holding: [...this.held] } : {}),
+          },
+          AbortSignal.any([this.stop.signal, asking.signal]),
+        );
       } catch (err) {
+        // Rows may have been given in the answer that never came.
+        this.mustName = true;
+        if (asking.signal.aborted) continue;
         this.mustPass(err);
-        missed = true;
         await pause(Math.min(backoffMs(failures++), 5_000), this.stop.signal).catch(() => undefined);
         continue;
       }
       failures = 0;
-      missed = false;
       this.concurrency = reply.concurrency;
       this.timeLimitMs = reply.row_time_limit_ms;
       // The lanes ran dry while the answer was on its way.
@@ -260,7 +271,10 @@ class Host {
     if (this.held.size === 0 || this.beating) return;
     this.beating = true;
     try {
-      const { state } = await this.send<z.output<typeof HeartbeatReply>>('rows/heartbeat', { process: this.hosted.process });
+      const { state } = await this.send<z.output<typeof HeartbeatReply>>('rows/heartbeat', {
+        process: this.hosted.process,
+        holding: [...this.held],
+      });
       this.notice(state);
     } catch (err) {
       // A beat that is missed is made good by the next one; only what lasts ends the hosting.
@@ -279,7 +293,12 @@ class Host {
     const paused = state === 'paused';
     if (paused && !this.paused) {
       // Rows that have not started go back; those that run end and are recorded.
-      for (const row of this.rows.splice(0)) this.held.delete(row.ordinal);
+      const dropped = this.rows.splice(0);
+      for (const row of dropped) this.held.delete(row.ordinal);
+      if (dropped.length > 0) {
+        this.mustName = true;
+        this.asking.abort();
+      }
       this.hosted.warn('the run is paused: no new row starts until it is resumed');
       this.wantRows();
     }
@@ -299,8 +318,8 @@ class Host {
     }
   }
 
-  private async send<T>(what: string, body: unknown): Promise<T> {
-    const reply = await this.hosted.client.send<T>(`${this.path}/${what}`, { body, repeatable: false, signal: this.stop.signal });
+  private async send<T>(what: string, body: unknown, signal = this.stop.signal): Promise<T> {
+    const reply = await this.hosted.client.send<T>(`${this.path}/${what}`, { body, repeatable: false, signal });
     this.lastAnswer = Date.now();
     return reply;
   }

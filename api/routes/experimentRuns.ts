@@ -173,7 +173,7 @@ export function experimentRunRoutes(deps: ExperimentRunDeps): Endpoint[] {
         const run = await inProject(params);
         if (!(await deps.caller.offered.seen(run.experimentId, body.process)))
           throw new ServiceError('Conflict', `another process runs experiment ${run.experimentId} now; this one must stop`);
-        await deps.caller.offered.renew(run.experimentId, body.process, run.settings.rowTimeLimitMs);
+        await deps.caller.offered.renew(run.experimentId, body.process, run.settings.rowTimeLimitMs, body.holding ?? undefined);
         return { state: run.state };
       },
     }),

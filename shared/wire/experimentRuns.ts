@@ -82,15 +82,15 @@ export const ProgressReply = z
 
 export const ConcurrencyRequest = z.object({ concurrency: z.number().int().min(1).max(1_000) });
 
+const holding = z.array(z.number().int().min(0)).max(10_000).nullish();
+
 export const LeaseRequest = z.object({
   process: Uuid,
   limit: z.number().int().min(1).max(1_000).default(100),
   wait_ms: z.number().int().min(0).max(30_000).default(20_000),
-  holding: z
-    .array(z.number().int().min(0))
-    .max(10_000)
-    .nullish()
-    .describe('Rows that the process has. Others that were leased to it are on offer again: for use after an answer was lost.'),
+  holding: holding.describe(
+    'Rows that the process has. Others that were leased to it are on offer again: for use after an answer was lost, or after rows were given up.',
+  ),
 });
 
 export const LeasedRow = z.object({
@@ -130,5 +130,10 @@ export const ResultsRequest = z
 export const ResultsReply = z.object({
   recorded: z.array(z.int()).describe('Ordinals of the rows that were recorded; the others were no longer held by this process.'),
 });
-export const HeartbeatRequest = z.object({ process: Uuid });
+export const HeartbeatRequest = z.object({
+  process: Uuid,
+  holding: holding.describe(
+    'Rows that the process has, whose time is prolonged; without it, those of all that were leased to it.',
+  ),
+});
 export const HeartbeatReply = z.object({ state: runState });

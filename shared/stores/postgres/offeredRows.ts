@@ -40,10 +40,11 @@ export function postgresOfferedRows(database: Database): OfferedRows {
       return rows.map((row) => Leased.parse(row));
     },
 
-    async renew(experimentId, process, leaseMs) {
+    async renew(experimentId, process, leaseMs, ordinals) {
       await database.query(
-        `UPDATE offered_rows SET leased_until = now() + $3 * interval '1 millisecond' WHERE run_id = $1 AND process = $2 AND NOT done`,
-        [experimentId, process, leaseMs],
+        `UPDATE offered_rows SET leased_until = now() + $3 * interval '1 millisecond'
+          WHERE run_id = $1 AND process = $2 AND NOT done AND ($4::int[] IS NULL OR ordinal = ANY($4))`,
+        [experimentId, process, leaseMs, ordinals ?? null],
       );
     },
 
