@@ -13,8 +13,8 @@ import { RequestInvalid, ServiceError } from '../shared/errors.ts';
 import { type ExperimentRun, hasEnded } from '../shared/experiments/experiment.ts';
 import { metricBuckets } from '../shared/experiments/metricBuckets.ts';
 import { type RunChecks, type RunRequest, requestRun } from '../shared/experiments/prepareRun.ts';
-import { progressFraction, runProgress } from '../shared/experiments/progress.ts';
-import type { ProgressOf } from '../shared/experiments/response.ts';
+import { progressFractions, runProgress } from '../shared/experiments/progress.ts';
+import { sealRunner } from '../shared/experiments/runnerHeaders.ts';
 import { runnerModulePath } from '../shared/experiments/runnerModulePath.ts';
 import { reconcile } from '../shared/experiments/startRun.ts';
 import { runControl } from '../shared/experiments/steerRun.ts';
@@ -27,12 +27,13 @@ import { toxicity } from '../shared/metrics/toxicity.ts';
 import { createProjectAccess } from '../shared/projects/access.ts';
 import { deleteWithRecords, finishDeletions } from '../shared/projects/deletions.ts';
 import { createIngestLookup } from '../shared/projects/openRun.ts';
-import { createRunLookup } from '../shared/projects/runs.ts';
+import { createRunLookup, type DeleteRecords } from '../shared/projects/runs.ts';
 import { checkPrompt } from '../shared/prompts/render.ts';
 import { builtinAliases } from '../shared/providers/builtinModels.ts';
 import { findColumnFor, type MetricDefinitions } from '../shared/records/columnCatalog.ts';
 import { namedScorers } from '../shared/scorers/namedScorers.ts';
 import { enabledMetricColumns, projectMetricColumns } from '../shared/scorers/runSettings.ts';
+import { deleteAttempts, runTallies } from '../shared/stores/clickhouse/experimentRecords.ts';
 import { clickhouseMetricTimeline } from '../shared/stores/clickhouse/metricTimeline.ts';
 import { clickhouseDeleteRecords, clickhouseRecordEraser } from '../shared/stores/clickhouse/recordDeletion.ts';
 import { clickhouseRecordReader } from '../shared/stores/clickhouse/recordReader.ts';
@@ -113,7 +114,12 @@ export async function assembleApi(
 ): Promise<Api> {
   const { database, ledger, workflows, log } = domain;
   const now = () => new Date();
-  const deleteRecords = clickhouseDeleteRecords(domain.clickhouse);
+  const deleteEveryRecord = clickhouseDeleteRecords(domain.clickhouse);
+  const forgetAttempts = deleteAttempts(domain.clickhouse);
+  const deleteRecords: DeleteRecords = async (projectId, runId) => {
+    await forgetAttempts(projectId, runId);
+    await deleteEveryRecord(projectId, runId);
+  };
   const runCounts = clickhouseRunCounts(domain.clickhouse);
   const accounts = postgresAccounts(database);
   const projects = postgresProjects(database);
@@ -144,7 +150,11 @@ export async function assembleApi(
   };
   const starting = { ledger, workflows };
   const checks = runChecks(domain);
-  const request = (experimentId: string, wish: RunRequest) => requestRun({ ...starting, ...checks }, experimentId, wish);
+  const request = (experimentId: string, wish: RunRequest) =>
+    requestRun({ ...starting, ...checks }, experimentId, {
+      ...wish,
+      ...(wish.runner ? { runner: sealRunner(domain.keyRing, experimentId, wish.runner) } : {}),
+    });
   const progress = (run: ExperimentRun) =>
     runProgress(
       {
@@ -181,7 +191,10 @@ export async function assembleApi(
     datasets: domain.datasets,
     requestRun: request,
     newId,
-    progressOf: progressFractions(domain),
+    progressOf: progressFractions({
+      metricIds: experiments.metricIds,
+      tallies: (runs, metricIds) => runTallies(domain.clickhouse, runs, metricIds),
+    }),
     countRecords: runCounts,
     cancelRun: cancelQuietly(domain),
     deleteRun: (projectId: string, runId: string) => deleteWithRecords(deletion, projectId, runId),
@@ -293,21 +306,6 @@ export async function assembleApi(
     },
   };
 }
-
-/** How far each experiment is; those that have ended cost nothing. */
-const progressFractions =
-  ({ tally, metricsOf }: Domain): ProgressOf =>
-  async (experiments) => {
-    const fractions = await Promise.all(
-      experiments.map(async ({ id, projectId, state, rowCount }) => {
-        if (hasEnded(state)) return [id, 1] as const;
-        const run = { projectId, experimentId: id };
-        const metrics = (await metricsOf(run)).map((metric) => metric.name);
-        return [id, progressFraction({ state, rowCount: rowCount ?? 0 }, await tally(run, metrics), metrics.length)] as const;
-      }),
-    );
-    return new Map(fractions);
-  };
 
 /** Deleting an experiment ends its run; one that has none, or has ended, is no error. */
 const cancelQuietly =

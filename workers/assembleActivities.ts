@@ -1,6 +1,7 @@
 import type { Domain } from '../shared/assemble.ts';
 import type { ExperimentRun } from '../shared/experiments/experiment.ts';
 import { progressPicture } from '../shared/experiments/progress.ts';
+import { openHeaders } from '../shared/experiments/runnerHeaders.ts';
 import { runnerModulePath } from '../shared/experiments/runnerModulePath.ts';
 import type { ChunkProgress, RowRunner } from '../shared/experiments/runRows.ts';
 import type { ScoredValue, ScoreLog } from '../shared/experiments/scoreRows.ts';
@@ -38,7 +39,12 @@ export function assembleActivities(domain: Domain, environment: Readonly<Record<
       case 'module':
         return moduleRunner(run, await runnerModulePath(domain.runnersDir, runner.name), environment);
       case 'http':
-        return httpRunner(run, runner.url, runner.headers ?? {}, domain.outbound.fetch);
+        return httpRunner(
+          run,
+          runner.url,
+          openHeaders(domain.keyRing, run.experimentId, runner.headers ?? {}),
+          domain.outbound.fetch,
+        );
       case 'caller_function':
         throw new Error("a function in its caller's process is run by the caller");
       default:

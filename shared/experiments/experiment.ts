@@ -4,6 +4,7 @@ export type Runner =
   | { kind: 'dataset_outputs' }
   | { kind: 'caller_function' }
   | { kind: 'module'; name: string }
+  /** Values of the headers are sealed as soon as the run is requested. */
   | { kind: 'http'; url: string; headers?: Record<string, string> };
 
 /** How a run goes about its rows; data on the experiment, so that a change needs no deploy. */

@@ -20,6 +20,8 @@ export interface Experiment {
   taskType: 16 | 17;
   group: { id: string; name: string; isSystem: boolean };
   dataset: DatasetVersionRef | null;
+  /** Rows of that version; null without a dataset, or when it is gone. */
+  datasetRowCount: number | null;
   /** The template version; text and name are those of the template now. */
   prompt: {
     templateVersionId: string;
@@ -127,6 +129,8 @@ export interface ExperimentStore {
   /** All of them without a page. */
   list(projectId: string, query: ExperimentQuery, page?: Page): Promise<PageOf<Experiment>>;
   ids(projectId: string): Promise<string[]>;
+  /** Ids of the metrics that are switched on for these experiments; none for one without settings. */
+  metricIds(experimentIds: readonly string[]): Promise<ReadonlyMap<string, string[]>>;
   /**
    * Undefined when there is no such experiment.
    * @throws ServiceError `ExperimentGroupNotFound`

@@ -1,5 +1,7 @@
 import type { Progress, ProgressBoard } from '../coordination/coordination.ts';
 import { type ExperimentRun, hasEnded, type RunState } from './experiment.ts';
+import type { Experiment, ExperimentStore } from './experimentStore.ts';
+import type { ProgressOf } from './response.ts';
 
 /** How far a run is. Rows and scores are counted in the record store; what is in flight comes from the workers. */
 export interface RunProgressView {
@@ -58,18 +60,44 @@ export async function runProgress(deps: ProgressDeps, run: ExperimentRun): Promi
   };
 }
 
+export interface FractionDeps {
+  metricIds: ExperimentStore['metricIds'];
+  /** Rows of each of these runs, and their values of the metrics with these ids; a run without any is absent. */
+  tallies(
+    runs: readonly Pick<Experiment, 'id' | 'projectId'>[],
+    metricIds: readonly string[],
+  ): Promise<ReadonlyMap<string, Pick<RunTally, 'rows' | 'scores'>>>;
+}
+
+/** How far each experiment is. Those that have ended cost nothing, all others together one read of each store. */
+export function progressFractions({ metricIds, tallies }: FractionDeps): ProgressOf {
+  return async (experiments) => {
+    const open = experiments.filter(({ state }) => !hasEnded(state));
+    const started = open.filter(({ state }) => state !== 'idle').map(({ id }) => id);
+    const metrics = started.length > 0 ? await metricIds(started) : new Map<string, string[]>();
+    const counted = open.length > 0 ? await tallies(open, [...new Set([...metrics.values()].flat())]) : new Map<string, never>();
+    return new Map(
+      experiments.map((experiment) => {
+        const tally = counted.get(experiment.id) ?? { rows: 0, scores: 0 };
+        return [experiment.id, progressFraction(experiment, tally, metrics.get(experiment.id)?.length ?? 0)];
+      }),
+    );
+  };
+}
+
 /**
  * The fraction that clients poll: 1 only when the run has ended and its aggregates are stored. An experiment without a run of its own is fed by
  * plain ingest: its records against its dataset's rows tell how far it is.
  */
-export function progressFraction(
-  run: Pick<ExperimentRun, 'state' | 'rowCount'>,
+function progressFraction(
+  experiment: Pick<Experiment, 'state' | 'rowCount' | 'datasetRowCount'>,
   tally: Pick<RunTally, 'rows' | 'scores'>,
   metrics: number,
 ): number {
-  if (hasEnded(run.state)) return 1;
-  if (run.state === 'idle') return run.rowCount > 0 ? Math.min(1, tally.rows / run.rowCount) : tally.rows > 0 ? 1 : 0;
-  const steps = run.rowCount * (1 + metrics);
+  if (hasEnded(experiment.state)) return 1;
+  const rowCount = experiment.rowCount ?? experiment.datasetRowCount ?? 0;
+  if (experiment.state === 'idle') return rowCount > 0 ? Math.min(1, tally.rows / rowCount) : tally.rows > 0 ? 1 : 0;
+  const steps = rowCount * (1 + metrics);
   return steps === 0 ? 0 : Math.min(0.99, (tally.rows + tally.scores) / steps);
 }
 

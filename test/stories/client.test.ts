@@ -1,3 +1,7 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import {
@@ -117,6 +121,38 @@ describe('experiments without a run', () => {
     } finally {
       vi.unstubAllEnvs();
     }
+  });
+});
+
+describe('progress of experiments without a run', () => {
+  test('is their records against the rows of their dataset, one by one and in the list', async () => {
+    const dataset = await createDataset({ ...here(), name: 'four questions', content: questions(4) });
+    const made = async (name: string) => {
+      const { body } = await service.request('POST', `/projects/${projectId}/experiments`, {
+        name,
+        dataset: { dataset_id: dataset.id, version_index: 1 },
+      });
+      return body as { id: string };
+    };
+    const [{ id }, empty] = [await made('fed by hand'), await made('never fed')];
+    const loose = await createExperiment({ ...here(), experimentName: 'fed without a dataset' });
+    const feed = async (experimentId: string, count: number) => {
+      const { status } = await service.request('POST', `/v2/projects/${projectId}/traces`, {
+        experiment_id: experimentId,
+        traces: questions(count).map(({ input, output }) => ({ type: 'trace', name: 'row', input, output, spans: [] })),
+      });
+      expect(status).toBe(200);
+    };
+    const listed = async () => {
+      const { body } = await service.request('GET', `/v2/projects/${projectId}/experiments`);
+      const all = body as { id: string; status: { log_generation: { progress_percent: number } } }[];
+      return [id, empty.id, loose.id].map((one) => all.find((found) => found.id === one)?.status.log_generation.progress_percent);
+    };
+    await feed(id, 1);
+    await feed(loose.id, 1);
+    expect(await listed()).toEqual([0.25, 0, 1]);
+    await feed(id, 3);
+    expect(await listed()).toEqual([1, 0, 1]);
   });
 });
 
@@ -266,6 +302,45 @@ describe('a function over rows', () => {
     expect(new Set(ran).size).toBe(40);
     // The results of rows that had ended were handed in: only rows under way when it stopped run again.
     expect(ran.length).toBeLessThanOrEqual(40 + 4);
+  });
+
+  test('a run that is paused and resumed goes on at once, with the rows that waited in this process', async () => {
+    const ran: string[] = [];
+    const warned: string[] = [];
+    const client = new ServiceClient({
+      apiUrl: service.url,
+      apiKey: service.apiKey,
+      logger: { warn: (line: string) => void warned.push(line) },
+    });
+    let id = '';
+    const steer = async (how: string) =>
+      expect((await service.request('POST', `/projects/${projectId}/experiments/${id}/${how}`)).status).toBe(200);
+    const run = runExperiment({
+      client,
+      projectId,
+      experimentName: 'a break',
+      dataset: questions(16),
+      concurrency: 2,
+      // Rows that stay leased to a process that has given them up would wait as long.
+      rowTimeLimitMs: 120_000,
+      onProgress: (progress) => {
+        id = progress.experiment_id;
+      },
+      function: async (input: string) => {
+        ran.push(input);
+        await sleep(1_200);
+        return input;
+      },
+    });
+    await vi.waitFor(() => expect(ran.length > 2 && id).toBeTruthy(), { timeout: 20_000 });
+    await steer('pause');
+    await vi.waitFor(() => expect(warned.join()).toContain('paused'), { timeout: 10_000 });
+    expect(ran.length).toBeLessThan(16);
+    await steer('resume');
+    const { progress } = await run;
+    expect(progress).toMatchObject({ state: 'completed', rows_done: 16, rows_failed: 0 });
+    expect(ran).toHaveLength(16);
+    expect(new Set(ran).size).toBe(16);
   });
 
   test('a second process takes over; the first stops and says why', async () => {
@@ -427,6 +502,46 @@ describe('the logger', () => {
     });
     expect(body).toMatchObject({ total_count: 10_000 });
     expect(seconds).toBeLessThan(30);
+  });
+});
+
+describe('a URL as the runner', () => {
+  test('gets the headers it was given; no file of the service holds their values', async () => {
+    const secret = `Bearer ${crypto.randomUUID()}`;
+    const received: (string | undefined)[] = [];
+    const endpoint = createServer((request, response) => {
+      received.push(request.headers.authorization);
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ output: 'ok' }));
+    });
+    await new Promise<void>((resolve) => endpoint.listen(0, '127.0.0.1', resolve));
+    const path = `/${crypto.randomUUID()}`;
+    const url = `http://127.0.0.1:${(endpoint.address() as AddressInfo).port}${path}`;
+    const { id } = await createExperiment({ ...here(), experimentName: 'by url' });
+    const base = `/projects/${projectId}/experiments/${id}`;
+    const runs = [{ records: questions(2) }, { rows_to_run: 'missing' }];
+    for (const run of runs) {
+      const { status } = await service.request('POST', `${base}/run`, {
+        ...run,
+        runner: { kind: 'http', url, headers: { Authorization: secret } },
+      });
+      expect(status).toBe(200);
+      await vi.waitFor(
+        async () => expect((await service.request('GET', `${base}/progress`)).body).toMatchObject({ state: 'completed' }),
+        { timeout: 30_000 },
+      );
+    }
+    await new Promise((resolve) => endpoint.close(resolve));
+    expect(received).toEqual([secret, secret]);
+    const holders: string[] = [];
+    let holdsUrl = false;
+    for (const entry of await readdir(service.dataDir, { recursive: true, withFileTypes: true })) {
+      if (!entry.isFile()) continue;
+      const content = await readFile(join(entry.parentPath, entry.name)).catch(() => Buffer.alloc(0));
+      holdsUrl ||= content.includes(path);
+      if (content.includes(secret)) holders.push(entry.name);
+    }
+    expect(holdsUrl).toBe(true);
+    expect(holders).toEqual([]);
   });
 });
 

@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ExperimentRun } from '../../shared/experiments/experiment.ts';
 import { newId } from '../../shared/ids.ts';
+import { attemptLog, deleteAttempts, rowAttemptsTable, runTallies } from '../../shared/stores/clickhouse/experimentRecords.ts';
 import { type ExperimentService, startExperimentService } from '../support/experimentService.ts';
+import { startRecordService } from '../support/recordService.ts';
 
 let service: ExperimentService;
 beforeAll(async () => {
@@ -341,6 +344,79 @@ describe('listing', () => {
     expect((await service.call('POST', `${experimentsOf(project)}/metrics`, {})).status).toBe(200);
     expect((service.bucketRequests.at(-1) as [string, string[]])[1]).toHaveLength(2);
     expect((await service.call('POST', `${experimentsOf(project)}/${newId()}/metrics`, {})).status).toBe(404);
+  });
+});
+
+describe('the records of runs', () => {
+  test('are counted for many runs at once; the attempts of a deleted run go with it', async () => {
+    await using records = await startRecordService();
+    const { clickhouse, metricValues } = records;
+    const projectId = newId();
+    const [first, second, empty] = [newId(), newId(), newId()] as const;
+    const [wanted, other] = [newId(), newId()];
+    const value = (traceId: string, metric: string, scorerId: string) => ({
+      metric,
+      recordId: traceId,
+      recordCreatedAt: '2026-01-01T00:00:00Z',
+      recordType: 'trace' as const,
+      traceId,
+      scorerId,
+      status: 'success' as const,
+      value: 1,
+    });
+    for (const [runId, count] of [
+      [first, 3],
+      [second, 1],
+    ] as const) {
+      const traces = Array.from({ length: count }, () => ({
+        id: newId(),
+        name: 'row',
+        input: 'q',
+        created_at: '2026-01-01T00:00:00Z',
+        spans: [{ type: 'tool', id: newId(), name: 'span', input: 'x' }],
+      }));
+      const { status } = await records.http.request('POST', `/projects/${projectId}/traces`, {
+        json: { log_stream_id: runId, traces },
+      });
+      expect(status).toBe(200);
+      const ids = traces.map(({ id }) => id);
+      await metricValues.write(
+        { projectId, runId },
+        ids.slice(0, 2).flatMap((id) => [value(id, 'wanted', wanted), value(id, 'other', other)]),
+      );
+    }
+    const runs = [first, second, empty].map((id) => ({ id, projectId }));
+    expect(await runTallies(clickhouse, runs, [wanted])).toEqual(
+      new Map([
+        [first, { rows: 3, scores: 2 }],
+        [second, { rows: 1, scores: 1 }],
+      ]),
+    );
+    expect((await runTallies(clickhouse, runs.slice(0, 1), [])).get(first)).toEqual({ rows: 3, scores: 0 });
+
+    await clickhouse.command({ name: 'create row_attempts', sql: rowAttemptsTable });
+    const attempts = attemptLog(clickhouse, (err) => expect.unreachable(String(err)));
+    const attempt = {
+      rowId: 'r',
+      ordinal: 0,
+      attempt: 1,
+      startedAt: new Date(),
+      endedAt: new Date(),
+      outcome: 'recorded',
+    } as const;
+    for (const experimentId of [first, second]) attempts.note({ projectId, experimentId } as ExperimentRun, attempt);
+    await attempts.flush();
+    const runsNoted = () =>
+      clickhouse.query({
+        name: 'attempts',
+        sql: 'SELECT toString(run_id) AS id FROM row_attempts FINAL',
+        row: (row) => (row as { id: string }).id,
+      });
+    expect((await runsNoted()).toSorted()).toEqual([first, second].toSorted());
+    await deleteAttempts(clickhouse)(projectId, first);
+    expect(await runsNoted()).toEqual([second]);
+    await deleteAttempts(clickhouse)(projectId);
+    expect(await runsNoted()).toEqual([]);
   });
 });
 

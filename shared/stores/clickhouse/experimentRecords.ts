@@ -6,6 +6,7 @@ import type { AttemptLog, RecordedRow, RowAttempt } from '../../experiments/runR
 import { type RecordedTrace, valueKey } from '../../experiments/scoreRows.ts';
 import { newId } from '../../ids.ts';
 import type { ScoredRecord } from '../../metrics/metric.ts';
+import type { DeleteRecords } from '../../projects/runs.ts';
 import type { ClickHouse } from './connect.ts';
 
 type RunOf = Pick<ExperimentRun, 'projectId' | 'experimentId'>;
@@ -136,11 +137,48 @@ export async function runTally(clickhouse: ClickHouse, run: RunOf, metrics: stri
   return tally ?? { rows: 0, failed: 0, scores: 0 };
 }
 
+const OpenTally = z.object({ id: z.string(), rows: z.string().transform(Number), scores: z.string().transform(Number) });
+
+/** Rows of each of these runs, and their values of the metrics with these ids, in one statement. */
+export async function runTallies(
+  clickhouse: ClickHouse,
+  runs: readonly { id: string; projectId: string }[],
+  metricIds: readonly string[],
+): Promise<Map<string, Pick<RunTally, 'rows' | 'scores'>>> {
+  const inRuns = 'project_id IN {projects:Array(UUID)} AND run_id IN {runs:Array(UUID)}';
+  const tallies = await clickhouse.query({
+    name: 'tallies of runs',
+    sql: `SELECT toString(run_id) AS id, toUInt64(sum(row)) AS rows, toUInt64(sum(score)) AS scores
+            FROM (SELECT run_id, 1 AS row, 0 AS score FROM records FINAL WHERE ${inRuns} AND type = 'trace'
+                  UNION ALL
+                  SELECT run_id, 0 AS row, 1 AS score FROM metric_values FINAL
+                   WHERE ${inRuns} AND record_type = 'trace' AND scorer_id IN {metrics:Array(UUID)})
+           GROUP BY run_id`,
+    params: {
+      projects: [...new Set(runs.map((run) => run.projectId))],
+      runs: runs.map((run) => run.id),
+      metrics: [...metricIds],
+    },
+    row: OpenTally,
+  });
+  return new Map(tallies.map(({ id, ...tally }) => [id, tally]));
+}
+
 export const rowAttemptsTable = `
   CREATE TABLE IF NOT EXISTS row_attempts (
     project_id UUID, run_id UUID, ordinal UInt32, attempt UInt32, started_at DateTime64(3, 'UTC'), ended_at Nullable(DateTime64(3, 'UTC')),
     row_id String, outcome LowCardinality(String), version UInt8
   ) ENGINE = ReplacingMergeTree(version) ORDER BY (project_id, run_id, ordinal, attempt, started_at)`;
+
+/** The lines of a project, or of one run of it. */
+export const deleteAttempts =
+  (clickhouse: ClickHouse): DeleteRecords =>
+  async (projectId, runId) =>
+    clickhouse.command({
+      name: 'delete from row_attempts',
+      sql: `DELETE FROM row_attempts WHERE project_id = {project:UUID}${runId === undefined ? '' : ' AND run_id = {run:UUID}'}`,
+      params: { project: projectId, ...(runId === undefined ? {} : { run: runId }) },
+    });
 
 /** Lines are written together this often, in milliseconds: the log is for people and bills, and no row waits for it. */
 const FLUSH_MS = 500;

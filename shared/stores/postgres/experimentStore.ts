@@ -26,6 +26,7 @@ const ExperimentRow = z
     dataset_id: z.string().nullable(),
     dataset_version_index: z.number().nullable(),
     dataset_name: z.string().nullable(),
+    dataset_row_count: z.number().nullable(),
     prompt: z
       .object({
         templateVersionId: z.string(),
@@ -58,6 +59,7 @@ const ExperimentRow = z
         row.dataset_id === null
           ? null
           : { id: row.dataset_id, versionIndex: row.dataset_version_index ?? 0, name: row.dataset_name },
+      datasetRowCount: row.dataset_row_count,
       prompt: prompt && {
         templateVersionId: prompt.templateVersionId,
         templateId: prompt.templateId,
@@ -86,12 +88,16 @@ const SELECT = `
          e.task_type, e.dataset_id, e.dataset_version_index, e.dataset_name, e.prompt_settings, e.playground_id,
          e.state, e.workflow_number, e.row_count, e.error, e.aggregates, e.started_at, e.ended_at,
          g.id AS group_id, g.name AS group_name, g.is_system AS group_is_system,
+         (SELECT d.num_rows FROM dataset_versions d
+           WHERE d.dataset_id = e.dataset_id AND d.version_index = e.dataset_version_index) AS dataset_row_count,
          (SELECT jsonb_build_object('templateVersionId', v.id, 'templateId', t.id, 'version', v.version, 'name', t.name,
                                     'template', v.template, 'settings', v.settings)
             FROM prompt_template_versions v JOIN prompt_templates t ON t.id = v.template_id
            WHERE v.id = e.prompt_template_version_id) AS prompt`;
 const FROM = `
   FROM experiments e JOIN runs r ON r.id = e.run_id JOIN experiment_groups g ON g.id = e.group_id JOIN users u ON u.id = r.created_by`;
+
+const MetricIdsRow = z.object({ id: z.string(), metrics: z.array(z.string()) });
 
 const sortSql = { name: 'r.name', created_at: 'r.created_at', updated_at: 'r.updated_at' } as const;
 
@@ -182,6 +188,18 @@ export function postgresExperiments(database: Database): ExperimentStore {
     async ids(projectId) {
       const rows = await database.query('SELECT run_id FROM experiments WHERE project_id = $1', [projectId]);
       return rows.map((row) => z.string().parse(row.run_id));
+    },
+    async metricIds(experimentIds) {
+      const rows = await database.query(
+        `SELECT run_id AS id, jsonb_path_query_array(scorers, '$[*].id') AS metrics FROM run_scorer_settings WHERE run_id = ANY ($1::uuid[])`,
+        [experimentIds],
+      );
+      return new Map(
+        z
+          .array(MetricIdsRow)
+          .parse(rows)
+          .map(({ id, metrics }) => [id, [...new Set(metrics)]]),
+      );
     },
     async update(projectId, experimentId, { name, taskType, group, by }) {
       const found = await database.transaction(async (tx) => {
