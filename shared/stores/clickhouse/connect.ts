@@ -186,6 +186,9 @@ class Store implements ClickHouse {
       });
       await result.stream.resume().toArray();
     } catch (err) {
+      const { type } = err as { type?: unknown };
+      if (typeof type === 'string' && refused.has(type))
+        throw new ServiceError('BadRequest', `the record store refuses a value (${type})`, { cause: err });
       throw asServiceError(err, `insert into ${table}`);
     }
   }
@@ -264,7 +267,46 @@ const busy = new Set([
   'TOO_MANY_SIMULTANEOUS_QUERIES',
   'SERVER_OVERLOADED',
   'CANNOT_SCHEDULE_TASK',
+  'CANNOT_ALLOCATE_MEMORY',
+  'CANNOT_WRITE_TO_FILE_DESCRIPTOR',
+  'CANNOT_FSYNC',
 ]);
+/** The server, or one that it needs, is away, restarts or does not take writes at the moment. */
+const away = new Set([
+  'KEEPER_EXCEPTION',
+  'NO_ZOOKEEPER',
+  'TABLE_IS_READ_ONLY',
+  'NETWORK_ERROR',
+  'SOCKET_TIMEOUT',
+  'ALL_CONNECTION_TRIES_FAILED',
+  'ATTEMPT_TO_READ_AFTER_EOF',
+  'UNEXPECTED_END_OF_FILE',
+  'ABORTED',
+  'QUERY_WAS_CANCELLED',
+  'S3_ERROR',
+  'TOO_FEW_LIVE_REPLICAS',
+  'UNKNOWN_STATUS_OF_INSERT',
+]);
+/** A value does not fit its column: no repetition helps. */
+const refused = new Set([
+  'CANNOT_PARSE_TEXT',
+  'CANNOT_PARSE_INPUT_ASSERTION_FAILED',
+  'CANNOT_PARSE_QUOTED_STRING',
+  'CANNOT_PARSE_ESCAPE_SEQUENCE',
+  'CANNOT_PARSE_NUMBER',
+  'CANNOT_PARSE_DATETIME',
+  'CANNOT_PARSE_DATE',
+  'CANNOT_PARSE_UUID',
+  'CANNOT_PARSE_BOOL',
+  'INCORRECT_DATA',
+  'TYPE_MISMATCH',
+  'VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE',
+  'DECIMAL_OVERFLOW',
+  'TOO_DEEP_RECURSION',
+  'TOO_LARGE_STRING_SIZE',
+]);
+/** What a proxy before the server says in its place. */
+const ofProxy = /^\s*$|Bad Gateway|Service (Temporarily )?Unavailable|Gateway Time-?out/i;
 
 /** What a caller can understand, as ServiceError; everything else is our own fault and stays as it is. The engine's text never reaches a message: it may hold values. */
 function asServiceError(err: unknown, name: string): unknown {
@@ -276,6 +318,7 @@ function asServiceError(err: unknown, name: string): unknown {
     if (busy.has(type) || engineIsFull) {
       return new ServiceError('Unavailable', 'the record store is overloaded; try again', { cause: err, retryAfterSeconds: 2 });
     }
+    if (away.has(type)) return unavailable(err);
     if (!tooExpensive.has(type)) return err;
     const limit = type === 'MEMORY_LIMIT_EXCEEDED' ? 'memory' : 'time';
     const message = `the query ran into its ${limit} limit; narrow its filters or sort by created_at`;
@@ -283,7 +326,10 @@ function asServiceError(err: unknown, name: string): unknown {
   }
   const unreachable =
     /^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|EPIPE|EHOST|ENET)/.test(String(code)) ||
-    /Timeout error|socket hang up|is closed/.test(err.message);
-  if (!unreachable) return err;
-  return new ServiceError('Unavailable', 'the record store does not answer; try again', { cause: err, retryAfterSeconds: 2 });
+    /Timeout error|socket hang up|is closed|other side closed|terminated|premature close/i.test(err.message) ||
+    (code === undefined && ofProxy.test(err.message));
+  return unreachable ? unavailable(err) : err;
 }
+
+const unavailable = (cause: unknown) =>
+  new ServiceError('Unavailable', 'the record store does not answer; try again', { cause, retryAfterSeconds: 2 });

@@ -135,7 +135,10 @@ function rethrow(err: unknown): never {
     if (
       (code.startsWith('08') && code !== '08P01') ||
       code.startsWith('57P') ||
-      code === '53300' || // too many connections
+      code.startsWith('53') || // disk full, out of memory, too many connections
+      code === '57014' || // the statement ran into a time limit, or was cancelled by hand
+      code === '58030' || // the disk failed
+      code === '25006' || // only read: a standby that is not the primary yet
       /^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|EPIPE|EHOST|ENET)/.test(code)
     )
       throw new ServiceError('Unavailable', 'the metadata store (Postgres) does not answer: try again', {
