@@ -16,7 +16,7 @@ import { type RunChecks, type RunRequest, requestRun } from '../shared/experimen
 import { progressFractions, runProgress } from '../shared/experiments/progress.ts';
 import { sealRunner } from '../shared/experiments/runnerHeaders.ts';
 import { runnerModulePath } from '../shared/experiments/runnerModulePath.ts';
-import { reconcile } from '../shared/experiments/startRun.ts';
+import { type ReconcileReport, reconcile } from '../shared/experiments/startRun.ts';
 import { runControl } from '../shared/experiments/steerRun.ts';
 import { newId } from '../shared/ids.ts';
 import { OutboundRefused } from '../shared/integrations/outbound.ts';
@@ -271,6 +271,7 @@ export async function assembleApi(
         notices: domain.notices,
         find: (experimentId) => ledger.find(experimentId),
         signal: (experimentId, number, name) => workflows.signal(experimentId, number, name),
+        workflowProgress: (experimentId, number) => workflows.progress(experimentId, number),
       },
       progress,
     }),
@@ -284,9 +285,12 @@ export async function assembleApi(
   });
 
   const heal = async () => {
-    for (const run of await reconcile(starting))
-      log.info({ experimentId: run.experimentId }, 'a run without a workflow was started');
-    await finishDeletions(deletion);
+    const report: ReconcileReport = {
+      started: ({ experimentId }) => log.info({ experimentId }, 'a run without a workflow was started'),
+      failed: ({ experimentId }, err) => log.warn({ err, experimentId }, 'a run could not be looked after; it is tried again'),
+    };
+    const [runs, deletions] = await Promise.allSettled([reconcile(starting, report), finishDeletions(deletion)]);
+    for (const done of [runs, deletions]) if (done.status === 'rejected') throw done.reason;
   };
   await heal();
   const stops = [

@@ -65,7 +65,12 @@ export function assembleDomain(stores: Stores, workflows: RunWorkflows, config: 
     fetch: outbound.fetch,
     handlersDir: config.HANDLERS_DIR,
     // While Redis is lost calls wait for their slot: what is under way goes on, and no row starts over.
-    acquire: (key, limit, options) => untilStored(() => coordination.concurrency.acquire(key, limit, options), options.signal),
+    acquire: (key, limit, options) =>
+      untilStored(
+        () => coordination.concurrency.acquire(key, limit, options),
+        options.signal,
+        (err) => log.error({ err }, 'no slot could be had for a model call; it is tried again'),
+      ),
     concurrencyPerIntegration: CALLS_PER_INTEGRATION,
   });
 

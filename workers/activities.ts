@@ -17,7 +17,7 @@ import {
 } from '../shared/experiments/runRows.ts';
 import { type ScoreLog, scoreRows } from '../shared/experiments/scoreRows.ts';
 import type { RunWorkflows } from '../shared/experiments/startRun.ts';
-import { untilStored } from '../shared/experiments/untilStored.ts';
+import { mayPass, untilStored } from '../shared/experiments/untilStored.ts';
 import {
   type Chunk,
   type ChunkOutcome,
@@ -57,6 +57,8 @@ interface RunRef {
 }
 
 const HEARTBEAT_MS = 1_000;
+/** Executions of a run's last step after which it ends without aggregates: with the pauses between them some 3 minutes. */
+const SETTLE_ATTEMPTS = 10;
 /** Milliseconds between two reports to the workflow: at first this, later a twentieth of the time gone, so that histories stay short. */
 const REPORT_MS = 2_000;
 
@@ -69,10 +71,35 @@ export function createActivities(deps: ActivityDeps) {
     return run;
   };
 
-  /** Whether rows in flight are given up when a chunk is called back: a pause and a change of the concurrency let them end. */
-  const mustGiveUp = async ({ experimentId, settings }: ExperimentRun): Promise<boolean> => {
-    const now = await deps.ledger.find(experimentId);
-    return now === undefined || (now.state !== 'paused' && now.settings.concurrency === settings.concurrency);
+  /**
+   * Whether rows in flight are given up when a chunk is called back: a pause and a change of the concurrency let them end, also when the run goes
+   * on before they have ended. A cancel, a deletion and the end of this worker do not wait for them.
+   */
+  const mustGiveUp = async ({ experimentId, workflowNumber }: ExperimentRun, context: Context): Promise<boolean> => {
+    if (!context.cancellationDetails?.cancelRequested || !(await deps.ledger.find(experimentId))) return true;
+    const workflow = await deps.workflows.progress(experimentId, workflowNumber);
+    return workflow === undefined || workflow.cancelled;
+  };
+
+  const stored = <T>(operation: () => Promise<T>, signal: AbortSignal): Promise<T> =>
+    untilStored(operation, signal, (err) => deps.log.error({ err }, 'a store operation failed; it is tried again'));
+
+  /**
+   * The aggregates; without them, and with the reason, when they cannot be had: a run must end. An execution that fails is repeated, so this is so
+   * only after some minutes of trying.
+   * @param waits whether a store that is away is waited for however long it takes
+   */
+  const settled = async (run: ExperimentRun, waits: boolean): Promise<{ aggregates: unknown; error: string | null }> => {
+    try {
+      return { aggregates: await deps.settleRecords(run), error: null };
+    } catch (err) {
+      const isAway = err instanceof ServiceError && !err.permanent;
+      const isFinal = err instanceof ServiceError && !mayPass(err);
+      if ((isAway && waits) || (!isFinal && Context.current().info.attempt < SETTLE_ATTEMPTS)) throw err;
+      deps.log.error({ err, experimentId: run.experimentId }, 'a run ends without aggregates');
+      const reason = err instanceof ServiceError ? err.message : 'an internal error, see the log';
+      return { aggregates: null, error: `the aggregates could not be computed: ${reason}` };
+    }
   };
 
   return {
@@ -106,7 +133,14 @@ export function createActivities(deps: ActivityDeps) {
         try {
           if (run.runner.kind === 'caller_function') {
             return await offerRows(
-              { ...deps, log: deps.rowLog, untilStored, onProgress, mustGiveUp: () => mustGiveUp(run) },
+              {
+                ...deps,
+                log: deps.rowLog,
+                untilStored: stored,
+                onProgress,
+                now: Date.now,
+                mustGiveUp: () => mustGiveUp(run, context),
+              },
               run,
               chunk,
               attempt,
@@ -120,11 +154,11 @@ export function createActivities(deps: ActivityDeps) {
               log: deps.rowLog,
               attempts: deps.attempts,
               runner,
-              untilStored,
+              untilStored: stored,
               onProgress,
               now: Date.now,
             };
-            return await runRows(given, run, chunk, attempt, context.cancellationSignal, () => mustGiveUp(run));
+            return await runRows(given, run, chunk, attempt, context.cancellationSignal, () => mustGiveUp(run, context));
           } finally {
             await runner.close();
           }
@@ -147,7 +181,7 @@ export function createActivities(deps: ActivityDeps) {
               log: deps.scoreLog,
               metrics,
               contextFor: (metric, signal) => deps.scoreContext(run, metric, signal),
-              untilStored,
+              untilStored: stored,
               onProgress: (count) => {
                 done = count;
               },
@@ -165,8 +199,7 @@ export function createActivities(deps: ActivityDeps) {
     finishExperiment: (ref: RunRef): Promise<void> =>
       beating(async () => {
         const run = await findRun(ref);
-        const aggregates = await deps.settleRecords(run);
-        await deps.ledger.end(ref.experimentId, ref.number, 'completed', { error: null, aggregates });
+        await deps.ledger.end(ref.experimentId, ref.number, 'completed', await settled(run, true));
         deps.notices.notify(ref.experimentId);
       }),
 
@@ -175,8 +208,11 @@ export function createActivities(deps: ActivityDeps) {
       beating(async () => {
         const run = await deps.ledger.find(ref.experimentId);
         if (!run || run.workflowNumber !== ref.number) return;
-        const aggregates = await deps.settleRecords(run);
-        await deps.ledger.end(ref.experimentId, ref.number, state, { error, aggregates });
+        const { aggregates, error: missing } = await settled(run, false);
+        const reasons = [error, missing].filter((reason) => reason !== null);
+        // Postgres holds no NUL, and what a row or a model said may be part of the reason.
+        const reason = reasons.length === 0 ? null : reasons.join('; ').replaceAll('\u0000', '');
+        await deps.ledger.end(ref.experimentId, ref.number, state, { error: reason, aggregates });
         deps.notices.notify(ref.experimentId);
       }),
 
@@ -231,7 +267,7 @@ async function guarded<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (err) {
-    if (err instanceof ServiceError && err.permanent)
+    if (err instanceof ServiceError && !mayPass(err))
       throw ApplicationFailure.create({ message: err.message, type: err.code, nonRetryable: true, cause: err });
     throw err;
   }

@@ -61,7 +61,8 @@ const MAX_LANES_PER_CHUNK = 100;
 export async function runExperiment(input: RunExperimentInput): Promise<void> {
   const ref = { experimentId: input.experimentId, projectId: input.projectId, number: input.number };
   const state = new RunProgress(input.carried);
-  setHandler(defineQuery<WorkflowProgress>('progress'), () => state.view());
+  const root = CancellationScope.current();
+  setHandler(defineQuery<WorkflowProgress>('progress'), () => state.view(root.consideredCancelled));
   setHandler(defineSignal('pause'), () => state.pause());
   setHandler(defineSignal('resume'), () => state.resume());
   setHandler(defineSignal('cancelRun'), () => state.cancel());
@@ -105,6 +106,13 @@ async function doPhase(
       await markPausedNow(true);
       state.show('paused');
       await condition(() => !state.paused || state.cancelled);
+      state.shownPaused = false;
+      await markPausedNow(false);
+      continue;
+    }
+    if (state.shownPaused) {
+      // Paused and resumed while the last round's rows ended: whatever order the two were noted in, the run goes on.
+      state.shownPaused = false;
       await markPausedNow(false);
       continue;
     }
@@ -129,7 +137,9 @@ async function doPhase(
     }
     if (outcomes.some(({ outcome }) => outcome.callerGone)) {
       state.show('waiting for the process that holds the runner function');
+      state.awaitsCaller = true;
       await condition(() => state.takeCaller() || state.cancelled || state.paused);
+      state.awaitsCaller = false;
     }
   }
 }
@@ -174,6 +184,9 @@ class RunProgress {
   ranges: OrdinalRange[] = [];
   paused = false;
   cancelled = false;
+  /** True when the ledger may say that the run is paused. */
+  shownPaused = false;
+  awaitsCaller = false;
   concurrency = 1;
   /** Counts the times that chunks were given out, so that what a later one records outranks what is left of an earlier one. */
   round = 0;
@@ -190,6 +203,7 @@ class RunProgress {
     this.carried = carried;
     if (carried) {
       this.paused = carried.paused;
+      this.shownPaused = carried.paused;
       this.rowsDone = carried.rowsDone;
       this.scoresDone = carried.scoresDone;
       this.round = carried.round;
@@ -245,6 +259,7 @@ class RunProgress {
 
   pause(): void {
     this.paused = true;
+    this.shownPaused = true;
     this.interrupt?.();
   }
 
@@ -302,13 +317,16 @@ class RunProgress {
     };
   }
 
-  view(): WorkflowProgress {
+  /** @param ended whether the workflow itself was cancelled, in Temporal's own pages */
+  view(ended: boolean): WorkflowProgress {
     return {
       phase: this.phase,
       rowsDone: this.rowsDone,
       rowsTotal: this.plan?.rowCount ?? 0,
       scoresDone: this.scoresDone,
       paused: this.paused,
+      cancelled: this.cancelled || ended,
+      awaitsCaller: this.awaitsCaller,
     };
   }
 

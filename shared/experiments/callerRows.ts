@@ -3,8 +3,8 @@ import type { LoggedSpan } from '../wire/records.ts';
 import { type ExperimentRow, type ExperimentRun, hasEnded } from './experiment.ts';
 import type { OfferedRows } from './offeredRows.ts';
 import { rowTrace, rowTraceId } from './rowTrace.ts';
-import { firstAttemptOf, mustRun, type RowLog, type RowSourceReader } from './runRows.ts';
-import { type Chunk, type ChunkOutcome, callerSignal } from './workflow.ts';
+import { firstAttemptOf, mustRun, type RowLog, type RowSourceReader, TIME_BOX_MS } from './runRows.ts';
+import { type Chunk, type ChunkOutcome, callerSignal, type WorkflowProgress } from './workflow.ts';
 
 /** Rows on offer at a time: enough that a caller with many lanes never waits for the next page. */
 const WINDOW_ROWS = 1_000;
@@ -29,6 +29,7 @@ export interface OfferDeps {
   notices: Notices;
   untilStored<T>(operation: () => Promise<T>, signal: AbortSignal): Promise<T>;
   onProgress(progress: { done: number; failed: number; running: number }): void;
+  now(): number;
   /** Asked when the chunk is called back: whether rows in the caller's hands are given up as well. */
   mustGiveUp(): Promise<boolean>;
 }
@@ -61,6 +62,12 @@ export async function offerRows(
     if (done.length > 0) deps.onProgress({ done: recorded, failed: 0, running: Math.min(open.size, chunk.lanes) });
     return done.length;
   };
+  // Rows that the process holds stay with it; the next round takes note of their end. The workflow can so go on with a new history in between.
+  const giveBack = async () => {
+    await stored(() => deps.offered.withdrawUnheld(run.experimentId, chunk.from, chunk.to));
+    return outcome();
+  };
+  const deadline = deps.now() + TIME_BOX_MS;
   let stoppedAt: number | undefined;
   for (;;) {
     while (!stopping.aborted && open.size < WINDOW_ROWS / 2 && read < chunk.to) {
@@ -74,14 +81,12 @@ export async function offerRows(
     }
     if (open.size === 0 && (read >= chunk.to || stopping.aborted)) return outcome();
     const moved = await collect();
+    if (!stopping.aborted && deps.now() >= deadline) return giveBack();
     if (open.size === 0) continue;
     if (stopping.aborted) {
-      if (stoppedAt === undefined && !(await stored(deps.mustGiveUp))) {
-        await stored(() => deps.offered.withdrawUnheld(run.experimentId, chunk.from, chunk.to));
-        return outcome();
-      }
-      stoppedAt ??= Date.now();
-      if (Date.now() - stoppedAt > HAND_BACK_MS || (await stored(() => deps.offered.running(run.experimentId))) === 0) {
+      if (stoppedAt === undefined && !(await stored(deps.mustGiveUp))) return giveBack();
+      stoppedAt ??= deps.now();
+      if (deps.now() - stoppedAt > HAND_BACK_MS || (await stored(() => deps.offered.running(run.experimentId))) === 0) {
         await stored(() => deps.offered.withdraw(run.experimentId, chunk.from, chunk.to));
         return outcome();
       }
@@ -113,6 +118,8 @@ export interface CallerDeps {
   find(experimentId: string): Promise<ExperimentRun | undefined>;
   /** Tells the workflow that a caller is there again. */
   signal(experimentId: string, number: number, name: string): Promise<void>;
+  /** What the workflow itself knows. */
+  workflowProgress(experimentId: string, number: number): Promise<WorkflowProgress | undefined>;
 }
 
 /** Rows for the caller's process, or why there are none: nothing to do right now (ask again), or the run has ended. */
@@ -165,8 +172,13 @@ export async function leaseRows(
       };
     if (hasEnded(run.state) || signal.aborted) return { state: run.state, attempt: 0, rows: [] };
     if (Date.now() >= until) {
-      // The workflow may have gone to wait for a caller while another call (a start, a heartbeat) made the silence look short.
-      await wake(deps, run);
+      // The workflow may have gone to wait for a caller while another call (a start, a heartbeat) made the silence look short. It is asked
+      // first: a question leaves nothing in its history, a signal stays there.
+      const workflow =
+        run.state === 'running'
+          ? await deps.workflowProgress(experimentId, run.workflowNumber).catch(() => undefined)
+          : undefined;
+      if (workflow?.awaitsCaller) await wake(deps, run);
       return { state: run.state, attempt: 0, rows: [] };
     }
     await deps.notices.wait(experimentId, Math.min(LOOK_MS, until - Date.now()), signal);

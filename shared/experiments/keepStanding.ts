@@ -13,17 +13,23 @@ export type KeepStanding = <T>(run: Pick<ExperimentRun, 'projectId' | 'experimen
 /**
  * Rows in flight may end after their experiment was deleted. A deletion takes the metadata first and the records then: whoever finds the metadata
  * gone after a write deletes once more, and whoever still finds it has written before the deletion of the records began.
- * @throws ServiceError `NotFound` from the returned function, when the experiment is gone.
+ * @throws ServiceError from the returned function: `NotFound` when the experiment is gone, `Unavailable` when that cannot be told (the write can
+ * be repeated). Every other error is that of the write.
  */
 export function keepStanding({ find, deleteRecords }: StandingDeps): KeepStanding {
   const look = sharedWork(find);
   const clear = sharedWork((experimentId: string, projectId: string) => deleteRecords(projectId, experimentId));
   return async (run, write) => {
     const written = await write();
-    if (await look(run.experimentId)) return written;
-    await clear(run.experimentId, run.projectId);
+    if (await look(run.experimentId).catch(unknown)) return written;
+    await clear(run.experimentId, run.projectId).catch(unknown);
     throw new ServiceError('NotFound', `experiment ${run.experimentId} was deleted`);
   };
+}
+
+/** Whatever is wrong with the look-up says nothing against what was written. */
+function unknown(cause: unknown): never {
+  throw new ServiceError('Unavailable', 'whether the experiment was deleted meanwhile cannot be told; try again', { cause });
 }
 
 /** All who ask while `work` is under way for a key share the one that starts next: it sees everything that came before they asked. */

@@ -1,7 +1,7 @@
-import { ServiceError } from '../errors.ts';
 import type { ExperimentRow, ExperimentRun } from './experiment.ts';
 import { type EndedRow, RowRecorder } from './rowRecorder.ts';
 import { type RowResult, rowTrace, rowTraceId } from './rowTrace.ts';
+import { isRefusal } from './untilStored.ts';
 import type { Chunk, ChunkOutcome } from './workflow.ts';
 
 /** Rows of an experiment by ordinal, whatever they come from. */
@@ -70,7 +70,7 @@ export interface RunRowsDeps {
 const PAGE_ROWS = 1_000;
 
 /** Milliseconds in which a chunk takes new rows; then it finishes those it has and gives the rest back. */
-const TIME_BOX_MS = 600_000;
+export const TIME_BOX_MS = 600_000;
 
 /** Milliseconds that rows in flight get to end after a cancel; then they are given up, not recorded, and left to a resume. */
 const CANCEL_GRACE_MS = 10_000;
@@ -199,9 +199,6 @@ export async function runRows(
   if (lost !== undefined && !stopping.aborted) throw lost;
   return { takenTo: Math.min(feed.takenTo, lowestUnrecorded), recorded, ...(failing === undefined ? {} : { failing }) };
 }
-
-/** Whether the store refuses what a row holds: it will not take it later either. An experiment that is gone takes no row at all. */
-const isRefusal = (err: unknown): boolean => !(err instanceof ServiceError) || (err.permanent && err.code !== 'NotFound');
 
 /** Every row ends in a record, also one whose spans or metrics cannot be stored. */
 const withoutContent = (result: RowResult, err: unknown): RowResult => ({

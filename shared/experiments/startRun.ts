@@ -1,7 +1,7 @@
 import { ServiceError } from '../errors.ts';
 import type { ExperimentRun } from './experiment.ts';
 import type { RunDefinition, RunLedger } from './runLedger.ts';
-import type { RunExperimentInput } from './workflow.ts';
+import { pauseSignal, type RunExperimentInput, type WorkflowProgress } from './workflow.ts';
 
 /** The durable execution of runs, as starting and steering them needs it. */
 export interface RunWorkflows {
@@ -10,6 +10,8 @@ export interface RunWorkflows {
   /** True when the workflow exists and has not ended. */
   isOpen(experimentId: string, number: number): Promise<boolean>;
   signal(experimentId: string, number: number, name: string, ...args: unknown[]): Promise<void>;
+  /** What the workflow itself knows; undefined when there is none. Leaves nothing in its history. */
+  progress(experimentId: string, number: number): Promise<WorkflowProgress | undefined>;
 }
 
 export interface StartDeps {
@@ -39,16 +41,33 @@ async function startWorkflow(deps: StartDeps, run: ExperimentRun): Promise<void>
   await deps.ledger.setState(run.experimentId, ['requested'], 'running');
 }
 
+/** Runs looked after at a time: a workflow service that does not answer takes seconds for each. */
+const RECONCILED_AT_ONCE = 20;
+
+export interface ReconcileReport {
+  started(run: ExperimentRun): void;
+  /** This run is tried again next time; the others are not held up by it. */
+  failed(run: ExperimentRun, err: unknown): void;
+}
+
 /**
  * Starts what should be running and has no workflow: after a crash between the wish and the start, or after the workflow service lost its data.
- * Safe at any time, since complete rows are skipped. @returns the runs it started
+ * Safe at any time, since complete rows are skipped.
  */
-export async function reconcile(deps: StartDeps): Promise<ExperimentRun[]> {
-  const started: ExperimentRun[] = [];
-  for (const run of await deps.ledger.unended()) {
-    if (run.state !== 'requested' && (await deps.workflows.isOpen(run.experimentId, run.workflowNumber))) continue;
-    await startWorkflow(deps, run);
-    started.push(run);
-  }
-  return started;
+export async function reconcile(deps: StartDeps, report: ReconcileReport): Promise<void> {
+  const runs = (await deps.ledger.unended()).values();
+  const lane = async () => {
+    for (const run of runs) {
+      try {
+        if (run.state !== 'requested' && (await deps.workflows.isOpen(run.experimentId, run.workflowNumber))) continue;
+        await startWorkflow(deps, run);
+        // A new workflow knows nothing of the pause of the one that was lost.
+        if (run.state === 'paused') await deps.workflows.signal(run.experimentId, run.workflowNumber, pauseSignal);
+        report.started(run);
+      } catch (err) {
+        report.failed(run, err);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: RECONCILED_AT_ONCE }, lane));
 }

@@ -22,11 +22,22 @@ export function runControl({ ledger, workflows }: { ledger: RunLedger; workflows
   };
   return {
     async pause(run) {
-      // The state first: workers read it to tell a pause, which lets rows end, from a cancel, which does not wait for them.
-      await ledger.setState(run.experimentId, ['running', 'requested'], 'paused');
-      return signalled(run, pauseSignal);
+      // The state first: no caller's process is to be given a further row while the workflow hears of it.
+      const changed = await ledger.setState(run.experimentId, ['running', 'requested'], 'paused');
+      const before = run.state === 'requested' ? 'requested' : 'running';
+      return signalled(run, pauseSignal).catch(async (err: unknown) => {
+        if (changed) await ledger.setState(run.experimentId, ['paused'], before);
+        throw err;
+      });
     },
-    resume: (run) => signalled(run, resumeSignal),
+    async resume(run) {
+      // The workflow writes the state where it waits; rows that still end from before the pause keep it from getting there.
+      const changed = await ledger.setState(run.experimentId, ['paused'], 'running');
+      return signalled(run, resumeSignal).catch(async (err: unknown) => {
+        if (changed) await ledger.setState(run.experimentId, ['running'], 'paused');
+        throw err;
+      });
+    },
     cancel: (run) => signalled(run, cancelSignal),
     async setConcurrency(run, concurrency) {
       await ledger.setSettings(run.experimentId, { concurrency });

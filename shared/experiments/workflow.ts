@@ -50,6 +50,7 @@ export const cancelSignal = 'cancelRun';
 export const concurrencySignal = 'setConcurrency';
 export const progressSignal = 'progress';
 export const callerSignal = 'callerBack';
+export const progressQuery = 'progress';
 
 export interface ProgressReport {
   rowsDone?: number;
@@ -62,6 +63,9 @@ export interface WorkflowProgress {
   rowsTotal: number;
   scoresDone: number;
   paused: boolean;
+  cancelled: boolean;
+  /** True while no caller's process is there to run the rows. */
+  awaitsCaller: boolean;
 }
 
 /** One activity's share of the rows (or of the rows to score). */

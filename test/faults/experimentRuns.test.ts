@@ -225,6 +225,32 @@ describe('steering', () => {
     expect((await executions('slower')).length - before).toBe(12);
   });
 
+  test('resumed while rows from before the pause still run, it goes on, gives no row up and does not stay paused', async () => {
+    const before = (await executions('slower')).length;
+    const one = await experiment('resumed at once');
+    await one.start({ runner: module('slower'), records: questions(8), concurrency: 4 });
+    await expect.poll(async () => (await executions('slower')).length - before).toBe(4);
+    expect((await one.steer('pause')).state).toBe('paused');
+    expect((await one.steer('resume')).state).toBe('running');
+    await one.steer('pause');
+    expect((await one.steer('resume')).state).toBe('running');
+    await one.until(({ rows_done }) => rows_done >= 4);
+    await expect.poll(async () => (await executions('slower')).length - before).toBe(8);
+    expect(await one.progress()).toMatchObject({ state: 'running' });
+    expect(await one.end()).toMatchObject({ state: 'completed', rows_done: 8, rows_failed: 0 });
+    expect((await executions('slower')).length - before).toBe(8);
+  });
+
+  test('a run that was paused is cancelled without waiting for a row that does not end', async () => {
+    const before = (await executions('moody')).length;
+    const one = await experiment('cancelled while it ends');
+    await one.start({ runner: module('moody'), records: [{ input: 'hang' }], row_time_limit_ms: 120_000 });
+    await expect.poll(async () => (await executions('moody')).length - before, { timeout: 10_000 }).toBe(1);
+    await one.steer('pause');
+    await one.steer('cancel');
+    expect(await one.end(25_000)).toMatchObject({ state: 'cancelled', rows_done: 0 });
+  });
+
   test('a paused run can be cancelled', async () => {
     const one = await experiment('paused and cancelled');
     await one.start({ runner: module('slow'), records: questions(100), concurrency: 4 });

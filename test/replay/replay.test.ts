@@ -25,6 +25,7 @@ describe("today's workflow code takes every step that a recorded run took", () =
       'failed',
       'paused',
       'plain',
+      'resumedWhileRowsEnd',
     ]);
   });
 

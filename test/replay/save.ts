@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { ServiceClient } from '../../client/http.ts';
@@ -84,10 +85,17 @@ try {
   const paused = await started('paused');
   await paused.until(({ rows_done }) => rows_done >= 10);
   await paused.steer('pause');
-  await paused.until(({ rows_done }) => rows_done >= 20);
+  await setTimeout(2_000); // the rows in flight have ended by then, and the workflow waits
   await paused.steer('resume');
   await paused.end();
   await save('paused', paused);
+
+  const resumed = await started('resumed while rows end');
+  await resumed.until(({ rows_done }) => rows_done >= 10);
+  await resumed.steer('pause');
+  await resumed.steer('resume');
+  await resumed.end();
+  await save('resumedWhileRowsEnd', resumed);
 
   const changed = await started('concurrency changed');
   await changed.until(({ rows_done }) => rows_done >= 10);

@@ -71,6 +71,7 @@ export async function startExperimentService(url?: string) {
     },
     isOpen: async () => true,
     signal: async () => undefined,
+    progress: async () => undefined,
   };
   const checks: RunChecks = {
     ledger,

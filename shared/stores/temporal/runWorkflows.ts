@@ -1,7 +1,13 @@
 import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import { ServiceError } from '../../errors.ts';
 import type { RunWorkflows } from '../../experiments/startRun.ts';
-import { EXPERIMENT_QUEUE, RUN_EXPERIMENT, workflowIdOf } from '../../experiments/workflow.ts';
+import {
+  EXPERIMENT_QUEUE,
+  progressQuery,
+  RUN_EXPERIMENT,
+  type WorkflowProgress,
+  workflowIdOf,
+} from '../../experiments/workflow.ts';
 
 /** Milliseconds after which Temporal counts as not answering. The SDK tries again by itself until then. */
 const PATIENCE_MS = 4_000;
@@ -45,6 +51,17 @@ export function temporalRunWorkflows(client: Client): RunWorkflows {
             : unavailable(err);
         },
       );
+    },
+
+    async progress(experimentId, number) {
+      try {
+        return await inTime(() =>
+          client.workflow.getHandle(workflowIdOf(experimentId, number)).query<WorkflowProgress>(progressQuery),
+        );
+      } catch (err) {
+        if (err instanceof WorkflowNotFoundError) return undefined;
+        throw unavailable(err);
+      }
     },
   };
 }

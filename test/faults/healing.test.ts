@@ -1,0 +1,300 @@
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { asyncLocalStorage, type Context } from '@temporalio/activity';
+import { pino } from 'pino';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { RequestInvalid, ServiceError } from '../../shared/errors.ts';
+import { type OfferDeps, offerRows } from '../../shared/experiments/callerRows.ts';
+import { defaultRunSettings, type ExperimentRow, type ExperimentRun } from '../../shared/experiments/experiment.ts';
+import { keepStanding } from '../../shared/experiments/keepStanding.ts';
+import type { RunLedger } from '../../shared/experiments/runLedger.ts';
+import { type RunRowsDeps, runRows } from '../../shared/experiments/runRows.ts';
+import { type RunWorkflows, reconcile } from '../../shared/experiments/startRun.ts';
+import { runControl } from '../../shared/experiments/steerRun.ts';
+import { untilStored } from '../../shared/experiments/untilStored.ts';
+import type { Chunk } from '../../shared/experiments/workflow.ts';
+import { newId } from '../../shared/ids.ts';
+import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
+import { openDatabase } from '../../shared/stores/postgres/connect.ts';
+import { type ActivityDeps, createActivities } from '../../workers/activities.ts';
+
+const aRun = (fields: Partial<ExperimentRun> = {}): ExperimentRun => ({
+  experimentId: newId(),
+  projectId: newId(),
+  name: 'run',
+  projectName: 'project',
+  groupName: 'group',
+  createdBy: newId(),
+  datasetName: null,
+  runner: { kind: 'module', name: 'echo' },
+  settings: defaultRunSettings,
+  source: { kind: 'run' },
+  state: 'running',
+  workflowNumber: 1,
+  rowsToRun: 'missing',
+  rowCount: 3,
+  ...fields,
+});
+
+const rowsOf = async (_run: ExperimentRun, from: number, to: number): Promise<ExperimentRow[]> =>
+  Array.from({ length: to - from }, (_, index) => ({
+    rowId: newId(),
+    ordinal: from + index,
+    input: `q${from + index}`,
+    expected: null,
+    metadata: {},
+    generatedOutput: null,
+    variables: {},
+  }));
+
+const chunkOf = ({ experimentId, projectId, workflowNumber, rowCount }: ExperimentRun): Chunk => ({
+  experimentId,
+  projectId,
+  number: workflowNumber,
+  from: 0,
+  to: rowCount,
+  lanes: 2,
+  round: 1,
+});
+
+const never = new AbortController().signal;
+
+describe('a result that the store does not take', () => {
+  type Written = Parameters<RunRowsDeps['log']['write']>[1];
+
+  /** Runs three rows over a store that does `write`. @returns what it took, and the unknown errors that were reported */
+  async function recordedBy(write: (traces: Written) => Promise<void>) {
+    const run = aRun();
+    const [taken, reported]: [Map<string, string>, unknown[]] = [new Map(), []];
+    const deps: RunRowsDeps = {
+      rows: { range: rowsOf },
+      log: {
+        recorded: async () => new Map(),
+        async write(_run, traces) {
+          await write(traces);
+          for (const trace of traces) taken.set(trace.input as string, trace.output as string);
+        },
+      },
+      attempts: { note: () => undefined, flush: async () => undefined },
+      runner: {
+        run: async (row) => ({ output: `answer to ${row.input}`, spans: [], startedAt: new Date(), durationNs: 1 }),
+        close: async () => undefined,
+      },
+      untilStored: (operation, signal) => untilStored(operation, signal, (err) => reported.push(err)),
+      onProgress: () => undefined,
+      now: Date.now,
+    };
+    const outcome = await runRows(deps, run, chunkOf(run), 1, never, async () => false);
+    expect(outcome).toEqual({ takenTo: 3, recorded: 3 });
+    return { taken: Object.fromEntries(taken), reported };
+  }
+
+  const answers = { q0: 'answer to q0', q1: 'answer to q1', q2: 'answer to q2' };
+
+  test.each([
+    ['of the engine that nobody has classed', new Error('Code: 999. Something new')],
+    ['of our own making', new TypeError('undefined is not a function')],
+  ])('an error %s costs no result: it is reported and tried again', async (_what, err) => {
+    let failures = 2;
+    const { taken, reported } = await recordedBy(async () => {
+      if (failures-- > 0) throw err;
+    });
+    expect(taken).toEqual(answers);
+    expect(reported).toEqual([err, err]);
+  });
+
+  test('a store that is away, or has too much to do, costs no result either', async () => {
+    const errors = [new ServiceError('Unavailable', 'away'), new ServiceError('QueryTooExpensive', 'too much')];
+    const { taken, reported } = await recordedBy(async () => {
+      const err = errors.pop();
+      if (err) throw err;
+    });
+    expect(taken).toEqual(answers);
+    expect(reported).toEqual([]);
+  });
+
+  test('what the store refuses for its content costs that row alone', async () => {
+    const { taken } = await recordedBy(async (traces) => {
+      if (traces.some(({ output }) => output === 'answer to q1'))
+        throw new RequestInvalid([{ loc: ['body'], msg: 'too odd', type: 'odd' }]);
+    });
+    expect(taken).toMatchObject({ q0: answers.q0, q2: answers.q2 });
+    expect(taken.q1).not.toBe(answers.q1);
+  });
+
+  test('a look-up that fails after the write does not speak against the write', async () => {
+    const odd = new RequestInvalid([{ loc: ['body'], msg: 'not the row’s fault', type: 'odd' }]);
+    const looks = vi.fn(async () => aRun() as ExperimentRun | undefined).mockRejectedValueOnce(odd);
+    const keep = keepStanding({ find: looks, deleteRecords: async () => undefined });
+    const { taken } = await recordedBy(() => keep(aRun(), async () => undefined));
+    expect(taken).toEqual(answers);
+    expect(looks.mock.calls.length).toBeGreaterThan(1);
+  });
+});
+
+/** A ledger of these runs, and workflows that all answer, but for what is given. */
+function around(runs: ExperimentRun[], workflows: Partial<RunWorkflows> = {}) {
+  const ledger: Pick<RunLedger, 'find' | 'setState' | 'unended'> = {
+    find: async (id) => runs.find(({ experimentId }) => experimentId === id),
+    async setState(id, from, to) {
+      const run = runs.find(({ experimentId, state }) => experimentId === id && from.includes(state));
+      if (run) run.state = to;
+      return run !== undefined;
+    },
+    unended: async () => runs,
+  };
+  const idle = {
+    start: async () => undefined,
+    isOpen: async () => false,
+    signal: async () => undefined,
+    progress: async () => undefined,
+  };
+  return { ledger: ledger as RunLedger, workflows: { ...idle, ...workflows } };
+}
+
+test('a run that cannot be looked after holds up no other; a paused one that was lost is paused again', async () => {
+  const [broken, lost, paused] = [aRun(), aRun(), aRun({ state: 'paused' })];
+  const signals: unknown[] = [];
+  const deps = around([broken, lost, paused], {
+    async isOpen(id) {
+      if (id === broken.experimentId) throw new ServiceError('Unavailable', 'no answer');
+      return false;
+    },
+    signal: async (id, _number, name) => void signals.push([id, name]),
+  });
+  const [started, failed]: [string[], string[]] = [[], []];
+  await reconcile(deps, {
+    started: (run) => started.push(run.experimentId),
+    failed: (run) => failed.push(run.experimentId),
+  });
+  expect(started.sort()).toEqual([lost.experimentId, paused.experimentId].sort());
+  expect(failed).toEqual([broken.experimentId]);
+  expect(signals).toEqual([[paused.experimentId, 'pause']]);
+});
+
+test.each([
+  ['pause', 'running'],
+  ['pause', 'requested'],
+  ['resume', 'paused'],
+] as const)('a %s that the workflow service does not take leaves the run %s', async (what, state) => {
+  const run = aRun({ state });
+  const away = new ServiceError('Unavailable', 'no answer');
+  const control = runControl(around([run], { signal: () => Promise.reject(away) }));
+  await expect(control[what]({ ...run })).rejects.toBe(away);
+  expect(run.state).toBe(state);
+});
+
+test('a chunk of a caller gives its rows back after its time, so that the run can go on with a new history', async () => {
+  const run = aRun({ runner: { kind: 'caller_function' } });
+  let now = 0;
+  const withdrawn: unknown[] = [];
+  const deps = {
+    rows: { range: rowsOf },
+    log: { recorded: async () => new Map() },
+    offered: {
+      offer: async () => undefined,
+      takeFinished: async () => (now === 0 ? [0] : []),
+      secondsSinceCaller: async () => 0,
+      withdrawUnheld: async (...asked: unknown[]) => void withdrawn.push(asked),
+    },
+    notices: {
+      notify: () => undefined,
+      async wait() {
+        now += 300_000;
+      },
+    },
+    untilStored: <T>(operation: () => Promise<T>) => operation(),
+    onProgress: () => undefined,
+    now: () => now,
+    mustGiveUp: async () => false,
+  } as unknown as OfferDeps;
+  expect(await offerRows(deps, run, chunkOf(run), 1, never)).toEqual({ takenTo: 1, recorded: 1 });
+  expect(withdrawn).toEqual([[run.experimentId, 0, 3]]);
+});
+
+describe('the last step of a run', () => {
+  const ends: unknown[][] = [];
+  const executed = (settle: Error, attempt: number, run = aRun()) => {
+    ends.length = 0;
+    const { ledger, workflows } = around([run]);
+    const activities = createActivities({
+      ledger: { ...ledger, end: async (...asked: unknown[]) => void ends.push(asked) },
+      workflows,
+      settleRecords: () => Promise.reject(settle),
+      notices: { notify: () => undefined },
+      log: pino({ level: 'silent' }),
+    } as unknown as ActivityDeps);
+    const ref = { experimentId: run.experimentId, projectId: run.projectId, number: run.workflowNumber };
+    const context = { info: { attempt }, heartbeat: () => undefined } as unknown as Context;
+    return {
+      finish: () => asyncLocalStorage.run(context, () => activities.finishExperiment(ref)),
+      end: () => asyncLocalStorage.run(context, () => activities.endExperiment(ref, 'failed', 'no\u0000 model')),
+    };
+  };
+  const tooMuch = new ServiceError('QueryTooExpensive', 'the query ran into its memory limit');
+
+  test('aggregates that are too expensive are tried again, and again', async () => {
+    await expect(executed(tooMuch, 1).finish()).rejects.toBe(tooMuch); // not marked as one that cannot be repeated
+    expect(ends).toEqual([]);
+  });
+
+  test('without them the run ends all the same, and says so', async () => {
+    await executed(tooMuch, 10).finish();
+    const error = 'the aggregates could not be computed: the query ran into its memory limit';
+    expect(ends[0]?.slice(2)).toEqual(['completed', { aggregates: null, error }]);
+    await executed(new Error('odd'), 10).end();
+    const both = 'no model; the aggregates could not be computed: an internal error, see the log';
+    expect(ends[0]?.slice(2)).toEqual(['failed', { aggregates: null, error: both }]);
+  });
+
+  test('a store that is away is waited for', async () => {
+    const away = new ServiceError('Unavailable', 'away');
+    await expect(executed(away, 50).finish()).rejects.toBe(away);
+    expect(ends).toEqual([]);
+  });
+});
+
+describe('what passes by itself is told from what does not', () => {
+  test.each([
+    ['the page of a proxy', 502, '<html><title>502 Bad Gateway</title></html>', 'Unavailable'],
+    ['an empty answer of a proxy', 503, '', 'Unavailable'],
+    [
+      'a table without its keeper',
+      500,
+      'Code: 242. DB::Exception: Table is in readonly mode. (TABLE_IS_READ_ONLY)',
+      'Unavailable',
+    ],
+    ['a lost keeper', 500, 'Code: 999. DB::Exception: Connection loss. (KEEPER_EXCEPTION)', 'Unavailable'],
+    ['a full disk', 500, 'Code: 75. DB::Exception: Cannot write. (CANNOT_WRITE_TO_FILE_DESCRIPTOR)', 'Unavailable'],
+    ['a value that fits no column', 400, 'Code: 6. DB::Exception: Cannot parse string. (CANNOT_PARSE_TEXT)', 'BadRequest'],
+    ['a mistake in a statement', 400, 'Code: 62. DB::Exception: Syntax error. (SYNTAX_ERROR)', undefined],
+  ])('the record store: %s', async (_what, status, body, code) => {
+    const server = createServer((request, response) => {
+      request.resume();
+      request.on('end', () => response.writeHead(status).end(body));
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    const store = openClickHouse({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+    onTestFinished(() => store.close());
+    const err: unknown = await store.insert({ table: 'records', rows: [{ id: 1 }], token: 'one' }).catch((thrown) => thrown);
+    expect(err).toBeInstanceOf(Error);
+    expect(err instanceof ServiceError ? err.code : undefined).toBe(code);
+  });
+
+  test('the metadata store', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'assay-healing-'));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const database = await openDatabase({ directory: folder });
+    onTestFinished(() => database.close());
+    for (const code of ['57014', '53100', '53200', '53300', '58030', '40001', '40P01', '57P01'])
+      await expect(database.exec(`DO $$ BEGIN RAISE EXCEPTION 'x' USING ERRCODE = '${code}'; END $$`)).rejects.toMatchObject({
+        name: 'ServiceError',
+        code: 'Unavailable',
+      });
+  });
+});
