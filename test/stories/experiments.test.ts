@@ -402,7 +402,7 @@ describe('the records of runs', () => {
       attempt: 1,
       startedAt: new Date(),
       endedAt: new Date(),
-      outcome: 'recorded',
+      outcome: 'succeeded',
     } as const;
     for (const experimentId of [first, second]) attempts.note({ projectId, experimentId } as ExperimentRun, attempt);
     await attempts.flush();
