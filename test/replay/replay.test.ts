@@ -29,6 +29,13 @@ describe("today's workflow code takes every step that a recorded run took", () =
     ]);
   });
 
+  test.each(['paused', 'resumedWhileRowsEnd'])('the state is written in the history of a run that was %s', (kind) => {
+    const events = histories.find(({ name }) => name === kind)?.history.events ?? [];
+    const steps = events.map(({ activityTaskScheduledEventAttributes: scheduled }) => scheduled?.activityType?.name);
+    const written = steps.filter((step) => step === 'markPaused').length;
+    expect(written).toBe(kind === 'paused' ? 2 : 1);
+  });
+
   test.each(histories)('$name', async ({ workflowId, history }) => {
     await Worker.runReplayHistory({ workflowBundle: bundle }, history, workflowId);
   });

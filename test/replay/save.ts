@@ -78,24 +78,28 @@ try {
     );
   };
 
+  const runIdOf = async ({ id }: ExperimentOf) => (await workflow.getHandle(workflowIdOf(id, 1)).describe()).runId;
+
   const plain = await started('plain');
   await plain.end();
   await save('plain', plain);
 
   const paused = await started('paused');
+  const pausedFirst = await runIdOf(paused); // what comes after the pause may be in a further history
   await paused.until(({ rows_done }) => rows_done >= 10);
   await paused.steer('pause');
   await setTimeout(2_000); // the rows in flight have ended by then, and the workflow waits
   await paused.steer('resume');
   await paused.end();
-  await save('paused', paused);
+  await save('paused', paused, pausedFirst);
 
   const resumed = await started('resumed while rows end');
+  const resumedFirst = await runIdOf(resumed);
   await resumed.until(({ rows_done }) => rows_done >= 10);
   await resumed.steer('pause');
   await resumed.steer('resume');
   await resumed.end();
-  await save('resumedWhileRowsEnd', resumed);
+  await save('resumedWhileRowsEnd', resumed, resumedFirst);
 
   const changed = await started('concurrency changed');
   await changed.until(({ rows_done }) => rows_done >= 10);
@@ -115,10 +119,9 @@ try {
 
   // Each change of the concurrency is a round of chunks: enough of them and the history counts as long.
   const carried = await started('carried over');
-  const first = (await workflow.getHandle(workflowIdOf(carried.id, 1)).describe()).runId;
+  const first = await runIdOf(carried);
   for (let concurrency = 2; ; concurrency = 5 - concurrency) {
-    const { runId } = await workflow.getHandle(workflowIdOf(carried.id, 1)).describe();
-    if (runId !== first) break;
+    if ((await runIdOf(carried)) !== first) break;
     await carried.steer('concurrency', { concurrency });
     const { rows_done: before } = await carried.progress();
     await carried.until(({ rows_done }) => rows_done > before);
