@@ -133,17 +133,6 @@ describe('a call', () => {
     expect(endpoint.requests[0]?.path).toBe(expected);
   });
 
-  test('costs the process little', async () => {
-    const caller = callerOf(integration());
-    await Promise.all(Array.from({ length: 50 }, () => caller.complete(callOf())));
-    const before = process.cpuUsage();
-    for (let round = 0; round < 50; round++) await Promise.all(Array.from({ length: 4 }, () => caller.complete(callOf())));
-    const { user, system } = process.cpuUsage(before);
-    const cpuMs = (user + system) / 1_000 / 200;
-    console.log(`${cpuMs.toFixed(2)} ms of CPU per call, the answering server included`);
-    expect(cpuMs).toBeLessThan(6);
-  });
-
   test('waits for a free slot of its integration, and tells so', async () => {
     endpoint.otherwise(late(50, says('ok')));
     const caller = callerOf(integration());

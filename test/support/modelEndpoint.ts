@@ -16,8 +16,11 @@ export type Answer = (request: ReceivedRequest, response: ServerResponse) => voi
 export interface ModelEndpoint {
   url: string;
   requests: ReceivedRequest[];
-  /** Most requests being answered at the same time. */
+  /** Requests being answered now. */
+  atOnce(): number;
+  /** Most requests being answered at the same time, since the start or since `forgetMost`. */
   mostAtOnce(): number;
+  forgetMost(): void;
   /** Answers of the next requests, in order; when they are used up, `otherwise` answers. */
   next(...answers: Answer[]): void;
   otherwise(answer: Answer): void;
@@ -51,7 +54,11 @@ export async function startModelEndpoint(): Promise<ModelEndpoint> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
+    atOnce: () => now,
     mostAtOnce: () => most,
+    forgetMost: () => {
+      most = now;
+    },
     next: (...answers) => {
       queue = [...queue, ...answers];
     },
