@@ -43,7 +43,7 @@ export interface ScoreRowsDeps {
   onProgress(done: number): void;
 }
 
-const PAGE_ROWS = 500;
+const PAGE_ROWS = 1_000;
 /** Values per write, and the milliseconds after which fewer are written: what a crash can make a judge compute again. */
 const VALUES_PER_WRITE = 1_000;
 const WRITE_EVERY_MS = 500;
