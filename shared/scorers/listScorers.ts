@@ -1,6 +1,7 @@
 import type { ScorerFilter, ScorerSort } from '../wire/scorers.ts';
 import { presets } from './presets.ts';
 import type { Scorer, ScorerStore } from './scorer.ts';
+import { textFits } from './textFits.ts';
 
 export interface ScorerPage {
   scorers: Scorer[];
@@ -33,23 +34,23 @@ type Test = (scorer: Scorer) => boolean;
 function filterOver(filter: ScorerFilter, all: readonly Scorer[]): Test {
   switch (filter.name) {
     case 'name':
-      return (scorer) => matches(filter, [scorer.name], filter.case_sensitive);
+      return (scorer) => textFits(filter, [scorer.name], filter.case_sensitive);
     case 'label':
       return labelFilter(filter, all);
     case 'id':
-      return (scorer) => matches(filter, [scorer.id], false);
+      return (scorer) => textFits(filter, [scorer.id], false);
     case 'creator':
-      return (scorer) => matches(filter, scorer.createdBy === null ? [] : [scorer.createdBy], false);
+      return (scorer) => textFits(filter, scorer.createdBy === null ? [] : [scorer.createdBy], false);
     case 'scorer_type':
-      return (scorer) => matches(filter, [scorer.scorerType], true);
+      return (scorer) => textFits(filter, [scorer.scorerType], true);
     case 'model_type':
-      return (scorer) => matches(filter, [scorer.definition.model_type ?? ''], true);
+      return (scorer) => textFits(filter, [scorer.definition.model_type ?? ''], true);
     case 'tags':
-      return (scorer) => matches(filter, scorer.definition.tags ?? [], filter.case_sensitive);
+      return (scorer) => textFits(filter, scorer.definition.tags ?? [], filter.case_sensitive);
     case 'scoreable_node_types':
-      return (scorer) => matches(filter, scorer.definition.scoreable_node_types ?? [], filter.case_sensitive);
+      return (scorer) => textFits(filter, scorer.definition.scoreable_node_types ?? [], filter.case_sensitive);
     case 'multimodal_capabilities':
-      return (scorer) => matches(filter, scorer.definition.multimodal_capabilities ?? [], filter.case_sensitive);
+      return (scorer) => textFits(filter, scorer.definition.multimodal_capabilities ?? [], filter.case_sensitive);
     case 'created_at':
       return (scorer) => compares(filter, scorer.createdAt);
     case 'updated_at':
@@ -76,26 +77,12 @@ export const labelOf = (scorer: Scorer): string => scorer.definition.label || sc
 function labelFilter(filter: Extract<ScorerFilter, { name: 'label' }>, all: readonly Scorer[]): Test {
   const loose = { ...filter, operator: filter.operator === 'contains' ? 'contains' : 'eq' } as const;
   const tests = [filter.value].flat().map((value): Test => {
-    const byLabel: Test = (scorer) => matches({ ...loose, value }, [labelOf(scorer)], filter.case_sensitive);
+    const byLabel: Test = (scorer) => textFits({ ...loose, value }, [labelOf(scorer)], filter.case_sensitive);
     if (filter.strict || all.some(byLabel)) return byLabel;
-    return (scorer) => matches({ ...loose, value }, [scorer.name], filter.case_sensitive);
+    return (scorer) => textFits({ ...loose, value }, [scorer.name], filter.case_sensitive);
   });
   const negative = filter.operator === 'ne' || filter.operator === 'not_in';
   return (scorer) => tests.some((test) => test(scorer)) !== negative;
-}
-
-/** A list of values fits when one of them does; `ne` and `not_in` fit when none does. */
-function matches(
-  filter: { operator: string; value: string | string[] },
-  values: readonly string[],
-  caseSensitive: boolean,
-): boolean {
-  const fold = (text: string) => (caseSensitive ? text : text.toLowerCase());
-  const wanted = [filter.value].flat().map(fold);
-  const own = values.map(fold);
-  if (filter.operator === 'contains') return own.some((value) => wanted.some((part) => value.includes(part)));
-  const fits = own.some((value) => wanted.includes(value));
-  return filter.operator === 'ne' || filter.operator === 'not_in' ? !fits : fits;
 }
 
 /** Built-ins have no times: they are neither before nor after any. */
