@@ -75,9 +75,12 @@ function operation(route: Endpoint, components: Components, schemes: string[]): 
       ? { description: 'Done' }
       : {
           description: 'Success',
-          content: {
-            [route.produces ?? 'application/json']: { schema: route.response ? components.of(route.response, 'output') : {} },
-          },
+          content: Object.fromEntries(
+            (route.produces ?? ['application/json']).map((type) => [
+              type,
+              { schema: route.response ? components.of(route.response, 'output') : {} },
+            ]),
+          ),
         };
   return {
     operationId: `${route.method}_${route.path.replaceAll(/[^a-z0-9]+/gi, '_').replaceAll(/^_|_$/g, '')}`,

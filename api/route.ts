@@ -64,8 +64,8 @@ export interface Endpoint {
   /** Largest accepted body in bytes, after decompression. */
   bodyLimit?: number;
   response?: z.ZodType;
-  /** Content type of a streamed reply, for the OpenAPI document. */
-  produces?: string;
+  /** Content types of a streamed reply, for the OpenAPI document. */
+  produces?: readonly string[];
   status?: 200 | 204;
   handle(input: HandleInput<never, never, never>): Promise<unknown>;
 }

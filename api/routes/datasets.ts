@@ -309,7 +309,7 @@ export function datasetRoutes(deps: DatasetRouteDeps): Endpoint[] {
       access: read,
       params: OneDataset,
       query: z.object({ format: z.enum(['csv', 'jsonl']).default('csv') }),
-      produces: 'text/csv',
+      produces: ['text/csv'],
       response: AnyJson,
       handle: async ({ params, query }) => {
         const dataset = await foundDataset(datasets, params.dataset_id);

@@ -1,10 +1,17 @@
 import { Readable } from 'node:stream';
 import { z } from 'zod';
-import { type RecordKind, spanKinds } from '../../shared/columns/columnDef.ts';
+import { type ColumnDef, type RecordKind, spanKinds } from '../../shared/columns/columnDef.ts';
 import { systemMetricColumns } from '../../shared/columns/recordTableColumns.ts';
 import { standardColumns } from '../../shared/columns/standard.ts';
 import { availableColumns } from '../../shared/records/columnCatalog.ts';
-import { type ExportQuery, type ExportReads, exportFlat, exportNested } from '../../shared/records/exportRecords.ts';
+import {
+  type ExportQuery,
+  type ExportReads,
+  type ExportShape,
+  exportFlat,
+  exportNested,
+  exportParquet,
+} from '../../shared/records/exportRecords.ts';
 import { isMetricColumn } from '../../shared/records/findColumn.ts';
 import { AnyJson, Uuid } from '../../shared/wire/common.ts';
 import { LogRecordsExportRequest } from '../../shared/wire/recordExport.ts';
@@ -20,7 +27,26 @@ const kindsOf = { session: ['session'], trace: ['trace'], span: spanKinds } as c
   readonly RecordKind[]
 >;
 /** Maps that a column id may name whole; single keys of theirs are columns of their own. */
-const wholeMaps = ['user_metadata', 'dataset_metadata'];
+const wholeMaps: readonly ColumnDef[] = (['user_metadata', 'dataset_metadata'] as const).map((id) => ({
+  id,
+  label: id,
+  description: 'The whole map as JSON text.',
+  category: id,
+  groupLabel: 'Metadata',
+  dataType: 'text',
+  kinds: [],
+  source: { at: 'record', sqlType: 'Map(LowCardinality(String), String)' },
+  sortable: false,
+  filterable: false,
+  optional: false,
+}));
+
+const formats = {
+  jsonl: { contentType: 'application/x-ndjson; charset=utf-8', ending: '.jsonl' },
+  jsonl_flat: { contentType: 'application/x-ndjson; charset=utf-8', ending: '.jsonl' },
+  csv: { contentType: 'text/csv; charset=utf-8', ending: '.csv' },
+  parquet: { contentType: 'application/vnd.apache.parquet', ending: '.parquet' },
+} as const;
 
 /** Export of the records of a run as a file. */
 export const exportRecordRoutes = (deps: ExportDeps): Endpoint[] => [
@@ -29,12 +55,12 @@ export const exportRecordRoutes = (deps: ExportDeps): Endpoint[] => [
     path: '/projects/{project_id}/export_records',
     summary: 'Export sessions, traces or spans of a run',
     description:
-      'A stream: `jsonl` has one record a line, sessions with their traces and traces with their spans; `jsonl_flat` and `csv` have one row a record, without what hangs below it. With `redact`, a redacted input or output takes the place of the original.',
+      'A stream: `jsonl` has one record a line, sessions with their traces and traces with their spans; `jsonl_flat`, `csv` and `parquet` have one row a record, without what hangs below it. With `redact`, a redacted input or output takes the place of the original.',
     tag: 'Records',
     access: { project: 'export_data' },
     params: z.object({ project_id: Uuid }),
     body: LogRecordsExportRequest,
-    produces: 'application/x-ndjson',
+    produces: ['application/x-ndjson', 'text/csv', 'application/vnd.apache.parquet'],
     response: AnyJson,
     async handle({ params, body }) {
       const kinds = kindsOf[body.root_type];
@@ -49,18 +75,11 @@ export const exportRecordRoutes = (deps: ExportDeps): Endpoint[] => [
         computedMetricsOnly: body.export_computed_metrics_only,
         includeMetricMetadata: body.include_code_metric_metadata,
       };
-      const isCsv = body.export_format === 'csv';
-      const lines =
-        body.export_format === 'jsonl'
-          ? exportNested(deps, query, shape)
-          : exportFlat(deps, query, shape, {
-              format: isCsv ? 'csv' : 'jsonl',
-              columnIds: isCsv && body.column_ids ? known(body.column_ids, query) : await allColumns(deps, query),
-            });
+      const { contentType } = formats[body.export_format];
       return new Reply({
-        stream: await started(lines),
+        stream: await started(await written(deps, query, shape, body)),
         headers: {
-          'Content-Type': isCsv ? 'text/csv; charset=utf-8' : 'application/x-ndjson; charset=utf-8',
+          'Content-Type': contentType,
           'Content-Disposition': `attachment; filename*=UTF-8''${encoded(fileName(body))}`,
         },
       });
@@ -68,32 +87,46 @@ export const exportRecordRoutes = (deps: ExportDeps): Endpoint[] => [
   }),
 ];
 
-function known(columnIds: readonly string[], { findColumn }: ExportQuery): readonly string[] {
-  for (const id of columnIds) if (!wholeMaps.includes(id)) findColumn(id);
-  return columnIds;
+async function written(
+  deps: ExportDeps,
+  query: ExportQuery,
+  shape: ExportShape,
+  { export_format, column_ids }: LogRecordsExportRequest,
+): Promise<AsyncGenerator<string | Uint8Array, void>> {
+  if (export_format === 'jsonl') return exportNested(deps, query, shape);
+  const chosen = export_format === 'jsonl_flat' || !column_ids?.length ? await allColumns(deps, query) : known(column_ids, query);
+  if (export_format === 'parquet') return exportParquet(deps, query, shape, chosen);
+  return exportFlat(deps, query, shape, {
+    format: export_format === 'csv' ? 'csv' : 'jsonl',
+    columnIds: chosen.map(({ id }) => id),
+  });
 }
+
+const known = (columnIds: readonly string[], { findColumn }: ExportQuery): ColumnDef[] =>
+  [...new Set(columnIds)].map((id) => wholeMaps.find((map) => map.id === id) ?? findColumn(id));
 
 /** Every column that applies to the exported kinds, the two maps whole, and every metric with a value. */
-async function allColumns(deps: ExportDeps, { run, kinds }: ExportQuery): Promise<string[]> {
+async function allColumns(deps: ExportDeps, { run, kinds }: ExportQuery): Promise<ColumnDef[]> {
   const standard = standardColumns.filter((column) => column.kinds.some((kind) => (kinds as readonly string[]).includes(kind)));
   const metrics = (await availableColumns(deps.records, deps.metrics, run, {})).filter(({ id }) => isMetricColumn(id));
-  const ids = [...standard, ...systemMetricColumns, ...metrics].map(({ id }) => id);
-  return [...new Set([...ids.filter((id) => !isMetricColumn(id)), ...wholeMaps, ...ids.filter(isMetricColumn)])];
+  return [
+    ...new Map([...standard, ...wholeMaps, ...systemMetricColumns, ...metrics].map((column) => [column.id, column])).values(),
+  ];
 }
 
-/** The text as a stream whose first part is there: what fails before it is answered as an error, not as a broken file. */
-async function started(text: AsyncGenerator<string, void>): Promise<Readable> {
-  const first = await text.next();
+/** The file as a stream whose first part is there: what fails before it is answered as an error, not as a broken file. */
+async function started(file: AsyncGenerator<string | Uint8Array, void>): Promise<Readable> {
+  const first = await file.next();
   const all = async function* () {
     if (first.done) return;
     yield first.value;
-    yield* text;
+    yield* file;
   };
   return Readable.from(all(), { objectMode: false });
 }
 
-function fileName({ file_name, root_type, export_format }: z.output<typeof LogRecordsExportRequest>): string {
-  const ending = export_format === 'csv' ? '.csv' : '.jsonl';
+function fileName({ file_name, root_type, export_format }: LogRecordsExportRequest): string {
+  const { ending } = formats[export_format];
   const name = file_name || `${root_type}s`;
   return name.endsWith(ending) ? name : `${name}${ending}`;
 }

@@ -31,7 +31,7 @@ export function openTelemetryRoutes(deps: OpenTelemetryDeps): Endpoint[] {
       body: Body,
       bodyKind: 'bytes',
       bodyLimit: INGEST_BODY_LIMIT,
-      produces: 'application/x-protobuf',
+      produces: ['application/x-protobuf'],
       async handle({ body, caller, request }) {
         const encoding = encodingOf(request.headers['content-type']);
         const spans = otlp.readRequest(body, encoding);

@@ -1,3 +1,4 @@
+import type { ColumnDef } from '../columns/columnDef.ts';
 import { writeRows } from '../datasets/writeRows.ts';
 import type { RunRef } from '../projects/runs.ts';
 import { isMetricColumn, metricOfColumn } from './findColumn.ts';
@@ -12,6 +13,7 @@ import {
   type RecordReads,
   type StoredMetric,
 } from './searchRecords.ts';
+import { type ParquetColumn, writeParquet } from './writeParquet.ts';
 
 export interface ExportQuery extends OrderedQuery {
   /** Leaves out sessions of which a trace is not complete. */
@@ -54,17 +56,51 @@ export async function* exportNested(deps: ExportDeps, query: ExportQuery, shape:
 }
 
 /** One row a record with a cell for each of these columns, as CSV with a header or as flat JSON objects: what is no single value is JSON text. */
-export async function* exportFlat(
+export function exportFlat(
   deps: ExportDeps,
   query: ExportQuery,
   shape: ExportShape,
   { format, columnIds }: { format: 'csv' | 'jsonl'; columnIds: readonly string[] },
 ): AsyncGenerator<string, void> {
-  const pages = async function* () {
-    for await (const keys of inBatches(deps.stream.keys(query)))
-      yield (await flatRecords(deps, query, keys, shape)).map((record) => columnIds.map((id) => cellOf(record, id)));
-  };
-  yield* writeRows(format, columnIds, pages());
+  return writeRows(format, columnIds, flatRows(deps, query, shape, columnIds));
+}
+
+/** The rows of a CSV export as a Parquet file, whose columns have the types of the records' columns. */
+export function exportParquet(
+  deps: ExportDeps,
+  query: ExportQuery,
+  shape: ExportShape,
+  columns: readonly ColumnDef[],
+): AsyncGenerator<Uint8Array, void> {
+  const columnIds = columns.map(({ id }) => id);
+  return writeParquet(columns.map(parquetColumn), flatRows(deps, query, shape, columnIds));
+}
+
+async function* flatRows(
+  deps: ExportDeps,
+  query: ExportQuery,
+  shape: ExportShape,
+  columnIds: readonly string[],
+): AsyncGenerator<CellValue[][], void> {
+  for await (const keys of inBatches(deps.stream.keys(query)))
+    yield (await flatRecords(deps, query, keys, shape)).map((record) => columnIds.map((id) => cellOf(record, id)));
+}
+
+const parquetTypes = {
+  text: 'text',
+  uuid: 'text',
+  string_list: 'text',
+  timestamp: 'time',
+  boolean: 'boolean',
+  integer: 'integer',
+  floating_point: 'number',
+} as const satisfies Record<ColumnDef['dataType'], ParquetColumn['type']>;
+
+function parquetColumn({ id, dataType, multiValued, source }: ColumnDef): ParquetColumn {
+  if (multiValued) return { name: id, type: 'text' };
+  // A scorer may give a fraction where it was declared to count.
+  if (dataType === 'integer' && source.at === 'metric') return { name: id, type: 'number' };
+  return { name: id, type: parquetTypes[dataType] };
 }
 
 async function* traceLines(deps: ExportDeps, query: ExportQuery, shape: ExportShape): AsyncGenerator<string, void> {

@@ -6,10 +6,10 @@ export const LogRecordsExportRequest = z
   .object({
     ...RunSelector,
     root_type: z.enum(['session', 'trace', 'span']),
-    /** Of csv only; null is all of them. */
+    /** Of csv and parquet; null and no column are all of them. */
     column_ids: z.array(z.string()).max(1000).nullish(),
     export_format: z
-      .enum(['csv', 'jsonl', 'jsonl_flat'])
+      .enum(['csv', 'jsonl', 'jsonl_flat', 'parquet'])
       .nullish()
       .transform((given) => given ?? 'jsonl'),
     redact: z

@@ -2,6 +2,7 @@ import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../shared/ids.ts';
 import type { StoredRecord } from '../../shared/records/record.ts';
+import { readParquet } from '../support/readParquet.ts';
 import { startSearchService } from '../support/searchService.ts';
 
 interface Exported {
@@ -59,7 +60,8 @@ const exported = async (body: object) => {
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ log_stream_id: service.runId, ...body }),
   });
-  return { status: response.status, headers: response.headers, text: await response.text() };
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  return { status: response.status, headers: response.headers, bytes, text: Buffer.from(bytes).toString() };
 };
 const lines = async (body: object): Promise<Exported[]> =>
   (await exported(body)).text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]));
@@ -136,6 +138,26 @@ test('csv has a header and the columns that were asked for, or all', async () =>
   expect(all).toHaveLength(5);
 });
 
+test('parquet has the columns of csv, each of its type', async () => {
+  const column_ids = ['name', 'created_at', 'status_code', 'tags', 'metrics/toxicity', 'is_complete', 'user_metadata', 'id'];
+  const answer = await exported({ root_type: 'trace', export_format: 'parquet', column_ids, file_name: 'mine' });
+  expect(answer.headers.get('content-type')).toBe('application/vnd.apache.parquet');
+  expect(answer.headers.get('content-disposition')).toBe("attachment; filename*=UTF-8''mine.parquet");
+  const { columns, rows } = await readParquet(answer.bytes);
+  const minute = BigInt(Date.parse('2026-03-01T12:00:00Z')) * 1000n + 1n;
+  expect(columns).toEqual(column_ids);
+  expect(rows.map((row) => row.map((value) => value ?? null))).toEqual([
+    ['open', minute + 5_000_000n, null, '[]', null, false, '{}', expect.any(String)],
+    ['loose', minute + 4_000_000n, null, '[]', null, true, '{}', loose.id],
+    ['say "hi",\nline', minute + 3_000_000n, null, '[]', null, true, '{"plan":"free"}', second.id],
+    ['first', minute + 2_000_000n, 0n, '["a","b"]', 0.5, true, '{}', first.id],
+  ]);
+  const all = await readParquet((await exported({ root_type: 'trace', export_format: 'parquet' })).bytes);
+  const csv = parse((await exported({ root_type: 'trace', export_format: 'csv' })).text) as string[][];
+  expect(all.columns).toEqual(csv[0]);
+  expect(all.rows).toHaveLength(4);
+});
+
 test('more records than are read at a time come once each, and a caller who hangs up leaves the service whole', async () => {
   const traces = Array.from({ length: 2500 }, (_, n) =>
     service.record({ name: `many ${n}`, created_at: at(10 + (n % 7)), input: 'x'.repeat(2000) }),
@@ -166,6 +188,8 @@ test('a run without records is an empty file, or a header alone', async () => {
   expect((await exported({ root_type: 'trace', export_format: 'csv', column_ids: ['id', 'name'], ...none })).text).toBe(
     'id,name\r\n',
   );
+  const parquet = await exported({ root_type: 'trace', export_format: 'parquet', column_ids: ['id', 'name'], ...none });
+  expect(await readParquet(parquet.bytes)).toEqual({ columns: ['id', 'name'], rows: [], rowGroups: 0 });
 });
 
 test.each([
