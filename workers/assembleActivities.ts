@@ -4,13 +4,13 @@ import { progressPicture } from '../shared/experiments/progress.ts';
 import { openHeaders } from '../shared/experiments/runnerHeaders.ts';
 import { runnerModulePath } from '../shared/experiments/runnerModulePath.ts';
 import type { ChunkProgress, RowRunner } from '../shared/experiments/runRows.ts';
-import type { ScoredValue, ScoreLog } from '../shared/experiments/scoreRows.ts';
+import type { ScoreLog } from '../shared/experiments/scoreRows.ts';
 import { settleRun } from '../shared/experiments/settleRun.ts';
 import type { JudgeRequest, ScoreContext } from '../shared/metrics/metric.ts';
-import type { MetricValue } from '../shared/records/recordStore.ts';
 import type { EnabledMetric } from '../shared/scorers/resolveMetrics.ts';
-import { attemptLog, computedValues, tracesToScore } from '../shared/stores/clickhouse/experimentRecords.ts';
+import { attemptLog } from '../shared/stores/clickhouse/experimentRecords.ts';
 import { deleteStraySpans } from '../shared/stores/clickhouse/recordDeletion.ts';
+import { computedValues, recordsToScore } from '../shared/stores/clickhouse/scoredRecords.ts';
 import { systemAggregates } from '../shared/stores/clickhouse/systemAggregates.ts';
 import type { ActivityDeps } from './activities.ts';
 import { datasetOutputsRunner } from './runners/datasetOutputs.ts';
@@ -53,9 +53,9 @@ export function assembleActivities(domain: Domain, environment: Readonly<Record<
   };
 
   const scoreLog: ScoreLog = {
-    traces: (run, traceIds, withSpans) => tracesToScore(clickhouse, run, traceIds, withSpans),
-    computed: (run, traceIds, metrics) => computedValues(clickhouse, run, traceIds, metrics),
-    write: (run, values) => domain.keepStanding(run, () => domain.metricValues.write(where(run), values.map(toMetricValue))),
+    traces: (run, traceIds, withSpans) => recordsToScore(clickhouse, where(run), traceIds, withSpans),
+    computed: (run, traceIds, metrics) => computedValues(clickhouse, where(run), traceIds, metrics),
+    write: (run, values) => domain.keepStanding(run, () => domain.metricValues.write(where(run), values)),
   };
 
   return {
@@ -136,37 +136,5 @@ function judgeContext({ models }: Domain, run: ExperimentRun, metric: EnabledMet
         costUsd: answer.costUsd,
       };
     },
-  };
-}
-
-/** A score as the record store keeps it. A judge's cost and tokens stand beside the value. */
-function toMetricValue({ recordId, recordCreatedAt, metric, score }: ScoredValue): MetricValue {
-  const base = {
-    metric: metric.name,
-    recordId,
-    recordCreatedAt,
-    recordType: 'trace' as const,
-    traceId: recordId,
-    scorerId: metric.scorerId,
-  };
-  const usage =
-    'usage' in score && score.usage
-      ? {
-          cost: score.usage.costUsd,
-          model_alias: score.usage.model,
-          input_tokens: score.usage.inputTokens,
-          output_tokens: score.usage.outputTokens,
-        }
-      : {};
-  const alias = metric.alias === undefined ? {} : { metric_key_alias: metric.alias };
-  if ('notApplicable' in score) return { ...base, status: 'not_applicable', details: { ...alias, message: score.notApplicable } };
-  if ('error' in score) return { ...base, status: 'failed', details: { ...alias, ...usage, message: score.error } };
-  return {
-    ...base,
-    status: 'success',
-    value: score.value,
-    explanation: score.explanation ?? null,
-    metadata: score.metadata ?? null,
-    details: { ...alias, ...usage },
   };
 }

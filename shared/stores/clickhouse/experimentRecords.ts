@@ -1,11 +1,8 @@
 import { z } from 'zod';
-import { recordKinds } from '../../columns/columnDef.ts';
 import type { ExperimentRun } from '../../experiments/experiment.ts';
 import type { RunTally } from '../../experiments/progress.ts';
 import type { AttemptLog, RecordedRow, RowAttempt } from '../../experiments/runRows.ts';
-import { type RecordedTrace, valueKey } from '../../experiments/scoreRows.ts';
 import { newId } from '../../ids.ts';
-import type { ScoredRecord } from '../../metrics/metric.ts';
 import type { DeleteRecords } from '../../projects/runs.ts';
 import type { ClickHouse } from './connect.ts';
 
@@ -28,95 +25,6 @@ export async function recordedRows(clickhouse: ClickHouse, run: RunOf, ids: stri
     row: Recorded,
   });
   return new Map(rows.map(({ id, ...row }) => [id, row]));
-}
-
-const count = z.string().transform(Number).nullable();
-const Scored = z.object({
-  id: z.string(),
-  type: z.enum(recordKinds),
-  trace_id: z.string(),
-  created_at: z.string(),
-  input: z.string(),
-  output: z.string().nullable(),
-  dataset_input: z.string().nullable(),
-  dataset_output: z.string().nullable(),
-  dataset_metadata: z.record(z.string(), z.string()),
-  error_message: z.string(),
-  status_code: z.number().nullable(),
-  attempt: z.number(),
-  name: z.string(),
-  model: z.string().nullable(),
-  duration_ns: count,
-  num_input_tokens: count,
-  num_output_tokens: count,
-  num_total_tokens: count,
-});
-
-/** The recorded traces of these ids, as metrics see them; with the spans below them, in order of their start, where a metric looks at those. */
-export async function tracesToScore(
-  clickhouse: ClickHouse,
-  run: RunOf,
-  ids: string[],
-  withSpans: boolean,
-): Promise<RecordedTrace[]> {
-  if (ids.length === 0) return [];
-  const wanted = withSpans
-    ? `(created_at, id) IN (SELECT created_at, id FROM record_keys WHERE ${IN_RUN} AND trace_id IN {ids:Array(UUID)})`
-    : `type = 'trace' AND ${BY_IDS}`;
-  const rows = await clickhouse.query({
-    name: 'traces to score',
-    sql: `SELECT toString(id) AS id, type, toString(trace_id) AS trace_id, toString(created_at) AS created_at, input, output, dataset_input, dataset_output,
-                 dataset_metadata, error_message, status_code, attempt, name, model, duration_ns, num_input_tokens, num_output_tokens, num_total_tokens
-            FROM records FINAL WHERE ${IN_RUN} AND ${wanted} ORDER BY created_at, id`,
-    params: { ...scope(run), ids },
-    row: Scored,
-  });
-  const spans = Map.groupBy(
-    rows.filter((row) => row.type !== 'trace'),
-    (row) => row.trace_id,
-  );
-  return rows
-    .filter((row) => row.type === 'trace')
-    .map((row) => ({
-      id: row.id,
-      createdAt: `${row.created_at.replace(' ', 'T')}Z`,
-      failed: row.error_message !== '',
-      attempt: row.attempt,
-      name: row.name,
-      record: { ...asScored(row), ...(withSpans ? { spans: (spans.get(row.id) ?? []).map(asScored) } : {}) },
-    }));
-}
-
-const asScored = (row: z.output<typeof Scored>): ScoredRecord => ({
-  kind: row.type,
-  input: row.input,
-  output: row.output,
-  datasetInput: row.dataset_input,
-  datasetOutput: row.dataset_output,
-  metadata: row.dataset_metadata,
-  durationNs: row.duration_ns,
-  inputTokens: row.num_input_tokens,
-  outputTokens: row.num_output_tokens,
-  totalTokens: row.num_total_tokens,
-  // A span that its caller logged says by its status that it failed.
-  errorMessage: row.error_message || (row.status_code !== null && row.status_code >= 400 ? `status ${row.status_code}` : null),
-  model: row.model,
-});
-
-/** `<record id>/<metric>` of the values that are newer than the record they belong to: those need no computing again. */
-export async function computedValues(clickhouse: ClickHouse, run: RunOf, ids: string[], metrics: string[]): Promise<Set<string>> {
-  if (ids.length === 0 || metrics.length === 0) return new Set();
-  const rows = await clickhouse.query({
-    name: 'values computed',
-    sql: `SELECT toString(v.record_id) AS id, v.metric AS metric
-            FROM (SELECT record_id, metric, version FROM metric_values FINAL
-                   WHERE ${IN_RUN} AND metric IN {metrics:Array(String)} AND (record_created_at, record_id) IN (SELECT created_at, id FROM record_keys WHERE ${IN_RUN} AND id IN {ids:Array(UUID)})) AS v
-            JOIN (SELECT id, version FROM records FINAL WHERE ${IN_RUN} AND type = 'trace' AND ${BY_IDS}) AS r ON r.id = v.record_id
-           WHERE v.version >= r.version`,
-    params: { ...scope(run), ids, metrics },
-    row: z.object({ id: z.string(), metric: z.string() }),
-  });
-  return new Set(rows.map(({ id, metric }) => valueKey(id, metric)));
 }
 
 const Tally = z.object({

@@ -1,0 +1,40 @@
+import type { Score } from '../metrics/metric.ts';
+import type { MetricValue } from '../records/recordStore.ts';
+import type { EnabledMetric } from '../scorers/resolveMetrics.ts';
+import type { RecordToScore } from './scoreValues.ts';
+
+/** A score as the record store keeps it. A judge's cost and tokens stand beside the value. */
+export function toMetricValue(
+  { id, createdAt, kind, traceId }: Pick<RecordToScore, 'id' | 'createdAt' | 'kind' | 'traceId'>,
+  metric: Pick<EnabledMetric, 'name' | 'alias' | 'scorerId'>,
+  score: Score,
+): MetricValue {
+  const base = {
+    metric: metric.name,
+    recordId: id,
+    recordCreatedAt: createdAt,
+    recordType: kind,
+    traceId,
+    scorerId: metric.scorerId,
+  };
+  const usage =
+    'usage' in score && score.usage
+      ? {
+          cost: score.usage.costUsd,
+          model_alias: score.usage.model,
+          input_tokens: score.usage.inputTokens,
+          output_tokens: score.usage.outputTokens,
+        }
+      : {};
+  const alias = metric.alias === undefined ? {} : { metric_key_alias: metric.alias };
+  if ('notApplicable' in score) return { ...base, status: 'not_applicable', details: { ...alias, message: score.notApplicable } };
+  if ('error' in score) return { ...base, status: 'failed', details: { ...alias, ...usage, message: score.error } };
+  return {
+    ...base,
+    status: 'success',
+    value: score.value,
+    explanation: score.explanation ?? null,
+    metadata: score.metadata ?? null,
+    details: { ...alias, ...usage },
+  };
+}

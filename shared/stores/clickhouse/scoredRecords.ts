@@ -1,0 +1,150 @@
+import { z } from 'zod';
+import { recordKinds } from '../../columns/columnDef.ts';
+import type { ScoredRecord } from '../../metrics/metric.ts';
+import type { RunRef } from '../../projects/runs.ts';
+import { type RecordToScore, valueKey } from '../../scoring/scoreValues.ts';
+import type { ClickHouse } from './connect.ts';
+
+const IN_RUN = 'project_id = {project:UUID} AND run_id = {run:UUID}';
+const scope = (run: RunRef) => ({ project: run.projectId, run: run.runId });
+
+/** The keys tell when the records were made, which is what the record table is ordered by. */
+const byKeys = (condition: string) =>
+  `(created_at, id) IN (SELECT created_at, id FROM record_keys WHERE ${IN_RUN} AND ${condition})`;
+
+const count = z.string().transform(Number).nullable();
+const texts = z.record(z.string(), z.string());
+const Scored = z.object({
+  id: z.string(),
+  type: z.enum(recordKinds),
+  trace_id: z.string().nullable(),
+  parent_id: z.string().nullable(),
+  session_id: z.string(),
+  created_at: z.string(),
+  input: z.string(),
+  output: z.string().nullable(),
+  dataset_input: z.string().nullable(),
+  dataset_output: z.string().nullable(),
+  dataset_metadata: texts,
+  user_metadata: texts,
+  file_modalities: z.array(z.string()),
+  error_message: z.string(),
+  status_code: z.number().nullable(),
+  name: z.string(),
+  model: z.string().nullable(),
+  duration_ns: count,
+  num_input_tokens: count,
+  num_output_tokens: count,
+  num_total_tokens: count,
+});
+type Row = z.output<typeof Scored>;
+
+/** The records of these ids, as metrics see them; with all that is below them, in order of its start, where a metric looks at that. */
+export async function recordsToScore(
+  clickhouse: ClickHouse,
+  run: RunRef,
+  ids: readonly string[],
+  withSpans: boolean,
+): Promise<RecordToScore[]> {
+  if (ids.length === 0) return [];
+  const wanted = new Set(ids);
+  const rows = (await read(clickhouse, run, byKeys('id IN {ids:Array(UUID)}'), ids)).filter(({ id }) => wanted.has(id));
+  if (!withSpans) return rows.map((row) => toScore(row, {}));
+  const tracesOf = rows.flatMap(({ type, trace_id }) => (type === 'session' || trace_id === null ? [] : [trace_id]));
+  const sessions = rows.filter(({ type }) => type === 'session').map(({ id }) => id);
+  const [inTraces, inSessions] = await Promise.all([
+    // A span that was moved has left an older key behind, so what is read says where it is now.
+    readBelow(clickhouse, run, 'trace_id', [...new Set(tracesOf)]),
+    readBelow(clickhouse, run, 'session_id', sessions),
+  ]);
+  return rows.map((row) => {
+    const { id, type, trace_id } = row;
+    if (type === 'session') return toScore(row, { spans: (inSessions.get(id) ?? []).map(asScored) });
+    const spans = inTraces.get(trace_id as string) ?? [];
+    return toScore(row, { spans: (type === 'trace' ? spans : descendants(id, spans)).map(asScored) });
+  });
+}
+
+async function readBelow(clickhouse: ClickHouse, run: RunRef, column: 'trace_id' | 'session_id', ids: readonly string[]) {
+  if (ids.length === 0) return new Map<string, Row[]>();
+  const rows = await read(
+    clickhouse,
+    run,
+    `type NOT IN ('trace', 'session') AND ${column} IN {ids:Array(UUID)} AND ${byKeys(`${column} IN {ids:Array(UUID)}`)}`,
+    ids,
+  );
+  return Map.groupBy(rows, (row) => row[column] as string);
+}
+
+const read = (clickhouse: ClickHouse, run: RunRef, condition: string, ids: readonly string[]): Promise<Row[]> =>
+  clickhouse.query({
+    name: 'records to score',
+    sql: `SELECT toString(id) AS id, type, toString(trace_id) AS trace_id, toString(parent_id) AS parent_id, toString(session_id) AS session_id,
+                 toString(created_at) AS created_at, input, output, dataset_input, dataset_output, dataset_metadata, user_metadata, file_modalities,
+                 error_message, status_code, name, model, duration_ns, num_input_tokens, num_output_tokens, num_total_tokens
+            FROM records FINAL WHERE ${IN_RUN} AND ${condition} ORDER BY records.created_at, records.id`,
+    params: { ...scope(run), ids },
+    row: Scored,
+  });
+
+/** The spans below one of them, at any depth; a loop of parents is walked once. */
+function descendants(id: string, spans: readonly Row[]): Row[] {
+  const children = Map.groupBy(spans, ({ parent_id }) => parent_id);
+  const found = new Set<Row>();
+  const open = [...(children.get(id) ?? [])];
+  for (let next = open.pop(); next; next = open.pop()) {
+    if (found.has(next) || next.id === id) continue;
+    found.add(next);
+    open.push(...(children.get(next.id) ?? []));
+  }
+  return spans.filter((span) => found.has(span));
+}
+
+const toScore = (row: Row, below: Pick<ScoredRecord, 'spans'>): RecordToScore => ({
+  id: row.id,
+  createdAt: `${row.created_at.replace(' ', 'T')}Z`,
+  kind: row.type,
+  traceId: row.trace_id,
+  sessionId: row.session_id,
+  failed: row.error_message !== '',
+  name: row.name,
+  modalities: ['text', ...row.file_modalities],
+  record: { ...asScored(row), ...below },
+});
+
+const asScored = (row: Row): ScoredRecord => ({
+  kind: row.type,
+  input: row.input,
+  output: row.output,
+  datasetInput: row.dataset_input,
+  datasetOutput: row.dataset_output,
+  metadata: { ...row.user_metadata, ...row.dataset_metadata },
+  durationNs: row.duration_ns,
+  inputTokens: row.num_input_tokens,
+  outputTokens: row.num_output_tokens,
+  totalTokens: row.num_total_tokens,
+  // A span that its caller logged says by its status that it failed.
+  errorMessage: row.error_message || (row.status_code !== null && row.status_code >= 400 ? `status ${row.status_code}` : null),
+  model: row.model,
+});
+
+/** `<record id>/<metric>` of the values that are newer than the record they belong to: those need no computing again. */
+export async function computedValues(
+  clickhouse: ClickHouse,
+  run: RunRef,
+  ids: readonly string[],
+  metrics: readonly string[],
+): Promise<Set<string>> {
+  if (ids.length === 0 || metrics.length === 0) return new Set();
+  const rows = await clickhouse.query({
+    name: 'values computed',
+    sql: `SELECT toString(v.record_id) AS id, v.metric AS metric
+            FROM (SELECT record_id, metric, version FROM metric_values FINAL
+                   WHERE ${IN_RUN} AND metric IN {metrics:Array(String)} AND (record_created_at, record_id) IN (SELECT created_at, id FROM record_keys WHERE ${IN_RUN} AND id IN {ids:Array(UUID)})) AS v
+            JOIN (SELECT id, version FROM records FINAL WHERE ${IN_RUN} AND ${byKeys('id IN {ids:Array(UUID)}')}) AS r ON r.id = v.record_id
+           WHERE v.version >= r.version`,
+    params: { ...scope(run), ids, metrics },
+    row: z.object({ id: z.string(), metric: z.string() }),
+  });
+  return new Set(rows.map(({ id, metric }) => valueKey(id, metric)));
+}
