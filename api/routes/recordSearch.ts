@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type RecordKind, spanKinds } from '../../shared/columns/columnDef.ts';
+import { systemMetrics } from '../../shared/columns/recordTableColumns.ts';
 import { ServiceError } from '../../shared/errors.ts';
 import type { RunLookup } from '../../shared/projects/runs.ts';
 import { findColumnFor, type MetricDefinitions } from '../../shared/records/columnCatalog.ts';
@@ -140,6 +141,9 @@ const viewFlags = (body: QueryBody) => ({
   truncate: body.truncate_fields,
 });
 
+/** Numbers that come with the record itself. */
+const ownNumbers: ReadonlySet<string> = new Set(systemMetrics);
+
 /** What `select_columns` asks for: record columns (`ids` absent: all of them) and metrics. */
 function selection(
   { select_columns: select }: z.output<typeof LogRecordsPartialQueryRequest>,
@@ -151,7 +155,7 @@ function selection(
   for (const id of ids) findColumn(id);
   const named = [...all.filter(isMetricColumn).map(metricOfColumn), ...select.metric_columns_names];
   const everyMetric = select.include_all_metrics || (select.includes_metric_columns && named.length === 0);
-  const metrics = everyMetric ? 'all' : named;
+  const metrics = everyMetric ? 'all' : named.filter((name) => !ownNumbers.has(name));
   return select.column_ids ? { metrics, ids, columns: columnsToRead(ids) } : { metrics };
 }
 

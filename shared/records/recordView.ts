@@ -24,7 +24,7 @@ const alwaysShown = [
 
 /** The columns of the record table that a partial record with these selected columns needs. */
 export function columnsToRead(selected: readonly string[]): string[] {
-  const shown = [...alwaysShown, ...selected];
+  const shown = [...alwaysShown, 'trace_is_complete', ...selected];
   return shown.flatMap((id) => (id === 'metrics' ? [...systemMetrics, 'metrics_extra'] : [id, `${id}_is_json`]));
 }
 

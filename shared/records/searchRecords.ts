@@ -90,6 +90,7 @@ export interface FoundRecord {
   record: StoredRecord;
   /** Null for a session. */
   isComplete: boolean | null;
+  /** Null for a session, and where the view does not show it. */
   hasChildren: boolean | null;
   metrics: readonly StoredMetric[];
   /** Spans of a trace or traces of a session, when counts are asked for. */
@@ -116,7 +117,9 @@ export async function describeRecords(
 ): Promise<FoundRecord[]> {
   if (keys.length === 0) return [];
   const ofKind = (kind: RecordKind) => keys.filter(({ type }) => type === kind).map(({ id }) => id);
-  const traceIds = [...new Set(keys.flatMap(({ traceId }) => (traceId === null ? [] : [traceId])))];
+  // A trace says itself whether it is complete.
+  const traceIds = [...new Set(keys.flatMap(({ type, traceId }) => (type === 'trace' || traceId === null ? [] : [traceId])))];
+  const wantsChildren = view.columns?.includes('has_children') ?? true;
   const wantsMetrics = view.metrics === 'all' || view.metrics.length > 0;
   const counts = async () => {
     if (!view.includeCounts) return new Map<string, number>();
@@ -129,7 +132,7 @@ export async function describeRecords(
   const [records, complete, parents, metrics, childCounts] = await Promise.all([
     reads.records(run, keys, view.columns),
     reads.completeTraces(run, traceIds),
-    reads.parents(run, keys),
+    wantsChildren ? reads.parents(run, keys) : new Set<string>(),
     wantsMetrics
       ? reads.metricResults(run, keys, view.metrics === 'all' ? undefined : view.metrics)
       : new Map<string, StoredMetric[]>(),
@@ -144,11 +147,16 @@ export async function describeRecords(
     return [
       {
         record,
-        isComplete: isSession ? null : key.traceId !== null && complete.has(key.traceId),
-        hasChildren: isSession ? null : parents.has(key.id),
+        isComplete: isCompleteOf(record, key.traceId, complete),
+        hasChildren: isSession || !wantsChildren ? null : parents.has(key.id),
         metrics: metrics.get(key.id) ?? [],
         childCount: counted ? (childCounts.get(key.id) ?? 0) : null,
       },
     ];
   });
+}
+
+function isCompleteOf({ type, trace_is_complete }: StoredRecord, traceId: string | null, complete: ReadonlySet<string>) {
+  if (type === 'session') return null;
+  return type === 'trace' ? trace_is_complete === true : traceId !== null && complete.has(traceId);
 }

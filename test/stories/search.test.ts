@@ -99,6 +99,23 @@ test('a partial record has the selected columns and what the service adds, and n
   ]);
 });
 
+test('a partial record says whether its trace is complete, and whether it has children when that is selected', async () => {
+  const shown = async (column_ids: string[]) => {
+    const { body } = await service.post('traces/partial_search', { select_columns: { column_ids } });
+    return body.records.map((record: Record<string, unknown>) => [record.name, record.is_complete, record.has_children]);
+  };
+  const [newest, ...older] = await shown(['metrics/duration_ns']);
+  expect(newest).toEqual(['trace 4', false, undefined]);
+  expect(older.at(-1)).toEqual(['trace 0', true, undefined]);
+  expect((await shown(['has_children'])).map(([, , hasChildren]: unknown[]) => hasChildren)).toEqual([
+    false,
+    false,
+    false,
+    false,
+    true,
+  ]);
+});
+
 test('a whole record comes back as it was logged, with its scores', async () => {
   const { body } = await service.post('traces/search', { include_code_metric_metadata: true, include_counts: true });
   expect(body.num_rows).toBe(5);
