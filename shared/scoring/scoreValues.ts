@@ -67,7 +67,8 @@ export async function scoreValues(
     for (const { target, metric } of queue) {
       signal.throwIfAborted();
       if (broken) return;
-      buffer.push(toMetricValue(target, metric, await scoreOf(target, metric, deps, signal)));
+      const score = await scoreOf(target, metric, deps, signal);
+      buffer.push(toMetricValue(target, metric, score)); // another lane may have begun a new buffer while this one waited
       if (buffer.length >= VALUES_PER_WRITE || performance.now() - writtenAt > WRITE_EVERY_MS) await flush();
     }
   };
