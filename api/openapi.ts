@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
+import { documentedAs, StandardError } from '../shared/wire/common.ts';
 import type { Endpoint } from './route.ts';
 
 type Json = Record<string, unknown>;
@@ -20,42 +21,40 @@ export function openapiDocument(endpoints: readonly Endpoint[], apiKeyHeaders: r
   const schemes = securitySchemes(apiKeyHeaders);
   const components = new Components();
   const paths: Record<string, Json> = {};
+  const operationIds = new Set<string>();
   for (const route of endpoints) {
     const path = `/v2${route.path}`;
-    paths[path] = { ...paths[path], [route.method]: operation(route, components, Object.keys(schemes)) };
+    paths[path] = { ...paths[path], [route.method]: operation(route, components, Object.keys(schemes), operationIds) };
   }
-  return {
+  components.of(HttpValidationError, 'output');
+  components.of(ErrorBody, 'output');
+  return components.complete({
     openapi: '3.1.0',
     info: { title: 'Assay', version: '0.1.0', description: 'Observability and evaluation of generative-AI applications.' },
     paths,
-    components: {
-      securitySchemes: schemes,
-      schemas: {
-        ...components.schemas,
-        HTTPValidationError: components.of(HttpValidationError, 'output') as Json,
-        Error: components.of(ErrorBody, 'output') as Json,
-      },
-    },
-  };
+    components: { securitySchemes: schemes },
+  });
 }
 
-const HttpValidationError = z.object({
-  detail: z.array(
-    z.object({
-      loc: z.array(z.union([z.string(), z.int()])),
-      msg: z.string(),
-      type: z.string(),
-      input: z.unknown().optional(),
-      ctx: z.record(z.string(), z.unknown()).optional(),
-    }),
-  ),
-});
+const HttpValidationError = z
+  .object({
+    detail: z.array(
+      z
+        .object({
+          loc: z.array(z.union([z.string(), z.int()])),
+          msg: z.string(),
+          type: z.string(),
+          input: z.unknown().optional(),
+          ctx: z.record(z.string(), z.unknown()).optional(),
+        })
+        .meta({ id: 'ValidationError' }),
+    ),
+  })
+  .meta({ id: 'HTTPValidationError' });
 
-const ErrorBody = z.object({
-  detail: z.string(),
-  error_code: z.int().optional(),
-  standard_error: z.record(z.string(), z.unknown()).optional(),
-});
+const ErrorBody = z
+  .object({ detail: z.string(), error_code: z.int().optional(), standard_error: StandardError.optional() })
+  .meta({ id: 'Error' });
 
 const contentTypes = {
   json: 'application/json',
@@ -64,10 +63,19 @@ const contentTypes = {
   bytes: 'application/octet-stream',
 };
 
-function operation(route: Endpoint, components: Components, schemes: string[]): Json {
+/** Two spellings of one path (`recompute-metrics`, `recompute_metrics`) would have the same id. */
+function operationId({ method, path }: Endpoint, taken: Set<string>): string {
+  const plain = `${method}_${path.replaceAll(/[^a-z0-9]+/gi, '_').replaceAll(/^_|_$/g, '')}`;
+  let id = plain;
+  for (let n = 2; taken.has(id); n++) id = `${plain}_${n}`;
+  taken.add(id);
+  return id;
+}
+
+function operation(route: Endpoint, components: Components, schemes: string[], operationIds: Set<string>): Json {
   const reference = (name: string, description: string) => ({
     description,
-    content: { 'application/json': { schema: { $ref: `#/components/schemas/${name}` } } },
+    content: { 'application/json': { schema: { $ref: `${COMPONENTS}${name}@output` } } },
   });
   const status = String(route.status ?? 200);
   const success =
@@ -83,7 +91,7 @@ function operation(route: Endpoint, components: Components, schemes: string[]): 
           ),
         };
   return {
-    operationId: `${route.method}_${route.path.replaceAll(/[^a-z0-9]+/gi, '_').replaceAll(/^_|_$/g, '')}`,
+    operationId: operationId(route, operationIds),
     summary: route.summary,
     ...(route.description ? { description: route.description } : {}),
     tags: [route.tag],
@@ -119,47 +127,113 @@ function parameters(schema: z.ZodType | undefined, where: 'path' | 'query', comp
   }));
 }
 
-/** Collects the schemas that carry an id (`.meta({ id })`), so that each stands once in the document. */
+type Direction = 'input' | 'output';
+
+const COMPONENTS = '#/components/schemas/';
+
+/**
+ * Collects the schemas that carry an id (`.meta({ id })`), so that each stands once in the document. While it is made, a reference names the
+ * direction too: what callers may send and what the service sends differ where a key has a default.
+ */
 class Components {
-  readonly schemas: Record<string, Json> = {};
+  readonly #found = new Map<string, Json>();
 
   /** JSON Schema of `schema`; `input` as callers may send it, `output` as the service sends it. */
-  of(schema: z.ZodType, io: 'input' | 'output'): unknown {
+  of(schema: z.ZodType, io: Direction): unknown {
     const {
       $defs,
       $schema: _,
       ...rest
-    } = z.toJSONSchema(schema, { io, unrepresentable: 'any', reused: 'inline', cycles: 'ref' }) as Json & {
-      $defs?: Record<string, Json>;
-    };
-    const names = new Map<string, string>();
-    for (const name of Object.keys($defs ?? {}))
-      names.set(`#/$defs/${name}`, io === 'input' && !name.endsWith('Request') ? `${name}Input` : name);
+    } = z.toJSONSchema(schema, {
+      io,
+      unrepresentable: 'any',
+      reused: 'inline',
+      cycles: 'ref',
+      override: ({ zodSchema, jsonSchema }) => this.#describe(zodSchema, jsonSchema as Json, io),
+    }) as Json & { $defs?: Record<string, Json> };
+    const withDirection = (reference: string) => reference.replace(/^#\/\$defs\/(.*)$/, `${COMPONENTS}$1@${io}`);
     for (const [name, definition] of Object.entries($defs ?? {})) {
-      this.add(names.get(`#/$defs/${name}`) as string, relink(definition, names) as Json);
+      this.#add(name, io, relinked(definition, withDirection) as Json);
     }
-    return relink(rest, names);
+    return relinked(rest, withDirection);
   }
 
-  private add(name: string, schema: Json): void {
-    const known = this.schemas[name];
+  #describe(schema: unknown, json: Json, io: Direction): void {
+    const instead = documentedAs.get(schema as z.ZodType);
+    if (instead) {
+      for (const key of Object.keys(json)) delete json[key];
+      Object.assign(json, this.of(instead, io));
+      return;
+    }
+    // Callers must take keys of an answer that they do not know.
+    if (io === 'output' && json.additionalProperties === false) delete json.additionalProperties;
+    if (schema instanceof z.ZodDiscriminatedUnion) json.discriminator = { propertyName: schema.def.discriminator };
+  }
+
+  #add(name: string, io: Direction, schema: Json): void {
+    const key = `${name}@${io}`;
+    const known = this.#found.get(key);
     // A recursive schema without an id is named `__schema0` by zod, whichever it is.
     if (name.startsWith('__') || (known && !isDeepStrictEqual(known, schema)))
       throw new Error(
         `the OpenAPI document needs a name of its own for each schema: ${name} stands for two, or has no \`.meta({ id })\``,
       );
-    this.schemas[name] = schema;
+    this.#found.set(key, schema);
+  }
+
+  /** The document with the schemas that it refers to: one for both directions where they are alike, else the sent form is `…Input`. */
+  complete(document: Json & { components: Json }): Json {
+    const apart = this.#apart();
+    const named = (key: string) => (apart.has(nameOf(key)) && key.endsWith('@input') ? `${nameOf(key)}Input` : nameOf(key));
+    const link = (reference: string) =>
+      reference.startsWith(COMPONENTS) ? `${COMPONENTS}${named(reference.slice(COMPONENTS.length))}` : reference;
+    const schemas: Record<string, Json> = {};
+    for (const [key, schema] of this.#found) schemas[named(key)] = relinked(schema, link) as Json;
+    const whole = { ...(relinked(document, link) as Json), components: { ...document.components, schemas } };
+    return mapped(whole, schemas) as Json;
+  }
+
+  /** Names that mean different things in the two directions, be it only by what they refer to. */
+  #apart(): Set<string> {
+    const apart = new Set<string>();
+    const both = [...this.#found.keys()].map(nameOf).filter((name, at, all) => all.indexOf(name) !== at);
+    const merged = (reference: string) => (apart.has(nameOf(reference).slice(COMPONENTS.length)) ? reference : nameOf(reference));
+    for (let before = -1; before !== apart.size; ) {
+      before = apart.size;
+      for (const name of both) {
+        const [sent, answered] = (['input', 'output'] as const).map((io) => relinked(this.#found.get(`${name}@${io}`), merged));
+        if (!isDeepStrictEqual(sent, answered)) apart.add(name);
+      }
+    }
+    return apart;
   }
 }
 
-function relink(value: unknown, names: ReadonlyMap<string, string>): unknown {
-  if (Array.isArray(value)) return value.map((item) => relink(item, names));
+const nameOf = (key: string): string => key.replace(/@(input|output)$/, '');
+
+/** `value` with every reference in it renamed. */
+function relinked(value: unknown, rename: (reference: string) => string): unknown {
+  if (Array.isArray(value)) return value.map((item) => relinked(item, rename));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) =>
-      key === '$ref' && typeof inner === 'string' && names.has(inner)
-        ? [key, `#/components/schemas/${names.get(inner)}`]
-        : [key, relink(inner, names)],
+      key === '$ref' && typeof inner === 'string' ? [key, rename(inner)] : [key, relinked(inner, rename)],
     ),
   );
+}
+
+/** `value` with the discriminators in it completed: which value leads to which schema. One without named members says nothing and goes. */
+function mapped(value: unknown, schemas: Record<string, Json>): unknown {
+  if (Array.isArray(value)) return value.map((item) => mapped(item, schemas));
+  if (typeof value !== 'object' || value === null) return value;
+  const { discriminator, ...rest } = value as { discriminator?: { propertyName?: unknown }; oneOf?: Json[] };
+  const json = Object.fromEntries(Object.entries(rest).map(([key, inner]) => [key, mapped(inner, schemas)]));
+  if (typeof discriminator?.propertyName !== 'string') return discriminator === undefined ? json : { ...json, discriminator };
+  const name = discriminator.propertyName;
+  const members = (rest.oneOf ?? []).map(({ $ref }) => {
+    const properties = schemas[String($ref).slice(COMPONENTS.length)]?.properties as Record<string, Json> | undefined;
+    return [properties?.[name]?.const, $ref] as const;
+  });
+  if (members.some(([tag]) => typeof tag !== 'string')) return json;
+  return { ...json, discriminator: { propertyName: name, mapping: Object.fromEntries(members) } };
 }

@@ -13,7 +13,7 @@ import {
   exportParquet,
 } from '../../shared/records/exportRecords.ts';
 import { isMetricColumn } from '../../shared/records/findColumn.ts';
-import { AnyJson, Uuid } from '../../shared/wire/common.ts';
+import { Uuid } from '../../shared/wire/common.ts';
 import { LogRecordsExportRequest } from '../../shared/wire/recordExport.ts';
 import { type Endpoint, endpoint, Reply } from '../route.ts';
 import { type RecordSearchDeps, recordQuery, sortableColumn } from './recordSearch.ts';
@@ -61,7 +61,7 @@ export const exportRecordRoutes = (deps: ExportDeps): Endpoint[] => [
     params: z.object({ project_id: Uuid }),
     body: LogRecordsExportRequest,
     produces: ['application/x-ndjson', 'text/csv', 'application/vnd.apache.parquet'],
-    response: AnyJson,
+    response: z.string(),
     async handle({ params, body }) {
       const kinds = kindsOf[body.root_type];
       const named = [...(body.sort ? [body.sort.column_id] : []), ...(body.column_ids ?? [])];

@@ -2,6 +2,7 @@ import type { ColumnDef, RecordKind } from '../columns/columnDef.ts';
 import type { SystemMetric } from '../columns/recordTableColumns.ts';
 import { RequestInvalid } from '../errors.ts';
 import { type MetricAggregates, rollUp } from '../metrics/aggregate.ts';
+import type { StandardError } from '../wire/common.ts';
 import type { BucketedMetrics, Figure, MetricAggregation } from '../wire/metricSearch.ts';
 import type { RollUpMethod } from '../wire/scorers.ts';
 import type { RecordQuery } from './searchRecords.ts';
@@ -31,7 +32,7 @@ export interface MetricCell extends Place {
   metric: string;
   aggregates: MetricAggregates;
   failed: number;
-  standardError: Record<string, unknown> | null;
+  standardError: StandardError | null;
 }
 
 /** The reads of a timeline. Records without a value in the group column are the group of the empty text. */
@@ -75,7 +76,7 @@ export interface Timeline {
   whole: Record<string, Figure>;
   buckets: Record<string, BucketedMetrics[]>;
   hasFailures: boolean;
-  standardErrors: Record<string, Record<string, unknown>> | null;
+  standardErrors: Record<string, StandardError> | null;
 }
 
 /** What to put under which key: figures of the cells of one metric. */
@@ -103,7 +104,7 @@ export async function metricTimeline(
   const placeOf = ({ group, bucket }: Place): Record<string, unknown> | undefined =>
     bucket === null ? whole : buckets.get(group ?? UNGROUPED)?.[bucket];
   for (const count of counts) Object.assign(placeOf(count) ?? {}, nodeCounts(count));
-  const standardErrors: Record<string, Record<string, unknown>> = {};
+  const standardErrors: Record<string, StandardError> = {};
   for (const cell of cells) {
     const figures = wanted.figures(cell).filter(([, value]) => value !== null);
     Object.assign(placeOf(cell) ?? {}, Object.fromEntries(figures));

@@ -55,5 +55,27 @@ export function pageFields(page: PageRequest, count: number, total: number) {
   return { starting_token: page.starting_token, limit: page.limit, paginated: more, next_starting_token: more ? next : null };
 }
 
+/** Errors of the catalogue, in answers and in the results of metrics. */
+export const StandardError = z
+  .object({
+    error_code: z.int(),
+    error_type: z.string(),
+    error_group: z.string(),
+    severity: z.enum(['low', 'medium', 'high', 'critical']),
+    message: z.string(),
+    user_action: z.string().nullish(),
+    documentation_link: z.string().nullish(),
+    retriable: z.boolean().optional(),
+    blocking: z.boolean().optional(),
+    http_status_code: z.int().nullish(),
+    source_service: z.string().nullish(),
+    context: z.record(z.string(), z.unknown()).optional(),
+  })
+  .meta({ id: 'StandardError' });
+export type StandardError = z.output<typeof StandardError>;
+
+/** For the API document: the schema that says what a value is, where the one that reads it takes it apart in a way of its own. */
+export const documentedAs = new WeakMap<z.ZodType, z.ZodType>();
+
 export const Message = z.object({ message: z.string() });
 export const AnyJson = z.unknown();

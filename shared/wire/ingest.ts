@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { Uuid } from './common.ts';
+import { documentedAs, Uuid } from './common.ts';
 import { Int32, StepInput, StepOutput, Text, TextMap } from './recordParts.ts';
 import { RunSelector } from './recordSearch.ts';
-import { SpanNode, TraceNode } from './records.ts';
+import { LoggedSpan, LoggedTrace, SpanNode, TraceNode } from './records.ts';
 
 /** Spans may nest this deep in one request; common JSON readers would refuse deeper trees when they come back. */
 export const MAX_SPAN_DEPTH = 256;
@@ -86,6 +86,8 @@ export const LoggedTraces = forest(TraceNode);
 export const ExperimentTraces = forest(TraceNode.extend({ error_message: Text.nullish() }));
 /** Spans with the spans nested in them, laid flat. */
 const LoggedSpans = forest(SpanNode);
+documentedAs.set(LoggedTraces, z.array(LoggedTrace).min(1));
+documentedAs.set(LoggedSpans, z.array(LoggedSpan).min(1));
 
 const Origin = {
   logging_method: z.enum(['playground', 'python_client', 'typescript_client', 'api_direct']).nullish(),

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { documentedAs, StandardError, Uuid } from './common.ts';
+import { Document } from './recordParts.ts';
 
 const scorerType = z.string().nullish();
 const alias = { scorer_type: scorerType, metric_key_alias: z.string().nullish() };
@@ -6,11 +8,46 @@ const failure = {
   ...alias,
   message: z.string().nullish(),
   ems_error_code: z.int().nullish(),
-  standard_error: z.record(z.string(), z.unknown()).nullish(),
+  standard_error: StandardError.nullish(),
 };
+
+const Segment = z
+  .object({
+    start: z.int(),
+    end: z.int(),
+    value: z.union([z.number(), z.string()]),
+    prob: z.number().nullish(),
+  })
+  .meta({ id: 'Segment' });
+const HallucinationSegment = z
+  .object({
+    start: z.int(),
+    end: z.int(),
+    hallucination: z.number(),
+    hallucination_severity: z.int().min(0).max(2).optional(),
+  })
+  .meta({ id: 'HallucinationSegment' });
+const single = z.union([z.string(), z.number(), z.boolean(), Segment, HallucinationSegment, Document]).nullable();
+/** What a metric gives: one value, or lists of values. Values of any other form are kept as they came. */
+const MetricValue = z
+  .union([single, z.array(z.union([single, z.array(z.union([single, z.array(single)]))]))])
+  .meta({ id: 'MetricValue' });
+const AnyMetricValue = z.unknown();
+documentedAs.set(AnyMetricValue, MetricValue);
+
+const Critique = z
+  .object({
+    id: Uuid,
+    is_computed: z.boolean(),
+    revised_explanation: z.string().nullable(),
+    critique_info: z
+      .object({ critique: z.string(), intended_value: z.boolean(), original_explanation: z.string() })
+      .meta({ id: 'MetricCritiqueContent' }),
+  })
+  .meta({ id: 'MetricCritiqueColumnar' });
 const value = {
   ...alias,
-  value: z.unknown(),
+  value: AnyMetricValue,
   explanation: z.string().nullish(),
   cost: z.number().nullish(),
   model_alias: z.string().nullish(),
@@ -19,7 +56,7 @@ const value = {
   input_tokens: z.int().nullish(),
   output_tokens: z.int().nullish(),
   total_tokens: z.int().nullish(),
-  critique: z.record(z.string(), z.unknown()).nullish(),
+  critique: Critique.nullish(),
   metadata: z.record(z.string(), z.unknown()).nullish(),
 };
 
@@ -36,18 +73,29 @@ export const metricStatuses = [
 export type MetricStatus = (typeof metricStatuses)[number];
 
 /** One metric of one record: its value or the state of its scoring. */
-export const MetricResult = z.discriminatedUnion('status_type', [
-  z.object({ status_type: z.literal('not_computed'), ...alias, message: z.string() }),
-  z.object({ status_type: z.literal('pending'), ...alias }),
-  z.object({ status_type: z.literal('computing'), ...alias, message: z.string() }),
-  z.object({ status_type: z.literal('not_applicable'), ...failure, message: z.string() }),
-  z.object({ status_type: z.literal('success'), ...value, display_value: z.string().nullish(), rationale: z.string().nullish() }),
-  z.object({ status_type: z.literal('error'), ...failure }),
-  z.object({ status_type: z.literal('failed'), ...failure }),
-  z.object({
-    status_type: z.literal('roll_up'),
-    ...value,
-    roll_up_metrics: z.record(z.string(), z.union([z.number(), z.record(z.string(), z.int())])).nullish(),
-  }),
-]);
+export const MetricResult = z
+  .discriminatedUnion('status_type', [
+    z.object({ status_type: z.literal('not_computed'), ...alias, message: z.string() }).meta({ id: 'MetricNotComputed' }),
+    z.object({ status_type: z.literal('pending'), ...alias }).meta({ id: 'MetricPending' }),
+    z.object({ status_type: z.literal('computing'), ...alias, message: z.string() }).meta({ id: 'MetricComputing' }),
+    z.object({ status_type: z.literal('not_applicable'), ...failure, message: z.string() }).meta({ id: 'MetricNotApplicable' }),
+    z
+      .object({
+        status_type: z.literal('success'),
+        ...value,
+        display_value: z.string().nullish(),
+        rationale: z.string().nullish(),
+      })
+      .meta({ id: 'MetricSuccess' }),
+    z.object({ status_type: z.literal('error'), ...failure }).meta({ id: 'MetricError' }),
+    z.object({ status_type: z.literal('failed'), ...failure }).meta({ id: 'MetricFailed' }),
+    z
+      .object({
+        status_type: z.literal('roll_up'),
+        ...value,
+        roll_up_metrics: z.record(z.string(), z.union([z.number(), z.record(z.string(), z.int())])).nullish(),
+      })
+      .meta({ id: 'MetricRollUp' }),
+  ])
+  .meta({ id: 'MetricResult' });
 export type MetricResult = z.output<typeof MetricResult>;

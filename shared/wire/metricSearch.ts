@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { StandardError } from './common.ts';
 import { FilterExpression, FilterList } from './filters.ts';
 import { RunSelector } from './recordSearch.ts';
 import { RecordTime } from './time.ts';
@@ -71,6 +72,6 @@ export const LogRecordsMetricsResponse = z
     aggregate_metrics: z.record(z.string(), Figure),
     bucketed_metrics: z.record(z.string(), z.array(BucketedMetrics)),
     ems_captured_error: z.boolean(),
-    standard_errors: z.record(z.string(), z.record(z.string(), z.unknown())).nullable(),
+    standard_errors: z.record(z.string(), StandardError).nullable(),
   })
   .meta({ id: 'LogRecordsMetricsResponse' });

@@ -9,31 +9,39 @@ export const Int32 = z.int32();
 /** String values only; null stands for absent. */
 export const TextMap = z.record(Text, Text);
 
-export const TextContentPart = z.object({ type: z.literal('text').default('text'), text: Text });
-export const FileContentPart = z.object({ type: z.literal('file'), file_id: Uuid });
+export const TextContentPart = z.object({ type: z.literal('text').default('text'), text: Text }).meta({ id: 'TextContentPart' });
+export const FileContentPart = z.object({ type: z.literal('file'), file_id: Uuid }).meta({ id: 'FileContentPart' });
 export const ContentParts = z.array(z.union([FileContentPart, TextContentPart]));
 
 export const loggedMessageRoles = ['agent', 'assistant', 'developer', 'function', 'system', 'tool', 'user'] as const;
-export const ToolCall = z.object({ id: Text, function: z.object({ name: Text, arguments: Text }) });
-export const LoggedMessage = z.object({
-  content: z.union([Text, ContentParts]),
-  role: z.enum(loggedMessageRoles),
-  tool_call_id: Text.nullish(),
-  tool_calls: z.array(ToolCall).nullish(),
-});
+export const ToolCall = z
+  .object({ id: Text, function: z.object({ name: Text, arguments: Text }).meta({ id: 'ToolCallFunction' }) })
+  .meta({ id: 'ToolCall' });
+export const LoggedMessage = z
+  .object({
+    content: z.union([Text, ContentParts]),
+    role: z.enum(loggedMessageRoles),
+    tool_call_id: Text.nullish(),
+    tool_calls: z.array(ToolCall).nullish(),
+  })
+  .meta({ id: 'LoggedMessage' });
 export type LoggedMessage = z.output<typeof LoggedMessage>;
 
-export const Document = z.object({
-  content: Text,
-  metadata: z.record(Text, z.union([z.boolean(), Text, z.number()])).nullish(),
-});
+export const Document = z
+  .object({
+    content: Text,
+    metadata: z.record(Text, z.union([z.boolean(), Text, z.number()])).nullish(),
+  })
+  .meta({ id: 'Document' });
 
-export const ControlResult = z.object({
-  action: z.enum(['deny', 'steer', 'observe']),
-  matched: z.boolean(),
-  confidence: z.number().nullish(),
-  error_message: Text.nullish(),
-});
+export const ControlResult = z
+  .object({
+    action: z.enum(['deny', 'steer', 'observe']),
+    matched: z.boolean(),
+    confidence: z.number().nullish(),
+    error_message: Text.nullish(),
+  })
+  .meta({ id: 'ControlResult' });
 
 /** Values of any JSON may nest this deep: writers and readers of JSON are recursive, and a request must not exhaust their stack. */
 const MAX_JSON_DEPTH = 64;
@@ -64,7 +72,7 @@ const numberProblem = (value: unknown): string | undefined =>
 
 const count = z.int().nullish();
 /** Every other key is kept as it is. */
-export const Metrics = z.object({ duration_ns: count }).catchall(AnyValue);
+export const Metrics = z.object({ duration_ns: count }).catchall(AnyValue).meta({ id: 'Metrics' });
 export const LlmMetrics = z
   .object({
     duration_ns: count,
@@ -77,7 +85,8 @@ export const LlmMetrics = z
     num_audio_output_tokens: count,
     num_image_output_tokens: count,
   })
-  .catchall(AnyValue);
+  .catchall(AnyValue)
+  .meta({ id: 'LlmMetrics' });
 
 export const AnyObject = z.record(z.string(), AnyValue);
 const eventFields = {
@@ -87,59 +96,77 @@ const eventFields = {
   error_message: Text.nullish(),
 };
 export const LlmEvent = z.discriminatedUnion('type', [
-  z.object({
-    type: z.literal('message'),
-    ...eventFields,
-    role: z.enum(loggedMessageRoles),
-    content: Text.nullish(),
-    content_parts: z.array(AnyObject).nullish(),
-  }),
-  z.object({
-    type: z.literal('reasoning'),
-    ...eventFields,
-    content: Text.nullish(),
-    summary: z.union([Text, z.array(AnyObject)]).nullish(),
-  }),
-  z.object({
-    type: z.literal('internal_tool_call'),
-    ...eventFields,
-    name: Text,
-    input: AnyObject.nullish(),
-    output: AnyObject.nullish(),
-  }),
-  z.object({
-    type: z.literal('web_search_call'),
-    ...eventFields,
-    action: z.object({ type: z.literal('search'), query: Text.nullish(), sources: AnyValue.optional() }),
-  }),
-  z.object({
-    type: z.literal('image_generation'),
-    ...eventFields,
-    prompt: Text.nullish(),
-    images: z.array(AnyObject).nullish(),
-    model: Text.nullish(),
-  }),
-  z.object({
-    type: z.literal('mcp_call'),
-    ...eventFields,
-    tool_name: Text.nullish(),
-    server_name: Text.nullish(),
-    arguments: AnyObject.nullish(),
-    result: AnyObject.nullish(),
-  }),
-  z.object({
-    type: z.literal('mcp_list_tools'),
-    ...eventFields,
-    server_name: Text.nullish(),
-    tools: z.array(AnyObject).nullish(),
-  }),
-  z.object({
-    type: z.literal('mcp_approval_request'),
-    ...eventFields,
-    tool_name: Text.nullish(),
-    tool_invocation: AnyObject.nullish(),
-    approved: z.boolean().nullish(),
-  }),
+  z
+    .object({
+      type: z.literal('message'),
+      ...eventFields,
+      role: z.enum(loggedMessageRoles),
+      content: Text.nullish(),
+      content_parts: z.array(AnyObject).nullish(),
+    })
+    .meta({ id: 'MessageEvent' }),
+  z
+    .object({
+      type: z.literal('reasoning'),
+      ...eventFields,
+      content: Text.nullish(),
+      summary: z.union([Text, z.array(AnyObject)]).nullish(),
+    })
+    .meta({ id: 'ReasoningEvent' }),
+  z
+    .object({
+      type: z.literal('internal_tool_call'),
+      ...eventFields,
+      name: Text,
+      input: AnyObject.nullish(),
+      output: AnyObject.nullish(),
+    })
+    .meta({ id: 'InternalToolCall' }),
+  z
+    .object({
+      type: z.literal('web_search_call'),
+      ...eventFields,
+      action: z
+        .object({ type: z.literal('search'), query: Text.nullish(), sources: AnyValue.optional() })
+        .meta({ id: 'WebSearchAction' }),
+    })
+    .meta({ id: 'WebSearchCallEvent' }),
+  z
+    .object({
+      type: z.literal('image_generation'),
+      ...eventFields,
+      prompt: Text.nullish(),
+      images: z.array(AnyObject).nullish(),
+      model: Text.nullish(),
+    })
+    .meta({ id: 'ImageGenerationEvent' }),
+  z
+    .object({
+      type: z.literal('mcp_call'),
+      ...eventFields,
+      tool_name: Text.nullish(),
+      server_name: Text.nullish(),
+      arguments: AnyObject.nullish(),
+      result: AnyObject.nullish(),
+    })
+    .meta({ id: 'MCPCallEvent' }),
+  z
+    .object({
+      type: z.literal('mcp_list_tools'),
+      ...eventFields,
+      server_name: Text.nullish(),
+      tools: z.array(AnyObject).nullish(),
+    })
+    .meta({ id: 'MCPListToolsEvent' }),
+  z
+    .object({
+      type: z.literal('mcp_approval_request'),
+      ...eventFields,
+      tool_name: Text.nullish(),
+      tool_invocation: AnyObject.nullish(),
+      approved: z.boolean().nullish(),
+    })
+    .meta({ id: 'MCPApprovalRequestEvent' }),
 ]);
 
 export const agentTypes = ['default', 'planner', 'react', 'reflection', 'router', 'classifier', 'supervisor', 'judge'] as const;

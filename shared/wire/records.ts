@@ -137,6 +137,8 @@ export type LoggedSpan =
   | Parent<typeof AgentSpan>;
 
 const spans = z.array(z.lazy((): z.ZodType<LoggedSpan> => LoggedSpan)).nullish();
+// A schema of its own, so that what repeats itself in the API document is the named span.
+const spansOfTrace = z.array(z.lazy((): z.ZodType<LoggedSpan> => LoggedSpan)).nullish();
 /** A span with the spans below it, any depth. */
 export const LoggedSpan: z.ZodType<LoggedSpan> = z
   .discriminatedUnion('type', [
@@ -147,7 +149,7 @@ export const LoggedSpan: z.ZodType<LoggedSpan> = z
     AgentSpan.extend({ spans }).meta({ id: 'AgentSpan' }),
     ControlSpan.meta({ id: 'ControlSpan' }),
   ])
-  .meta({ id: 'Span' });
+  .meta({ id: 'LoggedSpan' });
 
 const Trace = z.object({
   type: z.literal('trace').nullish(),
@@ -157,7 +159,7 @@ const Trace = z.object({
   output: z.union([Text, ContentParts]).nullish(),
   redacted_output: z.union([Text, ContentParts]).nullish(),
 });
-export const LoggedTrace = Trace.extend({ spans });
+export const LoggedTrace = Trace.extend({ spans: spansOfTrace }).meta({ id: 'Trace' });
 export type LoggedTrace = z.output<typeof LoggedTrace>;
 
 // One node of a tree, its spans still as they came: ingest checks node by node, so that no depth of nesting exhausts the stack.

@@ -8,6 +8,7 @@ import {
   controlAppliesTo,
   controlCheckStages,
   Document,
+  LlmEvent,
   LlmMetrics,
   LoggedMessage,
   Metrics,
@@ -20,6 +21,21 @@ import {
 
 const AnyMap = z.record(z.string(), z.unknown());
 const time = z.string();
+
+const modalities = ['text', 'document', 'image', 'audio', 'video'] as const;
+const FileMetadata = z
+  .object({
+    file_id: Uuid,
+    modality: z.enum(modalities),
+    content_type: z.string().nullish(),
+    url: z.string().nullish(),
+    url_expires_at: time.nullish(),
+    size_bytes: z.int().nullish(),
+    filename: z.string().nullish(),
+    source: z.enum(['direct_upload', 'external_files_api', 'external_url', 'assembled_stream']),
+    status: z.enum(['complete', 'failed', 'pending', 'not_uploaded']),
+  })
+  .meta({ id: 'FileMetadata' });
 
 const common = {
   name: z.string(),
@@ -44,7 +60,7 @@ const common = {
   feedback_rating_info: AnyMap,
   annotations: AnyMap,
   file_ids: z.array(Uuid),
-  file_modalities: z.array(z.enum(['text', 'document', 'image', 'audio', 'video'])),
+  file_modalities: z.array(z.enum(modalities)),
   annotation_aggregates: AnyMap,
   annotation_agreement: z.record(z.string(), z.number()),
   overall_annotation_agreement: z.number().nullable(),
@@ -53,7 +69,7 @@ const common = {
   progress_message: z.string(),
   error_message: z.string(),
   metric_info: z.record(z.string(), MetricResult).nullable(),
-  files: AnyMap.nullable(),
+  files: z.record(Uuid, FileMetadata).nullable(),
 };
 const spanFields = { ...common, is_complete: z.boolean(), parent_id: Uuid, step_number: z.int().nullable() };
 const texts = <I extends z.ZodType, O extends z.ZodType>(input: I, output: O) => ({
@@ -93,7 +109,7 @@ const llm = z.object({
   ...texts(z.array(LoggedMessage), LoggedMessage),
   metrics: LlmMetrics,
   tools: z.array(AnyMap).nullable(),
-  events: z.array(AnyMap).nullable(),
+  events: z.array(LlmEvent).nullable(),
   model: z.string().nullable(),
   temperature: z.number().nullable(),
   finish_reason: z.string().nullable(),

@@ -41,6 +41,18 @@ const NodeMetric = z.discriminatedUnion('aggregation_type', [
 ]);
 export type NodeMetric = z.output<typeof NodeMetric>;
 
+const InsightSummary = z
+  .object({
+    id: Uuid,
+    title: z.string(),
+    observation: z.string(),
+    details: z.string(),
+    suggested_action: z.string(),
+    priority: z.int(),
+    priority_category: z.enum(['error', 'warning', 'info']).nullish(),
+  })
+  .meta({ id: 'InsightSummary' });
+
 const Node = z
   .object({
     id: z.string(),
@@ -53,7 +65,7 @@ const Node = z
     trace_count: z.int(),
     /** Share of the traces in which the node comes. */
     weight: z.number(),
-    insights: z.array(z.record(z.string(), z.unknown())),
+    insights: z.array(InsightSummary),
   })
   .meta({ id: 'AggregatedTraceViewNode' });
 export type GraphNode = z.output<typeof Node>;

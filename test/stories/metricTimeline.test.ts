@@ -125,7 +125,10 @@ test('every aggregation that can be asked for', async () => {
 test('a scorer that failed in the range is told', async () => {
   const failing = service.record({ created_at: '2026-03-02T00:00:00.000000Z' });
   await service.store([failing]);
-  const standard_error = { error_code: 1, message: 'no key' };
+  const standard_error = {
+    ...{ error_code: 1, error_type: 'credentials_error', error_group: 'integrations', severity: 'medium', message: 'no key' },
+    ...{ retriable: false, blocking: false },
+  };
   await service.score(failing, 'toxicity', { status_type: 'failed', message: 'x', standard_error } as never, 1);
   const { body } = await service.post('metrics/search', { start_time: '2026-03-02T00:00:00Z', end_time: '2026-03-02T00:00:01Z' });
   expect(body).toMatchObject({ aggregate_metrics: {}, ems_captured_error: true, standard_errors: { toxicity: standard_error } });

@@ -112,9 +112,10 @@ describe('the OpenAPI document', () => {
   });
 
   test('describes what a 422 really holds', async () => {
-    const { items } = (document.components.schemas.HTTPValidationError as { properties: { detail: { items: Json } } }).properties
-      .detail;
-    expect(items).toMatchObject({
+    expect(document.components.schemas.HTTPValidationError).toMatchObject({
+      properties: { detail: { items: { $ref: '#/components/schemas/ValidationError' } } },
+    });
+    expect(document.components.schemas.ValidationError).toMatchObject({
       required: ['loc', 'msg', 'type'],
       properties: { loc: { type: 'array' }, msg: { type: 'string' } },
     });
@@ -164,6 +165,74 @@ describe('the OpenAPI document', () => {
   });
 });
 
+/** The routes of records in the published interface. */
+const recordRoutes = [
+  'post /projects/{project_id}/traces/aggregated',
+  'post /projects/{project_id}/traces',
+  'post /projects/{project_id}/spans',
+  'post /projects/{project_id}/sessions',
+  'post /ingest/traces/{project_id}',
+  'post /ingest/spans/{project_id}',
+  'get /ingest/healthz',
+  'patch /projects/{project_id}/traces/{trace_id}',
+  'patch /projects/{project_id}/spans/{span_id}',
+  'get /projects/{project_id}/traces/{trace_id}',
+  'get /projects/{project_id}/spans/{span_id}',
+  'get /projects/{project_id}/sessions/{session_id}',
+  'post /projects/{project_id}/metrics-testing/available_columns',
+  'post /projects/{project_id}/metrics/search',
+  'post /projects/{project_id}/metrics/search/v2',
+  'post /projects/{project_id}/metrics/custom_search',
+  'post /projects/{project_id}/export_records',
+  ...['traces', 'spans', 'sessions'].flatMap((what) =>
+    ['available_columns', 'search', 'partial_search', 'count', 'delete'].map(
+      (route) => `post /projects/{project_id}/${what}/${route}`,
+    ),
+  ),
+];
+
+describe('the routes of records', () => {
+  const schemaOf = (name: string) => document.components.schemas[name] as Json & { properties: Record<string, Json> };
+
+  test.each(recordRoutes)('%s has a body and an answer of which every key is said', (route) => {
+    const [method = '', path = ''] = route.split(' ');
+    const operation = document.paths[`/v2${path}`]?.[method];
+    expect(operation).toBeDefined();
+    const bodies = [operation?.requestBody, operation?.responses['200']].flatMap((part) => Object.values(part?.content ?? {}));
+    expect(bodies.length).toBeGreaterThan(0);
+    for (const { schema } of bodies) expect(Object.keys(schema)).not.toEqual([]);
+    if (method !== 'get') expect(operation?.requestBody?.content['application/json']?.schema.$ref).toMatch(/Request$/);
+  });
+
+  test('traces and spans of a request are typed by kind', () => {
+    const kinds = ['llm', 'tool', 'retriever', 'workflow', 'agent', 'control'];
+    const body = (name: string, key: string) => schemaOf(name).properties[key];
+    expect(body('LogTracesIngestRequest', 'traces')).toEqual({
+      ...{ type: 'array', minItems: 1, items: { $ref: '#/components/schemas/Trace' } },
+    });
+    expect(body('LogSpansIngestRequest', 'spans')).toEqual({
+      ...{ type: 'array', minItems: 1, items: { $ref: '#/components/schemas/LoggedSpan' } },
+    });
+    expect(schemaOf('LoggedSpan').discriminator).toEqual({
+      propertyName: 'type',
+      mapping: Object.fromEntries(kinds.map((kind) => [kind, expect.stringMatching(new RegExp(`schemas/${kind}Span$`, 'i'))])),
+    });
+    for (const holder of ['Trace', 'WorkflowSpan', 'AgentSpan', 'ToolSpan', 'RetrieverSpan'])
+      expect(JSON.stringify(schemaOf(holder).properties.spans), holder).toContain('#/components/schemas/LoggedSpan');
+    expect(schemaOf('LlmSpan').properties).not.toHaveProperty('spans');
+  });
+
+  test('a metric result is typed by its state, a record by its kind', () => {
+    const mapping = (name: string) => Object.keys((schemaOf(name).discriminator as { mapping: Json }).mapping).sort();
+    const states = ['computing', 'error', 'failed', 'not_applicable', 'not_computed', 'pending', 'roll_up', 'success'];
+    expect(mapping('MetricResult')).toEqual(states);
+    const { records } = schemaOf('LogRecordsQueryResponse').properties as { records: { items: Json } };
+    expect(Object.keys((records.items.discriminator as { mapping: Json }).mapping).sort()).toEqual([
+      ...['agent', 'control', 'llm', 'retriever', 'session', 'tool', 'trace', 'workflow'],
+    ]);
+  });
+});
+
 const program = '/usr/bin/chromium';
 describeWithServer(
   'the page of the API',
@@ -198,6 +267,13 @@ describeWithServer(
       await search.click();
       await search.locator('.opblock-body').waitFor();
       expect(await search.textContent()).toContain('Find experiments');
+
+      await page.locator('.opblock-tag[data-tag="Records"]').click();
+      const log = page.locator('#operations-Records-post_projects_project_id_traces');
+      await log.click();
+      await log.locator('.opblock-body').waitFor();
+      // The example is made of the schemas: a trace with its fields, not an untyped list.
+      expect(await log.locator('.body-param__example').textContent()).toContain('"user_metadata"');
       expect(wrong).toEqual([]);
       await page.close();
     });
