@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 
 /** A new random id: uuid version 4, lower case. */
 export const newId = (): string => randomUUID();
@@ -8,11 +8,9 @@ export const newId = (): string => randomUUID();
  * variant bits of uuid version 4 (clients check the version and refuse others). Parts are length-prefixed: ('a','bc') differs from ('ab','c').
  */
 export function derivedId(...parts: (string | number)[]): string {
-  const hash = createHash('sha256');
-  for (const part of parts.map(String)) hash.update(`${Buffer.byteLength(part)}:${part}`);
-  const bytes = hash.digest().subarray(0, 16);
-  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
-  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
-  const hex = bytes.toString('hex');
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+  let text = '';
+  for (const part of parts) text += `${Buffer.byteLength(String(part))}:${part}`;
+  const hex = hash('sha256', text); // in one call: half the time of a Hash object, and a row of an experiment needs several ids
+  const variant = '89ab'[Number.parseInt(hex.charAt(16), 16) & 3];
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
