@@ -112,6 +112,9 @@ export async function runExperiment<Input = unknown, Output = unknown>(
 
 /** Milliseconds without an answer after which waiting for a run ends with the error. */
 const MAX_AWAY_MS = 600_000;
+/** Milliseconds that the service waits for the end of a run before it answers that it goes on. */
+const END_WAIT_MS = 20_000;
+const MIN_BETWEEN_ASKING_MS = 500;
 
 interface Chosen {
   client: ServiceClient;
@@ -291,18 +294,18 @@ class ExperimentRun<Input, Output> {
 
   /** A service that is away for a while, being started again, does not end the wait: the run goes on with it. */
   private async untilEnded(experiment: ExperimentResponse): Promise<void> {
-    const began = performance.now();
-    let answered = began;
+    let answered = performance.now();
     for (;;) {
+      const asked = performance.now();
       try {
-        if (hasEnded(await this.progress(experiment))) return;
+        if (hasEnded(await this.progress(experiment, END_WAIT_MS))) return;
         answered = performance.now();
       } catch (err) {
         const isAway = err instanceof ConnectionError || (err instanceof HttpStatusError && err.status >= 500);
         if (!isAway || performance.now() - answered > MAX_AWAY_MS) throw err;
       }
-      // A fortieth of the time gone: the end is seen soon after a short run, and a long one is asked about seldom.
-      await pause(Math.min(2_000, Math.max(100, (performance.now() - began) / 40)), this.options.signal);
+      // The service waits with its answer; one that is away is not asked again and again.
+      await pause(Math.max(0, asked + MIN_BETWEEN_ASKING_MS - performance.now()), this.options.signal);
     }
   }
 
@@ -315,8 +318,10 @@ class ExperimentRun<Input, Output> {
     }
   }
 
-  private progress(experiment: ExperimentResponse): Promise<ExperimentProgress> {
-    return this.chosen.client.send(`${this.path(experiment)}/progress`, { signal: this.options.signal });
+  /** @param waitMs milliseconds for which the service waits for the run's end */
+  private progress(experiment: ExperimentResponse, waitMs?: number): Promise<ExperimentProgress> {
+    const query = { wait_ms: waitMs };
+    return this.chosen.client.send(`${this.path(experiment)}/progress`, { query, signal: this.options.signal });
   }
 
   private path(experiment: ExperimentResponse): string {

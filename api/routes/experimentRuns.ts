@@ -4,7 +4,7 @@ import type { CallerDeps } from '../../shared/experiments/callerRows.ts';
 import { leaseRows, recordResults } from '../../shared/experiments/callerRows.ts';
 import type { ExperimentRun, Runner, RunSettings } from '../../shared/experiments/experiment.ts';
 import type { RunRequest as RunWish } from '../../shared/experiments/prepareRun.ts';
-import type { RunProgressView } from '../../shared/experiments/progress.ts';
+import { type RunProgressView, untilEnded } from '../../shared/experiments/progress.ts';
 import type { RunControl } from '../../shared/experiments/steerRun.ts';
 import { workflowIdOf } from '../../shared/experiments/workflow.ts';
 import { Uuid } from '../../shared/wire/common.ts';
@@ -14,6 +14,7 @@ import {
   HeartbeatRequest,
   LeaseReply,
   LeaseRequest,
+  ProgressQuery,
   ProgressReply,
   ResultsReply,
   ResultsRequest,
@@ -80,9 +81,11 @@ export function experimentRunRoutes(deps: ExperimentRunDeps): Endpoint[] {
       tag: 'Experiment runs',
       access: { project: 'read' },
       params: Params,
+      query: ProgressQuery,
       response: ProgressReply,
-      handle: async ({ params }) => {
-        const run = await inProject(params);
+      handle: async ({ params, query, signal }) => {
+        const { notices } = deps.caller;
+        const run = await untilEnded({ find: deps.find, notices }, await inProject(params), query.wait_ms, signal);
         return toProgress(await deps.progress(run), run);
       },
     }),

@@ -1,4 +1,6 @@
 import type { Progress, ProgressBoard } from '../coordination/coordination.ts';
+import { ServiceError } from '../errors.ts';
+import type { Notices } from './callerRows.ts';
 import { type ExperimentRun, hasEnded, type RunState } from './experiment.ts';
 import type { Experiment, ExperimentStore } from './experimentStore.ts';
 import type { ProgressOf } from './response.ts';
@@ -33,6 +35,27 @@ export interface ProgressDeps {
   metricNames(run: ExperimentRun): Promise<string[]>;
   board: ProgressBoard;
   times(experimentId: string): Promise<{ startedAt: Date | null; endedAt: Date | null; error: string | null }>;
+}
+
+/** Whoever waits for a run's end looks at least this often, in milliseconds, should the notice get lost. */
+const LOOK_MS = 1_000;
+
+/** The run as it stands when it has ended, after `waitMs`, or when the caller hangs up. @throws ServiceError `NotFound` when it is deleted meanwhile. */
+export async function untilEnded(
+  deps: { find(experimentId: string): Promise<ExperimentRun | undefined>; notices: Notices },
+  run: ExperimentRun,
+  waitMs: number,
+  signal: AbortSignal,
+): Promise<ExperimentRun> {
+  const until = Date.now() + waitMs;
+  for (let now = run; ; ) {
+    const left = until - Date.now();
+    if (hasEnded(now.state) || left <= 0 || signal.aborted) return now;
+    await deps.notices.wait(run.experimentId, Math.min(LOOK_MS, left), signal);
+    const found = await deps.find(run.experimentId);
+    if (!found) throw new ServiceError('NotFound', `experiment ${run.experimentId} was deleted`);
+    now = found;
+  }
 }
 
 export async function runProgress(deps: ProgressDeps, run: ExperimentRun): Promise<RunProgressView> {

@@ -62,6 +62,16 @@ export const RunReply = z
   })
   .meta({ id: 'ExperimentRun' });
 
+export const ProgressQuery = z.object({
+  wait_ms: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(30_000)
+    .default(0)
+    .describe('The answer comes when the run has ended, and after so many milliseconds at the latest.'),
+});
+
 export const ProgressReply = z
   .object({
     experiment_id: Uuid,
