@@ -118,6 +118,8 @@ export function createActivities(deps: ActivityDeps) {
           concurrency: run.settings.concurrency,
           runsRows: run.rowsToRun !== 'none',
           metrics: metrics.map((metric) => metric.name),
+          // A judge's model may be that of the rows: it would see more calls at once than the run's concurrency.
+          scoresAlong: metrics.length > 0 && metrics.every((metric) => metric.needs === 'code'),
         };
       }),
 
@@ -128,8 +130,12 @@ export function createActivities(deps: ActivityDeps) {
         const context = Context.current();
         const attempt = attemptNumber(run.workflowNumber, chunk.round, context.info.attempt);
         const part = `${chunk.from}-${chunk.to}`;
-        const reports = reportTo(run, async () => ({ rowsDone: await deps.countRows(run) }));
-        const onProgress = (progress: ChunkProgress) => deps.publishProgress(run, part, progress);
+        const recorded = { from: chunk.from, to: chunk.from };
+        const reports = reportTo(run, async () => ({ rowsDone: await deps.countRows(run), recorded }));
+        const onProgress = (progress: ChunkProgress) => {
+          recorded.to = progress.recordedTo;
+          deps.publishProgress(run, part, progress);
+        };
         try {
           if (run.runner.kind === 'caller_function') {
             return await offerRows(
@@ -249,7 +255,7 @@ export function createActivities(deps: ActivityDeps) {
 export type Activities = ReturnType<typeof createActivities>;
 
 /** Work that heartbeats until it is done. */
-const beating = <T>(work: () => Promise<T>): Promise<T> =>
+export const beating = <T>(work: () => Promise<T>): Promise<T> =>
   guarded(async () => {
     const context = Context.current();
     const timer = setInterval(() => context.heartbeat(), HEARTBEAT_MS);

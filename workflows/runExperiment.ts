@@ -54,6 +54,9 @@ const { runRows, scoreRows } = proxyActivities<Activities>({
 /** Lanes of one chunk. More than this and a chunk is split, so that a run can use several workers. */
 const MAX_LANES_PER_CHUNK = 100;
 
+/** Fewer recorded rows than this wait for others before they are scored: each stretch is a step in the history. */
+const MIN_ROWS_SCORED_ALONG = 250;
+
 /**
  * Runs an experiment: plan, rows, scores, finish. It only decides; activities do every input and output. Histories hold offsets and counts.
  * Signals: pause, resume, cancelRun, setConcurrency. Query: progress.
@@ -72,8 +75,14 @@ export async function runExperiment(input: RunExperimentInput): Promise<void> {
   try {
     const plan = input.carried?.plan ?? (await planExperiment(ref));
     state.planned(plan);
+    const score: RunChunk = (chunk) => scoreRows({ ...ref, ...chunk });
+    if (plan.scoresAlong) {
+      state.along = scoreAlong(state, score);
+      state.along.catch(() => undefined); // said when the rows have ended
+    }
     await doPhase(state, 'rows', (chunk) => runRows({ ...ref, ...chunk }), markPaused.bind(null, ref), input);
-    await doPhase(state, 'scores', (chunk) => scoreRows({ ...ref, ...chunk }), markPaused.bind(null, ref), input);
+    await state.endAlong();
+    await doPhase(state, 'scores', score, markPaused.bind(null, ref), input);
     state.phase = 'finishing';
     state.show('finishing');
     const { cancelled } = state; // a cancel that comes from here on is too late
@@ -82,6 +91,8 @@ export async function runExperiment(input: RunExperimentInput): Promise<void> {
     state.phase = 'ended';
     state.show(cancelled ? 'cancelled' : 'completed');
   } catch (err) {
+    // Nothing is scored any more when the run is summed up; that the rows failed is what counts.
+    await CancellationScope.nonCancellable(() => state.breakOffAlong().catch(() => undefined));
     if (isCancellation(err)) {
       await CancellationScope.nonCancellable(() => endExperiment(ref, 'cancelled', null));
       throw err;
@@ -92,11 +103,25 @@ export async function runExperiment(input: RunExperimentInput): Promise<void> {
   }
 }
 
+type RunChunk = (chunk: Pick<Chunk, 'from' | 'to' | 'lanes' | 'round'>) => Promise<ChunkOutcome>;
+
+/** Scores rows that are recorded while others still run, stretch by stretch. What it leaves is scored when the rows have ended. */
+async function scoreAlong(state: RunProgress, score: RunChunk): Promise<void> {
+  for (;;) {
+    await condition(() => state.alongIsOver || (!state.paused && !state.cancelled && state.stretchToScore() !== undefined));
+    const stretch = state.stretchToScore();
+    if (state.alongIsOver || !stretch) return;
+    const chunk = { ...stretch, lanes: state.concurrency, round: state.round };
+    const { takenTo } = await state.interruptible(() => score(chunk).catch(calledBack(stretch)));
+    state.noteScored({ from: stretch.from, to: takenTo });
+  }
+}
+
 /** Gives the open ranges to chunks until none is left; stops for a pause, starts again with what changed. */
 async function doPhase(
   state: RunProgress,
   phase: 'rows' | 'scores',
-  run: (chunk: Pick<Chunk, 'from' | 'to' | 'lanes' | 'round'>) => Promise<ChunkOutcome>,
+  run: RunChunk,
   markPausedNow: (paused: boolean) => Promise<void>,
   input: RunExperimentInput,
 ): Promise<void> {
@@ -116,7 +141,10 @@ async function doPhase(
       await markPausedNow(false);
       continue;
     }
-    if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof runExperiment>({ ...input, carried: state.carry() });
+    if (workflowInfo().continueAsNewSuggested) {
+      await state.breakOffAlong();
+      await continueAsNew<typeof runExperiment>({ ...input, carried: state.carry() });
+    }
     state.show(phase === 'rows' ? 'running rows' : 'scoring');
     const { chunks, rest } = split(state.ranges, state.concurrency);
     state.round++;
@@ -177,6 +205,15 @@ function split(ranges: OrdinalRange[], concurrency: number): { chunks: Share[]; 
   return { chunks, rest: pieces.slice(concurrency) };
 }
 
+/** The ranges without the rows of another. */
+const without = (ranges: readonly OrdinalRange[], { from, to }: OrdinalRange): OrdinalRange[] =>
+  ranges
+    .flatMap((range) => [
+      { from: range.from, to: Math.min(range.to, from) },
+      { from: Math.max(range.from, to), to: range.to },
+    ])
+    .filter((range) => range.from < range.to);
+
 /** What the workflow knows of its run, and what a person sees of it in Temporal's own pages. */
 class RunProgress {
   plan: RunPlan | undefined;
@@ -194,7 +231,13 @@ class RunProgress {
   private rowsDone = 0;
   private scoresDone = 0;
   private caller = false;
-  private interrupt: (() => void) | undefined;
+  private readonly interrupts = new Set<() => void>();
+  /** Scoring beside the rows, where the plan says so. */
+  along: Promise<void> | undefined;
+  alongIsOver = false;
+  private unscored: OrdinalRange[] = [];
+  /** Rows that are recorded: where a chunk began, and how far it is. */
+  private readonly recorded = new Map<number, number>();
   /** A concurrency that was asked for while the run was still planned. */
   private asked: number | undefined;
   private readonly carried: Carried | undefined;
@@ -213,6 +256,7 @@ class RunProgress {
   planned(plan: RunPlan): void {
     this.plan = plan;
     this.concurrency = this.asked ?? this.carried?.concurrency ?? plan.concurrency;
+    this.unscored = this.carried?.unscored ?? [{ from: 0, to: plan.rowCount }];
     upsertSearchAttributes([
       { key: attribute('AssayProject'), value: plan.projectName },
       { key: attribute('AssayExperiment'), value: plan.experimentName },
@@ -242,25 +286,60 @@ class RunProgress {
     this.ranges =
       plan.rowCount === 0 || (phase === 'rows' && !plan.runsRows) || (phase === 'scores' && plan.metrics.length === 0)
         ? []
-        : [{ from: 0, to: plan.rowCount }];
+        : phase === 'scores'
+          ? this.unscored
+          : [{ from: 0, to: plan.rowCount }];
     return this.ranges.length > 0;
   }
 
   /** Runs `work` so that a pause, a cancel or a new concurrency can call it back; activities then return what they have done. */
   async interruptible<T>(work: () => Promise<T>): Promise<T> {
     const scope = new CancellationScope({ cancellable: true });
-    this.interrupt = () => scope.cancel();
+    const interrupt = () => scope.cancel();
+    this.interrupts.add(interrupt);
     try {
       return await scope.run(work);
     } finally {
-      this.interrupt = undefined;
+      this.interrupts.delete(interrupt);
     }
+  }
+
+  private interrupt(): void {
+    for (const interrupt of this.interrupts) interrupt();
+  }
+
+  /** Recorded rows without scores, when they are enough to be worth a step of their own. */
+  stretchToScore(): OrdinalRange | undefined {
+    for (const [begin, end] of this.recorded) {
+      for (const range of this.unscored) {
+        const [from, to] = [Math.max(begin, range.from), Math.min(end, range.to)];
+        if (to - from >= MIN_ROWS_SCORED_ALONG) return { from, to };
+      }
+    }
+    return undefined;
+  }
+
+  noteScored(range: OrdinalRange): void {
+    this.unscored = without(this.unscored, range);
+  }
+
+  /** Lets the stretch that is being scored end. @throws what made scoring fail */
+  async endAlong(): Promise<void> {
+    this.alongIsOver = true;
+    await this.along;
+  }
+
+  /** Calls back what is being scored. */
+  async breakOffAlong(): Promise<void> {
+    this.alongIsOver = true;
+    if (this.along) this.interrupt();
+    await this.along;
   }
 
   pause(): void {
     this.paused = true;
     this.shownPaused = true;
-    this.interrupt?.();
+    this.interrupt();
   }
 
   resume(): void {
@@ -270,14 +349,14 @@ class RunProgress {
 
   cancel(): void {
     this.cancelled = true;
-    this.interrupt?.();
+    this.interrupt();
   }
 
   setConcurrency(concurrency: number): void {
     this.asked = concurrency;
     if (!this.plan || concurrency === this.concurrency) return;
     this.concurrency = concurrency;
-    this.interrupt?.();
+    this.interrupt();
   }
 
   callerIsBack(): void {
@@ -293,6 +372,8 @@ class RunProgress {
   report(report: ProgressReport): void {
     this.rowsDone = Math.max(this.rowsDone, report.rowsDone ?? 0);
     this.scoresDone = Math.max(this.scoresDone, report.scoresDone ?? 0);
+    const { recorded } = report;
+    if (recorded) this.recorded.set(recorded.from, Math.max(recorded.to, this.recorded.get(recorded.from) ?? 0));
     this.show(this.phase === 'scores' ? 'scoring' : 'running rows');
   }
 
@@ -314,6 +395,7 @@ class RunProgress {
       paused: this.paused,
       concurrency: this.concurrency,
       round: this.round,
+      unscored: this.unscored,
     };
   }
 

@@ -3,7 +3,7 @@ import type { LoggedSpan } from '../wire/records.ts';
 import { type ExperimentRow, type ExperimentRun, hasEnded } from './experiment.ts';
 import type { OfferedRows } from './offeredRows.ts';
 import { rowTrace, rowTraceId } from './rowTrace.ts';
-import { firstAttemptOf, mustRun, type RowLog, type RowSourceReader, TIME_BOX_MS } from './runRows.ts';
+import { type ChunkProgress, firstAttemptOf, mustRun, type RowLog, type RowSourceReader, TIME_BOX_MS } from './runRows.ts';
 import { type Chunk, type ChunkOutcome, callerSignal, type WorkflowProgress } from './workflow.ts';
 
 /** Rows on offer at a time: enough that a caller with many lanes never waits for the next page. */
@@ -28,7 +28,7 @@ export interface OfferDeps {
   offered: OfferedRows;
   notices: Notices;
   untilStored<T>(operation: () => Promise<T>, signal: AbortSignal): Promise<T>;
-  onProgress(progress: { done: number; failed: number; running: number }): void;
+  onProgress(progress: ChunkProgress): void;
   now(): number;
   /** Asked when the chunk is called back: whether rows in the caller's hands are given up as well. */
   mustGiveUp(): Promise<boolean>;
@@ -50,16 +50,15 @@ export async function offerRows(
   const open = new Set<number>();
   let read = chunk.from;
   let recorded = 0;
-  const outcome = (extra: Partial<ChunkOutcome> = {}): ChunkOutcome => ({
-    takenTo: open.size > 0 ? Math.min(...open) : read,
-    recorded,
-    ...extra,
-  });
+  // Rows come in order, so the first one that is open is the lowest.
+  const recordedTo = () => open.values().next().value ?? read;
+  const outcome = (extra: Partial<ChunkOutcome> = {}): ChunkOutcome => ({ takenTo: recordedTo(), recorded, ...extra });
   const collect = async () => {
     const done = await stored(() => deps.offered.takeFinished(run.experimentId, chunk.from, chunk.to));
     for (const ordinal of done) open.delete(ordinal);
     recorded += done.length;
-    if (done.length > 0) deps.onProgress({ done: recorded, failed: 0, running: Math.min(open.size, chunk.lanes) });
+    if (done.length > 0)
+      deps.onProgress({ done: recorded, failed: 0, running: Math.min(open.size, chunk.lanes), recordedTo: recordedTo() });
     return done.length;
   };
   // Rows that the process holds stay with it; the next round takes note of their end. The workflow can so go on with a new history in between.

@@ -53,6 +53,8 @@ export interface ChunkProgress {
   done: number;
   failed: number;
   running: number;
+  /** Every row of the chunk below this ordinal is recorded. */
+  recordedTo: number;
 }
 
 export interface RunRowsDeps {
@@ -93,10 +95,9 @@ export async function runRows(
 ): Promise<ChunkOutcome> {
   const deadline = deps.now() + TIME_BOX_MS;
   const aborted = new AbortController();
-  const progress: ChunkProgress = { done: 0, failed: 0, running: 0 };
+  const progress: ChunkProgress = { done: 0, failed: 0, running: 0, recordedTo: chunk.from };
   const feed = new RowFeed(deps, run, chunk, aborted.signal);
   let lost: unknown;
-  let lowestUnrecorded = Number.POSITIVE_INFINITY;
   let recorded = 0;
   let failuresInARow = 0;
   let failing: string | undefined;
@@ -139,14 +140,15 @@ export async function runRows(
   };
   const recorder = new RowRecorder({
     write,
-    onRecorded: ({ result }) => {
+    onRecorded: ({ row, result }) => {
+      feed.noteRecorded(row.ordinal);
       recorded++;
       progress.done++;
       if (result.error !== undefined) progress.failed++;
+      progress.recordedTo = feed.recordedTo;
       deps.onProgress(progress);
     },
-    onLost: (rows, err) => {
-      for (const { row } of rows) lowestUnrecorded = Math.min(lowestUnrecorded, row.ordinal);
+    onLost: (err) => {
       lost ??= err;
     },
   });
@@ -172,10 +174,7 @@ export async function runRows(
         .finally(() => progress.running--);
       const outcome = result === undefined ? 'abandoned' : result.error === undefined ? 'succeeded' : 'failed';
       deps.attempts.note(run, { rowId: row.rowId, ordinal: row.ordinal, attempt, startedAt, endedAt: new Date(), outcome });
-      if (result === undefined) {
-        lowestUnrecorded = Math.min(lowestUnrecorded, row.ordinal);
-        return;
-      }
+      if (result === undefined) return;
       recorder.add({ row, result });
       failuresInARow = result.error === undefined ? 0 : failuresInARow + 1;
       if (run.settings.pauseAfterFailures > 0 && failuresInARow >= run.settings.pauseAfterFailures)
@@ -197,7 +196,7 @@ export async function runRows(
     stopping.removeEventListener('abort', onStopping);
   }
   if (lost !== undefined && !stopping.aborted) throw lost;
-  return { takenTo: Math.min(feed.takenTo, lowestUnrecorded), recorded, ...(failing === undefined ? {} : { failing }) };
+  return { takenTo: feed.recordedTo, recorded, ...(failing === undefined ? {} : { failing }) };
 }
 
 /** Every row ends in a record, also one whose spans or metrics cannot be stored. */
@@ -212,7 +211,9 @@ const withoutContent = (result: RowResult, err: unknown): RowResult => ({
 /** The chunk's rows in order, without those that are recorded already. The next page is read while the lanes work on this one. */
 class RowFeed {
   /** Every row below this ordinal was handed out or is recorded. */
-  takenTo: number;
+  private takenTo: number;
+  /** Rows that were handed out and are not recorded, in order. */
+  private readonly open = new Set<number>();
   private readonly signal: AbortSignal;
   private readonly deps: RunRowsDeps;
   private readonly run: ExperimentRun;
@@ -232,6 +233,16 @@ class RowFeed {
     this.readTo = chunk.from;
   }
 
+  /** Every row below this ordinal is recorded. */
+  get recordedTo(): number {
+    for (const lowest of this.open) return lowest;
+    return this.takenTo;
+  }
+
+  noteRecorded(ordinal: number): void {
+    this.open.delete(ordinal);
+  }
+
   async next(): Promise<ExperimentRow | undefined> {
     for (;;) {
       if (this.ready.length < PAGE_ROWS / 2 && this.nextPage < this.chunk.to && !this.reading) {
@@ -242,6 +253,7 @@ class RowFeed {
       const row = this.ready.shift();
       if (row) {
         this.takenTo = row.ordinal + 1;
+        this.open.add(row.ordinal);
         return row;
       }
       if (!this.reading) {

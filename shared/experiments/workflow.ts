@@ -21,6 +21,8 @@ export interface Carried {
   paused: boolean;
   concurrency: number;
   round: number;
+  /** Rows that were not scored beside the rows; absent where they are not. */
+  unscored?: OrdinalRange[];
 }
 
 export interface OrdinalRange {
@@ -40,6 +42,8 @@ export interface RunPlan {
   runsRows: boolean;
   /** Names of the metrics to compute. */
   metrics: string[];
+  /** True when recorded rows are scored while others still run; absent in plans of former versions. */
+  scoresAlong?: boolean;
 }
 
 export const workflowIdOf = (experimentId: string, number: number): string => `experiment/${experimentId}/${number}`;
@@ -55,6 +59,8 @@ export const progressQuery = 'progress';
 export interface ProgressReport {
   rowsDone?: number;
   scoresDone?: number;
+  /** Rows that are recorded, all of this range. */
+  recorded?: OrdinalRange;
 }
 
 export interface WorkflowProgress {

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createDataset } from '../../client/createDataset.ts';
 import { freePort } from '../support/freePort.ts';
 import { type Answer, fails, late, type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
-import { modelAt, newExperiment } from '../support/runs.ts';
+import { modelAt, newExperiment, type Progress } from '../support/runs.ts';
 import { startTestService, type TestProject, type TestService } from '../support/service.ts';
 
 let service: TestService;
@@ -190,6 +190,30 @@ describe('rows that fail', () => {
   });
 });
 
+test('what is recorded is scored while another row still runs, but not by a judge; a pause and the end are as ever', async () => {
+  const gate = Promise.withResolvers<void>();
+  await using _endpoint = await model('gated', async (request, response) => {
+    if (request.text.includes('"q399"')) await gate.promise;
+    return says('an answer')(request, response);
+  });
+  const scored = await experiment('scored along', { metrics: ['exact_match'] });
+  const judged = await experiment('judged afterwards', { metrics: ['exact_match', 'correctness'] });
+  for (const one of [scored, judged]) await one.start({ runner: prompt('gated'), records: questions(400), concurrency: 20 });
+  const along = await scored.until(({ scores_done }) => scores_done >= 250);
+  expect(along.rows_done).toBeLessThan(400);
+  const alone = await judged.until(({ rows_done }) => rows_done === 399);
+  expect(alone.scores_done).toBe(0);
+
+  await scored.steer('pause');
+  await scored.steer('resume');
+  const atEnd = service.client.send<Progress>(`/projects/${project.id}/experiments/${scored.id}/progress`, {
+    query: { wait_ms: 30_000 },
+  });
+  gate.resolve();
+  expect(await atEnd).toMatchObject({ state: 'completed', rows_done: 400, rows_failed: 0, scores_done: 400 });
+  expect(await judged.end()).toMatchObject({ state: 'completed', rows_done: 400, rows_failed: 0, scores_done: 800 });
+});
+
 describe('steering', () => {
   test('a cancel at the half stops new calls within 2 s and keeps what is recorded; a new start runs only the rest', async () => {
     await using endpoint = await model('cancelled', late(200, says('done')));
@@ -263,7 +287,7 @@ describe('steering', () => {
   test('the endpoint never sees more calls at once than allowed, also after a change, and no row is given up for it', async () => {
     await using endpoint = await model('narrow', late(150, says('ok')));
     const one = await experiment('changed concurrency');
-    await one.start({ runner: prompt('narrow'), records: questions(150), concurrency: 12 });
+    await one.start({ runner: prompt('narrow'), records: questions(400), concurrency: 12 });
     await one.until(({ rows_done }) => rows_done >= 30);
     expect(endpoint.mostAtOnce()).toBe(12);
     await one.steer('concurrency', { concurrency: 3 });
@@ -272,13 +296,13 @@ describe('steering', () => {
       endpoint.forgetMost();
       const before = endpoint.requests.length;
       await vi.waitUntil(() => endpoint.requests.length >= before + 9, { timeout: 20_000, interval: 5 });
-    } while (endpoint.mostAtOnce() > 3 && endpoint.requests.length < 120);
+    } while (endpoint.mostAtOnce() > 3 && endpoint.requests.length < 350);
     expect(endpoint.mostAtOnce()).toBeLessThanOrEqual(3);
     await one.steer('concurrency', { concurrency: 30 });
-    expect(await one.end()).toMatchObject({ state: 'completed', rows_done: 150, rows_failed: 0 });
+    expect(await one.end()).toMatchObject({ state: 'completed', rows_done: 400, rows_failed: 0 });
     expect(endpoint.mostAtOnce()).toBeLessThanOrEqual(30);
     expect(endpoint.mostAtOnce()).toBeGreaterThan(12);
-    expect(endpoint.requests.length).toBe(150);
+    expect(endpoint.requests.length).toBe(400);
   });
 });
 

@@ -187,6 +187,35 @@ test('2,000 rows are recorded and scored once each, whatever is killed and when'
   for (const one of kills) expect(one.unrecorded ?? 0).toBeLessThanOrEqual(CONCURRENCY + WRITE_GROUP);
 }, 400_000);
 
+test('a kill while recorded rows are scored beside others loses neither rows nor scores', async () => {
+  service ??= await where.start('npm');
+  const client = new ServiceClient({ apiUrl: service.url, apiKey: service.apiKey });
+  const { id: projectId } = await client.send<{ id: string }>('/projects', { body: { name: 'scored along' } });
+  const experiment = await newExperiment(client, projectId, { name: 'scored along and killed', metrics: ['exact_match'] });
+  const records = Array.from({ length: 1_000 }, (_, index) => ({ input: `question ${index}`, output: `answer ${index}` }));
+  await experiment.start({ runner: { kind: 'module', name: 'slow' }, records, concurrency: 10 });
+  const along = await experiment.until(({ scores_done }) => scores_done > 0);
+  expect(along.rows_done).toBeLessThan(records.length);
+  const parts = await partsOf(service);
+  for (const { pid } of [parts.npm, parts.node, parts.temporal]) process.kill(pid, 'SIGKILL');
+  const deadline = Date.now() + 5_000;
+  for (let left = parts.all; left.length > 0; left = await stillRunning(left)) {
+    if (Date.now() > deadline) expect(left, 'left 5 s after the kill').toEqual([]);
+    await sleep(50);
+  }
+  service = await where.start('npm');
+  expect(await experiment.end(120_000)).toMatchObject({
+    state: 'completed',
+    rows_done: 1_000,
+    rows_failed: 0,
+    scores_done: 1_000,
+    error: null,
+  });
+  const traces = await experiment.traces();
+  expect(traces).toHaveLength(1_000);
+  expect(traces.filter(({ metrics }) => metrics.exact_match !== 1 && metrics.exact_match !== true)).toEqual([]);
+}, 240_000);
+
 test('a pause whose service is killed while long rows end stays a pause, and nothing of ours stays 5 s after the parent', async () => {
   await writeFile(
     join(runners, 'long.mjs'),

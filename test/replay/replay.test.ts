@@ -26,6 +26,7 @@ describe("today's workflow code takes every step that a recorded run took", () =
       'paused',
       'plain',
       'resumedWhileRowsEnd',
+      'scoredAlong',
     ]);
   });
 
@@ -34,6 +35,21 @@ describe("today's workflow code takes every step that a recorded run took", () =
     const steps = events.map(({ activityTaskScheduledEventAttributes: scheduled }) => scheduled?.activityType?.name);
     const written = steps.filter((step) => step === 'markPaused').length;
     expect(written).toBe(kind === 'paused' ? 2 : 1);
+  });
+
+  test('rows are scored while others run, in the history that is to show it', () => {
+    const events = histories.find(({ name }) => name === 'scoredAlong')?.history.events ?? [];
+    const first = events.findIndex(
+      ({ activityTaskScheduledEventAttributes: scheduled }) => scheduled?.activityType?.name === 'scoreRows',
+    );
+    const rows = events.find(
+      ({ activityTaskScheduledEventAttributes: scheduled }) => scheduled?.activityType?.name === 'runRows',
+    )?.eventId;
+    const rowsEnd = events.findIndex(
+      ({ activityTaskCompletedEventAttributes: completed }) => String(completed?.scheduledEventId) === String(rows),
+    );
+    expect(first).toBeGreaterThan(0);
+    expect(rowsEnd).toBeGreaterThan(first);
   });
 
   test.each(histories)('$name', async ({ workflowId, history }) => {

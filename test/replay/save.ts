@@ -63,10 +63,10 @@ try {
   const client = new ServiceClient({ apiUrl: service.url, apiKey: service.apiKey });
   const { workflow } = new Client({ connection });
   const { id: projectId } = await client.send<{ id: string }>('/projects', { body: { name: 'histories' } });
-  const records = Array.from({ length: 40 }, (_, index) => ({ input: `question ${index}`, output: `question ${index}` }));
-  const started = async (name: string, runner = 'slow'): Promise<ExperimentOf> => {
+  const started = async (name: string, { runner = 'slow', rows = 40, concurrency = 10 } = {}): Promise<ExperimentOf> => {
     const one = await newExperiment(client, projectId, { name, metrics: ['exact_match'] });
-    await one.start({ runner: { kind: 'module', name: runner }, records, concurrency: 10 });
+    const records = Array.from({ length: rows }, (_, index) => ({ input: `question ${index}`, output: `question ${index}` }));
+    await one.start({ runner: { kind: 'module', name: runner }, records, concurrency });
     return one;
   };
   const save = async (name: string, { id }: ExperimentOf, runId?: string) => {
@@ -83,6 +83,12 @@ try {
   const plain = await started('plain');
   await plain.end();
   await save('plain', plain);
+
+  // So many that the first are scored while the last still run.
+  const along = await started('scored along', { rows: 1_000, concurrency: 60 });
+  const alongFirst = await runIdOf(along); // what is left to score may be in a further history
+  await along.end();
+  await save('scoredAlong', along, alongFirst);
 
   const paused = await started('paused');
   const pausedFirst = await runIdOf(paused); // what comes after the pause may be in a further history
@@ -113,7 +119,7 @@ try {
   await cancelled.end();
   await save('cancelled', cancelled);
 
-  const failed = await started('failed', 'broken');
+  const failed = await started('failed', { runner: 'broken' });
   await failed.end();
   await save('failed', failed);
 
