@@ -5,6 +5,8 @@ import { createCredentials } from '../shared/accounts/credentials.ts';
 import { createPasswords } from '../shared/accounts/passwords.ts';
 import type { Caller, ProjectAction } from '../shared/accounts/permissions.ts';
 import { createTokens } from '../shared/accounts/tokens.ts';
+import { createAnnotationReads } from '../shared/annotations/annotationReads.ts';
+import { withAnnotatedIds } from '../shared/annotations/fullyAnnotated.ts';
 import { type Domain, repeat } from '../shared/assemble.ts';
 import type { Config } from '../shared/config.ts';
 import { purgeUnusedRows } from '../shared/datasets/purge.ts';
@@ -31,6 +33,7 @@ import { createRunLookup, type DeleteRecords } from '../shared/projects/runs.ts'
 import { checkPrompt } from '../shared/prompts/render.ts';
 import { builtinAliases } from '../shared/providers/builtinModels.ts';
 import { findColumnFor, type MetricDefinitions } from '../shared/records/columnCatalog.ts';
+import type { RecordReads } from '../shared/records/searchRecords.ts';
 import { namedScorers } from '../shared/scorers/namedScorers.ts';
 import { enabledMetricColumns, projectMetricColumns } from '../shared/scorers/runSettings.ts';
 import { deleteAttempts, runTallies } from '../shared/stores/clickhouse/experimentRecords.ts';
@@ -56,6 +59,9 @@ import { createApp } from './app.ts';
 import { createGate } from './authenticate.ts';
 import { createHealth } from './health.ts';
 import { accountRoutes } from './routes/accounts.ts';
+import { annotationQueueRoutes } from './routes/annotationQueues.ts';
+import { annotationRecordRoutes } from './routes/annotationRecords.ts';
+import { annotationTemplateRoutes } from './routes/annotationTemplates.ts';
 import { collaboratorRoutes } from './routes/collaborators.ts';
 import { datasetRoutes } from './routes/datasets.ts';
 import { experimentGroupRoutes } from './routes/experimentGroups.ts';
@@ -166,7 +172,8 @@ export async function assembleApi(
       run,
     );
 
-  const records = clickHouseRecordReads(domain.clickhouse);
+  const annotations = createAnnotationReads(domain.annotations);
+  const records: RecordReads = { ...clickHouseRecordReads(domain.clickhouse), ...annotations };
   const metrics: MetricDefinitions = {
     builtIn: builtinMetrics.map(metricColumn),
     alwaysListed: [metricColumn(toxicity)],
@@ -180,6 +187,7 @@ export async function assembleApi(
     reading: { reader: clickhouseRecordReader(domain.clickhouse), reads: records },
     eraser: clickhouseRecordEraser(domain.clickhouse),
   };
+  const queues = { annotations: domain.annotations, newId };
   const experiments = postgresExperiments(database);
   const jobs = postgresJobs(database);
   const experimentDeps = {
@@ -207,6 +215,7 @@ export async function assembleApi(
             values: domain.metricValues,
             metricsOf: domain.metricsOf,
             findColumnFor: (run, filter) => findColumnFor(records, metrics, run, { filter }),
+            storedFilter: (run, filter) => withAnnotatedIds(records, run, filter),
           },
           projectId,
           experimentIds,
@@ -243,6 +252,17 @@ export async function assembleApi(
     ...recordColumnRoutes(search),
     ...traceGraphRoutes({ ...search, graph: clickhouseTraceGraph(domain.clickhouse) }),
     ...metricsTestingRoutes({ ...search, namedScorers: (names) => namedScorers(domain.scorers, names) }),
+    ...annotationQueueRoutes(queues),
+    ...annotationTemplateRoutes(queues),
+    ...annotationRecordRoutes({
+      ...search,
+      ...queues,
+      stream: clickhouseRecordStream(domain.clickhouse),
+      accounts,
+      authorizeProject: experimentDeps.authorizeProject,
+      forget: annotations.forget,
+      now,
+    }),
     ...exportRecordRoutes({ ...search, stream: clickhouseRecordStream(domain.clickhouse) }),
     ...metricSearchRoutes({ ...search, timelines: clickhouseMetricTimeline(domain.clickhouse) }),
     ...integrationRoutes({

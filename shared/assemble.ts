@@ -23,6 +23,7 @@ import { clickhouseMetricValues } from './stores/clickhouse/metricValues.ts';
 import { clickhouseDeleteRecords } from './stores/clickhouse/recordDeletion.ts';
 import { clickhouseRecordStore } from './stores/clickhouse/recordStore.ts';
 import type { Stores } from './stores/open.ts';
+import { postgresAnnotations } from './stores/postgres/annotations.ts';
 import { datasetStore } from './stores/postgres/datasets.ts';
 import { postgresRunLedger } from './stores/postgres/experiments.ts';
 import { postgresIntegrations } from './stores/postgres/integrations.ts';
@@ -120,6 +121,7 @@ export function assembleDomain(stores: Stores, workflows: RunWorkflows, config: 
     recordStore,
     recordWriter,
     metricValues: clickhouseMetricValues(clickhouse),
+    annotations: postgresAnnotations(database),
     models,
     ledger,
     keepStanding: keep,

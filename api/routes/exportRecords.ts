@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { z } from 'zod';
+import { isAnnotationColumn } from '../../shared/annotations/annotationColumns.ts';
 import { type ColumnDef, type RecordKind, spanKinds } from '../../shared/columns/columnDef.ts';
 import { systemMetricColumns } from '../../shared/columns/recordTableColumns.ts';
 import { standardColumns } from '../../shared/columns/standard.ts';
@@ -27,21 +28,25 @@ const kindsOf = { session: ['session'], trace: ['trace'], span: spanKinds } as c
   readonly RecordKind[]
 >;
 /** Maps that a column id may name whole; single keys of theirs are columns of their own. */
-const wholeMaps: readonly ColumnDef[] = (['user_metadata', 'dataset_metadata'] as const).map((id) => ({
-  id,
-  label: id,
-  description: 'The whole map as JSON text.',
-  category: id,
-  groupLabel: 'Metadata',
-  dataType: 'text',
-  kinds: [],
-  source: { at: 'record', sqlType: 'Map(LowCardinality(String), String)' },
-  sortable: false,
-  filterable: false,
-  optional: false,
-}));
+const wholeMaps: readonly ColumnDef[] = ['user_metadata', 'dataset_metadata'].map(asText);
 
-const formats = {
+function asText(id: string): ColumnDef {
+  return {
+    id,
+    label: id,
+    description: 'JSON text.',
+    category: 'standard',
+    groupLabel: 'Standard',
+    dataType: 'text',
+    kinds: [],
+    source: { at: 'record', sqlType: 'String' },
+    sortable: false,
+    filterable: false,
+    optional: false,
+  };
+}
+
+export const formats = {
   jsonl: { contentType: 'application/x-ndjson; charset=utf-8', ending: '.jsonl' },
   jsonl_flat: { contentType: 'application/x-ndjson; charset=utf-8', ending: '.jsonl' },
   csv: { contentType: 'text/csv; charset=utf-8', ending: '.csv' },
@@ -78,10 +83,7 @@ export const exportRecordRoutes = (deps: ExportDeps): Endpoint[] => [
       const { contentType } = formats[body.export_format];
       return new Reply({
         stream: await started(await written(deps, query, shape, body)),
-        headers: {
-          'Content-Type': contentType,
-          'Content-Disposition': `attachment; filename*=UTF-8''${encoded(fileName(body))}`,
-        },
+        headers: attachment(contentType, fileName(body)),
       });
     },
   }),
@@ -96,17 +98,22 @@ async function written(
   if (export_format === 'jsonl') return exportNested(deps, query, shape);
   const chosen = export_format === 'jsonl_flat' || !column_ids?.length ? await allColumns(deps, query) : known(column_ids, query);
   if (export_format === 'parquet') return exportParquet(deps, query, shape, chosen);
-  return exportFlat(deps, query, shape, {
+  return exportFlat(deps, [query], shape, {
     format: export_format === 'csv' ? 'csv' : 'jsonl',
     columnIds: chosen.map(({ id }) => id),
   });
 }
 
-const known = (columnIds: readonly string[], { findColumn }: ExportQuery): ColumnDef[] =>
-  [...new Set(columnIds)].map((id) => wholeMaps.find((map) => map.id === id) ?? findColumn(id));
+export const known = (columnIds: readonly string[], { findColumn }: Pick<ExportQuery, 'findColumn'>): ColumnDef[] =>
+  [...new Set(columnIds)].map(
+    (id) => wholeMaps.find((map) => map.id === id) ?? (isAnnotationColumn(id) ? asText(id) : findColumn(id)),
+  );
 
 /** Every column that applies to the exported kinds, the two maps whole, and every metric with a value. */
-async function allColumns(deps: ExportDeps, { run, kinds }: ExportQuery): Promise<ColumnDef[]> {
+export async function allColumns(
+  deps: RecordSearchDeps,
+  { run, kinds }: Pick<ExportQuery, 'run' | 'kinds'>,
+): Promise<ColumnDef[]> {
   const standard = standardColumns.filter((column) => column.kinds.some((kind) => (kinds as readonly string[]).includes(kind)));
   const metrics = (await availableColumns(deps.records, deps.metrics, run, {})).filter(({ id }) => isMetricColumn(id));
   return [
@@ -115,7 +122,7 @@ async function allColumns(deps: ExportDeps, { run, kinds }: ExportQuery): Promis
 }
 
 /** The file as a stream whose first part is there: what fails before it is answered as an error, not as a broken file. */
-async function started(file: AsyncGenerator<string | Uint8Array, void>): Promise<Readable> {
+export async function started(file: AsyncGenerator<string | Uint8Array, void>): Promise<Readable> {
   const first = await file.next();
   const all = async function* () {
     if (first.done) return;
@@ -130,5 +137,10 @@ function fileName({ file_name, root_type, export_format }: LogRecordsExportReque
   const name = file_name || `${root_type}s`;
   return name.endsWith(ending) ? name : `${name}${ending}`;
 }
+
+export const attachment = (contentType: string, name: string) => ({
+  'Content-Type': contentType,
+  'Content-Disposition': `attachment; filename*=UTF-8''${encoded(name)}`,
+});
 
 const encoded = (name: string): string => encodeURIComponent(name.toWellFormed()).replaceAll(/['()*]/g, '_');

@@ -14,14 +14,13 @@ import {
   type TimelineReads,
 } from '../../shared/records/metricTimeline.ts';
 import { Uuid } from '../../shared/wire/common.ts';
-import type { Filter } from '../../shared/wire/filters.ts';
 import {
   LogRecordsCustomMetricsQueryRequest,
   LogRecordsMetricsQueryRequest,
   LogRecordsMetricsResponse,
 } from '../../shared/wire/metricSearch.ts';
 import { type Endpoint, endpoint } from '../route.ts';
-import type { RecordSearchDeps } from './recordSearch.ts';
+import { type RecordSearchDeps, storedFilter } from './recordSearch.ts';
 
 export interface MetricSearchDeps extends RecordSearchDeps {
   timelines: TimelineReads;
@@ -92,7 +91,7 @@ async function timelineQuery(
   metrics: readonly string[] = [],
 ): Promise<TimelineQuery> {
   const run = await deps.findRun(projectId, body);
-  const filter: Filter = { and: [...(body.filters ?? []), ...(body.filter_tree ? [body.filter_tree] : [])] };
+  const filter = await storedFilter(deps.records, run, body);
   const columns = metrics.filter((name) => name !== 'cost').map((name) => `metrics/${name}`);
   const findColumn = await findColumnFor(deps.records, deps.metrics, run, { filter, alsoNamed: columns });
   for (const id of columns) findColumn(id);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { standardColumns } from '../../shared/columns/standard.ts';
 import { type RunIds, runKinds } from '../../shared/projects/runs.ts';
-import { availableColumns, toDescriptor } from '../../shared/records/columnCatalog.ts';
+import { describedColumns, toDescriptor } from '../../shared/records/columnCatalog.ts';
 import { metricsTestingColumns, type NamedScorer } from '../../shared/records/metricsTestingColumns.ts';
 import { Uuid } from '../../shared/wire/common.ts';
 import { MetricsTestingAvailableColumnsRequest } from '../../shared/wire/metricsTesting.ts';
@@ -36,10 +36,10 @@ export const metricsTestingRoutes = (deps: MetricsTestingDeps): Endpoint[] => [
         requiredScorers: await deps.namedScorers(body.required_scorers),
       });
       const listed = namesARun(body)
-        ? await availableColumns(deps.records, deps.metrics, await deps.findRun(params.project_id, body), {})
-        : [...standardColumns, ...deps.metrics.alwaysListed];
-      const columns = new Map([...listed, ...tested].map((column) => [column.id, column]));
-      return { columns: [...columns.values()].map(toDescriptor) };
+        ? await describedColumns(deps.records, deps.metrics, await deps.findRun(params.project_id, body), {})
+        : [...standardColumns, ...deps.metrics.alwaysListed].map(toDescriptor);
+      const columns = new Map([...listed, ...tested.map(toDescriptor)].map((column) => [column.id, column]));
+      return { columns: [...columns.values()] };
     },
   }),
 ];

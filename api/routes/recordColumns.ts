@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import type { RunLookup } from '../../shared/projects/runs.ts';
-import { availableColumns, type MetricDefinitions, toDescriptor } from '../../shared/records/columnCatalog.ts';
+import { describedColumns, type MetricDefinitions } from '../../shared/records/columnCatalog.ts';
 import type { RecordReads } from '../../shared/records/searchRecords.ts';
 import { Uuid } from '../../shared/wire/common.ts';
 import { LogRecordsAvailableColumnsRequest, LogRecordsAvailableColumnsResponse } from '../../shared/wire/recordSearch.ts';
 import { type Endpoint, endpoint } from '../route.ts';
 
 export interface RecordColumnDeps {
-  records: Pick<RecordReads, 'metricsWithValues'>;
+  records: Pick<RecordReads, 'metricsWithValues' | 'annotationTemplates'>;
   findRun: RunLookup;
   metrics: MetricDefinitions;
 }
@@ -27,7 +27,7 @@ export function recordColumnRoutes(deps: RecordColumnDeps): Endpoint[] {
       handle: async ({ params, body }) => {
         const run = await deps.findRun(params.project_id, body);
         const range = { ...(body.start_time ? { from: body.start_time } : {}), ...(body.end_time ? { to: body.end_time } : {}) };
-        return { columns: (await availableColumns(deps.records, deps.metrics, run, range)).map(toDescriptor) };
+        return { columns: await describedColumns(deps.records, deps.metrics, run, range) };
       },
     }),
   );

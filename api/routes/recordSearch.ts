@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { isAnnotationColumn } from '../../shared/annotations/annotationColumns.ts';
+import { withAnnotatedIds } from '../../shared/annotations/fullyAnnotated.ts';
 import { type RecordKind, spanKinds } from '../../shared/columns/columnDef.ts';
 import { systemMetrics } from '../../shared/columns/recordTableColumns.ts';
 import { ServiceError } from '../../shared/errors.ts';
@@ -12,10 +14,11 @@ import {
   type RecordPageQuery,
   type RecordQuery,
   type RecordReads,
+  type RecordRun,
   searchRecords,
 } from '../../shared/records/searchRecords.ts';
 import { Uuid } from '../../shared/wire/common.ts';
-import type { Filter } from '../../shared/wire/filters.ts';
+import type { ColumnFilter } from '../../shared/wire/filters.ts';
 import {
   LogRecordsPartialQueryRequest,
   LogRecordsPartialQueryResponse,
@@ -108,10 +111,17 @@ export async function recordQuery(
   alsoNamed: readonly string[] = [],
 ): Promise<RecordQuery> {
   const run = await deps.findRun(projectId, body);
-  // The list and the tree are joined by AND.
-  const filter: Filter = { and: [...(body.filters ?? []), ...(body.filter_tree ? [body.filter_tree] : [])] };
+  const filter = await storedFilter(deps.records, run, body);
   return { run, kinds, filter, findColumn: await findColumnFor(deps.records, deps.metrics, run, { filter, alsoNamed }) };
 }
+
+/** The filter of a request, in the form that the record store answers: the list and the tree are joined by AND. */
+export const storedFilter = (
+  reads: RecordReads,
+  run: RecordRun,
+  body: Pick<CountBody, 'filters' | 'filter_tree'>,
+): Promise<ColumnFilter> =>
+  withAnnotatedIds(reads, run, { and: [...(body.filters ?? []), ...(body.filter_tree ? [body.filter_tree] : [])] });
 
 async function pageQuery(
   deps: RecordSearchDeps,
@@ -129,7 +139,7 @@ async function pageQuery(
   };
 }
 
-export function sortableColumn({ findColumn }: RecordQuery, id: string) {
+export function sortableColumn({ findColumn }: Pick<RecordQuery, 'findColumn'>, id: string) {
   const column = findColumn(id);
   if (!column.sortable) throw new ServiceError('ColumnNotSortable', `the column ${id} cannot be sorted by`);
   return column;
@@ -145,21 +155,25 @@ const viewFlags = (body: QueryBody) => ({
 const ownNumbers: ReadonlySet<string> = new Set(systemMetrics);
 
 /** What `select_columns` asks for: record columns (`ids` absent: all of them) and metrics. */
-function selection(
-  { select_columns: select }: z.output<typeof LogRecordsPartialQueryRequest>,
-  { findColumn }: RecordQuery,
+export function selection(
+  { select_columns: select }: Pick<z.output<typeof LogRecordsPartialQueryRequest>, 'select_columns'>,
+  { findColumn }: Pick<RecordQuery, 'findColumn'>,
 ): Pick<PageView, 'columns' | 'metrics'> & { ids?: string[] } {
   if (!select) return { metrics: 'all' };
   const all = select.column_ids ?? [];
   const ids = all.filter((id) => !isMetricColumn(id));
-  for (const id of ids) findColumn(id);
+  for (const id of ids) if (!isAnnotationColumn(id)) findColumn(id);
   const named = [...all.filter(isMetricColumn).map(metricOfColumn), ...select.metric_columns_names];
   const everyMetric = select.include_all_metrics || (select.includes_metric_columns && named.length === 0);
   const metrics = everyMetric ? 'all' : named.filter((name) => !ownNumbers.has(name));
   return select.column_ids ? { metrics, ids, columns: columnsToRead(ids) } : { metrics };
 }
 
-function pageReply<R>(query: RecordPageQuery, { records, total }: FoundPage, show: (one: FoundPage['records'][number]) => R) {
+export function pageReply<R>(
+  query: Pick<RecordPageQuery, 'offset' | 'limit' | 'after'>,
+  { records, total }: FoundPage,
+  show: (one: FoundPage['records'][number]) => R,
+) {
   const next = query.offset + records.length;
   // Behind a cursor the offset says nothing about the end; a page that is not full is the last.
   const more = records.length > 0 && next < total && (query.after === undefined || records.length === query.limit);

@@ -1,4 +1,5 @@
 import { projectActions, projectRoles, userActions, type userRoles } from '../wire/accounts.ts';
+import { queueActions } from '../wire/annotations.ts';
 
 /**
  * Who may do what, in one place. A user has one role in the organization, and may have a role in each project; an API key limited to a project
@@ -65,6 +66,27 @@ export function mayInProject(role: ProjectRole, action: ProjectAction | 'read'):
   return action === 'export_data';
 }
 
+export type QueueAction = (typeof queueActions)[number];
+
+/**
+ * The caller's role in an annotation queue, or undefined when they may not see it. A queue holds records of any project, so a key limited to one
+ * has no part in it.
+ * @param membership the role that the queue gives this user, if any
+ */
+export const roleInQueue = (caller: Caller, membership: ProjectRole | undefined): ProjectRole | undefined =>
+  caller.projectKey ? undefined : ownRole(caller.role, membership);
+
+/** `read` is held by everyone who sees the queue: its records are shown to them, whatever project they are of. */
+export function mayInQueue(role: ProjectRole, action: QueueAction | 'read'): boolean {
+  if (action === 'read' || role === 'owner') return true;
+  if (role === 'editor') return action === 'update' || action === 'record_annotation';
+  return role === 'annotator' && action === 'record_annotation';
+}
+
+/** The caller's allowance for each action on a queue where they have `role`. */
+export const queuePermissions = (role: ProjectRole): Permission<QueueAction>[] =>
+  queueActions.map((action) => ({ action, allowed: mayInQueue(role, action) }));
+
 /** What a route may need outside projects. */
 export type OrganizationNeed =
   | 'manage_users'
@@ -73,7 +95,9 @@ export type OrganizationNeed =
   | 'read_integrations'
   | 'create_project'
   | 'write_assets'
-  | 'read_assets';
+  | 'read_assets'
+  | 'create_queue'
+  | 'use_queues';
 
 const organizationNeeds: Record<OrganizationNeed, readonly UserRole[]> = {
   manage_users: ['admin'],
@@ -84,6 +108,9 @@ const organizationNeeds: Record<OrganizationNeed, readonly UserRole[]> = {
   // Datasets, prompts and scorers: shared by the organization.
   write_assets: ['admin', 'manager', 'user'],
   read_assets: ['admin', 'manager', 'user', 'read_only'],
+  create_queue: ['admin', 'manager', 'user'],
+  // What they may do in one is the role that it gives them.
+  use_queues: ['admin', 'manager', 'user', 'read_only'],
 };
 
 export function mayInOrganization(caller: Caller, need: OrganizationNeed): boolean {

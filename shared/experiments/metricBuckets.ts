@@ -4,13 +4,15 @@ import type { FindColumn } from '../records/findColumn.ts';
 import type { MetricValueStore } from '../records/metricValues.ts';
 import type { RecordReads } from '../records/searchRecords.ts';
 import type { EnabledMetric } from '../scorers/resolveMetrics.ts';
-import type { Filter } from '../wire/filters.ts';
+import type { ColumnFilter, Filter } from '../wire/filters.ts';
 
 export interface BucketDeps {
   records: Pick<RecordReads, 'page'>;
   values: Pick<MetricValueStore, 'of'>;
   metricsOf(run: { projectId: string; experimentId: string }): Promise<EnabledMetric[]>;
-  findColumnFor(run: { projectId: string; runId: string }, filter: Filter): Promise<FindColumn>;
+  findColumnFor(run: { projectId: string; runId: string }, filter: ColumnFilter): Promise<FindColumn>;
+  /** The filter as the record store answers it. */
+  storedFilter(run: { projectId: string; runId: string }, filter: Filter): Promise<ColumnFilter>;
 }
 
 export interface MetricBuckets {
@@ -29,13 +31,14 @@ export async function metricBuckets(
   deps: BucketDeps,
   projectId: string,
   experimentIds: readonly string[],
-  filter: Filter,
+  given: Filter,
 ): Promise<MetricBuckets[]> {
   const values = new Map<string, MetricValue[]>();
   const known = new Map<string, EnabledMetric>();
   for (const experimentId of experimentIds) {
     const run = { projectId, runId: experimentId };
     for (const metric of await deps.metricsOf({ projectId, experimentId })) known.set(metric.name, metric);
+    const filter = await deps.storedFilter(run, given);
     const findColumn = await deps.findColumnFor(run, filter);
     for (let offset = 0; ; offset += PAGE) {
       const { keys, total } = await deps.records.page({ run, kinds: ['trace'], filter, findColumn, offset, limit: PAGE });

@@ -1,3 +1,4 @@
+import { annotationColumns } from '../annotations/annotationColumns.ts';
 import { type ColumnDef, filterTypeOf } from '../columns/columnDef.ts';
 import { standardColumns } from '../columns/standard.ts';
 import type { Filter } from '../wire/filters.ts';
@@ -28,6 +29,20 @@ export async function availableColumns(
   const withValues = valued.map((metric) => known.get(`metrics/${metric.metric}`) ?? undefinedMetric(metric));
   const metrics = new Map([...definitions.alwaysListed, ...ofRun, ...withValues].map((column) => [column.id, column]));
   return [...standardColumns, ...metrics.values()];
+}
+
+/** The run's catalog as it is answered: those columns, and what its records hold of annotations. */
+export async function describedColumns(
+  reads: MetricReads & Pick<RecordReads, 'annotationTemplates'>,
+  definitions: MetricDefinitions,
+  run: RecordRun,
+  range: TimeRange,
+): Promise<LogRecordsColumnInfo[]> {
+  const [columns, templates] = await Promise.all([
+    availableColumns(reads, definitions, run, range),
+    reads.annotationTemplates(run),
+  ]);
+  return [...columns.map(toDescriptor), ...annotationColumns(templates)];
 }
 
 /** The column lookup for a request; what metrics the run has is read only when the request names one. */

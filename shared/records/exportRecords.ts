@@ -2,17 +2,10 @@ import type { ColumnDef } from '../columns/columnDef.ts';
 import { writeRows } from '../datasets/writeRows.ts';
 import type { RunRef } from '../projects/runs.ts';
 import { isMetricColumn, metricOfColumn } from './findColumn.ts';
-import { sessionTree, type Tree, traceTrees } from './read.ts';
+import { type Attached, attachedTo, sessionTree, type Tree, traceTrees } from './read.ts';
 import type { StoredRecord } from './record.ts';
 import { toExtendedRecord } from './recordView.ts';
-import {
-  describeRecords,
-  type OrderedQuery,
-  type PageView,
-  type RecordKey,
-  type RecordReads,
-  type StoredMetric,
-} from './searchRecords.ts';
+import { describeRecords, type OrderedQuery, type PageView, type RecordKey, type RecordReads } from './searchRecords.ts';
 import { type ParquetColumn, writeParquet } from './writeParquet.ts';
 
 export interface ExportQuery extends OrderedQuery {
@@ -55,14 +48,14 @@ export async function* exportNested(deps: ExportDeps, query: ExportQuery, shape:
       yield (await flatRecords(deps, query, keys, shape)).map((record) => `${JSON.stringify(record)}\n`).join('');
 }
 
-/** One row a record with a cell for each of these columns, as CSV with a header or as flat JSON objects: what is no single value is JSON text. */
+/** One row a record that any of the queries finds, with a cell for each of these columns, as CSV with a header or as flat JSON objects: what is no single value is JSON text. */
 export function exportFlat(
   deps: ExportDeps,
-  query: ExportQuery,
+  queries: readonly ExportQuery[],
   shape: ExportShape,
   { format, columnIds }: { format: 'csv' | 'jsonl'; columnIds: readonly string[] },
 ): AsyncGenerator<string, void> {
-  return writeRows(format, columnIds, flatRows(deps, query, shape, columnIds));
+  return writeRows(format, columnIds, flatRows(deps, queries, shape, columnIds));
 }
 
 /** The rows of a CSV export as a Parquet file, whose columns have the types of the records' columns. */
@@ -73,17 +66,18 @@ export function exportParquet(
   columns: readonly ColumnDef[],
 ): AsyncGenerator<Uint8Array, void> {
   const columnIds = columns.map(({ id }) => id);
-  return writeParquet(columns.map(parquetColumn), flatRows(deps, query, shape, columnIds));
+  return writeParquet(columns.map(parquetColumn), flatRows(deps, [query], shape, columnIds));
 }
 
 async function* flatRows(
   deps: ExportDeps,
-  query: ExportQuery,
+  queries: readonly ExportQuery[],
   shape: ExportShape,
   columnIds: readonly string[],
 ): AsyncGenerator<CellValue[][], void> {
-  for await (const keys of inBatches(deps.stream.keys(query)))
-    yield (await flatRecords(deps, query, keys, shape)).map((record) => columnIds.map((id) => cellOf(record, id)));
+  for (const query of queries)
+    for await (const keys of inBatches(deps.stream.keys(query)))
+      yield (await flatRecords(deps, query, keys, shape)).map((record) => columnIds.map((id) => cellOf(record, id)));
 }
 
 const parquetTypes = {
@@ -123,7 +117,7 @@ async function* sessionLines(deps: ExportDeps, query: ExportQuery, shape: Export
       if (group.traceId === null && session) {
         if (open) text += ']}\n';
         open = { rootId: group.rootId, traces: 0 };
-        text += `${JSON.stringify(shaped(sessionTree(session, loaded.metrics, viewOf(shape)), shape)).slice(0, -1)},"traces":[`;
+        text += `${JSON.stringify(shaped(sessionTree(session, loaded, viewOf(shape)), shape)).slice(0, -1)},"traces":[`;
       } else if (open?.rootId === group.rootId) {
         for (const trace of traceOf(loaded, shape)) text += `${open.traces++ > 0 ? ',' : ''}${JSON.stringify(trace)}`;
       }
@@ -139,9 +133,8 @@ interface Group {
   keys: RecordKey[];
 }
 
-interface Loaded {
+interface Loaded extends Attached {
   records: StoredRecord[];
-  metrics: ReadonlyMap<string, StoredMetric[]>;
 }
 
 /** Consecutive keys of one trace, several traces at a time where they are small. */
@@ -178,13 +171,13 @@ async function* inBatches(keys: AsyncIterable<RecordKey>): AsyncGenerator<Record
 /** Reads everything of these groups at once. A record that was deleted meanwhile is missing from its group. */
 async function loader({ records: reads }: ExportDeps, run: RunRef, groups: readonly Group[]): Promise<(group: Group) => Loaded> {
   const keys = groups.flatMap((group) => group.keys);
-  const [records, metrics] = await Promise.all([reads.records(run, keys), reads.metricResults(run, keys)]);
+  const [records, attached] = await Promise.all([reads.records(run, keys), attachedTo(reads, run, keys)]);
   const byId = new Map(records.map((record) => [record.id, record]));
-  return (group) => ({ metrics, records: group.keys.flatMap(({ id }) => byId.get(id) ?? []) });
+  return (group) => ({ ...attached, records: group.keys.flatMap(({ id }) => byId.get(id) ?? []) });
 }
 
-const traceOf = ({ records, metrics }: Loaded, shape: ExportShape): Tree[] =>
-  traceTrees(records, metrics, undefined, viewOf(shape))
+const traceOf = ({ records, ...attached }: Loaded, shape: ExportShape): Tree[] =>
+  traceTrees(records, attached, undefined, viewOf(shape))
     .filter(({ type }) => type === 'trace')
     .map((tree) => shaped(tree, shape));
 

@@ -1,5 +1,6 @@
 import { ServiceError } from '../errors.ts';
 import type { RunRef } from '../projects/runs.ts';
+import type { RecordAnnotations } from '../wire/annotationRatings.ts';
 import { MAX_SPAN_DEPTH } from '../wire/ingest.ts';
 import type { StoredRecord } from './record.ts';
 import type { RecordKey } from './recordStore.ts';
@@ -19,11 +20,15 @@ export interface RecordReader {
 
 export interface ReadDeps {
   reader: RecordReader;
-  reads: Pick<RecordReads, 'metricResults'>;
+  reads: Pick<RecordReads, 'metricResults' | 'annotations'>;
 }
 
 export type Tree = Record<string, unknown> & { id: string; type: string; spans?: Tree[] };
-type Metrics = ReadonlyMap<string, StoredMetric[]>;
+/** What is stored elsewhere about records, by record. */
+export interface Attached {
+  metrics: ReadonlyMap<string, StoredMetric[]>;
+  annotations: ReadonlyMap<string, RecordAnnotations>;
+}
 
 const wholeRecords: PageView = { metrics: 'all', includeCounts: false, includeMetricMetadata: false, truncate: false };
 
@@ -39,8 +44,8 @@ export async function readTrace(
   const found = await recordsOfTrace(reader, projectId, traceId);
   if (!found || found.records.length === 0) throw notFound('trace', traceId);
   const { run, records } = found;
-  const metrics = await metricsOf(reads, run, records);
-  const trees = traceTrees(records, metrics);
+  const attached = await attachedTo(reads, run, keysOf(records));
+  const trees = traceTrees(records, attached);
   const trace = trees.find(({ id }) => id === traceId);
   if (trace) return trace;
   const session = records[0]?.session_id;
@@ -68,9 +73,9 @@ export async function readSpan(deps: ReadDeps, projectId: string, spanId: string
   const found = await recordsOfTrace(deps.reader, projectId, at.key.trace_id);
   const below = found && subtree(found.records, spanId);
   if (!found || !below) throw notFound('span', spanId);
-  const metrics = await metricsOf(deps.reads, found.run, below);
+  const attached = await attachedTo(deps.reads, found.run, keysOf(below));
   const trace = found.records.find(({ type }) => type === 'trace');
-  const [span] = traceTrees(below, metrics, trace);
+  const [span] = traceTrees(below, attached, trace);
   return span as Tree;
 }
 
@@ -86,18 +91,18 @@ export async function readSession(
   if (records.length > MAX_TREE_RECORDS) throw tooLarge('session', 'its traces page by page through traces/search', 'session_id');
   const session = records.find(({ id }) => id === sessionId);
   if (!session) throw notFound('session', sessionId);
-  const metrics = await metricsOf(reads, at.run, records);
+  const attached = await attachedTo(reads, at.run, keysOf(records));
   const inTraces = Map.groupBy(
     records.filter(({ type }) => type !== 'session'),
     ({ trace_id }) => trace_id,
   );
-  const traces = [...inTraces.values()].flatMap((group) => traceTrees(group, metrics).filter(({ type }) => type === 'trace'));
-  return { ...sessionTree(session, metrics), traces: traces.sort(byTime) };
+  const traces = [...inTraces.values()].flatMap((group) => traceTrees(group, attached).filter(({ type }) => type === 'trace'));
+  return { ...sessionTree(session, attached), traces: traces.sort(byTime) };
 }
 
 /** A session as it is shown above its traces. */
-export const sessionTree = (session: StoredRecord, metrics: Metrics, view = wholeRecords): Tree =>
-  shown(session, { isComplete: null, hasChildren: null }, metrics, view);
+export const sessionTree = (session: StoredRecord, attached: Attached, view = wholeRecords): Tree =>
+  shown(session, { isComplete: null, hasChildren: null }, attached, view);
 
 const tooLarge = (what: string, instead: string, column: string): ServiceError =>
   new ServiceError(
@@ -108,19 +113,33 @@ const tooLarge = (what: string, instead: string, column: string): ServiceError =
 const notFound = (what: string, id: string): ServiceError =>
   new ServiceError('NotFound', `no ${what} ${id} in this project`, { context: { id } });
 
-const metricsOf = (reads: ReadDeps['reads'], run: RunRef, records: readonly StoredRecord[]): Promise<Metrics> =>
-  reads.metricResults(
-    run,
-    records.map(({ id, type, created_at, trace_id }) => ({ id, type, createdAt: created_at, traceId: trace_id })),
-  );
+/** Reads what is stored elsewhere about these records. */
+export async function attachedTo(
+  reads: ReadDeps['reads'],
+  run: RunRef,
+  keys: Parameters<RecordReads['metricResults']>[1],
+): Promise<Attached> {
+  const ids = keys.map(({ id }) => id);
+  const [metrics, annotations] = await Promise.all([reads.metricResults(run, keys), reads.annotations(run, ids)]);
+  return { metrics, annotations };
+}
+
+const keysOf = (records: readonly StoredRecord[]) =>
+  records.map(({ id, type, created_at, trace_id }) => ({ id, type, createdAt: created_at, traceId: trace_id }));
 
 function shown(
   record: StoredRecord,
   derived: { isComplete: boolean | null; hasChildren: boolean | null },
-  metrics: Metrics,
+  { metrics, annotations }: Attached,
   view: PageView,
 ): Tree {
-  const found = { record, ...derived, metrics: metrics.get(record.id) ?? [], childCount: null };
+  const found = {
+    record,
+    ...derived,
+    metrics: metrics.get(record.id) ?? [],
+    annotations: annotations.get(record.id),
+    childCount: null,
+  };
   return { ...toExtendedRecord(found, view) };
 }
 
@@ -133,7 +152,7 @@ const kindsWithSpans: ReadonlySet<string> = new Set(['trace', 'agent', 'workflow
  */
 export function traceTrees(
   records: readonly StoredRecord[],
-  metrics: Metrics,
+  attached: Attached,
   trace = records.find(({ type }) => type === 'trace'),
   view = wholeRecords,
 ): Tree[] {
@@ -142,7 +161,7 @@ export function traceTrees(
   const trees = new Map<string, Tree>();
   for (const record of sorted) {
     const derived = { isComplete: trace?.trace_is_complete ?? false, hasChildren: parents.has(record.id) };
-    const tree = shown(record, derived, metrics, view);
+    const tree = shown(record, derived, attached, view);
     if (kindsWithSpans.has(record.type)) tree.spans = [];
     trees.set(record.id, tree);
   }

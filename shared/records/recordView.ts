@@ -1,3 +1,4 @@
+import { noAnnotations } from '../annotations/summarize.ts';
 import type { RecordKind } from '../columns/columnDef.ts';
 import { systemMetrics } from '../columns/recordTableColumns.ts';
 import type { ExtendedRecord, PartialRecord } from '../wire/storedRecords.ts';
@@ -54,15 +55,6 @@ const onlyFor: Readonly<Record<RecordKind, readonly string[]>> = {
   control: [...spanOnly, 'control_id', 'agent_name', 'check_stage', 'applies_to', 'evaluator_name', 'selector_path'],
 };
 
-/** Fields of the annotation side; no record has any yet. */
-const annotations = () => ({
-  feedback_rating_info: {},
-  annotations: {},
-  annotation_aggregates: {},
-  annotation_agreement: {},
-  annotation_queue_ids: [],
-});
-
 /** A whole record as search answers it: every key of its kind. */
 export function toExtendedRecord(found: FoundRecord, view: PageView): ExtendedRecord {
   const { record } = found;
@@ -74,9 +66,7 @@ export function toExtendedRecord(found: FoundRecord, view: PageView): ExtendedRe
   }
   return finish(found, view, {
     ...fields,
-    ...annotations(),
-    overall_annotation_agreement: null,
-    fully_annotated: null,
+    ...(found.annotations ?? noAnnotations()),
     files: null,
     has_children: found.hasChildren,
     metric_info: metricInfo(found.metrics, view),
@@ -92,7 +82,7 @@ export function toPartialRecord(found: FoundRecord, view: PageView, selected: re
     if (belongs.has(name)) fields[name] = (record as unknown as Record<string, unknown>)[name] ?? empty[name] ?? null;
   }
   if (selected.includes('has_children')) fields.has_children = found.hasChildren;
-  const shown = { ...fields, ...annotations() };
+  const shown = { ...fields, ...(found.annotations ?? noAnnotations()) };
   return finish(
     found,
     view,

@@ -1,18 +1,18 @@
+import type { AnnotationReads } from '../annotations/annotationReads.ts';
 import type { ColumnDef, RecordKind } from '../columns/columnDef.ts';
-import type { Filter } from '../wire/filters.ts';
+import type { RecordAnnotations } from '../wire/annotationRatings.ts';
+import type { RunRef } from '../projects/runs.ts';
+import type { ColumnFilter } from '../wire/filters.ts';
 import type { MetricResult } from '../wire/metricResults.ts';
 import type { FindColumn } from './findColumn.ts';
 import type { StoredRecord } from './record.ts';
 
-export interface RecordRun {
-  projectId: string;
-  runId: string;
-}
+export type RecordRun = RunRef;
 
 export interface RecordQuery {
   run: RecordRun;
   kinds: readonly RecordKind[];
-  filter: Filter;
+  filter: ColumnFilter;
   findColumn: FindColumn;
 }
 
@@ -45,7 +45,10 @@ export interface RecordKey {
 }
 
 /** The reads that a search is made of. */
-export interface RecordReads {
+export interface RecordReads extends StoredReads, AnnotationReads {}
+
+/** Those of the record store. */
+export interface StoredReads {
   /** One page of keys and the number of all records that match. */
   page(query: RecordPageQuery): Promise<{ keys: RecordKey[]; total: number }>;
   count(query: RecordQuery): Promise<number>;
@@ -93,6 +96,8 @@ export interface FoundRecord {
   /** Null for a session, and where the view does not show it. */
   hasChildren: boolean | null;
   metrics: readonly StoredMetric[];
+  /** Undefined for a record that is in no annotation queue. */
+  annotations: RecordAnnotations | undefined;
   /** Spans of a trace or traces of a session, when counts are asked for. */
   childCount: number | null;
 }
@@ -129,13 +134,17 @@ export async function describeRecords(
     ]);
     return new Map([...spans, ...traces]);
   };
-  const [records, complete, parents, metrics, childCounts] = await Promise.all([
+  const [records, complete, parents, metrics, annotations, childCounts] = await Promise.all([
     reads.records(run, keys, view.columns),
     reads.completeTraces(run, traceIds),
     wantsChildren ? reads.parents(run, keys) : new Set<string>(),
     wantsMetrics
       ? reads.metricResults(run, keys, view.metrics === 'all' ? undefined : view.metrics)
       : new Map<string, StoredMetric[]>(),
+    reads.annotations(
+      run,
+      keys.map(({ id }) => id),
+    ),
     counts(),
   ]);
   const byId = new Map(records.map((record) => [record.id, record]));
@@ -150,6 +159,7 @@ export async function describeRecords(
         isComplete: isCompleteOf(record, key.traceId, complete),
         hasChildren: isSession || !wantsChildren ? null : parents.has(key.id),
         metrics: metrics.get(key.id) ?? [],
+        annotations: annotations.get(key.id),
         childCount: counted ? (childCounts.get(key.id) ?? 0) : null,
       },
     ];

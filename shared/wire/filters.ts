@@ -81,8 +81,12 @@ const LeafUnion = z.discriminatedUnion('type', [
 ]);
 export type FilterLeaf = z.output<typeof LeafUnion>;
 
+type FilterOver<Leaf> = { filter: Leaf } | { and: FilterOver<Leaf>[] } | { or: FilterOver<Leaf>[] } | { not: FilterOver<Leaf> };
 /** A filter after parsing: one form, whichever dialect it came in. */
-export type Filter = { filter: FilterLeaf } | { and: Filter[] } | { or: Filter[] } | { not: Filter };
+export type Filter = FilterOver<FilterLeaf>;
+export type ColumnLeaf = Exclude<FilterLeaf, { type: 'fully_annotated' }>;
+/** A filter that looks at columns of the records alone: what the record store answers. */
+export type ColumnFilter = FilterOver<ColumnLeaf>;
 
 const Leaf = z.object({ filter: LeafUnion }).meta({ id: 'FilterLeaf' });
 const Tree: z.ZodType<Filter> = z

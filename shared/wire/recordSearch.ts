@@ -64,7 +64,7 @@ const names = z
   .max(1000)
   .nullish()
   .transform((given) => given ?? []);
-const SelectColumns = z
+export const SelectColumns = z
   .object({
     column_ids: z.array(z.string()).max(1000).nullish(),
     include_all_metrics: flag,
@@ -117,7 +117,7 @@ export const LogRecordsColumnInfo = z
     group_label: z.string(),
     data_type: z.string(),
     data_unit: z.string().optional(),
-    filter_type: z.string(),
+    filter_type: z.string().optional(),
     multi_valued: z.boolean(),
     allowed_values: z.array(z.unknown()).optional(),
     sortable: z.boolean(),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { annotationFields } from './annotationRatings.ts';
 import { Uuid } from './common.ts';
 import { MetricResult } from './metricResults.ts';
 import {
@@ -57,15 +58,9 @@ const common = {
   has_children: z.boolean().nullable(),
   metrics_batch_id: Uuid.nullable(),
   session_batch_id: Uuid.nullable(),
-  feedback_rating_info: AnyMap,
-  annotations: AnyMap,
+  ...annotationFields,
   file_ids: z.array(Uuid),
   file_modalities: z.array(z.enum(modalities)),
-  annotation_aggregates: AnyMap,
-  annotation_agreement: z.record(z.string(), z.number()),
-  overall_annotation_agreement: z.number().nullable(),
-  annotation_queue_ids: z.array(Uuid),
-  fully_annotated: z.boolean().nullable(),
   progress_message: z.string(),
   error_message: z.string(),
   metric_info: z.record(z.string(), MetricResult).nullable(),

@@ -1,12 +1,13 @@
 import { fc, test } from '@fast-check/vitest';
 import { afterAll, beforeAll, expect } from 'vitest';
+import { withAnnotatedIds } from '../../shared/annotations/fullyAnnotated.ts';
 import { type ColumnDef, isSpanKind, recordKinds } from '../../shared/columns/columnDef.ts';
 import { standardColumns } from '../../shared/columns/standard.ts';
 import { derivedId, newId } from '../../shared/ids.ts';
 import { columnFinder } from '../../shared/records/findColumn.ts';
 import type { StoredRecord } from '../../shared/records/record.ts';
 import type { RecordPageQuery } from '../../shared/records/searchRecords.ts';
-import { type Filter, FilterExpression, MAX_FILTER_DEPTH } from '../../shared/wire/filters.ts';
+import { type ColumnFilter, type Filter, FilterExpression, MAX_FILTER_DEPTH } from '../../shared/wire/filters.ts';
 import { matchesFilter, type ValueOf } from '../support/matchesFilter.ts';
 import { openRecordTables } from '../support/recordRun.ts';
 
@@ -112,9 +113,11 @@ const scores: Record<string, (n: number) => { value: Score; before: Score } | un
 };
 const scoreOf = (record: StoredRecord, metric: string) => scores[metric]?.(newest.findIndex(({ id }) => id === record.id));
 
+const annotated = new Set(newest.filter((_, n) => n % 3 === 0).map(({ id }) => id));
 const valueIn =
   (record: StoredRecord): ValueOf =>
   (columnId) => {
+    if (columnId === 'fully_annotated') return annotated.has(record.id);
     const [holder, ...rest] = columnId.split('/');
     const key = rest.join('/');
     if (columnId === 'metrics/duration_ns') return record.metrics?.duration_ns as number | undefined;
@@ -251,10 +254,10 @@ test.prop([fc.oneof({ weight: 4, arbitrary: filterTree }, { weight: 1, arbitrary
 })('ClickHouse and the in-memory reading of a filter agree', async (given) => {
   const filter = FilterExpression.parse(given);
   const wanted = newest.filter((record) => matchesFilter(filter, valueIn(record)));
-  const { keys, total } = await tables.reads.page(query(filter));
+  const { keys, total } = await tables.reads.page(query(await stored(filter)));
   expect(ids(keys)).toEqual(ids(wanted));
   expect(total).toBe(wanted.length);
-  expect(await tables.reads.count(query(filter))).toBe(wanted.length);
+  expect(await tables.reads.count(query(await stored(filter)))).toBe(wanted.length);
 });
 
 const sortable = columns.filter((column) => column.sortable);
@@ -262,7 +265,7 @@ const sortable = columns.filter((column) => column.sortable);
 test.prop([leaf, fc.constantFrom(...sortable), fc.boolean(), fc.integer({ min: 1, max: 17 }), fc.boolean()], { numRuns: 60 })(
   'pages concatenate to the whole: in order, without loss or repeat, by offset and by cursor',
   async (given, column, ascending, limit, byCursor) => {
-    const filter: Filter = { not: FilterExpression.parse(given) };
+    const filter = await stored({ not: FilterExpression.parse(given) });
     const sort = { column, ascending };
     const whole = await tables.reads.page(query(filter, { sort }));
     const paged: string[] = [];
@@ -305,7 +308,7 @@ test('the number of matches is exact where a page is read from a small part of a
   });
   await tables.store(records.slice(0, 3500));
   await tables.store(records.slice(3000)); // 500 of them again
-  const fourth = FilterExpression.parse({ type: 'text', name: 'name', operator: 'eq', value: 'fourth' });
+  const fourth = await stored(FilterExpression.parse({ type: 'text', name: 'name', operator: 'eq', value: 'fourth' }));
   const answers = async () => [
     (await tables.reads.page(query({ and: [] }, { run: long, limit: 5 }))).total,
     (await tables.reads.page(query(fourth, { run: long, limit: 5 }))).total,

@@ -9,7 +9,7 @@ export function matchesFilter(filter: Filter, held: ValueOf): boolean {
   if ('or' in filter) return filter.or.some((inner) => matchesFilter(inner, held));
   if ('not' in filter) return !matchesFilter(filter.not, held);
   const leaf = filter.filter;
-  if (leaf.type === 'fully_annotated') return false;
+  if (leaf.type === 'fully_annotated') return held(leaf.column_id) === true;
   const value = held(leaf.column_id);
   return value !== undefined && matchesLeaf(leaf, value);
 }

@@ -11,6 +11,7 @@ import { type RecordDeps, traceRoutes } from '../../api/routes/traces.ts';
 import { newId } from '../../shared/ids.ts';
 import { createRunLookup } from '../../shared/projects/runs.ts';
 import { RecordWriter, type RecordWriterOptions } from '../../shared/records/recordWriter.ts';
+import type { RecordReads } from '../../shared/records/searchRecords.ts';
 import { type ClickHouse, openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
 import { clickhouseMetricValues } from '../../shared/stores/clickhouse/metricValues.ts';
 import { clickhouseRecordEraser } from '../../shared/stores/clickhouse/recordDeletion.ts';
@@ -19,6 +20,7 @@ import { clickHouseRecordReads } from '../../shared/stores/clickhouse/recordRead
 import { clickhouseRecordStore } from '../../shared/stores/clickhouse/recordStore.ts';
 import { migrateTables } from '../../shared/stores/clickhouse/tables.ts';
 import { serve } from './http.ts';
+import { noAnnotations } from './noAnnotations.ts';
 
 /** Everybody may do everything in any project: who may is tested with the accounts. */
 const openGate: Gate = {
@@ -29,7 +31,7 @@ const openGate: Gate = {
 
 /** The record routes over a ClickHouse, without accounts: any project and run exist. */
 export function recordApp(clickhouse: ClickHouse, options: Partial<RecordWriterOptions> & { checkReplies?: boolean } = {}) {
-  const reads = clickHouseRecordReads(clickhouse);
+  const reads: RecordReads = { ...clickHouseRecordReads(clickhouse), ...noAnnotations };
   const writer = new RecordWriter({ store: clickhouseRecordStore(clickhouse), ...options });
   const findRun = createRunLookup({ runExists: async () => true }).find;
   const deps: RecordDeps = {

@@ -17,6 +17,7 @@ import { clickhouseMetricTimeline } from '../../shared/stores/clickhouse/metricT
 import { clickhouseRecordStream } from '../../shared/stores/clickhouse/recordStream.ts';
 import { clickhouseTraceGraph } from '../../shared/stores/clickhouse/traceGraph.ts';
 import { type Answer, serve } from './http.ts';
+import { noAnnotations } from './noAnnotations.ts';
 import { openRecordTables } from './recordRun.ts';
 
 /** The search and catalog routes over the record tables, for one log stream of one project. Every reply is checked against its schema. */
@@ -35,7 +36,7 @@ export async function startSearchService() {
   const timelines = clickhouseMetricTimeline(tables.clickhouse);
   const stream = clickhouseRecordStream(tables.clickhouse);
   const deps = {
-    records: tables.reads,
+    records: { ...tables.reads, ...noAnnotations },
     findRun: runs.find,
     metrics,
     timelines,

@@ -1,19 +1,17 @@
 import { type ColumnDef, filterTypeOf } from '../../columns/columnDef.ts';
 import { ServiceError } from '../../errors.ts';
 import type { FindColumn } from '../../records/findColumn.ts';
-import type { Filter, FilterLeaf } from '../../wire/filters.ts';
+import type { ColumnFilter, ColumnLeaf } from '../../wire/filters.ts';
 import { type Bind, numberParam, timeParam } from './binder.ts';
 import { type ColumnSql, columnSql, type Scope } from './columnSql.ts';
-
-type ColumnLeaf = Exclude<FilterLeaf, { type: 'fully_annotated' }>;
 
 /**
  * Boolean SQL of a filter over `records FINAL`. Only names of the registry reach the text; every value goes through `scope.bind`.
  * A record that lacks a value matches no leaf on its column, `ne` and `not_in` included; so `not` keeps it.
  * @throws ServiceError `ColumnUnknown`; `ColumnNotFilterable`, also for a leaf that does not fit its column.
  */
-export function compileFilter(filter: Filter, scope: Scope, findColumn: FindColumn): string {
-  const compile = (inner: Filter): string => {
+export function compileFilter(filter: ColumnFilter, scope: Scope, findColumn: FindColumn): string {
+  const compile = (inner: ColumnFilter): string => {
     if ('and' in inner) return inner.and.length > 0 ? `(${inner.and.map(compile).join(' AND ')})` : 'true';
     if ('or' in inner) return inner.or.length > 0 ? `(${inner.or.map(compile).join(' OR ')})` : 'false';
     if ('not' in inner) return `NOT ifNull(${compile(inner.not)}, false)`;
@@ -22,8 +20,7 @@ export function compileFilter(filter: Filter, scope: Scope, findColumn: FindColu
   return compile(filter);
 }
 
-function compileLeaf(leaf: FilterLeaf, scope: Scope, findColumn: FindColumn): string {
-  if (leaf.type === 'fully_annotated') return 'false'; // true only for records of an annotation queue, and there are none
+function compileLeaf(leaf: ColumnLeaf, scope: Scope, findColumn: FindColumn): string {
   const column = findColumn(leaf.column_id);
   if (!column.filterable) throw new ServiceError('ColumnNotFilterable', `the column ${column.id} cannot be filtered`);
   const fitting = filterTypeOf[column.dataType];

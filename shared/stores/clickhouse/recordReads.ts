@@ -6,9 +6,9 @@ import type {
   RecordKey,
   RecordPageQuery,
   RecordQuery,
-  RecordReads,
   RecordRun,
   StoredMetric,
+  StoredReads,
 } from '../../records/searchRecords.ts';
 import { Binder, timeParam } from './binder.ts';
 import { columnSql, HAS_VALUE, metricValueColumn, type Scope, scopeOf } from './columnSql.ts';
@@ -23,7 +23,7 @@ const TIME = "DateTime64(6, 'UTC')";
 const allColumns = recordTableColumns.map(({ name }) => name);
 
 /** The reads of a search over ClickHouse. Each names its run; rows of our own tables are mapped by hand, as a page has many. */
-export function clickHouseRecordReads(clickhouse: ClickHouse): RecordReads {
+export function clickHouseRecordReads(clickhouse: ClickHouse): StoredReads {
   return {
     async page(query) {
       const start = await startAfter(clickhouse, query);

@@ -212,6 +212,7 @@ export function postgresAccounts(database: Database): AccountStore {
       unlessLastAdministrator(userId, false, async (tx) => {
         await tx.query('DELETE FROM api_keys WHERE user_id = $1', [userId]);
         await tx.query('DELETE FROM project_users WHERE user_id = $1', [userId]);
+        await tx.query('DELETE FROM annotation_queue_users WHERE user_id = $1', [userId]);
         await tx.query('DELETE FROM user_group_members WHERE user_id = $1', [userId]);
         await tx.query(
           `UPDATE users SET removed_at = now(), updated_at = now(), password_hash = NULL, token_version = token_version + 1 WHERE id = $1`,

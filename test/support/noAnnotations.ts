@@ -1,0 +1,8 @@
+import type { AnnotationReads } from '../../shared/annotations/annotationReads.ts';
+
+/** For services without queues. */
+export const noAnnotations: AnnotationReads = {
+  annotations: async () => new Map(),
+  fullyAnnotated: async () => [],
+  annotationTemplates: async () => [],
+};
