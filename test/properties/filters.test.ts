@@ -238,7 +238,9 @@ const deepTree = fc
     }, tree),
   );
 
-const query = (filter: Filter, rest: Partial<RecordPageQuery> = {}): RecordPageQuery => ({
+const stored = (filter: Filter): Promise<ColumnFilter> =>
+  withAnnotatedIds({ fullyAnnotated: async () => [...annotated] }, run, filter);
+const query = (filter: ColumnFilter, rest: Partial<RecordPageQuery> = {}): RecordPageQuery => ({
   ...{ run, kinds: recordKinds, filter, findColumn, offset: 0, limit: 100 },
   ...rest,
 });
