@@ -6,7 +6,7 @@ import type { StoredRecord } from '../../shared/records/record.ts';
 import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
 import { metricFields } from '../../shared/stores/clickhouse/metricRow.ts';
 import { clickHouseRecordReads } from '../../shared/stores/clickhouse/recordReads.ts';
-import { toRow } from '../../shared/stores/clickhouse/recordRow.ts';
+import { clickhouseRecordStore } from '../../shared/stores/clickhouse/recordStore.ts';
 import { migrateTables } from '../../shared/stores/clickhouse/tables.ts';
 import type { MetricResult } from '../../shared/wire/metricResults.ts';
 
@@ -19,22 +19,20 @@ export async function openRecordTables() {
   for (const table of ['records', 'record_keys', 'metric_values']) {
     await clickhouse.command({ name: 'no merges', sql: `SYSTEM STOP MERGES ${table}` });
   }
-  const insert = (table: string, rows: object[]) => clickhouse.insert({ table, rows, token: newId() });
+  const writes = clickhouseRecordStore(clickhouse);
   return {
     clickhouse,
     reads: clickHouseRecordReads(clickhouse),
     /** One block of records, each version as given. */
     async store(records: readonly StoredRecord[]): Promise<void> {
-      const keys = records.map(({ project_id, run_id, id, created_at, type, trace_id, parent_id, session_id }) => {
-        return { project_id, run_id, id, created_at, type, trace_id, parent_id: parent_id ?? null, session_id, version: 1 };
-      });
-      await insert('record_keys', keys);
-      await insert('records', records.map(toRow));
+      await writes.keyBlock(records.map((record) => ({ ...record, version: 1 }))).send();
+      await writes.recordBlock(records).send();
     },
     async score(record: StoredRecord, metric: string, result: MetricResult, version: number): Promise<void> {
       const { project_id, run_id, created_at, id, type, trace_id } = record;
       const row = { project_id, run_id, metric, record_created_at: created_at, record_id: id, record_type: type, trace_id };
-      await insert('metric_values', [{ ...row, ...metricFields(result), computed_at: created_at, version }]);
+      const rows = [{ ...row, ...metricFields(result), computed_at: created_at, version }];
+      await clickhouse.insert({ table: 'metric_values', rows, token: newId() });
     },
     async [Symbol.asyncDispose](): Promise<void> {
       await clickhouse.close();

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { rm, writeFile } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -28,7 +28,8 @@ export interface StatementResult {
 }
 
 export interface InsertStatement extends Omit<Statement, 'format'> {
-  body: Readable | Uint8Array | string;
+  /** A list of bytes is one body in pieces. */
+  body: Readable | Uint8Array | string | readonly Uint8Array[];
 }
 
 export interface InsertOutcome {
@@ -243,13 +244,9 @@ class PooledSession implements ChdbSession {
 
   async insert(statement: InsertStatement): Promise<InsertOutcome> {
     const { sql, body } = statement;
-    const bytes =
-      typeof body === 'string'
-        ? Buffer.from(body)
-        : body instanceof Uint8Array
-          ? Buffer.from(body.buffer, body.byteOffset, body.byteLength)
-          : undefined;
-    if (bytes !== undefined && bytes.length === 0) return { rowsWritten: 0, bytesWritten: 0, elapsedSeconds: 0 };
+    const pieces = piecesOf(body);
+    if (pieces?.every(({ length }) => length === 0)) return { rowsWritten: 0, bytesWritten: 0, elapsedSeconds: 0 };
+    const bytes = pieces?.length === 1 ? pieces[0] : undefined;
     const plain = plainInsert.exec(sql)?.groups;
     if (
       plain?.table &&
@@ -267,10 +264,10 @@ class PooledSession implements ChdbSession {
       });
       return { rowsWritten: summary.rowsWritten, bytesWritten: summary.bytesWritten, elapsedSeconds: summary.elapsed };
     }
-    return this.#insertFromFile(statement, bytes);
+    return this.#insertFromFile(statement, pieces);
   }
 
-  async #insertFromFile(statement: InsertStatement, bytes: Buffer | undefined): Promise<InsertOutcome> {
+  async #insertFromFile(statement: InsertStatement, pieces: readonly Buffer[] | undefined): Promise<InsertOutcome> {
     const parts = insertHead.exec(statement.sql)?.groups;
     if (parts?.head === undefined || parts.format === undefined || /\binput\s*\(/i.test(parts.head)) {
       throw new Error(
@@ -279,9 +276,8 @@ class PooledSession implements ChdbSession {
     }
     const path = join(tmpdir(), `assay-insert-${randomUUID()}`);
     try {
-      const { body } = statement;
-      if (bytes) await writeFile(path, bytes);
-      else await pipeline(body as Readable, createWriteStream(path));
+      if (pieces) await writePieces(path, pieces);
+      else await pipeline(statement.body as Readable, createWriteStream(path));
       await this.#prepare(statement);
       const result = await this.#session.queryAsync(
         `${parts.head} FROM INFILE ${literal(path)} COMPRESSION 'none' FORMAT ${parts.format}`,
@@ -335,6 +331,33 @@ class PooledSession implements ChdbSession {
 
   close(): void {
     this.#session.close();
+  }
+}
+
+/** The pieces of a body that is there as a whole. */
+function piecesOf(body: InsertStatement['body']): Buffer[] | undefined {
+  if (typeof body === 'string') return [Buffer.from(body)];
+  if (body instanceof Uint8Array) return [asBuffer(body)];
+  return Array.isArray(body) ? body.map(asBuffer) : undefined;
+}
+
+const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+
+/** Pieces that one call of the system takes; Linux allows 1,024. */
+const MAX_PIECES = 1_000;
+
+/** In as few calls as can be: each waits for one of the threads that statements run in. */
+async function writePieces(path: string, pieces: readonly Buffer[]): Promise<void> {
+  const file = await open(path, 'wx', 0o600);
+  try {
+    for (let from = 0; from < pieces.length; from += MAX_PIECES) {
+      const some = pieces.slice(from, from + MAX_PIECES);
+      const size = some.reduce((sum, { length }) => sum + length, 0);
+      const { bytesWritten } = await file.writev(some);
+      if (bytesWritten !== size) throw new Error(`${bytesWritten} of ${size} bytes could be written for an insert`);
+    }
+  } finally {
+    await file.close();
   }
 }
 

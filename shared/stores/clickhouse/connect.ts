@@ -25,8 +25,8 @@ export interface ClickHouseRead<T> {
 
 export interface ClickHouseInsert {
   table: string;
-  /** Rows as objects, or newline-delimited JSON. */
-  rows: readonly object[] | Buffer;
+  /** Rows as objects, newline-delimited JSON, or the pieces of a `NativeBlock`. */
+  rows: readonly object[] | Buffer | { native: readonly Buffer[] };
   /** Equal for a retry of the same block, which is then stored once; random, never derived from the content. */
   token: string;
 }
@@ -167,21 +167,25 @@ class Store implements ClickHouse {
   }
 
   async insert({ table, rows, token }: ClickHouseInsert): Promise<void> {
-    const body = Buffer.isBuffer(rows) ? rows : Buffer.from(rows.map((row) => JSON.stringify(row)).join('\n'));
-    if (body.length === 0) return;
+    const isNative = !Buffer.isBuffer(rows) && 'native' in rows;
+    const body = isNative
+      ? rows.native
+      : [Buffer.isBuffer(rows) ? rows : Buffer.from(rows.map((row) => JSON.stringify(row)).join('\n'))];
+    const size = body.reduce((sum, { length }) => sum + length, 0);
+    if (size === 0) return;
     const settings = {
       insert_deduplication_token: token,
-      input_format_parallel_parsing: (body.length > 10_000_000 ? 1 : 0) as 0 | 1,
+      input_format_parallel_parsing: (size > 10_000_000 ? 1 : 0) as 0 | 1,
     };
     try {
-      const query = `INSERT INTO ${table} FORMAT JSONEachRow`;
+      const query = `INSERT INTO ${table} FORMAT ${isNative ? 'Native' : 'JSONEachRow'}`;
       if (this.#engine) {
         await this.#engine.insert({ sql: query, body, settings });
         return;
       }
       const result = await this.#client.exec({
         query,
-        values: Readable.from([body], { objectMode: false }),
+        values: Readable.from(body, { objectMode: false }),
         clickhouse_settings: settings,
       });
       await result.stream.resume().toArray();

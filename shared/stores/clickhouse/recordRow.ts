@@ -1,7 +1,8 @@
 import { type SystemMetric, systemMetrics } from '../../columns/recordTableColumns.ts';
 import type { StoredRecord } from '../../records/record.ts';
+import type { NativeBlock } from './nativeBlock.ts';
 
-/** One row of the record table as JSON. 64-bit integers arrive as text and are sent as numbers. */
+/** One row of the record table as it is read. 64-bit integers arrive as text. */
 export type RecordRow = Record<string, unknown>;
 
 const jsonable = ['input', 'output', 'redacted_input', 'redacted_output'] as const;
@@ -9,31 +10,48 @@ const hasColumn: ReadonlySet<string> = new Set(systemMetrics);
 // A DateTime64 prints as `2026-07-07 15:55:01.110554`.
 const asTime = (text: unknown): string => `${(text as string).replace(' ', 'T')}Z`;
 
-/** The row of a record, for INSERT. Keys whose value is the column's default are left out. */
-export function toRow(record: StoredRecord): RecordRow {
-  const { input, output, redacted_input, redacted_output, metrics, tools, events, ...plain } = record;
-  const row: RecordRow = { ...plain };
-  for (const name of jsonable) {
-    const value = record[name];
+/** Adds the row of a record to a block of the record table. */
+export function addRecord(block: NativeBlock, record: StoredRecord): void {
+  for (const name in record) {
+    const value = record[name as keyof StoredRecord];
     if (value === undefined || value === null) continue;
-    if (typeof value === 'string') row[name] = value;
+    switch (name) {
+      case 'input':
+      case 'output':
+      case 'redacted_input':
+      case 'redacted_output':
+        if (typeof value === 'string') block.put(name, value);
+        else {
+          block.put(name, JSON.stringify(value));
+          block.put(`${name}_is_json`, true);
+        }
+        break;
+      case 'tools':
+      case 'events':
+        block.put(name, JSON.stringify(value));
+        break;
+      case 'metrics':
+        addMetrics(block, value as Record<string, unknown>);
+        break;
+      default:
+        block.put(name, value);
+    }
+  }
+  block.endRow();
+}
+
+function addMetrics(block: NativeBlock, metrics: Readonly<Record<string, unknown>>): void {
+  let extra: [string, unknown][] | undefined;
+  for (const name of Object.keys(metrics)) {
+    const value = metrics[name];
+    if (value === null || value === undefined) continue;
+    if (hasColumn.has(name) && Number.isSafeInteger(value)) block.put(name, value);
     else {
-      row[name] = JSON.stringify(value);
-      row[`${name}_is_json`] = true;
+      extra ??= [];
+      extra.push([name, value]);
     }
   }
-  if (tools != null) row.tools = JSON.stringify(tools);
-  if (events != null) row.events = JSON.stringify(events);
-  if (metrics) {
-    const extra: [string, unknown][] = [];
-    for (const [name, value] of Object.entries(metrics)) {
-      if (value === null || value === undefined) continue;
-      if (hasColumn.has(name) && Number.isSafeInteger(value)) row[name] = value;
-      else extra.push([name, value]);
-    }
-    if (extra.length > 0) row.metrics_extra = JSON.stringify(Object.fromEntries(extra));
-  }
-  return row;
+  if (extra) block.put('metrics_extra', JSON.stringify(Object.fromEntries(extra)));
 }
 
 /** The record of a row read with all columns, or with some: what was not read stays absent. */
