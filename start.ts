@@ -17,6 +17,7 @@ import {
 import { startTemporalDevServer } from './shared/stores/temporal/devServer.ts';
 import { defaultCacheDir, findTemporal, temporalDownloads } from './shared/stores/temporal/findTemporal.ts';
 import { temporalRunWorkflows } from './shared/stores/temporal/runWorkflows.ts';
+import { scheduleSweeps } from './shared/stores/temporal/sweepSchedule.ts';
 import { assembleActivities } from './workers/assembleActivities.ts';
 import { logTemporalTo, startWorker } from './workers/worker.ts';
 
@@ -72,6 +73,7 @@ export async function startService(
 
     const api = await assembleApi(domain, stores, config, secretKeys, {
       pingTemporal: temporal.ping,
+      scheduleSweeps: () => scheduleSweeps(temporal.client),
       keepCredentials: (credentials) => keepCredentials(config, credentials),
       checkReplies,
     });

@@ -29,16 +29,19 @@ import { toxicity } from '../shared/metrics/toxicity.ts';
 import { createProjectAccess } from '../shared/projects/access.ts';
 import { deleteWithRecords, finishDeletions } from '../shared/projects/deletions.ts';
 import { createIngestLookup } from '../shared/projects/openRun.ts';
+import { unexpired } from '../shared/projects/retention.ts';
 import { createRunLookup, type DeleteRecords } from '../shared/projects/runs.ts';
 import { checkPrompt } from '../shared/prompts/render.ts';
 import { builtinAliases } from '../shared/providers/builtinModels.ts';
 import { findColumnFor, type MetricDefinitions } from '../shared/records/columnCatalog.ts';
+import { finishDeletions as finishRecordsDeletions } from '../shared/records/delete.ts';
+import { unexpiredReader } from '../shared/records/unexpiredReader.ts';
 import type { RecordReads } from '../shared/records/searchRecords.ts';
 import { namedScorers } from '../shared/scorers/namedScorers.ts';
 import { enabledMetricColumns, projectMetricColumns } from '../shared/scorers/runSettings.ts';
 import { deleteAttempts, runTallies } from '../shared/stores/clickhouse/experimentRecords.ts';
 import { clickhouseMetricTimeline } from '../shared/stores/clickhouse/metricTimeline.ts';
-import { clickhouseDeleteRecords, clickhouseRecordEraser } from '../shared/stores/clickhouse/recordDeletion.ts';
+import { clickhouseDeleteRecords } from '../shared/stores/clickhouse/recordDeletion.ts';
 import { clickhouseRecordReader } from '../shared/stores/clickhouse/recordReader.ts';
 import { clickHouseRecordReads } from '../shared/stores/clickhouse/recordReads.ts';
 import { clickhouseRecordStream } from '../shared/stores/clickhouse/recordStream.ts';
@@ -81,6 +84,7 @@ import { projectRoutes } from './routes/projects.ts';
 import { promptRoutes } from './routes/prompts.ts';
 import { recordColumnRoutes } from './routes/recordColumns.ts';
 import { recordSearchRoutes } from './routes/recordSearch.ts';
+import { retentionRoutes } from './routes/retention.ts';
 import { scorerRoutes } from './routes/scorers.ts';
 import { sessionRoutes } from './routes/sessions.ts';
 import { spanRoutes } from './routes/spans.ts';
@@ -98,6 +102,8 @@ export interface Api {
 
 export interface ApiSurroundings {
   pingTemporal(): Promise<void>;
+  /** Sees to it that expired records are swept every day. */
+  scheduleSweeps(): Promise<void>;
   /** Called with the first administrator's credentials before that account is created. */
   keepCredentials(credentials: { email: string; password: string; apiKey: string }): void;
   /** Parse every reply with its schema (tests). */
@@ -106,6 +112,8 @@ export interface ApiSurroundings {
 
 /** Milliseconds between two looks at runs that should have a workflow, and at deletions that a crash cut off. */
 const RECONCILE_MS = 30_000;
+/** Milliseconds after which a deletion of records that nobody says to be at work on is taken over. */
+const UNATTENDED_MS = 60_000;
 const PURGE_MS = 3_600_000;
 /** Rows stored for a run that never came to be are removed after this. */
 const UNUSED_MS = 24 * 3_600_000;
@@ -123,10 +131,14 @@ export async function assembleApi(
   const deleteEveryRecord = clickhouseDeleteRecords(domain.clickhouse);
   const forgetAttempts = deleteAttempts(domain.clickhouse);
   const deleteRecords: DeleteRecords = async (projectId, runId) => {
+    // The marker is there: writes that began before it end now, and later ones are refused.
+    await domain.recordWriter.settled(projectId, runId);
     await forgetAttempts(projectId, runId);
     await deleteEveryRecord(projectId, runId);
+    for (const tell of domain.onRecordsDeleted) await tell({ projectId, ...(runId === undefined ? {} : { runId }) });
   };
-  const runCounts = clickhouseRunCounts(domain.clickhouse);
+  const { expiries } = domain;
+  const runCounts = clickhouseRunCounts(domain.clickhouse, expiries.of);
   const accounts = postgresAccounts(database);
   const projects = postgresProjects(database);
   const logStreams = postgresLogStreams(database);
@@ -179,13 +191,15 @@ export async function assembleApi(
     alwaysListed: [metricColumn(toxicity)],
     ofRun: (run) => enabledMetricColumns(domain.scorers, run.projectId, run.runId),
   };
-  const search = { records, findRun: runLookup.find, metrics };
+  const search = { records, findRun: unexpired(runLookup.find, expiries), metrics };
   const recordDeps = {
     ...search,
+    // An update changes, and a deletion takes, also what no read shows any more.
+    findRun: runLookup.find,
     ingestRun: createIngestLookup(runLookup.find, postgresMetricsTestingRuns(database)),
     writer: domain.recordWriter,
-    reading: { reader: clickhouseRecordReader(domain.clickhouse), reads: records },
-    eraser: clickhouseRecordEraser(domain.clickhouse),
+    reading: { reader: unexpiredReader(clickhouseRecordReader(domain.clickhouse), expiries), reads: records },
+    deletion: domain.deletion,
   };
   const queues = { annotations: domain.annotations, newId };
   const experiments = postgresExperiments(database);
@@ -211,7 +225,12 @@ export async function assembleApi(
       (
         await metricBuckets(
           {
-            records,
+            records: {
+              page: async ({ run, ...query }) => {
+                const expiry = await expiries.of(projectId, [run.runId]);
+                return records.page({ ...query, run: expiry ? { ...run, expiry } : run });
+              },
+            },
             values: domain.metricValues,
             metricsOf: domain.metricsOf,
             findColumnFor: (run, filter) => findColumnFor(records, metrics, run, { filter }),
@@ -235,6 +254,7 @@ export async function assembleApi(
     ...healthRoutes({ health: createHealth(stores, around.pingTemporal), version: VERSION }),
     ...accountRoutes({ accounts, passwords, credentials, access, newId, now }),
     ...projectRoutes({ projects, accounts, access, ...deletion }),
+    ...retentionRoutes({ retention: domain.retention, expiries }),
     ...collaboratorRoutes({ projects, access }),
     ...logStreamRoutes({ logStreams, accounts, runCounts, ...deletion }),
     ...traceRoutes(recordDeps),
@@ -272,7 +292,7 @@ export async function assembleApi(
       newId,
       builtinModels: builtinAliases,
     }),
-    ...datasetRoutes({ ...domain.datasetDeps, gate, readRecords: recordsToCopy(domain.clickhouse) }),
+    ...datasetRoutes({ ...domain.datasetDeps, gate, readRecords: recordsToCopy(domain.clickhouse, expiries.before) }),
     ...promptRoutes({ ...domain.datasetDeps, prompts: domain.prompts, gate }),
     ...scorerRoutes({ scorers: domain.scorers }),
     ...metricSettingsRoutes({ scorers: domain.scorers }),
@@ -309,12 +329,31 @@ export async function assembleApi(
       started: ({ experimentId }) => log.info({ experimentId }, 'a run without a workflow was started'),
       failed: ({ experimentId }, err) => log.warn({ err, experimentId }, 'a run could not be looked after; it is tried again'),
     };
-    const [runs, deletions] = await Promise.allSettled([reconcile(starting, report), finishDeletions(deletion)]);
-    for (const done of [runs, deletions]) if (done.status === 'rejected') throw done.reason;
+    const done = await Promise.allSettled([reconcile(starting, report), finishDeletions(deletion), finishErasures()]);
+    for (const one of done) if (one.status === 'rejected') throw one.reason;
+  };
+  const stopping = new AbortController();
+  const finishRecordDeletions = (unattendedMs: number) =>
+    finishRecordsDeletions(
+      { ...domain.deletion, findColumn: (run, filter) => findColumnFor(records, metrics, run, { filter }) },
+      unattendedMs,
+      stopping.signal,
+    );
+  // Whoever has the run to itself finishes what was cut off there.
+  const finishErasures = async () => {
+    for (const run of await domain.erasureNotes.unfinished()) await domain.recordWriter.exclusively(run, async () => {});
   };
   await heal();
+  // They may take long. Without a Postgres of others there is no process beside this one that could be at work on them.
+  const deleting = finishRecordDeletions(config.DATABASE_URL ? UNATTENDED_MS : 0).catch((err: unknown) =>
+    log.warn({ err }, 'deletions that were cut off could not be finished; it is tried again'),
+  );
+  const schedule = repeat(PURGE_MS, around.scheduleSweeps, log, 'scheduling the sweep of expired records');
+  await around.scheduleSweeps().catch((err: unknown) => log.warn({ err }, 'the sweep of expired records is not scheduled; it is tried again'));
   const stops = [
+    schedule,
     repeat(RECONCILE_MS, heal, log, 'looking after runs and deletions'),
+    repeat(UNATTENDED_MS, () => finishRecordDeletions(UNATTENDED_MS), log, 'finishing deletions of records'),
     repeat(
       PURGE_MS,
       () => purgeUnusedRows(domain.datasetDeps, new Date(Date.now() - UNUSED_MS).toISOString()),
@@ -326,7 +365,9 @@ export async function assembleApi(
     app,
     administrator,
     stop: async () => {
+      stopping.abort();
       for (const stop of stops) await stop();
+      await deleting;
     },
   };
 }

@@ -5,6 +5,7 @@ import { runProcess } from '../shared/runProcess.ts';
 import { openServers } from '../shared/stores/openServers.ts';
 import { pingTemporal } from '../shared/stores/temporal/connect.ts';
 import { temporalRunWorkflows } from '../shared/stores/temporal/runWorkflows.ts';
+import { scheduleSweeps } from '../shared/stores/temporal/sweepSchedule.ts';
 import { assembleApi } from './assembleApi.ts';
 import { listen } from './server.ts';
 
@@ -20,6 +21,7 @@ async function start() {
   opened.defer(() => domain.outbound.close());
   const api = await assembleApi(domain, servers.stores, config, secretKeys, {
     pingTemporal: () => pingTemporal(servers.connection, config.TEMPORAL_NAMESPACE),
+    scheduleSweeps: () => scheduleSweeps(servers.client),
     keepCredentials() {},
   });
   opened.defer(() => api.stop());

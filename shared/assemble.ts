@@ -12,15 +12,21 @@ import { untilStored } from './experiments/untilStored.ts';
 import { createOutboundGuard } from './integrations/outbound.ts';
 import { openSecrets } from './integrations/sealing.ts';
 import { type KeyRing, openKeyRing } from './integrations/secrets.ts';
+import { createExpiries } from './projects/retention.ts';
 import { createModelCaller } from './providers/modelCaller.ts';
+import type { DeleteDeps } from './records/delete.ts';
+import { type OnRecordsDeleted, recordErasure } from './records/eraseRecords.ts';
 import { logTraces } from './records/ingest.ts';
 import { RecordWriter } from './records/recordWriter.ts';
+import { standingValues } from './records/standingValues.ts';
 import type { EnabledMetric } from './scorers/resolveMetrics.ts';
 import { runScorers } from './scorers/runSettings.ts';
 import { datasetRows } from './stores/clickhouse/datasetRows.ts';
 import { recordedRows, runTally } from './stores/clickhouse/experimentRecords.ts';
+import { clickhouseStraddling } from './stores/clickhouse/expiredRecords.ts';
 import { clickhouseMetricValues } from './stores/clickhouse/metricValues.ts';
-import { clickhouseDeleteRecords } from './stores/clickhouse/recordDeletion.ts';
+import { clickhouseDeleteRecords, clickhouseRecordEraser } from './stores/clickhouse/recordDeletion.ts';
+import { clickHouseRecordReads } from './stores/clickhouse/recordReads.ts';
 import { clickhouseRecordStore } from './stores/clickhouse/recordStore.ts';
 import type { Stores } from './stores/open.ts';
 import { postgresAnnotations } from './stores/postgres/annotations.ts';
@@ -30,6 +36,8 @@ import { postgresIntegrations } from './stores/postgres/integrations.ts';
 import { advisoryLocks } from './stores/postgres/locks.ts';
 import { postgresOfferedRows } from './stores/postgres/offeredRows.ts';
 import { promptStore } from './stores/postgres/prompts.ts';
+import { postgresDeletionWishes, postgresErasures } from './stores/postgres/recordDeletions.ts';
+import { postgresRetention } from './stores/postgres/retention.ts';
 import { scorerStore } from './stores/postgres/scorers.ts';
 
 /** Calls in flight per integration over all workers, unless a run's own concurrency is lower. */
@@ -41,7 +49,13 @@ const TALLY_GOOD_MS = 250;
 export type Domain = ReturnType<typeof assembleDomain>;
 
 /** What the api and the workers both stand on, built from open stores and the configuration. */
-export function assembleDomain(stores: Stores, workflows: RunWorkflows, config: Config, secretKeys: string, log: Logger) {
+export function assembleDomain(
+  stores: Stores,
+  workflows: RunWorkflows,
+  config: Config,
+  secretKeys: string,
+  log: Logger,
+) {
   const { clickhouse, database, coordination, notices } = stores;
   const keyRing: KeyRing = openKeyRing(secretKeys);
   const outbound = createOutboundGuard({
@@ -56,10 +70,26 @@ export function assembleDomain(stores: Stores, workflows: RunWorkflows, config: 
   const ofDatasets = datasetRowStore(datasetDeps);
   const ofRuns = runRows(datasetDeps);
   const recordStore = clickhouseRecordStore(clickhouse);
+  const eraser = clickhouseRecordEraser(clickhouse);
+  /** What else belongs to records and goes with them. */
+  const annotations = postgresAnnotations(database);
+  const onRecordsDeleted: readonly OnRecordsDeleted[] = [annotations.forgetRecords];
+  const erasureNotes = postgresErasures(database);
+  const retention = postgresRetention(database);
+  const erasure = recordErasure({ eraser, notes: erasureNotes, onRecordsDeleted });
   const recordWriter = new RecordWriter({
     store: recordStore,
+    guard: erasure.guard,
     ...(config.DATABASE_URL ? { withLocks: advisoryLocks(database) } : {}),
   });
+  const deletion: DeleteDeps = {
+    reads: clickHouseRecordReads(clickhouse),
+    eraser,
+    erasure,
+    wishes: postgresDeletionWishes(database),
+    writer: recordWriter,
+    now: () => new Date(),
+  };
   const models = createModelCaller({
     integrations,
     openSecrets: (integration) => openSecrets(keyRing, integration),
@@ -120,8 +150,13 @@ export function assembleDomain(stores: Stores, workflows: RunWorkflows, config: 
     prompts: promptStore(database),
     recordStore,
     recordWriter,
-    metricValues: clickhouseMetricValues(clickhouse),
-    annotations: postgresAnnotations(database),
+    metricValues: standingValues(clickhouseMetricValues(clickhouse), { store: eraser, writer: recordWriter }),
+    deletion,
+    retention,
+    expiries: createExpiries({ store: retention, straddling: clickhouseStraddling(clickhouse) }),
+    erasureNotes,
+    onRecordsDeleted,
+    annotations,
     models,
     ledger,
     keepStanding: keep,

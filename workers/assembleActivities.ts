@@ -7,9 +7,12 @@ import type { ChunkProgress, RowRunner } from '../shared/experiments/runRows.ts'
 import type { ScoreLog } from '../shared/experiments/scoreRows.ts';
 import { settleRun } from '../shared/experiments/settleRun.ts';
 import type { JudgeRequest, ScoreContext } from '../shared/metrics/metric.ts';
+import { deleteStraySpans } from '../shared/records/delete.ts';
+import { sweepProject } from '../shared/records/sweepExpired.ts';
 import type { EnabledMetric } from '../shared/scorers/resolveMetrics.ts';
 import { attemptLog } from '../shared/stores/clickhouse/experimentRecords.ts';
-import { deleteStraySpans } from '../shared/stores/clickhouse/recordDeletion.ts';
+import { clickhouseExpired } from '../shared/stores/clickhouse/expiredRecords.ts';
+import { straySpans } from '../shared/stores/clickhouse/recordDeletion.ts';
 import { computedValues, recordsToScore } from '../shared/stores/clickhouse/scoredRecords.ts';
 import { systemAggregates } from '../shared/stores/clickhouse/systemAggregates.ts';
 import type { ActivityDeps } from './activities.ts';
@@ -17,12 +20,13 @@ import { datasetOutputsRunner } from './runners/datasetOutputs.ts';
 import { httpRunner } from './runners/httpEndpoint.ts';
 import { moduleRunner } from './runners/module.ts';
 import { promptTemplateRunner } from './runners/promptTemplate.ts';
+import type { WorkerDeps } from './worker.ts';
 
 /** Milliseconds between two pictures of a run's progress. */
 const PICTURE_MS = 500;
 
 /** What the activities need, over the domain. @param environment of the service: what little of it a runner module sees is taken from here */
-export function assembleActivities(domain: Domain, environment: Readonly<Record<string, string | undefined>>): ActivityDeps {
+export function assembleActivities(domain: Domain, environment: Readonly<Record<string, string | undefined>>): WorkerDeps {
   const { clickhouse, log } = domain;
   const where = (run: ExperimentRun) => ({ projectId: run.projectId, runId: run.experimentId });
 
@@ -60,6 +64,11 @@ export function assembleActivities(domain: Domain, environment: Readonly<Record<
 
   return {
     ...domain,
+    sweeps: {
+      projects: (after, limit) => domain.retention.projects(after, limit),
+      sweep: (projectId, signal) =>
+        sweepProject({ ...domain.deletion, retention: domain.retention, expired: clickhouseExpired(clickhouse) }, projectId, signal),
+    },
     scoreLog,
     attempts: attemptLog(clickhouse, (err) => log.warn({ err }, 'attempts of rows were not noted')),
     createRunner,
@@ -69,7 +78,7 @@ export function assembleActivities(domain: Domain, environment: Readonly<Record<
     settleRecords: (run) =>
       settleRun(
         {
-          deleteStraySpans: (of) => deleteStraySpans(clickhouse, where(of)),
+          deleteStraySpans: (of) => deleteStraySpans(domain.deletion, (run) => straySpans(clickhouse, run), where(of)),
           systemAggregates: (of) => systemAggregates(clickhouse, of),
           values: domain.metricValues,
           metricsOf: domain.metricsOf,

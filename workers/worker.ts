@@ -3,6 +3,11 @@ import { DefaultLogger, type NativeConnection, Runtime, Worker } from '@temporal
 import type { Logger } from 'pino';
 import { EXPERIMENT_QUEUE } from '../shared/experiments/workflow.ts';
 import { type ActivityDeps, createActivities } from './activities.ts';
+import { createSweepActivities, type SweepActivityDeps } from './sweepActivities.ts';
+
+export interface WorkerDeps extends ActivityDeps {
+  sweeps: SweepActivityDeps;
+}
 
 export interface RunningWorker {
   /** Rejects when the worker breaks; resolves after `stop`. */
@@ -21,13 +26,13 @@ export function logTemporalTo(log: Logger): void {
 }
 
 /** Starts the worker that runs experiments: workflow code and activities, on one task queue. */
-export async function startWorker(connection: NativeConnection, namespace: string, deps: ActivityDeps): Promise<RunningWorker> {
+export async function startWorker(connection: NativeConnection, namespace: string, deps: WorkerDeps): Promise<RunningWorker> {
   const worker = await Worker.create({
     connection,
     namespace,
     taskQueue: EXPERIMENT_QUEUE,
     workflowsPath: join(import.meta.dirname, '../workflows/index.ts'),
-    activities: createActivities(deps),
+    activities: { ...createActivities(deps), ...createSweepActivities(deps.sweeps) },
     // A chunk holds its slot for minutes; a run that waits for its caller gives it back.
     maxConcurrentActivityTaskExecutions: 200,
     // One poll: with more, the worker that polled first is given all chunks of a run while the others stand idle. (The SDK heeds this option,

@@ -1,2 +1,3 @@
 // What the worker's bundle offers: every workflow, by its type name.
 export { runExperiment } from './runExperiment.ts';
+export { sweepExpired } from './sweepExpired.ts';

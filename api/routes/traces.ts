@@ -24,7 +24,7 @@ export interface RecordDeps extends RecordSearchDeps {
   ingestRun: IngestLookup;
   writer: RecordWriter;
   reading: ReadDeps;
-  eraser: DeleteDeps['eraser'];
+  deletion: DeleteDeps;
 }
 
 export const ProjectParams = z.object({ project_id: Uuid });
@@ -125,7 +125,7 @@ export function deleteRoute(deps: RecordDeps, what: string, kinds: readonly Reco
     response: Message,
     async handle({ project, body }) {
       const query = await recordQuery(deps, project.id, kinds, body);
-      const deleted = await deleteRecords({ reads: deps.records, eraser: deps.eraser, writer: deps.writer }, query);
+      const deleted = await deleteRecords(deps.deletion, query);
       return { message: `${deleted} records deleted` };
     },
   });

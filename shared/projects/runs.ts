@@ -14,6 +14,18 @@ export interface RunIds {
 export interface RunRef {
   projectId: string;
   runId: string;
+  /** Set for reads of a project with a retention: they find nothing that has expired. */
+  expiry?: Expiry;
+}
+
+/**
+ * A record has expired when it was created before this time, by its `created_at`, and so was every record of its trace; a session, when so was every
+ * record of it. `kept` names the traces and sessions that began before and have newer records; `many` of them are found by the store.
+ */
+export interface Expiry {
+  /** Canonical time. */
+  before: string;
+  kept: readonly string[] | 'many';
 }
 
 /**

@@ -1,55 +1,149 @@
 import { type RecordKind, spanKinds } from '../columns/columnDef.ts';
+import { ServiceError } from '../errors.ts';
 import type { RunRef } from '../projects/runs.ts';
+import { timeOf } from '../wire/time.ts';
+import type { ErasedKey, RecordErasure } from './eraseRecords.ts';
+import type { FindColumn } from './findColumn.ts';
 import type { RecordKey } from './recordStore.ts';
 import type { RecordWriter } from './recordWriter.ts';
 import type { RecordQuery, RecordReads } from './searchRecords.ts';
+
+type Filter = RecordQuery['filter'];
 
 /** What deleting needs of the store. */
 export interface RecordEraser {
   /** Keys of every record that belongs to one of these traces or sessions, they themselves included. */
   members(run: RunRef, of: 'trace_id' | 'session_id', ids: readonly string[]): Promise<RecordKey[]>;
-  /** Removes all versions, metric values and keys of these records; nobody finds them afterwards. */
-  erase(run: RunRef, keys: readonly Pick<RecordKey, 'id' | 'created_at'>[]): Promise<void>;
+  /** Removes all versions, metric values and keys of these records; nobody finds them afterwards. Safe to repeat. */
+  erase(run: RunRef, keys: readonly ErasedKey[]): Promise<void>;
+}
+
+/** A deletion that was asked for and is not done. */
+export interface DeletionWish {
+  id: string;
+  run: RunRef;
+  kinds: readonly RecordKind[];
+  filter: Filter;
+  /** Canonical time. */
+  requestedAt: string;
+}
+
+/** Deletions that were asked for: noted before the first record goes, removed when all of them have gone. */
+export interface DeletionWishes {
+  add(wish: Omit<DeletionWish, 'id'>): Promise<string>;
+  /** Says that the deletion is being carried out. */
+  attend(id: string): Promise<void>;
+  remove(id: string): Promise<void>;
+  /** Those that nobody has attended for `ms`, which are then attended by the caller. */
+  takeUnattended(ms: number): Promise<DeletionWish[]>;
 }
 
 export interface DeleteDeps {
   reads: Pick<RecordReads, 'page'>;
-  eraser: RecordEraser;
+  eraser: Pick<RecordEraser, 'members'>;
+  erasure: Pick<RecordErasure, 'erase'>;
+  wishes: DeletionWishes;
   writer: Pick<RecordWriter, 'exclusively'>;
+  now: () => Date;
 }
 
 // Keys are held while their records go: some 25 MB for a page of this size.
 const PAGE = 100_000;
-// One deletion of this many keys takes 0.3 s of a run of 300,000 records; writes to the run wait that long.
-const KEYS_PER_DELETE = 5_000;
+// Records taken at a time with all that hangs below them; writes to the run wait for them. Of traces with 8 spans these are 4,500 records, of which one
+// deletion takes 0.3 s in a run of 300,000.
+const ROOTS_PER_ERASURE = 500;
+const STRAYS_PER_ERASURE = 5_000;
 
 /**
  * Deletes the records that match, and what hangs in or below them: a session's traces, a trace's spans, a span's spans. What matches is taken
- * from the newest versions before anything goes. The ids can be logged anew afterwards.
+ * from the newest versions before anything goes. The ids can be logged anew afterwards. A deletion that a crash or a lost store cuts off is
+ * finished later ({@link finishDeletions}).
  * @returns how many records went.
  */
-export async function deleteRecords({ reads, eraser, writer }: DeleteDeps, query: RecordQuery): Promise<number> {
+export async function deleteRecords(deps: DeleteDeps, query: RecordQuery): Promise<number> {
+  const { run, kinds, filter } = query;
+  const requestedAt = timeOf(deps.now());
+  const first = await deps.reads.page({ ...query, offset: 0, limit: 1 }); // a filter that cannot be applied is refused before it is noted
+  if (first.keys.length === 0) return 0;
+  const id = await deps.wishes.add({ run: { projectId: run.projectId, runId: run.runId }, kinds, filter, requestedAt });
+  return carryOut(deps, id, query);
+}
+
+/**
+ * Carries out what former processes have left: records that match, but for those written since the deletion was asked for.
+ * @param unattendedMs how long nobody must have worked at it; 0 where this process is the only one and works at none
+ * @param stopping ends the work after the records at hand
+ */
+export async function finishDeletions(
+  deps: DeleteDeps & { findColumn(run: RunRef, filter: Filter): Promise<FindColumn> },
+  unattendedMs: number,
+  stopping: AbortSignal,
+): Promise<void> {
+  for (const { id, run, kinds, filter, requestedAt } of await deps.wishes.takeUnattended(unattendedMs)) {
+    const writtenBefore: Filter = {
+      filter: { type: 'date', column_id: 'updated_at', operator: 'lte', value: requestedAt },
+    };
+    try {
+      const findColumn = await deps.findColumn(run, filter);
+      await carryOut(deps, id, { run, kinds, filter: { and: [filter, writtenBefore] }, findColumn }, stopping);
+    } catch (err) {
+      // A metric that the filter names may be gone by now: nothing has a value of it, and this deletion cannot go on.
+      if (!(err instanceof ServiceError && err.permanent)) throw err;
+      await deps.wishes.remove(id);
+    }
+  }
+}
+
+async function carryOut(deps: DeleteDeps, id: string, query: RecordQuery, stopping?: AbortSignal): Promise<number> {
   let deleted = 0;
   for (let found = PAGE; found === PAGE; ) {
-    const { keys } = await reads.page({ ...query, offset: 0, limit: PAGE });
+    const { keys } = await deps.reads.page({ ...query, offset: 0, limit: PAGE });
     found = keys.length;
-    const doomed = await withMembers(eraser, query.run, query.kinds, keys);
-    for (let from = 0; from < doomed.length; from += KEYS_PER_DELETE) {
-      await writer.exclusively(query.run, () => eraser.erase(query.run, doomed.slice(from, from + KEYS_PER_DELETE)));
+    for (let from = 0; from < keys.length; from += ROOTS_PER_ERASURE) {
+      if (stopping?.aborted) return deleted; // the next start goes on
+      const ids = keys.slice(from, from + ROOTS_PER_ERASURE).map((key) => key.id);
+      deleted += await deps.writer.exclusively(query.run, () => eraseMatching(deps, query, ids));
+      await deps.wishes.attend(id);
     }
-    deleted += doomed.length;
   }
+  await deps.wishes.remove(id);
   return deleted;
 }
 
-type Doomed = Pick<RecordKey, 'id' | 'created_at'>;
+/** Erases those of these records that match still, with what is below them now: while nothing is written, so that neither can change meanwhile. */
+async function eraseMatching({ reads, eraser, erasure }: DeleteDeps, query: RecordQuery, ids: string[]): Promise<number> {
+  const among: Filter = { filter: { type: 'id', column_id: 'id', operator: 'one_of', value: ids } };
+  const { keys } = await reads.page({ ...query, filter: { and: [query.filter, among] }, offset: 0, limit: ids.length });
+  const doomed = await withMembers(eraser, query.run, query.kinds, keys);
+  await erasure.erase(query.run, doomed);
+  return doomed.length;
+}
+
+/**
+ * Erases the spans that an attempt of an experiment left behind whose trace another attempt has replaced.
+ * @param find gives those spans, which are looked for again while nothing is written
+ * @returns how many went.
+ */
+export async function deleteStraySpans(
+  { erasure, writer }: Pick<DeleteDeps, 'erasure' | 'writer'>,
+  find: (run: RunRef) => Promise<ErasedKey[]>,
+  run: RunRef,
+): Promise<number> {
+  if ((await find(run)).length === 0) return 0;
+  return writer.exclusively(run, async () => {
+    const strays = await find(run);
+    for (let from = 0; from < strays.length; from += STRAYS_PER_ERASURE)
+      await erasure.erase(run, strays.slice(from, from + STRAYS_PER_ERASURE));
+    return strays.length;
+  });
+}
 
 async function withMembers(
-  eraser: RecordEraser,
+  eraser: Pick<RecordEraser, 'members'>,
   run: RunRef,
   kinds: readonly RecordKind[],
   keys: readonly { id: string; createdAt: string; traceId: string | null }[],
-): Promise<Doomed[]> {
+): Promise<ErasedKey[]> {
   if (keys.length === 0) return [];
   const ids = keys.map(({ id }) => id);
   const found = keys.map(({ id, createdAt }) => ({ id, created_at: createdAt }));
@@ -57,7 +151,7 @@ async function withMembers(
   if (kinds.includes('trace')) return unique([...found, ...(await eraser.members(run, 'trace_id', ids))]);
   const traceIds = [...new Set(keys.flatMap(({ traceId }) => (traceId === null ? [] : [traceId])))];
   const children = Map.groupBy(await eraser.members(run, 'trace_id', traceIds), ({ parent_id }) => parent_id);
-  const doomed = new Map<string, Doomed>(found.map((key) => [key.id, key]));
+  const doomed = new Map<string, ErasedKey>(found.map((key) => [key.id, key]));
   // The map grows while it is walked: each span brings its children behind itself.
   for (const { id } of doomed.values()) {
     for (const child of children.get(id) ?? []) if (isSpan(child) && !doomed.has(child.id)) doomed.set(child.id, child);
@@ -66,4 +160,6 @@ async function withMembers(
 }
 
 const isSpan = ({ type }: RecordKey): boolean => (spanKinds as readonly RecordKind[]).includes(type);
-const unique = (keys: readonly Doomed[]): Doomed[] => [...new Map(keys.map((key) => [key.id, key])).values()];
+const unique = (keys: readonly ErasedKey[]): ErasedKey[] => [
+  ...new Map(keys.map(({ id, created_at }) => [id, { id, created_at }])).values(),
+];

@@ -46,5 +46,8 @@ export interface RecordStore {
   valueBlock(values: readonly { run: RunRef; value: MetricValue; version: number }[]): Block;
 }
 
-/** Runs `work` while no other process holds any of the keys. */
-export type WithLocks = <T>(keys: readonly string[], work: () => Promise<T>) => Promise<T>;
+/** Runs `work` while no other process holds any of the keys, nor has one of `shared` to itself. */
+export type WithLocks = <T>(keys: readonly string[], work: () => Promise<T>, shared?: readonly string[]) => Promise<T>;
+
+/** Asked while the locks of these runs are held, before anything is written to them. @returns those that were deleted */
+export type WriteGuard = (runs: readonly RunRef[]) => Promise<readonly RunRef[]>;

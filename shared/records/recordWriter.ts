@@ -3,12 +3,14 @@ import { ServiceError } from '../errors.ts';
 import type { RunRef } from '../projects/runs.ts';
 import type { StoredRecord } from './record.ts';
 import { type RecordChange, settle, type WrittenRecord } from './recordChange.ts';
-import type { Block, MetricValue, RecordKey, RecordStore, WithLocks } from './recordStore.ts';
+import type { Block, MetricValue, RecordKey, RecordStore, WithLocks, WriteGuard } from './recordStore.ts';
 
 export interface RecordWriterOptions {
   store: RecordStore;
   /** Holds off the other processes that write to the same runs; absent where this process is the only one. */
   withLocks?: WithLocks;
+  /** Absent where runs cannot be deleted. */
+  guard?: WriteGuard;
   /** Bytes that may wait to be written; more is refused with 429. */
   queueBytes?: number;
   now?: () => Date;
@@ -38,6 +40,7 @@ const RETRY_MS = [50, 200, 800];
 export class RecordWriter {
   readonly #store: RecordStore;
   readonly #withLocks: WithLocks;
+  readonly #guard: WriteGuard;
   readonly #queueBytes: number;
   readonly #now: () => Date;
   #waiting: Request[] = [];
@@ -46,9 +49,10 @@ export class RecordWriter {
   #gathering = false;
   #lastVersion = 0;
 
-  constructor({ store, withLocks, queueBytes, now }: RecordWriterOptions) {
+  constructor({ store, withLocks, guard, queueBytes, now }: RecordWriterOptions) {
     this.#store = store;
     this.#withLocks = withLocks ?? ((_keys, work) => work());
+    this.#guard = guard ?? (async () => []);
     this.#queueBytes = queueBytes ?? QUEUE_BYTES;
     this.#now = now ?? (() => new Date());
   }
@@ -94,7 +98,22 @@ export class RecordWriter {
 
   /** Runs `work` while nothing is written to `run`, here or in another process: deletions take their place between writes. */
   exclusively<T>(run: RunRef, work: () => Promise<T>): Promise<T> {
-    const turn = this.#turn.then(() => this.#withLocks([lockOf(run)], work));
+    return this.#inTurn(() =>
+      this.#withLocks([lockOf(run)], async () => {
+        await this.#guard([run]);
+        return work();
+      }, [lockOfProject(run)]),
+    );
+  }
+
+  /** Resolves when no write is under way, here or in another process, that was let in before: to the run or, without one, to any of the project. */
+  settled(projectId: string, runId?: string): Promise<void> {
+    const lock = runId === undefined ? lockOfProject({ projectId }) : lockOf({ projectId, runId });
+    return this.#inTurn(() => this.#withLocks([lock], async () => {}));
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#turn.then(work);
     this.#turn = turn.catch(() => {});
     return turn;
   }
@@ -122,9 +141,20 @@ export class RecordWriter {
   }
 
   async #writeGroup(group: Request[]): Promise<void> {
-    const locks = [...new Set(group.map(({ run }) => lockOf(run)))].sort();
+    const runs = new Map(group.map(({ run }) => [lockOf(run), run]));
+    const projects = [...runs.values()].map(lockOfProject);
     try {
-      await this.#withLocks(locks, () => this.#writeOrSplit(group));
+      await this.#withLocks(
+        [...runs.keys()].sort(),
+        async () => {
+          const deleted = new Set((await this.#guard([...runs.values()])).map(lockOf));
+          const standing = group.filter(({ run }) => !deleted.has(lockOf(run)));
+          for (const request of group)
+            if (deleted.has(lockOf(request.run))) request.reject(new ServiceError('RunNotFound', 'the run was deleted'));
+          if (standing.length > 0) await this.#writeOrSplit(standing);
+        },
+        [...new Set(projects)].sort(),
+      );
     } catch (err) {
       for (const request of group) request.reject(err);
     }
@@ -173,6 +203,8 @@ export class RecordWriter {
 }
 
 const lockOf = ({ projectId, runId }: RunRef): string => `records/${projectId}/${runId}`;
+/** Every write shares it; who has it to itself knows that nothing is written to the project. */
+const lockOfProject = ({ projectId }: Pick<RunRef, 'projectId'>): string => `records/${projectId}`;
 
 /** The records of one group: what was stored before it, and what its changes have made of that so far. */
 class GroupState {
@@ -282,17 +314,6 @@ class GroupState {
   /** Names of the metrics (beside the system's) that this group's changes gave the record. */
   metricsGiven(record: StoredRecord): ReadonlySet<string> | undefined {
     return this.#runOf(record).metricsGiven.get(record.id);
-  }
-
-  keyChanged(record: StoredRecord): boolean {
-    const key = this.#runOf(record).keys.get(record.id);
-    return (
-      key === undefined ||
-      key.session_id !== record.session_id ||
-      key.parent_id !== (record.parent_id ?? null) ||
-      key.trace_id !== record.trace_id ||
-      key.type !== record.type
-    );
   }
 
   #runOf({ project_id, run_id }: StoredRecord): RunState {

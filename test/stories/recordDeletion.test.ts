@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../shared/ids.ts';
+import { deleteStraySpans } from '../../shared/records/delete.ts';
 import { logTraces } from '../../shared/records/ingest.ts';
-import { clickhouseDeleteRecords, deleteStraySpans } from '../../shared/stores/clickhouse/recordDeletion.ts';
+import { clickhouseDeleteRecords, straySpans } from '../../shared/stores/clickhouse/recordDeletion.ts';
 import { clickhouseRunCounts } from '../../shared/stores/clickhouse/runCounts.ts';
 import { startRecordService } from '../support/recordService.ts';
 
@@ -100,7 +101,7 @@ test('writes beside a deletion are kept', async () => {
 });
 
 test('runs and projects are counted, and go as a whole', async () => {
-  const count = clickhouseRunCounts(service.clickhouse);
+  const count = clickhouseRunCounts(service.clickhouse, async () => undefined);
   const remove = clickhouseDeleteRecords(service.clickhouse);
   const [first, second] = [service.space(), service.space()];
   const traces = () => ({ traces: [traceWithSpan('a'), traceWithSpan('b')] });
@@ -119,6 +120,7 @@ test('runs and projects are counted, and go as a whole', async () => {
 test('an experiment row: the higher attempt stands, its strays go, and a late lower one changes nothing', async () => {
   const { run, get } = service.space();
   const [id, shared, onlyFirst] = [newId(), newId(), newId()];
+  const tidy = () => deleteStraySpans(service.deletion, (of) => straySpans(service.clickhouse, of), run);
   const row = (output: string, spans: string[], error_message = '') => [
     {
       type: 'trace' as const,
@@ -133,11 +135,11 @@ test('an experiment row: the higher attempt stands, its strays go, and a late lo
   await logTraces(service.writer, run, row('first', [shared, onlyFirst], 'it broke'), { attempt: 10_000 });
   await logTraces(service.writer, run, row('second', [shared]), { attempt: 10_001 });
   await logTraces(service.writer, run, row('zombie', [shared, onlyFirst]), { attempt: 10_000 });
-  expect(await deleteStraySpans(service.clickhouse, run)).toBe(1);
+  expect(await tidy()).toBe(1);
   // The clean-up runs once: whoever comes after it must leave nothing, neither under known ids nor under new ones.
   await logTraces(service.writer, run, row('zombie', [shared, onlyFirst, newId()]), { attempt: 10_000 });
   const { body } = await get(`/traces/${id}`);
   expect(body).toMatchObject({ output: 'second', error_message: '', is_complete: true, metrics: { numeric_match: 1 } });
   expect(body.spans).toMatchObject([{ id: shared, input: 'second' }]);
-  expect(await deleteStraySpans(service.clickhouse, run)).toBe(0);
+  expect(await tidy()).toBe(0);
 });

@@ -10,6 +10,8 @@ import { spanRoutes } from '../../api/routes/spans.ts';
 import { type RecordDeps, traceRoutes } from '../../api/routes/traces.ts';
 import { newId } from '../../shared/ids.ts';
 import { createRunLookup } from '../../shared/projects/runs.ts';
+import type { DeletionWishes } from '../../shared/records/delete.ts';
+import { type Erasure, type ErasureNotes, recordErasure } from '../../shared/records/eraseRecords.ts';
 import { RecordWriter, type RecordWriterOptions } from '../../shared/records/recordWriter.ts';
 import type { RecordReads } from '../../shared/records/searchRecords.ts';
 import { type ClickHouse, openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
@@ -32,13 +34,16 @@ const openGate: Gate = {
 /** The record routes over a ClickHouse, without accounts: any project and run exist. */
 export function recordApp(clickhouse: ClickHouse, options: Partial<RecordWriterOptions> & { checkReplies?: boolean } = {}) {
   const reads: RecordReads = { ...clickHouseRecordReads(clickhouse), ...noAnnotations };
-  const writer = new RecordWriter({ store: clickhouseRecordStore(clickhouse), ...options });
+  const eraser = clickhouseRecordEraser(clickhouse);
+  const { notes, wishes } = notesInMemory();
+  const erasure = recordErasure({ eraser, notes, onRecordsDeleted: [] });
+  const writer = new RecordWriter({ store: clickhouseRecordStore(clickhouse), guard: erasure.guard, ...options });
   const findRun = createRunLookup({ runExists: async () => true }).find;
   const deps: RecordDeps = {
     writer,
     records: reads,
     reading: { reader: clickhouseRecordReader(clickhouse), reads },
-    eraser: clickhouseRecordEraser(clickhouse),
+    deletion: { reads, eraser, erasure, wishes, writer, now: () => new Date() },
     findRun,
     ingestRun: findRun,
     metrics: { builtIn: [], alwaysListed: [], ofRun: async () => [] },
@@ -50,7 +55,33 @@ export function recordApp(clickhouse: ClickHouse, options: Partial<RecordWriterO
     apiKeyHeaders: ['Service-API-Key'],
     checkReplies: options.checkReplies ?? true,
   });
-  return { app, writer };
+  return { app, writer, deletion: deps.deletion };
+}
+
+/** There is no Postgres here, so deletions are noted where a crash would lose them: what outlives one is tested over real stores. */
+function notesInMemory(): { notes: ErasureNotes; wishes: DeletionWishes } {
+  const erasures = new Map<string, Erasure>();
+  const notes: ErasureNotes = {
+    async add(run, keys) {
+      const erasure = { id: newId(), run, keys };
+      erasures.set(erasure.id, erasure);
+      return erasure;
+    },
+    remove: async (id) => void erasures.delete(id),
+    of: async (run) => [...erasures.values()].filter((erasure) => erasure.run.runId === run.runId),
+    unfinished: async () => [...erasures.values()].map(({ run }) => run),
+    standing: async (runs) => {
+      const unfinished = new Set([...erasures.values()].map(({ run }) => run.runId));
+      return { deleted: [], unfinished: runs.filter(({ runId }) => unfinished.has(runId)) };
+    },
+  };
+  const wishes: DeletionWishes = {
+    add: async () => newId(),
+    attend: async () => {},
+    remove: async () => {},
+    takeUnattended: async () => [],
+  };
+  return { notes, wishes };
 }
 
 /** The record routes over an embedded ClickHouse of their own. Each `space` is a project and a run that nobody else uses. */
@@ -58,12 +89,13 @@ export async function startRecordService(options: Partial<RecordWriterOptions> =
   const directory = await mkdtemp(join(tmpdir(), 'assay-records-'));
   const clickhouse = openClickHouse({ dataDir: directory });
   await migrateTables(clickhouse);
-  const { app, writer } = recordApp(clickhouse, options);
+  const { app, writer, deletion } = recordApp(clickhouse, options);
   const http = await serve(app);
 
   return {
     clickhouse,
     writer,
+    deletion,
     http,
     metricValues: clickhouseMetricValues(clickhouse),
     space() {

@@ -1,20 +1,34 @@
 import type { ColumnDef } from '../../columns/columnDef.ts';
-import type { Bind } from './binder.ts';
+import type { Expiry, RunRef } from '../../projects/runs.ts';
+import { type Bind, timeParam } from './binder.ts';
 
 /** The run that a statement reads, as bound text: every read is limited to it. */
 export interface Scope {
   bind: Bind;
-  /** `project_id = {…} AND run_id = {…}` */
+  /** `project_id = {…} AND run_id = {…}`, without what has expired: of records, keys and members. */
   inRun: string;
-}
-
-export interface RunRef {
-  projectId: string;
-  runId: string;
+  /** The same of metric values. */
+  scoresInRun: string;
 }
 
 export function scopeOf(bind: Bind, run: RunRef): Scope {
-  return { bind, inRun: `project_id = ${bind(run.projectId, 'UUID')} AND run_id = ${bind(run.runId, 'UUID')}` };
+  const ofRun = `project_id = ${bind(run.projectId, 'UUID')} AND run_id = ${bind(run.runId, 'UUID')}`;
+  const inRun = `${ofRun}${unexpiredSql(bind, run.expiry, ofRun, ['created_at', 'id'])}`;
+  const scoresInRun = `${ofRun}${unexpiredSql(bind, run.expiry, ofRun, ['record_created_at', 'record_id'])}`;
+  return { bind, inRun, scoresInRun };
+}
+
+/** ` AND …` for the rows that have not expired; empty where nothing expires, as nearly always. */
+export function unexpiredSql(bind: Bind, expiry: Expiry | undefined, ofRun: string, [time, id]: [time: string, id: string]): string {
+  if (!expiry) return '';
+  const { before, kept } = expiry;
+  const since = bind(timeParam(before), "DateTime64(6, 'UTC')");
+  if (kept.length === 0) return ` AND ${time} >= ${since}`;
+  const holders =
+    kept === 'many'
+      ? `(SELECT arrayJoin([ifNull(trace_id, id), session_id]) FROM records FINAL WHERE ${ofRun} AND created_at >= ${since})`
+      : bind(kept, 'Array(UUID)');
+  return ` AND (${time} >= ${since} OR ifNull(trace_id, ${id}) IN ${holders})`;
 }
 
 /** How a column is read in a query over `records FINAL`. */
@@ -38,7 +52,7 @@ export const metricValueColumn = (column: ColumnDef): 'number' | 'text' | 'texts
 /** Scores that are values; the other states (failed, pending …) have none. */
 export const HAS_VALUE = "status IN ('success', 'roll_up')";
 
-export function columnSql(column: ColumnDef, { bind, inRun }: Scope): ColumnSql {
+export function columnSql(column: ColumnDef, { bind, inRun, scoresInRun }: Scope): ColumnSql {
   const { source } = column;
   switch (source.at) {
     case 'record': {
@@ -60,7 +74,7 @@ export function columnSql(column: ColumnDef, { bind, inRun }: Scope): ColumnSql 
         `if(type = 'session', NULL, id IN (SELECT assumeNotNull(parent_id) FROM records FINAL WHERE ${inRun} AND isNotNull(parent_id)))`,
       );
     case 'metric': {
-      const rows = `SELECT record_id FROM metric_values FINAL WHERE ${inRun} AND metric = ${bind(source.metric, 'String')} AND ${HAS_VALUE}`;
+      const rows = `SELECT record_id FROM metric_values FINAL WHERE ${scoresInRun} AND metric = ${bind(source.metric, 'String')} AND ${HAS_VALUE}`;
       const value = metricValueColumn(column);
       return {
         value: column.dataType === 'boolean' ? `if(isNull(${value}), NULL, ${value} = 1)` : value,

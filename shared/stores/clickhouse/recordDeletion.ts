@@ -1,5 +1,7 @@
 import type { DeleteRecords, RunRef } from '../../projects/runs.ts';
 import type { RecordEraser } from '../../records/delete.ts';
+import type { ErasedKey } from '../../records/eraseRecords.ts';
+import type { StandingDeps } from '../../records/standingValues.ts';
 import { timeParam } from './binder.ts';
 import type { ClickHouse } from './connect.ts';
 import { keyColumns, toKey } from './recordStore.ts';
@@ -7,13 +9,43 @@ import { keyColumns, toKey } from './recordStore.ts';
 const IN_RUN = 'project_id = {project:UUID} AND run_id = {run:UUID}';
 const inRun = (run: RunRef) => ({ project: run.projectId, run: run.runId });
 const MAX_IDS = 10_000;
+const TIMES = "{times:Array(DateTime64(6, 'UTC'))}";
+const IDS = '{ids:Array(UUID)}';
+const keyParams = (run: RunRef, keys: readonly ErasedKey[]) => ({
+  ...inRun(run),
+  ids: keys.map(({ id }) => id),
+  times: [...new Set(keys.map(({ created_at }) => timeParam(created_at)))],
+});
 
 /**
  * Deletes by key. A lightweight DELETE masks the rows and returns when no reader sees them any more (0.1 to 0.4 s in a run of 300,000 records;
- * ALTER … DELETE rewrites every column of every part it touches: 14 s). The keys go last, so that a deletion cut short can be repeated.
+ * ALTER … DELETE rewrites every column of every part it touches: 14 s). The records go before their values: whoever writes a value and then finds
+ * the record knows that the value goes with it.
  */
-export function clickhouseRecordEraser(clickhouse: ClickHouse): RecordEraser {
+export function clickhouseRecordEraser(clickhouse: ClickHouse): RecordEraser & StandingDeps['store'] {
+  const eraseValues = async (run: RunRef, keys: readonly ErasedKey[]): Promise<void> => {
+    const where = `${IN_RUN} AND record_created_at IN ${TIMES} AND record_id IN ${IDS}`;
+    await remove(clickhouse, 'metric_values', where, keyParams(run, keys));
+  };
   return {
+    eraseValues,
+
+    async missing(run, keys) {
+      const missing: ErasedKey[] = [];
+      for (let from = 0; from < keys.length; from += MAX_IDS) {
+        const asked = keys.slice(from, from + MAX_IDS);
+        const found = await clickhouse.query({
+          name: 'records that are stored',
+          sql: `SELECT DISTINCT toString(id) AS id FROM records WHERE ${IN_RUN} AND created_at IN ${TIMES} AND id IN ${IDS}`,
+          params: keyParams(run, asked),
+          row: (row) => (row as { id: string }).id,
+        });
+        const stored = new Set(found);
+        missing.push(...asked.filter(({ id }) => !stored.has(id)));
+      }
+      return missing;
+    },
+
     async members(run, of, ids) {
       const keys = [];
       for (let from = 0; from < ids.length; from += MAX_IDS) {
@@ -30,16 +62,9 @@ export function clickhouseRecordEraser(clickhouse: ClickHouse): RecordEraser {
 
     async erase(run, keys) {
       if (keys.length === 0) return;
-      const params = {
-        ...inRun(run),
-        ids: keys.map(({ id }) => id),
-        times: [...new Set(keys.map(({ created_at }) => timeParam(created_at)))],
-      };
-      const times = "{times:Array(DateTime64(6, 'UTC'))}";
-      const ids = '{ids:Array(UUID)}';
-      await remove(clickhouse, 'records', `${IN_RUN} AND created_at IN ${times} AND id IN ${ids}`, params);
-      await remove(clickhouse, 'metric_values', `${IN_RUN} AND record_created_at IN ${times} AND record_id IN ${ids}`, params);
-      await remove(clickhouse, 'record_keys', `${IN_RUN} AND id IN ${ids}`, { ...inRun(run), ids: params.ids });
+      await remove(clickhouse, 'records', `${IN_RUN} AND created_at IN ${TIMES} AND id IN ${IDS}`, keyParams(run, keys));
+      await eraseValues(run, keys);
+      await remove(clickhouse, 'record_keys', `${IN_RUN} AND id IN ${IDS}`, { ...inRun(run), ids: keys.map(({ id }) => id) });
     },
   };
 }
@@ -55,15 +80,13 @@ export const clickhouseDeleteRecords =
   async (projectId, runId) => {
     const where = runId === undefined ? 'project_id = {project:UUID}' : IN_RUN;
     const params = { project: projectId, ...(runId === undefined ? {} : { run: runId }) };
-    for (const table of ['records', 'metric_values', 'record_keys']) await remove(clickhouse, table, where, params);
+    for (const table of ['records', 'metric_values', 'record_keys'])
+      await remove(clickhouse, table, where, params);
   };
 
-/**
- * Removes spans that an attempt left behind whose trace another attempt has replaced. Spans that no attempt wrote (logged beside it) stay.
- * @returns how many went.
- */
-export async function deleteStraySpans(clickhouse: ClickHouse, run: RunRef): Promise<number> {
-  const strays = await clickhouse.query({
+/** Spans that an attempt left behind whose trace another attempt has replaced. Spans that no attempt wrote (logged beside it) are none. */
+export const straySpans = (clickhouse: ClickHouse, run: RunRef): Promise<ErasedKey[]> =>
+  clickhouse.query({
     name: 'stray spans',
     sql: `SELECT spans.id AS id, spans.created_at AS created_at
           FROM (SELECT id, created_at, trace_id, attempt FROM records FINAL WHERE ${IN_RUN} AND type NOT IN ('trace', 'session') AND attempt > 0) AS spans
@@ -75,7 +98,3 @@ export async function deleteStraySpans(clickhouse: ClickHouse, run: RunRef): Pro
       return { id, created_at: `${created_at.replace(' ', 'T')}Z` };
     },
   });
-  const eraser = clickhouseRecordEraser(clickhouse);
-  for (let from = 0; from < strays.length; from += MAX_IDS) await eraser.erase(run, strays.slice(from, from + MAX_IDS));
-  return strays.length;
-}

@@ -96,11 +96,11 @@ export function clickHouseRecordReads(clickhouse: ClickHouse): StoredReads {
     async metricResults(run, keys, metrics) {
       const rows = await inGroups(keys, (group) => {
         const binder = new Binder();
-        const { bind, inRun } = scopeOf(binder.bind, run);
+        const { bind, scoresInRun } = scopeOf(binder.bind, run);
         const named = metrics === undefined ? '' : ` AND metric IN ${bind(metrics, 'Array(String)')}`;
         return clickhouse.query({
           name: 'metrics of a page',
-          sql: `SELECT record_id, metric, status, number, text, texts, value, explanation, metadata, details FROM metric_values WHERE ${inRun}${named} AND record_created_at IN ${bind(times(group), `Array(${TIME})`)} AND record_id IN ${bind(ids(group), 'Array(UUID)')} ORDER BY version DESC LIMIT 1 BY record_id, metric`,
+          sql: `SELECT record_id, metric, status, number, text, texts, value, explanation, metadata, details FROM metric_values WHERE ${scoresInRun}${named} AND record_created_at IN ${bind(times(group), `Array(${TIME})`)} AND record_id IN ${bind(ids(group), 'Array(UUID)')} ORDER BY version DESC LIMIT 1 BY record_id, metric`,
           params: binder.params,
           row: metricOfRow,
         });
@@ -112,12 +112,12 @@ export function clickHouseRecordReads(clickhouse: ClickHouse): StoredReads {
 
     async metricsWithValues(run, { from, to }) {
       const binder = new Binder();
-      const { bind, inRun } = scopeOf(binder.bind, run);
+      const { bind, scoresInRun } = scopeOf(binder.bind, run);
       const since = from === undefined ? '' : ` AND record_created_at >= ${bind(timeParam(from), TIME)}`;
       const until = to === undefined ? '' : ` AND record_created_at <= ${bind(timeParam(to), TIME)}`;
       return clickhouse.query({
         name: 'metrics with values',
-        sql: `SELECT metric, multiIf(countIf(isNotNull(number)) > 0, 'floating_point', countIf(notEmpty(texts)) > 0, 'string_list', 'text') AS dataType FROM metric_values WHERE ${inRun}${since}${until} AND ${HAS_VALUE} GROUP BY metric ORDER BY metric`,
+        sql: `SELECT metric, multiIf(countIf(isNotNull(number)) > 0, 'floating_point', countIf(notEmpty(texts)) > 0, 'string_list', 'text') AS dataType FROM metric_values WHERE ${scoresInRun}${since}${until} AND ${HAS_VALUE} GROUP BY metric ORDER BY metric`,
         params: binder.params,
         row: (row) => row as { metric: string; dataType: 'floating_point' | 'text' | 'string_list' },
       });
@@ -152,10 +152,10 @@ export function pageSource(query: OrderedQuery, scope: Scope): { from: string; o
   return { from: sourceOf(query, scope), orderBy: `${sortValue(query, scope)} ${direction} NULLS LAST, ${tail}` };
 }
 
-function sourceOf({ sort }: OrderedQuery, { bind, inRun }: Scope): string {
+function sourceOf({ sort }: OrderedQuery, { bind, scoresInRun }: Scope): string {
   if (sort?.column.source.at !== 'metric') return 'records FINAL';
   const value = metricValueColumn(sort.column);
-  return `records FINAL LEFT ANY JOIN (SELECT record_id, ${value} AS sort_value FROM metric_values FINAL WHERE ${inRun} AND metric = ${bind(
+  return `records FINAL LEFT ANY JOIN (SELECT record_id, ${value} AS sort_value FROM metric_values FINAL WHERE ${scoresInRun} AND metric = ${bind(
     sort.column.source.metric,
     'String',
   )} AND ${HAS_VALUE}) AS scores ON scores.record_id = records.id`;

@@ -27,12 +27,12 @@ export function clickhouseTraceGraph(clickhouse: ClickHouse): TraceGraphReads {
 
     scores(run, traceIds, { from, to }) {
       const binder = new Binder();
-      const { bind, inRun } = scopeOf(binder.bind, run);
+      const { bind, scoresInRun } = scopeOf(binder.bind, run);
       return clickhouse.query({
         name: 'scores of a trace graph',
         sql: `SELECT record_id, metric, number, multiIf(value IN ('true', 'false'), [value], isNotNull(text), [assumeNotNull(text)], arrayDistinct(texts)) AS categories
               FROM metric_values FINAL
-              WHERE ${inRun} AND record_created_at BETWEEN ${bind(timeParam(from), TIME)} AND ${bind(timeParam(to), TIME)} AND trace_id IN ${bind(traceIds, 'Array(UUID)')} AND ${HAS_VALUE}`,
+              WHERE ${scoresInRun} AND record_created_at BETWEEN ${bind(timeParam(from), TIME)} AND ${bind(timeParam(to), TIME)} AND trace_id IN ${bind(traceIds, 'Array(UUID)')} AND ${HAS_VALUE}`,
         params: binder.params,
         row: (row): GraphScore => {
           const { record_id, ...score } = row as Omit<GraphScore, 'recordId'> & { record_id: string };

@@ -7,8 +7,14 @@ import type { Database } from './connect.ts';
  */
 export const advisoryLocks =
   (database: Database): WithLocks =>
-  (keys, work) =>
+  (keys, work, shared = []) =>
     database.transaction(async (tx) => {
+      // Those that are shared come first: who waits for one has nothing yet that another waits for.
+      if (shared.length > 0)
+        await tx.query(
+          'SELECT pg_advisory_xact_lock_shared(key) FROM (SELECT DISTINCT hashtextextended(name, 0) AS key FROM unnest($1::text[]) AS name ORDER BY 1) AS keys',
+          [[...shared]],
+        );
       await tx.query(
         'SELECT pg_advisory_xact_lock(key) FROM (SELECT DISTINCT hashtextextended(name, 0) AS key FROM unnest($1::text[]) AS name ORDER BY 1) AS keys',
         [[...keys]],

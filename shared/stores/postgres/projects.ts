@@ -348,6 +348,7 @@ export function postgresProjects(database: Database): ProjectStore & DeletionSto
             ? await tx.maybeOne('DELETE FROM projects WHERE id = $1 RETURNING id', [projectId])
             : await tx.maybeOne('DELETE FROM runs WHERE project_id = $1 AND id = $2 RETURNING id', [projectId, runId]);
         if (!removed) return undefined;
+        await tx.query('INSERT INTO deletion_markers (project_id, run_id) VALUES ($1, $2)', [projectId, runId ?? null]);
         const note = await tx.maybeOne('INSERT INTO pending_deletions (id, project_id, run_id) VALUES ($1, $2, $3) RETURNING *', [
           deletionId,
           projectId,

@@ -1,0 +1,71 @@
+import type { RunRef } from '../projects/runs.ts';
+import type { RecordKey, WriteGuard } from './recordStore.ts';
+
+/** What identifies a record in the tables of records. */
+export type ErasedKey = Pick<RecordKey, 'id' | 'created_at'>;
+
+export interface Erasure {
+  id: string;
+  run: RunRef;
+  keys: readonly ErasedKey[];
+}
+
+/** Records that are being erased: noted before the first of their rows goes, removed when nothing of them is left. */
+export interface ErasureNotes {
+  add(run: RunRef, keys: readonly ErasedKey[]): Promise<Erasure>;
+  remove(id: string): Promise<void>;
+  of(run: RunRef): Promise<Erasure[]>;
+  /** Runs with an erasure that was not finished. */
+  unfinished(): Promise<RunRef[]>;
+  /** Of these runs, those that were deleted (themselves or with their project), and those with an erasure that was not finished. */
+  standing(runs: readonly RunRef[]): Promise<{ deleted: RunRef[]; unfinished: RunRef[] }>;
+}
+
+/** What a deletion takes: a whole project, one run of it (`runId`), or records of a run (`ids`). */
+export interface Deleted {
+  projectId: string;
+  runId?: string;
+  ids?: readonly string[];
+}
+
+/**
+ * Called with what a deletion takes, before it counts as done, so that what belongs to those records elsewhere goes with them. Called again
+ * after a crash: it must be safe to repeat.
+ */
+export type OnRecordsDeleted = (deleted: Deleted) => Promise<void>;
+
+export interface ErasureDeps {
+  eraser: { erase(run: RunRef, keys: readonly ErasedKey[]): Promise<void> };
+  notes: ErasureNotes;
+  onRecordsDeleted: readonly OnRecordsDeleted[];
+}
+
+export interface RecordErasure {
+  /** Takes these records with all that belongs to them. Call it only while nothing else is written to the run. */
+  erase(run: RunRef, keys: readonly ErasedKey[]): Promise<void>;
+  /**
+   * Lets writes to runs pass. An erasure is noted and finished while its run is locked, so one that is found here was cut off: it is finished
+   * before anything is written, which could otherwise be taken with it or be laid on top of its rests.
+   */
+  guard: WriteGuard;
+}
+
+/** Erases records so that a crash at any moment leaves nothing of them for good. */
+export function recordErasure({ eraser, notes, onRecordsDeleted }: ErasureDeps): RecordErasure {
+  const carryOut = async ({ id, run, keys }: Erasure): Promise<void> => {
+    await eraser.erase(run, keys);
+    const ids = keys.map((key) => key.id);
+    for (const tell of onRecordsDeleted) await tell({ projectId: run.projectId, runId: run.runId, ids });
+    await notes.remove(id);
+  };
+  return {
+    async erase(run, keys) {
+      if (keys.length > 0) await carryOut(await notes.add(run, keys));
+    },
+    async guard(runs) {
+      const { deleted, unfinished } = await notes.standing(runs);
+      for (const run of unfinished) for (const erasure of await notes.of(run)) await carryOut(erasure);
+      return deleted;
+    },
+  };
+}

@@ -1,0 +1,77 @@
+import type { FindStraddling } from '../../projects/retention.ts';
+import type { ExpiredReads } from '../../records/sweepExpired.ts';
+import { timeParam } from './binder.ts';
+import type { ClickHouse } from './connect.ts';
+
+/** Ids that reads name in a statement; more are found by the statement itself. */
+const MAX_KEPT = 1_000;
+const TIME = "DateTime64(6, 'UTC')";
+const BEFORE = `{before:${TIME}}`;
+const IN_RUNS = 'project_id = {project:UUID} AND run_id IN {runs:Array(UUID)}';
+
+/** What is on which side of the time before which records have expired. The record table is in order of it, so the older side is read alone. */
+export const clickhouseStraddling =
+  (clickhouse: ClickHouse): FindStraddling =>
+  async (projectId, runIds, before) => {
+    const params = { project: projectId, runs: [...runIds], before: timeParam(before) };
+    const [any] = await clickhouse.query({
+      name: 'any expired record',
+      sql: `SELECT 1 AS yes FROM records WHERE ${IN_RUNS} AND created_at < ${BEFORE} LIMIT 1`,
+      params,
+      row: () => true,
+    });
+    if (!any) return [];
+    const older = `(SELECT ifNull(trace_id, id) FROM records FINAL WHERE ${IN_RUNS} AND created_at < ${BEFORE})`;
+    const kept = await clickhouse.query({
+      name: 'traces and sessions on both sides of a retention',
+      sql: `SELECT DISTINCT arrayJoin([ifNull(trace_id, id), session_id]) AS holder FROM records FINAL
+            WHERE ${IN_RUNS} AND created_at >= ${BEFORE} AND (ifNull(trace_id, id) IN ${older} OR session_id IN ${older})
+            HAVING holder IN ${older} LIMIT ${MAX_KEPT + 1}`,
+      params,
+      row: (row) => (row as { holder: string }).holder,
+    });
+    return kept.length > MAX_KEPT ? 'many' : kept;
+  };
+
+/** What a sweep looks for. */
+export const clickhouseExpired = (clickhouse: ClickHouse): ExpiredReads => ({
+  runs: (projectId, before) =>
+    clickhouse.query({
+      name: 'runs with expired records',
+      sql: `SELECT DISTINCT toString(run_id) AS run FROM records WHERE project_id = {project:UUID} AND (created_at < ${BEFORE} OR created_at > now() + INTERVAL 1 DAY)`,
+      params: { project: projectId, before: timeParam(before) },
+      row: (row) => (row as { run: string }).run,
+    }),
+
+  older(run, before, after, limit) {
+    const behind = after === undefined ? '' : ` AND (created_at, id) > ({time:${TIME}}, {after:UUID})`;
+    return clickhouse.query({
+      name: 'expired records',
+      sql: `SELECT id, created_at, type, assumeNotNull(ifNull(trace_id, id)) AS holder FROM records
+            WHERE project_id = {project:UUID} AND run_id = {run:UUID} AND created_at < ${BEFORE}${behind} ORDER BY created_at, id LIMIT ${limit}`,
+      params: {
+        project: run.projectId,
+        run: run.runId,
+        before: timeParam(before),
+        ...(after === undefined ? {} : { time: timeParam(after.created_at), after: after.id }),
+      },
+      row: toExpired,
+    });
+  },
+
+  dated(run, before, limit) {
+    return clickhouse.query({
+      name: 'old records of the future',
+      sql: `SELECT id, created_at, type, assumeNotNull(ifNull(trace_id, id)) AS holder FROM records FINAL
+            WHERE project_id = {project:UUID} AND run_id = {run:UUID} AND created_at > now() + INTERVAL 1 DAY
+              AND updated_at < ${BEFORE} LIMIT ${limit}`,
+      params: { project: run.projectId, run: run.runId, before: timeParam(before) },
+      row: toExpired,
+    });
+  },
+});
+
+function toExpired(row: unknown) {
+  const { id, created_at, type, holder } = row as { id: string; created_at: string; type: string; holder: string };
+  return { id, created_at: `${created_at.replace(' ', 'T')}Z`, isSession: type === 'session', holder };
+}

@@ -1,0 +1,98 @@
+import { z } from 'zod';
+import { recordKinds } from '../../columns/columnDef.ts';
+import { newId } from '../../ids.ts';
+import type { RunRef } from '../../projects/runs.ts';
+import type { DeletionWish, DeletionWishes } from '../../records/delete.ts';
+import type { Erasure, ErasureNotes } from '../../records/eraseRecords.ts';
+import type { Database } from './connect.ts';
+
+const Ref = z.object({ project_id: z.string(), run_id: z.string() });
+const RefRow = Ref.transform((row): RunRef => ({ projectId: row.project_id, runId: row.run_id }));
+const ErasureRow = Ref.extend({ id: z.string(), keys: z.array(z.object({ id: z.string(), created_at: z.string() })) }).transform(
+  ({ id, keys, ...row }): Erasure => ({ id, keys, run: { projectId: row.project_id, runId: row.run_id } }),
+);
+const StandingRow = Ref.extend({ deleted: z.boolean(), unfinished: z.boolean() });
+const WishRow = Ref.extend({
+  id: z.string(),
+  kinds: z.array(z.enum(recordKinds)),
+  filter: z.custom<DeletionWish['filter']>(), // as it was when its request was parsed
+  requested_at: z.string(),
+}).transform(
+  ({ id, kinds, filter, ...row }): DeletionWish => ({
+    id,
+    kinds,
+    filter,
+    run: { projectId: row.project_id, runId: row.run_id },
+    requestedAt: row.requested_at,
+  }),
+);
+// Microseconds, which a Date does not hold.
+const CANONICAL = `'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'`;
+
+/** Records on their way out of the other stores, and the markers of what was deleted as a whole. */
+export function postgresErasures(database: Database): ErasureNotes {
+  return {
+    async add(run, keys) {
+      const erasure: Erasure = { id: newId(), run, keys: keys.map(({ id, created_at }) => ({ id, created_at })) };
+      await database.query('INSERT INTO record_erasures (id, project_id, run_id, keys) VALUES ($1, $2, $3, $4)', [
+        erasure.id,
+        run.projectId,
+        run.runId,
+        JSON.stringify(erasure.keys),
+      ]);
+      return erasure;
+    },
+    async remove(id) {
+      await database.query('DELETE FROM record_erasures WHERE id = $1', [id]);
+    },
+    async of(run) {
+      const sql = 'SELECT * FROM record_erasures WHERE project_id = $1 AND run_id = $2 ORDER BY noted_at';
+      return z.array(ErasureRow).parse(await database.query(sql, [run.projectId, run.runId]));
+    },
+    async unfinished() {
+      return z.array(RefRow).parse(await database.query('SELECT DISTINCT project_id, run_id FROM record_erasures'));
+    },
+    async standing(runs) {
+      const rows = await database.query(
+        `SELECT * FROM (
+           SELECT asked.project_id, asked.run_id,
+             EXISTS (SELECT FROM deletion_markers m WHERE m.project_id = asked.project_id AND (m.run_id IS NULL OR m.run_id = asked.run_id)) AS deleted,
+             EXISTS (SELECT FROM record_erasures e WHERE e.project_id = asked.project_id AND e.run_id = asked.run_id) AS unfinished
+           FROM unnest($1::uuid[], $2::uuid[]) AS asked (project_id, run_id)
+         ) AS found WHERE deleted OR unfinished`,
+        [runs.map(({ projectId }) => projectId), runs.map(({ runId }) => runId)],
+      );
+      const found = z.array(StandingRow).parse(rows);
+      const those = (held: 'deleted' | 'unfinished') => found.filter((row) => row[held]).map((row) => RefRow.parse(row));
+      return { deleted: those('deleted'), unfinished: those('unfinished') };
+    },
+  };
+}
+
+/** Deletions by filter that are not done. */
+export function postgresDeletionWishes(database: Database): DeletionWishes {
+  return {
+    async add({ run, kinds, filter, requestedAt }) {
+      const id = newId();
+      await database.query(
+        'INSERT INTO record_deletions (id, project_id, run_id, kinds, filter, requested_at) VALUES ($1, $2, $3, $4, $5, $6)',
+        [id, run.projectId, run.runId, [...kinds], JSON.stringify(filter), requestedAt],
+      );
+      return id;
+    },
+    async attend(id) {
+      await database.query('UPDATE record_deletions SET attended_at = now() WHERE id = $1', [id]);
+    },
+    async remove(id) {
+      await database.query('DELETE FROM record_deletions WHERE id = $1', [id]);
+    },
+    async takeUnattended(ms) {
+      const rows = await database.query(
+        `UPDATE record_deletions SET attended_at = now() WHERE attended_at <= now() - $1 * interval '1 millisecond'
+         RETURNING id, project_id, run_id, kinds, filter, to_char(requested_at AT TIME ZONE 'UTC', ${CANONICAL}) AS requested_at`,
+        [ms],
+      );
+      return z.array(WishRow).parse(rows);
+    },
+  };
+}

@@ -1,0 +1,358 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { newId } from '../../shared/ids.ts';
+import { finishDeletions as finishRunDeletions } from '../../shared/projects/deletions.ts';
+import type { RunRef } from '../../shared/projects/runs.ts';
+import { deleteRecords, finishDeletions } from '../../shared/records/delete.ts';
+import type { Deleted } from '../../shared/records/eraseRecords.ts';
+import { columnFinder } from '../../shared/records/findColumn.ts';
+import type { LoggedRecord } from '../../shared/records/recordChange.ts';
+import type { RecordStore } from '../../shared/records/recordStore.ts';
+import { clickHouseRecordReads } from '../../shared/stores/clickhouse/recordReads.ts';
+import { type Eraser, gate, openDeletionStores } from '../support/deletionStores.ts';
+
+let stores: Awaited<ReturnType<typeof openDeletionStores>>;
+beforeAll(async () => {
+  stores = await openDeletionStores();
+}, 60_000);
+afterAll(() => stores.close());
+
+const nothing = { records: 0, record_keys: 0, metric_values: 0 };
+const traceWithSpan = (over: object = {}) => ({
+  id: newId(),
+  name: 'trace',
+  input: 'q',
+  metrics: { score: 1 },
+  spans: [{ type: 'tool', id: newId(), name: 'span', input: 'x' }],
+  ...over,
+});
+
+/** Holds up one insert of records: the first, or the one after `before` others. */
+function heldInsert(before = 0) {
+  const held = gate();
+  let inserts = 0;
+  const store = (real: RecordStore): RecordStore => ({
+    ...real,
+    recordBlock(records) {
+      const block = real.recordBlock(records);
+      if (inserts++ !== before) return block;
+      return {
+        async send() {
+          await held.pass();
+          await block.send();
+        },
+      };
+    },
+  });
+  return { held, store };
+}
+
+/** Fails for good after the records went and before their values and keys do, as the death of the process would leave it. */
+function cutOff() {
+  const cut = (real: Eraser): Eraser => ({
+    ...real,
+    async erase(run, keys) {
+      const times = "{times:Array(DateTime64(6, 'UTC'))}";
+      await stores.clickhouse.command({
+        name: 'half a deletion',
+        sql: `DELETE FROM records WHERE project_id = {project:UUID} AND run_id = {run:UUID} AND created_at IN ${times} AND id IN {ids:Array(UUID)}`,
+        params: {
+          project: run.projectId,
+          run: run.runId,
+          ids: keys.map(({ id }) => id),
+          times: keys.map(({ created_at }) => created_at.replace('T', ' ').replace('Z', '')),
+        },
+      });
+      throw new Error('the process is killed here');
+    },
+  });
+  return cut;
+}
+
+describe('a deleted run', () => {
+  test.for(['run', 'project'] as const)('takes a write along that is under way when the %s is deleted', async (what) => {
+    const { held, store } = heldInsert();
+    const process = stores.processOf({ store });
+    const run = await stores.run();
+    const written = process.log(run, [traceWithSpan()]);
+    await held.arrived;
+    const deleted = what === 'run' ? process.deleteRun(run) : process.deleteProject(run.projectId);
+    await expect.poll(() => process.lookup.find(run.projectId, { log_stream_id: run.runId }).catch(() => 'gone')).toBe('gone');
+    held.open();
+    await written;
+    expect(await deleted).toBe(true);
+    expect(await stores.rows(run)).toEqual(nothing);
+  });
+
+  test('refuses who was let in before and writes after, the repeat of an old request, and an update', async () => {
+    const process = stores.processOf();
+    const run = await stores.run();
+    const trace = traceWithSpan();
+    await process.log(run, [trace]);
+    await process.deleteRun(run);
+    const update = { action: 'update', id: trace.id, of: 'trace', update: { output: 'late' } } as const;
+    for (const write of [process.log(run, [trace]), process.log(run, [traceWithSpan()]), process.writer.write(run, [update])])
+      await expect(write).rejects.toMatchObject({ code: 'RunNotFound', status: 404 });
+    // Another process of the service, and another run of the same request group.
+    const [other, stands] = [stores.processOf(), await stores.run()];
+    const [refused, stored] = await Promise.allSettled([other.log(run, [trace]), other.log(stands, [traceWithSpan()])]);
+    expect([refused.status, stored.status]).toEqual(['rejected', 'fulfilled']);
+    expect(await stores.rows(run)).toEqual(nothing);
+    expect(await stores.rows(stands)).toMatchObject({ records: 2 });
+  });
+
+  test('is refused for ever, also under a deleted project and after the deletion is long done', async () => {
+    const process = stores.processOf();
+    const run = await stores.run();
+    await process.log(run, [traceWithSpan()]);
+    await process.deleteProject(run.projectId);
+    await finishRunDeletions(process.deletion, 0);
+    await expect(stores.processOf().log(run, [traceWithSpan()])).rejects.toMatchObject({ code: 'RunNotFound' });
+    expect(await stores.rows(run)).toEqual(nothing);
+  });
+
+  test('of metrics testing is not opened anew by the next ingest with its id', async () => {
+    const process = stores.processOf();
+    const { projectId } = await stores.run();
+    const ids = { metrics_testing_id: newId() };
+    const run = await process.ingestLookup(projectId, ids, stores.userId);
+    await process.deleteRun(run);
+    await expect(process.ingestLookup(projectId, ids, stores.userId)).rejects.toMatchObject({ code: 'RunNotFound' });
+  });
+
+  test('takes the scores along that are computed while it goes', async () => {
+    const process = stores.processOf();
+    const run = await stores.run();
+    const { id } = traceWithSpan();
+    await process.log(run, [{ id, input: 'q', created_at: '2026-05-05T00:00:00Z' }]);
+    await process.deleteRun(run);
+    await process.values.write(run, [scoreOf(id)]);
+    expect(await stores.rows(run)).toEqual(nothing);
+  });
+});
+
+const scoreOf = (recordId: string) => ({
+  metric: 'late',
+  recordId,
+  recordCreatedAt: '2026-05-05T00:00:00.000000Z',
+  recordType: 'trace' as const,
+  traceId: recordId,
+  status: 'success' as const,
+  value: 1,
+});
+
+describe('deleted records', () => {
+  test('go with every version, key and score, and with what was moved below them', async () => {
+    const process = stores.processOf();
+    const run = await stores.run();
+    const trace = traceWithSpan();
+    for (const output of ['one', 'two', 'three'])
+      await process.log(run, [{ ...trace, output, metrics: { score: output.length } }]);
+    expect((await stores.rows(run)).records).toBeGreaterThan(2); // stale versions are there
+    expect(await process.deleteTraces(run, [trace.id])).toBe(2);
+    for (const table of ['records', 'record_keys', 'metric_values'])
+      await stores.clickhouse.command({ name: 'merge', sql: `OPTIMIZE TABLE ${table} FINAL` });
+    expect(await stores.rows(run)).toEqual(nothing);
+    expect(process.told.flatMap(({ ids }) => ids ?? []).sort()).toEqual([trace.id, trace.spans[0]?.id].sort());
+    expect(await process.notes.unfinished()).toEqual([]);
+  });
+
+  test('take a span along whose write was under way, and one that came while they were looked for', async () => {
+    const { held, store } = heldInsert(1);
+    const looked = gate();
+    const process = stores.processOf({
+      store,
+      eraser: (real) => ({
+        ...real,
+        async members(...asked) {
+          await looked.pass();
+          return real.members(...asked);
+        },
+      }),
+    });
+    const run = await stores.run();
+    const trace = traceWithSpan();
+    await process.log(run, [trace]);
+    const writeSpan = () => {
+      const record = { id: newId(), type: 'tool', trace_id: trace.id, parent_id: trace.id, input: 'late' } as const;
+      return process.writer.write(run, [{ action: 'log', record: record as unknown as LoggedRecord }]);
+    };
+    const written = writeSpan();
+    await held.arrived;
+    const deleted = process.deleteTraces(run, [trace.id]);
+    held.open();
+    await written;
+    await looked.arrived;
+    const late = writeSpan();
+    looked.open();
+    expect(await deleted).toBe(3);
+    await late; // it had to wait: a span that is ingested after its trace went
+    expect(await stores.rows(run)).toMatchObject({ records: 1, record_keys: 1, metric_values: 0 });
+  });
+
+  test('leave those that no longer match when they are about to go, and those logged anew', async () => {
+    const run = await stores.run();
+    const process = stores.processOf();
+    const [changed, again] = [traceWithSpan({ name: 'old' }), traceWithSpan({ name: 'old' })];
+    await process.log(run, [changed, again]);
+    const page = gate();
+    let first = true;
+    const deps = {
+      ...process.deps,
+      wishes: {
+        ...process.deps.wishes,
+        // Noted after the first look and before the records are taken.
+        async add(wish: Parameters<typeof process.deps.wishes.add>[0]) {
+          const id = await process.deps.wishes.add(wish);
+          if (first) await page.pass();
+          first = false;
+          return id;
+        },
+      },
+    };
+    const named = { type: 'text', column_id: 'name', operator: 'eq', value: 'old', case_sensitive: true } as const;
+    const deleted = deleteRecords(deps, { run, kinds: ['trace'], filter: { filter: named }, findColumn: columnFinder([]) });
+    await page.arrived;
+    await process.log(run, [{ ...changed, name: 'new' }]);
+    await process.deleteTraces(run, [again.id]);
+    await process.log(run, [{ ...again, name: 'anew' }]);
+    page.open();
+    expect(await deleted).toBe(0);
+    const { keys } = await process.deps.reads.page({
+      run,
+      kinds: ['trace'],
+      filter: { and: [] },
+      findColumn: columnFinder([]),
+      offset: 0,
+      limit: 10,
+    });
+    expect(keys.map(({ id }) => id).sort()).toEqual([changed.id, again.id].sort());
+  });
+
+  test('do not keep a score that was computed while they went, whichever step of the deletion it meets', async () => {
+    const run = await stores.run();
+    const id = newId();
+    const between = gate();
+    const process = stores.processOf({
+      eraser: (real) => ({
+        ...real,
+        async erase(of, keys) {
+          await real.erase(of, keys);
+          await between.pass();
+        },
+      }),
+    });
+    const scoring = stores.processOf();
+    await process.log(run, [{ id, input: 'q', created_at: '2026-05-05T00:00:00Z' }]);
+    await scoring.values.write(run, [scoreOf(id)]);
+    const deleted = process.deleteTraces(run, [id]);
+    await between.arrived;
+    await scoring.values.write(run, [scoreOf(id)]);
+    between.open();
+    expect(await deleted).toBe(1);
+    expect(await stores.rows(run)).toEqual(nothing);
+  });
+
+  test('half deleted by a process that died, are finished before anything is written to their run; what is then logged is new', async () => {
+    const dying = stores.processOf({ eraser: cutOff() });
+    const run = await stores.run();
+    const trace = traceWithSpan({ output: 'of old', created_at: '2026-01-01T00:00:00Z' });
+    await dying.log(run, [trace]);
+    await expect(dying.deleteTraces(run, [trace.id])).rejects.toThrow('killed');
+    expect(await stores.rows(run)).toMatchObject({ records: 0, metric_values: 1 });
+
+    const process = stores.processOf();
+    await process.log(run, [{ id: trace.id, input: 'anew', created_at: '2026-02-02T00:00:00Z' }]);
+    const [record] = await clickHouseRecordReads(stores.clickhouse).records(run, [
+      { id: trace.id, type: 'trace', createdAt: '2026-02-02T00:00:00.000000Z', traceId: trace.id },
+    ]);
+    expect(record).toMatchObject({ input: 'anew' });
+    expect(record?.output ?? null).toBeNull();
+    expect(await stores.rows(run)).toEqual({ records: 1, record_keys: 1, metric_values: 0 });
+    expect(await process.notes.unfinished()).toEqual([]);
+    expect(process.told).toMatchObject([{ runId: run.runId }]);
+
+    // The deletion itself is taken up again as well, and takes nothing that was written since.
+    await finishDeletions({ ...process.deps, findColumn: async () => columnFinder([]) }, 0, new AbortController().signal);
+    expect(await stores.rows(run)).toMatchObject({ records: 1 });
+  });
+
+  test('that a dead process had not come to, go when the deletion is taken up again', async () => {
+    const dying = stores.processOf({ eraser: cutOff() });
+    const run = await stores.run();
+    const doomed = Array.from({ length: 600 }, () => traceWithSpan()); // more than are taken at a time
+    await dying.log(run, doomed);
+    await expect(
+      dying.deleteTraces(
+        run,
+        doomed.map(({ id }) => id),
+      ),
+    ).rejects.toThrow('killed');
+    const process = stores.processOf();
+    const kept = traceWithSpan();
+    await process.log(run, [kept]);
+    await finishDeletions({ ...process.deps, findColumn: async () => columnFinder([]) }, 0, new AbortController().signal);
+    expect(await stores.rows(run)).toEqual({ records: 2, record_keys: 2, metric_values: 1 });
+    await finishDeletions({ ...process.deps, findColumn: async () => columnFinder([]) }, 0, new AbortController().signal); // nothing is left to do
+  });
+
+  test('what belongs to them elsewhere is told again when it could not be taken', async () => {
+    const run = await stores.run();
+    const told: Deleted[] = [];
+    const failing = stores.processOf({
+      onRecordsDeleted: [
+        async () => {
+          throw new Error('the annotations are away');
+        },
+      ],
+    });
+    const trace = traceWithSpan();
+    await failing.log(run, [trace]);
+    await expect(failing.deleteTraces(run, [trace.id])).rejects.toThrow('away');
+    const process = stores.processOf({ onRecordsDeleted: [async (deleted) => void told.push(deleted)] });
+    await process.writer.exclusively(run, async () => {});
+    expect(told).toMatchObject([{ projectId: run.projectId, runId: run.runId, ids: expect.arrayContaining([trace.id]) }]);
+    await process.writer.exclusively(run, async () => {});
+    expect(told).toHaveLength(1);
+  });
+
+  test('a filter that cannot be applied is refused and leaves no deletion behind', async () => {
+    const process = stores.processOf();
+    const run = await stores.run();
+    await process.log(run, [traceWithSpan()]);
+    const wrong = { filter: { type: 'number', column_id: 'name', operator: 'eq', value: 1 } } as const;
+    const deleted = deleteRecords(process.deps, { run, kinds: ['trace'], filter: wrong, findColumn: columnFinder([]) });
+    await expect(deleted).rejects.toMatchObject({ code: 'ColumnNotFilterable' });
+    const left = await process.deps.wishes.takeUnattended(0);
+    expect(left.filter((wish) => wish.run.runId === run.runId)).toEqual([]);
+  });
+});
+
+test('a deletion amid which the process is killed is finished by the next one, whole', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'assay-deletion-killed-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const script = new URL('../support/deletionProcess.ts', import.meta.url).pathname;
+  const child = spawn(process.execPath, [script, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
+  const run = JSON.parse(line) as RunRef;
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+
+  // chDB takes one folder per process, so the next process is one of its own as well.
+  const next = spawn(process.execPath, [new URL('../support/deletionFinisher.ts', import.meta.url).pathname, folder, line], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [answer] = (await once(createInterface({ input: next.stdout }), 'line')) as [string];
+  await once(next, 'exit');
+  expect(run.runId).toMatch(/-/);
+  expect(JSON.parse(answer)).toEqual({
+    before: { records: 900, record_keys: 900, metric_values: 200 },
+    after: { records: 200, record_keys: 200, metric_values: 100 },
+    unfinished: [],
+  });
+}, 120_000);

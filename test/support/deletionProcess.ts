@@ -1,0 +1,30 @@
+// Deletes the traces of a run that it has filled, tells when it is in the middle of it, and goes no further: the test kills it there.
+import { newId } from '../../shared/ids.ts';
+import { openDeletionStores } from './deletionStores.ts';
+
+const [, , folder = ''] = process.argv;
+const stores = await openDeletionStores(folder);
+const run = await stores.run();
+let erasures = 0;
+const service = stores.processOf({
+  eraser: (real) => ({
+    ...real,
+    async erase(of, keys) {
+      erasures++;
+      if (erasures === 1) return real.erase(of, keys);
+      // Half of the second helping is gone, with its notes written and nothing behind it done.
+      await real.erase(of, keys.slice(0, keys.length / 2));
+      process.stdout.write(`${JSON.stringify(run)}\n`);
+      await new Promise(() => setInterval(() => {}, 1_000));
+    },
+  }),
+});
+const traces = Array.from({ length: 1_200 }, (_, index) => ({
+  id: newId(),
+  name: index < 1_100 ? 'doomed' : 'kept',
+  input: 'q',
+  metrics: { score: 1 },
+  spans: [{ type: 'tool', id: newId(), name: 'span', input: 'x' }],
+}));
+await service.log(run, traces);
+await service.deleteNamed(run, 'doomed');

@@ -1,0 +1,152 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { newId } from '../../shared/ids.ts';
+import { deleteWithRecords } from '../../shared/projects/deletions.ts';
+import { createIngestLookup } from '../../shared/projects/openRun.ts';
+import { createRunLookup, type DeleteRecords, type RunRef } from '../../shared/projects/runs.ts';
+import { type DeleteDeps, deleteRecords, type RecordEraser } from '../../shared/records/delete.ts';
+import { type Deleted, type ErasureDeps, recordErasure } from '../../shared/records/eraseRecords.ts';
+import { columnFinder } from '../../shared/records/findColumn.ts';
+import { ingestTraces } from '../../shared/records/ingest.ts';
+import type { RecordStore } from '../../shared/records/recordStore.ts';
+import { RecordWriter } from '../../shared/records/recordWriter.ts';
+import { type StandingDeps, standingValues } from '../../shared/records/standingValues.ts';
+import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
+import { clickhouseMetricValues } from '../../shared/stores/clickhouse/metricValues.ts';
+import { clickhouseDeleteRecords, clickhouseRecordEraser } from '../../shared/stores/clickhouse/recordDeletion.ts';
+import { clickHouseRecordReads } from '../../shared/stores/clickhouse/recordReads.ts';
+import { clickhouseRecordStore } from '../../shared/stores/clickhouse/recordStore.ts';
+import { migrateTables } from '../../shared/stores/clickhouse/tables.ts';
+import { openDatabase } from '../../shared/stores/postgres/connect.ts';
+import { postgresLogStreams } from '../../shared/stores/postgres/logStreams.ts';
+import { postgresMetricsTestingRuns } from '../../shared/stores/postgres/metricsTestingRuns.ts';
+import { postgresProjects } from '../../shared/stores/postgres/projects.ts';
+import { postgresDeletionWishes, postgresErasures } from '../../shared/stores/postgres/recordDeletions.ts';
+import { LogTracesIngestRequest } from '../../shared/wire/ingest.ts';
+
+export type Eraser = RecordEraser & StandingDeps['store'];
+
+/** Where a test holds up what goes on: everything else is the real thing. */
+export interface Gates {
+  store?(real: RecordStore): RecordStore;
+  eraser?(real: Eraser): Eraser;
+  onRecordsDeleted?: ErasureDeps['onRecordsDeleted'];
+}
+
+/** A gate that somebody comes to, and waits at until it is opened. */
+export function gate() {
+  const arrived = Promise.withResolvers<void>();
+  const opened = Promise.withResolvers<void>();
+  return {
+    arrived: arrived.promise,
+    open: () => opened.resolve(),
+    async pass(): Promise<void> {
+      arrived.resolve();
+      await opened.promise;
+    },
+  };
+}
+
+/** ClickHouse and Postgres in one folder (embedded), with a user; `processOf` stands for a process of the service on top of them. */
+export async function openDeletionStores(folder?: string) {
+  const directory = folder ?? (await mkdtemp(join(tmpdir(), 'assay-deletion-')));
+  const clickhouse = openClickHouse({ dataDir: join(directory, 'clickhouse') });
+  await migrateTables(clickhouse);
+  const database = await openDatabase({ directory: join(directory, 'postgres') });
+  const userId = newId();
+  await database.query("INSERT INTO users (id, email, role) VALUES ($1, $2, 'admin')", [userId, `${userId}@example.com`]);
+  const projects = postgresProjects(database);
+  const logStreams = postgresLogStreams(database);
+
+  const processOf = (gates: Gates = {}) => {
+    const told: Deleted[] = [];
+    const real = clickhouseRecordEraser(clickhouse);
+    const eraser = gates.eraser?.(real) ?? real;
+    const store = clickhouseRecordStore(clickhouse);
+    const notes = postgresErasures(database);
+    const onRecordsDeleted = gates.onRecordsDeleted ?? [async (deleted) => void told.push(deleted)];
+    const erasure = recordErasure({ eraser, notes, onRecordsDeleted });
+    const writer = new RecordWriter({ store: gates.store?.(store) ?? store, guard: erasure.guard });
+    const reads = clickHouseRecordReads(clickhouse);
+    const deps: DeleteDeps = {
+      reads,
+      eraser,
+      erasure,
+      writer,
+      wishes: postgresDeletionWishes(database),
+      now: () => new Date(),
+    };
+    const lookup = createRunLookup(logStreams);
+    const everyRecord = clickhouseDeleteRecords(clickhouse);
+    const deleteAll: DeleteRecords = async (projectId, runId) => {
+      await writer.settled(projectId, runId);
+      await everyRecord(projectId, runId);
+    };
+    const deletion = { deletions: projects, deleteRecords: deleteAll, newId, forget: () => lookup.forget() };
+    return {
+      told,
+      notes,
+      deps,
+      writer,
+      erasure,
+      deletion,
+      lookup,
+      ingestLookup: createIngestLookup(lookup.find, postgresMetricsTestingRuns(database)),
+      values: standingValues(clickhouseMetricValues(clickhouse), { store: eraser, writer }),
+      log: (run: RunRef, traces: object[]) => {
+        const { traces: flat } = LogTracesIngestRequest.parse({ log_stream_id: run.runId, traces });
+        return ingestTraces(writer, run, { traces: flat, isComplete: true });
+      },
+      deleteTraces: (run: RunRef, ids: string[]) =>
+        deleteRecords(deps, {
+          run,
+          kinds: ['trace'],
+          filter: { filter: { type: 'id', column_id: 'id', operator: 'one_of', value: ids } },
+          findColumn: columnFinder([]),
+        }),
+      deleteNamed: (run: RunRef, name: string) =>
+        deleteRecords(deps, {
+          run,
+          kinds: ['trace'],
+          filter: { filter: { type: 'text', column_id: 'name', operator: 'eq', value: name, case_sensitive: true } },
+          findColumn: columnFinder([]),
+        }),
+      deleteRun: (run: RunRef) => deleteWithRecords(deletion, run.projectId, run.runId),
+      deleteProject: (projectId: string) => deleteWithRecords(deletion, projectId),
+    };
+  };
+
+  return {
+    directory,
+    clickhouse,
+    database,
+    userId,
+    processOf,
+    async run(): Promise<RunRef> {
+      const project = await projects.insert({ id: newId(), name: newId(), type: 'gen_ai', createdBy: userId });
+      const stream = await logStreams.insert({ id: newId(), projectId: project.id, name: 's', createdBy: userId });
+      return { projectId: project.id, runId: stream.id };
+    },
+    /** Rows that a reader finds, stale versions included, in each table of records. */
+    async rows({ projectId, runId }: RunRef): Promise<Record<string, number>> {
+      const counts = await clickhouse.query({
+        name: 'rows of a run',
+        sql: ['records', 'record_keys', 'metric_values']
+          .map(
+            (table) =>
+              `SELECT '${table}' AS name, count() AS held FROM ${table} WHERE project_id = {project:UUID} AND run_id = {run:UUID}`,
+          )
+          .join(' UNION ALL '),
+        params: { project: projectId, run: runId },
+        row: (row) => row as { name: string; held: string },
+      });
+      return Object.fromEntries(counts.map(({ name, held }) => [name, Number(held)]));
+    },
+    async close() {
+      await clickhouse.close();
+      await database.close();
+      if (folder === undefined) await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
