@@ -280,6 +280,10 @@ export async function assembleApi(
       stream: clickhouseRecordStream(domain.clickhouse),
       accounts,
       authorizeProject: experimentDeps.authorizeProject,
+      unexpired: async (run) => {
+        const expiry = await expiries.of(run.projectId, [run.runId]);
+        return expiry ? { ...run, expiry } : run;
+      },
       forget: annotations.forget,
       now,
     }),

@@ -57,6 +57,8 @@ import { pageReply, selection, sortableColumn } from './recordSearch.ts';
 export interface AnnotationRecordDeps extends QueueDeps, ExportDeps {
   accounts: Pick<AccountStore, 'loginById'>;
   authorizeProject(caller: Caller, action: ProjectAction, projectId: string): Promise<unknown>;
+  /** The run without what has expired in it. */
+  unexpired(run: RunRef): Promise<RunRef>;
   /** Drops what is remembered of which projects have queued records. */
   forget(): void;
   now: () => Date;
@@ -118,7 +120,7 @@ export const annotationRecordRoutes = (deps: AnnotationRecordDeps): Endpoint[] =
     response: LogRecordsPartialQueryResponse,
     async handle({ caller, params, body }) {
       await queueFor(deps, caller, params.queue_id, 'read');
-      const runs = await queuedRuns(deps.annotations, params.queue_id);
+      const runs = await queued(deps, params.queue_id);
       const named = body.sort ? [body.sort.column_id] : [];
       const { queries, findColumn } = await filtered(deps, runs, body.filter_tree, named);
       const page: QueuePage = {
@@ -147,7 +149,7 @@ export const annotationRecordRoutes = (deps: AnnotationRecordDeps): Endpoint[] =
     response: LogRecordsQueryCountResponse,
     async handle({ caller, params, body }) {
       await queueFor(deps, caller, params.queue_id, 'read');
-      const { queries } = await filtered(deps, await queuedRuns(deps.annotations, params.queue_id), body?.filter_tree);
+      const { queries } = await filtered(deps, await queued(deps, params.queue_id), body?.filter_tree);
       return { total_count: await countQueue(deps.records, queries) };
     },
   }),
@@ -162,7 +164,7 @@ export const annotationRecordRoutes = (deps: AnnotationRecordDeps): Endpoint[] =
     async handle({ caller, params }) {
       await queueFor(deps, caller, params.queue_id, 'read');
       const columns = new Map([...standardColumns, ...deps.metrics.alwaysListed].map((column) => [column.id, column]));
-      for (const { run } of await queuedRuns(deps.annotations, params.queue_id))
+      for (const { run } of await queued(deps, params.queue_id))
         for (const column of await availableColumns(deps.records, deps.metrics, run, {})) columns.set(column.id, column);
       const templates = await deps.annotations.templates([params.queue_id]);
       return { columns: [...[...columns.values()].map(toDescriptor), ...annotationColumns(templates)] };
@@ -179,7 +181,7 @@ export const annotationRecordRoutes = (deps: AnnotationRecordDeps): Endpoint[] =
     response: PartialRecord,
     async handle({ caller, params }) {
       await queueFor(deps, caller, params.queue_id, 'read');
-      const { queries } = await filtered(deps, await queuedRuns(deps.annotations, params.queue_id, [params.record_id]));
+      const { queries } = await filtered(deps, await queued(deps, params.queue_id, [params.record_id]));
       const view = { metrics: 'all', includeCounts: true, includeMetricMetadata: false, truncate: false } as const;
       const { records } = await searchQueue(deps.records, queries, { offset: 0, limit: 1 }, view);
       const [record] = records;
@@ -352,6 +354,12 @@ async function filtered(
   return { queries: await queueQueries(deps.records, runs, filter, findColumn), findColumn };
 }
 
+/** The records of a queue, by run, but for what has expired. */
+async function queued(deps: AnnotationRecordDeps, queueId: string, recordIds?: readonly string[]): Promise<QueuedRun[]> {
+  const runs = await queuedRuns(deps.annotations, queueId, recordIds);
+  return Promise.all(runs.map(async ({ run, ...of }) => ({ ...of, run: await deps.unexpired(run) })));
+}
+
 /** What a selector finds in a run. */
 async function queryOf(deps: AnnotationRecordDeps, run: RunRef, selector: RecordSelector): Promise<RecordQuery> {
   const filter = selector.type === 'record_ids' ? idIsOneOf(selector.record_ids) : selector.filter_tree;
@@ -367,7 +375,7 @@ async function selected(
   alsoNamed: readonly string[] = [],
 ) {
   const ids = selector.type === 'record_ids' ? selector.record_ids : undefined;
-  const runs = await queuedRuns(deps.annotations, queueId, ids);
+  const runs = await queued(deps, queueId, ids);
   return filtered(deps, runs, selector.type === 'filter_tree' ? selector.filter_tree : null, alsoNamed);
 }
 

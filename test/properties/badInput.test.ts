@@ -109,6 +109,17 @@ async function knownIds({ request, client: _, ...service }: TestService): Promis
   });
   const { id: datasetId } = (await dataset.json()) as { id: string };
   const { id: userId } = (await request('GET', '/current_user')).body as { id: string };
+  const [stream] = made;
+  const queue = await post('/annotation_queues', { name: 'queue' });
+  const questions = await post(`/annotation_queues/${queue.id}/templates`, {
+    template: { name: 'Good?', constraints: { annotation_type: 'score', min: 0, max: 10 } },
+  });
+  const annotationTemplates = (questions as never as { id: string }[]).map(({ id }) => id);
+  await post(`/annotation_queues/${queue.id}/records`, {
+    project_id: stream?.project,
+    run_id: stream?.stream,
+    record_selector: { record_ids: [stream?.trace, stream?.span] },
+  });
   const each = (key: keyof (typeof made)[number]) => made.map((one) => one[key]);
   return {
     project_id: each('project'),
@@ -116,7 +127,11 @@ async function knownIds({ request, client: _, ...service }: TestService): Promis
     experiment_id: each('experiment'),
     run_id: [...each('stream'), ...each('experiment')],
     tag_id: each('tag'),
-    template_id: each('template'),
+    queue_id: [queue.id],
+    record_id: [...each('trace'), ...each('span')],
+    record_ids: [...each('trace'), ...each('span')],
+    annotation_template_id: annotationTemplates,
+    template_id: [...each('template'), ...annotationTemplates],
     prompt_template_id: each('template'),
     trace_id: each('trace'),
     span_id: each('span'),

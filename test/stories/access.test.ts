@@ -9,6 +9,7 @@ import { type HttpService, serve } from '../support/http.ts';
 
 /** The only routes that answer without credentials. */
 const publicRoutes = [
+  'GET /annotation_queues/{queue_id}/records/export/{export_id}',
   'GET /healthcheck',
   'GET /ingest/healthz',
   'POST /login',
