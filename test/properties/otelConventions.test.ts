@@ -92,6 +92,8 @@ const expectedOther = (act: Exclude<Act, Call>) => {
   return { type: act.does, ...(act.does === 'agent' ? { agent_name: act.name } : {}) };
 };
 
+const agentName = (key: string, { does, name }: Step): Attributes => (does === 'agent' ? { [key]: name } : {});
+
 const genAiCall = ({ model, temperature, tokens, finishReason }: Call): Attributes => ({
   ...{ 'gen_ai.operation.name': 'chat', 'gen_ai.provider.name': 'openai', 'gen_ai.request.model': 'asked for' },
   ...{ 'gen_ai.response.model': model, 'gen_ai.request.temperature': temperature },
@@ -136,7 +138,8 @@ const genAi: Convention = (act) => {
       const operation = act.does === 'agent' ? 'invoke_agent' : 'invoke_workflow';
       return {
         attributes: {
-          ...{ 'gen_ai.operation.name': operation, ...(act.does === 'agent' ? { 'gen_ai.agent.name': act.name } : {}) },
+          'gen_ai.operation.name': operation,
+          ...agentName('gen_ai.agent.name', act),
           'gen_ai.input.messages': JSON.stringify([messageIn({ role: 'user', content: act.question })]),
           'gen_ai.output.messages': JSON.stringify([messageIn({ role: 'assistant', content: act.answer })]),
         },
@@ -230,7 +233,7 @@ const openInference: Convention = (act) => {
       return {
         attributes: {
           'openinference.span.kind': act.does === 'agent' ? 'AGENT' : 'CHAIN',
-          ...(act.does === 'agent' ? { 'agent.name': act.name } : {}),
+          ...agentName('agent.name', act),
           ...{ 'input.value': act.question, 'output.value': act.answer },
         },
         expected: { ...expectedOther(act), input: act.question, output: act.answer },
