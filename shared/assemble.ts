@@ -7,6 +7,7 @@ import type { ExperimentRow, ExperimentRun } from './experiments/experiment.ts';
 import { keepStanding } from './experiments/keepStanding.ts';
 import type { RunTally } from './experiments/progress.ts';
 import type { RowLog, RowSourceReader } from './experiments/runRows.ts';
+import { standingRows } from './experiments/standingRows.ts';
 import type { RunWorkflows } from './experiments/startRun.ts';
 import { untilStored } from './experiments/untilStored.ts';
 import { createOutboundGuard } from './integrations/outbound.ts';
@@ -14,7 +15,7 @@ import { openSecrets } from './integrations/sealing.ts';
 import { type KeyRing, openKeyRing } from './integrations/secrets.ts';
 import { createExpiries } from './projects/retention.ts';
 import { createModelCaller } from './providers/modelCaller.ts';
-import type { DeleteDeps } from './records/delete.ts';
+import { type DeleteDeps, eraseTraces } from './records/delete.ts';
 import { type OnRecordsDeleted, recordErasure } from './records/eraseRecords.ts';
 import { logTraces } from './records/ingest.ts';
 import { RecordWriter } from './records/recordWriter.ts';
@@ -36,7 +37,7 @@ import { postgresIntegrations } from './stores/postgres/integrations.ts';
 import { advisoryLocks } from './stores/postgres/locks.ts';
 import { postgresOfferedRows } from './stores/postgres/offeredRows.ts';
 import { promptStore } from './stores/postgres/prompts.ts';
-import { postgresDeletionWishes, postgresErasures } from './stores/postgres/recordDeletions.ts';
+import { postgresDeletedRows, postgresDeletionWishes, postgresErasures } from './stores/postgres/recordDeletions.ts';
 import { postgresRetention } from './stores/postgres/retention.ts';
 import { scorerStore } from './stores/postgres/scorers.ts';
 
@@ -126,11 +127,17 @@ export function assembleDomain(
   };
   const ledger = postgresRunLedger(database);
   const keep = keepStanding({ find: (id) => ledger.find(id), deleteRecords: clickhouseDeleteRecords(clickhouse) });
-  const rowLog: RowLog = {
-    recorded: (run, traceIds) => recordedRows(clickhouse, run, traceIds),
-    write: (run, traces, attempt) =>
-      keep(run, () => logTraces(recordWriter, { projectId: run.projectId, runId: run.experimentId }, traces, { attempt })),
-  };
+  const rowLog: RowLog = standingRows(
+    {
+      recorded: (run, traceIds) => recordedRows(clickhouse, run, traceIds),
+      write: (run, traces, attempt) =>
+        keep(run, () => logTraces(recordWriter, { projectId: run.projectId, runId: run.experimentId }, traces, { attempt })),
+    },
+    {
+      deleted: postgresDeletedRows(database),
+      erase: ({ projectId, experimentId }, traceIds) => eraseTraces(deletion, { projectId, runId: experimentId }, traceIds),
+    },
+  );
   return {
     clickhouse,
     database,

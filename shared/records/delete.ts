@@ -119,6 +119,13 @@ async function eraseMatching({ reads, eraser, erasure }: DeleteDeps, query: Reco
   return doomed.length;
 }
 
+/** Erases these traces with all that is below them, whatever they hold. */
+export const eraseTraces = (
+  { eraser, erasure, writer }: Pick<DeleteDeps, 'eraser' | 'erasure' | 'writer'>,
+  run: RunRef,
+  traceIds: readonly string[],
+): Promise<void> => writer.exclusively(run, async () => erasure.erase(run, await eraser.members(run, 'trace_id', traceIds)));
+
 /**
  * Erases the spans that an attempt of an experiment left behind whose trace another attempt has replaced.
  * @param find gives those spans, which are looked for again while nothing is written

@@ -316,6 +316,17 @@ class GroupState {
     return this.#runOf(record).metricsGiven.get(record.id);
   }
 
+  keyChanged(record: StoredRecord): boolean {
+    const key = this.#runOf(record).keys.get(record.id);
+    return (
+      key === undefined ||
+      key.session_id !== record.session_id ||
+      key.parent_id !== (record.parent_id ?? null) ||
+      key.trace_id !== record.trace_id ||
+      key.type !== record.type
+    );
+  }
+
   #runOf({ project_id, run_id }: StoredRecord): RunState {
     return this.#runs.get(lockOf({ projectId: project_id, runId: run_id })) as RunState;
   }

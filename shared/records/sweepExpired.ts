@@ -46,29 +46,38 @@ export async function sweepProject(deps: SweepDeps, projectId: string, signal: A
 async function sweepRun(deps: SweepDeps, run: RunRef, before: string, signal: AbortSignal): Promise<number> {
   let erased = 0;
   // Looked for and taken while nothing is written: no record can join a trace that is about to go.
-  const sweep = (find: () => Promise<OlderRecord[]>): Promise<OlderRecord[]> =>
+  const sweep = (isNewer: (key: ErasedKey) => boolean, find: () => Promise<OlderRecord[]>): Promise<OlderRecord[]> =>
     deps.writer.exclusively(run, async () => {
       signal.throwIfAborted();
       const found = await find();
-      const doomed = await expiredWith(deps, run, before, found);
+      const doomed = await expiredWith(deps.eraser, run, found, isNewer);
       await deps.erasure.erase(run, doomed);
       erased += doomed.length;
       return found;
     });
   let after: ErasedKey | undefined;
   do {
-    const found = await sweep(() => deps.expired.older(run, before, after, LOOKED_AT));
+    const found = await sweep(
+      ({ created_at }) => created_at >= before,
+      () => deps.expired.older(run, before, after, LOOKED_AT),
+    );
     after = found.length < LOOKED_AT ? undefined : found.at(-1);
   } while (after);
-  await sweep(() => deps.expired.dated(run, before, LOOKED_AT));
+  const horizon = new Date(deps.now().getTime() + DAY_MS).toISOString();
+  await sweep(
+    ({ created_at }) => created_at >= before && created_at < horizon,
+    () => deps.expired.dated(run, before, LOOKED_AT),
+  );
   return erased;
 }
 
-/** The whole traces of these records, and the sessions among them, of which no record is newer than the time. */
-async function expiredWith({ eraser, now }: SweepDeps, run: RunRef, before: string, found: OlderRecord[]): Promise<ErasedKey[]> {
-  const horizon = new Date(now().getTime() + DAY_MS).toISOString();
-  // What is dated further ahead has a wrong clock behind it, and keeps nothing alive.
-  const isNewer = ({ created_at }: ErasedKey): boolean => created_at >= before && created_at < horizon;
+/** The whole traces of these records, and the sessions among them, that no newer record keeps. */
+async function expiredWith(
+  eraser: SweepDeps['eraser'],
+  run: RunRef,
+  found: readonly OlderRecord[],
+  isNewer: (key: ErasedKey) => boolean,
+): Promise<ErasedKey[]> {
   const [sessions, others] = [found.filter(({ isSession }) => isSession), found.filter(({ isSession }) => !isSession)];
   const traceIds = [...new Set(others.map(({ holder }) => holder))];
   const traces = Map.groupBy(traceIds.length > 0 ? await eraser.members(run, 'trace_id', traceIds) : [], traceOf);

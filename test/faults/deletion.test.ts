@@ -5,18 +5,27 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import type { ExperimentRun } from '../../shared/experiments/experiment.ts';
+import { attemptNumber, type RowLog } from '../../shared/experiments/runRows.ts';
+import { standingRows } from '../../shared/experiments/standingRows.ts';
 import { newId } from '../../shared/ids.ts';
 import { finishDeletions as finishRunDeletions } from '../../shared/projects/deletions.ts';
 import type { RunRef } from '../../shared/projects/runs.ts';
-import { deleteRecords, finishDeletions } from '../../shared/records/delete.ts';
+import { deleteRecords, eraseTraces, finishDeletions } from '../../shared/records/delete.ts';
 import type { Deleted } from '../../shared/records/eraseRecords.ts';
 import { columnFinder } from '../../shared/records/findColumn.ts';
+import { logTraces } from '../../shared/records/ingest.ts';
 import type { LoggedRecord } from '../../shared/records/recordChange.ts';
 import type { RecordStore } from '../../shared/records/recordStore.ts';
+import { recordedRows } from '../../shared/stores/clickhouse/experimentRecords.ts';
 import { clickHouseRecordReads } from '../../shared/stores/clickhouse/recordReads.ts';
+import { postgresDeletedRows } from '../../shared/stores/postgres/recordDeletions.ts';
 import { type Eraser, gate, openDeletionStores } from '../support/deletionStores.ts';
+import { describeWithServer } from '../support/describeWithServer.ts';
+import { type PostgresServer, postgresProgram, startPostgresServer } from '../support/postgresServer.ts';
 
-let stores: Awaited<ReturnType<typeof openDeletionStores>>;
+type Stores = Awaited<ReturnType<typeof openDeletionStores>>;
+let stores: Stores;
 beforeAll(async () => {
   stores = await openDeletionStores();
 }, 60_000);
@@ -355,4 +364,110 @@ test('a deletion amid which the process is killed is finished by the next one, w
     after: { records: 200, record_keys: 200, metric_values: 100 },
     unfinished: [],
   });
-}, 120_000);
+}, 300_000);
+
+describe('rows of a running experiment', () => {
+  /** An experiment whose workflow of this number goes on, with its log over the real stores. */
+  async function running() {
+    const process = stores.processOf();
+    const { projectId } = await stores.run();
+    const experimentId = newId();
+    const { database, clickhouse, userId } = stores;
+    await database.query("INSERT INTO runs (id, project_id, kind, name, created_by) VALUES ($1, $2, 'experiment', 'e', $3)", [
+      experimentId,
+      projectId,
+      userId,
+    ]);
+    const groupId = newId();
+    await database.query('INSERT INTO experiment_groups (id, project_id, name, created_by) VALUES ($1, $2, $3, $4)', [
+      groupId,
+      projectId,
+      'g',
+      userId,
+    ]);
+    await database.query(
+      "INSERT INTO experiments (run_id, project_id, group_id, state, workflow_number) VALUES ($1, $2, $3, 'running', 1)",
+      [experimentId, projectId, groupId],
+    );
+    const run = { projectId, runId: experimentId };
+    const log = standingRows(
+      {
+        recorded: (of, ids) => recordedRows(clickhouse, of, ids),
+        write: (_of, traces, attempt) => logTraces(process.writer, run, traces, { attempt }),
+      },
+      { deleted: postgresDeletedRows(database), erase: (_of, ids) => eraseTraces(process.deps, run, ids) },
+    );
+    const at = (workflowNumber: number) => ({ projectId, experimentId, workflowNumber }) as ExperimentRun;
+    const row = { type: 'trace', id: newId(), input: 'q', spans: [{ type: 'tool', id: newId(), input: 'x' }] } as const;
+    return { process, run, log, at, rows: [row] as unknown as Parameters<RowLog['write']>[1], id: row.id };
+  }
+
+  test('that were deleted are not run again by a retry, nor brought back by a worker that was taken for dead', async () => {
+    const { process, run, log, at, rows, id } = await running();
+    await log.write(at(1), rows, attemptNumber(1, 0, 1));
+    expect(await process.deleteTraces(run, [id])).toBe(2);
+    expect([...(await log.recorded(at(1), [id])).keys()]).toEqual([id]); // as if it were there: the chunk leaves it out
+    await log.write(at(1), rows, attemptNumber(1, 0, 2));
+    expect(await stores.rows(run)).toEqual(nothing);
+  });
+
+  test('are run and recorded by a new run of the experiment', async () => {
+    const { process, run, log, at, rows, id } = await running();
+    await log.write(at(1), rows, attemptNumber(1, 0, 1));
+    await process.deleteTraces(run, [id]);
+    expect((await log.recorded(at(2), [id])).size).toBe(0);
+    await log.write(at(2), rows, attemptNumber(2, 0, 1));
+    expect(await stores.rows(run)).toMatchObject({ records: 2 });
+  });
+});
+
+describeWithServer('several processes over Postgres', postgresProgram, (program) => {
+  let server: PostgresServer;
+  let over: Stores;
+  beforeAll(async () => {
+    server = await startPostgresServer(program);
+    over = await openDeletionStores(undefined, { clickhouse: stores.clickhouse, postgresUrl: server.url });
+  }, 60_000);
+  afterAll(async () => {
+    await over?.close();
+    await server?.remove();
+  });
+
+  test.for(['run', 'project'] as const)(
+    'a deletion of a %s waits for a write of another process, and takes it along',
+    async (what) => {
+      const { held, store } = heldInsert();
+      const [writing, deleting] = [over.processOf({ store }), over.processOf()];
+      const [run, other] = [await over.run(), await over.run()];
+      const written = writing.log(run, [traceWithSpan()]);
+      await held.arrived;
+      let isDone = false;
+      const deleted = (what === 'run' ? deleting.deleteRun(run) : deleting.deleteProject(run.projectId)).then(() => {
+        isDone = true;
+      });
+      await expect.poll(() => deleting.lookup.find(run.projectId, { log_stream_id: run.runId }).catch(() => 'gone')).toBe('gone');
+      await over.processOf().log(other, [traceWithSpan()]); // nobody else waits
+      expect(isDone).toBe(false);
+      held.open();
+      await Promise.all([written, deleted]);
+      expect(await over.rows(run)).toEqual(nothing);
+      await expect(writing.log(run, [traceWithSpan()])).rejects.toMatchObject({ code: 'RunNotFound' });
+    },
+  );
+
+  test('a deletion of a trace waits for an update of another process; of two at once, each is whole', async () => {
+    const { held, store } = heldInsert();
+    const [writing, deleting] = [over.processOf({ store }), over.processOf()];
+    const run = await over.run();
+    const [trace, stays] = [traceWithSpan(), traceWithSpan()];
+    await deleting.log(run, [trace, stays]);
+    const update = { action: 'update', id: trace.id, of: 'trace', update: { output: 'late' } } as const;
+    const written = writing.writer.write(run, [update]);
+    await held.arrived;
+    const deleted = [deleting, over.processOf()].map((one) => one.deleteTraces(run, [trace.id]));
+    held.open();
+    await written;
+    expect((await Promise.all(deleted)).sort()).toEqual([0, 2]);
+    expect(await over.rows(run)).toEqual({ records: 2, record_keys: 2, metric_values: 1 });
+  });
+});

@@ -12,13 +12,14 @@ import { ingestTraces } from '../../shared/records/ingest.ts';
 import type { RecordStore } from '../../shared/records/recordStore.ts';
 import { RecordWriter } from '../../shared/records/recordWriter.ts';
 import { type StandingDeps, standingValues } from '../../shared/records/standingValues.ts';
-import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
+import { type ClickHouse, openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
 import { clickhouseMetricValues } from '../../shared/stores/clickhouse/metricValues.ts';
 import { clickhouseDeleteRecords, clickhouseRecordEraser } from '../../shared/stores/clickhouse/recordDeletion.ts';
 import { clickHouseRecordReads } from '../../shared/stores/clickhouse/recordReads.ts';
 import { clickhouseRecordStore } from '../../shared/stores/clickhouse/recordStore.ts';
 import { migrateTables } from '../../shared/stores/clickhouse/tables.ts';
 import { openDatabase } from '../../shared/stores/postgres/connect.ts';
+import { advisoryLocks } from '../../shared/stores/postgres/locks.ts';
 import { postgresLogStreams } from '../../shared/stores/postgres/logStreams.ts';
 import { postgresMetricsTestingRuns } from '../../shared/stores/postgres/metricsTestingRuns.ts';
 import { postgresProjects } from '../../shared/stores/postgres/projects.ts';
@@ -48,12 +49,15 @@ export function gate() {
   };
 }
 
-/** ClickHouse and Postgres in one folder (embedded), with a user; `processOf` stands for a process of the service on top of them. */
-export async function openDeletionStores(folder?: string) {
+/**
+ * ClickHouse and Postgres in one folder (embedded), with a user; `processOf` stands for a process of the service on top of them.
+ * @param shared a ClickHouse that is open, and a Postgres server: then there may be several such processes, which hold each other off by locks
+ */
+export async function openDeletionStores(folder?: string, shared?: { clickhouse: ClickHouse; postgresUrl: string }) {
   const directory = folder ?? (await mkdtemp(join(tmpdir(), 'assay-deletion-')));
-  const clickhouse = openClickHouse({ dataDir: join(directory, 'clickhouse') });
-  await migrateTables(clickhouse);
-  const database = await openDatabase({ directory: join(directory, 'postgres') });
+  const clickhouse = shared?.clickhouse ?? openClickHouse({ dataDir: join(directory, 'clickhouse') });
+  if (!shared) await migrateTables(clickhouse);
+  const database = await openDatabase(shared ? { url: shared.postgresUrl } : { directory: join(directory, 'postgres') });
   const userId = newId();
   await database.query("INSERT INTO users (id, email, role) VALUES ($1, $2, 'admin')", [userId, `${userId}@example.com`]);
   const projects = postgresProjects(database);
@@ -67,7 +71,11 @@ export async function openDeletionStores(folder?: string) {
     const notes = postgresErasures(database);
     const onRecordsDeleted = gates.onRecordsDeleted ?? [async (deleted) => void told.push(deleted)];
     const erasure = recordErasure({ eraser, notes, onRecordsDeleted });
-    const writer = new RecordWriter({ store: gates.store?.(store) ?? store, guard: erasure.guard });
+    const writer = new RecordWriter({
+      store: gates.store?.(store) ?? store,
+      guard: erasure.guard,
+      ...(shared ? { withLocks: advisoryLocks(database) } : {}),
+    });
     const reads = clickHouseRecordReads(clickhouse);
     const deps: DeleteDeps = {
       reads,
@@ -144,7 +152,7 @@ export async function openDeletionStores(folder?: string) {
       return Object.fromEntries(counts.map(({ name, held }) => [name, Number(held)]));
     },
     async close() {
-      await clickhouse.close();
+      if (!shared) await clickhouse.close();
       await database.close();
       if (folder === undefined) await rm(directory, { recursive: true, force: true });
     },

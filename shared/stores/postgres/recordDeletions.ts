@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { recordKinds } from '../../columns/columnDef.ts';
+import type { StandingRowDeps } from '../../experiments/standingRows.ts';
 import { newId } from '../../ids.ts';
 import type { RunRef } from '../../projects/runs.ts';
 import type { DeletionWish, DeletionWishes } from '../../records/delete.ts';
@@ -34,12 +35,13 @@ export function postgresErasures(database: Database): ErasureNotes {
   return {
     async add(run, keys) {
       const erasure: Erasure = { id: newId(), run, keys: keys.map(({ id, created_at }) => ({ id, created_at })) };
-      await database.query('INSERT INTO record_erasures (id, project_id, run_id, keys) VALUES ($1, $2, $3, $4)', [
-        erasure.id,
-        run.projectId,
-        run.runId,
-        JSON.stringify(erasure.keys),
-      ]);
+      await database.query(
+        `WITH erasure AS (INSERT INTO record_erasures (id, project_id, run_id, keys) VALUES ($1, $2, $3, $4))
+         INSERT INTO deleted_rows (run_id, record_id, workflow_number)
+         SELECT run_id, unnest($5::uuid[]), workflow_number FROM experiments WHERE run_id = $3 AND state IN ('requested', 'running', 'paused')
+         ON CONFLICT DO NOTHING`,
+        [erasure.id, run.projectId, run.runId, JSON.stringify(erasure.keys), erasure.keys.map(({ id }) => id)],
+      );
       return erasure;
     },
     async remove(id) {
@@ -68,6 +70,17 @@ export function postgresErasures(database: Database): ErasureNotes {
     },
   };
 }
+
+/** What was deleted of an experiment while its workflow ran. */
+export const postgresDeletedRows =
+  (database: Database): StandingRowDeps['deleted'] =>
+  async ({ experimentId, workflowNumber }, traceIds) => {
+    const rows = await database.query(
+      'SELECT record_id FROM deleted_rows WHERE run_id = $1 AND workflow_number = $2 AND record_id = ANY($3::uuid[])',
+      [experimentId, workflowNumber, [...traceIds]],
+    );
+    return rows.map((row) => z.string().parse(row.record_id));
+  };
 
 /** Deletions by filter that are not done. */
 export function postgresDeletionWishes(database: Database): DeletionWishes {

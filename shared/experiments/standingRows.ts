@@ -1,0 +1,28 @@
+import type { ExperimentRun } from './experiment.ts';
+import { firstAttemptOf, type RowLog } from './runRows.ts';
+
+export interface StandingRowDeps {
+  /** Of these traces, those that were deleted while this workflow of the experiment ran. */
+  deleted(run: Pick<ExperimentRun, 'experimentId' | 'workflowNumber'>, traceIds: readonly string[]): Promise<string[]>;
+  erase(run: ExperimentRun, traceIds: readonly string[]): Promise<void>;
+}
+
+/**
+ * The log of a run's rows, in which a deleted row counts as recorded: a retry of its chunk does not run it again. A worker that was taken for dead may
+ * still record one; what it wrote goes again.
+ */
+export const standingRows = (log: RowLog, { deleted, erase }: StandingRowDeps): RowLog => ({
+  async recorded(run, traceIds) {
+    const [recorded, gone] = await Promise.all([log.recorded(run, traceIds), deleted(run, traceIds)]);
+    const standing = { failed: false, attempt: firstAttemptOf(run.workflowNumber) };
+    return new Map([...gone.map((id) => [id, standing] as const), ...recorded]);
+  },
+  async write(run, traces, attempt) {
+    await log.write(run, traces, attempt);
+    const gone = await deleted(
+      run,
+      traces.map(({ id }) => id),
+    );
+    if (gone.length > 0) await erase(run, gone);
+  },
+});
