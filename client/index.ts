@@ -1,12 +1,20 @@
 // The published package: one name for each operation, and the types of what goes in and comes out. Importing it does nothing.
 export type { ExperimentResponse } from '../shared/wire/experiments.ts';
+export { type AddToAnnotationQueueOptions, addToAnnotationQueue } from './addToAnnotationQueue.ts';
 export type { DatasetChoice, DatasetReference } from './chooseDataset.ts';
 export type { LocalMetric, LocalScore, MetricChoice } from './chooseMetrics.ts';
 export type { PromptChoice } from './choosePrompt.ts';
+export {
+  type AnnotationQueueResponse,
+  type AnnotationTemplate,
+  type CreateAnnotationQueueOptions,
+  createAnnotationQueue,
+} from './createAnnotationQueue.ts';
 export { type CreateDatasetOptions, createDataset, type DatasetResponse } from './createDataset.ts';
 export { type CreateExperimentOptions, createExperiment, type ExperimentGroupChoice } from './createExperiment.ts';
 export { type CreatePromptOptions, createPrompt, type PromptMessage, type PromptResponse } from './createPrompt.ts';
 export { ConnectionError, ExperimentRunError, HttpStatusError, NotFoundError, TakenOverError, ValueError } from './errors.ts';
+export { getAnnotationQueue } from './getAnnotationQueue.ts';
 export { getDataset } from './getDataset.ts';
 export { getExperiment } from './getExperiment.ts';
 export { getExperiments } from './getExperiments.ts';

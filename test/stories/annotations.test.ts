@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { addToAnnotationQueue, createAnnotationQueue, getAnnotationQueue } from '../../client/index.ts';
 import { newId } from '../../shared/ids.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
@@ -582,6 +583,39 @@ describe('what is deleted', () => {
     expect((await search('traces')).records).toMatchObject([{ annotations: {}, annotation_queue_ids: [] }]);
     expect((await get(`/annotation_queues/${queue.id}/templates`))[0].usage_count).toBe(0);
   });
+});
+
+test('the client library makes a queue, finds it and fills it', async () => {
+  const { project, streamId, ids } = await logged('a', 'b');
+  const { client } = service;
+  const templates = [{ name: 'Good?', constraints: { annotation_type: 'like_dislike' as const } }];
+  const queue = await createAnnotationQueue({ client, name: 'made by the client', templates });
+  expect(queue.templates).toMatchObject([{ name: 'Good?', position: 0 }]);
+  const fill = { client, queueId: queue.id, projectId: project.id, runId: streamId };
+  expect(await addToAnnotationQueue({ ...fill, recordIds: ids.slice(0, 1) })).toBe(1);
+  expect(await addToAnnotationQueue({ ...fill, recordIds: ids })).toBe(1);
+  expect(await getAnnotationQueue({ client, name: queue.name })).toMatchObject({ id: queue.id, num_log_records: 2 });
+  expect(await getAnnotationQueue({ client, id: queue.id })).toMatchObject({ name: queue.name });
+  expect(await getAnnotationQueue({ client, id: newId() })).toBeUndefined();
+  expect(await getAnnotationQueue({ client, name: 'there is none' })).toBeUndefined();
+  await expect(createAnnotationQueue({ client, name: '' })).rejects.toThrow('needs a name');
+});
+
+test('a queue shows no record that has expired', async () => {
+  const project = await service.project();
+  const { id: streamId } = await post(`/projects/${project.id}/log_streams`, { name: 's' });
+  const [old, fresh] = [newId(), newId()];
+  const traces = [
+    { id: old, name: 'old', input: 'i', created_at: new Date(Date.now() - 3 * 86_400_000).toISOString() },
+    { id: fresh, name: 'fresh', input: 'i' },
+  ];
+  await post(`/projects/${project.id}/traces`, { log_stream_id: streamId, traces });
+  const queue = await newQueue();
+  await enqueue(queue.id, project.id, streamId, [old, fresh]);
+  expect(namesOf(await partialSearch(queue.id))).toEqual(['fresh', 'old']);
+  await good(asAdministrator('PUT', `/projects/${project.id}/retention`, { retention_days: 1 }));
+  expect(namesOf(await partialSearch(queue.id))).toEqual(['fresh']);
+  expect((await asAdministrator('GET', `/annotation_queues/${queue.id}/records/${old}`)).status).toBe(404);
 });
 
 test('a link to an export is read without credentials, while its maker sees the queue', async () => {
