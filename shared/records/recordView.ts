@@ -82,7 +82,9 @@ export function toPartialRecord(found: FoundRecord, view: PageView, selected: re
     if (belongs.has(name)) fields[name] = (record as unknown as Record<string, unknown>)[name] ?? empty[name] ?? null;
   }
   if (selected.includes('has_children')) fields.has_children = found.hasChildren;
-  const shown = { ...fields, ...(found.annotations ?? noAnnotations()) };
+  // Outside queues a partial record has the empty maps alone.
+  const { overall_annotation_agreement: _, fully_annotated: __, ...maps } = noAnnotations();
+  const shown = { ...fields, ...(found.annotations ?? maps) };
   return finish(
     found,
     view,
