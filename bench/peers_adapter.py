@@ -1,8 +1,9 @@
 """This service as a target of the peers benchmark (OURS_ADAPTER): one embedded process on empty data."""
 import json
-import os
+import shutil
 import socket
 import subprocess
+import time
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -59,13 +60,22 @@ class Target:
     def stop(self):
         if self.server:
             self.server.stop()
+            shutil.rmtree(self.snapshot(), ignore_errors=True)
 
     def pids(self):
         """Everything runs in this process, but for Temporal's server, its child."""
         return [self.server.proc.pid] if self.server else []
 
+    def snapshot(self):
+        return f"{self.folder}-snapshot"
+
     def data_dirs(self):
-        return [self.folder] if self.folder else []
+        """A copy by hard links of this moment: merges go on, and a folder that vanishes would end the walk that measures it."""
+        if not self.folder:
+            return []
+        shutil.rmtree(self.snapshot(), ignore_errors=True)
+        subprocess.run(["cp", "-al", self.folder, self.snapshot()], stderr=subprocess.DEVNULL)
+        return [self.snapshot()]
 
     def api(self, method, path, **kw):
         r = requests.request(method, f"{self.url}/v2{path}", headers=self.headers, timeout=120, **kw)
@@ -144,8 +154,13 @@ class Target:
         }
 
     def experiment(self, rows, sleep_ms, concurrency, log):
-        return run_timed([str(NODE), str(ROOT / "bench/peersExperiment.ts"), "--rows", str(rows),
-                          "--sleep-ms", str(sleep_ms), "--concurrency", str(concurrency)],
-                         env={"SERVICE_API_URL": self.url, "SERVICE_API_KEY": API_KEY,
-                              "SERVICE_PROJECT_ID": self.project, "SERVICE_PROJECT": ""},
-                         extra_pids=self.pids, log=log)
+        result = run_timed([str(NODE), str(ROOT / "bench/peersExperiment.ts"), "--rows", str(rows),
+                            "--sleep-ms", str(sleep_ms), "--concurrency", str(concurrency)],
+                           env={"SERVICE_API_URL": self.url, "SERVICE_API_KEY": API_KEY,
+                                "SERVICE_PROJECT_ID": self.project, "SERVICE_PROJECT": ""},
+                           extra_pids=self.pids, log=log)
+        for _ in range(50):  # the folder is measured next: see data_dirs
+            if not any(Path(self.folder).glob("clickhouse/store/*/*/tmp_*")):
+                break
+            time.sleep(0.1)
+        return result
