@@ -33,8 +33,12 @@ export interface Expiries {
 
 /** A change in another process holds here after this. */
 const RETENTION_GOOD_MS = 1_000;
-/** Every read of a run asks what is kept. The time and what is kept by it belong together and get old together. */
-const KEPT_GOOD_MS = 2_000;
+/**
+ * Every read of a run asks what is kept. The time and what is kept by it belong together and get old together: they are good for as many times as
+ * long as it took to find them, so that this costs a twentieth of one core at most.
+ */
+const KEPT_GOOD = { minMs: 2_000, maxMs: 600_000, timesTaken: 20 };
+const MAX_RUNS = 1_000;
 
 /** What has expired, as reads ask for it: from Postgres once a second and project. */
 export function createExpiries({
@@ -45,7 +49,7 @@ export function createExpiries({
   straddling: FindStraddling;
 }): Expiries {
   const retentions = new BriefCache<Retention>({ ttlMs: RETENTION_GOOD_MS, maxEntries: 10_000 });
-  const expired = new BriefCache<Expiry>({ ttlMs: KEPT_GOOD_MS, maxEntries: 1_000 });
+  const expired = new Renewed<Expiry>();
   const retentionOf = async (projectId: string): Promise<Retention> =>
     (await retentions.get(projectId, () => store.get(projectId))) ?? { days: null, expiredBefore: null };
   return {
@@ -64,6 +68,54 @@ export function createExpiries({
     },
   };
 }
+
+/** What is loaded once for all who ask; while it is renewed they get what was loaded before. */
+class Renewed<V> {
+  readonly #entries = new Map<string, { value: Promise<V>; loadedAt: number; goodMs: number; renewal?: Promise<unknown> }>();
+
+  async get(key: string, load: () => Promise<V>): Promise<V> {
+    const entry = this.#entries.get(key);
+    const age = entry ? performance.now() - entry.loadedAt : 0;
+    // Nobody has asked for long: what is known is too old to be given once more.
+    if (!entry || age > 2 * entry.goodMs) return this.#load(key, load).value;
+    if (age > entry.goodMs) {
+      entry.renewal ??= load().then(
+        (value) =>
+          this.#entries.get(key) === entry && this.#keep(key, Promise.resolve(value), performance.now() - entry.loadedAt - age),
+        () => {
+          delete entry.renewal; // the next who asks tries again
+        },
+      );
+    }
+    return entry.value;
+  }
+
+  clear(): void {
+    this.#entries.clear();
+  }
+
+  #load(key: string, load: () => Promise<V>) {
+    const start = performance.now();
+    const entry = this.#keep(key, load(), 0);
+    entry.value.then(
+      () => {
+        entry.goodMs = goodFor(performance.now() - start);
+      },
+      () => this.#entries.get(key) === entry && this.#entries.delete(key),
+    );
+    return entry;
+  }
+
+  #keep(key: string, value: Promise<V>, tookMs: number) {
+    const entry = { value, loadedAt: performance.now(), goodMs: goodFor(tookMs) };
+    this.#entries.delete(key);
+    if (this.#entries.size >= MAX_RUNS) this.#entries.delete(this.#entries.keys().next().value as string);
+    this.#entries.set(key, entry);
+    return entry;
+  }
+}
+
+const goodFor = (tookMs: number): number => Math.min(Math.max(tookMs * KEPT_GOOD.timesTaken, KEPT_GOOD.minMs), KEPT_GOOD.maxMs);
 
 /** The lookup for reads: the run without what has expired in it. */
 export const unexpired =

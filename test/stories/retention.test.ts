@@ -1,7 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { newId } from '../../shared/ids.ts';
+import { createExpiries } from '../../shared/projects/retention.ts';
 import { SWEEP_SCHEDULE } from '../../shared/records/sweepWorkflow.ts';
 import { connectTemporal } from '../../shared/stores/temporal/connect.ts';
+import { gate } from '../support/deletionStores.ts';
 import { freePort } from '../support/freePort.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
@@ -177,7 +179,7 @@ describe('the retention of a project', () => {
     await is.post('/spans', { trace_id: is.old.id, parent_id: is.old.id, spans });
     expect(await is.get(`/traces/${is.old.id}`)).toBe(200);
     await expect
-      .poll(async () => idsOf(await is.search('traces')), { timeout: 10_000 })
+      .poll(async () => idsOf(await is.search('traces')), { timeout: 60_000 })
       .toEqual(all(is.old, is.begun, is.fresh, is.clockAhead));
   });
 });
@@ -209,4 +211,43 @@ describe('the daily sweep', () => {
     await sweep();
     expect(idsOf(await is.search('traces'))).toEqual(all(is.begun, is.fresh, is.clockAhead, is.old));
   }, 90_000);
+});
+
+test('looking for what is kept holds up nobody but the first who asks; a change counts at once', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  let days: number | null = 1;
+  let searches = 0;
+  let search = gate();
+  search.open();
+  const expiries = createExpiries({
+    store: { get: async () => ({ days, expiredBefore: days === null ? null : `${days} days before ${performance.now()}` }) },
+    async straddling() {
+      searches++;
+      await search.pass();
+      return [`found by search ${searches}`];
+    },
+  });
+  const ask = () => expiries.of('project', ['run']);
+  expect(await ask()).toEqual({ before: '1 days before 0', kept: ['found by search 1'] });
+  vi.advanceTimersByTime(1_500);
+  expect((await ask())?.kept).toEqual(['found by search 1']);
+  expect(searches).toBe(1);
+
+  vi.advanceTimersByTime(1_500);
+  search = gate();
+  expect(await ask()).toEqual({ before: '1 days before 0', kept: ['found by search 1'] }); // the time that belongs to it
+  expect(await ask()).toMatchObject({ kept: ['found by search 1'] });
+  expect(searches).toBe(2);
+  search.open();
+  await expect.poll(async () => (await ask())?.kept).toEqual(['found by search 2']);
+  expect((await ask())?.before).toBe('1 days before 3000');
+
+  // After a long silence what was known is too old.
+  vi.advanceTimersByTime(3_600_000);
+  expect((await ask())?.kept).toEqual(['found by search 3']);
+  days = null;
+  expiries.forget();
+  expect(await ask()).toBeUndefined();
+  expect(await expiries.before('project')).toBeUndefined();
 });

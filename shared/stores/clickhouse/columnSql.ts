@@ -26,7 +26,7 @@ export function unexpiredSql(bind: Bind, expiry: Expiry | undefined, ofRun: stri
   if (kept.length === 0) return ` AND ${time} >= ${since}`;
   const holders =
     kept === 'many'
-      ? `(SELECT arrayJoin([ifNull(trace_id, id), session_id]) FROM records FINAL WHERE ${ofRun} AND created_at >= ${since})`
+      ? `(SELECT arrayJoin([assumeNotNull(trace_id), session_id]) FROM records WHERE ${ofRun} AND created_at >= ${since} AND isNotNull(trace_id))`
       : bind(kept, 'Array(UUID)');
   return ` AND (${time} >= ${since} OR ifNull(trace_id, ${id}) IN ${holders})`;
 }

@@ -21,11 +21,12 @@ export const clickhouseStraddling =
       row: () => true,
     });
     if (!any) return [];
-    const older = `(SELECT ifNull(trace_id, id) FROM records FINAL WHERE ${IN_RUNS} AND created_at < ${BEFORE})`;
+    // Stale versions count as well: one of a record that was moved keeps the trace that it left until the next sweep.
+    const older = `(SELECT ifNull(trace_id, id) FROM records WHERE ${IN_RUNS} AND created_at < ${BEFORE})`;
     const kept = await clickhouse.query({
       name: 'traces and sessions on both sides of a retention',
-      sql: `SELECT DISTINCT arrayJoin([ifNull(trace_id, id), session_id]) AS holder FROM records FINAL
-            WHERE ${IN_RUNS} AND created_at >= ${BEFORE} AND (ifNull(trace_id, id) IN ${older} OR session_id IN ${older})
+      sql: `SELECT DISTINCT arrayJoin([assumeNotNull(trace_id), session_id]) AS holder FROM records
+            WHERE ${IN_RUNS} AND created_at >= ${BEFORE} AND isNotNull(trace_id) AND (trace_id IN ${older} OR session_id IN ${older})
             HAVING holder IN ${older} LIMIT ${MAX_KEPT + 1}`,
       params,
       row: (row) => (row as { holder: string }).holder,
