@@ -1,7 +1,6 @@
 import { newId } from '../shared/ids.ts';
 import { ingestTraces } from '../shared/records/ingest.ts';
-import type { StoredRecord } from '../shared/records/record.ts';
-import type { Block, RecordStore } from '../shared/records/recordStore.ts';
+import type { Block, NewVersion, RecordStore } from '../shared/records/recordStore.ts';
 import { RecordWriter } from '../shared/records/recordWriter.ts';
 import { openClickHouse } from '../shared/stores/clickhouse/connect.ts';
 import { NativeBlock, nativeTypes } from '../shared/stores/clickhouse/nativeBlock.ts';
@@ -17,9 +16,9 @@ const BATCHES = Math.ceil(Number(wanted) / BATCH);
 
 const types = nativeTypes(records.columns);
 const blocks: Buffer[][] = [];
-let rows: StoredRecord[] = [];
+let rows: NewVersion[] = [];
 const nothing: Block = { send: async () => {} };
-const keep = (stored: readonly StoredRecord[]): Block => {
+const keep = (stored: readonly NewVersion[]): Block => {
   rows.push(...stored);
   if (rows.length >= BATCH) {
     const block = new NativeBlock(types);

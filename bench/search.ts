@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -8,63 +8,75 @@ import { newId } from '../shared/ids.ts';
 import { metricColumn } from '../shared/metrics/metricColumn.ts';
 import { toxicity } from '../shared/metrics/toxicity.ts';
 import { columnFinder } from '../shared/records/findColumn.ts';
-import { type PageView, type RecordPageQuery, searchRecords } from '../shared/records/searchRecords.ts';
+import { readTrace } from '../shared/records/read.ts';
+import { type PageView, type RecordPageQuery, type RecordReads, searchRecords } from '../shared/records/searchRecords.ts';
 import { type ClickHouse, openClickHouse } from '../shared/stores/clickhouse/connect.ts';
+import { clickhouseRecordReader } from '../shared/stores/clickhouse/recordReader.ts';
 import { clickHouseRecordReads } from '../shared/stores/clickhouse/recordReads.ts';
-import { FilterList } from '../shared/wire/filters.ts';
-import { generateRecords, rareWords } from './recordData.ts';
+import { type ColumnFilter, FilterList } from '../shared/wire/filters.ts';
+import { type GeneratedRun, generateLongTrace, generateRecords, rareWords } from './recordData.ts';
 
 const findColumn = columnFinder([metricColumn(toxicity)]);
 const PAGE = 50;
+const LONG_TRACE = 10_000;
 
-/** Times pages of 50 with exact num_rows over one run of `--records N` (default 1,000,000), warm, `--rounds R` times each (default 20). */
+/**
+ * Times pages of 50 with exact num_rows over one run of `--records N` (default 1,000,000), warm, `--rounds R` times each (default 20), with what
+ * each question reads and how long a bare scan of the columns it names takes. `--runs K` spreads the records over K runs and asks one of them.
+ * `--data FOLDER` keeps the records for the next call.
+ */
 export async function run(args: string[]): Promise<void> {
   const { values } = parseArgs({
     args,
-    options: { records: { type: 'string' }, rounds: { type: 'string' }, data: { type: 'string' } },
+    options: {
+      records: { type: 'string', default: '1000000' },
+      runs: { type: 'string', default: '1' },
+      rounds: { type: 'string', default: '20' },
+      data: { type: 'string' },
+    },
   });
-  const records = Number(values.records ?? 1_000_000);
-  const rounds = Number(values.rounds ?? 20);
+  const [records, runs, rounds] = [Number(values.records), Number(values.runs), Number(values.rounds)];
   const dataDir = values.data ?? (await mkdtemp(join(tmpdir(), 'assay-bench-search-')));
   const clickhouse = openClickHouse({ dataDir });
   try {
-    const target = { projectId: newId(), runId: newId(), records };
-    console.log(`making ${records.toLocaleString('en')} records in one run …`);
-    await generateRecords(clickhouse, target);
+    const target = (await kept(clickhouse)) ?? (await fill(clickhouse, Math.round(records / runs), runs));
     await mergesDone(clickhouse);
-    const [size] = await clickhouse.query({
-      name: 'size on disk',
-      sql: "SELECT toUInt32(sum(bytes_on_disk)) AS bytes, toUInt32(count()) AS parts FROM system.parts WHERE active AND table IN ('records', 'record_keys', 'metric_values')",
-      row: (row) => row as { bytes: number; parts: number },
-    });
-    console.log(`${((size?.bytes ?? 0) / records).toFixed(0)} bytes on disk a record, ${size?.parts} parts`);
-    const reads = clickHouseRecordReads(clickhouse);
-    const someId = (await reads.page({ ...everything(target), offset: Math.floor(records / 3), limit: 1 })).keys[0]?.id;
-    console.log(
-      `${'question'.padEnd(34)}${'p50 ms'.padStart(9)}${'p95 ms'.padStart(9)}${'num_rows'.padStart(12)}${'× newest'.padStart(10)}`,
-    );
-    let newest: number | undefined;
-    for (const [name, change] of questions(someId ?? newId())) {
-      const query = { ...everything(target), ...change };
-      const times: number[] = [];
-      let total = 0;
-      for (let round = 0; round < rounds + 2; round++) {
-        const started = performance.now();
-        total = (await searchRecords(reads, query, wholeRecords)).total;
-        if (round >= 2) times.push(performance.now() - started); // the first two warm the caches
-      }
-      times.sort((a, b) => a - b);
-      const at = (share: number) => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0;
-      newest ??= at(0.95);
-      console.log(
-        `${name.padEnd(34)}${at(0.5).toFixed(1).padStart(9)}${at(0.95).toFixed(1).padStart(9)}${String(total).padStart(12)}${(at(0.95) / newest).toFixed(1).padStart(10)}`,
-      );
-    }
+    await printSizes(clickhouse, dataDir);
+    await ask(clickhouse, target, rounds);
     console.log(`memory of the process: ${(process.memoryUsage.rss() / 1024 ** 2).toFixed(0)} MB`);
   } finally {
     await clickhouse.close();
     if (values.data === undefined) await rm(dataDir, { recursive: true, force: true });
   }
+}
+
+const PROJECT = '7c1a3c52-5a3e-4e0e-9f0b-0a7f9a0a5d11';
+
+/** The largest run of a folder that was filled before. */
+async function kept(clickhouse: ClickHouse): Promise<GeneratedRun | undefined> {
+  const tables = await clickhouse.query({
+    name: 'tables',
+    sql: "SELECT name FROM system.tables WHERE name = 'records'",
+    row: (row) => row,
+  });
+  if (tables.length === 0) return undefined;
+  const [largest] = await clickhouse.query({
+    name: 'largest run',
+    sql: `SELECT run_id AS runId, toUInt32(count()) AS records FROM records WHERE project_id = '${PROJECT}' GROUP BY project_id, run_id ORDER BY records DESC, run_id LIMIT 1`,
+    row: (row) => row as { runId: string; records: number },
+  });
+  return largest && { projectId: PROJECT, ...largest };
+}
+
+async function fill(clickhouse: ClickHouse, records: number, runs: number): Promise<GeneratedRun> {
+  console.log(`making ${(records * runs).toLocaleString('en')} records in ${runs} runs …`);
+  const started = performance.now();
+  const all = Array.from({ length: runs }, () => ({ projectId: PROJECT, runId: newId(), records }));
+  for (const one of all) await generateRecords(clickhouse, one);
+  const target = all[Math.floor(runs / 2)] as GeneratedRun;
+  await generateLongTrace(clickhouse, target, LONG_TRACE);
+  console.log(`made in ${((performance.now() - started) / 1000).toFixed(0)} s`);
+  return target;
 }
 
 /** Waits for the merges that the fill started: they would take a core from every question. */
@@ -77,9 +89,125 @@ async function mergesDone(clickhouse: ClickHouse): Promise<void> {
   while (((await clickhouse.query(merging))[0] ?? 0) > 0) await setTimeout(500);
 }
 
+async function printSizes(clickhouse: ClickHouse, dataDir: string): Promise<void> {
+  const parts = await clickhouse.query({
+    name: 'size on disk',
+    sql: "SELECT table, toUInt32(count()) AS parts, toUInt32(sum(rows)) AS rows, sum(bytes_on_disk) AS bytes, sum(secondary_indices_compressed_bytes) AS indexes FROM system.parts WHERE active AND table IN ('records', 'record_keys', 'trace_members', 'metric_values') GROUP BY table ORDER BY bytes DESC",
+    row: (row) => row as { table: string; parts: number; rows: number; bytes: string; indexes: string },
+  });
+  const records = parts.find(({ table }) => table === 'records')?.rows ?? 1;
+  const bytes = parts.reduce((sum, part) => sum + Number(part.bytes), 0);
+  console.log(`${records.toLocaleString('en')} records, ${(bytes / records).toFixed(0)} bytes on disk a record:`);
+  for (const { table, parts: count, rows, bytes: size, indexes } of parts) {
+    const ofIt = Number(indexes) > 0 ? `, ${(Number(indexes) / records).toFixed(0)} of them indexes` : '';
+    console.log(
+      `  ${table.padEnd(14)} ${rows} rows in ${count} parts, ${(Number(size) / records).toFixed(0)} bytes a record${ofIt}`,
+    );
+  }
+  const { bsize, blocks, bavail } = await statfs(dataDir);
+  console.log(`disk ${((1 - bavail / blocks) * 100).toFixed(0)} % full of ${((blocks * bsize) / 1e9).toFixed(0)} GB`);
+}
+
+const noAnnotations = {
+  annotations: async () => new Map(),
+  fullyAnnotated: async () => [],
+  annotationTemplates: async () => [],
+};
+
+async function ask(clickhouse: ClickHouse, target: GeneratedRun, rounds: number): Promise<void> {
+  const reads: RecordReads = { ...clickHouseRecordReads(clickhouse), ...noAnnotations };
+  const some = (await reads.page({ ...everything(target), offset: Math.floor(target.records / 3), limit: 1 })).keys[0];
+  const columns = ['question', 'p50 ms', 'p95 ms', 'num_rows', '× newest', 'rows read', 'MB read', 'bare scan ms'];
+  console.log(columns.map((name, position) => (position === 0 ? name.padEnd(28) : name.padStart(13))).join(''));
+  let newest: number | undefined;
+  for (const { name, change, scan } of questions(some?.id ?? newId())) {
+    const query = { ...everything(target), ...change };
+    let total = 0;
+    const search = async () => {
+      total = (await searchRecords(reads, query, wholeRecords)).total;
+    };
+    const { p50, p95 } = await timed(search, rounds);
+    newest ??= p95;
+    const read = await readBy(clickhouse, search);
+    const bare = scan && (await timed(() => bareScan(clickhouse, target, scan), Math.min(rounds, 5))).p50;
+    const figures = [
+      p50.toFixed(1),
+      p95.toFixed(1),
+      total,
+      (p95 / newest).toFixed(1),
+      read.rows,
+      (read.bytes / 1e6).toFixed(1),
+      bare?.toFixed(1) ?? '',
+    ];
+    console.log(name.padEnd(28) + figures.map((figure) => String(figure).padStart(13)).join(''));
+  }
+  const [longest] = await clickhouse.query({
+    name: 'longest trace',
+    sql: `SELECT trace_id AS id, count() AS held FROM trace_members WHERE project_id = {project:UUID} AND run_id = {run:UUID} GROUP BY trace_id ORDER BY held DESC LIMIT 1`,
+    params: { project: target.projectId, run: target.runId },
+    row: (row) => row as { id: string; held: string },
+  });
+  if (!longest) return;
+  const deps = { reader: clickhouseRecordReader(clickhouse), reads };
+  const { p50, p95 } = await timed(async () => {
+    JSON.stringify(await readTrace(deps, target.projectId, longest.id));
+  }, rounds);
+  console.log(`a trace of ${longest.held} records, read whole as JSON: p50 ${p50.toFixed(0)} ms, p95 ${p95.toFixed(0)} ms`);
+}
+
+async function timed(work: () => Promise<void>, rounds: number): Promise<{ p50: number; p95: number }> {
+  const times: number[] = [];
+  for (let round = 0; round < rounds + 2; round++) {
+    const started = performance.now();
+    await work();
+    if (round >= 2) times.push(performance.now() - started); // the first two warm the caches
+  }
+  times.sort((a, b) => a - b);
+  const at = (share: number) => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0;
+  return { p50: at(0.5), p95: at(0.95) };
+}
+
+/** Rows and bytes (decompressed) that the engine reads for one question, by its own counters. */
+async function readBy(clickhouse: ClickHouse, search: () => Promise<void>): Promise<{ rows: number; bytes: number }> {
+  const counters = async () => {
+    const rows = await clickhouse.query({
+      name: 'counters',
+      sql: "SELECT event, value FROM system.events WHERE event IN ('SelectedRows', 'SelectedBytes')",
+      row: (row) => row as { event: string; value: string },
+    });
+    const value = (event: string) => Number(rows.find((row) => row.event === event)?.value ?? 0);
+    return { rows: value('SelectedRows'), bytes: value('SelectedBytes') };
+  };
+  await counters();
+  const before = await counters();
+  const itself = await counters();
+  await search();
+  const after = await counters();
+  return {
+    rows: after.rows - itself.rows - (itself.rows - before.rows),
+    bytes: after.bytes - itself.bytes - (itself.bytes - before.bytes),
+  };
+}
+
+/** Columns of one table that a question names: what has to be read to answer it without an index. */
+interface Scan {
+  table: 'records' | 'metric_values';
+  columns: string;
+  where?: string;
+}
+
+async function bareScan(clickhouse: ClickHouse, target: GeneratedRun, { table, columns, where }: Scan): Promise<void> {
+  await clickhouse.query({
+    name: 'bare scan',
+    sql: `SELECT count() FROM ${table} WHERE project_id = {project:UUID} AND run_id = {run:UUID}${where ? ` AND ${where}` : ''} AND NOT ignore(${columns})`,
+    params: { project: target.projectId, run: target.runId },
+    row: (row) => row,
+  });
+}
+
 const wholeRecords: PageView = { metrics: 'all', includeCounts: false, includeMetricMetadata: false, truncate: false };
 
-const everything = (run: { projectId: string; runId: string }): RecordPageQuery => ({
+export const everything = (run: { projectId: string; runId: string }): RecordPageQuery => ({
   run,
   kinds: recordKinds,
   filter: { and: [] },
@@ -88,35 +216,51 @@ const everything = (run: { projectId: string; runId: string }): RecordPageQuery 
   limit: PAGE,
 });
 
-type Question = readonly [name: string, change: Partial<RecordPageQuery>];
+interface Question {
+  name: string;
+  change: Partial<RecordPageQuery>;
+  scan?: Scan;
+}
 
-function questions(someId: string): Question[] {
-  const where = (...leaves: object[]) => ({ filter: { and: FilterList.parse(leaves) } });
+export function questions(someId: string): Question[] {
+  const where = (...leaves: object[]) => ({ filter: { and: FilterList.parse(leaves) as ColumnFilter[] } });
   const number = (column_id: string, operator: string, value: number) => ({ type: 'number', column_id, operator, value });
   const input = (value: string) => where({ type: 'text', column_id: 'input', operator: 'contains', value });
   const sort = (id: string, ascending: boolean) => ({ sort: { column: findColumn(id), ascending } });
+  const values: Scan = { table: 'metric_values', columns: 'number, record_type, status', where: "metric = 'toxicity'" };
+  const scan = (columns: string): Scan => ({ table: 'records', columns });
   return [
-    ['newest page', {}],
-    ['newest traces', { kinds: ['trace'] }],
-    [
-      'two-leaf filter',
-      {
+    { name: 'newest page', change: {} },
+    { name: 'newest traces', change: { kinds: ['trace'] } },
+    {
+      name: 'two-leaf filter',
+      change: {
         kinds: spanKinds,
         ...where({ type: 'text', column_id: 'model', operator: 'eq', value: 'model-3' }, number('status_code', 'eq', 500)),
       },
-    ],
-    ['sort by name', sort('name', true)],
-    ['sort by tokens', { kinds: spanKinds, ...sort('metrics/num_total_tokens', false) }],
-    ['sort by a metric', sort('metrics/toxicity', false)],
-    ['by id', where({ type: 'id', column_id: 'id', operator: 'eq', value: someId })],
-    ['metric range, 0.1 %', where(number('metrics/toxicity', 'gt', 0.99))],
-    ['metric range, 9 %', where(number('metrics/toxicity', 'gt', 0.1))],
-    ['incomplete', where({ type: 'boolean', column_id: 'is_complete', operator: 'eq', value: false })],
-    ['with children', where({ type: 'boolean', column_id: 'has_children', operator: 'eq', value: true })],
-    ['offset 10,000', { offset: 10_000 }],
-    ['text contains, 0.01 %', input(rareWords.rare)],
-    ['text contains, 1 %', input(rareWords.uncommon)],
-    ['text contains, 30 %', input(rareWords.common)],
-    ['text contains, no record', input('no such words here')],
+      scan: scan('type, model, status_code'),
+    },
+    { name: 'sort by name', change: sort('name', true), scan: scan('type, name') },
+    {
+      name: 'sort by tokens',
+      change: { kinds: spanKinds, ...sort('metrics/num_total_tokens', false) },
+      scan: scan('type, num_total_tokens'),
+    },
+    { name: 'sort by a metric', change: sort('metrics/toxicity', false), scan: values },
+    { name: 'by id', change: where({ type: 'id', column_id: 'id', operator: 'eq', value: someId }) },
+    { name: 'metric range, 0.1 %', change: where(number('metrics/toxicity', 'gt', 0.999)) },
+    { name: 'metric range, 10 %', change: where(number('metrics/toxicity', 'gt', 0.9)), scan: values },
+    { name: 'metric range, 90 %', change: where(number('metrics/toxicity', 'gt', 0.1)), scan: values },
+    {
+      name: 'incomplete',
+      change: where({ type: 'boolean', column_id: 'is_complete', operator: 'eq', value: false }),
+      scan: scan('type, trace_id, trace_is_complete'),
+    },
+    { name: 'offset 10,000', change: { offset: 10_000 } },
+    { name: 'text contains, 0.001 %', change: input(rareWords.rare) },
+    { name: 'text contains, 1 %', change: input(rareWords.uncommon), scan: scan('input') },
+    { name: 'text contains, 30 %', change: input(rareWords.common), scan: scan('input') },
+    { name: 'text contains, no record', change: input('nosuchwordhere') },
+    { name: 'text of two words', change: input(`${rareWords.uncommon} ${rareWords.common}`), scan: scan('input') },
   ];
 }

@@ -51,8 +51,6 @@ export interface ColumnDef {
   optional: boolean;
   multiValued?: boolean;
   allowedValues?: readonly string[];
-  /** True for the id under which the key table knows where a record is. */
-  located?: boolean;
   rollUpMethod?: string;
   threshold?: { inverted: boolean; buckets: readonly number[]; displayValueLevels: readonly string[] };
   /** A metric's readable name, where the id holds a scorer's id. */

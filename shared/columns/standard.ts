@@ -78,7 +78,7 @@ export const standardColumns: readonly ColumnDef[] = [
     maybeLongText,
     'Reference output of the dataset row behind the record.',
   ),
-  column('id', 'Id', 'uuid', recordKinds, stored('UUID'), 'Id of the record.', { located: true }),
+  column('id', 'Id', 'uuid', recordKinds, stored('UUID'), 'Id of the record.'),
   column(
     'session_id',
     'Session Id',

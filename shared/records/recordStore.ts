@@ -30,6 +30,20 @@ export interface MetricValue {
   scorerId?: string | null;
 }
 
+/** A record as it is written now. */
+export interface NewVersion {
+  record: StoredRecord;
+  /** Whether a version of it may be stored already: readers look for stale versions only where this is true. */
+  isRewrite: boolean;
+}
+
+/** A record whose place is new. */
+export interface NewKey {
+  record: StoredRecord;
+  /** The trace that it leaves, when it was stored in another. */
+  leaves: string | undefined;
+}
+
 /** A block of rows of one write. A retry sends the same block again, which is then stored once. */
 export type Block = { send(): Promise<void> };
 
@@ -41,8 +55,8 @@ export interface RecordStore {
   spanKeys(run: RunRef, traceIds: readonly string[]): Promise<RecordKey[]>;
   /** Newest versions, all fields. */
   records(run: RunRef, keys: readonly RecordKey[]): Promise<StoredRecord[]>;
-  keyBlock(records: readonly StoredRecord[]): Block;
-  recordBlock(records: readonly StoredRecord[]): Block;
+  keyBlock(rows: readonly NewKey[]): Block;
+  recordBlock(rows: readonly NewVersion[]): Block;
   valueBlock(values: readonly { run: RunRef; value: MetricValue; version: number }[]): Block;
 }
 

@@ -185,13 +185,16 @@ export class RecordWriter {
     await state.followSessions(() => this.#clock());
     const records = state.changed();
     const values = records.flatMap((record) => loggedValues(record, state.metricsGiven(record)));
-    const moved = records.filter((record) => state.keyChanged(record));
+    const moved = records
+      .filter((record) => state.keyChanged(record))
+      .map((record) => ({ record, leaves: state.leaves(record) }));
     // Whoever finds a record finds its key, and a row that counts as stored has its values.
     await Promise.all([
       moved.length > 0 && persist(this.#store.keyBlock(moved)),
       values.length > 0 && persist(this.#store.valueBlock(values)),
     ]);
-    if (records.length > 0) await persist(this.#store.recordBlock(records));
+    if (records.length > 0)
+      await persist(this.#store.recordBlock(records.map((record) => ({ record, isRewrite: state.isKnown(record) }))));
     for (const { request, written } of done) request.resolve(written);
   }
 
@@ -314,6 +317,17 @@ class GroupState {
   /** Names of the metrics (beside the system's) that this group's changes gave the record. */
   metricsGiven(record: StoredRecord): ReadonlySet<string> | undefined {
     return this.#runOf(record).metricsGiven.get(record.id);
+  }
+
+  /** Whether the record's key was stored before this group: then the record may be, too. */
+  isKnown(record: StoredRecord): boolean {
+    return this.#runOf(record).keys.has(record.id);
+  }
+
+  /** The trace that a record leaves for another one. */
+  leaves(record: StoredRecord): string | undefined {
+    const before = this.#runOf(record).keys.get(record.id)?.trace_id ?? undefined;
+    return before === record.trace_id ? undefined : before;
   }
 
   keyChanged(record: StoredRecord): boolean {

@@ -169,8 +169,16 @@ function failingStore(fail: (table: string, rows: readonly { id?: string }[], at
     keys: async () => [],
     spanKeys: async () => [],
     records: async () => [],
-    keyBlock: (rows) => block('keys', rows),
-    recordBlock: (rows) => block('records', rows),
+    keyBlock: (rows) =>
+      block(
+        'keys',
+        rows.map(({ record }) => record),
+      ),
+    recordBlock: (rows) =>
+      block(
+        'records',
+        rows.map(({ record }) => record),
+      ),
     valueBlock: () => block('values', []),
   };
   return { store, stored };

@@ -510,7 +510,7 @@ test('a trace of more records than one answer holds is refused with the way to r
   const ids = `toUUID('${run.projectId}') AS project_id, toUUID('${run.runId}') AS run_id, toUUID('${traceId}') AS trace_id`;
   const own = `if(number = 0, toUUID('${spanId}'), reinterpretAsUUID(toUInt128(number))) AS id`;
   const columns = 'project_id, run_id, trace_id, id, parent_id, session_id, type, created_at, version';
-  for (const table of ['record_keys', 'records']) {
+  for (const table of ['record_keys', 'trace_members', 'records']) {
     await service.clickhouse.command({
       name: 'many spans',
       sql: `INSERT INTO ${table} (${columns}) SELECT ${ids}, ${own}, trace_id, trace_id, 'tool', toDateTime64('2026-01-01', 6, 'UTC'), 1 FROM numbers(50001)`,

@@ -16,7 +16,7 @@ export async function openRecordTables() {
   const clickhouse = openClickHouse({ dataDir });
   await migrateTables(clickhouse);
   // Versions stay side by side, so that a test sees what a read makes of them.
-  for (const table of ['records', 'record_keys', 'metric_values']) {
+  for (const table of ['records', 'record_keys', 'trace_members', 'metric_values']) {
     await clickhouse.command({ name: 'no merges', sql: `SYSTEM STOP MERGES ${table}` });
   }
   const writes = clickhouseRecordStore(clickhouse);
@@ -25,8 +25,8 @@ export async function openRecordTables() {
     reads: clickHouseRecordReads(clickhouse),
     /** One block of records, each version as given. */
     async store(records: readonly StoredRecord[]): Promise<void> {
-      await writes.keyBlock(records.map((record) => ({ ...record, version: 1 }))).send();
-      await writes.recordBlock(records).send();
+      await writes.keyBlock(records.map((record) => ({ record, leaves: undefined }))).send();
+      await writes.recordBlock(records.map((record) => ({ record, isRewrite: record.version > 1 }))).send();
     },
     async score(record: StoredRecord, metric: string, result: MetricResult, version: number): Promise<void> {
       const { project_id, run_id, created_at, id, type, trace_id } = record;

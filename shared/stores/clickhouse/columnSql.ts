@@ -1,6 +1,7 @@
 import type { ColumnDef } from '../../columns/columnDef.ts';
 import type { Expiry, RunRef } from '../../projects/runs.ts';
 import { type Bind, timeParam } from './binder.ts';
+import { byMerging, type NewestVersions } from './newestVersions.ts';
 
 /** The run that a statement reads, as bound text: every read is limited to it. */
 export interface Scope {
@@ -9,17 +10,26 @@ export interface Scope {
   inRun: string;
   /** The same of metric values. */
   scoresInRun: string;
+  /** What the newest versions of the run's records are read from, with `newest` as the condition. */
+  from: NewestVersions['from'];
+  /** `inRun`, without rows that are known to be stale. */
+  newest: string;
 }
 
-export function scopeOf(bind: Bind, run: RunRef): Scope {
+export function scopeOf(bind: Bind, run: RunRef, { from, stale }: NewestVersions = byMerging): Scope {
   const ofRun = `project_id = ${bind(run.projectId, 'UUID')} AND run_id = ${bind(run.runId, 'UUID')}`;
   const inRun = `${ofRun}${unexpiredSql(bind, run.expiry, ofRun, ['created_at', 'id'])}`;
   const scoresInRun = `${ofRun}${unexpiredSql(bind, run.expiry, ofRun, ['record_created_at', 'record_id'])}`;
-  return { bind, inRun, scoresInRun };
+  return { bind, inRun, scoresInRun, from, newest: stale.length === 0 ? inRun : `${inRun} AND NOT ${isStale(bind, stale)}` };
 }
 
 /** ` AND …` for the rows that have not expired; empty where nothing expires, as nearly always. */
-export function unexpiredSql(bind: Bind, expiry: Expiry | undefined, ofRun: string, [time, id]: [time: string, id: string]): string {
+export function unexpiredSql(
+  bind: Bind,
+  expiry: Expiry | undefined,
+  ofRun: string,
+  [time, id]: [time: string, id: string],
+): string {
   if (!expiry) return '';
   const { before, kept } = expiry;
   const since = bind(timeParam(before), "DateTime64(6, 'UTC')");
@@ -31,7 +41,19 @@ export function unexpiredSql(bind: Bind, expiry: Expiry | undefined, ofRun: stri
   return ` AND (${time} >= ${since} OR ifNull(trace_id, ${id}) IN ${holders})`;
 }
 
-/** How a column is read in a query over `records FINAL`. */
+export function isStale(bind: Bind, stale: NewestVersions['stale']): string {
+  const ids = bind(
+    stale.map(({ id }) => id),
+    'Array(UUID)',
+  );
+  const versions = bind(
+    stale.map(({ version }) => version),
+    'Array(UInt64)',
+  );
+  return `((id, version) IN (SELECT row.1, row.2 FROM (SELECT arrayJoin(arrayZip(${ids}, ${versions})) AS row)))`;
+}
+
+/** How a column is read in a query over the newest versions of a run's records. */
 export interface ColumnSql {
   /** The value; NULL where the record has none. */
   value: string;
@@ -52,7 +74,7 @@ export const metricValueColumn = (column: ColumnDef): 'number' | 'text' | 'texts
 /** Scores that are values; the other states (failed, pending …) have none. */
 export const HAS_VALUE = "status IN ('success', 'roll_up')";
 
-export function columnSql(column: ColumnDef, { bind, inRun, scoresInRun }: Scope): ColumnSql {
+export function columnSql(column: ColumnDef, { bind, scoresInRun, from, newest }: Scope): ColumnSql {
   const { source } = column;
   switch (source.at) {
     case 'record': {
@@ -65,21 +87,22 @@ export function columnSql(column: ColumnDef, { bind, inRun, scoresInRun }: Scope
       return { value: `if(mapContains(${source.column}, ${key}), ${value}, NULL)`, text: value, onRecord: same };
     }
     case 'trace': {
-      const holders = `SELECT id FROM records FINAL WHERE ${inRun} AND type = 'trace' AND ${source.column} != ${source.absent}`;
+      const holders = `SELECT id FROM ${from} WHERE ${newest} AND type = 'trace' AND ${source.column} != ${source.absent}`;
       const found = source.absent ? `trace_id NOT IN (${holders})` : `trace_id IN (${holders})`;
       return derived(`if(isNull(trace_id), NULL, ${found})`);
     }
     case 'children':
       return derived(
-        `if(type = 'session', NULL, id IN (SELECT assumeNotNull(parent_id) FROM records FINAL WHERE ${inRun} AND isNotNull(parent_id)))`,
+        `if(type = 'session', NULL, id IN (SELECT assumeNotNull(parent_id) FROM ${from} WHERE ${newest} AND isNotNull(parent_id)))`,
       );
     case 'metric': {
-      const rows = `SELECT record_id FROM metric_values FINAL WHERE ${scoresInRun} AND metric = ${bind(source.metric, 'String')} AND ${HAS_VALUE}`;
+      const rows = `SELECT record_created_at, record_id FROM metric_values FINAL WHERE ${scoresInRun} AND metric = ${bind(source.metric, 'String')} AND ${HAS_VALUE}`;
       const value = metricValueColumn(column);
       return {
         value: column.dataType === 'boolean' ? `if(isNull(${value}), NULL, ${value} = 1)` : value,
         text: `ifNull(${value}, '')`,
-        onRecord: (condition) => `id IN (${rows} AND (${condition}))`,
+        // By the order of the record table, so that few values lead to few granules.
+        onRecord: (condition) => `(created_at, id) IN (${rows} AND (${condition}))`,
       };
     }
   }

@@ -6,7 +6,7 @@ import { type Bind, numberParam, timeParam } from './binder.ts';
 import { type ColumnSql, columnSql, type Scope } from './columnSql.ts';
 
 /**
- * Boolean SQL of a filter over `records FINAL`. Only names of the registry reach the text; every value goes through `scope.bind`.
+ * Boolean SQL of a filter over the newest versions of a run's records. Only names of the registry reach the text; every value goes through `scope.bind`.
  * A record that lacks a value matches no leaf on its column, `ne` and `not_in` included; so `not` keeps it.
  * @throws ServiceError `ColumnUnknown`; `ColumnNotFilterable`, also for a leaf that does not fit its column.
  */
@@ -20,15 +20,42 @@ export function compileFilter(filter: ColumnFilter, scope: Scope, findColumn: Fi
   return compile(filter);
 }
 
+/**
+ * The same filter as a condition on the values of `metric` in `metric_values`, where every leaf is about that one metric; undefined otherwise, and
+ * with a `not`, which keeps records without a value.
+ */
+export function compileOverValues(
+  filter: ColumnFilter,
+  metric: string,
+  scope: Scope,
+  findColumn: FindColumn,
+): string | undefined {
+  const compile = (inner: ColumnFilter): string | undefined => {
+    if ('not' in inner) return undefined;
+    if ('filter' in inner) {
+      const { column, sql, condition } = readLeaf(inner.filter, scope, findColumn);
+      return column.source.at === 'metric' && column.source.metric === metric ? condition(sql) : undefined;
+    }
+    const parts = ('and' in inner ? inner.and : inner.or).map(compile);
+    if (parts.length === 0 || parts.includes(undefined)) return undefined;
+    return `(${parts.join('and' in inner ? ' AND ' : ' OR ')})`;
+  };
+  return compile(filter);
+}
+
 function compileLeaf(leaf: ColumnLeaf, scope: Scope, findColumn: FindColumn): string {
+  const { sql, condition } = readLeaf(leaf, scope, findColumn);
+  return sql.onRecord(condition(sql));
+}
+
+function readLeaf(leaf: ColumnLeaf, scope: Scope, findColumn: FindColumn) {
   const column = findColumn(leaf.column_id);
   if (!column.filterable) throw new ServiceError('ColumnNotFilterable', `the column ${column.id} cannot be filtered`);
   const fitting = filterTypeOf[column.dataType];
   if (fitting !== leaf.type) {
     throw new ServiceError('ColumnNotFilterable', `the column ${column.id} takes a filter of type ${fitting}, not ${leaf.type}`);
   }
-  const sql = columnSql(column, scope);
-  return sql.onRecord(leafSql(leaf, sql, column, scope));
+  return { column, sql: columnSql(column, scope), condition: (sql: ColumnSql) => leafSql(leaf, sql, column, scope) };
 }
 
 const comparison = { eq: '=', ne: '!=', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
@@ -65,6 +92,9 @@ const isUuid = (text: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f
 const hasValue = (value: string): string => `isNotNull(${value})`;
 const any = (conditions: string[]): string => (conditions.length > 0 ? `(${conditions.join(' OR ')})` : 'false');
 
+/** The tables that tell, by their order, when the records with an id were made. */
+const placedBy: Readonly<Record<string, string>> = { id: 'record_keys', trace_id: 'trace_members' };
+
 /** A text that is no uuid equals no id; a list stands for any of its values, whichever operator carries it. */
 function idSql(leaf: ColumnLeaf & { type: 'id' }, value: string, column: ColumnDef, { bind, inRun }: Scope): string {
   if (leaf.operator === 'contains') {
@@ -76,9 +106,10 @@ function idSql(leaf: ColumnLeaf & { type: 'id' }, value: string, column: ColumnD
   }
   if (ids.length === 0) return 'false';
   const wanted = bind(ids, 'Array(UUID)');
-  if (!column.located) return `${value} IN ${wanted}`;
+  const placed = placedBy[column.id];
+  if (!placed) return `${value} IN ${wanted}`;
   // The times are read from the small table by its own key, and lead to the rows by theirs.
-  return `(${value} IN ${wanted} AND created_at IN (SELECT created_at FROM record_keys WHERE ${inRun} AND id IN ${wanted}))`;
+  return `(${value} IN ${wanted} AND created_at IN (SELECT created_at FROM ${placed} WHERE ${inRun} AND ${value} IN ${wanted}))`;
 }
 
 function textSql(leaf: ColumnLeaf & { type: 'text' }, { value, text: subject }: ColumnSql, bind: Bind): string {

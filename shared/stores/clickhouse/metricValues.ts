@@ -71,12 +71,12 @@ const MAX_IDS = 10_000;
 export function clickhouseMetricValues(clickhouse: ClickHouse): MetricValueStore {
   let lastVersion = 0;
   return {
-    async write(run, values) {
+    async write(run, values, version) {
       if (values.length === 0) return;
       // Of two processes' values of one metric the later by their clocks counts, so the machines' clocks must agree to less than the time
       // between two scorings: reading the version that stands before each write would cost as much as the write.
       lastVersion = Math.max(lastVersion + 1, Date.now() * 1000);
-      const rows = values.map((value) => metricValueRow(run, value, lastVersion));
+      const rows = values.map((value) => metricValueRow(run, value, version ?? lastVersion));
       await clickhouse.insert({ table: 'metric_values', rows, token: newId() });
     },
 

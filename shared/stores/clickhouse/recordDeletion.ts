@@ -51,7 +51,7 @@ export function clickhouseRecordEraser(clickhouse: ClickHouse): RecordEraser & S
       for (let from = 0; from < ids.length; from += MAX_IDS) {
         const found = await clickhouse.query({
           name: `record keys by ${of}`,
-          sql: `SELECT ${keyColumns} FROM record_keys FINAL WHERE ${IN_RUN} AND ${of} IN {ids:Array(UUID)}`,
+          sql: `SELECT ${keyColumns} FROM ${of === 'trace_id' ? 'trace_members' : 'record_keys'} FINAL WHERE ${IN_RUN} AND ${of} IN {ids:Array(UUID)} AND type != ''`,
           params: { ...inRun(run), ids: ids.slice(from, from + MAX_IDS) },
           row: toKey,
         });
@@ -64,7 +64,8 @@ export function clickhouseRecordEraser(clickhouse: ClickHouse): RecordEraser & S
       if (keys.length === 0) return;
       await remove(clickhouse, 'records', `${IN_RUN} AND created_at IN ${TIMES} AND id IN ${IDS}`, keyParams(run, keys));
       await eraseValues(run, keys);
-      await remove(clickhouse, 'record_keys', `${IN_RUN} AND id IN ${IDS}`, { ...inRun(run), ids: keys.map(({ id }) => id) });
+      for (const table of ['trace_members', 'record_keys'])
+        await remove(clickhouse, table, `${IN_RUN} AND id IN ${IDS}`, { ...inRun(run), ids: keys.map(({ id }) => id) });
     },
   };
 }
@@ -80,7 +81,7 @@ export const clickhouseDeleteRecords =
   async (projectId, runId) => {
     const where = runId === undefined ? 'project_id = {project:UUID}' : IN_RUN;
     const params = { project: projectId, ...(runId === undefined ? {} : { run: runId }) };
-    for (const table of ['records', 'metric_values', 'record_keys'])
+    for (const table of ['records', 'metric_values', 'trace_members', 'record_keys'])
       await remove(clickhouse, table, where, params);
   };
 

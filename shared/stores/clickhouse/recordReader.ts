@@ -31,7 +31,7 @@ export function clickhouseRecordReader(clickhouse: ClickHouse): RecordReader {
       // The newest one counts where two runs hold the same trace id.
       const [at] = await clickhouse.query({
         name: 'extent of a trace',
-        sql: `SELECT run_id, toString(min(created_at)) AS first, toString(max(created_at)) AS last FROM record_keys
+        sql: `SELECT run_id, toString(min(created_at)) AS first, toString(max(created_at)) AS last FROM trace_members
               WHERE project_id = {project:UUID} AND trace_id = {trace:UUID}
               GROUP BY run_id ORDER BY max(version) DESC LIMIT 1`,
         params: { project: projectId, trace: traceId },
@@ -73,7 +73,7 @@ async function readGroup(
     name: `records by ${group.column}`,
     sql: `SELECT ${allColumns} FROM records
           WHERE ${inRun} AND created_at BETWEEN {first:DateTime64(6, 'UTC')} AND {last:DateTime64(6, 'UTC')}
-            AND id IN (SELECT id FROM record_keys WHERE ${inRun} AND ${group.column} = {group:UUID})
+            AND id IN (SELECT id FROM ${group.column === 'trace_id' ? 'trace_members' : 'record_keys'} WHERE ${inRun} AND ${group.column} = {group:UUID})
           ORDER BY version DESC LIMIT 1 BY id LIMIT ${group.limit}`,
     params: { project: run.projectId, run: run.runId, group: group.id, first: group.first, last: group.last },
     row: (row) => fromRow(row as RecordRow),

@@ -1,4 +1,3 @@
-import type { RecordKind } from '../../columns/columnDef.ts';
 import { recordTableColumns } from '../../columns/recordTableColumns.ts';
 import type { StoredRecord } from '../../records/record.ts';
 import type {
@@ -6,15 +5,17 @@ import type {
   RecordKey,
   RecordPageQuery,
   RecordQuery,
-  RecordRun,
   StoredMetric,
   StoredReads,
 } from '../../records/searchRecords.ts';
 import { Binder, timeParam } from './binder.ts';
-import { columnSql, HAS_VALUE, metricValueColumn, type Scope, scopeOf } from './columnSql.ts';
+import { columnSql, HAS_VALUE, isStale, metricValueColumn, type Scope, scopeOf } from './columnSql.ts';
 import { compileFilter } from './compileFilter.ts';
 import type { ClickHouse } from './connect.ts';
+import { keyOfRow } from './keyRow.ts';
+import { metricPage } from './metricPage.ts';
 import { metricOfRow } from './metricRow.ts';
+import { type NewestVersions, newestVersions } from './newestVersions.ts';
 import { fromRow, type RecordRow } from './recordRow.ts';
 
 /** Reads of one page that are named by id go in groups of this many, so that no statement grows without bound. */
@@ -24,30 +25,35 @@ const allColumns = recordTableColumns.map(({ name }) => name);
 
 /** The reads of a search over ClickHouse. Each names its run; rows of our own tables are mapped by hand, as a page has many. */
 export function clickHouseRecordReads(clickhouse: ClickHouse): StoredReads {
+  const count = async (query: RecordQuery): Promise<number> =>
+    countMatching(clickhouse, query, await newestVersions(clickhouse, query.run));
   return {
     async page(query) {
-      const start = await startAfter(clickhouse, query);
+      const byMetric = await metricPage(clickhouse, query, () => count(query));
+      if (byMetric) return byMetric;
+      const newest = await newestVersions(clickhouse, query.run);
+      const start = await startAfter(clickhouse, query, newest);
       const binder = new Binder();
-      const scope = scopeOf(binder.bind, query.run);
+      const scope = scopeOf(binder.bind, query.run, newest);
       const { from, orderBy } = pageSource(query, scope);
       const matching = matchingSql(query, scope);
-      const found = clickhouse.page({
-        name: 'record page',
-        sql: `SELECT records.id AS id, records.created_at AS created_at, records.type AS type, records.trace_id AS trace_id FROM ${from} WHERE ${matching}${
-          start ? ` AND ${behind(query, scope, start)}` : ''
-        } ORDER BY ${orderBy} LIMIT ${query.limit}${start ? '' : ` OFFSET ${query.offset}`}`,
-        params: binder.params,
-        row: keyOfRow,
-      });
-      if (!start) {
-        const { rows, total } = await found;
-        return { keys: rows, total };
-      }
-      const [{ rows }, total] = await Promise.all([found, countMatching(clickhouse, query)]);
-      return { keys: rows, total };
+      // The count is a statement of its own: it reads the columns of the filter alone, or none at all.
+      const [found, total] = await Promise.all([
+        clickhouse.query({
+          name: 'record page',
+          sql: `SELECT records.id AS id, records.created_at AS created_at, records.type AS type, records.trace_id AS trace_id FROM ${from} WHERE ${matching}${
+            start ? ` AND ${behind(query, scope, start)}` : ''
+          } ORDER BY ${orderBy} LIMIT ${query.limit}${start ? '' : ` OFFSET ${query.offset}`}`,
+          params: binder.params,
+          row: keyOfRow,
+        }),
+        countMatching(clickhouse, query, newest),
+      ]);
+      // A version written since the stale ones were listed stands beside the one it replaced.
+      return { keys: [...new Map(found.map((key) => [key.id, key])).values()], total };
     },
 
-    count: (query) => countMatching(clickhouse, query),
+    count,
 
     records: async (run, keys, columns) => {
       const names = columns === undefined ? allColumns : allColumns.filter((name) => columns.includes(name));
@@ -82,10 +88,11 @@ export function clickHouseRecordReads(clickhouse: ClickHouse): StoredReads {
     async parents(run, keys) {
       const rows = await inGroups(keys, (group) => {
         const binder = new Binder();
-        const { bind, inRun } = scopeOf(binder.bind, run);
+        const scope = scopeOf(binder.bind, run);
+        const traces = [...new Set(group.flatMap(({ traceId }) => (traceId === null ? [] : [traceId])))];
         return clickhouse.query({
           name: 'parents of a page',
-          sql: `SELECT DISTINCT holder AS parent_id FROM (${heldSql(inRun, 'parent_id', bind(ids(group), 'Array(UUID)'))})`,
+          sql: `SELECT DISTINCT parent_id FROM (${membersSql(scope, traces)}) WHERE parent_id IN ${binder.bind(ids(group), 'Array(UUID)')}`,
           params: binder.params,
           row: (row) => (row as { parent_id: string }).parent_id,
         });
@@ -123,21 +130,57 @@ export function clickHouseRecordReads(clickhouse: ClickHouse): StoredReads {
       });
     },
 
-    spanCounts: (run, traceIds) => countBy(clickhouse, run, 'trace_id', "type NOT IN ('trace', 'session')", traceIds),
-    traceCounts: (run, sessionIds) => countBy(clickhouse, run, 'session_id', "type = 'trace'", sessionIds),
+    async spanCounts(run, traceIds) {
+      const counts = await inGroups(traceIds, (group) => {
+        const binder = new Binder();
+        return clickhouse.query({
+          name: 'spans of traces',
+          sql: `SELECT trace_id AS holder, count() AS held FROM (${membersSql(scopeOf(binder.bind, run), group)}) WHERE type NOT IN ('trace', 'session', '') GROUP BY trace_id`,
+          params: binder.params,
+          row: heldOfRow,
+        });
+      });
+      return new Map(counts.flat());
+    },
+
+    async traceCounts(run, sessionIds) {
+      const counts = await inGroups(sessionIds, (group) => {
+        const binder = new Binder();
+        const { bind, inRun } = scopeOf(binder.bind, run);
+        const wanted = bind(group, 'Array(UUID)');
+        // A record that was moved has older keys that name where it was.
+        const newest = `SELECT session_id, type FROM record_keys WHERE ${inRun} AND id IN (SELECT id FROM record_keys WHERE ${inRun} AND session_id IN ${wanted}) ORDER BY version DESC LIMIT 1 BY id`;
+        return clickhouse.query({
+          name: 'traces of sessions',
+          sql: `SELECT session_id AS holder, count() AS held FROM (${newest}) WHERE type = 'trace' AND session_id IN ${wanted} GROUP BY session_id`,
+          params: binder.params,
+          row: heldOfRow,
+        });
+      });
+      return new Map(counts.flat());
+    },
   };
 }
 
-/** The condition that a query's records meet. */
-export function matchingSql({ kinds, filter, findColumn }: RecordQuery, scope: Scope): string {
-  return `${scope.inRun} AND type IN ${scope.bind(kinds, 'Array(String)')} AND ${compileFilter(filter, scope, findColumn)}`;
+/** The condition that a query's records meet, among rows that `inRun` limits. */
+export function matchingSql({ kinds, filter, findColumn }: RecordQuery, scope: Scope, inRun = scope.newest): string {
+  return `${inRun} AND type IN ${scope.bind(kinds, 'Array(String)')} AND ${compileFilter(filter, scope, findColumn)}`;
 }
 
-async function countMatching(clickhouse: ClickHouse, query: RecordQuery): Promise<number> {
+/** Without stale rows the count of a kind comes from what the engine keeps of each part; so they are counted by themselves and taken off. */
+async function countMatching(clickhouse: ClickHouse, query: RecordQuery, newest: NewestVersions): Promise<number> {
   const binder = new Binder();
+  const scope = scopeOf(binder.bind, query.run, newest);
+  const all = `SELECT count() FROM ${scope.from} WHERE ${matchingSql(query, scope, scope.inRun)}`;
+  const { stale } = newest;
+  const staleTimes = [...new Set(stale.map(({ createdAt }) => createdAt))];
+  const off =
+    stale.length === 0
+      ? '0'
+      : `(${all} AND created_at IN ${binder.bind(staleTimes, `Array(${TIME})`)} AND ${isStale(binder.bind, stale)})`;
   const [row] = await clickhouse.query({
     name: 'record count',
-    sql: `SELECT count() AS total FROM records FINAL WHERE ${matchingSql(query, scopeOf(binder.bind, query.run))}`,
+    sql: stale.length === 0 ? `${all.replace('count()', 'count() AS total')}` : `SELECT (${all}) - ${off} AS total`,
     params: binder.params,
     row: (value) => Number((value as { total: string }).total),
   });
@@ -147,15 +190,15 @@ async function countMatching(clickhouse: ClickHouse, query: RecordQuery): Promis
 /** The rows a page is taken from, with the value of a metric beside them when it is sorted by one. */
 export function pageSource(query: OrderedQuery, scope: Scope): { from: string; orderBy: string } {
   const tail = 'records.created_at DESC, records.id DESC';
-  if (!query.sort) return { from: 'records FINAL', orderBy: tail };
+  if (!query.sort) return { from: scope.from, orderBy: tail };
   const direction = query.sort.ascending ? 'ASC' : 'DESC';
   return { from: sourceOf(query, scope), orderBy: `${sortValue(query, scope)} ${direction} NULLS LAST, ${tail}` };
 }
 
-function sourceOf({ sort }: OrderedQuery, { bind, scoresInRun }: Scope): string {
-  if (sort?.column.source.at !== 'metric') return 'records FINAL';
+function sourceOf({ sort }: OrderedQuery, { bind, scoresInRun, from }: Scope): string {
+  if (sort?.column.source.at !== 'metric') return from;
   const value = metricValueColumn(sort.column);
-  return `records FINAL LEFT ANY JOIN (SELECT record_id, ${value} AS sort_value FROM metric_values FINAL WHERE ${scoresInRun} AND metric = ${bind(
+  return `${from} LEFT ANY JOIN (SELECT record_id, ${value} AS sort_value FROM metric_values FINAL WHERE ${scoresInRun} AND metric = ${bind(
     sort.column.source.metric,
     'String',
   )} AND ${HAS_VALUE}) AS scores ON scores.record_id = records.id`;
@@ -176,14 +219,14 @@ interface Start {
 }
 
 /** Where the page before ended; undefined without a cursor and for a cursor that is not stored. */
-async function startAfter(clickhouse: ClickHouse, query: RecordPageQuery): Promise<Start | undefined> {
+async function startAfter(clickhouse: ClickHouse, query: RecordPageQuery, newest: NewestVersions): Promise<Start | undefined> {
   if (query.after === undefined) return undefined;
   const binder = new Binder();
-  const scope = scopeOf(binder.bind, query.run);
+  const scope = scopeOf(binder.bind, query.run, newest);
   const id = binder.bind(query.after, 'UUID');
   const [start] = await clickhouse.query({
     name: 'end of the page before',
-    sql: `SELECT records.id AS id, toString(records.created_at) AS created_at, toString(${sortValue(query, scope)}) AS value FROM ${sourceOf(query, scope)} WHERE ${scope.inRun} AND records.id = ${id} AND records.created_at IN (SELECT created_at FROM record_keys WHERE ${scope.inRun} AND id = ${id})`,
+    sql: `SELECT records.id AS id, toString(records.created_at) AS created_at, toString(${sortValue(query, scope)}) AS value FROM ${sourceOf(query, scope)} WHERE ${scope.newest} AND records.id = ${id} AND records.created_at IN (SELECT created_at FROM record_keys WHERE ${scope.inRun} AND id = ${id})`,
     params: binder.params,
     row: (row) => row as Start,
   });
@@ -208,35 +251,16 @@ const sortType: Readonly<Record<string, string>> = {
   boolean: 'UInt8',
 };
 
-/**
- * The records that these hold now, one row each. A record that was moved has older versions that name where it was, so whatever matches in any
- * version is looked up in its newest.
- */
-function heldSql(inRun: string, column: 'parent_id' | 'trace_id' | 'session_id', wanted: string, condition = 'true'): string {
-  const candidates = `SELECT created_at, id FROM records WHERE ${inRun} AND ${column} IN ${wanted} AND ${condition}`;
-  const newest = `SELECT ${column} AS holder FROM records WHERE ${inRun} AND (created_at, id) IN (${candidates}) ORDER BY version DESC LIMIT 1 BY id`;
-  return `SELECT holder FROM (${newest}) WHERE holder IN ${wanted}`;
+/** The newest row of every record of these traces: id, trace_id, parent_id and type. */
+function membersSql({ bind, inRun }: Scope, traceIds: readonly string[]): string {
+  const wanted = bind(traceIds, 'Array(UUID)');
+  return `SELECT id, trace_id, parent_id, type FROM trace_members WHERE ${inRun} AND trace_id IN ${wanted} ORDER BY version DESC LIMIT 1 BY trace_id, id`;
 }
 
-async function countBy(
-  clickhouse: ClickHouse,
-  run: RecordRun,
-  column: 'trace_id' | 'session_id',
-  condition: string,
-  wanted: readonly string[],
-): Promise<Map<string, number>> {
-  const rows = await inGroups(wanted, (group) => {
-    const binder = new Binder();
-    const { bind, inRun } = scopeOf(binder.bind, run);
-    return clickhouse.query({
-      name: `records by ${column}`,
-      sql: `SELECT holder, count() AS held FROM (${heldSql(inRun, column, bind(group, 'Array(UUID)'), condition)}) GROUP BY holder`,
-      params: binder.params,
-      row: (row) => row as { holder: string; held: string },
-    });
-  });
-  return new Map(rows.flat().map(({ holder, held }) => [holder, Number(held)]));
-}
+const heldOfRow = (row: unknown): [string, number] => {
+  const { holder, held } = row as { holder: string; held: string };
+  return [holder, Number(held)];
+};
 
 async function inGroups<K, R>(keys: readonly K[], read: (group: readonly K[]) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
@@ -246,13 +270,3 @@ async function inGroups<K, R>(keys: readonly K[], read: (group: readonly K[]) =>
 
 const ids = (keys: readonly RecordKey[]): string[] => keys.map(({ id }) => id);
 const times = (keys: readonly RecordKey[]): string[] => [...new Set(keys.map(({ createdAt }) => timeParam(createdAt)))];
-
-export function keyOfRow(row: unknown): RecordKey {
-  const { id, type, created_at, trace_id } = row as Record<string, string>;
-  return {
-    id: id as string,
-    type: type as RecordKind,
-    createdAt: `${created_at?.replace(' ', 'T')}Z`,
-    traceId: trace_id ?? null,
-  };
-}

@@ -1,5 +1,6 @@
 import { type SystemMetric, systemMetrics } from '../../columns/recordTableColumns.ts';
 import type { StoredRecord } from '../../records/record.ts';
+import type { NewVersion } from '../../records/recordStore.ts';
 import type { NativeBlock } from './nativeBlock.ts';
 
 /** One row of the record table as it is read. 64-bit integers arrive as text. */
@@ -11,7 +12,8 @@ const hasColumn: ReadonlySet<string> = new Set(systemMetrics);
 const asTime = (text: unknown): string => `${(text as string).replace(' ', 'T')}Z`;
 
 /** Adds the row of a record to a block of the record table. */
-export function addRecord(block: NativeBlock, record: StoredRecord): void {
+export function addRecord(block: NativeBlock, { record, isRewrite }: NewVersion): void {
+  block.put('is_rewrite', isRewrite);
   for (const name in record) {
     const value = record[name as keyof StoredRecord];
     if (value === undefined || value === null) continue;

@@ -3,13 +3,13 @@ import { recordTableColumns } from '../../columns/recordTableColumns.ts';
 import { newId } from '../../ids.ts';
 import type { RunRef } from '../../projects/runs.ts';
 import type { StoredRecord } from '../../records/record.ts';
-import type { Block, RecordKey, RecordStore } from '../../records/recordStore.ts';
+import type { Block, NewKey, RecordKey, RecordStore } from '../../records/recordStore.ts';
 import { timeParam } from './binder.ts';
 import type { ClickHouse } from './connect.ts';
 import { metricValueRow } from './metricValues.ts';
 import { NativeBlock, type NativeTypes, nativeTypes } from './nativeBlock.ts';
 import { addRecord, fromRow, type RecordRow } from './recordRow.ts';
-import { metricValues, recordKeys, records as recordTable, type Table } from './tables.ts';
+import { metricValues, recordKeys, records as recordTable, type Table, traceMembers } from './tables.ts';
 
 // An id is 39 bytes of statement text; chDB and servers take statements of some megabytes, and one look-up stays under 100 ms.
 const MAX_IDS = 10_000;
@@ -33,21 +33,30 @@ export function clickhouseRecordStore(clickhouse: ClickHouse): RecordStore {
       inChunks(traceIds, (chunk) =>
         clickhouse.query({
           name: 'span keys of traces',
-          sql: `SELECT ${keyColumns} FROM record_keys
-                WHERE project_id = {project:UUID} AND run_id = {run:UUID} AND trace_id IN {ids:Array(UUID)} AND id != trace_id
-                ORDER BY version DESC LIMIT 1 BY id`,
+          sql: `SELECT ${keyColumns} FROM (
+                  SELECT ${keyColumns} FROM trace_members
+                  WHERE project_id = {project:UUID} AND run_id = {run:UUID} AND trace_id IN {ids:Array(UUID)} AND id != trace_id
+                  ORDER BY version DESC LIMIT 1 BY trace_id, id)
+                WHERE type != '${LEFT}'`,
           params: { project: run.projectId, run: run.runId, ids: chunk },
           row: toKey,
         }),
       ),
     records: (run, keys) => readRecords(clickhouse, run, keys),
-    keyBlock: (records) => block(clickhouse, recordKeys, records, addKey),
-    recordBlock: (records) => block(clickhouse, recordTable, records, addRecord),
+    keyBlock: (rows) => {
+      const members = rows.filter(({ record, leaves }) => record.trace_id !== null || leaves !== undefined);
+      return together(
+        block(clickhouse, recordKeys, rows, (to, { record }) => addKey(to, record)),
+        block(clickhouse, traceMembers, members, addMember),
+      );
+    },
+    recordBlock: (rows) => block(clickhouse, recordTable, rows, addRecord),
     valueBlock: (values) =>
       block(clickhouse, metricValues, values, (to, { run, value, version }) => to.add(metricValueRow(run, value, version))),
   };
 }
 
+/** Of `record_keys` and of `trace_members`. */
 export const keyColumns = 'id, created_at, type, trace_id, parent_id, session_id';
 
 /** Newest versions of the records under `keys`, with all fields; keys without a record are left out. */
@@ -102,6 +111,24 @@ function addKey(to: NativeBlock, record: StoredRecord): void {
   for (const name of keyFields) to.put(name, record[name] ?? undefined);
   to.endRow();
 }
+
+/** The type of a row of `trace_members` whose record has left that trace. */
+const LEFT = '';
+
+function addMember(to: NativeBlock, { record, leaves }: NewKey): void {
+  if (leaves !== undefined) {
+    const { project_id, run_id, id, created_at, session_id, version } = record;
+    to.add({ project_id, run_id, trace_id: leaves, id, type: LEFT, created_at, session_id, version });
+  }
+  if (record.trace_id !== null) addKey(to, record);
+}
+
+/** Blocks of several tables that are one write. */
+const together = (...blocks: readonly Block[]): Block => ({
+  async send() {
+    await Promise.all(blocks.map((one) => one.send()));
+  },
+});
 
 /** Rows made into bytes once: a retry sends the same with the same token. */
 function block<T>(clickhouse: ClickHouse, table: Table, rows: readonly T[], add: (to: NativeBlock, row: T) => void): Block {

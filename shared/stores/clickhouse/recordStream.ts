@@ -2,7 +2,8 @@ import type { ExportQuery, ExportReads } from '../../records/exportRecords.ts';
 import { Binder } from './binder.ts';
 import { type Scope, scopeOf } from './columnSql.ts';
 import type { ClickHouse } from './connect.ts';
-import { keyOfRow, matchingSql, pageSource, sortValue } from './recordReads.ts';
+import { keyOfRow } from './keyRow.ts';
+import { matchingSql, pageSource, sortValue } from './recordReads.ts';
 
 /** A caller may read as slowly as it likes; its hanging up ends the statement. */
 const MAX_SECONDS = 24 * 3600;

@@ -6,17 +6,25 @@ export interface Table {
   name: string;
   columns: readonly StoredColumn[];
   indexes: readonly { name: string; expression: string; type: string; granularity: number }[];
+  /** Kept by the engine with every part; a statement that they serve is read from them. */
+  projections: readonly { name: string; query: string }[];
   orderBy: readonly string[];
   /** Column that decides between rows with equal keys: the highest one counts. */
   version: string;
-  settings: Record<string, number>;
+  settings: Record<string, number | string>;
 }
 
 /**
- * Parts of like size that are merged at a time. With the default of 5 each record of a steady ingest is merged twice as often, and merging computes
- * the text indexes anew (190 µs of CPU a record, against 150 with 10); the price is some more parts at a time.
+ * Parts of like size that are merged at a time. With the default of 5 each record of a steady ingest is merged twice as often; the price is some
+ * more parts at a time.
  */
 const MERGE_PARTS = 10;
+
+/** Projections stay exact when versions are merged away and when rows are deleted. */
+const KEEP_PROJECTIONS = { deduplicate_merge_projection_mode: "'rebuild'", lightweight_mutation_projection_mode: "'rebuild'" };
+
+/** True where the writer found the record stored before: this row is not its first version. Rows from before the column count as such. */
+const isRewrite: StoredColumn = { name: 'is_rewrite', sqlType: 'Bool DEFAULT true' };
 
 /**
  * Every record of all eight kinds. `created_at` is in the key only for speed: it is settled once per id (see `recordKeys`) and never changes.
@@ -25,26 +33,29 @@ const MERGE_PARTS = 10;
  */
 export const records: Table = {
   name: 'records',
-  columns: recordTableColumns,
+  columns: [...recordTableColumns, isRewrite],
   indexes: [
-    // A rare word in 1 M inputs of 1.2 KB: 600 ms without, 130 ms with it, 14 MB on disk. Trigrams in a text index gave 100 ms, at 790 MB.
-    // 8 KiB a granule, about as many trigrams as 256 such texts hold.
+    // Words to rows. A part of a text is looked for in the list of words, and the rows come from the index alone: the texts stay unread
+    // (docs/search.md has the figures of what else was tried).
     ...['input', "ifNull(output, '')"].map((expression, position) => ({
-      name: `text_${position}`,
+      name: `words_${position}`,
       expression,
-      type: 'ngrambf_v1(3, 8192, 2, 0)',
-      granularity: 1,
+      type: "text(tokenizer = 'splitByNonAlpha')",
+      granularity: 100_000_000,
     })),
-    ...['id', 'trace_id', 'parent_id', 'session_id', 'external_id'].map((column) => ({
+    ...['session_id', 'external_id'].map((column) => ({
       name: `by_${column}`,
       expression: column,
       type: 'bloom_filter(0.01)',
       granularity: 1,
     })),
+    { name: 'rewrites', expression: 'is_rewrite', type: 'minmax', granularity: 16 },
   ],
+  // The size of a run, and of its kinds, without reading a row of it.
+  projections: [{ name: 'kinds', query: 'SELECT project_id, run_id, type, count() GROUP BY project_id, run_id, type' }],
   orderBy: ['project_id', 'run_id', 'created_at', 'id'],
   version: 'version',
-  settings: { index_granularity: 256, merge_selector_base: MERGE_PARTS },
+  settings: { index_granularity: 256, merge_selector_base: MERGE_PARTS, ...KEEP_PROJECTIONS },
 };
 
 /** Where a record is: its settled `created_at`, and what a look-up by id, a parent check or a tree read needs. Written before the record. */
@@ -61,17 +72,24 @@ export const recordKeys: Table = {
     { name: 'session_id', sqlType: 'UUID' },
     { name: 'version', sqlType: 'UInt64' },
   ],
-  // Who gathers a trace or session looks for a few ids, and the writer for hundreds at once, mostly in vain, among all keys of the run. 4,096 rows
-  // a granule: in 1 M keys 6 ms for one trace and 9 ms for 200, against 15 and 17 without (256 rows a granule: 7 and 25).
-  indexes: ['trace_id', 'session_id'].map((column) => ({
-    name: `by_${column}`,
-    expression: column,
-    type: 'bloom_filter(0.001)',
-    granularity: 16,
-  })),
+  // Who gathers a session looks for a few ids among all keys of the run. 4,096 rows a granule: in 1 M keys 6 ms, against 15 without (256 rows: 7).
+  indexes: [{ name: 'by_session_id', expression: 'session_id', type: 'bloom_filter(0.001)', granularity: 16 }],
+  projections: [],
   orderBy: ['project_id', 'run_id', 'id'],
   version: 'version',
   settings: { index_granularity: 256, merge_selector_base: MERGE_PARTS },
+};
+
+/**
+ * The same keys in the order of their traces: what a trace consists of, and what hangs below a span, is read from a few neighbouring rows however
+ * large the run. A record that was moved to another trace has left a row behind in the old one, so the newest row of an id counts.
+ */
+export const traceMembers: Table = {
+  ...recordKeys,
+  name: 'trace_members',
+  columns: recordKeys.columns.map((column) => (column.name === 'trace_id' ? { ...column, sqlType: 'UUID' } : column)),
+  indexes: [],
+  orderBy: ['project_id', 'run_id', 'trace_id', 'id'],
 };
 
 /**
@@ -105,50 +123,81 @@ export const metricValues: Table = {
     { name: 'version', sqlType: 'UInt64' },
   ],
   indexes: [{ name: 'by_record', expression: 'record_id', type: 'bloom_filter(0.01)', granularity: 1 }],
+  // Which metrics have values in a run, without reading them.
+  projections: [
+    {
+      name: 'metrics',
+      query:
+        'SELECT project_id, run_id, metric, status, countIf(isNotNull(number)), countIf(notEmpty(texts)), count() GROUP BY project_id, run_id, metric, status',
+    },
+  ],
   orderBy: ['project_id', 'run_id', 'metric', 'record_created_at', 'record_id'],
   version: 'version',
-  settings: { index_granularity: 1024 },
+  settings: { index_granularity: 256, ...KEEP_PROJECTIONS },
 };
 
-export const tables: readonly Table[] = [records, recordKeys, metricValues];
+export const tables: readonly Table[] = [records, recordKeys, traceMembers, metricValues];
 
 /**
- * Creates what is missing and adds the columns and indexes that the registry gained. Never drops or changes anything, and every statement says
- * IF NOT EXISTS, so several processes may do it at once. An index added later serves the data written after it.
+ * Creates what is missing, adds the columns, indexes and projections that the tables gained and drops the indexes that they lost. Data is never
+ * dropped or changed, and every statement may be repeated, so several processes may do it at once. An index added later serves the data written
+ * after it.
  */
 export async function migrateTables(clickhouse: ClickHouse): Promise<void> {
+  const names = (name: string, sql: string, table: Table): Promise<string[]> =>
+    clickhouse.query({ name, sql, params: { table: table.name }, row: (row) => (row as { name: string }).name });
   for (const table of tables) {
     await clickhouse.command({ name: `create ${table.name}`, sql: createTable(table) });
-    const existing = await clickhouse.query({
-      name: `columns of ${table.name}`,
-      sql: 'SELECT name FROM system.columns WHERE database = currentDatabase() AND table = {table:String}',
-      params: { table: table.name },
-      row: (row) => (row as { name: string }).name,
-    });
-    const added = table.columns.filter(({ name }) => !existing.includes(name));
+    const ofTable = 'database = currentDatabase() AND table = {table:String}';
+    const columns = await names(`columns of ${table.name}`, `SELECT name FROM system.columns WHERE ${ofTable}`, table);
+    const indexes = await names(
+      `indexes of ${table.name}`,
+      `SELECT name FROM system.data_skipping_indices WHERE ${ofTable}`,
+      table,
+    );
     const changes = [
-      ...added.map(({ name, sqlType }) => `ADD COLUMN IF NOT EXISTS ${name} ${sqlType}`),
+      ...table.columns
+        .filter(({ name }) => !columns.includes(name))
+        .map(({ name, sqlType }) => `ADD COLUMN IF NOT EXISTS ${name} ${sqlType}`),
+      ...indexes
+        .filter((name) => !table.indexes.some((index) => index.name === name))
+        .map((name) => `DROP INDEX IF EXISTS ${name}`),
       ...table.indexes.map((index) => `ADD INDEX IF NOT EXISTS ${indexSql(index)}`),
+      ...(table.projections.length > 0 ? [`MODIFY SETTING ${settingsSql(KEEP_PROJECTIONS)}`] : []),
+      ...table.projections.map(({ name, query }) => `ADD PROJECTION IF NOT EXISTS ${name} (${query})`),
     ];
     for (const change of changes) {
       await clickhouse.command({ name: `alter ${table.name}`, sql: `ALTER TABLE ${table.name} ${change}` });
     }
   }
+  await fillMembers(clickhouse);
 }
 
-function createTable({ name, columns, indexes, orderBy, version, settings }: Table): string {
+/** Keys that were stored before there was a table of members are copied into it; a copy made twice is one row. */
+async function fillMembers(clickhouse: ClickHouse): Promise<void> {
+  const names = traceMembers.columns.map(({ name }) => name).join(', ');
+  await clickhouse.command({
+    name: 'fill trace_members',
+    sql: `INSERT INTO trace_members (${names}) SELECT ${names} FROM record_keys
+          WHERE isNotNull(trace_id) AND (SELECT count() FROM trace_members) = 0`,
+  });
+}
+
+function createTable({ name, columns, indexes, projections, orderBy, version, settings }: Table): string {
   const parts = [
     ...columns.map((column) => `${column.name} ${column.sqlType}`),
     ...indexes.map((index) => `INDEX ${indexSql(index)}`),
+    ...projections.map((projection) => `PROJECTION ${projection.name} (${projection.query})`),
   ];
   // Blocks of the last inserts are remembered, so that a retry of one that was stored is stored once.
   const all = { non_replicated_deduplication_window: 1000, ...settings };
-  return `CREATE TABLE IF NOT EXISTS ${name} (${parts.join(', ')}) ENGINE = ReplacingMergeTree(${version}) ORDER BY (${orderBy.join(', ')}) SETTINGS ${Object.entries(
-    all,
-  )
-    .map(([setting, value]) => `${setting} = ${value}`)
-    .join(', ')}`;
+  return `CREATE TABLE IF NOT EXISTS ${name} (${parts.join(', ')}) ENGINE = ReplacingMergeTree(${version}) ORDER BY (${orderBy.join(', ')}) SETTINGS ${settingsSql(all)}`;
 }
+
+const settingsSql = (settings: Table['settings']): string =>
+  Object.entries(settings)
+    .map(([setting, value]) => `${setting} = ${value}`)
+    .join(', ');
 
 const indexSql = ({ name, expression, type, granularity }: Table['indexes'][number]): string =>
   `${name} ${expression} TYPE ${type} GRANULARITY ${granularity}`;

@@ -1,0 +1,78 @@
+import type { ColumnDef } from '../../columns/columnDef.ts';
+import type { RecordKey, RecordPageQuery } from '../../records/searchRecords.ts';
+import type { ColumnFilter } from '../../wire/filters.ts';
+import { Binder } from './binder.ts';
+import { HAS_VALUE, metricValueColumn, scopeOf } from './columnSql.ts';
+import { compileOverValues } from './compileFilter.ts';
+import type { ClickHouse } from './connect.ts';
+import { keyOfRow } from './keyRow.ts';
+
+/**
+ * The page of a query that asks for one metric alone, as its filter, its order or both: the table of values has all that decides it, so no record
+ * is read. Undefined for any other query, and for a page that reaches into the records without a value.
+ * @param countAll the number of records that the query matches, where its filter is not about the metric.
+ */
+export async function metricPage(
+  clickhouse: ClickHouse,
+  query: RecordPageQuery,
+  countAll: () => Promise<number>,
+): Promise<{ keys: RecordKey[]; total: number } | undefined> {
+  const metric = metricOf(query);
+  if (!metric || query.after !== undefined) return undefined;
+  const binder = new Binder();
+  const scope = scopeOf(binder.bind, query.run);
+  const { sort, filter, findColumn, kinds, offset, limit } = query;
+  const value = sort && metricValueColumn(sort.column);
+  const filtered = isEmpty(filter) ? undefined : compileOverValues(filter, metric, scope, findColumn);
+  if (!isEmpty(filter) && filtered === undefined) return undefined;
+  const conditions = [
+    scope.scoresInRun,
+    `metric = ${binder.bind(metric, 'String')}`,
+    HAS_VALUE,
+    `record_type IN ${binder.bind(kinds, 'Array(String)')}`,
+    filtered,
+    value && `isNotNull(${value})`,
+  ];
+  const rows = `FROM metric_values FINAL WHERE ${conditions.filter((condition) => condition !== undefined).join(' AND ')}`;
+  const tail = 'record_created_at DESC, record_id DESC';
+  const order = value ? `${value} ${sort.ascending ? 'ASC' : 'DESC'}, ${tail}` : tail;
+  const [keys, [withValue = 0], total] = await Promise.all([
+    clickhouse.query({
+      name: 'page by a metric',
+      sql: `SELECT record_id AS id, record_created_at AS created_at, record_type AS type, trace_id ${rows} ORDER BY ${order} LIMIT ${limit} OFFSET ${offset}`,
+      params: binder.params,
+      row: keyOfRow,
+    }),
+    clickhouse.query({
+      name: 'count by a metric',
+      sql: `SELECT count() AS total ${rows}`,
+      params: binder.params,
+      row: (row) => Number((row as { total: string }).total),
+    }),
+    filtered === undefined ? countAll() : undefined,
+  ]);
+  if (total === undefined) return { keys, total: withValue };
+  return offset + limit <= withValue || withValue === total ? { keys, total } : undefined;
+}
+
+const isEmpty = (filter: ColumnFilter): boolean => 'and' in filter && filter.and.every(isEmpty);
+
+/** The metric that a query sorts by, or else that a leaf of its filter names. */
+function metricOf({ sort, filter, findColumn }: RecordPageQuery): string | undefined {
+  if (sort) return nameOf(sort.column);
+  const leaf = firstLeaf(filter);
+  return leaf && nameOf(findColumn(leaf));
+}
+
+const nameOf = ({ source, dataType }: ColumnDef): string | undefined =>
+  source.at === 'metric' && dataType !== 'string_list' ? source.metric : undefined;
+
+function firstLeaf(filter: ColumnFilter): string | undefined {
+  if ('filter' in filter) return filter.filter.column_id;
+  if ('not' in filter) return undefined;
+  for (const inner of 'and' in filter ? filter.and : filter.or) {
+    const leaf = firstLeaf(inner);
+    if (leaf !== undefined) return leaf;
+  }
+  return undefined;
+}

@@ -1,0 +1,53 @@
+import type { RunRef } from '../../projects/runs.ts';
+import type { ClickHouse } from './connect.ts';
+
+/**
+ * Which rows of `records` are the newest versions of a run's records. FINAL finds that out by merging parts, which takes 0.5 s for a million
+ * records whose times overlap. Most runs are never rewritten, or hardly: there it is enough to leave out the few rows that are known to be stale.
+ */
+export interface NewestVersions {
+  from: 'records' | 'records FINAL';
+  /** Rows that a newer one of the same record has replaced; empty with FINAL. */
+  stale: readonly StaleRow[];
+}
+
+export interface StaleRow {
+  id: string;
+  version: number;
+  createdAt: string;
+}
+
+/** Right for every run. */
+export const byMerging: NewestVersions = { from: 'records FINAL', stale: [] };
+
+/** Beyond this many rewritten records the engine's own way is the faster one. */
+const MAX_REWRITTEN = 2000;
+
+const IN_RUN = 'project_id = {project:UUID} AND run_id = {run:UUID}';
+
+/** Decides for one run. A version that is written afterwards is not in it: the answer is that of the moment before. */
+export async function newestVersions(clickhouse: ClickHouse, run: RunRef): Promise<NewestVersions> {
+  const params = { project: run.projectId, run: run.runId };
+  const rewritten = await clickhouse.query({
+    name: 'rewritten records',
+    sql: `SELECT id, created_at FROM records WHERE ${IN_RUN} AND is_rewrite LIMIT ${MAX_REWRITTEN + 1}`,
+    params,
+    row: (row) => row as { id: string; created_at: string },
+  });
+  if (rewritten.length === 0) return { from: 'records', stale: [] };
+  if (rewritten.length > MAX_REWRITTEN) return byMerging;
+  const stale = await clickhouse.query({
+    name: 'stale versions',
+    sql: `SELECT id, version, created_at AS createdAt
+          FROM (SELECT id, version, created_at, max(version) OVER (PARTITION BY id) AS newest FROM records
+                WHERE ${IN_RUN} AND created_at IN {times:Array(DateTime64(6, 'UTC'))} AND id IN {ids:Array(UUID)})
+          WHERE version < newest`,
+    params: {
+      ...params,
+      ids: [...new Set(rewritten.map(({ id }) => id))],
+      times: [...new Set(rewritten.map(({ created_at }) => created_at))],
+    },
+    row: (row) => ({ ...(row as StaleRow), version: Number((row as { version: string }).version) }),
+  });
+  return { from: 'records', stale };
+}
