@@ -11,7 +11,7 @@ import {
 } from '../../shared/wire/ingest.ts';
 import { StoredSpan } from '../../shared/wire/storedRecords.ts';
 import { type Endpoint, endpoint, Reply } from '../route.ts';
-import { answerFor, deleteRoute, INGEST_BODY_LIMIT, ProjectParams, ReadQuery, type RecordDeps } from './traces.ts';
+import { answerFor, deleteRoute, INGEST_BODY_LIMIT, ProjectParams, ReadQuery, type RecordDeps, sameAsInPath } from './traces.ts';
 
 const tag = 'Records';
 
@@ -51,6 +51,7 @@ export const spanRoutes = (deps: RecordDeps): Endpoint[] => [
     bodyLimit: INGEST_BODY_LIMIT,
     response: LogSpanUpdateResponse,
     async handle({ params, project, body }) {
+      sameAsInPath('span_id', params.span_id, body.span_id);
       const run = await deps.findRun(project.id, body);
       const sessionId = await updateRecord(deps.writer, run, 'span', params.span_id, body);
       return { ...answerFor(project, body, sessionId, 1), span_id: params.span_id };

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { RecordKind } from '../../shared/columns/columnDef.ts';
+import { RequestInvalid } from '../../shared/errors.ts';
 import type { IngestLookup } from '../../shared/projects/openRun.ts';
 import type { RunIds } from '../../shared/projects/runs.ts';
 import { type DeleteDeps, deleteRecords } from '../../shared/records/delete.ts';
@@ -91,6 +92,7 @@ export const traceRoutes = (deps: RecordDeps): Endpoint[] => [
     bodyLimit: INGEST_BODY_LIMIT,
     response: LogTraceUpdateResponse,
     async handle({ params, project, body }) {
+      sameAsInPath('trace_id', params.trace_id, body.trace_id);
       const run = await deps.findRun(project.id, body);
       const sessionId = await updateRecord(deps.writer, run, 'trace', params.trace_id, body);
       return { ...answerFor(project, body, sessionId, 1), trace_id: params.trace_id };
@@ -110,6 +112,12 @@ export const traceRoutes = (deps: RecordDeps): Endpoint[] => [
   }),
   deleteRoute(deps, 'traces', ['trace'], 'Traces go with all their spans.'),
 ];
+
+/** The body of an update repeats the id of its path. @throws RequestInvalid when it names another record. */
+export function sameAsInPath(key: 'trace_id' | 'span_id', inPath: string, inBody: string): void {
+  if (inPath === inBody) return;
+  throw new RequestInvalid([{ loc: ['body', key], msg: `must be the id of the path, ${inPath}`, type: 'id_mismatch' }]);
+}
 
 /** Deletion of what a filter finds among the traces, spans or sessions of a run. */
 export function deleteRoute(deps: RecordDeps, what: string, kinds: readonly RecordKind[], also: string): Endpoint {

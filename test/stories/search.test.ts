@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../shared/ids.ts';
 import type { StoredRecord } from '../../shared/records/record.ts';
+import type { MetricResult } from '../../shared/wire/metricResults.ts';
 import { startSearchService } from '../support/searchService.ts';
 
 let service: Awaited<ReturnType<typeof startSearchService>>;
@@ -269,4 +270,48 @@ test('the catalog lists the specification’s columns, to the letter', async () 
     },
   });
   for (const route of ['traces', 'spans']) expect((await service.post(`${route}/available_columns`)).body).toEqual(body);
+});
+
+test('a metric shows the state of its scoring: one object for each, with what that state says', async () => {
+  const record = service.record({ type: 'agent', name: 'states', parent_id: (traces[0] as StoredRecord).id, trace_id: newId() });
+  await service.store([record]);
+  const standard_error = {
+    ...{ error_code: 1, error_type: 'llm_api_error', error_group: 'scorers', severity: 'medium', message: 'no key' },
+    ...{ retriable: true, blocking: false },
+  } as const;
+  const results: Record<string, MetricResult> = {
+    asked_never: { status_type: 'not_computed', message: 'nobody asked' },
+    queued: { status_type: 'pending', metric_key_alias: 'old name' },
+    running: { status_type: 'computing', message: 'runs', scorer_type: 'Plus' },
+    unfit: { status_type: 'not_applicable', message: 'no output', ems_error_code: 7 },
+    number: {
+      ...{ status_type: 'success', value: 0.75, explanation: 'because', cost: 0.01, model_alias: 'm', num_judges: 3 },
+      ...{ multijudge_average: 0.7, input_tokens: 1, output_tokens: 2, total_tokens: 3, display_value: '75 %', rationale: 'r' },
+    },
+    yes: { status_type: 'success', value: true, explanation: null },
+    nothing: { status_type: 'success', value: null, explanation: null },
+    chunks: { status_type: 'success', value: [true, false, null], explanation: null },
+    segments: { status_type: 'success', value: [{ start: 0, end: 2, value: 'ok', prob: 0.5 }], explanation: null },
+    broken: { status_type: 'error', message: 'x', standard_error },
+    gave_up: { status_type: 'failed', message: 'y', ems_error_code: 3, standard_error },
+    summed: { status_type: 'roll_up', value: 2.5, explanation: null, roll_up_metrics: { sum: 5, average: 2.5 } },
+    counted: { status_type: 'roll_up', value: null, explanation: null, roll_up_metrics: { tones: { calm: 2 } } },
+  };
+  for (const [metric, result] of Object.entries(results)) await service.score(record, metric, result, 1);
+  const filters = [{ type: 'id', column_id: 'id', value: record.id }];
+  const [found] = (await service.post('spans/search', { filters })).body.records;
+  expect(found.metric_info).toEqual(results);
+  // A state without a value gives no entry among the values, and matches no filter.
+  const values = Object.entries(results).flatMap(([name, result]) => ('value' in result ? [[name, result.value]] : []));
+  expect(found.metrics).toEqual(Object.fromEntries(values));
+  const number = (name: string) => [{ type: 'number', column_id: `metrics/${name}`, operator: 'gte', value: 0 }];
+  expect((await service.post('spans/count', { filters: number('number') })).body).toEqual({ total_count: 1 });
+  expect((await service.post('spans/count', { filters: number('broken') })).status).toBe(422);
+  const columns = (await service.post('spans/available_columns')).body.columns.map(({ id }: { id: string }) => id);
+  expect(columns).toEqual(expect.arrayContaining(['metrics/number', 'metrics/yes', 'metrics/summed']));
+  expect(columns).not.toContain('metrics/queued');
+
+  const named = { select_columns: { column_ids: ['metrics/number', 'metrics/queued'], metric_columns_names: ['gave_up'] } };
+  const [partial] = (await service.post('spans/partial_search', { filters, ...named })).body.records;
+  expect(Object.keys(partial.metric_info).sort()).toEqual(['gave_up', 'number', 'queued']);
 });

@@ -108,11 +108,28 @@ test('an update of what is not stored is 404 with a detail, and succeeds once it
   expect((await patch(`/spans/${id}`, { span_id: id, output: 'out' })).status).toBe(404);
 });
 
+test('an update names in its body the record of its path', async () => {
+  const { post, patch, search } = service.space();
+  const [mine, other, span] = [newId(), newId(), newId()];
+  await post('/traces', { traces: [{ id: mine, spans: [{ type: 'tool', id: span }] }, { id: other }] });
+  for (const [path, key] of [
+    [`/traces/${mine}`, 'trace_id'],
+    [`/spans/${span}`, 'span_id'],
+  ] as const) {
+    const refused = await patch(path, { [key]: other, output: 'x' });
+    expect(refused).toMatchObject({ status: 422, body: { detail: [{ loc: ['body', key], type: 'id_mismatch' }] } });
+    expect((await patch(path, { output: 'x' })).status).toBe(422);
+  }
+  expect((await patch(`/traces/${mine}`, { trace_id: mine.toUpperCase(), output: 'x' })).status).toBe(200);
+  expect((await search('traces')).map(({ output }: { output: unknown }) => output).sort()).toEqual([null, 'x']);
+});
+
 test('an update that fails beside others in its group leaves them alone', async () => {
+  const unknown = newId();
   const { post, patch, search } = service.space();
   const answers = await Promise.all([
     post('/traces', { traces: [{ id: newId(), input: 'a' }] }),
-    patch(`/traces/${newId()}`, { trace_id: newId(), output: 'x' }),
+    patch(`/traces/${unknown}`, { trace_id: unknown, output: 'x' }),
     post('/traces', { traces: [{ id: newId(), input: 'b' }] }),
   ]);
   expect(answers.map(({ status }) => status)).toEqual([200, 404, 200]);
