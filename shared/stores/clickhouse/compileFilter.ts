@@ -102,15 +102,23 @@ function idSql(leaf: ColumnLeaf & { type: 'id' }, value: string, column: ColumnD
   }
   const ids = list(leaf.value).filter(isUuid);
   if (leaf.operator === 'ne' || leaf.operator === 'not_in') {
-    return ids.length > 0 ? `${value} NOT IN ${bind(ids, 'Array(UUID)')}` : hasValue(value);
+    return ids.length > 0 ? `${value} NOT IN ${idList(ids, bind)}` : hasValue(value);
   }
   if (ids.length === 0) return 'false';
-  const wanted = bind(ids, 'Array(UUID)');
+  const wanted = idList(ids, bind);
   const placed = placedBy[column.id];
   if (!placed) return `${value} IN ${wanted}`;
   // The times are read from the small table by its own key, and lead to the rows by theirs.
   return `(${value} IN ${wanted} AND created_at IN (SELECT created_at FROM ${placed} WHERE ${inRun} AND ${value} IN ${wanted}))`;
 }
+
+/** More ids than this are bound as one text: of 80,000 in an array the engine's analysis takes 35 s, of the text all of it 1 s. */
+const MAX_ARRAY = 2_000;
+
+const idList = (ids: string[], bind: Bind): string =>
+  ids.length <= MAX_ARRAY
+    ? bind(ids, 'Array(UUID)')
+    : `(SELECT toUUID(arrayJoin(splitByChar(',', ${bind(ids.join(), 'String')}))))`;
 
 function textSql(leaf: ColumnLeaf & { type: 'text' }, { value, text: subject }: ColumnSql, bind: Bind): string {
   const values = list(leaf.value);
