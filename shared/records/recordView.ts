@@ -1,5 +1,5 @@
 import { noAnnotations } from '../annotations/summarize.ts';
-import type { RecordKind } from '../columns/columnDef.ts';
+import { type RecordKind, recordKinds } from '../columns/columnDef.ts';
 import { systemMetrics } from '../columns/recordTableColumns.ts';
 import type { ExtendedRecord, PartialRecord } from '../wire/storedRecords.ts';
 import type { FoundRecord, PageView, StoredMetric } from './searchRecords.ts';
@@ -55,22 +55,29 @@ const onlyFor: Readonly<Record<RecordKind, readonly string[]>> = {
   control: [...spanOnly, 'control_id', 'agent_name', 'check_stage', 'applies_to', 'evaluator_name', 'selector_path'],
 };
 
+/** Of each kind, what a whole record holds where it has no value, and every field that is taken from the record. */
+const wholeOf: ReadonlyMap<RecordKind, { blank: Record<string, unknown>; names: readonly string[] }> = new Map(
+  recordKinds.map((kind) => {
+    const blank: Record<string, unknown> = { ...empty };
+    for (const name of onlyFor[kind]) blank[name] = null;
+    return [kind, { blank, names: [...Object.keys(blank), ...alwaysShown, 'session_id', 'project_id', 'run_id'] }];
+  }),
+);
+
 /** A whole record as search answers it: every key of its kind. */
 export function toExtendedRecord(found: FoundRecord, view: PageView): ExtendedRecord {
-  const { record } = found;
-  const fields: Record<string, unknown> = { ...empty };
-  for (const name of onlyFor[record.type]) fields[name] = null;
-  for (const name of [...Object.keys(fields), ...alwaysShown, 'session_id', 'project_id', 'run_id']) {
-    const value = (record as unknown as Record<string, unknown>)[name];
+  const { blank, names } = wholeOf.get(found.record.type) as { blank: Record<string, unknown>; names: readonly string[] };
+  const record = found.record as unknown as Record<string, unknown>;
+  const fields: Record<string, unknown> = { ...blank };
+  for (const name of names) {
+    const value = record[name];
     if (value !== undefined && value !== null) fields[name] = value;
   }
-  return finish(found, view, {
-    ...fields,
-    ...(found.annotations ?? noAnnotations()),
-    files: null,
-    has_children: found.hasChildren,
-    metric_info: metricInfo(found.metrics, view),
-  }) as ExtendedRecord;
+  Object.assign(fields, found.annotations ?? noAnnotations());
+  fields.files = null;
+  fields.has_children = found.hasChildren;
+  fields.metric_info = metricInfo(found.metrics, view);
+  return finish(found, view, fields) as ExtendedRecord;
 }
 
 /** The selected columns of a record and what the service adds to every one. */
@@ -92,24 +99,21 @@ export function toPartialRecord(found: FoundRecord, view: PageView, selected: re
   ) as PartialRecord;
 }
 
+/** Adds to `whole` what the service knows beside the record's own fields. */
 function finish(
   { record, isComplete, metrics, childCount }: FoundRecord,
   view: PageView,
-  fields: Record<string, unknown>,
+  whole: Record<string, unknown>,
 ): unknown {
   const scores = metrics.flatMap(({ metric, result }) => ('value' in result ? [[metric, result.value] as const] : []));
-  const whole: Record<string, unknown> = { ...fields, metrics: { ...record.metrics, ...Object.fromEntries(scores) } };
+  whole.metrics = { ...record.metrics, ...Object.fromEntries(scores) };
   if (isComplete !== null) whole.is_complete = isComplete;
-  if (record.type === 'trace') whole.num_spans = childCount;
-  if (record.type === 'session') whole.num_traces = childCount;
+  if (record.type === 'trace' && childCount !== null) whole.num_spans = childCount;
+  if (record.type === 'session' && childCount !== null) whole.num_traces = childCount;
   if (record.type === 'agent' && 'agent_type' in whole) whole.agent_type ??= 'default';
   // The interface has no null and no string here.
   if (record.type === 'llm' && whole.input === '') whole.input = [];
   if ((record.type === 'llm' || record.type === 'retriever') && whole.output === null) delete whole.output;
-  if (childCount === null) {
-    delete whole.num_spans;
-    delete whole.num_traces;
-  }
   return view.truncate ? shortened(whole) : whole;
 }
 

@@ -26,7 +26,7 @@ export async function openRecordTables() {
     /** One block of records, each version as given. */
     async store(records: readonly StoredRecord[]): Promise<void> {
       await writes.keyBlock(records.map((record) => ({ record, leaves: undefined }))).send();
-      await writes.recordBlock(records.map((record) => ({ record, isRewrite: record.version > 1 }))).send();
+      await writes.recordBlock(records.map((record) => ({ record, isRewrite: record.version !== 1 }))).send();
     },
     async score(record: StoredRecord, metric: string, result: MetricResult, version: number): Promise<void> {
       const { project_id, run_id, created_at, id, type, trace_id } = record;

@@ -4,6 +4,7 @@ import { Binder, timeParam } from './binder.ts';
 import { columnSql, HAS_VALUE, type Scope, scopeOf } from './columnSql.ts';
 import { compileFilter } from './compileFilter.ts';
 import type { ClickHouse } from './connect.ts';
+import { newestVersions } from './newestVersions.ts';
 
 const TIME = "DateTime64(6, 'UTC')";
 /** Categories of one metric in one bucket; the most frequent ones are kept. */
@@ -17,30 +18,30 @@ const ownNumbers: Readonly<Record<OwnNumber, string>> = {
 /** Figures of metrics over time: one pass over the records of the range, and one over their scores. */
 export function clickhouseMetricTimeline(clickhouse: ClickHouse): TimelineReads {
   return {
-    groups(query, limit) {
-      const { scope, params } = begin(query);
+    async groups(query, limit) {
+      const { scope, params } = await begin(clickhouse, query);
       return clickhouse.query({
         name: 'groups of a timeline',
-        sql: `SELECT ${groupSql(query, scope)} AS grp FROM records FINAL WHERE ${matching(query, scope)} GROUP BY grp ORDER BY count() DESC, grp LIMIT ${limit}`,
+        sql: `SELECT ${groupSql(query, scope)} AS grp FROM ${scope.from} WHERE ${matching(query, scope)} GROUP BY grp ORDER BY count() DESC, grp LIMIT ${limit}`,
         params,
         row: (row) => (row as { grp: string }).grp,
       });
     },
 
-    counts(query, groups) {
-      const { scope, params } = begin(query);
+    async counts(query, groups) {
+      const { scope, params } = await begin(clickhouse, query);
       return clickhouse.query({
         name: 'records over time',
         sql: `SELECT grouping(bucket) AS whole, grp, bucket, countIf(type = 'trace') AS traces, countIf(type = 'session') AS sessions, count() - traces - sessions AS spans
-              FROM (SELECT type, ${placeSql(query, scope, groups, 'created_at')} FROM records FINAL WHERE ${matching(query, scope)})
+              FROM (SELECT type, ${placeSql(query, scope, groups, 'created_at')} FROM ${scope.from} WHERE ${matching(query, scope)})
               GROUP BY GROUPING SETS ((grp, bucket), ())`,
         params,
         row: toCount,
       });
     },
 
-    metrics(query, groups, metrics) {
-      const { scope, params } = begin(query);
+    async metrics(query, groups, metrics) {
+      const { scope, params } = await begin(clickhouse, query);
       return clickhouse.query({
         name: 'metrics over time',
         sql: `SELECT
@@ -60,16 +61,16 @@ export function clickhouseMetricTimeline(clickhouse: ClickHouse): TimelineReads 
   };
 }
 
-function begin(query: TimelineQuery) {
+async function begin(clickhouse: ClickHouse, { run }: TimelineQuery) {
   const binder = new Binder();
-  return { scope: scopeOf(binder.bind, query.run), params: binder.params };
+  return { scope: scopeOf(binder.bind, run, await newestVersions(clickhouse, run)), params: binder.params };
 }
 
 const inRange = ({ from, to }: TimelineQuery, { bind }: Scope, time: string): string =>
   `${time} >= ${bind(timeParam(from), TIME)} AND ${time} < ${bind(timeParam(to), TIME)}`;
 
 const matching = (query: TimelineQuery, scope: Scope): string =>
-  `${scope.inRun} AND ${inRange(query, scope, 'created_at')} AND ${compileFilter(query.filter, scope, query.findColumn)}`;
+  `${scope.newest} AND ${inRange(query, scope, 'created_at')} AND ${compileFilter(query.filter, scope, query.findColumn)}`;
 
 const groupSql = ({ groupBy }: TimelineQuery, scope: Scope): string =>
   groupBy ? `ifNull(toString(${columnSql(groupBy, scope).value}), '')` : "''";
@@ -93,7 +94,7 @@ function ownNumbersSql(query: TimelineQuery, scope: Scope, groups: readonly stri
   });
   const all = measures.length > 0 ? `[${measures.join(', ')}]` : 'CAST([] AS Array(Tuple(String, Nullable(Float64))))';
   return `SELECT grp, bucket, measure.1 AS metric, measure.2 AS number, false AS is_boolean, CAST([] AS Array(String)) AS categories, 'success' AS status, '' AS details
-          FROM (SELECT ${placeSql(query, scope, groups, 'created_at')}, arrayFilter(measure -> isNotNull(measure.2), ${all}) AS measures FROM records FINAL WHERE ${matching(query, scope)})
+          FROM (SELECT ${placeSql(query, scope, groups, 'created_at')}, arrayFilter(measure -> isNotNull(measure.2), ${all}) AS measures FROM ${scope.from} WHERE ${matching(query, scope)})
           ARRAY JOIN measures AS measure`;
 }
 
@@ -106,7 +107,7 @@ function scoresSql(query: TimelineQuery, scope: Scope, groups: readonly string[]
   const isWholeRun = 'and' in query.filter && query.filter.and.length === 0;
   if (isWholeRun && !query.groupBy)
     return `SELECT CAST(NULL AS Nullable(String)) AS grp, ${bucketSql(query, scope, 'record_created_at')} AS bucket, metric, number, is_boolean, categories, status, details FROM (${scores})`;
-  return `SELECT ${shown} FROM (${scores}) AS scores INNER JOIN (SELECT id, ${placeSql(query, scope, groups, 'created_at')} FROM records FINAL WHERE ${matching(query, scope)}) AS places ON scores.record_id = places.id`;
+  return `SELECT ${shown} FROM (${scores}) AS scores INNER JOIN (SELECT id, ${placeSql(query, scope, groups, 'created_at')} FROM ${scope.from} WHERE ${matching(query, scope)}) AS places ON scores.record_id = places.id`;
 }
 
 interface PlaceRow {

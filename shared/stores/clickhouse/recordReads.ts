@@ -101,19 +101,26 @@ export function clickHouseRecordReads(clickhouse: ClickHouse): StoredReads {
     },
 
     async metricResults(run, keys, metrics) {
-      const rows = await inGroups(keys, (group) => {
+      const read = (place: (scope: Scope) => string) => {
         const binder = new Binder();
-        const { bind, scoresInRun } = scopeOf(binder.bind, run);
+        const scope = scopeOf(binder.bind, run);
+        const { bind, scoresInRun } = scope;
         const named = metrics === undefined ? '' : ` AND metric IN ${bind(metrics, 'Array(String)')}`;
         return clickhouse.query({
           name: 'metrics of a page',
-          sql: `SELECT record_id, metric, status, number, text, texts, value, explanation, metadata, details FROM metric_values WHERE ${scoresInRun}${named} AND record_created_at IN ${bind(times(group), `Array(${TIME})`)} AND record_id IN ${bind(ids(group), 'Array(UUID)')} ORDER BY version DESC LIMIT 1 BY record_id, metric`,
+          sql: `SELECT record_id, metric, status, number, text, texts, value, explanation, metadata, details FROM metric_values WHERE ${scoresInRun}${named} AND ${place(scope)} ORDER BY version DESC LIMIT 1 BY record_id, metric`,
           params: binder.params,
           row: metricOfRow,
         });
-      });
+      };
+      const ofKeys = (group: readonly RecordKey[]) =>
+        read(
+          ({ bind }) =>
+            `record_created_at IN ${bind(times(group), `Array(${TIME})`)} AND record_id IN ${bind(ids(group), 'Array(UUID)')}`,
+        );
+      const rows = isLargeTrace(keys) ? await read((scope) => inTraceOf(keys, scope)) : (await inGroups(keys, ofKeys)).flat();
       const byRecord = new Map<string, StoredMetric[]>();
-      for (const { recordId, ...metric } of rows.flat()) byRecord.set(recordId, [...(byRecord.get(recordId) ?? []), metric]);
+      for (const { recordId, ...metric } of rows) byRecord.set(recordId, [...(byRecord.get(recordId) ?? []), metric]);
       return byRecord;
     },
 
@@ -261,6 +268,16 @@ const heldOfRow = (row: unknown): [string, number] => {
   const { holder, held } = row as { holder: string; held: string };
   return [holder, Number(held)];
 };
+
+const isLargeTrace = (keys: readonly RecordKey[]): boolean =>
+  keys.length > KEYS_PER_READ && keys.every(({ traceId }) => traceId !== null && traceId === keys[0]?.traceId);
+
+/** The place of the values of a trace, without naming each of its records. */
+function inTraceOf(keys: readonly RecordKey[], { bind, inRun }: Scope): string {
+  const sorted = times(keys).sort();
+  const range = `record_created_at BETWEEN ${bind(sorted[0] as string, TIME)} AND ${bind(sorted.at(-1) as string, TIME)}`;
+  return `${range} AND record_id IN (SELECT id FROM trace_members WHERE ${inRun} AND trace_id = ${bind(keys[0]?.traceId as string, 'UUID')})`;
+}
 
 async function inGroups<K, R>(keys: readonly K[], read: (group: readonly K[]) => Promise<R>): Promise<R[]> {
   const results: R[] = [];

@@ -8,6 +8,11 @@ export type RecordRow = Record<string, unknown>;
 
 const jsonable = ['input', 'output', 'redacted_input', 'redacted_output'] as const;
 const hasColumn: ReadonlySet<string> = new Set(systemMetrics);
+const madeIntoOthers: ReadonlySet<string> = new Set([
+  ...systemMetrics,
+  'metrics_extra',
+  ...jsonable.map((name) => `${name}_is_json`),
+]);
 // A DateTime64 prints as `2026-07-07 15:55:01.110554`.
 const asTime = (text: unknown): string => `${(text as string).replace(' ', 'T')}Z`;
 
@@ -59,10 +64,7 @@ function addMetrics(block: NativeBlock, metrics: Readonly<Record<string, unknown
 /** The record of a row read with all columns, or with some: what was not read stays absent. */
 export function fromRow(row: RecordRow): StoredRecord {
   const record: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(row)) {
-    if (hasColumn.has(name) || name.endsWith('_is_json') || name === 'metrics_extra') continue;
-    record[name] = value;
-  }
+  for (const name in row) if (!madeIntoOthers.has(name)) record[name] = row[name];
   for (const name of jsonable)
     if (row[`${name}_is_json`] === true && typeof row[name] === 'string') record[name] = JSON.parse(row[name]);
   for (const name of ['tools', 'events']) if (typeof row[name] === 'string') record[name] = JSON.parse(row[name]);

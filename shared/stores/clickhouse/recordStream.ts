@@ -3,6 +3,7 @@ import { Binder } from './binder.ts';
 import { type Scope, scopeOf } from './columnSql.ts';
 import type { ClickHouse } from './connect.ts';
 import { keyOfRow } from './keyRow.ts';
+import { newestVersions } from './newestVersions.ts';
 import { matchingSql, pageSource, sortValue } from './recordReads.ts';
 
 /** A caller may read as slowly as it likes; its hanging up ends the statement. */
@@ -11,11 +12,11 @@ const MAX_SECONDS = 24 * 3600;
 /** Keys of any number of records, in order, while the engine finds them: sorting spills to disk, so memory stays flat. */
 export function clickhouseRecordStream(clickhouse: ClickHouse): ExportReads {
   return {
-    keys(query) {
+    async *keys(query) {
       const binder = new Binder();
-      const scope = scopeOf(binder.bind, query.run);
+      const scope = scopeOf(binder.bind, query.run, await newestVersions(clickhouse, query.run));
       const { from, orderBy } = pageSource(query, scope);
-      return clickhouse.stream({
+      yield* clickhouse.stream({
         name: 'keys of an export',
         sql: `SELECT records.id AS id, records.created_at AS created_at, records.type AS type, records.trace_id AS trace_id FROM ${from} WHERE ${rootsSql(query, scope)} ORDER BY ${orderBy}`,
         params: binder.params,
@@ -24,17 +25,17 @@ export function clickhouseRecordStream(clickhouse: ClickHouse): ExportReads {
       });
     },
 
-    members(query, holder) {
+    async *members(query, holder) {
       const binder = new Binder();
-      const scope = scopeOf(binder.bind, query.run);
+      const scope = scopeOf(binder.bind, query.run, await newestVersions(clickhouse, query.run));
       const { from } = pageSource(query, scope);
       const order = query.sort ? `root_value ${query.sort.ascending ? 'ASC' : 'DESC'} NULLS LAST, ` : '';
       // Traces of a session in the order of their start, each with all its records; the session itself, which is in no trace, before them.
       const traceStart = holder === 'session_id' ? 'min(created_at) OVER (PARTITION BY root_id, trace_id)' : 'root_created_at';
-      return clickhouse.stream({
+      yield* clickhouse.stream({
         name: 'records of an export',
         sql: `SELECT root_id, id, created_at, type, trace_id, ${traceStart} AS trace_start
-              FROM (SELECT id, created_at, type, trace_id, ${holder} AS holder FROM records FINAL WHERE ${scope.inRun}) AS members
+              FROM (SELECT id, created_at, type, trace_id, ${holder} AS holder FROM ${scope.from} WHERE ${scope.newest}) AS members
               INNER JOIN (SELECT records.id AS root_id, records.created_at AS root_created_at, ${sortValue(query, scope)} AS root_value FROM ${from} WHERE ${rootsSql(query, scope)}) AS roots
               ON members.holder = roots.root_id
               ORDER BY ${order}root_created_at DESC, root_id DESC, isNotNull(trace_id), trace_start, trace_id, created_at, id`,
@@ -49,5 +50,5 @@ export function clickhouseRecordStream(clickhouse: ClickHouse): ExportReads {
 function rootsSql(query: ExportQuery, scope: Scope): string {
   const matching = matchingSql(query, scope);
   if (!query.finishedSessionsOnly) return matching;
-  return `${matching} AND records.id NOT IN (SELECT session_id FROM records FINAL WHERE ${scope.inRun} AND type = 'trace' AND NOT trace_is_complete)`;
+  return `${matching} AND records.id NOT IN (SELECT session_id FROM ${scope.from} WHERE ${scope.newest} AND type = 'trace' AND NOT trace_is_complete)`;
 }

@@ -17,9 +17,10 @@ export function clickhouseTraceGraph(clickhouse: ClickHouse): TraceGraphReads {
     records(run, traceIds) {
       const binder = new Binder();
       const { bind, inRun } = scopeOf(binder.bind, run);
+      const wanted = bind(traceIds, 'Array(UUID)');
       return clickhouse.query({
         name: 'records of a trace graph',
-        sql: `SELECT id, type, name, created_at, assumeNotNull(trace_id) AS trace, parent_id, session_id, step_number, ${numbers.join(', ')} FROM records FINAL WHERE ${inRun} AND trace_id IN ${bind(traceIds, 'Array(UUID)')} ORDER BY created_at, id`,
+        sql: `SELECT id, type, name, created_at, assumeNotNull(trace_id) AS trace, parent_id, session_id, step_number, ${numbers.join(', ')} FROM records FINAL WHERE ${inRun} AND created_at IN (SELECT created_at FROM trace_members WHERE ${inRun} AND trace_id IN ${wanted}) AND trace_id IN ${wanted} ORDER BY created_at, id`,
         params: binder.params,
         row: toRecord,
       });
