@@ -21,7 +21,7 @@ export const standingRows = (log: RowLog, { deleted, erase }: StandingRowDeps): 
     await log.write(run, traces, attempt);
     const gone = await deleted(
       run,
-      traces.map(({ id }) => id),
+      traces.flatMap(({ id }) => id ?? []),
     );
     if (gone.length > 0) await erase(run, gone);
   },

@@ -19,6 +19,7 @@ import type { LoggedRecord } from '../../shared/records/recordChange.ts';
 import type { RecordStore } from '../../shared/records/recordStore.ts';
 import { recordedRows } from '../../shared/stores/clickhouse/experimentRecords.ts';
 import { clickHouseRecordReads } from '../../shared/stores/clickhouse/recordReads.ts';
+import { tables } from '../../shared/stores/clickhouse/tables.ts';
 import { postgresDeletedRows } from '../../shared/stores/postgres/recordDeletions.ts';
 import { type Eraser, gate, openDeletionStores } from '../support/deletionStores.ts';
 import { describeWithServer } from '../support/describeWithServer.ts';
@@ -31,7 +32,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => stores.close());
 
-const nothing = { records: 0, record_keys: 0, metric_values: 0 };
+const nothing = { records: 0, record_keys: 0, trace_members: 0, metric_values: 0 };
 const traceWithSpan = (over: object = {}) => ({
   id: newId(),
   name: 'trace',
@@ -162,12 +163,16 @@ describe('deleted records', () => {
     const trace = traceWithSpan();
     for (const output of ['one', 'two', 'three'])
       await process.log(run, [{ ...trace, output, metrics: { score: output.length } }]);
-    expect((await stores.rows(run)).records).toBeGreaterThan(2); // stale versions are there
-    expect(await process.deleteTraces(run, [trace.id])).toBe(2);
-    for (const table of ['records', 'record_keys', 'metric_values'])
-      await stores.clickhouse.command({ name: 'merge', sql: `OPTIMIZE TABLE ${table} FINAL` });
+    const other = traceWithSpan();
+    await process.log(run, [other]);
+    const moved = { ...other.spans[0], trace_id: trace.id, parent_id: trace.id } as unknown as LoggedRecord;
+    await process.writer.write(run, [{ action: 'log', record: moved }]);
+    expect((await stores.rows(run)).records).toBeGreaterThan(4); // stale versions are there
+    expect(await process.deleteTraces(run, [trace.id])).toBe(3);
+    expect(process.told.flatMap(({ ids }) => ids ?? []).sort()).toEqual([trace.id, trace.spans[0]?.id, moved.id].sort());
+    expect(await process.deleteTraces(run, [other.id])).toBe(1);
+    for (const { name } of tables) await stores.clickhouse.command({ name: 'merge', sql: `OPTIMIZE TABLE ${name} FINAL` });
     expect(await stores.rows(run)).toEqual(nothing);
-    expect(process.told.flatMap(({ ids }) => ids ?? []).sort()).toEqual([trace.id, trace.spans[0]?.id].sort());
     expect(await process.notes.unfinished()).toEqual([]);
   });
 
@@ -282,7 +287,7 @@ describe('deleted records', () => {
     ]);
     expect(record).toMatchObject({ input: 'anew' });
     expect(record?.output ?? null).toBeNull();
-    expect(await stores.rows(run)).toEqual({ records: 1, record_keys: 1, metric_values: 0 });
+    expect(await stores.rows(run)).toEqual({ records: 1, record_keys: 1, trace_members: 1, metric_values: 0 });
     expect(await process.notes.unfinished()).toEqual([]);
     expect(process.told).toMatchObject([{ runId: run.runId }]);
 
@@ -306,7 +311,7 @@ describe('deleted records', () => {
     const kept = traceWithSpan();
     await process.log(run, [kept]);
     await finishDeletions({ ...process.deps, findColumn: async () => columnFinder([]) }, 0, new AbortController().signal);
-    expect(await stores.rows(run)).toEqual({ records: 2, record_keys: 2, metric_values: 1 });
+    expect(await stores.rows(run)).toEqual({ records: 2, record_keys: 2, trace_members: 2, metric_values: 1 });
     await finishDeletions({ ...process.deps, findColumn: async () => columnFinder([]) }, 0, new AbortController().signal); // nothing is left to do
   });
 
@@ -360,8 +365,8 @@ test('a deletion amid which the process is killed is finished by the next one, w
   await once(next, 'exit');
   expect(run.runId).toMatch(/-/);
   expect(JSON.parse(answer)).toEqual({
-    before: { records: 900, record_keys: 900, metric_values: 200 },
-    after: { records: 200, record_keys: 200, metric_values: 100 },
+    before: { records: 900, record_keys: 900, trace_members: 900, metric_values: 200 },
+    after: { records: 200, record_keys: 200, trace_members: 200, metric_values: 100 },
     unfinished: [],
   });
 }, 300_000);
@@ -468,6 +473,6 @@ describeWithServer('several processes over Postgres', postgresProgram, (program)
     held.open();
     await written;
     expect((await Promise.all(deleted)).sort()).toEqual([0, 2]);
-    expect(await over.rows(run)).toEqual({ records: 2, record_keys: 2, metric_values: 1 });
+    expect(await over.rows(run)).toEqual({ records: 2, record_keys: 2, trace_members: 2, metric_values: 1 });
   });
 });

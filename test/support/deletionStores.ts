@@ -17,7 +17,7 @@ import { clickhouseMetricValues } from '../../shared/stores/clickhouse/metricVal
 import { clickhouseDeleteRecords, clickhouseRecordEraser } from '../../shared/stores/clickhouse/recordDeletion.ts';
 import { clickHouseRecordReads } from '../../shared/stores/clickhouse/recordReads.ts';
 import { clickhouseRecordStore } from '../../shared/stores/clickhouse/recordStore.ts';
-import { migrateTables } from '../../shared/stores/clickhouse/tables.ts';
+import { migrateTables, tables } from '../../shared/stores/clickhouse/tables.ts';
 import { openDatabase } from '../../shared/stores/postgres/connect.ts';
 import { advisoryLocks } from '../../shared/stores/postgres/locks.ts';
 import { postgresLogStreams } from '../../shared/stores/postgres/logStreams.ts';
@@ -140,10 +140,10 @@ export async function openDeletionStores(folder?: string, shared?: { clickhouse:
     async rows({ projectId, runId }: RunRef): Promise<Record<string, number>> {
       const counts = await clickhouse.query({
         name: 'rows of a run',
-        sql: ['records', 'record_keys', 'metric_values']
+        sql: tables
           .map(
-            (table) =>
-              `SELECT '${table}' AS name, count() AS held FROM ${table} WHERE project_id = {project:UUID} AND run_id = {run:UUID}`,
+            ({ name }) =>
+              `SELECT '${name}' AS name, count() AS held FROM ${name} WHERE project_id = {project:UUID} AND run_id = {run:UUID}`,
           )
           .join(' UNION ALL '),
         params: { project: projectId, run: runId },
