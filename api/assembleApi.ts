@@ -35,8 +35,8 @@ import { checkPrompt } from '../shared/prompts/render.ts';
 import { builtinAliases } from '../shared/providers/builtinModels.ts';
 import { findColumnFor, type MetricDefinitions } from '../shared/records/columnCatalog.ts';
 import { finishDeletions as finishRecordsDeletions } from '../shared/records/delete.ts';
-import { unexpiredReader } from '../shared/records/unexpiredReader.ts';
 import type { RecordReads } from '../shared/records/searchRecords.ts';
+import { unexpiredReader } from '../shared/records/unexpiredReader.ts';
 import { namedScorers } from '../shared/scorers/namedScorers.ts';
 import { enabledMetricColumns, projectMetricColumns } from '../shared/scorers/runSettings.ts';
 import { deleteAttempts, runTallies } from '../shared/stores/clickhouse/experimentRecords.ts';
@@ -73,6 +73,7 @@ import { experimentRoutes } from './routes/experiments.ts';
 import { experimentTagRoutes } from './routes/experimentTags.ts';
 import { exportRecordRoutes } from './routes/exportRecords.ts';
 import { healthRoutes } from './routes/health.ts';
+import { ingestCounterRoutes } from './routes/ingestCounters.ts';
 import { integrationRoutes } from './routes/integrations.ts';
 import { jobRoutes } from './routes/jobs.ts';
 import { logStreamRoutes } from './routes/logStreams.ts';
@@ -259,6 +260,7 @@ export async function assembleApi(
     ...logStreamRoutes({ logStreams, accounts, runCounts, ...deletion }),
     ...traceRoutes(recordDeps),
     ...spanRoutes(recordDeps),
+    ...ingestCounterRoutes(recordDeps),
     ...openTelemetryRoutes({
       writer: domain.recordWriter,
       projects,
@@ -353,7 +355,9 @@ export async function assembleApi(
     log.warn({ err }, 'deletions that were cut off could not be finished; it is tried again'),
   );
   const schedule = repeat(PURGE_MS, around.scheduleSweeps, log, 'scheduling the sweep of expired records');
-  await around.scheduleSweeps().catch((err: unknown) => log.warn({ err }, 'the sweep of expired records is not scheduled; it is tried again'));
+  await around
+    .scheduleSweeps()
+    .catch((err: unknown) => log.warn({ err }, 'the sweep of expired records is not scheduled; it is tried again'));
   const stops = [
     schedule,
     repeat(RECONCILE_MS, heal, log, 'looking after runs and deletions'),

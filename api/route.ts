@@ -5,6 +5,7 @@ import { type Request, type Response, Router } from 'express';
 import type { z } from 'zod';
 import type { Caller, OrganizationNeed, ProjectAction } from '../shared/accounts/permissions.ts';
 import { type InvalidItem, RequestInvalid } from '../shared/errors.ts';
+import type { Intake } from '../shared/records/intake.ts';
 import { type BodyKind, readBody } from './readBody.ts';
 
 /** What a route needs of its caller. `public` routes are the only ones that answer without credentials. */
@@ -63,6 +64,8 @@ export interface Endpoint {
   bodyKind?: BodyKind;
   /** Largest accepted body in bytes, after decompression. */
   bodyLimit?: number;
+  /** Takes its body as a part of what all such routes may hold at a time; 429 beyond that. */
+  intake?: Intake;
   response?: z.ZodType;
   /** Content types of a streamed reply, for the OpenAPI document. */
   produces?: readonly string[];
@@ -118,11 +121,17 @@ async function run(route: Endpoint, gate: Gate, checkReplies: boolean, request: 
     ? await gate.authorize(caller, route.access, (params as { project_id?: string } | undefined)?.project_id)
     : undefined;
   const query = route.query ? parse(route.query, request.query, 'query') : undefined;
-  const body = route.body
-    ? parse(route.body, await readBody(request, route.bodyKind ?? 'json', route.bodyLimit ?? DEFAULT_BODY_LIMIT), 'body')
-    : undefined;
-  const result = await route.handle({ params, query, body, caller, project, request, signal: aborted.signal } as never);
-  await write(route, checkReplies, response, result instanceof Reply ? result : new Reply({ body: result }));
+  const share = route.intake?.open(Number(request.headers['content-length'] ?? 0));
+  try {
+    const limit = route.bodyLimit ?? DEFAULT_BODY_LIMIT;
+    const body = route.body
+      ? parse(route.body, await readBody(request, route.bodyKind ?? 'json', limit, share), 'body')
+      : undefined;
+    const result = await route.handle({ params, query, body, caller, project, request, signal: aborted.signal } as never);
+    await write(route, checkReplies, response, result instanceof Reply ? result : new Reply({ body: result }));
+  } finally {
+    share?.release();
+  }
 }
 
 async function write(route: Endpoint, checkReplies: boolean, response: Response, reply: Reply): Promise<void> {

@@ -5,15 +5,21 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import protobuf from 'protobufjs';
 import { Agent, fetch } from 'undici';
+import { ServiceClient } from '../client/http.ts';
+import { Logger } from '../client/logger.ts';
 import { newId } from '../shared/ids.ts';
-import { RECORDS_PER_TRACE, SPANS_PER_TRACE, traceMaker } from './payload.ts';
+import { serviceFolder } from '../test/support/serviceProcess.ts';
+import { otlpSpans, RECORDS_PER_TRACE, SPANS_PER_TRACE, traceMaker } from './payload.ts';
 
 /**
- * Ingest through HTTP of nested spans of 2 to 3 KB, 8 a trace: spans a second, and the CPU time of the service per span beside that of the
- * fastest raw insert of the same rows (batches of 10,000, nothing but the engine and its bytes). Service, raw insert and load generator are
- * processes of their own; each one's CPU time counts until its background merges are done.
+ * Ingest through HTTP of nested spans of 2 to 3 KB, 8 a trace, as JSON of our own and as OTLP in protobuf: spans a second until all are acknowledged
+ * and a search counts them all, and the CPU time of the service per record beside that of the fastest raw insert of the same rows (batches of
+ * 10,000, nothing but the engine and its bytes). Service, raw insert and load generator are processes of their own; each one's CPU time counts until
+ * its background merges are done. Then the time in which small traces that an application logs through the client library can be seen.
  */
 export async function run(args: string[]): Promise<void> {
   const { values } = parseArgs({
@@ -22,30 +28,46 @@ export async function run(args: string[]): Promise<void> {
       spans: { type: 'string', default: '100000' },
       'traces-per-request': { type: 'string', default: '64' },
       connections: { type: 'string', default: '8' },
+      'small-traces': { type: 'string', default: '10000' },
     },
   });
   const tracesPerRequest = Number(values['traces-per-request']);
   const requests = Math.ceil(Number(values.spans) / SPANS_PER_TRACE / tracesPerRequest);
-  const connections = Number(values.connections);
+  const load = { requests, tracesPerRequest, connections: Number(values.connections) };
   const folder = await mkdtemp(join(tmpdir(), 'assay-bench-'));
   try {
-    const ours = await ingest(join(folder, 'service'), { requests, tracesPerRequest, connections });
     const raw = await rawInsert(join(folder, 'raw'), requests * tracesPerRequest * RECORDS_PER_TRACE);
-    console.log(`spans                          ${ours.spans} in ${requests} requests, ${connections} connections`);
-    console.log(`bytes per span                 ${ours.bytesPerSpan.toFixed(0)}`);
-    console.log(`spans/s                        ${ours.spansPerSecond.toFixed(0)}`);
-    console.log(`request p50, p95               ${ours.p50Ms.toFixed(0)} ms, ${ours.p95Ms.toFixed(0)} ms`);
-    console.log(`service CPU per span           ${ours.cpuUs.toFixed(1)} µs`);
-    console.log(
-      `raw insert CPU per record      ${raw.cpuUs.toFixed(1)} µs (${raw.rows} rows of ${raw.bytesPerRow.toFixed(0)} bytes)`,
-    );
-    console.log(
-      `ratio                          ${(ours.cpuUsPerRecord / raw.cpuUs).toFixed(2)} (CPU per record: ${ours.cpuUsPerRecord.toFixed(1)} µs over ${raw.cpuUs.toFixed(1)} µs)`,
-    );
-    console.log(`service memory, highest        ${(ours.peakRssBytes / 2 ** 20).toFixed(0)} MiB`);
+    print('raw insert', [
+      ['CPU per record', `${raw.cpuUs.toFixed(1)} µs (${raw.rows} rows of ${raw.bytesPerRow.toFixed(0)} bytes)`],
+    ]);
+    for (const form of [ownJson, otlp]) {
+      const ours = await ingest(join(folder, form.name), form, load);
+      print(form.title, [
+        ['spans', `${ours.spans} in ${requests} requests, ${load.connections} connections`],
+        ['bytes per span', ours.bytesPerSpan.toFixed(0)],
+        ['spans/s until searchable', `${ours.spansPerSecond.toFixed(0)} (${ours.searchMs.toFixed(0)} ms after the last answer)`],
+        ['request p50, p95', `${ours.p50Ms.toFixed(0)} ms, ${ours.p95Ms.toFixed(0)} ms`],
+        ['service CPU per span', `${ours.cpuUs.toFixed(1)} µs`],
+        [
+          'CPU over raw insert',
+          `${(ours.cpuUsPerRecord / raw.cpuUs).toFixed(2)} (${ours.cpuUsPerRecord.toFixed(1)} µs a record)`,
+        ],
+        ['service memory, highest', `${(ours.peakRssBytes / 2 ** 20).toFixed(0)} MiB`],
+      ]);
+    }
+    const small = Number(values['small-traces']);
+    const { seconds, loggedSeconds } = await smallTraces(join(folder, 'whole'), small);
+    print('client library', [
+      [`${small} small traces`, `logged and visible in ${seconds.toFixed(2)} s (${loggedSeconds.toFixed(2)} s until flushed)`],
+    ]);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+function print(title: string, lines: [name: string, value: string][]): void {
+  console.log(title);
+  for (const [name, value] of lines) console.log(`  ${name.padEnd(26)} ${value}`);
 }
 
 interface Load {
@@ -54,33 +76,83 @@ interface Load {
   connections: number;
 }
 
-async function ingest(dataDir: string, { requests, tracesPerRequest, connections }: Load) {
+interface Target {
+  projectId: string;
+  runId: string;
+}
+
+/** A way to send traces. */
+interface Form {
+  name: string;
+  title: string;
+  path(target: Target): string;
+  headers(target: Target): Record<string, string>;
+  body(target: Target, traces: Record<string, unknown>[]): Buffer;
+}
+
+const ownJson: Form = {
+  name: 'json',
+  title: 'own JSON',
+  path: ({ projectId }) => `/v2/projects/${projectId}/traces`,
+  headers: () => ({ 'content-type': 'application/json' }),
+  body: ({ runId }, traces) => Buffer.from(JSON.stringify({ log_stream_id: runId, traces })),
+};
+
+const definitions = new protobuf.Root();
+definitions.resolvePath = (_origin, target) => join(import.meta.dirname, '../shared/otel/definitions', target);
+const exportRequest = definitions
+  .loadSync('opentelemetry/proto/collector/trace/v1/trace_service.proto')
+  .lookupType('opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest');
+
+const otlp: Form = {
+  name: 'otlp',
+  title: 'OTLP protobuf',
+  path: () => '/v1/traces',
+  headers: ({ projectId, runId }) => ({ 'content-type': 'application/x-protobuf', project: projectId, logstream: runId }),
+  body: (_target, traces) => {
+    const resource = { attributes: [{ key: 'service.name', value: { stringValue: 'bench' } }] };
+    const scopeSpans = [{ scope: { name: 'bench' }, spans: traces.flatMap(otlpSpans) }];
+    return Buffer.from(exportRequest.encode(exportRequest.fromObject({ resourceSpans: [{ resource, scopeSpans }] })).finish());
+  },
+};
+
+const WARM_UP = 20;
+
+async function ingest(dataDir: string, form: Form, { requests, tracesPerRequest, connections }: Load) {
   const service = await startChild('../test/support/ingestProcess.ts', dataDir);
-  const [projectId, runId] = [newId(), newId()];
+  const target = { projectId: newId(), runId: newId() };
   const makeTrace = traceMaker(7);
   let made = 0;
-  const body = () => {
-    const traces = Array.from({ length: tracesPerRequest }, () => makeTrace(new Date(Date.UTC(2026, 0, 1) + 1000 * made++)));
-    return Buffer.from(JSON.stringify({ log_stream_id: runId, traces }));
-  };
+  const body = () =>
+    form.body(
+      target,
+      Array.from({ length: tracesPerRequest }, () => makeTrace(new Date(Date.UTC(2026, 0, 1) + 1000 * made++))),
+    );
+  const url = `http://127.0.0.1:${service.ready.port}`;
   const agent = new Agent({ connections });
   const post = async (bytes: Buffer) => {
     const start = performance.now();
-    const answer = await fetch(`http://127.0.0.1:${service.ready.port}/v2/projects/${projectId}/traces`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: bytes,
-      dispatcher: agent,
-    });
+    const headers = form.headers(target);
+    const answer = await fetch(`${url}${form.path(target)}`, { method: 'POST', headers, body: bytes, dispatcher: agent });
     if (answer.status !== 200) throw new Error(`ingest answered ${answer.status}: ${await answer.text()}`);
     await answer.arrayBuffer();
     return performance.now() - start;
   };
+  const found = async () => {
+    const answer = await fetch(`${url}/v2/projects/${target.projectId}/spans/search`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ log_stream_id: target.runId, limit: 50 }),
+      dispatcher: agent,
+    });
+    return ((await answer.json()) as { num_rows: number }).num_rows;
+  };
   try {
     // Made first: a connection that is idle for seconds may be closed while it is used again.
-    const warmUp = Array.from({ length: 20 }, body);
+    const warmUp = Array.from({ length: WARM_UP }, body);
     const bodies = Array.from({ length: requests }, body);
     for (const first of warmUp) await post(first); // pays for compiled code
+    await found();
     const bytes = bodies.reduce((sum, one) => sum + one.length, 0);
     const cpuBefore = cpuSeconds(service.pid);
     const start = performance.now();
@@ -89,18 +161,21 @@ async function ingest(dataDir: string, { requests, tracesPerRequest, connections
       for (let next = bodies.pop(); next; next = bodies.pop()) latencies.push(await post(next));
     };
     await Promise.all(Array.from({ length: connections }, lane));
+    const answered = performance.now();
+    const spans = requests * tracesPerRequest * SPANS_PER_TRACE;
+    await until(found, spans + WARM_UP * tracesPerRequest * SPANS_PER_TRACE);
     const seconds = (performance.now() - start) / 1000;
+    const searchMs = performance.now() - answered;
     await untilIdle(service.pid);
     const cpu = (cpuSeconds(service.pid) - cpuBefore) * 1e6;
-    const traces = requests * tracesPerRequest;
-    const spans = traces * SPANS_PER_TRACE;
     latencies.sort((a, b) => a - b);
     return {
       spans,
       bytesPerSpan: bytes / spans,
       spansPerSecond: spans / seconds,
+      searchMs,
       cpuUs: cpu / spans,
-      cpuUsPerRecord: cpu / (spans + traces),
+      cpuUsPerRecord: cpu / (requests * tracesPerRequest * RECORDS_PER_TRACE),
       p50Ms: latencies[Math.floor(latencies.length * 0.5)] ?? 0,
       p95Ms: latencies[Math.floor(latencies.length * 0.95)] ?? 0,
       peakRssBytes: Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${service.pid}/status`, 'utf8'))?.[1]) * 1024,
@@ -108,6 +183,49 @@ async function ingest(dataDir: string, { requests, tracesPerRequest, connections
   } finally {
     await agent.close();
     await service.stop();
+  }
+}
+
+/** Small traces through the client library into the whole service: from the first one logged until a search counts them all. */
+async function smallTraces(dataDir: string, count: number) {
+  const service = await (await serviceFolder(dataDir)).start();
+  try {
+    const client = new ServiceClient({ apiUrl: service.url, apiKey: service.apiKey });
+    const { id: projectId } = await client.send<{ id: string }>('/projects', { body: { name: 'bench' } });
+    const { id: logStreamId } = await client.send<{ id: string }>(`/projects/${projectId}/log_streams`, {
+      body: { name: 'small' },
+    });
+    const found = async () => {
+      const body = { log_stream_id: logStreamId, limit: 50 };
+      return (await client.send<{ num_rows: number }>(`/projects/${projectId}/traces/search`, { body })).num_rows;
+    };
+    const logger = new Logger({ client, projectId, logStreamId });
+    const logSome = async (traces: number) => {
+      for (let index = 0; index < traces; index++) {
+        const trace = logger.startTrace(`question ${index}`, { name: 'small', tags: ['bench'] });
+        trace.addLlmSpan({ input: `question ${index}`, output: `answer ${index}`, model: 'gpt-4o-mini' });
+        trace.conclude(`answer ${index}`);
+        if (index % 100 === 99) await sleep(0); // an application lets its event loop go round
+      }
+      await logger.flush();
+    };
+    await logSome(1_000); // pays for compiled code
+    await until(found, 1_000);
+    const start = performance.now();
+    await logSome(count);
+    const loggedSeconds = (performance.now() - start) / 1000;
+    await until(found, 1_000 + count);
+    return { seconds: (performance.now() - start) / 1000, loggedSeconds };
+  } finally {
+    await service.kill('SIGTERM');
+  }
+}
+
+/** Asks until so many are found. */
+async function until(found: () => Promise<number>, wanted: number): Promise<void> {
+  for (let now = await found(); now !== wanted; now = await found()) {
+    if (now > wanted) throw new Error(`${now} found where ${wanted} were stored`);
+    await sleep(10);
   }
 }
 

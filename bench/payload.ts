@@ -107,3 +107,87 @@ export function traceMaker(seed: number): (at: Date) => Record<string, unknown> 
     };
   };
 }
+
+interface LoggedNode {
+  type: string;
+  id: string;
+  name: string;
+  created_at: string;
+  input: unknown;
+  output: unknown;
+  metrics?: Record<string, number>;
+  model?: string;
+  tags: string[];
+  user_metadata: Record<string, string>;
+  spans?: LoggedNode[];
+}
+
+/**
+ * The same trace as instrumentations of OpenTelemetry send it, its agent the root: model calls in the conventions for generative AI, the others in
+ * those of OpenInference. Eight spans.
+ */
+export function otlpSpans(trace: Record<string, unknown>): object[] {
+  const root = trace as unknown as LoggedNode;
+  const traceId = bytesOf(root.id);
+  const spanOf = (node: LoggedNode, parent: LoggedNode | undefined): object[] => {
+    const start = BigInt(Date.parse(node.created_at)) * 1_000_000n;
+    const span = {
+      traceId,
+      spanId: bytesOf(node.id).subarray(0, 8),
+      ...(parent ? { parentSpanId: bytesOf(parent.id).subarray(0, 8) } : {}),
+      name: node.name,
+      startTimeUnixNano: String(start),
+      endTimeUnixNano: String(start + BigInt(node.metrics?.duration_ns ?? 1_000_000)),
+      status: { code: 1 },
+      attributes: Object.entries(attributesOf(node)).map(([key, value]) => ({ key, value: anyValue(value) })),
+    };
+    return [span, ...(node.spans ?? []).flatMap((below) => spanOf(below, node))];
+  };
+  return (root.spans ?? []).flatMap((top) => spanOf(top, undefined));
+}
+
+const bytesOf = (uuid: string): Buffer => Buffer.from(uuid.replaceAll('-', ''), 'hex');
+
+function anyValue(value: unknown): object {
+  if (typeof value === 'number') return Number.isInteger(value) ? { intValue: value } : { doubleValue: value };
+  if (Array.isArray(value)) return { arrayValue: { values: value.map(anyValue) } };
+  return { stringValue: String(value) };
+}
+
+const openInferenceKinds: Record<string, string> = { agent: 'AGENT', workflow: 'CHAIN', retriever: 'RETRIEVER', tool: 'TOOL' };
+
+function attributesOf(node: LoggedNode): Record<string, unknown> {
+  const common = { ...node.user_metadata, 'tag.tags': node.tags };
+  if (node.type === 'llm') {
+    const { num_input_tokens, num_output_tokens } = node.metrics ?? {};
+    return {
+      ...common,
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.request.model': node.model,
+      'gen_ai.request.temperature': 0.2,
+      'gen_ai.usage.input_tokens': num_input_tokens,
+      'gen_ai.usage.output_tokens': num_output_tokens,
+      'gen_ai.response.finish_reasons': ['stop'],
+      'gen_ai.input.messages': messagesText(node.input),
+      'gen_ai.output.messages': messagesText([node.output]),
+    };
+  }
+  const documents = Array.isArray(node.output) ? (node.output as { content: string; metadata: object }[]) : [];
+  return {
+    ...common,
+    'openinference.span.kind': openInferenceKinds[node.type],
+    'input.value': node.input,
+    ...(documents.length > 0 ? {} : { 'output.value': node.output }),
+    ...Object.fromEntries(
+      documents.flatMap(({ content, metadata }, index) => [
+        [`retrieval.documents.${index}.document.content`, content],
+        [`retrieval.documents.${index}.document.metadata`, JSON.stringify(metadata)],
+      ]),
+    ),
+  };
+}
+
+const messagesText = (messages: unknown): string =>
+  JSON.stringify(
+    (messages as { role: string; content: string }[]).map(({ role, content }) => ({ role, parts: [{ type: 'text', content }] })),
+  );

@@ -9,7 +9,7 @@ import { type Endpoint, endpoint, Reply } from '../route.ts';
 import { INGEST_BODY_LIMIT } from './traces.ts';
 
 export interface OpenTelemetryDeps extends TargetDeps {
-  writer: Pick<RecordWriter, 'write'>;
+  writer: Pick<RecordWriter, 'write' | 'intake'>;
 }
 
 const Body = z.instanceof(Buffer).meta({ type: 'string', format: 'binary' });
@@ -31,6 +31,7 @@ export function openTelemetryRoutes(deps: OpenTelemetryDeps): Endpoint[] {
       body: Body,
       bodyKind: 'bytes',
       bodyLimit: INGEST_BODY_LIMIT,
+      intake: deps.writer.intake,
       produces: ['application/x-protobuf'],
       async handle({ body, caller, request }) {
         const encoding = encodingOf(request.headers['content-type']);

@@ -26,6 +26,7 @@ const ingestRoute = (deps: RecordDeps, path: string): Endpoint =>
     params: ProjectParams,
     body: LogSpansIngestRequest,
     bodyLimit: INGEST_BODY_LIMIT,
+    intake: deps.writer.intake,
     response: LogSpansIngestResponse,
     async handle({ project, body, caller }) {
       const run = await deps.ingestRun(project.id, body, caller.userId);
@@ -49,6 +50,7 @@ export const spanRoutes = (deps: RecordDeps): Endpoint[] => [
     params: ProjectParams.extend({ span_id: Uuid }),
     body: LogSpanUpdateRequest,
     bodyLimit: INGEST_BODY_LIMIT,
+    intake: deps.writer.intake,
     response: LogSpanUpdateResponse,
     async handle({ params, project, body }) {
       sameAsInPath('span_id', params.span_id, body.span_id);

@@ -58,6 +58,7 @@ const ingestRoute = (deps: RecordDeps, path: string): Endpoint =>
     params: ProjectParams,
     body: LogTracesIngestRequest,
     bodyLimit: INGEST_BODY_LIMIT,
+    intake: deps.writer.intake,
     response: LogTracesIngestResponse,
     async handle({ project, body, caller }) {
       const run = await deps.ingestRun(project.id, body, caller.userId);
@@ -90,6 +91,7 @@ export const traceRoutes = (deps: RecordDeps): Endpoint[] => [
     params: ProjectParams.extend({ trace_id: Uuid }),
     body: LogTraceUpdateRequest,
     bodyLimit: INGEST_BODY_LIMIT,
+    intake: deps.writer.intake,
     response: LogTraceUpdateResponse,
     async handle({ params, project, body }) {
       sameAsInPath('trace_id', params.trace_id, body.trace_id);

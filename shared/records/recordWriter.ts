@@ -1,6 +1,8 @@
 import { systemMetrics } from '../columns/recordTableColumns.ts';
 import { ServiceError } from '../errors.ts';
 import type { RunRef } from '../projects/runs.ts';
+import { IngestCounters } from './ingestCounters.ts';
+import { Intake } from './intake.ts';
 import type { StoredRecord } from './record.ts';
 import { type RecordChange, settle, type WrittenRecord } from './recordChange.ts';
 import type { Block, MetricValue, RecordKey, RecordStore, WithLocks, WriteGuard } from './recordStore.ts';
@@ -13,6 +15,8 @@ export interface RecordWriterOptions {
   guard?: WriteGuard;
   /** Bytes that may wait to be written; more is refused with 429. */
   queueBytes?: number;
+  /** Bytes of requests that may be under way, read or not; more is refused with 429. */
+  intakeBytes?: number;
   now?: () => Date;
 }
 
@@ -30,6 +34,8 @@ const GATHER_MS = 2;
 // event loop (40 ms for this many), and an insert of this size is still one block: stored whole or not at all.
 const GROUP_BYTES = 8_000_000;
 const QUEUE_BYTES = 128 * 1024 * 1024;
+// Bodies of the largest size one at a time, or some forty of 1.5 MB. The values made of a body take about three times its bytes.
+const INTAKE_BYTES = 64 * 1024 * 1024;
 /** Pauses before a block that could not be stored is sent again. */
 const RETRY_MS = [50, 200, 800];
 
@@ -38,6 +44,9 @@ const RETRY_MS = [50, 200, 800];
  * and survives the death of the process. One group is written at a time, so every change is settled on top of the one before it.
  */
 export class RecordWriter {
+  /** Bounds what requests may hold on their way here. */
+  readonly intake: Intake;
+  readonly counters = new IngestCounters();
   readonly #store: RecordStore;
   readonly #withLocks: WithLocks;
   readonly #guard: WriteGuard;
@@ -49,7 +58,8 @@ export class RecordWriter {
   #gathering = false;
   #lastVersion = 0;
 
-  constructor({ store, withLocks, guard, queueBytes, now }: RecordWriterOptions) {
+  constructor({ store, withLocks, guard, queueBytes, intakeBytes, now }: RecordWriterOptions) {
+    this.intake = new Intake(intakeBytes ?? INTAKE_BYTES);
     this.#store = store;
     this.#withLocks = withLocks ?? ((_keys, work) => work());
     this.#guard = guard ?? (async () => []);
@@ -63,6 +73,15 @@ export class RecordWriter {
    * of a record that is not stored.
    */
   write(run: RunRef, changes: readonly RecordChange[]): Promise<WrittenRecord[]> {
+    return this.counters.count(run.projectId, changes.length, this.#enqueue(run, changes));
+  }
+
+  /** Bytes that wait to be written, or are being written. */
+  get waitingBytes(): number {
+    return this.#waitingBytes;
+  }
+
+  #enqueue(run: RunRef, changes: readonly RecordChange[]): Promise<WrittenRecord[]> {
     const bytes = changes.reduce((sum, change) => sum + roughBytes(change), 0);
     // A request larger than the whole queue is taken when nothing else waits.
     if (this.#waitingBytes > 0 && this.#waitingBytes + bytes > this.#queueBytes) {

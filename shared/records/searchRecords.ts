@@ -1,7 +1,7 @@
 import type { AnnotationReads } from '../annotations/annotationReads.ts';
 import type { ColumnDef, RecordKind } from '../columns/columnDef.ts';
-import type { RecordAnnotations } from '../wire/annotationRatings.ts';
 import type { RunRef } from '../projects/runs.ts';
+import type { RecordAnnotations } from '../wire/annotationRatings.ts';
 import type { ColumnFilter } from '../wire/filters.ts';
 import type { MetricResult } from '../wire/metricResults.ts';
 import type { FindColumn } from './findColumn.ts';

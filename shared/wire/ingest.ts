@@ -182,3 +182,24 @@ export const SessionCreateResponse = z
     external_id: z.string().nullable(),
   })
   .meta({ id: 'SessionCreateResponse' });
+
+const tally = z.number().int();
+export const IngestCountersResponse = z
+  .object({
+    project_id: z.string(),
+    /** Records of requests that could be read: the sum of the next three. */
+    accepted_records: tally,
+    stored_records: tally,
+    rejected_records: tally,
+    records_under_way: tally,
+    process: z.object({
+      /** Requests refused with 429 before their records were known. */
+      refused_requests: tally,
+      /** Held by requests that are not answered yet, and the most that may be. */
+      bytes_under_way: tally,
+      bytes_limit: tally,
+      /** Of those, what waits to be written or is being written. */
+      bytes_waiting: tally,
+    }),
+  })
+  .meta({ id: 'IngestCountersResponse' });

@@ -1,0 +1,35 @@
+import type { RecordWriter } from '../../shared/records/recordWriter.ts';
+import { IngestCountersResponse } from '../../shared/wire/ingest.ts';
+import { type Endpoint, endpoint } from '../route.ts';
+import { ProjectParams } from './traces.ts';
+
+/** What became of the records that were sent to a project, and how much is under way. */
+export const ingestCounterRoutes = (deps: { writer: Pick<RecordWriter, 'counters' | 'intake' | 'waitingBytes'> }): Endpoint[] => [
+  endpoint({
+    method: 'get',
+    path: '/projects/{project_id}/ingest_counters',
+    summary: 'Counters of logged records',
+    description:
+      'Since this process of the service started: every accepted record is stored, rejected, or under way. The gauges are of the whole process.',
+    tag: 'Records',
+    access: { project: 'read' },
+    params: ProjectParams,
+    response: IngestCountersResponse,
+    async handle({ project }) {
+      const { accepted, stored, rejected } = deps.writer.counters.of(project.id);
+      return {
+        project_id: project.id,
+        accepted_records: accepted,
+        stored_records: stored,
+        rejected_records: rejected,
+        records_under_way: accepted - stored - rejected,
+        process: {
+          refused_requests: deps.writer.intake.refusedRequests,
+          bytes_under_way: deps.writer.intake.bytes,
+          bytes_limit: deps.writer.intake.limitBytes,
+          bytes_waiting: deps.writer.waitingBytes,
+        },
+      };
+    },
+  }),
+];

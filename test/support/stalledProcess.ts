@@ -1,0 +1,39 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { createInterface } from 'node:readline';
+import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
+import { clickhouseRecordStore } from '../../shared/stores/clickhouse/recordStore.ts';
+import { migrateTables } from '../../shared/stores/clickhouse/tables.ts';
+import { recordApp } from './recordService.ts';
+
+// A process that serves the record routes over the data folder it is given, taking so many bytes at a time, and says on which port. The line
+// `close` on its input stalls the store: nothing is stored until the line `open`.
+const [dataDir, intakeBytes] = process.argv.slice(2);
+const clickhouse = openClickHouse({ dataDir: dataDir as string });
+await migrateTables(clickhouse);
+let gate = Promise.withResolvers<void>();
+gate.resolve();
+const store = clickhouseRecordStore(clickhouse);
+const { app } = recordApp(clickhouse, {
+  checkReplies: false,
+  intakeBytes: Number(intakeBytes),
+  store: {
+    ...store,
+    recordBlock(records) {
+      const block = store.recordBlock(records);
+      return {
+        async send() {
+          await gate.promise;
+          await block.send();
+        },
+      };
+    },
+  },
+});
+createInterface({ input: process.stdin }).on('line', (line) => {
+  if (line === 'close') gate = Promise.withResolvers();
+  else gate.resolve();
+});
+const server = app.listen(0, '127.0.0.1');
+await once(server, 'listening');
+console.log(JSON.stringify({ port: (server.address() as AddressInfo).port }));
