@@ -36,7 +36,7 @@ export function clickhouseRecordEraser(clickhouse: ClickHouse): RecordEraser & S
         const asked = keys.slice(from, from + MAX_IDS);
         const found = await clickhouse.query({
           name: 'records that are stored',
-          sql: `SELECT DISTINCT toString(id) AS id FROM records WHERE ${IN_RUN} AND created_at IN ${TIMES} AND id IN ${IDS}`,
+          sql: `SELECT DISTINCT id FROM records WHERE ${IN_RUN} AND created_at IN ${TIMES} AND id IN ${IDS}`,
           params: keyParams(run, asked),
           row: (row) => (row as { id: string }).id,
         });
