@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { addToAnnotationQueue, createAnnotationQueue, getAnnotationQueue } from '../../client/index.ts';
+import { createAnnotationReads } from '../../shared/annotations/annotationReads.ts';
 import { newId } from '../../shared/ids.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
@@ -583,6 +584,30 @@ describe('what is deleted', () => {
     expect((await search('traces')).records).toMatchObject([{ annotations: {}, annotation_queue_ids: [] }]);
     expect((await get(`/annotation_queues/${queue.id}/templates`))[0].usage_count).toBe(0);
   });
+});
+
+test('pages of a project without queued records ask for no annotations, others once a page', async () => {
+  const asked: string[] = [];
+  let queued = false;
+  const reads = createAnnotationReads({
+    hasQueuedRecords: async () => {
+      asked.push('queued?');
+      return queued;
+    },
+    annotationsOf: async () => {
+      asked.push('annotations');
+      return { members: [], templates: [], annotators: [], ratings: [] };
+    },
+    fullyAnnotated: async () => [],
+    templatesOfRun: async () => [],
+  });
+  const run = { projectId: newId(), runId: newId() };
+  for (let page = 0; page < 5; page++) await reads.annotations(run, [newId(), newId()]);
+  expect(asked).toEqual(['queued?']);
+  queued = true;
+  reads.forget();
+  for (let page = 0; page < 3; page++) await reads.annotations(run, [newId(), newId()]);
+  expect(asked).toEqual(['queued?', 'queued?', 'annotations', 'annotations', 'annotations']);
 });
 
 test('the client library makes a queue, finds it and fills it', async () => {
