@@ -42,8 +42,8 @@ export interface ActivityDeps {
   /** The metrics that the run's settings name. */
   metricsOf(run: ExperimentRun): Promise<EnabledMetric[]>;
   scoreContext(run: ExperimentRun, metric: EnabledMetric, signal: AbortSignal): ScoreContext;
-  /** Live progress of the rows this worker has in its hands. */
-  publishProgress(run: ExperimentRun, part: string, progress: ChunkProgress): void;
+  /** Says how many rows of a part of the run this worker has in its hands. */
+  publishRunning(run: ExperimentRun, part: string, rowsRunning: number): void;
   countRows(run: ExperimentRun): Promise<number>;
   /** Removes what a crash may have left beside the recorded traces, computes the aggregates. */
   settleRecords(run: ExperimentRun): Promise<unknown>;
@@ -61,6 +61,8 @@ const HEARTBEAT_MS = 1_000;
 const SETTLE_ATTEMPTS = 10;
 /** Milliseconds between two reports to the workflow: at first this, later a twentieth of the time gone, so that histories stay short. */
 const REPORT_MS = 2_000;
+/** Milliseconds between two words about the rows in this worker's hands. */
+const PUBLISH_MS = 500;
 
 /** What the workflows may ask for. Each is a thin shell over the domain and safe to run twice. */
 export function createActivities(deps: ActivityDeps) {
@@ -131,10 +133,17 @@ export function createActivities(deps: ActivityDeps) {
         const attempt = attemptNumber(run.workflowNumber, chunk.round, context.info.attempt);
         const part = `${chunk.from}-${chunk.to}`;
         const recorded = { from: chunk.from, to: chunk.from };
-        const reports = reportTo(run, async () => ({ rowsDone: await deps.countRows(run), recorded }));
+        let running = 0;
+        let publishedAt = 0;
+        const publish = () => {
+          publishedAt = Date.now();
+          deps.publishRunning(run, part, running);
+        };
+        const reports = reportTo(run, async () => ({ rowsDone: await deps.countRows(run), recorded }), publish);
         const onProgress = (progress: ChunkProgress) => {
           recorded.to = progress.recordedTo;
-          deps.publishProgress(run, part, progress);
+          running = progress.running;
+          if (Date.now() - publishedAt >= PUBLISH_MS) publish();
         };
         try {
           if (run.runner.kind === 'caller_function') {
@@ -170,6 +179,8 @@ export function createActivities(deps: ActivityDeps) {
           }
         } finally {
           reports.stop();
+          running = 0;
+          publish();
         }
       }),
 
@@ -234,12 +245,13 @@ export function createActivities(deps: ActivityDeps) {
   };
 
   /** Heartbeats while an activity works, and tells the workflow how far it is, so that Temporal's own pages show it. */
-  function reportTo(run: ExperimentRun, report: () => Promise<ProgressReport>) {
+  function reportTo(run: ExperimentRun, report: () => Promise<ProgressReport>, beat = () => {}) {
     const context = Context.current();
     const start = Date.now();
     let reported = start;
     const timer = setInterval(() => {
       context.heartbeat();
+      beat();
       const now = Date.now();
       if (now - reported < Math.max(REPORT_MS, (now - start) / 20)) return;
       reported = now;

@@ -1,9 +1,8 @@
 import type { Domain } from '../shared/assemble.ts';
 import type { ExperimentRun } from '../shared/experiments/experiment.ts';
-import { progressPicture } from '../shared/experiments/progress.ts';
 import { openHeaders } from '../shared/experiments/runnerHeaders.ts';
 import { runnerModulePath } from '../shared/experiments/runnerModulePath.ts';
-import type { ChunkProgress, RowRunner } from '../shared/experiments/runRows.ts';
+import type { RowRunner } from '../shared/experiments/runRows.ts';
 import type { ScoreLog } from '../shared/experiments/scoreRows.ts';
 import { settleRun } from '../shared/experiments/settleRun.ts';
 import type { JudgeRequest, ScoreContext } from '../shared/metrics/metric.ts';
@@ -21,9 +20,6 @@ import { httpRunner } from './runners/httpEndpoint.ts';
 import { moduleRunner } from './runners/module.ts';
 import { promptTemplateRunner } from './runners/promptTemplate.ts';
 import type { WorkerDeps } from './worker.ts';
-
-/** Milliseconds between two pictures of a run's progress. */
-const PICTURE_MS = 500;
 
 /** What the activities need, over the domain. @param environment of the service: what little of it a runner module sees is taken from here */
 export function assembleActivities(domain: Domain, environment: Readonly<Record<string, string | undefined>>): WorkerDeps {
@@ -73,7 +69,7 @@ export function assembleActivities(domain: Domain, environment: Readonly<Record<
     attempts: attemptLog(clickhouse, (err) => log.warn({ err }, 'attempts of rows were not noted')),
     createRunner,
     scoreContext: (run, metric, signal) => judgeContext(domain, run, metric, signal),
-    publishProgress: progressPublisher(domain),
+    publishRunning: runningPublisher(domain),
     countRows: async (run) => (await domain.tally(run, [])).rows,
     settleRecords: (run) =>
       settleRun(
@@ -88,31 +84,13 @@ export function assembleActivities(domain: Domain, environment: Readonly<Record<
   };
 }
 
-/** Shows the rows in this worker's hands, at most twice a second and run. */
-function progressPublisher({ coordination, tally, metricsOf, log }: Domain): ActivityDeps['publishProgress'] {
-  const parts = new Map<string, Map<string, number>>();
-  const shown = new Map<string, number>();
-  return (run: ExperimentRun, part: string, { running }: ChunkProgress) => {
-    const running_ = parts.get(run.experimentId) ?? new Map<string, number>();
-    parts.set(run.experimentId, running_);
-    if (running > 0) running_.set(part, running);
-    else running_.delete(part);
-    if (running_.size === 0) parts.delete(run.experimentId);
-    const now = Date.now();
-    if (now - (shown.get(run.experimentId) ?? 0) < PICTURE_MS && running > 0) return;
-    if (running_.size === 0) shown.delete(run.experimentId);
-    else shown.set(run.experimentId, now);
-    const show = async () => {
-      const metrics = (await metricsOf(run)).map((metric) => metric.name);
-      const inFlight = [...running_.values()].reduce((sum, one) => sum + one, 0);
-      await coordination.progress.publish(
-        run.experimentId,
-        progressPicture(run, await tally(run, metrics), inFlight, metrics.length, new Date(now).toISOString()),
-      );
-    };
-    show().catch((err: unknown) => log.debug({ err }, 'progress was not shown'));
-  };
-}
+/** A word that does not get through is followed by the next. */
+const runningPublisher =
+  ({ coordination, log }: Domain): ActivityDeps['publishRunning'] =>
+  ({ experimentId }, part, rowsRunning) =>
+    void coordination.progress
+      .publish(experimentId, part, rowsRunning)
+      .catch((err: unknown) => log.debug({ err }, 'progress was not shown'));
 
 /** A judged metric's model: the one its settings name, else the run's own, else the default of the first integration. */
 function judgeContext({ models }: Domain, run: ExperimentRun, metric: EnabledMetric, signal: AbortSignal): ScoreContext {

@@ -10,25 +10,15 @@ export interface Coordination {
   close(): Promise<void>;
 }
 
-/** A picture of a running experiment, as its workers last gave it. Times are ISO 8601. */
-export interface Progress {
-  rowsTotal: number;
-  rowsDone: number;
-  rowsFailed: number;
-  rowsRunning: number;
-  scoresDone: number;
-  scoresTotal: number;
-  startedAt: string;
-  updatedAt: string;
-}
+/** Milliseconds for which a part's word holds: a worker that died no longer counts after them. */
+export const PART_MS = 15_000;
 
+/** How many rows of a run are in flight, from the workers that have them in their hands. */
 export interface ProgressBoard {
-  /** Shows this picture to every process. One whose `updatedAt` is before the shown one's changes nothing. */
-  publish(experimentId: string, progress: Progress): Promise<void>;
-  /** The newest picture, for a day after it was published. */
-  read(experimentId: string): Promise<Progress | undefined>;
-  /** Calls `onProgress` for every picture shown from now on, in any process, until the returned function is called. */
-  subscribe(experimentId: string, onProgress: (progress: Progress) => void): Promise<() => void>;
+  /** Says it for one part of a run, until its next word or for {@link PART_MS}. */
+  publish(experimentId: string, part: string, rowsRunning: number): Promise<void>;
+  /** Rows in flight over all parts, in every process. */
+  rowsRunning(experimentId: string): Promise<number>;
 }
 
 export interface ConcurrencyLimit {

@@ -1,6 +1,5 @@
-import type { Coordination, Progress } from './coordination.ts';
+import { type Coordination, PART_MS } from './coordination.ts';
 
-const PROGRESS_MS = 24 * 60 * 60 * 1000;
 const MAX_LOGINS = 10_000;
 
 /** Coordination of a service that is one process: plain memory, with the promises of the port. */
@@ -16,35 +15,18 @@ export function inProcessCoordination(options: { now?: () => number } = {}): Coo
 }
 
 function progressBoard(now: () => number): Coordination['progress'] {
-  const shown = new Map<string, { progress: Progress; until: number }>();
-  const listeners = new Map<string, Set<(progress: Progress) => void>>();
-  const dropEnded = () => {
-    for (const [id, { until }] of shown) {
-      if (until > now()) return; // in order of publishing, so the rest is younger
-      shown.delete(id);
-    }
-  };
+  const runs = new Map<string, Map<string, { rowsRunning: number; until: number }>>();
   return {
-    async publish(experimentId, progress) {
-      dropEnded();
-      const before = shown.get(experimentId)?.progress;
-      if (before && before.updatedAt > progress.updatedAt) return;
-      shown.delete(experimentId);
-      shown.set(experimentId, { progress: { ...progress }, until: now() + PROGRESS_MS });
-      for (const listener of listeners.get(experimentId) ?? []) listener({ ...progress });
+    async publish(experimentId, part, rowsRunning) {
+      const parts = runs.get(experimentId) ?? new Map();
+      if (rowsRunning > 0) parts.set(part, { rowsRunning, until: now() + PART_MS });
+      else parts.delete(part);
+      if (parts.size > 0) runs.set(experimentId, parts);
+      else runs.delete(experimentId);
     },
-    async read(experimentId) {
-      dropEnded();
-      const entry = shown.get(experimentId);
-      return entry && { ...entry.progress };
-    },
-    async subscribe(experimentId, onProgress) {
-      const those = listeners.get(experimentId) ?? new Set();
-      listeners.set(experimentId, those.add(onProgress));
-      return () => {
-        those.delete(onProgress);
-        if (those.size === 0 && listeners.get(experimentId) === those) listeners.delete(experimentId);
-      };
+    async rowsRunning(experimentId) {
+      const parts = [...(runs.get(experimentId)?.values() ?? [])];
+      return parts.reduce((sum, { rowsRunning, until }) => (until > now() ? sum + rowsRunning : sum), 0);
     },
   };
 }

@@ -57,8 +57,7 @@ export async function offerRows(
     const done = await stored(() => deps.offered.takeFinished(run.experimentId, chunk.from, chunk.to));
     for (const ordinal of done) open.delete(ordinal);
     recorded += done.length;
-    if (done.length > 0)
-      deps.onProgress({ done: recorded, failed: 0, running: Math.min(open.size, chunk.lanes), recordedTo: recordedTo() });
+    if (done.length > 0) deps.onProgress({ running: Math.min(open.size, chunk.lanes), recordedTo: recordedTo() });
     return done.length;
   };
   // Rows that the process holds stay with it; the next round takes note of their end. The workflow can so go on with a new history in between.
@@ -149,6 +148,7 @@ export async function leaseRows(
 ): Promise<Lease> {
   const until = Date.now() + waitMs;
   const silence = await deps.offered.secondsSinceCaller(experimentId);
+  let before: ExperimentRun['state'] | undefined;
   for (let first = true; ; first = false) {
     const run = await deps.find(experimentId);
     if (!run) throw new ServiceError('NotFound', `no experiment ${experimentId}`);
@@ -169,7 +169,10 @@ export async function leaseRows(
           leased.map((row) => row.ordinal),
         ),
       };
-    if (hasEnded(run.state) || signal.aborted) return { state: run.state, attempt: 0, rows: [] };
+    // A pause that begins is told at once: the process may hold rows that it has not started.
+    const pauses = run.state === 'paused' && before !== undefined && before !== 'paused';
+    before = run.state;
+    if (hasEnded(run.state) || pauses || signal.aborted) return { state: run.state, attempt: 0, rows: [] };
     if (Date.now() >= until) {
       // The workflow may have gone to wait for a caller while another call (a start, a heartbeat) made the silence look short. It is asked
       // first: a question leaves nothing in its history, a signal stays there.

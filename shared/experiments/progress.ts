@@ -1,4 +1,4 @@
-import type { Progress, ProgressBoard } from '../coordination/coordination.ts';
+import type { ProgressBoard } from '../coordination/coordination.ts';
 import { ServiceError } from '../errors.ts';
 import type { Notices } from './callerRows.ts';
 import { type ExperimentRun, hasEnded, type RunState } from './experiment.ts';
@@ -60,9 +60,9 @@ export async function untilEnded(
 
 export async function runProgress(deps: ProgressDeps, run: ExperimentRun): Promise<RunProgressView> {
   const metrics = await deps.metricNames(run);
-  const [tally, shown, times] = await Promise.all([
+  const [tally, rowsRunning, times] = await Promise.all([
     deps.tally(run, metrics),
-    deps.board.read(run.experimentId),
+    deps.board.rowsRunning(run.experimentId),
     deps.times(run.experimentId),
   ]);
   const ended = hasEnded(run.state);
@@ -73,7 +73,7 @@ export async function runProgress(deps: ProgressDeps, run: ExperimentRun): Promi
     rowsTotal: Math.max(run.rowCount, tally.rows),
     rowsDone: tally.rows,
     rowsFailed: tally.failed,
-    rowsRunning: ended ? 0 : (shown?.rowsRunning ?? 0),
+    rowsRunning: ended ? 0 : rowsRunning,
     scoresTotal: run.rowCount * metrics.length,
     scoresDone: tally.scores,
     rowsPerSecond: seconds > 0 && tally.rows > 0 ? tally.rows / seconds : null,
@@ -122,24 +122,4 @@ function progressFraction(
   if (experiment.state === 'idle') return rowCount > 0 ? Math.min(1, tally.rows / rowCount) : tally.rows > 0 ? 1 : 0;
   const steps = rowCount * (1 + metrics);
   return steps === 0 ? 0 : Math.min(0.99, (tally.rows + tally.scores) / steps);
-}
-
-/** The picture a worker shows of the rows in its hands. */
-export function progressPicture(
-  run: ExperimentRun,
-  tally: RunTally,
-  running: number,
-  metrics: number,
-  startedAt: string,
-): Progress {
-  return {
-    rowsTotal: run.rowCount,
-    rowsDone: tally.rows,
-    rowsFailed: tally.failed,
-    rowsRunning: running,
-    scoresDone: tally.scores,
-    scoresTotal: run.rowCount * metrics,
-    startedAt,
-    updatedAt: new Date().toISOString(),
-  };
 }

@@ -50,8 +50,6 @@ export interface RowContext {
 }
 
 export interface ChunkProgress {
-  done: number;
-  failed: number;
   running: number;
   /** Every row of the chunk below this ordinal is recorded. */
   recordedTo: number;
@@ -95,7 +93,7 @@ export async function runRows(
 ): Promise<ChunkOutcome> {
   const deadline = deps.now() + TIME_BOX_MS;
   const aborted = new AbortController();
-  const progress: ChunkProgress = { done: 0, failed: 0, running: 0, recordedTo: chunk.from };
+  const progress: ChunkProgress = { running: 0, recordedTo: chunk.from };
   const feed = new RowFeed(deps, run, chunk, aborted.signal);
   let lost: unknown;
   let recorded = 0;
@@ -140,11 +138,9 @@ export async function runRows(
   };
   const recorder = new RowRecorder({
     write,
-    onRecorded: ({ row, result }) => {
+    onRecorded: ({ row }) => {
       feed.noteRecorded(row.ordinal);
       recorded++;
-      progress.done++;
-      if (result.error !== undefined) progress.failed++;
       progress.recordedTo = feed.recordedTo;
       deps.onProgress(progress);
     },

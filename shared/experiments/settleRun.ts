@@ -5,8 +5,8 @@ import type { ExperimentAggregates } from './aggregates.ts';
 import type { ExperimentRun } from './experiment.ts';
 
 export interface SettleDeps {
-  /** Removes spans that an attempt left behind whose trace a later attempt replaced. */
-  deleteStraySpans(run: ExperimentRun): Promise<unknown>;
+  /** Removes spans that an attempt left behind whose trace a later attempt replaced. @returns how many */
+  deleteStraySpans(run: ExperimentRun): Promise<number>;
   /** Duration, token counts and cost over the run's rows. */
   systemAggregates(run: ExperimentRun): Promise<Record<string, MetricAggregates>>;
   values: Pick<MetricValueStore, 'aggregate' | 'names'>;
@@ -15,13 +15,17 @@ export interface SettleDeps {
 
 /** The last step of a run: tidies what crashes may have left, then sums up every metric, the callers' own ones included. */
 export async function settleRun(deps: SettleDeps, run: ExperimentRun): Promise<ExperimentAggregates> {
-  await deps.deleteStraySpans(run);
   const where = { projectId: run.projectId, runId: run.experimentId };
   const enabled = new Map((await deps.metricsOf(run)).map((metric) => [metric.name, metric]));
-  const metrics: Record<string, MetricAggregates> = await deps.systemAggregates(run);
-  for (const name of new Set([...enabled.keys(), ...(await deps.values.names(where))])) {
-    metrics[name] = toAggregates(await deps.values.aggregate(where, name));
-  }
+  const scores = async () => {
+    const names = new Set([...enabled.keys(), ...(await deps.values.names(where))]);
+    const summed: Record<string, MetricAggregates> = {};
+    for (const name of names) summed[name] = toAggregates(await deps.values.aggregate(where, name));
+    return summed;
+  };
+  // Strays are rare, and only their own scores go with them: the sums begin at once.
+  const [strays, system, summed] = await Promise.all([deps.deleteStraySpans(run), deps.systemAggregates(run), scores()]);
+  const metrics: Record<string, MetricAggregates> = { ...system, ...(strays > 0 ? await scores() : summed) };
   const rolledUp = Object.entries(metrics).flatMap(([name, aggregates]) => {
     const value = rollUpValue(aggregates, enabled.get(name)?.rollUp);
     return value === null ? [] : [[name, value] as const];

@@ -2,24 +2,13 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import type { Coordination, Progress } from '../../shared/coordination/coordination.ts';
+import { type Coordination, PART_MS } from '../../shared/coordination/coordination.ts';
 import { inProcessCoordination } from '../../shared/coordination/inProcess.ts';
 import { newId } from '../../shared/ids.ts';
 import { connectRedis } from '../../shared/stores/redis/connect.ts';
 import { redisCoordination } from '../../shared/stores/redis/coordination.ts';
 import { describeWithServer } from '../support/describeWithServer.ts';
 import { type RedisServer, redisProgram, startRedisServer } from '../support/redisServer.ts';
-
-const picture = (rowsDone: number, updatedAt = new Date(1_700_000_000_000 + rowsDone * 1000).toISOString()): Progress => ({
-  rowsTotal: 100,
-  rowsDone,
-  rowsFailed: 0,
-  rowsRunning: 1,
-  scoresDone: 0,
-  scoresTotal: 200,
-  startedAt: '2026-01-01T00:00:00.000Z',
-  updatedAt,
-});
 
 /** What every coordination promises. `open` gives what several processes of one service would have, one each. */
 function contract(open: (processes: number) => Promise<Coordination[]>): void {
@@ -32,38 +21,19 @@ function contract(open: (processes: number) => Promise<Coordination[]>): void {
     await Promise.all(opened.map((one) => one.close()));
   });
 
-  test('progress published by one process is read and heard by every other', async () => {
-    const [worker, api = worker, otherApi = api] = await processes(3);
+  test('the rows in flight are those of all parts, in every process, by the newest word of each', async () => {
+    const [worker, other = worker, api = worker] = await processes(3);
     const id = newId();
-    const heard: number[][] = [[], []];
-    const stops = [
-      await api.progress.subscribe(id, (p) => heard[0]?.push(p.rowsDone)),
-      await otherApi.progress.subscribe(id, (p) => heard[1]?.push(p.rowsDone)),
-    ];
-    expect(await api.progress.read(id)).toBeUndefined();
-    await worker.progress.publish(id, picture(1));
-    await worker.progress.publish(id, picture(2));
-    await worker.progress.publish(newId(), picture(50));
-    await expect
-      .poll(() => heard)
-      .toEqual([
-        [1, 2],
-        [1, 2],
-      ]);
-    expect(await api.progress.read(id)).toEqual(picture(2));
-    stops[0]?.();
-    await worker.progress.publish(id, picture(3));
-    await expect.poll(() => heard[1]).toEqual([1, 2, 3]);
-    expect(heard[0]).toEqual([1, 2]);
-    stops[1]?.();
-  });
-
-  test('an older picture never replaces a newer one', async () => {
-    const [worker, zombie = worker] = await processes(2);
-    const id = newId();
-    await worker.progress.publish(id, picture(9));
-    await zombie.progress.publish(id, picture(4));
-    expect(await worker.progress.read(id)).toEqual(picture(9));
+    expect(await api.progress.rowsRunning(id)).toBe(0);
+    await worker.progress.publish(id, '0-100', 20);
+    await other.progress.publish(id, '100-200', 7);
+    await other.progress.publish(newId(), '0-100', 50);
+    expect(await api.progress.rowsRunning(id)).toBe(27);
+    await other.progress.publish(id, '0-100', 19); // it has taken the part over
+    expect(await worker.progress.rowsRunning(id)).toBe(26);
+    await other.progress.publish(id, '0-100', 0);
+    await other.progress.publish(id, '100-200', 0);
+    expect(await api.progress.rowsRunning(id)).toBe(0);
   });
 
   test('an endpoint never sees more than the limit, from all processes together, and is kept busy', async () => {
@@ -184,6 +154,17 @@ describe('in one process', () => {
     const shared = inProcessCoordination();
     return Array.from({ length: count }, () => shared);
   });
+
+  test('rows of a worker that says no more count no longer', async () => {
+    let now = 0;
+    const { progress } = inProcessCoordination({ now: () => now });
+    await progress.publish('run', '0-100', 20);
+    now = PART_MS - 1;
+    await progress.publish('run', '100-200', 7);
+    expect(await progress.rowsRunning('run')).toBe(27);
+    now = PART_MS;
+    expect(await progress.rowsRunning('run')).toBe(7);
+  });
 });
 
 describeWithServer('through Redis', redisProgram, (program) => {
@@ -234,17 +215,15 @@ describeWithServer('through Redis', redisProgram, (program) => {
     test('while Redis is down every operation that needs it names it; afterwards all work again', async () => {
       const lost = await startRedisServer(program);
       const other = redisCoordination(await connectRedis(lost.url), { leaseMs: 600 });
-      const heard: number[] = [];
       const [id, key] = [newId(), newId()];
-      await other.progress.subscribe(id, (p) => heard.push(p.rowsDone));
       const held = await other.concurrency.acquire(key, 1);
       const waiting = other.concurrency.acquire(key, 1);
       waiting.catch(() => undefined);
       await lost.kill();
       const unavailable = { code: 'Unavailable', message: expect.stringContaining('Redis') };
       await expect(waiting).rejects.toMatchObject(unavailable);
-      await expect(other.progress.publish(id, picture(1))).rejects.toMatchObject(unavailable);
-      await expect(other.progress.read(id)).rejects.toMatchObject(unavailable);
+      await expect(other.progress.publish(id, '0-1', 1)).rejects.toMatchObject(unavailable);
+      await expect(other.progress.rowsRunning(id)).rejects.toMatchObject(unavailable);
       await expect(other.concurrency.acquire(key, 1)).rejects.toMatchObject(unavailable);
       await expect(other.ping()).rejects.toMatchObject(unavailable);
       expect(await other.logins.get('x')).toBeUndefined();
@@ -261,15 +240,8 @@ describeWithServer('through Redis', redisProgram, (program) => {
           { timeout: 10_000 },
         )
         .toBe(true);
-      await expect
-        .poll(
-          async () => {
-            await other.progress.publish(id, picture(heard.length + 1));
-            return heard.length;
-          },
-          { timeout: 10_000 },
-        )
-        .toBeGreaterThan(0);
+      await other.progress.publish(id, '0-1', 1);
+      expect(await other.progress.rowsRunning(id)).toBe(1);
       held();
       (await other.concurrency.acquire(key, 1))();
       await other.close();

@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import type { z } from 'zod';
 import { createDataset } from '../../client/createDataset.ts';
+import type { LeaseReply } from '../../shared/wire/experimentRuns.ts';
 import { freePort } from '../support/freePort.ts';
 import { type Answer, fails, late, type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
 import { modelAt, newExperiment, type Progress } from '../support/runs.ts';
@@ -238,7 +240,7 @@ describe('steering', () => {
     const before = (await executions('slower')).length;
     const one = await experiment('paused');
     await one.start({ runner: module('slower'), records: questions(12), concurrency: 4 });
-    await expect.poll(async () => (await executions('slower')).length - before).toBe(4);
+    await expect.poll(async () => (await executions('slower')).length - before, { timeout: 10_000 }).toBe(4);
     expect((await one.steer('pause')).state).toBe('paused');
     await one.until(({ rows_done }) => rows_done === 4);
     await sleep(500);
@@ -253,16 +255,35 @@ describe('steering', () => {
     const before = (await executions('slower')).length;
     const one = await experiment('resumed at once');
     await one.start({ runner: module('slower'), records: questions(8), concurrency: 4 });
-    await expect.poll(async () => (await executions('slower')).length - before).toBe(4);
+    await expect.poll(async () => (await executions('slower')).length - before, { timeout: 10_000 }).toBe(4);
     expect((await one.steer('pause')).state).toBe('paused');
     expect((await one.steer('resume')).state).toBe('running');
     await one.steer('pause');
     expect((await one.steer('resume')).state).toBe('running');
     await one.until(({ rows_done }) => rows_done >= 4);
-    await expect.poll(async () => (await executions('slower')).length - before).toBe(8);
+    await expect.poll(async () => (await executions('slower')).length - before, { timeout: 10_000 }).toBe(8);
     expect(await one.progress()).toMatchObject({ state: 'running' });
     expect(await one.end()).toMatchObject({ state: 'completed', rows_done: 8, rows_failed: 0 });
     expect((await executions('slower')).length - before).toBe(8);
+  });
+
+  test("a caller's process that waits for rows hears of a pause at once", async () => {
+    const one = await experiment('paused while it waits');
+    const process = crypto.randomUUID();
+    await one.start({ runner: { kind: 'caller_function' }, process, records: questions(1) });
+    const lease = () =>
+      service.client.send<z.output<typeof LeaseReply>>(`/projects/${project.id}/experiments/${one.id}/rows/lease`, {
+        body: { process, wait_ms: 20_000 },
+      });
+    expect((await lease()).rows).toHaveLength(1);
+    const waiting = lease();
+    await sleep(1_000);
+    const asked = performance.now();
+    await one.steer('pause');
+    expect(await waiting).toMatchObject({ state: 'paused', rows: [] });
+    expect(performance.now() - asked).toBeLessThan(10_000);
+    await one.steer('cancel');
+    await one.end();
   });
 
   test('a run that was paused is cancelled without waiting for a row that does not end', async () => {

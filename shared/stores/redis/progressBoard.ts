@@ -1,49 +1,31 @@
-import { z } from 'zod';
-import type { Progress, ProgressBoard } from '../../coordination/coordination.ts';
+import { PART_MS, type ProgressBoard } from '../../coordination/coordination.ts';
 import type { RedisConnection } from './connect.ts';
 
-const count = z.number().int().nonnegative();
-const StoredProgress = z.object({
-  rowsTotal: count,
-  rowsDone: count,
-  rowsFailed: count,
-  rowsRunning: count,
-  scoresDone: count,
-  scoresTotal: count,
-  startedAt: z.string(),
-  updatedAt: z.string(),
-}) satisfies z.ZodType<Progress>;
+const keyOf = (experimentId: string): string => `assay:running:${experimentId}`;
 
-/** A process of another version may have written it: a picture we cannot read is none, and the next one comes soon. */
-const fromJson = (json: string): Progress | undefined => StoredProgress.safeParse(JSON.parse(json)).data;
+// KEYS[1]: a hash of parts. ARGV: part, rows, milliseconds for which they hold. By Redis's clock, which all processes share.
+const say = `
+if tonumber(ARGV[2]) == 0 then return redis.call('HDEL', KEYS[1], ARGV[1]) end
+local time = redis.call('TIME')
+local till = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[3]
+redis.call('HSET', KEYS[1], ARGV[1], string.format('%d %.0f', ARGV[2], till))
+return redis.call('PEXPIRE', KEYS[1], ARGV[3])`;
 
-const SECONDS = 24 * 60 * 60;
-const keyOf = (experimentId: string): string => `assay:progress:${experimentId}`;
-
-// KEYS[1] also names the channel. ARGV: updatedAt, JSON, seconds to keep. ISO 8601 in UTC sorts as text.
-const show = `
-local before = redis.call('HGET', KEYS[1], 'updatedAt')
-if before and before > ARGV[1] then return 0 end
-redis.call('HSET', KEYS[1], 'updatedAt', ARGV[1], 'json', ARGV[2])
-redis.call('EXPIRE', KEYS[1], ARGV[3])
-redis.call('PUBLISH', KEYS[1], ARGV[2])
-return 1`;
+const sum = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local rows = 0
+for _, said in ipairs(redis.call('HVALS', KEYS[1])) do
+  local count, till = string.match(said, '^(%d+) (%d+)$')
+  if till and tonumber(till) > now then rows = rows + count end
+end
+return rows`;
 
 export function redisProgressBoard(redis: RedisConnection): ProgressBoard {
   return {
-    async publish(experimentId, progress) {
-      await redis.run((client) =>
-        client.eval(show, 1, keyOf(experimentId), progress.updatedAt, JSON.stringify(progress), SECONDS),
-      );
+    async publish(experimentId, part, rowsRunning) {
+      await redis.run((client) => client.eval(say, 1, keyOf(experimentId), part, rowsRunning, PART_MS));
     },
-    async read(experimentId) {
-      const json = await redis.run((client) => client.hget(keyOf(experimentId), 'json'));
-      return json === null ? undefined : fromJson(json);
-    },
-    subscribe: (experimentId, onProgress) =>
-      redis.subscribe(keyOf(experimentId), (message) => {
-        const progress = fromJson(message);
-        if (progress) onProgress(progress);
-      }),
+    rowsRunning: async (experimentId) => Number(await redis.run((client) => client.eval(sum, 1, keyOf(experimentId)))),
   };
 }
