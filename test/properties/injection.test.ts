@@ -37,6 +37,9 @@ const hostile = [
   'SETTINGS max_execution_time=0',
 ];
 
+/** 20 s on a machine that has nothing else to do. */
+const PATIENCE_MS = 300_000;
+
 let service: Awaited<ReturnType<typeof startRecordService>>;
 let space: ReturnType<typeof service.space>;
 /** By hostile text, the trace that holds it in every place. */
@@ -89,27 +92,32 @@ test.prop([text, fc.constantFrom('name', 'input', 'external_id', 'dataset_input'
       idOf(value),
     ]);
   },
+  PATIENCE_MS,
 );
 
-test.prop([text], { numRuns: 12 })('as a key of a map or the name of a metric it is that column', async (name) => {
-  for (const map of ['user_metadata', 'dataset_metadata']) {
-    const leaf = { type: 'text', column_id: `${map}/${name}`, operator: 'eq', value: name };
-    expect(await idsOf(leaf)).toEqual([idOf(name)]);
-    expect(await idsOf({ ...leaf, operator: 'ne', value: 'other' })).toEqual([idOf(name)]);
-  }
-  const n = hostile.indexOf(name);
-  expect(await idsOf({ type: 'number', name: `metrics/${name}`, operator: 'eq', value: n })).toEqual([idOf(name)]);
-  expect(await idsOf({ type: 'text', name: `metrics/${name} said`, operator: 'eq', value: name })).toEqual([idOf(name)]);
-  for (const column of [`metrics/${name}`, `user_metadata/${name}`]) {
-    const sorted = await find({ sort: { column_id: column, ascending: true }, limit: 3 });
-    expect(sorted[0]?.id).toBe(idOf(name));
-    const behind = await find({ sort: { column_id: column, ascending: true }, limit: 3, previous_last_row_id: idOf(name) });
-    expect(behind).toHaveLength(3);
-  }
-  const select_columns = { column_ids: [`metrics/${name}`, `user_metadata/${name}`], metric_columns_names: [`${name} said`] };
-  const partial = await find({ select_columns, filters: [{ type: 'id', name: 'id', value: idOf(name) }] }, 'partial_search');
-  expect(partial).toMatchObject([{ id: idOf(name), metrics: { [name]: n, [`${name} said`]: name } }]);
-});
+test.prop([text], { numRuns: 12 })(
+  'as a key of a map or the name of a metric it is that column',
+  async (name) => {
+    for (const map of ['user_metadata', 'dataset_metadata']) {
+      const leaf = { type: 'text', column_id: `${map}/${name}`, operator: 'eq', value: name };
+      expect(await idsOf(leaf)).toEqual([idOf(name)]);
+      expect(await idsOf({ ...leaf, operator: 'ne', value: 'other' })).toEqual([idOf(name)]);
+    }
+    const n = hostile.indexOf(name);
+    expect(await idsOf({ type: 'number', name: `metrics/${name}`, operator: 'eq', value: n })).toEqual([idOf(name)]);
+    expect(await idsOf({ type: 'text', name: `metrics/${name} said`, operator: 'eq', value: name })).toEqual([idOf(name)]);
+    for (const column of [`metrics/${name}`, `user_metadata/${name}`]) {
+      const sorted = await find({ sort: { column_id: column, ascending: true }, limit: 3 });
+      expect(sorted[0]?.id).toBe(idOf(name));
+      const behind = await find({ sort: { column_id: column, ascending: true }, limit: 3, previous_last_row_id: idOf(name) });
+      expect(behind).toHaveLength(3);
+    }
+    const select_columns = { column_ids: [`metrics/${name}`, `user_metadata/${name}`], metric_columns_names: [`${name} said`] };
+    const partial = await find({ select_columns, filters: [{ type: 'id', name: 'id', value: idOf(name) }] }, 'partial_search');
+    expect(partial).toMatchObject([{ id: idOf(name), metrics: { [name]: n, [`${name} said`]: name } }]);
+  },
+  PATIENCE_MS,
+);
 
 const anywhere = fc.oneof(text, fc.string({ unit: 'binary', maxLength: 10 }));
 test.prop([anywhere, anywhere, fc.constantFrom('filters', 'sort', 'select', 'id', 'cursor')], { numRuns: 120 })(
@@ -125,6 +133,7 @@ test.prop([anywhere, anywhere, fc.constantFrom('filters', 'sort', 'select', 'id'
     const { status } = await space.post(where === 'select' ? '/traces/partial_search' : '/traces/search', body);
     expect([200, 422]).toContain(status);
   },
+  PATIENCE_MS,
 );
 
 test('afterwards everything is still there', async () => {

@@ -8,6 +8,9 @@ import { openOtlp } from '../../shared/otel/otlp.ts';
 import { spanRecordId, traceRecordId } from '../../shared/otel/recordsOf.ts';
 import { startRecordService } from '../support/recordService.ts';
 
+/** 20 s on a machine that has nothing else to do. */
+const PATIENCE_MS = 300_000;
+
 let service: Awaited<ReturnType<typeof startRecordService>>;
 beforeAll(async () => {
   service = await startRecordService({});
@@ -337,56 +340,60 @@ test.prop(
     fc.constantFrom('json' as const, 'protobuf' as const),
   ],
   { numRuns: 40 },
-)('what an application says in any convention is what the interface says of it', async (acts, convention, encoding) => {
-  const space = service.space();
-  const said = acts.map(({ act: one }) => (conventions[convention] as Convention)(one));
-  const spans = acts.map(({ failed, above, note }, n) => ({
-    ...{ traceId: TRACE, spanId: hex(n), ...(n === 0 ? {} : { parentSpanId: hex(above % n) }) },
-    ...{ name: `span ${n}`, kind: 1 },
-    startTimeUnixNano: String(START_NS + BigInt(n) * 1_000_000_000n),
-    endTimeUnixNano: String(START_NS + BigInt(n) * 1_000_000_000n + 5_000_000n),
-    attributes: pairs({ ...(said[n]?.attributes as Attributes), 'app.note': note }),
-    events: (said[n]?.events ?? []).map(({ name: event, attributes }) => ({
-      ...{ timeUnixNano: String(START_NS), name: event, attributes: pairs(attributes) },
-    })),
-    status: failed ? { code: 2, message: 'broke' } : { code: 1 },
-  }));
-  const read = otlp.readRequest(requestOf(spans, encoding), encoding);
-  const result = await ingestSpans({ writer: service.writer, findTarget: async () => space.run }, caller, nowhere, read);
-  expect(result).toEqual({ rejectedSpans: 0, errorMessage: '' });
+)(
+  'what an application says in any convention is what the interface says of it',
+  async (acts, convention, encoding) => {
+    const space = service.space();
+    const said = acts.map(({ act: one }) => (conventions[convention] as Convention)(one));
+    const spans = acts.map(({ failed, above, note }, n) => ({
+      ...{ traceId: TRACE, spanId: hex(n), ...(n === 0 ? {} : { parentSpanId: hex(above % n) }) },
+      ...{ name: `span ${n}`, kind: 1 },
+      startTimeUnixNano: String(START_NS + BigInt(n) * 1_000_000_000n),
+      endTimeUnixNano: String(START_NS + BigInt(n) * 1_000_000_000n + 5_000_000n),
+      attributes: pairs({ ...(said[n]?.attributes as Attributes), 'app.note': note }),
+      events: (said[n]?.events ?? []).map(({ name: event, attributes }) => ({
+        ...{ timeUnixNano: String(START_NS), name: event, attributes: pairs(attributes) },
+      })),
+      status: failed ? { code: 2, message: 'broke' } : { code: 1 },
+    }));
+    const read = otlp.readRequest(requestOf(spans, encoding), encoding);
+    const result = await ingestSpans({ writer: service.writer, findTarget: async () => space.run }, caller, nowhere, read);
+    expect(result).toEqual({ rejectedSpans: 0, errorMessage: '' });
 
-  const { status, body: trace } = await space.get(`/traces/${traceRecordId(space.run, TRACE)}`);
-  expect(status).toBe(200);
-  const found = new Map(everySpan(trace as Tree).map((span) => [span.id, span]));
-  expect(found.size).toBe(acts.length);
-  for (const [n, { failed, note, act: one, above }] of acts.entries()) {
-    const { expected } = said[n] as Said;
-    const seconds = String(n).padStart(2, '0');
-    expect(found.get(spanRecordId(space.run, TRACE, hex(n)))).toMatchObject({
-      ...(kindOf[one.does] === 'tool' ? {} : { name: `span ${n}` }),
-      ...expected,
-      ...messageOf(failed),
-      created_at: `2026-02-02T02:40:${seconds}.000000Z`,
-      parent_id: n === 0 ? trace.id : spanRecordId(space.run, TRACE, hex(above % n)),
-      user_metadata: { 'app.note': note },
-      metrics: { ...expected.metrics, duration_ns: 5_000_000 },
-    });
-  }
-  // The columns that a search looks at say the same.
-  for (const [n, { act: one }] of acts.entries()) {
-    const filters = [
-      { type: 'text', column_id: 'type', operator: 'eq', value: kindOf[one.does] },
-      { type: 'id', column_id: 'id', value: spanRecordId(space.run, TRACE, hex(n)) },
-      ...(one.does === 'chat'
-        ? [
-            { type: 'text', column_id: 'model', operator: 'eq', value: one.model },
-            { type: 'number', column_id: 'metrics/num_input_tokens', operator: 'eq', value: one.tokens.input },
-          ]
-        : []),
-    ];
-    expect(await space.search('spans', filters)).toHaveLength(1);
-  }
-});
+    const { status, body: trace } = await space.get(`/traces/${traceRecordId(space.run, TRACE)}`);
+    expect(status).toBe(200);
+    const found = new Map(everySpan(trace as Tree).map((span) => [span.id, span]));
+    expect(found.size).toBe(acts.length);
+    for (const [n, { failed, note, act: one, above }] of acts.entries()) {
+      const { expected } = said[n] as Said;
+      const seconds = String(n).padStart(2, '0');
+      expect(found.get(spanRecordId(space.run, TRACE, hex(n)))).toMatchObject({
+        ...(kindOf[one.does] === 'tool' ? {} : { name: `span ${n}` }),
+        ...expected,
+        ...messageOf(failed),
+        created_at: `2026-02-02T02:40:${seconds}.000000Z`,
+        parent_id: n === 0 ? trace.id : spanRecordId(space.run, TRACE, hex(above % n)),
+        user_metadata: { 'app.note': note },
+        metrics: { ...expected.metrics, duration_ns: 5_000_000 },
+      });
+    }
+    // The columns that a search looks at say the same.
+    for (const [n, { act: one }] of acts.entries()) {
+      const filters = [
+        { type: 'text', column_id: 'type', operator: 'eq', value: kindOf[one.does] },
+        { type: 'id', column_id: 'id', value: spanRecordId(space.run, TRACE, hex(n)) },
+        ...(one.does === 'chat'
+          ? [
+              { type: 'text', column_id: 'model', operator: 'eq', value: one.model },
+              { type: 'number', column_id: 'metrics/num_input_tokens', operator: 'eq', value: one.tokens.input },
+            ]
+          : []),
+      ];
+      expect(await space.search('spans', filters)).toHaveLength(1);
+    }
+  },
+  PATIENCE_MS,
+);
 
 test('cached tokens beside the input tokens are counted once, whichever way they are reported', async () => {
   const space = service.space();

@@ -4,6 +4,9 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import { newId } from '../../shared/ids.ts';
 import { startRecordService } from '../support/recordService.ts';
 
+/** 20 s on a machine that has nothing else to do. */
+const PATIENCE_MS = 300_000;
+
 let service: Awaited<ReturnType<typeof startRecordService>>;
 beforeAll(async () => {
   service = await startRecordService({});
@@ -88,6 +91,7 @@ test.prop([scenario, fc.boolean()], { numRuns: 8 })(
     const times = found.map(({ created_at }) => created_at);
     expect(times).toEqual(ascending ? [...times].sort() : [...times].sort().reverse());
   },
+  PATIENCE_MS,
 );
 
 test.prop([scenario], { numRuns: 5 })(
@@ -105,6 +109,7 @@ test.prop([scenario], { numRuns: 5 })(
     once(foundIds);
     expect(foundIds.filter((id) => ids.includes(id)).sort()).toEqual([...ids].sort());
   },
+  PATIENCE_MS,
 );
 
 test.prop([scenario], { numRuns: 5 })(
@@ -121,6 +126,7 @@ test.prop([scenario], { numRuns: 5 })(
     const foundIds = new Set(found.map(({ id }) => id));
     expect(ids.filter((id) => !foundIds.has(id))).toEqual([]);
   },
+  PATIENCE_MS,
 );
 
 test.prop([scenario, fc.constantFrom('created_at', 'name', 'id', 'input')], { numRuns: 5 })(
@@ -136,4 +142,5 @@ test.prop([scenario, fc.constantFrom('created_at', 'name', 'id', 'input')], { nu
     expect(byToken).toHaveLength(before);
     expect(byCursor.map(({ id }) => id)).toEqual(byToken.map(({ id }) => id));
   },
+  PATIENCE_MS,
 );
