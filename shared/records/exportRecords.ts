@@ -36,16 +36,35 @@ export interface ExportShape {
   includeMetricMetadata: boolean;
 }
 
-/** Records read at a time: some 3 MB of the usual size. A trace is never cut, so a larger one is read whole. */
-const BATCH = 1000;
+const MAX_BATCH = 1000;
+const BATCH_CHARACTERS = 16 * 1024 * 1024;
+
+/**
+ * How many records are read at a time: as many as hold {@link BATCH_CHARACTERS} by the size of the last ones, so that records of 8 MB take no more
+ * memory than those of 3 KB. A trace is never cut, so a larger one is read whole.
+ */
+class Pace {
+  batch = 20;
+
+  learn(records: number, characters: number): void {
+    if (records === 0) return;
+    const fitting = Math.floor(BATCH_CHARACTERS / Math.max(1, characters / records));
+    this.batch = Math.max(1, Math.min(fitting, this.batch * 4, MAX_BATCH));
+  }
+}
 
 /** One JSON object a line: each record with what hangs below it (traces of a session, spans of a trace); spans each for themselves. */
 export async function* exportNested(deps: ExportDeps, query: ExportQuery, shape: ExportShape): AsyncGenerator<string, void> {
   if (query.kinds.includes('session')) yield* sessionLines(deps, query, shape);
   else if (query.kinds.includes('trace')) yield* traceLines(deps, query, shape);
-  else
-    for await (const keys of inBatches(deps.stream.keys(query)))
-      yield (await flatRecords(deps, query, keys, shape)).map((record) => `${JSON.stringify(record)}\n`).join('');
+  else {
+    const pace = new Pace();
+    for await (const keys of inBatches(deps.stream.keys(query), pace)) {
+      const text = (await flatRecords(deps, query, keys, shape)).map((record) => `${JSON.stringify(record)}\n`).join('');
+      pace.learn(keys.length, text.length);
+      yield text;
+    }
+  }
 }
 
 /** One row a record that any of the queries finds, with a cell for each of these columns, as CSV with a header or as flat JSON objects: what is no single value is JSON text. */
@@ -75,9 +94,16 @@ async function* flatRows(
   shape: ExportShape,
   columnIds: readonly string[],
 ): AsyncGenerator<CellValue[][], void> {
+  const pace = new Pace();
   for (const query of queries)
-    for await (const keys of inBatches(deps.stream.keys(query)))
-      yield (await flatRecords(deps, query, keys, shape)).map((record) => columnIds.map((id) => cellOf(record, id)));
+    for await (const keys of inBatches(deps.stream.keys(query), pace)) {
+      const rows = (await flatRecords(deps, query, keys, shape)).map((record) => columnIds.map((id) => cellOf(record, id)));
+      pace.learn(
+        keys.length,
+        rows.flat().reduce<number>((sum, cell) => sum + (typeof cell === 'string' ? cell.length : 8), 0),
+      );
+      yield rows;
+    }
 }
 
 const parquetTypes = {
@@ -98,17 +124,21 @@ function parquetColumn({ id, dataType, multiValued, source }: ColumnDef): Parque
 }
 
 async function* traceLines(deps: ExportDeps, query: ExportQuery, shape: ExportShape): AsyncGenerator<string, void> {
-  for await (const groups of inGroups(deps.stream.members(query, 'trace_id'))) {
+  const pace = new Pace();
+  for await (const groups of inGroups(deps.stream.members(query, 'trace_id'), pace)) {
     const load = await loader(deps, query.run, groups);
     const traces = groups.flatMap((group) => traceOf(load(group), shape));
-    yield traces.map((trace) => `${JSON.stringify(trace)}\n`).join('');
+    const text = traces.map((trace) => `${JSON.stringify(trace)}\n`).join('');
+    pace.learn(recordsIn(groups), text.length);
+    yield text;
   }
 }
 
 /** A session is written while its traces are read: it may be larger than memory. */
 async function* sessionLines(deps: ExportDeps, query: ExportQuery, shape: ExportShape): AsyncGenerator<string, void> {
   let open: { rootId: string; traces: number } | undefined;
-  for await (const groups of inGroups(deps.stream.members(query, 'session_id'))) {
+  const pace = new Pace();
+  for await (const groups of inGroups(deps.stream.members(query, 'session_id'), pace)) {
     const load = await loader(deps, query.run, groups);
     let text = '';
     for (const group of groups) {
@@ -122,6 +152,7 @@ async function* sessionLines(deps: ExportDeps, query: ExportQuery, shape: Export
         for (const trace of traceOf(loaded, shape)) text += `${open.traces++ > 0 ? ',' : ''}${JSON.stringify(trace)}`;
       }
     }
+    pace.learn(recordsIn(groups), text.length);
     yield text;
   }
   if (open) yield ']}\n';
@@ -137,15 +168,17 @@ interface Loaded extends Attached {
   records: StoredRecord[];
 }
 
+const recordsIn = (groups: readonly Group[]): number => groups.reduce((sum, { keys }) => sum + keys.length, 0);
+
 /** Consecutive keys of one trace, several traces at a time where they are small. */
-async function* inGroups(members: AsyncIterable<RecordKey & { rootId: string }>): AsyncGenerator<Group[], void> {
+async function* inGroups(members: AsyncIterable<RecordKey & { rootId: string }>, pace: Pace): AsyncGenerator<Group[], void> {
   let groups: Group[] = [];
   let held = 0;
   for await (const { rootId, ...key } of members) {
     const last = groups.at(-1);
     if (last?.rootId === rootId && last.traceId === key.traceId) last.keys.push(key);
     else {
-      if (held >= BATCH) {
+      if (held >= pace.batch) {
         yield groups;
         groups = [];
         held = 0;
@@ -157,11 +190,11 @@ async function* inGroups(members: AsyncIterable<RecordKey & { rootId: string }>)
   if (groups.length > 0) yield groups;
 }
 
-async function* inBatches(keys: AsyncIterable<RecordKey>): AsyncGenerator<RecordKey[], void> {
+async function* inBatches(keys: AsyncIterable<RecordKey>, pace: Pace): AsyncGenerator<RecordKey[], void> {
   let batch: RecordKey[] = [];
   for await (const key of keys) {
     batch.push(key);
-    if (batch.length < BATCH) continue;
+    if (batch.length < pace.batch) continue;
     yield batch;
     batch = [];
   }

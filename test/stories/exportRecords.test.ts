@@ -1,7 +1,10 @@
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../shared/ids.ts';
+import { exportFlat, exportNested } from '../../shared/records/exportRecords.ts';
+import { columnFinder } from '../../shared/records/findColumn.ts';
 import type { StoredRecord } from '../../shared/records/record.ts';
+import type { RecordReads } from '../../shared/records/searchRecords.ts';
 import { readParquet } from '../support/readParquet.ts';
 import { startSearchService } from '../support/searchService.ts';
 
@@ -207,3 +210,50 @@ test.each([
   expect(answer.status).toBe(422);
   expect(answer.text).toMatch(message);
 });
+
+test.each([
+  ['csv', 3_000],
+  ['csv', 4_000_000],
+  ['spans', 4_000_000],
+  ['traces', 4_000_000],
+] as const)(
+  'an export as %s of records of %i characters reads no more of them at a time than memory has room for',
+  async (as, size) => {
+    const count = size > 10_000 ? 60 : 3000;
+    const records = new Map(
+      Array.from({ length: count }, () => {
+        const record = service.record({ ...(as === 'spans' ? { type: 'tool' as const } : {}), name: 'large' });
+        return [record.id, record];
+      }),
+    );
+    const batches: number[] = [];
+    // What else belongs to a record is not there.
+    const nothing = async () => new Map();
+    const reads = new Proxy({} as RecordReads, {
+      get: (_, name) =>
+        name === 'records'
+          ? async (_run: unknown, keys: { id: string }[]) => {
+              batches.push(keys.length);
+              return keys.map(({ id }) => ({ ...records.get(id), input: 'x'.repeat(size) }));
+            }
+          : nothing,
+    });
+    const keys = async function* () {
+      for (const { id, type, created_at } of records.values()) yield { id, type, createdAt: created_at, traceId: id, rootId: id };
+    };
+    const deps = { records: reads, stream: { keys, members: keys } };
+    const kinds = as === 'spans' ? (['tool'] as const) : (['trace'] as const);
+    const run = { projectId: service.projectId, runId: service.runId };
+    const query = { run, kinds, filter: { and: [] }, findColumn: columnFinder([]), finishedSessionsOnly: false };
+    const shape = { redact: true, computedMetricsOnly: false, includeMetricMetadata: false };
+    const file =
+      as === 'csv'
+        ? exportFlat(deps, [query], shape, { format: 'csv', columnIds: ['id', 'input'] })
+        : exportNested(deps, query, shape);
+    let characters = 0;
+    for await (const part of file) characters += part.length;
+    expect(characters).toBeGreaterThan(count * size);
+    expect(batches.reduce((sum, batch) => sum + batch)).toBe(count);
+    expect(Math.max(...batches.slice(1))).toBe(size > 10_000 ? 4 : 1000);
+  },
+);
