@@ -63,9 +63,9 @@ export function clickhouseRecordEraser(clickhouse: ClickHouse): RecordEraser & S
     async erase(run, keys) {
       if (keys.length === 0) return;
       await remove(clickhouse, 'records', `${IN_RUN} AND created_at IN ${TIMES} AND id IN ${IDS}`, keyParams(run, keys));
-      await eraseValues(run, keys);
-      for (const table of ['trace_members', 'record_keys'])
-        await remove(clickhouse, table, `${IN_RUN} AND id IN ${IDS}`, { ...inRun(run), ids: keys.map(({ id }) => id) });
+      const ids = { ...inRun(run), ids: keys.map(({ id }) => id) };
+      const byId = (table: string) => remove(clickhouse, table, `${IN_RUN} AND id IN ${IDS}`, ids);
+      await Promise.all([eraseValues(run, keys), byId('trace_members'), byId('record_keys')]);
     },
   };
 }
