@@ -64,7 +64,7 @@ type Convention = (act: Act) => Said;
 interface Said {
   attributes: Attributes;
   events?: Event[];
-  expected: { metrics?: object };
+  expected: { type: string; metrics?: object };
 }
 
 const messageIn = ({ role, content }: Message) => ({ role, parts: [{ type: 'text', content }] });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../shared/ids.ts';
 import type { StoredRecord } from '../../shared/records/record.ts';
+import type { StandardError } from '../../shared/wire/common.ts';
 import type { MetricResult } from '../../shared/wire/metricResults.ts';
 import { startSearchService } from '../support/searchService.ts';
 
@@ -275,10 +276,10 @@ test('the catalog lists the specification’s columns, to the letter', async () 
 test('a metric shows the state of its scoring: one object for each, with what that state says', async () => {
   const record = service.record({ type: 'agent', name: 'states', parent_id: (traces[0] as StoredRecord).id, trace_id: newId() });
   await service.store([record]);
-  const standard_error = {
+  const standard_error: StandardError = {
     ...{ error_code: 1, error_type: 'llm_api_error', error_group: 'scorers', severity: 'medium', message: 'no key' },
     ...{ retriable: true, blocking: false },
-  } as const;
+  };
   const results: Record<string, MetricResult> = {
     asked_never: { status_type: 'not_computed', message: 'nobody asked' },
     queued: { status_type: 'pending', metric_key_alias: 'old name' },
