@@ -23,9 +23,6 @@ import { runControl } from '../shared/experiments/steerRun.ts';
 import { newId } from '../shared/ids.ts';
 import { OutboundRefused } from '../shared/integrations/outbound.ts';
 import { parseSecretKeys } from '../shared/integrations/secrets.ts';
-import { builtinMetrics } from '../shared/metrics/index.ts';
-import { metricColumn } from '../shared/metrics/metricColumn.ts';
-import { toxicity } from '../shared/metrics/toxicity.ts';
 import { createProjectAccess } from '../shared/projects/access.ts';
 import { deleteWithRecords, finishDeletions } from '../shared/projects/deletions.ts';
 import { createIngestLookup } from '../shared/projects/openRun.ts';
@@ -33,13 +30,16 @@ import { unexpired } from '../shared/projects/retention.ts';
 import { createRunLookup, type DeleteRecords } from '../shared/projects/runs.ts';
 import { checkPrompt } from '../shared/prompts/render.ts';
 import { builtinAliases } from '../shared/providers/builtinModels.ts';
-import { findColumnFor, type MetricDefinitions } from '../shared/records/columnCatalog.ts';
+import { findColumnFor } from '../shared/records/columnCatalog.ts';
 import { finishDeletions as finishRecordsDeletions } from '../shared/records/delete.ts';
 import type { RecordReads } from '../shared/records/searchRecords.ts';
 import { unexpiredReader } from '../shared/records/unexpiredReader.ts';
+import { metricDefinitions } from '../shared/scorers/metricDefinitions.ts';
 import { namedScorers } from '../shared/scorers/namedScorers.ts';
-import { enabledMetricColumns, projectMetricColumns } from '../shared/scorers/runSettings.ts';
+import { projectMetricColumns, scorersOfRun } from '../shared/scorers/runSettings.ts';
+import { createScoringStarter } from '../shared/scoring/startScoring.ts';
 import { deleteAttempts, runTallies } from '../shared/stores/clickhouse/experimentRecords.ts';
+import { clickhouseMarks } from '../shared/stores/clickhouse/markedValues.ts';
 import { clickhouseMetricTimeline } from '../shared/stores/clickhouse/metricTimeline.ts';
 import { clickhouseDeleteRecords } from '../shared/stores/clickhouse/recordDeletion.ts';
 import { clickhouseRecordReader } from '../shared/stores/clickhouse/recordReader.ts';
@@ -83,6 +83,7 @@ import { metricsTestingRoutes } from './routes/metricsTesting.ts';
 import { openTelemetryRoutes } from './routes/openTelemetry.ts';
 import { projectRoutes } from './routes/projects.ts';
 import { promptRoutes } from './routes/prompts.ts';
+import { recomputeMetricsRoutes } from './routes/recomputeMetrics.ts';
 import { recordColumnRoutes } from './routes/recordColumns.ts';
 import { recordSearchRoutes } from './routes/recordSearch.ts';
 import { retentionRoutes } from './routes/retention.ts';
@@ -115,6 +116,9 @@ export interface ApiSurroundings {
 const RECONCILE_MS = 30_000;
 /** Milliseconds after which a deletion of records that nobody says to be at work on is taken over. */
 const UNATTENDED_MS = 60_000;
+/** Milliseconds after which records that were written are scored, and between two searches for those that a dead process had not announced. */
+const NEW_RECORDS_MS = 1_000;
+const UNSEEN_MS = 300_000;
 const PURGE_MS = 3_600_000;
 /** Rows stored for a run that never came to be are removed after this. */
 const UNUSED_MS = 24 * 3_600_000;
@@ -187,12 +191,15 @@ export async function assembleApi(
 
   const annotations = createAnnotationReads(domain.annotations);
   const records: RecordReads = { ...clickHouseRecordReads(domain.clickhouse), ...annotations };
-  const metrics: MetricDefinitions = {
-    builtIn: builtinMetrics.map(metricColumn),
-    alwaysListed: [metricColumn(toxicity)],
-    ofRun: (run) => enabledMetricColumns(domain.scorers, run.projectId, run.runId),
-  };
+  const metrics = metricDefinitions(domain.scorers);
   const search = { records, findRun: unexpired(runLookup.find, expiries), metrics };
+  const scoring = createScoringStarter({
+    scorings: domain.scorings,
+    workflows,
+    marks: clickhouseMarks(domain.clickhouse),
+    onError: (runId, err) => log.warn({ err, runId }, 'the scoring of a run could not be started; it is tried again'),
+  });
+  domain.recordWriter.whenStored(scoring.written);
   const recordDeps = {
     ...search,
     // An update changes, and a deletion takes, also what no read shows any more.
@@ -210,6 +217,7 @@ export async function assembleApi(
     groups: postgresExperimentGroups(database),
     tags: postgresRunTags(database),
     jobs,
+    scorings: domain.scorings,
     scorers: domain.scorers,
     datasets: domain.datasets,
     requestRun: request,
@@ -302,6 +310,12 @@ export async function assembleApi(
     ...promptRoutes({ ...domain.datasetDeps, prompts: domain.prompts, gate }),
     ...scorerRoutes({ scorers: domain.scorers }),
     ...metricSettingsRoutes({ scorers: domain.scorers }),
+    ...recomputeMetricsRoutes({
+      ...search,
+      scorings: domain.scorings,
+      start: scoring.start,
+      metricsOf: (run, scorerIds) => scorersOfRun(domain.scorers, run.projectId, run.runId, scorerIds),
+    }),
     ...experimentRoutes(experimentDeps),
     ...experimentGroupRoutes(experimentDeps),
     ...experimentTagRoutes(experimentDeps),
@@ -335,7 +349,12 @@ export async function assembleApi(
       started: ({ experimentId }) => log.info({ experimentId }, 'a run without a workflow was started'),
       failed: ({ experimentId }, err) => log.warn({ err, experimentId }, 'a run could not be looked after; it is tried again'),
     };
-    const done = await Promise.allSettled([reconcile(starting, report), finishDeletions(deletion), finishErasures()]);
+    const done = await Promise.allSettled([
+      reconcile(starting, report),
+      finishDeletions(deletion),
+      finishErasures(),
+      scoring.reconcile(),
+    ]);
     for (const one of done) if (one.status === 'rejected') throw one.reason;
   };
   const stopping = new AbortController();
@@ -354,12 +373,15 @@ export async function assembleApi(
   const deleting = finishRecordDeletions(config.DATABASE_URL ? UNATTENDED_MS : 0).catch((err: unknown) =>
     log.warn({ err }, 'deletions that were cut off could not be finished; it is tried again'),
   );
+  await scoring.findUnseen();
   const schedule = repeat(PURGE_MS, around.scheduleSweeps, log, 'scheduling the sweep of expired records');
   await around
     .scheduleSweeps()
     .catch((err: unknown) => log.warn({ err }, 'the sweep of expired records is not scheduled; it is tried again'));
   const stops = [
     schedule,
+    repeat(NEW_RECORDS_MS, scoring.startWritten, log, 'scoring new records'),
+    repeat(UNSEEN_MS, scoring.findUnseen, log, 'looking for new records that are not scored'),
     repeat(RECONCILE_MS, heal, log, 'looking after runs and deletions'),
     repeat(UNATTENDED_MS, () => finishRecordDeletions(UNATTENDED_MS), log, 'finishing deletions of records'),
     repeat(

@@ -22,6 +22,7 @@ import { RecordWriter } from './records/recordWriter.ts';
 import { standingValues } from './records/standingValues.ts';
 import type { EnabledMetric } from './scorers/resolveMetrics.ts';
 import { runScorers } from './scorers/runSettings.ts';
+import type { ScoringWorkflows } from './scoring/scoring.ts';
 import { datasetRows } from './stores/clickhouse/datasetRows.ts';
 import { recordedRows, runTally } from './stores/clickhouse/experimentRecords.ts';
 import { clickhouseStraddling } from './stores/clickhouse/expiredRecords.ts';
@@ -40,6 +41,7 @@ import { promptStore } from './stores/postgres/prompts.ts';
 import { postgresDeletedRows, postgresDeletionWishes, postgresErasures } from './stores/postgres/recordDeletions.ts';
 import { postgresRetention } from './stores/postgres/retention.ts';
 import { scorerStore } from './stores/postgres/scorers.ts';
+import { postgresScorings } from './stores/postgres/scorings.ts';
 
 /** Calls in flight per integration over all workers, unless a run's own concurrency is lower. */
 const CALLS_PER_INTEGRATION = 1_000;
@@ -52,7 +54,7 @@ export type Domain = ReturnType<typeof assembleDomain>;
 /** What the api and the workers both stand on, built from open stores and the configuration. */
 export function assembleDomain(
   stores: Stores,
-  workflows: RunWorkflows,
+  workflows: RunWorkflows & ScoringWorkflows,
   config: Config,
   secretKeys: string,
   log: Logger,
@@ -149,6 +151,7 @@ export function assembleDomain(
     outbound,
     integrations,
     scorers,
+    scorings: postgresScorings(database),
     datasets,
     datasetTables,
     datasetDeps,

@@ -5,16 +5,16 @@ import { runnerModulePath } from '../shared/experiments/runnerModulePath.ts';
 import type { RowRunner } from '../shared/experiments/runRows.ts';
 import type { ScoreLog } from '../shared/experiments/scoreRows.ts';
 import { settleRun } from '../shared/experiments/settleRun.ts';
-import type { JudgeRequest, ScoreContext } from '../shared/metrics/metric.ts';
 import { deleteStraySpans } from '../shared/records/delete.ts';
 import { sweepProject } from '../shared/records/sweepExpired.ts';
-import type { EnabledMetric } from '../shared/scorers/resolveMetrics.ts';
 import { attemptLog } from '../shared/stores/clickhouse/experimentRecords.ts';
 import { clickhouseExpired } from '../shared/stores/clickhouse/expiredRecords.ts';
 import { straySpans } from '../shared/stores/clickhouse/recordDeletion.ts';
 import { computedValues, recordsToScore } from '../shared/stores/clickhouse/scoredRecords.ts';
 import { systemAggregates } from '../shared/stores/clickhouse/systemAggregates.ts';
 import type { ActivityDeps } from './activities.ts';
+import { assembleScoring } from './assembleScoring.ts';
+import { judgeContext, judgedExperiment } from './judgeContext.ts';
 import { datasetOutputsRunner } from './runners/datasetOutputs.ts';
 import { httpRunner } from './runners/httpEndpoint.ts';
 import { moduleRunner } from './runners/module.ts';
@@ -58,29 +58,36 @@ export function assembleActivities(domain: Domain, environment: Readonly<Record<
     write: (run, values) => domain.keepStanding(run, () => domain.metricValues.write(where(run), values)),
   };
 
+  const settleRecords: ActivityDeps['settleRecords'] = (run) =>
+    settleRun(
+      {
+        deleteStraySpans: (of) => deleteStraySpans(domain.deletion, (run) => straySpans(clickhouse, run), where(of)),
+        systemAggregates: (of) => systemAggregates(clickhouse, of),
+        values: domain.metricValues,
+        metricsOf: domain.metricsOf,
+      },
+      run,
+    );
+
   return {
     ...domain,
     sweeps: {
       projects: (after, limit) => domain.retention.projects(after, limit),
       sweep: (projectId, signal) =>
-        sweepProject({ ...domain.deletion, retention: domain.retention, expired: clickhouseExpired(clickhouse) }, projectId, signal),
+        sweepProject(
+          { ...domain.deletion, retention: domain.retention, expired: clickhouseExpired(clickhouse) },
+          projectId,
+          signal,
+        ),
     },
+    scoring: assembleScoring(domain, settleRecords),
     scoreLog,
     attempts: attemptLog(clickhouse, (err) => log.warn({ err }, 'attempts of rows were not noted')),
     createRunner,
-    scoreContext: (run, metric, signal) => judgeContext(domain, run, metric, signal),
+    scoreContext: (run, metric, signal) => judgeContext(domain, judgedExperiment(run), metric, signal),
     publishRunning: runningPublisher(domain),
     countRows: async (run) => (await domain.tally(run, [])).rows,
-    settleRecords: (run) =>
-      settleRun(
-        {
-          deleteStraySpans: (of) => deleteStraySpans(domain.deletion, (run) => straySpans(clickhouse, run), where(of)),
-          systemAggregates: (of) => systemAggregates(clickhouse, of),
-          values: domain.metricValues,
-          metricsOf: domain.metricsOf,
-        },
-        run,
-      ),
+    settleRecords,
   };
 }
 
@@ -91,37 +98,3 @@ const runningPublisher =
     void coordination.progress
       .publish(experimentId, part, rowsRunning)
       .catch((err: unknown) => log.debug({ err }, 'progress was not shown'));
-
-/** A judged metric's model: the one its settings name, else the run's own, else the default of the first integration. */
-function judgeContext({ models }: Domain, run: ExperimentRun, metric: EnabledMetric, signal: AbortSignal): ScoreContext {
-  const ofRun = run.runner.kind === 'prompt_template' ? run.runner.settings.model_alias : undefined;
-  const modelAlias = metric.judgeModel ?? (typeof ofRun === 'string' ? ofRun : null);
-  return {
-    signal,
-    async complete({ system, prompt, schema, signal: ofCall }: JudgeRequest) {
-      const answer = await models.complete({
-        modelAlias,
-        messages: [
-          ...(system === undefined ? [] : [{ role: 'system' as const, content: system }]),
-          { role: 'user' as const, content: prompt },
-        ],
-        settings: { temperature: 0, ...(schema === undefined ? {} : { response_format: { type: 'json_object' } }) },
-        context: {
-          jobId: `${run.experimentId}/${run.workflowNumber}`,
-          userId: run.createdBy,
-          projectId: run.projectId,
-          runId: run.experimentId,
-        },
-        retry: { maxAttempts: run.settings.maxCallAttempts },
-        signal: ofCall,
-      });
-      return {
-        text: answer.text,
-        inputTokens: answer.inputTokens,
-        outputTokens: answer.outputTokens,
-        model: answer.model,
-        costUsd: answer.costUsd,
-      };
-    },
-  };
-}

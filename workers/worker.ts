@@ -3,10 +3,12 @@ import { DefaultLogger, type NativeConnection, Runtime, Worker } from '@temporal
 import type { Logger } from 'pino';
 import { EXPERIMENT_QUEUE } from '../shared/experiments/workflow.ts';
 import { type ActivityDeps, createActivities } from './activities.ts';
+import { createScoringActivities, type ScoringActivityDeps } from './scoringActivities.ts';
 import { createSweepActivities, type SweepActivityDeps } from './sweepActivities.ts';
 
 export interface WorkerDeps extends ActivityDeps {
   sweeps: SweepActivityDeps;
+  scoring: ScoringActivityDeps;
 }
 
 export interface RunningWorker {
@@ -25,14 +27,14 @@ export function logTemporalTo(log: Logger): void {
   Runtime.install({ logger });
 }
 
-/** Starts the worker that runs experiments: workflow code and activities, on one task queue. */
+/** Starts the worker that runs experiments, scores records and sweeps away what has expired: workflow code and activities, on one task queue. */
 export async function startWorker(connection: NativeConnection, namespace: string, deps: WorkerDeps): Promise<RunningWorker> {
   const worker = await Worker.create({
     connection,
     namespace,
     taskQueue: EXPERIMENT_QUEUE,
     workflowsPath: join(import.meta.dirname, '../workflows/index.ts'),
-    activities: { ...createActivities(deps), ...createSweepActivities(deps.sweeps) },
+    activities: { ...createActivities(deps), ...createScoringActivities(deps.scoring), ...createSweepActivities(deps.sweeps) },
     // A chunk holds its slot for minutes; a run that waits for its caller gives it back.
     maxConcurrentActivityTaskExecutions: 200,
     // One poll: with more, the worker that polled first is given all chunks of a run while the others stand idle. (The SDK heeds this option,

@@ -1,3 +1,4 @@
 // What the worker's bundle offers: every workflow, by its type name.
 export { runExperiment } from './runExperiment.ts';
+export { scoreRun } from './scoreRun.ts';
 export { sweepExpired } from './sweepExpired.ts';

@@ -62,7 +62,8 @@ export function jobRoutes(deps: JobRouteDeps): Endpoint[] {
       method: 'get',
       path: '/projects/{project_id}/runs/{run_id}/jobs',
       summary: 'Jobs of a run',
-      description: 'Newest first: one of the run itself, and one of each of its metrics.',
+      description:
+        'Newest first: one of each run, one of each of its metrics, and one of each metric whose recomputing was asked for.',
       tag,
       access: { project: 'read' },
       params: RunParams,
@@ -88,15 +89,15 @@ export function jobRoutes(deps: JobRouteDeps): Endpoint[] {
 }
 
 function toWire(job: JobView): JobResponse {
-  const { experiment, status } = job;
-  const ended = experiment.endedAt?.toISOString() ?? null;
+  const { status } = job;
+  const ended = job.endedAt?.toISOString() ?? null;
   return {
     id: job.id,
     created_at: job.createdAt.toISOString(),
-    updated_at: new Date(Math.max(job.createdAt.getTime(), experiment.endedAt?.getTime() ?? 0)).toISOString(),
+    updated_at: new Date(Math.max(job.createdAt.getTime(), job.endedAt?.getTime() ?? 0)).toISOString(),
     failed_at: status === 'failed' ? ended : null,
     completed_at: status === 'completed' ? ended : null,
-    processing_started: status === 'pending' ? null : (experiment.startedAt?.toISOString() ?? null),
+    processing_started: status === 'pending' ? null : (job.startedAt?.toISOString() ?? null),
     job_name: job.name,
     migration_name: null,
     project_id: job.projectId,
@@ -105,8 +106,8 @@ function toWire(job: JobView): JobResponse {
     status,
     retries: 0,
     request_data: job.request,
-    error_message: experiment.error,
-    progress_message: experiment.state === 'paused' ? 'paused' : null,
+    error_message: job.error,
+    progress_message: job.note,
     steps_completed: job.stepsCompleted,
     steps_total: job.stepsTotal,
     progress_percent: job.progress,

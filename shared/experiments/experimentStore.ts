@@ -169,12 +169,14 @@ export interface Job {
   name: string;
   request: Record<string, unknown>;
   workflowNumber: number;
+  /** The scoring that it follows; null for a job that follows the run's workflow. */
+  scoringId: string | null;
   createdAt: Date;
 }
 
 export interface JobStore {
   /** Keeps those that are not kept yet. */
-  insert(jobs: readonly Omit<Job, 'createdAt'>[]): Promise<void>;
+  insert(jobs: readonly Omit<Job, 'createdAt' | 'scoringId'>[]): Promise<void>;
   find(jobId: string): Promise<Job | undefined>;
   /** Newest first; the run's own job before those of its metrics. */
   ofRun(projectId: string, runId: string): Promise<Job[]>;

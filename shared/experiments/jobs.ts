@@ -3,6 +3,7 @@ import { type InvalidItem, RequestInvalid, ServiceError } from '../errors.ts';
 import type { RunCounts } from '../projects/runs.ts';
 import { resolveMetrics } from '../scorers/resolveMetrics.ts';
 import { saveRunSettings } from '../scorers/runSettings.ts';
+import type { ScoringState, ScoringStatus, ScoringStore } from '../scoring/scoring.ts';
 import { type CreateJobRequest, type jobStatuses, startableJobs } from '../wire/jobs.ts';
 import { chosenDataset, type DatasetLookup, mustHaveTemplate } from './create.ts';
 import { type ExperimentRun, hasEnded, type RunState } from './experiment.ts';
@@ -117,39 +118,45 @@ async function mustFind(deps: JobDeps, projectId: string, experimentId: string):
 
 type JobStatus = (typeof jobStatuses)[number];
 
-/** A job with how its run stands. A job of an earlier start shows the run as it stands now, since that goes on with the same rows. */
-export interface JobView extends Job {
+/** How what a job follows stands. */
+interface JobStanding {
   status: JobStatus;
-  experiment: Experiment;
+  note: string | null;
+  error: string | null;
+  startedAt: Date | null;
+  endedAt: Date | null;
   /** 0 to 1. */
   progress: number;
   stepsCompleted: number;
   stepsTotal: number;
 }
 
+/** A job with how its run or its scoring stands. One of an earlier start shows the run as it stands now, since that goes on with the same rows. */
+export interface JobView extends Job, JobStanding {}
+
 export interface JobViewDeps {
   experiments: Pick<ExperimentStore, 'find'>;
   jobs: JobStore;
+  scorings: Pick<ScoringStore, 'find' | 'findRun'>;
   progressOf: ProgressOf;
 }
 
 /** @throws ServiceError `NotFound` */
 export async function findJob(deps: JobViewDeps, jobId: string): Promise<JobView> {
   const job = await deps.jobs.find(jobId);
-  const experiment = job && (await deps.experiments.find(job.projectId, job.runId));
-  if (!experiment) throw new ServiceError('NotFound', `no job ${jobId}`);
-  const [view] = await views(deps, experiment, [job]);
-  return view as JobView;
+  const [view] = job ? await views(deps, job.projectId, job.runId, [job]) : [];
+  if (!view) throw new ServiceError('NotFound', `no job ${jobId}`);
+  return view;
 }
 
 /**
  * The jobs of a run, newest first, those with a status where one is given.
- * @throws ServiceError `RunNotFound` when the project has no such experiment.
+ * @throws ServiceError `RunNotFound` when the project has no such run.
  */
 export async function jobsOfRun(deps: JobViewDeps, projectId: string, runId: string, status?: string): Promise<JobView[]> {
-  const experiment = await deps.experiments.find(projectId, runId);
-  if (!experiment) throw new ServiceError('RunNotFound', `no experiment with the id ${runId} in this project`);
-  const all = await views(deps, experiment, await deps.jobs.ofRun(projectId, runId));
+  if ((await deps.scorings.findRun(runId))?.projectId !== projectId)
+    throw new ServiceError('RunNotFound', `no run with the id ${runId} in this project`);
+  const all = await views(deps, projectId, runId, await deps.jobs.ofRun(projectId, runId));
   return status === undefined ? all : all.filter((job) => job.status === status);
 }
 
@@ -163,15 +170,56 @@ const statusOf: Record<RunState, JobStatus> = {
   cancelled: 'cancelled',
 };
 
-async function views(deps: JobViewDeps, experiment: Experiment, jobs: readonly Job[]): Promise<JobView[]> {
+const scoringStatusOf: Record<ScoringState, JobStatus> = {
+  requested: 'pending',
+  running: 'processing',
+  completed: 'completed',
+  failed: 'failed',
+};
+
+/** The jobs of one run with how they stand; one whose run or scoring was deleted meanwhile is left out. */
+async function views(deps: JobViewDeps, projectId: string, runId: string, jobs: readonly Job[]): Promise<JobView[]> {
+  const scoringIds = new Set(jobs.flatMap(({ scoringId }) => scoringId ?? []));
+  const ofScorings = new Map(
+    await Promise.all([...scoringIds].map(async (id) => [id, standingOfScoring(await deps.scorings.find(id))] as const)),
+  );
+  const ofRun = jobs.some(({ scoringId }) => scoringId === null)
+    ? await standingOfExperiment(deps, await deps.experiments.find(projectId, runId))
+    : undefined;
+  return jobs.flatMap((job) => {
+    const standing = job.scoringId === null ? ofRun : ofScorings.get(job.scoringId);
+    return standing ? [{ ...job, ...standing }] : [];
+  });
+}
+
+async function standingOfExperiment(deps: JobViewDeps, experiment: Experiment | undefined): Promise<JobStanding | undefined> {
+  if (!experiment) return undefined;
   const progress = (await deps.progressOf([experiment])).get(experiment.id) ?? 0;
+  const { state, error, startedAt, endedAt } = experiment;
   const stepsTotal = experiment.rowCount ?? 0;
-  const how = {
-    status: statusOf[experiment.state],
-    experiment,
+  return {
+    status: statusOf[state],
+    note: state === 'paused' ? 'paused' : null,
+    error,
+    startedAt,
+    endedAt,
     progress,
     stepsTotal,
     stepsCompleted: Math.floor(progress * stepsTotal),
   };
-  return jobs.map((job) => ({ ...job, ...how }));
+}
+
+function standingOfScoring(scoring: ScoringStatus | undefined): JobStanding | undefined {
+  if (!scoring) return undefined;
+  const { state, total, done, error, startedAt, endedAt } = scoring;
+  return {
+    status: scoringStatusOf[state],
+    note: state === 'running' ? `${done} of ${total} values computed` : null,
+    error,
+    startedAt,
+    endedAt,
+    progress: state === 'completed' ? 1 : total > 0 ? done / total : 0,
+    stepsCompleted: done,
+    stepsTotal: total,
+  };
 }

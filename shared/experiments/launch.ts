@@ -1,7 +1,7 @@
 import { derivedId } from '../ids.ts';
 import type { ScorerStore } from '../scorers/scorer.ts';
+import { scorerJobRequest } from '../scoring/scorerJob.ts';
 import { SCORER_JOB, startableJobs } from '../wire/jobs.ts';
-import type { ScorerConfig } from '../wire/scorers.ts';
 import type { ExperimentRun } from './experiment.ts';
 import type { Experiment, JobStore } from './experimentStore.ts';
 import type { RunRequest } from './prepareRun.ts';
@@ -46,16 +46,9 @@ export async function launch(
       projectId,
       runId,
       name: SCORER_JOB,
-      request: scorerRequest(projectId, runId, config),
+      request: scorerJobRequest(projectId, runId, config),
       workflowNumber,
     })),
   ]);
   return { jobId, run, started };
 }
-
-const scorerRequest = (projectId: string, runId: string, config: ScorerConfig) => ({
-  job_name: SCORER_JOB,
-  project_id: projectId,
-  run_id: runId,
-  scorer_config: config,
-});

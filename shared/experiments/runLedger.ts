@@ -33,6 +33,8 @@ export interface RunLedger {
     state: 'completed' | 'failed' | 'cancelled',
     result: { error: string | null; aggregates?: unknown },
   ): Promise<void>;
+  /** Replaces the aggregates of a run that has ended. */
+  setAggregates(experimentId: string, aggregates: unknown): Promise<void>;
   times(experimentId: string): Promise<{ startedAt: Date | null; endedAt: Date | null; error: string | null }>;
   /** Runs that are requested, running or paused: each must have a workflow. */
   unended(): Promise<ExperimentRun[]>;

@@ -57,6 +57,7 @@ export class RecordWriter {
   #turn: Promise<unknown> = Promise.resolve();
   #gathering = false;
   #lastVersion = 0;
+  #tell: (run: RunRef) => void = () => {};
 
   constructor({ store, withLocks, guard, queueBytes, intakeBytes, now }: RecordWriterOptions) {
     this.intake = new Intake(intakeBytes ?? INTAKE_BYTES);
@@ -113,6 +114,11 @@ export class RecordWriter {
     this.#waitingBytes += bytes;
     this.#gather();
     return promise;
+  }
+
+  /** From now on `tell` hears of every run to which something was written. */
+  whenStored(tell: (run: RunRef) => void): void {
+    this.#tell = tell;
   }
 
   /** Runs `work` while nothing is written to `run`, here or in another process: deletions take their place between writes. */
@@ -214,7 +220,10 @@ export class RecordWriter {
     ]);
     if (records.length > 0)
       await persist(this.#store.recordBlock(records.map((record) => ({ record, isRewrite: state.isKnown(record) }))));
-    for (const { request, written } of done) request.resolve(written);
+    for (const { request, written } of done) {
+      request.resolve(written);
+      this.#tell(request.run);
+    }
   }
 
   /** Versions rise with every record written, whatever the machine's clock does. */

@@ -66,6 +66,26 @@ export async function runScorers(store: SettingsStore, projectId: string, runId:
   return resolveMetrics(store, settings?.scorers ?? []);
 }
 
+/**
+ * Metrics by the ids of their scorers, each as the run computes it where it is switched on there, else as the scorer has it.
+ * @throws RequestInvalid for an unknown scorer, and for a deleted one that the run does not have
+ */
+export async function scorersOfRun(
+  store: SettingsStore,
+  projectId: string,
+  runId: string,
+  scorerIds: readonly string[],
+): Promise<EnabledMetric[]> {
+  const settings = await store.runSettings(projectId, runId);
+  const ofRun = new Map(settings?.scorers.map((config) => [config.id, config]));
+  return resolveMetrics(
+    await withoutDeleted(store, projectId, runId),
+    // The type of one that is not switched on here is read from the scorer itself.
+    scorerIds.map((id) => ofRun.get(id) ?? { id, scorer_type: 'preset' }),
+    ['body', 'scorer_ids'],
+  );
+}
+
 /** Columns of the metrics that a run computes. */
 export const enabledMetricColumns = async (store: SettingsStore, projectId: string, runId: string): Promise<ColumnDef[]> =>
   columnsOf(await runScorers(store, projectId, runId));

@@ -10,7 +10,7 @@ beforeAll(async () => {
 }, 60_000);
 
 test('the workflow code builds into a bundle, without anything of Node', () => {
-  expect(bundle.code).toContain('runExperiment');
+  for (const workflow of ['runExperiment', 'scoreRun']) expect(bundle.code).toContain(workflow);
 });
 
 describe("today's workflow code takes every step that a recorded run took", () => {
@@ -26,6 +26,8 @@ describe("today's workflow code takes every step that a recorded run took", () =
       'paused',
       'plain',
       'resumedWhileRowsEnd',
+      'scored',
+      'scoredCarriedOverFrom',
       'scoredAlong',
     ]);
   });

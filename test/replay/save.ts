@@ -11,15 +11,19 @@ import { Client, Connection } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { ServiceClient } from '../../client/http.ts';
 import { workflowIdOf } from '../../shared/experiments/workflow.ts';
+import { scoringWorkflowId } from '../../shared/scoring/workflow.ts';
 import { defaultCacheDir, findTemporal, temporalDownloads } from '../../shared/stores/temporal/findTemporal.ts';
 import { freePort } from '../support/freePort.ts';
-import { type ExperimentOf, newExperiment } from '../support/runs.ts';
+import { type ExperimentOf, newExperiment, scorerNamed } from '../support/runs.ts';
 import { accepts, serverProcess, untilUp } from '../support/serverProcess.ts';
 import { serviceFolder } from '../support/serviceProcess.ts';
 import { historyFolder } from './historyFolder.ts';
 
 /** Events after which a workflow continues as new: few, so that the history is short. */
 const SHORT_HISTORY = 40;
+
+/** Traces logged at a time. */
+const LOGGED = 40;
 
 /** Where it was recorded is of no matter to a replay. */
 const withoutPlace = (key: string, value: unknown): unknown =>
@@ -69,8 +73,8 @@ try {
     await one.start({ runner: { kind: 'module', name: runner }, records, concurrency });
     return one;
   };
-  const save = async (name: string, { id }: ExperimentOf, runId?: string) => {
-    const workflowId = workflowIdOf(id, 1);
+  const save = (name: string, { id }: ExperimentOf, runId?: string) => saveHistory(name, workflowIdOf(id, 1), runId);
+  const saveHistory = async (name: string, workflowId: string, runId?: string) => {
     const history = historyToJSON(await workflow.getHandle(workflowId, runId).fetchHistory());
     await writeFile(
       join(historyFolder, `${name}.json`),
@@ -78,7 +82,8 @@ try {
     );
   };
 
-  const runIdOf = async ({ id }: ExperimentOf) => (await workflow.getHandle(workflowIdOf(id, 1)).describe()).runId;
+  const runIdOf = ({ id }: ExperimentOf) => runIdOfWorkflow(workflowIdOf(id, 1));
+  const runIdOfWorkflow = async (workflowId: string) => (await workflow.getHandle(workflowId).describe()).runId;
 
   const plain = await started('plain');
   await plain.end();
@@ -135,6 +140,33 @@ try {
   await carried.end();
   await save('carriedOverFrom', carried, first);
   await save('carriedOver', carried);
+
+  // The scoring of a log stream: what is asked for, then what is logged, until the history counts as long.
+  const { id: streamId } = await client.send<{ id: string }>(`/projects/${projectId}/log_streams`, { body: { name: 'scored' } });
+  const scoring = scoringWorkflowId(streamId);
+  const log = () =>
+    client.send(`/projects/${projectId}/traces`, {
+      body: {
+        log_stream_id: streamId,
+        traces: Array.from({ length: LOGGED }, (_, index) => ({ input: `question ${index}`, output: '{}' })),
+      },
+    });
+  const scored = async (count: number) => {
+    while ((await workflow.getHandle(scoring).query<{ scored: number }>('progress')).scored < count) await setTimeout(50);
+  };
+  const scorer = await scorerNamed(client, 'json_validity');
+  await log();
+  await client.send(`/projects/${projectId}/recompute-metrics`, { body: { log_stream_id: streamId, scorer_ids: [scorer.id] } });
+  await scored(LOGGED);
+  await client.send(`/projects/${projectId}/runs/${streamId}/scorer-settings`, { body: { run_id: streamId, scorers: [scorer] } });
+  const scoringFirst = await runIdOfWorkflow(scoring);
+  for (let times = 2; (await runIdOfWorkflow(scoring)) === scoringFirst; times++) {
+    await log();
+    await scored(times * LOGGED);
+  }
+  await setTimeout(1_000); // the workflow waits for more by then
+  await saveHistory('scoredCarriedOverFrom', scoring, scoringFirst);
+  await saveHistory('scored', scoring);
 } finally {
   await connection.close();
   await service.kill('SIGTERM');

@@ -28,6 +28,7 @@ import { postgresProjects } from '../../shared/stores/postgres/projects.ts';
 import { promptStore } from '../../shared/stores/postgres/prompts.ts';
 import { postgresRunTags } from '../../shared/stores/postgres/runTags.ts';
 import { scorerStore } from '../../shared/stores/postgres/scorers.ts';
+import { postgresScorings } from '../../shared/stores/postgres/scorings.ts';
 import { PromptRunSettings } from '../../shared/wire/prompts.ts';
 import { type Answer, serve } from './http.ts';
 
@@ -107,6 +108,7 @@ export async function startExperimentService(url?: string) {
     groups: postgresExperimentGroups(database),
     tags: postgresRunTags(database),
     jobs: postgresJobs(database),
+    scorings: postgresScorings(database),
     datasets,
     scorers,
     newId,

@@ -115,10 +115,10 @@ export function clickhouseMetricValues(clickhouse: ClickHouse): MetricValueStore
     async aggregate(run, metric) {
       const [row] = await clickhouse.query({
         name: 'aggregate of a metric',
-        // Booleans count as 0 and 1; a list of texts counts once for each of its members.
+        // What is rolled up is made of the other values. Booleans count as 0 and 1; a list of texts counts once for each of its members.
         sql: `SELECT
                 count() AS total,
-                countIf(status IN ('success', 'roll_up')) AS succeeded,
+                countIf(status = 'success') AS succeeded,
                 countIf(status IN ('failed', 'error')) AS failed,
                 countIf(isNotNull(number)) AS numbers,
                 avg(number) AS avg, sum(number) AS sum, min(number) AS min, max(number) AS max,
@@ -130,7 +130,7 @@ export function clickhouseMetricValues(clickhouse: ClickHouse): MetricValueStore
                 SELECT status, number, value,
                   multiIf(value IN ('true', 'false'), [value], isNotNull(text), [assumeNotNull(text)], arrayDistinct(texts)) AS category
                 FROM metric_values FINAL
-                WHERE ${inRun} AND metric = {metric:String}
+                WHERE ${inRun} AND metric = {metric:String} AND status != 'roll_up'
               )`,
         params: { ...runParams(run), metric },
         row: toAggregate,

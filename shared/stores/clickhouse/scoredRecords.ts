@@ -79,10 +79,9 @@ async function readBelow(clickhouse: ClickHouse, run: RunRef, column: 'trace_id'
 const read = (clickhouse: ClickHouse, run: RunRef, condition: string, ids: readonly string[]): Promise<Row[]> =>
   clickhouse.query({
     name: 'records to score',
-    sql: `SELECT toString(id) AS id, type, toString(trace_id) AS trace_id, toString(parent_id) AS parent_id, toString(session_id) AS session_id,
-                 toString(created_at) AS created_at, input, output, dataset_input, dataset_output, dataset_metadata, user_metadata, file_modalities,
-                 error_message, status_code, name, model, duration_ns, num_input_tokens, num_output_tokens, num_total_tokens
-            FROM records FINAL WHERE ${IN_RUN} AND ${condition} ORDER BY records.created_at, records.id`,
+    sql: `SELECT id, type, trace_id, parent_id, session_id, created_at, input, output, dataset_input, dataset_output, dataset_metadata, user_metadata,
+                 file_modalities, error_message, status_code, name, model, duration_ns, num_input_tokens, num_output_tokens, num_total_tokens
+            FROM records FINAL WHERE ${IN_RUN} AND ${condition} ORDER BY created_at, id`,
     params: { ...scope(run), ids },
     row: Scored,
   });

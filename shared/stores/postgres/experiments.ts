@@ -96,6 +96,13 @@ export function postgresRunLedger(database: Database): RunLedger {
       await database.query('UPDATE runs SET updated_at = now() WHERE id = $1', [experimentId]);
     },
 
+    async setAggregates(experimentId, aggregates) {
+      await database.query(
+        `UPDATE experiments SET aggregates = $2::jsonb WHERE run_id = $1 AND state IN ('completed', 'failed', 'cancelled')`,
+        [experimentId, JSON.stringify(aggregates)],
+      );
+    },
+
     async times(experimentId) {
       const row = await database.maybeOne('SELECT started_at, ended_at, error FROM experiments WHERE run_id = $1', [
         experimentId,

@@ -12,6 +12,7 @@ const JobRow = z
     job_name: z.string(),
     request: z.record(z.string(), z.unknown()),
     workflow_number: z.number(),
+    scoring_id: z.string().nullable(),
     created_at: z.date(),
   })
   .transform(
@@ -22,6 +23,7 @@ const JobRow = z
       name: row.job_name,
       request: row.request,
       workflowNumber: row.workflow_number,
+      scoringId: row.scoring_id,
       createdAt: row.created_at,
     }),
   );
@@ -45,7 +47,7 @@ export function postgresJobs(database: Database): JobStore {
     },
     async ofRun(projectId, runId) {
       const rows = await database.query(
-        `SELECT * FROM jobs WHERE project_id = $1 AND run_id = $2 ORDER BY workflow_number DESC, job_name = $3, id`,
+        `SELECT * FROM jobs WHERE project_id = $1 AND run_id = $2 ORDER BY created_at DESC, job_name = $3, id`,
         [projectId, runId, SCORER_JOB],
       );
       return z.array(JobRow).parse(rows);

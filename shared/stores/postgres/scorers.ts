@@ -188,7 +188,8 @@ export function scorerStore(database: Database): ScorerStore {
       const row = await database.maybeOne(
         `INSERT INTO run_scorer_settings (run_id, project_id, scorers, segment_filters) VALUES ($1, $2, coalesce($3::jsonb, '[]'), $4::jsonb)
          ON CONFLICT (run_id) DO UPDATE SET scorers = coalesce($3::jsonb, run_scorer_settings.scorers),
-           segment_filters = coalesce($4::jsonb, run_scorer_settings.segment_filters), updated_at = now()
+           segment_filters = coalesce($4::jsonb, run_scorer_settings.segment_filters), updated_at = now(),
+           scored_from = CASE WHEN run_scorer_settings.scorers = '[]' THEN clock_timestamp() ELSE run_scorer_settings.scored_from END
          RETURNING scorers, segment_filters`,
         [runId, projectId, jsonOrNull(settings.scorers), jsonOrNull(settings.segmentFilters)],
       );

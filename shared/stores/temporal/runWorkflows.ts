@@ -8,12 +8,16 @@ import {
   type WorkflowProgress,
   workflowIdOf,
 } from '../../experiments/workflow.ts';
+import type { ScoringWorkflows } from '../../scoring/scoring.ts';
+import { moreSignal, SCORE_RUN, type ScoreRunInput, scoringWorkflowId } from '../../scoring/workflow.ts';
 
 /** Milliseconds after which Temporal counts as not answering. The SDK tries again by itself until then. */
 const PATIENCE_MS = 4_000;
 
-/** Runs as Temporal workflows: one per (experiment, number), found in Temporal's own pages by the experiment's name. */
-export function temporalRunWorkflows(client: Client): RunWorkflows {
+/**
+ * Runs as Temporal workflows: one per (experiment, number), and one per run that is scored; found in Temporal's own pages by the run's name.
+ */
+export function temporalRunWorkflows(client: Client): RunWorkflows & ScoringWorkflows {
   const inTime = <T>(ask: () => Promise<T>): Promise<T> => client.withDeadline(Date.now() + PATIENCE_MS, ask);
   return {
     async start(input, run) {
@@ -30,6 +34,22 @@ export function temporalRunWorkflows(client: Client): RunWorkflows {
         }),
       ).catch((err: unknown) => {
         if (!(err instanceof WorkflowExecutionAlreadyStartedError)) throw unavailable(err);
+      });
+    },
+
+    async score({ projectId, runId, name, projectName }) {
+      const input: ScoreRunInput = { projectId, runId, runName: name, projectName };
+      await inTime(() =>
+        client.workflow.signalWithStart(SCORE_RUN, {
+          args: [input],
+          signal: moreSignal,
+          taskQueue: EXPERIMENT_QUEUE,
+          workflowId: scoringWorkflowId(runId),
+          workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+          staticSummary: `scores of ${name} (${projectName})`,
+        }),
+      ).catch((err: unknown) => {
+        throw unavailable(err);
       });
     },
 

@@ -1,0 +1,174 @@
+import type { RecordKind } from '../columns/columnDef.ts';
+import type { RunRef } from '../projects/runs.ts';
+import type { ExportReads } from '../records/exportRecords.ts';
+import type { FindColumn } from '../records/findColumn.ts';
+import type { MetricValue } from '../records/recordStore.ts';
+import type { RecordKey, RecordRun } from '../records/searchRecords.ts';
+import { isSampled } from '../scorers/isSampled.ts';
+import { isScored } from '../scorers/isScored.ts';
+import type { EnabledMetric } from '../scorers/resolveMetrics.ts';
+import type { SegmentFilter } from '../wire/scorers.ts';
+import { valueKey } from './scoreValues.ts';
+import type { FreshRecord, MarkStore, ScoringRequest, Selection } from './scoring.ts';
+
+export interface MarkDeps {
+  marks: MarkStore;
+  stream: Pick<ExportReads, 'keys'>;
+  /** The columns that a request names. */
+  findColumn(run: RunRef, selection: Selection): Promise<FindColumn>;
+  write(run: RunRef, values: readonly MetricValue[]): Promise<void>;
+  /** The run without what its project's retention hides. */
+  unexpired(run: RunRef): Promise<RecordRun>;
+}
+
+/** What was marked, and the time of the oldest record among it. */
+export interface Marked {
+  count: number;
+  oldest: string | null;
+}
+
+/** Marks in one write. */
+const MARKS_PER_WRITE = 5_000;
+/** Traces looked at together: one may have 10,000 spans. */
+const TRACES_AT_ONCE = 100;
+
+/**
+ * Marks the values of a request as pending. The marks are the list of what is to be done, so it is frozen here: what changes a record's values
+ * while they are computed changes nothing of it. Safe to repeat.
+ */
+export async function markRequested(deps: MarkDeps, request: ScoringRequest, metrics: readonly EnabledMetric[]): Promise<Marked> {
+  const kinds = kindsOf(metrics);
+  const marker = new Marker(deps, request);
+  if (kinds.length === 0) return marker.end();
+  const { filter, sort, page } = request.selection;
+  const findColumn = await deps.findColumn(request, request.selection);
+  const query = {
+    run: await deps.unexpired({ projectId: request.projectId, runId: request.runId }),
+    kinds,
+    filter,
+    findColumn,
+    finishedSessionsOnly: false,
+    ...(sort ? { sort: { column: findColumn(sort.columnId), ascending: sort.ascending } } : {}),
+  };
+  for await (const key of pageOf(() => deps.stream.keys(query), page))
+    for (const metric of metrics)
+      if (metric.kinds.includes(key.type))
+        await marker.mark({ id: key.id, createdAt: key.createdAt, kind: key.type, traceId: key.traceId }, metric);
+  return marker.end();
+}
+
+/** One page of the keys, as a search gives it: behind the cursor when that is among them, else from the offset. */
+async function* pageOf(keys: () => AsyncIterable<RecordKey>, page: Selection['page']): AsyncGenerator<RecordKey> {
+  if (!page) {
+    yield* keys();
+    return;
+  }
+  const { after, offset, limit } = page;
+  let isBehind = false;
+  let given = 0;
+  if (after !== undefined)
+    for await (const key of keys()) {
+      if (given >= limit) return;
+      if (isBehind) {
+        yield key;
+        given++;
+      } else isBehind = key.id === after;
+    }
+  if (isBehind) return;
+  let skipped = 0;
+  for await (const key of keys()) {
+    if (given >= limit) return;
+    if (skipped++ < offset) continue;
+    yield key;
+    given++;
+  }
+}
+
+/**
+ * Marks what a run's settings have computed for records of complete traces that were written since: values that are missing, and those of records
+ * that were written again after they were scored.
+ */
+export async function markNew(
+  deps: MarkDeps,
+  run: RunRef,
+  metrics: readonly EnabledMetric[],
+  segments: readonly SegmentFilter[],
+  since: number,
+): Promise<Marked> {
+  const marker = new Marker(deps, run);
+  const kinds = kindsOf(metrics);
+  if (kinds.length === 0) return marker.end();
+  const names = metrics.map(({ name }) => name);
+  const withSpans = metrics.some(({ readsSpans }) => readsSpans);
+  const look = async (traceIds: readonly string[]) => {
+    const records = await deps.marks.freshRecords(run, traceIds, kinds, withSpans);
+    if (records.length === 0) return;
+    const versions = await deps.marks.valueVersions(
+      run,
+      records.map(({ id }) => id),
+      names,
+    );
+    for (const record of records)
+      for (const metric of metrics)
+        if ((versions.get(valueKey(record.id, metric.name)) ?? 0) < record.version && isWanted(metric, record, segments))
+          await marker.mark(record, metric);
+  };
+  let traceIds: string[] = [];
+  for await (const traceId of deps.marks.touchedTraces(run, since)) {
+    traceIds.push(traceId);
+    if (traceIds.length < TRACES_AT_ONCE) continue;
+    await look(traceIds);
+    traceIds = [];
+  }
+  if (traceIds.length > 0) await look(traceIds);
+  return marker.end();
+}
+
+const isWanted = (metric: EnabledMetric, record: FreshRecord, segments: readonly SegmentFilter[]): boolean =>
+  isScored(metric, record) && isSampled(metric, record, segments);
+
+const kindsOf = (metrics: readonly EnabledMetric[]): RecordKind[] => [...new Set(metrics.flatMap(({ kinds }) => kinds))];
+
+/** Gathers marks into writes. */
+class Marker {
+  readonly #deps: Pick<MarkDeps, 'write'>;
+  readonly #run: RunRef;
+  #buffer: MetricValue[] = [];
+  #count = 0;
+  #oldest: string | null = null;
+
+  constructor(deps: Pick<MarkDeps, 'write'>, { projectId, runId }: RunRef) {
+    this.#deps = deps;
+    this.#run = { projectId, runId };
+  }
+
+  async mark(
+    record: { id: string; createdAt: string; kind: RecordKind; traceId: string | null },
+    metric: Pick<EnabledMetric, 'name' | 'alias' | 'scorerId'>,
+  ): Promise<void> {
+    this.#buffer.push({
+      metric: metric.name,
+      recordId: record.id,
+      recordCreatedAt: record.createdAt,
+      recordType: record.kind,
+      traceId: record.traceId,
+      scorerId: metric.scorerId,
+      status: 'pending',
+      details: metric.alias === undefined ? {} : { metric_key_alias: metric.alias },
+    });
+    if (this.#oldest === null || record.createdAt < this.#oldest) this.#oldest = record.createdAt;
+    if (this.#buffer.length >= MARKS_PER_WRITE) await this.#flush();
+  }
+
+  async end(): Promise<Marked> {
+    await this.#flush();
+    return { count: this.#count, oldest: this.#oldest };
+  }
+
+  async #flush(): Promise<void> {
+    const values = this.#buffer;
+    this.#buffer = [];
+    if (values.length > 0) await this.#deps.write(this.#run, values);
+    this.#count += values.length;
+  }
+}

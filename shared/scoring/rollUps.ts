@@ -1,0 +1,116 @@
+import type { RecordKind } from '../columns/columnDef.ts';
+import { aggregate, rollUp } from '../metrics/aggregate.ts';
+import type { MetricValue as Score } from '../metrics/metric.ts';
+import type { RunRef } from '../projects/runs.ts';
+import type { MetricValue } from '../records/recordStore.ts';
+import type { EnabledMetric } from '../scorers/resolveMetrics.ts';
+
+/** A trace or a session that holds scored records. */
+export interface Holder {
+  id: string;
+  createdAt: string;
+  /** Of a trace; null for a session. */
+  traceId: string | null;
+}
+
+/** A value of a record below a holder. */
+export interface HeldValue {
+  holderId: string;
+  metric: string;
+  recordId: string;
+  value: Score;
+}
+
+export interface RollUpReads {
+  /** Those that are stored. */
+  holders(run: RunRef, kind: 'trace' | 'session', ids: readonly string[]): Promise<Holder[]>;
+  /** Values of the spans of these traces, or of the traces of these sessions. */
+  heldValues(run: RunRef, kind: 'trace' | 'session', ids: readonly string[], metrics: readonly string[]): Promise<HeldValue[]>;
+}
+
+/**
+ * What traces and sessions get from newly computed values of the records below them: of a metric that looks at spans each trace, and of one that
+ * does not look at sessions each session. Made of these values and the stored ones beside them, to be stored in one block with the former.
+ * @param sessionOf the session of a record; its trace's id where there is none
+ */
+export async function rollUps(
+  reads: RollUpReads,
+  run: RunRef,
+  values: readonly MetricValue[],
+  metrics: ReadonlyMap<string, EnabledMetric>,
+  sessionOf: (recordId: string) => string | undefined,
+): Promise<MetricValue[]> {
+  const isSpan = (kind: RecordKind) => kind !== 'trace' && kind !== 'session';
+  const lacks = (metric: string, kind: RecordKind) => metrics.get(metric)?.kinds.includes(kind) === false;
+  const traces = new Map<string, string | undefined>(values.map(({ recordId, traceId }) => [traceId ?? '', sessionOf(recordId)]));
+  const ofSpans = values.filter(({ metric, recordType }) => isSpan(recordType) && lacks(metric, 'trace'));
+  const inTraces = await rollUpInto(reads, run, 'trace', ofSpans, metrics, ({ traceId }) => traceId ?? undefined);
+  const ofTraces = [...values.filter(({ recordType }) => recordType === 'trace'), ...inTraces].filter(({ metric }) =>
+    lacks(metric, 'session'),
+  );
+  const inSessions = await rollUpInto(reads, run, 'session', ofTraces, metrics, ({ recordId }) => {
+    const session = traces.get(recordId);
+    return session === recordId ? undefined : session;
+  });
+  return [...inTraces, ...inSessions];
+}
+
+async function rollUpInto(
+  reads: RollUpReads,
+  run: RunRef,
+  kind: 'trace' | 'session',
+  values: readonly MetricValue[],
+  metrics: ReadonlyMap<string, EnabledMetric>,
+  holderOf: (value: MetricValue) => string | undefined,
+): Promise<MetricValue[]> {
+  const held = values.flatMap((value) => {
+    const holderId = holderOf(value);
+    return holderId === undefined ? [] : [{ holderId, value }];
+  });
+  if (held.length === 0) return [];
+  const ids = [...new Set(held.map(({ holderId }) => holderId))];
+  const [holders, stored] = await Promise.all([
+    reads.holders(run, kind, ids),
+    reads.heldValues(run, kind, ids, [...new Set(held.map(({ value }) => value.metric))]),
+  ]);
+  const keyOf = (metric: string, holderId: string) => `${holderId}/${metric}`;
+  const all = new Map(held.map(({ holderId, value }) => [keyOf(value.metric, holderId), new Map<string, Score>()]));
+  for (const { holderId, metric, recordId, value } of stored) all.get(keyOf(metric, holderId))?.set(recordId, value);
+  for (const { holderId, value } of held) {
+    const ofHolder = all.get(keyOf(value.metric, holderId)) as Map<string, Score>;
+    const hasValue = value.status === 'success' || value.status === 'roll_up';
+    if (hasValue && value.value !== null && value.value !== undefined) ofHolder.set(value.recordId, value.value as Score);
+    else ofHolder.delete(value.recordId);
+  }
+  const byId = new Map(holders.map((holder) => [holder.id, holder]));
+  const pairs = new Map(held.map(({ holderId, value }) => [keyOf(value.metric, holderId), { holderId, metric: value.metric }]));
+  return [...pairs].flatMap(([key, { holderId, metric: name }]) => {
+    const holder = byId.get(holderId);
+    const metric = metrics.get(name);
+    const below = [...(all.get(key) as Map<string, Score>).values()];
+    if (!holder || !metric || below.length === 0) return [];
+    return [rolledUp(holder, kind, metric, below)];
+  });
+}
+
+function rolledUp(holder: Holder, kind: 'trace' | 'session', metric: EnabledMetric, values: readonly Score[]): MetricValue {
+  const sums = aggregate(values, metric);
+  const whole = rollUp(sums, metric);
+  const numbers = { average: sums.avg, sum: sums.sum, max: sums.max, min: sums.min };
+  const given = Object.entries(numbers).filter(([, number]) => number !== null);
+  return {
+    metric: metric.name,
+    recordId: holder.id,
+    recordCreatedAt: holder.createdAt,
+    recordType: kind,
+    traceId: holder.traceId,
+    scorerId: metric.scorerId,
+    status: 'roll_up',
+    // Of categories the most frequent one stands for all.
+    value: typeof whole === 'object' ? (Object.keys(whole ?? {})[0] ?? null) : whole,
+    details: {
+      ...(metric.alias === undefined ? {} : { metric_key_alias: metric.alias }),
+      roll_up_metrics: given.length > 0 ? Object.fromEntries(given) : { category_count: sums.valueDistribution ?? {} },
+    },
+  };
+}

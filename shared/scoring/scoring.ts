@@ -1,0 +1,131 @@
+import type { RecordKind } from '../columns/columnDef.ts';
+import type { RunKind, RunRef } from '../projects/runs.ts';
+import type { RecordQuery } from '../records/searchRecords.ts';
+import type { ScorerConfig } from '../wire/scorers.ts';
+
+/** A run whose records are scored. */
+export interface ScoredRun extends RunRef {
+  kind: RunKind;
+  name: string;
+  projectName: string;
+  createdBy: string;
+}
+
+/** Which records a wish is about: those that match, or one page of them. */
+export interface Selection {
+  filter: RecordQuery['filter'];
+  sort?: { columnId: string; ascending: boolean };
+  page?: { offset: number; limit: number; after?: string };
+}
+
+/** A wish to score records of a run again. */
+export interface ScoringRequest extends RunRef {
+  id: string;
+  scorerIds: string[];
+  selection: Selection;
+  createdBy: string;
+}
+
+export type ScoringState = 'requested' | 'running' | 'completed' | 'failed';
+
+/** How such a wish stands; counts are of values, one for each record and metric. */
+export interface ScoringStatus {
+  state: ScoringState;
+  total: number;
+  done: number;
+  error: string | null;
+  startedAt: Date | null;
+  endedAt: Date | null;
+}
+
+/** A wish whose records are marked. */
+export interface MarkedScoring {
+  id: string;
+  scorerIds: string[];
+  total: number;
+  markedTo: number;
+}
+
+/** A job that clients follow a scoring by: one for each scorer. */
+export interface ScorerJob {
+  id: string;
+  config: ScorerConfig;
+}
+
+/** Wishes to score, and how far new records are scored: in the metadata store, so that they outlive every process. */
+export interface ScoringStore {
+  /** @throws ServiceError `NotFound` when the run was deleted meanwhile. */
+  request(scoring: ScoringRequest, jobs: readonly ScorerJob[]): Promise<void>;
+  find(scoringId: string): Promise<ScoringStatus | undefined>;
+  findRun(runId: string): Promise<ScoredRun | undefined>;
+  /** Not marked yet, oldest first. */
+  requested(runId: string): Promise<ScoringRequest[]>;
+  /** Marked and not ended. */
+  marked(runId: string): Promise<MarkedScoring[]>;
+  setMarked(scoringId: string, total: number, markedTo: number): Promise<void>;
+  setDone(scoringId: string, done: number): Promise<void>;
+  end(scoringId: string, state: 'completed' | 'failed', error: string | null): Promise<void>;
+  /** Notes that records were written; gives those of the runs that are log streams with metrics switched on. */
+  noteWritten(runIds: readonly string[]): Promise<string[]>;
+  /** Where a look for new records starts, when some were written since the last look began; versions are microseconds. */
+  unseen(runId: string): Promise<{ since: number; began: Date } | undefined>;
+  /** The look that began then has ended. */
+  seen(runId: string, began: Date): Promise<void>;
+  /** Runs with a wish that has not ended, or with records that were not looked at. */
+  waiting(): Promise<string[]>;
+  /** Log streams with metrics switched on, and the version that they were last looked at. */
+  scoredStreams(): Promise<{ run: RunRef; lookedAt: number }[]>;
+}
+
+/** A value that is to be computed: its row in the record store says `pending` or `computing`. */
+export interface MarkedValue {
+  recordId: string;
+  createdAt: string;
+  kind: RecordKind;
+  traceId: string | null;
+  metric: string;
+  scorerId: string;
+  version: number;
+}
+
+/** A record as the look for new records sees it. */
+export interface FreshRecord {
+  id: string;
+  createdAt: string;
+  kind: RecordKind;
+  traceId: string;
+  name: string;
+  metadata: Record<string, string>;
+  modalities: readonly string[];
+  version: number;
+}
+
+/** What is marked, and what was written of late. */
+export interface MarkStore {
+  /** Everything marked as it stands now, newest record first, all values of a record together. @param from leaves older records out */
+  marked(run: RunRef, from: string | undefined): AsyncGenerator<MarkedValue>;
+  /** Values of these scorers that are still to be computed and were marked up to this version. */
+  countMarked(run: RunRef, scorerIds: readonly string[], markedTo: number): Promise<number>;
+  /** Traces with a record written after that version. */
+  touchedTraces(run: RunRef, since: number): AsyncGenerator<string>;
+  /** Of these traces that are complete: the records of these kinds; a trace's version is that of its newest record when `withSpans`. */
+  freshRecords(
+    run: RunRef,
+    traceIds: readonly string[],
+    kinds: readonly RecordKind[],
+    withSpans: boolean,
+  ): Promise<FreshRecord[]>;
+  /** Version of the newest value or state by `valueKey`. */
+  valueVersions(run: RunRef, recordIds: readonly string[], metrics: readonly string[]): Promise<Map<string, number>>;
+  /** Version of the newest record of each of these runs; one without records is absent. */
+  newestVersions(runs: readonly RunRef[]): Promise<Map<string, number>>;
+}
+
+/** The durable execution of scoring: one workflow a run. */
+export interface ScoringWorkflows {
+  /** Starts the run's workflow, or tells the one that is there that there is more. */
+  score(run: ScoredRun): Promise<void>;
+}
+
+/** Versions are microseconds since 1970. */
+export const versionNow = (): number => Date.now() * 1000;

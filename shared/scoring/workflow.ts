@@ -1,0 +1,40 @@
+/** Names and message types that the starter of a scoring and its workflow share, so that neither imports the other. */
+export const SCORE_RUN = 'scoreRun';
+export const moreSignal = 'more';
+
+export interface ScoreRunInput {
+  projectId: string;
+  runId: string;
+  runName: string;
+  projectName: string;
+  /** Values computed by former executions of the same workflow; absent in the first. */
+  scored?: number;
+}
+
+export interface ScoreRunProgress {
+  scored: number;
+  /** True while values are being computed; otherwise it waits for more. */
+  busy: boolean;
+}
+
+/** What was marked; `oldest` is the time of the oldest record among it, null when nothing was. */
+export interface Prepared {
+  oldest: string | null;
+}
+
+/** Part of a pass over the marked values. */
+export interface ScorePass {
+  projectId: string;
+  runId: string;
+  /** Values of older records are known to be computed; absent: nothing is known. */
+  from?: string;
+}
+
+/** What one activity did of the marked values. */
+export interface ScoredOutcome {
+  scored: number;
+  /** False when everything that was marked at its start is computed. */
+  more: boolean;
+}
+
+export const scoringWorkflowId = (runId: string): string => `scoring/${runId}`;

@@ -1,0 +1,162 @@
+import { z } from 'zod';
+import { type RecordKind, recordKinds } from '../../columns/columnDef.ts';
+import type { RunRef } from '../../projects/runs.ts';
+import { valueKey } from '../../scoring/scoreValues.ts';
+import type { FreshRecord, MarkedValue, MarkStore } from '../../scoring/scoring.ts';
+import { timeParam } from './binder.ts';
+import type { ClickHouse } from './connect.ts';
+
+const IN_RUN = 'project_id = {project:UUID} AND run_id = {run:UUID}';
+const scope = (run: RunRef) => ({ project: run.projectId, run: run.runId });
+const keysOf = (condition: string) => `SELECT created_at, id FROM record_keys WHERE ${IN_RUN} AND ${condition}`;
+const timeOf = (stored: string): string => `${stored.replace(' ', 'T')}Z`;
+const whole = z.string().transform(Number);
+
+/** A pass over the marks lasts as long as their scoring. */
+const MAX_SECONDS = 24 * 3600;
+/** No record is older: times of the wire begin here. */
+const EARLIEST = '1900-01-01T00:00:00.000000Z';
+/** Runs of one statement. */
+const RUNS_AT_ONCE = 1_000;
+
+const Fresh = z.object({
+  id: z.string(),
+  created_at: z.string(),
+  type: z.enum(recordKinds),
+  trace_id: z.string(),
+  name: z.string(),
+  metadata: z.record(z.string(), z.string()),
+  file_modalities: z.array(z.string()),
+  version: whole,
+});
+
+/** Marks are rows of `metric_values` like all other states; a value that is computed takes the place of its mark. */
+export function clickhouseMarks(clickhouse: ClickHouse): MarkStore {
+  return {
+    marked: (run, from) =>
+      clickhouse.stream({
+        name: 'marked values',
+        sql: `SELECT record_id, record_created_at, record_type, trace_id, metric, scorer_id, version
+                FROM metric_values FINAL WHERE ${IN_RUN} AND record_created_at >= {from:DateTime64(6, 'UTC')}
+                 AND status IN ('pending', 'computing') AND isNotNull(scorer_id)
+               ORDER BY record_created_at DESC, record_id DESC`,
+        params: { ...scope(run), from: timeParam(from ?? EARLIEST) },
+        row: toMarked,
+        maxSeconds: MAX_SECONDS,
+      }),
+
+    async countMarked(run, scorerIds, markedTo) {
+      const [counted] = await clickhouse.query({
+        name: 'marks of a scoring',
+        // What is being computed was marked before, whatever its version says.
+        sql: `SELECT count() AS marks FROM metric_values FINAL
+               WHERE ${IN_RUN} AND scorer_id IN {scorers:Array(UUID)} AND (status = 'computing' OR status = 'pending' AND version <= {to:UInt64})`,
+        params: { ...scope(run), scorers: scorerIds, to: String(markedTo) },
+        row: z.object({ marks: whole }),
+      });
+      return counted?.marks ?? 0;
+    },
+
+    touchedTraces: (run, since) =>
+      clickhouse.stream({
+        name: 'traces written of late',
+        sql: `SELECT DISTINCT trace_id AS id FROM records WHERE ${IN_RUN} AND version > {since:UInt64} AND isNotNull(trace_id)`,
+        params: { ...scope(run), since: String(since) },
+        row: (row) => (row as { id: string }).id,
+        maxSeconds: MAX_SECONDS,
+      }),
+
+    async freshRecords(run, traceIds, kinds, withSpans) {
+      const params = { ...scope(run), ids: traceIds, kinds: ['trace', ...kinds] };
+      const inTraces = `${IN_RUN} AND (created_at, id) IN (${keysOf('trace_id IN {ids:Array(UUID)}')}) AND trace_id IN {ids:Array(UUID)}`;
+      const [rows, newest] = await Promise.all([
+        clickhouse.query({
+          name: 'new records',
+          sql: `SELECT id, created_at, type, trace_id, name,
+                       mapUpdate(user_metadata, dataset_metadata) AS metadata, file_modalities, version, trace_is_complete AS complete
+                  FROM records FINAL WHERE ${inTraces} AND type IN {kinds:Array(String)}`,
+          params,
+          row: Fresh.extend({ complete: z.coerce.boolean() }),
+        }),
+        withSpans ? newestInTraces(clickhouse, inTraces, params) : new Map<string, number>(),
+      ]);
+      const complete = new Set(rows.flatMap((row) => (row.type === 'trace' && row.complete ? [row.id] : [])));
+      return rows
+        .filter((row) => complete.has(row.trace_id) && (kinds as readonly string[]).includes(row.type))
+        .map((row) => toFresh(row, newest.get(row.id) ?? 0));
+    },
+
+    async valueVersions(run, recordIds, metrics) {
+      const rows = await clickhouse.query({
+        name: 'versions of values',
+        sql: `SELECT record_id AS id, metric, max(version) AS newest FROM metric_values
+               WHERE ${IN_RUN} AND metric IN {metrics:Array(String)} AND (record_created_at, record_id) IN (${keysOf('id IN {ids:Array(UUID)}')})
+               GROUP BY record_id, metric`,
+        params: { ...scope(run), ids: recordIds, metrics },
+        row: z.object({ id: z.string(), metric: z.string(), newest: whole }),
+      });
+      return new Map(rows.map(({ id, metric, newest }) => [valueKey(id, metric), newest]));
+    },
+
+    async newestVersions(runs) {
+      const newest = new Map<string, number>();
+      for (let from = 0; from < runs.length; from += RUNS_AT_ONCE) {
+        const some = runs.slice(from, from + RUNS_AT_ONCE);
+        const rows = await clickhouse.query({
+          name: 'newest records of runs',
+          sql: `SELECT run_id AS run, max(version) AS newest FROM records
+                 WHERE project_id IN {projects:Array(UUID)} AND run_id IN {runs:Array(UUID)} GROUP BY run_id`,
+          params: { projects: [...new Set(some.map(({ projectId }) => projectId))], runs: some.map(({ runId }) => runId) },
+          row: z.object({ run: z.string(), newest: whole }),
+        });
+        for (const row of rows) newest.set(row.run, row.newest);
+      }
+      return newest;
+    },
+  };
+}
+
+async function newestInTraces(clickhouse: ClickHouse, inTraces: string, params: Record<string, string | readonly string[]>) {
+  const rows = await clickhouse.query({
+    name: 'newest records of traces',
+    sql: `SELECT trace_id AS id, max(version) AS newest FROM records WHERE ${inTraces} GROUP BY trace_id`,
+    params,
+    row: z.object({ id: z.string(), newest: whole }),
+  });
+  return new Map(rows.map(({ id, newest }) => [id, newest]));
+}
+
+// Rows of our own, of which a pass may have millions: read by name, not parsed.
+function toMarked(row: unknown): MarkedValue {
+  const { record_id, record_created_at, record_type, trace_id, metric, scorer_id, version } = row as MarkedRow;
+  return {
+    recordId: record_id,
+    createdAt: timeOf(record_created_at),
+    kind: record_type,
+    traceId: trace_id,
+    metric,
+    scorerId: scorer_id,
+    version: Number(version),
+  };
+}
+
+interface MarkedRow {
+  record_id: string;
+  record_created_at: string;
+  record_type: RecordKind;
+  trace_id: string | null;
+  metric: string;
+  scorer_id: string;
+  version: string;
+}
+
+const toFresh = (row: z.output<typeof Fresh>, newestBelow: number): FreshRecord => ({
+  id: row.id,
+  createdAt: timeOf(row.created_at),
+  kind: row.type as RecordKind,
+  traceId: row.trace_id,
+  name: row.name,
+  metadata: row.metadata,
+  modalities: ['text', ...row.file_modalities],
+  version: Math.max(row.version, newestBelow),
+});

@@ -1,0 +1,59 @@
+import { z } from 'zod';
+import type { MetricValue } from '../../metrics/metric.ts';
+import type { RunRef } from '../../projects/runs.ts';
+import type { RollUpReads } from '../../scoring/rollUps.ts';
+import type { ClickHouse } from './connect.ts';
+
+const IN_RUN = 'project_id = {project:UUID} AND run_id = {run:UUID}';
+const scope = (run: RunRef) => ({ project: run.projectId, run: run.runId });
+
+/** Which records a trace or a session gets values from, by the column that names it. */
+const below = {
+  trace: { column: 'trace_id', kinds: "type NOT IN ('trace', 'session')", states: "status = 'success'" },
+  session: { column: 'session_id', kinds: "type = 'trace'", states: "status IN ('success', 'roll_up')" },
+} as const;
+
+const KeyRow = z.object({ id: z.string(), created_at: z.string() });
+const ValueRow = z.object({ holder: z.string(), metric: z.string(), record: z.string(), value: z.string() });
+
+export function clickhouseRollUpReads(clickhouse: ClickHouse): RollUpReads {
+  return {
+    async holders(run, kind, ids) {
+      const rows = await clickhouse.query({
+        name: `${kind}s to roll up into`,
+        sql: `SELECT id, created_at FROM record_keys WHERE ${IN_RUN} AND id IN {ids:Array(UUID)} AND type = {kind:String} ORDER BY version DESC LIMIT 1 BY id`,
+        params: { ...scope(run), ids, kind },
+        row: KeyRow,
+      });
+      return rows.map(({ id, created_at }) => ({
+        id,
+        createdAt: `${created_at.replace(' ', 'T')}Z`,
+        traceId: kind === 'trace' ? id : null,
+      }));
+    },
+
+    async heldValues(run, kind, ids, metrics) {
+      const { column, kinds, states } = below[kind];
+      // Where a record is now its newest key says; an older one may name another holder.
+      const keys = `SELECT id, argMax(created_at, version) AS made, argMax(${column}, version) AS holder FROM record_keys
+                     WHERE ${IN_RUN} AND ${kinds} AND id IN (SELECT id FROM record_keys WHERE ${IN_RUN} AND ${column} IN {ids:Array(UUID)})
+                     GROUP BY id HAVING holder IN {ids:Array(UUID)}`;
+      const rows = await clickhouse.query({
+        name: `values to roll up into ${kind}s`,
+        sql: `SELECT k.holder AS holder, v.metric AS metric, v.record_id AS record, v.value AS value
+                FROM (SELECT metric, record_id, value FROM metric_values FINAL
+                       WHERE ${IN_RUN} AND metric IN {metrics:Array(String)} AND (record_created_at, record_id) IN (SELECT made, id FROM (${keys}))
+                         AND ${states} AND value != '') AS v
+                JOIN (${keys}) AS k ON k.id = v.record_id`,
+        params: { ...scope(run), ids, metrics },
+        row: ValueRow,
+      });
+      return rows.map(({ holder, metric, record, value }) => ({
+        holderId: holder,
+        metric,
+        recordId: record,
+        value: JSON.parse(value) as MetricValue,
+      }));
+    },
+  };
+}

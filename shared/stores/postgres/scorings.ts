@@ -1,0 +1,195 @@
+import { z } from 'zod';
+import { runKinds } from '../../projects/runs.ts';
+import { scorerJobRequest } from '../../scoring/scorerJob.ts';
+import type { MarkedScoring, ScoredRun, ScoringRequest, ScoringStatus, ScoringStore, Selection } from '../../scoring/scoring.ts';
+import { SCORER_JOB } from '../../wire/jobs.ts';
+import type { Database } from './connect.ts';
+import { goneMeanwhile } from './missingReference.ts';
+
+const RunRow = z.object({
+  projectId: z.string(),
+  runId: z.string(),
+  kind: z.enum(runKinds),
+  name: z.string(),
+  projectName: z.string(),
+  createdBy: z.string(),
+});
+
+const RequestRow = z
+  .object({
+    id: z.string(),
+    project_id: z.string(),
+    run_id: z.string(),
+    scorer_ids: z.array(z.string()),
+    selection: z.string(),
+    created_by: z.string(),
+  })
+  .transform(
+    (row): ScoringRequest => ({
+      id: row.id,
+      projectId: row.project_id,
+      runId: row.run_id,
+      scorerIds: row.scorer_ids,
+      selection: JSON.parse(row.selection) as Selection,
+      createdBy: row.created_by,
+    }),
+  );
+
+const count = z.coerce.number();
+
+const MarkedRow = z.object({ id: z.string(), scorer_ids: z.array(z.string()), values_total: count, marked_to: count }).transform(
+  (row): MarkedScoring => ({
+    id: row.id,
+    scorerIds: row.scorer_ids,
+    total: row.values_total,
+    markedTo: row.marked_to,
+  }),
+);
+
+const StatusRow = z
+  .object({
+    state: z.enum(['requested', 'running', 'completed', 'failed']),
+    values_total: count,
+    values_done: count,
+    error: z.string().nullable(),
+    started_at: z.date().nullable(),
+    ended_at: z.date().nullable(),
+  })
+  .transform(
+    (row): ScoringStatus => ({
+      state: row.state,
+      total: row.values_total,
+      done: row.values_done,
+      error: row.error,
+      startedAt: row.started_at,
+      endedAt: row.ended_at,
+    }),
+  );
+
+const micros = (time: string) => `(extract(epoch FROM ${time}) * 1000000)::bigint`;
+/** Records of other machines may carry versions of clocks that are a little off, and be stored a little after they were stamped. */
+const OVERLAP = "interval '30 seconds'";
+const UNSEEN = 's.written_at > s.looked_at';
+const STREAMS = `run_scorer_settings s JOIN runs r ON r.id = s.run_id AND r.kind = 'log_stream'`;
+const ENABLED = "s.scorers <> '[]'::jsonb";
+const Id = z.object({ run_id: z.string() });
+const idsOf = (rows: readonly unknown[]): string[] =>
+  z
+    .array(Id)
+    .parse(rows)
+    .map(({ run_id }) => run_id);
+
+export function postgresScorings(database: Database): ScoringStore {
+  return {
+    request: ({ id, projectId, runId, scorerIds, selection, createdBy }, jobs) =>
+      database
+        .transaction(async (tx) => {
+          await tx.query(
+            'INSERT INTO scorings (id, project_id, run_id, scorer_ids, selection, created_by) VALUES ($1, $2, $3, $4::uuid[], $5, $6)',
+            [id, projectId, runId, scorerIds, JSON.stringify(selection), createdBy],
+          );
+          // The number is that of the run's newest workflow, so that these come before the jobs of earlier ones.
+          for (const job of jobs)
+            await tx.query(
+              `INSERT INTO jobs (id, project_id, run_id, job_name, request, workflow_number, scoring_id)
+               VALUES ($1, $2, $3, $4, $5, coalesce((SELECT max(workflow_number) FROM jobs WHERE run_id = $3), 0), $6)`,
+              [job.id, projectId, runId, SCORER_JOB, JSON.stringify(scorerJobRequest(projectId, runId, job.config)), id],
+            );
+        })
+        .catch(goneMeanwhile('run')),
+
+    async find(scoringId) {
+      const row = await database.maybeOne('SELECT * FROM scorings WHERE id = $1', [scoringId]);
+      return row && StatusRow.parse(row);
+    },
+
+    async findRun(runId) {
+      const row = await database.maybeOne(
+        `SELECT r.project_id AS "projectId", r.id AS "runId", r.kind, r.name, p.name AS "projectName", r.created_by AS "createdBy"
+           FROM runs r JOIN projects p ON p.id = r.project_id WHERE r.id = $1`,
+        [runId],
+      );
+      return row && (RunRow.parse(row) satisfies ScoredRun);
+    },
+
+    async requested(runId) {
+      const rows = await database.query(
+        "SELECT * FROM scorings WHERE run_id = $1 AND state = 'requested' ORDER BY created_at, id",
+        [runId],
+      );
+      return z.array(RequestRow).parse(rows);
+    },
+
+    async marked(runId) {
+      const rows = await database.query(
+        "SELECT * FROM scorings WHERE run_id = $1 AND state = 'running' ORDER BY created_at, id",
+        [runId],
+      );
+      return z.array(MarkedRow).parse(rows);
+    },
+
+    async setMarked(scoringId, total, markedTo) {
+      await database.query(
+        `UPDATE scorings SET state = 'running', values_total = $2, marked_to = $3, started_at = now() WHERE id = $1 AND state = 'requested'`,
+        [scoringId, total, markedTo],
+      );
+    },
+
+    async setDone(scoringId, done) {
+      await database.query("UPDATE scorings SET values_done = greatest(values_done, $2) WHERE id = $1 AND state = 'running'", [
+        scoringId,
+        done,
+      ]);
+    },
+
+    async end(scoringId, state, error) {
+      await database.query(
+        `UPDATE scorings SET state = $2, error = $3, ended_at = now(), started_at = coalesce(started_at, now()),
+                values_done = CASE WHEN $2 = 'completed' THEN values_total ELSE values_done END
+          WHERE id = $1 AND state IN ('requested', 'running')`,
+        [scoringId, state, error],
+      );
+    },
+
+    async noteWritten(runIds) {
+      const rows = await database.query(
+        `UPDATE run_scorer_settings s SET written_at = clock_timestamp()
+          WHERE s.run_id = ANY ($1::uuid[]) AND ${ENABLED} AND EXISTS (SELECT 1 FROM runs r WHERE r.id = s.run_id AND r.kind = 'log_stream')
+      RETURNING s.run_id`,
+        [[...runIds]],
+      );
+      return idsOf(rows);
+    },
+
+    async unseen(runId) {
+      const row = await database.maybeOne(
+        `SELECT ${micros(`greatest(s.scored_from, s.looked_at - ${OVERLAP})`)} AS since, clock_timestamp() AS began
+           FROM ${STREAMS} WHERE s.run_id = $1 AND ${ENABLED} AND ${UNSEEN}`,
+        [runId],
+      );
+      return row && z.object({ since: count, began: z.date() }).parse(row);
+    },
+
+    async seen(runId, began) {
+      await database.query('UPDATE run_scorer_settings SET looked_at = $2 WHERE run_id = $1 AND looked_at < $2', [runId, began]);
+    },
+
+    async waiting() {
+      const rows = await database.query(
+        `SELECT run_id FROM scorings WHERE state IN ('requested', 'running')
+          UNION SELECT s.run_id FROM ${STREAMS} WHERE ${ENABLED} AND ${UNSEEN}`,
+      );
+      return idsOf(rows);
+    },
+
+    async scoredStreams() {
+      const rows = await database.query(
+        `SELECT s.project_id AS "projectId", s.run_id AS "runId", ${micros('s.looked_at')} AS "lookedAt" FROM ${STREAMS} WHERE ${ENABLED}`,
+      );
+      return z
+        .array(z.object({ projectId: z.string(), runId: z.string(), lookedAt: count }))
+        .parse(rows)
+        .map(({ lookedAt, ...run }) => ({ run, lookedAt }));
+    },
+  };
+}

@@ -1,0 +1,114 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ServiceClient } from '../../client/http.ts';
+import { builtinByName } from '../../shared/scorers/presets.ts';
+import { late, type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
+import { processTree, stillRunning } from '../support/processTree.ts';
+import { modelAt } from '../support/runs.ts';
+import { type ServiceFolder, type ServiceProcess, serviceFolder } from '../support/serviceProcess.ts';
+
+const TRACES = 600;
+/** Values computed at once, and those of half a second that may wait for their write: what a kill makes a judge compute again. */
+const AT_ONCE = 20;
+const JUDGE_MS = 40;
+const UNWRITTEN = AT_ONCE + Math.ceil((AT_ONCE * 600) / JUDGE_MS);
+
+let folder: string;
+let where: ServiceFolder;
+let judge: ModelEndpoint;
+let service: ServiceProcess | undefined;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'assay-recompute-'));
+  judge = await startModelEndpoint();
+  judge.otherwise(late(JUDGE_MS, says('{"explanation": "it agrees", "verdict": true}')));
+  where = await serviceFolder(folder);
+}, 60_000);
+afterAll(async () => {
+  await service?.kill('SIGTERM');
+  await judge?.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+interface Trace {
+  id: string;
+  metric_info: Record<string, { status_type: string; value?: unknown }> | null;
+}
+
+/** Kills the service's process, or Temporal's server alone, and starts what is gone. */
+async function kill(victim: 'service' | 'temporal'): Promise<void> {
+  const running = service as ServiceProcess;
+  const all = await processTree(running.child.pid as number);
+  const temporal = all.find(({ command }) => command.includes('server start-dev'));
+  if (victim === 'temporal') {
+    process.kill(temporal?.pid as number, 'SIGKILL');
+    return;
+  }
+  await running.kill('SIGKILL');
+  await expect.poll(async () => (await stillRunning(all)).length, { timeout: 10_000 }).toBe(0);
+  service = await where.start();
+}
+
+test('every value is computed, whatever is killed and when: those that are asked for, and those of new records', async () => {
+  service = await where.start();
+  let client = new ServiceClient({ apiUrl: service.url, apiKey: service.apiKey });
+  const { id: projectId } = await client.send<{ id: string }>('/projects', { body: { name: 'kills' } });
+  const { id: streamId } = await client.send<{ id: string }>(`/projects/${projectId}/log_streams`, { body: { name: 'stream' } });
+  await modelAt(client, 'judge', judge.url, ['judge-1']);
+  const scorer = builtinByName('correctness')?.scorerId as string;
+  const log = (count: number) =>
+    client.send(`/projects/${projectId}/traces`, {
+      body: {
+        log_stream_id: streamId,
+        traces: Array.from({ length: count }, (_, index) => ({ input: `question ${index}`, output: 'answer' })),
+      },
+    });
+  const values = async () => {
+    const { records } = await client.send<{ records: Trace[] }>(`/projects/${projectId}/traces/search`, {
+      body: { log_stream_id: streamId, limit: 5_000 },
+    });
+    const states = records.map(({ metric_info }) => metric_info?.correctness?.status_type ?? 'none');
+    return { records: records.length, scored: states.filter((state) => state === 'success').length, states: new Set(states) };
+  };
+  /** Kills at these counts of calls, then waits until every trace has its value. */
+  const throughKills = async (calls: readonly { at: number; victim: 'service' | 'temporal' }[], traces: number) => {
+    for (const { at, victim } of calls) {
+      await expect.poll(() => judge.requests.length, { timeout: 60_000, interval: 5 }).toBeGreaterThanOrEqual(at);
+      await kill(victim);
+      const { url: apiUrl, apiKey } = service as ServiceProcess;
+      client = new ServiceClient({ apiUrl, apiKey });
+    }
+    await expect
+      .poll(values, { timeout: 90_000, interval: 250 })
+      .toEqual({ records: traces, scored: traces, states: new Set(['success']) });
+  };
+
+  await log(TRACES);
+  const { job_ids } = await client.send<{ job_ids: string[] }>(`/projects/${projectId}/recompute-metrics`, {
+    body: { log_stream_id: streamId, scorer_ids: [scorer] },
+  });
+  await throughKills(
+    [
+      { at: 20, victim: 'service' },
+      { at: 250, victim: 'temporal' },
+      { at: 450, victim: 'service' },
+    ],
+    TRACES,
+  );
+  const job = () => client.send<{ status: string; steps_completed: number }>(`/jobs/${job_ids[0]}`);
+  await expect.poll(job, { timeout: 30_000 }).toMatchObject({ status: 'completed', steps_completed: TRACES });
+  expect(judge.requests.length).toBeLessThanOrEqual(TRACES + 2 * UNWRITTEN);
+
+  // New records, of which a dead process could not say any more that it had stored them.
+  const before = judge.requests.length;
+  await client.send(`/projects/${projectId}/runs/${streamId}/scorer-settings`, {
+    body: { run_id: streamId, scorers: [{ id: scorer, scorer_type: 'preset' }] },
+  });
+  await log(TRACES);
+  await kill('service');
+  const { url: apiUrl, apiKey } = service as ServiceProcess;
+  client = new ServiceClient({ apiUrl, apiKey });
+  await throughKills([{ at: before + 100, victim: 'service' }], 2 * TRACES);
+  expect(judge.requests.length - before).toBeLessThanOrEqual(TRACES + 2 * UNWRITTEN);
+}, 300_000);

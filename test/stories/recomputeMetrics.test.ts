@@ -1,0 +1,320 @@
+import { Client, Connection } from '@temporalio/client';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { newId } from '../../shared/ids.ts';
+import { builtinByName } from '../../shared/scorers/presets.ts';
+import { scoringWorkflowId } from '../../shared/scoring/workflow.ts';
+import { freePort } from '../support/freePort.ts';
+import { type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
+import { modelAt, newExperiment } from '../support/runs.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+let service: TestService;
+let judge: ModelEndpoint;
+let temporalPort: number;
+beforeAll(async () => {
+  temporalPort = await freePort();
+  service = await startTestService({ TEMPORAL_PORT: String(temporalPort) });
+  judge = await startModelEndpoint();
+  await modelAt(service.client, 'judge', judge.url, ['judge-1']);
+}, 120_000);
+afterAll(async () => {
+  await service?.[Symbol.asyncDispose]();
+  await judge?.close();
+});
+beforeEach(() => judge.otherwise(says('{"explanation": "it agrees", "verdict": true}')));
+
+const idOf = (metric: string): string => builtinByName(metric)?.scorerId as string;
+
+interface Found {
+  id: string;
+  type: string;
+  input: string;
+  metric_info: Record<string, { status_type: string; value?: unknown; message?: string }> | null;
+}
+
+interface Job {
+  id: string;
+  job_name: string;
+  status: string;
+  error_message: string | null;
+  request_data: { scorer_config: { name: string } };
+  steps_completed: number;
+  steps_total: number;
+  progress_percent: number;
+}
+
+/** A log stream of a project of its own. */
+async function logStream() {
+  const { id: projectId } = await service.project();
+  const path = `/projects/${projectId}`;
+  const send = async (where: string, body: unknown, method = 'POST'): Promise<{ status: number; body: never }> =>
+    service.request(method, `/v2${path}${where}`, body);
+  const { body: stream } = await send('/log_streams', { name: 'stream' });
+  const streamId = (stream as { id: string }).id;
+  const search = async (what = 'traces'): Promise<Found[]> => {
+    const { body } = await send(`/${what}/search`, { log_stream_id: streamId, limit: 1_000 });
+    return (body as { records: Found[] }).records;
+  };
+  return {
+    projectId,
+    streamId,
+    send,
+    search,
+    log: async (traces: object[], rest: object = {}) => {
+      const { status } = await send('/traces', { log_stream_id: streamId, traces, ...rest });
+      expect(status).toBe(200);
+    },
+    recompute: async (body: object, spelling = 'recompute-metrics') => send(`/${spelling}`, { log_stream_id: streamId, ...body }),
+    enable: async (scorers: object[], rest: object = {}) => {
+      const { status } = await send(`/runs/${streamId}/scorer-settings`, { run_id: streamId, scorers, ...rest });
+      expect(status).toBe(200);
+    },
+    jobs: async (): Promise<Job[]> => (await send(`/runs/${streamId}/jobs`, undefined, 'GET')).body,
+    /** State of a metric by the input of each record. */
+    states: async (metric: string, what = 'traces') =>
+      Object.fromEntries(
+        (await search(what)).map(({ input, metric_info }) => {
+          const result = metric_info?.[metric];
+          return [input, result && (result.status_type === 'success' ? result.value : result.status_type)];
+        }),
+      ),
+  };
+}
+
+const job = async (id: string): Promise<Job> => (await service.request('GET', `/v2/jobs/${id}`)).body;
+
+/** Waits for the jobs of a recomputing. */
+async function done(answer: { status: number; body: never }): Promise<Job[]> {
+  expect(answer).toMatchObject({ status: 200 });
+  const { job_ids } = answer.body as { job_ids: string[] };
+  await expect
+    .poll(() => Promise.all(job_ids.map(async (id) => (await job(id)).status)), { timeout: 30_000 })
+    .toEqual(job_ids.map(() => expect.stringMatching(/completed|failed/)));
+  return Promise.all(job_ids.map(job));
+}
+
+const answered = (input: string, output: string | null = '{}') => ({ input, output });
+
+describe('recomputing the metrics of stored records', () => {
+  test.each(['recompute-metrics', 'recompute_metrics'])(
+    '%s scores every matching record, with a job for each metric',
+    async (spelling) => {
+      const { log, recompute, search, jobs } = await logStream();
+      await log([answered('one'), answered('two', 'no json'), answered('three')]);
+      const answer = await recompute({ scorer_ids: [idOf('json_validity'), idOf('correctness')] }, spelling);
+      expect(answer.body).toMatchObject({ num_records: 3, job_ids: [expect.any(String), expect.any(String)] });
+      const ended = await done(answer);
+      expect(ended.map(({ request_data }) => request_data.scorer_config.name).sort()).toEqual(['correctness', 'json_validity']);
+      for (const one of ended)
+        expect(one).toMatchObject({
+          job_name: 'log_stream_scorer',
+          status: 'completed',
+          error_message: null,
+          steps_completed: 6,
+          steps_total: 6,
+          progress_percent: 1,
+        });
+      const traces = await search();
+      for (const { input, metric_info } of traces) {
+        expect(metric_info?.json_validity).toMatchObject({ status_type: 'success', value: input !== 'two' });
+        expect(metric_info?.correctness).toMatchObject({ status_type: 'success', value: true, explanation: 'it agrees' });
+      }
+      expect((await jobs()).map(({ id }) => id).sort()).toEqual(ended.map(({ id }) => id).sort());
+    },
+  );
+
+  test('what is filtered out keeps the value it has; the newest value counts', async () => {
+    const { log, recompute, states } = await logStream();
+    await log([answered('keep'), answered('again')]);
+    await done(await recompute({ scorer_ids: [idOf('correctness')] }));
+    judge.otherwise(says('{"explanation": "it does not", "verdict": false}'));
+    const filters = [{ type: 'text', column_id: 'input', operator: 'eq', value: 'again' }];
+    await done(await recompute({ scorer_ids: [idOf('correctness')], filters }));
+    expect(await states('correctness')).toEqual({ keep: true, again: false });
+    // A filter on the very values that are computed again: the records are settled before the first of them changes.
+    judge.otherwise(says('{"explanation": "it agrees", "verdict": true}'));
+    const filter_tree = { filter: { type: 'boolean', column_id: 'metrics/correctness', value: false } };
+    await done(await recompute({ scorer_ids: [idOf('correctness')], filter_tree }));
+    expect(await states('correctness')).toEqual({ keep: true, again: true });
+  });
+
+  test('a page is scored where one is named, in the order of the sort', async () => {
+    const { log, recompute, states, search } = await logStream();
+    await log(Array.from({ length: 6 }, (_, index) => answered(`trace ${index}`)));
+    const sort = { column_id: 'input', ascending: true };
+    await done(await recompute({ scorer_ids: [idOf('json_validity')], sort, starting_token: 1, limit: 2 }));
+    const scored = async () =>
+      Object.entries(await states('json_validity')).flatMap(([input, value]) => (value === undefined ? [] : [input]));
+    expect((await scored()).sort()).toEqual(['trace 1', 'trace 2']);
+    const after = (await search()).find(({ input }) => input === 'trace 4')?.id;
+    await done(await recompute({ scorer_ids: [idOf('json_validity')], sort, previous_last_row_id: after }));
+    expect((await scored()).sort()).toEqual(['trace 1', 'trace 2', 'trace 5']);
+  });
+
+  test('a judge that is away fails its own values and nothing else', async () => {
+    const { log, recompute, search } = await logStream();
+    await log([answered('one')]);
+    judge.otherwise((_, response) => void response.writeHead(400).end('{"error":"no"}'));
+    const ended = await done(await recompute({ scorer_ids: [idOf('correctness'), idOf('json_validity')] }));
+    expect(ended.map(({ status }) => status)).toEqual(['completed', 'completed']);
+    const [trace] = await search();
+    expect(trace?.metric_info?.correctness).toMatchObject({ status_type: 'failed', message: expect.any(String) });
+    expect(trace?.metric_info?.json_validity).toMatchObject({ status_type: 'success', value: true });
+  });
+
+  test('the state of a value can be read while it is computed', async () => {
+    const { log, recompute, states, jobs } = await logStream();
+    await log([answered('one')]);
+    const { promise: asked, resolve } = Promise.withResolvers<void>();
+    const { promise: release, resolve: letGo } = Promise.withResolvers<void>();
+    judge.otherwise(async (request, response) => {
+      resolve();
+      await release;
+      await says('{"explanation": "late", "verdict": true}')(request, response);
+    });
+    const answer = await recompute({ scorer_ids: [idOf('correctness')] });
+    await asked;
+    expect(await states('correctness')).toEqual({ one: 'computing' });
+    expect(await jobs()).toMatchObject([{ status: 'processing', steps_total: 1, steps_completed: 0, progress_percent: 0 }]);
+    letGo();
+    await done(answer);
+    expect(await states('correctness')).toEqual({ one: true });
+  });
+
+  test('nothing that matches and no metric at all are done at once', async () => {
+    const { log, recompute, jobs } = await logStream();
+    await log([answered('one')]);
+    const filters = [{ type: 'text', column_id: 'input', operator: 'eq', value: 'none of them' }];
+    const [ended] = await done(await recompute({ scorer_ids: [idOf('json_validity')], filters }));
+    expect(ended).toMatchObject({ status: 'completed', steps_total: 0, progress_percent: 1 });
+    expect((await recompute({ scorer_ids: [] })).body).toMatchObject({ num_records: 0, job_ids: [] });
+    expect(await jobs()).toHaveLength(1);
+  });
+
+  test('what cannot be done is refused', async () => {
+    const { recompute, send } = await logStream();
+    const scorer_ids = [idOf('json_validity')];
+    expect(await recompute({ scorer_ids: [newId()] })).toMatchObject({
+      status: 422,
+      body: { detail: [{ loc: ['body', 'scorer_ids', 0] }] },
+    });
+    expect(await recompute({})).toMatchObject({ status: 422 });
+    expect(
+      await recompute({ scorer_ids, filters: [{ type: 'text', column_id: 'nonsense', operator: 'eq', value: '' }] }),
+    ).toMatchObject({
+      status: 422,
+    });
+    expect(await recompute({ scorer_ids, sort: { column_id: 'nonsense' } })).toMatchObject({ status: 422 });
+    expect(await send('/recompute-metrics', { scorer_ids })).toMatchObject({ status: 422 });
+    expect(await send('/recompute-metrics', { scorer_ids, log_stream_id: newId() })).toMatchObject({ status: 404 });
+    expect(await send(`/runs/${newId()}/jobs`, undefined, 'GET')).toMatchObject({ status: 404 });
+  });
+
+  test('the aggregates of an experiment follow', async () => {
+    const { id: projectId } = await service.project();
+    const experiment = await newExperiment(service.client, projectId, { name: 'scored later' });
+    const records = Array.from({ length: 4 }, (_, index) => ({ input: `${index}`, generated_output: `${index % 2}` }));
+    await experiment.start({ runner: { kind: 'dataset_outputs' }, records });
+    await experiment.end();
+    await done(
+      await service.request('POST', `/projects/${projectId}/recompute-metrics`, {
+        experiment_id: experiment.id,
+        scorer_ids: [idOf('json_validity')],
+      }),
+    );
+    for (const trace of await experiment.traces())
+      expect(trace.metric_info?.json_validity?.status_type).toMatch(/success|not_appl/);
+    const { body } = await service.request('GET', `/projects/${projectId}/experiments/${experiment.id}`);
+    expect(Object.keys((body as { structured_aggregate_metrics: object }).structured_aggregate_metrics)).toContain(
+      'json_validity',
+    );
+  });
+
+  test('the workflow is found by the name of its run', async () => {
+    const { log, recompute, streamId } = await logStream();
+    await log([answered('one')]);
+    await done(await recompute({ scorer_ids: [idOf('json_validity')] }));
+    const connection = await Connection.connect({ address: `127.0.0.1:${temporalPort}` });
+    try {
+      const description = await new Client({ connection }).workflow.getHandle(scoringWorkflowId(streamId)).describe();
+      expect(description).toMatchObject({ memo: { run: 'stream', project: expect.any(String) } });
+    } finally {
+      await connection.close();
+    }
+  });
+});
+
+describe('metrics that are switched on for a log stream', () => {
+  const json = { id: idOf('json_validity'), scorer_type: 'preset' };
+
+  test('score what is logged from then on', async () => {
+    const { log, enable, states } = await logStream();
+    await log([answered('before')]);
+    await enable([json]);
+    await log([answered('one'), answered('two', 'no json')]);
+    await expect.poll(() => states('json_validity'), { timeout: 20_000 }).toEqual({ before: undefined, one: true, two: false });
+    await log([answered('three')]);
+    await expect.poll(async () => (await states('json_validity')).three, { timeout: 20_000 }).toBe(true);
+  });
+
+  test('wait for a trace to be complete, and score it again when it changes', async () => {
+    const { log, enable, states, send, streamId } = await logStream();
+    await enable([json]);
+    const id = newId();
+    await log([{ id, ...answered('open', 'no json') }], { is_complete: false });
+    await log([answered('closed')]);
+    await expect.poll(() => states('json_validity'), { timeout: 20_000 }).toEqual({ open: undefined, closed: true });
+    const change = async (fields: object) =>
+      expect(await send(`/traces/${id}`, { log_stream_id: streamId, trace_id: id, ...fields }, 'PATCH')).toMatchObject({
+        status: 200,
+      });
+    await change({ is_complete: true });
+    await expect.poll(async () => (await states('json_validity')).open, { timeout: 20_000 }).toBe(false);
+    await change({ output: '{"now": "it is"}' });
+    await expect.poll(async () => (await states('json_validity')).open, { timeout: 20_000 }).toBe(true);
+  });
+
+  test('score the kinds of record, the share and the segment that the settings name', async () => {
+    const { log, enable, states, search } = await logStream();
+    await enable([{ ...json, scoreable_node_types: ['llm'] }], {
+      segment_filters: [{ filter: { name: 'node_name', operator: 'eq', value: 'dull' }, sample_rate: 0 }],
+    });
+    await log([
+      {
+        ...answered('asked'),
+        spans: ['kept', 'dull'].map((name) => ({ type: 'llm', name, input: name, output: '[]', model: 'm' })),
+      },
+    ]);
+    const spans = async () => (await search('spans')).map(({ metric_info }) => metric_info?.json_validity?.status_type);
+    await expect.poll(async () => (await spans()).sort(), { timeout: 20_000 }).toEqual(['success', undefined]);
+    expect((await states('json_validity')).asked).not.toBe(true);
+  });
+
+  test('give traces and sessions what their spans and traces have', async () => {
+    const { log, enable, search, recompute } = await logStream();
+    await enable([{ ...json, scoreable_node_types: ['tool'] }]);
+    const asked = (outputs: string[]) => ({
+      ...answered(outputs.join()),
+      spans: outputs.map((output) => ({ type: 'tool', input: 'x', output })),
+    });
+    await log([asked(['[]', 'no json']), asked(['[]', '[]', 'no json', 'no json'])], { session_external_id: 'talk' });
+    await log([asked(['no json', '{}'])], { session_external_id: 'talk' });
+    const rolled = async (what: string) => (await search(what)).map(({ metric_info }) => metric_info?.json_validity);
+    const half = { status_type: 'roll_up', value: 0.5 };
+    await expect
+      .poll(() => rolled('sessions'), { timeout: 20_000 })
+      .toMatchObject([{ ...half, roll_up_metrics: { average: 0.5, sum: 1.5, min: 0.5, max: 0.5 } }]);
+    expect(await rolled('traces')).toMatchObject([half, half, half]);
+    // Computed again, nothing is counted twice.
+    await done(await recompute({ scorer_ids: [idOf('json_validity')] }));
+    expect(await rolled('traces')).toMatchObject([half, half, half]);
+    expect(await rolled('sessions')).toMatchObject([half]);
+  });
+
+  test('leave alone what the client has scored itself', async () => {
+    const { log, enable, states } = await logStream();
+    await enable([json]);
+    await log([{ ...answered('own', 'no json'), metrics: { json_validity: true } }, answered('other')]);
+    await expect.poll(() => states('json_validity'), { timeout: 20_000 }).toEqual({ own: true, other: true });
+  });
+});

@@ -1,0 +1,76 @@
+import type { Domain } from '../shared/assemble.ts';
+import { RequestInvalid } from '../shared/errors.ts';
+import { defaultRunSettings, type ExperimentRun, hasEnded } from '../shared/experiments/experiment.ts';
+import { findColumnFor } from '../shared/records/columnCatalog.ts';
+import { metricDefinitions } from '../shared/scorers/metricDefinitions.ts';
+import { type EnabledMetric, resolveMetrics } from '../shared/scorers/resolveMetrics.ts';
+import { scorersOfRun } from '../shared/scorers/runSettings.ts';
+import type { ScoredRun } from '../shared/scoring/scoring.ts';
+import { clickhouseMarks } from '../shared/stores/clickhouse/markedValues.ts';
+import { clickHouseRecordReads } from '../shared/stores/clickhouse/recordReads.ts';
+import { clickhouseRecordStream } from '../shared/stores/clickhouse/recordStream.ts';
+import { clickhouseRollUpReads } from '../shared/stores/clickhouse/rollUpReads.ts';
+import { recordsToScore } from '../shared/stores/clickhouse/scoredRecords.ts';
+import { type JudgedRun, judgeContext, judgedExperiment } from './judgeContext.ts';
+import type { ScoringActivityDeps } from './scoringActivities.ts';
+
+/** What the scoring of runs needs, over the domain. @param settle sums an experiment up */
+export function assembleScoring(domain: Domain, settle: (run: ExperimentRun) => Promise<unknown>): ScoringActivityDeps {
+  const { clickhouse, ledger, log, scorers, scorings } = domain;
+  const definitions = metricDefinitions(scorers);
+  const reads = clickHouseRecordReads(clickhouse);
+  const write: ScoringActivityDeps['write'] = ({ projectId, runId }, values, version) =>
+    domain.metricValues.write({ projectId, runId }, values, version);
+
+  return {
+    scorings,
+    log,
+    write,
+    rollUpReads: clickhouseRollUpReads(clickhouse),
+    marking: {
+      marks: clickhouseMarks(clickhouse),
+      stream: clickhouseRecordStream(clickhouse),
+      findColumn: (run, { filter, sort }) =>
+        findColumnFor(reads, definitions, run, { filter, ...(sort ? { alsoNamed: [sort.columnId] } : {}) }),
+      write: (run, values) => domain.metricValues.write(run, values),
+      async unexpired(run) {
+        const expiry = await domain.expiries.of(run.projectId, [run.runId]);
+        return expiry ? { ...run, expiry } : run;
+      },
+    },
+    records: (run, ids, withSpans) => recordsToScore(clickhouse, run, ids, withSpans),
+    metricsOf: (run, scorerIds) => scorersOfRun(scorers, run.projectId, run.runId, scorerIds),
+    async enabled({ projectId, runId }) {
+      const settings = await scorers.runSettings(projectId, runId);
+      const metrics: EnabledMetric[] = [];
+      for (const config of settings?.scorers ?? []) {
+        try {
+          metrics.push(...(await resolveMetrics(scorers, [config])));
+        } catch (err) {
+          if (!(err instanceof RequestInvalid)) throw err;
+          log.warn({ runId, scorerId: config.id, reason: err.message }, 'a metric of a log stream cannot be computed');
+        }
+      }
+      return { metrics, segments: settings?.segmentFilters ?? [] };
+    },
+    judged: async (run) => {
+      const experiment = run.kind === 'experiment' ? await ledger.find(run.runId) : undefined;
+      return experiment ? judgedExperiment(experiment) : judgedRun(run);
+    },
+    contextFor: (run, metric, signal) => judgeContext(domain, run, metric, signal),
+    async aggregate({ runId }) {
+      const run = await ledger.find(runId);
+      // One that goes on sums up its values when it ends.
+      if (run && hasEnded(run.state)) await ledger.setAggregates(runId, await settle(run));
+    },
+  };
+}
+
+const judgedRun = ({ projectId, runId, createdBy }: ScoredRun): JudgedRun => ({
+  projectId,
+  runId,
+  userId: createdBy,
+  jobId: `scoring/${runId}`,
+  modelAlias: null,
+  maxCallAttempts: defaultRunSettings.maxCallAttempts,
+});

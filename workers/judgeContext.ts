@@ -1,0 +1,59 @@
+import type { Domain } from '../shared/assemble.ts';
+import type { ExperimentRun } from '../shared/experiments/experiment.ts';
+import type { JudgeRequest, ScoreContext } from '../shared/metrics/metric.ts';
+import type { EnabledMetric } from '../shared/scorers/resolveMetrics.ts';
+
+/** For whom a judge is asked, and how often when it does not answer. */
+export interface JudgedRun {
+  projectId: string;
+  runId: string;
+  userId: string;
+  jobId: string;
+  /** The run's own model. */
+  modelAlias: string | null;
+  maxCallAttempts: number;
+}
+
+export function judgedExperiment(run: ExperimentRun): JudgedRun {
+  const ofRun = run.runner.kind === 'prompt_template' ? run.runner.settings.model_alias : undefined;
+  return {
+    projectId: run.projectId,
+    runId: run.experimentId,
+    userId: run.createdBy,
+    jobId: `${run.experimentId}/${run.workflowNumber}`,
+    modelAlias: typeof ofRun === 'string' ? ofRun : null,
+    maxCallAttempts: run.settings.maxCallAttempts,
+  };
+}
+
+/** A judged metric's model: the one its settings name, else the run's own, else the default of the first integration. */
+export function judgeContext(
+  { models }: Pick<Domain, 'models'>,
+  { modelAlias, maxCallAttempts, jobId, userId, projectId, runId }: JudgedRun,
+  metric: EnabledMetric,
+  signal: AbortSignal,
+): ScoreContext {
+  return {
+    signal,
+    async complete({ system, prompt, schema, signal: ofCall }: JudgeRequest) {
+      const answer = await models.complete({
+        modelAlias: metric.judgeModel ?? modelAlias,
+        messages: [
+          ...(system === undefined ? [] : [{ role: 'system' as const, content: system }]),
+          { role: 'user' as const, content: prompt },
+        ],
+        settings: { temperature: 0, ...(schema === undefined ? {} : { response_format: { type: 'json_object' } }) },
+        context: { jobId, userId, projectId, runId },
+        retry: { maxAttempts: maxCallAttempts },
+        signal: ofCall,
+      });
+      return {
+        text: answer.text,
+        inputTokens: answer.inputTokens,
+        outputTokens: answer.outputTokens,
+        model: answer.model,
+        costUsd: answer.costUsd,
+      };
+    },
+  };
+}

@@ -1,0 +1,87 @@
+import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
+import {
+  condition,
+  continueAsNew,
+  defineQuery,
+  defineSignal,
+  proxyActivities,
+  setCurrentDetails,
+  setHandler,
+  upsertMemo,
+  upsertSearchAttributes,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { ScoreRunInput, ScoreRunProgress } from '../shared/scoring/workflow.ts';
+import type { ScoringActivities } from '../workers/scoringActivities.ts';
+
+// Ours to heal (a store, the network, a worker's death): no limit on attempts.
+const { prepareScoring, scoreMarked, settleScoring } = proxyActivities<ScoringActivities>({
+  // A pass gives way after seconds; the rest is a judge that answers slowly, and the marking of many records.
+  startToCloseTimeout: '25 hours',
+  heartbeatTimeout: '10 seconds',
+  retry: { initialInterval: '500 ms', maximumInterval: '30 seconds' },
+});
+
+/** A run that is written to all the time keeps its workflow, which then knows what it has done. */
+const IDLE = '10 minutes';
+
+/**
+ * Scores records of one run: those that requests name, and the new ones of a log stream. What is to be scored is marked in the record store, so
+ * histories hold counts alone, and whatever dies leaves the list of what is left. Signal: more. Query: progress.
+ */
+export async function scoreRun(input: ScoreRunInput): Promise<void> {
+  const { projectId, runId, runName, projectName } = input;
+  const run = { projectId, runId };
+  let asked = true;
+  let busy = false;
+  let scored = input.scored ?? 0;
+  setHandler(defineSignal('more'), () => {
+    asked = true;
+  });
+  setHandler(defineQuery<ScoreRunProgress>('progress'), () => ({ scored, busy }));
+  const show = (status: string) => {
+    setCurrentDetails(`**${runName}** (${projectName}): ${status}\n\n${scored} values computed`);
+    upsertSearchAttributes([{ key: attribute('AssayStatus'), value: status }]);
+  };
+  upsertSearchAttributes([
+    { key: attribute('AssayProject'), value: projectName },
+    { key: attribute('AssayExperiment'), value: runName },
+  ]);
+  upsertMemo({ run: runName, project: projectName });
+
+  // Marks of records from before this are known to be done; at first nothing is known.
+  let from: string | undefined;
+  let isFirst = true;
+  while (asked) {
+    asked = false;
+    busy = true;
+    const prepared = await prepareScoring(run);
+    if (!prepared) return; // the run was deleted
+    if (!isFirst) from = earliest(from, prepared.oldest);
+    if (isFirst || from !== undefined) {
+      show('scoring');
+      const outcome = await scoreMarked(from === undefined ? run : { ...run, from });
+      scored += outcome.scored;
+      if (outcome.more) asked = true;
+      else {
+        from = undefined;
+        isFirst = false;
+      }
+    }
+    await settleScoring(run);
+    if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof scoreRun>({ ...input, scored });
+    if (asked) continue;
+    busy = false;
+    show('waiting');
+    await condition(() => asked, IDLE);
+  }
+  show('done');
+}
+
+/** Times of one form: the earlier one is the lesser text. */
+function earliest(a: string | undefined, b: string | null): string | undefined {
+  if (b === null) return a;
+  return a === undefined || b < a ? b : a;
+}
+
+const attribute = (name: string) => defineSearchAttributeKey(name, SearchAttributeType.KEYWORD);
