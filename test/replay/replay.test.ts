@@ -27,8 +27,8 @@ describe("today's workflow code takes every step that a recorded run took", () =
       'plain',
       'resumedWhileRowsEnd',
       'scored',
-      'scoredCarriedOverFrom',
       'scoredAlong',
+      'scoredCarriedOverFrom',
     ]);
   });
 
