@@ -11,6 +11,8 @@ export type AttributeValue = string | number | boolean | null | AttributeValue[]
 export class Attributes {
   readonly #values: ReadonlyMap<string, AttributeValue>;
   readonly #read = new Set<string>();
+  /** Those with a number in their name: few spans have any, and every form of lists looks for them. */
+  #numbered: [string, AttributeValue][] | undefined;
 
   constructor(values: ReadonlyMap<string, AttributeValue>) {
     this.#values = values;
@@ -93,9 +95,11 @@ export class Attributes {
 
   /** What stands under `prefix.0.`, `prefix.1.` and so on, in the order of the numbers. */
   items(prefix: string): Attributes[] {
+    this.#numbered ??= [...this.#values].filter(([name]) => /\.\d/.test(name));
+    if (this.#numbered.length === 0) return [];
     const items = new Map<number, Map<string, AttributeValue>>();
     const start = `${prefix}.`;
-    for (const [name, value] of this.#values) {
+    for (const [name, value] of this.#numbered) {
       if (!name.startsWith(start)) continue;
       const match = /^(\d{1,9})(?:\.|$)/.exec(name.slice(start.length));
       if (!match) continue;

@@ -41,9 +41,10 @@ export interface SpanContent {
 
 /** The first content's word counts, field by field; the others fill what it leaves open. */
 export function firstOf(...contents: SpanContent[]): SpanContent {
-  const all: SpanContent = {};
-  for (const content of contents.toReversed())
-    for (const [name, value] of Object.entries(content)) if (value !== undefined) Object.assign(all, { [name]: value });
+  const all: Record<string, unknown> = {};
+  for (const content of contents) {
+    for (const name in content) all[name] ??= content[name as keyof SpanContent];
+  }
   return all;
 }
 

@@ -241,6 +241,7 @@ const lockOfProject = ({ projectId }: Pick<RunRef, 'projectId'>): string => `rec
 class GroupState {
   readonly #store: RecordStore;
   readonly #runs: Map<string, RunState>;
+  #last: RunState | undefined;
 
   private constructor(store: RecordStore, runs: Map<string, RunState>) {
     this.#store = store;
@@ -370,7 +371,11 @@ class GroupState {
   }
 
   #runOf({ project_id, run_id }: StoredRecord): RunState {
-    return this.#runs.get(lockOf({ projectId: project_id, runId: run_id })) as RunState;
+    // Asked several times for every record, of which thousands in a row are of one run.
+    const { projectId, runId } = this.#last?.run ?? {};
+    if (!this.#last || project_id !== projectId || run_id !== runId)
+      this.#last = this.#runs.get(lockOf({ projectId: project_id, runId: run_id })) as RunState;
+    return this.#last;
   }
 }
 

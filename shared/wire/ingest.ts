@@ -47,8 +47,11 @@ function flatten(roots: readonly unknown[], rootSchema: z.ZodType, context: Cont
       for (const issue of result.error.issues) addIssue(context, issue, place);
       return z.NEVER;
     }
-    const { spans, type, ...fields } = result.data as LoggedFields & { type?: LoggedKind | null; spans?: unknown[] | null };
-    const position = nodes.push({ kind: type ?? 'trace', fields, parent: next.parent }) - 1;
+    // The parser has just made this object, so it is ours to change; a copy without the two keys would cost as much as the check.
+    const fields = result.data as LoggedFields & { type?: LoggedKind | null; spans?: unknown[] | null | undefined };
+    const { spans } = fields;
+    if (spans) fields.spans = undefined;
+    const position = nodes.push({ kind: fields.type ?? 'trace', fields, parent: next.parent }) - 1;
     if (!spans?.length) continue;
     if (next.depth >= MAX_SPAN_DEPTH) {
       context.addIssue({
