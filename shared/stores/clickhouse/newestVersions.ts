@@ -20,6 +20,15 @@ export interface StaleRow {
 /** Right for every run. */
 export const byMerging: NewestVersions = { from: 'records FINAL', stale: [] };
 
+/** Whether nothing was rewritten between the two. */
+export const sameVersions = (one: NewestVersions, other: NewestVersions): boolean =>
+  one.from === other.from && rowNames(one.stale) === rowNames(other.stale);
+const rowNames = (rows: readonly StaleRow[]): string =>
+  rows
+    .map(({ id, version }) => `${id} ${version}`)
+    .sort()
+    .join();
+
 /** Beyond this many rewritten records the engine's own way is the faster one. */
 const MAX_REWRITTEN = 2000;
 

@@ -15,7 +15,7 @@ import type { ClickHouse } from './connect.ts';
 import { keyOfRow } from './keyRow.ts';
 import { metricPage } from './metricPage.ts';
 import { metricOfRow } from './metricRow.ts';
-import { type NewestVersions, newestVersions } from './newestVersions.ts';
+import { byMerging, type NewestVersions, newestVersions, sameVersions } from './newestVersions.ts';
 import { fromRow, type RecordRow } from './recordRow.ts';
 
 /** Reads of one page that are named by id go in groups of this many, so that no statement grows without bound. */
@@ -32,25 +32,12 @@ export function clickHouseRecordReads(clickhouse: ClickHouse): StoredReads {
       const byMetric = await metricPage(clickhouse, query, () => count(query));
       if (byMetric) return byMetric;
       const newest = await newestVersions(clickhouse, query.run);
-      const start = await startAfter(clickhouse, query, newest);
-      const binder = new Binder();
-      const scope = scopeOf(binder.bind, query.run, newest);
-      const { from, orderBy } = pageSource(query, scope);
-      const matching = matchingSql(query, scope);
-      // The count is a statement of its own: it reads the columns of the filter alone, or none at all.
-      const [found, total] = await Promise.all([
-        clickhouse.query({
-          name: 'record page',
-          sql: `SELECT records.id AS id, records.created_at AS created_at, records.type AS type, records.trace_id AS trace_id FROM ${from} WHERE ${matching}${
-            start ? ` AND ${behind(query, scope, start)}` : ''
-          } ORDER BY ${orderBy} LIMIT ${query.limit}${start ? '' : ` OFFSET ${query.offset}`}`,
-          params: binder.params,
-          row: keyOfRow,
-        }),
-        countMatching(clickhouse, query, newest),
-      ]);
-      // A version written since the stale ones were listed stands beside the one it replaced.
-      return { keys: [...new Map(found.map((key) => [key.id, key])).values()], total };
+      const { hasDoubles, ...found } = await pageAmong(clickhouse, query, newest);
+      // A version written since the stale ones were listed stands beside the one it replaced: on this page, which then holds too few records, or
+      // among the rows before its offset, of which nothing is seen here and which then move it by one.
+      const hasMoved = async () =>
+        query.offset > 0 && query.after === undefined && !sameVersions(newest, await newestVersions(clickhouse, query.run));
+      return hasDoubles || (await hasMoved()) ? pageAmong(clickhouse, query, byMerging) : found;
     },
 
     count,
@@ -167,6 +154,31 @@ export function clickHouseRecordReads(clickhouse: ClickHouse): StoredReads {
       return new Map(counts.flat());
     },
   };
+}
+
+async function pageAmong(
+  clickhouse: ClickHouse,
+  query: RecordPageQuery,
+  newest: NewestVersions,
+): Promise<{ keys: RecordKey[]; total: number; hasDoubles: boolean }> {
+  const start = await startAfter(clickhouse, query, newest);
+  const binder = new Binder();
+  const scope = scopeOf(binder.bind, query.run, newest);
+  const { from, orderBy } = pageSource(query, scope);
+  const matching = matchingSql(query, scope);
+  // The count is a statement of its own: it reads the columns of the filter alone, or none at all.
+  const [found, total] = await Promise.all([
+    clickhouse.query({
+      name: 'record page',
+      sql: `SELECT records.id AS id, records.created_at AS created_at, records.type AS type, records.trace_id AS trace_id FROM ${from} WHERE ${matching}${
+        start ? ` AND ${behind(query, scope, start)}` : ''
+      } ORDER BY ${orderBy} LIMIT ${query.limit}${start ? '' : ` OFFSET ${query.offset}`}`,
+      params: binder.params,
+      row: keyOfRow,
+    }),
+    countMatching(clickhouse, query, newest),
+  ]);
+  return { keys: found, total, hasDoubles: new Set(found.map(({ id }) => id)).size < found.length };
 }
 
 /** The condition that a query's records meet, among rows that `inRun` limits. */
