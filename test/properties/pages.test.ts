@@ -103,7 +103,8 @@ test.prop([scenario], { numRuns: 5 })(
     const body = { limit, sort: { column_id: 'created_at', ascending: true } };
     const pages = readPages(space, body, ({ next_starting_token }) => ({ starting_token: next_starting_token }));
     const ids = old.map(({ id }) => id);
-    const later = meanwhile.map((second) => second + 20);
+    // Each later than the one before it: among records of one time the ids decide.
+    const later = meanwhile.map((_, n) => n + 20);
     const found = await whileWriting(space, ids, { meanwhile: later, updates }, pages);
     const foundIds = found.map(({ id }) => id);
     once(foundIds);
