@@ -93,7 +93,7 @@ const statements = {
       if(kind = 'llm', 'stop', NULL), 1000000 + sipHash64(n, 6) % 5000000000, if(kind = 'llm', 100 + n % 900, NULL), if(kind = 'llm', 10 + n % 300, NULL),
       if(kind = 'llm', 110 + n % 1200, NULL), map('user', concat('u', toString(n % 5000))), if(k = 0, concat('ext-', toString(t)), NULL)
     FROM (${base})`,
-  metric_values: `INSERT INTO ${metricValues.name} (project_id, run_id, metric, record_created_at, record_id, record_type, trace_id, status, number, value, computed_at, version)
-    SELECT {project:UUID}, {run:UUID}, metric, at, record_id, kind, trace, 'success', ${uniform('n', 'metric')} AS v, toString(v), at, 1
+  metric_values: `INSERT INTO ${metricValues.name} (project_id, run_id, metric, record_created_at, record_id, record_type, trace_id, status, number, value, computed_at, version, is_rewrite)
+    SELECT {project:UUID}, {run:UUID}, metric, at, record_id, kind, trace, 'success', ${uniform('n', 'metric')} AS v, toString(v), at, 1, false
     FROM (${base}) ARRAY JOIN [${metricNames.map((name) => `'${name}'`).join(', ')}] AS metric WHERE n % 10 = 0`,
 };

@@ -261,6 +261,5 @@ export function questions(someId: string): Question[] {
     { name: 'text contains, 1 %', change: input(rareWords.uncommon), scan: scan('input') },
     { name: 'text contains, 30 %', change: input(rareWords.common), scan: scan('input') },
     { name: 'text contains, no record', change: input('nosuchwordhere') },
-    { name: 'text of two words', change: input(`${rareWords.uncommon} ${rareWords.common}`), scan: scan('input') },
   ];
 }

@@ -37,6 +37,15 @@ export interface NewVersion {
   isRewrite: boolean;
 }
 
+/** A value that was logged with its record. */
+export interface NewValue {
+  run: RunRef;
+  value: MetricValue;
+  version: number;
+  /** Whether the record, and so a value of this metric, may be stored already. */
+  isRewrite: boolean;
+}
+
 /** A record whose place is new. */
 export interface NewKey {
   record: StoredRecord;
@@ -57,7 +66,7 @@ export interface RecordStore {
   records(run: RunRef, keys: readonly RecordKey[]): Promise<StoredRecord[]>;
   keyBlock(rows: readonly NewKey[]): Block;
   recordBlock(rows: readonly NewVersion[]): Block;
-  valueBlock(values: readonly { run: RunRef; value: MetricValue; version: number }[]): Block;
+  valueBlock(values: readonly NewValue[]): Block;
 }
 
 /** Runs `work` while no other process holds any of the keys, nor has one of `shared` to itself. */

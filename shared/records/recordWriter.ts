@@ -5,7 +5,7 @@ import { IngestCounters } from './ingestCounters.ts';
 import { Intake } from './intake.ts';
 import type { StoredRecord } from './record.ts';
 import { type RecordChange, settle, type WrittenRecord } from './recordChange.ts';
-import type { Block, MetricValue, RecordKey, RecordStore, WithLocks, WriteGuard } from './recordStore.ts';
+import type { Block, NewValue, RecordKey, RecordStore, WithLocks, WriteGuard } from './recordStore.ts';
 
 export interface RecordWriterOptions {
   store: RecordStore;
@@ -209,15 +209,13 @@ export class RecordWriter {
     }
     await state.followSessions(() => this.#clock());
     const records = state.changed();
-    const values = records.flatMap((record) => loggedValues(record, state.metricsGiven(record)));
+    const values = records.flatMap((record) => loggedValues(record, state.metricsGiven(record), state.isKnown(record)));
     const moved = records
       .filter((record) => state.keyChanged(record))
       .map((record) => ({ record, leaves: state.leaves(record) }));
-    // Whoever finds a record finds its key, and a row that counts as stored has its values.
-    await Promise.all([
-      moved.length > 0 && persist(this.#store.keyBlock(moved)),
-      values.length > 0 && persist(this.#store.valueBlock(values)),
-    ]);
+    // Whoever finds a record finds its key, and a row that counts as stored has its values; values that are stored have their key.
+    if (moved.length > 0) await persist(this.#store.keyBlock(moved));
+    if (values.length > 0) await persist(this.#store.valueBlock(values));
     if (records.length > 0)
       await persist(this.#store.recordBlock(records.map((record) => ({ record, isRewrite: state.isKnown(record) }))));
     for (const { request, written } of done) {
@@ -416,17 +414,15 @@ async function loadRun(store: RecordStore, run: RunRef, changes: readonly Record
  * The scores a client computed itself travel in `metrics`: each becomes a value of the metric of that name. Only those that were given now: a
  * value that the record had before may have been scored anew since.
  */
-function loggedValues(
-  record: StoredRecord,
-  given: ReadonlySet<string> | undefined,
-): { run: RunRef; value: MetricValue; version: number }[] {
-  const values: { run: RunRef; value: MetricValue; version: number }[] = [];
+function loggedValues(record: StoredRecord, given: ReadonlySet<string> | undefined, isRewrite: boolean): NewValue[] {
+  const values: NewValue[] = [];
   for (const metric of given ?? []) {
     const value = record.metrics?.[metric];
     if (value === null || value === undefined) continue;
     values.push({
       run: { projectId: record.project_id, runId: record.run_id },
       version: record.version,
+      isRewrite,
       value: {
         metric,
         recordId: record.id,

@@ -1,4 +1,5 @@
 import type { ColumnDef } from '../../columns/columnDef.ts';
+import type { RunRef } from '../../projects/runs.ts';
 import type { RecordKey, RecordPageQuery } from '../../records/searchRecords.ts';
 import type { ColumnFilter } from '../../wire/filters.ts';
 import { Binder } from './binder.ts';
@@ -33,7 +34,8 @@ export async function metricPage(
     filtered,
     value && `isNotNull(${value})`,
   ];
-  const rows = `FROM metric_values FINAL WHERE ${conditions.filter((condition) => condition !== undefined).join(' AND ')}`;
+  const from = (await isWrittenOnce(clickhouse, query.run, metric)) ? 'metric_values' : 'metric_values FINAL';
+  const rows = `FROM ${from} WHERE ${conditions.filter((condition) => condition !== undefined).join(' AND ')}`;
   const tail = 'record_created_at DESC, record_id DESC';
   const order = value ? `${value} ${sort.ascending ? 'ASC' : 'DESC'}, ${tail}` : tail;
   const [keys, [withValue = 0], total] = await Promise.all([
@@ -53,6 +55,17 @@ export async function metricPage(
   ]);
   if (total === undefined) return { keys, total: withValue };
   return offset + limit <= withValue || withValue === total ? { keys, total } : undefined;
+}
+
+/** Whether every value of the metric came with its record and stayed as it was: then nothing has to be merged to find the newest. */
+async function isWrittenOnce(clickhouse: ClickHouse, run: RunRef, metric: string): Promise<boolean> {
+  const rewritten = await clickhouse.query({
+    name: 'rewritten values',
+    sql: `SELECT 1 FROM metric_values WHERE project_id = {project:UUID} AND run_id = {run:UUID} AND metric = {metric:String} AND is_rewrite LIMIT 1`,
+    params: { project: run.projectId, run: run.runId, metric },
+    row: (row) => row,
+  });
+  return rewritten.length === 0;
 }
 
 const isEmpty = (filter: ColumnFilter): boolean => 'and' in filter && filter.and.every(isEmpty);

@@ -52,7 +52,9 @@ export function clickhouseRecordStore(clickhouse: ClickHouse): RecordStore {
     },
     recordBlock: (rows) => block(clickhouse, recordTable, rows, addRecord),
     valueBlock: (values) =>
-      block(clickhouse, metricValues, values, (to, { run, value, version }) => to.add(metricValueRow(run, value, version))),
+      block(clickhouse, metricValues, values, (to, { run, value, version, isRewrite }) =>
+        to.add({ ...metricValueRow(run, value, version), is_rewrite: isRewrite }),
+      ),
   };
 }
 

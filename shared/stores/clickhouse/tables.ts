@@ -23,8 +23,9 @@ const MERGE_PARTS = 10;
 /** Projections stay exact when versions are merged away and when rows are deleted. */
 const KEEP_PROJECTIONS = { deduplicate_merge_projection_mode: "'rebuild'", lightweight_mutation_projection_mode: "'rebuild'" };
 
-/** True where the writer found the record stored before: this row is not its first version. Rows from before the column count as such. */
+/** False where the writer knows that this row is the first of its key. Rows from before the column, and of writers that do not know, are not. */
 const isRewrite: StoredColumn = { name: 'is_rewrite', sqlType: 'Bool DEFAULT true' };
+const rewrites = { name: 'rewrites', expression: 'is_rewrite', type: 'minmax', granularity: 16 };
 
 /**
  * Every record of all eight kinds. `created_at` is in the key only for speed: it is settled once per id (see `recordKeys`) and never changes.
@@ -49,7 +50,7 @@ export const records: Table = {
       type: 'bloom_filter(0.01)',
       granularity: 1,
     })),
-    { name: 'rewrites', expression: 'is_rewrite', type: 'minmax', granularity: 16 },
+    rewrites,
   ],
   // The size of a run, and of its kinds, without reading a row of it.
   projections: [{ name: 'kinds', query: 'SELECT project_id, run_id, type, count() GROUP BY project_id, run_id, type' }],
@@ -121,8 +122,9 @@ export const metricValues: Table = {
     { name: 'scorer_id', sqlType: 'Nullable(UUID)' },
     { name: 'computed_at', sqlType: "DateTime64(6, 'UTC')" },
     { name: 'version', sqlType: 'UInt64' },
+    isRewrite,
   ],
-  indexes: [{ name: 'by_record', expression: 'record_id', type: 'bloom_filter(0.01)', granularity: 1 }],
+  indexes: [{ name: 'by_record', expression: 'record_id', type: 'bloom_filter(0.01)', granularity: 1 }, rewrites],
   // Which metrics have values in a run, without reading them.
   projections: [
     {
