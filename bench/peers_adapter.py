@@ -146,7 +146,8 @@ class Target:
             "counts_by_model": Search(
                 lambda i: post("metrics/custom_search", {
                     "filters": [leaf("text", "type", "eq", "llm")], "group_by": "model",
-                    "start_time": (anchor - timedelta(days=30)).isoformat(), "end_time": anchor.isoformat(),
+                    # The last traces begin before the anchor and end behind it.
+                    "start_time": (anchor - timedelta(days=29)).isoformat(), "end_time": (anchor + timedelta(days=1)).isoformat(),
                     "interval_minutes": 30 * 24 * 60,
                     "metric_details": [{"id": "calls", "metric_name": "num_total_tokens", "aggregation": "Count"}]}),
                 calls, lambda i: sum(v for k, v in facts.items() if k.startswith("model:")),
