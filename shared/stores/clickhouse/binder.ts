@@ -1,3 +1,4 @@
+import type { RunRef } from '../../projects/runs.ts';
 import type { ParamValue } from './connect.ts';
 
 /** Collects the values of one statement: each gets the next number, so that equal queries have equal text. */
@@ -20,3 +21,10 @@ export const timeParam = (canonical: string): string => canonical.replace('T', '
 
 /** A JS number as text: the engine's own parser reads it to the nearest double, and beyond 2^53 the driver refuses numbers. */
 export const numberParam = (value: number): string => String(value);
+
+/** The canonical time of a DateTime64 as it is read: the inverse of {@link timeParam}. */
+export const timeOfColumn = (text: string): string => `${text.replace(' ', 'T')}Z`;
+
+/** Limits a statement of fixed text to one run; its values are {@link runParams}. */
+export const IN_RUN = 'project_id = {project:UUID} AND run_id = {run:UUID}';
+export const runParams = ({ projectId, runId }: RunRef) => ({ project: projectId, run: runId });

@@ -4,6 +4,7 @@ import type { FindColumn } from '../../records/findColumn.ts';
 import type { ColumnFilter, ColumnLeaf } from '../../wire/filters.ts';
 import { type Bind, numberParam, timeParam } from './binder.ts';
 import { type ColumnSql, columnSql, type Scope } from './columnSql.ts';
+import { keysBy } from './tables.ts';
 
 /**
  * Boolean SQL of a filter over the newest versions of a run's records. Only names of the registry reach the text; every value goes through `scope.bind`.
@@ -93,7 +94,7 @@ const hasValue = (value: string): string => `isNotNull(${value})`;
 const any = (conditions: string[]): string => (conditions.length > 0 ? `(${conditions.join(' OR ')})` : 'false');
 
 /** The tables that tell, by their order, when the records with an id were made. */
-const placedBy: Readonly<Record<string, string>> = { id: 'record_keys', trace_id: 'trace_members' };
+const placedBy: Readonly<Record<string, string>> = { id: keysBy.id, trace_id: keysBy.trace_id };
 
 /** A text that is no uuid equals no id; a list stands for any of its values, whichever operator carries it. */
 function idSql(leaf: ColumnLeaf & { type: 'id' }, value: string, column: ColumnDef, { bind, inRun }: Scope): string {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ContentQuery, RowTables, StoredRow, Stretch } from '../../datasets/dataset.ts';
 import { newId } from '../../ids.ts';
+import { timeOfColumn } from './binder.ts';
 import type { ClickHouse, ParamValue } from './connect.ts';
 
 /**
@@ -52,8 +53,6 @@ interface RowOfTable {
   updated_by: string;
 }
 
-const isoTime = (text: string) => `${text.replace(' ', 'T')}Z`;
-
 function toStoredRow(given: unknown): StoredRow {
   const row = given as RowOfTable;
   return {
@@ -61,10 +60,10 @@ function toStoredRow(given: unknown): StoredRow {
     rowId: row.row_id,
     cells: JSON.parse(row.cells) as StoredRow['cells'],
     createdInVersion: row.created_in_version,
-    createdAt: isoTime(row.created_at),
+    createdAt: timeOfColumn(row.created_at),
     createdBy: row.created_by,
     updatedInVersion: row.updated_in_version,
-    updatedAt: isoTime(row.updated_at),
+    updatedAt: timeOfColumn(row.updated_at),
     updatedBy: row.updated_by,
   };
 }

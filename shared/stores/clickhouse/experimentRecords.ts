@@ -4,12 +4,12 @@ import type { RunTally } from '../../experiments/progress.ts';
 import type { AttemptLog, RecordedRow, RowAttempt } from '../../experiments/runRows.ts';
 import { newId } from '../../ids.ts';
 import type { DeleteRecords } from '../../projects/runs.ts';
+import { IN_RUN } from './binder.ts';
 import type { ClickHouse } from './connect.ts';
 
 type RunOf = Pick<ExperimentRun, 'projectId' | 'experimentId'>;
 
 const scope = (run: RunOf) => ({ project: run.projectId, run: run.experimentId });
-const IN_RUN = 'project_id = {project:UUID} AND run_id = {run:UUID}';
 /** The keys tell when the records were made, which is what the record table is ordered by. */
 const BY_IDS = `(created_at, id) IN (SELECT created_at, id FROM record_keys WHERE ${IN_RUN} AND id IN {ids:Array(UUID)})`;
 

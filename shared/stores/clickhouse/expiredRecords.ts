@@ -1,6 +1,6 @@
 import type { FindStraddling } from '../../projects/retention.ts';
 import type { ExpiredReads } from '../../records/sweepExpired.ts';
-import { timeParam } from './binder.ts';
+import { IN_RUN, runParams, timeOfColumn, timeParam } from './binder.ts';
 import type { ClickHouse } from './connect.ts';
 
 /** Ids that reads name in a statement; more are found by the statement itself. */
@@ -49,10 +49,9 @@ export const clickhouseExpired = (clickhouse: ClickHouse): ExpiredReads => ({
     return clickhouse.query({
       name: 'expired records',
       sql: `SELECT id, created_at, type, assumeNotNull(ifNull(trace_id, id)) AS holder FROM records
-            WHERE project_id = {project:UUID} AND run_id = {run:UUID} AND created_at < ${BEFORE}${behind} ORDER BY created_at, id LIMIT ${limit}`,
+            WHERE ${IN_RUN} AND created_at < ${BEFORE}${behind} ORDER BY created_at, id LIMIT ${limit}`,
       params: {
-        project: run.projectId,
-        run: run.runId,
+        ...runParams(run),
         before: timeParam(before),
         ...(after === undefined ? {} : { time: timeParam(after.created_at), after: after.id }),
       },
@@ -64,9 +63,9 @@ export const clickhouseExpired = (clickhouse: ClickHouse): ExpiredReads => ({
     return clickhouse.query({
       name: 'old records of the future',
       sql: `SELECT id, created_at, type, assumeNotNull(ifNull(trace_id, id)) AS holder FROM records FINAL
-            WHERE project_id = {project:UUID} AND run_id = {run:UUID} AND created_at > now() + INTERVAL 1 DAY
+            WHERE ${IN_RUN} AND created_at > now() + INTERVAL 1 DAY
               AND updated_at < ${BEFORE} LIMIT ${limit}`,
-      params: { project: run.projectId, run: run.runId, before: timeParam(before) },
+      params: { ...runParams(run), before: timeParam(before) },
       row: toExpired,
     });
   },
@@ -74,5 +73,5 @@ export const clickhouseExpired = (clickhouse: ClickHouse): ExpiredReads => ({
 
 function toExpired(row: unknown) {
   const { id, created_at, type, holder } = row as { id: string; created_at: string; type: string; holder: string };
-  return { id, created_at: `${created_at.replace(' ', 'T')}Z`, isSession: type === 'session', holder };
+  return { id, created_at: timeOfColumn(created_at), isSession: type === 'session', holder };
 }

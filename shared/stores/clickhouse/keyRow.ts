@@ -1,5 +1,6 @@
 import type { RecordKind } from '../../columns/columnDef.ts';
 import type { RecordKey } from '../../records/searchRecords.ts';
+import { timeOfColumn } from './binder.ts';
 
 /** A row of id, created_at, type and trace_id. */
 export function keyOfRow(row: unknown): RecordKey {
@@ -7,7 +8,7 @@ export function keyOfRow(row: unknown): RecordKey {
   return {
     id: id as string,
     type: type as RecordKind,
-    createdAt: `${created_at?.replace(' ', 'T')}Z`,
+    createdAt: timeOfColumn(created_at as string),
     traceId: trace_id ?? null,
   };
 }

@@ -1,15 +1,13 @@
 import { z } from 'zod';
 import { type RecordKind, recordKinds } from '../../columns/columnDef.ts';
-import type { RunRef } from '../../projects/runs.ts';
 import { valueKey } from '../../scoring/scoreValues.ts';
 import type { FreshRecord, MarkedValue, MarkStore } from '../../scoring/scoring.ts';
-import { timeParam } from './binder.ts';
+import { IN_RUN, runParams, timeOfColumn, timeParam } from './binder.ts';
 import type { ClickHouse } from './connect.ts';
+import { keysBy } from './tables.ts';
 
-const IN_RUN = 'project_id = {project:UUID} AND run_id = {run:UUID}';
-const scope = (run: RunRef) => ({ project: run.projectId, run: run.runId });
-const keysOf = (condition: string) => `SELECT created_at, id FROM record_keys WHERE ${IN_RUN} AND ${condition}`;
-const timeOf = (stored: string): string => `${stored.replace(' ', 'T')}Z`;
+const keysOf = (column: keyof typeof keysBy) =>
+  `SELECT created_at, id FROM ${keysBy[column]} WHERE ${IN_RUN} AND ${column} IN {ids:Array(UUID)}`;
 const whole = z.string().transform(Number);
 
 /** A pass over the marks lasts as long as their scoring. */
@@ -40,7 +38,7 @@ export function clickhouseMarks(clickhouse: ClickHouse): MarkStore {
                 FROM metric_values FINAL WHERE ${IN_RUN} AND record_created_at >= {from:DateTime64(6, 'UTC')}
                  AND status IN ('pending', 'computing') AND isNotNull(scorer_id)
                ORDER BY record_created_at DESC, record_id DESC`,
-        params: { ...scope(run), from: timeParam(from ?? EARLIEST) },
+        params: { ...runParams(run), from: timeParam(from ?? EARLIEST) },
         row: toMarked,
         maxSeconds: MAX_SECONDS,
       }),
@@ -51,7 +49,7 @@ export function clickhouseMarks(clickhouse: ClickHouse): MarkStore {
         // What is being computed was marked before, whatever its version says.
         sql: `SELECT count() AS marks FROM metric_values FINAL
                WHERE ${IN_RUN} AND scorer_id IN {scorers:Array(UUID)} AND (status = 'computing' OR status = 'pending' AND version <= {to:UInt64})`,
-        params: { ...scope(run), scorers: scorerIds, to: String(markedTo) },
+        params: { ...runParams(run), scorers: scorerIds, to: String(markedTo) },
         row: z.object({ marks: whole }),
       });
       return counted?.marks ?? 0;
@@ -61,14 +59,14 @@ export function clickhouseMarks(clickhouse: ClickHouse): MarkStore {
       clickhouse.stream({
         name: 'traces written of late',
         sql: `SELECT DISTINCT trace_id AS id FROM records WHERE ${IN_RUN} AND version > {since:UInt64} AND isNotNull(trace_id)`,
-        params: { ...scope(run), since: String(since) },
+        params: { ...runParams(run), since: String(since) },
         row: (row) => (row as { id: string }).id,
         maxSeconds: MAX_SECONDS,
       }),
 
     async freshRecords(run, traceIds, kinds, withSpans) {
-      const params = { ...scope(run), ids: traceIds, kinds: ['trace', ...kinds] };
-      const inTraces = `${IN_RUN} AND (created_at, id) IN (${keysOf('trace_id IN {ids:Array(UUID)}')}) AND trace_id IN {ids:Array(UUID)}`;
+      const params = { ...runParams(run), ids: traceIds, kinds: ['trace', ...kinds] };
+      const inTraces = `${IN_RUN} AND (created_at, id) IN (${keysOf('trace_id')}) AND trace_id IN {ids:Array(UUID)}`;
       const [rows, newest] = await Promise.all([
         clickhouse.query({
           name: 'new records',
@@ -90,9 +88,9 @@ export function clickhouseMarks(clickhouse: ClickHouse): MarkStore {
       const rows = await clickhouse.query({
         name: 'versions of values',
         sql: `SELECT record_id AS id, metric, max(version) AS newest FROM metric_values
-               WHERE ${IN_RUN} AND metric IN {metrics:Array(String)} AND (record_created_at, record_id) IN (${keysOf('id IN {ids:Array(UUID)}')})
+               WHERE ${IN_RUN} AND metric IN {metrics:Array(String)} AND (record_created_at, record_id) IN (${keysOf('id')})
                GROUP BY record_id, metric`,
-        params: { ...scope(run), ids: recordIds, metrics },
+        params: { ...runParams(run), ids: recordIds, metrics },
         row: z.object({ id: z.string(), metric: z.string(), newest: whole }),
       });
       return new Map(rows.map(({ id, metric, newest }) => [valueKey(id, metric), newest]));
@@ -131,7 +129,7 @@ function toMarked(row: unknown): MarkedValue {
   const { record_id, record_created_at, record_type, trace_id, metric, scorer_id, version } = row as MarkedRow;
   return {
     recordId: record_id,
-    createdAt: timeOf(record_created_at),
+    createdAt: timeOfColumn(record_created_at),
     kind: record_type,
     traceId: trace_id,
     metric,
@@ -152,7 +150,7 @@ interface MarkedRow {
 
 const toFresh = (row: z.output<typeof Fresh>, newestBelow: number): FreshRecord => ({
   id: row.id,
-  createdAt: timeOf(row.created_at),
+  createdAt: timeOfColumn(row.created_at),
   kind: row.type as RecordKind,
   traceId: row.trace_id,
   name: row.name,

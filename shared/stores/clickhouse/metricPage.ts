@@ -2,7 +2,7 @@ import type { ColumnDef } from '../../columns/columnDef.ts';
 import type { RunRef } from '../../projects/runs.ts';
 import type { RecordKey, RecordPageQuery } from '../../records/searchRecords.ts';
 import type { ColumnFilter } from '../../wire/filters.ts';
-import { Binder } from './binder.ts';
+import { Binder, IN_RUN, runParams } from './binder.ts';
 import { HAS_VALUE, metricValueColumn, scopeOf } from './columnSql.ts';
 import { compileOverValues } from './compileFilter.ts';
 import type { ClickHouse } from './connect.ts';
@@ -61,8 +61,8 @@ export async function metricPage(
 async function isWrittenOnce(clickhouse: ClickHouse, run: RunRef, metric: string): Promise<boolean> {
   const rewritten = await clickhouse.query({
     name: 'rewritten values',
-    sql: `SELECT 1 FROM metric_values WHERE project_id = {project:UUID} AND run_id = {run:UUID} AND metric = {metric:String} AND is_rewrite LIMIT 1`,
-    params: { project: run.projectId, run: run.runId, metric },
+    sql: `SELECT 1 FROM metric_values WHERE ${IN_RUN} AND metric = {metric:String} AND is_rewrite LIMIT 1`,
+    params: { ...runParams(run), metric },
     row: (row) => row,
   });
   return rewritten.length === 0;

@@ -5,6 +5,7 @@ import type { MetricAggregate, MetricValueStore, StoredMetricValue } from '../..
 import type { MetricValue } from '../../records/recordStore.ts';
 import type { MetricResult, MetricStatus } from '../../wire/metricResults.ts';
 import { timeOf } from '../../wire/time.ts';
+import { IN_RUN, runParams, timeOfColumn } from './binder.ts';
 import type { ClickHouse } from './connect.ts';
 import { type MetricRow, metricFields } from './metricRow.ts';
 
@@ -50,21 +51,19 @@ const toValue = (row: unknown): StoredMetricValue => {
     status,
     explanation,
     recordId: rest.record_id,
-    recordCreatedAt: `${rest.record_created_at.replace(' ', 'T')}Z`,
+    recordCreatedAt: timeOfColumn(rest.record_created_at),
     recordType: rest.record_type,
     traceId: rest.trace_id,
     value: rest.value === '' ? null : JSON.parse(rest.value),
     metadata: rest.metadata === '' ? null : JSON.parse(rest.metadata),
     details: rest.details === '' ? {} : JSON.parse(rest.details),
     scorerId: rest.scorer_id,
-    computedAt: `${rest.computed_at.replace(' ', 'T')}Z`,
+    computedAt: timeOfColumn(rest.computed_at),
   };
 };
 
 const valueColumns =
   'metric, record_id, record_created_at, record_type, trace_id, status, value, explanation, metadata, details, scorer_id, computed_at';
-const inRun = 'project_id = {project:UUID} AND run_id = {run:UUID}';
-const runParams = (run: RunRef) => ({ project: run.projectId, run: run.runId });
 
 const MAX_IDS = 10_000;
 
@@ -85,7 +84,7 @@ export function clickhouseMetricValues(clickhouse: ClickHouse): MetricValueStore
       for (let from = 0; from < recordIds.length; from += MAX_IDS) {
         const rows = await clickhouse.query({
           name: 'metric values of records',
-          sql: `SELECT ${valueColumns} FROM metric_values WHERE ${inRun} AND record_id IN {ids:Array(UUID)}
+          sql: `SELECT ${valueColumns} FROM metric_values WHERE ${IN_RUN} AND record_id IN {ids:Array(UUID)}
                 ORDER BY version DESC LIMIT 1 BY metric, record_id`,
           params: { ...runParams(run), ids: recordIds.slice(from, from + MAX_IDS) },
           row: toValue,
@@ -98,7 +97,7 @@ export function clickhouseMetricValues(clickhouse: ClickHouse): MetricValueStore
     byMetric: (run, metric) =>
       clickhouse.query({
         name: 'values of a metric',
-        sql: `SELECT ${valueColumns} FROM metric_values FINAL WHERE ${inRun} AND metric = {metric:String} ORDER BY record_created_at, record_id`,
+        sql: `SELECT ${valueColumns} FROM metric_values FINAL WHERE ${IN_RUN} AND metric = {metric:String} ORDER BY record_created_at, record_id`,
         params: { ...runParams(run), metric },
         row: toValue,
       }),
@@ -106,7 +105,7 @@ export function clickhouseMetricValues(clickhouse: ClickHouse): MetricValueStore
     async names(run) {
       return clickhouse.query({
         name: 'metrics of a run',
-        sql: `SELECT DISTINCT metric FROM metric_values WHERE ${inRun} ORDER BY metric`,
+        sql: `SELECT DISTINCT metric FROM metric_values WHERE ${IN_RUN} ORDER BY metric`,
         params: runParams(run),
         row: (row) => (row as { metric: string }).metric,
       });
@@ -130,7 +129,7 @@ export function clickhouseMetricValues(clickhouse: ClickHouse): MetricValueStore
                 SELECT status, number, value,
                   multiIf(value IN ('true', 'false'), [value], isNotNull(text), [assumeNotNull(text)], arrayDistinct(texts)) AS category
                 FROM metric_values FINAL
-                WHERE ${inRun} AND metric = {metric:String} AND status != 'roll_up'
+                WHERE ${IN_RUN} AND metric = {metric:String} AND status != 'roll_up'
               )`,
         params: { ...runParams(run), metric },
         row: toAggregate,

@@ -1,4 +1,5 @@
 import type { RunRef } from '../../projects/runs.ts';
+import { IN_RUN, runParams } from './binder.ts';
 import type { ClickHouse } from './connect.ts';
 
 /**
@@ -32,11 +33,9 @@ const rowNames = (rows: readonly StaleRow[]): string =>
 /** Beyond this many rewritten records the engine's own way is the faster one. */
 const MAX_REWRITTEN = 2000;
 
-const IN_RUN = 'project_id = {project:UUID} AND run_id = {run:UUID}';
-
 /** Decides for one run. A version that is written afterwards is not in it: the answer is that of the moment before. */
 export async function newestVersions(clickhouse: ClickHouse, run: RunRef): Promise<NewestVersions> {
-  const params = { project: run.projectId, run: run.runId };
+  const params = runParams(run);
   const rewritten = await clickhouse.query({
     name: 'rewritten records',
     sql: `SELECT id, created_at FROM records WHERE ${IN_RUN} AND is_rewrite LIMIT ${MAX_REWRITTEN + 1}`,

@@ -2,17 +2,16 @@ import type { DeleteRecords, RunRef } from '../../projects/runs.ts';
 import type { RecordEraser } from '../../records/delete.ts';
 import type { ErasedKey } from '../../records/eraseRecords.ts';
 import type { StandingDeps } from '../../records/standingValues.ts';
-import { timeParam } from './binder.ts';
+import { IN_RUN, runParams, timeOfColumn, timeParam } from './binder.ts';
 import type { ClickHouse } from './connect.ts';
 import { keyColumns, toKey } from './recordStore.ts';
+import { keysBy } from './tables.ts';
 
-const IN_RUN = 'project_id = {project:UUID} AND run_id = {run:UUID}';
-const inRun = (run: RunRef) => ({ project: run.projectId, run: run.runId });
 const MAX_IDS = 10_000;
 const TIMES = "{times:Array(DateTime64(6, 'UTC'))}";
 const IDS = '{ids:Array(UUID)}';
 const keyParams = (run: RunRef, keys: readonly ErasedKey[]) => ({
-  ...inRun(run),
+  ...runParams(run),
   ids: keys.map(({ id }) => id),
   times: [...new Set(keys.map(({ created_at }) => timeParam(created_at)))],
 });
@@ -51,8 +50,8 @@ export function clickhouseRecordEraser(clickhouse: ClickHouse): RecordEraser & S
       for (let from = 0; from < ids.length; from += MAX_IDS) {
         const found = await clickhouse.query({
           name: `record keys by ${of}`,
-          sql: `SELECT ${keyColumns} FROM ${of === 'trace_id' ? 'trace_members' : 'record_keys'} FINAL WHERE ${IN_RUN} AND ${of} IN {ids:Array(UUID)} AND type != ''`,
-          params: { ...inRun(run), ids: ids.slice(from, from + MAX_IDS) },
+          sql: `SELECT ${keyColumns} FROM ${keysBy[of]} FINAL WHERE ${IN_RUN} AND ${of} IN {ids:Array(UUID)} AND type != ''`,
+          params: { ...runParams(run), ids: ids.slice(from, from + MAX_IDS) },
           row: toKey,
         });
         keys.push(...found);
@@ -63,7 +62,7 @@ export function clickhouseRecordEraser(clickhouse: ClickHouse): RecordEraser & S
     async erase(run, keys) {
       if (keys.length === 0) return;
       await remove(clickhouse, 'records', `${IN_RUN} AND created_at IN ${TIMES} AND id IN ${IDS}`, keyParams(run, keys));
-      const ids = { ...inRun(run), ids: keys.map(({ id }) => id) };
+      const ids = { ...runParams(run), ids: keys.map(({ id }) => id) };
       const byId = (table: string) => remove(clickhouse, table, `${IN_RUN} AND id IN ${IDS}`, ids);
       await Promise.all([eraseValues(run, keys), byId('trace_members'), byId('record_keys')]);
     },
@@ -93,9 +92,9 @@ export const straySpans = (clickhouse: ClickHouse, run: RunRef): Promise<ErasedK
           FROM (SELECT id, created_at, trace_id, attempt FROM records FINAL WHERE ${IN_RUN} AND type NOT IN ('trace', 'session') AND attempt > 0) AS spans
           JOIN (SELECT id, attempt FROM records FINAL WHERE ${IN_RUN} AND type = 'trace') AS traces ON traces.id = spans.trace_id
           WHERE spans.attempt != traces.attempt`,
-    params: inRun(run),
+    params: runParams(run),
     row: (row) => {
       const { id, created_at } = row as { id: string; created_at: string };
-      return { id, created_at: `${created_at.replace(' ', 'T')}Z` };
+      return { id, created_at: timeOfColumn(created_at) };
     },
   });

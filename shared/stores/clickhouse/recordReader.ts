@@ -1,8 +1,10 @@
 import type { RunRef } from '../../projects/runs.ts';
 import type { RecordReader } from '../../records/read.ts';
+import { IN_RUN, runParams } from './binder.ts';
 import type { ClickHouse } from './connect.ts';
 import { fromRow, type RecordRow } from './recordRow.ts';
 import { allColumns, keyColumns, readRecords, toKey } from './recordStore.ts';
+import { keysBy } from './tables.ts';
 
 /** Single reads over the record and key tables. */
 export function clickhouseRecordReader(clickhouse: ClickHouse): RecordReader {
@@ -20,8 +22,8 @@ export function clickhouseRecordReader(clickhouse: ClickHouse): RecordReader {
     async record(run, id) {
       const [key] = await clickhouse.query({
         name: 'record key',
-        sql: `SELECT ${keyColumns} FROM record_keys WHERE ${inRun} AND id = {id:UUID} ORDER BY version DESC LIMIT 1`,
-        params: { project: run.projectId, run: run.runId, id },
+        sql: `SELECT ${keyColumns} FROM record_keys WHERE ${IN_RUN} AND id = {id:UUID} ORDER BY version DESC LIMIT 1`,
+        params: { ...runParams(run), id },
         row: toKey,
       });
       return key && (await readRecords(clickhouse, run, [key]))[0];
@@ -47,8 +49,8 @@ export function clickhouseRecordReader(clickhouse: ClickHouse): RecordReader {
     async sessionRecords(run, sessionId, limit) {
       const [at] = await clickhouse.query({
         name: 'extent of a session',
-        sql: `SELECT toString(min(created_at)) AS first, toString(max(created_at)) AS last FROM record_keys WHERE ${inRun} AND session_id = {session:UUID}`,
-        params: { project: run.projectId, run: run.runId, session: sessionId },
+        sql: `SELECT toString(min(created_at)) AS first, toString(max(created_at)) AS last FROM record_keys WHERE ${IN_RUN} AND session_id = {session:UUID}`,
+        params: { ...runParams(run), session: sessionId },
         row: (row) => row as { first: string; last: string },
       });
       if (!at) return [];
@@ -57,8 +59,6 @@ export function clickhouseRecordReader(clickhouse: ClickHouse): RecordReader {
     },
   };
 }
-
-const inRun = 'project_id = {project:UUID} AND run_id = {run:UUID}';
 
 /**
  * The newest versions of all records that a key puts into one trace or session. The time range comes first: it is what the record table is
@@ -72,10 +72,10 @@ async function readGroup(
   return clickhouse.query({
     name: `records by ${group.column}`,
     sql: `SELECT ${allColumns} FROM records
-          WHERE ${inRun} AND created_at BETWEEN {first:DateTime64(6, 'UTC')} AND {last:DateTime64(6, 'UTC')}
-            AND id IN (SELECT id FROM ${group.column === 'trace_id' ? 'trace_members' : 'record_keys'} WHERE ${inRun} AND ${group.column} = {group:UUID})
+          WHERE ${IN_RUN} AND created_at BETWEEN {first:DateTime64(6, 'UTC')} AND {last:DateTime64(6, 'UTC')}
+            AND id IN (SELECT id FROM ${keysBy[group.column]} WHERE ${IN_RUN} AND ${group.column} = {group:UUID})
           ORDER BY version DESC LIMIT 1 BY id LIMIT ${group.limit}`,
-    params: { project: run.projectId, run: run.runId, group: group.id, first: group.first, last: group.last },
+    params: { ...runParams(run), group: group.id, first: group.first, last: group.last },
     row: (row) => fromRow(row as RecordRow),
   });
 }

@@ -190,16 +190,15 @@ export function matchingSql({ kinds, filter, findColumn }: RecordQuery, scope: S
 async function countMatching(clickhouse: ClickHouse, query: RecordQuery, newest: NewestVersions): Promise<number> {
   const binder = new Binder();
   const scope = scopeOf(binder.bind, query.run, newest);
-  const all = `SELECT count() FROM ${scope.from} WHERE ${matchingSql(query, scope, scope.inRun)}`;
+  const all = `SELECT count() AS total FROM ${scope.from} WHERE ${matchingSql(query, scope, scope.inRun)}`;
   const { stale } = newest;
-  const staleTimes = [...new Set(stale.map(({ createdAt }) => createdAt))];
-  const off =
-    stale.length === 0
-      ? '0'
-      : `(${all} AND created_at IN ${binder.bind(staleTimes, `Array(${TIME})`)} AND ${isStale(binder.bind, stale)})`;
+  const ofStale = () => {
+    const made = [...new Set(stale.map(({ createdAt }) => createdAt))];
+    return `${all} AND created_at IN ${binder.bind(made, `Array(${TIME})`)} AND ${isStale(binder.bind, stale)}`;
+  };
   const [row] = await clickhouse.query({
     name: 'record count',
-    sql: stale.length === 0 ? `${all.replace('count()', 'count() AS total')}` : `SELECT (${all}) - ${off} AS total`,
+    sql: stale.length === 0 ? all : `SELECT (${all}) - (${ofStale()}) AS total`,
     params: binder.params,
     row: (value) => Number((value as { total: string }).total),
   });

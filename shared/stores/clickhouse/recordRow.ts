@@ -1,6 +1,7 @@
 import { type SystemMetric, systemMetrics } from '../../columns/recordTableColumns.ts';
 import type { StoredRecord } from '../../records/record.ts';
 import type { NewVersion } from '../../records/recordStore.ts';
+import { timeOfColumn } from './binder.ts';
 import type { NativeBlock } from './nativeBlock.ts';
 
 /** One row of the record table as it is read. 64-bit integers arrive as text. */
@@ -13,8 +14,6 @@ const madeIntoOthers: ReadonlySet<string> = new Set([
   'metrics_extra',
   ...jsonable.map((name) => `${name}_is_json`),
 ]);
-// A DateTime64 prints as `2026-07-07 15:55:01.110554`.
-const asTime = (text: unknown): string => `${(text as string).replace(' ', 'T')}Z`;
 
 /** Adds the row of a record to a block of the record table. */
 export function addRecord(block: NativeBlock, { record, isRewrite }: NewVersion): void {
@@ -68,7 +67,7 @@ export function fromRow(row: RecordRow): StoredRecord {
   for (const name of jsonable)
     if (row[`${name}_is_json`] === true && typeof row[name] === 'string') record[name] = JSON.parse(row[name]);
   for (const name of ['tools', 'events']) if (typeof row[name] === 'string') record[name] = JSON.parse(row[name]);
-  for (const name of ['created_at', 'updated_at']) if (row[name] != null) record[name] = asTime(row[name]);
+  for (const name of ['created_at', 'updated_at']) if (row[name] != null) record[name] = timeOfColumn(row[name] as string);
   if (row.control_id != null) record.control_id = Number(row.control_id);
   if (row.version != null) record.version = Number(row.version);
   if ('duration_ns' in row) record.metrics = metricsOf(row);

@@ -4,7 +4,7 @@ import { newId } from '../../ids.ts';
 import type { RunRef } from '../../projects/runs.ts';
 import type { StoredRecord } from '../../records/record.ts';
 import type { Block, NewKey, RecordKey, RecordStore } from '../../records/recordStore.ts';
-import { timeParam } from './binder.ts';
+import { IN_RUN, runParams, timeOfColumn, timeParam } from './binder.ts';
 import type { ClickHouse } from './connect.ts';
 import { metricValueRow } from './metricValues.ts';
 import { NativeBlock, type NativeTypes, nativeTypes } from './nativeBlock.ts';
@@ -23,9 +23,9 @@ export function clickhouseRecordStore(clickhouse: ClickHouse): RecordStore {
         clickhouse.query({
           name: 'record keys',
           sql: `SELECT ${keyColumns} FROM record_keys
-                WHERE project_id = {project:UUID} AND run_id = {run:UUID} AND id IN {ids:Array(UUID)}
+                WHERE ${IN_RUN} AND id IN {ids:Array(UUID)}
                 ORDER BY version DESC LIMIT 1 BY id`,
-          params: { project: run.projectId, run: run.runId, ids: chunk },
+          params: { ...runParams(run), ids: chunk },
           row: toKey,
         }),
       ),
@@ -35,10 +35,10 @@ export function clickhouseRecordStore(clickhouse: ClickHouse): RecordStore {
           name: 'span keys of traces',
           sql: `SELECT ${keyColumns} FROM (
                   SELECT ${keyColumns} FROM trace_members
-                  WHERE project_id = {project:UUID} AND run_id = {run:UUID} AND trace_id IN {ids:Array(UUID)} AND id != trace_id
+                  WHERE ${IN_RUN} AND trace_id IN {ids:Array(UUID)} AND id != trace_id
                   ORDER BY version DESC LIMIT 1 BY trace_id, id)
                 WHERE type != '${LEFT}'`,
-          params: { project: run.projectId, run: run.runId, ids: chunk },
+          params: { ...runParams(run), ids: chunk },
           row: toKey,
         }),
       ),
@@ -71,12 +71,11 @@ export async function readRecords(
     clickhouse.query({
       name: 'records by key',
       sql: `SELECT ${allColumns} FROM records
-            WHERE project_id = {project:UUID} AND run_id = {run:UUID}
+            WHERE ${IN_RUN}
               AND created_at IN {times:Array(DateTime64(6, 'UTC'))} AND id IN {ids:Array(UUID)}
             ORDER BY version DESC LIMIT 1 BY id`,
       params: {
-        project: run.projectId,
-        run: run.runId,
+        ...runParams(run),
         times: [...new Set(chunk.map(({ created_at }) => timeParam(created_at)))],
         ids: chunk.map(({ id }) => id),
       },
@@ -84,8 +83,6 @@ export async function readRecords(
     }),
   );
 }
-
-const canonicalFromClickhouse = (text: string): string => `${text.replace(' ', 'T')}Z`;
 
 async function inChunks<T, R>(items: readonly T[], read: (chunk: T[]) => Promise<R[]>): Promise<R[]> {
   const found: R[] = [];
@@ -104,7 +101,7 @@ interface KeyRow {
 // The rows are our own and many: read by name, not parsed.
 export const toKey = (row: unknown): RecordKey => ({
   ...(row as KeyRow),
-  created_at: canonicalFromClickhouse((row as KeyRow).created_at),
+  created_at: timeOfColumn((row as KeyRow).created_at),
 });
 
 const keyFields = ['project_id', 'run_id', 'id', 'created_at', 'type', 'trace_id', 'parent_id', 'session_id', 'version'] as const;

@@ -1,11 +1,9 @@
 import { z } from 'zod';
 import type { MetricValue } from '../../metrics/metric.ts';
-import type { RunRef } from '../../projects/runs.ts';
 import type { RollUpReads } from '../../scoring/rollUps.ts';
+import { IN_RUN, runParams, timeOfColumn } from './binder.ts';
 import type { ClickHouse } from './connect.ts';
-
-const IN_RUN = 'project_id = {project:UUID} AND run_id = {run:UUID}';
-const scope = (run: RunRef) => ({ project: run.projectId, run: run.runId });
+import { keysBy } from './tables.ts';
 
 /** Which records a trace or a session gets values from, by the column that names it. */
 const below = {
@@ -22,12 +20,12 @@ export function clickhouseRollUpReads(clickhouse: ClickHouse): RollUpReads {
       const rows = await clickhouse.query({
         name: `${kind}s to roll up into`,
         sql: `SELECT id, created_at FROM record_keys WHERE ${IN_RUN} AND id IN {ids:Array(UUID)} AND type = {kind:String} ORDER BY version DESC LIMIT 1 BY id`,
-        params: { ...scope(run), ids, kind },
+        params: { ...runParams(run), ids, kind },
         row: KeyRow,
       });
       return rows.map(({ id, created_at }) => ({
         id,
-        createdAt: `${created_at.replace(' ', 'T')}Z`,
+        createdAt: timeOfColumn(created_at),
         traceId: kind === 'trace' ? id : null,
       }));
     },
@@ -36,7 +34,7 @@ export function clickhouseRollUpReads(clickhouse: ClickHouse): RollUpReads {
       const { column, kinds, states } = below[kind];
       // Where a record is now its newest key says; an older one may name another holder.
       const keys = `SELECT id, argMax(created_at, version) AS made, argMax(${column}, version) AS holder FROM record_keys
-                     WHERE ${IN_RUN} AND ${kinds} AND id IN (SELECT id FROM record_keys WHERE ${IN_RUN} AND ${column} IN {ids:Array(UUID)})
+                     WHERE ${IN_RUN} AND ${kinds} AND id IN (SELECT id FROM ${keysBy[column]} WHERE ${IN_RUN} AND ${column} IN {ids:Array(UUID)})
                      GROUP BY id HAVING holder IN {ids:Array(UUID)}`;
       const rows = await clickhouse.query({
         name: `values to roll up into ${kind}s`,
@@ -45,7 +43,7 @@ export function clickhouseRollUpReads(clickhouse: ClickHouse): RollUpReads {
                        WHERE ${IN_RUN} AND metric IN {metrics:Array(String)} AND (record_created_at, record_id) IN (SELECT made, id FROM (${keys}))
                          AND ${states} AND value != '') AS v
                 JOIN (${keys}) AS k ON k.id = v.record_id`,
-        params: { ...scope(run), ids, metrics },
+        params: { ...runParams(run), ids, metrics },
         row: ValueRow,
       });
       return rows.map(({ holder, metric, record, value }) => ({

@@ -3,14 +3,13 @@ import { recordKinds } from '../../columns/columnDef.ts';
 import type { ScoredRecord } from '../../metrics/metric.ts';
 import type { RunRef } from '../../projects/runs.ts';
 import { type RecordToScore, valueKey } from '../../scoring/scoreValues.ts';
+import { IN_RUN, runParams, timeOfColumn } from './binder.ts';
 import type { ClickHouse } from './connect.ts';
-
-const IN_RUN = 'project_id = {project:UUID} AND run_id = {run:UUID}';
-const scope = (run: RunRef) => ({ project: run.projectId, run: run.runId });
+import { keysBy } from './tables.ts';
 
 /** The keys tell when the records were made, which is what the record table is ordered by. */
-const byKeys = (condition: string) =>
-  `(created_at, id) IN (SELECT created_at, id FROM record_keys WHERE ${IN_RUN} AND ${condition})`;
+const byKeys = (column: keyof typeof keysBy) =>
+  `(created_at, id) IN (SELECT created_at, id FROM ${keysBy[column]} WHERE ${IN_RUN} AND ${column} IN {ids:Array(UUID)})`;
 
 const count = z.string().transform(Number).nullable();
 const texts = z.record(z.string(), z.string());
@@ -48,7 +47,7 @@ export async function recordsToScore(
 ): Promise<RecordToScore[]> {
   if (ids.length === 0) return [];
   const wanted = new Set(ids);
-  const rows = (await read(clickhouse, run, byKeys('id IN {ids:Array(UUID)}'), ids)).filter(({ id }) => wanted.has(id));
+  const rows = (await read(clickhouse, run, byKeys('id'), ids)).filter(({ id }) => wanted.has(id));
   if (!withSpans) return rows.map((row) => toScore(row, {}));
   const tracesOf = rows.flatMap(({ type, trace_id }) => (type === 'session' || trace_id === null ? [] : [trace_id]));
   const sessions = rows.filter(({ type }) => type === 'session').map(({ id }) => id);
@@ -70,7 +69,7 @@ async function readBelow(clickhouse: ClickHouse, run: RunRef, column: 'trace_id'
   const rows = await read(
     clickhouse,
     run,
-    `type NOT IN ('trace', 'session') AND ${column} IN {ids:Array(UUID)} AND ${byKeys(`${column} IN {ids:Array(UUID)}`)}`,
+    `type NOT IN ('trace', 'session') AND ${column} IN {ids:Array(UUID)} AND ${byKeys(column)}`,
     ids,
   );
   return Map.groupBy(rows, (row) => row[column] as string);
@@ -82,7 +81,7 @@ const read = (clickhouse: ClickHouse, run: RunRef, condition: string, ids: reado
     sql: `SELECT id, type, trace_id, parent_id, session_id, created_at, input, output, dataset_input, dataset_output, dataset_metadata, user_metadata,
                  file_modalities, error_message, status_code, name, model, duration_ns, num_input_tokens, num_output_tokens, num_total_tokens
             FROM records FINAL WHERE ${IN_RUN} AND ${condition} ORDER BY created_at, id`,
-    params: { ...scope(run), ids },
+    params: { ...runParams(run), ids },
     row: Scored,
   });
 
@@ -101,7 +100,7 @@ function descendants(id: string, spans: readonly Row[]): Row[] {
 
 const toScore = (row: Row, below: Pick<ScoredRecord, 'spans'>): RecordToScore => ({
   id: row.id,
-  createdAt: `${row.created_at.replace(' ', 'T')}Z`,
+  createdAt: timeOfColumn(row.created_at),
   kind: row.type,
   traceId: row.trace_id,
   sessionId: row.session_id,
@@ -140,9 +139,9 @@ export async function computedValues(
     sql: `SELECT toString(v.record_id) AS id, v.metric AS metric
             FROM (SELECT record_id, metric, version FROM metric_values FINAL
                    WHERE ${IN_RUN} AND metric IN {metrics:Array(String)} AND (record_created_at, record_id) IN (SELECT created_at, id FROM record_keys WHERE ${IN_RUN} AND id IN {ids:Array(UUID)})) AS v
-            JOIN (SELECT id, version FROM records FINAL WHERE ${IN_RUN} AND ${byKeys('id IN {ids:Array(UUID)}')}) AS r ON r.id = v.record_id
+            JOIN (SELECT id, version FROM records FINAL WHERE ${IN_RUN} AND ${byKeys('id')}) AS r ON r.id = v.record_id
            WHERE v.version >= r.version`,
-    params: { ...scope(run), ids, metrics },
+    params: { ...runParams(run), ids, metrics },
     row: z.object({ id: z.string(), metric: z.string() }),
   });
   return new Set(rows.map(({ id, metric }) => valueKey(id, metric)));

@@ -93,6 +93,9 @@ export const traceMembers: Table = {
   orderBy: ['project_id', 'run_id', 'trace_id', 'id'],
 };
 
+/** Where to look for keys by one of these columns; in the other table the same search reads every key of the run. */
+export const keysBy = { id: recordKeys.name, session_id: recordKeys.name, trace_id: traceMembers.name } as const;
+
 /**
  * One value of one metric of one record, with the state of its scoring. Scoring never rewrites a record; a newer value has a higher version.
  * `number` holds numbers, and booleans as 0 and 1; `text` holds texts and categories, `texts` lists of them; `value` the whole value as JSON text.

@@ -1,7 +1,7 @@
 import type { RecordKind } from '../../columns/columnDef.ts';
 import { systemMetrics } from '../../columns/recordTableColumns.ts';
 import type { GraphRecord, GraphScore, TraceGraphReads } from '../../records/traceGraph.ts';
-import { Binder, timeParam } from './binder.ts';
+import { Binder, timeOfColumn, timeParam } from './binder.ts';
 import { HAS_VALUE, scopeOf } from './columnSql.ts';
 import type { ClickHouse } from './connect.ts';
 
@@ -60,7 +60,7 @@ function toRecord(row: unknown): GraphRecord {
   const present = Object.entries(measured).filter(([, value]) => value !== null);
   return {
     ...{ id, type, name, traceId: trace, parentId: parent_id, sessionId: session_id, stepNumber: step_number },
-    createdAt: `${created_at.replace(' ', 'T')}Z`,
+    createdAt: timeOfColumn(created_at),
     // 64-bit integers arrive as text.
     numbers: Object.fromEntries(present.map(([metric, value]) => [metric, Number(value)])),
   };
