@@ -81,7 +81,7 @@ async function start(
 ): Promise<Experiment> {
   const { id, projectId } = experiment;
   try {
-    await launch(deps, experiment, { ...request, project_id: projectId, run_id: id });
+    await launch(deps, experiment, { ...request, project_id: projectId, run_id: id }, experiment.workflowNumber);
   } catch (err) {
     const current = await deps.experiments.find(projectId, id);
     // The wish to run is kept once it is committed: the run starts by itself, so the creation has succeeded.

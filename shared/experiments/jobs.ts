@@ -30,7 +30,7 @@ export async function createJob(
   const experiment = await mustFind(deps, request.project_id, request.run_id);
   const idle = experiment.state === 'idle' || hasEnded(experiment.state);
   const defined = idle ? await define(deps, experiment, request) : experiment;
-  return { experiment: defined, ...(await launch(deps, defined, request)) };
+  return { experiment: defined, ...(await launch(deps, defined, request, experiment.workflowNumber)) };
 }
 
 async function define(deps: JobDeps, experiment: Experiment, request: CreateJobRequest): Promise<Experiment> {

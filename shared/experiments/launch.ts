@@ -18,15 +18,18 @@ export interface LaunchDeps {
 /**
  * Starts the run that an experiment's template, or the outputs in its dataset, define, and keeps its jobs: one for the run and one for each of
  * its metrics. Their ids follow from the run, so that a repeated start keeps and gives the same ones.
+ * @param after the experiment's workflow number when this was decided on
  * @returns the id of the run's own job
  */
 export async function launch(
   deps: LaunchDeps,
   experiment: Experiment,
   request: Record<string, unknown>,
+  after: number,
 ): Promise<{ jobId: string; run: ExperimentRun; started: boolean }> {
   const { prompt } = experiment;
   const { run, started } = await deps.requestRun(experiment.id, {
+    after,
     runner: prompt
       ? {
           kind: 'prompt_template',

@@ -1,5 +1,5 @@
 import { RequestInvalid, ServiceError } from '../errors.ts';
-import type { ExperimentRun, RowsToRun, Runner, RunSettings } from './experiment.ts';
+import { type ExperimentRun, hasEnded, type RowsToRun, type Runner, type RunSettings } from './experiment.ts';
 import type { RunDefinition, RunLedger } from './runLedger.ts';
 import { type StartDeps, startRun } from './startRun.ts';
 
@@ -11,6 +11,8 @@ export interface RunRequest {
   rowsToRun?: RowsToRun;
   settings?: Partial<RunSettings>;
   callerProcess?: string;
+  /** The workflow number that the experiment had when this was decided on; absent: the one that it has now. */
+  after?: number;
 }
 
 /** The rows a run would have: how many, and what a template can name. */
@@ -40,7 +42,8 @@ export interface RunChecks {
 
 /**
  * Checks what a run needs and starts it. Rows, template, model, runner and metrics are looked at first: what is wrong is said before anything is
- * written or paid for. Asking again while the run goes on gives that run, so that a client may repeat the call.
+ * written or paid for. Asking again while the run goes on gives that run, so that a client may repeat the call; so does asking beside another
+ * request that starts it, however long the checks take and however short the run.
  */
 export async function requestRun(
   deps: StartDeps & RunChecks,
@@ -49,8 +52,9 @@ export async function requestRun(
 ): Promise<{ run: ExperimentRun; started: boolean }> {
   const current = await deps.ledger.find(experimentId);
   if (!current) throw new ServiceError('NotFound', `no experiment ${experimentId}`);
-  if (current.state === 'requested' || current.state === 'running' || current.state === 'paused')
-    return { run: current, started: false };
+  const after = request.after ?? current.workflowNumber;
+  const goesOn = current.state !== 'idle' && !hasEnded(current.state);
+  if (goesOn || current.workflowNumber !== after) return { run: current, started: false };
   const rowsToRun = request.rowsToRun ?? 'missing';
   const runner = request.runner ?? current.runner;
   const { shape, records } = await shapeOf(deps, current, request);
@@ -64,7 +68,7 @@ export async function requestRun(
     ...(request.settings ? { settings: request.settings } : {}),
     ...(request.callerProcess ? { callerProcess: request.callerProcess } : {}),
   };
-  return startRun(deps, experimentId, definition);
+  return startRun(deps, experimentId, after, definition);
 }
 
 /** The shape of the rows, and the records to store when nothing is refused: a set that is stored is the run's for good. */

@@ -14,15 +14,16 @@ export interface RunDefinition {
 /** The states of experiment runs in the metadata store. */
 export interface RunLedger {
   find(experimentId: string): Promise<ExperimentRun | undefined>;
-  /** Commits that a run is wanted and counts its workflow up, unless one is going on. */
+  /**
+   * Commits that a run is wanted and counts its workflow up, unless one is going on or was started since workflow `after`: of requests that come
+   * at once, one starts the run, also when that run has ended before the last of them gets here. Answers the run as it stands, and whether this
+   * request started it; undefined when there is no such experiment.
+   */
   request(
     experimentId: string,
+    after: number,
     definition: RunDefinition,
-  ): Promise<
-    | { run: ExperimentRun; refused?: undefined }
-    | { refused: 'running'; run: ExperimentRun }
-    | { refused: 'unknown'; run?: undefined }
-  >;
+  ): Promise<{ run: ExperimentRun; started: boolean } | undefined>;
   /** False when the state was none of `from`. */
   setState(experimentId: string, from: RunState[], to: RunState): Promise<boolean>;
   setSettings(experimentId: string, settings: Partial<RunSettings>): Promise<void>;

@@ -21,19 +21,19 @@ export interface StartDeps {
 
 /**
  * Starts a run: the wish is committed first, then the workflow is started, then the run is marked as running. A crash in between is healed by
- * {@link reconcile}. Asking again for a run that goes on gives that run.
+ * {@link reconcile}. Asking again for a run that goes on, or was started since workflow `after`, gives that run.
  * @throws ServiceError `NotFound` for an unknown experiment, `Unavailable` when the workflow service does not answer; the run then starts by itself later.
  */
 export async function startRun(
   deps: StartDeps,
   experimentId: string,
+  after: number,
   definition: RunDefinition,
 ): Promise<{ run: ExperimentRun; started: boolean }> {
-  const requested = await deps.ledger.request(experimentId, definition);
-  if (requested.refused === 'unknown') throw new ServiceError('NotFound', `no experiment ${experimentId}`);
-  if (requested.refused === 'running') return { run: requested.run, started: false };
-  await startWorkflow(deps, requested.run);
-  return { run: requested.run, started: true };
+  const requested = await deps.ledger.request(experimentId, after, definition);
+  if (!requested) throw new ServiceError('NotFound', `no experiment ${experimentId}`);
+  if (requested.started) await startWorkflow(deps, requested.run);
+  return requested;
 }
 
 async function startWorkflow(deps: StartDeps, run: ExperimentRun): Promise<void> {

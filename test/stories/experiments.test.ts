@@ -212,6 +212,26 @@ describe('an Idempotency-Key', () => {
     expect(service.started.filter((id) => id === answers[0]?.body.id)).toHaveLength(1);
   });
 
+  test('of starts decided on side by side one starts the run, also when it has ended before another gets that far', async () => {
+    const project = await service.project();
+    const { id } = await created(project, { name: 'short' });
+    const starts = () => Promise.all([1, 2, 3].map(() => service.ledger.request(id, 0, { rowsToRun: 'missing' })));
+    const numbers = (answers: Awaited<ReturnType<typeof starts>>) =>
+      answers.map((one) => [one?.run.workflowNumber, one?.started]);
+    expect(numbers(await starts())).toEqual([
+      [1, true],
+      [1, false],
+      [1, false],
+    ]);
+    await service.ledger.end(id, 1, 'completed', { error: null });
+    expect(numbers(await starts())).toEqual(Array(3).fill([1, false]));
+    expect(await service.ledger.request(id, 1, { rowsToRun: 'missing' })).toMatchObject({
+      run: { workflowNumber: 2, state: 'requested' },
+      started: true,
+    });
+    expect(await service.ledger.request(newId(), 0, { rowsToRun: 'missing' })).toBeUndefined();
+  });
+
   test('starts the run that a crash kept from starting', async () => {
     const project = await service.project();
     const key = { 'Idempotency-Key': newId() };

@@ -5,7 +5,6 @@ import {
   type RowsToRun,
   type Runner,
   type RunSettings,
-  type RunState,
   runStates,
 } from '../../experiments/experiment.ts';
 import type { RunLedger } from '../../experiments/runLedger.ts';
@@ -46,21 +45,18 @@ export function postgresRunLedger(database: Database): RunLedger {
   return {
     find: (experimentId) => find(database, experimentId),
 
-    async request(experimentId, definition) {
+    async request(experimentId, after, definition) {
       return database.transaction(async (tx) => {
-        const current = await tx.maybeOne('SELECT state FROM experiments WHERE run_id = $1 FOR UPDATE', [experimentId]);
-        if (!current) return { refused: 'unknown' as const };
-        const state = current.state as RunState;
-        if (state === 'requested' || state === 'running' || state === 'paused')
-          return { refused: 'running' as const, run: (await find(tx, experimentId)) as ExperimentRun };
-        await tx.query(
-          `UPDATE experiments SET state = 'requested', workflow_number = workflow_number + 1, rows_to_run = $2,
-                  runner = coalesce($3::jsonb, runner), settings = settings || $4::jsonb, row_count = coalesce($5, row_count),
-                  caller_process = coalesce($6, caller_process), caller_seen_at = CASE WHEN $6::text IS NULL THEN caller_seen_at ELSE now() END,
+        const started = await tx.query(
+          `UPDATE experiments SET state = 'requested', workflow_number = workflow_number + 1, rows_to_run = $3,
+                  runner = coalesce($4::jsonb, runner), settings = settings || $5::jsonb, row_count = coalesce($6, row_count),
+                  caller_process = coalesce($7, caller_process), caller_seen_at = CASE WHEN $7::text IS NULL THEN caller_seen_at ELSE now() END,
                   error = NULL, ended_at = NULL, started_at = coalesce(started_at, now())
-            WHERE run_id = $1`,
+            WHERE run_id = $1 AND workflow_number = $2 AND state NOT IN ('requested', 'running', 'paused')
+            RETURNING run_id`,
           [
             experimentId,
+            after,
             definition.rowsToRun,
             definition.runner ? JSON.stringify(definition.runner) : null,
             JSON.stringify(definition.settings ?? {}),
@@ -68,7 +64,8 @@ export function postgresRunLedger(database: Database): RunLedger {
             definition.callerProcess ?? null,
           ],
         );
-        return { run: (await find(tx, experimentId)) as ExperimentRun };
+        const run = await find(tx, experimentId);
+        return run && { run, started: started.length > 0 };
       });
     },
 
