@@ -81,17 +81,33 @@ const base = `SELECT number + {from:UInt64} AS n, intDiv(n, ${SPANS_PER_TRACE}) 
 const keyOf = '{project:UUID}, {run:UUID}, record_id, at, kind, trace, if(k = 0, NULL, trace), trace, 1';
 const keyColumns = 'project_id, run_id, id, created_at, type, trace_id, parent_id, session_id, version';
 
+/** The short columns that a generated record has. */
+const shorts: Readonly<Record<string, { type: string; value: string }>> = {
+  name: { type: 'String', value: "concat(kind, '-', toString(sipHash64(n, 3) % 200))" },
+  tags: { type: 'Array(String)', value: "if(n % 4 = 0, ['prod', concat('team-', toString(n % 7))], ['prod'])" },
+  status_code: { type: 'Int32', value: `if(${uniform('n', '4')} < 0.02, 500, 200)` },
+  model: { type: 'Nullable(String)', value: "if(kind = 'llm', concat('model-', toString(sipHash64(n, 5) % 6)), NULL)" },
+  temperature: { type: 'Nullable(Float64)', value: "if(kind = 'llm', 0.7, NULL)" },
+  step_number: { type: 'Int32', value: 'k' },
+  finish_reason: { type: 'Nullable(String)', value: "if(kind = 'llm', 'stop', NULL)" },
+  duration_ns: { type: 'Int64', value: '1000000 + sipHash64(n, 6) % 5000000000' },
+  num_input_tokens: { type: 'Nullable(Int64)', value: "if(kind = 'llm', 100 + n % 900, NULL)" },
+  num_output_tokens: { type: 'Nullable(Int64)', value: "if(kind = 'llm', 10 + n % 300, NULL)" },
+  num_total_tokens: { type: 'Nullable(Int64)', value: "if(kind = 'llm', 110 + n % 1200, NULL)" },
+  user_metadata: { type: 'Map(String, String)', value: "map('user', concat('u', toString(n % 5000)))" },
+  external_id: { type: 'Nullable(String)', value: "if(k = 0, concat('ext-', toString(t)), NULL)" },
+};
+
 const statements = {
   record_keys: `INSERT INTO record_keys (${keyColumns}) SELECT ${keyOf} FROM (${base})`,
   trace_members: `INSERT INTO trace_members (${keyColumns}) SELECT ${keyOf} FROM (${base})`,
-  records: `INSERT INTO records (${keyColumns}, is_rewrite, input, output, name, tags, status_code, model, temperature, step_number, finish_reason,
-      duration_ns, num_input_tokens, num_output_tokens, num_total_tokens, user_metadata, external_id)
+  records: `INSERT INTO records (${keyColumns}, is_rewrite, input, output, ${Object.keys(shorts).join(', ')}, shorts)
     SELECT ${keyOf}, false,
       concat(${sentences('3 + n % 4 + if(n % 16 = 0, 12, 0)', '1')}, ${withWord(rareWords.rare, 7, 0.00001)}, ${withWord(rareWords.uncommon, 8, 0.01)}, ${withWord(rareWords.common, 9, 0.3)}),
-      ${sentences('2 + n % 3', '2')}, concat(kind, '-', toString(sipHash64(n, 3) % 200)), if(n % 4 = 0, ['prod', concat('team-', toString(n % 7))], ['prod']),
-      if(${uniform('n', '4')} < 0.02, 500, 200), if(kind = 'llm', concat('model-', toString(sipHash64(n, 5) % 6)), NULL), if(kind = 'llm', 0.7, NULL), k,
-      if(kind = 'llm', 'stop', NULL), 1000000 + sipHash64(n, 6) % 5000000000, if(kind = 'llm', 100 + n % 900, NULL), if(kind = 'llm', 10 + n % 300, NULL),
-      if(kind = 'llm', 110 + n % 1200, NULL), map('user', concat('u', toString(n % 5000))), if(k = 0, concat('ext-', toString(t)), NULL)
+      ${sentences('2 + n % 3', '2')}, ${Object.entries(shorts)
+        .map(([name, { value }]) => `${value} AS made_${name}`)
+        .join(', ')},
+      toJSONString(CAST((${Object.keys(shorts).map((name) => `made_${name}`)}), 'Tuple(${Object.entries(shorts).map(([name, { type }]) => `${name} ${type}`)})'))
     FROM (${base})`,
   metric_values: `INSERT INTO ${metricValues.name} (project_id, run_id, metric, record_created_at, record_id, record_type, trace_id, status, number, value, computed_at, version, is_rewrite)
     SELECT {project:UUID}, {run:UUID}, metric, at, record_id, kind, trace, 'success', ${uniform('n', 'metric')} AS v, toString(v), at, 1, false

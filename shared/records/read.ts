@@ -140,7 +140,7 @@ function shown(
     annotations: annotations.get(record.id),
     childCount: null,
   };
-  return { ...toExtendedRecord(found, view) };
+  return toExtendedRecord(found, view);
 }
 
 const kindsWithSpans: ReadonlySet<string> = new Set(['trace', 'agent', 'workflow', 'tool', 'retriever']);

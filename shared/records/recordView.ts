@@ -55,12 +55,17 @@ const onlyFor: Readonly<Record<RecordKind, readonly string[]>> = {
   control: [...spanOnly, 'control_id', 'agent_name', 'check_stage', 'applies_to', 'evaluator_name', 'selector_path'],
 };
 
+/** The interface has no null here; the key is left out. */
+const outputIsNeverNull: ReadonlySet<RecordKind> = new Set(['llm', 'retriever']);
+
 /** Of each kind, what a whole record holds where it has no value, and every field that is taken from the record. */
 const wholeOf: ReadonlyMap<RecordKind, { blank: Record<string, unknown>; names: readonly string[] }> = new Map(
   recordKinds.map((kind) => {
     const blank: Record<string, unknown> = { ...empty };
     for (const name of onlyFor[kind]) blank[name] = null;
-    return [kind, { blank, names: [...Object.keys(blank), ...alwaysShown, 'session_id', 'project_id', 'run_id'] }];
+    const names = [...Object.keys(blank), ...alwaysShown, 'session_id', 'project_id', 'run_id'];
+    if (outputIsNeverNull.has(kind)) delete blank.output;
+    return [kind, { blank, names }];
   }),
 );
 
@@ -88,6 +93,7 @@ export function toPartialRecord(found: FoundRecord, view: PageView, selected: re
   for (const name of [...alwaysShown, ...selected]) {
     if (belongs.has(name)) fields[name] = (record as unknown as Record<string, unknown>)[name] ?? empty[name] ?? null;
   }
+  if (fields.output === null && outputIsNeverNull.has(record.type)) delete fields.output;
   if (selected.includes('has_children')) fields.has_children = found.hasChildren;
   // Outside queues a partial record has the empty maps alone.
   const { overall_annotation_agreement: _, fully_annotated: __, ...maps } = noAnnotations();
@@ -111,9 +117,8 @@ function finish(
   if (record.type === 'trace' && childCount !== null) whole.num_spans = childCount;
   if (record.type === 'session' && childCount !== null) whole.num_traces = childCount;
   if (record.type === 'agent' && 'agent_type' in whole) whole.agent_type ??= 'default';
-  // The interface has no null and no string here.
+  // The interface has no string here.
   if (record.type === 'llm' && whole.input === '') whole.input = [];
-  if ((record.type === 'llm' || record.type === 'retriever') && whole.output === null) delete whole.output;
   return view.truncate ? shortened(whole) : whole;
 }
 

@@ -3,7 +3,8 @@ import type { RecordReader } from '../../records/read.ts';
 import { IN_RUN, runParams } from './binder.ts';
 import type { ClickHouse } from './connect.ts';
 import { fromRow, type RecordRow } from './recordRow.ts';
-import { allColumns, keyColumns, readRecords, toKey } from './recordStore.ts';
+import { keyColumns, readRecords, toKey } from './recordStore.ts';
+import { selectedForRead } from './shortColumns.ts';
 import { keysBy } from './tables.ts';
 
 /** Single reads over the record and key tables. */
@@ -71,11 +72,11 @@ async function readGroup(
 ) {
   return clickhouse.query({
     name: `records by ${group.column}`,
-    sql: `SELECT ${allColumns} FROM records
+    sql: `SELECT ${selectedForRead()} FROM records
           WHERE ${IN_RUN} AND created_at BETWEEN {first:DateTime64(6, 'UTC')} AND {last:DateTime64(6, 'UTC')}
             AND id IN (SELECT id FROM ${keysBy[group.column]} WHERE ${IN_RUN} AND ${group.column} = {group:UUID})
           ORDER BY version DESC LIMIT 1 BY id LIMIT ${group.limit}`,
     params: { ...runParams(run), group: group.id, first: group.first, last: group.last },
-    row: (row) => fromRow(row as RecordRow),
+    row: (row) => fromRow(run, row as RecordRow),
   });
 }

@@ -1,4 +1,3 @@
-import { recordTableColumns } from '../../columns/recordTableColumns.ts';
 import type { StoredRecord } from '../../records/record.ts';
 import type {
   OrderedQuery,
@@ -17,11 +16,11 @@ import { metricPage } from './metricPage.ts';
 import { metricOfRow } from './metricRow.ts';
 import { byMerging, type NewestVersions, newestVersions, sameVersions } from './newestVersions.ts';
 import { fromRow, type RecordRow } from './recordRow.ts';
+import { selectedForRead } from './shortColumns.ts';
 
 /** Reads of one page that are named by id go in groups of this many, so that no statement grows without bound. */
 const KEYS_PER_READ = 1000;
 const TIME = "DateTime64(6, 'UTC')";
-const allColumns = recordTableColumns.map(({ name }) => name);
 
 /** The reads of a search over ClickHouse. Each names its run; rows of our own tables are mapped by hand, as a page has many. */
 export function clickHouseRecordReads(clickhouse: ClickHouse): StoredReads {
@@ -43,15 +42,15 @@ export function clickHouseRecordReads(clickhouse: ClickHouse): StoredReads {
     count,
 
     records: async (run, keys, columns) => {
-      const names = columns === undefined ? allColumns : allColumns.filter((name) => columns.includes(name));
+      const selected = selectedForRead(columns);
       const read = (group: readonly RecordKey[]): Promise<StoredRecord[]> => {
         const binder = new Binder();
         const { bind, inRun } = scopeOf(binder.bind, run);
         return clickhouse.query({
           name: 'records of a page',
-          sql: `SELECT ${names.join(', ')} FROM records WHERE ${inRun} AND created_at IN ${bind(times(group), `Array(${TIME})`)} AND id IN ${bind(ids(group), 'Array(UUID)')} ORDER BY version DESC LIMIT 1 BY id`,
+          sql: `SELECT ${selected} FROM records WHERE ${inRun} AND created_at IN ${bind(times(group), `Array(${TIME})`)} AND id IN ${bind(ids(group), 'Array(UUID)')} ORDER BY version DESC LIMIT 1 BY id`,
           params: binder.params,
-          row: (row) => fromRow(row as RecordRow),
+          row: (row) => fromRow(run, row as RecordRow),
         });
       };
       return (await inGroups(keys, read)).flat();
@@ -95,7 +94,7 @@ export function clickHouseRecordReads(clickhouse: ClickHouse): StoredReads {
         const named = metrics === undefined ? '' : ` AND metric IN ${bind(metrics, 'Array(String)')}`;
         return clickhouse.query({
           name: 'metrics of a page',
-          sql: `SELECT record_id, metric, status, number, text, texts, value, explanation, metadata, details FROM metric_values WHERE ${scoresInRun}${named} AND ${place(scope)} ORDER BY version DESC LIMIT 1 BY record_id, metric`,
+          sql: `SELECT record_id, metric, status, value, explanation, metadata, details FROM metric_values WHERE ${scoresInRun}${named} AND ${place(scope)} ORDER BY version DESC LIMIT 1 BY record_id, metric`,
           params: binder.params,
           row: metricOfRow,
         });

@@ -1,8 +1,10 @@
 import { type SystemMetric, systemMetrics } from '../../columns/recordTableColumns.ts';
+import type { RunRef } from '../../projects/runs.ts';
 import type { StoredRecord } from '../../records/record.ts';
 import type { NewVersion } from '../../records/recordStore.ts';
 import { timeOfColumn } from './binder.ts';
 import type { NativeBlock } from './nativeBlock.ts';
+import { blankShorts, Shorts, shortsColumn } from './shortColumns.ts';
 
 /** One row of the record table as it is read. 64-bit integers arrive as text. */
 export type RecordRow = Record<string, unknown>;
@@ -17,6 +19,11 @@ const madeIntoOthers: ReadonlySet<string> = new Set([
 
 /** Adds the row of a record to a block of the record table. */
 export function addRecord(block: NativeBlock, { record, isRewrite }: NewVersion): void {
+  const shorts = new Shorts();
+  const put = (name: string, value: unknown): void => {
+    block.put(name, value);
+    shorts.put(name, value);
+  };
   block.put('is_rewrite', isRewrite);
   for (const name in record) {
     const value = record[name as keyof StoredRecord];
@@ -26,53 +33,63 @@ export function addRecord(block: NativeBlock, { record, isRewrite }: NewVersion)
       case 'output':
       case 'redacted_input':
       case 'redacted_output':
-        if (typeof value === 'string') block.put(name, value);
+        if (typeof value === 'string') put(name, value);
         else {
-          block.put(name, JSON.stringify(value));
-          block.put(`${name}_is_json`, true);
+          put(name, JSON.stringify(value));
+          put(`${name}_is_json`, true);
         }
         break;
       case 'tools':
       case 'events':
-        block.put(name, JSON.stringify(value));
+        put(name, JSON.stringify(value));
         break;
       case 'metrics':
-        addMetrics(block, value as Record<string, unknown>);
+        putMetrics(put, value as Record<string, unknown>);
         break;
       default:
-        block.put(name, value);
+        put(name, value);
     }
   }
+  block.put(shortsColumn.name, shorts.text());
   block.endRow();
 }
 
-function addMetrics(block: NativeBlock, metrics: Readonly<Record<string, unknown>>): void {
+function putMetrics(put: (name: string, value: unknown) => void, metrics: Readonly<Record<string, unknown>>): void {
   let extra: [string, unknown][] | undefined;
   for (const name of Object.keys(metrics)) {
     const value = metrics[name];
     if (value === null || value === undefined) continue;
-    if (hasColumn.has(name) && Number.isSafeInteger(value)) block.put(name, value);
+    if (hasColumn.has(name) && Number.isSafeInteger(value)) put(name, value);
     else {
       extra ??= [];
       extra.push([name, value]);
     }
   }
-  if (extra) block.put('metrics_extra', JSON.stringify(Object.fromEntries(extra)));
+  if (extra) put('metrics_extra', JSON.stringify(Object.fromEntries(extra)));
 }
 
-/** The record of a row read with all columns, or with some: what was not read stays absent. */
-export function fromRow(row: RecordRow): StoredRecord {
-  const record: Record<string, unknown> = {};
-  for (const name in row) if (!madeIntoOthers.has(name)) record[name] = row[name];
+/** The record of a row of this run, read with the columns of `selectedForRead`: a text that was not read stays absent. */
+export function fromRow(run: RunRef, row: RecordRow): StoredRecord {
+  const shorts = JSON.parse(row[shortsColumn.name] as string) as Record<string, unknown>;
+  const record: Record<string, unknown> = { ...blank };
+  record.project_id = run.projectId;
+  record.run_id = run.runId;
+  for (const name in row) if (name !== shortsColumn.name) record[name] = row[name];
+  for (const name in shorts) if (!madeIntoOthers.has(name)) record[name] = shorts[name];
   for (const name of jsonable)
-    if (row[`${name}_is_json`] === true && typeof row[name] === 'string') record[name] = JSON.parse(row[name]);
-  for (const name of ['tools', 'events']) if (typeof row[name] === 'string') record[name] = JSON.parse(row[name]);
-  for (const name of ['created_at', 'updated_at']) if (row[name] != null) record[name] = timeOfColumn(row[name] as string);
-  if (row.control_id != null) record.control_id = Number(row.control_id);
-  if (row.version != null) record.version = Number(row.version);
-  if ('duration_ns' in row) record.metrics = metricsOf(row);
+    if (shorts[`${name}_is_json`] === true && typeof record[name] === 'string') record[name] = JSON.parse(record[name]);
+  for (const name of ['tools', 'events']) if (typeof record[name] === 'string') record[name] = JSON.parse(record[name]);
+  for (const name of ['created_at', 'updated_at']) if (record[name] !== null) record[name] = timeOfColumn(record[name] as string);
+  if (record.control_id !== null) record.control_id = Number(record.control_id);
+  record.version = Number(record.version);
+  record.metrics = metricsOf(shorts);
   return record as unknown as StoredRecord;
 }
+
+/** A record before its row is filled in; its lists and maps are shared. */
+const blank: Readonly<Record<string, unknown>> = Object.fromEntries(
+  Object.entries(blankShorts).filter(([name]) => !madeIntoOthers.has(name)),
+);
 
 function metricsOf(row: RecordRow): Record<string, unknown> {
   const extra = typeof row.metrics_extra === 'string' && row.metrics_extra !== '' ? JSON.parse(row.metrics_extra) : {};

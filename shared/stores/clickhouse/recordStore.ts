@@ -1,5 +1,4 @@
 import type { RecordKind } from '../../columns/columnDef.ts';
-import { recordTableColumns } from '../../columns/recordTableColumns.ts';
 import { newId } from '../../ids.ts';
 import type { RunRef } from '../../projects/runs.ts';
 import type { StoredRecord } from '../../records/record.ts';
@@ -9,11 +8,11 @@ import type { ClickHouse } from './connect.ts';
 import { metricValueRow } from './metricValues.ts';
 import { NativeBlock, type NativeTypes, nativeTypes } from './nativeBlock.ts';
 import { addRecord, fromRow, type RecordRow } from './recordRow.ts';
+import { selectedForRead } from './shortColumns.ts';
 import { metricValues, recordKeys, records as recordTable, type Table, traceMembers } from './tables.ts';
 
 // An id is 39 bytes of statement text; chDB and servers take statements of some megabytes, and one look-up stays under 100 ms.
 const MAX_IDS = 10_000;
-export const allColumns = recordTableColumns.map(({ name }) => name).join(', ');
 
 /** The record and key tables as the writer needs them. */
 export function clickhouseRecordStore(clickhouse: ClickHouse): RecordStore {
@@ -70,7 +69,7 @@ export async function readRecords(
   return inChunks(keys, (chunk) =>
     clickhouse.query({
       name: 'records by key',
-      sql: `SELECT ${allColumns} FROM records
+      sql: `SELECT ${selectedForRead()} FROM records
             WHERE ${IN_RUN}
               AND created_at IN {times:Array(DateTime64(6, 'UTC'))} AND id IN {ids:Array(UUID)}
             ORDER BY version DESC LIMIT 1 BY id`,
@@ -79,7 +78,7 @@ export async function readRecords(
         times: [...new Set(chunk.map(({ created_at }) => timeParam(created_at)))],
         ids: chunk.map(({ id }) => id),
       },
-      row: (row) => fromRow(row as RecordRow),
+      row: (row) => fromRow(run, row as RecordRow),
     }),
   );
 }

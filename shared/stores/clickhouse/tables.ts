@@ -1,6 +1,7 @@
 import type { StoredColumn } from '../../columns/columnDef.ts';
 import { recordTableColumns } from '../../columns/recordTableColumns.ts';
 import type { ClickHouse } from './connect.ts';
+import { shortsColumn } from './shortColumns.ts';
 
 export interface Table {
   name: string;
@@ -34,7 +35,7 @@ const rewrites = { name: 'rewrites', expression: 'is_rewrite', type: 'minmax', g
  */
 export const records: Table = {
   name: 'records',
-  columns: [...recordTableColumns, isRewrite],
+  columns: [...recordTableColumns, shortsColumn, isRewrite],
   indexes: [
     // Words to rows. A part of a text is looked for in the list of words, and the rows come from the index alone: the texts stay unread
     // (docs/search.md has the figures of what else was tried).
