@@ -64,7 +64,7 @@ export async function startService(
   try {
     logTemporalTo(log);
     say(`Assay is starting; its data is in ${config.DATA_DIR}`);
-    const stores = opened.adopt(await openStores(config), (those) => those.close());
+    const stores = opened.adopt(await openStores(config, log), (those) => those.close());
     const secretKeys = secretKeysOf(config.SECRET_KEYS, config.DATA_DIR);
     const temporal = await openTemporal(config, environment, say, opened, signal);
     signal?.throwIfAborted();
@@ -90,7 +90,7 @@ export async function startService(
       temporalUiUrl: temporal.uiUrl,
       email: api.administrator.email,
       created: api.administrator.created ? { password: api.administrator.password, apiKey: api.administrator.apiKey } : undefined,
-      broken: worker.finished,
+      broken: Promise.race([worker.finished, stores.clickhouse.broken]),
       stop,
     };
   } catch (err) {

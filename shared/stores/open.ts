@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { Coordination } from '../coordination/coordination.ts';
 import { inProcessCoordination } from '../coordination/inProcess.ts';
@@ -22,14 +23,18 @@ export interface Stores {
   close(): Promise<void>;
 }
 
-/** Opens every store: a server where the configuration names one, else the embedded one in `DATA_DIR`. Schemas are brought up to date. */
+/**
+ * Opens every store: a server where the configuration names one, else the embedded one in `DATA_DIR`. Schemas are brought up to date.
+ * @param log hears what an embedded store cannot tell anyone who waits; servers have logs of their own
+ */
 export async function openStores(
   config: Pick<Config, 'CLICKHOUSE_URL' | 'DATABASE_URL' | 'REDIS_URL' | 'DATA_DIR'>,
+  log?: Pick<Logger, 'error'>,
 ): Promise<Stores> {
   const opened = new AsyncDisposableStack();
   try {
     if (!config.CLICKHOUSE_URL || !config.DATABASE_URL) opened.adopt(lockFolder(config.DATA_DIR), (lock) => lock.release());
-    const opening = [openRecords(config, opened), openMetadata(config, opened), openCoordination(config, opened)] as const;
+    const opening = [openRecords(config, opened, log), openMetadata(config, opened), openCoordination(config, opened)] as const;
     await Promise.allSettled(opening); // what opens after another has failed must be closed as well
     const [clickhouse, database, { coordination, notices }] = await Promise.all(opening);
     return { clickhouse, database, coordination, notices, close: () => opened.disposeAsync() };
@@ -42,8 +47,16 @@ export async function openStores(
 async function openRecords(
   { CLICKHOUSE_URL: url, DATA_DIR }: Pick<Config, 'CLICKHOUSE_URL' | 'DATA_DIR'>,
   opened: AsyncDisposableStack,
+  log: Pick<Logger, 'error'> | undefined,
 ): Promise<ClickHouse> {
-  const clickhouse = openClickHouse(url ? { url } : { dataDir: join(DATA_DIR, 'clickhouse') });
+  const clickhouse = openClickHouse(
+    url
+      ? { url }
+      : {
+          dataDir: join(DATA_DIR, 'clickhouse'),
+          onHang: (statement, err) => log?.error({ err, statement }, 'a statement of the record store hangs and was given up'),
+        },
+  );
   opened.defer(() => clickhouse.close());
   if (url) {
     await clickhouse.ping().catch((cause: unknown) => {

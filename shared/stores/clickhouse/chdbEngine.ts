@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type ChdbQueryStream, drainPending, Session } from 'chdb';
+import { HungStatements, StatementHangs, type StatementLimits, statementLimits } from './hungStatements.ts';
 
 export type SettingValue = string | number | boolean;
 
@@ -49,6 +50,10 @@ export interface ChdbSession {
 export interface ChdbEngine extends ChdbSession {
   /** A session of the caller's own, for temporary tables and settings that outlive one statement. */
   openSession(): ChdbSession & { close(): void };
+  /** True while a statement that was given up lately has not come back. */
+  readonly lost: boolean;
+  /** Rejects when so many statements hang that only a new start of the process helps. */
+  readonly broken: Promise<never>;
   close(): Promise<void>;
 }
 
@@ -65,12 +70,16 @@ export interface ChdbEngine extends ChdbSession {
  */
 export function openChdbEngine(
   dataDir: string,
-  options: { engineArguments?: readonly string[]; maxReads?: number } = {},
+  options: { engineArguments?: readonly string[]; maxReads?: number; limits?: Partial<StatementLimits> } = {},
 ): ChdbEngine {
   const reads = new Turns(options.maxReads ?? MAX_READS);
-  // One at a time: of two small inserts at once one was seen never to return (in one run of the tests of many), which holds up every writer behind it.
+  // One at a time: of two small inserts at once one was seen never to return (in one run of the tests of many), which held up every writer behind it.
+  // That this cures it is likely, not proven; `HungStatements` gives up what hangs all the same.
   const inserts = new Turns(1);
   const keeper = new Session(dataDir, { connectionArgs: options.engineArguments ?? [] }); // the engine lives as long as one session does
+  const hung = new HungStatements({ ...statementLimits, ...options.limits }, (tag) =>
+    keeper.queryAsync(`KILL QUERY WHERE Settings['${TAG_SETTING}'] = '${tag}' ASYNC`),
+  );
   const idle: PooledSession[] = [];
   let closed = false;
 
@@ -89,8 +98,8 @@ export function openChdbEngine(
   const take = (statement: Statement): PooledSession => {
     if (closed) throw new Error('the embedded ClickHouse engine is closed');
     // A placeholder without a value must fail, not find the value an earlier statement bound: such a statement gets a fresh session.
-    if (hasUnboundPlaceholder(statement)) return new PooledSession(dataDir);
-    return idle.pop() ?? new PooledSession(dataDir);
+    if (hasUnboundPlaceholder(statement)) return new PooledSession(dataDir, hung);
+    return idle.pop() ?? new PooledSession(dataDir, hung);
   };
   const give = (session: PooledSession): void => {
     if (closed) session.close();
@@ -118,7 +127,7 @@ export function openChdbEngine(
       }
     },
     openSession() {
-      const session = new PooledSession(dataDir, { keepsState: true });
+      const session = new PooledSession(dataDir, hung, { keepsState: true });
       return {
         query: (statement) => session.query(statement).catch((err) => session.recoverThenThrow(err)),
         insert: (statement) => session.insert(statement).catch((err) => session.recoverThenThrow(err)),
@@ -126,11 +135,15 @@ export function openChdbEngine(
         close: () => session.close(),
       };
     },
+    get lost() {
+      return hung.lost;
+    },
+    broken: hung.tooMany,
     async close() {
       closed = true;
       for (const session of idle.splice(0)) session.close();
       keeper.close();
-      await drainPending();
+      await hung.atClose(drainPending());
     },
   };
 }
@@ -214,31 +227,52 @@ const maxInlineBytes = 4 * 1024 * 1024;
 // Bound values travel inside a SET here, where the engine's default of 256 KiB for a statement's text would count them; a server does not.
 const maxStatementBytes = 64 * 1024 * 1024;
 
+/**
+ * A setting that does nothing here and is seen in `system.processes`: it tells by which session a statement runs. Comments and `log_comment` do not,
+ * since reads have theirs and chDB makes the text of small inserts itself.
+ */
+const TAG_SETTING = 'query_cache_tag';
+
+/** The limit that a read brings along. */
+const ownLimit = /\bmax_execution_time = (\d+)/;
+
 class PooledSession implements ChdbSession {
   readonly #session: Session;
+  readonly #hung: HungStatements;
+  readonly #tag = randomUUID();
   readonly #keepsState: boolean;
   #settings: string[] = [];
   #database = 'default';
 
-  constructor(dataDir: string, options: { keepsState?: boolean } = {}) {
-    this.#session = new Session(dataDir, { connectionArgs: [`--max_query_size=${maxStatementBytes}`] });
+  constructor(dataDir: string, hung: HungStatements, options: { keepsState?: boolean } = {}) {
+    const connectionArgs = [`--max_query_size=${maxStatementBytes}`, `--${TAG_SETTING}=${this.#tag}`];
+    this.#session = new Session(dataDir, { connectionArgs });
+    this.#hung = hung;
     this.#keepsState = options.keepsState ?? false;
   }
 
   async query(statement: Statement): Promise<StatementResult> {
     const setUp = this.#setUp(statement);
-    const result = await this.#session.queryAsync(setUp === '' ? statement.sql : `${setUp}; ${statement.sql}`, {
-      format: statement.format ?? 'TabSeparated',
-      ...(statement.signal && { signal: statement.signal }),
-    });
+    const result = await this.#within(
+      this.#secondsFor(statement),
+      this.#session.queryAsync(setUp === '' ? statement.sql : `${setUp}; ${statement.sql}`, {
+        format: statement.format ?? 'TabSeparated',
+        ...(statement.signal && { signal: statement.signal }),
+      }),
+    );
     return { bytes: result.bytes(), rowsRead: result.rowsRead, bytesRead: result.bytesRead, elapsedSeconds: result.elapsed };
   }
 
   async *stream(statement: Statement): AsyncGenerator<Uint8Array, void> {
     await this.#prepare(statement);
     const stream: ChdbQueryStream = this.#session.queryStream(statement.sql, { format: statement.format ?? 'TabSeparated' });
+    const chunks = stream[Symbol.asyncIterator]();
     try {
-      for await (const chunk of stream) yield chunk.raw();
+      for (;;) {
+        const chunk = await this.#within(this.#secondsFor(statement), chunks.next());
+        if (chunk.done) return;
+        yield chunk.value.raw();
+      }
     } finally {
       stream.cancel();
     }
@@ -258,12 +292,10 @@ class PooledSession implements ChdbSession {
     ) {
       await this.#prepare(statement);
       const columns = plain.columns?.split(',').map((name) => name.trim());
-      const summary = await this.#session.insert({
-        table: plain.table,
-        values: bytes,
-        format: 'JSONEachRow',
-        ...(columns && { columns }),
-      });
+      const summary = await this.#within(
+        this.#hung.limits.insertSeconds,
+        this.#session.insert({ table: plain.table, values: bytes, format: 'JSONEachRow', ...(columns && { columns }) }),
+      );
       return { rowsWritten: summary.rowsWritten, bytesWritten: summary.bytesWritten, elapsedSeconds: summary.elapsed };
     }
     return this.#insertFromFile(statement, pieces);
@@ -281,8 +313,9 @@ class PooledSession implements ChdbSession {
       if (pieces) await writePieces(path, pieces);
       else await pipeline(statement.body as Readable, createWriteStream(path));
       await this.#prepare(statement);
-      const result = await this.#session.queryAsync(
-        `${parts.head} FROM INFILE ${literal(path)} COMPRESSION 'none' FORMAT ${parts.format}`,
+      const result = await this.#within(
+        this.#hung.limits.insertSeconds,
+        this.#session.queryAsync(`${parts.head} FROM INFILE ${literal(path)} COMPRESSION 'none' FORMAT ${parts.format}`),
       );
       return { rowsWritten: result.rowsRead, bytesWritten: result.bytesRead, elapsedSeconds: result.elapsed };
     } finally {
@@ -293,7 +326,17 @@ class PooledSession implements ChdbSession {
   /** Runs what must be set before the statement on its own: data and streams cannot follow a SET in one text. */
   async #prepare(statement: Statement): Promise<void> {
     const setUp = this.#setUp(statement);
-    if (setUp !== '') await this.#session.queryAsync(setUp);
+    if (setUp !== '') await this.#within(this.#hung.limits.insertSeconds, this.#session.queryAsync(setUp));
+  }
+
+  #within<T>(seconds: number, work: Promise<T>): Promise<T> {
+    return this.#hung.within(seconds, this.#tag, work);
+  }
+
+  #secondsFor({ sql }: Statement): number {
+    const own = ownLimit.exec(sql)?.[1];
+    const { statementSeconds, readSlackSeconds } = this.#hung.limits;
+    return own === undefined ? statementSeconds : Number(own) + readSlackSeconds;
   }
 
   #setUp({ settings = {}, params = {}, database }: Statement): string {
@@ -313,11 +356,13 @@ class PooledSession implements ChdbSession {
 
   /** Takes a failed statement's left-over output out of the session. False when the session must not be used again. */
   async recover(err: unknown): Promise<boolean> {
-    if (!(err instanceof Error) || unusableAfter.test(err.message) || ('code' in err && err.code === 'CHDB_ABORT')) return false;
+    if (!(err instanceof Error) || err instanceof StatementHangs || unusableAfter.test(err.message)) return false;
+    if ('code' in err && err.code === 'CHDB_ABORT') return false;
     for (let attempt = 0; attempt < 3; attempt++) {
       const probe = randomUUID();
       try {
-        const result = await this.#session.queryAsync(`SELECT '${probe}'`, { format: 'TabSeparated' });
+        const read = this.#session.queryAsync(`SELECT '${probe}'`, { format: 'TabSeparated' });
+        const result = await this.#within(this.#hung.limits.insertSeconds, read);
         if (result.text() === `${probe}\n`) return true;
       } catch {
         return false;

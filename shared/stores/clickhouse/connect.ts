@@ -5,6 +5,7 @@ import type { z } from 'zod';
 import { ServiceError } from '../../errors.ts';
 import { chdbConnection } from './chdbConnection.ts';
 import { type ChdbEngine, openChdbEngine, paramText } from './chdbEngine.ts';
+import { StatementHangs, type StatementLimits } from './hungStatements.ts';
 
 /** Values that a `{name:Type}` placeholder takes. Numbers beyond 2^53 travel as text. */
 export type ParamValue = string | number | boolean | readonly string[] | readonly number[];
@@ -49,8 +50,10 @@ export interface ClickHouse {
     params?: Record<string, ParamValue>;
     settings?: Record<string, string | number>;
   }): Promise<void>;
-  /** @throws ServiceError `Unavailable` when a real query fails. */
+  /** @throws ServiceError `Unavailable` when a real query fails, or while the embedded engine does not come back from some other statement. */
   ping(): Promise<void>;
+  /** Rejects when only a new start of the process brings the embedded engine back. */
+  readonly broken: Promise<never>;
   close(): Promise<void>;
 }
 
@@ -63,6 +66,10 @@ export interface ClickHouseOptions {
   queryMemoryBytes?: number;
   /** Most memory the embedded engine may take in all, in bytes. */
   engineMemoryBytes?: number;
+  /** Hears of every statement that the embedded engine did not answer in its time; whoever waited for it is told to try again. */
+  onHang?: ((name: string, err: StatementHangs) => void) | undefined;
+  /** When the embedded engine's statements are given up; `statementLimits` where absent. */
+  limits?: Partial<StatementLimits>;
 }
 
 const GiB = 1024 ** 3;
@@ -89,14 +96,14 @@ export function openClickHouse(options: ClickHouseOptions): ClickHouse {
   if (options.url)
     return new Store(createClient({ url: options.url, use_multipart_params_auto: true, log: quiet }), undefined, readSettings);
   if (!options.dataDir) throw new Error('openClickHouse needs a url or a dataDir');
-  const engine = openEngine(options.dataDir, options.engineMemoryBytes ?? 3 * GiB);
-  return new Store(createClient({ connection: chdbConnection(engine) }), engine, readSettings);
+  const engine = openEngine(options.dataDir, options.engineMemoryBytes ?? 3 * GiB, options.limits ?? {});
+  return new Store(createClient({ connection: chdbConnection(engine) }), engine, readSettings, options.onHang);
 }
 
-function openEngine(dataDir: string, engineMemoryBytes: number): ChdbEngine {
+function openEngine(dataDir: string, engineMemoryBytes: number, limits: Partial<StatementLimits>): ChdbEngine {
   mkdirSync(dataDir, { recursive: true });
   try {
-    return openChdbEngine(dataDir, { engineArguments: engineArguments(engineMemoryBytes) });
+    return openChdbEngine(dataDir, { engineArguments: engineArguments(engineMemoryBytes), limits });
   } catch (err) {
     if (err instanceof Error && err.message.includes('Cannot lock file')) {
       throw new Error(`the data folder ${dataDir} is in use by another process`, { cause: err });
@@ -119,14 +126,23 @@ const engineArguments = (memoryBytes: number): string[] => [
 ];
 
 class Store implements ClickHouse {
+  readonly broken: Promise<never>;
   readonly #client: ClickHouseClient;
   readonly #engine: ChdbEngine | undefined;
   readonly #readSettings: Record<string, string | number>;
+  readonly #onHang: ClickHouseOptions['onHang'];
 
-  constructor(client: ClickHouseClient, engine: ChdbEngine | undefined, readSettings: Record<string, string | number>) {
+  constructor(
+    client: ClickHouseClient,
+    engine: ChdbEngine | undefined,
+    readSettings: Record<string, string | number>,
+    onHang?: ClickHouseOptions['onHang'],
+  ) {
     this.#client = client;
     this.#engine = engine;
     this.#readSettings = readSettings;
+    this.#onHang = onHang;
+    this.broken = engine?.broken ?? new Promise<never>(() => {});
   }
 
   get isEmbedded(): boolean {
@@ -162,7 +178,7 @@ class Store implements ClickHouse {
       const result = await this.#client.query({ query: sql, query_params: { ...read.params }, format: 'JSONEachRow' });
       for await (const rows of result.stream()) for (const row of rows) yield parse(row.json());
     } catch (err) {
-      throw asServiceError(err, read.name);
+      throw this.#fault(err, read.name);
     }
   }
 
@@ -193,7 +209,7 @@ class Store implements ClickHouse {
       const { type } = err as { type?: unknown };
       if (typeof type === 'string' && refused.has(type))
         throw new ServiceError('BadRequest', `the record store refuses a value (${type})`, { cause: err });
-      throw asServiceError(err, `insert into ${table}`);
+      throw this.#fault(err, `insert into ${table}`);
     }
   }
 
@@ -204,11 +220,12 @@ class Store implements ClickHouse {
         query_params: { ...command.params },
       });
     } catch (err) {
-      throw asServiceError(err, command.name);
+      throw this.#fault(err, command.name);
     }
   }
 
   async ping(): Promise<void> {
+    if (this.#engine?.lost) throw unavailable(new Error('the embedded engine does not come back from a statement'));
     await this.query({ name: 'ping', sql: 'SELECT 1 AS one', row: (row) => row, maxSeconds: 5 });
   }
 
@@ -226,8 +243,14 @@ class Store implements ClickHouse {
       });
       return await result.text();
     } catch (err) {
-      throw asServiceError(err, read.name);
+      throw this.#fault(err, read.name);
     }
+  }
+
+  #fault(err: unknown, name: string): unknown {
+    if (!(err instanceof StatementHangs)) return asServiceError(err, name);
+    this.#onHang?.(name, err);
+    return unavailable(err);
   }
 
   #withSettings(read: ClickHouseRead<unknown>, settings: Record<string, string | number>): string {

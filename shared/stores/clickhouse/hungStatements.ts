@@ -1,0 +1,128 @@
+export interface StatementLimits {
+  /** Seconds for an insert, without its wait for a turn. 1.5 million rows took 0.3 s; a busy machine with a slow disk may need many times as long. */
+  insertSeconds: number;
+  /** Seconds for a statement without a limit of its own, such as DDL and deletes, which wait until every part is rewritten. */
+  statementSeconds: number;
+  /** Seconds beyond a read's own `max_execution_time`, which the engine holds itself as a rule. */
+  readSlackSeconds: number;
+  /** Seconds that a cancelled statement has to come back: one that slept took 0.6. */
+  cancelSeconds: number;
+  /** Seconds for which a statement that has not come back makes the engine count as lost. More than an insert's, so that it stays lost while all hang. */
+  lostSeconds: number;
+}
+
+export const statementLimits: StatementLimits = {
+  insertSeconds: 60,
+  statementSeconds: 600,
+  readSlackSeconds: 30,
+  cancelSeconds: 5,
+  lostSeconds: 120,
+};
+
+/** Statements that may hang at a time: each holds one thread of libuv's pool, which has four by default. */
+const MAX_HUNG = 3;
+/** Seconds that the close of the engine waits for what runs: less than a process takes to stop. */
+const CLOSE_SECONDS = 8;
+/** Seconds after which a statement that still runs at the end of the process is not waited for. */
+const EXIT_SECONDS = 5;
+
+/** A statement was given up. What it was to write may be stored or not, so the same block must be sent again. */
+export class StatementHangs extends Error {
+  constructor(seconds: number, cameBack: boolean, options?: ErrorOptions) {
+    const how = cameBack
+      ? 'it was cancelled'
+      : 'it cannot be cancelled, and its thread is lost until it comes back or the service is started again';
+    super(`the embedded engine did not answer within ${seconds} s: ${how}`, options);
+    this.name = 'StatementHangs';
+  }
+}
+
+interface Running {
+  work: Promise<unknown>;
+  begun: number;
+  givenUp?: number;
+}
+
+/**
+ * Gives up what the engine does not come back from: nothing in chDB's interface ends a running statement. One small insert was seen to hang for good;
+ * why is not known: 200,000 of them in several lanes, beside reads and on four or eight threads, did not do it again. `KILL QUERY` ends what runs or
+ * waits in the engine's own code; nothing ends a thread that waits for a lock or a file, and its place in libuv's pool is lost until the process ends.
+ */
+export class HungStatements {
+  readonly limits: StatementLimits;
+  /** Rejects when so many statements hang that only a new start of the process helps. */
+  readonly tooMany: Promise<never>;
+  readonly #giveUp: (err: Error) => void;
+  readonly #running = new Set<Running>();
+  readonly #cancel: (tag: string) => Promise<unknown>;
+  #cancelling: Promise<unknown> = Promise.resolve();
+
+  /** @param cancel asks the engine to end the statement of the session with this tag */
+  constructor(limits: StatementLimits, cancel: (tag: string) => Promise<unknown>) {
+    this.limits = limits;
+    this.#cancel = cancel;
+    const { promise, reject } = Promise.withResolvers<never>();
+    promise.catch(() => undefined); // whoever runs the process listens; a test need not
+    this.tooMany = promise;
+    this.#giveUp = reject;
+    process.on('exit', this.#onExit);
+  }
+
+  /** True while a statement that was given up lately has not come back. */
+  get lost(): boolean {
+    const since = performance.now() - this.limits.lostSeconds * 1_000;
+    return this.#givenUp.some((at) => at > since);
+  }
+
+  get #givenUp(): number[] {
+    return [...this.#running].flatMap(({ givenUp = [] }) => givenUp);
+  }
+
+  /**
+   * What `work` gives, a statement of the session with this tag.
+   * @throws StatementHangs when it takes longer than `seconds`
+   */
+  async within<T>(seconds: number, tag: string, work: Promise<T>): Promise<T> {
+    const running: Running = { work, begun: performance.now() };
+    this.#running.add(running);
+    const end = () => this.#running.delete(running);
+    void work.then(end, end);
+
+    if (await settles(work, seconds)) return work;
+    // One at a time: should this hang as well, it costs one thread and not many.
+    this.#cancelling = this.#cancelling.then(() => this.#cancel(tag)).catch(() => undefined);
+    if (await settles(work, this.limits.cancelSeconds))
+      return work.catch((cause: unknown) => {
+        throw new StatementHangs(seconds, true, { cause });
+      });
+    running.givenUp = performance.now();
+    if (this.#givenUp.length >= MAX_HUNG)
+      this.#giveUp(
+        new Error(`the embedded ClickHouse engine does not come back from ${MAX_HUNG} statements; start the service again`),
+      );
+    throw new StatementHangs(seconds, false);
+  }
+
+  /** Waits for what still runs, `drained`; where something hangs, for everything else. */
+  async atClose(drained: Promise<unknown>): Promise<void> {
+    const others = () => [...this.#running].filter(({ givenUp }) => givenUp === undefined).map(({ work }) => work);
+    const end = this.#givenUp.length === 0 ? drained : Promise.allSettled(others());
+    if ((await settles(end, CLOSE_SECONDS)) && this.#running.size === 0) process.off('exit', this.#onExit);
+  }
+
+  /** A process ends by waiting for every thread of libuv's pool: with a hung statement it never would. What is stored survives this. */
+  readonly #onExit = () => {
+    const before = performance.now() - EXIT_SECONDS * 1_000;
+    if ([...this.#running].some(({ begun, givenUp }) => givenUp !== undefined || begun < before))
+      process.kill(process.pid, 'SIGKILL');
+  };
+}
+
+/** Whether `work` ends in this time, well or not. */
+function settles(work: Promise<unknown>, seconds: number): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => resolve(false), seconds * 1_000);
+  const done = () => resolve(true);
+  void work.then(done, done);
+  return promise.finally(() => clearTimeout(timer));
+}
