@@ -1,5 +1,4 @@
 import { AnyValue } from '../wire/recordParts.ts';
-import type { AnyValueMessage, KeyValueMessage, Long } from './otlp.ts';
 
 /** The value of an attribute. Objects have no prototype, so that no key means anything by itself. */
 export type AttributeValue = string | number | boolean | null | AttributeValue[] | { [key: string]: AttributeValue };
@@ -16,10 +15,6 @@ export class Attributes {
 
   constructor(values: ReadonlyMap<string, AttributeValue>) {
     this.#values = values;
-  }
-
-  static of(attributes: readonly KeyValueMessage[]): Attributes {
-    return new Attributes(new Map(attributes.map(({ key, value }) => [key.toWellFormed(), readValue(value)])));
   }
 
   has(name: string): boolean {
@@ -145,31 +140,3 @@ export function parseJson(text: string): AttributeValue | undefined {
 const storable = (name: string, value: unknown): unknown =>
   name === PROTOTYPE ? undefined : typeof value === 'string' ? value.toWellFormed() : value;
 const PROTOTYPE = '__proto__';
-
-// The decoder refuses messages that nest deeper than 100, which bounds this recursion.
-function readValue(value: AnyValueMessage | null | undefined): AttributeValue {
-  if (!value) return null;
-  if (Object.hasOwn(value, 'stringValue')) return (value.stringValue as string).toWellFormed();
-  if (Object.hasOwn(value, 'intValue')) return wholeNumber(value.intValue as Long | number);
-  if (Object.hasOwn(value, 'boolValue')) return value.boolValue as boolean;
-  if (Object.hasOwn(value, 'doubleValue')) {
-    const number = value.doubleValue as number;
-    return Number.isFinite(number) ? number : String(number);
-  }
-  if (value.arrayValue) return value.arrayValue.values.map(readValue);
-  if (value.kvlistValue) {
-    const tree: { [key: string]: AttributeValue } = Object.create(null);
-    for (const { key, value: inner } of value.kvlistValue.values)
-      if (key !== PROTOTYPE) tree[key.toWellFormed()] = readValue(inner);
-    return tree;
-  }
-  if (value.bytesValue) return Buffer.from(value.bytesValue).toString('base64');
-  return null;
-}
-
-/** A number where it is exact, its digits where it is not. */
-function wholeNumber(value: Long | number): number | string {
-  if (typeof value === 'number') return value;
-  const number = value.high * 2 ** 32 + (value.low >>> 0);
-  return Number.isSafeInteger(number) ? number : ((BigInt(value.high) << 32n) | BigInt(value.low >>> 0)).toString();
-}

@@ -2,9 +2,10 @@ import type { Caller } from '../accounts/permissions.ts';
 import { RequestInvalid, ServiceError } from '../errors.ts';
 import type { RunRef } from '../projects/runs.ts';
 import type { RecordWriter } from '../records/recordWriter.ts';
-import type { ExportResult, ResourceSpansMessage } from './otlp.ts';
+import type { ExportResult } from './otlp.ts';
+import type { ReadResource } from './readExport.ts';
 import { recordsOf } from './recordsOf.ts';
-import { type OtelSpan, readSpans } from './span.ts';
+import type { OtelSpan } from './span.ts';
 import { type FindTarget, type NamedTarget, targetOfResource } from './target.ts';
 
 interface Deps {
@@ -14,8 +15,6 @@ interface Deps {
 
 /** Reasons named in one answer. */
 const MAX_REASONS = 5;
-// Exporters send 512 spans at a time, collectors some thousands. This many take two seconds of the process, which nobody else has meanwhile.
-const MAX_SPANS = 100_000;
 
 /**
  * Stores the spans of one export. Spans that cannot be stored are counted in the answer and the others are stored: the exporter must not send the
@@ -26,26 +25,18 @@ export async function ingestSpans(
   { writer, findTarget }: Deps,
   caller: Caller,
   headers: NamedTarget,
-  resourceSpans: readonly ResourceSpansMessage[],
+  resources: readonly ReadResource[],
 ): Promise<ExportResult> {
-  const count = resourceSpans.reduce(
-    (sum, { scopeSpans }) => scopeSpans.reduce((inner, { spans }) => inner + spans.length, sum),
-    0,
-  );
-  if (count > MAX_SPANS)
-    throw new ServiceError('BodyTooLarge', `a request may hold ${MAX_SPANS} spans, this one has ${count}; send less per request`);
   const reasons = new Set<string>();
   let rejectedSpans = 0;
   const refusals: unknown[] = [];
   const runs = new Map<string, { run: RunRef; spans: OtelSpan[] }>();
-  for (const resource of resourceSpans) {
-    const { spans, rejected } = readSpans(resource);
+  for (const { resource, spans, rejected } of resources) {
     rejectedSpans += rejected.length;
     for (const reason of rejected.slice(0, MAX_REASONS)) reasons.add(reason);
-    const [first] = spans;
-    if (!first) continue;
+    if (spans.length === 0) continue;
     try {
-      const run = await findTarget(caller, targetOfResource(first.resource, headers));
+      const run = await findTarget(caller, targetOfResource(resource, headers));
       const known = runs.get(run.runId);
       if (known) for (const span of spans) known.spans.push(span);
       else runs.set(run.runId, { run, spans });

@@ -1,53 +1,10 @@
 import { join } from 'node:path';
 import protobuf from 'protobufjs';
 import { ServiceError } from '../errors.ts';
+import { exportReader, type ReadResource } from './readExport.ts';
 
 /** The two encodings of OTLP over HTTP. */
 export type OtlpEncoding = 'protobuf' | 'json';
-
-/** 64 bits as protobufjs hands them over. */
-export interface Long {
-  low: number;
-  high: number;
-  unsigned: boolean;
-}
-
-// Messages as protobufjs reads them. Fields that were not sent give the default of their type.
-export interface AnyValueMessage {
-  stringValue?: string;
-  boolValue?: boolean;
-  intValue?: Long | number;
-  doubleValue?: number;
-  arrayValue?: { values: AnyValueMessage[] };
-  kvlistValue?: { values: KeyValueMessage[] };
-  bytesValue?: Uint8Array;
-}
-export interface KeyValueMessage {
-  key: string;
-  value: AnyValueMessage | null;
-}
-interface EventMessage {
-  timeUnixNano: Long | number;
-  name: string;
-  attributes: KeyValueMessage[];
-}
-export interface SpanMessage {
-  traceId: Uint8Array;
-  spanId: Uint8Array;
-  parentSpanId: Uint8Array;
-  flags: number;
-  name: string;
-  startTimeUnixNano: Long | number;
-  endTimeUnixNano: Long | number;
-  attributes: KeyValueMessage[];
-  events: EventMessage[];
-  links: { traceId: Uint8Array; spanId: Uint8Array }[];
-  status: { code: number; message: string } | null;
-}
-export interface ResourceSpansMessage {
-  resource: { attributes: KeyValueMessage[] } | null;
-  scopeSpans: { scope: { name: string; version: string } | null; spans: SpanMessage[] }[];
-}
 
 /** What a request did, as the protocol answers it. */
 export interface ExportResult {
@@ -56,8 +13,8 @@ export interface ExportResult {
 }
 
 export interface Otlp {
-  /** @throws ServiceError `BadRequest` when the bytes are no ExportTraceServiceRequest. */
-  readRequest(bytes: Uint8Array, encoding: OtlpEncoding): ResourceSpansMessage[];
+  /** @throws ServiceError `BadRequest` when the bytes are no ExportTraceServiceRequest, `BodyTooLarge` when it holds too many spans. */
+  readRequest(bytes: Uint8Array, encoding: OtlpEncoding): ReadResource[];
   /** An ExportTraceServiceResponse: bytes for protobuf, an object for JSON. */
   response(result: ExportResult, encoding: 'protobuf'): Uint8Array;
   response(result: ExportResult, encoding: 'json'): object;
@@ -70,14 +27,16 @@ export function openOtlp(): Otlp {
   root.loadSync('opentelemetry/proto/collector/trace/v1/trace_service.proto');
   const request = root.lookupType('opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest');
   const reply = root.lookupType('opentelemetry.proto.collector.trace.v1.ExportTraceServiceResponse');
+  const read = exportReader(root);
   const responseOf = ({ rejectedSpans, errorMessage }: ExportResult) =>
     rejectedSpans === 0 && errorMessage === '' ? {} : { partialSuccess: { rejectedSpans, errorMessage } };
   return {
     readRequest(bytes, encoding) {
       try {
-        const message = encoding === 'protobuf' ? request.decode(bytes) : request.fromObject(readJson(bytes));
-        return (message as unknown as { resourceSpans: ResourceSpansMessage[] }).resourceSpans;
+        // JSON is written as protobuf first, so that there is one reader; what is left of it then is what the definitions know.
+        return read(asBuffer(encoding === 'protobuf' ? bytes : request.encode(request.fromObject(readJson(bytes))).finish()));
       } catch (cause) {
+        if (cause instanceof ServiceError) throw cause;
         throw new ServiceError('BadRequest', `the body is no ExportTraceServiceRequest in ${encoding}`, { cause });
       }
     },
@@ -93,7 +52,8 @@ export function openOtlp(): Otlp {
  * https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding
  */
 function readJson(bytes: Uint8Array): object {
-  const body: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'));
+  const text = asBuffer(bytes).toString('utf8');
+  const body: unknown = /\\u[dD]/.test(text) ? JSON.parse(text, wellFormed) : JSON.parse(text);
   for (const resource of listIn(body, 'resourceSpans'))
     for (const scope of listIn(resource, 'scopeSpans'))
       for (const span of listIn(scope, 'spans'))
@@ -103,6 +63,11 @@ function readJson(bytes: Uint8Array): object {
         }
   return body as object;
 }
+
+const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+
+/** Half a surrogate pair, which JSON can spell and UTF-8 cannot hold, becomes U+FFFD. */
+const wellFormed = (_name: string, value: unknown): unknown => (typeof value === 'string' ? value.toWellFormed() : value);
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 

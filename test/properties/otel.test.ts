@@ -1,4 +1,5 @@
 import { fc, test } from '@fast-check/vitest';
+import protobuf from 'protobufjs';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { newId } from '../../shared/ids.ts';
 import { Attributes, type AttributeValue } from '../../shared/otel/attributes.ts';
@@ -234,3 +235,66 @@ test.prop([fc.uint8Array({ maxLength: 200 })])('any bytes are a request or a ref
     }
   }
 });
+
+const root = new protobuf.Root();
+root.resolvePath = (_origin, target) => new URL(`../../shared/otel/definitions/${target}`, import.meta.url).pathname;
+const exportRequest = root
+  .loadSync('opentelemetry/proto/collector/trace/v1/trace_service.proto')
+  .lookupType('opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest');
+
+const anyValue = (one: AttributeValue): object => {
+  if (typeof one === 'string') return { stringValue: one };
+  if (typeof one === 'boolean') return { boolValue: one };
+  if (typeof one === 'number') return Number.isSafeInteger(one) && one !== 0 ? { intValue: String(one) } : { doubleValue: one };
+  if (Array.isArray(one)) return { arrayValue: { values: one.map(anyValue) } };
+  return one === null ? {} : { kvlistValue: { values: keyValues(Object.entries(one)) } };
+};
+const keyValues = (entries: readonly [string, AttributeValue][]) =>
+  entries.map(([key, one]) => ({ key: key.toWellFormed(), value: anyValue(one) }));
+
+test.prop([attributes, attributes, fc.nat()])(
+  'a message of the published definitions is read as it was written',
+  (given, inner, at) => {
+    const times = { startTimeUnixNano: '1770000000000000001', endTimeUnixNano: '1770000001500000002' };
+    const span = {
+      ...{
+        traceId: Buffer.from(TRACE, 'hex'),
+        spanId: Buffer.from(spanId(1), 'hex'),
+        parentSpanId: Buffer.from(spanId(0), 'hex'),
+      },
+      ...{
+        flags: 0x300,
+        name: 'héllo',
+        traceState: 'a=b',
+        ...times,
+        attributes: keyValues(given),
+        status: { code: 2, message: 'broke' },
+      },
+      events: [{ name: 'exception', timeUnixNano: '5', attributes: keyValues(inner) }],
+      links: [{ traceId: Buffer.from(TRACE, 'hex'), spanId: Buffer.from(spanId(2), 'hex') }],
+    };
+    const resource = { attributes: keyValues(inner) };
+    const scopeSpans = [{ scope: { name: 'scope', version: '1' }, spans: [span, { ...span, spanId: Buffer.alloc(8) }] }];
+    const bytes = exportRequest.encode(exportRequest.fromObject({ resourceSpans: [{ resource, scopeSpans }] })).finish();
+    const [read] = otlp.readRequest(bytes, 'protobuf');
+    const entries = (pairs: readonly [string, AttributeValue][]) => [
+      ...new Map(pairs.map(([key, one]) => [key.toWellFormed(), one])),
+    ];
+    expect(read?.rejected).toHaveLength(1);
+    expect([...(read?.resource.entries() ?? [])]).toEqual(entries(inner));
+    const [first] = read?.spans ?? [];
+    expect(first).toMatchObject({
+      ...{ traceId: TRACE, spanId: spanId(1), parentId: spanId(0), parentIsRemote: true, name: 'héllo', scope: 'scope' },
+      ...{ startNs: 1770000000000000001n, endNs: 1770000001500000002n, failed: true, statusMessage: 'broke' },
+      links: [{ traceId: TRACE, spanId: spanId(2) }],
+    });
+    expect([...(first?.attributes.entries() ?? [])]).toEqual(entries(given));
+    expect(first?.events.map(({ name, atNs, attributes: all }) => [name, atNs, [...all.entries()]])).toEqual([
+      ['exception', 5n, entries(inner)],
+    ]);
+    // All is in one field of the request, so that nothing of it can be read when its end is missing.
+    expect(() => otlp.readRequest(bytes.subarray(0, 1 + (at % (bytes.length - 1))), 'protobuf')).toThrow(
+      expect.objectContaining({ code: 'BadRequest' }),
+    );
+  },
+);

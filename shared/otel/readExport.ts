@@ -1,0 +1,424 @@
+import { isUtf8 } from 'node:buffer';
+import protobuf from 'protobufjs';
+import { ServiceError } from '../errors.ts';
+import { Attributes, type AttributeValue } from './attributes.ts';
+import type { OtelSpan } from './span.ts';
+
+/** The spans of one resource; those that cannot be stored are told apart. */
+export interface ReadResource {
+  resource: Attributes;
+  spans: OtelSpan[];
+  /** Why spans were refused, one text each. */
+  rejected: string[];
+}
+
+// Exporters send 512 spans at a time, collectors some thousands. This many take two seconds of the process, which nobody else has meanwhile.
+const MAX_SPANS = 100_000;
+/** Messages inside messages: what reads them calls itself. */
+const MAX_DEPTH = 100;
+/** The messages around the value of a span's attribute. */
+const DEPTH_OF_VALUES = 5;
+const STATUS_OK = 1;
+const STATUS_ERROR = 2;
+// SPAN_FLAGS_CONTEXT_HAS_IS_REMOTE_MASK and SPAN_FLAGS_CONTEXT_IS_REMOTE_MASK together.
+const REMOTE_PARENT = 0x300;
+// The last instant that the record store holds.
+const LAST_NS = BigInt(Date.UTC(2299, 11, 31, 23, 59, 59, 999)) * 1_000_000n;
+const PROTOTYPE = '__proto__';
+
+type Reader = protobuf.Reader & { buf: Buffer };
+
+/**
+ * Reads the bytes of an ExportTraceServiceRequest straight into spans. Messages made first, one object for each attribute and another for its
+ * value, cost as much again as all that is done with them; which field has which number is asked of the published definitions all the same.
+ * @param root holds the definitions
+ * @throws where the bytes are no such message; ServiceError `BodyTooLarge` where it holds too many spans.
+ */
+export function exportReader(root: protobuf.Root): (bytes: Buffer) => ReadResource[] {
+  const request = tagsOf(root, 'opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest');
+  const resourceSpans = tagsOf(root, 'opentelemetry.proto.trace.v1.ResourceSpans');
+  const resource = tagsOf(root, 'opentelemetry.proto.resource.v1.Resource');
+  const scopeSpans = tagsOf(root, 'opentelemetry.proto.trace.v1.ScopeSpans');
+  const scope = tagsOf(root, 'opentelemetry.proto.common.v1.InstrumentationScope');
+  const span = tagsOf(root, 'opentelemetry.proto.trace.v1.Span');
+  const event = tagsOf(root, 'opentelemetry.proto.trace.v1.Span.Event');
+  const link = tagsOf(root, 'opentelemetry.proto.trace.v1.Span.Link');
+  const status = tagsOf(root, 'opentelemetry.proto.trace.v1.Status');
+  const keyValue = tagsOf(root, 'opentelemetry.proto.common.v1.KeyValue');
+  const anyValue = tagsOf(root, 'opentelemetry.proto.common.v1.AnyValue');
+  const arrayValue = tagsOf(root, 'opentelemetry.proto.common.v1.ArrayValue');
+  const kvlistValue = tagsOf(root, 'opentelemetry.proto.common.v1.KeyValueList');
+  const names = new KnownTexts();
+
+  return (bytes) => {
+    const from = protobuf.Reader.create(bytes) as Reader;
+    const resources: ReadResource[] = [];
+    let left = MAX_SPANS;
+    while (from.pos < from.len) {
+      const tag = from.tag();
+      if (tag !== request.resourceSpans) skip(from, tag);
+      else {
+        const read = readResourceSpans(from, left);
+        left -= read.spans.length + read.rejected.length;
+        resources.push(read);
+      }
+    }
+    return resources;
+  };
+
+  function readResourceSpans(from: Reader, mostSpans: number): ReadResource {
+    const outer = enter(from);
+    const attributes = new Map<string, AttributeValue>();
+    const read: ReadResource = { resource: new Attributes(attributes), spans: [], rejected: [] };
+    while (from.pos < from.len) {
+      const tag = from.tag();
+      if (tag === resourceSpans.resource) readResource(from, attributes);
+      else if (tag === resourceSpans.scopeSpans) readScopeSpans(from, read, mostSpans);
+      else skip(from, tag);
+    }
+    leave(from, outer);
+    return read;
+  }
+
+  function readResource(from: Reader, attributes: Map<string, AttributeValue>): void {
+    const outer = enter(from);
+    while (from.pos < from.len) {
+      const tag = from.tag();
+      if (tag === resource.attributes) readAttribute(from, attributes, DEPTH_OF_VALUES);
+      else skip(from, tag);
+    }
+    leave(from, outer);
+  }
+
+  function readScopeSpans(from: Reader, read: ReadResource, mostSpans: number): void {
+    const outer = enter(from);
+    const first = read.spans.length;
+    let name = '';
+    while (from.pos < from.len) {
+      const tag = from.tag();
+      if (tag === scopeSpans.scope) name = readScope(from);
+      else if (tag === scopeSpans.spans) {
+        if (read.spans.length + read.rejected.length === mostSpans)
+          throw new ServiceError('BodyTooLarge', `a request may hold ${MAX_SPANS} spans; send less per request`);
+        readSpan(from, read);
+      } else skip(from, tag);
+    }
+    // The scope may stand behind its spans.
+    for (let index = first; index < read.spans.length; index++) (read.spans[index] as OtelSpan).scope = name;
+    leave(from, outer);
+  }
+
+  function readScope(from: Reader): string {
+    const outer = enter(from);
+    let name = '';
+    while (from.pos < from.len) {
+      const tag = from.tag();
+      if (tag === scope.name) name = names.read(from);
+      else skip(from, tag);
+    }
+    leave(from, outer);
+    return name;
+  }
+
+  function readSpan(from: Reader, read: ReadResource): void {
+    const outer = enter(from);
+    const attributes = new Map<string, AttributeValue>();
+    const made: OtelSpan = {
+      traceId: '',
+      spanId: '',
+      parentId: undefined,
+      parentIsRemote: false,
+      name: '',
+      startNs: 0n,
+      endNs: 0n,
+      failed: undefined,
+      statusMessage: '',
+      attributes: new Attributes(attributes),
+      events: [],
+      links: [],
+      resource: read.resource,
+      scope: '',
+    };
+    let parentId = '';
+    let flags = 0;
+    while (from.pos < from.len) {
+      const tag = from.tag();
+      switch (tag) {
+        case span.attributes:
+          readAttribute(from, attributes, DEPTH_OF_VALUES);
+          break;
+        case span.traceId:
+          made.traceId = readHex(from);
+          break;
+        case span.spanId:
+          made.spanId = readHex(from);
+          break;
+        case span.parentSpanId:
+          parentId = readHex(from);
+          break;
+        case span.flags:
+          flags = from.fixed32();
+          break;
+        case span.name:
+          made.name = readText(from);
+          break;
+        case span.startTimeUnixNano:
+          made.startNs = readFixed64(from);
+          break;
+        case span.endTimeUnixNano:
+          made.endNs = readFixed64(from);
+          break;
+        case span.events:
+          made.events.push(readEvent(from));
+          break;
+        case span.links:
+          made.links.push(readLink(from));
+          break;
+        case span.status:
+          readStatus(from, made);
+          break;
+        default:
+          skip(from, tag);
+      }
+    }
+    leave(from, outer);
+    const problem = problemOf(made);
+    if (problem) {
+      read.rejected.push(`${problem} (span ${JSON.stringify(made.name.slice(0, 100))})`);
+      return;
+    }
+    if (/[^0]/.test(parentId) && parentId !== made.spanId) {
+      made.parentId = parentId;
+      made.parentIsRemote = (flags & REMOTE_PARENT) === REMOTE_PARENT;
+    }
+    read.spans.push(made);
+  }
+
+  function readEvent(from: Reader): OtelSpan['events'][number] {
+    const outer = enter(from);
+    const attributes = new Map<string, AttributeValue>();
+    const made = { name: '', atNs: 0n, attributes: new Attributes(attributes) };
+    while (from.pos < from.len) {
+      const tag = from.tag();
+      if (tag === event.attributes) readAttribute(from, attributes, DEPTH_OF_VALUES + 1);
+      else if (tag === event.name) made.name = names.read(from);
+      else if (tag === event.timeUnixNano) made.atNs = readFixed64(from);
+      else skip(from, tag);
+    }
+    leave(from, outer);
+    return made;
+  }
+
+  function readLink(from: Reader): OtelSpan['links'][number] {
+    const outer = enter(from);
+    const made = { traceId: '', spanId: '' };
+    while (from.pos < from.len) {
+      const tag = from.tag();
+      if (tag === link.traceId) made.traceId = readHex(from);
+      else if (tag === link.spanId) made.spanId = readHex(from);
+      else skip(from, tag);
+    }
+    leave(from, outer);
+    return made;
+  }
+
+  function readStatus(from: Reader, made: OtelSpan): void {
+    const outer = enter(from);
+    while (from.pos < from.len) {
+      const tag = from.tag();
+      if (tag === status.code) {
+        const code = from.int32();
+        made.failed = code === STATUS_ERROR ? true : code === STATUS_OK ? false : undefined;
+      } else if (tag === status.message) made.statusMessage = readText(from);
+      else skip(from, tag);
+    }
+    leave(from, outer);
+  }
+
+  /** The last one of a name counts. */
+  function readAttribute(from: Reader, into: Map<string, AttributeValue>, depth: number): void {
+    const outer = enter(from);
+    let name = '';
+    let value: AttributeValue = null;
+    while (from.pos < from.len) {
+      const tag = from.tag();
+      if (tag === keyValue.key) name = names.read(from);
+      else if (tag === keyValue.value) value = readValue(from, depth);
+      else skip(from, tag);
+    }
+    leave(from, outer);
+    into.set(name, value);
+  }
+
+  function readValue(from: Reader, depth: number): AttributeValue {
+    if (depth > MAX_DEPTH) throw new RangeError(`messages nest deeper than ${MAX_DEPTH} levels`);
+    const outer = enter(from);
+    let value: AttributeValue = null;
+    while (from.pos < from.len) {
+      const tag = from.tag();
+      switch (tag) {
+        case anyValue.stringValue:
+          value = readText(from);
+          break;
+        case anyValue.intValue:
+          value = wholeNumber(from.int64());
+          break;
+        case anyValue.boolValue:
+          value = from.bool();
+          break;
+        case anyValue.doubleValue:
+          value = from.double();
+          if (!Number.isFinite(value)) value = String(value);
+          break;
+        case anyValue.arrayValue:
+          value = readArray(from, depth + 1);
+          break;
+        case anyValue.kvlistValue:
+          value = readTree(from, depth + 1);
+          break;
+        case anyValue.bytesValue:
+          value = Buffer.from(from.bytes()).toString('base64');
+          break;
+        default:
+          skip(from, tag);
+      }
+    }
+    leave(from, outer);
+    return value;
+  }
+
+  function readArray(from: Reader, depth: number): AttributeValue[] {
+    const outer = enter(from);
+    const items: AttributeValue[] = [];
+    while (from.pos < from.len) {
+      const tag = from.tag();
+      if (tag === arrayValue.values) items.push(readValue(from, depth + 1));
+      else skip(from, tag);
+    }
+    leave(from, outer);
+    return items;
+  }
+
+  function readTree(from: Reader, depth: number): { [key: string]: AttributeValue } {
+    const outer = enter(from);
+    const entries = new Map<string, AttributeValue>();
+    while (from.pos < from.len) {
+      const tag = from.tag();
+      if (tag === kvlistValue.values) readAttribute(from, entries, depth + 2);
+      else skip(from, tag);
+    }
+    leave(from, outer);
+    const tree: { [key: string]: AttributeValue } = Object.create(null);
+    for (const [name, value] of entries) if (name !== PROTOTYPE) tree[name] = value;
+    return tree;
+  }
+}
+
+const LENGTH_DELIMITED = 2;
+
+/** What stands before the value of each field of a message: its number and how the value is written. */
+function tagsOf(root: protobuf.Root, message: string): Readonly<Record<string, number>> {
+  const wireTypes: Readonly<Record<string, number>> = protobuf.types.basic;
+  return Object.fromEntries(
+    root.lookupType(message).fieldsArray.map((field) => {
+      const { resolvedType } = field.resolve();
+      const type = resolvedType instanceof protobuf.Enum ? 'int32' : field.type;
+      return [field.name, (field.id << 3) | (wireTypes[type] ?? LENGTH_DELIMITED)];
+    }),
+  );
+}
+
+/** Goes into a message; what is returned is for {@link leave}. */
+function enter(from: Reader): number {
+  const end = from.uint32() + from.pos;
+  const outer = from.len;
+  if (end > outer) throw new RangeError('a message ends behind the one around it');
+  from.len = end;
+  return outer;
+}
+
+function leave(from: Reader, outer: number): void {
+  if (from.pos !== from.len) throw new RangeError('a field ends behind its message');
+  from.len = outer;
+}
+
+function skip(from: Reader, tag: number): void {
+  from.skipType(tag & 7, 0, tag >>> 3);
+}
+
+/** Where the bytes of a field begin; the reader is then behind them. */
+function startOfBytes(from: Reader): number {
+  const length = from.uint32();
+  const start = from.pos;
+  if (start + length > from.len) throw new RangeError('a field ends behind its message');
+  from.pos = start + length;
+  return start;
+}
+
+function readHex(from: Reader): string {
+  const start = startOfBytes(from);
+  return from.buf.toString('hex', start, from.pos);
+}
+
+function readText(from: Reader): string {
+  const start = startOfBytes(from);
+  return textBetween(from.buf, start, from.pos);
+}
+
+function readFixed64(from: Reader): bigint {
+  const start = from.pos;
+  if (start + 8 > from.len) throw new RangeError('a field ends behind its message');
+  from.pos = start + 8;
+  return from.buf.readBigUInt64LE(start);
+}
+
+/** @throws TypeError when the bytes are no UTF-8. Only where they were replaced by U+FFFD can that be so. */
+function textBetween(bytes: Buffer, start: number, end: number): string {
+  const text = bytes.toString('utf8', start, end);
+  if (text.includes('\uFFFD') && !isUtf8(bytes.subarray(start, end))) throw new TypeError('a text is not UTF-8');
+  return text;
+}
+
+/** A number where it is exact, its digits where it is not. */
+function wholeNumber(value: protobuf.Long): number | string {
+  const number = value.high * 2 ** 32 + (value.low >>> 0);
+  return Number.isSafeInteger(number) ? number : ((BigInt(value.high) << 32n) | BigInt(value.low >>> 0)).toString();
+}
+
+function problemOf({ traceId, spanId, startNs, endNs }: OtelSpan): string | undefined {
+  if (traceId.length !== 32 || traceId === NO_TRACE) return 'the trace id is not 16 bytes that say something';
+  if (spanId.length !== 16 || spanId === NO_SPAN) return 'the span id is not 8 bytes that say something';
+  if (startNs > LAST_NS || endNs > LAST_NS) return 'a time lies after the year 2299; times are nanoseconds since 1970';
+  return undefined;
+}
+
+const NO_TRACE = '0'.repeat(32);
+const NO_SPAN = '0'.repeat(16);
+
+/** Short texts that come again and again, such as the names of attributes: each is made once, as long as no other takes its place. */
+class KnownTexts {
+  readonly #slots: { bytes: Buffer; text: string }[] = [];
+
+  read(from: Reader): string {
+    const start = startOfBytes(from);
+    const { buf, pos: end } = from;
+    if (end - start > MAX_KNOWN) return textBetween(buf, start, end);
+    let hash = 0;
+    for (let at = start; at < end; at++) hash = (Math.imul(hash, 31) + (buf[at] as number)) | 0;
+    const slot = hash & (SLOTS - 1);
+    const known = this.#slots[slot];
+    if (known && isAt(buf, start, end, known.bytes)) return known.text;
+    const text = textBetween(buf, start, end);
+    this.#slots[slot] = { bytes: Buffer.from(buf.subarray(start, end)), text };
+    return text;
+  }
+}
+
+const MAX_KNOWN = 64;
+const SLOTS = 1_024;
+
+function isAt(bytes: Buffer, start: number, end: number, wanted: Buffer): boolean {
+  if (end - start !== wanted.length) return false;
+  for (let i = 0; i < wanted.length; i++) if (bytes[start + i] !== wanted[i]) return false;
+  return true;
+}
