@@ -90,7 +90,7 @@ export class Attributes {
 
   /** What stands under `prefix.0.`, `prefix.1.` and so on, in the order of the numbers. */
   items(prefix: string): Attributes[] {
-    this.#numbered ??= [...this.#values].filter(([name]) => /\.\d/.test(name));
+    this.#numbered ??= numberedIn(this.#values);
     if (this.#numbered.length === 0) return [];
     const items = new Map<number, Map<string, AttributeValue>>();
     const start = `${prefix}.`;
@@ -118,8 +118,25 @@ export class Attributes {
 
   /** What nobody has read. */
   rest(): [string, AttributeValue][] {
-    return [...this.#values].filter(([name]) => !this.#read.has(name));
+    const rest: [string, AttributeValue][] = [];
+    for (const entry of this.#values) if (!this.#read.has(entry[0])) rest.push(entry);
+    return rest;
   }
+}
+
+function numberedIn(values: ReadonlyMap<string, AttributeValue>): [string, AttributeValue][] {
+  const numbered: [string, AttributeValue][] = [];
+  for (const entry of values) if (hasNumber(entry[0])) numbered.push(entry);
+  return numbered;
+}
+
+/** Whether a digit follows a dot. */
+function hasNumber(name: string): boolean {
+  for (let dot = name.indexOf('.'); dot !== -1; dot = name.indexOf('.', dot + 1)) {
+    const code = name.charCodeAt(dot + 1);
+    if (code >= 48 && code <= 57) return true;
+  }
+  return false;
 }
 
 /** Text as it is, anything else as JSON. */
@@ -129,7 +146,9 @@ export const textOf = (value: AttributeValue): string => (typeof value === 'stri
 export function parseJson(text: string): AttributeValue | undefined {
   if (!/^\s*[[{]/.test(text)) return undefined;
   try {
-    const value: unknown = /\\u|__proto__/.test(text) ? JSON.parse(text, storable) : JSON.parse(text);
+    // Looking for the two is many times as fast as one expression of both.
+    const isPlain = !text.includes('\\u') && !text.includes(PROTOTYPE);
+    const value: unknown = isPlain ? JSON.parse(text) : JSON.parse(text, storable);
     return AnyValue.safeParse(value).success ? (value as AttributeValue) : undefined;
   } catch {
     return undefined;

@@ -118,25 +118,21 @@ type Conversation = Pick<SpanContent, 'input' | 'output' | 'events' | 'finishRea
 
 /** Messages, from the newest form in which the span has any. */
 function conversation(span: OtelSpan): Conversation {
-  const forms = [
-    inAttributes(span.attributes),
-    ...span.events.flatMap(({ name, attributes }) =>
-      name === 'gen_ai.client.inference.operation.details' ? [inAttributes(attributes)] : [],
-    ),
-    inEvents(span),
-    numbered(span.attributes),
-    whole(span.attributes),
-    ...span.events.map(({ attributes }) => whole(attributes)),
-  ];
+  const { attributes, events } = span;
   const found: Conversation = {};
-  for (const form of forms) {
+  const add = (form: Conversation): void => {
     if (form.input?.length) found.input ??= form.input;
-    if (form.output !== undefined) {
-      found.output ??= form.output;
-      found.events ??= form.events;
-      found.finishReason ??= form.finishReason;
-    }
-  }
+    if (form.output === undefined) return;
+    found.output ??= form.output;
+    found.events ??= form.events;
+    found.finishReason ??= form.finishReason;
+  };
+  add(inAttributes(attributes));
+  for (const event of events) if (event.name === 'gen_ai.client.inference.operation.details') add(inAttributes(event.attributes));
+  if (events.length > 0) add(inEvents(span));
+  add(numbered(attributes));
+  add(whole(attributes));
+  for (const event of events) add(whole(event.attributes));
   return found;
 }
 

@@ -35,18 +35,15 @@ export function recordsOf(run: RunRef, spans: readonly OtelSpan[]): RecordChange
       return known;
     };
     for (const { from, span } of mapped) {
-      const parent_id = from.parentId === undefined ? id : idOf(from.parentId);
-      changes.push({
-        action: 'log',
-        record: {
-          ...span,
-          id: idOf(from.spanId),
-          trace_id: id,
-          parent_id,
-          session_id,
-          external_id: from.spanId,
-        },
+      // The mapped span is ours: it becomes the record, without a copy.
+      const record: LoggedRecord = Object.assign(span, {
+        id: idOf(from.spanId),
+        trace_id: id,
+        parent_id: from.parentId === undefined ? id : idOf(from.parentId),
+        session_id,
+        external_id: from.spanId,
       });
+      changes.push({ action: 'log', record });
     }
     const trace = { id, type: 'trace', trace_id: id, parent_id: null, session_id, external_id: traceId } as const;
     if (!root) changes.push(...withoutRoot(trace, mapped));

@@ -25,7 +25,8 @@ export interface OtelSpan {
 export function timeOfNs(ns: bigint): string | undefined {
   if (ns === 0n) return undefined;
   const ms = new Date(Number(ns / 1_000_000n)).toISOString().slice(0, -1);
-  return `${ms}${String((ns / 1_000n) % 1_000n).padStart(3, '0')}Z`;
+  const micros = Math.floor(Number(ns % 1_000_000n) / 1_000);
+  return `${ms}${String(micros).padStart(3, '0')}Z`;
 }
 
 /** Nanoseconds from start to end; undefined where one is unknown. Clocks that ran backwards give zero. */
