@@ -9,7 +9,7 @@ import { type Endpoint, endpoint, Reply } from '../route.ts';
 import { INGEST_BODY_LIMIT } from './traces.ts';
 
 export interface OpenTelemetryDeps extends TargetDeps {
-  writer: Pick<RecordWriter, 'write' | 'intake'>;
+  writer: Pick<RecordWriter, 'writeParts' | 'intake'>;
 }
 
 const Body = z.instanceof(Buffer).meta({ type: 'string', format: 'binary' });

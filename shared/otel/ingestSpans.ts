@@ -4,12 +4,12 @@ import type { RunRef } from '../projects/runs.ts';
 import type { RecordWriter } from '../records/recordWriter.ts';
 import type { ExportResult } from './otlp.ts';
 import type { ReadResource } from './readExport.ts';
-import { recordsOf } from './recordsOf.ts';
+import { isOfSpan, partsBySpan, recordsOf } from './recordsOf.ts';
 import type { OtelSpan } from './span.ts';
 import { type FindTarget, type NamedTarget, targetOfResource } from './target.ts';
 
 interface Deps {
-  writer: Pick<RecordWriter, 'write'>;
+  writer: Pick<RecordWriter, 'writeParts'>;
   findTarget: FindTarget;
 }
 
@@ -48,7 +48,13 @@ export async function ingestSpans(
     }
   }
   if (runs.size === 0 && refusals.length > 0) throw refusals[0];
-  await Promise.all([...runs.values()].map(({ run, spans }) => writer.write(run, recordsOf(run, spans))));
+  const refused = await Promise.all(
+    [...runs.values()].map(({ run, spans }) => writer.writeParts(run, recordsOf(run, spans), partsBySpan)),
+  );
+  for (const { changes, reason } of refused.flat()) {
+    if (changes.some(isOfSpan)) rejectedSpans++;
+    reasons.add(reason.message);
+  }
   return { rejectedSpans, errorMessage: [...reasons].slice(0, MAX_REASONS).join('; ') };
 }
 

@@ -55,6 +55,32 @@ export function recordsOf(run: RunRef, spans: readonly OtelSpan[]): RecordChange
   return changes;
 }
 
+type Logging = Exclude<RecordChange, { action: 'update' }>;
+
+/** Whether a change made by `recordsOf` stores a span, rather than its trace or session. */
+export const isOfSpan = (change: RecordChange): boolean =>
+  change.action !== 'update' && change.record.type !== 'trace' && change.record.type !== 'session';
+
+/** The changes of `recordsOf`, those of one span together: the record of a trace goes with its root span, or else with its first span here. */
+export function partsBySpan(changes: readonly RecordChange[]): RecordChange[][] {
+  const parts: RecordChange[][] = [];
+  const firstOf = new Map<string | null, RecordChange[]>();
+  for (const change of changes as readonly Logging[]) {
+    const { id, type, trace_id, parent_id } = change.record;
+    const part = type === 'trace' ? firstOf.get(id) : undefined;
+    if (part) {
+      part.push(change);
+      continue;
+    }
+    const own: RecordChange[] = [change];
+    parts.push(own);
+    const [first] = (firstOf.get(trace_id) ?? []) as Logging[];
+    const isRoot = parent_id === trace_id;
+    if (type !== 'session' && (!first || (isRoot && first.record.parent_id !== trace_id))) firstOf.set(trace_id, own);
+  }
+  return parts;
+}
+
 /** In order of time; of spans that began at once (clocks of a millisecond are common) the one that ended first is first. */
 const compare = (one: OtelSpan, other: OtelSpan): number => sign(one.startNs - other.startNs) || sign(one.endNs - other.endNs);
 const sign = (difference: bigint): number => (difference < 0n ? -1 : difference > 0n ? 1 : 0);

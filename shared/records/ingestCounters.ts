@@ -16,14 +16,19 @@ export class IngestCounters {
     return this.#projects.get(projectId) ?? { accepted: 0, stored: 0, rejected: 0 };
   }
 
-  /** Counts a write of so many records, now and when it has ended. */
-  async count<T>(projectId: string, records: number, write: Promise<T>): Promise<T> {
+  /**
+   * Counts a write of so many records, now and when it has ended.
+   * @param leftOut how many of them a write that succeeded did not store
+   */
+  async count<T>(projectId: string, records: number, write: Promise<T>, leftOut: (result: T) => number = () => 0): Promise<T> {
     const counts = this.#projects.get(projectId) ?? { accepted: 0, stored: 0, rejected: 0 };
     this.#projects.set(projectId, counts);
     counts.accepted += records;
     try {
       const result = await write;
-      counts.stored += records;
+      const rejected = leftOut(result);
+      counts.stored += records - rejected;
+      counts.rejected += rejected;
       return result;
     } catch (err) {
       counts.rejected += records;

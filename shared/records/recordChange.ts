@@ -59,11 +59,16 @@ export interface Settling {
   at: string;
 }
 
-/** The record as it is to be stored now; undefined when the change leaves everything as it is. */
+/**
+ * The record as it is to be stored now; undefined when the change leaves everything as it is.
+ * @throws RequestInvalid when the record cannot have what the change gives it, ServiceError `NotFound` for an update of what is not stored.
+ */
 export function settle(change: RecordChange, from: Settling): StoredRecord | undefined {
   if (change.action === 'update') return updated(change, from);
   const { record } = change;
   const { stored } = from;
+  // An experiment's ids are computed from its rows: whatever else was stored under one of them gives way.
+  if (change.action !== 'replace') refuseTakenId(record, stored);
   if (stored && change.action === 'open') return undefined;
   const standing = Math.max(stored?.attempt ?? 0, from.traceAttempt ?? 0);
   if (change.action === 'replace' && standing > (record.attempt ?? 0)) return undefined;
@@ -78,6 +83,24 @@ export function settle(change: RecordChange, from: Settling): StoredRecord | und
     version: from.version,
   };
 }
+
+type Place = 'trace' | 'session' | 'span';
+const placeOf = ({ type }: Pick<StoredRecord, 'type'>): Place => (type === 'trace' || type === 'session' ? type : 'span');
+
+/**
+ * An id is one record of its run: a trace, a session or a span. The kinds of spans share a place, so that a span may be logged again as another.
+ * @throws RequestInvalid when another one has the id, which the record would take away.
+ */
+function refuseTakenId(record: LoggedRecord, stored: StoredRecord | undefined): void {
+  const place = placeOf(record);
+  if (stored && placeOf(stored) !== place) throw idTaken(record, `is that of a ${placeOf(stored)} of this run`);
+  if (place === 'span' && record.id === record.trace_id) throw idTaken(record, 'is that of its trace');
+}
+
+const idTaken = ({ id, type }: LoggedRecord, whose: string): RequestInvalid =>
+  new RequestInvalid([
+    { loc: ['body'], msg: `the id ${id} ${whose}; a record of type ${type} needs another`, type: 'id_taken', input: id },
+  ]);
 
 /** A repeat on top of what is stored: what it gives wins, what it leaves out stays, and a complete trace stays complete. */
 function merge(stored: StoredRecord, given: LoggedRecord): StoredRecord {

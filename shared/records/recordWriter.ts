@@ -1,5 +1,5 @@
 import { systemMetrics } from '../columns/recordTableColumns.ts';
-import { ServiceError } from '../errors.ts';
+import { RequestInvalid, ServiceError } from '../errors.ts';
 import type { RunRef } from '../projects/runs.ts';
 import { IngestCounters } from './ingestCounters.ts';
 import { Intake } from './intake.ts';
@@ -20,13 +20,29 @@ export interface RecordWriterOptions {
   now?: () => Date;
 }
 
+/** Changes of a write that cannot be made, and were left out of it. */
+export interface RefusedChanges {
+  changes: readonly RecordChange[];
+  reason: RequestInvalid;
+}
+
+interface Outcome {
+  written: WrittenRecord[];
+  refused: RefusedChanges[];
+}
+
 interface Request {
   run: RunRef;
   changes: readonly RecordChange[];
+  /** Absent: all of the changes or none. */
+  partsOf: PartsOf | undefined;
   bytes: number;
-  resolve(written: WrittenRecord[]): void;
+  resolve(outcome: Outcome): void;
   reject(err: unknown): void;
 }
+
+/** The changes in the parts that are made or refused alone; asked only when they cannot all be made. */
+export type PartsOf = (changes: readonly RecordChange[]) => readonly (readonly RecordChange[])[];
 
 // Long enough to gather what arrives together, short beside the insert itself (8 to 20 ms).
 const GATHER_MS = 2;
@@ -71,10 +87,19 @@ export class RecordWriter {
   /**
    * All changes of one request, or none of them.
    * @throws ServiceError `TooManyRequests` when too much waits already, `Unavailable` when the store does not take it, `NotFound` for an update
-   * of a record that is not stored.
+   * of a record that is not stored; RequestInvalid when a record cannot be what a change makes of it.
    */
-  write(run: RunRef, changes: readonly RecordChange[]): Promise<WrittenRecord[]> {
-    return this.counters.count(run.projectId, changes.length, this.#enqueue(run, changes));
+  async write(run: RunRef, changes: readonly RecordChange[]): Promise<WrittenRecord[]> {
+    return (await this.counters.count(run.projectId, changes.length, this.#enqueue(run, changes, undefined))).written;
+  }
+
+  /**
+   * As `write`, but for parts whose records cannot be what the changes make of them: these are left out.
+   * @returns what was left out
+   */
+  async writeParts(run: RunRef, changes: readonly RecordChange[], partsOf: PartsOf): Promise<RefusedChanges[]> {
+    const leftOut = ({ refused }: Outcome) => refused.reduce((sum, part) => sum + part.changes.length, 0);
+    return (await this.counters.count(run.projectId, changes.length, this.#enqueue(run, changes, partsOf), leftOut)).refused;
   }
 
   /** Bytes that wait to be written, or are being written. */
@@ -82,7 +107,7 @@ export class RecordWriter {
     return this.#waitingBytes;
   }
 
-  #enqueue(run: RunRef, changes: readonly RecordChange[]): Promise<WrittenRecord[]> {
+  #enqueue(run: RunRef, changes: readonly RecordChange[], partsOf: PartsOf | undefined): Promise<Outcome> {
     const bytes = changes.reduce((sum, change) => sum + roughBytes(change), 0);
     // A request larger than the whole queue is taken when nothing else waits.
     if (this.#waitingBytes > 0 && this.#waitingBytes + bytes > this.#queueBytes) {
@@ -92,7 +117,7 @@ export class RecordWriter {
         }),
       );
     }
-    const { promise, resolve, reject } = Promise.withResolvers<WrittenRecord[]>();
+    const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
     let waits = true;
     const release = (): void => {
       if (waits) this.#waitingBytes -= bytes;
@@ -101,10 +126,11 @@ export class RecordWriter {
     this.#waiting.push({
       run,
       changes,
+      partsOf,
       bytes,
-      resolve(written) {
+      resolve(outcome) {
         release();
-        resolve(written);
+        resolve(outcome);
       },
       reject(err) {
         release();
@@ -199,10 +225,10 @@ export class RecordWriter {
 
   async #storeGroup(group: Request[]): Promise<void> {
     const state = await GroupState.load(this.#store, group);
-    const done: { request: Request; written: WrittenRecord[] }[] = [];
+    const done: { request: Request; outcome: Outcome }[] = [];
     for (const request of group) {
       try {
-        done.push({ request, written: state.apply(request, () => this.#clock()) });
+        done.push({ request, outcome: this.#apply(state, request) });
       } catch (err) {
         request.reject(err);
       }
@@ -218,10 +244,29 @@ export class RecordWriter {
     if (values.length > 0) await persist(this.#store.valueBlock(values));
     if (records.length > 0)
       await persist(this.#store.recordBlock(records.map((record) => ({ record, isRewrite: state.isKnown(record) }))));
-    for (const { request, written } of done) {
-      request.resolve(written);
+    for (const { request, outcome } of done) {
+      request.resolve(outcome);
       this.#tell(request.run);
     }
+  }
+
+  #apply(state: GroupState, { run, changes, partsOf }: Request): Outcome {
+    const settled = (part: readonly RecordChange[]) => state.apply(run, part, () => this.#clock());
+    try {
+      return { written: settled(changes), refused: [] };
+    } catch (err) {
+      if (!partsOf || !(err instanceof RequestInvalid)) throw err;
+    }
+    const outcome: Outcome = { written: [], refused: [] };
+    for (const part of partsOf(changes)) {
+      try {
+        outcome.written.push(...settled(part));
+      } catch (reason) {
+        if (!(reason instanceof RequestInvalid)) throw reason;
+        outcome.refused.push({ changes: part, reason });
+      }
+    }
+    return outcome;
   }
 
   /** Versions rise with every record written, whatever the machine's clock does. */
@@ -264,8 +309,8 @@ class GroupState {
     return new GroupState(store, new Map(runs));
   }
 
-  /** Settles a request's changes: all of them, or (by throwing) none. */
-  apply({ run, changes }: Request, clock: () => { version: number; at: string }): WrittenRecord[] {
+  /** Settles changes of a request: all of them, or (by throwing) none. */
+  apply(run: RunRef, changes: readonly RecordChange[], clock: () => { version: number; at: string }): WrittenRecord[] {
     const state = this.#runs.get(lockOf(run)) as RunState;
     const settled = new Map<string, StoredRecord>();
     const given: [id: string, metrics: StoredRecord['metrics']][] = [];
