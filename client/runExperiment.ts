@@ -104,9 +104,13 @@ export async function runExperiment<Input = unknown, Output = unknown>(
   });
   if (options.promptTemplate && options.onError)
     client.logger.warn('onError is ignored with a prompt template: the service records the rows itself');
-  const [rows, scorers] = await Promise.all([chooseRows(client, options), chooseScorers(client, options.metrics ?? [])]);
+  const [rows, scorers, namesakes] = await Promise.all([
+    chooseRows(client, options),
+    chooseScorers(client, options.metrics ?? []),
+    searchExperiments(client, projectId, [{ name: 'name', operator: 'contains', value: name, case_sensitive: true }]),
+  ]);
   const prompt = options.promptTemplate ? await choosePrompt(client, projectId, options.promptTemplate, name) : undefined;
-  const experimentRun = new ExperimentRun(options, { client, projectId, name, rows, scorers, prompt });
+  const experimentRun = new ExperimentRun(options, { client, projectId, name, namesakes, rows, scorers, prompt });
   return experimentRun.run();
 }
 
@@ -120,6 +124,8 @@ interface Chosen {
   client: ServiceClient;
   projectId: string;
   name: string;
+  /** Experiments whose names hold this one. */
+  namesakes: ExperimentResponse[];
   rows: ChosenRows;
   scorers: Record<string, unknown>[];
   prompt: ChosenPrompt | undefined;
@@ -138,15 +144,11 @@ class ExperimentRun<Input, Output> {
   }
 
   async run(): Promise<ExperimentRunResults> {
-    const { client, projectId, name } = this.chosen;
-    const namesakes = await searchExperiments(client, projectId, [
-      { name: 'name', operator: 'contains', value: name, case_sensitive: true },
-    ]);
+    const { client, name, namesakes } = this.chosen;
     const found = this.options.resume === false ? undefined : await this.unfinished(namesakes);
     if (found) {
       try {
-        await this.follow(found);
-        return await this.results(found, true);
+        return await this.results(found, true, await this.follow(found));
       } catch (err) {
         if (!(err instanceof OtherRecords)) throw err;
         client.logger.warn(
@@ -157,8 +159,8 @@ class ExperimentRun<Input, Output> {
     }
     const free = namesakes.some((one) => one.name === name) ? timedName(name, new Date()) : name;
     const experiment = await this.create(free);
-    await this.follow(experiment).catch((err: unknown) => this.takeBack(experiment, err));
-    return this.results(experiment, false);
+    const end = await this.follow(experiment).catch((err: unknown) => this.takeBack(experiment, err));
+    return this.results(experiment, false, end);
   }
 
   /** What refuses the start leaves no experiment behind that holds the name and never ran. */
@@ -198,29 +200,28 @@ class ExperimentRun<Input, Output> {
         ...groupKeys(this.options),
         ...(prompt ? { prompt_template_version_id: prompt.versionId } : {}),
         ...(prompt ? { prompt_settings: this.promptSettings() } : {}),
-        ...(trigger ? { trigger, scorers } : {}),
+        ...(trigger ? { trigger } : {}),
+        ...(scorers.length > 0 ? { scorers } : {}),
       },
       headers: { 'idempotency-key': crypto.randomUUID() },
       repeatable: true,
     });
-    const settings = !trigger && scorers.length > 0 ? { run_id: experiment.id, scorers } : undefined;
-    if (settings)
-      await client.send(`/projects/${projectId}/runs/${experiment.id}/scorer-settings`, { body: settings, repeatable: true });
     for (const [key, value] of Object.entries(this.options.experimentTags ?? {}))
       await client.send(`${this.path(experiment)}/tags`, { body: { key, value, tag_type: 'generic' }, repeatable: true });
     return experiment;
   }
 
-  /** Sees the run to its end, or as far as it is to be waited for. */
-  private async follow(experiment: ExperimentResponse): Promise<void> {
+  /** Sees the run to its end, or as far as it is to be waited for. Gives how it ended where that was told. */
+  private async follow(experiment: ExperimentResponse): Promise<ExperimentProgress | undefined> {
     const ended = new AbortController();
     const watching = this.options.onProgress ? this.watch(experiment, ended.signal) : undefined;
     try {
-      if (this.options.function) await this.host(experiment, this.options.function);
-      else {
-        if (!this.isTriggered()) await this.start(experiment, undefined);
-        if (this.options.wait !== false) await this.untilEnded(experiment);
+      if (this.options.function) {
+        await this.host(experiment, this.options.function);
+        return undefined;
       }
+      if (!this.isTriggered()) await this.start(experiment, undefined);
+      return this.options.wait === false ? undefined : await this.untilEnded(experiment);
     } finally {
       ended.abort();
       await watching;
@@ -293,12 +294,13 @@ class ExperimentRun<Input, Output> {
   }
 
   /** A service that is away for a while, being started again, does not end the wait: the run goes on with it. */
-  private async untilEnded(experiment: ExperimentResponse): Promise<void> {
+  private async untilEnded(experiment: ExperimentResponse): Promise<ExperimentProgress> {
     let answered = performance.now();
     for (;;) {
       const asked = performance.now();
       try {
-        if (hasEnded(await this.progress(experiment, END_WAIT_MS))) return;
+        const progress = await this.progress(experiment, END_WAIT_MS);
+        if (hasEnded(progress)) return progress;
         answered = performance.now();
       } catch (err) {
         const isAway = err instanceof ConnectionError || (err instanceof HttpStatusError && err.status >= 500);
@@ -328,11 +330,15 @@ class ExperimentRun<Input, Output> {
     return `/projects/${this.chosen.projectId}/experiments/${experiment.id}`;
   }
 
-  private async results(created: ExperimentResponse, resumed: boolean): Promise<ExperimentRunResults> {
+  private async results(
+    created: ExperimentResponse,
+    resumed: boolean,
+    end: ExperimentProgress | undefined,
+  ): Promise<ExperimentRunResults> {
     const { client } = this.chosen;
     const [experiment, progress] = await Promise.all([
       client.send<ExperimentResponse>(this.path(created)),
-      this.progress(created),
+      end ?? this.progress(created),
     ]);
     this.options.onProgress?.(progress);
     const link = `${readEnvironment().consoleUrl?.replace(/\/+$/, '') ?? client.apiUrl}${this.path(created)}`;

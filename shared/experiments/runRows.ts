@@ -184,8 +184,7 @@ export async function runRows(
       lost ??= err;
     };
     await Promise.all(Array.from({ length: chunk.lanes }, () => lane().catch(broken)));
-    await recorder.flush();
-    await deps.attempts.flush();
+    await Promise.all([recorder.flush(), deps.attempts.flush()]);
   } finally {
     ended = true;
     clearTimeout(looking);

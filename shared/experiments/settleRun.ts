@@ -16,15 +16,23 @@ export interface SettleDeps {
 /** The last step of a run: tidies what crashes may have left, then sums up every metric, the callers' own ones included. */
 export async function settleRun(deps: SettleDeps, run: ExperimentRun): Promise<ExperimentAggregates> {
   const where = { projectId: run.projectId, runId: run.experimentId };
-  const enabled = new Map((await deps.metricsOf(run)).map((metric) => [metric.name, metric]));
+  const metricsOf = deps.metricsOf(run).then((metrics) => new Map(metrics.map((metric) => [metric.name, metric])));
   const scores = async () => {
-    const names = new Set([...enabled.keys(), ...(await deps.values.names(where))]);
     const summed: Record<string, MetricAggregates> = {};
-    for (const name of names) summed[name] = toAggregates(await deps.values.aggregate(where, name));
+    const sum = async (names: Iterable<string>) => {
+      for (const name of names) summed[name] ??= toAggregates(await deps.values.aggregate(where, name));
+    };
+    const [found] = await Promise.all([deps.values.names(where), metricsOf.then((enabled) => sum(enabled.keys()))]);
+    await sum(found);
     return summed;
   };
   // Strays are rare, and only their own scores go with them: the sums begin at once.
-  const [strays, system, summed] = await Promise.all([deps.deleteStraySpans(run), deps.systemAggregates(run), scores()]);
+  const [enabled, strays, system, summed] = await Promise.all([
+    metricsOf,
+    deps.deleteStraySpans(run),
+    deps.systemAggregates(run),
+    scores(),
+  ]);
   const metrics: Record<string, MetricAggregates> = { ...system, ...(strays > 0 ? await scores() : summed) };
   const rolledUp = Object.entries(metrics).flatMap(([name, aggregates]) => {
     const value = rollUpValue(aggregates, enabled.get(name)?.rollUp);
