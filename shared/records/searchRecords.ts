@@ -54,10 +54,10 @@ export interface StoredReads {
   count(query: RecordQuery): Promise<number>;
   /** The newest version of these records; `columns` absent: all. In no particular order. */
   records(run: RecordRun, keys: readonly RecordKey[], columns?: readonly string[]): Promise<StoredRecord[]>;
-  /** Those of these traces that are stored and complete. */
-  completeTraces(run: RecordRun, traceIds: readonly string[]): Promise<Set<string>>;
-  /** Those of these records that have a child. */
-  parents(run: RecordRun, keys: readonly RecordKey[]): Promise<Set<string>>;
+  /** Those of these traces that are stored, and those of these records that have a child. */
+  family(run: RecordRun, keys: readonly RecordKey[]): Promise<{ storedTraces: Set<string>; parents: Set<string> }>;
+  /** Those of these traces that more spans will follow. */
+  incompleteTraces(run: RecordRun, traceIds: readonly string[]): Promise<Set<string>>;
   /** The newest result of each metric (of those named, or of all) for each of these records. */
   metricResults(run: RecordRun, keys: readonly RecordKey[], metrics?: readonly string[]): Promise<Map<string, StoredMetric[]>>;
   /** Every metric that has a value in the run (on a record of the time range), and what its values are. */
@@ -134,10 +134,10 @@ export async function describeRecords(
     ]);
     return new Map([...spans, ...traces]);
   };
-  const [records, complete, parents, metrics, annotations, childCounts] = await Promise.all([
+  const [records, incomplete, family, metrics, annotations, childCounts] = await Promise.all([
     reads.records(run, keys, view.columns),
-    reads.completeTraces(run, traceIds),
-    wantsChildren ? reads.parents(run, keys) : new Set<string>(),
+    reads.incompleteTraces(run, traceIds),
+    wantsChildren || traceIds.length > 0 ? reads.family(run, keys) : noFamily,
     wantsMetrics
       ? reads.metricResults(run, keys, view.metrics === 'all' ? undefined : view.metrics)
       : new Map<string, StoredMetric[]>(),
@@ -156,8 +156,8 @@ export async function describeRecords(
     return [
       {
         record,
-        isComplete: isCompleteOf(record, key.traceId, complete),
-        hasChildren: isSession || !wantsChildren ? null : parents.has(key.id),
+        isComplete: isCompleteOf(record, key.traceId, { ...family, incomplete }),
+        hasChildren: isSession || !wantsChildren ? null : family.parents.has(key.id),
         metrics: metrics.get(key.id) ?? [],
         annotations: annotations.get(key.id),
         childCount: counted ? (childCounts.get(key.id) ?? 0) : null,
@@ -166,7 +166,14 @@ export async function describeRecords(
   });
 }
 
-function isCompleteOf({ type, trace_is_complete }: StoredRecord, traceId: string | null, complete: ReadonlySet<string>) {
+const noFamily = { storedTraces: new Set<string>(), parents: new Set<string>() };
+
+function isCompleteOf(
+  { type, trace_is_complete }: StoredRecord,
+  traceId: string | null,
+  { storedTraces, incomplete }: { storedTraces: ReadonlySet<string>; incomplete: ReadonlySet<string> },
+): boolean | null {
   if (type === 'session') return null;
-  return type === 'trace' ? trace_is_complete === true : traceId !== null && complete.has(traceId);
+  if (type === 'trace') return trace_is_complete === true;
+  return traceId !== null && storedTraces.has(traceId) && !incomplete.has(traceId);
 }

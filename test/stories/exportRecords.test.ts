@@ -229,15 +229,14 @@ test.each([
     const batches: number[] = [];
     // What else belongs to a record is not there.
     const nothing = async () => new Map();
-    const reads = new Proxy({} as RecordReads, {
-      get: (_, name) =>
-        name === 'records'
-          ? async (_run: unknown, keys: { id: string }[]) => {
-              batches.push(keys.length);
-              return keys.map(({ id }) => ({ ...records.get(id), input: 'x'.repeat(size) }));
-            }
-          : nothing,
-    });
+    const given = {
+      records: async (_run: unknown, keys: { id: string }[]) => {
+        batches.push(keys.length);
+        return keys.map(({ id }) => ({ ...records.get(id), input: 'x'.repeat(size) }));
+      },
+      family: async () => ({ storedTraces: new Set(), parents: new Set() }),
+    };
+    const reads = new Proxy({} as RecordReads, { get: (_, name) => given[name as keyof typeof given] ?? nothing });
     const keys = async function* () {
       for (const { id, type, created_at } of records.values()) yield { id, type, createdAt: created_at, traceId: id, rootId: id };
     };

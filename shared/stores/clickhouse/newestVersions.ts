@@ -21,8 +21,11 @@ export interface StaleRow {
 /** Right for every run. */
 export const byMerging: NewestVersions = { from: 'records FINAL', stale: [] };
 
+/** Of a run that was never rewritten. */
+const asWritten: NewestVersions = { from: 'records', stale: [] };
+
 /** Whether nothing was rewritten between the two. */
-export const sameVersions = (one: NewestVersions, other: NewestVersions): boolean =>
+const sameVersions = (one: NewestVersions, other: NewestVersions): boolean =>
   one.from === other.from && rowNames(one.stale) === rowNames(other.stale);
 const rowNames = (rows: readonly StaleRow[]): string =>
   rows
@@ -42,7 +45,7 @@ export async function newestVersions(clickhouse: ClickHouse, run: RunRef): Promi
     params,
     row: (row) => row as { id: string; created_at: string },
   });
-  if (rewritten.length === 0) return { from: 'records', stale: [] };
+  if (rewritten.length === 0) return asWritten;
   if (rewritten.length > MAX_REWRITTEN) return byMerging;
   const stale = await clickhouse.query({
     name: 'stale versions',
@@ -58,4 +61,35 @@ export async function newestVersions(clickhouse: ClickHouse, run: RunRef): Promi
     row: (row) => ({ ...(row as StaleRow), version: Number((row as { version: string }).version) }),
   });
   return { from: 'records', stale };
+}
+
+const MAX_RUNS = 1000;
+
+/**
+ * What a run's versions were when it was last read, for reads that start at once and are made again when it turns out that they have changed. Most
+ * have not, and the question takes a statement of its own.
+ */
+export class LastVersions {
+  readonly #clickhouse: ClickHouse;
+  readonly #byRun = new Map<string, NewestVersions>();
+
+  constructor(clickhouse: ClickHouse) {
+    this.#clickhouse = clickhouse;
+  }
+
+  /** The result of `read` with the newest versions, and what they are. */
+  async readWith<T>(run: RunRef, read: (newest: NewestVersions) => Promise<T>): Promise<{ newest: NewestVersions; result: T }> {
+    const key = `${run.projectId} ${run.runId}`;
+    const last = this.#byRun.get(key) ?? asWritten;
+    const [newest, result] = await Promise.all([newestVersions(this.#clickhouse, run), read(last)]);
+    this.#byRun.delete(key);
+    this.#byRun.set(key, newest);
+    if (this.#byRun.size > MAX_RUNS) this.#byRun.delete(this.#byRun.keys().next().value as string);
+    return { newest, result: sameVersions(last, newest) ? result : await read(newest) };
+  }
+
+  /** Whether the run was rewritten since. */
+  async haveChanged(run: RunRef, newest: NewestVersions): Promise<boolean> {
+    return !sameVersions(newest, await newestVersions(this.#clickhouse, run));
+  }
 }

@@ -14,7 +14,7 @@ import type { ClickHouse } from './connect.ts';
 import { keyOfRow } from './keyRow.ts';
 import { metricPage } from './metricPage.ts';
 import { metricOfRow } from './metricRow.ts';
-import { byMerging, type NewestVersions, newestVersions, sameVersions } from './newestVersions.ts';
+import { byMerging, LastVersions, type NewestVersions } from './newestVersions.ts';
 import { fromRow, type RecordRow } from './recordRow.ts';
 import { selectedForRead } from './shortColumns.ts';
 
@@ -24,19 +24,20 @@ const TIME = "DateTime64(6, 'UTC')";
 
 /** The reads of a search over ClickHouse. Each names its run; rows of our own tables are mapped by hand, as a page has many. */
 export function clickHouseRecordReads(clickhouse: ClickHouse): StoredReads {
+  const versions = new LastVersions(clickhouse);
   const count = async (query: RecordQuery): Promise<number> =>
-    countMatching(clickhouse, query, await newestVersions(clickhouse, query.run));
+    (await versions.readWith(query.run, (newest) => countMatching(clickhouse, query, newest))).result;
   return {
     async page(query) {
       const byMetric = await metricPage(clickhouse, query, () => count(query));
       if (byMetric) return byMetric;
-      const newest = await newestVersions(clickhouse, query.run);
-      const { hasDoubles, ...found } = await pageAmong(clickhouse, query, newest);
+      const read = (among: NewestVersions) => pageAmong(clickhouse, query, among);
+      const { newest, result } = await versions.readWith(query.run, read);
+      const { hasDoubles, ...found } = result;
       // A version written since the stale ones were listed stands beside the one it replaced: on this page, which then holds too few records, or
       // among the rows before its offset, of which nothing is seen here and which then move it by one.
-      const hasMoved = async () =>
-        query.offset > 0 && query.after === undefined && !sameVersions(newest, await newestVersions(clickhouse, query.run));
-      return hasDoubles || (await hasMoved()) ? pageAmong(clickhouse, query, byMerging) : found;
+      const hasMoved = async () => query.offset > 0 && query.after === undefined && versions.haveChanged(query.run, newest);
+      return hasDoubles || (await hasMoved()) ? read(byMerging) : found;
     },
 
     count,
@@ -56,31 +57,38 @@ export function clickHouseRecordReads(clickhouse: ClickHouse): StoredReads {
       return (await inGroups(keys, read)).flat();
     },
 
-    async completeTraces(run, traceIds) {
-      const rows = await inGroups(traceIds, (group) => {
-        const binder = new Binder();
-        const { bind, inRun } = scopeOf(binder.bind, run);
-        const wanted = bind(group, 'Array(UUID)');
-        return clickhouse.query({
-          name: 'complete traces',
-          sql: `SELECT id FROM records WHERE ${inRun} AND created_at IN (SELECT created_at FROM record_keys WHERE ${inRun} AND id IN ${wanted}) AND id IN ${wanted} AND type = 'trace' GROUP BY id HAVING argMax(trace_is_complete, version)`,
-          params: binder.params,
-          row: (row) => (row as { id: string }).id,
-        });
-      });
-      return new Set(rows.flat());
-    },
-
-    async parents(run, keys) {
+    async family(run, keys) {
       const rows = await inGroups(keys, (group) => {
         const binder = new Binder();
         const scope = scopeOf(binder.bind, run);
         const traces = [...new Set(group.flatMap(({ traceId }) => (traceId === null ? [] : [traceId])))];
+        const parents = `groupUniqArrayIf(assumeNotNull(parent_id), parent_id IN ${binder.bind(ids(group), 'Array(UUID)')})`;
         return clickhouse.query({
-          name: 'parents of a page',
-          sql: `SELECT DISTINCT parent_id FROM (${membersSql(scope, traces)}) WHERE parent_id IN ${binder.bind(ids(group), 'Array(UUID)')}`,
+          name: 'family of a page',
+          sql: `SELECT groupUniqArrayIf(id, type = 'trace') AS traces, ${parents} AS parents FROM (${membersSql(scope, traces)})`,
           params: binder.params,
-          row: (row) => (row as { parent_id: string }).parent_id,
+          row: (row) => row as { traces: string[]; parents: string[] },
+        });
+      });
+      const found = rows.flat();
+      return {
+        storedTraces: new Set(found.flatMap(({ traces }) => traces)),
+        parents: new Set(found.flatMap(({ parents }) => parents)),
+      };
+    },
+
+    async incompleteTraces(run, traceIds) {
+      const rows = await inGroups(traceIds, (group) => {
+        const binder = new Binder();
+        const { bind, inRun } = scopeOf(binder.bind, run);
+        const wanted = bind(group, 'Array(UUID)');
+        // The index leads to the traces of which any version was incomplete; whether the newest one is, their rows say.
+        const once = `SELECT created_at FROM records WHERE ${inRun} AND NOT trace_is_complete AND id IN ${wanted}`;
+        return clickhouse.query({
+          name: 'incomplete traces',
+          sql: `SELECT id FROM records WHERE ${inRun} AND created_at IN (${once}) AND id IN ${wanted} GROUP BY id HAVING NOT argMax(trace_is_complete, version)`,
+          params: binder.params,
+          row: (row) => (row as { id: string }).id,
         });
       });
       return new Set(rows.flat());
@@ -174,6 +182,8 @@ async function pageAmong(
       } ORDER BY ${orderBy} LIMIT ${query.limit}${start ? '' : ` OFFSET ${query.offset}`}`,
       params: binder.params,
       row: keyOfRow,
+      // A part is read as far as the page needs it, not in blocks of its own (offset 10,000 of 0.4 M: 10 ms of CPU instead of 18).
+      settings: { read_in_order_use_buffering: 0 },
     }),
     countMatching(clickhouse, query, newest),
   ]);

@@ -24,6 +24,12 @@ const MERGE_PARTS = 10;
 /** Projections stay exact when versions are merged away and when rows are deleted. */
 const KEEP_PROJECTIONS = { deduplicate_merge_projection_mode: "'rebuild'", lightweight_mutation_projection_mode: "'rebuild'" };
 
+/**
+ * Small merges go column by column, as large ones do. Row by row, which is how the engine merges parts of less than 131,072 rows by itself, a
+ * record with its sixty columns takes 31 µs of CPU a merge instead of 25.
+ */
+const MERGE_BY_COLUMN = { vertical_merge_algorithm_min_rows_to_activate: 1 };
+
 /** False where the writer knows that this row is the first of its key. Rows from before the column, and of writers that do not know, are not. */
 const isRewrite: StoredColumn = { name: 'is_rewrite', sqlType: 'Bool DEFAULT true' };
 const rewrites = { name: 'rewrites', expression: 'is_rewrite', type: 'minmax', granularity: 16 };
@@ -52,12 +58,13 @@ export const records: Table = {
       granularity: 1,
     })),
     rewrites,
+    { name: 'incomplete', expression: 'trace_is_complete', type: 'minmax', granularity: 16 },
   ],
   // The size of a run, and of its kinds, without reading a row of it.
   projections: [{ name: 'kinds', query: 'SELECT project_id, run_id, type, count() GROUP BY project_id, run_id, type' }],
   orderBy: ['project_id', 'run_id', 'created_at', 'id'],
   version: 'version',
-  settings: { index_granularity: 256, merge_selector_base: MERGE_PARTS, ...KEEP_PROJECTIONS },
+  settings: { index_granularity: 256, merge_selector_base: MERGE_PARTS, ...MERGE_BY_COLUMN, ...KEEP_PROJECTIONS },
 };
 
 /** Where a record is: its settled `created_at`, and what a look-up by id, a parent check or a tree read needs. Written before the record. */
@@ -145,15 +152,16 @@ export const metricValues: Table = {
 export const tables: readonly Table[] = [records, recordKeys, traceMembers, metricValues];
 
 /**
- * Creates what is missing, adds the columns, indexes and projections that the tables gained and drops the indexes that they lost. Data is never
- * dropped or changed, and every statement may be repeated, so several processes may do it at once. An index added later serves the data written
- * after it.
+ * Creates what is missing, adds the columns, indexes and projections that the tables gained, drops the indexes that they lost and changes the
+ * settings that may be changed. Data is never dropped or changed, and every statement may be repeated, so several processes may do it at once. An
+ * index added later serves the data written after it.
  */
 export async function migrateTables(clickhouse: ClickHouse): Promise<void> {
   const names = (name: string, sql: string, table: Table): Promise<string[]> =>
     clickhouse.query({ name, sql, params: { table: table.name }, row: (row) => (row as { name: string }).name });
   for (const table of tables) {
     await clickhouse.command({ name: `create ${table.name}`, sql: createTable(table) });
+    const { index_granularity: _, ...changeable } = table.settings;
     const ofTable = 'database = currentDatabase() AND table = {table:String}';
     const columns = await names(`columns of ${table.name}`, `SELECT name FROM system.columns WHERE ${ofTable}`, table);
     const indexes = await names(
@@ -169,7 +177,7 @@ export async function migrateTables(clickhouse: ClickHouse): Promise<void> {
         .filter((name) => !table.indexes.some((index) => index.name === name))
         .map((name) => `DROP INDEX IF EXISTS ${name}`),
       ...table.indexes.map((index) => `ADD INDEX IF NOT EXISTS ${indexSql(index)}`),
-      ...(table.projections.length > 0 ? [`MODIFY SETTING ${settingsSql(KEEP_PROJECTIONS)}`] : []),
+      `MODIFY SETTING ${settingsSql(changeable)}`,
       ...table.projections.map(({ name, query }) => `ADD PROJECTION IF NOT EXISTS ${name} (${query})`),
     ];
     for (const change of changes) {
