@@ -22,7 +22,8 @@ export interface RecordUpdate {
 
 /**
  * One step of a write.
- * - `log`: stores the record; on top of what is stored under its id, where it is there already (a repeat, or a fuller version).
+ * - `log`: stores the record; on top of what is stored under its id, where it is there already (a repeat, or a fuller version); what an
+ *   update has set stays.
  * - `replace`: stores the record in place of what is there, unless a higher attempt wrote that or its trace.
  * - `open`: stores the record unless its id is there already.
  * - `update`: changes a stored trace or span; an id that is not stored is `NotFound`.
@@ -102,16 +103,21 @@ const idTaken = ({ id, type }: LoggedRecord, whose: string): RequestInvalid =>
     { loc: ['body'], msg: `the id ${id} ${whose}; a record of type ${type} needs another`, type: 'id_taken', input: id },
   ]);
 
-/** A repeat on top of what is stored: what it gives wins, what it leaves out stays, and a complete trace stays complete. */
+/**
+ * A repeat on top of what is stored: what it gives wins, what it leaves out stays, and a complete trace stays complete. An update comes after the
+ * record it changes, so a repeat that arrives later than one, such as a request whose answer was lost, does not take back what the update set.
+ */
 function merge(stored: StoredRecord, given: LoggedRecord): StoredRecord {
   const merged: Record<string, unknown> = { ...stored };
-  for (const [name, value] of Object.entries(given)) if (isGiven(value)) merged[name] = value;
+  const updated = stored.updated_fields ?? [];
+  for (const [name, value] of Object.entries(given)) if (isGiven(value) && !updated.includes(name)) merged[name] = value;
+  const { duration_ns } = stored.metrics ?? {};
   return {
     ...(merged as unknown as StoredRecord),
     tags: union(stored.tags, given.tags),
     user_metadata: { ...stored.user_metadata, ...given.user_metadata },
     dataset_metadata: { ...stored.dataset_metadata, ...given.dataset_metadata },
-    metrics: mergeMetrics(stored.metrics, given.metrics),
+    metrics: { ...mergeMetrics(stored.metrics, given.metrics), ...(updated.includes('duration_ns') ? { duration_ns } : {}) },
     ...(given.type === 'trace'
       ? { trace_is_complete: given.trace_is_complete === true || stored.trace_is_complete === true }
       : {}),
@@ -139,6 +145,9 @@ function updated({ id, of, update }: RecordChange & { action: 'update' }, { stor
   }
   const texts = of === 'trace' ? update : fitting(stored.type, update);
   const { input, output, status_code, tags, duration_ns } = { ...update, ...texts };
+  const given = Object.entries({ input, output, status_code, duration_ns }).flatMap(([name, value]) =>
+    value == null ? [] : [name],
+  );
   return {
     ...stored,
     ...(input == null ? {} : { input }),
@@ -146,6 +155,7 @@ function updated({ id, of, update }: RecordChange & { action: 'update' }, { stor
     ...(status_code == null ? {} : { status_code }),
     ...(tags == null ? {} : { tags: union(stored.tags, tags) }),
     ...(duration_ns == null ? {} : { metrics: { ...stored.metrics, duration_ns } }),
+    ...(given.length === 0 ? {} : { updated_fields: union(stored.updated_fields, given) }),
     ...(update.is_complete === true && of === 'trace' ? { trace_is_complete: true } : {}),
     updated_at: at,
     version,

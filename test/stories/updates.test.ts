@@ -74,6 +74,49 @@ test('only true closes a trace, and nothing opens it again', async () => {
   expect(await isComplete()).toBe(true);
 });
 
+test('a repeat takes back nothing that an update set, and still brings what is new', async () => {
+  const { post, patch, get } = service.space();
+  const [id, spanId] = [newId(), newId()];
+  const first = { input: 'q', output: 'first', status_code: 500, metrics: { duration_ns: 1, score: 0.5 } };
+  const span = { type: 'tool', id: spanId, ...first };
+  const logged = { traces: [{ id, ...first, spans: [span] }], is_complete: false };
+  await post('/traces', logged);
+  const later = { output: 'later', status_code: 200, duration_ns: 9 };
+  await patch(`/traces/${id}`, { trace_id: id, ...later });
+  await patch(`/spans/${spanId}`, { span_id: spanId, ...later });
+  const expected = { input: 'q', output: 'later', status_code: 200, metrics: { duration_ns: 9, score: 0.5 } };
+  const before = (await get(`/traces/${id}`)).body;
+  expect(before).toMatchObject({ ...expected, spans: [expected] });
+  expect(before).not.toHaveProperty('updated_fields');
+
+  await post('/traces', logged);
+  await post('/spans', { trace_id: id, parent_id: id, spans: [span] });
+  expect((await get(`/traces/${id}`)).body).toMatchObject({ ...expected, spans: [expected] });
+
+  // What no update set is logged anew as ever, and the next update has its say.
+  const fuller = { id, ...first, input: 'fuller', output: 'fuller', name: 'n', metrics: { duration_ns: 2, score: 0.75 } };
+  await post('/traces', { traces: [fuller], is_complete: false });
+  expect((await get(`/traces/${id}`)).body).toMatchObject({
+    ...expected,
+    input: 'fuller',
+    name: 'n',
+    metrics: { duration_ns: 9, score: 0.75 },
+  });
+  await patch(`/traces/${id}`, { trace_id: id, output: 'last', input: 'r' });
+  await post('/traces', logged);
+  expect((await get(`/traces/${id}`)).body).toMatchObject({ input: 'r', output: 'last', status_code: 200 });
+});
+
+test('a repeat in the same moment as its update does not take it back either', async () => {
+  const { post, patch, get } = service.space();
+  const id = newId();
+  const logged = { traces: [{ id, input: 'q', output: 'first' }], is_complete: false };
+  await post('/traces', logged);
+  const update = () => patch(`/traces/${id}`, { trace_id: id, output: 'later' });
+  await Promise.all([post('/traces', logged), update(), post('/traces', logged), post('/traces', logged)]);
+  expect((await get(`/traces/${id}`)).body).toMatchObject({ output: 'later' });
+});
+
 test('of updates that arrive at once from many connections none is lost', async () => {
   const { post, patch, get } = service.space();
   const [traceId, spanId] = [newId(), newId()];

@@ -4,7 +4,7 @@ import type { StoredRecord } from '../../records/record.ts';
 import type { NewVersion } from '../../records/recordStore.ts';
 import { timeOfColumn } from './binder.ts';
 import type { NativeBlock } from './nativeBlock.ts';
-import { blankShorts, Shorts, shortsColumn } from './shortColumns.ts';
+import { blankShorts, Shorts, shortsColumn, withoutColumn } from './shortColumns.ts';
 
 /** One row of the record table as it is read. 64-bit integers arrive as text. */
 export type RecordRow = Record<string, unknown>;
@@ -21,7 +21,7 @@ const madeIntoOthers: ReadonlySet<string> = new Set([
 export function addRecord(block: NativeBlock, { record, isRewrite }: NewVersion): void {
   const shorts = new Shorts();
   const put = (name: string, value: unknown): void => {
-    block.put(name, value);
+    if (!withoutColumn.has(name)) block.put(name, value);
     shorts.put(name, value);
   };
   block.put('is_rewrite', isRewrite);

@@ -1,5 +1,6 @@
 import type { StoredColumn } from '../../columns/columnDef.ts';
 import { recordTableColumns } from '../../columns/recordTableColumns.ts';
+import type { StoredRecord } from '../../records/record.ts';
 
 /** Columns of a record that may hold long texts. */
 const longTexts = [
@@ -20,6 +21,9 @@ const ofRun = ['project_id', 'run_id'] as const;
 const readAlone: ReadonlySet<string> = new Set([...longTexts, ...placeColumns, ...ofRun]);
 const shortColumns = recordTableColumns.filter(({ name }) => !readAlone.has(name));
 const shortNames: ReadonlySet<string> = new Set(shortColumns.map(({ name }) => name));
+
+/** Kept in the JSON text alone, without a column: only who rewrites a record asks for it, and reads the record whole. */
+export const withoutColumn: ReadonlySet<string> = new Set<keyof StoredRecord>(['updated_fields']);
 
 const typeOf = ({ sqlType }: StoredColumn): string => sqlType.replace(/ (DEFAULT|CODEC).*$/, '');
 const shortTypes = shortColumns.map((column) => `${column.name} ${typeOf(column)}`).join(', ');
@@ -42,7 +46,7 @@ export class Shorts {
   readonly #values: Record<string, unknown> = {};
 
   put(name: string, value: unknown): void {
-    if (shortNames.has(name) && value !== blankShorts[name]) this.#values[name] = value;
+    if (withoutColumn.has(name) || (shortNames.has(name) && value !== blankShorts[name])) this.#values[name] = value;
   }
 
   /** With U+FFFD for halves of characters, as the engine keeps texts as UTF-8; they are the only `\ud…` that stringify makes. */
