@@ -26,7 +26,7 @@ export interface ClickHouseRead<T> {
 
 export interface ClickHouseInsert {
   table: string;
-  /** Rows as objects, newline-delimited JSON, or the pieces of a `NativeBlock`. */
+  /** Rows as objects, newline-delimited JSON, or the pieces of a `NativeBlock`, in which no two rows have the same key. */
   rows: readonly object[] | Buffer | { native: readonly Buffer[] };
   /** Equal for a retry of the same block, which is then stored once; random, never derived from the content. */
   token: string;
@@ -192,6 +192,8 @@ class Store implements ClickHouse {
     const settings = {
       insert_deduplication_token: token,
       input_format_parallel_parsing: (size > 10_000_000 ? 1 : 0) as 0 | 1,
+      // Looks for rows of one key and copies the block for it: 2.5 of 38 µs of CPU that a record takes.
+      optimize_on_insert: (isNative ? 0 : 1) as 0 | 1,
     };
     try {
       const query = `INSERT INTO ${table} FORMAT ${isNative ? 'Native' : 'JSONEachRow'}`;
