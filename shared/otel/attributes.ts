@@ -1,4 +1,4 @@
-import { AnyValue } from '../wire/recordParts.ts';
+import { jsonProblem } from '../wire/recordParts.ts';
 
 /** The value of an attribute. Objects have no prototype, so that no key means anything by itself. */
 export type AttributeValue = string | number | boolean | null | AttributeValue[] | { [key: string]: AttributeValue };
@@ -149,7 +149,7 @@ export function parseJson(text: string): AttributeValue | undefined {
     // Looking for the two is many times as fast as one expression of both.
     const isPlain = !text.includes('\\u') && !text.includes(PROTOTYPE);
     const value: unknown = isPlain ? JSON.parse(text) : JSON.parse(text, storable);
-    return AnyValue.safeParse(value).success ? (value as AttributeValue) : undefined;
+    return jsonProblem(value) === undefined ? (value as AttributeValue) : undefined;
   } catch {
     return undefined;
   }

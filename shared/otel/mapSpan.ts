@@ -173,14 +173,14 @@ function metadataOf(span: OtelSpan, metadata: readonly [string, AttributeValue][
     entries.push(['otel.events', list as AttributeValue]);
   }
   if (span.links.length > 0) entries.push(['otel.links', span.links.map(({ traceId, spanId }) => `${traceId}:${spanId}`)]);
-  const kept: Record<string, string> = Object.create(null);
+  const kept: Record<string, string> = {};
   let count = 0;
   let dropped = 0;
   for (const [name, value] of entries) {
     // Readers of JSON in JavaScript would take this one for the object's prototype.
     if (value === null || name === '__proto__') continue;
     const key = cut(name.toWellFormed(), MAX_KEY);
-    if (key in kept) continue;
+    if (Object.hasOwn(kept, key)) continue;
     if (count === MAX_METADATA) dropped++;
     else {
       kept[key] = cut(textOf(value).toWellFormed(), MAX_VALUE);

@@ -52,23 +52,24 @@ export const AnyValue = z.unknown().superRefine((value, context) => {
   if (problem) context.addIssue({ code: 'custom', message: problem });
 });
 
-function jsonProblem(root: unknown): string | undefined {
-  if (typeof root !== 'object' || root === null) return numberProblem(root);
-  const open: { value: object; depth: number }[] = [{ value: root, depth: 1 }];
-  for (let next = open.pop(); next; next = open.pop()) {
-    for (const inner of Object.values(next.value)) {
-      if (typeof inner !== 'object' || inner === null) {
-        const problem = numberProblem(inner);
-        if (problem) return problem;
-      } else if (next.depth < MAX_JSON_DEPTH) open.push({ value: inner, depth: next.depth + 1 });
-      else return `must not nest deeper than ${MAX_JSON_DEPTH} levels`;
+/** What keeps a value of JSON from being stored; undefined where nothing does. Calls itself no deeper than the limit. */
+export function jsonProblem(value: unknown, depth = 1): string | undefined {
+  if (typeof value === 'number') return Number.isFinite(value) ? undefined : 'must not hold a number beyond 1.8e308';
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (depth > MAX_JSON_DEPTH) return `must not nest deeper than ${MAX_JSON_DEPTH} levels`;
+  if (Array.isArray(value)) {
+    for (const inner of value) {
+      const problem = jsonProblem(inner, depth + 1);
+      if (problem !== undefined) return problem;
     }
+    return undefined;
+  }
+  for (const name in value) {
+    const problem = jsonProblem((value as Record<string, unknown>)[name], depth + 1);
+    if (problem !== undefined) return problem;
   }
   return undefined;
 }
-
-const numberProblem = (value: unknown): string | undefined =>
-  typeof value === 'number' && !Number.isFinite(value) ? 'must not hold a number beyond 1.8e308' : undefined;
 
 const count = z.int().nullish();
 /** Every other key is kept as it is. */
