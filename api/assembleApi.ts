@@ -281,7 +281,12 @@ export async function assembleApi(
     ...recordSearchRoutes(search),
     ...recordColumnRoutes(search),
     ...traceGraphRoutes({ ...search, graph: clickhouseTraceGraph(domain.clickhouse) }),
-    ...metricsTestingRoutes({ ...search, namedScorers: (names) => namedScorers(domain.scorers, names) }),
+    ...metricsTestingRoutes({
+      ...search,
+      namedScorers: (names) => namedScorers(domain.scorers, names),
+      scorers: domain.scorers,
+      stream: clickhouseRecordStream(domain.clickhouse),
+    }),
     ...annotationQueueRoutes(queues),
     ...annotationTemplateRoutes(queues),
     ...annotationRecordRoutes({

@@ -3,17 +3,27 @@ import { standardColumns } from '../../shared/columns/standard.ts';
 import { type RunIds, runKinds } from '../../shared/projects/runs.ts';
 import { describedColumns, toDescriptor } from '../../shared/records/columnCatalog.ts';
 import { metricsTestingColumns, type NamedScorer } from '../../shared/records/metricsTestingColumns.ts';
+import { getScorer } from '../../shared/scorers/manageScorers.ts';
+import type { ScorerStore } from '../../shared/scorers/scorer.ts';
+import { type MetricHealthDeps, metricHealth } from '../../shared/scoring/metricHealth.ts';
 import { Uuid } from '../../shared/wire/common.ts';
-import { MetricsTestingAvailableColumnsRequest } from '../../shared/wire/metricsTesting.ts';
+import {
+  ComputeHealthScoreRequest,
+  HealthScoreResult,
+  MetricsTestingAvailableColumnsRequest,
+} from '../../shared/wire/metricsTesting.ts';
 import { LogRecordsAvailableColumnsResponse } from '../../shared/wire/recordSearch.ts';
 import { type Endpoint, endpoint } from '../route.ts';
 import type { RecordColumnDeps } from './recordColumns.ts';
 
 export interface MetricsTestingDeps extends RecordColumnDeps {
+  records: RecordColumnDeps['records'] & MetricHealthDeps['records'];
   namedScorers(names: readonly string[]): Promise<NamedScorer[]>;
+  scorers: Pick<ScorerStore, 'find'>;
+  stream: MetricHealthDeps['stream'];
 }
 
-/** The column catalog of a metric under test. */
+/** The column catalog of a metric under test, and how well its values agree with the ground truth. */
 export const metricsTestingRoutes = (deps: MetricsTestingDeps): Endpoint[] => [
   endpoint({
     method: 'post',
@@ -40,6 +50,37 @@ export const metricsTestingRoutes = (deps: MetricsTestingDeps): Endpoint[] => [
         : [...standardColumns, ...deps.metrics.alwaysListed].map(toDescriptor);
       const columns = new Map([...listed, ...tested.map(toDescriptor)].map((column) => [column.id, column]));
       return { columns: [...columns.values()] };
+    },
+  }),
+  endpoint({
+    method: 'post',
+    path: '/projects/{project_id}/metrics-testing/{run_id}/health-score',
+    summary: 'How well a metric agrees with the ground truth of a metrics-testing run',
+    description:
+      'Compares the values of the scorer with the ground truth of the rows: `mgt_overlay` by the id or external id of a record, else the record’s `dataset_metadata` under the name of the scorer. F1 for booleans, categories and labels, errors for numbers, by `output_type`.',
+    tag: 'Records',
+    access: { project: 'read' },
+    params: z.object({ project_id: Uuid, run_id: Uuid }),
+    body: ComputeHealthScoreRequest,
+    response: HealthScoreResult,
+    async handle({ params, body }) {
+      const run = await deps.findRun(params.project_id, { metrics_testing_id: params.run_id });
+      const health = await metricHealth(deps, {
+        run,
+        scorer: await getScorer(deps.scorers, body.scorer_id),
+        outputType: body.output_type,
+        kinds: body.scoreable_node_types ?? undefined,
+        overlay: body.mgt_overlay,
+      });
+      return {
+        health_score_type: health.type,
+        value: health.value,
+        skipped_rows: health.unreadable,
+        secondary: health.secondary,
+        total_scored_rows: health.scoredRows,
+        total_mgt_rows: health.rowsWithTruth,
+        joined_rows: health.compared,
+      };
     },
   }),
 ];

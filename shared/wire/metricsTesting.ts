@@ -1,9 +1,15 @@
 import { z } from 'zod';
+import { recordKinds } from '../columns/columnDef.ts';
+import { Uuid } from './common.ts';
 import { flag, RunSelector } from './recordSearch.ts';
 import { OutputType } from './scorers.ts';
 
 /** The metric key of a scorer that is registered code; its columns follow from what it was validated to give. */
 export const REGISTERED_SCORER = 'registered_scorer_validation';
+
+const GENERATED_SCORER = 'generated_scorer_validation';
+/** Under which the values of a metric under test stand, when not under its own name. */
+export const testedMetricKeys = [REGISTERED_SCORER, GENERATED_SCORER] as const;
 
 export const MetricsTestingAvailableColumnsRequest = z
   .object({
@@ -17,7 +23,7 @@ export const MetricsTestingAvailableColumnsRequest = z
       .min(1)
       .max(255)
       .nullish()
-      .transform((given) => given ?? 'generated_scorer_validation'),
+      .transform((given) => given ?? GENERATED_SCORER),
     required_scorers: z
       .array(z.string().min(1).max(1000))
       .max(100)
@@ -32,3 +38,31 @@ export const MetricsTestingAvailableColumnsRequest = z
     context.addIssue({ code: 'custom', path: ['output_type'], message });
   })
   .meta({ id: 'MetricsTestingAvailableColumnsRequest' });
+
+export const ComputeHealthScoreRequest = z
+  .object({
+    scorer_id: Uuid,
+    output_type: OutputType,
+    scoreable_node_types: z.array(z.enum(recordKinds)).nullish(),
+    /** Ground truth that is not stored yet, by row. */
+    mgt_overlay: z
+      .record(z.string(), z.string().nullable())
+      .nullish()
+      .transform((given) => given ?? {}),
+  })
+  .meta({ id: 'ComputeHealthScoreRequest' });
+
+const HealthScoreType = z.enum(['macro_f1', 'micro_f1', 'mse', 'mae']).meta({ id: 'HealthScoreType' });
+export type HealthScoreType = z.output<typeof HealthScoreType>;
+
+export const HealthScoreResult = z
+  .object({
+    health_score_type: HealthScoreType.nullable(),
+    value: z.number().nullable(),
+    skipped_rows: z.int(),
+    secondary: z.record(z.string(), z.number().nullable()),
+    total_scored_rows: z.int(),
+    total_mgt_rows: z.int(),
+    joined_rows: z.int(),
+  })
+  .meta({ id: 'HealthScoreResult' });

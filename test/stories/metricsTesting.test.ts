@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../shared/ids.ts';
+import { presets } from '../../shared/scorers/presets.ts';
 import { startTestService, type TestProject, type TestService } from '../support/service.ts';
 
 interface Column {
@@ -136,4 +137,117 @@ test('the first ingest with a new id opens a metrics-testing run, for this proje
   const viaSession = { metrics_testing_id: newId().toUpperCase() };
   expect(await post('sessions', { ...viaSession, name: 's' })).toMatchObject({ status: 200 });
   expect((await post('sessions/count', viaSession)).body).toEqual({ total_count: 1 });
+});
+
+/** A metrics-testing run with one trace a row: its score (absent: none), its ground truth, its external id. */
+async function testedRun(metric: string, rows: { score?: unknown; truth?: string; row?: string }[]) {
+  const run = newId();
+  const traces = rows.map(({ score, truth, row }) => ({
+    ...{ id: newId(), input: 'q', external_id: row },
+    metrics: score === undefined ? {} : { [metric]: score },
+    dataset_metadata: truth === undefined ? {} : { [metric]: truth },
+    spans: [{ type: 'llm', input: [], metrics: { [metric]: 'of a span' } }],
+  }));
+  expect(await post('traces', { metrics_testing_id: run, traces })).toMatchObject({ status: 200 });
+  const health = async (body: object) =>
+    (await service.request('POST', `/v2/projects/${project.id}/metrics-testing/${run}/health-score`, body)) as {
+      status: number;
+      body: Record<string, unknown>;
+    };
+  return { run, ids: traces.map(({ id }) => id), health };
+}
+const preset = (name: string) => presets.find((one) => one.name === name)?.id;
+
+test('the health of a metric compares its values with the ground truth of the rows', async () => {
+  const { run, ids, health } = await testedRun('exact_match', [
+    { score: true, truth: 'true' },
+    { score: true, truth: 'false' },
+    { score: false, truth: 'False' },
+    { score: false },
+    { truth: 'true' },
+    { score: true, truth: 'perhaps' },
+    {},
+  ]);
+  const asked = { scorer_id: preset('exact_match'), output_type: 'boolean', scoreable_node_types: ['trace'] };
+  const answer = await health(asked);
+  expect(answer).toEqual(expect.objectContaining({ status: 200 }));
+  expect(answer.body).toEqual({
+    health_score_type: 'macro_f1',
+    value: expect.closeTo(2 / 3),
+    secondary: { accuracy: expect.closeTo(2 / 3), macro_precision: 0.75, macro_recall: 0.75 },
+    total_scored_rows: 5,
+    total_mgt_rows: 5,
+    joined_rows: 3,
+    skipped_rows: 1,
+  });
+  // The overlay takes the place of what is stored, and adds and takes away.
+  const mgt_overlay = {
+    [(ids[1] as string).toUpperCase()]: 'true',
+    [ids[3] as string]: 'no',
+    [ids[5] as string]: null,
+    [newId()]: 'true',
+  };
+  expect((await health({ ...asked, mgt_overlay })).body).toMatchObject({
+    value: 1,
+    joined_rows: 4,
+    skipped_rows: 0,
+    total_mgt_rows: 5,
+  });
+  // Every kind when none is named: the spans have a text that is no boolean, and no ground truth.
+  expect((await health({ ...asked, scoreable_node_types: [...asked.scoreable_node_types, 'llm'] })).body).toMatchObject({
+    total_scored_rows: 12,
+    joined_rows: 3,
+  });
+  expect((await post('traces/count', { metrics_testing_id: run })).body).toEqual({ total_count: 7 });
+});
+
+test('a scorer of a user is found by its name, and by the key of a metric under test; rows by their external id', async () => {
+  const name = `brevity ${newId()}`;
+  const created = await service.request('POST', '/v2/scorers', { name, scorer_type: 'llm' });
+  const scorer_id = (created.body as { id: string }).id;
+  const asked = { scorer_id, output_type: 'count', scoreable_node_types: ['trace'] };
+  const own = await testedRun(name, [
+    { score: 3, truth: '5' },
+    { score: 4, truth: '4' },
+  ]);
+  expect((await own.health(asked)).body).toMatchObject({
+    health_score_type: 'mae',
+    value: 1,
+    secondary: { mse: 2, rmse: Math.SQRT2 },
+  });
+  const tested = await testedRun('generated_scorer_validation', [
+    { score: 3, row: 'Row 1' },
+    { score: 1, row: 'row 2' },
+  ]);
+  expect((await tested.health(asked)).body).toMatchObject({
+    value: null,
+    secondary: { mse: null, rmse: null },
+    total_scored_rows: 2,
+  });
+  const overlaid = await tested.health({ ...asked, mgt_overlay: { 'Row 1': '3', 'row 2': '2' } });
+  expect(overlaid.body).toMatchObject({ value: 0.5, joined_rows: 2 });
+});
+
+test('a run or scorer that is not there is 404, a body that does not fit 422, and only who sees the project is answered', async () => {
+  const { run, health } = await testedRun('exact_match', [{}]);
+  const asked = { scorer_id: preset('exact_match'), output_type: 'boolean' };
+  expect((await health({ ...asked, scorer_id: newId() })).status).toBe(404);
+  for (const wrong of [
+    { scorer_id: undefined },
+    { output_type: null },
+    { output_type: 'colour' },
+    { scoreable_node_types: ['chat'] },
+    { mgt_overlay: { a: 1 } },
+  ])
+    expect(await health({ ...asked, ...wrong })).toMatchObject({ status: 422, body: { detail: expect.any(Array) } });
+  expect((await health({ ...asked, scoreable_node_types: null, mgt_overlay: null })).status).toBe(200);
+  const other = await service.project();
+  for (const [at, id] of [
+    [other.id, run],
+    [project.id, newId()],
+  ])
+    expect((await service.request('POST', `/v2/projects/${at}/metrics-testing/${id}/health-score`, asked)).status).toBe(404);
+  const unknown = { 'Service-API-Key': 'nobody' };
+  const path = `/v2/projects/${project.id}/metrics-testing/${run}/health-score`;
+  expect((await service.request('POST', path, asked, unknown)).status).toBe(401);
 });

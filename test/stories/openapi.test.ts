@@ -180,6 +180,7 @@ const recordRoutes = [
   'get /projects/{project_id}/spans/{span_id}',
   'get /projects/{project_id}/sessions/{session_id}',
   'post /projects/{project_id}/metrics-testing/available_columns',
+  'post /projects/{project_id}/metrics-testing/{run_id}/health-score',
   'post /projects/{project_id}/metrics/search',
   'post /projects/{project_id}/metrics/search/v2',
   'post /projects/{project_id}/metrics/custom_search',
