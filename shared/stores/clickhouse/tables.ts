@@ -30,6 +30,12 @@ const KEEP_PROJECTIONS = { deduplicate_merge_projection_mode: "'rebuild'", light
  */
 const MERGE_BY_COLUMN = { vertical_merge_algorithm_min_rows_to_activate: 4_096 };
 
+/**
+ * A page shows values from all over a metric, ten metrics of fifty records each from a place of its own: 500 places of 4 M values take 48 ms of CPU
+ * with blocks of this size, 99 ms with the default of 64 KB, 44 ms with 4 KB; the values take 4 % more room, and 20 % more CPU to merge.
+ */
+const SMALL_BLOCKS = { min_compress_block_size: 4096, max_compress_block_size: 16_384 };
+
 /** False where the writer knows that this row is the first of its key. Rows from before the column, and of writers that do not know, are not. */
 const isRewrite: StoredColumn = { name: 'is_rewrite', sqlType: 'Bool DEFAULT true' };
 const rewrites = { name: 'rewrites', expression: 'is_rewrite', type: 'minmax', granularity: 16 };
@@ -146,7 +152,7 @@ export const metricValues: Table = {
   ],
   orderBy: ['project_id', 'run_id', 'metric', 'record_created_at', 'record_id'],
   version: 'version',
-  settings: { index_granularity: 256, ...KEEP_PROJECTIONS },
+  settings: { index_granularity: 256, ...KEEP_PROJECTIONS, ...SMALL_BLOCKS },
 };
 
 export const tables: readonly Table[] = [records, recordKeys, traceMembers, metricValues];
