@@ -93,7 +93,7 @@ async function measure(service: ServiceProcess, rows: number, runs: number, reco
   });
   for (const share of [0, 0.05]) {
     slow.reset(share);
-    const best = bestSeconds(rows, share);
+    const { best, work } = bestSeconds(rows, share);
     const taken = await seconds('prompt template', () =>
       runExperiment({
         ...common,
@@ -104,7 +104,7 @@ async function measure(service: ServiceProcess, rows: number, runs: number, reco
     );
     const name = share === 0 ? `${ROW_MS} ms each` : `${ROW_MS} ms, ${share * 100} % of them ${SLOW_ROW_MS} ms`;
     print(
-      `  ${name}: ${taken.toFixed(2)} s, best schedule ${best.toFixed(2)} s, ratio ${(taken / best).toFixed(3)}; endpoint saw at most ${slow.most()} at once, ${slow.calls()} calls`,
+      `  ${name}: ${taken.toFixed(2)} s, best schedule ${best.toFixed(2)} s, ratio ${(taken / best).toFixed(3)} (${(taken / work).toFixed(3)} to the ${work.toFixed(2)} s of work alone); endpoint saw at most ${slow.most()} at once, ${slow.calls()} calls`,
     );
   }
   const status = await readFile(`/proc/${service.child.pid}/status`, 'utf8').catch(() => '');
@@ -112,10 +112,25 @@ async function measure(service: ServiceProcess, rows: number, runs: number, reco
   if (peak) print(`  peak memory of the service process: ${(Number(peak) / 1024).toFixed(0)} MiB`);
 }
 
-/** Seconds that the lanes need when none is ever idle: all the work over the lanes, but never less than the slowest row. */
-function bestSeconds(rows: number, slowShare: number): number {
-  const work = rows * ((1 - slowShare) * ROW_MS + slowShare * SLOW_ROW_MS);
-  return Math.max(work / CONCURRENCY, slowShare > 0 ? SLOW_ROW_MS : ROW_MS) / 1_000;
+/** The endpoint's n-th call takes so long. */
+const callMs = (index: number, slowShare: number): number =>
+  slowShare > 0 && index % Math.round(1 / slowShare) === 0 ? SLOW_ROW_MS : ROW_MS;
+
+/**
+ * Seconds of the best schedule: each call begins the moment a lane is free. Which calls are slow the endpoint decides by their order, so no order of
+ * the rows is better, and whoever leaves a lane idle only begins the rest later. `work`: the calls' time over the lanes, which leaves out that the
+ * last slow calls end alone.
+ */
+function bestSeconds(rows: number, slowShare: number): { best: number; work: number } {
+  const lanes = new Array<number>(CONCURRENCY).fill(0);
+  let work = 0;
+  for (let index = 0; index < rows; index++) {
+    const first = lanes.indexOf(Math.min(...lanes));
+    const ms = callMs(index, slowShare);
+    lanes[first] = (lanes[first] ?? 0) + ms;
+    work += ms;
+  }
+  return { best: Math.max(...lanes) / 1_000, work: work / CONCURRENCY / 1_000 };
 }
 
 /** An OpenAI-compatible endpoint that takes a known time and counts how many calls it has at once. */
@@ -128,8 +143,7 @@ async function slowEndpoint() {
     const index = calls++;
     most = Math.max(most, ++inFlight);
     request.resume();
-    const isSlow = slowShare > 0 && index % Math.round(1 / slowShare) === 0;
-    await delay(isSlow ? SLOW_ROW_MS : ROW_MS);
+    await delay(callMs(index, slowShare));
     inFlight--;
     response.setHeader('content-type', 'application/json');
     response.end(
