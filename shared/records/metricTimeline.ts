@@ -3,7 +3,7 @@ import type { SystemMetric } from '../columns/recordTableColumns.ts';
 import { RequestInvalid } from '../errors.ts';
 import { type MetricAggregates, rollUp } from '../metrics/aggregate.ts';
 import type { StandardError } from '../wire/common.ts';
-import type { BucketedMetrics, Figure, MetricAggregation } from '../wire/metricSearch.ts';
+import { type BucketedMetrics, bucketKeys, type Figure, type MetricAggregation } from '../wire/metricSearch.ts';
 import type { RollUpMethod } from '../wire/scorers.ts';
 import type { RecordQuery } from './searchRecords.ts';
 
@@ -98,43 +98,53 @@ export async function metricTimeline(
     reads.metrics(query, groups, wanted.metrics),
     wanted.withCounts ? reads.counts(query, groups) : [],
   ]);
-  const empty = wanted.withCounts ? nodeCounts({ traces: 0, sessions: 0, spans: 0 }) : {};
-  const whole: Record<string, Figure> = { ...empty };
-  const buckets = new Map(groups.map((group) => [group, times.map((time): BucketedMetrics => ({ ...time, ...empty }))]));
-  const placeOf = ({ group, bucket }: Place): Record<string, unknown> | undefined =>
-    bucket === null ? whole : buckets.get(group ?? UNGROUPED)?.[bucket];
-  for (const count of counts) Object.assign(placeOf(count) ?? {}, nodeCounts(count));
-  const standardErrors: Record<string, StandardError> = {};
+  const empty = wanted.withCounts ? nodeCounts({ traces: 0, sessions: 0, spans: 0 }) : [];
+  // Maps, since a key may be `__proto__`, which an object takes for its own.
+  const whole = new Map<string, Figure>(empty);
+  const buckets = new Map(groups.map((group) => [group, times.map((time) => new Map<string, unknown>([...time, ...empty]))]));
+  const put = ({ group, bucket }: Place, figures: Iterable<[key: string, value: Figure]>): void => {
+    const place = bucket === null ? whole : buckets.get(group ?? UNGROUPED)?.[bucket];
+    for (const [key, value] of figures) place?.set(key, value);
+  };
+  for (const count of counts) put(count, nodeCounts(count));
+  const standardErrors = new Map<string, StandardError>();
   for (const cell of cells) {
-    const figures = wanted.figures(cell).filter(([, value]) => value !== null);
-    Object.assign(placeOf(cell) ?? {}, Object.fromEntries(figures));
-    if (cell.bucket === null && cell.standardError) standardErrors[cell.metric] = cell.standardError;
+    put(
+      cell,
+      wanted.figures(cell).flatMap(([key, value]): [string, Figure][] => (value === null ? [] : [[key, value]])),
+    );
+    if (cell.bucket === null && cell.standardError) standardErrors.set(cell.metric, cell.standardError);
   }
   return {
-    whole,
-    buckets: Object.fromEntries(buckets),
+    whole: Object.fromEntries(whole),
+    buckets: Object.fromEntries(
+      [...buckets].map(([group, ofGroup]) => [group, ofGroup.map((bucket) => Object.fromEntries(bucket) as BucketedMetrics)]),
+    ),
     hasFailures: cells.some(({ failed }) => failed > 0),
-    standardErrors: Object.keys(standardErrors).length > 0 ? standardErrors : null,
+    standardErrors: standardErrors.size > 0 ? Object.fromEntries(standardErrors) : null,
   };
 }
 
-const nodeCounts = ({ traces, sessions, spans }: Omit<CountCell, keyof Place>) => ({
-  requests_count: traces,
-  session_count: sessions,
-  span_count: spans,
-});
+const nodeCounts = ({ traces, sessions, spans }: Omit<CountCell, keyof Place>): [string, number][] => [
+  ['requests_count', traces],
+  ['session_count', sessions],
+  ['span_count', spans],
+];
 
-function bucketTimes({ from, to, bucketMinutes }: TimelineQuery): { start_bucket_time: string; end_bucket_time: string }[] {
+/** Keys that a bucket has beside its figures. */
+const reserved: ReadonlySet<string> = new Set([...bucketKeys, 'requests_count', 'session_count', 'span_count']);
+
+function bucketTimes({ from, to, bucketMinutes }: TimelineQuery): [string, string][][] {
   const length = Date.parse(to) - Date.parse(from);
   const count = Math.ceil(length / (bucketMinutes * MINUTE_MS));
   if (from >= to) throw invalid('end_time', 'end_time must come after start_time');
   if (count > MAX_BUCKETS)
     throw invalid('interval', `the range has ${count} buckets, and at most ${MAX_BUCKETS} are given: take a wider interval`);
   const start = (bucket: number) => later(from, bucket * bucketMinutes);
-  return Array.from({ length: Math.max(count, 1) }, (_, bucket) => ({
-    start_bucket_time: start(bucket),
-    end_bucket_time: bucket + 1 < count ? start(bucket + 1) : to,
-  }));
+  return Array.from({ length: Math.max(count, 1) }, (_, bucket) => [
+    ['start_bucket_time', start(bucket)],
+    ['end_bucket_time', bucket + 1 < count ? start(bucket + 1) : to],
+  ]);
 }
 
 const later = (time: string, minutes: number): string =>
@@ -147,7 +157,10 @@ const sums: ReadonlySet<string> = new Set(
   Object.keys(ownNumberKinds).filter((name) => name !== 'duration_ns' && name !== 'time_to_first_token_ns'),
 );
 
-/** Each metric as the one figure that stands for it: by its roll-up, else the average of numbers and the counts of texts. */
+/**
+ * Each metric as the one figure that stands for it: by its roll-up, else the average of numbers and the counts of texts. A metric that is called like
+ * a key of the reply stands under the id of its column.
+ */
 export function rolledUp(columns: readonly ColumnDef[]): FiguresOf {
   const methods = new Map(
     columns.flatMap(({ source, rollUpMethod }) =>
@@ -156,7 +169,12 @@ export function rolledUp(columns: readonly ColumnDef[]): FiguresOf {
   );
   return ({ metric, aggregates }) => {
     const own = aggregates.avg === null ? 'category_count' : sums.has(metric) ? 'sum' : 'average';
-    return [[metric, rollUp(aggregates, { rollUp: (methods.get(metric) ?? own) as RollUpMethod })]];
+    return [
+      [
+        reserved.has(metric) ? `metrics/${metric}` : metric,
+        rollUp(aggregates, { rollUp: (methods.get(metric) ?? own) as RollUpMethod }),
+      ],
+    ];
   };
 }
 

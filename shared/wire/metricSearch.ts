@@ -36,10 +36,15 @@ export const LogRecordsMetricsQueryRequest = z
   })
   .meta({ id: 'LogRecordsMetricsQueryRequest' });
 
+/** What every bucket has beside its figures. */
+export const bucketKeys = ['start_bucket_time', 'end_bucket_time'] as const;
+
 const MetricAggregationDetail = z
   .object({
-    /** Key of the result. */
-    id: z.string(),
+    /** Key of the result: a figure under it takes no other's place. */
+    id: z.string().refine((id) => !(bucketKeys as readonly string[]).includes(id), {
+      error: ({ input }) => `${input} is a key of every bucket; take another id`,
+    }),
     /** With or without the prefix `metrics/`. */
     metric_name: z.string(),
     aggregation: z.enum(metricAggregations),
@@ -54,6 +59,11 @@ export const LogRecordsCustomMetricsQueryRequest = z
     ...range,
     interval_minutes: minutes,
     metric_details: z.array(MetricAggregationDetail).max(100),
+  })
+  .superRefine(({ metric_details }, context) => {
+    for (const [index, { id }] of metric_details.entries())
+      if (metric_details.findIndex((one) => one.id === id) < index)
+        context.addIssue({ code: 'custom', path: ['metric_details', index, 'id'], message: 'the id of another figure' });
   })
   .meta({ id: 'LogRecordsCustomMetricsQueryRequest' });
 

@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newId } from '../../shared/ids.ts';
+import { startTestService, type TestProject, type TestService } from '../support/service.ts';
+
+let service: TestService;
+let project: TestProject;
+beforeAll(async () => {
+  service = await startTestService();
+  project = await service.project();
+}, 120_000);
+afterAll(() => service[Symbol.asyncDispose]());
+
+// biome-ignore lint/suspicious/noExplicitAny: replies of every shape; a wrong guess fails the test
+type Json = any;
+
+async function stream() {
+  const { body } = await service.request('POST', `/projects/${project.id}/log_streams`, { name: `stream ${newId()}` });
+  const log_stream_id = (body as { id: string }).id;
+  const post = async (path: string, json: object) =>
+    (await service.request('POST', `/v2/projects/${project.id}/${path}`, { log_stream_id, ...json })) as {
+      status: number;
+      body: Json;
+    };
+  return { log_stream_id, post };
+}
+const range = { start_time: '2026-03-01T12:00:00Z', end_time: '2026-03-01T12:10:00Z' };
+const created_at = '2026-03-01T12:01:00Z';
+const times = ['2026-03-01T12:00:00.000000Z', '2026-03-01T12:05:00.000000Z', '2026-03-01T12:10:00.000000Z'];
+
+test('a metric that is called like a key of the reply stands under the id of its column and takes no place', async () => {
+  const { post } = await stream();
+  const names = ['start_bucket_time', 'end_bucket_time', 'requests_count', 'session_count', 'span_count'];
+  const metrics = Object.fromEntries(names.map((name, n) => [name, 70 + n]));
+  const spans = [{ type: 'llm', input: [], created_at }];
+  expect((await post('traces', { traces: [{ created_at, input: 'q', metrics, spans }] })).status).toBe(200);
+
+  const moved = Object.fromEntries(names.map((name, n) => [`metrics/${name}`, 70 + n]));
+  const { body } = await post('metrics/search/v2', range);
+  const counts = { requests_count: 1, session_count: 0, span_count: 1 };
+  expect(body.aggregate_metrics).toEqual({ ...counts, ...moved });
+  expect(body.bucketed_metrics.all).toEqual([
+    { start_bucket_time: times[0], end_bucket_time: times[1], ...counts, ...moved },
+    { start_bucket_time: times[1], end_bucket_time: times[2], requests_count: 0, session_count: 0, span_count: 0 },
+  ]);
+  const first = await post('metrics/search', range);
+  expect(first.body.aggregate_metrics).toEqual(moved);
+  expect(first.body.bucketed_metrics.all[0]).toEqual({ start_bucket_time: times[0], end_bucket_time: times[1], ...moved });
+  // They are columns like any other.
+  const filters = [{ type: 'number', column_id: 'metrics/requests_count', operator: 'eq', value: 72 }];
+  expect((await post('traces/count', { filters })).body).toEqual({ total_count: 1 });
+});
+
+test('the ids of chosen figures are one each and none of the times of a bucket; any other text is a key', async () => {
+  const { post } = await stream();
+  await post('traces', { traces: [{ created_at, input: 'q', metrics: { score: 0.5 } }] });
+  const ask = (...ids: string[]) =>
+    post('metrics/custom_search', {
+      ...range,
+      interval_minutes: 10,
+      metric_details: ids.map((id) => ({ id, metric_name: 'score', aggregation: 'Sum' })),
+    });
+  for (const [ids, at] of [
+    [['a', 'start_bucket_time'], 1],
+    [['end_bucket_time'], 0],
+    [['a', 'b', 'a'], 2],
+    [['__proto__', '__proto__'], 1],
+  ] as const)
+    expect(await ask(...ids)).toMatchObject({ status: 422, body: { detail: [{ loc: ['body', 'metric_details', at, 'id'] }] } });
+
+  const { status, body } = await ask('__proto__', 'constructor', 'requests_count', '');
+  expect(status).toBe(200);
+  const figures = [['__proto__', 0.5] as const, ...['constructor', 'requests_count', ''].map((id) => [id, 0.5] as const)];
+  expect(Object.entries(body.aggregate_metrics)).toEqual(expect.arrayContaining(figures.map((one) => [...one])));
+  expect(Object.entries(body.bucketed_metrics.all[0])).toHaveLength(2 + figures.length);
+});
+
+test('a group that is called __proto__ is a group', async () => {
+  const { post } = await stream();
+  await post('traces', {
+    traces: ['__proto__', 'constructor'].map((name) => ({ created_at, input: 'q', name, metrics: { score: 0.5 } })),
+  });
+  const { body } = await post('metrics/search/v2', { ...range, group_by: 'name' });
+  const groups = Object.entries<Json>(body.bucketed_metrics);
+  expect(groups.map(([group]) => group).sort()).toEqual(['__proto__', 'constructor']);
+  for (const [, buckets] of groups) expect(buckets[0]).toMatchObject({ requests_count: 1, score: 0.5 });
+});
