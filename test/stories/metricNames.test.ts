@@ -84,3 +84,11 @@ test('a group that is called __proto__ is a group', async () => {
   expect(groups.map(([group]) => group).sort()).toEqual(['__proto__', 'constructor']);
   for (const [, buckets] of groups) expect(buckets[0]).toMatchObject({ requests_count: 1, score: 0.5 });
 });
+
+test('a cost that is logged counts once', async () => {
+  const { post } = await stream();
+  const spans = [1, 2].map((n) => ({ type: 'llm', input: [], created_at, metrics: { cost: n / 2, num_input_tokens: n } }));
+  await post('traces', { traces: [{ created_at, input: 'q', spans }] });
+  const { body } = await post('metrics/search', range);
+  expect(body.aggregate_metrics).toMatchObject({ cost: 1.5, num_input_tokens: 3 });
+});

@@ -99,10 +99,18 @@ function ownNumbersSql(query: TimelineQuery, scope: Scope, groups: readonly stri
 }
 
 function scoresSql(query: TimelineQuery, scope: Scope, groups: readonly string[], metrics?: readonly string[]): string {
-  const named = metrics === undefined ? '' : ` AND metric IN ${scope.bind(metrics, 'Array(String)')}`;
+  const isOwn: readonly string[] = Object.keys(ownNumbers);
+  // The records' own numbers are read from them; a cost that was logged is a value of a metric as well.
+  const named =
+    metrics === undefined
+      ? `metric NOT IN ${scope.bind(isOwn, 'Array(String)')}`
+      : `metric IN ${scope.bind(
+          metrics.filter((metric) => !isOwn.includes(metric)),
+          'Array(String)',
+        )}`;
   const scores = `SELECT record_id, record_created_at, toString(metric) AS metric, number, value IN ('true', 'false') AS is_boolean,
                     multiIf(is_boolean, [value], isNotNull(text), [assumeNotNull(text)], arrayDistinct(texts)) AS categories, toString(status) AS status, details
-                  FROM metric_values FINAL WHERE ${scope.scoresInRun} AND ${inRange(query, scope, 'record_created_at')}${named} AND status != 'roll_up'`;
+                  FROM metric_values FINAL WHERE ${scope.scoresInRun} AND ${inRange(query, scope, 'record_created_at')} AND ${named} AND status != 'roll_up'`;
   const shown = 'grp, bucket, metric, number, is_boolean, categories, status, details';
   const isWholeRun = 'and' in query.filter && query.filter.and.length === 0;
   if (isWholeRun && !query.groupBy)
