@@ -7,6 +7,7 @@ import { assembleDomain } from './shared/assemble.ts';
 import { type Config, readConfig } from './shared/config.ts';
 import { runProcess } from './shared/runProcess.ts';
 import { secretKeysOf } from './shared/secretKeys.ts';
+import { openDataFolder } from './shared/stores/dataFolder.ts';
 import { openStores } from './shared/stores/open.ts';
 import {
   connectTemporal,
@@ -64,6 +65,7 @@ export async function startService(
   try {
     logTemporalTo(log);
     say(`Assay is starting; its data is in ${config.DATA_DIR}`);
+    openDataFolder(config.DATA_DIR);
     const stores = opened.adopt(await openStores(config, log), (those) => those.close());
     const secretKeys = secretKeysOf(config.SECRET_KEYS, config.DATA_DIR);
     const temporal = await openTemporal(config, environment, say, opened, signal);

@@ -1,6 +1,6 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { notWritable } from './dataFolder.ts';
 
 /** https://sqlite.org/rescode.html */
 const SQLITE_BUSY = 5;
@@ -13,7 +13,6 @@ const SQLITE_BUSY = 5;
 export function lockFolder(folder: string): { release(): void } {
   let file: DatabaseSync | undefined;
   try {
-    mkdirSync(folder, { recursive: true });
     file = new DatabaseSync(join(folder, 'lock.sqlite'), { timeout: 0 });
     // A table makes it a file that is written: a folder that cannot be is found out now.
     file.exec('BEGIN EXCLUSIVE; CREATE TABLE IF NOT EXISTS held (by_whom_has_the_lock); COMMIT; BEGIN EXCLUSIVE');
@@ -23,8 +22,7 @@ export function lockFolder(folder: string): { release(): void } {
       throw new Error(`the data folder ${folder} is in use by another process: stop it, or set DATA_DIR to another folder`, {
         cause,
       });
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new Error(`the data folder ${folder} cannot be written (${reason}): set DATA_DIR to one that can`, { cause });
+    throw notWritable(folder, cause);
   }
   const held = file;
   return { release: () => held.close() };

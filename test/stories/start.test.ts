@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -71,6 +71,7 @@ describe('the service on one folder', () => {
     for (const credential of [email, password, api_key]) expect(service.output()).toContain(credential);
     expect(statSync(join(dataDir, 'credentials.json')).mode & 0o777).toBe(0o600);
     expect(statSync(join(dataDir, 'secret_keys')).mode & 0o777).toBe(0o600);
+    expect(statSync(dataDir).mode & 0o777).toBe(0o700);
     expect(await ask(service.url, '/current_user', api_key)).toMatchObject({ status: 200, body: { email } });
     expect((await ask(service.url, '/login/api_key', undefined, { api_key })).status).toBe(200);
   });
@@ -123,7 +124,8 @@ describe('the service on one folder', () => {
     expect(await stillRunning(processes)).toEqual([]);
   });
 
-  test('the second start knows its folder and does not show the credentials again', async () => {
+  test('the second start knows its folder, closes it and does not show the credentials again', async () => {
+    chmodSync(dataDir, 0o755); // as earlier releases left it
     const began = performance.now();
     service = await folder.start();
     console.log(`second start: ready after ${Math.round(performance.now() - began)} ms`);
@@ -131,6 +133,7 @@ describe('the service on one folder', () => {
     expect(service.output()).toContain(email);
     for (const secret of [password, api_key]) expect(service.output()).not.toContain(secret);
     expect((await ask(service.url, '/current_user', api_key)).status).toBe(200);
+    expect(statSync(dataDir).mode & 0o777).toBe(0o700);
   });
 
   test('SIGKILL leaves no process behind, and the folder starts again', async () => {
@@ -178,7 +181,8 @@ test('the administrator of ADMIN_* is created, and nothing of it is printed or k
 describe('what cannot start says why in one sentence', () => {
   const nobody = 'http://127.0.0.1:1';
   const keys = `k1:${Buffer.alloc(32, 1).toString('base64')}`;
-  const cases: [string, Record<string, string>, string][] = [
+  type Case = [string, Record<string, string>, string];
+  const cases: Case[] = [
     ['a wrong PORT', { PORT: 'abc' }, 'wrong settings: PORT must be a port number, 0 to 65535'],
     [
       'two wrong settings',
@@ -196,6 +200,15 @@ describe('what cannot start says why in one sentence', () => {
     ['no Temporal', { TEMPORAL_ADDRESS: '127.0.0.1:1' }, 'no Temporal server answers at 127.0.0.1:1'],
     ['SECRET_KEYS that are no keys', { SECRET_KEYS: 'k1:c2VjcmV0' }, 'SECRET_KEYS: the key "k1" has 6 bytes; it must have 32'],
     ['a folder that cannot be', { DATA_DIR: '/dev/null/assay' }, 'the data folder /dev/null/assay cannot be written'],
+    // Where an existing folder says that it does not exist, a recursive mkdir never ends.
+    ...(process.platform === 'linux'
+      ? [['a folder in /proc', { DATA_DIR: '/proc/assay/data' }, 'the data folder /proc/assay/data cannot be written'] as Case]
+      : []),
+    [
+      'a folder that holds other things',
+      { DATA_DIR: ROOT },
+      `the data folder ${ROOT} is open to other users and holds things of`,
+    ],
     ['a network that is none', { OUTBOUND_ALLOW: '10.0.0.0/99' }, 'OUTBOUND_ALLOW'],
   ];
   // One folder for all: a start that failed has left nothing that stands in the way of the next.
@@ -214,6 +227,17 @@ describe('what cannot start says why in one sentence', () => {
     expect(stderr).toContain(sentence);
     expect(stderr.trim().split('\n')).toHaveLength(1);
     expect(stderr).not.toContain('secret@');
+    expect(status).toBe(1);
+  });
+
+  test.runIf(process.getuid?.() === 0)('a folder of another user (only root can make one for the test)', () => {
+    const folder = join(temporary, 'theirs');
+    mkdirSync(folder);
+    chownSync(folder, 65_534, 65_534);
+    const { status, stderr } = run('start.ts', { ...common, DATA_DIR: folder });
+    expect(stderr).toBe(
+      `the data folder ${folder} belongs to another user (id 65534), who can read and change what is in it: set DATA_DIR to a folder of your own\n`,
+    );
     expect(status).toBe(1);
   });
 
