@@ -9,16 +9,11 @@ import { runProcess } from './shared/runProcess.ts';
 import { secretKeysOf } from './shared/secretKeys.ts';
 import { openDataFolder } from './shared/stores/dataFolder.ts';
 import { openStores } from './shared/stores/open.ts';
-import {
-  connectTemporal,
-  connectTemporalWorker,
-  ensureSearchAttributes,
-  pingTemporal,
-} from './shared/stores/temporal/connect.ts';
+import { connectTemporal, connectTemporalWorker, pingTemporal } from './shared/stores/temporal/connect.ts';
 import { startTemporalDevServer } from './shared/stores/temporal/devServer.ts';
 import { defaultCacheDir, findTemporal, temporalDownloads } from './shared/stores/temporal/findTemporal.ts';
+import { prepareNamespace } from './shared/stores/temporal/prepareNamespace.ts';
 import { temporalRunWorkflows } from './shared/stores/temporal/runWorkflows.ts';
-import { scheduleSweeps } from './shared/stores/temporal/sweepSchedule.ts';
 import { assembleActivities } from './workers/assembleActivities.ts';
 import { logTemporalTo, startWorker } from './workers/worker.ts';
 
@@ -75,7 +70,7 @@ export async function startService(
 
     const api = await assembleApi(domain, stores, config, secretKeys, {
       pingTemporal: temporal.ping,
-      scheduleSweeps: () => scheduleSweeps(temporal.client),
+      prepareTemporal: temporal.prepare,
       keepCredentials: (credentials) => keepCredentials(config, credentials),
       checkReplies,
     });
@@ -136,9 +131,9 @@ async function openTemporal(
   const at = { address, apiKey: config.TEMPORAL_API_KEY };
   const { connection, client } = await connectTemporal({ ...at, namespace: config.TEMPORAL_NAMESPACE });
   opened.defer(() => connection.close());
-  await ensureSearchAttributes(connection, config.TEMPORAL_NAMESPACE);
   const ping = () => pingTemporal(connection, config.TEMPORAL_NAMESPACE);
-  return { address: at, client, uiUrl, ping };
+  const prepare = () => prepareNamespace(connection, client, config.TEMPORAL_NAMESPACE);
+  return { address: at, client, uiUrl, ping, prepare };
 }
 
 /**

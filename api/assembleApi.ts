@@ -104,8 +104,8 @@ export interface Api {
 
 export interface ApiSurroundings {
   pingTemporal(): Promise<void>;
-  /** Sees to it that expired records are swept every day. */
-  scheduleSweeps(): Promise<void>;
+  /** Sees to what our workflows find in Temporal. */
+  prepareTemporal(): Promise<void>;
   /** Called with the first administrator's credentials before that account is created. */
   keepCredentials(credentials: { email: string; password: string; apiKey: string }): void;
   /** Parse every reply with its schema (tests). */
@@ -354,6 +354,7 @@ export async function assembleApi(
       started: ({ experimentId }) => log.info({ experimentId }, 'a run without a workflow was started'),
       failed: ({ experimentId }, err) => log.warn({ err, experimentId }, 'a run could not be looked after; it is tried again'),
     };
+    await around.prepareTemporal().catch((err: unknown) => log.warn({ err }, 'Temporal is not prepared; it is tried again'));
     const done = await Promise.allSettled([
       reconcile(starting, report),
       finishDeletions(deletion),
@@ -379,12 +380,7 @@ export async function assembleApi(
     log.warn({ err }, 'deletions that were cut off could not be finished; it is tried again'),
   );
   await scoring.findUnseen();
-  const schedule = repeat(PURGE_MS, around.scheduleSweeps, log, 'scheduling the sweep of expired records');
-  await around
-    .scheduleSweeps()
-    .catch((err: unknown) => log.warn({ err }, 'the sweep of expired records is not scheduled; it is tried again'));
   const stops = [
-    schedule,
     repeat(NEW_RECORDS_MS, scoring.startWritten, log, 'scoring new records'),
     repeat(UNSEEN_MS, scoring.findUnseen, log, 'looking for new records that are not scored'),
     repeat(RECONCILE_MS, heal, log, 'looking after runs and deletions'),

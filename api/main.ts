@@ -4,8 +4,8 @@ import { readConfig } from '../shared/config.ts';
 import { runProcess } from '../shared/runProcess.ts';
 import { openServers } from '../shared/stores/openServers.ts';
 import { pingTemporal } from '../shared/stores/temporal/connect.ts';
+import { prepareNamespace } from '../shared/stores/temporal/prepareNamespace.ts';
 import { temporalRunWorkflows } from '../shared/stores/temporal/runWorkflows.ts';
-import { scheduleSweeps } from '../shared/stores/temporal/sweepSchedule.ts';
 import { assembleApi } from './assembleApi.ts';
 import { listen } from './server.ts';
 
@@ -21,7 +21,7 @@ async function start() {
   opened.defer(() => domain.outbound.close());
   const api = await assembleApi(domain, servers.stores, config, secretKeys, {
     pingTemporal: () => pingTemporal(servers.connection, config.TEMPORAL_NAMESPACE),
-    scheduleSweeps: () => scheduleSweeps(servers.client),
+    prepareTemporal: () => prepareNamespace(servers.connection, servers.client, config.TEMPORAL_NAMESPACE),
     keepCredentials() {},
   });
   opened.defer(() => api.stop());

@@ -2,7 +2,7 @@ import type { Client, Connection } from '@temporalio/client';
 import type { Config } from '../config.ts';
 import { parseSecretKeys } from '../integrations/secrets.ts';
 import { openStores, type Stores } from './open.ts';
-import { connectTemporal, ensureSearchAttributes } from './temporal/connect.ts';
+import { connectTemporal } from './temporal/connect.ts';
 
 export interface Servers {
   stores: Stores;
@@ -33,7 +33,6 @@ export async function openServers(config: Config): Promise<Servers> {
       namespace: config.TEMPORAL_NAMESPACE,
     });
     opened.defer(() => connection.close());
-    await ensureSearchAttributes(connection, config.TEMPORAL_NAMESPACE);
     return { stores, client, connection, close: () => opened.disposeAsync() };
   } catch (err) {
     await opened.disposeAsync().catch(() => undefined); // the first failure is the one to tell
