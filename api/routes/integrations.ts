@@ -8,6 +8,7 @@ import {
 } from '../../shared/integrations/describe.ts';
 import { type Integration, type IntegrationStore, providerNames } from '../../shared/integrations/integration.ts';
 import { type SaveDeps, saveCustomIntegration, saveProviderIntegration } from '../../shared/integrations/saveIntegration.ts';
+import { openSecrets } from '../../shared/integrations/sealing.ts';
 import { modelsOf } from '../../shared/providers/models.ts';
 import { AnyJson } from '../../shared/wire/common.ts';
 import {
@@ -27,17 +28,26 @@ import {
   ProviderPath,
   ProviderSettings,
 } from '../../shared/wire/integrations.ts';
-import { type Endpoint, endpoint } from '../route.ts';
+import { type Endpoint, endpoint, Reply } from '../route.ts';
 
 export type IntegrationRouteDeps = SaveDeps & { store: IntegrationStore };
 
 const tag = 'Integrations';
 const read = { organization: 'read_integrations' } as const;
+/** Who may change integrations may read their secrets (`read_secrets`). */
 const manage = { organization: 'manage_integrations' } as const;
+
+const definitionDescription =
+  'The only answer that holds secrets, for callers whose `read_secrets` permission is true: administrators and managers.';
 
 /** Model providers. Literal paths stand before those with a name in the same place. */
 export function integrationRoutes(deps: IntegrationRouteDeps): Endpoint[] {
   const { store } = deps;
+  const definitionOf = async (name: string): Promise<Reply> => {
+    const integration = await findCustom(store, name);
+    const body = toDefinition(integration.config, openSecrets(deps.keyRing, integration));
+    return new Reply({ body, headers: { 'Cache-Control': 'no-store' } });
+  };
   return [
     endpoint({
       method: 'get',
@@ -101,18 +111,19 @@ export function integrationRoutes(deps: IntegrationRouteDeps): Endpoint[] {
     endpoint({
       method: 'get',
       path: '/integrations/custom/definition',
-      summary: 'Definition of the custom integration with the slug `custom`, without secrets',
+      summary: 'Definition of the custom integration with the slug `custom`, with its secrets',
+      description: definitionDescription,
       tag,
       access: manage,
       response: CustomIntegrationDefinition,
-      handle: async () => toDefinition(await findCustom(store, 'custom')),
+      handle: () => definitionOf('custom'),
     }),
     endpoint({
       method: 'put',
       path: '/integrations/custom/{name}',
       summary: 'Create or update a custom integration',
       description:
-        'Secrets (`token`, `api_key_value`, `headers`, `init_kwargs`) are sealed and never returned. A secret that is left out stays as it is stored, unless the endpoint, the token URL, the key header or the authentication type changes: then it must be given again. `token` holds OAuth2 client credentials: `client_id:client_secret`, the same in base64, or JSON with `client_id` and `client_secret`.',
+        'Secrets (`token`, `api_key_value`, `headers`, `init_kwargs`) are sealed; only the definition route returns them. A secret that is left out stays as it is stored, unless the endpoint, the token URL, the key header or the authentication type changes: then it must be given again. `token` holds OAuth2 client credentials: `client_id:client_secret`, the same in base64, or JSON with `client_id` and `client_secret`.',
       tag,
       access: manage,
       params: CustomIntegrationPath,
@@ -144,12 +155,13 @@ export function integrationRoutes(deps: IntegrationRouteDeps): Endpoint[] {
     endpoint({
       method: 'get',
       path: '/integrations/custom/{name}/definition',
-      summary: 'Definition of a custom integration, without secrets',
+      summary: 'Definition of a custom integration, with its secrets',
+      description: definitionDescription,
       tag,
       access: manage,
       params: CustomIntegrationPath,
       response: CustomIntegrationDefinition,
-      handle: async ({ params }) => toDefinition(await findCustom(store, params.name)),
+      handle: ({ params }) => definitionOf(params.name),
     }),
     endpoint({
       method: 'get',

@@ -1,7 +1,7 @@
 import { type Caller, mayInOrganization } from '../accounts/permissions.ts';
 import { ServiceError } from '../errors.ts';
 import type { CustomIntegrationDefinition, IntegrationProvider, ProviderSettings } from '../wire/integrations.ts';
-import type { CustomConfig, Integration, IntegrationStore } from './integration.ts';
+import type { CustomConfig, Integration, IntegrationStore, Secrets } from './integration.ts';
 
 /** What this caller may do with integrations, as replies say it. All callers of the organization see its integrations, so there is nothing to share. */
 export function permissionsOf(caller: Caller) {
@@ -68,10 +68,23 @@ export function toSettings(integration: Integration): ProviderSettings {
   }
 }
 
-export const toDefinition = ({ config }: { config: CustomConfig }): CustomIntegrationDefinition => ({
-  ...customFields(config),
-  token: null,
-});
+/** Settings with their secrets, opened: for callers whose `read_secrets` is allowed. */
+export function toDefinition(
+  config: CustomConfig,
+  { token, apiKeyValue, headers, initKwargs }: Secrets,
+): CustomIntegrationDefinition {
+  const { custom_llm_config, ...fields } = customFields(config);
+  return {
+    ...fields,
+    token: token ?? null,
+    api_key_value: apiKeyValue ?? null,
+    headers: headers === undefined ? null : (JSON.parse(headers) as Record<string, string>),
+    custom_llm_config: custom_llm_config && {
+      ...custom_llm_config,
+      init_kwargs: initKwargs === undefined ? null : (JSON.parse(initKwargs) as Record<string, unknown>),
+    },
+  };
+}
 
 const customFields = (config: CustomConfig) => ({
   multi_modal_config: config.multiModal && {

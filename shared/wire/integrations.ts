@@ -250,7 +250,7 @@ const StoredModel = z.object({
   supported_parameters: z.array(z.string()).nullable(),
 });
 
-/** What callers may read back of a custom integration. Secrets are stored but never returned: their fields are null. */
+/** What every caller may read back of a custom integration: the fields of its secrets are null. */
 const customFields = {
   multi_modal_config: z.object({ max_files: z.number().nullable(), max_file_size_bytes: z.number().nullable() }).nullable(),
   authentication_type: AuthenticationType,
@@ -282,8 +282,17 @@ export const ProviderSettings = z.discriminatedUnion('provider', [
 ]);
 export type ProviderSettings = z.output<typeof ProviderSettings>;
 
+/** With its secrets. */
 export const CustomIntegrationDefinition = z
-  .object({ ...customFields, token: z.null() })
+  .object({
+    ...customFields,
+    token: z.string().nullable(),
+    api_key_value: z.string().nullable(),
+    headers: z.record(z.string(), z.string()).nullable(),
+    custom_llm_config: z
+      .object({ file_name: z.string(), class_name: z.string(), init_kwargs: z.record(z.string(), z.unknown()).nullable() })
+      .nullable(),
+  })
   .meta({ id: 'CustomIntegrationDefinition' });
 export type CustomIntegrationDefinition = z.output<typeof CustomIntegrationDefinition>;
 

@@ -139,7 +139,7 @@ describe('a custom integration', () => {
     expect(again.body.updated_at >= again.body.created_at).toBe(true);
   });
 
-  test('keeps its secrets sealed: no reply and no log line holds one', async () => {
+  test('keeps its secrets sealed: no reply but its definition, and no log line, holds one', async () => {
     const secrets = ['key-Zq81', 'header-Yx72', 'kwarg-Wv63', 'oauth-id:Ut54'];
     const before = logged.length;
     const texts = [
@@ -155,11 +155,21 @@ describe('a custom integration', () => {
       await put('sealed-oauth', { endpoint: 'ftp://x', token: secrets[3] }),
       await call('GET', '/integrations'),
       await call('GET', '/integrations/custom/sealed'),
-      await call('GET', '/integrations/custom/sealed/definition'),
-      await call('GET', '/integrations/custom/sealed-oauth/definition'),
       await call('GET', '/integrations/custom'),
       await call('GET', '/llm_integrations'),
     ].map((reply) => reply.text);
+    expect((await call('GET', '/integrations/custom/sealed/definition')).body).toMatchObject({
+      token: null,
+      api_key_header: 'X-Key',
+      api_key_value: secrets[0],
+      headers: { 'X-Extra': secrets[1] },
+      custom_llm_config: { file_name: 'h.ts', class_name: 'H', init_kwargs: { password: secrets[2] } },
+    });
+    expect((await call('GET', '/integrations/custom/sealed-oauth/definition')).body).toMatchObject({
+      token: secrets[3],
+      api_key_value: null,
+      headers: null,
+    });
     const rows = JSON.stringify(await database.query('SELECT * FROM integrations'));
     for (const secret of secrets) for (const text of [...texts, rows, logged.slice(before)]) expect(text).not.toContain(secret);
     expect(await storedSecrets('sealed')).toEqual({
