@@ -3,6 +3,12 @@ import { Timestamp, Uuid } from './common.ts';
 import { Headers } from './integrations.ts';
 import { LoggedSpan } from './records.ts';
 
+/** No separators: nothing outside the runners folder can be named. */
+const ModuleName = z
+  .string()
+  .max(255)
+  .regex(/^[\w-][\w.-]*$/, { error: 'must be the name of a file in the runners folder, without a path' });
+
 /** What runs the rows of an experiment. */
 export const RunnerRequest = z
   .discriminatedUnion('kind', [
@@ -13,7 +19,7 @@ export const RunnerRequest = z
     }),
     z.object({ kind: z.literal('dataset_outputs') }),
     z.object({ kind: z.literal('caller_function') }),
-    z.object({ kind: z.literal('module'), name: z.string().min(1).max(255) }),
+    z.object({ kind: z.literal('module'), name: ModuleName }),
     z.object({ kind: z.literal('http'), url: z.url({ protocol: /^https?$/ }), headers: Headers.nullish() }),
   ])
   .meta({ id: 'ExperimentRunner' });

@@ -382,7 +382,7 @@ describe('names that could be paths', () => {
         records: [{ input: 'x' }],
         runner: { kind: 'module', name },
       });
-      expect([name, answer.status]).toEqual([name, 400]);
+      expect([name, answer.status]).toEqual([name, 422]);
     }
   });
 
