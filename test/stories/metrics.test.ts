@@ -273,15 +273,16 @@ describe('judged metrics', () => {
 
   test.each([
     ['nothing', '', /empty answer/],
-    ['a refusal', "I'm sorry, I can't help with that.", /no verdict.*I'm sorry/],
+    ['a refusal', "I'm sorry, I can't help with that.", /no verdict/],
     ['broken JSON', '{"rating": 40', /no verdict/],
     ['another object', '{"score": 40}', /no verdict/],
-    ['a rating out of range', '{"rating": 140}', /"rating" is not a whole number from 0 to 100: 140/],
+    ['a rating out of range', '{"rating": 140}', /"rating" is not a whole number from 0 to 100$/],
     ['a word for a rating', '{"rating": "high"}', /"rating" is not/],
     ['null', '{"rating": null}', /"rating" is not/],
   ])('a judge that answers %s fails the value with the reason', async (_, answer, reason) => {
     const scored = await score(toxicity, asked, judge(answer));
     expect(scored).toMatchObject({ error: expect.stringMatching(reason), usage: { calls: 1 } });
+    for (const word of ['sorry', 'score', '140', 'high', 'null']) expect((scored as { error: string }).error).not.toContain(word);
   });
 
   test('a judge that cannot be reached fails the value; a cancelled run is not a failed value', async () => {

@@ -164,16 +164,17 @@ function schemaFor({ answer, explain = true }: JudgeQuestion): Record<string, un
 
 type Verdict = { value: MetricValue; explanation?: string } | { error: string };
 
-/** Reads the last JSON object of the text that holds a verdict: models put reasoning, code fences or a draft before it. */
+/**
+ * Reads the last JSON object of the text that holds a verdict: models put reasoning, code fences or a draft before it. What was wrong is said
+ * without the text: errors never repeat what a model answered.
+ */
 function readVerdict(text: string, { answer }: JudgeQuestion): Verdict {
   if (text.trim() === '') return { error: 'the judge gave an empty answer' };
   const given = jsonObjectsIn(text).filter((object) => Object.hasOwn(object, answer.field));
   const last = given.at(-1);
-  if (last === undefined)
-    return { error: `the judge gave no verdict (a JSON object with "${answer.field}" was asked for): ${excerpt(text)}` };
+  if (last === undefined) return { error: `the judge gave no verdict: a JSON object with "${answer.field}" was asked for` };
   const value = answer.read(last[answer.field]);
-  if (value === undefined)
-    return { error: `the judge's "${answer.field}" is not ${answer.wanted}: ${excerpt(JSON.stringify(last[answer.field]))}` };
+  if (value === undefined) return { error: `the judge's "${answer.field}" is not ${answer.wanted}` };
   return typeof last.explanation === 'string' && last.explanation !== '' ? { value, explanation: last.explanation } : { value };
 }
 
@@ -223,8 +224,3 @@ const usageOf = (answer: JudgeAnswer): JudgeUsage => ({
   outputTokens: answer.outputTokens ?? 0,
   costUsd: answer.costUsd,
 });
-
-const excerpt = (text: string): string => {
-  const line = text.replace(/\s+/g, ' ').trim();
-  return line.length > 200 ? `${line.slice(0, 200)}…` : line;
-};
