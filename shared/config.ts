@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { z } from 'zod';
@@ -7,6 +8,11 @@ const port = z
   .regex(/^\d{1,5}$/, { error: 'must be a port number, 0 to 65535' })
   .transform(Number)
   .refine((number) => number <= 65_535, { error: 'must be a port number, 0 to 65535' });
+/** Found out now, not by the first row that needs a file of it. */
+const folder = z
+  .string()
+  .transform((path) => resolve(path))
+  .refine((path) => statSync(path, { throwIfNoEntry: false })?.isDirectory(), { error: 'must be a folder that exists' });
 const list = z.string().transform((text) =>
   text
     .split(',')
@@ -49,14 +55,8 @@ const Config = z.object({
     }),
   SECRET_KEYS: z.string().optional(),
   OUTBOUND_ALLOW: list.default([]),
-  RUNNERS_DIR: z
-    .string()
-    .transform((path) => resolve(path))
-    .optional(),
-  HANDLERS_DIR: z
-    .string()
-    .transform((path) => resolve(path))
-    .optional(),
+  RUNNERS_DIR: folder.optional(),
+  HANDLERS_DIR: folder.optional(),
   LOG_LEVEL: z.enum(logLevels, { error: `must be one of ${logLevels.join(', ')}` }).default('info'),
 });
 

@@ -189,6 +189,11 @@ describe('what cannot start says why in one sentence', () => {
       { LOG_LEVEL: 'loud', CLICKHOUSE_URL: 'here' },
       'CLICKHOUSE_URL must be a URL that starts with http:// or https://; LOG_LEVEL must be one of trace',
     ],
+    [
+      'folders that are none',
+      { RUNNERS_DIR: join(temporary, 'runners'), HANDLERS_DIR: import.meta.filename },
+      'wrong settings: RUNNERS_DIR must be a folder that exists; HANDLERS_DIR must be a folder that exists',
+    ],
     ['a HOST that is not ours', { HOST: '192.0.2.1' }, 'HOST 192.0.2.1 is not an address of this machine'],
     ['no ClickHouse', { CLICKHOUSE_URL: nobody }, 'cannot reach ClickHouse at 127.0.0.1:1: start it or correct CLICKHOUSE_URL'],
     [
