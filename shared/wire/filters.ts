@@ -40,11 +40,11 @@ const NumberFilter = z
     type: z.literal('number'),
     ...column,
     operator: z.enum(['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'between']),
-    value: z.union([z.number(), z.array(z.number())]),
+    value: z.union([z.number(), z.array(z.number()).max(MAX_VALUES)]),
   })
   .superRefine(({ operator, value }, context) => {
-    const fits = operator === 'between' ? Array.isArray(value) && value.length === 2 : !Array.isArray(value);
-    if (fits) return;
+    const isPair = Array.isArray(value) && value.length === 2;
+    if (operator === 'eq' || operator === 'ne' || (operator === 'between' ? isPair : !Array.isArray(value))) return;
     const message = operator === 'between' ? 'between needs an array of two numbers' : `${operator} needs one number`;
     context.addIssue({ code: 'custom', path: ['value'], message });
   });

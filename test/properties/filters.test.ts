@@ -211,6 +211,7 @@ const leafFor = (column: ColumnDef): fc.Arbitrary<object> => {
     case 'floating_point':
       return fc.oneof(
         of('number', ['eq', 'ne', 'gt', 'gte', 'lt', 'lte'], number),
+        of('number', ['eq', 'ne'], fc.array(number, { maxLength: 4 })),
         of('number', ['between'], fc.tuple(number, number)),
       );
   }

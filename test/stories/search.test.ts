@@ -167,6 +167,9 @@ test('filters on what is derived, on scores and on numbers of the metrics', asyn
     'trace 1',
     'trace 2',
   ]);
+  const durations = { type: 'number', name: 'metrics/duration_ns', operator: 'eq' };
+  expect(await found({ ...durations, value: [2e9, 3e9, 2e9 + 1] })).toEqual(['trace 1', 'trace 2']);
+  expect(await found({ ...durations, value: [] })).toEqual([]);
   expect(await found({ type: 'fully_annotated' })).toEqual([]);
   const sorted = await service.post('traces/search', { sort: { column_id: 'metrics/toxicity', ascending: true }, limit: 2 });
   expect(names(sorted)).toEqual(['trace 0', 'trace 4']);
@@ -218,6 +221,12 @@ test.each([
     { filters: [{ type: 'number', name: 'status_code', operator: 'between', value: [1] }] },
     422,
     /two numbers/,
+  ],
+  [
+    'more than one of several numbers',
+    { filters: [{ type: 'number', name: 'status_code', operator: 'gt', value: [1, 2] }] },
+    422,
+    /gt needs one number/,
   ],
   ['filters that are no list', { filters: { type: 'text' } }, 422, /array/],
   ['a filter that is a text', { filters: ['name = 1'] }, 422, /a filter is an object/],

@@ -27,6 +27,8 @@ function matchesLeaf(
     case 'date':
       return compare(String(value), leaf.operator, leaf.value);
     case 'number':
+      if (leaf.operator === 'eq' || leaf.operator === 'ne')
+        return [leaf.value].flat().some((one) => compare(Number(value), 'eq', one)) === (leaf.operator === 'eq');
       if (!Array.isArray(leaf.value))
         return compare(Number(value), leaf.operator === 'between' ? 'eq' : leaf.operator, leaf.value);
       return Number(value) >= (leaf.value[0] ?? 0) && Number(value) <= (leaf.value[1] ?? 0);
