@@ -25,6 +25,7 @@ interface Place {
 }
 export interface CountCell extends Place {
   traces: number;
+  /** Sessions of which a record is there, whenever they were opened. */
   sessions: number;
   spans: number;
 }

@@ -73,6 +73,24 @@ test('the second version counts traces, sessions and spans as well, zero where t
   expect(body.bucketed_metrics.all[2]).toMatchObject({ session_count: 0, span_count: 0 });
 });
 
+test('a session counts where its records are, whenever it was opened, and once', async () => {
+  const opened = service.record({ type: 'session', created_at: '2026-02-28T00:00:00.000000Z' });
+  const day = (minute: number) => `2026-02-28T12:${minute}:00.000000Z`;
+  const ofSession = [10, 11, 20].map((minute) => service.record({ session_id: opened.id, created_at: day(minute) }));
+  const alone = service.record({ created_at: day(20) });
+  const spanAlone = service.record({
+    type: 'tool',
+    trace_id: alone.id,
+    parent_id: alone.id,
+    session_id: alone.id,
+    created_at: day(20),
+  });
+  await service.store([opened, ...ofSession, alone, spanAlone]);
+  const { body } = await service.post('metrics/search/v2', { start_time: day(10), end_time: day(25), interval: 5 });
+  expect(body.aggregate_metrics).toMatchObject({ requests_count: 4, session_count: 1, span_count: 1 });
+  expect(body.bucketed_metrics.all.map((one: Record<string, unknown>) => one.session_count)).toEqual([1, 0, 1]);
+});
+
 test('groups are those of the column, the whole stays whole, and a filter keeps to what it finds', async () => {
   const grouped = await service.post('metrics/search/v2', { ...range, group_by: 'user_metadata/plan' });
   expect(grouped.body.group_by_columns).toEqual(['user_metadata/plan']);

@@ -32,8 +32,9 @@ export function clickhouseMetricTimeline(clickhouse: ClickHouse): TimelineReads 
       const { scope, params } = await begin(clickhouse, query);
       return clickhouse.query({
         name: 'records over time',
-        sql: `SELECT grouping(bucket) AS whole, grp, bucket, countIf(type = 'trace') AS traces, countIf(type = 'session') AS sessions, count() - traces - sessions AS spans
-              FROM (SELECT type, ${placeSql(query, scope, groups, 'created_at')} FROM ${scope.from} WHERE ${matching(query, scope)})
+        sql: `SELECT grouping(bucket) AS whole, grp, bucket, countIf(type = 'trace') AS traces, countIf(type NOT IN ('trace', 'session')) AS spans,
+                uniqExactIf(session_id, type = 'session' OR session_id != trace_id) AS sessions
+              FROM (SELECT type, session_id, trace_id, ${placeSql(query, scope, groups, 'created_at')} FROM ${scope.from} WHERE ${matching(query, scope)})
               GROUP BY GROUPING SETS ((grp, bucket), ())`,
         params,
         row: toCount,
