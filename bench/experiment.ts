@@ -48,6 +48,7 @@ export async function run(args: string[]): Promise<void> {
 /** The records that are there already are made inside the engine, before the service owns the folder. */
 async function fill(dataDir: string, records: number): Promise<void> {
   if (records === 0) return;
+  await mkdir(dataDir, { mode: 0o700 }); // the service takes no folder with content that is open to others
   const clickhouse = openClickHouse({ dataDir: join(dataDir, 'clickhouse') });
   await generateRecords(clickhouse, { projectId: newId(), runId: newId(), records });
   await clickhouse.close();

@@ -2,8 +2,8 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs
 import { dirname } from 'node:path';
 
 const OWNER_ONLY = 0o700;
-/** What only a data folder of ours holds; each is written by the first start. */
-const ours = ['lock.sqlite', 'secret_keys', 'temporal.sqlite'];
+/** What only a data folder of ours holds; which of them depends on what runs embedded. */
+const ours = ['lock.sqlite', 'secret_keys', 'credentials.json', 'temporal.sqlite'];
 
 /**
  * Makes the data folder, and closes it to other users: the embedded stores make files that anyone may read and write, so that its mode alone
