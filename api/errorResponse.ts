@@ -27,6 +27,11 @@ export function errorBody(err: ServiceError) {
 /** The only code that knows both errors and status codes. */
 export function errorResponse(log: Logger): ErrorRequestHandler {
   return (err, request, response, _next) => {
+    if (isHangUp(err)) {
+      log.debug({ path: request.path, requestId: response.locals.requestId }, 'the caller left amid the reply');
+      response.destroy();
+      return;
+    }
     if (response.headersSent) {
       // A stream broke half-way: cutting the connection is the only way left to say so.
       log.error({ err, path: request.path, requestId: response.locals.requestId }, 'reply cut off');
@@ -52,6 +57,10 @@ export function errorResponse(log: Logger): ErrorRequestHandler {
     response.status(hidden.status).json(errorBody(hidden));
   };
 }
+
+/** The connection was closed while the reply was sent, or before its first byte: nothing of ours failed. */
+const isHangUp = (err: unknown): boolean =>
+  ['ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_UNABLE_TO_PIPE'].includes(String((err as { code?: unknown } | undefined)?.code));
 
 /** Express' own refusals, such as a path that does not decode. */
 function fromExpress(err: unknown): ServiceError | undefined {

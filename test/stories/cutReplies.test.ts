@@ -1,0 +1,96 @@
+import { Readable, Writable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
+import { pino } from 'pino';
+import { expect, test } from 'vitest';
+import { createApp } from '../../api/app.ts';
+import { endpoint, Reply } from '../../api/route.ts';
+import { serve } from '../support/http.ts';
+
+interface Line {
+  level: number;
+  msg: string;
+  path: string;
+}
+const { debug, error } = pino.levels.values as { debug: number; error: number };
+
+/** A service that sends parts of a file, and what it logs. */
+async function sending(parts: () => AsyncGenerator<string>, begin: () => Promise<void> = async () => undefined) {
+  const lines: Line[] = [];
+  const file = endpoint({
+    ...({ method: 'post', path: '/file', summary: 'A file', tag: 'Health', access: 'public' } as const),
+    async handle() {
+      await begin();
+      return new Reply({ stream: Readable.from(parts()), headers: {} });
+    },
+  });
+  const log = pino(
+    { level: 'debug' },
+    new Writable({
+      write(line, _encoding, done) {
+        lines.push(JSON.parse(String(line)));
+        done();
+      },
+    }),
+  );
+  const nobody = { authenticate: () => Promise.reject(new Error('nobody')), authorize: async () => undefined };
+  const app = createApp({ endpoints: [file], gate: nobody, log, apiKeyHeaders: [], checkReplies: true });
+  return { http: await serve(app), lines };
+}
+const logged = async (lines: readonly Line[]): Promise<Line[]> => {
+  while (lines.length === 0) await pause(10);
+  return [...lines];
+};
+
+test('a caller who leaves amid a reply is no error of the service, and what makes the reply stops', async () => {
+  let stopped = false;
+  const { http, lines } = await sending(async function* () {
+    try {
+      for (;;) {
+        yield 'x'.repeat(100_000);
+        await pause(1);
+      }
+    } finally {
+      stopped = true;
+    }
+  });
+  const leaving = new AbortController();
+  const response = await fetch(`${http.url}/file`, { method: 'POST', signal: leaving.signal });
+  await response.body?.getReader().read();
+  leaving.abort();
+  expect(await logged(lines)).toMatchObject([{ level: debug, msg: 'the caller left amid the reply', path: '/file' }]);
+  expect(stopped).toBe(true);
+  await http.close();
+});
+
+test('nor is one who leaves before the first byte', async () => {
+  const [asked, left] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const { http, lines } = await sending(
+    async function* () {
+      yield 'x';
+    },
+    () => {
+      asked.resolve();
+      return left.promise;
+    },
+  );
+  const leaving = new AbortController();
+  const answer = fetch(`${http.url}/file`, { method: 'POST', signal: leaving.signal });
+  await asked.promise;
+  leaving.abort();
+  await expect(answer).rejects.toThrow();
+  await pause(100); // until the service has seen the connection close
+  left.resolve();
+  expect(await logged(lines)).toMatchObject([{ level: debug, msg: 'the caller left amid the reply' }]);
+  await http.close();
+});
+
+test('a reply that breaks is cut off and logged as an error', async () => {
+  const { http, lines } = await sending(async function* () {
+    yield 'x'.repeat(100_000);
+    throw new Error('the store is gone');
+  });
+  const response = await fetch(`${http.url}/file`, { method: 'POST' });
+  await expect(response.text()).rejects.toThrow();
+  expect(await logged(lines)).toMatchObject([{ level: error, msg: 'reply cut off', path: '/file' }]);
+  await http.close();
+});
