@@ -7,7 +7,7 @@ export const DEFAULT_LIMIT = 100;
 
 const offset = z.int().min(0).nullish();
 // Not bounded: nothing of the records is sent.
-const limit = z.int().min(1).nullish();
+const limit = z.int().min(0).nullish();
 
 export const RecomputeLogRecordsMetricsRequest = LogRecordsQueryRequest.extend({
   starting_token: offset,

@@ -15,9 +15,10 @@ export const RunSelector = {
 };
 
 const offset = z.int().min(0);
+// None at all is a page too: who asks for it wants the total.
 const limit = z
   .int()
-  .min(1)
+  .min(0)
   .transform((given) => Math.min(given, MAX_PAGE));
 export const flag = z
   .boolean()

@@ -175,6 +175,27 @@ test('filters on what is derived, on scores and on numbers of the metrics', asyn
   expect(names(sorted)).toEqual(['trace 0', 'trace 4']);
 });
 
+test('a page of no records says how many there are, and has none behind it', async () => {
+  for (const body of [
+    { limit: 0 },
+    { pagination: { limit: 0 } },
+    { limit: 0, sort: { name: 'name' }, filters: [{ type: 'boolean', name: 'is_complete', value: true }] },
+  ]) {
+    const whole = await service.post('traces/search', { ...body, limit: 10, pagination: null });
+    for (const route of ['search', 'partial_search']) {
+      const { status, body: page } = await service.post(`traces/${route}`, body);
+      expect(status).toBe(200);
+      expect(page).toMatchObject({
+        records: [],
+        num_rows: whole.body.num_rows,
+        limit: 0,
+        paginated: false,
+        next_starting_token: null,
+      });
+    }
+  }
+});
+
 test('counts agree with searches', async () => {
   const body = { filters: [{ type: 'collection', name: 'tags', operator: 'contains', value: 'even' }] };
   expect((await service.post('traces/count', body)).body).toEqual({ total_count: 3 });
@@ -235,7 +256,7 @@ test.each([
   ['too many leaves', { filters: Array.from({ length: 1001 }, () => nested(0)) }, 422, /at most 1000/],
   ['a column that has no order', { sort: { name: 'tags' } }, 422, /tags cannot be sorted/],
   ['a sort type of its own', { sort: { name: 'name', sort_type: 'random' } }, 422, /column/],
-  ['no rows at all', { limit: 0 }, 422, /1/],
+  ['fewer than no rows', { limit: -1 }, 422, /0/],
   ['a negative offset', { pagination: { starting_token: -1 } }, 422, /0/],
 ])('%s is refused with a message a person understands', async (_name, body, status, message) => {
   const answer = await service.post('traces/partial_search', body);
