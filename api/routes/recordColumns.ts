@@ -7,7 +7,7 @@ import { LogRecordsAvailableColumnsRequest, LogRecordsAvailableColumnsResponse }
 import { type Endpoint, endpoint } from '../route.ts';
 
 export interface RecordColumnDeps {
-  records: Pick<RecordReads, 'metricsWithValues' | 'annotationTemplates'>;
+  records: Pick<RecordReads, 'metricsWithValues' | 'booleanMetrics' | 'annotationTemplates'>;
   findRun: RunLookup;
   metrics: MetricDefinitions;
 }

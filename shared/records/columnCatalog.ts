@@ -15,7 +15,7 @@ export interface MetricDefinitions {
   ofRun(run: RecordRun): Promise<readonly ColumnDef[]>;
 }
 
-type MetricReads = Pick<RecordReads, 'metricsWithValues'>;
+type MetricReads = Pick<RecordReads, 'metricsWithValues' | 'booleanMetrics'>;
 
 /** The columns of a run's catalog: the standard ones, those always listed, the run's metrics, and every metric that has a value. */
 export async function availableColumns(
@@ -26,7 +26,12 @@ export async function availableColumns(
 ): Promise<ColumnDef[]> {
   const [ofRun, valued] = await Promise.all([definitions.ofRun(run), reads.metricsWithValues(run, range)]);
   const known = new Map([...definitions.builtIn, ...ofRun].map((column) => [column.id, column]));
-  const withValues = valued.map((metric) => known.get(`metrics/${metric.metric}`) ?? undefinedMetric(metric));
+  const unknown = await undefinedMetrics(
+    reads,
+    run,
+    valued.filter(({ metric }) => !known.has(`metrics/${metric}`)),
+  );
+  const withValues = valued.flatMap(({ metric }) => known.get(`metrics/${metric}`) ?? unknown.get(metric) ?? []);
   const metrics = new Map([...definitions.alwaysListed, ...ofRun, ...withValues].map((column) => [column.id, column]));
   return [...standardColumns, ...metrics.values()];
 }
@@ -63,7 +68,26 @@ export async function findColumnFor(
   };
   if (named.every(isKnown)) return plain;
   const [ofRun, valued] = await Promise.all([definitions.ofRun(run), reads.metricsWithValues(run, {})]);
-  return columnFinder([...valued.map(undefinedMetric), ...ofRun, ...definitions.builtIn]);
+  const wanted = valued.filter(({ metric }) => named.includes(`metrics/${metric}`));
+  return columnFinder([...(await undefinedMetrics(reads, run, wanted)).values(), ...ofRun, ...definitions.builtIn]);
+}
+
+type ValuedMetric = Awaited<ReturnType<RecordReads['metricsWithValues']>>[number];
+
+/** Columns of metrics of which only the values are known. Booleans are stored as numbers, so the values say which of the two they are. */
+async function undefinedMetrics(
+  reads: MetricReads,
+  run: RecordRun,
+  valued: readonly ValuedMetric[],
+): Promise<Map<string, ColumnDef>> {
+  const numbers = valued.filter(({ dataType }) => dataType === 'floating_point').map(({ metric }) => metric);
+  const booleans = numbers.length > 0 ? await reads.booleanMetrics(run, numbers) : new Set<string>();
+  return new Map(
+    valued.map(({ metric, dataType }) => [
+      metric,
+      undefinedMetric({ metric, dataType: booleans.has(metric) ? 'boolean' : dataType }),
+    ]),
+  );
 }
 
 /** A metric of which only the values are known, such as one that a client computed itself. */

@@ -92,3 +92,27 @@ test('a cost that is logged counts once', async () => {
   const { body } = await post('metrics/search', range);
   expect(body.aggregate_metrics).toMatchObject({ cost: 1.5, num_input_tokens: 3 });
 });
+
+test('a metric of which only booleans were logged is a boolean; with a number among them it is a number', async () => {
+  const { post } = await stream();
+  const log = (metrics: object) => post('traces', { traces: [{ created_at, input: 'q', metrics }] });
+  await log({ flag: true, mixed: true, score: 1 });
+  await log({ flag: false, mixed: 0.5, score: 0 });
+  await log({ flag: true });
+  const typeOf = async (name: string) => {
+    const { body } = await post('traces/available_columns', {});
+    const column = body.columns.find(({ id }: Json) => id === `metrics/${name}`);
+    return [column.data_type, column.filter_type];
+  };
+  expect(await typeOf('flag')).toEqual(['boolean', 'boolean']);
+  for (const name of ['mixed', 'score']) expect(await typeOf(name)).toEqual(['floating_point', 'number']);
+
+  const leaf = { type: 'boolean', operator: 'eq', value: true };
+  for (const dialect of [{ name: 'metrics/flag' }, { column_id: 'metrics/flag' }])
+    expect((await post('traces/count', { filters: [{ ...leaf, ...dialect }] })).body).toEqual({ total_count: 2 });
+  const others = { filter_tree: { filter: { ...leaf, column_id: 'metrics/flag', operator: 'ne' } } };
+  expect((await post('traces/count', others)).body).toEqual({ total_count: 1 });
+  const number = { type: 'number', column_id: 'metrics/mixed', operator: 'gte', value: 0.5 };
+  expect((await post('traces/count', { filters: [number] })).body).toEqual({ total_count: 2 });
+  expect((await post('traces/count', { filters: [{ ...leaf, column_id: 'metrics/score' }] })).status).toBe(422);
+});

@@ -22,6 +22,9 @@ import { selectedForRead } from './shortColumns.ts';
 const KEYS_PER_READ = 1000;
 const TIME = "DateTime64(6, 'UTC')";
 
+/** Parts of one statement. */
+const METRICS_AT_ONCE = 100;
+
 /** The reads of a search over ClickHouse. Each names its run; rows of our own tables are mapped by hand, as a page has many. */
 export function clickHouseRecordReads(clickhouse: ClickHouse): StoredReads {
   const versions = new LastVersions(clickhouse);
@@ -129,6 +132,30 @@ export function clickHouseRecordReads(clickhouse: ClickHouse): StoredReads {
         params: binder.params,
         row: (row) => row as { metric: string; dataType: 'floating_point' | 'text' | 'string_list' },
       });
+    },
+
+    async booleanMetrics(run, metrics) {
+      const withNumbers = new Set<string>();
+      for (let from = 0; from < metrics.length; from += METRICS_AT_ONCE) {
+        const binder = new Binder();
+        const { bind, scoresInRun } = scopeOf(binder.bind, run);
+        // Each stops at the first number; a metric of booleans alone is a column that takes next to nothing.
+        const anyNumber = (metric: string): string => {
+          const name = bind(metric, 'String');
+          return `(SELECT ${name} AS name FROM metric_values WHERE ${scoresInRun} AND metric = ${name} AND isNotNull(number) AND value NOT IN ('true', 'false') LIMIT 1)`;
+        };
+        const found = await clickhouse.query({
+          name: 'metrics with numbers',
+          sql: metrics
+            .slice(from, from + METRICS_AT_ONCE)
+            .map(anyNumber)
+            .join(' UNION ALL '),
+          params: binder.params,
+          row: (row) => (row as { name: string }).name,
+        });
+        for (const name of found) withNumbers.add(name);
+      }
+      return new Set(metrics.filter((metric) => !withNumbers.has(metric)));
     },
 
     async spanCounts(run, traceIds) {
