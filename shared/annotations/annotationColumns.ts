@@ -11,9 +11,14 @@ const dataTypes = {
   text: 'text_rating_aggregate',
   choice: 'category_count',
   tree_choice: 'category_count',
-} as const satisfies Record<AnnotationType, string>;
+} as const satisfies Record<AnnotationType, LogRecordsColumnInfo['data_type']>;
 
-const column = (id: string, label: string, description: string, data_type: string): LogRecordsColumnInfo => ({
+const column = (
+  id: string,
+  label: string,
+  description: string,
+  data_type: LogRecordsColumnInfo['data_type'],
+): LogRecordsColumnInfo => ({
   id,
   label,
   description,

@@ -1,3 +1,5 @@
+import type { ScorerConfig } from '../wire/scorers.ts';
+
 /** Every kind of record, in the order the catalogs list them. */
 export const recordKinds = ['llm', 'agent', 'workflow', 'trace', 'control', 'retriever', 'session', 'tool'] as const;
 export type RecordKind = (typeof recordKinds)[number];
@@ -56,6 +58,8 @@ export interface ColumnDef {
   /** A metric's readable name, where the id holds a scorer's id. */
   metricKeyAlias?: string;
   scorerId?: string;
+  /** How the run uses the scorer. */
+  scorerConfig?: ScorerConfig;
   isEmpty?: boolean;
 }
 

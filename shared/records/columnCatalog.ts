@@ -138,6 +138,7 @@ export function toDescriptor(column: ColumnDef): LogRecordsColumnInfo {
     ...(column.rollUpMethod === undefined ? {} : { roll_up_method: column.rollUpMethod }),
     ...(column.metricKeyAlias === undefined ? {} : { metric_key_alias: column.metricKeyAlias }),
     ...(column.scorerId === undefined ? {} : { scorer_id: column.scorerId }),
+    ...(column.scorerConfig === undefined ? {} : { scorer_config: column.scorerConfig }),
     ...(column.threshold === undefined
       ? {}
       : {

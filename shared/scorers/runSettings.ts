@@ -95,4 +95,4 @@ export const projectMetricColumns = async (store: SettingsStore, projectId: stri
   columnsOf(await resolveMetrics(store, await store.projectScorers(projectId)));
 
 const columnsOf = (metrics: readonly EnabledMetric[]): ColumnDef[] =>
-  metrics.map((metric) => ({ ...metricColumn(metric), scorerId: metric.scorerId }));
+  metrics.map((metric) => ({ ...metricColumn(metric), scorerId: metric.scorerId, scorerConfig: metric.config }));

@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { recordKinds } from '../columns/columnDef.ts';
 import { Uuid } from './common.ts';
-import { flag, RunSelector } from './recordSearch.ts';
+import { flag, RunSelector, StepType } from './recordSearch.ts';
 import { OutputType } from './scorers.ts';
 
 /** The metric key of a scorer that is registered code; its columns follow from what it was validated to give. */
@@ -43,7 +42,7 @@ export const ComputeHealthScoreRequest = z
   .object({
     scorer_id: Uuid,
     output_type: OutputType,
-    scoreable_node_types: z.array(z.enum(recordKinds)).nullish(),
+    scoreable_node_types: z.array(StepType).nullish(),
     /** Ground truth that is not stored yet, by row. */
     mgt_overlay: z
       .record(z.string(), z.string().nullable())

@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import { recordKinds } from '../columns/columnDef.ts';
 import { Uuid } from './common.ts';
 import { FilterExpression, FilterList } from './filters.ts';
+import { ScorerConfig } from './scorers.ts';
 import { ExtendedRecord, PartialRecord } from './storedRecords.ts';
 import { RecordTime } from './time.ts';
 
@@ -109,26 +111,51 @@ export const LogRecordsAvailableColumnsRequest = z
   .meta({ id: 'LogRecordsAvailableColumnsRequest' });
 
 /** A column of a catalog. */
+/** The kinds of records, as the interface calls them. */
+export const StepType = z.enum(recordKinds).meta({ id: 'StepType' });
+
+const ColumnCategory = z
+  .enum(['standard', 'metric', 'user_metadata', 'metric_status', 'dataset_metadata', 'dataset', 'feedback', 'tags'])
+  .meta({ id: 'ColumnCategory' });
+const DataType = z
+  .enum([
+    ...(['uuid', 'text', 'integer', 'floating_point', 'boolean', 'timestamp', 'string_list'] as const),
+    ...(['tag', 'dataset', 'prompt', 'playground', 'rank', 'category_count'] as const),
+    ...(['score_rating_aggregate', 'star_rating_aggregate', 'thumb_rating_aggregate', 'tags_rating_aggregate'] as const),
+    ...(['text_rating_aggregate', 'annotation_agreement', 'fully_annotated'] as const),
+  ])
+  .meta({ id: 'DataType' });
+const DataUnit = z.enum(['percentage', 'nano_seconds', 'milli_seconds', 'dollars', 'count_and_total']).meta({ id: 'DataUnit' });
+const LogRecordsFilterType = z
+  .enum(['id', 'date', 'number', 'boolean', 'text', 'collection', 'fully_annotated'])
+  .meta({ id: 'LogRecordsFilterType' });
+const InsightType = z.enum(['vertical_bar', 'horizontal_bar']).meta({ id: 'InsightType' });
+
 export const LogRecordsColumnInfo = z
   .object({
     id: z.string(),
     label: z.string(),
     description: z.string(),
-    category: z.enum(['standard', 'metric', 'user_metadata', 'metric_status', 'dataset_metadata', 'dataset', 'feedback', 'tags']),
+    category: ColumnCategory,
     group_label: z.string(),
-    data_type: z.string(),
-    data_unit: z.string().optional(),
-    filter_type: z.string().optional(),
+    data_type: DataType,
+    data_unit: DataUnit.optional(),
+    filter_type: LogRecordsFilterType.optional(),
     multi_valued: z.boolean(),
     allowed_values: z.array(z.unknown()).optional(),
     sortable: z.boolean(),
     filterable: z.boolean(),
     is_empty: z.boolean(),
     is_optional: z.boolean(),
-    applicable_types: z.array(z.string()),
+    applicable_types: z.array(StepType),
     roll_up_method: z.string().optional(),
     metric_key_alias: z.string().optional(),
     scorer_id: Uuid.optional(),
+    /** Of a metric that the run's settings name. */
+    scorer_config: ScorerConfig.nullish(),
+    // How a console of the interface's owner shows a column; this service leaves it open.
+    insight_type: InsightType.nullish(),
+    label_color: z.enum(['positive', 'negative']).nullish(),
     threshold: z
       .object({ inverted: z.boolean(), buckets: z.array(z.number()), display_value_levels: z.array(z.string()) })
       .optional(),

@@ -1,17 +1,19 @@
 import { z } from 'zod';
 import { PageFields, Timestamp, Uuid } from './common.ts';
 
-export const OutputType = z.enum([
-  'boolean',
-  'categorical',
-  'count',
-  'discrete',
-  'freeform',
-  'percentage',
-  'multilabel',
-  'retrieved_chunk_list_boolean',
-  'boolean_multilabel',
-]);
+export const OutputType = z
+  .enum([
+    'boolean',
+    'categorical',
+    'count',
+    'discrete',
+    'freeform',
+    'percentage',
+    'multilabel',
+    'retrieved_chunk_list_boolean',
+    'boolean_multilabel',
+  ])
+  .meta({ id: 'OutputTypeEnum' });
 export type OutputType = z.output<typeof OutputType>;
 
 export const InputType = z.enum([

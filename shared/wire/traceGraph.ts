@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { recordKinds } from '../columns/columnDef.ts';
 import { Uuid } from './common.ts';
 import { FilterExpression, FilterList } from './filters.ts';
-import { RunSelector } from './recordSearch.ts';
+import { RunSelector, StepType } from './recordSearch.ts';
 
 export const AggregatedTraceViewRequest = z
   .object({ ...RunSelector, filters: FilterList.optional(), filter_tree: FilterExpression.nullish() })
@@ -57,7 +56,7 @@ const Node = z
   .object({
     id: z.string(),
     name: z.string().nullable(),
-    type: z.enum(recordKinds),
+    type: StepType,
     occurrences: z.int(),
     parent_id: z.string().nullable(),
     has_children: z.boolean(),

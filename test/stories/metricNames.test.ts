@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../shared/ids.ts';
+import { builtinByName } from '../../shared/scorers/presets.ts';
 import { startTestService, type TestProject, type TestService } from '../support/service.ts';
 
 let service: TestService;
@@ -115,4 +116,16 @@ test('a metric of which only booleans were logged is a boolean; with a number am
   const number = { type: 'number', column_id: 'metrics/mixed', operator: 'gte', value: 0.5 };
   expect((await post('traces/count', { filters: [number] })).body).toEqual({ total_count: 2 });
   expect((await post('traces/count', { filters: [{ ...leaf, column_id: 'metrics/score' }] })).status).toBe(422);
+});
+
+test('the column of a metric that the run’s settings name says how the run uses it', async () => {
+  const { post, log_stream_id: run } = await stream();
+  const id = builtinByName('exact_match')?.scorerId;
+  const scorers = [{ id, scorer_type: 'preset', scoreable_node_types: ['llm'] }];
+  const settings = await service.request('POST', `/projects/${project.id}/runs/${run}/scorer-settings`, { run_id: run, scorers });
+  expect(settings.status).toBe(200);
+  const { body } = await post('traces/available_columns', {});
+  const column = (name: string) => body.columns.find((one: Json) => one.id === `metrics/${name}`);
+  expect(column('exact_match').scorer_config).toMatchObject({ id, scorer_type: 'preset', scoreable_node_types: ['llm'] });
+  expect(column('toxicity')).not.toHaveProperty('scorer_config');
 });

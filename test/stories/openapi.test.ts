@@ -223,6 +223,17 @@ describe('the routes of records', () => {
     expect(schemaOf('LlmSpan').properties).not.toHaveProperty('spans');
   });
 
+  test('a column is told with every key of the interface, its enums by their names', () => {
+    const { properties } = schemaOf('LogRecordsColumnInfo');
+    expect(Object.keys(properties)).toEqual(expect.arrayContaining(['scorer_config', 'insight_type', 'label_color']));
+    const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+    expect(properties).toMatchObject({ category: ref('ColumnCategory'), data_type: ref('DataType'), data_unit: ref('DataUnit') });
+    expect(properties).toMatchObject({ filter_type: ref('LogRecordsFilterType'), applicable_types: { items: ref('StepType') } });
+    expect(schemaOf('DataType').enum).toHaveLength(20);
+    expect(schemaOf('ComputeHealthScoreRequest').properties).toMatchObject({ output_type: ref('OutputTypeEnum') });
+    expect(JSON.stringify(schemaOf('HealthScoreResult').properties.health_score_type)).toContain('schemas/HealthScoreType');
+  });
+
   test('a metric result is typed by its state, a record by its kind', () => {
     const mapping = (name: string) => Object.keys((schemaOf(name).discriminator as { mapping: Json }).mapping).sort();
     const states = ['computing', 'error', 'failed', 'not_applicable', 'not_computed', 'pending', 'roll_up', 'success'];
