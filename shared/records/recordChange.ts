@@ -65,6 +65,17 @@ export interface Settling {
  * @throws RequestInvalid when the record cannot have what the change gives it, ServiceError `NotFound` for an update of what is not stored.
  */
 export function settle(change: RecordChange, from: Settling): StoredRecord | undefined {
+  const record = changed(change, from);
+  return record && withDuration(record);
+}
+
+/** A clock that was set back amid a step makes its duration negative: it is 0, as for spans of OpenTelemetry, and no average falls below it. */
+function withDuration(record: StoredRecord): StoredRecord {
+  const duration = record.metrics?.duration_ns;
+  return typeof duration === 'number' && duration < 0 ? { ...record, metrics: { ...record.metrics, duration_ns: 0 } } : record;
+}
+
+function changed(change: RecordChange, from: Settling): StoredRecord | undefined {
   if (change.action === 'update') return updated(change, from);
   const { record } = change;
   const { stored } = from;

@@ -62,6 +62,18 @@ test('an update changes what it names, adds tags and keeps the rest', async () =
   expect(Date.parse(body.updated_at)).toBeGreaterThan(Date.now() - 60_000);
 });
 
+test('a negative duration is none, logged or updated', async () => {
+  const { post, patch, get } = service.space();
+  const [id, spanId] = [newId(), newId()];
+  const metrics = { duration_ns: -7, score: -1 };
+  await post('/traces', {
+    traces: [{ id, input: 'q', metrics, spans: [{ type: 'tool', id: spanId, metrics: { duration_ns: 5 } }] }],
+  });
+  await patch(`/spans/${spanId}`, { span_id: spanId, duration_ns: -3 });
+  const { body } = await get(`/traces/${id}`);
+  expect(body).toMatchObject({ metrics: { duration_ns: 0, score: -1 }, spans: [{ metrics: { duration_ns: 0 } }] });
+});
+
 test('only true closes a trace, and nothing opens it again', async () => {
   const { post, patch, get } = service.space();
   const id = newId();
