@@ -51,7 +51,7 @@ export async function generateLongTrace(clickhouse: ClickHouse, target: Generate
     });
   await clickhouse.command({
     name: 'long trace',
-    sql: `INSERT INTO records (${keyColumns}, is_rewrite, input, output, name, model) SELECT ${keyOf}, false, ${sentences('3', '1')}, ${sentences('2', '2')}, 'step', 'model-1' FROM (${rows})`,
+    sql: `INSERT INTO records (${keyColumns}, is_rewrite, input, output, name, model, shorts) SELECT ${keyOf}, false, ${sentences('3', '1')}, ${sentences('2', '2')}, 'step', 'model-1', '{"name":"step","model":"model-1"}' FROM (${rows})`,
     params,
   });
 }
