@@ -131,10 +131,10 @@ export const annotationRecordRoutes = (deps: AnnotationRecordDeps): Endpoint[] =
           : {}),
         ...(body.previous_last_row_id ? { after: body.previous_last_row_id } : {}),
       };
-      const { ids, ...shown } = selection(body, { findColumn });
+      const shown = selection(body, { findColumn });
       const view = { ...shown, includeCounts: body.include_counts, includeMetricMetadata: false, truncate: body.truncate_fields };
       return pageReply(page, await searchQueue(deps.records, queries, page, view), (one) =>
-        ids === undefined ? toExtendedRecord(one, view) : toPartialRecord(one, view, ids),
+        shown.columns === undefined ? toExtendedRecord(one, view) : toPartialRecord(one, view, shown.columns),
       );
     },
   }),

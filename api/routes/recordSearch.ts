@@ -7,7 +7,7 @@ import { ServiceError } from '../../shared/errors.ts';
 import type { RunLookup } from '../../shared/projects/runs.ts';
 import { findColumnFor, type MetricDefinitions } from '../../shared/records/columnCatalog.ts';
 import { isMetricColumn, metricOfColumn } from '../../shared/records/findColumn.ts';
-import { columnsToRead, toExtendedRecord, toPartialRecord } from '../../shared/records/recordView.ts';
+import { toExtendedRecord, toPartialRecord } from '../../shared/records/recordView.ts';
 import {
   type FoundPage,
   type PageView,
@@ -79,7 +79,7 @@ export function recordSearchRoutes(deps: RecordSearchDeps): Endpoint[] {
         const view: PageView = { ...viewFlags(body), ...selected };
         const found = await searchRecords(deps.records, query, view);
         return pageReply(query, found, (one) =>
-          selected.ids === undefined ? toExtendedRecord(one, view) : toPartialRecord(one, view, selected.ids),
+          selected.columns === undefined ? toExtendedRecord(one, view) : toPartialRecord(one, view, selected.columns),
         );
       },
     }),
@@ -154,11 +154,11 @@ const viewFlags = (body: QueryBody) => ({
 /** Numbers that come with the record itself. */
 const ownNumbers: ReadonlySet<string> = new Set(systemMetrics);
 
-/** What `select_columns` asks for: record columns (`ids` absent: all of them) and metrics. */
+/** What `select_columns` asks for: record columns (absent: all of them) and metrics. */
 export function selection(
   { select_columns: select }: Pick<z.output<typeof LogRecordsPartialQueryRequest>, 'select_columns'>,
   { findColumn }: Pick<RecordQuery, 'findColumn'>,
-): Pick<PageView, 'columns' | 'metrics'> & { ids?: string[] } {
+): Pick<PageView, 'columns' | 'metrics'> {
   if (!select) return { metrics: 'all' };
   const all = select.column_ids ?? [];
   const ids = all.filter((id) => !isMetricColumn(id));
@@ -166,7 +166,7 @@ export function selection(
   const named = [...all.filter(isMetricColumn).map(metricOfColumn), ...select.metric_columns_names];
   const everyMetric = select.include_all_metrics || (select.includes_metric_columns && named.length === 0);
   const metrics = everyMetric ? 'all' : named.filter((name) => !ownNumbers.has(name));
-  return select.column_ids ? { metrics, ids, columns: columnsToRead(ids) } : { metrics };
+  return select.column_ids ? { metrics, columns: ids } : { metrics };
 }
 
 export function pageReply<R>(

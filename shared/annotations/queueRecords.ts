@@ -3,7 +3,6 @@ import { recordKinds } from '../columns/columnDef.ts';
 import { RequestInvalid } from '../errors.ts';
 import type { RunRef } from '../projects/runs.ts';
 import { type FindColumn, isMetricColumn, metricOfColumn } from '../records/findColumn.ts';
-import { columnsToRead } from '../records/recordView.ts';
 import {
   describeRecords,
   type FoundPage,
@@ -110,7 +109,7 @@ async function sortValues(
 ): Promise<Map<string, SortValue>> {
   const [holder, ...rest] = id.split('/') as [string, ...string[]];
   const view: PageView = {
-    columns: columnsToRead([isMetricColumn(id) ? 'metrics' : holder]),
+    columns: [holder],
     metrics: isMetricColumn(id) ? [metricOfColumn(id)] : [],
     ...{ includeCounts: false, includeMetricMetadata: false, truncate: false },
   };

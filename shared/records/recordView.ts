@@ -1,6 +1,5 @@
 import { noAnnotations } from '../annotations/summarize.ts';
 import { type RecordKind, recordKinds } from '../columns/columnDef.ts';
-import { systemMetrics } from '../columns/recordTableColumns.ts';
 import type { ExtendedRecord, PartialRecord } from '../wire/storedRecords.ts';
 import type { FoundRecord, PageView, StoredMetric } from './searchRecords.ts';
 
@@ -22,12 +21,6 @@ const alwaysShown = [
   'file_modalities',
   'metrics',
 ] as const;
-
-/** The columns of the record table that a partial record with these selected columns needs. */
-export function columnsToRead(selected: readonly string[]): string[] {
-  const shown = [...alwaysShown, 'trace_is_complete', ...selected];
-  return shown.flatMap((id) => (id === 'metrics' ? [...systemMetrics, 'metrics_extra'] : [id, `${id}_is_json`]));
-}
 
 const empty: Readonly<Record<string, unknown>> = {
   input: '',
