@@ -5,7 +5,7 @@ import { Connection } from '@temporalio/client';
 import { expect, test, vi } from 'vitest';
 import { SWEEP_SCHEDULE } from '../../shared/records/sweepWorkflow.ts';
 import { connectTemporal } from '../../shared/stores/temporal/connect.ts';
-import { defaultCacheDir, findTemporal, temporalDownloads } from '../../shared/stores/temporal/findTemporal.ts';
+import { findTestTemporal } from '../support/findTestTemporal.ts';
 import { newExperiment } from '../support/runs.ts';
 import { freePort, startServer, untilUp } from '../support/serverProcess.ts';
 import { startTestService } from '../support/service.ts';
@@ -32,13 +32,7 @@ test('a Temporal server that is replaced by an empty one costs no run, and gets 
   await using left = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'assay-temporal-'));
   left.defer(() => rm(folder, { recursive: true, force: true }));
-  const path = await findTemporal({
-    dataDir: folder,
-    cacheDir: defaultCacheDir(process.env.XDG_CACHE_HOME),
-    searchPath: process.env.PATH,
-    downloads: temporalDownloads,
-    onProgress: (line) => console.log(line),
-  });
+  const path = await findTestTemporal(folder);
   const port = await freePort();
   let temporal = await startEmptyTemporal(path, port);
   left.defer(() => void temporal.kill('SIGKILL'));

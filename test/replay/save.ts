@@ -2,6 +2,7 @@
  * Records the histories that `replay.test.ts` replays, from real runs of a real service: `node test/replay/save.ts`. To be run when a change of the
  * workflow is released: histories of runs that may still be open then stay beside the new ones, under another name.
  */
+
 import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
@@ -12,7 +13,7 @@ import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { ServiceClient } from '../../client/http.ts';
 import { workflowIdOf } from '../../shared/experiments/workflow.ts';
 import { scoringWorkflowId } from '../../shared/scoring/workflow.ts';
-import { defaultCacheDir, findTemporal, temporalDownloads } from '../../shared/stores/temporal/findTemporal.ts';
+import { findTestTemporal } from '../support/findTestTemporal.ts';
 import { freePort } from '../support/freePort.ts';
 import { type ExperimentOf, newExperiment, scorerNamed } from '../support/runs.ts';
 import { accepts, serverProcess, untilUp } from '../support/serverProcess.ts';
@@ -37,13 +38,7 @@ await writeFile(
 await writeFile(join(folder, 'broken.mjs'), 'export default 7;');
 await mkdir(historyFolder, { recursive: true });
 
-const path = await findTemporal({
-  dataDir: folder,
-  cacheDir: defaultCacheDir(process.env.XDG_CACHE_HOME),
-  searchPath: process.env.PATH,
-  downloads: temporalDownloads,
-  onProgress: console.log,
-});
+const path = await findTestTemporal(folder);
 const port = await freePort();
 const config = `limit.historyCount.suggestContinueAsNew=${SHORT_HISTORY}`;
 const args = [

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ServiceClient } from '../../client/http.ts';
 import { startTemporalDevServer } from '../../shared/stores/temporal/devServer.ts';
-import { defaultCacheDir, findTemporal, temporalDownloads } from '../../shared/stores/temporal/findTemporal.ts';
 import { startClickHouseServer } from './clickhouseServer.ts';
+import { findTestTemporal } from './findTestTemporal.ts';
 import { startPostgresServer } from './postgresServer.ts';
 import { startRedisServer } from './redisServer.ts';
 import { freePort } from './serverProcess.ts';
@@ -32,13 +32,7 @@ export async function startServiceServers(programs: { postgres: string; redis: s
   const folder = await mkdtemp(join(tmpdir(), 'assay-servers-'));
   const clickhousePort = await freePort();
   const startClickHouse = () => startClickHouseServer({ dataDir: join(folder, 'clickhouse'), port: clickhousePort });
-  const path = await findTemporal({
-    dataDir: folder,
-    cacheDir: defaultCacheDir(process.env.XDG_CACHE_HOME),
-    searchPath: process.env.PATH,
-    downloads: temporalDownloads,
-    onProgress: (line) => console.log(line),
-  });
+  const path = await findTestTemporal(folder);
   const [postgres, redisAtFirst, clickhouseAtFirst, temporal] = await Promise.all([
     startPostgresServer(programs.postgres),
     startRedisServer(programs.redis),

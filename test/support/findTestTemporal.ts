@@ -1,0 +1,11 @@
+import { defaultCacheDir, findTemporal, temporalDownloads } from '../../shared/stores/temporal/findTemporal.ts';
+
+/** Path of the Temporal server's program as the service itself finds it, kept in the user's cache; in `dataDir` where that cannot be. */
+export const findTestTemporal = (dataDir: string): Promise<string> =>
+  findTemporal({
+    dataDir,
+    cacheDir: defaultCacheDir(process.env.XDG_CACHE_HOME),
+    searchPath: process.env.PATH,
+    downloads: temporalDownloads,
+    onProgress: (line) => console.log(line),
+  });
