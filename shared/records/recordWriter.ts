@@ -240,10 +240,16 @@ export class RecordWriter {
       .filter((record) => state.keyChanged(record))
       .map((record) => ({ record, leaves: state.leaves(record) }));
     // Whoever finds a record finds its key, and a row that counts as stored has its values; values that are stored have their key.
-    if (moved.length > 0) await persist(this.#store.keyBlock(moved));
-    if (values.length > 0) await persist(this.#store.valueBlock(values));
-    if (records.length > 0)
-      await persist(this.#store.recordBlock(records.map((record) => ({ record, isRewrite: state.isKnown(record) }))));
+    const keysStored = moved.length > 0 ? persist(this.#store.keyBlock(moved)) : undefined;
+    keysStored?.catch(() => {}); // awaited below, after the other blocks were made beside it
+    const valueBlock = values.length > 0 ? this.#store.valueBlock(values) : undefined;
+    const recordBlock =
+      records.length > 0
+        ? this.#store.recordBlock(records.map((record) => ({ record, isRewrite: state.isKnown(record) })))
+        : undefined;
+    await keysStored;
+    if (valueBlock) await persist(valueBlock);
+    if (recordBlock) await persist(recordBlock);
     for (const { request, outcome } of done) {
       request.resolve(outcome);
       this.#tell(request.run);
