@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -296,6 +296,33 @@ for (const [name, open] of Object.entries(stores)) {
     });
   });
 }
+
+describe('the folder of the embedded engine', () => {
+  test('has no rows of an insert beside the tables, also not those that a killed process left', async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'assay-chdb-'));
+    const bodies = join(dataDir, 'insert_bodies');
+    await mkdir(bodies);
+    await writeFile(join(bodies, '1-left'), 'half a block');
+    const engine = openChdbEngine(dataDir);
+    try {
+      expect(await readdir(bodies)).toEqual([]);
+      await engine.query({ sql: 'CREATE TABLE t (a String, n UInt8) ENGINE = MergeTree ORDER BY a' });
+      const insert = (text: string) => engine.insert({ sql: 'INSERT INTO t FORMAT CSV', body: `${text}\n` });
+      await insert('a longer text,1');
+      await insert('short,2');
+      await expect(insert('x,many')).rejects.toThrow();
+      const stored = await engine.query({ sql: 'SELECT a FROM t ORDER BY a' });
+      expect(Buffer.from(stored.bytes).toString()).toBe('a longer text\nshort\n');
+      const files = await readdir(bodies);
+      expect(files.length).toBeGreaterThan(0);
+      for (const file of files) expect((await stat(join(bodies, file))).size).toBe(0);
+    } finally {
+      await engine.close();
+    }
+    expect(await readdir(bodies)).toEqual([]);
+    await rm(dataDir, { recursive: true });
+  });
+});
 
 describe('the server', () => {
   let dataDir: string;
