@@ -99,8 +99,8 @@ const traceOf = ({ name, created_at, input, output, status_code, error_message, 
 });
 
 /**
- * Traces without their root in this batch stay stubs, but for two: one that has a session must have a record that can be in it, and one whose
- * parent is in another process may have its root elsewhere for ever.
+ * Traces without their root in this batch stay stubs, whose session alone is kept, but for one whose parent is in another process: its root may be
+ * elsewhere for ever.
  */
 function withoutRoot(
   trace: Pick<LoggedRecord, 'id' | 'type' | 'trace_id' | 'session_id'>,
@@ -108,9 +108,11 @@ function withoutRoot(
 ): RecordChange[] {
   const changes: RecordChange[] = [];
   const local = mapped.find(({ from }) => from.parentIsRemote);
-  const { created_at } = (local ?? mapped[0])?.span ?? {};
-  const opened = { ...trace, trace_is_complete: false, ...(created_at === undefined ? {} : { created_at }) };
-  if (local) changes.push({ action: 'open', record: { ...opened, name: local.span.name } });
-  if (trace.session_id !== undefined) changes.push({ action: 'log', record: opened });
+  if (local) {
+    const { name, created_at } = local.span;
+    const times = created_at === undefined ? {} : { created_at };
+    changes.push({ action: 'open', record: { ...trace, ...times, name, trace_is_complete: false } });
+  }
+  if (trace.session_id !== undefined) changes.push({ action: 'await', record: trace });
   return changes;
 }

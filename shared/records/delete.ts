@@ -166,7 +166,7 @@ async function withMembers(
   return [...doomed.values()];
 }
 
-const isSpan = ({ type }: RecordKey): boolean => (spanKinds as readonly RecordKind[]).includes(type);
+const isSpan = ({ type }: RecordKey): boolean => (spanKinds as readonly RecordKey['type'][]).includes(type);
 const unique = (keys: readonly ErasedKey[]): ErasedKey[] => [
   ...new Map(keys.map(({ id, created_at }) => [id, { id, created_at }])).values(),
 ];

@@ -26,11 +26,12 @@ export interface RecordUpdate {
  *   update has set stays.
  * - `replace`: stores the record in place of what is there, unless a higher attempt wrote that or its trace.
  * - `open`: stores the record unless its id is there already.
+ * - `await`: says in which session a trace is whose own record may come later; nothing else of the record counts.
  * - `update`: changes a stored trace or span; an id that is not stored is `NotFound`.
  */
 export type RecordChange =
   | {
-      action: 'log' | 'replace' | 'open';
+      action: 'log' | 'replace' | 'open' | 'await';
       record: LoggedRecord;
       /** The id was made for this write: nobody can have stored it. */
       freshId?: boolean;
@@ -82,9 +83,10 @@ function changed(change: RecordChange, from: Settling): StoredRecord | undefined
   // An experiment's ids are computed from its rows: whatever else was stored under one of them gives way.
   if (change.action !== 'replace') refuseTakenId(record, stored);
   if (stored && change.action === 'open') return undefined;
+  if (stored && change.action === 'await' && record.session_id === stored.session_id) return undefined;
   const standing = Math.max(stored?.attempt ?? 0, from.traceAttempt ?? 0);
   if (change.action === 'replace' && standing > (record.attempt ?? 0)) return undefined;
-  const base = stored && change.action === 'log' ? merge(stored, record) : record;
+  const base = stored && change.action !== 'replace' ? merge(stored, record) : record;
   return {
     ...base,
     project_id: from.run.projectId,

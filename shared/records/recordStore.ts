@@ -6,7 +6,8 @@ import type { StoredRecord } from './record.ts';
 export interface RecordKey {
   id: string;
   created_at: string;
-  type: StoredRecord['type'];
+  /** An awaited trace has no record yet: only its session is settled, its `created_at` is not. */
+  type: StoredRecord['type'] | 'awaited';
   trace_id: string | null;
   parent_id: string | null;
   session_id: string;
@@ -46,9 +47,12 @@ export interface NewValue {
   isRewrite: boolean;
 }
 
-/** A record whose place is new. */
+/** A key as it is written now. */
+export type NewPlace = RecordKey & Pick<StoredRecord, 'project_id' | 'run_id' | 'version'>;
+
+/** A record whose place is new, or a trace that is awaited. */
 export interface NewKey {
-  record: StoredRecord;
+  record: StoredRecord | NewPlace;
   /** The trace that it leaves, when it was stored in another. */
   leaves: string | undefined;
 }

@@ -5,7 +5,7 @@ import { IngestCounters } from './ingestCounters.ts';
 import { Intake } from './intake.ts';
 import type { StoredRecord } from './record.ts';
 import { type RecordChange, settle, type WrittenRecord } from './recordChange.ts';
-import type { Block, NewValue, RecordKey, RecordStore, WithLocks, WriteGuard } from './recordStore.ts';
+import type { Block, NewPlace, NewValue, RecordKey, RecordStore, WithLocks, WriteGuard } from './recordStore.ts';
 
 export interface RecordWriterOptions {
   store: RecordStore;
@@ -236,9 +236,10 @@ export class RecordWriter {
     await state.followSessions(() => this.#clock());
     const records = state.changed();
     const values = records.flatMap((record) => loggedValues(record, state.metricsGiven(record), state.isKnown(record)));
-    const moved = records
-      .filter((record) => state.keyChanged(record))
-      .map((record) => ({ record, leaves: state.leaves(record) }));
+    const moved = [
+      ...state.awaited().map((record) => ({ record, leaves: undefined })),
+      ...records.filter((record) => state.keyChanged(record)).map((record) => ({ record, leaves: state.leaves(record) })),
+    ];
     // Whoever finds a record finds its key, and a row that counts as stored has its values; values that are stored have their key.
     const keysStored = moved.length > 0 ? persist(this.#store.keyBlock(moved)) : undefined;
     keysStored?.catch(() => {}); // awaited below, after the other blocks were made beside it
@@ -319,6 +320,7 @@ class GroupState {
   apply(run: RunRef, changes: readonly RecordChange[], clock: () => { version: number; at: string }): WrittenRecord[] {
     const state = this.#runs.get(lockOf(run)) as RunState;
     const settled = new Map<string, StoredRecord>();
+    const awaited = new Map<string, NewPlace>();
     const given: [id: string, metrics: StoredRecord['metrics']][] = [];
     const written = changes.map((change): WrittenRecord => {
       const id = change.action === 'update' ? change.id : change.record.id;
@@ -327,10 +329,17 @@ class GroupState {
       const trace = traceId === null ? undefined : (settled.get(traceId) ?? state.records.get(traceId));
       const traceSession = trace?.session_id ?? state.keys.get(traceId ?? '')?.session_id;
       const { version, at } = clock();
+      const key = state.keys.get(id);
+      if (change.action === 'await' && !stored) {
+        const { session_id = id } = change.record;
+        const place = key ?? ({ id, type: 'awaited', trace_id: null, parent_id: null, created_at: at } as const);
+        awaited.set(id, { ...place, session_id, project_id: run.projectId, run_id: run.runId, version });
+        return { id, session_id, trace_id: id, isNew: false };
+      }
       const record = settle(change, {
         run,
         stored,
-        createdAt: state.keys.get(id)?.created_at ?? stored?.created_at,
+        createdAt: key && key.type !== 'awaited' ? key.created_at : stored?.created_at,
         traceSession,
         traceAttempt: trace?.attempt,
         version: Math.max(version, (stored?.version ?? 0) + 1),
@@ -346,6 +355,11 @@ class GroupState {
       state.records.set(id, record);
       state.changed.add(id);
     }
+    for (const [id, key] of awaited) {
+      if (state.keys.get(id)?.session_id === key.session_id) continue;
+      state.keys.set(id, key);
+      state.awaited.set(id, key);
+    }
     for (const [id, metrics] of given) {
       for (const metric in metrics) {
         if (systemMetricNames.has(metric) || metrics[metric] == null) continue;
@@ -358,11 +372,11 @@ class GroupState {
   /** Spans can come before their trace: they move to its session when it says one. */
   async followSessions(clock: () => { version: number; at: string }): Promise<void> {
     for (const state of this.#runs.values()) {
-      const traces = [...state.changed].flatMap((id) => {
+      const traces: { id: string; session_id: string }[] = [...state.awaited.values()];
+      for (const id of state.changed) {
         const record = state.records.get(id);
-        const moved = record?.type === 'trace' && record.session_id !== (state.keys.get(id)?.session_id ?? id);
-        return moved ? [record] : [];
-      });
+        if (record?.type === 'trace' && record.session_id !== (state.keys.get(id)?.session_id ?? id)) traces.push(record);
+      }
       if (traces.length === 0) continue;
       const sessions = new Map(traces.map(({ id, session_id }) => [id, session_id]));
       for (const id of state.changed) {
@@ -388,6 +402,11 @@ class GroupState {
     }
   }
 
+  /** Traces that this group has said the session of, and whose record has not come. */
+  awaited(): NewPlace[] {
+    return [...this.#runs.values()].flatMap((state) => [...state.awaited.values()].filter(({ id }) => !state.records.has(id)));
+  }
+
   changed(): StoredRecord[] {
     return [...this.#runs.values()].flatMap((state) => [...state.changed].map((id) => state.records.get(id) as StoredRecord));
   }
@@ -399,7 +418,8 @@ class GroupState {
 
   /** Whether the record's key was stored before this group: then the record may be, too. */
   isKnown(record: StoredRecord): boolean {
-    return this.#runOf(record).keys.has(record.id);
+    const key = this.#runOf(record).keys.get(record.id);
+    return key !== undefined && key.type !== 'awaited';
   }
 
   /** The trace that a record leaves for another one. */
@@ -433,6 +453,7 @@ interface RunState {
   keys: Map<string, RecordKey>;
   records: Map<string, StoredRecord>;
   changed: Set<string>;
+  awaited: Map<string, NewPlace>;
   metricsGiven: Map<string, Set<string>>;
   /** Ids that were made for this write. */
   fresh: ReadonlySet<string>;
@@ -449,13 +470,14 @@ async function loadRun(store: RecordStore, run: RunRef, changes: readonly Record
   }
   const keys = new Map((ids.size === 0 ? [] : await store.keys(run, [...ids])).map((key) => [key.id, key]));
   const targets = new Set(changes.map((change) => (change.action === 'update' ? change.id : change.record.id)));
-  const known = [...keys.values()].filter(({ id }) => targets.has(id));
+  const known = [...keys.values()].filter(({ id, type }) => targets.has(id) && type !== 'awaited');
   const records = new Map((known.length === 0 ? [] : await store.records(run, known)).map((record) => [record.id, record]));
   return {
     run,
     keys,
     records,
     changed: new Set(),
+    awaited: new Map(),
     metricsGiven: new Map(),
     fresh: new Set(changes.flatMap((change) => (change.action !== 'update' && change.freshId ? [change.record.id] : []))),
   };

@@ -1,4 +1,3 @@
-import type { RecordKind } from '../../columns/columnDef.ts';
 import { newId } from '../../ids.ts';
 import type { RunRef } from '../../projects/runs.ts';
 import type { StoredRecord } from '../../records/record.ts';
@@ -92,7 +91,7 @@ async function inChunks<T, R>(items: readonly T[], read: (chunk: T[]) => Promise
 interface KeyRow {
   id: string;
   created_at: string;
-  type: RecordKind;
+  type: RecordKey['type'];
   trace_id: string | null;
   parent_id: string | null;
   session_id: string;
@@ -105,7 +104,7 @@ export const toKey = (row: unknown): RecordKey => ({
 
 const keyFields = ['project_id', 'run_id', 'id', 'created_at', 'type', 'trace_id', 'parent_id', 'session_id', 'version'] as const;
 
-function addKey(to: NativeBlock, record: StoredRecord): void {
+function addKey(to: NativeBlock, record: NewKey['record']): void {
   for (const name of keyFields) to.put(name, record[name] ?? undefined);
   to.endRow();
 }
