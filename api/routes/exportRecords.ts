@@ -13,7 +13,7 @@ import {
   exportNested,
   exportParquet,
 } from '../../shared/records/exportRecords.ts';
-import { isMetricColumn } from '../../shared/records/findColumn.ts';
+import { isMetricColumn, metricOfColumn } from '../../shared/records/findColumn.ts';
 import { Uuid } from '../../shared/wire/common.ts';
 import { LogRecordsExportRequest } from '../../shared/wire/recordExport.ts';
 import { type Endpoint, endpoint, Reply } from '../route.ts';
@@ -97,11 +97,23 @@ async function written(
 ): Promise<AsyncGenerator<string | Uint8Array, void>> {
   if (export_format === 'jsonl') return exportNested(deps, query, shape);
   const chosen = export_format === 'jsonl_flat' || !column_ids?.length ? await allColumns(deps, query) : known(column_ids, query);
-  if (export_format === 'parquet') return exportParquet(deps, query, shape, chosen);
+  if (export_format === 'parquet') return exportParquet(deps, query, shape, chosen, await sharesAmong(deps, query, chosen));
   return exportFlat(deps, [query], shape, {
     format: export_format === 'csv' ? 'csv' : 'jsonl',
     columnIds: chosen.map(({ id }) => id),
   });
+}
+
+/** The columns of booleans that hold fractions, too: what traces and sessions say of their spans. */
+async function sharesAmong(deps: ExportDeps, { run, kinds }: ExportQuery, columns: readonly ColumnDef[]): Promise<Set<string>> {
+  const rollUp = kinds.some((kind) => kind === 'trace' || kind === 'session');
+  const booleans = columns.filter(({ id, dataType }) => rollUp && dataType === 'boolean' && isMetricColumn(id));
+  if (booleans.length === 0) return new Set();
+  const whole = await deps.records.booleanMetrics(
+    run,
+    booleans.map(({ id }) => metricOfColumn(id)),
+  );
+  return new Set(booleans.flatMap(({ id }) => (whole.has(metricOfColumn(id)) ? [] : [id])));
 }
 
 export const known = (columnIds: readonly string[], { findColumn }: Pick<ExportQuery, 'findColumn'>): ColumnDef[] =>

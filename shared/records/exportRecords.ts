@@ -77,15 +77,22 @@ export function exportFlat(
   return writeRows(format, columnIds, flatRows(deps, queries, shape, columnIds));
 }
 
-/** The rows of a CSV export as a Parquet file, whose columns have the types of the records' columns. */
+/**
+ * The rows of a CSV export as a Parquet file, whose columns have the types of the records' columns.
+ * @param shares ids of columns of booleans that hold the share that is true of the records below
+ */
 export function exportParquet(
   deps: ExportDeps,
   query: ExportQuery,
   shape: ExportShape,
   columns: readonly ColumnDef[],
+  shares: ReadonlySet<string>,
 ): AsyncGenerator<Uint8Array, void> {
   const columnIds = columns.map(({ id }) => id);
-  return writeParquet(columns.map(parquetColumn), flatRows(deps, [query], shape, columnIds));
+  const inFile = columns.map((column) =>
+    parquetColumn(shares.has(column.id) ? { ...column, dataType: 'floating_point' } : column),
+  );
+  return writeParquet(inFile, flatRows(deps, [query], shape, columnIds));
 }
 
 async function* flatRows(

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../shared/ids.ts';
 import { builtinByName } from '../../shared/scorers/presets.ts';
+import { readParquet } from '../support/readParquet.ts';
 import { startTestService, type TestProject, type TestService } from '../support/service.ts';
 
 let service: TestService;
@@ -116,6 +117,30 @@ test('a metric of which only booleans were logged is a boolean; with a number am
   const number = { type: 'number', column_id: 'metrics/mixed', operator: 'gte', value: 0.5 };
   expect((await post('traces/count', { filters: [number] })).body).toEqual({ total_count: 2 });
   expect((await post('traces/count', { filters: [{ ...leaf, column_id: 'metrics/score' }] })).status).toBe(422);
+});
+
+test('a metric of booleans that holds the share that is true can be filtered as a number, and is a number in a Parquet file', async () => {
+  const { post, log_stream_id } = await stream();
+  const values = [true, false, 0.5];
+  await post('traces', { traces: values.map((json_validity) => ({ created_at, input: 'q', metrics: { json_validity } })) });
+  const column_id = 'metrics/json_validity';
+  const count = async (leaf: object) =>
+    (await post('traces/count', { filters: [{ column_id, ...leaf }] })).body as { total_count: number };
+  expect(await count({ type: 'boolean', operator: 'eq', value: true })).toEqual({ total_count: 1 });
+  expect(await count({ type: 'boolean', operator: 'eq', value: false })).toEqual({ total_count: 1 });
+  expect(await count({ type: 'number', operator: 'gte', value: 0.5 })).toEqual({ total_count: 2 });
+  const answer = await fetch(`${service.url}/v2/projects/${project.id}/export_records`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'Service-API-Key': service.apiKey },
+    body: JSON.stringify({
+      log_stream_id,
+      root_type: 'trace',
+      export_format: 'parquet',
+      column_ids: [column_id],
+    }),
+  });
+  const { rows } = await readParquet(Buffer.from(await answer.arrayBuffer()));
+  expect(rows.flat().sort()).toEqual([0, 0.5, 1]);
 });
 
 test('the column of a metric that the run’s settings name says how the run uses it', async () => {

@@ -99,7 +99,7 @@ export function columnSql(column: ColumnDef, { bind, scoresInRun, from, newest }
       const rows = `SELECT record_created_at, record_id FROM metric_values FINAL WHERE ${scoresInRun} AND metric = ${bind(source.metric, 'String')} AND ${HAS_VALUE}`;
       const value = metricValueColumn(column);
       return {
-        value: column.dataType === 'boolean' ? `if(isNull(${value}), NULL, ${value} = 1)` : value,
+        value: column.dataType === 'boolean' ? `multiIf(${value} = 1, true, ${value} = 0, false, NULL)` : value,
         text: `ifNull(${value}, '')`,
         // By the order of the record table, so that few values lead to few granules.
         onRecord: (condition) => `(created_at, id) IN (${rows} AND (${condition}))`,

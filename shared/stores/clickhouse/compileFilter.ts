@@ -50,7 +50,7 @@ function compileLeaf(leaf: ColumnLeaf, scope: Scope, findColumn: FindColumn): st
 }
 
 function readLeaf(leaf: ColumnLeaf, scope: Scope, findColumn: FindColumn) {
-  const column = findColumn(leaf.column_id);
+  const column = readAs(leaf, findColumn(leaf.column_id));
   if (!column.filterable) throw new ServiceError('ColumnNotFilterable', `the column ${column.id} cannot be filtered`);
   const fitting = filterTypeOf[column.dataType];
   if (fitting !== leaf.type) {
@@ -58,6 +58,12 @@ function readLeaf(leaf: ColumnLeaf, scope: Scope, findColumn: FindColumn) {
   }
   return { column, sql: columnSql(column, scope), condition: (sql: ColumnSql) => leafSql(leaf, sql, column, scope) };
 }
+
+/** Of the records below, a metric of booleans rolls up to the share that is true: it can be filtered as a number, too. */
+const readAs = (leaf: ColumnLeaf, column: ColumnDef): ColumnDef =>
+  leaf.type === 'number' && column.dataType === 'boolean' && column.source.at === 'metric'
+    ? { ...column, dataType: 'floating_point' }
+    : column;
 
 const comparison = { eq: '=', ne: '!=', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
 
