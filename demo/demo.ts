@@ -128,12 +128,15 @@ function rowOf({ experiment, progress }: ExperimentRunResults): string[] {
   ];
 }
 
-function sayLinks(service: Service): void {
-  const query = new URLSearchParams({ query: `AssayProject="${PROJECT}"` });
+function sayLinks(service: Service, runs: readonly ExperimentRunResults[]): void {
+  const ofRun = ({ experiment }: ExperimentRunResults): string => {
+    const query = new URLSearchParams({ query: `AssayProject="${PROJECT}" AND AssayExperiment="${experiment.name}"` });
+    return `${service.temporalUiUrl}/namespaces/default/workflows?${query}`;
+  };
   say('\nTo look around, start the service again on the same data:\n');
   say(`  ${startCommand(service)}\n`);
   say(`  API docs      ${service.url}/docs`);
-  say(`  Temporal UI   ${service.temporalUiUrl}/namespaces/default/workflows?${query}`);
+  say(`  Temporal UI   ${runs.map((run) => `${ofRun(run)} (${run.experiment.name})`).join('\n                ')}`);
   say(`  credentials   ${join(dataDir, 'credentials.json')}`);
 }
 
@@ -151,7 +154,7 @@ async function mainJob(service: Service, began: number): Promise<void> {
   const results = await runBoth(service);
   const header = ['experiment', 'rows', 'errors', 'numeric match', 'exact match', 'latency', 'tokens', 'duration'];
   say(`\n${resultTable(header, results.map(rowOf))}`);
-  sayLinks(service);
+  sayLinks(service, results);
   say(`\nDone in ${((performance.now() - began) / 1_000).toFixed(1)} s.`);
 }
 

@@ -159,5 +159,11 @@ test('the demo ends by itself with a table of both experiments and the way back 
   expect(stdout).toMatch(/^prompt +40 +0 +85\.0 % +0\.0 % +\d+ ms +1800 +\d+\.\d s$/m);
   expect(stdout).toContain(`DATA_DIR=${folder} `);
   expect(stdout).toMatch(/^ {2}API docs +http:\/\/127\.0\.0\.1:\d+\/docs$/m);
-  expect(stdout).toMatch(/^ {2}Temporal UI +http:\/\/127\.0\.0\.1:\d+\/namespaces\/default\/workflows\?query=AssayProject/m);
+  for (const name of ['agent', 'prompt'])
+    expect(stdout).toMatch(
+      new RegExp(
+        `http://127\\.0\\.0\\.1:\\d+/namespaces/default/workflows\\?query=AssayProject\\S+%22${name}%22 \\(${name}\\)$`,
+        'm',
+      ),
+    );
 }, 310_000);
