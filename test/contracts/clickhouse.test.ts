@@ -315,7 +315,7 @@ describe('the folder of the embedded engine', () => {
       expect(Buffer.from(stored.bytes).toString()).toBe('a longer text\nshort\n');
       const files = await readdir(bodies);
       expect(files.length).toBeGreaterThan(0);
-      for (const file of files) expect((await stat(join(bodies, file))).size).toBe(0);
+      for (const file of files) await expect.poll(async () => (await stat(join(bodies, file))).size).toBe(0);
     } finally {
       await engine.close();
     }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createWriteStream, mkdirSync, readdirSync, rmSync } from 'node:fs';
-import { open, truncate } from 'node:fs/promises';
+import { type FileHandle, open, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -112,7 +112,7 @@ export function openChdbEngine(
         statement.signal?.throwIfAborted(); // it may have waited long for its turn
         return withSession(statement, (session) => session.query(statement));
       }),
-    insert: (statement) => inserts.run(() => withSession(statement, (session) => session.insert(statement))),
+    insert: (statement) => withSession(statement, (session) => session.insert(statement, (work) => inserts.run(work))),
     async *stream(statement) {
       const session = take(statement);
       let failure: { err: unknown } | undefined;
@@ -153,6 +153,8 @@ export function openChdbEngine(
  * limit a file read took 1.7 s and a one-row insert as long; the queries themselves are not done later for waiting, each uses all cores.
  */
 const MAX_READS = 2;
+
+type InTurn = <T>(work: () => Promise<T>) => Promise<T>;
 
 class Turns {
   #free: number;
@@ -253,6 +255,9 @@ class PooledSession implements ChdbSession {
   readonly #tag = randomUUID();
   /** One file for all its inserts: on ext4 a new one costs 0.1 to 1 ms after many were deleted. */
   readonly #bodyPath: string;
+  #bodyFile: Promise<FileHandle> | undefined;
+  /** When the body of the last insert is gone. */
+  #emptied: Promise<void> = Promise.resolve();
   readonly #keepsState: boolean;
   #settings: string[] = [];
   #database = 'default';
@@ -292,7 +297,8 @@ class PooledSession implements ChdbSession {
     }
   }
 
-  async insert(statement: InsertStatement): Promise<InsertOutcome> {
+  /** @param inTurn runs the insert itself, without what can be done before it. */
+  async insert(statement: InsertStatement, inTurn: InTurn = (work) => work()): Promise<InsertOutcome> {
     const { sql, body } = statement;
     const pieces = piecesOf(body);
     if (pieces?.every(({ length }) => length === 0)) return { rowsWritten: 0, bytesWritten: 0, elapsedSeconds: 0 };
@@ -306,16 +312,24 @@ class PooledSession implements ChdbSession {
     ) {
       await this.#prepare(statement);
       const columns = plain.columns?.split(',').map((name) => name.trim());
-      const summary = await this.#within(
-        this.#hung.limits.insertSeconds,
-        this.#session.insert({ table: plain.table, values: bytes, format: 'JSONEachRow', ...(columns && { columns }) }),
+      const { table } = plain;
+      const summary = await inTurn(() =>
+        this.#within(
+          this.#hung.limits.insertSeconds,
+          this.#session.insert({ table, values: bytes, format: 'JSONEachRow', ...(columns && { columns }) }),
+        ),
       );
       return { rowsWritten: summary.rowsWritten, bytesWritten: summary.bytesWritten, elapsedSeconds: summary.elapsed };
     }
-    return this.#insertFromFile(statement, pieces);
+    return this.#insertFromFile(statement, pieces, inTurn);
   }
 
-  async #insertFromFile(statement: InsertStatement, pieces: readonly Buffer[] | undefined): Promise<InsertOutcome> {
+  /** Its settings are in the statement: each step that is a call of its own waits for the event loop, which is busy where much is inserted. */
+  async #insertFromFile(
+    { settings = {}, ...statement }: InsertStatement,
+    pieces: readonly Buffer[] | undefined,
+    inTurn: InTurn,
+  ): Promise<InsertOutcome> {
     const parts = insertHead.exec(statement.sql)?.groups;
     if (parts?.head === undefined || parts.format === undefined || /\binput\s*\(/i.test(parts.head)) {
       throw new Error(
@@ -323,17 +337,31 @@ class PooledSession implements ChdbSession {
       );
     }
     const path = this.#bodyPath;
+    const set = Object.entries(settings).map(([name, value]) => assignment(name, value));
+    const clause = set.length === 0 ? '' : ` SETTINGS ${set.join(', ')}`;
+    const sql = `${parts.head} FROM INFILE ${literal(path)} COMPRESSION 'none'${clause} FORMAT ${parts.format}`;
+    await this.#emptied;
     try {
-      if (pieces) await writePieces(path, pieces);
+      if (pieces) await this.#writeBody(pieces);
       else await pipeline(statement.body as Readable, createWriteStream(path));
       await this.#prepare(statement);
-      const result = await this.#within(
-        this.#hung.limits.insertSeconds,
-        this.#session.queryAsync(`${parts.head} FROM INFILE ${literal(path)} COMPRESSION 'none' FORMAT ${parts.format}`),
-      );
+      const result = await inTurn(() => this.#within(this.#hung.limits.insertSeconds, this.#session.queryAsync(sql)));
       return { rowsWritten: result.rowsRead, bytesWritten: result.bytesRead, elapsedSeconds: result.elapsed };
     } finally {
-      await truncate(path).catch(() => {}); // which fails where it could not be made
+      this.#emptied = truncate(path).catch(() => {}); // which fails where it could not be made
+    }
+  }
+
+  /** In as few calls as can be: each waits for one of the threads that statements run in. */
+  async #writeBody(pieces: readonly Buffer[]): Promise<void> {
+    this.#bodyFile ??= open(this.#bodyPath, 'w', 0o600);
+    const file = await this.#bodyFile;
+    for (let from = 0, at = 0; from < pieces.length; from += MAX_PIECES) {
+      const some = pieces.slice(from, from + MAX_PIECES);
+      const size = some.reduce((sum, { length }) => sum + length, 0);
+      const { bytesWritten } = await file.writev(some, at);
+      if (bytesWritten !== size) throw new Error(`${bytesWritten} of ${size} bytes could be written for an insert`);
+      at += size;
     }
   }
 
@@ -358,7 +386,7 @@ class PooledSession implements ChdbSession {
     const stale = this.#keepsState ? [] : this.#settings.filter((name) => !Object.hasOwn(settings, name));
     const sets = [
       ...stale.map((name) => `${name} = DEFAULT`),
-      ...names.map((name) => `${settingName(name)} = ${literal(settingText(settings[name]))}`),
+      ...names.map((name) => assignment(name, settings[name])),
       ...Object.entries(params).map(([name, text]) => `param_${settingName(name)} = ${literal(text)}`),
     ];
     this.#settings = names;
@@ -393,6 +421,7 @@ class PooledSession implements ChdbSession {
   close(): void {
     this.#session.close();
     rmSync(this.#bodyPath, { force: true });
+    void this.#bodyFile?.then((file) => file.close()).catch(() => {});
   }
 }
 
@@ -408,23 +437,10 @@ const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.
 /** Pieces that one call of the system takes; Linux allows 1,024. */
 const MAX_PIECES = 1_000;
 
-/** In as few calls as can be: each waits for one of the threads that statements run in. */
-async function writePieces(path: string, pieces: readonly Buffer[]): Promise<void> {
-  const file = await open(path, 'w', 0o600);
-  try {
-    for (let from = 0; from < pieces.length; from += MAX_PIECES) {
-      const some = pieces.slice(from, from + MAX_PIECES);
-      const size = some.reduce((sum, { length }) => sum + length, 0);
-      const { bytesWritten } = await file.writev(some);
-      if (bytesWritten !== size) throw new Error(`${bytesWritten} of ${size} bytes could be written for an insert`);
-    }
-  } finally {
-    await file.close();
-  }
-}
-
 // After an unknown setting or database it is not known which part of the SET or USE was done.
 const unusableAfter = /^Code: (115|81)\./;
+const assignment = (name: string, value: SettingValue | undefined): string =>
+  `${settingName(name)} = ${literal(settingText(value))}`;
 const settingText = (value: SettingValue | undefined): string =>
   typeof value === 'boolean' ? (value ? '1' : '0') : String(value);
 
