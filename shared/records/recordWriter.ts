@@ -13,6 +13,8 @@ export interface RecordWriterOptions {
   withLocks?: WithLocks;
   /** Absent where runs cannot be deleted. */
   guard?: WriteGuard;
+  /** Bytes of records that are written together. */
+  groupBytes?: number;
   /** Bytes that may wait to be written; more is refused with 429. */
   queueBytes?: number;
   /** Bytes of requests that may be under way, read or not; more is refused with 429. */
@@ -49,6 +51,9 @@ const GATHER_MS = 2;
 // Every part costs the engine 10 ms of CPU, and merging it several times as much: 3,000 records of 2.5 KB share that. More would hold up the
 // event loop (40 ms for this many), and an insert of this size is still one block: stored whole or not at all.
 const GROUP_BYTES = 8_000_000;
+// So much of a group is made ready while the one before it is sent, for which the engine would wait otherwise (a fifth of the time). Less than that
+// waits and grows, since every part has its price.
+const EARLY_SHARE = 0.5;
 const QUEUE_BYTES = 128 * 1024 * 1024;
 // Bodies of the largest size one at a time, or some forty of 1.5 MB. The values made of a body take about three times its bytes.
 const INTAKE_BYTES = 64 * 1024 * 1024;
@@ -57,7 +62,8 @@ const RETRY_MS = [50, 200, 800];
 
 /**
  * Writes records in groups: requests that arrive together share one look-up and one insert per table. A write that has returned can be read
- * and survives the death of the process. One group is written at a time, so every change is settled on top of the one before it.
+ * and survives the death of the process. One group is sent at a time, and the next one is made ready meanwhile unless it has records or traces in
+ * common with it, so every change is settled on top of the one before it.
  */
 export class RecordWriter {
   /** Bounds what requests may hold on their way here. */
@@ -66,20 +72,30 @@ export class RecordWriter {
   readonly #store: RecordStore;
   readonly #withLocks: WithLocks;
   readonly #guard: WriteGuard;
+  readonly #groupBytes: number;
   readonly #queueBytes: number;
   readonly #now: () => Date;
   #waiting: Request[] = [];
   #waitingBytes = 0;
+  /** When all that was begun is done. */
   #turn: Promise<unknown> = Promise.resolve();
+  /** When the last work is done beside which nothing may be written. */
+  #exclusive: Promise<unknown> = Promise.resolve();
+  #underWay = 0;
   #gathering = false;
+  /** A group is being made ready. */
+  #preparing = false;
+  /** Records and traces of the group that is sent now, or was last. */
+  #sent: ReadonlySet<string> = new Set();
   #lastVersion = 0;
   #tell: (run: RunRef) => void = () => {};
 
-  constructor({ store, withLocks, guard, queueBytes, intakeBytes, now }: RecordWriterOptions) {
+  constructor({ store, withLocks, guard, groupBytes, queueBytes, intakeBytes, now }: RecordWriterOptions) {
     this.intake = new Intake(intakeBytes ?? INTAKE_BYTES);
     this.#store = store;
     this.#withLocks = withLocks ?? ((_keys, work) => work());
     this.#guard = guard ?? (async () => []);
+    this.#groupBytes = groupBytes ?? GROUP_BYTES;
     this.#queueBytes = queueBytes ?? QUEUE_BYTES;
     this.#now = now ?? (() => new Date());
   }
@@ -165,33 +181,55 @@ export class RecordWriter {
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#turn.then(work);
-    this.#turn = turn.catch(() => {});
+    this.#begun(turn.catch(() => {}));
+    this.#exclusive = this.#turn;
     return turn;
+  }
+
+  #begun(work: Promise<unknown>): void {
+    this.#underWay++;
+    this.#turn = Promise.all([this.#turn, work]).then(() => {
+      this.#underWay--;
+      this.#writeNext();
+    });
   }
 
   #gather(): void {
     if (this.#gathering) return;
     this.#gathering = true;
     setTimeout(() => {
-      this.#turn = this.#turn.then(() => {
-        this.#gathering = false;
-        return this.#writeGroup(this.#takeGroup());
-      });
+      this.#gathering = false;
+      this.#writeNext();
     }, GATHER_MS);
+  }
+
+  /** Takes the next group, when it is time for it. */
+  #writeNext(): void {
+    if (this.#waiting.length === 0 || this.#gathering || this.#preparing) return;
+    const bytes = this.#waiting.reduce((sum, request) => sum + request.bytes, 0);
+    if (this.#underWay > 0 && bytes < EARLY_SHARE * this.#groupBytes) return;
+    this.#preparing = true;
+    let ready = false;
+    const isReady = (): void => {
+      if (ready) return;
+      ready = true;
+      this.#preparing = false;
+      this.#writeNext();
+    };
+    const before = this.#turn;
+    this.#begun(this.#exclusive.then(() => this.#writeGroup(this.#takeGroup(), { before, isReady })).then(isReady));
   }
 
   #takeGroup(): Request[] {
     let bytes = 0;
     const full = this.#waiting.findIndex((request, index) => {
       bytes += request.bytes;
-      return index > 0 && bytes > GROUP_BYTES;
+      return index > 0 && bytes > this.#groupBytes;
     });
-    const group = this.#waiting.splice(0, full === -1 ? this.#waiting.length : full);
-    if (this.#waiting.length > 0) this.#gather();
-    return group;
+    return this.#waiting.splice(0, full === -1 ? this.#waiting.length : full);
   }
 
-  async #writeGroup(group: Request[]): Promise<void> {
+  async #writeGroup(group: Request[], place: Place): Promise<void> {
     const runs = new Map(group.map(({ run }) => [lockOf(run), run]));
     const projects = [...runs.values()].map(lockOfProject);
     try {
@@ -202,7 +240,7 @@ export class RecordWriter {
           const standing = group.filter(({ run }) => !deleted.has(lockOf(run)));
           for (const request of group)
             if (deleted.has(lockOf(request.run))) request.reject(new ServiceError('RunNotFound', 'the run was deleted'));
-          if (standing.length > 0) await this.#writeOrSplit(standing);
+          if (standing.length > 0) await this.#writeOrSplit(standing, place);
         },
         [...new Set(projects)].sort(),
       );
@@ -212,18 +250,19 @@ export class RecordWriter {
   }
 
   /** A group that cannot be stored is tried request by request, so that only the guilty one fails. */
-  async #writeOrSplit(group: Request[]): Promise<void> {
+  async #writeOrSplit(group: Request[], place: Place): Promise<void> {
     try {
-      await this.#storeGroup(group);
+      await this.#storeGroup(group, place);
     } catch (err) {
       const [only] = group;
-      if (group.length > 1 && !isTransient(err)) for (const request of group) await this.#writeOrSplit([request]);
+      if (group.length > 1 && !isTransient(err)) for (const request of group) await this.#writeOrSplit([request], place);
       else if (isTransient(err)) for (const request of group) request.reject(asUnavailable(err));
       else only?.reject(err);
     }
   }
 
-  async #storeGroup(group: Request[]): Promise<void> {
+  async #storeGroup(group: Request[], { before, isReady }: Place): Promise<void> {
+    if (group.some(({ changes }) => changes.some((change) => touches(change, this.#sent)))) await before;
     const state = await GroupState.load(this.#store, group);
     const done: { request: Request; outcome: Outcome }[] = [];
     for (const request of group) {
@@ -241,16 +280,17 @@ export class RecordWriter {
       ...records.filter((record) => state.keyChanged(record)).map((record) => ({ record, leaves: state.leaves(record) })),
     ];
     // Whoever finds a record finds its key, and a row that counts as stored has its values; values that are stored have their key.
-    const keysStored = moved.length > 0 ? persist(this.#store.keyBlock(moved)) : undefined;
-    keysStored?.catch(() => {}); // awaited below, after the other blocks were made beside it
-    const valueBlock = values.length > 0 ? this.#store.valueBlock(values) : undefined;
-    const recordBlock =
-      records.length > 0
-        ? this.#store.recordBlock(records.map((record) => ({ record, isRewrite: state.isKnown(record) })))
-        : undefined;
-    await keysStored;
-    if (valueBlock) await persist(valueBlock);
-    if (recordBlock) await persist(recordBlock);
+    const blocks = [
+      ...(moved.length > 0 ? [this.#store.keyBlock(moved)] : []),
+      ...(values.length > 0 ? [this.#store.valueBlock(values)] : []),
+      ...(records.length > 0
+        ? [this.#store.recordBlock(records.map((record) => ({ record, isRewrite: state.isKnown(record) })))]
+        : []),
+    ];
+    await before;
+    this.#sent = state.touched();
+    isReady();
+    for (const block of blocks) await persist(block);
     for (const { request, outcome } of done) {
       request.resolve(outcome);
       this.#tell(request.run);
@@ -281,6 +321,21 @@ export class RecordWriter {
     this.#lastVersion = Math.max(this.#lastVersion + 1, this.#now().getTime() * 1000);
     return { version: this.#lastVersion, at: timeOfMicroseconds(this.#lastVersion) };
   }
+}
+
+/** Where a group stands among the others. */
+interface Place {
+  /** When all that came before it is done. */
+  before: Promise<unknown>;
+  /** Called when it is sent: the next one may be made ready. */
+  isReady(): void;
+}
+
+/** Whether a change depends on one of these records and traces, or changes it. */
+function touches(change: RecordChange, ids: ReadonlySet<string>): boolean {
+  if (change.action === 'update') return ids.has(change.id);
+  const { id, trace_id } = change.record;
+  return ids.has(id) || (trace_id !== null && ids.has(trace_id));
 }
 
 const lockOf = ({ projectId, runId }: RunRef): string => `records/${projectId}/${runId}`;
@@ -405,6 +460,20 @@ class GroupState {
   /** Traces that this group has said the session of, and whose record has not come. */
   awaited(): NewPlace[] {
     return [...this.#runs.values()].flatMap((state) => [...state.awaited.values()].filter(({ id }) => !state.records.has(id)));
+  }
+
+  /** Ids of the records that this group writes, and of their traces. */
+  touched(): Set<string> {
+    const ids = new Set<string>();
+    for (const { changed, records, awaited } of this.#runs.values()) {
+      for (const id of awaited.keys()) ids.add(id);
+      for (const id of changed) {
+        ids.add(id);
+        const traceId = records.get(id)?.trace_id;
+        if (traceId) ids.add(traceId);
+      }
+    }
+    return ids;
   }
 
   changed(): StoredRecord[] {

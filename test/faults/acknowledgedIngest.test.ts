@@ -219,6 +219,62 @@ test('a record that the store refuses fails its own request alone', async () => 
   expect(stored.sort()).toEqual(innocent.sort());
 });
 
+test('a group is made ready while the one before it is sent, unless both are about the same record or trace', async () => {
+  const { store } = failingStore(() => undefined);
+  const [first, other, span] = [newId(), newId(), newId()];
+  const made: string[][] = [];
+  const sending = Promise.withResolvers<void>();
+  const gate = Promise.withResolvers<void>();
+  const slow: RecordStore = {
+    ...store,
+    recordBlock(rows) {
+      made.push(rows.map(({ record }) => record.id));
+      return {
+        async send() {
+          sending.resolve();
+          await gate.promise;
+        },
+      };
+    },
+  };
+  const writer = new RecordWriter({ store: slow, groupBytes: 1_000 });
+  const writes = [writer.write(run, log(first))];
+  await sending.promise;
+  writes.push(writer.write(run, log(other)));
+  await expect.poll(() => made).toEqual([[first], [other]]);
+  const below = { id: span, type: 'llm' as const, trace_id: other, parent_id: other, input: [] };
+  writes.push(writer.write(run, [{ action: 'log', record: below }]));
+  gate.resolve();
+  await Promise.all(writes);
+  expect(made).toEqual([[first], [other], [span]]);
+
+  const again = Promise.withResolvers<void>();
+  let sent = 0;
+  const steps: string[] = [];
+  const watched: RecordStore = {
+    ...store,
+    records: async () => [],
+    keys: async (_run, ids) => {
+      steps.push(`looks for ${ids.includes(first) ? 'the first' : 'another'}`);
+      return [];
+    },
+    recordBlock: () => ({
+      async send() {
+        const number = ++sent;
+        if (number === 1) await again.promise;
+        steps.push(`sent ${number}`);
+      },
+    }),
+  };
+  const careful = new RecordWriter({ store: watched, groupBytes: 1_000 });
+  const both = [careful.write(run, log(first))];
+  await expect.poll(() => sent).toBe(1);
+  both.push(careful.write(run, log(first, 'again')));
+  setTimeout(again.resolve, 50); // that something is not begun cannot be awaited
+  await Promise.all(both);
+  expect(steps).toEqual(['looks for the first', 'sent 1', 'looks for the first', 'sent 2']);
+});
+
 test('more than can wait is refused with 429 and Retry-After, and taken again later', async () => {
   let open: () => void = () => {};
   const gate = new Promise<void>((resolve) => {

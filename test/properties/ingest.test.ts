@@ -5,7 +5,8 @@ import { startRecordService } from '../support/recordService.ts';
 
 let service: Awaited<ReturnType<typeof startRecordService>>;
 beforeAll(async () => {
-  service = await startRecordService({});
+  // Groups of one or two records: many follow one another, each made ready while the one before it is sent.
+  service = await startRecordService({ groupBytes: 1_000 });
 });
 afterAll(() => service[Symbol.asyncDispose]());
 
