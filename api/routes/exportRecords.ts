@@ -104,15 +104,12 @@ async function written(
   });
 }
 
-/** The columns of booleans that hold fractions, too: what traces and sessions say of their spans. */
+/** The columns of booleans that hold fractions, too: what traces and sessions say of the records below. */
 async function sharesAmong(deps: ExportDeps, { run, kinds }: ExportQuery, columns: readonly ColumnDef[]): Promise<Set<string>> {
-  const rollUp = kinds.some((kind) => kind === 'trace' || kind === 'session');
-  const booleans = columns.filter(({ id, dataType }) => rollUp && dataType === 'boolean' && isMetricColumn(id));
+  const booleans = columns.filter(({ id, dataType }) => dataType === 'boolean' && isMetricColumn(id));
   if (booleans.length === 0) return new Set();
-  const whole = await deps.records.booleanMetrics(
-    run,
-    booleans.map(({ id }) => metricOfColumn(id)),
-  );
+  const names = booleans.map(({ id }) => metricOfColumn(id));
+  const whole = await deps.records.booleanMetrics(run, names, kinds);
   return new Set(booleans.flatMap(({ id }) => (whole.has(metricOfColumn(id)) ? [] : [id])));
 }
 

@@ -65,8 +65,8 @@ export interface StoredReads {
     run: RecordRun,
     range: TimeRange,
   ): Promise<{ metric: string; dataType: 'floating_point' | 'text' | 'string_list' }[]>;
-  /** Of these metrics with numbers for values, those that have none but true and false. */
-  booleanMetrics(run: RecordRun, metrics: readonly string[]): Promise<Set<string>>;
+  /** Of these metrics with numbers for values, those that have none but true and false (on records of these kinds). */
+  booleanMetrics(run: RecordRun, metrics: readonly string[], kinds?: readonly RecordKind[]): Promise<Set<string>>;
   /** Spans of each of these traces. */
   spanCounts(run: RecordRun, traceIds: readonly string[]): Promise<Map<string, number>>;
   /** Traces of each of these sessions. */

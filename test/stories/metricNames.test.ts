@@ -25,6 +25,15 @@ async function stream() {
     };
   return { log_stream_id, post };
 }
+/** The rows of a Parquet export. */
+async function cells(asked: object): Promise<unknown[][]> {
+  const answer = await fetch(`${service.url}/v2/projects/${project.id}/export_records`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'Service-API-Key': service.apiKey },
+    body: JSON.stringify({ export_format: 'parquet', ...asked }),
+  });
+  return (await readParquet(Buffer.from(await answer.arrayBuffer()))).rows;
+}
 const range = { start_time: '2026-03-01T12:00:00Z', end_time: '2026-03-01T12:10:00Z' };
 const created_at = '2026-03-01T12:01:00Z';
 const times = ['2026-03-01T12:00:00.000000Z', '2026-03-01T12:05:00.000000Z', '2026-03-01T12:10:00.000000Z'];
@@ -129,18 +138,15 @@ test('a metric of booleans that holds the share that is true can be filtered as 
   expect(await count({ type: 'boolean', operator: 'eq', value: true })).toEqual({ total_count: 1 });
   expect(await count({ type: 'boolean', operator: 'eq', value: false })).toEqual({ total_count: 1 });
   expect(await count({ type: 'number', operator: 'gte', value: 0.5 })).toEqual({ total_count: 2 });
-  const answer = await fetch(`${service.url}/v2/projects/${project.id}/export_records`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'Service-API-Key': service.apiKey },
-    body: JSON.stringify({
-      log_stream_id,
-      root_type: 'trace',
-      export_format: 'parquet',
-      column_ids: [column_id],
-    }),
-  });
-  const { rows } = await readParquet(Buffer.from(await answer.arrayBuffer()));
+  const rows = await cells({ log_stream_id, root_type: 'trace', column_ids: [column_id] });
   expect(rows.flat().sort()).toEqual([0, 0.5, 1]);
+});
+
+test('a metric of booleans stays one in the Parquet file of the records that hold no share', async () => {
+  const { post, log_stream_id } = await stream();
+  const spans = [{ type: 'llm', input: [], created_at, metrics: { json_validity: true } }];
+  await post('traces', { traces: [{ created_at, input: 'q', metrics: { json_validity: 0.5 }, spans }] });
+  expect(await cells({ log_stream_id, root_type: 'span', column_ids: ['metrics/json_validity'] })).toEqual([[true]]);
 });
 
 test('the column of a metric that the run’s settings name says how the run uses it', async () => {

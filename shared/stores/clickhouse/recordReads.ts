@@ -134,15 +134,16 @@ export function clickHouseRecordReads(clickhouse: ClickHouse): StoredReads {
       });
     },
 
-    async booleanMetrics(run, metrics) {
+    async booleanMetrics(run, metrics, kinds) {
       const withNumbers = new Set<string>();
       for (let from = 0; from < metrics.length; from += METRICS_AT_ONCE) {
         const binder = new Binder();
         const { bind, scoresInRun } = scopeOf(binder.bind, run);
+        const ofKinds = kinds ? ` AND record_type IN ${bind([...kinds], 'Array(String)')}` : '';
         // Each stops at the first number; a metric of booleans alone is a column that takes next to nothing.
         const anyNumber = (metric: string): string => {
           const name = bind(metric, 'String');
-          return `(SELECT ${name} AS name FROM metric_values WHERE ${scoresInRun} AND metric = ${name} AND isNotNull(number) AND value NOT IN ('true', 'false') LIMIT 1)`;
+          return `(SELECT ${name} AS name FROM metric_values WHERE ${scoresInRun} AND metric = ${name} AND isNotNull(number) AND value NOT IN ('true', 'false')${ofKinds} LIMIT 1)`;
         };
         const found = await clickhouse.query({
           name: 'metrics with numbers',
