@@ -33,7 +33,7 @@ export interface ModelCallerDeps {
 }
 
 const DEFAULT_TIMEOUT_MS = 300_000;
-/** A changed integration is used after at most this time. */
+/** A changed integration is used by the calls of a run after at most this time, and at once by the check before one. */
 const INTEGRATIONS_FRESH_MS = 1_000;
 
 export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
@@ -53,19 +53,20 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
     return connection;
   };
 
+  const resolveNow: ModelCaller['resolveModel'] = async (modelAlias, integrationName) =>
+    resolveModel(await deps.integrations.list(), modelAlias, integrationName);
   const resolve = async (modelAlias: string | null | undefined, integrationName?: string | null) => {
     try {
       return resolveModel(await integrations(), modelAlias, integrationName);
     } catch (err) {
       // What is unknown may have been made a moment ago: a run started right after its integration must find it.
-      if (err instanceof ServiceError && err.permanent)
-        return resolveModel(await deps.integrations.list(), modelAlias, integrationName);
+      if (err instanceof ServiceError && err.permanent) return resolveNow(modelAlias, integrationName);
       throw err;
     }
   };
 
   return {
-    resolveModel: resolve,
+    resolveModel: resolveNow,
     async complete(call) {
       const attempts: Attempt[] = [];
       const { integration, model } = await resolve(call.modelAlias, call.integrationName).catch((err) => {

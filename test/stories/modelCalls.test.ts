@@ -463,6 +463,14 @@ describe('finding the model', () => {
     expect([found.integration.name, found.model.name]).toEqual([integrationName, modelName]);
   });
 
+  test('a model whose integration was deleted a moment ago is refused, although calls under way may still find it', async () => {
+    const stored = [known('first', ['a'])];
+    const caller = modelCallerOver(stored, guard, handlersDir);
+    await caller.complete(callOf({ modelAlias: 'a' }));
+    stored.length = 0;
+    await expect(caller.resolveModel('a')).rejects.toMatchObject({ code: 'ModelUnknown' });
+  });
+
   test('an unknown model or integration is refused with the known ones', async () => {
     const caller = callerOf(known('first', ['a']), known('second', ['b']));
     await expect(caller.resolveModel('c')).rejects.toMatchObject({
