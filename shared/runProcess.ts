@@ -22,6 +22,8 @@ export async function runProcess(
   start: (signal: AbortSignal) => Promise<Running>,
   options: { underNpm: boolean },
 ): Promise<never> {
+  // Deprecations are for those who build this: a Temporal server with TLS at an IP address would put one before the sentence that says what is wrong.
+  process.noDeprecation = true;
   const told = new AbortController();
   const tell = (withinMs: number) => {
     told.abort();

@@ -246,18 +246,30 @@ describe('what cannot start says why in one sentence', () => {
     expect(status).toBe(1);
   });
 
-  test.each(['PORT', 'TEMPORAL_PORT', 'TEMPORAL_UI_PORT'])('a taken %s', async (name) => {
-    const taken = createServer().listen(0, '127.0.0.1');
-    await once(taken, 'listening');
-    const { port } = taken.address() as { port: number };
+  /** Starts the service beside a listener of this process; `environment` gets the listener's port. */
+  async function startBeside(environment: (port: number) => Record<string, string>) {
+    const listener = createServer((socket) => void socket.on('error', () => undefined).end('not TLS')).listen(0, '127.0.0.1');
+    await once(listener, 'listening');
+    const { port } = listener.address() as { port: number };
     const child = spawn(process.execPath, [join(ROOT, 'start.ts')], {
-      env: { ...process.env, ...common, [name]: String(port) },
+      env: { ...process.env, ...common, ...environment(port) },
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     let said = '';
     child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
     const [code] = await once(child, 'close');
-    taken.close();
+    listener.close();
+    return { port, said, code };
+  }
+
+  test('a server with a key for Temporal that does not speak TLS', async () => {
+    const { port, said, code } = await startBeside((at) => ({ TEMPORAL_ADDRESS: `127.0.0.1:${at}`, TEMPORAL_API_KEY: 'key' }));
+    expect(said).toMatch(new RegExp(`^no Temporal server answers at 127\\.0\\.0\\.1:${port}[^\n]*\n$`));
+    expect(code).toBe(1);
+  });
+
+  test.each(['PORT', 'TEMPORAL_PORT', 'TEMPORAL_UI_PORT'])('a taken %s', async (name) => {
+    const { port, said, code } = await startBeside((at) => ({ [name]: String(at) }));
     expect(said).toContain(`port ${port} on 127.0.0.1 is taken`);
     expect(said).toContain(`set ${name}`);
     expect(said.trim().split('\n')).toHaveLength(1);
