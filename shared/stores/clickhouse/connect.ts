@@ -114,11 +114,11 @@ function openEngine(dataDir: string, engineMemoryBytes: number, limits: Partial<
 
 /**
  * Between rounds of background work the engine sleeps 0.1 to 1.1 s by default. A deletion takes one task for every part of its table, four in a round:
- * in a table of 122 parts it waited 18 s, and 0.7 s with these. An idle engine takes as much CPU as before, since its pauses grow.
+ * in a table of 122 parts it waited 18 s, and 1.7 s with these. An idle engine takes as much CPU as before, since its pauses grow.
  */
 const SHORT_SLEEPS = [
-  '--background_processing_pool_thread_sleep_seconds_if_nothing_to_do=0.01',
-  '--background_processing_pool_task_sleep_seconds_when_no_work_random_part=0.01',
+  '--background_processing_pool_thread_sleep_seconds_if_nothing_to_do=0.03',
+  '--background_processing_pool_task_sleep_seconds_when_no_work_random_part=0.02',
 ];
 
 /** Bounds of the embedded engine; its own defaults allow 5 GiB for each of several caches and a thread pool of 10,000. */

@@ -18,7 +18,7 @@ const keyParams = (run: RunRef, keys: readonly ErasedKey[]) => ({
 
 /**
  * Deletes by key. A lightweight DELETE masks the rows and returns when no reader sees them any more: 0.1 to 0.4 s in a run of 300,000 records in
- * few parts, 0.7 s in 122, since each part takes a turn. ALTER … DELETE rewrites every column of every part it touches: 14 s. The records go before
+ * few parts, 1.7 s in 122, since each part takes a turn. ALTER … DELETE rewrites every column of every part it touches: 14 s. The records go before
  * their values: whoever writes a value and then finds the record knows that the value goes with it.
  */
 export function clickhouseRecordEraser(clickhouse: ClickHouse): RecordEraser & StandingDeps['store'] {
