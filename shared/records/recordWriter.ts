@@ -210,14 +210,16 @@ export class RecordWriter {
     if (this.#underWay > 0 && bytes < EARLY_SHARE * this.#groupBytes) return;
     this.#preparing = true;
     let ready = false;
-    const isReady = (): void => {
+    const isReady = (touched: ReadonlySet<string>): void => {
       if (ready) return;
       ready = true;
+      this.#sent = touched;
       this.#preparing = false;
       this.#writeNext();
     };
     const before = this.#turn;
-    this.#begun(this.#exclusive.then(() => this.#writeGroup(this.#takeGroup(), { before, isReady })).then(isReady));
+    const written = this.#exclusive.then(() => this.#writeGroup(this.#takeGroup(), { before, isReady }));
+    this.#begun(written.then(() => isReady(new Set())));
   }
 
   #takeGroup(): Request[] {
@@ -249,13 +251,17 @@ export class RecordWriter {
     }
   }
 
-  /** A group that cannot be stored is tried request by request, so that only the guilty one fails. */
+  /**
+   * A group that cannot be stored is tried request by request, so that only the guilty one fails. The next group goes by the records of the whole one:
+   * it is not let in by the first of its requests.
+   */
   async #writeOrSplit(group: Request[], place: Place): Promise<void> {
     try {
       await this.#storeGroup(group, place);
     } catch (err) {
       const [only] = group;
-      if (group.length > 1 && !isTransient(err)) for (const request of group) await this.#writeOrSplit([request], place);
+      const alone = { ...place, isReady: () => {} };
+      if (group.length > 1 && !isTransient(err)) for (const request of group) await this.#writeOrSplit([request], alone);
       else if (isTransient(err)) for (const request of group) request.reject(asUnavailable(err));
       else only?.reject(err);
     }
@@ -288,8 +294,7 @@ export class RecordWriter {
         : []),
     ];
     await before;
-    this.#sent = state.touched();
-    isReady();
+    isReady(state.touched());
     for (const block of blocks) await persist(block);
     for (const { request, outcome } of done) {
       request.resolve(outcome);
@@ -327,8 +332,8 @@ export class RecordWriter {
 interface Place {
   /** When all that came before it is done. */
   before: Promise<unknown>;
-  /** Called when it is sent: the next one may be made ready. */
-  isReady(): void;
+  /** Called when it is sent: the next one may be made ready, unless it touches one of these records and traces. */
+  isReady(touched: ReadonlySet<string>): void;
 }
 
 /** Whether a change depends on one of these records and traces, or changes it. */

@@ -275,6 +275,45 @@ test('a group is made ready while the one before it is sent, unless both are abo
   expect(steps).toEqual(['looks for the first', 'sent 1', 'looks for the first', 'sent 2']);
 });
 
+test('a group that is stored request by request lets nobody settle a change on top of a record that is not stored yet', async () => {
+  const [guilty, first, second] = [newId(), newId(), newId()];
+  const refusing = failingStore((table, rows) =>
+    table === 'records' && rows.some(({ id }) => id === guilty) ? new Error('cannot parse') : undefined,
+  );
+  const gate = Promise.withResolvers<void>();
+  const reached = Promise.withResolvers<void>();
+  const looks: string[] = [];
+  const store: RecordStore = {
+    ...refusing.store,
+    keys: async (_run, ids) => {
+      if (ids.length === 1 && ids[0] === second) looks.push(`after ${refusing.stored.filter((id) => id === second).length}`);
+      return [];
+    },
+    recordBlock(rows) {
+      const block = refusing.store.recordBlock(rows);
+      const isFirstAlone = rows.length === 1 && rows[0]?.record.id === first;
+      return {
+        async send() {
+          if (isFirstAlone) {
+            reached.resolve();
+            await gate.promise;
+          }
+          await block.send();
+        },
+      };
+    },
+  };
+  const writer = new RecordWriter({ store, groupBytes: 2_000 });
+  const group = [first, guilty, second].map((id) => writer.write(run, log(id)));
+  await reached.promise;
+  const later = writer.write(run, log(second, 'x'.repeat(1_000)));
+  setTimeout(gate.resolve, 50); // that something is not begun cannot be awaited
+  expect((await Promise.allSettled(group)).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+  await later;
+  // Once when the group's own request was stored alone, and again for the later one, when that had been stored.
+  expect(looks).toEqual(['after 0', 'after 1']);
+});
+
 test('more than can wait is refused with 429 and Retry-After, and taken again later', async () => {
   let open: () => void = () => {};
   const gate = new Promise<void>((resolve) => {
