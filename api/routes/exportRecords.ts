@@ -106,11 +106,9 @@ async function written(
 
 /** The columns of booleans that hold fractions, too: what traces and sessions say of the records below. */
 async function sharesAmong(deps: ExportDeps, { run, kinds }: ExportQuery, columns: readonly ColumnDef[]): Promise<Set<string>> {
-  const booleans = columns.filter(({ id, dataType }) => dataType === 'boolean' && isMetricColumn(id));
-  if (booleans.length === 0) return new Set();
-  const names = booleans.map(({ id }) => metricOfColumn(id));
-  const whole = await deps.records.booleanMetrics(run, names, kinds);
-  return new Set(booleans.flatMap(({ id }) => (whole.has(metricOfColumn(id)) ? [] : [id])));
+  const ids = columns.flatMap(({ id, dataType }) => (dataType === 'boolean' && isMetricColumn(id) ? [id] : []));
+  const whole = await deps.records.booleanMetrics(run, ids.map(metricOfColumn), kinds);
+  return new Set(ids.filter((id) => !whole.has(metricOfColumn(id))));
 }
 
 export const known = (columnIds: readonly string[], { findColumn }: Pick<ExportQuery, 'findColumn'>): ColumnDef[] =>
