@@ -28,6 +28,11 @@ export async function openRecordTables() {
       await writes.keyBlock(records.map((record) => ({ record, leaves: undefined }))).send();
       await writes.recordBlock(records.map((record) => ({ record, isRewrite: record.version !== 1 }))).send();
     },
+    /** Makes one part of all that was stored so far, as the engine does it in the background. */
+    async merge(): Promise<void> {
+      for (const sql of ['SYSTEM START MERGES records', 'OPTIMIZE TABLE records FINAL', 'SYSTEM STOP MERGES records'])
+        await clickhouse.command({ name: 'merge', sql });
+    },
     async score(record: StoredRecord, metric: string, result: MetricResult, version: number): Promise<void> {
       const { project_id, run_id, created_at, id, type, trace_id } = record;
       const row = { project_id, run_id, metric, record_created_at: created_at, record_id: id, record_type: type, trace_id };

@@ -30,6 +30,8 @@ export interface ClickHouseInsert {
   rows: readonly object[] | Buffer | { native: readonly Buffer[] };
   /** Equal for a retry of the same block, which is then stored once; random, never derived from the content. */
   token: string;
+  /** Skip indexes that are built when the new rows are merged, not now; until then their texts are scanned. */
+  lateIndexes?: readonly string[];
 }
 
 /** The record store's engine: chDB in this process or a ClickHouse server, with the same SQL. 64-bit integers arrive as strings. */
@@ -192,7 +194,7 @@ class Store implements ClickHouse {
     }
   }
 
-  async insert({ table, rows, token }: ClickHouseInsert): Promise<void> {
+  async insert({ table, rows, token, lateIndexes = [] }: ClickHouseInsert): Promise<void> {
     const isNative = !Buffer.isBuffer(rows) && 'native' in rows;
     const body = isNative
       ? rows.native
@@ -204,6 +206,7 @@ class Store implements ClickHouse {
       input_format_parallel_parsing: (size > 10_000_000 ? 1 : 0) as 0 | 1,
       // Looks for rows of one key and copies the block for it: 2.5 of 38 µs of CPU that a record takes.
       optimize_on_insert: (isNative ? 0 : 1) as 0 | 1,
+      ...(lateIndexes.length > 0 && { exclude_materialize_skip_indexes_on_insert: lateIndexes.join(',') }),
     };
     try {
       const query = `INSERT INTO ${table} FORMAT ${isNative ? 'Native' : 'JSONEachRow'}`;

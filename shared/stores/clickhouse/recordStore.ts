@@ -133,9 +133,10 @@ function block<T>(clickhouse: ClickHouse, table: Table, rows: readonly T[], add:
   for (const row of rows) add(made, row);
   const native = made.finish();
   const token = newId();
+  const lateIndexes = table.indexes.filter(({ isLate }) => isLate).map(({ name }) => name);
   return {
     async send() {
-      await clickhouse.insert({ table: table.name, rows: { native }, token });
+      await clickhouse.insert({ table: table.name, rows: { native }, token, lateIndexes });
       made.release();
     },
   };
