@@ -20,7 +20,8 @@ import { otlpSpans, RECORDS_PER_TRACE, SPANS_PER_TRACE, traceMaker } from './pay
  * and a search counts them all, and the CPU time of the service per record beside that of the fastest raw insert of the same rows (batches of
  * 10,000, nothing but the engine and its bytes). Service, raw insert and load generator are processes of their own; each one's CPU time counts until
  * its background merges are done. The raw insert is measured before and after each way, since machines that others share change their speed, and
- * the mean of both counts. Then the time in which small traces that an application logs through the client library can be seen.
+ * the mean of both counts; once more at the end as the service does it, with text indexes left to the first merge. Then the time in which small
+ * traces that an application logs through the client library can be seen.
  */
 export async function run(args: string[]): Promise<void> {
   const { values } = parseArgs({
@@ -37,8 +38,8 @@ export async function run(args: string[]): Promise<void> {
   const load = { requests, tracesPerRequest, connections: Number(values.connections) };
   const folder = await mkdtemp(join(tmpdir(), 'assay-bench-'));
   try {
-    const measureRaw = async (place: string): Promise<number> => {
-      const raw = await rawInsert(join(folder, `raw ${place}`), requests * tracesPerRequest * RECORDS_PER_TRACE);
+    const measureRaw = async (place: string, textIndexes: 'at once' | 'late' = 'at once'): Promise<number> => {
+      const raw = await rawInsert(join(folder, `raw ${place}`), requests * tracesPerRequest * RECORDS_PER_TRACE, textIndexes);
       print(`raw insert, ${place}`, [
         ['CPU per record', `${raw.cpuUs.toFixed(1)} µs (${raw.rows} rows of ${raw.bytesPerRow.toFixed(0)} bytes)`],
       ]);
@@ -60,6 +61,7 @@ export async function run(args: string[]): Promise<void> {
         ['service memory, highest', `${(ours.peakRssBytes / 2 ** 20).toFixed(0)} MiB`],
       ]);
     }
+    await measureRaw('text indexes left to merges', 'late');
     const small = Number(values['small-traces']);
     const { seconds, loggedSeconds } = await smallTraces(join(folder, 'whole'), small);
     print('client library', [
@@ -234,8 +236,8 @@ async function until(found: () => Promise<number>, wanted: number): Promise<void
   }
 }
 
-async function rawInsert(dataDir: string, rows: number) {
-  const child = await startChild('./rawInsert.ts', dataDir, String(rows));
+async function rawInsert(dataDir: string, rows: number, textIndexes: string) {
+  const child = await startChild('./rawInsert.ts', dataDir, String(rows), textIndexes);
   try {
     return child.ready as unknown as { rows: number; cpuUs: number; bytesPerRow: number };
   } finally {
