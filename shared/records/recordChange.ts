@@ -87,12 +87,14 @@ function changed(change: RecordChange, from: Settling): StoredRecord | undefined
   const standing = Math.max(stored?.attempt ?? 0, from.traceAttempt ?? 0);
   if (change.action === 'replace' && standing > (record.attempt ?? 0)) return undefined;
   const base = stored && change.action !== 'replace' ? merge(stored, record) : record;
+  // A span that is logged again in another trace goes to the session of that one.
+  const sessionKept = stored?.trace_id === record.trace_id ? stored.session_id : undefined;
   return {
     ...base,
     project_id: from.run.projectId,
     run_id: from.run.runId,
     created_at: from.createdAt ?? record.created_at ?? from.at,
-    session_id: record.session_id ?? stored?.session_id ?? from.traceSession ?? record.trace_id ?? record.id,
+    session_id: record.session_id ?? sessionKept ?? from.traceSession ?? record.trace_id ?? record.id,
     updated_at: from.at,
     version: from.version,
   };

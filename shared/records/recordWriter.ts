@@ -87,6 +87,8 @@ export class RecordWriter {
   #preparing = false;
   /** Records and traces of the group that is sent now, or was last. */
   #sent: ReadonlySet<string> = new Set();
+  /** Rises at the begin and at the end of storing a group request by request, which may change other records than the whole group said. */
+  #splits = 0;
   #lastVersion = 0;
   #tell: (run: RunRef) => void = () => {};
 
@@ -219,7 +221,8 @@ export class RecordWriter {
     };
     const before = this.#turn;
     const written = this.#exclusive.then(() => this.#writeGroup(this.#takeGroup(), { before, isReady }));
-    this.#begun(written.then(() => isReady(new Set())));
+    // One that fails early lets the next one in no sooner than what came before it is done.
+    this.#begun(Promise.all([written, before]).then(() => isReady(new Set())));
   }
 
   #takeGroup(): Request[] {
@@ -253,31 +256,48 @@ export class RecordWriter {
 
   /**
    * A group that cannot be stored is tried request by request, so that only the guilty one fails. The next group goes by the records of the whole one:
-   * it is not let in by the first of its requests.
+   * it is not let in by the first of its requests, and settled again when it was made ready before the last of them.
    */
   async #writeOrSplit(group: Request[], place: Place): Promise<void> {
     try {
       await this.#storeGroup(group, place);
     } catch (err) {
       const [only] = group;
-      const alone = { ...place, isReady: () => {} };
-      if (group.length > 1 && !isTransient(err)) for (const request of group) await this.#writeOrSplit([request], alone);
-      else if (isTransient(err)) for (const request of group) request.reject(asUnavailable(err));
+      if (group.length > 1 && !isTransient(err)) {
+        this.#splits++;
+        const alone = { ...place, isReady: () => {} };
+        for (const request of group) await this.#writeOrSplit([request], alone);
+        this.#splits++;
+      } else if (isTransient(err)) for (const request of group) request.reject(asUnavailable(err));
       else only?.reject(err);
     }
   }
 
+  /** Answers its requests when it is stored, those that it refuses too: of a group that is tried again none was answered. */
   async #storeGroup(group: Request[], { before, isReady }: Place): Promise<void> {
     if (group.some(({ changes }) => changes.some((change) => touches(change, this.#sent)))) await before;
+    const splits = this.#splits;
+    let settled = await this.#settleGroup(group);
+    await before;
+    if (this.#splits !== splits) settled = await this.#settleGroup(group);
+    isReady(settled.touched);
+    for (const block of settled.blocks) await persist(block);
+    for (const answer of settled.answers) answer();
+  }
+
+  async #settleGroup(group: readonly Request[]): Promise<SettledGroup> {
     const state = await GroupState.load(this.#store, group);
-    const done: { request: Request; outcome: Outcome }[] = [];
-    for (const request of group) {
+    const answers = group.map((request): (() => void) => {
       try {
-        done.push({ request, outcome: this.#apply(state, request) });
+        const outcome = this.#apply(state, request);
+        return () => {
+          request.resolve(outcome);
+          this.#tell(request.run);
+        };
       } catch (err) {
-        request.reject(err);
+        return () => request.reject(err);
       }
-    }
+    });
     await state.followSessions(() => this.#clock());
     const records = state.changed();
     const values = records.flatMap((record) => loggedValues(record, state.metricsGiven(record), state.isKnown(record)));
@@ -293,13 +313,7 @@ export class RecordWriter {
         ? [this.#store.recordBlock(records.map((record) => ({ record, isRewrite: state.isKnown(record) })))]
         : []),
     ];
-    await before;
-    isReady(state.touched());
-    for (const block of blocks) await persist(block);
-    for (const { request, outcome } of done) {
-      request.resolve(outcome);
-      this.#tell(request.run);
-    }
+    return { touched: state.touched(), blocks, answers };
   }
 
   #apply(state: GroupState, { run, changes, partsOf }: Request): Outcome {
@@ -326,6 +340,16 @@ export class RecordWriter {
     this.#lastVersion = Math.max(this.#lastVersion + 1, this.#now().getTime() * 1000);
     return { version: this.#lastVersion, at: timeOfMicroseconds(this.#lastVersion) };
   }
+}
+
+/** What a group of requests comes to. */
+interface SettledGroup {
+  /** Records that it writes, and their traces. */
+  touched: ReadonlySet<string>;
+  /** In the order in which they are stored. */
+  blocks: readonly Block[];
+  /** What to tell the requests when all of that is stored. */
+  answers: readonly (() => void)[];
 }
 
 /** Where a group stands among the others. */
@@ -467,15 +491,14 @@ class GroupState {
     return [...this.#runs.values()].flatMap((state) => [...state.awaited.values()].filter(({ id }) => !state.records.has(id)));
   }
 
-  /** Ids of the records that this group writes, and of their traces. */
+  /** Ids of the records that this group writes, and of their traces: those that they leave, too. */
   touched(): Set<string> {
     const ids = new Set<string>();
-    for (const { changed, records, awaited } of this.#runs.values()) {
+    for (const { changed, records, keys, awaited } of this.#runs.values()) {
       for (const id of awaited.keys()) ids.add(id);
       for (const id of changed) {
         ids.add(id);
-        const traceId = records.get(id)?.trace_id;
-        if (traceId) ids.add(traceId);
+        for (const traceId of [records.get(id)?.trace_id, keys.get(id)?.trace_id]) if (traceId) ids.add(traceId);
       }
     }
     return ids;

@@ -1,0 +1,138 @@
+import { expect, test } from 'vitest';
+import { ServiceError } from '../../shared/errors.ts';
+import { newId } from '../../shared/ids.ts';
+import type { LoggedRecord, RecordChange } from '../../shared/records/recordChange.ts';
+import { RecordWriter } from '../../shared/records/recordWriter.ts';
+import { recordsInMemory, type StoreHooks } from '../support/recordsInMemory.ts';
+
+const GROUP_BYTES = 2_000;
+/** Enough for a group to be made ready beside the one that is sent. */
+const long = 'x'.repeat(GROUP_BYTES);
+const run = { projectId: newId(), runId: newId() };
+
+const log = (record: LoggedRecord): RecordChange => ({ action: 'log', record });
+const trace = (id: string, more: Partial<LoggedRecord> = {}) => log({ id, type: 'trace', trace_id: id, ...more });
+const span = (id: string, traceId: string, input: string) =>
+  log({ id, type: 'tool', trace_id: traceId, parent_id: traceId, input });
+
+/** Where the test holds up what the store does, from `close` to `open`. */
+class Gate {
+  #passing = Promise.withResolvers<void>();
+  #reached = Promise.withResolvers<void>();
+  constructor() {
+    this.#passing.resolve();
+  }
+  /** When somebody stands before it. */
+  get reached(): Promise<void> {
+    return this.#reached.promise;
+  }
+  close(): void {
+    this.#passing = Promise.withResolvers();
+    this.#reached = Promise.withResolvers();
+  }
+  open(): void {
+    this.#passing.resolve();
+  }
+  async pass(): Promise<void> {
+    this.#reached.resolve();
+    await this.#passing.promise;
+  }
+}
+
+function writerWith(hooks: StoreHooks, guard?: ConstructorParameters<typeof RecordWriter>[0]['guard']) {
+  const { store, records } = recordsInMemory(hooks);
+  return { writer: new RecordWriter({ store, groupBytes: GROUP_BYTES, ...(guard && { guard }) }), records };
+}
+
+/** That something is not begun cannot be awaited. */
+const openSoon = (gate: Gate) => setTimeout(() => gate.open(), 50);
+
+for (const [reason, isFailing] of [
+  ['its run was deleted', 'guard'],
+  ['the store cannot be read', 'keys'],
+] as const) {
+  test(`a group that fails before it is sent, since ${reason}, lets nobody overtake the one before it`, async () => {
+    const gate = new Gate();
+    const [updated, lost] = [newId(), newId()];
+    const other = { projectId: run.projectId, runId: newId() };
+    const { writer, records } = writerWith(
+      {
+        onSend: () => gate.pass(),
+        onKeys: async (ids) => {
+          if (isFailing === 'keys' && ids.includes(lost)) throw new ServiceError('Unavailable', 'away');
+        },
+      },
+      async (runs) => (isFailing === 'guard' ? runs.filter(({ runId }) => runId === other.runId) : []),
+    );
+    await writer.write(run, [trace(updated)]);
+    gate.close();
+    const first = writer.write(run, [{ action: 'update', id: updated, of: 'trace', update: { output: 'of the first' } }]);
+    await gate.reached;
+    await expect(writer.write(other, [trace(lost, { input: long })])).rejects.toBeInstanceOf(ServiceError);
+    const second = writer.write(run, [{ action: 'update', id: updated, of: 'trace', update: { tags: ['second'], input: long } }]);
+    openSoon(gate);
+    await Promise.all([first, second]);
+    expect(records.get(updated)).toMatchObject({ output: 'of the first', tags: ['second'] });
+  });
+}
+
+test('a span that leaves a trace stays out of it, whatever is said of that trace meanwhile', async () => {
+  const gate = new Gate();
+  const { writer, records } = writerWith({ onSend: () => gate.pass() });
+  const [left, entered, moved, session] = [newId(), newId(), newId(), newId()];
+  await writer.write(run, [trace(left), trace(entered), span(moved, left, 'old')]);
+  gate.close();
+  const first = writer.write(run, [span(moved, entered, 'new')]);
+  await gate.reached;
+  const second = writer.write(run, [trace(left, { session_id: session, input: long })]);
+  openSoon(gate);
+  await Promise.all([first, second]);
+  expect(records.get(moved)).toMatchObject({ trace_id: entered, session_id: entered, input: 'new' });
+});
+
+test('what was made ready beside a group is settled again when that group changed more, request by request, than it had said', async () => {
+  const [traceId, below, refused] = [newId(), newId(), newId()];
+  const [one, another] = [newId(), newId()];
+  const isLookedFor = Promise.withResolvers<void>();
+  let armed = false;
+  const { writer, records } = writerWith({
+    onKeys: async (ids) => {
+      if (armed && ids.length === 1 && ids[0] === below) isLookedFor.resolve();
+    },
+    onSend: async (table, ids) => {
+      if (table === 'keys' || !ids.includes(refused)) return;
+      await isLookedFor.promise;
+      throw new Error('cannot parse');
+    },
+  });
+  await writer.write(run, [trace(traceId, { session_id: another }), span(below, traceId, 'old')]);
+  armed = true;
+  // Together these leave the session of the span as it is; one after the other they change it twice.
+  const group = [
+    writer.write(run, [trace(traceId, { session_id: one })]),
+    writer.write(run, [trace(traceId, { session_id: another })]),
+    writer.write(run, [trace(refused)]),
+  ];
+  await new Promise((resolve) => setTimeout(resolve, 20)); // they have become a group
+  const update = writer.write(run, [{ action: 'update', id: below, of: 'span', update: { input: long } }]);
+  expect((await Promise.allSettled(group)).map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected']);
+  await update;
+  expect(records.get(below)).toMatchObject({ input: long, session_id: another });
+});
+
+test('a request that was refused in its group is not refused and stored: it is answered by what became of it', async () => {
+  const [taken, poison, beside] = [newId(), newId(), newId()];
+  const { writer, records } = writerWith({
+    onSend: async (table, ids) => {
+      if (table === 'records' && ids.includes(poison)) throw new Error('cannot parse');
+    },
+  });
+  const answers = await Promise.allSettled([
+    writer.write(run, [trace(taken), trace(poison)]),
+    writer.write(run, [span(taken, beside, 'a span')]),
+  ]);
+  // In the group the id was the first one's trace; alone that could not be stored, and the id was free.
+  expect(answers.map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
+  expect([...records.values()].map(({ type }) => type)).toEqual(['tool']);
+  expect(writer.counters.of(run.projectId)).toMatchObject({ stored: 1, rejected: 2 });
+});

@@ -1,0 +1,49 @@
+import type { StoredRecord } from '../../shared/records/record.ts';
+import type { Block, RecordKey, RecordStore } from '../../shared/records/recordStore.ts';
+
+type Key = RecordKey & { version: number };
+
+export interface StoreHooks {
+  /** Awaited before keys are looked up. */
+  onKeys?: (ids: readonly string[]) => Promise<void>;
+  /** Awaited before a block of keys or of records is stored, which it refuses by throwing. */
+  onSend?: (table: 'keys' | 'records', ids: readonly string[]) => Promise<void>;
+}
+
+/** A record store that a test can hold up: of every key and record the newest version counts, as in the engine. */
+export function recordsInMemory({ onKeys, onSend }: StoreHooks) {
+  const keys = new Map<string, Key>();
+  const members = new Map<string, Key & { left: boolean }>();
+  const records = new Map<string, StoredRecord>();
+  const put = <T extends { version: number }>(into: Map<string, T>, id: string, value: T): void => {
+    if ((into.get(id)?.version ?? 0) <= value.version) into.set(id, value);
+  };
+  const block = (send: () => Promise<void>): Block => ({ send });
+  const idsOf = (rows: readonly { record: { id: string } }[]) => rows.map(({ record }) => record.id);
+  const store: RecordStore = {
+    async keys(_run, ids) {
+      await onKeys?.(ids);
+      return ids.flatMap((id) => keys.get(id) ?? []);
+    },
+    spanKeys: async (_run, traceIds) =>
+      [...members.values()].filter(({ id, trace_id, left }) => !left && id !== trace_id && traceIds.includes(trace_id as string)),
+    records: async (_run, wanted) => wanted.flatMap(({ id }) => records.get(id) ?? []),
+    keyBlock: (rows) =>
+      block(async () => {
+        await onSend?.('keys', idsOf(rows));
+        for (const { record, leaves } of rows) {
+          const key: Key = { ...record, parent_id: record.parent_id ?? null };
+          put(keys, key.id, key);
+          if (key.trace_id !== null) put(members, `${key.trace_id} ${key.id}`, { ...key, left: false });
+          if (leaves !== undefined) put(members, `${leaves} ${key.id}`, { ...key, trace_id: leaves, left: true });
+        }
+      }),
+    valueBlock: () => block(async () => {}),
+    recordBlock: (rows) =>
+      block(async () => {
+        await onSend?.('records', idsOf(rows));
+        for (const { record } of rows) put(records, record.id, record);
+      }),
+  };
+  return { store, records };
+}
