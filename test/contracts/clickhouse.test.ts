@@ -303,6 +303,7 @@ describe('the folder of the embedded engine', () => {
     const bodies = join(dataDir, 'insert_bodies');
     await mkdir(bodies);
     await writeFile(join(bodies, '1-left'), 'half a block');
+    await writeFile(join(bodies, `${process.pid}-left`), 'by the main process of a container, which always has this id');
     const engine = openChdbEngine(dataDir);
     try {
       expect(await readdir(bodies)).toEqual([]);
@@ -321,6 +322,26 @@ describe('the folder of the embedded engine', () => {
     }
     expect(await readdir(bodies)).toEqual([]);
     await rm(dataDir, { recursive: true });
+  });
+
+  test('takes inserts again when there is room for their rows', async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'assay-chdb-'));
+    const bodies = join(dataDir, 'insert_bodies');
+    const engine = openChdbEngine(dataDir);
+    try {
+      await engine.query({ sql: 'CREATE TABLE t (a String) ENGINE = MergeTree ORDER BY a' });
+      const insert = (text: string) => engine.insert({ sql: 'INSERT INTO t FORMAT CSV', body: `${text}\n` });
+      await rm(bodies, { recursive: true });
+      await expect(insert('lost')).rejects.toMatchObject({ code: 'ENOENT' });
+      await mkdir(bodies);
+      await insert('first');
+      await insert('second');
+      const stored = await engine.query({ sql: 'SELECT a FROM t ORDER BY a' });
+      expect(Buffer.from(stored.bytes).toString()).toBe('first\nsecond\n');
+    } finally {
+      await engine.close();
+      await rm(dataDir, { recursive: true });
+    }
   });
 });
 

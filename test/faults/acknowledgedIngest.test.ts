@@ -5,12 +5,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
 import { ConnectionError } from '../../client/errors.ts';
 import { ServiceClient } from '../../client/http.ts';
 import { ServiceError } from '../../shared/errors.ts';
 import { newId } from '../../shared/ids.ts';
-import type { Block, RecordStore } from '../../shared/records/recordStore.ts';
+import type { Block, NewKey, RecordStore } from '../../shared/records/recordStore.ts';
 import { RecordWriter } from '../../shared/records/recordWriter.ts';
+import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
+import { clickhouseRecordStore } from '../../shared/stores/clickhouse/recordStore.ts';
+import { migrateTables } from '../../shared/stores/clickhouse/tables.ts';
 import { serviceFolder } from '../support/serviceProcess.ts';
 
 let folder: string;
@@ -197,6 +201,56 @@ test('a store that is away for a moment costs nothing: the same block is sent ag
   const ids = [newId(), newId()];
   await Promise.all(ids.map((id) => writer.write(run, log(id))));
   expect(stored.sort()).toEqual(ids.sort());
+});
+
+test('of keys that were stored in one of their two tables only the rest is sent again, whatever is written meanwhile', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'assay-half-'));
+  onTestFinished(() => rm(dataDir, { recursive: true, force: true }));
+  const clickhouse = openClickHouse({ dataDir });
+  onTestFinished(() => clickhouse.close());
+  await migrateTables(clickhouse);
+  const other = Promise.withResolvers<void>();
+  const sent: string[] = [];
+  let failures = 1;
+  const insert = clickhouse.insert.bind(clickhouse);
+  clickhouse.insert = async (one) => {
+    sent.push(one.table);
+    if (one.table === 'trace_members' && failures-- > 0) {
+      await other.promise;
+      throw new ServiceError('Unavailable', 'away');
+    }
+    await insert(one);
+  };
+  const store = clickhouseRecordStore(clickhouse);
+  const key = (id: string): NewKey => {
+    const place = {
+      id,
+      type: 'trace',
+      trace_id: id,
+      parent_id: null,
+      session_id: id,
+      created_at: '2026-01-01T00:00:00.000000Z',
+    } as const;
+    return { record: { ...place, project_id: run.projectId, run_id: run.runId, version: 1 }, leaves: undefined };
+  };
+  const [first, second] = [1, 2].map(() => Array.from({ length: 500 }, newId)) as [string[], string[]];
+  const block = store.keyBlock(first.map(key));
+  const failed = block.send();
+  await expect.poll(() => sent).toEqual(['record_keys', 'trace_members']);
+  other.resolve();
+  await expect(failed).rejects.toMatchObject({ code: 'Unavailable' });
+  // Has the memory of what is stored already.
+  await store.keyBlock(second.map(key)).send();
+  await block.send();
+  expect(sent.filter((table) => table === 'record_keys')).toHaveLength(2);
+  for (const table of ['record_keys', 'trace_members']) {
+    const rows = await clickhouse.query({
+      name: 'ids',
+      sql: `SELECT toString(id) AS id FROM ${table}`,
+      row: z.object({ id: z.string() }),
+    });
+    expect(rows.map(({ id }) => id).sort()).toEqual([...first, ...second].sort());
+  }
 });
 
 test('a store that stays away is told to every caller of the group as 503 with Retry-After', async () => {

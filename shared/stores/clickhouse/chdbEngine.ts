@@ -235,7 +235,8 @@ function clearBodies(folder: string): void {
   for (const name of readdirSync(folder)) if (!name.startsWith(ofThisProcess)) rmSync(join(folder, name));
 }
 
-const ofThisProcess = `${process.pid}-`;
+// Not by the process id: the main process of a container has the same one at every start.
+const ofThisProcess = `${randomUUID()}-`;
 
 // Bound values travel inside a SET here, where the engine's default of 256 KiB for a statement's text would count them; a server does not.
 const maxStatementBytes = 64 * 1024 * 1024;
@@ -348,13 +349,27 @@ class PooledSession implements ChdbSession {
       const result = await inTurn(() => this.#within(this.#hung.limits.insertSeconds, this.#session.queryAsync(sql)));
       return { rowsWritten: result.rowsRead, bytesWritten: result.bytesRead, elapsedSeconds: result.elapsed };
     } finally {
-      this.#emptied = truncate(path).catch(() => {}); // which fails where it could not be made
+      this.#emptied = this.#emptyBody();
+    }
+  }
+
+  /** Where that fails, as it does where the file could not be made, the next body opens it anew, which empties it. */
+  async #emptyBody(): Promise<void> {
+    try {
+      await truncate(this.#bodyPath);
+    } catch {
+      const file = this.#bodyFile;
+      this.#bodyFile = undefined;
+      await file?.then((open) => open.close()).catch(() => {});
     }
   }
 
   /** In as few calls as can be: each waits for one of the threads that statements run in. */
   async #writeBody(pieces: readonly Buffer[]): Promise<void> {
-    this.#bodyFile ??= open(this.#bodyPath, 'w', 0o600);
+    this.#bodyFile ??= open(this.#bodyPath, 'w', 0o600).catch((err: unknown) => {
+      this.#bodyFile = undefined; // there may be room for it later
+      throw err;
+    });
     const file = await this.#bodyFile;
     for (let from = 0, at = 0; from < pieces.length; from += MAX_PIECES) {
       const some = pieces.slice(from, from + MAX_PIECES);

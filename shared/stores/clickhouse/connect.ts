@@ -367,7 +367,8 @@ function asServiceError(err: unknown, name: string): unknown {
     return new ServiceError('QueryTooExpensive', message, { context: { query: name, limit }, cause: err });
   }
   const unreachable =
-    /^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|EPIPE|EHOST|ENET)/.test(String(code)) ||
+    // The last ones are those of a disk or a process that is full, when the embedded engine's rows are written down.
+    /^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|EPIPE|EHOST|ENET|EMFILE|ENFILE|ENOSPC|EIO)/.test(String(code)) ||
     /Timeout error|socket hang up|is closed|other side closed|terminated|premature close/i.test(err.message) ||
     (code === undefined && ofProxy.test(err.message));
   return unreachable ? unavailable(err) : err;

@@ -120,23 +120,27 @@ function addMember(to: NativeBlock, { record, leaves }: NewKey): void {
   if (record.trace_id !== null) addKey(to, record);
 }
 
-/** Blocks of several tables that are one write. */
+/** Blocks of several tables that are one write. None is under way any more when it fails, so that it can be sent again. */
 const together = (...blocks: readonly Block[]): Block => ({
   async send() {
-    await Promise.all(blocks.map((one) => one.send()));
+    const sent = await Promise.allSettled(blocks.map((one) => one.send()));
+    for (const one of sent) if (one.status === 'rejected') throw one.reason;
   },
 });
 
-/** Rows made into bytes once: a retry sends the same with the same token. */
+/** Rows made into bytes once: a retry sends the same with the same token. What is stored is not sent again: others have its memory then. */
 function block<T>(clickhouse: ClickHouse, table: Table, rows: readonly T[], add: (to: NativeBlock, row: T) => void): Block {
   const made = new NativeBlock(typesOf(table));
   for (const row of rows) add(made, row);
   const native = made.finish();
   const token = newId();
   const lateIndexes = table.indexes.filter(({ isLate }) => isLate).map(({ name }) => name);
+  let isStored = false;
   return {
     async send() {
+      if (isStored) return;
       await clickhouse.insert({ table: table.name, rows: { native }, token, lateIndexes });
+      isStored = true;
       made.release();
     },
   };
