@@ -1,10 +1,10 @@
-import { join } from 'node:path';
 import { DefaultLogger, type NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { EXPERIMENT_QUEUE } from '../shared/experiments/workflow.ts';
 import { type ActivityDeps, createActivities } from './activities.ts';
 import { createScoringActivities, type ScoringActivityDeps } from './scoringActivities.ts';
 import { createSweepActivities, type SweepActivityDeps } from './sweepActivities.ts';
+import { workflowBundle } from './workflowBundle.ts';
 
 export interface WorkerDeps extends ActivityDeps {
   sweeps: SweepActivityDeps;
@@ -33,7 +33,7 @@ export async function startWorker(connection: NativeConnection, namespace: strin
     connection,
     namespace,
     taskQueue: EXPERIMENT_QUEUE,
-    workflowsPath: join(import.meta.dirname, '../workflows/index.ts'),
+    workflowBundle: await workflowBundle(),
     activities: { ...createActivities(deps), ...createScoringActivities(deps.scoring), ...createSweepActivities(deps.sweeps) },
     // A chunk holds its slot for minutes; a run that waits for its caller gives it back.
     maxConcurrentActivityTaskExecutions: 200,

@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
-import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 
 export const historyFolder = join(import.meta.dirname, 'histories');
 
@@ -22,10 +21,3 @@ export const savedHistories = (): SavedHistory[] =>
       };
       return { name: file.replace('.json', ''), workflowId, history: historyFromJSON(history) };
     });
-
-/** The workflows as the worker loads them; fails on an import that workflow code must not have. */
-export const workflowBundle = () =>
-  bundleWorkflowCode({
-    workflowsPath: join(import.meta.dirname, '../../workflows/index.ts'),
-    logger: new DefaultLogger('ERROR'),
-  });

@@ -1,17 +1,40 @@
-import { DefaultLogger, Runtime, Worker, type WorkflowBundleWithSourceMap } from '@temporalio/worker';
+import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import { DeterminismViolationError } from '@temporalio/workflow';
-import { beforeAll, describe, expect, test } from 'vitest';
-import { savedHistories, workflowBundle } from './historyFolder.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { workflowBundle } from '../../workers/workflowBundle.ts';
+import { savedHistories } from './historyFolder.ts';
 
-let bundle: WorkflowBundleWithSourceMap;
+let folder: string;
+let bundle: { code: string };
 beforeAll(async () => {
   Runtime.install({ logger: new DefaultLogger('ERROR') });
-  bundle = await workflowBundle();
+  folder = await mkdtemp(join(tmpdir(), 'assay-bundle-'));
+  bundle = await workflowBundle(folder);
 }, 60_000);
+afterAll(() => rm(folder, { recursive: true, force: true }));
 
 test('the workflow code builds into a bundle, without anything of Node', () => {
   for (const workflow of ['runExperiment', 'scoreRun']) expect(bundle.code).toContain(workflow);
 });
+
+test('the bundle is kept for the next start, and one that was not written to its end is made anew', async () => {
+  const [name, ...others] = await readdir(folder);
+  expect(others).toEqual([]);
+  const path = join(folder, name as string);
+  const whole = await readFile(path, 'utf8');
+  await writeFile(path, whole.replace('runExperiment', 'keptExperiment'));
+  expect((await workflowBundle(folder)).code).toBe(bundle.code.replace('runExperiment', 'keptExperiment'));
+  await truncate(path, whole.length / 2);
+  expect((await workflowBundle(folder)).code).toBe(bundle.code);
+  await writeFile(join(folder, 'workflows-of-former-code.js'), '');
+  await truncate(path);
+  await workflowBundle(folder);
+  expect(await readdir(folder)).toEqual([name]);
+  expect(await workflowBundle(join(path, 'is a file'))).toEqual(bundle);
+}, 60_000);
 
 describe("today's workflow code takes every step that a recorded run took", () => {
   const histories = savedHistories();

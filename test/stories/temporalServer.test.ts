@@ -361,9 +361,10 @@ test('a process is known by start time and command line, from /proc and from ps'
   const child = spawn('/bin/sleep', ['61'], { stdio: 'ignore' });
   onTestFinished(() => void child.kill());
   for (const platform of [process.platform, 'darwin' as const]) {
-    const identity = await processIdentity(child.pid ?? 0, platform);
-    expect(identity).toEqual({ startedAt: expect.stringMatching(/\d/), command: '/bin/sleep 61' });
-    expect(await processIdentity(child.pid ?? 0, platform)).toEqual(identity);
+    const identify = () => processIdentity(child.pid ?? 0, platform);
+    // A process that was begun just now has no command line for a moment, also when `spawn` has returned.
+    await expect.poll(identify).toEqual({ startedAt: expect.stringMatching(/\d/), command: '/bin/sleep 61' });
+    expect(await identify()).toEqual(await identify());
   }
   child.kill('SIGKILL');
   await once(child, 'exit');

@@ -1,0 +1,53 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { bundleWorkflowCode, Runtime } from '@temporalio/worker';
+import { newId } from '../shared/ids.ts';
+
+const project = join(import.meta.dirname, '..');
+/** What workflow code may be made of: our own files, and the packages that npm has installed. */
+const SOURCES = ['workflows', 'shared', 'node_modules/.package-lock.json'];
+const KEPT_IN = join(project, 'node_modules/.cache/assay');
+/** Ends a file that was written to its end, whatever became of the machine since. */
+const WHOLE = '\n// whole\n';
+
+/**
+ * The workflow code as the worker's sandbox loads it. Making it takes a second of CPU at every start, so it is kept beside the installed packages
+ * under a name that tells what it was made of; where nothing can be kept, as in an image, it is made anew.
+ */
+export async function workflowBundle(folder = KEPT_IN): Promise<{ code: string }> {
+  const name = `workflows-${await fingerprint()}.js`;
+  const kept = await readFile(join(folder, name), 'utf8').catch(() => '');
+  if (kept.endsWith(WHOLE)) return { code: kept.slice(0, -WHOLE.length) };
+  const { code } = await bundleWorkflowCode({
+    workflowsPath: join(project, 'workflows/index.ts'),
+    logger: Runtime.instance().logger,
+  });
+  await keep(folder, name, code).catch(() => undefined);
+  return { code };
+}
+
+async function keep(folder: string, name: string, code: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  const unfinished = join(folder, `${newId()}.unfinished`);
+  await writeFile(unfinished, code + WHOLE);
+  await rename(unfinished, join(folder, name)); // another process may keep the same at this moment
+  for (const other of await readdir(folder))
+    if (other.startsWith('workflows-') && other !== name) await rm(join(folder, other), { force: true });
+}
+
+async function fingerprint(): Promise<string> {
+  const hash = createHash('sha256');
+  for (const source of SOURCES) {
+    const at = join(project, source);
+    const files = source.endsWith('.json')
+      ? [at]
+      : (await readdir(at, { recursive: true }))
+          .filter((name) => name.endsWith('.ts'))
+          .sort()
+          .map((name) => join(at, name));
+    const contents = await Promise.all(files.map((file) => readFile(file)));
+    for (const [position, content] of contents.entries()) hash.update(`${files[position]} ${content.length}\n`).update(content);
+  }
+  return hash.digest('hex').slice(0, 32);
+}
