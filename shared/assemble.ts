@@ -108,13 +108,15 @@ export function assembleDomain(
     concurrencyPerIntegration: CALLS_PER_INTEGRATION,
   });
 
-  // Clients, pages and workers ask for the same count at the same time. A run that has just ended is counted anew: that count is its last word.
+  // Clients, pages and workers ask for the same count at the same time. A run that has just ended or come to rest is counted anew: nothing follows
+  // that would correct an older count.
   const tallies = new BriefCache<RunTally>({ ttlMs: TALLY_GOOD_MS, maxEntries: 1_000 });
   const tally = async (
     run: Pick<ExperimentRun, 'projectId' | 'experimentId'> & Partial<Pick<ExperimentRun, 'state'>>,
     metrics: string[],
+    isAtRest = false,
   ): Promise<RunTally> =>
-    (await tallies.get(`${run.experimentId}/${run.state ?? ''}/${metrics.join('/')}`, () =>
+    (await tallies.get(`${run.experimentId}/${run.state ?? ''}/${isAtRest}/${metrics.join('/')}`, () =>
       runTally(clickhouse, run, metrics),
     )) as RunTally;
 

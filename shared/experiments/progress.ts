@@ -31,7 +31,8 @@ export interface RunTally {
 }
 
 export interface ProgressDeps {
-  tally(run: Pick<ExperimentRun, 'projectId' | 'experimentId'>, metrics: string[]): Promise<RunTally>;
+  /** @param isAtRest whether none of its rows was running a moment ago: what was counted before that does not do */
+  tally(run: Pick<ExperimentRun, 'projectId' | 'experimentId'>, metrics: string[], isAtRest: boolean): Promise<RunTally>;
   metricNames(run: ExperimentRun): Promise<string[]>;
   board: ProgressBoard;
   times(experimentId: string): Promise<{ startedAt: Date | null; endedAt: Date | null; error: string | null }>;
@@ -59,12 +60,12 @@ export async function untilEnded(
 }
 
 export async function runProgress(deps: ProgressDeps, run: ExperimentRun): Promise<RunProgressView> {
-  const metrics = await deps.metricNames(run);
-  const [tally, rowsRunning, times] = await Promise.all([
-    deps.tally(run, metrics),
+  const [metrics, rowsRunning, times] = await Promise.all([
+    deps.metricNames(run),
     deps.board.rowsRunning(run.experimentId),
     deps.times(run.experimentId),
   ]);
+  const tally = await deps.tally(run, metrics, rowsRunning === 0);
   const ended = hasEnded(run.state);
   const seconds = times.startedAt ? ((times.endedAt ?? new Date()).getTime() - times.startedAt.getTime()) / 1_000 : 0;
   return {

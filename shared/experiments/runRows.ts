@@ -50,6 +50,7 @@ export interface RowContext {
 }
 
 export interface ChunkProgress {
+  /** Rows that were begun and are not recorded, at most as many as there are lanes: 0 only where nothing of the chunk is to come. */
   running: number;
   /** Every row of the chunk below this ordinal is recorded. */
   recordedTo: number;
@@ -93,7 +94,7 @@ export async function runRows(
 ): Promise<ChunkOutcome> {
   const deadline = deps.now() + TIME_BOX_MS;
   const aborted = new AbortController();
-  const progress: ChunkProgress = { running: 0, recordedTo: chunk.from };
+  const tell = () => deps.onProgress({ running: Math.min(feed.unrecorded, chunk.lanes), recordedTo: feed.recordedTo });
   const feed = new RowFeed(deps, run, chunk, aborted.signal);
   let lost: unknown;
   let recorded = 0;
@@ -141,8 +142,7 @@ export async function runRows(
     onRecorded: ({ row }) => {
       feed.noteRecorded(row.ordinal);
       recorded++;
-      progress.recordedTo = feed.recordedTo;
-      deps.onProgress(progress);
+      tell();
     },
     onLost: (err) => {
       lost ??= err;
@@ -158,16 +158,12 @@ export async function runRows(
       const row = await feed.next();
       if (!row) return;
       const startedAt = new Date();
-      progress.running++;
-      deps.onProgress(progress); // the first rows may take long to end
+      tell(); // the first rows may take long to end
       deps.attempts.note(run, { rowId: row.rowId, ordinal: row.ordinal, attempt, startedAt, endedAt: null, outcome: 'started' });
-      const result = await deps.runner
-        .run(row, { attempt, signal: aborted.signal })
-        .catch((err: unknown) => {
-          if (!aborted.signal.aborted) throw err;
-          return undefined;
-        })
-        .finally(() => progress.running--);
+      const result = await deps.runner.run(row, { attempt, signal: aborted.signal }).catch((err: unknown) => {
+        if (!aborted.signal.aborted) throw err;
+        return undefined;
+      });
       const outcome = result === undefined ? 'abandoned' : result.error === undefined ? 'succeeded' : 'failed';
       deps.attempts.note(run, { rowId: row.rowId, ordinal: row.ordinal, attempt, startedAt, endedAt: new Date(), outcome });
       if (result === undefined) return;
@@ -232,6 +228,11 @@ class RowFeed {
   get recordedTo(): number {
     for (const lowest of this.open) return lowest;
     return this.takenTo;
+  }
+
+  /** Rows that were handed out and are not recorded. */
+  get unrecorded(): number {
+    return this.open.size;
   }
 
   noteRecorded(ordinal: number): void {

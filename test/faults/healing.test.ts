@@ -11,6 +11,7 @@ import { RequestInvalid, ServiceError } from '../../shared/errors.ts';
 import { type OfferDeps, offerRows } from '../../shared/experiments/callerRows.ts';
 import { defaultRunSettings, type ExperimentRow, type ExperimentRun } from '../../shared/experiments/experiment.ts';
 import { keepStanding } from '../../shared/experiments/keepStanding.ts';
+import { type ProgressDeps, runProgress } from '../../shared/experiments/progress.ts';
 import type { RunLedger } from '../../shared/experiments/runLedger.ts';
 import { type RunRowsDeps, runRows } from '../../shared/experiments/runRows.ts';
 import { type RunWorkflows, reconcile } from '../../shared/experiments/startRun.ts';
@@ -62,6 +63,65 @@ const chunkOf = ({ experimentId, projectId, workflowNumber, rowCount }: Experime
 });
 
 const never = new AbortController().signal;
+
+test('rows that have ended count as running until they are recorded, so that a paused run with none running has come to rest', async () => {
+  const run = aRun();
+  const [writing, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const seen: number[] = [];
+  let atOnce = 0;
+  const deps = {
+    rows: { range: rowsOf },
+    log: {
+      recorded: async () => new Map(),
+      async write() {
+        writing.resolve();
+        await ended.promise;
+      },
+    },
+    attempts: {
+      note: (_run: unknown, { outcome }: { outcome: string }) => {
+        if (outcome === 'succeeded' && ++atOnce === 3) setImmediate(ended.resolve);
+      },
+      flush: async () => undefined,
+    },
+    runner: {
+      // The first row is written while the others still run; they end before it is recorded.
+      run: async ({ ordinal }: { ordinal: number }) => {
+        if (ordinal > 0) await writing.promise;
+        return { output: 'answer', spans: [], startedAt: new Date(), durationNs: 1 };
+      },
+      close: async () => undefined,
+    },
+    untilStored: <T>(operation: () => Promise<T>) => operation(),
+    onProgress: ({ running }: { running: number }) => seen.push(running),
+    now: Date.now,
+  } as unknown as RunRowsDeps;
+  await runRows(deps, run, { ...chunkOf(run), lanes: 3 }, 1, never, async () => false);
+  expect(seen).toEqual([3, 3, 3, 2, 1, 0]);
+});
+
+test('what a run that has come to rest has done is counted after it did', async () => {
+  const steps: string[] = [];
+  const deps: ProgressDeps = {
+    async tally(_run, _metrics, isAtRest) {
+      steps.push(isAtRest ? 'counted at rest' : 'counted');
+      return { rows: 2, failed: 0, scores: 0 };
+    },
+    metricNames: async () => [],
+    board: {
+      publish: async () => undefined,
+      async rowsRunning() {
+        await new Promise(setImmediate);
+        steps.push('looked what is running');
+        return steps.length > 1 ? 1 : 0;
+      },
+    },
+    times: async () => ({ startedAt: null, endedAt: null, error: null }),
+  };
+  expect(await runProgress(deps, aRun({ state: 'paused' }))).toMatchObject({ rowsDone: 2, rowsRunning: 0 });
+  expect(await runProgress(deps, aRun())).toMatchObject({ rowsRunning: 1 });
+  expect(steps).toEqual(['looked what is running', 'counted at rest', 'looked what is running', 'counted']);
+});
 
 describe('a result that the store does not take', () => {
   type Written = Parameters<RunRowsDeps['log']['write']>[1];
