@@ -5,7 +5,7 @@ import { RecordWriter } from '../shared/records/recordWriter.ts';
 import { openClickHouse } from '../shared/stores/clickhouse/connect.ts';
 import { NativeBlock, nativeTypes } from '../shared/stores/clickhouse/nativeBlock.ts';
 import { addRecord } from '../shared/stores/clickhouse/recordRow.ts';
-import { migrateTables, records } from '../shared/stores/clickhouse/tables.ts';
+import { lateIndexes, migrateTables, records } from '../shared/stores/clickhouse/tables.ts';
 import { LoggedTraces } from '../shared/wire/ingest.ts';
 import { traceMaker } from './payload.ts';
 
@@ -49,8 +49,9 @@ await migrateTables(clickhouse);
 rows = [];
 const bytes = blocks.flat().reduce((sum, piece) => sum + piece.length, 0);
 const bytesPerRow = bytes / ((BATCHES + 1) * BATCH);
-const lateIndexes = records.indexes.filter(({ isLate }) => isLate && late === 'late').map(({ name }) => name);
-const insert = (native: Buffer[]) => clickhouse.insert({ table: 'records', rows: { native }, token: newId(), lateIndexes });
+const leftToMerges = late === 'late' ? lateIndexes(records) : [];
+const insert = (native: Buffer[]) =>
+  clickhouse.insert({ table: 'records', rows: { native }, token: newId(), lateIndexes: leftToMerges });
 const cpuUs = () => {
   const { user, system } = process.cpuUsage();
   return user + system;

@@ -50,7 +50,7 @@ export interface RowContext {
 }
 
 export interface ChunkProgress {
-  /** Rows that were begun and are not recorded, at most as many as there are lanes: 0 only where nothing of the chunk is to come. */
+  /** Rows that were begun and are not recorded, at most as many as there are lanes: 0 only where all that was begun is recorded. */
   running: number;
   /** Every row of the chunk below this ordinal is recorded. */
   recordedTo: number;

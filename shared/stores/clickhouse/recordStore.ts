@@ -8,7 +8,7 @@ import { metricValueRow } from './metricValues.ts';
 import { NativeBlock, type NativeTypes, nativeTypes } from './nativeBlock.ts';
 import { addRecord, fromRow, type RecordRow } from './recordRow.ts';
 import { selectedForRead } from './shortColumns.ts';
-import { metricValues, recordKeys, records as recordTable, type Table, traceMembers } from './tables.ts';
+import { lateIndexes, metricValues, recordKeys, records as recordTable, type Table, traceMembers } from './tables.ts';
 
 // An id is 39 bytes of statement text; chDB and servers take statements of some megabytes, and one look-up stays under 100 ms.
 const MAX_IDS = 10_000;
@@ -134,12 +134,11 @@ function block<T>(clickhouse: ClickHouse, table: Table, rows: readonly T[], add:
   for (const row of rows) add(made, row);
   const native = made.finish();
   const token = newId();
-  const lateIndexes = table.indexes.filter(({ isLate }) => isLate).map(({ name }) => name);
   let isStored = false;
   return {
     async send() {
       if (isStored) return;
-      await clickhouse.insert({ table: table.name, rows: { native }, token, lateIndexes });
+      await clickhouse.insert({ table: table.name, rows: { native }, token, lateIndexes: lateIndexes(table) });
       isStored = true;
       made.release();
     },

@@ -6,6 +6,7 @@ import { shortsColumn } from './shortColumns.ts';
 export interface Table {
   name: string;
   columns: readonly StoredColumn[];
+  /** A late one is not built when rows are inserted (see `lateIndexes`). */
   indexes: readonly { name: string; expression: string; type: string; granularity: number; isLate?: boolean }[];
   /** Kept by the engine with every part; a statement that they serve is read from them. */
   projections: readonly { name: string; query: string }[];
@@ -14,6 +15,9 @@ export interface Table {
   version: string;
   settings: Record<string, number | string>;
 }
+
+/** Names of the indexes that new rows get at their first merge. */
+export const lateIndexes = ({ indexes }: Table): string[] => indexes.filter(({ isLate }) => isLate).map(({ name }) => name);
 
 /**
  * Parts of like size that are merged at a time. With the default of 5 each record of a steady ingest is merged twice as often; the price is some
