@@ -21,7 +21,7 @@ import { otlpSpans, RECORDS_PER_TRACE, SPANS_PER_TRACE, traceMaker } from './pay
  * 10,000, nothing but the engine and its bytes). Service, raw insert and load generator are processes of their own; each one's CPU time counts until
  * its background merges are done. The raw insert is measured before and after each way, since machines that others share change their speed, and
  * the mean of both counts; once more at the end as the service does it, with text indexes left to the first merge. Then the time in which small
- * traces that an application logs through the client library can be seen.
+ * traces that an application logs through the client library can be seen. `--data FOLDER`: the service holds what `search --data` put there already.
  */
 export async function run(args: string[]): Promise<void> {
   const { values } = parseArgs({
@@ -31,6 +31,7 @@ export async function run(args: string[]): Promise<void> {
       'traces-per-request': { type: 'string', default: '64' },
       connections: { type: 'string', default: '8' },
       'small-traces': { type: 'string', default: '10000' },
+      data: { type: 'string' },
     },
   });
   const tracesPerRequest = Number(values['traces-per-request']);
@@ -47,7 +48,7 @@ export async function run(args: string[]): Promise<void> {
     };
     let before = await measureRaw('first');
     for (const form of [ownJson, otlp]) {
-      const ours = await ingest(join(folder, form.name), form, load);
+      const ours = await ingest(values.data ?? join(folder, form.name), form, load);
       const after = await measureRaw(`after ${form.title}`);
       const rawUs = (before + after) / 2;
       before = after;

@@ -47,6 +47,68 @@ function writerWith(hooks: StoreHooks, guard?: ConstructorParameters<typeof Reco
 /** That something is not begun cannot be awaited. */
 const openSoon = (gate: Gate) => setTimeout(() => gate.open(), 50);
 
+test('a group is made ready while the one before it is sent, unless both are about the same record or trace', async () => {
+  const gate = new Gate();
+  const [first, other, below] = [newId(), newId(), newId()];
+  const names = new Map([
+    [first, 'first'],
+    [other, 'other'],
+    [below, 'below'],
+  ]);
+  const named = (ids: readonly string[]) => ids.flatMap((id) => names.get(id) ?? []).join();
+  const steps: string[] = [];
+  const { writer } = writerWith({
+    onKeys: async (ids) => void steps.push(`looks for ${named(ids)}`),
+    onSend: async (table, ids) => {
+      if (table !== 'records') return;
+      await gate.pass();
+      steps.push(`stores ${named(ids)}`);
+    },
+  });
+  gate.close();
+  const writes = [writer.write(run, [trace(first)])];
+  await gate.reached;
+  writes.push(writer.write(run, [trace(other, { input: long })]));
+  await expect.poll(() => steps).toEqual(['looks for first', 'looks for other']);
+  writes.push(writer.write(run, [span(below, other, 'in the trace')]));
+  writes.push(writer.write(run, [trace(other, { name: 'again' })]));
+  openSoon(gate);
+  await Promise.all(writes);
+  expect(steps).toEqual([
+    'looks for first',
+    'looks for other',
+    'stores first',
+    'stores other',
+    'looks for below,other',
+    'stores below,other',
+  ]);
+});
+
+test('a group that is stored request by request lets nobody settle a change on top of a record that is not stored yet', async () => {
+  const gate = new Gate();
+  const [guilty, first, second] = [newId(), newId(), newId()];
+  const looks: string[] = [];
+  const { writer, records } = writerWith({
+    onKeys: async (ids) => {
+      if (ids.length === 1 && ids[0] === second) looks.push(records.has(second) ? 'it is stored' : 'it is not');
+    },
+    onSend: async (table, ids) => {
+      if (table !== 'records') return;
+      if (ids.includes(guilty)) throw new Error('cannot parse');
+      if (ids.length === 1 && ids[0] === first) await gate.pass();
+    },
+  });
+  gate.close();
+  const group = [first, guilty, second].map((id) => writer.write(run, [trace(id)]));
+  await gate.reached;
+  const later = writer.write(run, [trace(second, { input: long })]);
+  openSoon(gate);
+  expect((await Promise.allSettled(group)).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+  await later;
+  // Once when the group's own request was stored alone, and again for the later one, when that had been stored.
+  expect(looks).toEqual(['it is not', 'it is stored']);
+});
+
 for (const [reason, isFailing] of [
   ['its run was deleted', 'guard'],
   ['the store cannot be read', 'keys'],

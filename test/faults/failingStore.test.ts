@@ -1,0 +1,119 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
+import { ServiceError } from '../../shared/errors.ts';
+import { newId } from '../../shared/ids.ts';
+import type { RecordChange } from '../../shared/records/recordChange.ts';
+import type { NewKey } from '../../shared/records/recordStore.ts';
+import { RecordWriter } from '../../shared/records/recordWriter.ts';
+import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
+import { clickhouseRecordStore } from '../../shared/stores/clickhouse/recordStore.ts';
+import { migrateTables } from '../../shared/stores/clickhouse/tables.ts';
+import { recordsInMemory } from '../support/recordsInMemory.ts';
+
+const run = { projectId: newId(), runId: newId() };
+const log = (id: string, input = 'q'): RecordChange[] => [{ action: 'log', record: { id, type: 'trace', trace_id: id, input } }];
+
+test('a store that is away for a moment costs nothing: the same block is sent again', async () => {
+  let failures = 2;
+  const { store, records } = recordsInMemory({
+    onSend: async (table) => {
+      if (table === 'records' && failures-- > 0) throw new ServiceError('Unavailable', 'away');
+    },
+  });
+  const writer = new RecordWriter({ store });
+  const ids = [newId(), newId()];
+  await Promise.all(ids.map((id) => writer.write(run, log(id))));
+  expect([...records.keys()].sort()).toEqual(ids.sort());
+});
+
+test('of keys that were stored in one of their two tables only the rest is sent again, whatever is written meanwhile', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'assay-half-'));
+  onTestFinished(() => rm(dataDir, { recursive: true, force: true }));
+  const clickhouse = openClickHouse({ dataDir });
+  onTestFinished(() => clickhouse.close());
+  await migrateTables(clickhouse);
+  const other = Promise.withResolvers<void>();
+  const sent: string[] = [];
+  let failures = 1;
+  const insert = clickhouse.insert.bind(clickhouse);
+  clickhouse.insert = async (one) => {
+    sent.push(one.table);
+    if (one.table === 'trace_members' && failures-- > 0) {
+      await other.promise;
+      throw new ServiceError('Unavailable', 'away');
+    }
+    await insert(one);
+  };
+  const store = clickhouseRecordStore(clickhouse);
+  const key = (id: string): NewKey => {
+    const place = {
+      id,
+      type: 'trace',
+      trace_id: id,
+      parent_id: null,
+      session_id: id,
+      created_at: '2026-01-01T00:00:00.000000Z',
+    } as const;
+    return { record: { ...place, project_id: run.projectId, run_id: run.runId, version: 1 }, leaves: undefined };
+  };
+  const [first, second] = [1, 2].map(() => Array.from({ length: 500 }, newId)) as [string[], string[]];
+  const block = store.keyBlock(first.map(key));
+  const failed = block.send();
+  await expect.poll(() => sent).toEqual(['record_keys', 'trace_members']);
+  other.resolve();
+  await expect(failed).rejects.toMatchObject({ code: 'Unavailable' });
+  // Has the memory of what is stored already.
+  await store.keyBlock(second.map(key)).send();
+  await block.send();
+  expect(sent.filter((table) => table === 'record_keys')).toHaveLength(2);
+  for (const table of ['record_keys', 'trace_members']) {
+    const rows = await clickhouse.query({
+      name: 'ids',
+      sql: `SELECT toString(id) AS id FROM ${table}`,
+      row: z.object({ id: z.string() }),
+    });
+    expect(rows.map(({ id }) => id).sort()).toEqual([...first, ...second].sort());
+  }
+});
+
+test('a store that stays away is told to every caller of the group as 503 with Retry-After', async () => {
+  const { store } = recordsInMemory({
+    onSend: async () => {
+      throw new ServiceError('Unavailable', 'away', { retryAfterSeconds: 2 });
+    },
+  });
+  const writer = new RecordWriter({ store });
+  const answers = await Promise.allSettled([writer.write(run, log(newId())), writer.write(run, log(newId()))]);
+  for (const answer of answers)
+    expect(answer).toMatchObject({ status: 'rejected', reason: { code: 'Unavailable', retryAfterSeconds: 2 } });
+});
+
+test('a record that the store refuses fails its own request alone', async () => {
+  const guilty = newId();
+  const { store, records } = recordsInMemory({
+    onSend: async (table, ids) => {
+      if (table === 'records' && ids.includes(guilty)) throw new Error('cannot parse');
+    },
+  });
+  const writer = new RecordWriter({ store });
+  const innocent = [newId(), newId(), newId()];
+  const answers = await Promise.allSettled([guilty, ...innocent].map((id) => writer.write(run, log(id))));
+  expect(answers.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled', 'fulfilled']);
+  expect([...records.keys()].sort()).toEqual(innocent.sort());
+});
+
+test('more than can wait is refused with 429 and Retry-After, and taken again later', async () => {
+  const gate = Promise.withResolvers<void>();
+  const { store, records } = recordsInMemory({ onKeys: () => gate.promise });
+  const writer = new RecordWriter({ store, queueBytes: 10_000 });
+  const big = 'x'.repeat(4000);
+  const first = [writer.write(run, log(newId(), big)), writer.write(run, log(newId(), big))];
+  await expect(writer.write(run, log(newId(), big))).rejects.toMatchObject({ code: 'TooManyRequests', retryAfterSeconds: 1 });
+  gate.resolve();
+  await Promise.all(first);
+  await writer.write(run, log(newId(), big.repeat(10)));
+  expect(records.size).toBe(3);
+});
