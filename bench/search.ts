@@ -256,6 +256,10 @@ export function questions(someId: string): Question[] {
       change: where({ type: 'boolean', column_id: 'is_complete', operator: 'eq', value: false }),
       scan: scan('type, trace_id, trace_is_complete'),
     },
+    {
+      name: 'incomplete traces',
+      change: { kinds: ['trace'], ...where({ type: 'boolean', column_id: 'is_complete', operator: 'eq', value: false }) },
+    },
     { name: 'offset 10,000', change: { offset: 10_000 } },
     { name: 'text contains, 0.001 %', change: input(rareWords.rare) },
     { name: 'text contains, 1 %', change: input(rareWords.uncommon), scan: scan('input') },

@@ -1,7 +1,7 @@
 import { fc, test } from '@fast-check/vitest';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { withAnnotatedIds } from '../../shared/annotations/fullyAnnotated.ts';
-import { type ColumnDef, isSpanKind, recordKinds } from '../../shared/columns/columnDef.ts';
+import { type ColumnDef, isSpanKind, type RecordKind, recordKinds, spanKinds } from '../../shared/columns/columnDef.ts';
 import { standardColumns } from '../../shared/columns/standard.ts';
 import { derivedId, newId } from '../../shared/ids.ts';
 import { columnFinder } from '../../shared/records/findColumn.ts';
@@ -251,22 +251,28 @@ const query = (filter: ColumnFilter, rest: Partial<RecordPageQuery> = {}): Recor
 });
 const ids = (records: readonly { id: string }[]) => records.map(({ id }) => id).sort();
 
-const seenToFail: [object][] = [
-  [{ type: 'text', column_id: 'user_metadata/lang', operator: 'contains', value: ['', '', 'prod', ''] }],
+const seenToFail: [object, readonly RecordKind[]][] = [
+  [{ type: 'text', column_id: 'user_metadata/lang', operator: 'contains', value: ['', '', 'prod', ''] }, recordKinds],
 ];
+const completeness = [true, false].flatMap((value) => {
+  const leaf = { type: 'boolean', column_id: 'is_complete', operator: 'eq', value };
+  return [leaf, { not: leaf }].map((filter): [object, readonly RecordKind[]] => [filter, ['trace']]);
+});
 
-test.prop([fc.oneof({ weight: 4, arbitrary: filterTree }, { weight: 1, arbitrary: deepTree })], {
+const someKinds = fc.constantFrom<readonly RecordKind[]>(recordKinds, recordKinds, ['trace'], spanKinds, ['session']);
+
+test.prop([fc.oneof({ weight: 4, arbitrary: filterTree }, { weight: 1, arbitrary: deepTree }), someKinds], {
   numRuns: 200,
-  examples: seenToFail,
+  examples: [...seenToFail, ...completeness],
 })(
   'ClickHouse and the in-memory reading of a filter agree',
-  async (given) => {
+  async (given, kinds) => {
     const filter = FilterExpression.parse(given);
-    const wanted = newest.filter((record) => matchesFilter(filter, valueIn(record)));
-    const { keys, total } = await tables.reads.page(query(await stored(filter)));
+    const wanted = newest.filter((record) => kinds.includes(record.type) && matchesFilter(filter, valueIn(record)));
+    const { keys, total } = await tables.reads.page(query(await stored(filter), { kinds }));
     expect(ids(keys)).toEqual(ids(wanted));
     expect(total).toBe(wanted.length);
-    expect(await tables.reads.count(query(await stored(filter)))).toBe(wanted.length);
+    expect(await tables.reads.count(query(await stored(filter), { kinds }))).toBe(wanted.length);
   },
   PATIENCE_MS,
 );

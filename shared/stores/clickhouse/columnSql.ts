@@ -1,4 +1,4 @@
-import type { ColumnDef } from '../../columns/columnDef.ts';
+import type { ColumnDef, RecordKind } from '../../columns/columnDef.ts';
 import type { Expiry, RunRef } from '../../projects/runs.ts';
 import { type Bind, timeParam } from './binder.ts';
 import { byMerging, type NewestVersions } from './newestVersions.ts';
@@ -14,6 +14,8 @@ export interface Scope {
   from: NewestVersions['from'];
   /** `inRun`, without rows that are known to be stale. */
   newest: string;
+  /** The kinds that a statement asks for; undefined where it may meet any. */
+  kinds?: readonly RecordKind[];
 }
 
 export function scopeOf(bind: Bind, run: RunRef, { from, stale }: NewestVersions = byMerging): Scope {
@@ -74,7 +76,7 @@ export const metricValueColumn = (column: ColumnDef): 'number' | 'text' | 'texts
 /** Scores that are values; the other states (failed, pending …) have none. */
 export const HAS_VALUE = "status IN ('success', 'roll_up')";
 
-export function columnSql(column: ColumnDef, { bind, scoresInRun, from, newest }: Scope): ColumnSql {
+export function columnSql(column: ColumnDef, { bind, scoresInRun, from, newest, kinds }: Scope): ColumnSql {
   const { source } = column;
   switch (source.at) {
     case 'record': {
@@ -87,6 +89,8 @@ export function columnSql(column: ColumnDef, { bind, scoresInRun, from, newest }
       return { value: `if(mapContains(${source.column}, ${key}), ${value}, NULL)`, text: value, onRecord: same };
     }
     case 'trace': {
+      // Of 20 M records 2.5 M traces would be looked up in a list of themselves.
+      if (kinds?.every((kind) => kind === 'trace')) return derived(source.column);
       const holders = `SELECT id FROM ${from} WHERE ${newest} AND type = 'trace' AND ${source.column} != ${source.absent}`;
       const found = source.absent ? `trace_id NOT IN (${holders})` : `trace_id IN (${holders})`;
       return derived(`if(isNull(trace_id), NULL, ${found})`);

@@ -136,7 +136,7 @@ function textSql(leaf: ColumnLeaf & { type: 'text' }, { value, text: subject }: 
   const values = list(leaf.value);
   const fold = (text: string): string => (leaf.case_sensitive ? text : `lowerUTF8(${text})`);
   if (leaf.operator === 'contains') {
-    // LIKE over this very expression, because the trigram indexes serve no other form.
+    // LIKE over this very expression, because the text indexes serve no other form.
     const like = (part: string): string => `${fold(subject)} LIKE ${fold(bind(`%${likeLiteral(part)}%`, 'String'))}`;
     return `(${hasValue(value)} AND ${any(values.map(like))})`;
   }

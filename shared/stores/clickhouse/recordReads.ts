@@ -220,7 +220,7 @@ async function pageAmong(
 
 /** The condition that a query's records meet, among rows that `inRun` limits. */
 export function matchingSql({ kinds, filter, findColumn }: RecordQuery, scope: Scope, inRun = scope.newest): string {
-  return `${inRun} AND type IN ${scope.bind(kinds, 'Array(String)')} AND ${compileFilter(filter, scope, findColumn)}`;
+  return `${inRun} AND type IN ${scope.bind(kinds, 'Array(String)')} AND ${compileFilter(filter, { ...scope, kinds }, findColumn)}`;
 }
 
 /** Without stale rows the count of a kind comes from what the engine keeps of each part; so they are counted by themselves and taken off. */
