@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { RequestInvalid, ServiceError } from '../errors.ts';
 import { SpanNode } from '../wire/records.ts';
 import type { StoredRecord } from './record.ts';
@@ -89,7 +90,7 @@ function changed(change: RecordChange, from: Settling): StoredRecord | undefined
   const base = stored && change.action !== 'replace' ? merge(stored, record) : record;
   // A span that is logged again in another trace goes to the session of that one.
   const sessionKept = stored?.trace_id === record.trace_id ? stored.session_id : undefined;
-  return {
+  const next: StoredRecord = {
     ...base,
     project_id: from.run.projectId,
     run_id: from.run.runId,
@@ -98,7 +99,22 @@ function changed(change: RecordChange, from: Settling): StoredRecord | undefined
     updated_at: from.at,
     version: from.version,
   };
+  return stored && change.action === 'log' && saysNothingNew(stored, next) ? undefined : next;
 }
+
+/** Whether a repeat leaves a record as it is, but for when it was written: it is not written again then, and its scores stay those of this record. */
+function saysNothingNew(stored: StoredRecord, next: StoredRecord): boolean {
+  const { updated_at, version } = stored;
+  return isDeepStrictEqual(known(stored), known({ ...next, updated_at, version } as StoredRecord));
+}
+
+/** What a record says; absent, null and empty say nothing. */
+const known = (record: StoredRecord): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(record).filter(([, value]) => isGiven(value) && !(isPlainObject(value) && Object.keys(value).length === 0)),
+  );
+
+const isPlainObject = (value: unknown): value is object => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 type Place = 'trace' | 'session' | 'span';
 const placeOf = ({ type }: Pick<StoredRecord, 'type'>): Place => (type === 'trace' || type === 'session' ? type : 'span');

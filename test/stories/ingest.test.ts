@@ -233,6 +233,36 @@ test('a repeated id within one request is one record too', async () => {
   });
 });
 
+test('a repeat that says nothing new changes nothing, not even the time of the last change', async () => {
+  const { post, patch, get } = service.space();
+  const [id, spanId] = [newId(), newId()];
+  const message = { role: 'user', content: 'hi' };
+  const spans = [
+    {
+      ...{
+        type: 'llm',
+        id: spanId,
+        input: [message],
+        output: { role: 'assistant', content: 'ho' },
+        model: 'm',
+        temperature: 0.5,
+      },
+      ...{ tags: ['x'], user_metadata: { a: 'b' }, metrics: { duration_ns: 5, num_input_tokens: 3 } },
+    },
+  ];
+  const trace = { id, name: 'n', created_at: '2026-01-01T00:00:00Z', input: 'q', output: 'a', metrics: { score: 0.5 }, spans };
+  await post('/traces', { traces: [trace] });
+  const before = (await get(`/traces/${id}`)).body;
+  await post('/traces', { traces: [trace] });
+  await post('/traces', { traces: [{ id, input: 'q', spans: [{ type: 'llm', id: spanId, input: [message] }] }] });
+  expect((await get(`/traces/${id}`)).body).toEqual(before);
+  await patch(`/traces/${id}`, { trace_id: id, tags: ['new'] });
+  const after = (await get(`/traces/${id}`)).body;
+  expect(after.updated_at > before.updated_at).toBe(true);
+  await post('/traces', { traces: [{ ...trace, output: 'another' }] });
+  expect((await get(`/traces/${id}`)).body).toMatchObject({ output: 'another', tags: ['new'] });
+});
+
 test('a repeat of a trace does not undo what an update said in between', async () => {
   const { post, patch, get } = service.space();
   const id = newId();
