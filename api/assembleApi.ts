@@ -37,6 +37,7 @@ import { unexpiredReader } from '../shared/records/unexpiredReader.ts';
 import { metricDefinitions } from '../shared/scorers/metricDefinitions.ts';
 import { namedScorers } from '../shared/scorers/namedScorers.ts';
 import { projectMetricColumns, scorersOfRun } from '../shared/scorers/runSettings.ts';
+import { withUnaskedMetrics } from '../shared/scorers/unaskedMetrics.ts';
 import { createScoringStarter } from '../shared/scoring/startScoring.ts';
 import { deleteAttempts, runTallies } from '../shared/stores/clickhouse/experimentRecords.ts';
 import { clickhouseMarks } from '../shared/stores/clickhouse/markedValues.ts';
@@ -190,7 +191,9 @@ export async function assembleApi(
     );
 
   const annotations = createAnnotationReads(domain.annotations);
-  const records: RecordReads = { ...clickHouseRecordReads(domain.clickhouse), ...annotations };
+  const stored = clickHouseRecordReads(domain.clickhouse);
+  const metricResults = withUnaskedMetrics(stored.metricResults, domain.scorers);
+  const records: RecordReads = { ...stored, metricResults, ...annotations };
   const metrics = metricDefinitions(domain.scorers);
   const search = { records, findRun: unexpired(runLookup.find, expiries), metrics };
   const scoring = createScoringStarter({

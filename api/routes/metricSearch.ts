@@ -93,7 +93,8 @@ async function timelineQuery(
   const run = await deps.findRun(projectId, body);
   const filter = await storedFilter(deps.records, run, body);
   const columns = metrics.filter((name) => name !== 'cost').map((name) => `metrics/${name}`);
-  const findColumn = await findColumnFor(deps.records, deps.metrics, run, { filter, alsoNamed: columns });
+  const alsoNamed = [...columns, ...(body.group_by ? [body.group_by] : [])];
+  const findColumn = await findColumnFor(deps.records, deps.metrics, run, { filter, alsoNamed });
   for (const id of columns) findColumn(id);
   return {
     run,

@@ -54,11 +54,16 @@ export interface JudgeUsage {
   costUsd: number | null;
 }
 
-/** The outcome of scoring one record: a value, a reason why there can be none, or what went wrong (metric state "failed"). */
+/**
+ * The outcome of scoring one record: a value, a reason why there can be none or why none was asked for, what went wrong in the scorer or with what a
+ * judge answered, or why no judge answered at all. Each is a metric state of its own.
+ */
 export type Score =
   | { value: MetricValue; explanation?: string; metadata?: Record<string, unknown>; usage?: JudgeUsage }
   | { notApplicable: string }
-  | { error: string; usage?: JudgeUsage };
+  | { notComputed: string }
+  | { error: string; usage?: JudgeUsage }
+  | { gaveUp: string; usage?: JudgeUsage };
 
 type MetricDataType = 'boolean' | 'integer' | 'floating_point' | 'text' | 'string_list';
 type MetricDataUnit = 'percentage' | 'milli_seconds' | 'dollars';

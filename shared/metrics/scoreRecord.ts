@@ -35,8 +35,8 @@ export function combine(scores: readonly Score[]): Score {
   const values = scores.filter((score) => 'value' in score);
   const [first] = values;
   if (!first) {
-    const other = scores[0] ?? { error: 'no judge was asked' };
-    return 'error' in other && usage ? { ...other, usage } : other;
+    const other = scores[0] ?? { gaveUp: 'no judge was asked' };
+    return ('error' in other || 'gaveUp' in other) && usage ? { ...other, usage } : other;
   }
   const numbers = values.flatMap(({ value }) => (typeof value === 'number' || typeof value === 'boolean' ? [Number(value)] : []));
   const average = numbers.length === values.length ? numbers.reduce((sum, one) => sum + one, 0) / numbers.length : null;

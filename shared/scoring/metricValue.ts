@@ -1,6 +1,7 @@
 import type { Score } from '../metrics/metric.ts';
 import type { MetricValue } from '../records/recordStore.ts';
 import type { EnabledMetric } from '../scorers/resolveMetrics.ts';
+import type { MetricStatus } from '../wire/metricResults.ts';
 import type { RecordToScore } from './scoreValues.ts';
 
 /** A score as the record store keeps it. A judge's cost and tokens stand beside the value. */
@@ -27,8 +28,15 @@ export function toMetricValue(
         }
       : {};
   const alias = metric.alias === undefined ? {} : { metric_key_alias: metric.alias };
-  if ('notApplicable' in score) return { ...base, status: 'not_applicable', details: { ...alias, message: score.notApplicable } };
-  if ('error' in score) return { ...base, status: 'failed', details: { ...alias, ...usage, message: score.error } };
+  const none = (status: MetricStatus, message: string): MetricValue => ({
+    ...base,
+    status,
+    details: { ...alias, ...usage, message },
+  });
+  if ('notApplicable' in score) return none('not_applicable', score.notApplicable);
+  if ('notComputed' in score) return none('not_computed', score.notComputed);
+  if ('error' in score) return none('error', score.error);
+  if ('gaveUp' in score) return none('failed', score.gaveUp);
   return {
     ...base,
     status: 'success',

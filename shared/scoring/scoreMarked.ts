@@ -120,12 +120,12 @@ const failedMark = (mark: MarkedValue, reason: string): MetricValue =>
   toMetricValue(
     { id: mark.recordId, createdAt: mark.createdAt, kind: mark.kind, traceId: mark.traceId },
     { name: mark.metric, scorerId: mark.scorerId },
-    { error: reason },
+    { gaveUp: reason },
   );
 
 /** The state of a value while its judge is asked. */
 const computing = ({ target, metric }: Scoring): MetricValue => ({
-  ...toMetricValue(target, metric, { error: '' }),
+  ...toMetricValue(target, metric, { gaveUp: '' }),
   status: 'computing',
   details: { ...(metric.alias === undefined ? {} : { metric_key_alias: metric.alias }), message: 'a judge is asked' },
 });

@@ -86,6 +86,6 @@ async function scoreOf(target: RecordToScore, metric: EnabledMetric, deps: Score
   if (target.failed) return { notApplicable: `the ${target.kind} failed, so there is no answer to score` };
   const { kind, name, modalities, record } = target;
   if (!isScored(metric, { kind, name, modalities, metadata: record.metadata }))
-    return { notApplicable: "the run's settings leave this record out" };
+    return { notComputed: "the run's settings leave this record out" };
   return scoreRecord(metric, record, deps.contextFor(metric, signal));
 }

@@ -287,7 +287,7 @@ describe('judged metrics', () => {
 
   test('a judge that cannot be reached fails the value; a cancelled run is not a failed value', async () => {
     expect(await score(toxicity, asked, judge(new Error('429 from the provider')))).toEqual({
-      error: 'the judge could not be asked: 429 from the provider',
+      gaveUp: 'the judge could not be asked: 429 from the provider',
     });
     const cancelled = { ...judge(new Error('aborted')), signal: AbortSignal.abort(new Error('cancelled')) };
     await expect(score(toxicity, asked, cancelled)).rejects.toThrow('cancelled');

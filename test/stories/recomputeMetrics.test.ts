@@ -162,6 +162,21 @@ describe('recomputing the metrics of stored records', () => {
     expect(trace?.metric_info?.json_validity).toMatchObject({ status_type: 'success', value: true });
   });
 
+  test('a judge whose answer is no verdict is an error of that value', async () => {
+    const { log, recompute, search } = await logStream();
+    await log([answered('one')]);
+    const choices = [{ message: { role: 'assistant', content: 'who knows' }, finish_reason: 'stop' }];
+    judge.otherwise(
+      (_, response) => void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ choices })),
+    );
+    await done(await recompute({ scorer_ids: [idOf('correctness')] }));
+    const [trace] = await search();
+    expect(trace?.metric_info?.correctness).toMatchObject({
+      status_type: 'error',
+      message: expect.stringContaining('no verdict'),
+    });
+  });
+
   test('the state of a value can be read while it is computed', async () => {
     const { log, recompute, states, jobs } = await logStream();
     await log([answered('one')]);
@@ -252,7 +267,9 @@ describe('metrics that are switched on for a log stream', () => {
     await log([answered('before')]);
     await enable([json]);
     await log([answered('one'), answered('two', 'no json')]);
-    await expect.poll(() => states('json_validity'), { timeout: 20_000 }).toEqual({ before: undefined, one: true, two: false });
+    await expect
+      .poll(() => states('json_validity'), { timeout: 20_000 })
+      .toEqual({ before: 'not_computed', one: true, two: false });
     await log([answered('three')]);
     await expect.poll(async () => (await states('json_validity')).three, { timeout: 20_000 }).toBe(true);
   });
@@ -263,7 +280,7 @@ describe('metrics that are switched on for a log stream', () => {
     const id = newId();
     await log([{ id, ...answered('open', 'no json') }], { is_complete: false });
     await log([answered('closed')]);
-    await expect.poll(() => states('json_validity'), { timeout: 20_000 }).toEqual({ open: undefined, closed: true });
+    await expect.poll(() => states('json_validity'), { timeout: 20_000 }).toEqual({ open: 'not_computed', closed: true });
     const change = async (fields: object) =>
       expect(await send(`/traces/${id}`, { log_stream_id: streamId, trace_id: id, ...fields }, 'PATCH')).toMatchObject({
         status: 200,
@@ -275,7 +292,7 @@ describe('metrics that are switched on for a log stream', () => {
   });
 
   test('score the kinds of record, the share and the segment that the settings name', async () => {
-    const { log, enable, states, search } = await logStream();
+    const { log, enable, states, search, send, streamId } = await logStream();
     await enable([{ ...json, scoreable_node_types: ['llm'] }], {
       segment_filters: [{ filter: { name: 'node_name', operator: 'eq', value: 'dull' }, sample_rate: 0 }],
     });
@@ -286,8 +303,15 @@ describe('metrics that are switched on for a log stream', () => {
       },
     ]);
     const spans = async () => (await search('spans')).map(({ metric_info }) => metric_info?.json_validity?.status_type);
-    await expect.poll(async () => (await spans()).sort(), { timeout: 20_000 }).toEqual(['success', undefined]);
+    await expect.poll(async () => (await spans()).sort(), { timeout: 20_000 }).toEqual(['not_computed', 'success']);
     expect((await states('json_validity')).asked).not.toBe(true);
+    const { body } = await send('/spans/partial_search', {
+      ...{ log_stream_id: streamId, select_columns: { column_ids: ['metrics/json_validity'] } },
+      filters: [{ type: 'text', column_id: 'name', operator: 'eq', value: 'dull' }],
+    });
+    expect((body as { records: object[] }).records).toMatchObject([
+      { metric_info: { json_validity: { status_type: 'not_computed', message: 'no score was asked for' } } },
+    ]);
   });
 
   test('give traces and sessions what their spans and traces have', async () => {

@@ -123,8 +123,8 @@ const system =
   'and you answer with one JSON object and nothing else: no introduction, no Markdown.';
 
 /**
- * Puts one question to the judge model and reads its verdict. Never throws for what the judge or its provider did: a refusal, an answer without
- * a verdict and a failed call are `{ error }` with the reason. Only an abort of `context.signal` is thrown on.
+ * Puts one question to the judge model and reads its verdict. Never throws for what the judge or its provider did: a refusal and an
+ * answer without a verdict are `{ error }` with the reason, a call that failed is `{ gaveUp }`. Only an abort of `context.signal` is thrown on.
  */
 export async function askJudge(question: JudgeQuestion, context: ScoreContext): Promise<Score> {
   let answer: JudgeAnswer;
@@ -132,7 +132,7 @@ export async function askJudge(question: JudgeQuestion, context: ScoreContext): 
     answer = await context.complete({ system, prompt: promptFor(question), schema: schemaFor(question), signal: context.signal });
   } catch (err) {
     context.signal.throwIfAborted();
-    return { error: `the judge could not be asked: ${err instanceof Error ? err.message : String(err)}` };
+    return { gaveUp: `the judge could not be asked: ${err instanceof Error ? err.message : String(err)}` };
   }
   return { ...readVerdict(answer.text, question), usage: usageOf(answer) };
 }
