@@ -59,10 +59,17 @@ interface RunRef {
 const HEARTBEAT_MS = 1_000;
 /** Executions of a run's last step after which it ends without aggregates: with the pauses between them some 3 minutes. */
 const SETTLE_ATTEMPTS = 10;
+/** Milliseconds that rows in flight get to end after a cancel. */
+const CANCEL_GRACE_MS = 10_000;
+/** The same at the end of this worker, whose process has 9.5 s for all of its own. */
+const STOP_GRACE_MS = 5_000;
 /** Milliseconds between two reports to the workflow: at first this, later a twentieth of the time gone, so that histories stay short. */
 const REPORT_MS = 2_000;
 /** Milliseconds between two words about the rows in this worker's hands. */
 const PUBLISH_MS = 500;
+
+/** Whether an activity is called back because its worker ends, and not by its workflow. */
+const isStopping = (context: Context): boolean => context.cancellationDetails?.workerShutdown === true;
 
 /** What the workflows may ask for. Each is a thin shell over the domain and safe to run twice. */
 export function createActivities(deps: ActivityDeps) {
@@ -74,13 +81,14 @@ export function createActivities(deps: ActivityDeps) {
   };
 
   /**
-   * Whether rows in flight are given up when a chunk is called back: a pause and a change of the concurrency let them end, also when the run goes
-   * on before they have ended. A cancel, a deletion and the end of this worker do not wait for them.
+   * After how many milliseconds rows in flight are given up when a chunk is called back. A pause and a change of the concurrency let them end, also
+   * when the run goes on before they have ended (undefined). A cancel, a deletion and the end of this worker do not wait for them.
    */
-  const mustGiveUp = async ({ experimentId, workflowNumber }: ExperimentRun, context: Context): Promise<boolean> => {
-    if (!context.cancellationDetails?.cancelRequested || !(await deps.ledger.find(experimentId))) return true;
+  const mustGiveUp = async ({ experimentId, workflowNumber }: ExperimentRun, context: Context): Promise<number | undefined> => {
+    if (isStopping(context)) return STOP_GRACE_MS;
+    if (!context.cancellationDetails?.cancelRequested || !(await deps.ledger.find(experimentId))) return CANCEL_GRACE_MS;
     const workflow = await deps.workflows.progress(experimentId, workflowNumber);
-    return workflow === undefined || workflow.cancelled;
+    return workflow === undefined || workflow.cancelled ? CANCEL_GRACE_MS : undefined;
   };
 
   const stored = <T>(operation: () => Promise<T>, signal: AbortSignal): Promise<T> =>
@@ -154,7 +162,8 @@ export function createActivities(deps: ActivityDeps) {
                 untilStored: stored,
                 onProgress,
                 now: Date.now,
-                mustGiveUp: () => mustGiveUp(run, context),
+                // Rows in the hands of a caller outlive this worker: the caller brings them back to the next one.
+                mustGiveUp: async () => (isStopping(context) ? undefined : mustGiveUp(run, context)),
               },
               run,
               chunk,

@@ -10,8 +10,6 @@ import { type Chunk, type ChunkOutcome, callerSignal, type WorkflowProgress } fr
 const WINDOW_ROWS = 1_000;
 /** Seconds without a word from the caller's process after which the chunk gives its place back and the workflow waits. */
 const CALLER_GONE_SECONDS = 60;
-/** Milliseconds that rows in the caller's hands get to end after a cancel. */
-const HAND_BACK_MS = 10_000;
 /** A chunk looks at least this often, in milliseconds, should a notice get lost. */
 const LOOK_MS = 500;
 
@@ -30,8 +28,8 @@ export interface OfferDeps {
   untilStored<T>(operation: () => Promise<T>, signal: AbortSignal): Promise<T>;
   onProgress(progress: ChunkProgress): void;
   now(): number;
-  /** Asked when the chunk is called back: whether rows in the caller's hands are given up as well. */
-  mustGiveUp(): Promise<boolean>;
+  /** Asked when the chunk is called back: after how many milliseconds rows in the caller's hands are given up as well; undefined: they stay there. */
+  mustGiveUp(): Promise<number | undefined>;
 }
 
 /**
@@ -66,7 +64,7 @@ export async function offerRows(
     return outcome();
   };
   const deadline = deps.now() + TIME_BOX_MS;
-  let stoppedAt: number | undefined;
+  let givenUpAt: number | undefined;
   for (;;) {
     while (!stopping.aborted && open.size < WINDOW_ROWS / 2 && read < chunk.to) {
       const to = Math.min(read + WINDOW_ROWS / 2, chunk.to);
@@ -82,9 +80,12 @@ export async function offerRows(
     if (!stopping.aborted && deps.now() >= deadline) return giveBack();
     if (open.size === 0) continue;
     if (stopping.aborted) {
-      if (stoppedAt === undefined && !(await stored(deps.mustGiveUp))) return giveBack();
-      stoppedAt ??= deps.now();
-      if (deps.now() - stoppedAt > HAND_BACK_MS || (await stored(() => deps.offered.running(run.experimentId))) === 0) {
+      if (givenUpAt === undefined) {
+        const graceMs = await stored(deps.mustGiveUp);
+        if (graceMs === undefined) return giveBack();
+        givenUpAt = deps.now() + graceMs;
+      }
+      if (deps.now() > givenUpAt || (await stored(() => deps.offered.running(run.experimentId))) === 0) {
         await stored(() => deps.offered.withdraw(run.experimentId, chunk.from, chunk.to));
         return outcome();
       }

@@ -73,8 +73,6 @@ const PAGE_ROWS = 1_000;
 /** Milliseconds in which a chunk takes new rows; then it finishes those it has and gives the rest back. */
 export const TIME_BOX_MS = 600_000;
 
-/** Milliseconds that rows in flight get to end after a cancel; then they are given up, not recorded, and left to a resume. */
-const CANCEL_GRACE_MS = 10_000;
 const ABANDON_LOOK_MS = 500;
 
 /**
@@ -82,7 +80,8 @@ const ABANDON_LOOK_MS = 500;
  * second run finds the first one's rows.
  * @param attempt counts this chunk's executions over all workflows of the experiment; the higher one's records win.
  * @param stopping aborts when no new row may start
- * @param abandon says, from that time on, whether rows in flight are to be given up as well
+ * @param abandon says, from that time on, whether rows in flight are to be given up as well: after so many milliseconds, or (undefined) not. Those that
+ * are given up are not recorded, and left to a resume
  */
 export async function runRows(
   deps: RunRowsDeps,
@@ -90,7 +89,7 @@ export async function runRows(
   chunk: Chunk,
   attempt: number,
   stopping: AbortSignal,
-  abandon: () => Promise<boolean>,
+  abandon: () => Promise<number | undefined>,
 ): Promise<ChunkOutcome> {
   const deadline = deps.now() + TIME_BOX_MS;
   const aborted = new AbortController();
@@ -104,11 +103,12 @@ export async function runRows(
   // Asked again and again: a pause that waits for rows in flight may turn into a cancel.
   let looking: NodeJS.Timeout | undefined;
   let ended = false;
-  let cancelledAt: number | undefined;
+  let givenUpAt: number | undefined;
   const look = async () => {
-    if (await abandon().catch(() => false)) cancelledAt ??= deps.now();
+    const graceMs = await abandon().catch(() => undefined);
+    if (graceMs !== undefined) givenUpAt = Math.min(givenUpAt ?? Number.POSITIVE_INFINITY, deps.now() + graceMs);
     if (ended) return;
-    if (cancelledAt !== undefined && deps.now() - cancelledAt >= CANCEL_GRACE_MS)
+    if (givenUpAt !== undefined && deps.now() >= givenUpAt)
       aborted.abort(new Error('the run was cancelled'));
     else looking = setTimeout(look, ABANDON_LOOK_MS);
   };

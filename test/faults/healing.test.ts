@@ -96,7 +96,7 @@ test('rows that have ended count as running until they are recorded, so that a p
     onProgress: ({ running }: { running: number }) => seen.push(running),
     now: Date.now,
   } as unknown as RunRowsDeps;
-  await runRows(deps, run, { ...chunkOf(run), lanes: 3 }, 1, never, async () => false);
+  await runRows(deps, run, { ...chunkOf(run), lanes: 3 }, 1, never, async () => undefined);
   expect(seen).toEqual([3, 3, 3, 2, 1, 0]);
 });
 
@@ -148,7 +148,7 @@ describe('a result that the store does not take', () => {
       onProgress: () => undefined,
       now: Date.now,
     };
-    const outcome = await runRows(deps, run, chunkOf(run), 1, never, async () => false);
+    const outcome = await runRows(deps, run, chunkOf(run), 1, never, async () => undefined);
     expect(outcome).toEqual({ takenTo: 3, recorded: 3 });
     return { taken: Object.fromEntries(taken), reported };
   }
@@ -270,7 +270,7 @@ test('a chunk of a caller gives its rows back after its time, so that the run ca
     untilStored: <T>(operation: () => Promise<T>) => operation(),
     onProgress: () => undefined,
     now: () => now,
-    mustGiveUp: async () => false,
+    mustGiveUp: async () => undefined,
   } as unknown as OfferDeps;
   expect(await offerRows(deps, run, chunkOf(run), 1, never)).toEqual({ takenTo: 1, recorded: 1 });
   expect(withdrawn).toEqual([[run.experimentId, 0, 3]]);

@@ -1,0 +1,71 @@
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { ServiceClient } from '../../client/http.ts';
+import { runExperiment } from '../../client/runExperiment.ts';
+import { type ServiceFolder, serviceFolder } from '../support/serviceProcess.ts';
+
+let folder: string;
+let where: ServiceFolder;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'assay-stopped-'));
+  await mkdir(join(folder, 'runners'));
+  where = await serviceFolder(join(folder, 'data'), { RUNNERS_DIR: join(folder, 'runners') });
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+async function start() {
+  const service = await where.start();
+  onTestFinished(() => service.kill('SIGKILL'));
+  const client = new ServiceClient({ apiUrl: service.url, apiKey: service.apiKey });
+  return { service, client };
+}
+
+test('SIGTERM does not wait for a row in the hands of a caller, who brings its result to the next start', async () => {
+  const { service, client } = await start();
+  const { id: projectId } = await client.send<{ id: string }>('/projects', { body: { name: 'caller' } });
+  const begun = Promise.withResolvers<void>();
+  const result = Promise.withResolvers<string>();
+  let calls = 0;
+  const ended = runExperiment({
+    ...{ client, projectId, experimentName: 'held', metrics: ['exact_match'], dataset: [{ input: 'q', output: 'a' }] },
+    function: () => {
+      calls++;
+      begun.resolve();
+      return result.promise;
+    },
+  });
+  await begun.promise;
+  await service.kill('SIGTERM');
+  expect({ exitCode: service.child.exitCode, said: service.output() }).toMatchObject({
+    exitCode: 0,
+    said: expect.not.stringContaining('not stopped within'),
+  });
+  result.resolve('a');
+  await start();
+  expect((await ended).progress).toMatchObject({ state: 'completed', rows_done: 1, rows_failed: 0 });
+  expect(calls).toBe(1);
+}, 120_000);
+
+test('SIGTERM gives up a row of a module that takes long, and the next start runs it again', async () => {
+  const marker = join(folder, 'marker');
+  const lines = [
+    "import { existsSync, writeFileSync } from 'node:fs';",
+    'export default async (input) => {',
+    `  if (existsSync(${JSON.stringify(marker)})) return input;`,
+    `  writeFileSync(${JSON.stringify(marker)}, '');`,
+    '  await new Promise((resolve) => setTimeout(resolve, 60_000));',
+    '};',
+  ];
+  await writeFile(join(folder, 'runners', 'slow.js'), lines.join('\n'));
+  const { service, client } = await start();
+  const { id: projectId } = await client.send<{ id: string }>('/projects', { body: { name: 'module' } });
+  const ended = runExperiment({ client, projectId, experimentName: 'given up', dataset: [{ input: 'q' }], module: 'slow' });
+  await expect.poll(() => existsSync(marker), { timeout: 30_000 }).toBe(true);
+  await service.kill('SIGTERM');
+  expect({ exitCode: service.child.exitCode, said: service.output() }).toMatchObject({ exitCode: 0 });
+  await start();
+  expect((await ended).progress).toMatchObject({ state: 'completed', rows_done: 1, rows_failed: 0 });
+}, 120_000);
