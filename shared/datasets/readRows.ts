@@ -140,9 +140,14 @@ function parseLine(text: string, line: number): unknown {
   try {
     return parseJson(text);
   } catch (err) {
-    throw broken(`not valid JSON: ${(err as Error).message}`, line);
+    // The parser's own place is one in this text, not in the file.
+    const { message } = err as Error;
+    const [place, position = '0'] = / (?:in JSON )?at position (\d+).*$/s.exec(message) ?? [''];
+    throw broken(`not valid JSON: ${message.replace(place, '')}`, line + lineEnds(text.slice(0, Number(position))));
   }
 }
+
+const lineEnds = (text: string): number => text.split('\n').length - 1;
 
 /** The lines that are not blank. */
 async function* lines(pieces: AsyncIterable<string>): AsyncGenerator<JsonText, void> {
@@ -196,14 +201,12 @@ async function* elements(pieces: AsyncIterable<string>): AsyncGenerator<JsonText
         continue;
       }
       if (character === '"') inString = true;
-      else if (character === '{' || character === '[') {
-        if (depth === 0 && (text + piece.slice(start, at)).trim() === '') startLine = line;
-        depth += 1;
-      } else if (depth > 0 && (character === '}' || character === ']')) depth -= 1;
+      else if (character === '{' || character === '[') depth += 1;
+      else if (depth > 0 && (character === '}' || character === ']')) depth -= 1;
       else if (depth === 0 && (character === ',' || character === ']')) {
         text += piece.slice(start, at);
         const isEmptyArray = character === ']' && count === 0 && text.trim() === '';
-        if (!isEmptyArray) yield { text, line: startLine };
+        if (!isEmptyArray) yield fromItsLine(text, startLine);
         count += 1;
         text = '';
         start = at + 1;
@@ -212,8 +215,15 @@ async function* elements(pieces: AsyncIterable<string>): AsyncGenerator<JsonText
       }
     }
     if (state === 'inside') text += piece.slice(start);
-    if (text.length > MAX_ROW_CHARACTERS) throw broken(`the row is longer than ${MAX_ROW_CHARACTERS} characters`, startLine);
+    if (text.length > MAX_ROW_CHARACTERS)
+      throw broken(`the row is longer than ${MAX_ROW_CHARACTERS} characters`, fromItsLine(text, startLine).line);
   }
   if (state === 'before') throw broken('the file is empty; a JSON file must be an array of objects', line);
-  if (state === 'inside') throw broken('the array is not closed: the file seems to be cut off', startLine);
+  if (state === 'inside') throw broken('the array is not closed: the file seems to be cut off', fromItsLine(text, startLine).line);
+}
+
+/** An element without the blank lines before it. */
+function fromItsLine(text: string, line: number): JsonText {
+  const trimmed = text.trimStart();
+  return { text: trimmed, line: line + lineEnds(text.slice(0, text.length - trimmed.length)) };
 }

@@ -88,7 +88,11 @@ describe('a file becomes a dataset', () => {
     ['csv', 'a,a\n1,2\n', 1, 'twice'],
     ['jsonl', '{"a":1}\n\n{"a":\n', 3, 'not valid JSON'],
     ['jsonl', '[1]\n', 1, 'JSON object'],
-    ['json', '[{"a":1}\n,\n 3]', 2, 'array of objects'],
+    ['json', '[{"a":1}\n,\n 3]', 3, 'array of objects'],
+    ['json', '[\n  {"a":1},\n  {"a":2},\n  "x"\n]', 4, 'array of objects'],
+    ['json', '[\n{"a":1}\n{"a":2}\n]', 3, 'not valid JSON'],
+    ['json', '[\n{"a":1},\n{"a":"x\n"}\n]', 3, 'not valid JSON: Bad control character in string literal'],
+    ['json', '[\n{"a":1},\n{\n"a" 1\n}\n]', 4, "not valid JSON: Expected ':' after property name"],
     ['json', '{"a":1}', 1, 'one array of objects'],
     ['json', '[{"a":1}', 1, 'cut off'],
   ])('a broken %s file names its line and leaves nothing: %j', async (format, text, line, message) => {
