@@ -35,6 +35,15 @@ export type MetricChoice<Input = unknown, Output = unknown> =
 export const isLocal = <I, O>(metric: MetricChoice<I, O>): metric is LocalMetric<I, O> =>
   typeof metric === 'object' && 'score' in metric;
 
+/** @throws ValueError for what is no list of metrics. */
+export function checkMetrics(metrics: unknown): void {
+  if (!Array.isArray(metrics)) throw new ValueError('metrics must be a list');
+  const isText = (value: unknown): boolean => typeof value === 'string' && value.trim() !== '';
+  for (const [index, metric] of metrics.entries())
+    if (!isText(metric) && !isText(metric?.name) && !isText(metric?.id))
+      throw new ValueError(`metrics[${index}] must be the name of a metric, or an object with a name or an id`);
+}
+
 /**
  * The metrics that the service computes, as a run takes them.
  * @throws ValueError naming each metric that the service does not know.

@@ -68,8 +68,9 @@ function settled<Result>(call: () => Result, finish: Finish, place: { children: 
     finish({ error });
     throw error;
   }
-  if (isAsyncGenerator(result)) return watched(result, finish, place) as Result;
-  if (!(result instanceof Promise)) {
+  if (isA<AsyncGenerator>(result, 'AsyncGenerator')) return watched(result, finish, place) as Result;
+  if (isA<Generator>(result, 'Generator')) return watchedInStep(result, finish, place) as Result;
+  if (!isThenable(result)) {
     finish({ value: result });
     return result;
   }
@@ -85,8 +86,11 @@ function settled<Result>(call: () => Result, finish: Finish, place: { children: 
   ) as Result;
 }
 
-const isAsyncGenerator = (value: unknown): value is AsyncGenerator =>
-  Object.prototype.toString.call(value) === '[object AsyncGenerator]';
+/** A promise, or what a library gives in place of one. */
+const isThenable = (value: unknown): value is PromiseLike<unknown> =>
+  typeof (value as { then?: unknown } | null | undefined)?.then === 'function';
+
+const isA = <T>(value: unknown, name: string): value is T => Object.prototype.toString.call(value) === `[object ${name}]`;
 
 /** The same generator; its span ends when it does, or when its reader stops. Its body runs where the reader asks, so the place is set each time. */
 async function* watched(generator: AsyncGenerator, finish: Finish, place: { children: OpenSpan[] }): AsyncGenerator {
@@ -104,8 +108,30 @@ async function* watched(generator: AsyncGenerator, finish: Finish, place: { chil
     throw error;
   } finally {
     if (!outcome) await generator.return(undefined);
-    finish(outcome ?? { value: given.every((one) => typeof one === 'string') ? given.join('') : given });
+    finish(outcome ?? { value: together(given) });
   }
 }
+
+/** The same of a generator that does not wait. */
+function* watchedInStep(generator: Generator, finish: Finish, place: { children: OpenSpan[] }): Generator {
+  const given: unknown[] = [];
+  let outcome: Outcome | undefined;
+  try {
+    for (;;) {
+      const next = withParent(place, () => generator.next());
+      if (next.done) return next.value;
+      given.push(next.value);
+      yield next.value;
+    }
+  } catch (error) {
+    outcome = { error };
+    throw error;
+  } finally {
+    if (!outcome) generator.return(undefined);
+    finish(outcome ?? { value: together(given) });
+  }
+}
+
+const together = (given: readonly unknown[]): unknown => (given.every((one) => typeof one === 'string') ? given.join('') : given);
 
 const messageOf = (error: unknown): string => (error instanceof Error ? `${error.name}: ${error.message}` : String(error));

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { ProgressReply, RunnerRequest, RunReply } from '../shared/wire/experimentRuns.ts';
 import type { ExperimentResponse } from '../shared/wire/experiments.ts';
 import { type ChosenRows, checkDatasetChoice, chooseRows, type DatasetChoice, isOver } from './chooseDataset.ts';
-import { chooseScorers, isLocal, type LocalMetric, type MetricChoice } from './chooseMetrics.ts';
+import { checkMetrics, chooseScorers, isLocal, type LocalMetric, type MetricChoice } from './chooseMetrics.ts';
 import { type ChosenPrompt, choosePrompt, isPromptOf, type PromptChoice } from './choosePrompt.ts';
 import { type ExperimentGroupChoice, groupKeys, requiredName } from './createExperiment.ts';
 import { readEnvironment } from './environment.ts';
@@ -89,7 +89,7 @@ export interface ExperimentRunResults {
  * Runs an experiment: a prompt template over a dataset, or a function of yours (or a module or endpoint) over a dataset or a list of records, and
  * scores every row. Run again after a crash, it goes on where it stopped: rows that are recorded are not run twice. A name that is taken gets the
  * time behind it.
- * @throws ValueError for missing or wrong parameters; NotFoundError with `errorCode` 3520 for a group id that is not in the project;
+ * @throws ValueError for missing or wrong parameters, also where the service finds them wrong (`cause` is its answer then); NotFoundError with `errorCode` 3520 for a group id that is not in the project;
  * HttpStatusError for what the service refuses; ExperimentRunError when the run failed as a whole or was cancelled (a row that failed does not
  * fail the run); TakenOverError when the same script was started again meanwhile.
  */
@@ -97,6 +97,19 @@ export async function runExperiment<Input = unknown, Output = unknown>(
   options: RunExperimentOptions<Input, Output>,
 ): Promise<ExperimentRunResults> {
   const name = check(options);
+  try {
+    return await runChecked(name, options);
+  } catch (err) {
+    // Of what is wrong with the parameters the service knows more than this process: models, limits, forms of settings.
+    if (err instanceof HttpStatusError && err.status === 422) throw new ValueError(err.message, { cause: err });
+    throw err;
+  }
+}
+
+async function runChecked<Input, Output>(
+  name: string,
+  options: RunExperimentOptions<Input, Output>,
+): Promise<ExperimentRunResults> {
   const client = clientOf(options);
   const projectId = await resolveProject(client, {
     projectName: options.projectName ?? options.project,
@@ -253,12 +266,23 @@ class ExperimentRun<Input, Output> {
       process,
       run: (row, timeLimitMs, stop) => runHostedRow(work, row, timeLimitMs, stop),
       inspect: 'records' in rows ? (leased) => mustBeOf(rows.records, leased) : undefined,
-      onError:
-        this.options.onError ?? ((error) => warn(`results could not be handed over, they are sent again: ${textOf(error)}`)),
+      onError: (error) => this.tellError(error),
       warn,
       until: this.options.wait === false ? 'recorded' : 'ended',
       signal: this.options.signal,
     });
+  }
+
+  /** A callback that throws does not end the run, either. */
+  private tellError(error: unknown): void {
+    const { logger } = this.chosen.client;
+    const { onError } = this.options;
+    try {
+      if (onError) onError(error);
+      else logger.warn(`results could not be handed over, they are sent again: ${textOf(error)}`);
+    } catch (thrown) {
+      logger.warn(`onError failed: ${textOf(thrown)}`);
+    }
   }
 
   /** The service starts a prompt over a dataset with its creation; all else is told with the start what runs the rows and how. */
@@ -359,7 +383,19 @@ function check<I, O>(options: RunExperimentOptions<I, O>): string {
         ? 'name what runs the rows: promptTemplate, function, module or url'
         : `only one thing can run the rows; given: ${runners.join(', ')}`,
     );
-  if (options.function && typeof options.function !== 'function') throw new ValueError('function must be a function');
+  for (const key of ['function', 'onError', 'onProgress'] as const)
+    if (options[key] && typeof options[key] !== 'function') throw new ValueError(`${key} must be a function`);
+  for (const [key, least] of [
+    ['concurrency', 1],
+    ['rowTimeLimitMs', 1],
+    ['maxCallAttempts', 1],
+    ['pauseAfterFailures', 0],
+  ] as const) {
+    const value: unknown = options[key] ?? undefined;
+    if (value !== undefined && !(Number.isInteger(value) && (value as number) >= least))
+      throw new ValueError(`${key} must be a whole number from ${least} on`);
+  }
+  checkMetrics(options.metrics ?? []);
   if (options.promptSettings && !options.promptTemplate) throw new ValueError('promptSettings go with a promptTemplate only');
   if (options.headers && !options.url) throw new ValueError('headers go with a url only');
   checkDatasetChoice(options);

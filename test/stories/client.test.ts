@@ -417,6 +417,17 @@ describe('a function over rows', () => {
       'computed in this process',
     );
     await rejected({ experimentName: undefined, dataset: questions(1), function: String }, 'experimentName');
+    const fine = { dataset: questions(1), function: String };
+    await rejected({ ...fine, metrics: 'exact_match' }, 'metrics must be a list');
+    await rejected({ ...fine, metrics: ['exact_match', {}] }, 'metrics[1]');
+    await rejected({ ...fine, onError: 5 }, 'onError');
+    for (const concurrency of [0, 1.5, '3', Number.NaN]) await rejected({ ...fine, concurrency }, 'concurrency');
+    await rejected({ ...fine, rowTimeLimitMs: -1 }, 'rowTimeLimitMs');
+    // What only the service knows to be wrong.
+    await rejected({ ...fine, concurrency: 100_000 }, 'concurrency');
+    await rejected({ ...fine, experimentGroupId: 'xx' }, 'experiment_group_id');
+    await rejected({ ...fine, experimentGroup: 'x'.repeat(256) }, 'experiment_group');
+    await rejected({ dataset: questions(1), promptTemplate: '{{input}}', promptSettings: { temperature: 'hot' } }, 'temperature');
     expect(await getExperiment(base)).toBeUndefined();
   });
 });
@@ -484,6 +495,40 @@ describe('the logger', () => {
     const [span] = (body as { records: { output: unknown; name: string; metrics: { duration_ns: number } }[] }).records;
     expect(span).toMatchObject({ name: 'tell', output: { role: 'assistant', content: 'one two' } });
     expect(span?.metrics.duration_ns).toBeGreaterThan(9_000_000);
+  });
+
+  test('a generator that does not wait is one span too, with what it calls below it; so is what gives no promise but a thenable', async () => {
+    const logger = new Logger({ ...here(), logStream: 'in step', flushEveryMs: 0 });
+    const inner = log({ kind: 'tool', name: 'inner' }, (text: string) => text);
+    const outer = log({ kind: 'agent', name: 'outer' }, function* tell(words: string[]) {
+      for (const word of words) yield inner(word);
+    });
+    // biome-ignore lint/suspicious/noThenProperty: what some libraries give
+    const late = log({ kind: 'tool', name: 'late' }, () => ({ then: (tell: (value: number) => void) => tell(5) }));
+    await logger.trace('go', async () => {
+      expect([...outer(['a', 'b'])]).toEqual(['a', 'b']);
+      expect(await late()).toBe(5);
+    });
+    await logger.flush();
+    const streams = (await service.request('GET', `/projects/${projectId}/log_streams`)).body as { id: string; name: string }[];
+    const { body } = await service.request('POST', `/v2/projects/${projectId}/traces/search`, {
+      log_stream_id: streams.find(({ name }) => name === 'in step')?.id,
+    });
+    const [trace] = (body as { records: { id: string }[] }).records;
+    const whole = (await service.request('GET', `/v2/projects/${projectId}/traces/${trace?.id}`)).body;
+    expect(whole).toMatchObject({
+      spans: [
+        {
+          name: 'outer',
+          output: 'ab',
+          spans: [
+            { name: 'inner', output: 'a' },
+            { name: 'inner', output: 'b' },
+          ],
+        },
+        { name: 'late', output: '5' },
+      ],
+    });
   });
 
   test('ten thousand small traces are stored in seconds', async () => {
@@ -676,7 +721,10 @@ describe('when the way to the service is bad', () => {
       ...here(),
       experimentName: 'refused',
       dataset: questions(20),
-      onError: (error) => errors.push(error),
+      onError: (error) => {
+        errors.push(error);
+        throw new Error('of the callback'); // which does not end the run
+      },
       function: (input: string) => (input === 'question 5' ? spoilt(input) : input),
     });
     expect(progress).toMatchObject({ state: 'completed', rows_done: 20, rows_failed: 1 });
