@@ -1,5 +1,5 @@
 import type { Domain } from '../shared/assemble.ts';
-import type { ExperimentRun } from '../shared/experiments/experiment.ts';
+import { type ExperimentRun, jobIdOf } from '../shared/experiments/experiment.ts';
 import type { JudgeRequest, ScoreContext } from '../shared/metrics/metric.ts';
 import type { EnabledMetric } from '../shared/scorers/resolveMetrics.ts';
 
@@ -20,7 +20,7 @@ export function judgedExperiment(run: ExperimentRun): JudgedRun {
     projectId: run.projectId,
     runId: run.experimentId,
     userId: run.createdBy,
-    jobId: `${run.experimentId}/${run.workflowNumber}`,
+    jobId: jobIdOf(run),
     modelAlias: typeof ofRun === 'string' ? ofRun : null,
     maxCallAttempts: run.settings.maxCallAttempts,
   };

@@ -219,7 +219,8 @@ async function* elements(pieces: AsyncIterable<string>): AsyncGenerator<JsonText
       throw broken(`the row is longer than ${MAX_ROW_CHARACTERS} characters`, fromItsLine(text, startLine).line);
   }
   if (state === 'before') throw broken('the file is empty; a JSON file must be an array of objects', line);
-  if (state === 'inside') throw broken('the array is not closed: the file seems to be cut off', fromItsLine(text, startLine).line);
+  if (state === 'inside')
+    throw broken('the array is not closed: the file seems to be cut off', fromItsLine(text, startLine).line);
 }
 
 /** An element without the blank lines before it. */

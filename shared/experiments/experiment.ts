@@ -1,3 +1,5 @@
+import { derivedId } from '../ids.ts';
+
 /** What runs a row. `dataset_outputs` takes the outputs that the dataset already holds and only scores them. */
 export type Runner =
   | { kind: 'prompt_template'; templateVersionId: string; settings: Record<string, unknown> }
@@ -67,3 +69,7 @@ export interface ExperimentRow {
   /** Cells by column name; what a template's variables and a function's argument are taken from. */
   variables: Record<string, unknown>;
 }
+
+/** Id of the job that is a run's, or of the one that is its metric's. It follows from the run, so that whoever asks for it gets the same one. */
+export const jobIdOf = (run: Pick<ExperimentRun, 'experimentId' | 'workflowNumber'>, scorerId?: string): string =>
+  derivedId('job', run.experimentId, String(run.workflowNumber), ...(scorerId === undefined ? [] : [scorerId]));

@@ -1,8 +1,7 @@
-import { derivedId } from '../ids.ts';
 import type { ScorerStore } from '../scorers/scorer.ts';
 import { scorerJobRequest } from '../scoring/scorerJob.ts';
 import { SCORER_JOB, startableJobs } from '../wire/jobs.ts';
-import type { ExperimentRun } from './experiment.ts';
+import { type ExperimentRun, jobIdOf } from './experiment.ts';
 import type { Experiment, JobStore } from './experimentStore.ts';
 import type { RunRequest } from './prepareRun.ts';
 
@@ -40,12 +39,12 @@ export async function launch(
   });
   const { id: runId, projectId } = experiment;
   const { workflowNumber } = run;
-  const jobId = derivedId('job', runId, String(workflowNumber));
+  const jobId = jobIdOf(run);
   const metrics = (await deps.scorers.runSettings(projectId, runId))?.scorers ?? [];
   await deps.jobs.insert([
     { id: jobId, projectId, runId, name: startableJobs[0], request, workflowNumber },
     ...metrics.map((config) => ({
-      id: derivedId('job', runId, String(workflowNumber), config.id),
+      id: jobIdOf(run, config.id),
       projectId,
       runId,
       name: SCORER_JOB,

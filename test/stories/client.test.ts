@@ -601,7 +601,10 @@ describe('prompt templates', () => {
     });
     await service.client.send('/integrations/custom/clienttest', {
       method: 'PUT',
-      body: { endpoint: endpoint.url, authentication_type: 'none', models: ['parrot'] },
+      body: {
+        ...{ endpoint: endpoint.url, authentication_type: 'none', models: ['parrot'] },
+        custom_header_mapping: { job_id: 'X-Job', run_id: 'X-Run' },
+      },
     });
   });
   afterAll(() => endpoint?.close());
@@ -656,6 +659,14 @@ describe('prompt templates', () => {
     expect(seen.at(-1)).toBe(3);
     const outputs = (await tracesOf(inline.experiment.id)).map(({ output }) => output);
     expect(outputs.toSorted()).toEqual(['Lima', 'Oslo', 'Rome'].map((town) => `model on Describe ${town}`));
+    const { id } = inline.experiment;
+    const jobs = (await service.request('GET', `/projects/${projectId}/runs/${id}/jobs`)).body as {
+      id: string;
+      job_name: string;
+    }[];
+    const job = jobs.find(({ job_name }) => job_name === 'playground_run');
+    const sent = endpoint.requests.filter(({ headers }) => headers['x-run'] === id).map(({ headers }) => headers['x-job']);
+    expect(sent).toEqual(Array.from({ length: 3 }, () => job?.id));
     // The same text again is the same version; another one is a new version of the same template.
     await run('inline prompt', 'Describe {{input}}', { resume: false });
     expect(await getPrompt({ client, name: 'inline prompt prompt' })).toMatchObject({ total_versions: 1 });

@@ -1,4 +1,4 @@
-import type { ExperimentRow, ExperimentRun } from '../../shared/experiments/experiment.ts';
+import { type ExperimentRow, type ExperimentRun, jobIdOf } from '../../shared/experiments/experiment.ts';
 import type { RowResult } from '../../shared/experiments/rowTrace.ts';
 import type { RowContext, RowRunner } from '../../shared/experiments/runRows.ts';
 import { type PromptTemplate, renderPrompt } from '../../shared/prompts/render.ts';
@@ -23,7 +23,7 @@ export function promptTemplateRunner(
           messages,
           settings,
           context: {
-            jobId: `${run.experimentId}/${run.workflowNumber}`,
+            jobId: jobIdOf(run),
             userId: run.createdBy,
             projectId: run.projectId,
             runId: run.experimentId,
