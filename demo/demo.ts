@@ -18,8 +18,13 @@ const DATASET = 'word problems';
 const INTEGRATION = 'stand-in';
 const METRICS = ['numeric_match', 'exact_match', 'latency', 'total_tokens'];
 const CONCURRENCY = 5;
-/** The usual ones; where one is taken, any free one is used. */
-const ports = { api: 8088, temporal: 7233, temporalUi: 8233 };
+const usualPorts = { api: 8088, temporalUi: 8233 };
+/** Those that the environment names, else the usual ones; where one is taken, any free one is used. */
+const ports = {
+  api: Number(process.env.PORT) || usualPorts.api,
+  temporal: Number(process.env.TEMPORAL_PORT) || 7233,
+  temporalUi: Number(process.env.TEMPORAL_UI_PORT) || usualPorts.temporalUi,
+};
 
 const dataDir = process.env.DATA_DIR || '.assay-demo';
 const say = (line = '') => void process.stdout.write(`${line}\n`);
@@ -140,13 +145,13 @@ function sayLinks(service: Service, runs: readonly ExperimentRunResults[]): void
   say(`  credentials   ${join(dataDir, 'credentials.json')}`);
 }
 
-/** Starts the service where it was: ports are named only where the usual ones were taken. */
+/** Starts the service where it was: ports are named only where they are not the usual ones. */
 function startCommand(service: Service): string {
   const port = new URL(service.url).port;
   const uiPort = new URL(service.temporalUiUrl ?? '').port;
   const settings = [`DATA_DIR=${dataDir}`];
-  if (port !== String(ports.api)) settings.push(`PORT=${port}`);
-  if (uiPort !== String(ports.temporalUi)) settings.push(`TEMPORAL_PORT=0 TEMPORAL_UI_PORT=${uiPort}`);
+  if (port !== String(usualPorts.api)) settings.push(`PORT=${port}`);
+  if (uiPort !== String(usualPorts.temporalUi)) settings.push(`TEMPORAL_PORT=0 TEMPORAL_UI_PORT=${uiPort}`);
   return `${settings.join(' ')} npm start`;
 }
 
