@@ -96,18 +96,19 @@ const isA = <T>(value: unknown, name: string): value is T => Object.prototype.to
 async function* watched(generator: AsyncGenerator, finish: Finish, place: { children: OpenSpan[] }): AsyncGenerator {
   const given: unknown[] = [];
   let outcome: Outcome | undefined;
+  let sent: unknown;
   try {
     for (;;) {
-      const next = await withParent(place, () => generator.next());
+      const next = await withParent(place, () => generator.next(sent));
       if (next.done) return next.value;
       given.push(next.value);
-      yield next.value;
+      sent = yield next.value;
     }
   } catch (error) {
     outcome = { error };
     throw error;
   } finally {
-    if (!outcome) await generator.return(undefined);
+    await generator.return(undefined);
     finish(outcome ?? { value: together(given) });
   }
 }
@@ -116,18 +117,19 @@ async function* watched(generator: AsyncGenerator, finish: Finish, place: { chil
 function* watchedInStep(generator: Generator, finish: Finish, place: { children: OpenSpan[] }): Generator {
   const given: unknown[] = [];
   let outcome: Outcome | undefined;
+  let sent: unknown;
   try {
     for (;;) {
-      const next = withParent(place, () => generator.next());
+      const next = withParent(place, () => generator.next(sent));
       if (next.done) return next.value;
       given.push(next.value);
-      yield next.value;
+      sent = yield next.value;
     }
   } catch (error) {
     outcome = { error };
     throw error;
   } finally {
-    if (!outcome) generator.return(undefined);
+    generator.return(undefined);
     finish(outcome ?? { value: together(given) });
   }
 }

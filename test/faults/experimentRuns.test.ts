@@ -185,7 +185,7 @@ describe('rows that fail', () => {
     expect(await one.end()).toMatchObject({ state: 'completed', rows_done: 12, rows_failed: 0, scores_done: 24 });
     for (const { metric_info, output } of await one.traces()) {
       expect(output).toBe('I would rather not say.');
-      expect(metric_info?.correctness?.status_type).toBe('failed');
+      expect(metric_info?.correctness?.status_type).toBe('error');
       expect(metric_info?.correctness?.message).toBeTruthy();
       expect(metric_info?.exact_match?.status_type).toBe('success');
     }

@@ -500,13 +500,15 @@ describe('the logger', () => {
   test('a generator that does not wait is one span too, with what it calls below it; so is what gives no promise but a thenable', async () => {
     const logger = new Logger({ ...here(), logStream: 'in step', flushEveryMs: 0 });
     const inner = log({ kind: 'tool', name: 'inner' }, (text: string) => text);
-    const outer = log({ kind: 'agent', name: 'outer' }, function* tell(words: string[]) {
-      for (const word of words) yield inner(word);
+    const outer = log({ kind: 'agent', name: 'outer' }, function* tell(words: string[]): Generator<string, void, string> {
+      let told = '';
+      for (const word of words) told = (yield inner(word + told)) ?? '';
     });
     // biome-ignore lint/suspicious/noThenProperty: what some libraries give
     const late = log({ kind: 'tool', name: 'late' }, () => ({ then: (tell: (value: number) => void) => tell(5) }));
     await logger.trace('go', async () => {
-      expect([...outer(['a', 'b'])]).toEqual(['a', 'b']);
+      const steps = outer(['a', 'b']);
+      expect([steps.next().value, steps.next('!').value, steps.next().done]).toEqual(['a', 'b!', true]);
       expect(await late()).toBe(5);
     });
     await logger.flush();
@@ -520,10 +522,10 @@ describe('the logger', () => {
       spans: [
         {
           name: 'outer',
-          output: 'ab',
+          output: 'ab!',
           spans: [
             { name: 'inner', output: 'a' },
-            { name: 'inner', output: 'b' },
+            { name: 'inner', output: 'b!' },
           ],
         },
         { name: 'late', output: '5' },
