@@ -15,7 +15,7 @@ import { defaultCacheDir, findTemporal, temporalDownloads } from './shared/store
 import { prepareNamespace } from './shared/stores/temporal/prepareNamespace.ts';
 import { temporalRunWorkflows } from './shared/stores/temporal/runWorkflows.ts';
 import { assembleActivities } from './workers/assembleActivities.ts';
-import { logTemporalTo, startWorker } from './workers/worker.ts';
+import { logTemporalTo, type RunningWorker, startWorker } from './workers/worker.ts';
 
 export interface Service {
   url: string;
@@ -52,9 +52,11 @@ export async function startService(
   const log = pino({ level: config.LOG_LEVEL, base: null }, pino.destination({ fd: 2, sync: true }));
   const server = await listen(config.HOST, config.PORT);
   const opened = new AsyncDisposableStack();
+  let worker: RunningWorker | undefined;
   let stopped: Promise<void> | undefined;
   const stop = () => {
-    stopped ??= server.close().then(() => opened.disposeAsync());
+    // Requests and rows under way get their time to end at once, not one after the other.
+    stopped ??= Promise.all([server.close(), worker?.stop()]).then(() => opened.disposeAsync());
     return stopped;
   };
   try {
@@ -79,7 +81,7 @@ export async function startService(
     const connection = opened.adopt(await connectTemporalWorker(temporal.address), (it) => it.close());
     signal?.throwIfAborted();
     const activities = assembleActivities(domain, environment);
-    const worker = opened.adopt(await startWorker(connection, config.TEMPORAL_NAMESPACE, activities), (it) => it.stop());
+    worker = opened.adopt(await startWorker(connection, config.TEMPORAL_NAMESPACE, activities), (it) => it.stop());
     worker.finished.catch((err: unknown) => log.fatal({ err }, 'the worker broke'));
     server.serve(api.app);
     return {

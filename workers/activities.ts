@@ -68,11 +68,11 @@ const REPORT_MS = 2_000;
 /** Milliseconds between two words about the rows in this worker's hands. */
 const PUBLISH_MS = 500;
 
-/** Whether an activity is called back because its worker ends, and not by its workflow. */
-const isStopping = (context: Context): boolean => context.cancellationDetails?.workerShutdown === true;
-
-/** What the workflows may ask for. Each is a thin shell over the domain and safe to run twice. */
-export function createActivities(deps: ActivityDeps) {
+/**
+ * What the workflows may ask for. Each is a thin shell over the domain and safe to run twice.
+ * @param ending aborts when the worker ends. Its activities are called back then, but one that its workflow had called back before is not told again
+ */
+export function createActivities(deps: ActivityDeps, ending: AbortSignal) {
   const findRun = async ({ experimentId, number }: RunRef): Promise<ExperimentRun> => {
     const run = await deps.ledger.find(experimentId);
     if (!run) throw ended(`experiment ${experimentId} was deleted`);
@@ -85,7 +85,7 @@ export function createActivities(deps: ActivityDeps) {
    * when the run goes on before they have ended (undefined). A cancel, a deletion and the end of this worker do not wait for them.
    */
   const mustGiveUp = async ({ experimentId, workflowNumber }: ExperimentRun, context: Context): Promise<number | undefined> => {
-    if (isStopping(context)) return STOP_GRACE_MS;
+    if (ending.aborted) return STOP_GRACE_MS;
     if (!context.cancellationDetails?.cancelRequested || !(await deps.ledger.find(experimentId))) return CANCEL_GRACE_MS;
     const workflow = await deps.workflows.progress(experimentId, workflowNumber);
     return workflow === undefined || workflow.cancelled ? CANCEL_GRACE_MS : undefined;
@@ -163,7 +163,7 @@ export function createActivities(deps: ActivityDeps) {
                 onProgress,
                 now: Date.now,
                 // Rows in the hands of a caller outlive this worker: the caller brings them back to the next one.
-                mustGiveUp: async () => (isStopping(context) ? undefined : mustGiveUp(run, context)),
+                mustGiveUp: async () => (ending.aborted ? undefined : mustGiveUp(run, context)),
               },
               run,
               chunk,

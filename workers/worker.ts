@@ -29,12 +29,17 @@ export function logTemporalTo(log: Logger): void {
 
 /** Starts the worker that runs experiments, scores records and sweeps away what has expired: workflow code and activities, on one task queue. */
 export async function startWorker(connection: NativeConnection, namespace: string, deps: WorkerDeps): Promise<RunningWorker> {
+  const ending = new AbortController();
   const worker = await Worker.create({
     connection,
     namespace,
     taskQueue: EXPERIMENT_QUEUE,
     workflowBundle: await workflowBundle(),
-    activities: { ...createActivities(deps), ...createScoringActivities(deps.scoring), ...createSweepActivities(deps.sweeps) },
+    activities: {
+      ...createActivities(deps, ending.signal),
+      ...createScoringActivities(deps.scoring),
+      ...createSweepActivities(deps.sweeps),
+    },
     // A chunk holds its slot for minutes; a run that waits for its caller gives it back.
     maxConcurrentActivityTaskExecutions: 200,
     // One poll: with more, the worker that polled first is given all chunks of a run while the others stand idle. (The SDK heeds this option,
@@ -50,6 +55,7 @@ export async function startWorker(connection: NativeConnection, namespace: strin
   return {
     finished,
     stop: async () => {
+      ending.abort();
       if (worker.getState() === 'RUNNING') worker.shutdown();
       await finished.catch(() => undefined); // whoever watches `finished` hears of it
     },

@@ -28,7 +28,7 @@ export interface OfferDeps {
   untilStored<T>(operation: () => Promise<T>, signal: AbortSignal): Promise<T>;
   onProgress(progress: ChunkProgress): void;
   now(): number;
-  /** Asked when the chunk is called back: after how many milliseconds rows in the caller's hands are given up as well; undefined: they stay there. */
+  /** Asked again and again once the chunk is called back: after how many milliseconds rows in the caller's hands are given up as well; undefined: they stay there. */
   mustGiveUp(): Promise<number | undefined>;
 }
 
@@ -64,7 +64,7 @@ export async function offerRows(
     return outcome();
   };
   const deadline = deps.now() + TIME_BOX_MS;
-  let givenUpAt: number | undefined;
+  let givenUpAt = Number.POSITIVE_INFINITY;
   for (;;) {
     while (!stopping.aborted && open.size < WINDOW_ROWS / 2 && read < chunk.to) {
       const to = Math.min(read + WINDOW_ROWS / 2, chunk.to);
@@ -80,12 +80,10 @@ export async function offerRows(
     if (!stopping.aborted && deps.now() >= deadline) return giveBack();
     if (open.size === 0) continue;
     if (stopping.aborted) {
-      if (givenUpAt === undefined) {
-        const graceMs = await stored(deps.mustGiveUp);
-        if (graceMs === undefined) return giveBack();
-        givenUpAt = deps.now() + graceMs;
-      }
-      if (deps.now() > givenUpAt || (await stored(() => deps.offered.running(run.experimentId))) === 0) {
+      const graceMs = await stored(deps.mustGiveUp);
+      if (graceMs === undefined) return giveBack();
+      givenUpAt = Math.min(givenUpAt, deps.now() + graceMs);
+      if (deps.now() >= givenUpAt || (await stored(() => deps.offered.running(run.experimentId))) === 0) {
         await stored(() => deps.offered.withdraw(run.experimentId, chunk.from, chunk.to));
         return outcome();
       }

@@ -281,13 +281,16 @@ describe('the last step of a run', () => {
   const executed = (settle: Error, attempt: number, run = aRun()) => {
     ends.length = 0;
     const { ledger, workflows } = around([run]);
-    const activities = createActivities({
-      ledger: { ...ledger, end: async (...asked: unknown[]) => void ends.push(asked) },
-      workflows,
-      settleRecords: () => Promise.reject(settle),
-      notices: { notify: () => undefined },
-      log: pino({ level: 'silent' }),
-    } as unknown as ActivityDeps);
+    const activities = createActivities(
+      {
+        ledger: { ...ledger, end: async (...asked: unknown[]) => void ends.push(asked) },
+        workflows,
+        settleRecords: () => Promise.reject(settle),
+        notices: { notify: () => undefined },
+        log: pino({ level: 'silent' }),
+      } as unknown as ActivityDeps,
+      never,
+    );
     const ref = { experimentId: run.experimentId, projectId: run.projectId, number: run.workflowNumber };
     const context = { info: { attempt }, heartbeat: () => undefined } as unknown as Context;
     return {

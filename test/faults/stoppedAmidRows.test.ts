@@ -49,8 +49,9 @@ test('SIGTERM does not wait for a row in the hands of a caller, who brings its r
   expect(calls).toBe(1);
 }, 120_000);
 
-test('SIGTERM gives up a row of a module that takes long, and the next start runs it again', async () => {
-  const marker = join(folder, 'marker');
+/** A module that takes a minute for its first row and no time for any other, and the file that says that it has begun. */
+async function slowModule(name: string): Promise<string> {
+  const marker = join(folder, name);
   const lines = [
     "import { existsSync, writeFileSync } from 'node:fs';",
     'export default async (input) => {',
@@ -59,7 +60,12 @@ test('SIGTERM gives up a row of a module that takes long, and the next start run
     '  await new Promise((resolve) => setTimeout(resolve, 60_000));',
     '};',
   ];
-  await writeFile(join(folder, 'runners', 'slow.js'), lines.join('\n'));
+  await writeFile(join(folder, 'runners', `${name}.js`), lines.join('\n'));
+  return marker;
+}
+
+test('SIGTERM gives up a row of a module that takes long, and the next start runs it again', async () => {
+  const marker = await slowModule('slow');
   const { service, client } = await start();
   const { id: projectId } = await client.send<{ id: string }>('/projects', { body: { name: 'module' } });
   const ended = runExperiment({ client, projectId, experimentName: 'given up', dataset: [{ input: 'q' }], module: 'slow' });
@@ -67,5 +73,23 @@ test('SIGTERM gives up a row of a module that takes long, and the next start run
   await service.kill('SIGTERM');
   expect({ exitCode: service.child.exitCode, said: service.output() }).toMatchObject({ exitCode: 0 });
   await start();
+  expect((await ended).progress).toMatchObject({ state: 'completed', rows_done: 1, rows_failed: 0 });
+}, 120_000);
+
+test('SIGTERM gives up what a paused run still waits for', async () => {
+  const marker = await slowModule('waited');
+  const { service, client } = await start();
+  const { id: projectId } = await client.send<{ id: string }>('/projects', { body: { name: 'paused' } });
+  const ended = runExperiment({ client, projectId, experimentName: 'paused', dataset: [{ input: 'q' }], module: 'waited' });
+  await expect.poll(() => existsSync(marker), { timeout: 30_000 }).toBe(true);
+  const [experiment] = await client.send<{ id: string }[]>(`/projects/${projectId}/experiments`);
+  const path = `/projects/${projectId}/experiments/${experiment?.id}`;
+  await client.send(`${path}/pause`, { method: 'POST' });
+  await expect.poll(async () => (await client.send<{ state: string }>(`${path}/progress`)).state).toBe('paused');
+  await new Promise((resolve) => setTimeout(resolve, 2_000)); // the word reaches the rows with a heartbeat, of which nobody is told
+  await service.kill('SIGTERM');
+  expect({ exitCode: service.child.exitCode, said: service.output() }).toMatchObject({ exitCode: 0 });
+  await start();
+  await client.send(`${path}/resume`, { method: 'POST' });
   expect((await ended).progress).toMatchObject({ state: 'completed', rows_done: 1, rows_failed: 0 });
 }, 120_000);
