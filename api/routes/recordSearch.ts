@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isAnnotationColumn } from '../../shared/annotations/annotationColumns.ts';
 import { withAnnotatedIds } from '../../shared/annotations/fullyAnnotated.ts';
 import { type RecordKind, spanKinds } from '../../shared/columns/columnDef.ts';
-import { systemMetrics } from '../../shared/columns/recordTableColumns.ts';
+import { systemMetricNames } from '../../shared/columns/recordTableColumns.ts';
 import { ServiceError } from '../../shared/errors.ts';
 import type { RunLookup } from '../../shared/projects/runs.ts';
 import { findColumnFor, type MetricDefinitions } from '../../shared/records/columnCatalog.ts';
@@ -151,9 +151,6 @@ const viewFlags = (body: QueryBody) => ({
   truncate: body.truncate_fields,
 });
 
-/** Numbers that come with the record itself. */
-const ownNumbers: ReadonlySet<string> = new Set(systemMetrics);
-
 /** What `select_columns` asks for: record columns (absent: all of them) and metrics. */
 export function selection(
   { select_columns: select }: Pick<z.output<typeof LogRecordsPartialQueryRequest>, 'select_columns'>,
@@ -165,7 +162,7 @@ export function selection(
   for (const id of ids) if (!isAnnotationColumn(id)) findColumn(id);
   const named = [...all.filter(isMetricColumn).map(metricOfColumn), ...select.metric_columns_names];
   const everyMetric = select.include_all_metrics || (select.includes_metric_columns && named.length === 0);
-  const metrics = everyMetric ? 'all' : named.filter((name) => !ownNumbers.has(name));
+  const metrics = everyMetric ? 'all' : named.filter((name) => !systemMetricNames.has(name));
   return select.column_ids ? { metrics, columns: ids } : { metrics };
 }
 

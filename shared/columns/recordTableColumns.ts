@@ -13,6 +13,9 @@ export const systemMetrics = [
   'num_audio_output_tokens',
   'num_image_output_tokens',
 ] as const;
+
+/** The same to look names up. */
+export const systemMetricNames: ReadonlySet<string> = new Set(systemMetrics);
 export type SystemMetric = (typeof systemMetrics)[number];
 
 const systemMetricType = 'Nullable(Int64)';

@@ -1,7 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
+import { systemMetricNames } from '../columns/recordTableColumns.ts';
 import { RequestInvalid, ServiceError } from '../errors.ts';
 import { SpanNode } from '../wire/records.ts';
 import type { StoredRecord } from './record.ts';
+import type { RecordKey } from './recordStore.ts';
 
 /** A record as it was logged: its time and its session are settled when it is written. */
 export interface LoggedRecord
@@ -52,6 +54,8 @@ export interface WrittenRecord {
 export interface Settling {
   run: { projectId: string; runId: string };
   stored: StoredRecord | undefined;
+  /** Where the key of this id says that it is, where that is stored. */
+  key: RecordKey | undefined;
   /** Settled `created_at` of this id, also where only its key was stored. */
   createdAt: string | undefined;
   /** Session of the record's trace, where that is known. */
@@ -68,7 +72,9 @@ export interface Settling {
  */
 export function settle(change: RecordChange, from: Settling): StoredRecord | undefined {
   const record = changed(change, from);
-  return record && withDuration(record);
+  if (!record) return undefined;
+  const next = withDuration(record);
+  return change.action === 'log' && saysNothingNew(change.record, next, from) ? undefined : next;
 }
 
 /** A clock that was set back amid a step makes its duration negative: it is 0, as for spans of OpenTelemetry, and no average falls below it. */
@@ -90,7 +96,7 @@ function changed(change: RecordChange, from: Settling): StoredRecord | undefined
   const base = stored && change.action !== 'replace' ? merge(stored, record) : record;
   // A span that is logged again in another trace goes to the session of that one.
   const sessionKept = stored?.trace_id === record.trace_id ? stored.session_id : undefined;
-  const next: StoredRecord = {
+  return {
     ...base,
     project_id: from.run.projectId,
     run_id: from.run.runId,
@@ -99,22 +105,32 @@ function changed(change: RecordChange, from: Settling): StoredRecord | undefined
     updated_at: from.at,
     version: from.version,
   };
-  return stored && change.action === 'log' && saysNothingNew(stored, next) ? undefined : next;
 }
 
-/** Whether a repeat leaves a record as it is, but for when it was written: it is not written again then, and its scores stay those of this record. */
-function saysNothingNew(stored: StoredRecord, next: StoredRecord): boolean {
+/**
+ * Whether a repeat leaves a record as it is, but for when it was written: it is not written again then, and what was scored of it stands. A repeat that
+ * brings scores is written, since a scorer may have given others meanwhile; and so is one of a record whose key says something else, which is what a
+ * write leaves that stored its keys and failed then.
+ */
+function saysNothingNew(given: LoggedRecord, next: StoredRecord, { stored, key }: Settling): boolean {
+  if (!stored || !key || Object.keys(given.metrics ?? {}).some((name) => !systemMetricNames.has(name))) return false;
+  const { session_id, trace_id, parent_id = null, type } = next;
+  if (!isDeepStrictEqual({ session_id, trace_id, parent_id, type }, placeIn(key))) return false;
   const { updated_at, version } = stored;
   return isDeepStrictEqual(known(stored), known({ ...next, updated_at, version } as StoredRecord));
 }
 
-/** What a record says; absent, null and empty say nothing. */
+const placeIn = ({ session_id, trace_id, parent_id, type }: RecordKey) => ({ session_id, trace_id, parent_id, type });
+
+/** What a record says: absent, null and empty say nothing. */
 const known = (record: StoredRecord): Record<string, unknown> =>
   Object.fromEntries(
-    Object.entries(record).filter(([, value]) => isGiven(value) && !(isPlainObject(value) && Object.keys(value).length === 0)),
+    Object.entries(record).filter(
+      ([name, value]) => isGiven(value) && !(maps.has(name) && Object.keys(value as object).length === 0),
+    ),
   );
 
-const isPlainObject = (value: unknown): value is object => typeof value === 'object' && value !== null && !Array.isArray(value);
+const maps: ReadonlySet<string> = new Set(['user_metadata', 'dataset_metadata', 'metrics']);
 
 type Place = 'trace' | 'session' | 'span';
 const placeOf = ({ type }: Pick<StoredRecord, 'type'>): Place => (type === 'trace' || type === 'session' ? type : 'span');

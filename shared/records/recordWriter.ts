@@ -1,4 +1,4 @@
-import { systemMetrics } from '../columns/recordTableColumns.ts';
+import { systemMetricNames } from '../columns/recordTableColumns.ts';
 import { RequestInvalid, ServiceError } from '../errors.ts';
 import type { RunRef } from '../projects/runs.ts';
 import { IngestCounters } from './ingestCounters.ts';
@@ -423,6 +423,7 @@ class GroupState {
       const record = settle(change, {
         run,
         stored,
+        key,
         createdAt: key && key.type !== 'awaited' ? key.created_at : stored?.created_at,
         traceSession,
         traceAttempt: trace?.attempt,
@@ -606,8 +607,6 @@ function loggedValues(record: StoredRecord, given: ReadonlySet<string> | undefin
   }
   return values;
 }
-
-const systemMetricNames: ReadonlySet<string> = new Set(systemMetrics);
 
 /** Sends a block until it is stored; the store knows a repeat by its token. */
 async function persist(block: Block): Promise<void> {

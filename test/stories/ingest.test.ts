@@ -250,7 +250,15 @@ test('a repeat that says nothing new changes nothing, not even the time of the l
       ...{ tags: ['x'], user_metadata: { a: 'b' }, metrics: { duration_ns: 5, num_input_tokens: 3 } },
     },
   ];
-  const trace = { id, name: 'n', created_at: '2026-01-01T00:00:00Z', input: 'q', output: 'a', metrics: { score: 0.5 }, spans };
+  const trace = {
+    id,
+    name: 'n',
+    created_at: '2026-01-01T00:00:00Z',
+    input: 'q',
+    output: 'a',
+    metrics: { duration_ns: -1 },
+    spans,
+  };
   await post('/traces', { traces: [trace] });
   const before = (await get(`/traces/${id}`)).body;
   await post('/traces', { traces: [trace] });
@@ -261,6 +269,18 @@ test('a repeat that says nothing new changes nothing, not even the time of the l
   expect(after.updated_at > before.updated_at).toBe(true);
   await post('/traces', { traces: [{ ...trace, output: 'another' }] });
   expect((await get(`/traces/${id}`)).body).toMatchObject({ output: 'another', tags: ['new'] });
+});
+
+test('a score that is logged again counts again, whatever a scorer gave in between', async () => {
+  const { post, get, run } = service.space();
+  const id = newId();
+  const traces = [{ id, input: 'q', created_at: '2026-01-01T00:00:00Z', metrics: { score: 1 } }];
+  await post('/traces', { traces });
+  const value = { metric: 'score', recordId: id, recordCreatedAt: '2026-01-01T00:00:00.000000Z', recordType: 'trace' } as const;
+  await service.metricValues.write(run, [{ ...value, traceId: id, status: 'success', value: 0 }]);
+  expect((await get(`/traces/${id}`)).body.metrics).toMatchObject({ score: 0 });
+  await post('/traces', { traces });
+  expect((await get(`/traces/${id}`)).body.metrics).toMatchObject({ score: 1 });
 });
 
 test('a repeat of a trace does not undo what an update said in between', async () => {
