@@ -40,8 +40,10 @@ export function checkMetrics(metrics: unknown): void {
   if (!Array.isArray(metrics)) throw new ValueError('metrics must be a list');
   const isText = (value: unknown): boolean => typeof value === 'string' && value.trim() !== '';
   for (const [index, metric] of metrics.entries())
-    if (!isText(metric) && !isText(metric?.name) && !isText(metric?.id))
+    if (typeof metric !== 'object' || metric === null ? !isText(metric) : !isText('id' in metric ? metric.id : metric.name))
       throw new ValueError(`metrics[${index}] must be the name of a metric, or an object with a name or an id`);
+    else if (metric.score !== undefined && typeof metric.score !== 'function')
+      throw new ValueError(`metrics[${index}].score must be a function`);
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { ExperimentRunResults } from './runExperiment.ts';
 
-/** A parameter is missing or wrong; nothing was created. */
+/** A parameter is missing or wrong; no experiment is left behind. `cause`: the answer of the service, where it was the one to find out. */
 export class ValueError extends Error {
   override name = 'ValueError';
 }

@@ -70,7 +70,8 @@ function settled<Result>(call: () => Result, finish: Finish, place: { children: 
   }
   if (isA<AsyncGenerator>(result, 'AsyncGenerator')) return watched(result, finish, place) as Result;
   if (isA<Generator>(result, 'Generator')) return watchedInStep(result, finish, place) as Result;
-  if (!isThenable(result)) {
+  // Other thenables are handed on untouched: to ask for what a query builder gives would start it.
+  if (!(result instanceof Promise)) {
     finish({ value: result });
     return result;
   }
@@ -86,30 +87,37 @@ function settled<Result>(call: () => Result, finish: Finish, place: { children: 
   ) as Result;
 }
 
-/** A promise, or what a library gives in place of one. */
-const isThenable = (value: unknown): value is PromiseLike<unknown> =>
-  typeof (value as { then?: unknown } | null | undefined)?.then === 'function';
-
 const isA = <T>(value: unknown, name: string): value is T => Object.prototype.toString.call(value) === `[object ${name}]`;
 
 /** The same generator; its span ends when it does, or when its reader stops. Its body runs where the reader asks, so the place is set each time. */
 async function* watched(generator: AsyncGenerator, finish: Finish, place: { children: OpenSpan[] }): AsyncGenerator {
   const given: unknown[] = [];
   let outcome: Outcome | undefined;
-  let sent: unknown;
+  let step = () => generator.next();
   try {
     for (;;) {
-      const next = await withParent(place, () => generator.next(sent));
-      if (next.done) return next.value;
+      const next = await withParent(place, step);
+      if (next.done) {
+        outcome = { value: together(given) };
+        return next.value;
+      }
       given.push(next.value);
-      sent = yield next.value;
+      try {
+        const sent: unknown = yield next.value;
+        step = () => generator.next(sent);
+      } catch (thrown) {
+        step = () => generator.throw(thrown);
+      }
     }
   } catch (error) {
     outcome = { error };
     throw error;
   } finally {
-    await generator.return(undefined);
-    finish(outcome ?? { value: together(given) });
+    try {
+      if (!outcome) await withParent(place, () => generator.return(undefined));
+    } finally {
+      finish(outcome ?? { value: together(given) });
+    }
   }
 }
 
@@ -117,20 +125,31 @@ async function* watched(generator: AsyncGenerator, finish: Finish, place: { chil
 function* watchedInStep(generator: Generator, finish: Finish, place: { children: OpenSpan[] }): Generator {
   const given: unknown[] = [];
   let outcome: Outcome | undefined;
-  let sent: unknown;
+  let step = () => generator.next();
   try {
     for (;;) {
-      const next = withParent(place, () => generator.next(sent));
-      if (next.done) return next.value;
+      const next = withParent(place, step);
+      if (next.done) {
+        outcome = { value: together(given) };
+        return next.value;
+      }
       given.push(next.value);
-      sent = yield next.value;
+      try {
+        const sent: unknown = yield next.value;
+        step = () => generator.next(sent);
+      } catch (thrown) {
+        step = () => generator.throw(thrown);
+      }
     }
   } catch (error) {
     outcome = { error };
     throw error;
   } finally {
-    generator.return(undefined);
-    finish(outcome ?? { value: together(given) });
+    try {
+      if (!outcome) withParent(place, () => generator.return(undefined));
+    } finally {
+      finish(outcome ?? { value: together(given) });
+    }
   }
 }
 

@@ -89,7 +89,8 @@ export interface ExperimentRunResults {
  * Runs an experiment: a prompt template over a dataset, or a function of yours (or a module or endpoint) over a dataset or a list of records, and
  * scores every row. Run again after a crash, it goes on where it stopped: rows that are recorded are not run twice. A name that is taken gets the
  * time behind it.
- * @throws ValueError for missing or wrong parameters, also where the service finds them wrong (`cause` is its answer then); NotFoundError with `errorCode` 3520 for a group id that is not in the project;
+ * @throws ValueError for missing or wrong parameters, also where the service finds them wrong; NotFoundError with `errorCode` 3520 for a group id
+ * that is not in the project;
  * HttpStatusError for what the service refuses; ExperimentRunError when the run failed as a whole or was cancelled (a row that failed does not
  * fail the run); TakenOverError when the same script was started again meanwhile.
  */
@@ -97,19 +98,6 @@ export async function runExperiment<Input = unknown, Output = unknown>(
   options: RunExperimentOptions<Input, Output>,
 ): Promise<ExperimentRunResults> {
   const name = check(options);
-  try {
-    return await runChecked(name, options);
-  } catch (err) {
-    // Of what is wrong with the parameters the service knows more than this process: models, limits, forms of settings.
-    if (err instanceof HttpStatusError && err.status === 422) throw new ValueError(err.message, { cause: err });
-    throw err;
-  }
-}
-
-async function runChecked<Input, Output>(
-  name: string,
-  options: RunExperimentOptions<Input, Output>,
-): Promise<ExperimentRunResults> {
   const client = clientOf(options);
   const projectId = await resolveProject(client, {
     projectName: options.projectName ?? options.project,
@@ -121,8 +109,10 @@ async function runChecked<Input, Output>(
     chooseRows(client, options),
     chooseScorers(client, options.metrics ?? []),
     searchExperiments(client, projectId, [{ name: 'name', operator: 'contains', value: name, case_sensitive: true }]),
-  ]);
-  const prompt = options.promptTemplate ? await choosePrompt(client, projectId, options.promptTemplate, name) : undefined;
+  ]).catch(wrongParameter);
+  const prompt = options.promptTemplate
+    ? await choosePrompt(client, projectId, options.promptTemplate, name).catch(wrongParameter)
+    : undefined;
   const experimentRun = new ExperimentRun(options, { client, projectId, name, namesakes, rows, scorers, prompt });
   return experimentRun.run();
 }
@@ -171,8 +161,9 @@ class ExperimentRun<Input, Output> {
       }
     }
     const free = namesakes.some((one) => one.name === name) ? timedName(name, new Date()) : name;
-    const experiment = await this.create(free);
-    const end = await this.follow(experiment).catch((err: unknown) => this.takeBack(experiment, err));
+    const experiment = await this.create(free).catch(wrongParameter);
+    const begun = this.tag(experiment).then(() => this.follow(experiment));
+    const end = await begun.catch((err: unknown) => this.takeBack(experiment, err));
     return this.results(experiment, false, end);
   }
 
@@ -180,8 +171,10 @@ class ExperimentRun<Input, Output> {
   private async takeBack(experiment: ExperimentResponse, err: unknown): Promise<never> {
     if (err instanceof HttpStatusError && err.status < 500) {
       const progress = await this.progress(experiment).catch(() => undefined);
-      if (progress?.state === 'idle')
+      if (progress?.state === 'idle') {
         await this.chosen.client.send(this.path(experiment), { method: 'DELETE' }).catch(() => undefined);
+        wrongParameter(err);
+      }
     }
     throw err;
   }
@@ -205,7 +198,7 @@ class ExperimentRun<Input, Output> {
   private async create(name: string): Promise<ExperimentResponse> {
     const { client, projectId, rows, scorers, prompt } = this.chosen;
     const trigger = this.isTriggered();
-    const experiment = await client.send<ExperimentResponse>(`/projects/${projectId}/experiments`, {
+    return client.send<ExperimentResponse>(`/projects/${projectId}/experiments`, {
       body: {
         name,
         task_type: 16,
@@ -219,9 +212,13 @@ class ExperimentRun<Input, Output> {
       headers: { 'idempotency-key': crypto.randomUUID() },
       repeatable: true,
     });
-    for (const [key, value] of Object.entries(this.options.experimentTags ?? {}))
-      await client.send(`${this.path(experiment)}/tags`, { body: { key, value, tag_type: 'generic' }, repeatable: true });
-    return experiment;
+  }
+
+  private async tag(experiment: ExperimentResponse): Promise<void> {
+    for (const [key, value] of Object.entries(this.options.experimentTags ?? {})) {
+      const body = { key, value, tag_type: 'generic' };
+      await this.chosen.client.send(`${this.path(experiment)}/tags`, { body, repeatable: true });
+    }
   }
 
   /** Sees the run to its end, or as far as it is to be waited for. Gives how it ended where that was told. */
@@ -273,16 +270,16 @@ class ExperimentRun<Input, Output> {
     });
   }
 
-  /** A callback that throws does not end the run, either. */
+  /** A callback that throws or rejects does not end the run, either. */
   private tellError(error: unknown): void {
     const { logger } = this.chosen.client;
     const { onError } = this.options;
-    try {
-      if (onError) onError(error);
-      else logger.warn(`results could not be handed over, they are sent again: ${textOf(error)}`);
-    } catch (thrown) {
-      logger.warn(`onError failed: ${textOf(thrown)}`);
+    if (!onError) {
+      logger.warn(`results could not be handed over, they are sent again: ${textOf(error)}`);
+      return;
     }
+    const told = async () => onError(error);
+    told().catch((thrown: unknown) => logger.warn(`onError failed: ${textOf(thrown)}`));
   }
 
   /** The service starts a prompt over a dataset with its creation; all else is told with the start what runs the rows and how. */
@@ -406,6 +403,11 @@ function check<I, O>(options: RunExperimentOptions<I, O>): string {
     if (typeof value !== 'string' || key.length > 256 || value.length > 256)
       throw new ValueError(`the tag ${JSON.stringify(key)} must have a text of at most 256 characters`);
   return name;
+}
+
+/** Of what is wrong with the parameters the service knows more than this process: models, limits, forms of settings. */
+function wrongParameter(err: unknown): never {
+  throw err instanceof HttpStatusError && err.status === 422 ? new ValueError(err.message, { cause: err }) : err;
 }
 
 /** @throws OtherRecords */

@@ -420,6 +420,8 @@ describe('a function over rows', () => {
     const fine = { dataset: questions(1), function: String };
     await rejected({ ...fine, metrics: 'exact_match' }, 'metrics must be a list');
     await rejected({ ...fine, metrics: ['exact_match', {}] }, 'metrics[1]');
+    await rejected({ ...fine, metrics: [{ id: 5, name: 'x' }] }, 'metrics[0]');
+    await rejected({ ...fine, metrics: [{ name: 'x', score: 5 }] }, 'score must be a function');
     await rejected({ ...fine, onError: 5 }, 'onError');
     for (const concurrency of [0, 1.5, '3', Number.NaN]) await rejected({ ...fine, concurrency }, 'concurrency');
     await rejected({ ...fine, rowTimeLimitMs: -1 }, 'rowTimeLimitMs');
@@ -497,19 +499,36 @@ describe('the logger', () => {
     expect(span?.metrics.duration_ns).toBeGreaterThan(9_000_000);
   });
 
-  test('a generator that does not wait is one span too, with what it calls below it; so is what gives no promise but a thenable', async () => {
+  test('a generator that does not wait is one span too, with what it calls below it; other results are handed on as they are', async () => {
     const logger = new Logger({ ...here(), logStream: 'in step', flushEveryMs: 0 });
     const inner = log({ kind: 'tool', name: 'inner' }, (text: string) => text);
     const outer = log({ kind: 'agent', name: 'outer' }, function* tell(words: string[]): Generator<string, void, string> {
       let told = '';
       for (const word of words) told = (yield inner(word + told)) ?? '';
     });
-    // biome-ignore lint/suspicious/noThenProperty: what some libraries give
-    const late = log({ kind: 'tool', name: 'late' }, () => ({ then: (tell: (value: number) => void) => tell(5) }));
+    let asked = 0;
+    // biome-ignore lint/suspicious/noThenProperty: what query builders give
+    const query = { then: (tell: (value: number) => void) => void tell(++asked), where: () => 'narrowed' };
+    const build = log({ kind: 'tool', name: 'build' }, () => query as unknown as { where(): string });
+    const careful = log({ kind: 'workflow', name: 'careful' }, function* tell(): Generator<number, string, void> {
+      try {
+        yield 1;
+      } catch {
+        yield 2;
+      } finally {
+        inner('closed');
+      }
+      return 'end';
+    });
     await logger.trace('go', async () => {
       const steps = outer(['a', 'b']);
       expect([steps.next().value, steps.next('!').value, steps.next().done]).toEqual(['a', 'b!', true]);
-      expect(await late()).toBe(5);
+      expect([build().where(), asked]).toEqual(['narrowed', 0]);
+      const held = careful();
+      expect([held.next().value, held.throw(new Error('x')).value, held.next().value]).toEqual([1, 2, 'end']);
+      const left = careful();
+      left.next();
+      expect(left.return('early').value).toBe('early');
     });
     await logger.flush();
     const streams = (await service.request('GET', `/projects/${projectId}/log_streams`)).body as { id: string; name: string }[];
@@ -528,7 +547,9 @@ describe('the logger', () => {
             { name: 'inner', output: 'b!' },
           ],
         },
-        { name: 'late', output: '5' },
+        { name: 'build' },
+        { name: 'careful', output: '[1,2]' },
+        { name: 'careful', output: '[1]' },
       ],
     });
   });
@@ -734,7 +755,7 @@ describe('when the way to the service is bad', () => {
       ...here(),
       experimentName: 'refused',
       dataset: questions(20),
-      onError: (error) => {
+      onError: async (error) => {
         errors.push(error);
         throw new Error('of the callback'); // which does not end the run
       },
