@@ -192,7 +192,10 @@ export async function assembleApi(
 
   const annotations = createAnnotationReads(domain.annotations);
   const stored = clickHouseRecordReads(domain.clickhouse);
-  const metricResults = withUnaskedMetrics(stored.metricResults, domain.scorers);
+  const metricResults = withUnaskedMetrics(stored.metricResults, domain.scorers, async (runId) => {
+    const run = await ledger.find(runId);
+    return run !== undefined && run.state !== 'idle' && !hasEnded(run.state);
+  });
   const records: RecordReads = { ...stored, metricResults, ...annotations };
   const metrics = metricDefinitions(domain.scorers);
   const search = { records, findRun: unexpired(runLookup.find, expiries), metrics };

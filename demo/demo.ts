@@ -20,35 +20,36 @@ const METRICS = ['numeric_match', 'exact_match', 'latency', 'total_tokens'];
 const CONCURRENCY = 5;
 const usualPorts = { api: 8088, temporalUi: 8233 };
 /** Those that the environment names, else the usual ones; where one is taken, any free one is used. */
-const ports = {
-  api: Number(process.env.PORT) || usualPorts.api,
-  temporal: Number(process.env.TEMPORAL_PORT) || 7233,
-  temporalUi: Number(process.env.TEMPORAL_UI_PORT) || usualPorts.temporalUi,
-};
+const ports = [
+  process.env.PORT || usualPorts.api,
+  process.env.TEMPORAL_PORT || 7233,
+  process.env.TEMPORAL_UI_PORT || usualPorts.temporalUi,
+].map(String);
 
 const dataDir = process.env.DATA_DIR || '.assay-demo';
 const say = (line = '') => void process.stdout.write(`${line}\n`);
 
-/** The port when nothing listens there, else 0: any free one. */
-const freePort = (port: number): Promise<number> =>
+/** The port when nothing listens there, else 0: any free one. What is no port is left to the service to refuse. */
+const freePort = (port: string): Promise<string> =>
   new Promise((resolve) => {
+    if (!(Number(port) < 65_536)) return resolve(port);
     const probe = createServer()
-      .once('error', () => resolve(0))
-      .listen(port, '127.0.0.1', () => probe.close(() => resolve(port)));
+      .once('error', () => resolve('0'))
+      .listen(Number(port), '127.0.0.1', () => probe.close(() => resolve(port)));
   });
 
 async function start(signal: AbortSignal): Promise<Service> {
   say(`Starting the embedded service in ${dataDir} …`);
-  const [port, temporalPort, temporalUiPort] = await Promise.all([ports.api, ports.temporal, ports.temporalUi].map(freePort));
+  const [port, temporalPort, temporalUiPort] = await Promise.all(ports.map(freePort));
   // Servers that the environment names are not the demo's: it uses its own.
   return startService(
     {
       PATH: process.env.PATH,
       XDG_CACHE_HOME: process.env.XDG_CACHE_HOME,
       DATA_DIR: dataDir,
-      PORT: String(port),
-      TEMPORAL_PORT: String(temporalPort),
-      TEMPORAL_UI_PORT: String(temporalUiPort),
+      PORT: port,
+      TEMPORAL_PORT: temporalPort,
+      TEMPORAL_UI_PORT: temporalUiPort,
       LOG_LEVEL: process.env.LOG_LEVEL || 'warn',
     },
     (line) => say(`  ${line}`),

@@ -142,8 +142,10 @@ function parseLine(text: string, line: number): unknown {
   } catch (err) {
     // The parser's own place is one in this text, not in the file.
     const { message } = err as Error;
-    const [place, position = '0'] = / (?:in JSON )?at position (\d+).*$/s.exec(message) ?? [''];
-    throw broken(`not valid JSON: ${message.replace(place, '')}`, line + lineEnds(text.slice(0, Number(position))));
+    const [place, position = '0'] = /(?: in JSON)? at position (\d+)(?: \(line \d+ column \d+\))?$/.exec(message) ?? [''];
+    // Some of its messages name no place, but the text around it.
+    const [problem] = /^Unexpected token .{1,4}(?=, )/s.exec(message) ?? [message.slice(0, message.length - place.length)];
+    throw broken(`not valid JSON: ${problem}`, line + lineEnds(text.slice(0, Number(position))));
   }
 }
 
@@ -225,6 +227,6 @@ async function* elements(pieces: AsyncIterable<string>): AsyncGenerator<JsonText
 
 /** An element without the blank lines before it. */
 function fromItsLine(text: string, line: number): JsonText {
-  const trimmed = text.trimStart();
+  const trimmed = text.replace(/^[ \t\r\n]+/, '');
   return { text: trimmed, line: line + lineEnds(text.slice(0, text.length - trimmed.length)) };
 }

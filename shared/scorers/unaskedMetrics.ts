@@ -1,24 +1,31 @@
 import type { RunRef } from '../projects/runs.ts';
-import type { StoredReads } from '../records/searchRecords.ts';
+import type { StoredMetric, StoredReads } from '../records/searchRecords.ts';
 import { builtinById } from './presets.ts';
 import type { ScorerStore } from './scorer.ts';
 
 type MetricResults = StoredReads['metricResults'];
 
 /**
- * The stored results of records, and `not_computed` for every metric that the run has switched on for records of such a kind and that nobody computed
- * for this one: it was stored before the metric was switched on, or the run's settings leave it out.
+ * The stored results of records, and a state for every metric that the run has switched on for records of such a kind and that this one has nothing
+ * of. While an experiment runs that is `pending`; else `not_computed`: it was stored before the metric was switched on, its trace is not complete, or
+ * the run's settings leave it out.
  */
-export function withUnaskedMetrics(stored: MetricResults, settings: Pick<ScorerStore, 'runSettings'>): MetricResults {
+export function withUnaskedMetrics(
+  stored: MetricResults,
+  settings: Pick<ScorerStore, 'runSettings'>,
+  isUnderWay: (runId: string) => Promise<boolean>,
+): MetricResults {
   return async (run, keys, metrics) => {
     const [results, enabled] = await Promise.all([stored(run, keys, metrics), enabledIn(settings, run)]);
     const wanted = enabled.filter(({ metric }) => metrics?.includes(metric) ?? true);
     if (wanted.length === 0) return results;
+    const isPending = await isUnderWay(run.runId);
+    const states = wanted.map((one) => ({ ...one, state: stateOf(one, isPending) }));
     const all = new Map(results);
     for (const { id, type } of keys) {
       const known = results.get(id) ?? [];
-      const unasked = wanted.filter(({ metric, kinds }) => kinds.includes(type) && !known.some((one) => one.metric === metric));
-      if (unasked.length > 0) all.set(id, [...known, ...unasked.map(({ metric, alias }) => notComputed(metric, alias))]);
+      const missing = states.filter(({ metric, kinds }) => kinds.includes(type) && !known.some((one) => one.metric === metric));
+      if (missing.length > 0) all.set(id, [...known, ...missing.map(({ state }) => state)]);
     }
     return all;
   };
@@ -34,12 +41,13 @@ async function enabledIn(settings: Pick<ScorerStore, 'runSettings'>, { projectId
   });
 }
 
-const notComputed = (metric: string, alias: string | undefined) => ({
-  metric,
-  result: {
-    status_type: 'not_computed' as const,
-    ...(alias === undefined ? {} : { metric_key_alias: alias }),
-    message: 'no score was asked for',
-  },
-  metadata: null,
-});
+function stateOf({ metric, alias }: { metric: string; alias: string | undefined }, isPending: boolean): StoredMetric {
+  const named = alias === undefined ? {} : { metric_key_alias: alias };
+  return {
+    metric,
+    result: isPending
+      ? { status_type: 'pending', ...named }
+      : { status_type: 'not_computed', ...named, message: 'no score was asked for' },
+    metadata: null,
+  };
+}

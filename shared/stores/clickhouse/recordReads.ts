@@ -259,10 +259,10 @@ function sourceOf({ sort }: OrderedQuery, { bind, scoresInRun, from }: Scope): s
   )} AND ${HAS_VALUE}) AS scores ON scores.record_id = records.id`;
 }
 
-export function sortValue({ sort }: OrderedQuery, scope: Scope): string {
+export function sortValue({ sort, kinds }: OrderedQuery, scope: Scope): string {
   if (!sort) return 'records.created_at';
   if (sort.column.source.at === 'metric') return 'scores.sort_value';
-  const { value } = columnSql(sort.column, scope);
+  const { value } = columnSql(sort.column, { ...scope, kinds });
   return sort.column.dataType === 'uuid' ? `toString(${value})` : value; // the engine orders uuids by their second half
 }
 
