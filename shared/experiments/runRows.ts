@@ -108,7 +108,7 @@ export async function runRows(
     const graceMs = await abandon().catch(() => undefined);
     if (graceMs !== undefined) givenUpAt = Math.min(givenUpAt ?? Number.POSITIVE_INFINITY, deps.now() + graceMs);
     if (ended) return;
-    if (givenUpAt !== undefined && deps.now() >= givenUpAt) aborted.abort(new Error('the run was cancelled'));
+    if (givenUpAt !== undefined && deps.now() >= givenUpAt) aborted.abort(new Error('the row was given up'));
     else looking = setTimeout(look, ABANDON_LOOK_MS);
   };
   const onStopping = () => void look();

@@ -159,7 +159,7 @@ class HostProcess {
     const id = this.nextId++;
     return new Promise((resolve, reject) => {
       const onAbort = () => {
-        this.tell({ type: 'abort', id, reason: 'the run was cancelled' });
+        this.tell({ type: 'abort', id, reason: 'the row was given up' });
         this.take(id)?.reject(context.signal.reason);
       };
       context.signal.addEventListener('abort', onAbort, { once: true });
