@@ -393,6 +393,9 @@ function check<I, O>(options: RunExperimentOptions<I, O>): string {
       throw new ValueError(`${key} must be a whole number from ${least} on`);
   }
   checkMetrics(options.metrics ?? []);
+  if (options.promptTemplate && typeof options.promptTemplate !== 'string' && typeof options.promptTemplate !== 'object')
+    throw new ValueError('promptTemplate must be a text, a list of messages, or a template');
+  if (typeof (options.experimentTags ?? {}) !== 'object') throw new ValueError('experimentTags must be an object of texts');
   if (options.promptSettings && !options.promptTemplate) throw new ValueError('promptSettings go with a promptTemplate only');
   if (options.headers && !options.url) throw new ValueError('headers go with a url only');
   checkDatasetChoice(options);

@@ -145,7 +145,8 @@ function parseLine(text: string, line: number): unknown {
     const [place, position = '0'] = /(?: in JSON)? at position (\d+)(?: \(line \d+ column \d+\))?$/.exec(message) ?? [''];
     // Some of its messages name no place, but the text around it.
     const [problem] = /^Unexpected token .{1,4}(?=, )/s.exec(message) ?? [message.slice(0, message.length - place.length)];
-    throw broken(`not valid JSON: ${problem}`, line + lineEnds(text.slice(0, Number(position))));
+    const where = place === '' && text.includes('\n') ? ' (in the row that starts at this line)' : '';
+    throw broken(`not valid JSON${where}: ${problem.replaceAll('\n', '\\n')}`, line + lineEnds(text.slice(0, Number(position))));
   }
 }
 

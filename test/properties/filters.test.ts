@@ -279,31 +279,48 @@ test.prop([fc.oneof({ weight: 4, arbitrary: filterTree }, { weight: 1, arbitrary
 
 const sortable = columns.filter((column) => column.sortable);
 
-test.prop([leaf, fc.constantFrom(...sortable), fc.boolean(), fc.integer({ min: 1, max: 17 }), fc.boolean()], { numRuns: 40 })(
-  'pages concatenate to the whole: in order, without loss or repeat, by offset and by cursor',
-  async (given, column, ascending, limit, byCursor) => {
-    const filter = await stored({ not: FilterExpression.parse(given) });
-    const sort = { column, ascending };
-    const whole = await tables.reads.page(query(filter, { sort }));
-    const paged: string[] = [];
-    for (let page = 0; page * limit <= whole.total; page++) {
-      const last = paged.at(-1);
-      const from = byCursor && last !== undefined ? { after: last } : { offset: page * limit };
-      const { keys, total } = await tables.reads.page(query(filter, { sort, limit, ...from }));
-      expect(total).toBe(whole.total);
-      paged.push(...keys.map(({ id }) => id));
-    }
-    expect(paged).toEqual(whole.keys.map(({ id }) => id));
-
-    const values = whole.keys.map(({ id }) => valueIn(newest.find((record) => record.id === id) as StoredRecord)(column.id));
-    const present = values.filter((value) => value !== undefined);
-    expect(values.slice(0, present.length)).toEqual(present); // those without a value come last, either way
-    const order = present.map((value) => (typeof value === 'string' ? Buffer.from(value).toString('hex') : Number(value)));
-    const sorted = [...order].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
-    expect(order).toEqual(ascending ? sorted : sorted.reverse());
-  },
-  PATIENCE_MS,
+// A boolean of the trace's own, which is another column than that of its spans.
+const ofTraces = [true, false].map(
+  (ascending): Parameters<typeof concatenates> => [
+    { not: { type: 'fully_annotated' } },
+    sortable.find(({ id }) => id === 'is_complete') as ColumnDef,
+    ...([ascending, 2, true, ['trace']] as const),
+  ],
 );
+
+test.prop([leaf, fc.constantFrom(...sortable), fc.boolean(), fc.integer({ min: 1, max: 17 }), fc.boolean(), someKinds], {
+  numRuns: 40,
+  examples: ofTraces,
+})('pages concatenate to the whole: in order, without loss or repeat, by offset and by cursor', concatenates, PATIENCE_MS);
+
+async function concatenates(
+  given: object,
+  column: ColumnDef,
+  ascending: boolean,
+  limit: number,
+  byCursor: boolean,
+  kinds: readonly RecordKind[],
+): Promise<void> {
+  const filter = await stored({ not: FilterExpression.parse(given) });
+  const sort = { column, ascending };
+  const whole = await tables.reads.page(query(filter, { sort, kinds }));
+  const paged: string[] = [];
+  for (let page = 0; page * limit <= whole.total; page++) {
+    const last = paged.at(-1);
+    const from = byCursor && last !== undefined ? { after: last } : { offset: page * limit };
+    const { keys, total } = await tables.reads.page(query(filter, { sort, kinds, limit, ...from }));
+    expect(total).toBe(whole.total);
+    paged.push(...keys.map(({ id }) => id));
+  }
+  expect(paged).toEqual(whole.keys.map(({ id }) => id));
+
+  const values = whole.keys.map(({ id }) => valueIn(newest.find((record) => record.id === id) as StoredRecord)(column.id));
+  const present = values.filter((value) => value !== undefined);
+  expect(values.slice(0, present.length)).toEqual(present); // those without a value come last, either way
+  const order = present.map((value) => (typeof value === 'string' ? Buffer.from(value).toString('hex') : Number(value)));
+  const sorted = [...order].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+  expect(order).toEqual(ascending ? sorted : sorted.reverse());
+}
 
 test('the newest page of each kind is newest first', async () => {
   for (const kind of recordKinds) {

@@ -423,6 +423,8 @@ describe('a function over rows', () => {
     await rejected({ ...fine, metrics: [{ id: 5, name: 'x' }] }, 'metrics[0]');
     await rejected({ ...fine, metrics: [{ name: 'x', score: 5 }] }, 'score must be a function');
     await rejected({ ...fine, onError: 5 }, 'onError');
+    await rejected({ dataset: questions(1), promptTemplate: 5 }, 'promptTemplate');
+    await rejected({ ...fine, experimentTags: 'xy' }, 'experimentTags');
     for (const concurrency of [0, 1.5, '3', Number.NaN]) await rejected({ ...fine, concurrency }, 'concurrency');
     await rejected({ ...fine, rowTimeLimitMs: -1 }, 'rowTimeLimitMs');
     // What only the service knows to be wrong.

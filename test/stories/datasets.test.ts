@@ -93,7 +93,7 @@ describe('a file becomes a dataset', () => {
     ['json', '[\n{"a":1}\n{"a":2}\n]', 3, 'not valid JSON'],
     ['json', '[\n{"a":1},\n{"a":"x\n"}\n]', 3, 'not valid JSON: Bad control character in string literal'],
     ['json', '[\n{"a":1},\n{\n"a" 1\n}\n]', 4, "not valid JSON: Expected ':' after property name"],
-    ['json', '[\n{"a":1},\n\n{"a": secret\n}]', 4, "not valid JSON: Unexpected token 's'"],
+    ['json', '[\n{"a":1},\n\n{"a": secret\n}]', 4, "not valid JSON (in the row that starts at this line): Unexpected token 's'"],
     ['jsonl', '{"a":1}\n{"a": " in JSON at position 7", oops}', 2, 'not valid JSON: '],
     ['json', '{"a":1}', 1, 'one array of objects'],
     ['json', '[{"a":1}', 1, 'cut off'],

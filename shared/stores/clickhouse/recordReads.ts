@@ -303,7 +303,7 @@ const sortType: Readonly<Record<string, string>> = {
   timestamp: TIME,
   integer: 'Int64',
   floating_point: 'Float64',
-  boolean: 'UInt8',
+  boolean: 'Bool', // printed as true and false, or as 1 and 0 where an expression gives it
 };
 
 /** The newest row of every record of these traces: id, trace_id, parent_id and type. */
