@@ -68,8 +68,7 @@ function settled<Result>(call: () => Result, finish: Finish, place: { children: 
     finish({ error });
     throw error;
   }
-  if (isA<AsyncGenerator>(result, 'AsyncGenerator')) return watched(result, finish, place) as Result;
-  if (isA<Generator>(result, 'Generator')) return watchedInStep(result, finish, place) as Result;
+  if (isGenerator(result)) return watched(result, finish, place) as Result;
   // Other thenables are handed on untouched: to ask for what a query builder gives would start it.
   if (!(result instanceof Promise)) {
     finish({ value: result });
@@ -87,70 +86,34 @@ function settled<Result>(call: () => Result, finish: Finish, place: { children: 
   ) as Result;
 }
 
-const isA = <T>(value: unknown, name: string): value is T => Object.prototype.toString.call(value) === `[object ${name}]`;
+type AnyGenerator = Generator | AsyncGenerator;
 
-/** The same generator; its span ends when it does, or when its reader stops. Its body runs where the reader asks, so the place is set each time. */
-async function* watched(generator: AsyncGenerator, finish: Finish, place: { children: OpenSpan[] }): AsyncGenerator {
-  const given: unknown[] = [];
-  let outcome: Outcome | undefined;
-  let step = () => generator.next();
-  try {
-    for (;;) {
-      const next = await withParent(place, step);
-      if (next.done) {
-        outcome = { value: together(given) };
-        return next.value;
-      }
-      given.push(next.value);
-      try {
-        const sent: unknown = yield next.value;
-        step = () => generator.next(sent);
-      } catch (thrown) {
-        step = () => generator.throw(thrown);
-      }
-    }
-  } catch (error) {
-    outcome = { error };
-    throw error;
-  } finally {
-    try {
-      if (!outcome) await withParent(place, () => generator.return(undefined));
-    } finally {
-      finish(outcome ?? { value: together(given) });
-    }
-  }
-}
+const isGenerator = (value: unknown): value is AnyGenerator =>
+  /^\[object (Async)?Generator\]$/.test(Object.prototype.toString.call(value));
 
-/** The same of a generator that does not wait. */
-function* watchedInStep(generator: Generator, finish: Finish, place: { children: OpenSpan[] }): Generator {
+/**
+ * The same generator, of either kind; its span ends when it does, or when its reader stops. Its body runs where the reader asks, so the place is set
+ * at each step.
+ */
+function watched(generator: AnyGenerator, finish: Finish, place: { children: OpenSpan[] }): AnyGenerator {
   const given: unknown[] = [];
-  let outcome: Outcome | undefined;
-  let step = () => generator.next();
-  try {
-    for (;;) {
-      const next = withParent(place, step);
-      if (next.done) {
-        outcome = { value: together(given) };
-        return next.value;
-      }
+  let hasEnded = false;
+  const note: Finish = (outcome) => {
+    if (hasEnded) return;
+    const next = 'value' in outcome ? (outcome.value as IteratorResult<unknown>) : undefined;
+    if (next && !next.done) {
       given.push(next.value);
-      try {
-        const sent: unknown = yield next.value;
-        step = () => generator.next(sent);
-      } catch (thrown) {
-        step = () => generator.throw(thrown);
-      }
+      return;
     }
-  } catch (error) {
-    outcome = { error };
-    throw error;
-  } finally {
-    try {
-      if (!outcome) withParent(place, () => generator.return(undefined));
-    } finally {
-      finish(outcome ?? { value: together(given) });
-    }
-  }
+    hasEnded = true;
+    finish(next ? { value: together(given) } : outcome);
+  };
+  const step =
+    (name: 'next' | 'return' | 'throw') =>
+    (...sent: [unknown]) =>
+      settled(() => withParent(place, () => generator[name](...sent)), note, place);
+  const steps = { next: step('next'), return: step('return'), throw: step('throw') };
+  return Object.assign(Object.create(Object.getPrototypeOf(generator)), steps);
 }
 
 const together = (given: readonly unknown[]): unknown => (given.every((one) => typeof one === 'string') ? given.join('') : given);

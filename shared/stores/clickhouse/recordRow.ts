@@ -1,4 +1,4 @@
-import { type SystemMetric, systemMetrics } from '../../columns/recordTableColumns.ts';
+import { type SystemMetric, systemMetricNames, systemMetrics } from '../../columns/recordTableColumns.ts';
 import type { RunRef } from '../../projects/runs.ts';
 import type { StoredRecord } from '../../records/record.ts';
 import type { NewVersion } from '../../records/recordStore.ts';
@@ -10,7 +10,6 @@ import { blankShorts, Shorts, shortsColumn, withoutColumn } from './shortColumns
 export type RecordRow = Record<string, unknown>;
 
 const jsonable = ['input', 'output', 'redacted_input', 'redacted_output'] as const;
-const hasColumn: ReadonlySet<string> = new Set(systemMetrics);
 const madeIntoOthers: ReadonlySet<string> = new Set([
   ...systemMetrics,
   'metrics_extra',
@@ -59,7 +58,7 @@ function putMetrics(put: (name: string, value: unknown) => void, metrics: Readon
   for (const name of Object.keys(metrics)) {
     const value = metrics[name];
     if (value === null || value === undefined) continue;
-    if (hasColumn.has(name) && Number.isSafeInteger(value)) put(name, value);
+    if (systemMetricNames.has(name) && Number.isSafeInteger(value)) put(name, value);
     else {
       extra ??= [];
       extra.push([name, value]);
