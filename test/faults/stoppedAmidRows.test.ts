@@ -49,8 +49,8 @@ test('SIGTERM does not wait for a row in the hands of a caller, who brings its r
   expect(calls).toBe(1);
 }, 120_000);
 
-/** A module that takes a minute for its first row and no time for any other, and the file that says that it has begun. */
-async function slowModule(name: string): Promise<string> {
+/** A run of a module that takes a minute for its first row and no time for any other, in the middle of that row. */
+async function amidSlowRow(name: string) {
   const marker = join(folder, name);
   const lines = [
     "import { existsSync, writeFileSync } from 'node:fs';",
@@ -61,27 +61,23 @@ async function slowModule(name: string): Promise<string> {
     '};',
   ];
   await writeFile(join(folder, 'runners', `${name}.js`), lines.join('\n'));
-  return marker;
+  const { service, client } = await start();
+  const { id: projectId } = await client.send<{ id: string }>('/projects', { body: { name } });
+  const ended = runExperiment({ client, projectId, experimentName: name, dataset: [{ input: 'q' }], module: name });
+  await expect.poll(() => existsSync(marker), { timeout: 30_000 }).toBe(true);
+  return { service, client, projectId, end: () => ended };
 }
 
 test('SIGTERM gives up a row of a module that takes long, and the next start runs it again', async () => {
-  const marker = await slowModule('slow');
-  const { service, client } = await start();
-  const { id: projectId } = await client.send<{ id: string }>('/projects', { body: { name: 'module' } });
-  const ended = runExperiment({ client, projectId, experimentName: 'given up', dataset: [{ input: 'q' }], module: 'slow' });
-  await expect.poll(() => existsSync(marker), { timeout: 30_000 }).toBe(true);
+  const { service, end } = await amidSlowRow('slow');
   await service.kill('SIGTERM');
   expect({ exitCode: service.child.exitCode, said: service.output() }).toMatchObject({ exitCode: 0 });
   await start();
-  expect((await ended).progress).toMatchObject({ state: 'completed', rows_done: 1, rows_failed: 0 });
+  expect((await end()).progress).toMatchObject({ state: 'completed', rows_done: 1, rows_failed: 0 });
 }, 120_000);
 
 test('SIGTERM gives up what a paused run still waits for', async () => {
-  const marker = await slowModule('waited');
-  const { service, client } = await start();
-  const { id: projectId } = await client.send<{ id: string }>('/projects', { body: { name: 'paused' } });
-  const ended = runExperiment({ client, projectId, experimentName: 'paused', dataset: [{ input: 'q' }], module: 'waited' });
-  await expect.poll(() => existsSync(marker), { timeout: 30_000 }).toBe(true);
+  const { service, client, projectId, end } = await amidSlowRow('waited');
   const [experiment] = await client.send<{ id: string }[]>(`/projects/${projectId}/experiments`);
   const path = `/projects/${projectId}/experiments/${experiment?.id}`;
   await client.send(`${path}/pause`, { method: 'POST' });
@@ -91,5 +87,5 @@ test('SIGTERM gives up what a paused run still waits for', async () => {
   expect({ exitCode: service.child.exitCode, said: service.output() }).toMatchObject({ exitCode: 0 });
   await start();
   await client.send(`${path}/resume`, { method: 'POST' });
-  expect((await ended).progress).toMatchObject({ state: 'completed', rows_done: 1, rows_failed: 0 });
+  expect((await end()).progress).toMatchObject({ state: 'completed', rows_done: 1, rows_failed: 0 });
 }, 120_000);
