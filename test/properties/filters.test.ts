@@ -280,12 +280,16 @@ test.prop([fc.oneof({ weight: 4, arbitrary: filterTree }, { weight: 1, arbitrary
 const sortable = columns.filter((column) => column.sortable);
 
 // A boolean of the trace's own, which is another column than that of its spans.
-const ofTraces = [true, false].map(
-  (ascending): Parameters<typeof concatenates> => [
-    { not: { type: 'fully_annotated' } },
-    sortable.find(({ id }) => id === 'is_complete') as ColumnDef,
-    ...([ascending, 2, true, ['trace']] as const),
-  ],
+const ofTraces = [1, 2].flatMap((limit) =>
+  [true, false].flatMap((ascending) =>
+    [true, false].map(
+      (byCursor): Parameters<typeof concatenates> => [
+        { not: { type: 'fully_annotated' } },
+        sortable.find(({ id }) => id === 'is_complete') as ColumnDef,
+        ...([ascending, limit, byCursor, ['trace']] as const),
+      ],
+    ),
+  ),
 );
 
 test.prop([leaf, fc.constantFrom(...sortable), fc.boolean(), fc.integer({ min: 1, max: 17 }), fc.boolean(), someKinds], {

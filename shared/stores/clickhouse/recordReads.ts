@@ -259,10 +259,11 @@ function sourceOf({ sort }: OrderedQuery, { bind, scoresInRun, from }: Scope): s
   )} AND ${HAS_VALUE}) AS scores ON scores.record_id = records.id`;
 }
 
-export function sortValue({ sort, kinds }: OrderedQuery, scope: Scope): string {
+export function sortValue({ sort }: OrderedQuery, scope: Scope): string {
   if (!sort) return 'records.created_at';
   if (sort.column.source.at === 'metric') return 'scores.sort_value';
-  const { value } = columnSql(sort.column, { ...scope, kinds });
+  // Without the kinds: by a column that has an index of least and greatest values the engine orders wrongly, as it takes the granules from that.
+  const { value } = columnSql(sort.column, scope);
   return sort.column.dataType === 'uuid' ? `toString(${value})` : value; // the engine orders uuids by their second half
 }
 
@@ -303,7 +304,7 @@ const sortType: Readonly<Record<string, string>> = {
   timestamp: TIME,
   integer: 'Int64',
   floating_point: 'Float64',
-  boolean: 'Bool', // printed as true and false, or as 1 and 0 where an expression gives it
+  boolean: 'UInt8',
 };
 
 /** The newest row of every record of these traces: id, trace_id, parent_id and type. */
