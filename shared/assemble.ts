@@ -6,7 +6,8 @@ import { datasetRowStore, runRows } from './datasets/rowStore.ts';
 import type { ExperimentRow, ExperimentRun } from './experiments/experiment.ts';
 import { keepStanding } from './experiments/keepStanding.ts';
 import type { RunTally } from './experiments/progress.ts';
-import type { RowLog, RowSourceReader } from './experiments/runRows.ts';
+import { rememberedRows } from './experiments/rememberedRows.ts';
+import type { RowLog } from './experiments/runRows.ts';
 import { standingRows } from './experiments/standingRows.ts';
 import type { RunWorkflows } from './experiments/startRun.ts';
 import { untilStored } from './experiments/untilStored.ts';
@@ -120,7 +121,7 @@ export function assembleDomain(
       runTally(clickhouse, run, metrics),
     )) as RunTally;
 
-  const rows: RowSourceReader = {
+  const rows = rememberedRows({
     async range(run, from, to): Promise<ExperimentRow[]> {
       const read =
         run.source.kind === 'dataset'
@@ -128,7 +129,7 @@ export function assembleDomain(
           : ofRuns.range(run.experimentId, from, to);
       return (await read).map(toExperimentRow);
     },
-  };
+  });
   const ledger = postgresRunLedger(database);
   const keep = keepStanding({ find: (id) => ledger.find(id), deleteRecords: clickhouseDeleteRecords(clickhouse) });
   const rowLog: RowLog = standingRows(

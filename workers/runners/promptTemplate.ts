@@ -13,6 +13,7 @@ export function promptTemplateRunner(
   models: ModelCaller,
 ): RowRunner {
   const modelAlias = String(settings.model_alias ?? '');
+  const context = { jobId: jobIdOf(run), userId: run.createdBy, projectId: run.projectId, runId: run.experimentId };
   return {
     async run(row: ExperimentRow, { signal }: RowContext): Promise<RowResult> {
       const startedAt = new Date();
@@ -22,12 +23,7 @@ export function promptTemplateRunner(
           modelAlias,
           messages,
           settings,
-          context: {
-            jobId: jobIdOf(run),
-            userId: run.createdBy,
-            projectId: run.projectId,
-            runId: run.experimentId,
-          },
+          context,
           retry: { maxAttempts: run.settings.maxCallAttempts },
           // Of one try: what an endpoint tells us to wait is not the row's time.
           timeoutMs: run.settings.rowTimeLimitMs,
