@@ -12,7 +12,7 @@ import { Agent, fetch } from 'undici';
 import { ServiceClient } from '../client/http.ts';
 import { Logger } from '../client/logger.ts';
 import { newId } from '../shared/ids.ts';
-import { serviceFolder } from '../test/support/serviceProcess.ts';
+import { NODE_FLAGS, serviceFolder } from '../test/support/serviceProcess.ts';
 import { otlpSpans, RECORDS_PER_TRACE, SPANS_PER_TRACE, traceMaker } from './payload.ts';
 
 /**
@@ -248,7 +248,7 @@ async function rawInsert(dataDir: string, rows: number, textIndexes: string) {
 
 /** Starts a script of this folder; it prints one line of JSON when it is ready. */
 async function startChild(script: string, ...args: string[]) {
-  const child = spawn(process.execPath, [new URL(script, import.meta.url).pathname, ...args], {
+  const child = spawn(process.execPath, [...NODE_FLAGS, new URL(script, import.meta.url).pathname, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const lines = createInterface({ input: child.stdout });

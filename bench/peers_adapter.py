@@ -44,7 +44,7 @@ class Target:
         self.folder, port = data_dir, free_port()
         self.url = f"http://127.0.0.1:{port}"
         self.server = Server(
-            [str(NODE), "start.ts"],
+            [str(NODE), "--max-semi-space-size=64", "start.ts"],
             {"UV_THREADPOOL_SIZE": "16", "HOST": "127.0.0.1", "PORT": str(port), "DATA_DIR": str(data_dir),
              "TEMPORAL_PORT": "0", "TEMPORAL_UI_PORT": "0", "ADMIN_API_KEY": API_KEY, "LOG_LEVEL": "warn",
              **dict.fromkeys(("CLICKHOUSE_URL", "DATABASE_URL", "REDIS_URL", "TEMPORAL_ADDRESS"), "")},

@@ -5,6 +5,9 @@ import { freePort } from './freePort.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
+/** As the scripts of package.json start Node. */
+export const NODE_FLAGS = ['--max-semi-space-size=64'];
+
 export interface ServiceProcess {
   url: string;
   apiKey: string;
@@ -38,7 +41,7 @@ export async function serviceFolder(dataDir: string, extra: Record<string, strin
     dataDir,
     environment,
     async start(by = 'node') {
-      const [program, args] = by === 'npm' ? ['npm', ['start']] : [process.execPath, [join(ROOT, 'start.ts')]];
+      const [program, args] = by === 'npm' ? ['npm', ['start']] : [process.execPath, [...NODE_FLAGS, join(ROOT, 'start.ts')]];
       const child = spawn(program, args, {
         cwd: ROOT,
         env: { ...process.env, UV_THREADPOOL_SIZE: '16', ...environment },
