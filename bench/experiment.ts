@@ -9,7 +9,7 @@ import { runExperiment } from '../client/runExperiment.ts';
 import { newId } from '../shared/ids.ts';
 import { openClickHouse } from '../shared/stores/clickhouse/connect.ts';
 import { type ServiceProcess, serviceFolder } from '../test/support/serviceProcess.ts';
-import { generateRecords } from './recordData.ts';
+import { generateRecords, mergesDone } from './recordData.ts';
 
 const ROW_MS = 200;
 const SLOW_ROW_MS = 3_000;
@@ -51,6 +51,7 @@ async function fill(dataDir: string, records: number): Promise<void> {
   await mkdir(dataDir, { mode: 0o700 }); // the service takes no folder with content that is open to others
   const clickhouse = openClickHouse({ dataDir: join(dataDir, 'clickhouse') });
   await generateRecords(clickhouse, { projectId: newId(), runId: newId(), records });
+  await mergesDone(clickhouse);
   await clickhouse.close();
 }
 

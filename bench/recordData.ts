@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import type { ClickHouse } from '../shared/stores/clickhouse/connect.ts';
 import { metricValues, migrateTables } from '../shared/stores/clickhouse/tables.ts';
 
@@ -54,6 +55,16 @@ export async function generateLongTrace(clickhouse: ClickHouse, target: Generate
     sql: `INSERT INTO records (${keyColumns}, is_rewrite, input, output, name, model, shorts) SELECT ${keyOf}, false, ${sentences('3', '1')}, ${sentences('2', '2')}, 'step', 'model-1', '{"name":"step","model":"model-1"}' FROM (${rows})`,
     params,
   });
+}
+
+/** Waits for the merges that a fill started: they would take a core from what is measured. */
+export async function mergesDone(clickhouse: ClickHouse): Promise<void> {
+  const merging = {
+    name: 'merges',
+    sql: 'SELECT count() AS running FROM system.merges',
+    row: (row: unknown) => Number((row as { running: string }).running),
+  };
+  while (((await clickhouse.query(merging))[0] ?? 0) > 0) await setTimeout(500);
 }
 
 const uniform = (...seed: string[]) => `(sipHash64(${seed.join(', ')}) % 1000000 / 1000000)`;

@@ -1,7 +1,6 @@
 import { mkdtemp, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { recordKinds, spanKinds } from '../shared/columns/columnDef.ts';
 import { newId } from '../shared/ids.ts';
@@ -14,7 +13,7 @@ import { type ClickHouse, openClickHouse } from '../shared/stores/clickhouse/con
 import { clickhouseRecordReader } from '../shared/stores/clickhouse/recordReader.ts';
 import { clickHouseRecordReads } from '../shared/stores/clickhouse/recordReads.ts';
 import { type ColumnFilter, FilterList } from '../shared/wire/filters.ts';
-import { type GeneratedRun, generateLongTrace, generateRecords, rareWords } from './recordData.ts';
+import { type GeneratedRun, generateLongTrace, generateRecords, mergesDone, rareWords } from './recordData.ts';
 
 const findColumn = columnFinder([metricColumn(toxicity)]);
 const PAGE = 50;
@@ -77,16 +76,6 @@ async function fill(clickhouse: ClickHouse, records: number, runs: number): Prom
   await generateLongTrace(clickhouse, target, LONG_TRACE);
   console.log(`made in ${((performance.now() - started) / 1000).toFixed(0)} s`);
   return target;
-}
-
-/** Waits for the merges that the fill started: they would take a core from every question. */
-async function mergesDone(clickhouse: ClickHouse): Promise<void> {
-  const merging = {
-    name: 'merges',
-    sql: 'SELECT count() AS running FROM system.merges',
-    row: (row: unknown) => Number((row as { running: string }).running),
-  };
-  while (((await clickhouse.query(merging))[0] ?? 0) > 0) await setTimeout(500);
 }
 
 async function printSizes(clickhouse: ClickHouse, dataDir: string): Promise<void> {
