@@ -51,8 +51,13 @@ export interface RecordReads extends StoredReads, AnnotationReads {}
 export interface StoredReads {
   /** One page of keys and the number of all records that match. */
   page(query: RecordPageQuery): Promise<{ keys: RecordKey[]; total: number }>;
+  /** The same, and the records themselves where they come with their keys in one statement; `columns` as for {@link StoredReads.records}. */
+  recordPage(
+    query: RecordPageQuery,
+    columns?: readonly string[],
+  ): Promise<{ keys: RecordKey[]; records?: StoredRecord[]; total: number }>;
   count(query: RecordQuery): Promise<number>;
-  /** The newest version of these records; `columns` absent: all. In no particular order. */
+  /** The newest version of these records, in the order of the keys; those deleted since are left out. `columns` absent: all. */
   records(run: RecordRun, keys: readonly RecordKey[], columns?: readonly string[]): Promise<StoredRecord[]>;
   /** Those of these traces that are stored, and those of these records that have a child. */
   family(run: RecordRun, keys: readonly RecordKey[]): Promise<{ storedTraces: Set<string>; parents: Set<string> }>;
@@ -109,18 +114,22 @@ export interface FoundPage {
   total: number;
 }
 
-/** Finds one page: its keys from narrow columns first, then everything else for those records alone. */
+/** Finds one page, then everything else about the records on it. */
 export async function searchRecords(reads: RecordReads, query: RecordPageQuery, view: PageView): Promise<FoundPage> {
-  const { keys, total } = await reads.page(query);
-  return { records: await describeRecords(reads, query.run, keys, view), total };
+  const { keys, records, total } = await reads.recordPage(query, view.columns);
+  return { records: await describeRecords(reads, query.run, keys, view, records), total };
 }
 
-/** The records of these keys, in their order, with what is derived for them. A record deleted since its key was found is left out. */
+/**
+ * The records of these keys, in their order, with what is derived for them. A record deleted since its key was found is left out.
+ * @param known the records, where they are known already
+ */
 export async function describeRecords(
   reads: RecordReads,
   run: RecordRun,
   keys: readonly RecordKey[],
   view: PageView,
+  known?: readonly StoredRecord[],
 ): Promise<FoundRecord[]> {
   if (keys.length === 0) return [];
   const ofKind = (kind: RecordKind) => keys.filter(({ type }) => type === kind).map(({ id }) => id);
@@ -137,7 +146,7 @@ export async function describeRecords(
     return new Map([...spans, ...traces]);
   };
   const [records, incomplete, family, metrics, annotations, childCounts] = await Promise.all([
-    reads.records(run, keys, view.columns),
+    known ?? reads.records(run, keys, view.columns),
     reads.incompleteTraces(run, traceIds),
     wantsChildren || traceIds.length > 0 ? reads.family(run, keys) : noFamily,
     wantsMetrics
@@ -149,33 +158,27 @@ export async function describeRecords(
     ),
     counts(),
   ]);
-  const byId = new Map(records.map((record) => [record.id, record]));
-  return keys.flatMap((key) => {
-    const record = byId.get(key.id);
-    if (!record) return [];
+  return records.map((record) => {
     const isSession = record.type === 'session';
     const counted = view.includeCounts && (isSession || record.type === 'trace');
-    return [
-      {
-        record,
-        isComplete: isCompleteOf(record, key.traceId, { ...family, incomplete }),
-        hasChildren: isSession || !wantsChildren ? null : family.parents.has(key.id),
-        metrics: metrics.get(key.id) ?? [],
-        annotations: annotations.get(key.id),
-        childCount: counted ? (childCounts.get(key.id) ?? 0) : null,
-      },
-    ];
+    return {
+      record,
+      isComplete: isCompleteOf(record, { ...family, incomplete }),
+      hasChildren: isSession || !wantsChildren ? null : family.parents.has(record.id),
+      metrics: metrics.get(record.id) ?? [],
+      annotations: annotations.get(record.id),
+      childCount: counted ? (childCounts.get(record.id) ?? 0) : null,
+    };
   });
 }
 
 const noFamily = { storedTraces: new Set<string>(), parents: new Set<string>() };
 
 function isCompleteOf(
-  { type, trace_is_complete }: StoredRecord,
-  traceId: string | null,
+  { type, trace_id, trace_is_complete }: StoredRecord,
   { storedTraces, incomplete }: { storedTraces: ReadonlySet<string>; incomplete: ReadonlySet<string> },
 ): boolean | null {
   if (type === 'session') return null;
   if (type === 'trace') return trace_is_complete === true;
-  return traceId !== null && storedTraces.has(traceId) && !incomplete.has(traceId);
+  return trace_id !== null && storedTraces.has(trace_id) && !incomplete.has(trace_id);
 }

@@ -251,6 +251,15 @@ const query = (filter: ColumnFilter, rest: Partial<RecordPageQuery> = {}): Recor
 });
 const ids = (records: readonly { id: string }[]) => records.map(({ id }) => id).sort();
 
+/** A page's keys, once it was seen that the page with its records has the same, and the newest version of each. */
+async function pageOf(of: RecordPageQuery) {
+  const { keys, total } = await tables.reads.page(of);
+  const { records, ...whole } = await tables.reads.recordPage(of);
+  expect(whole).toEqual({ keys, total });
+  if (records) expect(records).toEqual(await tables.reads.records(of.run, keys));
+  return { keys, total, records };
+}
+
 const seenToFail: [object, readonly RecordKind[]][] = [
   [{ type: 'text', column_id: 'user_metadata/lang', operator: 'contains', value: ['', '', 'prod', ''] }, recordKinds],
 ];
@@ -269,7 +278,7 @@ test.prop([fc.oneof({ weight: 4, arbitrary: filterTree }, { weight: 1, arbitrary
   async (given, kinds) => {
     const filter = FilterExpression.parse(given);
     const wanted = newest.filter((record) => kinds.includes(record.type) && matchesFilter(filter, valueIn(record)));
-    const { keys, total } = await tables.reads.page(query(await stored(filter), { kinds }));
+    const { keys, total } = await pageOf(query(await stored(filter), { kinds }));
     expect(ids(keys)).toEqual(ids(wanted));
     expect(total).toBe(wanted.length);
     expect(await tables.reads.count(query(await stored(filter), { kinds }))).toBe(wanted.length);
@@ -307,12 +316,12 @@ async function concatenates(
 ): Promise<void> {
   const filter = await stored({ not: FilterExpression.parse(given) });
   const sort = { column, ascending };
-  const whole = await tables.reads.page(query(filter, { sort, kinds }));
+  const whole = await pageOf(query(filter, { sort, kinds }));
   const paged: string[] = [];
   for (let page = 0; page * limit <= whole.total; page++) {
     const last = paged.at(-1);
     const from = byCursor && last !== undefined ? { after: last } : { offset: page * limit };
-    const { keys, total } = await tables.reads.page(query(filter, { sort, kinds, limit, ...from }));
+    const { keys, total } = await pageOf(query(filter, { sort, kinds, limit, ...from }));
     expect(total).toBe(whole.total);
     paged.push(...keys.map(({ id }) => id));
   }
@@ -328,7 +337,8 @@ async function concatenates(
 
 test('the newest page of each kind is newest first', async () => {
   for (const kind of recordKinds) {
-    const { keys, total } = await tables.reads.page(query({ and: [] }, { kinds: [kind], limit: 3 }));
+    const { keys, total, records } = await pageOf(query({ and: [] }, { kinds: [kind], limit: 3 }));
+    expect(records).toHaveLength(keys.length); // in one statement with their keys
     const wanted = newest.filter(({ type }) => type === kind).sort((a, b) => (a.created_at < b.created_at ? 1 : -1));
     expect(keys.map(({ id }) => id)).toEqual(wanted.slice(0, 3).map(({ id }) => id));
     expect(total).toBe(wanted.length);

@@ -16,6 +16,9 @@ export class Binder {
 
 export type Bind = Binder['bind'];
 
+/** The type of times. */
+export const TIME = "DateTime64(6, 'UTC')";
+
 /** A canonical time as a DateTime64 parameter takes it: `2026-07-07 15:55:01.110554`; it refuses the `T` and the `Z`. */
 export const timeParam = (canonical: string): string => canonical.replace('T', ' ').replace('Z', '');
 

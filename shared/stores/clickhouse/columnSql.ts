@@ -1,6 +1,6 @@
 import type { ColumnDef, RecordKind } from '../../columns/columnDef.ts';
 import type { Expiry, RunRef } from '../../projects/runs.ts';
-import { type Bind, timeParam } from './binder.ts';
+import { type Bind, TIME, timeParam } from './binder.ts';
 import { byMerging, type NewestVersions } from './newestVersions.ts';
 
 /** The run that a statement reads, as bound text: every read is limited to it. */
@@ -34,7 +34,7 @@ export function unexpiredSql(
 ): string {
   if (!expiry) return '';
   const { before, kept } = expiry;
-  const since = bind(timeParam(before), "DateTime64(6, 'UTC')");
+  const since = bind(timeParam(before), TIME);
   if (kept.length === 0) return ` AND ${time} >= ${since}`;
   const holders =
     kept === 'many'

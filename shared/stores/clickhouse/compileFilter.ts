@@ -2,7 +2,7 @@ import { type ColumnDef, filterTypeOf } from '../../columns/columnDef.ts';
 import { ServiceError } from '../../errors.ts';
 import type { FindColumn } from '../../records/findColumn.ts';
 import type { ColumnFilter, ColumnLeaf } from '../../wire/filters.ts';
-import { type Bind, numberParam, timeParam } from './binder.ts';
+import { type Bind, numberParam, TIME, timeParam } from './binder.ts';
 import { type ColumnSql, columnSql, type Scope } from './columnSql.ts';
 import { keysBy } from './tables.ts';
 
@@ -74,7 +74,7 @@ function leafSql(leaf: ColumnLeaf, sql: ColumnSql, column: ColumnDef, scope: Sco
     case 'id':
       return idSql(leaf, value, column, scope);
     case 'date':
-      return `${value} ${comparison[leaf.operator]} ${bind(timeParam(leaf.value), "DateTime64(6, 'UTC')")}`;
+      return `${value} ${comparison[leaf.operator]} ${bind(timeParam(leaf.value), TIME)}`;
     case 'number':
       return numberSql(leaf, value, bind);
     case 'boolean':
@@ -164,3 +164,6 @@ function collectionSql(leaf: ColumnLeaf & { type: 'collection' }, value: string,
       return `NOT hasAny(${subject}, ${values})`;
   }
 }
+
+/** Whether it is made of nothing but ANDs of nothing: it keeps every record. */
+export const isEmpty = (filter: ColumnFilter): boolean => 'and' in filter && filter.and.every(isEmpty);

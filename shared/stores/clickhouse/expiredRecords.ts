@@ -1,11 +1,10 @@
 import type { FindStraddling } from '../../projects/retention.ts';
 import type { ExpiredReads } from '../../records/sweepExpired.ts';
-import { IN_RUN, runParams, timeOfColumn, timeParam } from './binder.ts';
+import { IN_RUN, runParams, TIME, timeOfColumn, timeParam } from './binder.ts';
 import type { ClickHouse } from './connect.ts';
 
 /** Ids that reads name in a statement; more are found by the statement itself. */
 const MAX_KEPT = 1_000;
-const TIME = "DateTime64(6, 'UTC')";
 const BEFORE = `{before:${TIME}}`;
 const IN_RUNS = 'project_id = {project:UUID} AND run_id IN {runs:Array(UUID)}';
 

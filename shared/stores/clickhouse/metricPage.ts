@@ -4,9 +4,11 @@ import type { RecordKey, RecordPageQuery } from '../../records/searchRecords.ts'
 import type { ColumnFilter } from '../../wire/filters.ts';
 import { Binder, IN_RUN, runParams } from './binder.ts';
 import { HAS_VALUE, metricValueColumn, scopeOf } from './columnSql.ts';
-import { compileOverValues } from './compileFilter.ts';
+import { compileOverValues, isEmpty } from './compileFilter.ts';
 import type { ClickHouse } from './connect.ts';
 import { keyOfRow } from './keyRow.ts';
+import { LastKnown } from './lastKnown.ts';
+import { runKey } from './newestVersions.ts';
 
 /**
  * The page of a query that asks for one metric alone, as its filter, its order or both: the table of values has all that decides it, so no record
@@ -16,6 +18,7 @@ import { keyOfRow } from './keyRow.ts';
 export async function metricPage(
   clickhouse: ClickHouse,
   query: RecordPageQuery,
+  writtenOnce: LastKnown<boolean>,
   countAll: () => Promise<number>,
 ): Promise<{ keys: RecordKey[]; total: number } | undefined> {
   const metric = metricOf(query);
@@ -34,28 +37,37 @@ export async function metricPage(
     filtered,
     value && `isNotNull(${value})`,
   ];
-  const from = (await isWrittenOnce(clickhouse, query.run, metric)) ? 'metric_values' : 'metric_values FINAL';
-  const rows = `FROM ${from} WHERE ${conditions.filter((condition) => condition !== undefined).join(' AND ')}`;
+  const where = conditions.filter((condition) => condition !== undefined).join(' AND ');
   const tail = 'record_created_at DESC, record_id DESC';
   const order = value ? `${value} ${sort.ascending ? 'ASC' : 'DESC'}, ${tail}` : tail;
-  const [keys, [withValue = 0], total] = await Promise.all([
-    clickhouse.query({
-      name: 'page by a metric',
-      sql: `SELECT record_id AS id, record_created_at AS created_at, record_type AS type, trace_id ${rows} ORDER BY ${order} LIMIT ${limit} OFFSET ${offset}`,
-      params: binder.params,
-      row: keyOfRow,
-    }),
-    clickhouse.query({
-      name: 'count by a metric',
-      sql: `SELECT count() AS total ${rows}`,
-      params: binder.params,
-      row: (row) => Number((row as { total: string }).total),
-    }),
+  const read = (isWrittenOnce: boolean) => {
+    const rows = `FROM ${isWrittenOnce ? 'metric_values' : 'metric_values FINAL'} WHERE ${where}`;
+    return Promise.all([
+      clickhouse.query({
+        name: 'page by a metric',
+        sql: `SELECT record_id AS id, record_created_at AS created_at, record_type AS type, trace_id ${rows} ORDER BY ${order} LIMIT ${limit} OFFSET ${offset}`,
+        params: binder.params,
+        row: keyOfRow,
+      }),
+      clickhouse.query({
+        name: 'count by a metric',
+        sql: `SELECT count() AS total ${rows}`,
+        params: binder.params,
+        row: (row) => Number((row as { total: string }).total),
+      }),
+    ]);
+  };
+  const [{ result }, total] = await Promise.all([
+    writtenOnce.readWith(`${runKey(query.run)} ${metric}`, () => isWrittenOnce(clickhouse, query.run, metric), read),
     filtered === undefined ? countAll() : undefined,
   ]);
+  const [keys, [withValue = 0]] = result;
   if (total === undefined) return { keys, total: withValue };
   return offset + limit <= withValue || withValue === total ? { keys, total } : undefined;
 }
+
+/** Whether the values of each metric of a run were {@link isWrittenOnce} when they were last read. */
+export const lastWrittenOnce = (): LastKnown<boolean> => new LastKnown(true, (one, other) => one === other);
 
 /** Whether every value of the metric came with its record and stayed as it was: then nothing has to be merged to find the newest. */
 async function isWrittenOnce(clickhouse: ClickHouse, run: RunRef, metric: string): Promise<boolean> {
@@ -67,8 +79,6 @@ async function isWrittenOnce(clickhouse: ClickHouse, run: RunRef, metric: string
   });
   return rewritten.length === 0;
 }
-
-const isEmpty = (filter: ColumnFilter): boolean => 'and' in filter && filter.and.every(isEmpty);
 
 /** The metric that a query sorts by, or else that a leaf of its filter names. */
 function metricOf({ sort, filter, findColumn }: RecordPageQuery): string | undefined {

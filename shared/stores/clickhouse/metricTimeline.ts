@@ -1,12 +1,11 @@
 import { systemMetrics } from '../../columns/recordTableColumns.ts';
 import type { CountCell, MetricCell, OwnNumber, TimelineQuery, TimelineReads } from '../../records/metricTimeline.ts';
-import { Binder, timeParam } from './binder.ts';
+import { Binder, TIME, timeParam } from './binder.ts';
 import { columnSql, HAS_VALUE, type Scope, scopeOf } from './columnSql.ts';
 import { compileFilter } from './compileFilter.ts';
 import type { ClickHouse } from './connect.ts';
 import { newestVersions } from './newestVersions.ts';
 
-const TIME = "DateTime64(6, 'UTC')";
 /** Categories of one metric in one bucket; the most frequent ones are kept. */
 const MAX_CATEGORIES = 200;
 

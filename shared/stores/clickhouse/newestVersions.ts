@@ -1,6 +1,7 @@
 import type { RunRef } from '../../projects/runs.ts';
 import { IN_RUN, runParams } from './binder.ts';
 import type { ClickHouse } from './connect.ts';
+import { LastKnown } from './lastKnown.ts';
 
 /**
  * Which rows of `records` are the newest versions of a run's records. FINAL finds that out by merging parts, which takes 0.5 s for a million
@@ -22,10 +23,10 @@ export interface StaleRow {
 export const byMerging: NewestVersions = { from: 'records FINAL', stale: [] };
 
 /** Of a run that was never rewritten. */
-const asWritten: NewestVersions = { from: 'records', stale: [] };
+export const asWritten: NewestVersions = { from: 'records', stale: [] };
 
 /** Whether nothing was rewritten between the two. */
-const sameVersions = (one: NewestVersions, other: NewestVersions): boolean =>
+export const sameVersions = (one: NewestVersions, other: NewestVersions): boolean =>
   one.from === other.from && rowNames(one.stale) === rowNames(other.stale);
 const rowNames = (rows: readonly StaleRow[]): string =>
   rows
@@ -63,33 +64,8 @@ export async function newestVersions(clickhouse: ClickHouse, run: RunRef): Promi
   return { from: 'records', stale };
 }
 
-const MAX_RUNS = 1000;
+/** Names a run in {@link LastKnown}. */
+export const runKey = ({ projectId, runId }: RunRef): string => `${projectId} ${runId}`;
 
-/**
- * What a run's versions were when it was last read, for reads that start at once and are made again when it turns out that they have changed. Most
- * have not, and the question takes a statement of its own.
- */
-export class LastVersions {
-  readonly #clickhouse: ClickHouse;
-  readonly #byRun = new Map<string, NewestVersions>();
-
-  constructor(clickhouse: ClickHouse) {
-    this.#clickhouse = clickhouse;
-  }
-
-  /** The result of `read` with the newest versions, and what they are. */
-  async readWith<T>(run: RunRef, read: (newest: NewestVersions) => Promise<T>): Promise<{ newest: NewestVersions; result: T }> {
-    const key = `${run.projectId} ${run.runId}`;
-    const last = this.#byRun.get(key) ?? asWritten;
-    const [newest, result] = await Promise.all([newestVersions(this.#clickhouse, run), read(last)]);
-    this.#byRun.delete(key);
-    this.#byRun.set(key, newest);
-    if (this.#byRun.size > MAX_RUNS) this.#byRun.delete(this.#byRun.keys().next().value as string);
-    return { newest, result: sameVersions(last, newest) ? result : await read(newest) };
-  }
-
-  /** Whether the run was rewritten since. */
-  async haveChanged(run: RunRef, newest: NewestVersions): Promise<boolean> {
-    return !sameVersions(newest, await newestVersions(this.#clickhouse, run));
-  }
-}
+/** What each run's newest versions were when it was last read. */
+export const lastVersions = (): LastKnown<NewestVersions> => new LastKnown(asWritten, sameVersions);

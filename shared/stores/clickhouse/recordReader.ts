@@ -2,9 +2,8 @@ import type { RunRef } from '../../projects/runs.ts';
 import type { RecordReader } from '../../records/read.ts';
 import { IN_RUN, runParams } from './binder.ts';
 import type { ClickHouse } from './connect.ts';
-import { fromRow, type RecordRow } from './recordRow.ts';
+import { recordRows } from './recordRow.ts';
 import { keyColumns, readRecords, toKey } from './recordStore.ts';
-import { selectedForRead } from './shortColumns.ts';
 import { keysBy } from './tables.ts';
 
 /** Single reads over the record and key tables. */
@@ -70,13 +69,14 @@ async function readGroup(
   run: RunRef,
   group: { column: 'trace_id' | 'session_id'; id: string; first: string; last: string; limit: number },
 ) {
+  const { select, row } = recordRows(run);
   return clickhouse.query({
     name: `records by ${group.column}`,
-    sql: `SELECT ${selectedForRead()} FROM records
+    sql: `SELECT ${select} FROM records
           WHERE ${IN_RUN} AND created_at BETWEEN {first:DateTime64(6, 'UTC')} AND {last:DateTime64(6, 'UTC')}
             AND id IN (SELECT id FROM ${keysBy[group.column]} WHERE ${IN_RUN} AND ${group.column} = {group:UUID})
           ORDER BY version DESC LIMIT 1 BY id LIMIT ${group.limit}`,
     params: { ...runParams(run), group: group.id, first: group.first, last: group.last },
-    row: (row) => fromRow(run, row as RecordRow),
+    row,
   });
 }

@@ -1,63 +1,38 @@
 import type { StoredRecord } from '../../records/record.ts';
-import type {
-  OrderedQuery,
-  RecordKey,
-  RecordPageQuery,
-  RecordQuery,
-  StoredMetric,
-  StoredReads,
-} from '../../records/searchRecords.ts';
-import { Binder, timeParam } from './binder.ts';
-import { columnSql, HAS_VALUE, isStale, metricValueColumn, type Scope, scopeOf } from './columnSql.ts';
-import { compileFilter } from './compileFilter.ts';
+import type { RecordKey, StoredMetric, StoredReads } from '../../records/searchRecords.ts';
+import { Binder, TIME, timeParam } from './binder.ts';
+import { HAS_VALUE, type Scope, scopeOf } from './columnSql.ts';
 import type { ClickHouse } from './connect.ts';
-import { keyOfRow } from './keyRow.ts';
-import { metricPage } from './metricPage.ts';
 import { metricOfRow } from './metricRow.ts';
-import { byMerging, LastVersions, type NewestVersions } from './newestVersions.ts';
-import { fromRow, type RecordRow } from './recordRow.ts';
-import { selectedForRead } from './shortColumns.ts';
+import { recordPages } from './recordPages.ts';
+import { recordRows } from './recordRow.ts';
 
 /** Reads of one page that are named by id go in groups of this many, so that no statement grows without bound. */
 const KEYS_PER_READ = 1000;
-const TIME = "DateTime64(6, 'UTC')";
 
 /** Parts of one statement. */
 const METRICS_AT_ONCE = 100;
 
 /** The reads of a search over ClickHouse. Each names its run; rows of our own tables are mapped by hand, as a page has many. */
 export function clickHouseRecordReads(clickhouse: ClickHouse): StoredReads {
-  const versions = new LastVersions(clickhouse);
-  const count = async (query: RecordQuery): Promise<number> =>
-    (await versions.readWith(query.run, (newest) => countMatching(clickhouse, query, newest))).result;
   return {
-    async page(query) {
-      const byMetric = await metricPage(clickhouse, query, () => count(query));
-      if (byMetric) return byMetric;
-      const read = (among: NewestVersions) => pageAmong(clickhouse, query, among);
-      const { newest, result } = await versions.readWith(query.run, read);
-      const { hasDoubles, ...found } = result;
-      // A version written since the stale ones were listed stands beside the one it replaced: on this page, which then holds too few records, or
-      // among the rows before its offset, of which nothing is seen here and which then move it by one.
-      const hasMoved = async () => query.offset > 0 && query.after === undefined && versions.haveChanged(query.run, newest);
-      return hasDoubles || (await hasMoved()) ? read(byMerging) : found;
-    },
+    ...recordPages(clickhouse),
 
-    count,
-
-    records: async (run, keys, columns) => {
-      const selected = selectedForRead(columns);
+    async records(run, keys, columns) {
+      const { select, row } = recordRows(run, columns);
       const read = (group: readonly RecordKey[]): Promise<StoredRecord[]> => {
         const binder = new Binder();
         const { bind, inRun } = scopeOf(binder.bind, run);
         return clickhouse.query({
           name: 'records of a page',
-          sql: `SELECT ${selected} FROM records WHERE ${inRun} AND created_at IN ${bind(times(group), `Array(${TIME})`)} AND id IN ${bind(ids(group), 'Array(UUID)')} ORDER BY version DESC LIMIT 1 BY id`,
+          sql: `SELECT ${select} FROM records WHERE ${inRun} AND created_at IN ${bind(times(group), `Array(${TIME})`)} AND id IN ${bind(ids(group), 'Array(UUID)')} ORDER BY version DESC LIMIT 1 BY id`,
           params: binder.params,
-          row: (row) => fromRow(run, row as RecordRow),
+          row,
         });
       };
-      return (await inGroups(keys, read)).flat();
+      const found = (await inGroups(keys, read)).flat();
+      const byId = new Map(found.map((record) => [record.id, record]));
+      return keys.flatMap(({ id }) => byId.get(id) ?? []);
     },
 
     async family(run, keys) {
@@ -81,15 +56,22 @@ export function clickHouseRecordReads(clickhouse: ClickHouse): StoredReads {
     },
 
     async incompleteTraces(run, traceIds) {
-      const rows = await inGroups(traceIds, (group) => {
+      const rows = await inGroups(traceIds, async (group) => {
         const binder = new Binder();
         const { bind, inRun } = scopeOf(binder.bind, run);
-        const wanted = bind(group, 'Array(UUID)');
-        // The index leads to the traces of which any version was incomplete; whether the newest one is, their rows say.
-        const once = `SELECT created_at FROM records WHERE ${inRun} AND NOT trace_is_complete AND id IN ${wanted}`;
+        // The index leads to the traces of which any version was incomplete: mostly none. Whether the newest one is, their rows say.
+        const once = await clickhouse.query({
+          name: 'traces that were incomplete',
+          sql: `SELECT id, created_at FROM records WHERE ${inRun} AND NOT trace_is_complete AND id IN ${bind(group, 'Array(UUID)')}`,
+          params: binder.params,
+          row: (row) => row as { id: string; created_at: string },
+        });
+        if (once.length === 0) return [];
+        const made = bind([...new Set(once.map(({ created_at }) => created_at))], `Array(${TIME})`);
+        const among = bind([...new Set(once.map(({ id }) => id))], 'Array(UUID)');
         return clickhouse.query({
           name: 'incomplete traces',
-          sql: `SELECT id FROM records WHERE ${inRun} AND created_at IN (${once}) AND id IN ${wanted} GROUP BY id HAVING NOT argMax(trace_is_complete, version)`,
+          sql: `SELECT id FROM records WHERE ${inRun} AND created_at IN ${made} AND id IN ${among} GROUP BY id HAVING NOT argMax(trace_is_complete, version)`,
           params: binder.params,
           row: (row) => (row as { id: string }).id,
         });
@@ -190,122 +172,6 @@ export function clickHouseRecordReads(clickhouse: ClickHouse): StoredReads {
     },
   };
 }
-
-async function pageAmong(
-  clickhouse: ClickHouse,
-  query: RecordPageQuery,
-  newest: NewestVersions,
-): Promise<{ keys: RecordKey[]; total: number; hasDoubles: boolean }> {
-  const start = await startAfter(clickhouse, query, newest);
-  const binder = new Binder();
-  const scope = scopeOf(binder.bind, query.run, newest);
-  const { from, orderBy } = pageSource(query, scope);
-  const matching = matchingSql(query, scope);
-  // The count is a statement of its own: it reads the columns of the filter alone, or none at all.
-  const [found, total] = await Promise.all([
-    clickhouse.query({
-      name: 'record page',
-      sql: `SELECT records.id AS id, records.created_at AS created_at, records.type AS type, records.trace_id AS trace_id FROM ${from} WHERE ${matching}${
-        start ? ` AND ${behind(query, scope, start)}` : ''
-      } ORDER BY ${orderBy} LIMIT ${query.limit}${start ? '' : ` OFFSET ${query.offset}`}`,
-      params: binder.params,
-      row: keyOfRow,
-      // A part is read as far as the page needs it, not in blocks of its own (offset 10,000 of 0.4 M: 10 ms of CPU instead of 18).
-      settings: { read_in_order_use_buffering: 0 },
-    }),
-    countMatching(clickhouse, query, newest),
-  ]);
-  return { keys: found, total, hasDoubles: new Set(found.map(({ id }) => id)).size < found.length };
-}
-
-/** The condition that a query's records meet, among rows that `inRun` limits. */
-export function matchingSql({ kinds, filter, findColumn }: RecordQuery, scope: Scope, inRun = scope.newest): string {
-  return `${inRun} AND type IN ${scope.bind(kinds, 'Array(String)')} AND ${compileFilter(filter, { ...scope, kinds }, findColumn)}`;
-}
-
-/** Without stale rows the count of a kind comes from what the engine keeps of each part; so they are counted by themselves and taken off. */
-async function countMatching(clickhouse: ClickHouse, query: RecordQuery, newest: NewestVersions): Promise<number> {
-  const binder = new Binder();
-  const scope = scopeOf(binder.bind, query.run, newest);
-  const all = `SELECT count() AS total FROM ${scope.from} WHERE ${matchingSql(query, scope, scope.inRun)}`;
-  const { stale } = newest;
-  const ofStale = () => {
-    const made = [...new Set(stale.map(({ createdAt }) => createdAt))];
-    return `${all} AND created_at IN ${binder.bind(made, `Array(${TIME})`)} AND ${isStale(binder.bind, stale)}`;
-  };
-  const [row] = await clickhouse.query({
-    name: 'record count',
-    sql: stale.length === 0 ? all : `SELECT (${all}) - (${ofStale()}) AS total`,
-    params: binder.params,
-    row: (value) => Number((value as { total: string }).total),
-  });
-  return row ?? 0;
-}
-
-/** The rows a page is taken from, with the value of a metric beside them when it is sorted by one. */
-export function pageSource(query: OrderedQuery, scope: Scope): { from: string; orderBy: string } {
-  const tail = 'records.created_at DESC, records.id DESC';
-  if (!query.sort) return { from: scope.from, orderBy: tail };
-  const direction = query.sort.ascending ? 'ASC' : 'DESC';
-  return { from: sourceOf(query, scope), orderBy: `${sortValue(query, scope)} ${direction} NULLS LAST, ${tail}` };
-}
-
-function sourceOf({ sort }: OrderedQuery, { bind, scoresInRun, from }: Scope): string {
-  if (sort?.column.source.at !== 'metric') return from;
-  const value = metricValueColumn(sort.column);
-  return `${from} LEFT ANY JOIN (SELECT record_id, ${value} AS sort_value FROM metric_values FINAL WHERE ${scoresInRun} AND metric = ${bind(
-    sort.column.source.metric,
-    'String',
-  )} AND ${HAS_VALUE}) AS scores ON scores.record_id = records.id`;
-}
-
-export function sortValue({ sort }: OrderedQuery, scope: Scope): string {
-  if (!sort) return 'records.created_at';
-  if (sort.column.source.at === 'metric') return 'scores.sort_value';
-  // Without the kinds: by a column that has an index of least and greatest values the engine orders wrongly, as it takes the granules from that.
-  const { value } = columnSql(sort.column, scope);
-  return sort.column.dataType === 'uuid' ? `toString(${value})` : value; // the engine orders uuids by their second half
-}
-
-interface Start {
-  created_at: string;
-  id: string;
-  /** Printed form of the sort value; null when the record has none. */
-  value: string | null;
-}
-
-/** Where the page before ended; undefined without a cursor and for a cursor that is not stored. */
-async function startAfter(clickhouse: ClickHouse, query: RecordPageQuery, newest: NewestVersions): Promise<Start | undefined> {
-  if (query.after === undefined) return undefined;
-  const binder = new Binder();
-  const scope = scopeOf(binder.bind, query.run, newest);
-  const id = binder.bind(query.after, 'UUID');
-  const [start] = await clickhouse.query({
-    name: 'end of the page before',
-    sql: `SELECT records.id AS id, toString(records.created_at) AS created_at, toString(${sortValue(query, scope)}) AS value FROM ${sourceOf(query, scope)} WHERE ${scope.newest} AND records.id = ${id} AND records.created_at IN (SELECT created_at FROM record_keys WHERE ${scope.inRun} AND id = ${id})`,
-    params: binder.params,
-    row: (row) => row as Start,
-  });
-  return start;
-}
-
-/** The records that the order of the page puts behind `start`. */
-function behind(query: RecordPageQuery, scope: Scope, start: Start): string {
-  const { bind } = scope;
-  const tail = `(records.created_at, records.id) < (${bind(start.created_at, TIME)}, ${bind(start.id, 'UUID')})`;
-  if (!query.sort) return tail;
-  const value = sortValue(query, scope);
-  if (start.value === null) return `(isNull(${value}) AND ${tail})`;
-  const bound = bind(start.value, sortType[query.sort.column.dataType] ?? 'String');
-  return `(${value} ${query.sort.ascending ? '>' : '<'} ${bound} OR isNull(${value}) OR (${value} = ${bound} AND ${tail}))`;
-}
-
-const sortType: Readonly<Record<string, string>> = {
-  timestamp: TIME,
-  integer: 'Int64',
-  floating_point: 'Float64',
-  boolean: 'UInt8',
-};
 
 /** The newest row of every record of these traces: id, trace_id, parent_id and type. */
 function membersSql({ bind, inRun }: Scope, traceIds: readonly string[]): string {

@@ -4,10 +4,10 @@ import type { StoredRecord } from '../../records/record.ts';
 import type { NewVersion } from '../../records/recordStore.ts';
 import { timeOfColumn } from './binder.ts';
 import type { NativeBlock } from './nativeBlock.ts';
-import { blankShorts, Shorts, shortsColumn, withoutColumn } from './shortColumns.ts';
+import { blankShorts, Shorts, selectedForRead, shortsColumn, withoutColumn } from './shortColumns.ts';
 
 /** One row of the record table as it is read. 64-bit integers arrive as text. */
-export type RecordRow = Record<string, unknown>;
+type RecordRow = Record<string, unknown>;
 
 const jsonable = ['input', 'output', 'redacted_input', 'redacted_output'] as const;
 const madeIntoOthers: ReadonlySet<string> = new Set([
@@ -68,7 +68,7 @@ function putMetrics(put: (name: string, value: unknown) => void, metrics: Readon
 }
 
 /** The record of a row of this run, read with the columns of `selectedForRead`: a text that was not read stays absent. */
-export function fromRow(run: RunRef, row: RecordRow): StoredRecord {
+function fromRow(run: RunRef, row: RecordRow): StoredRecord {
   const shorts = JSON.parse(row[shortsColumn.name] as string) as Record<string, unknown>;
   const record: Record<string, unknown> = { ...blank };
   record.project_id = run.projectId;
@@ -95,3 +95,15 @@ function metricsOf(row: RecordRow): Record<string, unknown> {
   const known = systemMetrics.flatMap((name: SystemMetric) => (row[name] == null ? [] : [[name, Number(row[name])] as const]));
   return { ...extra, ...Object.fromEntries(known) };
 }
+
+/** What is read of each row of a table. */
+export interface RowsOf<T> {
+  select: string;
+  row: (row: unknown) => T;
+}
+
+/** Records of a run, with these columns beside those that every read takes; absent: all. */
+export const recordRows = (run: RunRef, columns?: readonly string[]): RowsOf<StoredRecord> => ({
+  select: selectedForRead(columns),
+  row: (row) => fromRow(run, row as RecordRow),
+});

@@ -6,8 +6,7 @@ import { IN_RUN, runParams, timeOfColumn, timeParam } from './binder.ts';
 import type { ClickHouse } from './connect.ts';
 import { metricValueRow } from './metricValues.ts';
 import { NativeBlock, type NativeTypes, nativeTypes } from './nativeBlock.ts';
-import { addRecord, fromRow, type RecordRow } from './recordRow.ts';
-import { selectedForRead } from './shortColumns.ts';
+import { addRecord, recordRows } from './recordRow.ts';
 import { lateIndexes, metricValues, recordKeys, records as recordTable, type Table, traceMembers } from './tables.ts';
 
 // An id is 39 bytes of statement text; chDB and servers take statements of some megabytes, and one look-up stays under 100 ms.
@@ -65,10 +64,11 @@ export async function readRecords(
   run: RunRef,
   keys: readonly Pick<RecordKey, 'id' | 'created_at'>[],
 ): Promise<StoredRecord[]> {
+  const { select, row } = recordRows(run);
   return inChunks(keys, (chunk) =>
     clickhouse.query({
       name: 'records by key',
-      sql: `SELECT ${selectedForRead()} FROM records
+      sql: `SELECT ${select} FROM records
             WHERE ${IN_RUN}
               AND created_at IN {times:Array(DateTime64(6, 'UTC'))} AND id IN {ids:Array(UUID)}
             ORDER BY version DESC LIMIT 1 BY id`,
@@ -77,7 +77,7 @@ export async function readRecords(
         times: [...new Set(chunk.map(({ created_at }) => timeParam(created_at)))],
         ids: chunk.map(({ id }) => id),
       },
-      row: (row) => fromRow(run, row as RecordRow),
+      row,
     }),
   );
 }

@@ -4,7 +4,7 @@ import { type Scope, scopeOf } from './columnSql.ts';
 import type { ClickHouse } from './connect.ts';
 import { keyOfRow } from './keyRow.ts';
 import { newestVersions } from './newestVersions.ts';
-import { matchingSql, pageSource, sortValue } from './recordReads.ts';
+import { matchingSql, pageSource, sortValue } from './recordPages.ts';
 
 /** A caller may read as slowly as it likes; its hanging up ends the statement. */
 const MAX_SECONDS = 24 * 3600;

@@ -79,8 +79,13 @@ export const records: Table = {
     rewrites,
     { name: 'incomplete', expression: 'trace_is_complete', type: 'minmax', granularity: 16 },
   ],
-  // The size of a run, and of its kinds, without reading a row of it.
-  projections: [{ name: 'kinds', query: 'SELECT project_id, run_id, type, count() GROUP BY project_id, run_id, type' }],
+  // The size of a run, and of its kinds, and whether it was rewritten, without reading a row of it.
+  projections: [
+    {
+      name: 'kinds_and_rewrites',
+      query: 'SELECT project_id, run_id, type, count(), countIf(is_rewrite) GROUP BY project_id, run_id, type',
+    },
+  ],
   orderBy: ['project_id', 'run_id', 'created_at', 'id'],
   version: 'version',
   settings: { index_granularity: 256, merge_selector_base: MERGE_PARTS, ...MERGE_BY_COLUMN, ...KEEP_PROJECTIONS, ...FEW_FILES },
@@ -171,9 +176,9 @@ export const metricValues: Table = {
 export const tables: readonly Table[] = [records, recordKeys, traceMembers, metricValues];
 
 /**
- * Creates what is missing, adds the columns, indexes and projections that the tables gained, drops the indexes that they lost and changes the
- * settings that may be changed. Data is never dropped or changed, and every statement may be repeated, so several processes may do it at once. An
- * index added later serves the data written after it.
+ * Creates what is missing, adds the columns, indexes and projections that the tables gained, drops the indexes and projections that they lost and
+ * changes the settings that may be changed. Data is never dropped or changed, and every statement may be repeated, so several processes may do it at
+ * once. An index added later serves the data written after it; a projection is made for all data, in the background.
  */
 export async function migrateTables(clickhouse: ClickHouse): Promise<void> {
   const names = (name: string, sql: string, table: Table): Promise<string[]> =>
@@ -188,6 +193,11 @@ export async function migrateTables(clickhouse: ClickHouse): Promise<void> {
       `SELECT name FROM system.data_skipping_indices WHERE ${ofTable}`,
       table,
     );
+    const projections = await names(
+      `projections of ${table.name}`,
+      `SELECT name FROM system.projections WHERE ${ofTable}`,
+      table,
+    );
     const changes = [
       ...table.columns
         .filter(({ name }) => !columns.includes(name))
@@ -197,7 +207,12 @@ export async function migrateTables(clickhouse: ClickHouse): Promise<void> {
         .map((name) => `DROP INDEX IF EXISTS ${name}`),
       ...table.indexes.map((index) => `ADD INDEX IF NOT EXISTS ${indexSql(index)}`),
       `MODIFY SETTING ${settingsSql(changeable)}`,
-      ...table.projections.map(({ name, query }) => `ADD PROJECTION IF NOT EXISTS ${name} (${query})`),
+      ...projections
+        .filter((name) => !table.projections.some((projection) => projection.name === name))
+        .map((name) => `DROP PROJECTION IF EXISTS ${name}`),
+      ...table.projections
+        .filter(({ name }) => !projections.includes(name))
+        .flatMap(({ name, query }) => [`ADD PROJECTION IF NOT EXISTS ${name} (${query})`, `MATERIALIZE PROJECTION ${name}`]),
     ];
     for (const change of changes) {
       await clickhouse.command({ name: `alter ${table.name}`, sql: `ALTER TABLE ${table.name} ${change}` });

@@ -1,11 +1,10 @@
 import type { RecordKind } from '../../columns/columnDef.ts';
 import { systemMetrics } from '../../columns/recordTableColumns.ts';
 import type { GraphRecord, GraphScore, TraceGraphReads } from '../../records/traceGraph.ts';
-import { Binder, timeOfColumn, timeParam } from './binder.ts';
+import { Binder, TIME, timeOfColumn, timeParam } from './binder.ts';
 import { HAS_VALUE, scopeOf } from './columnSql.ts';
 import type { ClickHouse } from './connect.ts';
 
-const TIME = "DateTime64(6, 'UTC')";
 const numbers = [
   ...systemMetrics,
   "if(JSONHas(metrics_extra, 'cost'), toNullable(JSONExtractFloat(metrics_extra, 'cost')), NULL) AS cost",
