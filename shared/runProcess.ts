@@ -6,8 +6,8 @@ export interface Running {
 }
 
 /** Milliseconds between two looks at the parent. */
-const PARENT_LOOK_MS = 500;
-/** Milliseconds that a process without its parent takes to end: nobody would end it by force. The guard of Temporal's server has 2 s after that. */
+const PARENT_LOOK_MS = 250;
+/** Milliseconds that a process without its parent takes to end: nobody would end it by force. The guard of Temporal's server has 1 s after that. */
 const ORPHAN_MS = 1_000;
 /** Milliseconds for a clean end. Supervisors kill after 10 s as a rule. */
 const STOP_MS = 9_500;
