@@ -5,7 +5,7 @@ import { MAX_SPAN_DEPTH } from '../wire/ingest.ts';
 import type { StoredRecord } from './record.ts';
 import type { RecordKey } from './recordStore.ts';
 import { toExtendedRecord } from './recordView.ts';
-import type { PageView, RecordReads, StoredMetric } from './searchRecords.ts';
+import { keyOf, type PageView, type RecordReads, type StoredMetric } from './searchRecords.ts';
 
 /** What single reads need of the store. Runs are not named in these requests: ids are looked up in the whole project. */
 export interface RecordReader {
@@ -44,7 +44,7 @@ export async function readTrace(
   const found = await recordsOfTrace(reader, projectId, traceId);
   if (!found || found.records.length === 0) throw notFound('trace', traceId);
   const { run, records } = found;
-  const attached = await attachedTo(reads, run, keysOf(records));
+  const attached = await attachedTo(reads, run, records.map(keyOf));
   const trees = traceTrees(records, attached);
   const trace = trees.find(({ id }) => id === traceId);
   if (trace) return trace;
@@ -73,7 +73,7 @@ export async function readSpan(deps: ReadDeps, projectId: string, spanId: string
   const found = await recordsOfTrace(deps.reader, projectId, at.key.trace_id);
   const below = found && subtree(found.records, spanId);
   if (!found || !below) throw notFound('span', spanId);
-  const attached = await attachedTo(deps.reads, found.run, keysOf(below));
+  const attached = await attachedTo(deps.reads, found.run, below.map(keyOf));
   const trace = found.records.find(({ type }) => type === 'trace');
   const [span] = traceTrees(below, attached, trace);
   return span as Tree;
@@ -91,7 +91,7 @@ export async function readSession(
   if (records.length > MAX_TREE_RECORDS) throw tooLarge('session', 'its traces page by page through traces/search', 'session_id');
   const session = records.find(({ id }) => id === sessionId);
   if (!session) throw notFound('session', sessionId);
-  const attached = await attachedTo(reads, at.run, keysOf(records));
+  const attached = await attachedTo(reads, at.run, records.map(keyOf));
   const inTraces = Map.groupBy(
     records.filter(({ type }) => type !== 'session'),
     ({ trace_id }) => trace_id,
@@ -123,9 +123,6 @@ export async function attachedTo(
   const [metrics, annotations] = await Promise.all([reads.metricResults(run, keys), reads.annotations(run, ids)]);
   return { metrics, annotations };
 }
-
-const keysOf = (records: readonly StoredRecord[]) =>
-  records.map(({ id, type, created_at, trace_id }) => ({ id, type, createdAt: created_at, traceId: trace_id }));
 
 function shown(
   record: StoredRecord,

@@ -44,6 +44,13 @@ export interface RecordKey {
   traceId: string | null;
 }
 
+export const keyOf = ({ id, type, created_at, trace_id }: StoredRecord): RecordKey => ({
+  id,
+  type,
+  createdAt: created_at,
+  traceId: trace_id,
+});
+
 /** The reads that a search is made of. */
 export interface RecordReads extends StoredReads, AnnotationReads {}
 

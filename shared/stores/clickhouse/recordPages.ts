@@ -1,5 +1,12 @@
 import type { StoredRecord } from '../../records/record.ts';
-import type { OrderedQuery, RecordKey, RecordPageQuery, RecordQuery, StoredReads } from '../../records/searchRecords.ts';
+import {
+  keyOf,
+  type OrderedQuery,
+  type RecordKey,
+  type RecordPageQuery,
+  type RecordQuery,
+  type StoredReads,
+} from '../../records/searchRecords.ts';
 import { Binder, TIME } from './binder.ts';
 import { columnSql, HAS_VALUE, isStale, metricValueColumn, type Scope, scopeOf } from './columnSql.ts';
 import { compileFilter, isEmpty } from './compileFilter.ts';
@@ -52,7 +59,7 @@ export function recordPages(clickhouse: ClickHouse): Pick<StoredReads, 'page' | 
         return { keys, total: all };
       }
       const [records, all] = await Promise.all([rowsAmong(clickhouse, query, among, recordsOf), total()]);
-      return { keys: records.map(keyOfRecord), records, total: all };
+      return { keys: records.map(keyOf), records, total: all };
     };
     const { known: newest, result } = await amongNewest(query, take);
     // A version written since the stale ones were listed stands beside the one it replaced: on this page, which then holds too few records, or
@@ -76,13 +83,6 @@ type Total = () => Promise<number>;
 type Page = Awaited<ReturnType<StoredReads['recordPage']>>;
 
 const keyRows: RowsOf<RecordKey> = { select: 'id, created_at, type, trace_id', row: keyOfRow };
-
-const keyOfRecord = ({ id, type, created_at, trace_id }: StoredRecord): RecordKey => ({
-  id,
-  type,
-  createdAt: created_at,
-  traceId: trace_id,
-});
 
 /**
  * Whether the engine finds the page by the columns that it needs for that and reads all others of its rows alone, in one statement. Where it merges
