@@ -97,7 +97,7 @@ export function assembleDomain(
   const models = createModelCaller({
     integrations,
     openSecrets: (integration) => openSecrets(keyRing, integration),
-    fetch: outbound.fetch,
+    outbound,
     handlersDir: config.HANDLERS_DIR,
     // While Redis is lost calls wait for their slot: what is under way goes on, and no row starts over.
     acquire: (key, limit, options) =>

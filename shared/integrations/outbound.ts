@@ -28,16 +28,34 @@ export interface OutboundGuard {
    */
   check(url: string): Promise<void>;
   /**
-   * `fetch` under the same rules, checked again on the address that is really connected to. Redirects are refused, answers are cut at 64 MiB.
-   * Bound in time only by the caller's signal.
+   * A request under the same rules, checked again on the address that is really connected to; its answer is read whole. Redirects are refused,
+   * answers above 64 MiB too. Bound in time only by the caller's signal.
+   * @throws OutboundRefused, the signal's reason, or a TypeError `fetch failed` with the cause, as `fetch` would
    */
+  request(url: string, init: OutboundRequest): Promise<OutboundAnswer>;
+  /** The same as `fetch`, for code that is not ours: its Response costs several times the CPU. */
   fetch: typeof fetch;
   close(): Promise<void>;
+}
+
+export interface OutboundRequest {
+  method: string;
+  headers: Readonly<Record<string, string>>;
+  body: string | null;
+  signal: AbortSignal | null;
+}
+
+export interface OutboundAnswer {
+  status: number;
+  /** Names in lower case; a header that came several times has a list. */
+  headers: Readonly<Record<string, string | string[] | undefined>>;
+  bytes: ArrayBuffer;
 }
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const SAVE_TIME_LOOKUP_MS = 2_000;
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+const MAX_TARGETS = 1_000;
 
 /** @throws Error naming the entry of `OUTBOUND_ALLOW` that is none of host, host:port, CIDR. */
 export function createOutboundGuard(rules: OutboundRules): OutboundGuard {
@@ -97,6 +115,41 @@ export function createOutboundGuard(rules: OutboundRules): OutboundGuard {
     maxResponseSize: MAX_ANSWER_BYTES,
   });
 
+  // What can be known of an address without resolving its name does not change: thousands of calls go to the same one.
+  const targets = new Map<string, { origin: string; path: string }>();
+  const targetOf = (text: string) => {
+    const known = targets.get(text);
+    if (known) return known;
+    const { url } = parse(text);
+    const target = { origin: url.origin, path: `${url.pathname}${url.search}` };
+    if (targets.size >= MAX_TARGETS) targets.delete(targets.keys().next().value as string);
+    targets.set(text, target);
+    return target;
+  };
+
+  const request: OutboundGuard['request'] = async (to, { method, headers, body, signal }) => {
+    const target = targetOf(to);
+    try {
+      const answer = await agent.request({
+        ...target,
+        method: method as Dispatcher.HttpMethod,
+        headers: { ...headers, 'accept-encoding': 'identity' },
+        body,
+        signal,
+      });
+      const { statusCode: status } = answer;
+      if (status >= 300 && status < 400 && answer.headers.location !== undefined) {
+        await answer.body.dump();
+        throw new OutboundRefused(`${target.origin} answered with a redirect (${status}); redirects are not followed`);
+      }
+      return { status, headers: answer.headers, bytes: await answer.body.arrayBuffer() };
+    } catch (err) {
+      if (signal?.aborted) throw signal.reason;
+      // As `fetch` would say it, so that its callers need to know one form only.
+      throw refusedCause(err) ?? new TypeError('fetch failed', { cause: err });
+    }
+  };
+
   return {
     async check(text) {
       const { host, port } = parse(text);
@@ -106,39 +159,25 @@ export function createOutboundGuard(rules: OutboundRules): OutboundGuard {
         if (refused) throw new OutboundRefused(refused);
       }
     },
-    // `request` and not undici's own `fetch`, whose streams cost several times the CPU: model calls are many and their answers are read whole.
+    request,
     fetch: async (input, init = {}) => {
-      const { url } = parse(String(input instanceof Request ? input.url : input));
       const headers = new Headers(init.headers);
       if (init.body instanceof URLSearchParams) headers.set('content-type', 'application/x-www-form-urlencoded;charset=UTF-8');
-      headers.set('accept-encoding', 'identity');
-      try {
-        const answer = await agent.request({
-          origin: url.origin,
-          path: `${url.pathname}${url.search}`,
-          method: (init.method ?? 'GET') as Dispatcher.HttpMethod,
-          headers: Object.fromEntries(headers),
-          body: init.body == null ? null : String(init.body),
-          signal: init.signal ?? null,
-        });
-        const { statusCode: status } = answer;
-        if (status >= 300 && status < 400 && answer.headers.location !== undefined) {
-          await answer.body.dump();
-          throw new OutboundRefused(`${url.origin} answered with a redirect (${status}); redirects are not followed`);
-        }
-        const bytes = await answer.body.arrayBuffer();
-        return new Response(bytes.byteLength === 0 ? null : bytes, { status, headers: headersOf(answer.headers) });
-      } catch (err) {
-        if (init.signal?.aborted) throw init.signal.reason;
-        // As `fetch` would say it, so that its callers need to know one form only.
-        throw refusedCause(err) ?? new TypeError('fetch failed', { cause: err });
-      }
+      const answer = await request(String(input instanceof Request ? input.url : input), {
+        method: init.method ?? 'GET',
+        headers: Object.fromEntries(headers),
+        body: init.body == null ? null : String(init.body),
+        signal: init.signal ?? null,
+      });
+      const body = answer.bytes.byteLength === 0 ? null : answer.bytes;
+      return new Response(body, { status: answer.status, headers: headersOf(answer.headers) });
     },
     close: () => agent.close(),
   };
 }
 
-function headersOf(received: Readonly<Record<string, string | string[] | undefined>>): Headers {
+/** The headers of an answer in the form of `fetch`. */
+export function headersOf(received: OutboundAnswer['headers']): Headers {
   const headers = new Headers();
   for (const [name, value] of Object.entries(received)) for (const one of [value ?? []].flat()) headers.append(name, one);
   return headers;

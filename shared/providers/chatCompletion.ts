@@ -1,6 +1,7 @@
 import { OpenAICompatibleChatLanguageModel } from '@ai-sdk/openai-compatible';
+import { headersOf, type OutboundGuard } from '../integrations/outbound.ts';
 import type { HandlerAnswer } from './customHandler.ts';
-import { AttemptFailure, connectionFailure, httpFailure, isConnectionFailure } from './failures.ts';
+import { AttemptFailure, connectionFailure, httpFailure } from './failures.ts';
 
 export interface ChatRequest {
   /** Base URL, or the full address when its path ends in `/chat/completions`. */
@@ -17,41 +18,53 @@ export type CompleteChat = (request: ChatRequest) => Promise<HandlerAnswer>;
 const MAX_ENDPOINTS = 1_000;
 const ENDPOINT = 'the model endpoint';
 
-/** @param fetchGuarded the outbound guard's `fetch`. */
-export function createChatCompletion(fetchGuarded: typeof fetch): CompleteChat {
-  const models = new Map<string, OpenAICompatibleChatLanguageModel>();
+/**
+ * Settings and messages are stored in the protocol's own words, so the request goes out as it stands: translating it into the words of the SDK and
+ * back would lose fields. The SDK reads the answer.
+ */
+const sdk = new OpenAICompatibleChatLanguageModel('per request', { provider: 'assay.chat', url: () => '' });
 
-  const modelAt = (endpoint: string): OpenAICompatibleChatLanguageModel => {
-    const known = models.get(endpoint);
-    if (known) return known;
+/** @param request the outbound guard's */
+export function createChatCompletion(request: OutboundGuard['request']): CompleteChat {
+  const urls = new Map<string, string>();
+
+  const urlOf = (endpoint: string): string => {
+    const known = urls.get(endpoint);
+    if (known !== undefined) return known;
     const url = completionsUrl(endpoint);
-    const model = new OpenAICompatibleChatLanguageModel('per request', {
-      provider: 'assay.chat',
-      url: () => url,
-      fetch: fetchGuarded,
-      // Settings and messages are stored in the protocol's own words, so the request is ours as it stands: translating it into the SDK's words
-      // and back would lose fields. The SDK sends it and reads the answer.
-      transformRequestBody: ({ body }) => body,
-    });
-    if (models.size >= MAX_ENDPOINTS) models.delete(models.keys().next().value as string);
-    models.set(endpoint, model);
-    return model;
+    if (urls.size >= MAX_ENDPOINTS) urls.delete(urls.keys().next().value as string);
+    urls.set(endpoint, url);
+    return url;
   };
 
   return async ({ endpoint, body, headers, signal }) => {
-    try {
-      const result = await modelAt(endpoint).doGenerate({
-        prompt: [],
-        headers,
-        abortSignal: signal,
-        providerOptions: { assay: { body: body as never } },
-      });
-      return toAnswer(result);
-    } catch (err) {
+    const answer = await request(urlOf(endpoint), {
+      method: 'POST',
+      headers: { 'user-agent': 'assay', ...headers, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+      signal,
+    }).catch((err: unknown) => {
       signal.throwIfAborted();
-      throw toFailure(err);
+      throw connectionFailure(ENDPOINT, err);
+    });
+    const { status } = answer;
+    const said = jsonOf(answer.bytes);
+    if (status < 200 || status > 299) throw httpFailure(ENDPOINT, status, headersOf(answer.headers), said);
+    try {
+      return toAnswer(await sdk.convertResponse({ body: said }));
+    } catch {
+      throw new AttemptFailure('malformed_answer', `${ENDPOINT}'s answer is not a chat completion`, { retry: false, status });
     }
   };
+}
+
+/** What the bytes say as JSON; undefined when they are none. */
+function jsonOf(bytes: ArrayBuffer): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    return undefined;
+  }
 }
 
 /** `/chat/completions` below a base URL; its query, if any, stays. */
@@ -62,7 +75,7 @@ export function completionsUrl(endpoint: string): string {
   return url.href;
 }
 
-type Generated = Awaited<ReturnType<OpenAICompatibleChatLanguageModel['doGenerate']>>;
+type Generated = Awaited<ReturnType<OpenAICompatibleChatLanguageModel['convertResponse']>>;
 
 function toAnswer({ content, finishReason, usage, response }: Generated): HandlerAnswer {
   const toolCalls = content.flatMap((part) =>
@@ -82,24 +95,4 @@ function toAnswer({ content, finishReason, usage, response }: Generated): Handle
       outputTokens: usage.outputTokens.total ?? 0,
     }),
   };
-}
-
-/** The SDK's APICallError: `statusCode` is that of the answer; `data` is its error body where that has the protocol's form. */
-interface ApiCallError {
-  statusCode?: number;
-  responseHeaders?: Record<string, string>;
-  data?: unknown;
-}
-
-function toFailure(err: unknown): AttemptFailure {
-  const { statusCode, responseHeaders, data } = err as ApiCallError;
-  if (statusCode !== undefined && (statusCode < 200 || statusCode > 299))
-    return httpFailure(ENDPOINT, statusCode, new Headers(responseHeaders), data);
-  if (err instanceof Error && (err.name === 'OutboundRefused' || isConnectionFailure(err)))
-    return connectionFailure(ENDPOINT, err);
-  if (statusCode === undefined && err instanceof Error && err.name === 'AI_APICallError') return connectionFailure(ENDPOINT, err);
-  return new AttemptFailure('malformed_answer', `${ENDPOINT}'s answer is not a chat completion`, {
-    retry: false,
-    status: statusCode,
-  });
 }

@@ -1,6 +1,6 @@
 import { ServiceError } from '../errors.ts';
 import type { Integration, IntegrationStore, Secrets } from '../integrations/integration.ts';
-import { OutboundRefused } from '../integrations/outbound.ts';
+import { type OutboundGuard, OutboundRefused } from '../integrations/outbound.ts';
 import { createChatCompletion } from './chatCompletion.ts';
 import { type ChatMessage, toProtocol } from './chatMessage.ts';
 import type { CustomHandler, HandlerAnswer, HandlerCall } from './customHandler.ts';
@@ -23,8 +23,7 @@ export interface ModelCallerDeps {
   integrations: Pick<IntegrationStore, 'list'>;
   /** Opens the sealed secrets of an integration. */
   openSecrets(integration: Integration): Secrets;
-  /** The outbound guard's `fetch`. */
-  fetch: typeof fetch;
+  outbound: Pick<OutboundGuard, 'request' | 'fetch'>;
   /** HANDLERS_DIR; undefined where none is configured. */
   handlersDir: string | undefined;
   acquire: AcquireSlot;
@@ -37,19 +36,18 @@ const DEFAULT_TIMEOUT_MS = 300_000;
 const INTEGRATIONS_FRESH_MS = 1_000;
 
 export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
-  const chat = createChatCompletion(deps.fetch);
-  const tokens = createAccessTokens(deps.fetch);
+  const chat = createChatCompletion(deps.outbound.request);
+  const tokens = createAccessTokens(deps.outbound.fetch);
   const loadHandler = createHandlerLoader(deps.handlersDir);
   const integrations = remembered(() => deps.integrations.list(), INTEGRATIONS_FRESH_MS);
-  const connections = new Map<string, { version: string; connection: Connection }>();
+  const connections = new WeakMap<Integration, Connection>();
 
-  /** Secrets are opened once per version of an integration. */
+  /** Secrets are opened once for each time an integration is read. */
   const connectionTo = (integration: Integration): Connection => {
-    const version = JSON.stringify([integration.updatedAt, integration.sealed]);
-    const known = connections.get(integration.id);
-    if (known?.version === version) return known.connection;
+    const known = connections.get(integration);
+    if (known) return known;
     const connection = connectionOf(integration, deps.openSecrets(integration));
-    connections.set(integration.id, { version, connection });
+    connections.set(integration, connection);
     return connection;
   };
 
@@ -82,12 +80,13 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
       let accessToken: string | undefined;
       let durationNs = 0;
 
-      const send = async (signal: AbortSignal): Promise<HandlerAnswer> => {
+      const send = async (limit: TimeLimit): Promise<HandlerAnswer> => {
         const headers = requestHeaders(connection, call.context, accessToken);
         const parameters = requestParameters(model, call.settings);
-        const handler = connection.handler && (await loadHandler(integration.id, connection.handler));
-        const run = handler
-          ? () =>
+        const handler = connection.handler && (await limit.race(loadHandler(integration.id, connection.handler)));
+        const start = process.hrtime.bigint();
+        const answer = handler
+          ? await limit.race(
               callHandler(handler, connection, {
                 model: model.name,
                 messages: structuredClone(call.messages) as ChatMessage[],
@@ -95,18 +94,16 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
                 endpoint: connection.endpoint,
                 headers,
                 context: call.context,
-                fetch: deps.fetch,
-                signal,
-              })
-          : () =>
-              chat({
-                endpoint: connection.endpoint,
-                body: { model: model.name, ...parameters, messages: call.messages.map(toProtocol) },
-                headers,
-                signal,
-              });
-        const start = process.hrtime.bigint();
-        const answer = await run();
+                fetch: deps.outbound.fetch,
+                signal: limit.signal,
+              }),
+            )
+          : await chat({
+              endpoint: connection.endpoint,
+              body: { model: model.name, ...parameters, messages: call.messages.map(toProtocol) },
+              headers,
+              signal: limit.signal,
+            });
         durationNs = Number(process.hrtime.bigint() - start);
         return answer;
       };
@@ -122,7 +119,7 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
         try {
           if (connection.authentication.kind === 'oauth2')
             accessToken = await limit.race(tokens.get(tokenKey, connection.authentication));
-          const answer = await limit.race(send(limit.signal));
+          const answer = await send(limit);
           record('ok', 200);
           return answer;
         } catch (err) {
@@ -177,13 +174,13 @@ async function slot(deps: ModelCallerDeps, key: string, call: ModelCall): Promis
   return call.onWaiting ? whileTelling(wanted, () => call.onWaiting?.({ reason: 'slot' })) : wanted;
 }
 
+type TimeLimit = ReturnType<typeof timeLimit>;
+
 /** A signal that aborts with the caller's or after the time limit, and a race against it for work that does not watch it. */
 function timeLimit(outer: AbortSignal, ms: number) {
   const controller = new AbortController();
-  const abort = () => controller.abort(outer.reason);
   const timer = setTimeout(() => controller.abort(new DOMException('time limit', 'TimeoutError')), ms);
-  if (outer.aborted) abort();
-  else outer.addEventListener('abort', abort, { once: true });
+  const forget = onAbort(outer, () => controller.abort(outer.reason));
   return {
     signal: controller.signal,
     race: <T>(work: Promise<T>): Promise<T> =>
@@ -195,9 +192,28 @@ function timeLimit(outer: AbortSignal, ms: number) {
       }),
     clear: () => {
       clearTimeout(timer);
-      outer.removeEventListener('abort', abort);
+      forget();
     },
   };
+}
+
+const abortListeners = new WeakMap<AbortSignal, Set<() => void>>();
+
+/**
+ * Calls `listener` when the signal aborts, or has; the result forgets it. All calls of a run share its signal, and a signal looks through all
+ * of its listeners for each that is added or removed: so it has one, behind which there are many.
+ */
+function onAbort(signal: AbortSignal, listener: () => void): () => void {
+  if (signal.aborted) listener();
+  let listeners = abortListeners.get(signal);
+  if (!listeners) {
+    const all = new Set<() => void>();
+    signal.addEventListener('abort', () => all.forEach((one) => void one()), { once: true });
+    abortListeners.set(signal, all);
+    listeners = all;
+  }
+  listeners.add(listener);
+  return () => listeners.delete(listener);
 }
 
 /** Header names in lower case, so that no two spellings of one name are sent. The authentication wins, the body's own type is not to be changed. */

@@ -39,7 +39,7 @@ export const modelCallerOver = (integrations: Integration[], guard: OutboundGuar
   createModelCaller({
     integrations: { list: async () => integrations },
     openSecrets: (one) => one.sealed,
-    fetch: guard.fetch,
+    outbound: guard,
     handlersDir,
     acquire: slotsOfThisProcess(),
     concurrencyPerIntegration: 4,
