@@ -131,7 +131,7 @@ export function assembleDomain(
     },
   });
   const ledger = postgresRunLedger(database);
-  const keep = keepStanding({ find: (id) => ledger.find(id), deleteRecords: clickhouseDeleteRecords(clickhouse) });
+  const keep = keepStanding({ exists: (id) => ledger.exists(id), deleteRecords: clickhouseDeleteRecords(clickhouse) });
   const rowLog: RowLog = standingRows(
     {
       recorded: (run, traceIds) => recordedRows(clickhouse, run, traceIds),

@@ -3,7 +3,7 @@ import type { DeleteRecords } from '../projects/runs.ts';
 import type { ExperimentRun } from './experiment.ts';
 
 export interface StandingDeps {
-  find(experimentId: string): Promise<ExperimentRun | undefined>;
+  exists(experimentId: string): Promise<boolean>;
   deleteRecords: DeleteRecords;
 }
 
@@ -16,8 +16,8 @@ export type KeepStanding = <T>(run: Pick<ExperimentRun, 'projectId' | 'experimen
  * @throws ServiceError from the returned function: `NotFound` when the experiment is gone, `Unavailable` when that cannot be told (the write can
  * be repeated). Every other error is that of the write.
  */
-export function keepStanding({ find, deleteRecords }: StandingDeps): KeepStanding {
-  const look = sharedWork(find);
+export function keepStanding({ exists, deleteRecords }: StandingDeps): KeepStanding {
+  const look = sharedWork(exists);
   const clear = sharedWork((experimentId: string, projectId: string) => deleteRecords(projectId, experimentId));
   return async (run, write) => {
     const written = await write();

@@ -14,6 +14,8 @@ export interface RunDefinition {
 /** The states of experiment runs in the metadata store. */
 export interface RunLedger {
   find(experimentId: string): Promise<ExperimentRun | undefined>;
+  /** Without all that `find` reads: asked after every write. */
+  exists(experimentId: string): Promise<boolean>;
   /**
    * Commits that a run is wanted and counts its workflow up, unless one is going on or was started since workflow `after`: of requests that come
    * at once, one starts the run, also when that run has ended before the last of them gets here. Answers the run as it stands, and whether this

@@ -1,31 +1,32 @@
-import pRetry from 'p-retry';
+import { setTimeout as delay } from 'node:timers/promises';
 import { RequestInvalid, ServiceError } from '../errors.ts';
 
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 5_000;
+
 /**
- * Runs a store operation again, with growing pauses of up to 5 s, until it succeeds or `signal` aborts: a store that is away or full stops the
- * work, it loses nothing and fails no row. Only what is known to be the request's own fault is thrown at once.
+ * Runs a store operation again, with growing pauses of up to 5 s (and as much again by chance, so that a crowd does not come back at once), until it
+ * succeeds or `signal` aborts: a store that is away or full stops the work, it loses nothing and fails no row. Only what is known to be the
+ * request's own fault is thrown at once.
  * @param onUnknown gets errors that nobody has classed, a mistake of ours among them: they are tried again as well, but not in silence
+ * @throws the request's own fault, or the signal's reason
  */
-export function untilStored<T>(operation: () => Promise<T>, signal: AbortSignal, onUnknown: (err: unknown) => void): Promise<T> {
-  const attempt = async (): Promise<T> => {
+export async function untilStored<T>(
+  operation: () => Promise<T>,
+  signal: AbortSignal,
+  onUnknown: (err: unknown) => void,
+): Promise<T> {
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+    signal.throwIfAborted();
     try {
       return await operation();
     } catch (err) {
-      if (isKnown(err)) throw err;
-      if (!signal.aborted) onUnknown(err);
-      // pRetry itself would not try again after a TypeError.
-      throw new Error('a store operation failed for an unknown reason', { cause: err });
+      signal.throwIfAborted();
+      if (!isKnown(err)) onUnknown(err);
+      else if (!mayPass(err)) throw err;
     }
-  };
-  return pRetry(attempt, {
-    retries: Number.POSITIVE_INFINITY,
-    minTimeout: 100,
-    maxTimeout: 5_000,
-    factor: 2,
-    randomize: true,
-    signal,
-    shouldRetry: ({ error }) => !isKnown(error) || mayPass(error),
-  });
+    await delay(pauseMs * (1 + Math.random()), undefined, { signal }).catch(() => signal.throwIfAborted());
+  }
 }
 
 const isKnown = (err: unknown): boolean => err instanceof ServiceError || isTooMuch(err) || err instanceof RequestInvalid;

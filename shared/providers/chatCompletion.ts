@@ -58,10 +58,12 @@ export function createChatCompletion(request: OutboundGuard['request']): Complet
   };
 }
 
+const utf8 = new TextDecoder();
+
 /** What the bytes say as JSON; undefined when they are none. */
 function jsonOf(bytes: ArrayBuffer): unknown {
   try {
-    return JSON.parse(new TextDecoder().decode(bytes));
+    return JSON.parse(utf8.decode(bytes));
   } catch {
     return undefined;
   }

@@ -58,10 +58,10 @@ export type AttemptOutcome =
   | 'handler_error'
   | 'cancelled';
 
-/** One try of a call, for the row's record. Times are ISO 8601 in UTC and hold the try alone, never a wait. */
+/** One try of a call. Times are milliseconds since the epoch and hold the try alone, never a wait. */
 export interface Attempt {
-  startedAt: string;
-  endedAt: string;
+  startedAt: number;
+  endedAt: number;
   outcome: AttemptOutcome;
   status?: number;
 }

@@ -112,10 +112,10 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
       const attempt = async (): Promise<HandlerAnswer> => {
         accessToken = undefined;
         const release = await slot(deps, integration.id, call);
-        const startedAt = new Date().toISOString();
+        const startedAt = Date.now();
         const limit = timeLimit(call.signal, call.timeoutMs ?? DEFAULT_TIMEOUT_MS);
         const record = (outcome: Attempt['outcome'], status?: number) =>
-          attempts.push({ startedAt, endedAt: new Date().toISOString(), outcome, ...(status !== undefined && { status }) });
+          attempts.push({ startedAt, endedAt: Date.now(), outcome, ...(status !== undefined && { status }) });
         try {
           if (connection.authentication.kind === 'oauth2')
             accessToken = await limit.race(tokens.get(tokenKey, connection.authentication));

@@ -1,4 +1,3 @@
-import pRetry from 'p-retry';
 import { AttemptFailure } from './failures.ts';
 
 /** How often and how long a call is tried; data, so that an experiment can carry its own. */
@@ -39,28 +38,29 @@ export async function withRetries<T>(
   const startedAt = performance.now();
   let failures = 0;
   let counted = 0;
-  return pRetry(attempt, {
-    // The rules below decide and wait; counting and delays of the library stay out of the way.
-    retries: Number.POSITIVE_INFINITY,
-    minTimeout: 0,
-    signal,
-    async shouldRetry({ error }) {
-      if (!(error instanceof AttemptFailure) || !error.retry) return false;
-      failures++;
-      const askedToWait = error.status === 429 || error.retryAfterMs !== undefined;
-      if (!askedToWait) counted++;
-      const spent = performance.now() - startedAt;
-      if (counted >= rules.maxAttempts || spent >= rules.maxElapsedMs) return false;
-      const backoffMs = Math.min(rules.maxDelayMs, rules.minDelayMs * 2 ** Math.min(failures - 1, 30));
-      const waitMs = Math.max(backoffMs, error.retryAfterMs ?? 0) * (1 + Math.random() * JITTER);
-      const told = {
-        reason: askedToWait ? ('rate_limited' as const) : ('retry' as const),
-        ...(error.status && { status: error.status }),
-      };
-      await wait(waitMs, signal, (remainingMs) => onWaiting?.({ ...told, remainingMs }));
-      return true;
-    },
-  });
+  for (;;) {
+    signal.throwIfAborted();
+    let failure: AttemptFailure;
+    try {
+      return await attempt();
+    } catch (err) {
+      signal.throwIfAborted();
+      if (!(err instanceof AttemptFailure) || !err.retry) throw err;
+      failure = err;
+    }
+    failures++;
+    const askedToWait = failure.status === 429 || failure.retryAfterMs !== undefined;
+    if (!askedToWait) counted++;
+    const spent = performance.now() - startedAt;
+    if (counted >= rules.maxAttempts || spent >= rules.maxElapsedMs) throw failure;
+    const backoffMs = Math.min(rules.maxDelayMs, rules.minDelayMs * 2 ** Math.min(failures - 1, 30));
+    const waitMs = Math.max(backoffMs, failure.retryAfterMs ?? 0) * (1 + Math.random() * JITTER);
+    const told = {
+      reason: askedToWait ? ('rate_limited' as const) : ('retry' as const),
+      ...(failure.status && { status: failure.status }),
+    };
+    await wait(waitMs, signal, (remainingMs) => onWaiting?.({ ...told, remainingMs }));
+  }
 }
 
 function wait(ms: number, signal: AbortSignal, tell: (remainingMs: number) => void): Promise<void> {

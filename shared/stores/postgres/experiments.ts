@@ -45,6 +45,9 @@ export function postgresRunLedger(database: Database): RunLedger {
   return {
     find: (experimentId) => find(database, experimentId),
 
+    exists: async (experimentId) =>
+      (await database.maybeOne('SELECT 1 FROM experiments WHERE run_id = $1', [experimentId])) !== undefined,
+
     async request(experimentId, after, definition) {
       return database.transaction(async (tx) => {
         const started = await tx.query(
