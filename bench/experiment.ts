@@ -85,7 +85,12 @@ async function measure(service: ServiceProcess, rows: number, runs: number, reco
     const taken: number[] = [];
     for (let index = 0; index < runs; index++)
       taken.push(await seconds(name, () => runExperiment({ ...common, ...runner, experimentName: `${name} ${index}` })));
-    print(`  no-op, ${name}: ${rates(taken, rows)} rows/s`);
+    print(
+      `  no-op, ${name}: ${spread(
+        taken.map((one) => rows / one),
+        0,
+      )} rows/s`,
+    );
   }
 
   await using slow = await slowEndpoint();
@@ -94,19 +99,29 @@ async function measure(service: ServiceProcess, rows: number, runs: number, reco
     body: { endpoint: slow.url, authentication_type: 'none', model_properties: [{ name: 'bench-model' }] },
   });
   for (const share of [0, 0.05]) {
-    slow.reset(share);
     const { best, work } = bestSeconds(rows, share);
-    const taken = await seconds('prompt template', () =>
-      runExperiment({
-        ...common,
-        experimentName: `slow ${share}`,
-        promptTemplate: `{{input}}`,
-        promptSettings: { model_alias: 'bench-model' },
-      }),
-    );
+    const taken: number[] = [];
+    for (let index = 0; index < runs; index++) {
+      slow.reset(share);
+      taken.push(
+        await seconds('prompt template', () =>
+          runExperiment({
+            ...common,
+            experimentName: `slow ${share} ${index}`,
+            promptTemplate: `{{input}}`,
+            promptSettings: { model_alias: 'bench-model' },
+          }),
+        ),
+      );
+    }
     const name = share === 0 ? `${ROW_MS} ms each` : `${ROW_MS} ms, ${share * 100} % of them ${SLOW_ROW_MS} ms`;
+    const ratios = (to: number) =>
+      spread(
+        taken.map((one) => one / to),
+        3,
+      );
     print(
-      `  ${name}: ${taken.toFixed(2)} s, best schedule ${best.toFixed(2)} s, ratio ${(taken / best).toFixed(3)} (${(taken / work).toFixed(3)} to the ${work.toFixed(2)} s of work alone); endpoint saw at most ${slow.most()} at once, ${slow.calls()} calls`,
+      `  ${name}: ${spread(taken, 2)} s, best schedule ${best.toFixed(2)} s, ratio ${ratios(best)}; to the ${work.toFixed(2)} s of work alone ${ratios(work)}; endpoint saw at most ${slow.most()} at once, ${slow.calls()} calls in the last run`,
     );
   }
   const status = await readFile(`/proc/${service.child.pid}/status`, 'utf8').catch(() => '');
@@ -166,8 +181,8 @@ async function slowEndpoint() {
     url: `http://127.0.0.1:${port}/v1`,
     most: () => most,
     calls: () => calls,
+    /** Starts the count of calls again: which of them are slow goes by it. */
     reset(share: number) {
-      most = 0;
       calls = 0;
       slowShare = share;
     },
@@ -178,9 +193,10 @@ async function slowEndpoint() {
   };
 }
 
-function rates(seconds: readonly number[], rows: number): string {
-  const sorted = seconds.map((one) => rows / one).sort((a, b) => a - b);
-  const at = (index: number) => (sorted[index] ?? 0).toFixed(0);
+/** The median, with the lowest and the highest. */
+function spread(values: readonly number[], digits: number): string {
+  const sorted = values.toSorted((a, b) => a - b);
+  const at = (index: number) => (sorted[index] ?? 0).toFixed(digits);
   return `${at(Math.floor(sorted.length / 2))} (lowest ${at(0)}, highest ${at(sorted.length - 1)})`;
 }
 

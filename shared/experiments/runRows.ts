@@ -266,7 +266,7 @@ class RowFeed {
       const rows = await this.deps.untilStored(() => this.deps.rows.range(this.run, from, to), this.signal);
       const traceIds = rows.map((row) => rowTraceId(this.run.experimentId, row.rowId));
       const recorded = await this.deps.untilStored(() => this.deps.log.recorded(this.run, traceIds), this.signal);
-      this.ready.push(...rows.filter((row) => mustRun(this.run, recorded.get(rowTraceId(this.run.experimentId, row.rowId)))));
+      this.ready.push(...rows.filter((_, index) => mustRun(this.run, recorded.get(traceIds[index] ?? ''))));
       this.nextPage = to;
       this.readTo = to;
     } finally {
