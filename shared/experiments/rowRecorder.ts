@@ -16,9 +16,10 @@ const MAX_PER_WRITE = MAX_UNACKNOWLEDGED / 2;
 
 /**
  * Milliseconds that a row waits for others to be written with. Each insert costs the engine some 10 ms of CPU whatever its size, and merging its
- * part several times as much. The last rows of a chunk do not wait.
+ * part several times as much: of 100 calls of 200 ms at a time a row takes 1.6 to 1.9 ms of CPU in all, 2.0 to 2.3 ms where it waits 250 ms. The
+ * last rows of a chunk do not wait.
  */
-const GATHER_MS = 250;
+const GATHER_MS = 500;
 
 /** Writes ended rows in groups, off the lanes' path. */
 export class RowRecorder {
