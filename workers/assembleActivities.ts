@@ -10,7 +10,7 @@ import { sweepProject } from '../shared/records/sweepExpired.ts';
 import { attemptLog } from '../shared/stores/clickhouse/experimentRecords.ts';
 import { clickhouseExpired } from '../shared/stores/clickhouse/expiredRecords.ts';
 import { straySpans } from '../shared/stores/clickhouse/recordDeletion.ts';
-import { computedValues, recordsToScore } from '../shared/stores/clickhouse/scoredRecords.ts';
+import { recordsToScore, valueVersions } from '../shared/stores/clickhouse/scoredRecords.ts';
 import { systemAggregates } from '../shared/stores/clickhouse/systemAggregates.ts';
 import type { ActivityDeps } from './activities.ts';
 import { assembleScoring } from './assembleScoring.ts';
@@ -54,7 +54,7 @@ export function assembleActivities(domain: Domain, environment: Readonly<Record<
 
   const scoreLog: ScoreLog = {
     traces: (run, traceIds, withSpans) => recordsToScore(clickhouse, where(run), traceIds, withSpans),
-    computed: (run, traceIds, metrics) => computedValues(clickhouse, where(run), traceIds, metrics),
+    valueVersions: (run, traceIds, metrics) => valueVersions(clickhouse, where(run), traceIds, metrics),
     write: (run, values) => domain.keepStanding(run, () => domain.metricValues.write(where(run), values)),
   };
 

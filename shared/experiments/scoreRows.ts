@@ -9,8 +9,8 @@ import type { Chunk, ChunkOutcome, OrdinalRange } from './workflow.ts';
 export interface ScoreLog {
   /** The recorded traces of these ids with what metrics look at; `withSpans` where a metric needs the spans below. */
   traces(run: ExperimentRun, traceIds: string[], withSpans: boolean): Promise<RecordToScore[]>;
-  /** `<record id>/<metric>` of the values that were computed for the trace as it stands now. */
-  computed(run: ExperimentRun, traceIds: string[], metrics: string[]): Promise<Set<string>>;
+  /** By `<record id>/<metric>` the versions of the values that these traces have. */
+  valueVersions(run: ExperimentRun, traceIds: string[], metrics: string[]): Promise<Map<string, number>>;
   write(run: ExperimentRun, values: readonly MetricValue[]): Promise<void>;
 }
 
@@ -64,9 +64,14 @@ async function readPage(deps: ScoreRowsDeps, run: ExperimentRun, page: OrdinalRa
   const [traces, known] = await Promise.all([
     deps.untilStored(() => deps.log.traces(run, traceIds, withSpans), signal),
     // Scores alone are asked for: every one of them anew.
-    run.rowsToRun === 'none' ? new Set<string>() : deps.untilStored(() => deps.log.computed(run, traceIds, names), signal),
+    run.rowsToRun === 'none'
+      ? new Map<string, number>()
+      : deps.untilStored(() => deps.log.valueVersions(run, traceIds, names), signal),
   ]);
+  // A value that is as new as the trace was computed for it as it stands.
+  const isScored = (trace: RecordToScore, metric: EnabledMetric) =>
+    (known.get(valueKey(trace.id, metric.name)) ?? 0) >= trace.version;
   return traces.flatMap((trace) =>
-    deps.metrics.filter((metric) => !known.has(valueKey(trace.id, metric.name))).map((metric) => ({ target: trace, metric })),
+    deps.metrics.filter((metric) => !isScored(trace, metric)).map((metric) => ({ target: trace, metric })),
   );
 }

@@ -10,6 +10,8 @@ import { toMetricValue } from './metricValue.ts';
 export interface RecordToScore {
   id: string;
   createdAt: string;
+  /** Microseconds; rises with every write of the record. */
+  version: number;
   kind: RecordKind;
   traceId: string | null;
   sessionId: string;

@@ -20,6 +20,7 @@ const Scored = z.object({
   parent_id: z.string().nullable(),
   session_id: z.string(),
   created_at: z.string(),
+  version: z.string().transform(Number),
   input: z.string(),
   output: z.string().nullable(),
   dataset_input: z.string().nullable(),
@@ -78,7 +79,7 @@ async function readBelow(clickhouse: ClickHouse, run: RunRef, column: 'trace_id'
 const read = (clickhouse: ClickHouse, run: RunRef, condition: string, ids: readonly string[]): Promise<Row[]> =>
   clickhouse.query({
     name: 'records to score',
-    sql: `SELECT id, type, trace_id, parent_id, session_id, created_at, input, output, dataset_input, dataset_output, dataset_metadata, user_metadata,
+    sql: `SELECT id, type, trace_id, parent_id, session_id, created_at, version, input, output, dataset_input, dataset_output, dataset_metadata, user_metadata,
                  file_modalities, error_message, status_code, name, model, duration_ns, num_input_tokens, num_output_tokens, num_total_tokens
             FROM records FINAL WHERE ${IN_RUN} AND ${condition} ORDER BY created_at, id`,
     params: { ...runParams(run), ids },
@@ -101,6 +102,7 @@ function descendants(id: string, spans: readonly Row[]): Row[] {
 const toScore = (row: Row, below: Pick<ScoredRecord, 'spans'>): RecordToScore => ({
   id: row.id,
   createdAt: timeOfColumn(row.created_at),
+  version: row.version,
   kind: row.type,
   traceId: row.trace_id,
   sessionId: row.session_id,
@@ -126,23 +128,21 @@ const asScored = (row: Row): ScoredRecord => ({
   model: row.model,
 });
 
-/** `<record id>/<metric>` of the values that are newer than the record they belong to: those need no computing again. */
-export async function computedValues(
+/** By `<record id>/<metric>` the versions of the values that these records have. */
+export async function valueVersions(
   clickhouse: ClickHouse,
   run: RunRef,
   ids: readonly string[],
   metrics: readonly string[],
-): Promise<Set<string>> {
-  if (ids.length === 0 || metrics.length === 0) return new Set();
+): Promise<Map<string, number>> {
+  if (ids.length === 0 || metrics.length === 0) return new Map();
   const rows = await clickhouse.query({
-    name: 'values computed',
-    sql: `SELECT toString(v.record_id) AS id, v.metric AS metric
-            FROM (SELECT record_id, metric, version FROM metric_values FINAL
-                   WHERE ${IN_RUN} AND metric IN {metrics:Array(String)} AND (record_created_at, record_id) IN (SELECT created_at, id FROM record_keys WHERE ${IN_RUN} AND id IN {ids:Array(UUID)})) AS v
-            JOIN (SELECT id, version FROM records FINAL WHERE ${IN_RUN} AND ${byKeys('id')}) AS r ON r.id = v.record_id
-           WHERE v.version >= r.version`,
+    name: 'versions of values',
+    sql: `SELECT record_id, metric, version FROM metric_values FINAL
+           WHERE ${IN_RUN} AND metric IN {metrics:Array(String)}
+             AND (record_created_at, record_id) IN (SELECT created_at, id FROM record_keys WHERE ${IN_RUN} AND id IN {ids:Array(UUID)})`,
     params: { ...runParams(run), ids, metrics },
-    row: z.object({ id: z.string(), metric: z.string() }),
+    row: z.object({ record_id: z.string(), metric: z.string(), version: z.string().transform(Number) }),
   });
-  return new Set(rows.map(({ id, metric }) => valueKey(id, metric)));
+  return new Map(rows.map(({ record_id, metric, version }) => [valueKey(record_id, metric), version]));
 }
