@@ -11,7 +11,10 @@ const MAX_WAITING_ROWS = 1_000;
 /** Milliseconds for which results are gathered before they are posted; while all posts are under way they gather longer by themselves. */
 const GATHER_MS = 5;
 const MAX_POSTS_AT_ONCE = 4;
-const MAX_RESULTS_PER_POST = 1_000;
+/** Results that are not acknowledged: with so many no row starts. A crash of this process repeats at most these and the rows that run. */
+const MAX_UNACKNOWLEDGED = 500;
+/** Half of them are recorded while the other half gathers. */
+const MAX_RESULTS_PER_POST = MAX_UNACKNOWLEDGED / 2;
 /** Characters of one post: well under what the service takes, so that a row with a long output does not hold many others. */
 const MAX_POST_CHARACTERS = 8 * 1024 * 1024;
 /** Milliseconds between two words of this process while it holds rows; also how soon a pause or an end is noticed. */
@@ -80,6 +83,8 @@ class Host {
   private wantRows: () => void = () => undefined;
 
   private results: Waiting[] = [];
+  /** Those that wait, and those on their way. */
+  private unacknowledged = 0;
   private posts = 0;
   private gathering: NodeJS.Timeout | undefined;
   private lastAnswer = Date.now();
@@ -165,9 +170,8 @@ class Host {
     }
   }
 
-  /** Few rows wait, and the results do not pile up. */
-  private wantsRows = (): boolean =>
-    this.rows.length <= Math.max(this.aim, this.concurrency) / 2 && this.results.length <= 2 * MAX_RESULTS_PER_POST;
+  /** Few rows wait. */
+  private wantsRows = (): boolean => this.rows.length <= Math.max(this.aim, this.concurrency) / 2;
 
   /** @returns how many of the rows are new to this process */
   private take(rows: LeasedRow[]): number {
@@ -182,7 +186,9 @@ class Host {
   }
 
   private fillLanes(): void {
-    while (!this.paused && !this.stop.signal.aborted && this.running < this.concurrency) {
+    const mayStart = () =>
+      !this.paused && !this.stop.signal.aborted && this.running < this.concurrency && this.unacknowledged < MAX_UNACKNOWLEDGED;
+    while (mayStart()) {
       const row = this.rows.shift();
       if (!row) break;
       this.running++;
@@ -196,6 +202,7 @@ class Host {
     this.running--;
     if (this.stop.signal.aborted) return;
     this.results.push({ ordinal: row.ordinal, json: jsonOf(report) });
+    this.unacknowledged++;
     this.gathering ??= setTimeout(() => this.post(), GATHER_MS);
     this.fillLanes();
   }
@@ -204,13 +211,15 @@ class Host {
     this.gathering = undefined;
     while (!this.leave.signal.aborted && this.results.length > 0 && this.posts < MAX_POSTS_AT_ONCE) {
       this.posts++;
-      this.record(this.nextBatch())
+      const batch = this.nextBatch();
+      this.record(batch)
         .catch((error: unknown) => this.reject(error))
         .finally(() => {
           this.posts--;
+          this.unacknowledged -= batch.length;
           if (this.results.length > 0) this.gathering ??= setTimeout(() => this.post(), GATHER_MS);
           else if (this.posts === 0) this.allPosted();
-          if (this.wantsRows()) this.wantRows();
+          this.fillLanes();
         });
     }
   }
