@@ -83,8 +83,6 @@ class Host {
   private wantRows: () => void = () => undefined;
 
   private results: Waiting[] = [];
-  /** Those that wait, and those on their way. */
-  private unacknowledged = 0;
   private posts = 0;
   private gathering: NodeJS.Timeout | undefined;
   private lastAnswer = Date.now();
@@ -170,6 +168,11 @@ class Host {
     }
   }
 
+  /** Results that wait, and those on their way: what is held and neither waits to run nor runs. */
+  private get unacknowledged(): number {
+    return this.held.size - this.rows.length - this.running;
+  }
+
   /** Few rows wait. */
   private wantsRows = (): boolean => this.rows.length <= Math.max(this.aim, this.concurrency) / 2;
 
@@ -202,7 +205,6 @@ class Host {
     this.running--;
     if (this.stop.signal.aborted) return;
     this.results.push({ ordinal: row.ordinal, json: jsonOf(report) });
-    this.unacknowledged++;
     this.gathering ??= setTimeout(() => this.post(), GATHER_MS);
     this.fillLanes();
   }
@@ -211,12 +213,10 @@ class Host {
     this.gathering = undefined;
     while (!this.leave.signal.aborted && this.results.length > 0 && this.posts < MAX_POSTS_AT_ONCE) {
       this.posts++;
-      const batch = this.nextBatch();
-      this.record(batch)
+      this.record(this.nextBatch())
         .catch((error: unknown) => this.reject(error))
         .finally(() => {
           this.posts--;
-          this.unacknowledged -= batch.length;
           if (this.results.length > 0) this.gathering ??= setTimeout(() => this.post(), GATHER_MS);
           else if (this.posts === 0) this.allPosted();
           this.fillLanes();
