@@ -15,7 +15,6 @@ export interface ChatRequest {
 /** One request of the OpenAI chat protocol, without retries. @throws AttemptFailure, or the signal's reason. */
 export type CompleteChat = (request: ChatRequest) => Promise<HandlerAnswer>;
 
-const MAX_ENDPOINTS = 1_000;
 const ENDPOINT = 'the model endpoint';
 
 /**
@@ -26,19 +25,8 @@ const sdk = new OpenAICompatibleChatLanguageModel('per request', { provider: 'as
 
 /** @param request the outbound guard's */
 export function createChatCompletion(request: OutboundGuard['request']): CompleteChat {
-  const urls = new Map<string, string>();
-
-  const urlOf = (endpoint: string): string => {
-    const known = urls.get(endpoint);
-    if (known !== undefined) return known;
-    const url = completionsUrl(endpoint);
-    if (urls.size >= MAX_ENDPOINTS) urls.delete(urls.keys().next().value as string);
-    urls.set(endpoint, url);
-    return url;
-  };
-
   return async ({ endpoint, body, headers, signal }) => {
-    const answer = await request(urlOf(endpoint), {
+    const answer = await request(completionsUrl(endpoint), {
       method: 'POST',
       headers: { 'user-agent': 'assay', ...headers, 'content-type': 'application/json' },
       body: JSON.stringify(body),
@@ -70,7 +58,7 @@ function jsonOf(bytes: ArrayBuffer): unknown {
 }
 
 /** `/chat/completions` below a base URL; its query, if any, stays. */
-export function completionsUrl(endpoint: string): string {
+function completionsUrl(endpoint: string): string {
   const url = new URL(endpoint);
   const path = url.pathname.replace(/\/+$/, '');
   url.pathname = path.endsWith('/chat/completions') ? path : `${path}/chat/completions`;
