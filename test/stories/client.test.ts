@@ -1,7 +1,6 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import {
@@ -20,6 +19,7 @@ import {
   runExperiment,
   ServiceClient,
 } from '../../client/index.ts';
+import { filesBelow } from '../support/filesBelow.ts';
 import { type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
@@ -584,8 +584,8 @@ describe('a URL as the runner', () => {
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ output: 'ok' }));
     });
     await new Promise<void>((resolve) => endpoint.listen(0, '127.0.0.1', resolve));
-    const path = `/${crypto.randomUUID()}`;
-    const url = `http://127.0.0.1:${(endpoint.address() as AddressInfo).port}${path}`;
+    const urlPath = `/${crypto.randomUUID()}`;
+    const url = `http://127.0.0.1:${(endpoint.address() as AddressInfo).port}${urlPath}`;
     const { id } = await createExperiment({ ...here(), experimentName: 'by url' });
     const base = `/projects/${projectId}/experiments/${id}`;
     const runs = [{ records: questions(2) }, { rows_to_run: 'missing' }];
@@ -604,11 +604,10 @@ describe('a URL as the runner', () => {
     expect(received).toEqual([secret, secret]);
     const holders: string[] = [];
     let holdsUrl = false;
-    for (const entry of await readdir(service.dataDir, { recursive: true, withFileTypes: true })) {
-      if (!entry.isFile()) continue;
-      const content = await readFile(join(entry.parentPath, entry.name)).catch(() => Buffer.alloc(0));
-      holdsUrl ||= content.includes(path);
-      if (content.includes(secret)) holders.push(entry.name);
+    for (const path of await filesBelow(service.dataDir)) {
+      const content = await readFile(path).catch(() => Buffer.alloc(0));
+      holdsUrl ||= content.includes(urlPath);
+      if (content.includes(secret)) holders.push(path);
     }
     expect(holdsUrl).toBe(true);
     expect(holders).toEqual([]);
