@@ -63,7 +63,7 @@ const texts = [
 ];
 const numbers = [-1, 0, 1, 7, 200, 500, 2 ** 31 - 1, -(2 ** 31)];
 /** What a double and a 64-bit integer hold at their ends and between them. */
-const edges = [2 ** 53, 2 ** 53 - 1, -(2 ** 53), 1e300, -1e300, Number.MAX_VALUE, Number.MIN_VALUE, 0.1 + 0.2, 0.3, 1 / 3, 0];
+const edges = [2 ** 53, 2 ** 53 - 1, -(2 ** 53), 1e300, -1e300, Number.MAX_VALUE, Number.MIN_VALUE, 0.1 + 0.2, 0.3, 1 / 3, 0, -0];
 const nanoseconds = [0, 1, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER, 2 ** 53 - 2, 7];
 const tagLists = [[], ['prod'], ['prod', 'Été'], ["it's", '100%'], ['PROD', 'prod']];
 const time = (step: number) =>
@@ -330,7 +330,7 @@ async function concatenates(
   const values = whole.keys.map(({ id }) => valueIn(newest.find((record) => record.id === id) as StoredRecord)(column.id));
   const present = values.filter((value) => value !== undefined);
   expect(values.slice(0, present.length)).toEqual(present); // those without a value come last, either way
-  const order = present.map((value) => (typeof value === 'string' ? Buffer.from(value).toString('hex') : Number(value)));
+  const order = present.map((value) => (typeof value === 'string' ? Buffer.from(value).toString('hex') : Number(value) + 0));
   const sorted = [...order].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
   expect(order).toEqual(ascending ? sorted : sorted.reverse());
 }

@@ -120,7 +120,7 @@ function numberSql(leaf: ColumnLeaf & { type: 'number' }, value: string, bind: B
     return `(${value} >= ${bind(numberParam(low), 'Float64')} AND ${value} <= ${bind(numberParam(high), 'Float64')})`;
   }
   if (!Array.isArray(leaf.value)) return `${value} ${comparison[leaf.operator]} ${bind(numberParam(leaf.value), 'Float64')}`;
-  const isOne = `has(${bind(`[${leaf.value.map(numberParam).join()}]`, 'Array(Float64)')}, toFloat64(${value}))`;
+  const isOne = `toFloat64(${value}) IN ${bind(`[${leaf.value.map(numberParam).join()}]`, 'Array(Float64)')}`;
   return `(${hasValue(value)} AND ${leaf.operator === 'ne' ? 'NOT ' : ''}${isOne})`;
 }
 
@@ -141,9 +141,9 @@ function textSql(leaf: ColumnLeaf & { type: 'text' }, { value, text: subject }: 
     return `(${hasValue(value)} AND ${any(values.map(like))})`;
   }
   const bound = bind(values, 'Array(String)');
-  const isOne = `has(${leaf.case_sensitive ? bound : `arrayMap(text -> lowerUTF8(text), ${bound})`}, ${fold(value)})`;
+  const folded = leaf.case_sensitive ? bound : `arrayMap(text -> lowerUTF8(text), ${bound})`;
   const wanted = leaf.operator === 'eq' || leaf.operator === 'one_of';
-  return `(${hasValue(value)} AND ${wanted ? '' : 'NOT '}${isOne})`;
+  return `(${hasValue(value)} AND ${wanted ? '' : 'NOT '}${fold(value)} IN ${folded})`;
 }
 
 const likeLiteral = (text: string): string => text.replaceAll(/[\\%_]/g, '\\$&');

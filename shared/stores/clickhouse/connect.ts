@@ -94,6 +94,9 @@ export function openClickHouse(options: ClickHouseOptions): ClickHouse {
     timeout_overflow_mode: 'throw',
     // Four or more LIKEs joined by OR would become one multiSearchAny, for which an empty pattern matches nothing.
     optimize_or_like_chain: 0,
+    // What a page reads is mostly what the page before it read: the narrow columns of the same run, and granules of long texts. A statement over
+    // more than 1 M rows, the engine's own limit, leaves the cache alone, which it would only push through.
+    use_uncompressed_cache: 1,
   };
   if (options.url)
     return new Store(createClient({ url: options.url, use_multipart_params_auto: true, log: quiet }), undefined, readSettings);
@@ -129,7 +132,7 @@ const engineArguments = (memoryBytes: number): string[] => [
   '--mark_cache_size=134217728',
   '--index_mark_cache_size=67108864',
   '--primary_index_cache_size=134217728',
-  '--uncompressed_cache_size=0',
+  '--uncompressed_cache_size=268435456',
   '--index_uncompressed_cache_size=0',
   '--background_pool_size=2',
   '--background_schedule_pool_size=2',
@@ -173,7 +176,7 @@ class Store implements ClickHouse {
   }
 
   async *stream<T>(read: ClickHouseRead<T>): AsyncGenerator<T> {
-    const sql = this.#withSettings(read, {});
+    const sql = this.#withSettings(read, { use_uncompressed_cache: 0 });
     const parse = rowParser(read.row);
     try {
       if (this.#engine) {
@@ -252,7 +255,8 @@ class Store implements ClickHouse {
   async #text(read: ClickHouseRead<unknown>, format: 'JSON' | 'JSONEachRow', settings: Record<string, number>): Promise<string> {
     try {
       const result = await this.#client.query({
-        query: this.#withSettings(read, settings),
+        // Its threads take 1 ms to start, of the 2.5 ms that an empty statement takes; answers are small.
+        query: this.#withSettings(read, { output_format_parallel_formatting: 0, ...settings }),
         query_params: { ...read.params },
         format,
       });
