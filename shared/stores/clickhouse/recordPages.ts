@@ -1,3 +1,4 @@
+import { recordKinds } from '../../columns/columnDef.ts';
 import type { StoredRecord } from '../../records/record.ts';
 import {
   keyOf,
@@ -118,7 +119,8 @@ async function rowsAmong<T>(
 
 /** The condition that a query's records meet, among rows that `inRun` limits. */
 export function matchingSql({ kinds, filter, findColumn }: RecordQuery, scope: Scope, inRun = scope.newest): string {
-  return `${inRun} AND type IN ${scope.bind(kinds, 'Array(String)')} AND ${compileFilter(filter, { ...scope, kinds }, findColumn)}`;
+  const ofKinds = recordKinds.every((kind) => kinds.includes(kind)) ? '' : ` AND type IN ${scope.bind(kinds, 'Array(String)')}`;
+  return `${inRun}${ofKinds} AND ${compileFilter(filter, { ...scope, kinds }, findColumn)}`;
 }
 
 /** Without stale rows the count of a kind comes from what the engine keeps of each part; so they are counted by themselves and taken off. */
