@@ -144,12 +144,15 @@ async function ask(clickhouse: ClickHouse, target: GeneratedRun, rounds: number)
   console.log(`a trace of ${longest.held} records, read whole as JSON: p50 ${p50.toFixed(0)} ms, p95 ${p95.toFixed(0)} ms`);
 }
 
+/** Calls before the first that counts: until the caches are filled and the code is compiled. */
+const WARM_UP = 5;
+
 async function timed(work: () => Promise<void>, rounds: number): Promise<{ p50: number; p95: number }> {
   const times: number[] = [];
-  for (let round = 0; round < rounds + 2; round++) {
+  for (let round = 0; round < rounds + WARM_UP; round++) {
     const started = performance.now();
     await work();
-    if (round >= 2) times.push(performance.now() - started); // the first two warm the caches
+    if (round >= WARM_UP) times.push(performance.now() - started);
   }
   times.sort((a, b) => a - b);
   const at = (share: number) => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0;
