@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { recordKinds } from '../../columns/columnDef.ts';
 import type { StoredRecord } from '../../records/record.ts';
 import {
@@ -92,6 +93,12 @@ const keyRows: RowsOf<RecordKey> = { select: 'id, created_at, type, trace_id', r
 const isReadAtOnce = ({ sort, limit }: RecordPageQuery, { from }: NewestVersions): boolean =>
   from === 'records' && sort?.column.source.at !== 'metric' && limit <= MAX_READ_AT_ONCE;
 
+/** Of the sorted columns; with the engine's own 1 MB an order of a million records by name takes 86 ms of CPU instead of 79. */
+const LARGE_BLOCKS = { preferred_block_size_bytes: 4_194_304 };
+
+/** The newest records that match are found while all are counted: on two cores a thread of its own saves 6 of 41 ms of CPU. */
+const SHARED_CORES = { max_threads: Math.ceil(availableParallelism() / 2) };
+
 async function rowsAmong<T>(
   clickhouse: ClickHouse,
   query: RecordPageQuery,
@@ -113,6 +120,7 @@ async function rowsAmong<T>(
       read_in_order_use_buffering: 0,
       // However deep the page.
       query_plan_max_limit_for_lazy_materialization: 0,
+      ...(query.sort ? LARGE_BLOCKS : clickhouse.isEmbedded ? SHARED_CORES : {}),
     },
   });
 }
