@@ -140,11 +140,13 @@ function textSql(leaf: ColumnLeaf & { type: 'text' }, { value, text: subject }: 
     const like = (part: string): string => `${fold(subject)} LIKE ${fold(bind(`%${likeLiteral(part)}%`, 'String'))}`;
     return `(${hasValue(value)} AND ${any(values.map(like))})`;
   }
-  const bound = bind(values, 'Array(String)');
-  const folded = leaf.case_sensitive ? bound : `arrayMap(text -> lowerUTF8(text), ${bound})`;
-  const isOne = `${fold(value)} IN ${folded}`;
+  const isOne = `${fold(value)} IN ${textSet(bind(values, 'Array(String)'), leaf.case_sensitive)}`;
   return leaf.operator === 'eq' || leaf.operator === 'one_of' ? isOne : `(${hasValue(value)} AND NOT ${isOne})`;
 }
+
+/** What stands right of an IN: of folded texts a subquery, as the engine makes no set of an array that is computed. */
+const textSet = (texts: string, isCaseSensitive: boolean): string =>
+  isCaseSensitive ? texts : `(SELECT lowerUTF8(arrayJoin(${texts})))`;
 
 const likeLiteral = (text: string): string => text.replaceAll(/[\\%_]/g, '\\$&');
 
@@ -152,16 +154,20 @@ const likeLiteral = (text: string): string => text.replaceAll(/[\\%_]/g, '\\$&')
 function collectionSql(leaf: ColumnLeaf & { type: 'collection' }, value: string, bind: Bind): string {
   const fold = (array: string): string => (leaf.case_sensitive ? array : `arrayMap(text -> lowerUTF8(text), ${array})`);
   const subject = fold(value);
-  const values = fold(bind(list(leaf.value), 'Array(String)'));
+  const wanted = bind(list(leaf.value), 'Array(String)');
+  const hasAll = `hasAll(${subject}, ${fold(wanted)})`;
+  // `hasAny` compares each with each.
+  const set = textSet(wanted, leaf.case_sensitive);
+  const hasAny = `arrayExists(text -> text IN ${set}, ${subject})`;
   switch (leaf.operator) {
     case 'eq':
-      return `(hasAll(${subject}, ${values}) AND hasAll(${values}, ${subject}))`;
+      return `(${hasAll} AND NOT arrayExists(text -> text NOT IN ${set}, ${subject}))`;
     case 'contains':
-      return `hasAll(${subject}, ${values})`;
+      return hasAll;
     case 'one_of':
-      return `hasAny(${subject}, ${values})`;
+      return hasAny;
     case 'not_in':
-      return `NOT hasAny(${subject}, ${values})`;
+      return `NOT ${hasAny}`;
   }
 }
 
