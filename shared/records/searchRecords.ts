@@ -51,6 +51,21 @@ export const keyOf = ({ id, type, created_at, trace_id }: StoredRecord): RecordK
   traceId: trace_id,
 });
 
+export interface PageKeys {
+  keys: RecordKey[];
+  /** Where they come with their keys in one statement. */
+  records?: StoredRecord[];
+}
+
+/** Is called again where the page turns out to be another: the last result counts. */
+export type Describe<T> = (page: PageKeys) => Promise<T>;
+
+export interface Page<T> {
+  described: T;
+  /** The number of all records that match. */
+  total: number;
+}
+
 /** The reads that a search is made of. */
 export interface RecordReads extends StoredReads, AnnotationReads {}
 
@@ -58,11 +73,8 @@ export interface RecordReads extends StoredReads, AnnotationReads {}
 export interface StoredReads {
   /** One page of keys and the number of all records that match. */
   page(query: RecordPageQuery): Promise<{ keys: RecordKey[]; total: number }>;
-  /** The same, and the records themselves where they come with their keys in one statement; `columns` as for {@link StoredReads.records}. */
-  recordPage(
-    query: RecordPageQuery,
-    columns?: readonly string[],
-  ): Promise<{ keys: RecordKey[]; records?: StoredRecord[]; total: number }>;
+  /** The same page, as `describe` tells it while the records are still counted; `columns` as for {@link StoredReads.records}. */
+  recordPage<T>(query: RecordPageQuery, columns: readonly string[] | undefined, describe: Describe<T>): Promise<Page<T>>;
   count(query: RecordQuery): Promise<number>;
   /** The newest version of these records, in the order of the keys; those deleted since are left out. `columns` absent: all. */
   records(run: RecordRun, keys: readonly RecordKey[], columns?: readonly string[]): Promise<StoredRecord[]>;
@@ -123,8 +135,10 @@ export interface FoundPage {
 
 /** Finds one page, then everything else about the records on it. */
 export async function searchRecords(reads: RecordReads, query: RecordPageQuery, view: PageView): Promise<FoundPage> {
-  const { keys, records, total } = await reads.recordPage(query, view.columns);
-  return { records: await describeRecords(reads, query.run, keys, view, records), total };
+  const { described, total } = await reads.recordPage(query, view.columns, ({ keys, records }) =>
+    describeRecords(reads, query.run, keys, view, records),
+  );
+  return { records: described, total };
 }
 
 /**

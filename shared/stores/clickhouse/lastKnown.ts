@@ -16,15 +16,29 @@ export class LastKnown<V> {
   }
 
   /**
-   * The result of `read` with what is true now, and what that is.
+   * Asks what is true now.
    * @param ask is told what was true before
    */
-  async readWith<T>(key: string, ask: (last: V) => Promise<V>, read: (known: V) => Promise<T>): Promise<{ known: V; result: T }> {
+  asked(key: string, ask: (last: V) => Promise<V>): Asked<V> {
     const last = this.#byKey.get(key) ?? this.#assumed;
-    const [known, result] = await Promise.all([ask(last), read(last)]);
-    this.#byKey.delete(key);
-    this.#byKey.set(key, known);
-    if (this.#byKey.size > MAX_KEYS) this.#byKey.delete(this.#byKey.keys().next().value as string);
-    return { known, result: this.#isSame(last, known) ? result : await read(known) };
+    const now = ask(last).then((known) => {
+      this.#byKey.delete(key);
+      this.#byKey.set(key, known);
+      if (this.#byKey.size > MAX_KEYS) this.#byKey.delete(this.#byKey.keys().next().value as string);
+      return known;
+    });
+    return {
+      now,
+      read: async (read) => {
+        const [known, result] = await Promise.all([now, read(last)]);
+        return this.#isSame(last, known) ? result : read(known);
+      },
+    };
   }
+}
+
+export interface Asked<V> {
+  now: Promise<V>;
+  /** The result of `read` with what is true now; it is begun with what was true before. */
+  read<T>(read: (known: V) => Promise<T>): Promise<T>;
 }

@@ -1,6 +1,6 @@
 import type { ColumnDef } from '../../columns/columnDef.ts';
 import type { RunRef } from '../../projects/runs.ts';
-import type { RecordKey, RecordPageQuery } from '../../records/searchRecords.ts';
+import type { Describe, Page, RecordPageQuery } from '../../records/searchRecords.ts';
 import type { ColumnFilter } from '../../wire/filters.ts';
 import { Binder, IN_RUN, runParams } from './binder.ts';
 import { HAS_VALUE, metricValueColumn, scopeOf } from './columnSql.ts';
@@ -15,12 +15,13 @@ import { runKey } from './newestVersions.ts';
  * is read. Undefined for any other query, and for a page that reaches into the records without a value.
  * @param countAll the number of records that the query matches, where its filter is not about the metric.
  */
-export async function metricPage(
+export async function metricPage<T>(
   clickhouse: ClickHouse,
   query: RecordPageQuery,
   writtenOnce: LastKnown<boolean>,
   countAll: () => Promise<number>,
-): Promise<{ keys: RecordKey[]; total: number } | undefined> {
+  describe: Describe<T>,
+): Promise<Page<T> | undefined> {
   const metric = metricOf(query);
   if (!metric || query.after !== undefined) return undefined;
   const binder = new Binder();
@@ -42,28 +43,33 @@ export async function metricPage(
   const order = value ? `${value} ${sort.ascending ? 'ASC' : 'DESC'}, ${tail}` : tail;
   const read = (isWrittenOnce: boolean) => {
     const rows = `FROM ${isWrittenOnce ? 'metric_values' : 'metric_values FINAL'} WHERE ${where}`;
-    return Promise.all([
-      clickhouse.query({
+    const page = async () => {
+      const keys = await clickhouse.query({
         name: 'page by a metric',
         sql: `SELECT record_id AS id, record_created_at AS created_at, record_type AS type, trace_id ${rows} ORDER BY ${order} LIMIT ${limit} OFFSET ${offset}`,
         params: binder.params,
         row: keyOfRow,
-      }),
-      clickhouse.query({
-        name: 'count by a metric',
-        sql: `SELECT count() AS total ${rows}`,
-        params: binder.params,
-        row: (row) => Number((row as { total: string }).total),
-      }),
-    ]);
+      });
+      // Only the last page of values can be one that goes on in the records without a value.
+      const isCertain = filtered !== undefined || keys.length === limit;
+      return { keys, described: isCertain ? await describe({ keys }) : undefined };
+    };
+    const counted = clickhouse.query({
+      name: 'count by a metric',
+      sql: `SELECT count() AS total ${rows}`,
+      params: binder.params,
+      row: (row) => Number((row as { total: string }).total),
+    });
+    return Promise.all([page(), counted]);
   };
-  const [{ result }, total] = await Promise.all([
-    writtenOnce.readWith(`${runKey(query.run)} ${metric}`, () => isWrittenOnce(clickhouse, query.run, metric), read),
+  const asked = writtenOnce.asked(`${runKey(query.run)} ${metric}`, () => isWrittenOnce(clickhouse, query.run, metric));
+  const [[{ keys, described }, [withValue = 0]], all] = await Promise.all([
+    asked.read(read),
     filtered === undefined ? countAll() : undefined,
   ]);
-  const [keys, [withValue = 0]] = result;
-  if (total === undefined) return { keys, total: withValue };
-  return offset + limit <= withValue || withValue === total ? { keys, total } : undefined;
+  const total = all ?? withValue;
+  if (offset + limit > withValue && withValue !== total) return undefined;
+  return { described: described ?? (await describe({ keys })), total };
 }
 
 /** Whether the values of each metric of a run were {@link isWrittenOnce} when they were last read. */

@@ -2,8 +2,11 @@ import { availableParallelism } from 'node:os';
 import { recordKinds } from '../../columns/columnDef.ts';
 import type { StoredRecord } from '../../records/record.ts';
 import {
+  type Describe,
   keyOf,
   type OrderedQuery,
+  type Page,
+  type PageKeys,
   type RecordKey,
   type RecordPageQuery,
   type RecordQuery,
@@ -34,10 +37,10 @@ const MAX_READ_AT_ONCE = 1000;
 export function recordPages(clickhouse: ClickHouse): Pick<StoredReads, 'page' | 'recordPage' | 'count'> {
   const versions = lastVersions();
   const writtenOnce = lastWrittenOnce();
-  /** What is read among the newest versions of the query's run, and the number of records that match. */
-  const amongNewest = <T>(query: RecordQuery, read: (among: NewestVersions, total: Total) => Promise<T>) => {
-    let asked: Promise<KindCounts> | undefined;
-    const kinds = () => (asked ??= kindCounts(clickhouse, query.run));
+  /** The newest versions of the query's run, and the number of records that match among them. */
+  const amongNewest = (query: RecordQuery) => {
+    let counted: Promise<KindCounts> | undefined;
+    const kinds = () => (counted ??= kindCounts(clickhouse, query.run));
     const isWhole = isEmpty(query.filter) && query.run.expiry === undefined;
     // The counts of a whole run say as well whether it was rewritten, which is a statement of its own otherwise.
     const ask = async (last: NewestVersions) =>
@@ -47,42 +50,63 @@ export function recordPages(clickhouse: ClickHouse): Pick<StoredReads, 'page' | 
       if (!counts || counts.isRewritten) return countMatching(clickhouse, query, among);
       return query.kinds.reduce((sum, kind) => sum + (counts.rows.get(kind) ?? 0), 0);
     };
-    return versions.readWith(runKey(query.run), ask, (among) => read(among, () => total(among)));
+    return { newest: versions.asked(runKey(query.run), ask), total };
   };
-  const count = async (query: RecordQuery): Promise<number> => (await amongNewest(query, (_among, total) => total())).result;
+  const count = async (query: RecordQuery): Promise<number> => {
+    const { newest, total } = amongNewest(query);
+    return newest.read(total);
+  };
 
   /** The page among the newest versions; with its records where they are wanted and come in one statement with their keys. */
-  const pageOf = async (query: RecordPageQuery, recordsOf?: RowsOf<StoredRecord>): Promise<Page> => {
-    const byMetric = await metricPage(clickhouse, query, writtenOnce, () => count(query));
+  const pageOf = async <T>(
+    query: RecordPageQuery,
+    recordsOf: RowsOf<StoredRecord> | undefined,
+    describe: Describe<T>,
+  ): Promise<Page<T>> => {
+    const byMetric = await metricPage(clickhouse, query, writtenOnce, () => count(query), describe);
     if (byMetric) return byMetric;
-    const take = async (among: NewestVersions, total: Total): Promise<Page> => {
-      if (!recordsOf || !isReadAtOnce(query, among)) {
-        const [keys, all] = await Promise.all([rowsAmong(clickhouse, query, among, keyRows), total()]);
-        return { keys, total: all };
-      }
-      const [records, all] = await Promise.all([rowsAmong(clickhouse, query, among, recordsOf), total()]);
-      return { keys: records.map(keyOf), records, total: all };
+    const { newest, total } = amongNewest(query);
+    const take = async (among: NewestVersions) => {
+      const page = await readPage(clickhouse, query, among, recordsOf);
+      const [described, isTorn] = await Promise.all([describe(page), isTornPage(query, page.keys, newest.now)]);
+      return { described, isTorn };
     };
-    const { known: newest, result } = await amongNewest(query, take);
-    // A version written since the stale ones were listed stands beside the one it replaced: on this page, which then holds too few records, or
-    // among the rows before its offset, of which nothing is seen here and which then move it by one.
-    const hasDoubles = new Set(result.keys.map(({ id }) => id)).size < result.keys.length;
-    const hasMoved = async () =>
-      query.offset > 0 && query.after === undefined && !sameVersions(newest, await newestVersions(clickhouse, query.run));
-    return hasDoubles || (await hasMoved()) ? take(byMerging, () => countMatching(clickhouse, query, byMerging)) : result;
+    const [{ described, isTorn }, all] = await Promise.all([newest.read(take), newest.now.then(total)]);
+    if (!isTorn) return { described, total: all };
+    const merged = async () => describe(await readPage(clickhouse, query, byMerging, recordsOf));
+    const [again, ofAgain] = await Promise.all([merged(), countMatching(clickhouse, query, byMerging)]);
+    return { described: again, total: ofAgain };
+  };
+
+  /**
+   * A version written since the stale ones were listed stands beside the one it replaced: on the page, which then holds too few records, or among the
+   * rows before its offset, of which nothing is seen on the page and which then move it by one.
+   */
+  const isTornPage = async ({ run, offset, after }: RecordPageQuery, keys: RecordKey[], newest: Promise<NewestVersions>) => {
+    if (new Set(keys.map(({ id }) => id)).size < keys.length) return true;
+    return offset > 0 && after === undefined && !sameVersions(await newestVersions(clickhouse, run), await newest);
   };
 
   return {
-    page: (query) => pageOf(query),
-    recordPage: (query, columns) => pageOf(query, recordRows(query.run, columns)),
+    async page(query) {
+      const { described: keys, total } = await pageOf(query, undefined, async (page) => page.keys);
+      return { keys, total };
+    },
+    recordPage: (query, columns, describe) => pageOf(query, recordRows(query.run, columns), describe),
     count,
   };
 }
 
-/** Counts all records that match. It is a statement of its own: it reads the columns of the filter alone, or none at all. */
-type Total = () => Promise<number>;
-
-type Page = Awaited<ReturnType<StoredReads['recordPage']>>;
+async function readPage(
+  clickhouse: ClickHouse,
+  query: RecordPageQuery,
+  among: NewestVersions,
+  recordsOf: RowsOf<StoredRecord> | undefined,
+): Promise<PageKeys> {
+  if (!recordsOf || !isReadAtOnce(query, among)) return { keys: await rowsAmong(clickhouse, query, among, keyRows) };
+  const records = await rowsAmong(clickhouse, query, among, recordsOf);
+  return { keys: records.map(keyOf), records };
+}
 
 const keyRows: RowsOf<RecordKey> = { select: 'id, created_at, type, trace_id', row: keyOfRow };
 
