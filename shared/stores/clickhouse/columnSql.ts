@@ -1,4 +1,4 @@
-import type { ColumnDef, RecordKind } from '../../columns/columnDef.ts';
+import { type ColumnDef, type RecordKind, recordKinds } from '../../columns/columnDef.ts';
 import type { Expiry, RunRef } from '../../projects/runs.ts';
 import { type Bind, TIME, timeParam } from './binder.ts';
 import { byMerging, type NewestVersions } from './newestVersions.ts';
@@ -42,6 +42,10 @@ export function unexpiredSql(
       : bind(kept, 'Array(UUID)');
   return ` AND (${time} >= ${since} OR ifNull(trace_id, ${id}) IN ${holders})`;
 }
+
+/** ` AND …` for the records of these kinds; empty where these are all. */
+export const ofKindsSql = (bind: Bind, kinds: readonly RecordKind[], column: 'type' | 'record_type' = 'type'): string =>
+  recordKinds.every((kind) => kinds.includes(kind)) ? '' : ` AND ${column} IN ${bind(kinds, 'Array(String)')}`;
 
 export function isStale(bind: Bind, stale: NewestVersions['stale']): string {
   const ids = bind(

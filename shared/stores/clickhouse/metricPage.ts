@@ -3,7 +3,7 @@ import type { RunRef } from '../../projects/runs.ts';
 import type { Describe, Page, RecordPageQuery } from '../../records/searchRecords.ts';
 import type { ColumnFilter } from '../../wire/filters.ts';
 import { Binder, IN_RUN, runParams } from './binder.ts';
-import { HAS_VALUE, metricValueColumn, scopeOf } from './columnSql.ts';
+import { HAS_VALUE, metricValueColumn, ofKindsSql, scopeOf } from './columnSql.ts';
 import { compileOverValues, isEmpty } from './compileFilter.ts';
 import type { ClickHouse } from './connect.ts';
 import { keyOfRow } from './keyRow.ts';
@@ -34,11 +34,11 @@ export async function metricPage<T>(
     scope.scoresInRun,
     `metric = ${binder.bind(metric, 'String')}`,
     HAS_VALUE,
-    `record_type IN ${binder.bind(kinds, 'Array(String)')}`,
     filtered,
     value && `isNotNull(${value})`,
   ];
-  const where = conditions.filter((condition) => condition !== undefined).join(' AND ');
+  const ofMetric = conditions.filter((condition) => condition !== undefined).join(' AND ');
+  const where = `${ofMetric}${ofKindsSql(binder.bind, kinds, 'record_type')}`;
   const tail = 'record_created_at DESC, record_id DESC';
   const order = value ? `${value} ${sort.ascending ? 'ASC' : 'DESC'}, ${tail}` : tail;
   const read = (isWrittenOnce: boolean) => {

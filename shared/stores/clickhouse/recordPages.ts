@@ -1,5 +1,4 @@
 import { availableParallelism } from 'node:os';
-import { recordKinds } from '../../columns/columnDef.ts';
 import type { StoredRecord } from '../../records/record.ts';
 import {
   type Describe,
@@ -13,7 +12,7 @@ import {
   type StoredReads,
 } from '../../records/searchRecords.ts';
 import { Binder, TIME } from './binder.ts';
-import { columnSql, HAS_VALUE, isStale, metricValueColumn, type Scope, scopeOf } from './columnSql.ts';
+import { columnSql, HAS_VALUE, isStale, metricValueColumn, ofKindsSql, type Scope, scopeOf } from './columnSql.ts';
 import { compileFilter, isEmpty } from './compileFilter.ts';
 import type { ClickHouse } from './connect.ts';
 import { keyOfRow } from './keyRow.ts';
@@ -151,8 +150,7 @@ async function rowsAmong<T>(
 
 /** The condition that a query's records meet, among rows that `inRun` limits. */
 export function matchingSql({ kinds, filter, findColumn }: RecordQuery, scope: Scope, inRun = scope.newest): string {
-  const ofKinds = recordKinds.every((kind) => kinds.includes(kind)) ? '' : ` AND type IN ${scope.bind(kinds, 'Array(String)')}`;
-  return `${inRun}${ofKinds} AND ${compileFilter(filter, { ...scope, kinds }, findColumn)}`;
+  return `${inRun}${ofKindsSql(scope.bind, kinds)} AND ${compileFilter(filter, { ...scope, kinds }, findColumn)}`;
 }
 
 /** Without stale rows the count of a kind comes from what the engine keeps of each part; so they are counted by themselves and taken off. */

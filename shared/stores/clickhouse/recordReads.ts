@@ -1,7 +1,7 @@
 import type { StoredRecord } from '../../records/record.ts';
 import type { RecordKey, StoredMetric, StoredReads } from '../../records/searchRecords.ts';
 import { Binder, TIME, timeParam } from './binder.ts';
-import { HAS_VALUE, type Scope, scopeOf } from './columnSql.ts';
+import { HAS_VALUE, ofKindsSql, type Scope, scopeOf } from './columnSql.ts';
 import type { ClickHouse } from './connect.ts';
 import { metricOfRow } from './metricRow.ts';
 import { recordPages } from './recordPages.ts';
@@ -121,7 +121,7 @@ export function clickHouseRecordReads(clickhouse: ClickHouse): StoredReads {
       for (let from = 0; from < metrics.length; from += METRICS_AT_ONCE) {
         const binder = new Binder();
         const { bind, scoresInRun } = scopeOf(binder.bind, run);
-        const ofKinds = kinds ? ` AND record_type IN ${bind([...kinds], 'Array(String)')}` : '';
+        const ofKinds = kinds ? ofKindsSql(bind, kinds, 'record_type') : '';
         // Each stops at the first number; a metric of booleans alone is a column that takes next to nothing.
         const anyNumber = (metric: string): string => {
           const name = bind(metric, 'String');
