@@ -15,8 +15,13 @@ export async function* writeRows(
       ? csvLine
       : (cells: readonly Written[]) =>
           `${JSON.stringify(Object.fromEntries(columnNames.map((name, at) => [name, cells[at] ?? null])))}\n`;
-  if (format === 'csv' && columnNames.length > 0) yield csvLine(columnNames);
-  for await (const page of pages) yield page.map(line).join('');
+  // The header goes out with the first rows: where these cannot be read, that is an error and not a file that breaks off.
+  let header = format === 'csv' && columnNames.length > 0 ? csvLine(columnNames) : '';
+  for await (const page of pages) {
+    yield header + page.map(line).join('');
+    header = '';
+  }
+  if (header !== '') yield header;
 }
 
 function csvLine(cells: readonly Written[]): string {

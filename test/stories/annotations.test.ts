@@ -428,6 +428,10 @@ describe('records and ratings', () => {
     expect((await partialSearch(queue.id, { select_columns: { column_ids } })).num_rows).toBe(3);
     const csv = { record_selector: { type: 'record_ids', record_ids: [agreed] }, export_format: 'csv', column_ids };
     expect((await exported(`/annotation_queues/${queue.id}/records/export`, csv)).split('\r\n')).toHaveLength(3);
+    const filter = { type: 'number', column_id: 'nosuch', operator: 'gte', value: 1 };
+    const unknown = { record_selector: { type: 'filter_tree', filter_tree: { filter } }, export_format: 'csv' };
+    const refused = await asAdministrator('POST', `/annotation_queues/${queue.id}/records/export`, unknown);
+    expect(refused).toMatchObject({ status: 422, body: { detail: expect.stringContaining('nosuch') } });
 
     const details = await get(`/annotation_queues/${queue.id}/details`);
     expect(details).toMatchObject({

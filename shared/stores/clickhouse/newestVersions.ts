@@ -9,8 +9,10 @@ import { LastKnown } from './lastKnown.ts';
  */
 export interface NewestVersions {
   from: 'records' | 'records FINAL';
-  /** Rows that a newer one of the same record has replaced; empty with FINAL. */
+  /** Rows that a newer one of the same record has replaced and that are not merged away; empty with FINAL. */
   stale: readonly StaleRow[];
+  /** Ids and versions of the records that were rewritten, as one text; merges leave it as it is. Empty with FINAL. */
+  rewritten: string;
 }
 
 export interface StaleRow {
@@ -20,19 +22,17 @@ export interface StaleRow {
 }
 
 /** Right for every run. */
-export const byMerging: NewestVersions = { from: 'records FINAL', stale: [] };
+export const byMerging: NewestVersions = { from: 'records FINAL', stale: [], rewritten: '' };
 
 /** Of a run that was never rewritten. */
-export const asWritten: NewestVersions = { from: 'records', stale: [] };
+export const asWritten: NewestVersions = { from: 'records', stale: [], rewritten: '' };
 
-/** Whether nothing was rewritten between the two. */
+/**
+ * Whether nothing was rewritten between the two. What is stale does not tell: a row that was replaced after the first look may be merged away before
+ * the second, and was seen by whoever read between the two.
+ */
 export const sameVersions = (one: NewestVersions, other: NewestVersions): boolean =>
-  one.from === other.from && rowNames(one.stale) === rowNames(other.stale);
-const rowNames = (rows: readonly StaleRow[]): string =>
-  rows
-    .map(({ id, version }) => `${id} ${version}`)
-    .sort()
-    .join();
+  one.from === other.from && one.rewritten === other.rewritten;
 
 /** Beyond this many rewritten records the engine's own way is the faster one. */
 const MAX_REWRITTEN = 2000;
@@ -42,9 +42,9 @@ export async function newestVersions(clickhouse: ClickHouse, run: RunRef): Promi
   const params = runParams(run);
   const rewritten = await clickhouse.query({
     name: 'rewritten records',
-    sql: `SELECT id, created_at FROM records WHERE ${IN_RUN} AND is_rewrite LIMIT ${MAX_REWRITTEN + 1}`,
+    sql: `SELECT id, created_at, version FROM records WHERE ${IN_RUN} AND is_rewrite LIMIT ${MAX_REWRITTEN + 1}`,
     params,
-    row: (row) => row as { id: string; created_at: string },
+    row: (row) => row as { id: string; created_at: string; version: string },
   });
   if (rewritten.length === 0) return asWritten;
   if (rewritten.length > MAX_REWRITTEN) return byMerging;
@@ -61,7 +61,16 @@ export async function newestVersions(clickhouse: ClickHouse, run: RunRef): Promi
     },
     row: (row) => ({ ...(row as StaleRow), version: Number((row as { version: string }).version) }),
   });
-  return { from: 'records', stale };
+  return { from: 'records', stale, rewritten: newestOf(rewritten) };
+}
+
+function newestOf(rows: readonly { id: string; version: string }[]): string {
+  const versions = new Map<string, number>();
+  for (const { id, version } of rows) versions.set(id, Math.max(Number(version), versions.get(id) ?? 0));
+  return [...versions]
+    .map(([id, version]) => `${id} ${version}`)
+    .sort()
+    .join();
 }
 
 /** Names a run in {@link LastKnown}. */
