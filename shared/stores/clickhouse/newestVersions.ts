@@ -28,11 +28,11 @@ export const byMerging: NewestVersions = { from: 'records FINAL', stale: [], rew
 export const asWritten: NewestVersions = { from: 'records', stale: [], rewritten: '' };
 
 /**
- * Whether nothing was rewritten between the two. What is stale does not tell: a row that was replaced after the first look may be merged away before
- * the second, and was seen by whoever read between the two.
+ * Whether nothing was rewritten between the two. What is stale does not tell alone: a row that was replaced after the first look may be merged away
+ * before the second, and was seen by whoever read between the two.
  */
 export const sameVersions = (one: NewestVersions, other: NewestVersions): boolean =>
-  one.from === other.from && one.rewritten === other.rewritten;
+  one.from === other.from && one.rewritten === other.rewritten && newestOf(one.stale) === newestOf(other.stale);
 
 /** Beyond this many rewritten records the engine's own way is the faster one. */
 const MAX_REWRITTEN = 2000;
@@ -64,7 +64,8 @@ export async function newestVersions(clickhouse: ClickHouse, run: RunRef): Promi
   return { from: 'records', stale, rewritten: newestOf(rewritten) };
 }
 
-function newestOf(rows: readonly { id: string; version: string }[]): string {
+/** The newest version of each of these records, as one text. */
+function newestOf(rows: readonly { id: string; version: string | number }[]): string {
   const versions = new Map<string, number>();
   for (const { id, version } of rows) versions.set(id, Math.max(Number(version), versions.get(id) ?? 0));
   return [...versions]
