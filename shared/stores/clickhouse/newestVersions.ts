@@ -32,7 +32,7 @@ export const asWritten: NewestVersions = { from: 'records', stale: [], rewritten
  * before the second, and was seen by whoever read between the two.
  */
 export const sameVersions = (one: NewestVersions, other: NewestVersions): boolean =>
-  one.from === other.from && one.rewritten === other.rewritten && newestOf(one.stale) === newestOf(other.stale);
+  one.from === other.from && one.rewritten === other.rewritten && rowNames(one.stale) === rowNames(other.stale);
 
 /** Beyond this many rewritten records the engine's own way is the faster one. */
 const MAX_REWRITTEN = 2000;
@@ -61,18 +61,23 @@ export async function newestVersions(clickhouse: ClickHouse, run: RunRef): Promi
     },
     row: (row) => ({ ...(row as StaleRow), version: Number((row as { version: string }).version) }),
   });
-  return { from: 'records', stale, rewritten: newestOf(rewritten) };
+  return { from: 'records', stale, rewritten: rowNames(newestOf(rewritten)) };
 }
 
-/** The newest version of each of these records, as one text. */
-function newestOf(rows: readonly { id: string; version: string | number }[]): string {
+type RowName = Pick<StaleRow, 'id' | 'version'>;
+
+/** The newest version of each of these records. */
+function newestOf(rows: readonly { id: string; version: string }[]): RowName[] {
   const versions = new Map<string, number>();
   for (const { id, version } of rows) versions.set(id, Math.max(Number(version), versions.get(id) ?? 0));
-  return [...versions]
-    .map(([id, version]) => `${id} ${version}`)
+  return [...versions].map(([id, version]) => ({ id, version }));
+}
+
+const rowNames = (rows: readonly RowName[]): string =>
+  rows
+    .map(({ id, version }) => `${id} ${version}`)
     .sort()
     .join();
-}
 
 /** Names a run in {@link LastKnown}. */
 export const runKey = ({ projectId, runId }: RunRef): string => `${projectId} ${runId}`;
