@@ -24,7 +24,14 @@ type Space = ReturnType<typeof service.space>;
 
 // Few different times, so that pages are cut between records of one time.
 const at = (second: number) => new Date(Date.UTC(2026, 0, 1) + second * 1000).toISOString();
-const trace = (second: number, name: string) => ({ id: newId(), name, created_at: at(second), input: name, tags: ['logged'] });
+const trace = (second: number, name: string) => ({
+  id: newId(),
+  name,
+  created_at: at(second),
+  input: name,
+  tags: ['logged'],
+  metrics: { age: -second },
+});
 
 async function log(space: Space, traces: object[]): Promise<void> {
   expect((await space.post('/traces', { traces })).status).toBe(200);
@@ -113,13 +120,15 @@ test.prop([scenario], { numRuns: 5 })(
   PATIENCE_MS,
 );
 
-test.prop([scenario], { numRuns: 5 })(
+const newestFirst = [{}, { sort: { column_id: 'metrics/age', ascending: true } }];
+
+test.prop([scenario, fc.constantFrom(...newestFirst)], { numRuns: 8 })(
   'by token, newest first: newer records push others to the next page, where they may come again; none is lost',
-  async ({ before, limit, meanwhile, updates }) => {
+  async ({ before, limit, meanwhile, updates }, order) => {
     const space = service.space();
     const old = Array.from({ length: before }, (_, n) => trace(n % 5, `old ${n}`));
     await log(space, old);
-    const pages = readPages(space, { limit }, ({ next_starting_token }) => ({
+    const pages = readPages(space, { limit, ...order }, ({ next_starting_token }) => ({
       pagination: { limit, starting_token: next_starting_token },
     }));
     const ids = old.map(({ id }) => id);

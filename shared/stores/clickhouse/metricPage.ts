@@ -10,6 +10,12 @@ import { keyOfRow } from './keyRow.ts';
 import { LastKnown } from './lastKnown.ts';
 import { runKey } from './newestVersions.ts';
 
+/** @property end where the page ends, counted from the first record that matches */
+export interface ReadPage<T> extends Page<T> {
+  end: number;
+  isFull: boolean;
+}
+
 /**
  * The page of a query that asks for one metric alone, as its filter, its order or both: the table of values has all that decides it, so no record
  * is read. Undefined for any other query, and for a page that reaches into the records without a value.
@@ -21,7 +27,7 @@ export async function metricPage<T>(
   writtenOnce: LastKnown<boolean>,
   countAll: () => Promise<number>,
   describe: Describe<T>,
-): Promise<Page<T> | undefined> {
+): Promise<ReadPage<T> | undefined> {
   const metric = metricOf(query);
   if (!metric || query.after !== undefined) return undefined;
   const binder = new Binder();
@@ -69,7 +75,7 @@ export async function metricPage<T>(
   ]);
   const total = all ?? withValue;
   if (offset + limit > withValue && withValue !== total) return undefined;
-  return { described: described ?? (await describe({ keys })), total };
+  return { described: described ?? (await describe({ keys })), total, end: offset + keys.length, isFull: keys.length === limit };
 }
 
 /** Whether the values of each metric of a run were {@link isWrittenOnce} when they were last read. */

@@ -17,7 +17,7 @@ import { compileFilter, isEmpty } from './compileFilter.ts';
 import type { ClickHouse } from './connect.ts';
 import { keyOfRow } from './keyRow.ts';
 import { type KindCounts, kindCounts } from './kindCounts.ts';
-import { lastWrittenOnce, metricPage } from './metricPage.ts';
+import { lastWrittenOnce, metricPage, type ReadPage } from './metricPage.ts';
 import {
   asWritten,
   byMerging,
@@ -56,25 +56,34 @@ export function recordPages(clickhouse: ClickHouse): Pick<StoredReads, 'page' | 
     return newest.read(total);
   };
 
-  /** The page among the newest versions; with its records where they are wanted and come in one statement with their keys. */
+  /** With its records where they are wanted and come in one statement with their keys. */
   const pageOf = async <T>(
     query: RecordPageQuery,
     recordsOf: RowsOf<StoredRecord> | undefined,
     describe: Describe<T>,
   ): Promise<Page<T>> => {
     const byMetric = await metricPage(clickhouse, query, writtenOnce, () => count(query), describe);
-    if (byMetric) return byMetric;
+    const { described, total, end, isFull } = byMetric ?? (await pageAmongNewest(query, recordsOf, describe));
+    // A full page that seems to be the last: what was logged between the count and the page may have pushed others behind it.
+    return { described, total: isFull && end >= total ? await count(query) : total };
+  };
+
+  const pageAmongNewest = async <T>(
+    query: RecordPageQuery,
+    recordsOf: RowsOf<StoredRecord> | undefined,
+    describe: Describe<T>,
+  ): Promise<ReadPage<T>> => {
     const { newest, total } = amongNewest(query);
     const take = async (among: NewestVersions) => {
       const page = await readPage(clickhouse, query, among, recordsOf);
-      const [described, isTorn] = await Promise.all([describe(page), isTornPage(query, page.keys, newest.now)]);
+      const [described, isTorn] = await Promise.all([
+        describe(page),
+        among.from === 'records' && isTornPage(query, page.keys, newest.now),
+      ]);
       return { described, isTorn, end: query.offset + page.keys.length, isFull: page.keys.length === query.limit };
     };
     const [read, counted] = await Promise.all([newest.read(take), newest.now.then(total)]);
-    const page = read.isTorn ? await take(byMerging) : read;
-    // A full page that seems to be the last: what was logged between the count and the page may have pushed others behind it.
-    const isCounted = !read.isTorn && !(page.isFull && page.end >= counted);
-    return { described: page.described, total: isCounted ? counted : await count(query) };
+    return read.isTorn ? { ...(await take(byMerging)), total: await count(query) } : { ...read, total: counted };
   };
 
   /**
