@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { createDataset, type ExperimentRunResults, getDataset, runExperiment, ServiceClient } from '../client/index.ts';
+import { assertFree } from '../shared/freePort.ts';
 import { runProcess } from '../shared/runProcess.ts';
 import { type Service, startService } from '../start.ts';
 import { problemsFile } from './problems.ts';
@@ -30,17 +30,17 @@ const dataDir = process.env.DATA_DIR || '.assay-demo';
 const say = (line = '') => void process.stdout.write(`${line}\n`);
 
 /** The port when nothing listens there, else 0: any free one. What is no port is left to the service to refuse. */
-const freePort = (port: string): Promise<string> =>
-  new Promise((resolve) => {
-    if (!(Number(port) < 65_536)) return resolve(port);
-    const probe = createServer()
-      .once('error', () => resolve('0'))
-      .listen(Number(port), '127.0.0.1', () => probe.close(() => resolve(port)));
-  });
+async function portOrAny(port: string): Promise<string> {
+  if (!(Number(port) < 65_536)) return port;
+  return assertFree(Number(port)).then(
+    () => port,
+    () => '0',
+  );
+}
 
 async function start(signal: AbortSignal): Promise<Service> {
   say(`Starting the embedded service in ${dataDir} …`);
-  const [port, temporalPort, temporalUiPort] = await Promise.all(ports.map(freePort));
+  const [port, temporalPort, temporalUiPort] = await Promise.all(ports.map(portOrAny));
   // Servers that the environment names are not the demo's: it uses its own.
   return startService(
     {

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
+import { freePort } from '../../shared/freePort.ts';
 import { startClickHouseServer } from '../support/clickhouseServer.ts';
-import { freePort } from '../support/freePort.ts';
 import { newExperiment } from '../support/runs.ts';
 import { startTestService } from '../support/service.ts';
 

@@ -3,11 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Connection } from '@temporalio/client';
 import { expect, test, vi } from 'vitest';
+import { freePort } from '../../shared/freePort.ts';
 import { SWEEP_SCHEDULE } from '../../shared/records/sweepWorkflow.ts';
 import { connectTemporal } from '../../shared/stores/temporal/connect.ts';
 import { findTestTemporal } from '../support/findTestTemporal.ts';
 import { newExperiment } from '../support/runs.ts';
-import { freePort, startServer, untilUp } from '../support/serverProcess.ts';
+import { startServer, untilUp } from '../support/serverProcess.ts';
 import { startTestService } from '../support/service.ts';
 
 /** A server that keeps nothing on disk and was told nothing of our search attributes. */

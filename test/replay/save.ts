@@ -1,3 +1,4 @@
+import { freePort } from '../../shared/freePort.ts';
 /**
  * Records the histories that `replay.test.ts` replays, from real runs of a real service: `node test/replay/save.ts`. To be run when a change of the
  * workflow is released: histories of runs that may still be open then stay beside the new ones, under another name.
@@ -14,7 +15,6 @@ import { ServiceClient } from '../../client/http.ts';
 import { workflowIdOf } from '../../shared/experiments/workflow.ts';
 import { scoringWorkflowId } from '../../shared/scoring/workflow.ts';
 import { findTestTemporal } from '../support/findTestTemporal.ts';
-import { freePort } from '../support/freePort.ts';
 import { type ExperimentOf, newExperiment, scorerNamed } from '../support/runs.ts';
 import { accepts, serverProcess, untilUp } from '../support/serverProcess.ts';
 import { serviceFolder } from '../support/serviceProcess.ts';

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { settingNames } from '../../shared/config.ts';
 import { errorCodes } from '../../shared/errors.ts';
-import { freePort } from '../support/freePort.ts';
+import { freePort } from '../../shared/freePort.ts';
 
 const root = join(import.meta.dirname, '../..');
 const page = (path: string) => readFileSync(join(root, path), 'utf8');

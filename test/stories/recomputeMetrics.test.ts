@@ -1,9 +1,9 @@
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { freePort } from '../../shared/freePort.ts';
 import { newId } from '../../shared/ids.ts';
 import { builtinByName } from '../../shared/scorers/presets.ts';
 import { scoringWorkflowId } from '../../shared/scoring/workflow.ts';
-import { freePort } from '../support/freePort.ts';
 import { type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
 import { modelAt, newExperiment } from '../support/runs.ts';
 import { startTestService, type TestService } from '../support/service.ts';

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { freePort } from '../../shared/freePort.ts';
 import { newId } from '../../shared/ids.ts';
 import { createExpiries } from '../../shared/projects/retention.ts';
 import { SWEEP_SCHEDULE } from '../../shared/records/sweepWorkflow.ts';
 import { connectTemporal } from '../../shared/stores/temporal/connect.ts';
 import { gate } from '../support/deletionStores.ts';
-import { freePort } from '../support/freePort.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
 let service: TestService;

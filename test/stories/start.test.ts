@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { freePort } from '../support/freePort.ts';
+import { freePort } from '../../shared/freePort.ts';
 import { type ProcessLine, processTree, stillRunning } from '../support/processTree.ts';
 import { type ServiceFolder, type ServiceProcess, serviceFolder } from '../support/serviceProcess.ts';
 

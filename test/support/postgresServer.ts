@@ -4,7 +4,8 @@ import { chown, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import pg from 'pg';
-import { findProgram, freePort, type ServerProcess, serverProcess, startServer, untilUp } from './serverProcess.ts';
+import { freePort } from '../../shared/freePort.ts';
+import { findProgram, type ServerProcess, serverProcess, startServer, untilUp } from './serverProcess.ts';
 
 const debianFolder = '/usr/lib/postgresql'; // one folder per major version, none of them on PATH
 const debianVersions = existsSync(debianFolder) ? readdirSync(debianFolder).sort((a, b) => Number(b) - Number(a)) : [];

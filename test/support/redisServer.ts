@@ -1,4 +1,5 @@
-import { accepts, findProgram, freePort, type ServerProcess, serverProcess, startServer, untilUp } from './serverProcess.ts';
+import { freePort } from '../../shared/freePort.ts';
+import { accepts, findProgram, type ServerProcess, serverProcess, startServer, untilUp } from './serverProcess.ts';
 
 export const redisProgram = { name: 'redis-server', path: findProgram('redis-server') };
 

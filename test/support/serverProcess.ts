@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 
@@ -46,17 +46,6 @@ export function startServer(command: string, args: readonly string[], options: {
 export function findProgram(name: string, folders: readonly string[] = []): string | undefined {
   const places = [...(process.env.PATH ?? '').split(delimiter), ...folders].map((folder) => join(folder, name));
   return places.find((place) => existsSync(place));
-}
-
-/** A port nobody listens on at this moment. */
-export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
-  probe.close();
-  await once(probe, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no TCP port was given');
-  return address.port;
 }
 
 /**

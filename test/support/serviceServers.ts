@@ -4,12 +4,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ServiceClient } from '../../client/http.ts';
+import { freePort } from '../../shared/freePort.ts';
 import { startTemporalDevServer } from '../../shared/stores/temporal/devServer.ts';
 import { startClickHouseServer } from './clickhouseServer.ts';
 import { findTestTemporal } from './findTestTemporal.ts';
 import { startPostgresServer } from './postgresServer.ts';
 import { startRedisServer } from './redisServer.ts';
-import { freePort } from './serverProcess.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const API_KEY = 'test-administrator-key';

@@ -1,13 +1,12 @@
 import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { mkdir, open, readFile, rm, stat } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import { z } from 'zod';
 import { ServiceError } from '../../errors.ts';
+import { assertFree, freePort } from '../../freePort.ts';
 import { type ProcessIdentity, processIdentity } from './processIdentity.ts';
 import { searchAttributes } from './searchAttributes.ts';
 import { startWatchdog } from './watchdog.ts';
@@ -89,8 +88,8 @@ export async function startTemporalDevServer(options: TemporalDevServerOptions):
   const logFile = join(dataDir, 'temporal.log');
   await mkdir(dataDir, { recursive: true });
   await endFormerServer(stateFile, dataDir, log);
-  const port = await freePort(ip, options.port, 'TEMPORAL_PORT');
-  const uiPort = await freePort(ip, options.uiPort, 'TEMPORAL_UI_PORT');
+  const port = await portOf(ip, options.port, 'TEMPORAL_PORT');
+  const uiPort = await portOf(ip, options.uiPort, 'TEMPORAL_UI_PORT');
   const address = `${ip}:${port}`;
   const args = serverArguments({ ip, port, uiPort, namespace, database: join(dataDir, 'temporal.sqlite') });
   const owner = await processIdentity(process.pid, process.platform);
@@ -290,19 +289,15 @@ async function readState(stateFile: string): Promise<z.output<typeof State> | un
 }
 
 /** The port asked for, or for 0 a free one. */
-async function freePort(ip: string, port: number, variable: string): Promise<number> {
-  const probe = createServer().listen(port, ip);
+async function portOf(ip: string, port: number, variable: string): Promise<number> {
+  if (port === 0) return freePort(ip);
   try {
-    await once(probe, 'listening');
+    await assertFree(port, ip);
   } catch (cause) {
     const message = `port ${port} on ${ip} is taken: end what listens there, or set ${variable} to another port (0 picks a free one)`;
     throw new ServiceError('Unavailable', message, { cause });
   }
-  const bound = probe.address();
-  probe.close();
-  await once(probe, 'close');
-  if (bound === null || typeof bound === 'string') throw new Error(`no port number for ${ip}`);
-  return bound.port;
+  return port;
 }
 
 async function sizeToKeep(logFile: string): Promise<number> {
