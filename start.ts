@@ -14,6 +14,7 @@ import { startTemporalDevServer } from './shared/stores/temporal/devServer.ts';
 import { defaultCacheDir, findTemporal, temporalDownloads } from './shared/stores/temporal/findTemporal.ts';
 import { prepareNamespace } from './shared/stores/temporal/prepareNamespace.ts';
 import { temporalRunWorkflows } from './shared/stores/temporal/runWorkflows.ts';
+import { together } from './shared/together.ts';
 import { assembleActivities } from './workers/assembleActivities.ts';
 import { logTemporalTo, type RunningWorker, startWorker } from './workers/worker.ts';
 
@@ -63,9 +64,21 @@ export async function startService(
     logTemporalTo(log);
     say(`Assay is starting; its data is in ${config.DATA_DIR}`);
     openDataFolder(config.DATA_DIR);
-    const stores = opened.adopt(await openStores(config, log), (those) => those.close());
-    const secretKeys = secretKeysOf(config.SECRET_KEYS, config.DATA_DIR);
-    const temporal = await openTemporal(config, environment, say, opened, signal);
+    const storesFailed = new AbortController();
+    const openOwn = async () => {
+      try {
+        const stores = opened.adopt(await openStores(config, log), (those) => those.close());
+        return { stores, secretKeys: secretKeysOf(config.SECRET_KEYS, config.DATA_DIR) };
+      } catch (err) {
+        storesFailed.abort(err); // whoever has to correct something does not wait for Temporal's download
+        throw err;
+      }
+    };
+    const givenUp = AbortSignal.any([storesFailed.signal, ...(signal ? [signal] : [])]);
+    const [{ stores, secretKeys }, temporal] = await together([
+      openOwn(),
+      openTemporal(config, environment, say, opened, givenUp),
+    ]);
     signal?.throwIfAborted();
     const domain = assembleDomain(stores, temporalRunWorkflows(temporal.client), config, secretKeys, log);
     opened.defer(() => domain.outbound.close());
@@ -104,7 +117,7 @@ async function openTemporal(
   environment: Environment,
   say: (line: string) => void,
   opened: AsyncDisposableStack,
-  signal: AbortSignal | undefined,
+  signal: AbortSignal,
 ) {
   let uiUrl: string | undefined;
   let address = config.TEMPORAL_ADDRESS;
@@ -115,7 +128,7 @@ async function openTemporal(
       searchPath: environment.PATH,
       downloads: temporalDownloads,
       onProgress: say,
-      ...(signal && { signal }),
+      signal,
     });
     const server = await startTemporalDevServer({
       path,

@@ -5,6 +5,7 @@ import type { Coordination } from '../coordination/coordination.ts';
 import { inProcessCoordination } from '../coordination/inProcess.ts';
 import type { Notices } from '../experiments/callerRows.ts';
 import { inProcessNotices } from '../experiments/notices.ts';
+import { together } from '../together.ts';
 import { type ClickHouse, openClickHouse } from './clickhouse/connect.ts';
 import { datasetRowTables } from './clickhouse/datasetRows.ts';
 import { rowAttemptsTable } from './clickhouse/experimentRecords.ts';
@@ -35,8 +36,7 @@ export async function openStores(
   try {
     if (!config.CLICKHOUSE_URL || !config.DATABASE_URL) opened.adopt(lockFolder(config.DATA_DIR), (lock) => lock.release());
     const opening = [openRecords(config, opened, log), openMetadata(config, opened), openCoordination(config, opened)] as const;
-    await Promise.allSettled(opening); // what opens after another has failed must be closed as well
-    const [clickhouse, database, { coordination, notices }] = await Promise.all(opening);
+    const [clickhouse, database, { coordination, notices }] = await together(opening);
     return { clickhouse, database, coordination, notices, close: () => opened.disposeAsync() };
   } catch (err) {
     await opened.disposeAsync().catch(() => undefined); // the first failure is the one to tell
