@@ -22,6 +22,8 @@ import { otlpSpans, RECORDS_PER_TRACE, SPANS_PER_TRACE, traceMaker } from './pay
  * its background merges are done. The raw insert is measured before and after each way, since machines that others share change their speed, and
  * the mean of both counts; once more at the end as the service does it, with text indexes left to the first merge. Then the time in which small
  * traces that an application logs through the client library can be seen. `--data FOLDER`: the service holds what `search --data` put there already.
+ * `--raw-records N` inserts so many rows raw instead of as many as were logged; `--forms json` leaves the other way out. Requests beyond the first
+ * 5,000 do not fit in memory: they are made while others are on their way, and take the service that part of the machine.
  */
 export async function run(args: string[]): Promise<void> {
   const { values } = parseArgs({
@@ -31,23 +33,27 @@ export async function run(args: string[]): Promise<void> {
       'traces-per-request': { type: 'string', default: '64' },
       connections: { type: 'string', default: '8' },
       'small-traces': { type: 'string', default: '10000' },
+      'raw-records': { type: 'string' },
+      forms: { type: 'string', default: 'json,otlp' },
       data: { type: 'string' },
     },
   });
   const tracesPerRequest = Number(values['traces-per-request']);
   const requests = Math.ceil(Number(values.spans) / SPANS_PER_TRACE / tracesPerRequest);
   const load = { requests, tracesPerRequest, connections: Number(values.connections) };
+  const rawRecords = Number(values['raw-records'] ?? requests * tracesPerRequest * RECORDS_PER_TRACE);
+  const forms = [ownJson, otlp].filter(({ name }) => values.forms.split(',').includes(name));
   const folder = await mkdtemp(join(tmpdir(), 'assay-bench-'));
   try {
     const measureRaw = async (place: string, textIndexes: 'at once' | 'late' = 'at once'): Promise<number> => {
-      const raw = await rawInsert(join(folder, `raw ${place}`), requests * tracesPerRequest * RECORDS_PER_TRACE, textIndexes);
+      const raw = await rawInsert(join(folder, `raw ${place}`), rawRecords, textIndexes);
       print(`raw insert, ${place}`, [
         ['CPU per record', `${raw.cpuUs.toFixed(1)} µs (${raw.rows} rows of ${raw.bytesPerRow.toFixed(0)} bytes)`],
       ]);
       return raw.cpuUs;
     };
     let before = await measureRaw('first');
-    for (const form of [ownJson, otlp]) {
+    for (const form of forms) {
       const ours = await ingest(values.data ?? join(folder, form.name), form, load);
       const after = await measureRaw(`after ${form.title}`);
       const rawUs = (before + after) / 2;
@@ -125,6 +131,7 @@ const otlp: Form = {
 };
 
 const WARM_UP = 20;
+const MAX_MADE_FIRST = 5_000;
 
 async function ingest(dataDir: string, form: Form, { requests, tracesPerRequest, connections }: Load) {
   const service = await startChild('../test/support/ingestProcess.ts', dataDir);
@@ -158,15 +165,20 @@ async function ingest(dataDir: string, form: Form, { requests, tracesPerRequest,
   try {
     // Made first: a connection that is idle for seconds may be closed while it is used again.
     const warmUp = Array.from({ length: WARM_UP }, body);
-    const bodies = Array.from({ length: requests }, body);
+    const bodies = Array.from({ length: Math.min(requests, MAX_MADE_FIRST) }, body);
+    let toMake = requests - bodies.length;
+    const nextBody = () => bodies.pop() ?? (toMake-- > 0 ? body() : undefined);
     for (const first of warmUp) await post(first); // pays for compiled code
     await found();
-    const bytes = bodies.reduce((sum, one) => sum + one.length, 0);
     const cpuBefore = cpuSeconds(service.pid);
     const start = performance.now();
     const latencies: number[] = [];
+    let bytes = 0;
     const lane = async () => {
-      for (let next = bodies.pop(); next; next = bodies.pop()) latencies.push(await post(next));
+      for (let next = nextBody(); next; next = nextBody()) {
+        bytes += next.length;
+        latencies.push(await post(next));
+      }
     };
     await Promise.all(Array.from({ length: connections }, lane));
     const answered = performance.now();
