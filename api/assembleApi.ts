@@ -58,6 +58,7 @@ import { postgresLogStreams } from '../shared/stores/postgres/logStreams.ts';
 import { postgresMetricsTestingRuns } from '../shared/stores/postgres/metricsTestingRuns.ts';
 import { postgresProjects } from '../shared/stores/postgres/projects.ts';
 import { postgresRunTags } from '../shared/stores/postgres/runTags.ts';
+import { together } from '../shared/together.ts';
 import type { Filter } from '../shared/wire/filters.ts';
 import { createApp } from './app.ts';
 import { createGate } from './authenticate.ts';
@@ -361,13 +362,7 @@ export async function assembleApi(
       failed: ({ experimentId }, err) => log.warn({ err, experimentId }, 'a run could not be looked after; it is tried again'),
     };
     await around.prepareTemporal().catch((err: unknown) => log.warn({ err }, 'Temporal is not prepared; it is tried again'));
-    const done = await Promise.allSettled([
-      reconcile(starting, report),
-      finishDeletions(deletion),
-      finishErasures(),
-      scoring.reconcile(),
-    ]);
-    for (const one of done) if (one.status === 'rejected') throw one.reason;
+    await together([reconcile(starting, report), finishDeletions(deletion), finishErasures(), scoring.reconcile()]);
   };
   const stopping = new AbortController();
   const finishRecordDeletions = (unattendedMs: number) =>

@@ -2,6 +2,7 @@ import { newId } from '../../ids.ts';
 import type { RunRef } from '../../projects/runs.ts';
 import type { StoredRecord } from '../../records/record.ts';
 import type { Block, NewKey, RecordKey, RecordStore } from '../../records/recordStore.ts';
+import { together } from '../../together.ts';
 import { IN_RUN, runParams, timeOfColumn, timeParam } from './binder.ts';
 import type { ClickHouse } from './connect.ts';
 import { metricValueRow } from './metricValues.ts';
@@ -42,7 +43,7 @@ export function clickhouseRecordStore(clickhouse: ClickHouse): RecordStore {
     records: (run, keys) => readRecords(clickhouse, run, keys),
     keyBlock: (rows) => {
       const members = rows.filter(({ record, leaves }) => record.trace_id !== null || leaves !== undefined);
-      return together(
+      return asOne(
         block(clickhouse, recordKeys, rows, (to, { record }) => addKey(to, record)),
         block(clickhouse, traceMembers, members, addMember),
       );
@@ -121,10 +122,9 @@ function addMember(to: NativeBlock, { record, leaves }: NewKey): void {
 }
 
 /** Blocks of several tables that are one write. None is under way any more when it fails, so that it can be sent again. */
-const together = (...blocks: readonly Block[]): Block => ({
+const asOne = (...blocks: readonly Block[]): Block => ({
   async send() {
-    const sent = await Promise.allSettled(blocks.map((one) => one.send()));
-    for (const one of sent) if (one.status === 'rejected') throw one.reason;
+    await together(blocks.map((one) => one.send()));
   },
 });
 
