@@ -130,6 +130,7 @@ async function openTemporal(
       onProgress: say,
       signal,
     });
+    signal.throwIfAborted(); // in a folder that another process has nothing is started
     const server = await startTemporalDevServer({
       path,
       dataDir: config.DATA_DIR,

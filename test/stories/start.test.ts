@@ -1,12 +1,23 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { freePort } from '../../shared/freePort.ts';
+import { lockFolder } from '../../shared/stores/folderLock.ts';
 import { type ProcessLine, processTree, stillRunning } from '../support/processTree.ts';
 import { type ServiceFolder, type ServiceProcess, serviceFolder } from '../support/serviceProcess.ts';
 
@@ -158,6 +169,19 @@ describe('the service on one folder', () => {
     await expect(folder.start()).rejects.toThrow(`${path}, the key of the stored secrets, cannot be read`);
     writeFileSync(path, before);
   });
+});
+
+test('in a folder that another process has just taken nothing is started', async () => {
+  const taken = join(temporary, 'taken');
+  mkdirSync(taken, { mode: 0o700 });
+  const lock = lockFolder(taken);
+  try {
+    const late = await serviceFolder(taken);
+    await expect(late.start()).rejects.toThrow(`the data folder ${taken} is in use by another process`);
+    expect(readdirSync(taken).filter((name) => name.startsWith('temporal'))).toEqual([]);
+  } finally {
+    lock.release();
+  }
 });
 
 test('the administrator of ADMIN_* is created, and nothing of it is printed or kept', async () => {
