@@ -1,4 +1,3 @@
-import { freePort } from '../../shared/freePort.ts';
 /**
  * Records the histories that `replay.test.ts` replays, from real runs of a real service: `node test/replay/save.ts`. To be run when a change of the
  * workflow is released: histories of runs that may still be open then stay beside the new ones, under another name.
@@ -13,6 +12,7 @@ import { Client, Connection } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { ServiceClient } from '../../client/http.ts';
 import { workflowIdOf } from '../../shared/experiments/workflow.ts';
+import { freePort } from '../../shared/freePort.ts';
 import { scoringWorkflowId } from '../../shared/scoring/workflow.ts';
 import { findTestTemporal } from '../support/findTestTemporal.ts';
 import { type ExperimentOf, newExperiment, scorerNamed } from '../support/runs.ts';

@@ -1,6 +1,6 @@
 import type { ColumnDef } from '../../columns/columnDef.ts';
 import type { RunRef } from '../../projects/runs.ts';
-import type { Describe, Page, RecordPageQuery } from '../../records/searchRecords.ts';
+import type { Describe, RecordPageQuery } from '../../records/searchRecords.ts';
 import type { ColumnFilter } from '../../wire/filters.ts';
 import { Binder, IN_RUN, runParams } from './binder.ts';
 import { HAS_VALUE, metricValueColumn, ofKindsSql, scopeOf } from './columnSql.ts';
@@ -10,10 +10,12 @@ import { keyOfRow } from './keyRow.ts';
 import { LastKnown } from './lastKnown.ts';
 import { runKey } from './newestVersions.ts';
 
-/** @property end where the page ends, counted from the first record that matches */
-export interface ReadPage<T> extends Page<T> {
-  end: number;
-  isFull: boolean;
+/** Without a total where the records have to be counted after the page. */
+export interface ReadPage<T> {
+  described: T;
+  total?: number;
+  /** Number of records on the page. */
+  length: number;
 }
 
 /**
@@ -75,7 +77,7 @@ export async function metricPage<T>(
   ]);
   const total = all ?? withValue;
   if (offset + limit > withValue && withValue !== total) return undefined;
-  return { described: described ?? (await describe({ keys })), total, end: offset + keys.length, isFull: keys.length === limit };
+  return { described: described ?? (await describe({ keys })), total, length: keys.length };
 }
 
 /** Whether the values of each metric of a run were {@link isWrittenOnce} when they were last read. */

@@ -63,9 +63,10 @@ export function recordPages(clickhouse: ClickHouse): Pick<StoredReads, 'page' | 
     describe: Describe<T>,
   ): Promise<Page<T>> => {
     const byMetric = await metricPage(clickhouse, query, writtenOnce, () => count(query), describe);
-    const { described, total, end, isFull } = byMetric ?? (await pageAmongNewest(query, recordsOf, describe));
+    const { described, length, total } = byMetric ?? (await pageAmongNewest(query, recordsOf, describe));
     // A full page that seems to be the last: what was logged between the count and the page may have pushed others behind it.
-    return { described, total: isFull && end >= total ? await count(query) : total };
+    const isCounted = total !== undefined && (length < query.limit || query.offset + length < total);
+    return { described, total: isCounted ? total : await count(query) };
   };
 
   const pageAmongNewest = async <T>(
@@ -80,10 +81,10 @@ export function recordPages(clickhouse: ClickHouse): Pick<StoredReads, 'page' | 
         describe(page),
         among.from === 'records' && isTornPage(query, page.keys, newest.now),
       ]);
-      return { described, isTorn, end: query.offset + page.keys.length, isFull: page.keys.length === query.limit };
+      return { described, isTorn, length: page.keys.length };
     };
     const [read, counted] = await Promise.all([newest.read(take), newest.now.then(total)]);
-    return read.isTorn ? { ...(await take(byMerging)), total: await count(query) } : { ...read, total: counted };
+    return read.isTorn ? take(byMerging) : { ...read, total: counted };
   };
 
   /**
