@@ -1,5 +1,6 @@
 import { noAnnotations } from '../annotations/summarize.ts';
 import { type RecordKind, recordKinds } from '../columns/columnDef.ts';
+import { templateOf } from '../templateOf.ts';
 import type { ExtendedRecord, PartialRecord } from '../wire/storedRecords.ts';
 import type { FoundRecord, PageView, StoredMetric } from './searchRecords.ts';
 
@@ -7,20 +8,24 @@ import type { FoundRecord, PageView, StoredMetric } from './searchRecords.ts';
 export const TRUNCATED_LENGTH = 1000;
 
 /** What every partial record carries, selected or not. */
-const alwaysShown = [
-  'id',
-  'type',
-  'name',
-  'created_at',
-  'tags',
-  'progress_message',
-  'error_message',
-  'user_metadata',
-  'dataset_metadata',
-  'file_ids',
-  'file_modalities',
-  'metrics',
-] as const;
+const always: Readonly<Record<string, unknown>> = {
+  id: '',
+  type: '',
+  name: '',
+  created_at: '',
+  tags: [],
+  progress_message: '',
+  error_message: '',
+  user_metadata: {},
+  dataset_metadata: {},
+  file_ids: [],
+  file_modalities: [],
+  metrics: {},
+};
+const alwaysShown = Object.keys(always);
+
+/** Where every record is. */
+const place: Readonly<Record<string, unknown>> = { session_id: '', project_id: '', run_id: '' };
 
 const empty: Readonly<Record<string, unknown>> = {
   input: '',
@@ -52,12 +57,13 @@ const onlyFor: Readonly<Record<RecordKind, readonly string[]>> = {
 const outputIsNeverNull: ReadonlySet<RecordKind> = new Set(['llm', 'retriever']);
 
 /** Of each kind, what a whole record holds where it has no value, and every field that is taken from the record. */
-const wholeOf: ReadonlyMap<RecordKind, { blank: Record<string, unknown>; names: readonly string[] }> = new Map(
+const wholeOf: ReadonlyMap<RecordKind, { blank: Readonly<Record<string, unknown>>; names: readonly string[] }> = new Map(
   recordKinds.map((kind) => {
-    const blank: Record<string, unknown> = { ...empty };
-    for (const name of onlyFor[kind]) blank[name] = null;
-    const names = [...Object.keys(blank), ...alwaysShown, 'session_id', 'project_id', 'run_id'];
-    if (outputIsNeverNull.has(kind)) delete blank.output;
+    const ofKind = Object.fromEntries(onlyFor[kind].map((name) => [name, null]));
+    const fields: Record<string, unknown> = { ...always, ...place, ...empty, ...ofKind };
+    const names = Object.keys(fields);
+    if (outputIsNeverNull.has(kind)) delete fields.output;
+    const blank = templateOf({ ...fields, ...noAnnotations(), files: null, has_children: null, metric_info: {} });
     return [kind, { blank, names }];
   }),
 );
@@ -71,10 +77,9 @@ export function toExtendedRecord(found: FoundRecord, view: PageView): ExtendedRe
     const value = record[name];
     if (value !== undefined && value !== null) fields[name] = value;
   }
-  Object.assign(fields, found.annotations ?? noAnnotations());
-  fields.files = null;
+  if (found.annotations) Object.assign(fields, found.annotations);
   fields.has_children = found.hasChildren;
-  fields.metric_info = metricInfo(found.metrics, view);
+  if (found.metrics.length > 0) fields.metric_info = metricInfo(found.metrics, view);
   return finish(found, view, fields) as ExtendedRecord;
 }
 
@@ -82,7 +87,7 @@ export function toExtendedRecord(found: FoundRecord, view: PageView): ExtendedRe
 export function toPartialRecord(found: FoundRecord, view: PageView, selected: readonly string[]): PartialRecord {
   const { record } = found;
   const fields: Record<string, unknown> = {};
-  const belongs = new Set([...Object.keys(empty), ...alwaysShown, 'session_id', 'project_id', 'run_id', ...onlyFor[record.type]]);
+  const belongs = new Set([...Object.keys(empty), ...alwaysShown, ...Object.keys(place), ...onlyFor[record.type]]);
   for (const name of [...alwaysShown, ...selected]) {
     if (belongs.has(name)) fields[name] = (record as unknown as Record<string, unknown>)[name] ?? empty[name] ?? null;
   }
@@ -105,7 +110,7 @@ function finish(
   whole: Record<string, unknown>,
 ): unknown {
   const scores = metrics.flatMap(({ metric, result }) => ('value' in result ? [[metric, result.value] as const] : []));
-  whole.metrics = { ...record.metrics, ...Object.fromEntries(scores) };
+  whole.metrics = scores.length === 0 ? (record.metrics ?? {}) : { ...record.metrics, ...Object.fromEntries(scores) };
   if (isComplete !== null) whole.is_complete = isComplete;
   if (record.type === 'trace' && childCount !== null) whole.num_spans = childCount;
   if (record.type === 'session' && childCount !== null) whole.num_traces = childCount;

@@ -165,8 +165,9 @@ class Store implements ClickHouse {
   }
 
   async query<T>(read: ClickHouseRead<T>): Promise<T[]> {
-    const text = await this.#text(read, 'JSONEachRow', {});
-    return text === '' ? [] : parseRows(text.trimEnd().split('\n').map(parseJson), read.row);
+    // One text of JSON: a parser that is called for each row takes twice as long.
+    const text = await this.#text(read, 'JSONEachRow', { output_format_json_array_of_rows: 1 });
+    return text === '' ? [] : parseRows(JSON.parse(text) as unknown[], read.row);
   }
 
   async page<T>(read: ClickHouseRead<T>): Promise<{ rows: T[]; total: number }> {

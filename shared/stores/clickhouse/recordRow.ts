@@ -1,7 +1,8 @@
-import { type SystemMetric, systemMetricNames, systemMetrics } from '../../columns/recordTableColumns.ts';
+import { systemMetricNames, systemMetrics } from '../../columns/recordTableColumns.ts';
 import type { RunRef } from '../../projects/runs.ts';
 import type { StoredRecord } from '../../records/record.ts';
 import type { NewVersion } from '../../records/recordStore.ts';
+import { templateOf } from '../../templateOf.ts';
 import { timeOfColumn } from './binder.ts';
 import type { NativeBlock } from './nativeBlock.ts';
 import { blankShorts, Shorts, selectedForRead, shortsColumn, withoutColumn } from './shortColumns.ts';
@@ -68,7 +69,7 @@ function putMetrics(put: (name: string, value: unknown) => void, metrics: Readon
 }
 
 /** The record of a row of this run, read with the columns of `selectedForRead`: a text that was not read stays absent. */
-function fromRow(run: RunRef, row: RecordRow): StoredRecord {
+function fromRow(run: RunRef, blank: Readonly<Record<string, unknown>>, row: RecordRow): StoredRecord {
   const shorts = JSON.parse(row[shortsColumn.name] as string) as Record<string, unknown>;
   const record: Record<string, unknown> = { ...blank };
   record.project_id = run.projectId;
@@ -85,15 +86,17 @@ function fromRow(run: RunRef, row: RecordRow): StoredRecord {
   return record as unknown as StoredRecord;
 }
 
-/** A record before its row is filled in; its lists and maps are shared. */
-const blank: Readonly<Record<string, unknown>> = Object.fromEntries(
-  Object.entries(blankShorts).filter(([name]) => !madeIntoOthers.has(name)),
-);
+/** A record before its row is filled in, with every field that `fromRow` gives it; its lists and maps are shared. */
+function blankRecord(columns: readonly string[]): Readonly<Record<string, unknown>> {
+  const fields = ['project_id', 'run_id', ...columns.filter((name) => name !== shortsColumn.name), 'metrics'];
+  const shorts = Object.entries(blankShorts).filter(([name]) => !madeIntoOthers.has(name));
+  return templateOf(Object.fromEntries([...fields.map((name) => [name, null] as const), ...shorts]));
+}
 
 function metricsOf(row: RecordRow): Record<string, unknown> {
-  const extra = typeof row.metrics_extra === 'string' && row.metrics_extra !== '' ? JSON.parse(row.metrics_extra) : {};
-  const known = systemMetrics.flatMap((name: SystemMetric) => (row[name] == null ? [] : [[name, Number(row[name])] as const]));
-  return { ...extra, ...Object.fromEntries(known) };
+  const metrics = typeof row.metrics_extra === 'string' && row.metrics_extra !== '' ? JSON.parse(row.metrics_extra) : {};
+  for (const name of systemMetrics) if (row[name] != null) metrics[name] = Number(row[name]);
+  return metrics;
 }
 
 /** What is read of each row of a table. */
@@ -103,7 +106,8 @@ export interface RowsOf<T> {
 }
 
 /** Records of a run, with these columns beside those that every read takes; absent: all. */
-export const recordRows = (run: RunRef, columns?: readonly string[]): RowsOf<StoredRecord> => ({
-  select: selectedForRead(columns),
-  row: (row) => fromRow(run, row as RecordRow),
-});
+export function recordRows(run: RunRef, columns?: readonly string[]): RowsOf<StoredRecord> {
+  const selected = selectedForRead(columns);
+  const blank = blankRecord(selected);
+  return { select: selected.join(', '), row: (row) => fromRow(run, blank, row as RecordRow) };
+}

@@ -38,8 +38,11 @@ export const shortsColumn: StoredColumn = {
 };
 
 /** What a read of whole records selects; `columns` leaves out the long texts that are not among them. */
-export const selectedForRead = (columns?: readonly string[]): string =>
-  [...placeColumns, ...longTexts.filter((name) => columns?.includes(name) ?? true), shortsColumn.name].join(', ');
+export const selectedForRead = (columns?: readonly string[]): string[] => [
+  ...placeColumns,
+  ...longTexts.filter((name) => columns?.includes(name) ?? true),
+  shortsColumn.name,
+];
 
 /** Gathers the short columns of one row that is written. */
 export class Shorts {
