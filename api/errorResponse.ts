@@ -1,7 +1,8 @@
-import type { ErrorRequestHandler } from 'express';
+import type { ErrorRequestHandler, Request, Response } from 'express';
 import type { Logger } from 'pino';
 import { errorCodes, RequestInvalid, ServiceError } from '../shared/errors.ts';
 import { discardRest } from './readBody.ts';
+import type { ErrorForm } from './route.ts';
 
 /** The body of every error but 422 from validation: `detail` for one published client, `standard_error` for the other. */
 export function errorBody(err: ServiceError) {
@@ -40,7 +41,7 @@ export function errorResponse(log: Logger): ErrorRequestHandler {
     }
     discardRest(request, response);
     if (err instanceof RequestInvalid) {
-      response.status(422).json({ detail: err.items });
+      send(request, response, 422, { detail: err.items });
       return;
     }
     const known = err instanceof ServiceError ? err : fromExpress(err);
@@ -49,13 +50,21 @@ export function errorResponse(log: Logger): ErrorRequestHandler {
       if (known.retryAfterSeconds !== undefined) response.setHeader('Retry-After', String(Math.ceil(known.retryAfterSeconds)));
       if (known.status >= 500)
         log.warn({ err: known, path: request.path, requestId: response.locals.requestId }, 'not available');
-      response.status(known.status).json(errorBody(known));
+      send(request, response, known.status, errorBody(known));
       return;
     }
     log.error({ err, method: request.method, path: request.path, requestId: response.locals.requestId }, 'unexpected error');
     const hidden = new ServiceError('Internal', `internal error; the log names it under request ${response.locals.requestId}`);
-    response.status(hidden.status).json(errorBody(hidden));
+    send(request, response, hidden.status, errorBody(hidden));
   };
+}
+
+function send(request: Request, response: Response, status: number, body: { detail: unknown }): void {
+  const form = response.locals.errorForm as ErrorForm | undefined;
+  const { headers, body: formed } = form?.(request, status, body) ?? { headers: {}, body };
+  response.status(status).set(headers);
+  if (Buffer.isBuffer(formed)) response.send(formed);
+  else response.json(formed);
 }
 
 /** The connection was closed while the reply was sent, or before its first byte: nothing of ours failed. */

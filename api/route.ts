@@ -50,6 +50,9 @@ export class Reply {
   }
 }
 
+/** An error in the form of another protocol; undefined where it takes that of all routes. */
+export type ErrorForm = (request: IncomingMessage, status: number, body: { detail: unknown }) => Reply | undefined;
+
 export interface Endpoint {
   method: 'get' | 'post' | 'put' | 'patch' | 'delete';
   /** Without the `/v2` prefix, parameters in braces: `/projects/{project_id}/traces`. */
@@ -70,6 +73,7 @@ export interface Endpoint {
   /** Content types of a streamed reply, for the OpenAPI document. */
   produces?: readonly string[];
   status?: 200 | 204;
+  errorForm?: ErrorForm;
   handle(input: HandleInput<never, never, never>): Promise<unknown>;
 }
 
@@ -115,6 +119,7 @@ async function run(route: Endpoint, gate: Gate, checkReplies: boolean, request: 
   response.once('close', () => {
     if (!response.writableFinished) aborted.abort(new Error('the caller hung up'));
   });
+  response.locals.errorForm = route.errorForm;
   const caller = route.access === 'public' ? undefined : await gate.authenticate(request);
   const params = route.params ? parse(route.params, request.params, 'path') : undefined;
   const project = caller

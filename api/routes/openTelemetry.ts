@@ -5,7 +5,7 @@ import { ingestSpans } from '../../shared/otel/ingestSpans.ts';
 import { type OtlpEncoding, openOtlp } from '../../shared/otel/otlp.ts';
 import { createFindTarget, type TargetDeps, targetOfHeaders } from '../../shared/otel/target.ts';
 import type { RecordWriter } from '../../shared/records/recordWriter.ts';
-import { type Endpoint, endpoint, Reply } from '../route.ts';
+import { type Endpoint, type ErrorForm, endpoint, Reply } from '../route.ts';
 import { INGEST_BODY_LIMIT } from './traces.ts';
 
 export interface OpenTelemetryDeps extends TargetDeps {
@@ -18,6 +18,14 @@ const Body = z.instanceof(Buffer).meta({ type: 'string', format: 'binary' });
 export function openTelemetryRoutes(deps: OpenTelemetryDeps): Endpoint[] {
   const otlp = openOtlp();
   const ingest = { writer: deps.writer, findTarget: createFindTarget(deps) };
+  // Exporters show the reason only where it is said in the words of their protocol; those of all routes stand beside it in JSON.
+  const errorForm: ErrorForm = (request, status, body) => {
+    const type = mediaType(request.headers['content-type']);
+    const message = reasonIn(body.detail);
+    if (type === 'application/json') return new Reply({ body: { ...body, ...otlp.refusal(status, message, 'json') } });
+    const headers = { 'content-type': 'application/x-protobuf' };
+    return encodings.has(type) ? new Reply({ headers, body: Buffer.from(otlp.refusal(status, message, 'protobuf')) }) : undefined;
+  };
   return ['/v1/traces', '/otel/traces', '/otel/v1/traces'].map((path) =>
     endpoint({
       method: 'post',
@@ -33,6 +41,7 @@ export function openTelemetryRoutes(deps: OpenTelemetryDeps): Endpoint[] {
       bodyLimit: INGEST_BODY_LIMIT,
       intake: deps.writer.intake,
       produces: ['application/x-protobuf'],
+      errorForm,
       async handle({ body, caller, request }) {
         const encoding = encodingOf(request.headers['content-type']);
         const spans = otlp.readRequest(body, encoding);
@@ -47,9 +56,20 @@ export function openTelemetryRoutes(deps: OpenTelemetryDeps): Endpoint[] {
   );
 }
 
+const mediaType = (contentType: string | undefined): string => contentType?.split(';')[0]?.trim().toLowerCase() ?? '';
+
+const encodings: ReadonlyMap<string, OtlpEncoding> = new Map([
+  ['application/x-protobuf', 'protobuf'],
+  ['application/protobuf', 'protobuf'],
+  ['application/json', 'json'],
+]);
+
 function encodingOf(contentType: string | undefined): OtlpEncoding {
-  const type = contentType?.split(';')[0]?.trim().toLowerCase();
-  if (type === 'application/x-protobuf' || type === 'application/protobuf') return 'protobuf';
-  if (type === 'application/json') return 'json';
+  const encoding = encodings.get(mediaType(contentType));
+  if (encoding) return encoding;
   throw new ServiceError('UnsupportedMediaType', 'content-type must be application/x-protobuf or application/json');
 }
+
+/** The reason of an error as one text. */
+const reasonIn = (detail: unknown): string =>
+  Array.isArray(detail) ? detail.map(({ msg }: { msg: string }) => msg).join('; ') : String(detail);

@@ -3,18 +3,26 @@ import { jsonProblem } from '../wire/recordParts.ts';
 /** The value of an attribute. Objects have no prototype, so that no key means anything by itself. */
 export type AttributeValue = string | number | boolean | null | AttributeValue[] | { [key: string]: AttributeValue };
 
+/** Of which attributes others are a part, and under which name. */
+interface Whole {
+  attributes: Attributes;
+  prefix: string;
+}
+
 /**
- * The attributes of a span, event or resource. Names come from outside: they are only ever keys of maps. What was read is remembered, so that
- * the rest can be kept beside it.
+ * The attributes of a span, event or resource, or those of one item of a list. Names come from outside: they are only ever keys of maps. What was
+ * read is remembered, so that the rest can be kept beside it.
  */
 export class Attributes {
   readonly #values: ReadonlyMap<string, AttributeValue>;
+  readonly #partOf: Whole | undefined;
   readonly #read = new Set<string>();
   /** Those with a number in their name: few spans have any, and every form of lists looks for them. */
   #numbered: [string, AttributeValue][] | undefined;
 
-  constructor(values: ReadonlyMap<string, AttributeValue>) {
+  constructor(values: ReadonlyMap<string, AttributeValue>, partOf?: Whole) {
     this.#values = values;
+    this.#partOf = partOf;
   }
 
   has(name: string): boolean {
@@ -31,9 +39,9 @@ export class Attributes {
   get(...names: string[]): AttributeValue | undefined {
     for (const name of names) {
       const value = this.#values.get(name);
-      if (value === undefined || value === null || value === '') continue;
-      this.#read.add(name);
-      return value;
+      if (value === undefined) continue;
+      this.#mark(name);
+      if (value !== null && value !== '') return value;
     }
     return undefined;
   }
@@ -50,21 +58,21 @@ export class Attributes {
   }
 
   number(...names: string[]): number | undefined {
-    for (const name of names) {
-      const value = this.#values.get(name);
-      const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
-      if (typeof number !== 'number' || !Number.isFinite(number)) continue;
-      this.#read.add(name);
-      return number;
-    }
-    return undefined;
+    return this.#firstNumber(names, () => true);
   }
 
   /** A whole number that counts something. */
   count(...names: string[]): number | undefined {
+    return this.#firstNumber(names, (number) => Number.isSafeInteger(number) && number >= 0);
+  }
+
+  #firstNumber(names: readonly string[], fits: (number: number) => boolean): number | undefined {
     for (const name of names) {
-      const number = this.number(name);
-      if (number !== undefined && Number.isSafeInteger(number) && number >= 0) return number;
+      const value = this.#values.get(name);
+      const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+      if (typeof number !== 'number' || !Number.isFinite(number) || !fits(number)) continue;
+      this.#mark(name);
+      return number;
     }
     return undefined;
   }
@@ -75,7 +83,7 @@ export class Attributes {
       const value = this.#values.get(name);
       const structure = typeof value === 'string' ? parseJson(value) : value;
       if (typeof structure !== 'object' || structure === null) continue;
-      this.#read.add(name);
+      this.#mark(name);
       return structure;
     }
     return undefined;
@@ -98,22 +106,32 @@ export class Attributes {
       if (!name.startsWith(start)) continue;
       const match = /^(\d{1,9})(?:\.|$)/.exec(name.slice(start.length));
       if (!match) continue;
-      this.#read.add(name);
       const index = Number(match[1]);
       const item = items.get(index) ?? new Map<string, AttributeValue>();
       item.set(name.slice(start.length + match[0].length), value);
       items.set(index, item);
     }
-    return [...items].sort(([one], [other]) => one - other).map(([, item]) => new Attributes(item));
+    return [...items]
+      .sort(([one], [other]) => one - other)
+      .map(([index, item]) => new Attributes(item, { attributes: this, prefix: `${start}${index}` }));
+  }
+
+  #mark(name: string): void {
+    this.#read.add(name);
+    if (!this.#partOf) return;
+    const { attributes, prefix } = this.#partOf;
+    attributes.#mark(name === '' ? prefix : `${prefix}.${name}`);
   }
 
   /** These say nothing that is worth keeping beside what was read. */
   markRead(...names: string[]): void {
-    for (const name of names) this.#read.add(name);
+    for (const name of names) this.#mark(name);
   }
 
-  entries(): IterableIterator<[string, AttributeValue]> {
-    return this.#values.entries();
+  /** All of them, which are read then. */
+  entries(): [string, AttributeValue][] {
+    this.markRead(...this.#values.keys());
+    return [...this.#values];
   }
 
   /** What nobody has read. */

@@ -1,8 +1,8 @@
 import type { LoggedMessage } from '../wire/recordParts.ts';
-import { type Attributes, type AttributeValue, textOf } from './attributes.ts';
+import { Attributes, type AttributeValue, parseJson, textOf } from './attributes.ts';
 import { answerOf, isTree, messagesOf, roleOf } from './messages.ts';
 import type { OtelSpan } from './span.ts';
-import type { RetrievedDocument, SpanContent, SpanKind } from './spanContent.ts';
+import type { RetrievedDocument, SpanContent, SpanKind, SpanRole } from './spanContent.ts';
 
 // https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/ and gen-ai-agent-spans/. Embeddings are model calls without a conversation,
 // and the interface has no kind of their own for them.
@@ -26,25 +26,35 @@ const entityKinds: ReadonlyMap<string, SpanKind> = new Map([
   ['tool', 'tool'],
 ]);
 
+/** What the span calls itself in the words of the conventions for generative AI. */
+export function genAiRole({ attributes }: OtelSpan): SpanRole | undefined {
+  const operation = attributes.peek('gen_ai.operation.name') ?? attributes.peek('llm.request.type');
+  const named = typeof operation === 'string' ? operation : '';
+  // Libraries have names of their own for these two.
+  if (/embed/i.test(named)) return { kind: 'workflow', callsModel: true };
+  if (/rerank/i.test(named)) return { kind: 'retriever', callsModel: false };
+  const kind = kinds.get(named) ?? kindOf(attributes);
+  return kind && { kind, callsModel: kind === 'llm' };
+}
+
 /** What the OpenTelemetry conventions for generative AI say of a span, in their current form and the ones before it. */
-export function readGenAi(span: OtelSpan): SpanContent {
+export function readGenAi(span: OtelSpan, { kind, callsModel }: SpanRole): SpanContent {
   const { attributes } = span;
   if (!speaksOfModels(span)) return {};
-  const kind = kindOf(attributes);
   const content: SpanContent = {
-    kind,
     sessionId: attributes.text('gen_ai.conversation.id', 'traceloop.association.properties.session_id'),
-    ...conversation(span),
+    // Those of the other kinds are texts, which messages do not fit into.
+    ...(kind === 'tool' || kind === 'retriever' ? {} : conversation(span)),
   };
   if (kind === 'llm') Object.assign(content, modelCall(attributes));
   // An agent's usage is the sum of its calls', each of which has a span: taken here too it would count twice, so it stays with the metadata.
-  if (kind === 'llm' || attributes.peek('gen_ai.operation.name') === 'embeddings') content.usage = usageOf(attributes);
-  if (kind === 'agent') content.agentName = attributes.text('gen_ai.agent.name', 'traceloop.entity.name');
+  if (callsModel) content.usage = usageOf(attributes);
+  if (kind === 'agent') content.agentName = attributes.text('gen_ai.agent.name', 'traceloop.entity.name', 'agent_name');
   if (kind === 'tool') {
     content.name = attributes.text('gen_ai.tool.name', 'traceloop.entity.name');
     content.toolCallId = attributes.text('gen_ai.tool.call.id');
-    content.input = attributes.text('gen_ai.tool.call.arguments') ?? content.input;
-    content.output = attributes.text('gen_ai.tool.call.result') ?? content.output;
+    content.input = attributes.text('gen_ai.tool.call.arguments', 'tool_arguments') ?? content.input;
+    content.output = attributes.text('gen_ai.tool.call.result', 'tool_response') ?? content.output;
   }
   if (kind === 'retriever') {
     content.input = attributes.text('gen_ai.retrieval.query.text') ?? content.input;
@@ -60,24 +70,27 @@ const speaksOfModels = ({ attributes, events }: OtelSpan): boolean =>
   attributes.hasAny('gen_ai.') ||
   attributes.hasAny('traceloop.') ||
   attributes.has('llm.request.type') ||
+  isPydanticAgent(attributes) ||
   events.some(({ name }) => name.startsWith('gen_ai.'));
 
 function kindOf(attributes: Attributes): SpanKind | undefined {
-  const operation = attributes.peek('gen_ai.operation.name') ?? attributes.peek('llm.request.type');
-  const kind = typeof operation === 'string' ? kinds.get(operation) : undefined;
-  if (kind) return kind;
   const entity = attributes.peek('traceloop.span.kind');
   if (typeof entity === 'string') return entityKinds.get(entity);
-  if (attributes.has('gen_ai.tool.name') && attributes.has('gen_ai.tool.call.id')) return 'tool';
+  const isTool = ['gen_ai.tool.call.id', 'tool_arguments', 'tool_response'].some((name) => attributes.has(name));
+  if (isTool && attributes.has('gen_ai.tool.name')) return 'tool';
+  if (isPydanticAgent(attributes)) return 'agent';
   return attributes.has('gen_ai.request.model') || attributes.has('gen_ai.response.model') ? 'llm' : undefined;
 }
+
+const isPydanticAgent = (attributes: Attributes): boolean =>
+  attributes.has('agent_name') && (attributes.has('pydantic_ai.all_messages') || attributes.has('all_messages_events'));
 
 function modelCall(attributes: Attributes): SpanContent {
   const seconds = attributes.number('gen_ai.response.time_to_first_chunk');
   return {
     model: attributes.text('gen_ai.response.model', 'gen_ai.request.model'),
     temperature: attributes.number('gen_ai.request.temperature'),
-    ...given('finishReason', attributes.texts('gen_ai.response.finish_reasons')[0]),
+    ...given('finishReason', attributes.texts('gen_ai.response.finish_reasons', 'gen_ai.response.finish_reason')[0]),
     ...given('timeToFirstTokenNs', seconds === undefined ? undefined : Math.max(0, Math.round(seconds * 1e9))),
     ...given('tools', toolsOf(attributes)),
   };
@@ -87,8 +100,12 @@ const given = <K extends keyof SpanContent>(name: K, value: SpanContent[K]): Pic
   value === undefined ? undefined : ({ [name]: value } as Pick<SpanContent, K>);
 
 const usageOf = (attributes: Attributes): SpanContent['usage'] => ({
-  inputTokens: attributes.count('gen_ai.usage.input_tokens', 'gen_ai.usage.prompt_tokens'),
-  outputTokens: attributes.count('gen_ai.usage.output_tokens', 'gen_ai.usage.completion_tokens'),
+  inputTokens: attributes.count('gen_ai.usage.input_tokens', 'gen_ai.usage.prompt_tokens', 'gen_ai.response.prompt_tokens'),
+  outputTokens: attributes.count(
+    'gen_ai.usage.output_tokens',
+    'gen_ai.usage.completion_tokens',
+    'gen_ai.response.completion_tokens',
+  ),
   totalTokens: attributes.count('gen_ai.usage.total_tokens', 'llm.usage.total_tokens'),
   cachedTokens: attributes.count(
     'gen_ai.usage.cache_read.input_tokens',
@@ -96,7 +113,7 @@ const usageOf = (attributes: Attributes): SpanContent['usage'] => ({
     'gen_ai.usage.input_tokens.cached',
   ),
   cacheWriteTokens: attributes.count('gen_ai.usage.cache_creation.input_tokens', 'gen_ai.usage.cache_creation_input_tokens'),
-  costUsd: attributes.number('gen_ai.usage.cost'),
+  costUsd: attributes.number('gen_ai.usage.cost', 'gen_ai.cost.total_cost'),
 });
 
 function toolsOf(attributes: Attributes): SpanContent['tools'] {
@@ -122,15 +139,17 @@ function conversation(span: OtelSpan): Conversation {
   const found: Conversation = {};
   const add = (form: Conversation): void => {
     if (form.input?.length) found.input ??= form.input;
-    if (form.output === undefined) return;
+    if (form.output === undefined && form.events === undefined) return;
     found.output ??= form.output;
     found.events ??= form.events;
     found.finishReason ??= form.finishReason;
   };
   add(inAttributes(attributes));
   for (const event of events) if (event.name === 'gen_ai.client.inference.operation.details') add(inAttributes(event.attributes));
-  if (events.length > 0) add(inEvents(span));
+  if (events.length > 0) add(inEvents(events));
+  add(inEvents(listedEvents(attributes, 'events')));
   add(numbered(attributes));
+  if (isPydanticAgent(attributes)) add(inAgentRun(attributes));
   add(whole(attributes));
   for (const event of events) add(whole(event.attributes));
   return found;
@@ -154,21 +173,48 @@ const eventRoles: ReadonlyMap<string, LoggedMessage['role']> = new Map([
   ['gen_ai.tool.message', 'tool'],
 ]);
 
+type MessageEvents = readonly Pick<OtelSpan['events'][number], 'name' | 'attributes'>[];
+
 /** One span event for each message, and `gen_ai.choice` for each answer. */
-function inEvents({ events }: OtelSpan): Conversation {
+function inEvents(events: MessageEvents): Conversation {
   const input: LoggedMessage[] = [];
-  const choices: AttributeValue[] = [];
+  const choices: { index: number; choice: AttributeValue }[] = [];
   for (const { name, attributes } of events) {
     const role = eventRoles.get(name);
     if (role) input.push(...messagesOf(bodyOf(attributes), role));
-    else if (name === 'gen_ai.choice') choices.push(choiceOf(attributes));
+    else if (name === 'gen_ai.choice')
+      choices.push({ index: attributes.number('index') ?? choices.length, choice: choiceOf(attributes) });
   }
-  return { input, ...answerOf(choices) };
+  choices.sort((one, other) => one.index - other.index);
+  return { input, ...answerOf(choices.map(({ choice }) => choice)) };
+}
+
+/** The same events as a list in one attribute, as instrumentations wrote them that had no log records. */
+function listedEvents(attributes: Attributes, name: string): MessageEvents {
+  const given = attributes.peek(name);
+  if (given === undefined) return [];
+  const list = typeof given === 'string' ? parseJson(given) : given;
+  if (!Array.isArray(list) || !list.every(isNamedEvent)) return [];
+  attributes.markRead(name);
+  return list.map((event) => ({ name: event['event.name'], attributes: new Attributes(new Map(Object.entries(event))) }));
+}
+
+const isNamedEvent = (value: AttributeValue): value is { [key: string]: AttributeValue; 'event.name': string } =>
+  isTree(value) && String(value['event.name']).startsWith('gen_ai.');
+
+/** The whole conversation of an agent of Pydantic AI, with its result. */
+function inAgentRun(attributes: Attributes): Conversation {
+  const all = messagesOf(attributes.structure('pydantic_ai.all_messages', 'all_messages_events'), 'user');
+  const isAnswered = all.at(-1)?.role === 'assistant';
+  const result = attributes.text('final_result');
+  const output = result === undefined ? (isAnswered ? all.at(-1) : undefined) : { role: 'assistant' as const, content: result };
+  return { input: isAnswered ? all.slice(0, -1) : all, ...(output && { output }) };
 }
 
 /** The fields of an event's message: attributes of their own, or all in one. */
 function bodyOf(attributes: Attributes): { [key: string]: AttributeValue } {
   const whole = attributes.structure('gen_ai.event.content');
+  attributes.markRead('gen_ai.system', 'event.name');
   const body: { [key: string]: AttributeValue } = Object.create(null);
   for (const [name, value] of isTree(whole) ? Object.entries(whole) : attributes.entries()) body[name] = value;
   const { content } = body;
@@ -194,6 +240,7 @@ function numbered(attributes: Attributes): Conversation {
       name: call.text('name') ?? '',
       arguments: call.text('arguments') ?? '',
     })),
+    function_call: { name: item.text('function_call.name') ?? '', arguments: item.text('function_call.arguments') ?? '' },
     tool_call_id: item.text('tool_call_id') ?? '',
     finish_reason: item.text('finish_reason') ?? '',
   });
@@ -205,11 +252,8 @@ function numbered(attributes: Attributes): Conversation {
 
 /** `gen_ai.prompt` and `gen_ai.completion` in one piece, on the span or on an event. */
 function whole(attributes: Attributes): Conversation {
-  const output = messagesOf(attributes.text('gen_ai.completion'), 'assistant')[0];
-  return {
-    input: messagesOf(attributes.text('gen_ai.prompt'), 'user'),
-    ...(output === undefined ? {} : { output }),
-  };
+  const answer = attributes.structure('gen_ai.completion') ?? attributes.text('gen_ai.completion');
+  return { input: messagesOf(attributes.text('gen_ai.prompt'), 'user'), ...answerOf(answer) };
 }
 
 function documentsOf(value: AttributeValue | undefined): RetrievedDocument[] | undefined {

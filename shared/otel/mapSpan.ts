@@ -1,20 +1,22 @@
 import { costUsd } from '../providers/prices.ts';
 import type { LoggedMessage } from '../wire/recordParts.ts';
 import { type AttributeValue, textOf } from './attributes.ts';
-import { readGenAi } from './genAi.ts';
+import { genAiRole, readGenAi } from './genAi.ts';
 import { contentText, messagesOf } from './messages.ts';
-import { readOpenInference } from './openInference.ts';
+import { openInferenceRole, readOpenInference } from './openInference.ts';
 import { durationNs, type OtelSpan, timeOfNs } from './span.ts';
 import {
   firstOf,
   type RetrievedDocument,
   type SpanContent,
   type SpanKind,
+  type SpanRole,
   type StepInput,
   type StepOutput,
   type Usage,
   withCacheOnce,
 } from './spanContent.ts';
+import { readVercelAi, vercelAiRole } from './vercelAi.ts';
 
 /** A span in the words of the interface, without the ids that depend on where it is stored. */
 export interface MappedSpan {
@@ -44,15 +46,18 @@ export interface Mapped {
   sessionId: string | undefined;
 }
 
-/** A span of any convention as a record: both are read, and where both say something OpenInference counts. */
+const plainRole: SpanRole = { kind: 'workflow', callsModel: false };
+
+/** A span of any convention as a record: all are read as what the first of them calls the span, and what the first of them says counts. */
 export function mapSpan(span: OtelSpan): Mapped {
   const plain: SpanContent = {
     input: span.attributes.text('input.value'),
     output: span.attributes.text('output.value'),
   };
   span.attributes.markRead('input.mime_type', 'output.mime_type');
-  const content = firstOf(readOpenInference(span), readGenAi(span), plain);
-  const type = content.kind ?? 'workflow';
+  const role = openInferenceRole(span) ?? vercelAiRole(span) ?? genAiRole(span) ?? plainRole;
+  const content = firstOf(readOpenInference(span, role), readGenAi(span, role), readVercelAi(span, role), plain);
+  const type = role.kind;
   const error = errorOf(span);
   const created_at = timeOfNs(span.startNs) ?? timeOfNs(span.endNs);
   // One object that grows: spread together out of parts, which each are made and thrown away, it takes several times as long.
@@ -61,7 +66,7 @@ export function mapSpan(span: OtelSpan): Mapped {
   addTexts(mapped, content);
   mapped.status_code = error.statusCode;
   if (error.message !== undefined) mapped.error_message = error.message;
-  mapped.user_metadata = metadataOf(span, content.metadata ?? []);
+  mapped.user_metadata = metadataOf(span, [...(content.metadata ?? []), ...withoutColumn(type, content), ...error.others]);
   mapped.metrics = metricsOf(span, content);
   if (content.tags) mapped.tags = content.tags;
   if (type === 'agent') {
@@ -71,6 +76,15 @@ export function mapSpan(span: OtelSpan): Mapped {
   if (type === 'tool' && content.toolCallId !== undefined) mapped.tool_call_id = content.toolCallId;
   if (type === 'llm') addModelCall(mapped, content);
   return { sessionId: content.sessionId, span: mapped };
+}
+
+/** What only the record of a model call has columns for. */
+function withoutColumn(type: SpanKind, { events, finishReason }: SpanContent): [string, AttributeValue][] {
+  if (type === 'llm') return [];
+  return [
+    ...(events ? [['gen_ai.output.events', JSON.stringify(events)] as [string, AttributeValue]] : []),
+    ...(finishReason === undefined ? [] : [['gen_ai.output.finish_reason', finishReason] as [string, AttributeValue]]),
+  ];
 }
 
 function addModelCall(mapped: MappedSpan, { temperature, model, finishReason, tools, events }: SpanContent): void {
@@ -108,18 +122,32 @@ export function textOfStep(step: StepInput | StepOutput): string {
   return asked ? contentText(asked.content) : '';
 }
 
-/** Outcome of a span. An exception makes a span a failed one unless its status says that all is well. */
-function errorOf({ failed, statusMessage, attributes, events }: OtelSpan): { statusCode: number; message?: string } {
-  const exception = events.findLast(({ name }) => name === 'exception')?.attributes;
+interface SpanError {
+  statusCode: number;
+  message?: string;
+  /** What the message does not say. */
+  others: [string, AttributeValue][];
+}
+
+/** Outcome of a span. An exception makes a span a failed one unless its status says that all is well. The last exception counts. */
+function errorOf({ failed, statusMessage, attributes, events }: OtelSpan): SpanError {
+  const exception = events.findLast(isException)?.attributes;
+  exception?.markRead('exception.escaped');
   const type = exception?.text('exception.type') ?? attributes.text('error.type');
   const hasFailed = failed ?? (exception !== undefined || type !== undefined);
   const http = attributes.number('http.response.status_code', 'http.status_code');
   const statusCode = http !== undefined && Number.isInteger(http) && http >= 100 && http < 600 ? http : hasFailed ? 500 : 200;
-  if (!hasFailed) return { statusCode };
-  const text = exception?.text('exception.message') ?? (statusMessage || undefined);
-  const message = [type, text].filter((part) => part !== undefined).join(': ');
-  return { statusCode: statusCode < 400 ? 500 : statusCode, message: message || 'error' };
+  const ofException = exception?.text('exception.message');
+  const message = [type, ofException ?? (statusMessage || undefined)].filter((part) => part !== undefined).join(': ');
+  const others: [string, AttributeValue][] = [...(exception?.rest() ?? [])];
+  if (!hasFailed && exception) others.push(['exception', message]);
+  const isSaid = (ofException === undefined && hasFailed) || ofException === statusMessage;
+  if (statusMessage !== '' && !isSaid) others.push(['otel.status_description', statusMessage]);
+  if (!hasFailed) return { statusCode, others };
+  return { statusCode: statusCode < 400 ? 500 : statusCode, message: message || 'error', others };
 }
+
+const isException = ({ name }: OtelSpan['events'][number]): boolean => name === 'exception';
 
 function metricsOf(span: OtelSpan, { usage, model, timeToFirstTokenNs }: SpanContent): Record<string, number> {
   const metrics: Record<string, number> = {};
@@ -163,15 +191,8 @@ function metadataOf(span: OtelSpan, metadata: readonly [string, AttributeValue][
   }
   if (span.scope !== '') entries.push(['otel.scope.name', span.scope]);
   entries.push(...span.attributes.rest());
-  const others = span.events.filter(({ name }) => !readEvents.has(name));
-  if (others.length > 0) {
-    const list = others.map(({ name, atNs, attributes }) => [
-      name,
-      timeOfNs(atNs) ?? null,
-      Object.fromEntries(attributes.entries()),
-    ]);
-    entries.push(['otel.events', list as AttributeValue]);
-  }
+  const others = unreadEvents(span);
+  if (others.length > 0) entries.push(['otel.events', others]);
   if (span.links.length > 0) entries.push(['otel.links', span.links.map(({ traceId, spanId }) => `${traceId}:${spanId}`)]);
   const kept: Record<string, string> = {};
   let count = 0;
@@ -191,12 +212,22 @@ function metadataOf(span: OtelSpan, metadata: readonly [string, AttributeValue][
   return kept;
 }
 
+/** Name, time and attributes of the events that no column holds, or of what these leave. */
+function unreadEvents({ events }: OtelSpan): AttributeValue[] {
+  const counted = events.findLast(isException);
+  return events.flatMap((event): AttributeValue[] => {
+    const { name, atNs, attributes } = event;
+    const unread = attributes.rest();
+    if (event === counted || (readEvents.has(name) && unread.length === 0)) return [];
+    return [[name, timeOfNs(atNs) ?? null, Object.fromEntries(readEvents.has(name) ? unread : attributes.entries())]];
+  });
+}
+
 const cut = (text: string, length: number): string =>
   text.length > length ? `${text.slice(0, length - 1).toWellFormed()}…` : text;
 
 /** Events whose contents are in columns. */
 const readEvents: ReadonlySet<string> = new Set([
-  'exception',
   'First Token Stream Event',
   'gen_ai.client.inference.operation.details',
   'gen_ai.system.message',

@@ -41,7 +41,7 @@ export function messagesOf(value: AttributeValue | undefined, role: Role): Logge
   if (Array.isArray(value)) return value.flatMap((one) => messagesOf(one, role));
   if (!isTree(value)) return [{ role, content: String(value) }];
   if (Array.isArray(value.messages)) return messagesOf(value.messages, role);
-  const own = roleOf(value.role, role);
+  const own = roleOf(value.role, value.type === 'function_call' ? 'assistant' : role);
   const contents = contentsOf(value);
   const texts = [...contents.reasoning, ...contents.texts];
   const answers = contents.responses.map(({ id, text }): LoggedMessage => message('tool', [text], [], id));
@@ -57,32 +57,80 @@ function messagesOfText(text: string, role: Role): LoggedMessage[] {
 }
 
 const isMessage = (value: unknown): boolean =>
-  isTree(value) && typeof value.role === 'string' && ('content' in value || 'parts' in value || 'tool_calls' in value);
+  isTree(value) &&
+  (isItem(value) || (typeof value.role === 'string' && ('content' in value || 'parts' in value || 'tool_calls' in value)));
+
+/** Calls, their results and reasoning stand beside the messages in the lists of OpenAI's Responses. */
+const isItem = ({ type }: Tree): boolean => items.has(type);
+const items: ReadonlySet<unknown> = new Set(['function_call', 'function_call_output', 'reasoning']);
 const hasMessages = (value: unknown): boolean =>
   isTree(value) && Array.isArray(value.messages) && value.messages.every(isMessage);
 
-/** The answer of a model: the first of its choices. Reasoning and further choices become events. */
-export function answerOf(value: AttributeValue | undefined): { output?: LoggedMessage; events?: Event[]; finishReason?: string } {
-  const choices = (Array.isArray(value) ? value : [value]).filter((one) => one !== undefined && one !== null);
-  const [first, ...others] = choices;
-  if (first === undefined) return {};
-  const contents = isTree(first) ? contentsOf(first) : { texts: [textOf(first)], reasoning: [], toolCalls: [], responses: [] };
-  const texts = [...contents.texts, ...contents.responses.map(({ text }) => text)];
-  const events: Event[] = [
-    ...contents.reasoning.map((content): Event => ({ type: 'reasoning', content })),
-    ...others.flatMap((choice) =>
-      messagesOf(choice, 'assistant').map(
-        ({ role, content }): Event => ({ type: 'message', role, content: contentText(content) }),
-      ),
-    ),
-  ];
-  const finishReason = isTree(first) ? firstText(first.finish_reason) : undefined;
+/** One of the messages that a model answered with. */
+interface Answer extends Contents {
+  role: Role;
+  isReasoning: boolean;
+  finishReason: string | undefined;
+}
+
+/**
+ * The answer of a model: the first of its choices. Reasoning and further choices become events.
+ * @param form `parts`: the messages are one answer in pieces, as long as no two of them have a text
+ */
+export function answerOf(
+  value: AttributeValue | undefined,
+  form: 'choices' | 'parts' = 'choices',
+): { output?: LoggedMessage; events?: Event[]; finishReason?: string } {
+  const events: Event[] = [];
+  let first: Answer | undefined;
+  const inParts = form === 'parts' || (Array.isArray(value) && value.some((one) => isTree(one) && isItem(one)));
+  for (const answer of answersIn(value)) {
+    const { texts, reasoning, toolCalls } = answer;
+    for (const content of answer.isReasoning ? [...reasoning, ...texts] : reasoning) events.push({ type: 'reasoning', content });
+    if (answer.isReasoning) continue;
+    if (!first) first = answer;
+    else if (inParts && first.role === answer.role && (first.texts.length === 0 || texts.length === 0)) {
+      first.texts.push(...texts);
+      first.toolCalls.push(...toolCalls);
+      first.finishReason ??= answer.finishReason;
+    } else events.push(eventOf(answer));
+  }
   return {
-    output: message(roleOf(isTree(first) ? first.role : undefined, 'assistant'), texts, contents.toolCalls),
+    ...(first && { output: message(first.role, first.texts, first.toolCalls) }),
     ...(events.length > 0 ? { events } : {}),
-    ...(finishReason === undefined ? {} : { finishReason }),
+    ...(first?.finishReason === undefined ? {} : { finishReason: first.finishReason }),
   };
 }
+
+const reasoningRoles: ReadonlySet<unknown> = new Set(['thinking', 'reasoning']);
+
+/** Messages, also those that are each wrapped in what a provider says of a choice. */
+function answersIn(value: AttributeValue | undefined): Answer[] {
+  if (value === undefined || value === null) return [];
+  if (Array.isArray(value)) return value.flatMap(answersIn);
+  if (!isTree(value)) {
+    const texts = [textOf(value)];
+    return [
+      { texts, reasoning: [], toolCalls: [], responses: [], role: 'assistant', isReasoning: false, finishReason: undefined },
+    ];
+  }
+  if (Array.isArray(value.choices)) return value.choices.flatMap(answersIn);
+  const finishReason = firstText(value.finish_reason);
+  if (isTree(value.message))
+    return answersIn(value.message).map((one) => ({ ...one, finishReason: one.finishReason ?? finishReason }));
+  const contents = contentsOf(value);
+  contents.texts.push(...contents.responses.map(({ text }) => text));
+  const isReasoning = reasoningRoles.has(value.role ?? value.type);
+  return [{ ...contents, role: roleOf(value.role, 'assistant'), isReasoning, finishReason }];
+}
+
+const eventOf = ({ role, texts, toolCalls, finishReason }: Answer): Event => ({
+  type: 'message',
+  role,
+  content: texts.join('\n'),
+  ...(toolCalls.length > 0 ? { content_parts: toolCalls.map(({ id, function: of }) => ({ type: 'tool_call', id, ...of })) } : {}),
+  ...(finishReason === undefined ? {} : { metadata: { finish_reason: finishReason } }),
+});
 
 function message(role: Role, texts: readonly string[], toolCalls: readonly ToolCall[], toolCallId?: string): LoggedMessage {
   const [only = ''] = texts;
@@ -97,11 +145,13 @@ function message(role: Role, texts: readonly string[], toolCalls: readonly ToolC
 function contentsOf(message: Tree): Contents {
   const contents: Contents = { texts: [], reasoning: [], toolCalls: [], responses: [] };
   const { parts, content } = message;
-  for (const part of Array.isArray(parts) ? parts : Array.isArray(content) ? content : [content ?? parts])
+  const isPart = parts === undefined && content === undefined && isItem(message);
+  for (const part of isPart ? [message] : Array.isArray(parts) ? parts : Array.isArray(content) ? content : [content ?? parts])
     addPart(contents, part);
   const calls = typeof message.tool_calls === 'string' ? parseJson(message.tool_calls) : message.tool_calls;
   if (Array.isArray(calls)) contents.toolCalls.push(...calls.flatMap(toolCallOf));
   if (isTree(message.function_call)) contents.toolCalls.push(...toolCallOf(message.function_call));
+  if (typeof message.refusal === 'string' && message.refusal !== '') contents.texts.push(message.refusal);
   return contents;
 }
 
@@ -113,44 +163,76 @@ function addPart(contents: Contents, part: AttributeValue | undefined): void {
   }
   switch (part.type) {
     case 'tool_call':
+    case 'tool-call':
     case 'tool_use':
     case 'function_call':
       contents.toolCalls.push(...toolCallOf(part));
       return;
     case 'tool_call_response':
     case 'tool_result':
-      contents.responses.push({
-        id: firstText(part.id, part.tool_use_id, part.tool_call_id),
-        text: textOf(part.response ?? part.result ?? part.content ?? ''),
-      });
+    case 'tool-result':
+    case 'function_call_output':
+      contents.responses.push(responseOf(part));
       return;
     case 'reasoning':
     case 'thinking':
-      contents.reasoning.push(textOf(part.content ?? part.thinking ?? part.text ?? ''));
+      contents.reasoning.push(resultText(part.content ?? part.thinking ?? part.text ?? part.summary ?? ''));
       return;
     default:
-      contents.texts.push(partText(part));
+      if (!addBlock(contents, part)) contents.texts.push(partText(part));
   }
+}
+
+/** Parts that say by their only name what they are: those of Bedrock and Gemini. */
+function addBlock(contents: Contents, part: Tree): boolean {
+  const call = part.toolUse ?? part.functionCall;
+  const response = part.toolResult ?? part.functionResponse;
+  const reasoning = isTree(part.reasoningContent) ? part.reasoningContent.reasoningText : undefined;
+  if (isTree(call)) contents.toolCalls.push(...toolCallOf(call));
+  else if (isTree(response)) contents.responses.push(responseOf(response));
+  else if (isTree(reasoning)) contents.reasoning.push(resultText([reasoning]));
+  else return false;
+  return true;
 }
 
 /** Text of a part. Pictures, sounds and files have no record of their own: they are kept whole, as an address or a data URL. */
 function partText(part: Tree): string {
-  const { type, text, content, uri, image_url: image, mime_type: mime } = part;
+  const { type, text, content, uri, image_url: image, refusal } = part;
   if (typeof text === 'string') return text;
-  const address = isTree(image) ? image.url : (image ?? uri);
+  if (typeof refusal === 'string') return refusal;
+  const source = isTree(part.source) ? part.source : isTree(part.inlineData) ? part.inlineData : part;
+  const data = type === 'blob' ? content : source.data;
+  const mime = firstText(source.mime_type, source.media_type, source.mimeType, source.mediaType);
+  if (typeof data === 'string' && (type === 'blob' || mime !== undefined))
+    return /^(data|https?):/.test(data) ? data : `data:${mime ?? 'application/octet-stream'};base64,${data}`;
+  const address = isTree(image) ? image.url : (image ?? uri ?? source.url ?? part.image);
   if (typeof address === 'string') return address;
-  if (typeof content === 'string')
-    return type === 'blob' ? `data:${typeof mime === 'string' ? mime : 'application/octet-stream'};base64,${content}` : content;
-  return JSON.stringify(part);
+  return typeof content === 'string' ? content : JSON.stringify(part);
 }
 
 function toolCallOf(call: AttributeValue): ToolCall[] {
   if (!isTree(call)) return [];
   const of = isTree(call.function) ? call.function : call;
-  const name = firstText(of.name);
+  const name = firstText(of.name, call.toolName);
   if (name === undefined) return [];
-  return [{ id: firstText(call.id) ?? '', function: { name, arguments: textOf(of.arguments ?? call.input ?? '') } }];
+  const given = of.arguments ?? call.input ?? call.args ?? '';
+  return [{ id: idOf(call) ?? '', function: { name, arguments: textOf(given) } }];
 }
+
+const responseOf = (part: Tree): Contents['responses'][number] => ({
+  id: firstText(part.tool_use_id, part.tool_call_id) ?? idOf(part),
+  text: resultText(part.response ?? part.result ?? part.output ?? part.content ?? ''),
+});
+
+const idOf = (part: Tree): string | undefined => firstText(part.id, part.call_id, part.toolCallId, part.toolUseId);
+
+/** What a tool answered: the texts, where it is nothing but texts. */
+function resultText(value: AttributeValue): string {
+  if (Array.isArray(value) && value.length > 0 && value.every(isText)) return value.map(({ text }) => text).join('\n');
+  return isTree(value) && value.type === 'text' && typeof value.value === 'string' ? value.value : textOf(value);
+}
+
+const isText = (part: AttributeValue): part is { text: string } => isTree(part) && typeof part.text === 'string';
 
 function firstText(...values: (AttributeValue | undefined)[]): string | undefined {
   return values.find((value): value is string => typeof value === 'string' && value !== '');

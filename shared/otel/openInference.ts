@@ -1,8 +1,8 @@
-import type { Attributes, AttributeValue } from './attributes.ts';
+import { type Attributes, type AttributeValue, parseJson } from './attributes.ts';
 import { plainValues } from './genAi.ts';
 import { answerOf, isTree, messagesOf, roleOf } from './messages.ts';
 import type { OtelSpan } from './span.ts';
-import type { RetrievedDocument, SpanContent, SpanKind } from './spanContent.ts';
+import type { RetrievedDocument, SpanContent, SpanKind, SpanRole } from './spanContent.ts';
 
 // https://github.com/Arize-ai/openinference/blob/main/spec/semantic_conventions.md
 const kinds: ReadonlyMap<string, SpanKind> = new Map([
@@ -18,22 +18,27 @@ const kinds: ReadonlyMap<string, SpanKind> = new Map([
   ['PROMPT', 'workflow'],
 ]);
 
-/** What the conventions of OpenInference say of a span. */
-export function readOpenInference({ attributes, events, startNs }: OtelSpan): SpanContent {
+/** What the span calls itself in the words of OpenInference. */
+export function openInferenceRole({ attributes }: OtelSpan): SpanRole | undefined {
   const named = attributes.peek('openinference.span.kind');
-  const kind = typeof named === 'string' ? kinds.get(named.toUpperCase()) : undefined;
+  const name = typeof named === 'string' ? named.toUpperCase() : '';
+  const kind = kinds.get(name);
+  return kind && { kind, callsModel: kind === 'llm' || name === 'EMBEDDING' };
+}
+
+/** What the conventions of OpenInference say of a span. */
+export function readOpenInference({ attributes, events, startNs }: OtelSpan, { kind, callsModel }: SpanRole): SpanContent {
   const metadata = attributes.structure('metadata');
   const tags = attributes.texts('tag.tags');
   const firstToken = events.find(({ name }) => name === 'First Token Stream Event');
   const content: SpanContent = {
-    kind,
     sessionId: attributes.text('session.id'),
     tags: tags.length > 0 ? tags : undefined,
     metadata: isTree(metadata) ? Object.entries(metadata) : undefined,
     timeToFirstTokenNs: firstToken && startNs > 0n ? Math.max(0, Number(firstToken.atNs - startNs)) : undefined,
   };
-  if (kind === 'llm') Object.assign(content, modelCall(attributes));
-  if (kind === 'llm' || named === 'EMBEDDING') content.usage = usageOf(attributes);
+  if (kind === 'llm' && attributes.hasAny('llm.')) Object.assign(content, modelCall(attributes));
+  if (callsModel) content.usage = usageOf(attributes);
   if (kind === 'agent') content.agentName = attributes.text('agent.name');
   if (kind === 'tool') {
     content.name = attributes.text('tool.name');
@@ -49,8 +54,6 @@ export function readOpenInference({ attributes, events, startNs }: OtelSpan): Sp
 }
 
 function modelCall(attributes: Attributes): SpanContent {
-  const parameters = attributes.structure('llm.invocation_parameters');
-  const temperature = isTree(parameters) ? parameters.temperature : undefined;
   const input = attributes.items('llm.input_messages').flatMap((item) => messagesOf(messageOf(item), roleIn(item, 'user')));
   const prompts = attributes.items('llm.prompts').map((item) => item.text('prompt.text') ?? '');
   const tools = attributes.items('llm.tools').flatMap((item) => {
@@ -59,14 +62,26 @@ function modelCall(attributes: Attributes): SpanContent {
   });
   const choices = attributes.items('llm.choices').map((item) => item.text('completion.text') ?? '');
   const answers = attributes.items('llm.output_messages').map(messageOf);
+  const temperature = temperatureOf(attributes);
   return {
-    ...answerOf(answers.length > 0 ? answers : choices),
+    // Instrumentations write a message for each part of an answer.
+    ...(answers.length > 0 ? answerOf(answers, 'parts') : answerOf(choices)),
     ...(input.length > 0 ? { input } : prompts.length > 0 ? { input: messagesOf(prompts, 'user') } : {}),
     ...(tools.length > 0 ? { tools } : {}),
     model: attributes.text('llm.model_name'),
-    ...(typeof temperature === 'number' ? { temperature } : {}),
+    ...(temperature === undefined ? {} : { temperature }),
     ...finishReason(attributes.text('llm.finish_reason')),
   };
+}
+
+/** Out of the parameters of the call, which stay with the metadata when there are others. */
+function temperatureOf(attributes: Attributes): number | undefined {
+  const name = 'llm.invocation_parameters';
+  const given = attributes.peek(name);
+  const parameters = typeof given === 'string' ? parseJson(given) : given;
+  if (!isTree(parameters) || typeof parameters.temperature !== 'number') return undefined;
+  if (Object.keys(parameters).length === 1) attributes.markRead(name);
+  return parameters.temperature;
 }
 
 const finishReason = (reason: string | undefined): Pick<SpanContent, 'finishReason'> =>
@@ -78,8 +93,12 @@ const usageOf = (attributes: Attributes): SpanContent['usage'] => ({
   totalTokens: attributes.count('llm.token_count.total'),
   cachedTokens: attributes.count('llm.token_count.prompt_details.cache_read'),
   cacheWriteTokens: attributes.count('llm.token_count.prompt_details.cache_write'),
-  costUsd: attributes.number('llm.cost.total'),
+  costUsd:
+    attributes.number('llm.cost.total') ?? sum(attributes.number('llm.cost.prompt'), attributes.number('llm.cost.completion')),
 });
+
+const sum = (one: number | undefined, other: number | undefined): number | undefined =>
+  one === undefined && other === undefined ? undefined : (one ?? 0) + (other ?? 0);
 
 const roleIn = (item: Attributes, byDefault: Parameters<typeof roleOf>[1]) => roleOf(item.text('message.role'), byDefault);
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import protobuf from 'protobufjs';
 import { ServiceError } from '../errors.ts';
-import { exportReader, type ReadResource } from './readExport.ts';
+import { DEPTH_OF_LIST, DEPTH_OF_TREE, DEPTH_OF_VALUES, exportReader, MAX_DEPTH, type ReadResource } from './readExport.ts';
 
 /** The two encodings of OTLP over HTTP. */
 export type OtlpEncoding = 'protobuf' | 'json';
@@ -18,6 +18,9 @@ export interface Otlp {
   /** An ExportTraceServiceResponse: bytes for protobuf, an object for JSON. */
   response(result: ExportResult, encoding: 'protobuf'): Uint8Array;
   response(result: ExportResult, encoding: 'json'): object;
+  /** A refusal as the protocol wants it: a google.rpc.Status. */
+  refusal(httpStatus: number, message: string, encoding: 'protobuf'): Uint8Array;
+  refusal(httpStatus: number, message: string, encoding: 'json'): object;
 }
 
 /** The messages of the published definitions, in both encodings. */
@@ -27,6 +30,7 @@ export function openOtlp(): Otlp {
   root.loadSync('opentelemetry/proto/collector/trace/v1/trace_service.proto');
   const request = root.lookupType('opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest');
   const reply = root.lookupType('opentelemetry.proto.collector.trace.v1.ExportTraceServiceResponse');
+  const status = root.loadSync('google/rpc/status.proto').lookupType('google.rpc.Status');
   const read = exportReader(root);
   const responseOf = ({ rejectedSpans, errorMessage }: ExportResult) =>
     rejectedSpans === 0 && errorMessage === '' ? {} : { partialSuccess: { rejectedSpans, errorMessage } };
@@ -44,8 +48,27 @@ export function openOtlp(): Otlp {
       const message = reply.fromObject(responseOf(result));
       return encoding === 'protobuf' ? reply.encode(message).finish() : reply.toObject(message, { longs: String });
     }) as Otlp['response'],
+    refusal: ((httpStatus: number, text: string, encoding: OtlpEncoding) => {
+      const message = status.fromObject({ code: statusCodes.get(httpStatus) ?? UNKNOWN, message: text });
+      return encoding === 'protobuf' ? status.encode(message).finish() : status.toObject(message);
+    }) as Otlp['refusal'],
   };
 }
+
+/** Codes of google.rpc.Code for the refusals there are. */
+const statusCodes: ReadonlyMap<number, number> = new Map([
+  [400, 3], // INVALID_ARGUMENT
+  [401, 16], // UNAUTHENTICATED
+  [403, 7], // PERMISSION_DENIED
+  [404, 5], // NOT_FOUND
+  [413, 3],
+  [415, 3],
+  [422, 3],
+  [429, 8], // RESOURCE_EXHAUSTED
+  [500, 13], // INTERNAL
+  [503, 14], // UNAVAILABLE
+]);
+const UNKNOWN = 2;
 
 /**
  * OTLP's JSON is that of protobuf, but for ids, which it writes in hexadecimal where protobuf has base64.
@@ -54,14 +77,35 @@ export function openOtlp(): Otlp {
 function readJson(bytes: Uint8Array): object {
   const text = asBuffer(bytes).toString('utf8');
   const body: unknown = /\\u[dD]/.test(text) ? JSON.parse(text, wellFormed) : JSON.parse(text);
-  for (const resource of listIn(body, 'resourceSpans'))
+  if (!isObject(body) || Array.isArray(body)) throw new TypeError('not an object');
+  for (const resource of listIn(body, 'resourceSpans')) {
+    cutAttributes(isObject(resource) ? resource.resource : undefined);
     for (const scope of listIn(resource, 'scopeSpans'))
-      for (const span of listIn(scope, 'spans'))
+      for (const span of listIn(scope, 'spans')) {
         for (const holder of [span, ...listIn(span, 'links')]) {
           if (!isObject(holder)) continue;
           for (const name of ['traceId', 'spanId', 'parentSpanId']) if (name in holder) holder[name] = hexBytes(holder[name]);
         }
-  return body as object;
+        cutAttributes(span);
+        for (const event of listIn(span, 'events')) cutAttributes(event, DEPTH_OF_VALUES + 1);
+      }
+  }
+  return body;
+}
+
+function cutAttributes(holder: unknown, depth = DEPTH_OF_VALUES): void {
+  for (const attribute of listIn(holder, 'attributes')) if (isObject(attribute)) cutDeep(attribute.value, depth);
+}
+
+/** Empties what lies deeper than the reader goes, which is where it sees that: what writes JSON as protobuf would refuse the whole request. */
+function cutDeep(value: unknown, depth: number): void {
+  if (!isObject(value)) return;
+  if (depth > MAX_DEPTH) {
+    for (const name of Object.keys(value)) delete value[name];
+    return;
+  }
+  for (const inner of listIn(value.arrayValue, 'values')) cutDeep(inner, depth + DEPTH_OF_LIST);
+  for (const inner of listIn(value.kvlistValue, 'values')) if (isObject(inner)) cutDeep(inner.value, depth + DEPTH_OF_TREE);
 }
 
 const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -76,6 +120,7 @@ function listIn(value: unknown, name: string): unknown[] {
   return Array.isArray(list) ? list : [];
 }
 
-/** An id that is no hexadecimal text has no bytes: its span is rejected, not the request. */
+/** An id that is no hexadecimal text has bytes that are no id: its span is rejected, not the request. */
 const hexBytes = (value: unknown): Uint8Array =>
-  typeof value === 'string' && /^(?:[0-9a-f]{2})*$/i.test(value) ? Buffer.from(value, 'hex') : new Uint8Array();
+  /^(?:[0-9a-f]{2})*$/i.test(String(value ?? '')) ? Buffer.from(String(value ?? ''), 'hex') : NO_ID;
+const NO_ID = new Uint8Array(1);

@@ -14,10 +14,16 @@ export interface ReadResource {
 
 // Exporters send 512 spans at a time, collectors some thousands. This many take two seconds of the process, which nobody else has meanwhile.
 const MAX_SPANS = 100_000;
-/** Messages inside messages: what reads them calls itself. */
-const MAX_DEPTH = 100;
+/**
+ * Messages inside messages: what reads them calls itself. A span with deeper ones is rejected, a resource goes without them. The library that writes
+ * JSON as protobuf goes three levels deeper.
+ */
+export const MAX_DEPTH = 97;
 /** The messages around the value of a span's attribute. */
-const DEPTH_OF_VALUES = 5;
+export const DEPTH_OF_VALUES = 5;
+/** The messages between a list, or a tree, and a value in it. */
+export const DEPTH_OF_LIST = 2;
+export const DEPTH_OF_TREE = 3;
 const STATUS_OK = 1;
 const STATUS_ERROR = 2;
 // SPAN_FLAGS_CONTEXT_HAS_IS_REMOTE_MASK and SPAN_FLAGS_CONTEXT_IS_REMOTE_MASK together.
@@ -49,6 +55,8 @@ export function exportReader(root: protobuf.Root): (bytes: Buffer) => ReadResour
   const arrayValue = tagsOf(root, 'opentelemetry.proto.common.v1.ArrayValue');
   const kvlistValue = tagsOf(root, 'opentelemetry.proto.common.v1.KeyValueList');
   const names = new KnownTexts();
+  /** A value that was read since this was set to false nests too deep. */
+  let isTooDeep = false;
 
   return (bytes) => {
     const from = protobuf.Reader.create(bytes) as Reader;
@@ -122,6 +130,7 @@ export function exportReader(root: protobuf.Root): (bytes: Buffer) => ReadResour
 
   function readSpan(from: Reader, read: ReadResource): void {
     const outer = enter(from);
+    isTooDeep = false;
     const attributes = new Map<string, AttributeValue>();
     const made: OtelSpan = {
       traceId: '',
@@ -182,7 +191,7 @@ export function exportReader(root: protobuf.Root): (bytes: Buffer) => ReadResour
       }
     }
     leave(from, outer);
-    const problem = problemOf(made);
+    const problem = isTooDeep ? `an attribute nests deeper than ${MAX_DEPTH} messages` : problemOf(made, parentId);
     if (problem) {
       read.rejected.push(`${problem} (span ${JSON.stringify(made.name.slice(0, 100))})`);
       return;
@@ -251,9 +260,12 @@ export function exportReader(root: protobuf.Root): (bytes: Buffer) => ReadResour
   }
 
   function readValue(from: Reader, depth: number): AttributeValue {
-    if (depth > MAX_DEPTH) throw new RangeError(`messages nest deeper than ${MAX_DEPTH} levels`);
     const outer = enter(from);
     let value: AttributeValue = null;
+    if (depth > MAX_DEPTH) {
+      isTooDeep = true;
+      from.pos = from.len;
+    }
     while (from.pos < from.len) {
       const tag = from.tag();
       switch (tag) {
@@ -271,10 +283,10 @@ export function exportReader(root: protobuf.Root): (bytes: Buffer) => ReadResour
           if (!Number.isFinite(value)) value = String(value);
           break;
         case anyValue.arrayValue:
-          value = readArray(from, depth + 1);
+          value = readArray(from, depth + DEPTH_OF_LIST);
           break;
         case anyValue.kvlistValue:
-          value = readTree(from, depth + 1);
+          value = readTree(from, depth + DEPTH_OF_TREE);
           break;
         case anyValue.bytesValue:
           value = Buffer.from(from.bytes()).toString('base64');
@@ -292,7 +304,7 @@ export function exportReader(root: protobuf.Root): (bytes: Buffer) => ReadResour
     const items: AttributeValue[] = [];
     while (from.pos < from.len) {
       const tag = from.tag();
-      if (tag === arrayValue.values) items.push(readValue(from, depth + 1));
+      if (tag === arrayValue.values) items.push(readValue(from, depth));
       else skip(from, tag);
     }
     leave(from, outer);
@@ -304,7 +316,7 @@ export function exportReader(root: protobuf.Root): (bytes: Buffer) => ReadResour
     const entries = new Map<string, AttributeValue>();
     while (from.pos < from.len) {
       const tag = from.tag();
-      if (tag === kvlistValue.values) readAttribute(from, entries, depth + 2);
+      if (tag === kvlistValue.values) readAttribute(from, entries, depth);
       else skip(from, tag);
     }
     leave(from, outer);
@@ -385,9 +397,10 @@ function wholeNumber(value: protobuf.Long): number | string {
   return Number.isSafeInteger(number) ? number : ((BigInt(value.high) << 32n) | BigInt(value.low >>> 0)).toString();
 }
 
-function problemOf({ traceId, spanId, startNs, endNs }: OtelSpan): string | undefined {
+function problemOf({ traceId, spanId, startNs, endNs }: OtelSpan, parentId: string): string | undefined {
   if (traceId.length !== 32 || traceId === NO_TRACE) return 'the trace id is not 16 bytes that say something';
   if (spanId.length !== 16 || spanId === NO_SPAN) return 'the span id is not 8 bytes that say something';
+  if (parentId !== '' && parentId.length !== 16) return 'the parent span id is not 8 bytes';
   if (startNs > LAST_NS || endNs > LAST_NS) return 'a time lies after the year 2299; times are nanoseconds since 1970';
   return undefined;
 }

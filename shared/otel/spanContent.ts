@@ -21,7 +21,6 @@ export interface Usage {
 
 /** What a convention says of a span, in the words of the interface. What it does not say is undefined. */
 export interface SpanContent {
-  kind?: SpanKind | undefined;
   name?: string | undefined;
   input?: StepInput | undefined;
   output?: StepOutput | undefined;
@@ -39,21 +38,33 @@ export interface SpanContent {
   metadata?: [string, AttributeValue][] | undefined;
 }
 
+/** What a span is, whichever convention says so. */
+export interface SpanRole {
+  kind: SpanKind;
+  /** It calls a model, so that its tokens are its own: those of other spans are sums of calls that have spans themselves. */
+  callsModel: boolean;
+}
+
 /** The first content's word counts, field by field; the others fill what it leaves open. */
 export function firstOf(...contents: SpanContent[]): SpanContent {
   const all: Record<string, unknown> = {};
+  const usage: Record<string, unknown> = {};
   for (const content of contents) {
     for (const name in content) all[name] ??= content[name as keyof SpanContent];
+    for (const name in content.usage) usage[name] ??= content.usage[name as keyof Usage];
   }
+  if (all.usage) all.usage = usage;
   return all;
 }
 
 /**
- * By convention the input tokens include those of a cache; some instrumentations report the two side by side. They can only lie side by side where
- * the input alone is smaller, and then are added to it: each token counts once.
+ * By convention the input tokens include those of a cache; some instrumentations report the two side by side. That is so where the input alone is
+ * smaller, or the total is the sum of all of them; then they are added to it: each token counts once.
  */
 export function withCacheOnce(usage: Usage): Usage {
-  const { inputTokens, cachedTokens = 0, cacheWriteTokens = 0 } = usage;
-  if (inputTokens === undefined || cachedTokens + cacheWriteTokens <= inputTokens) return usage;
-  return { ...usage, inputTokens: inputTokens + cachedTokens + cacheWriteTokens };
+  const { inputTokens, outputTokens = 0, totalTokens, cachedTokens = 0, cacheWriteTokens = 0 } = usage;
+  const ofCache = cachedTokens + cacheWriteTokens;
+  if (inputTokens === undefined || ofCache === 0) return usage;
+  const areBeside = ofCache > inputTokens || totalTokens === inputTokens + ofCache + outputTokens;
+  return areBeside ? { ...usage, inputTokens: inputTokens + ofCache } : usage;
 }

@@ -105,9 +105,19 @@ export function createFindTarget(deps: TargetDeps): FindTarget {
     return id;
   }
 
+  const projectOf = async (caller: Caller, named: string | undefined): Promise<string> => {
+    const id = await projectIdOf(caller, named);
+    await deps.authorizeProject(caller, 'log_data', id);
+    return id;
+  };
+
   return async (caller, { project, logStream, experiment }) => {
-    const projectId = await projectIdOf(caller, project);
-    await deps.authorizeProject(caller, 'log_data', projectId);
+    const projectId = await projectOf(caller, project).catch((err) => {
+      if (!(err instanceof ServiceError) || err.code !== 'NotFound') throw err;
+      // Deleted since its id was remembered, and maybe made anew.
+      projectIds.clear();
+      return projectOf(caller, project);
+    });
     if (experiment !== undefined) return deps.findRun(projectId, { experiment_id: experiment });
     if (logStream !== undefined && Uuid.safeParse(logStream).success)
       return deps.findRun(projectId, { log_stream_id: logStream });

@@ -159,6 +159,9 @@ function merge(stored: StoredRecord, given: LoggedRecord): StoredRecord {
   const updated = stored.updated_fields ?? [];
   for (const [name, value] of Object.entries(given)) if (isGiven(value) && !updated.includes(name)) merged[name] = value;
   const { duration_ns } = stored.metrics ?? {};
+  // What went wrong does not stand beside a success that came later.
+  if (hasFailed(stored) && !hasFailed(merged as unknown as StoredRecord) && !isGiven(given.error_message))
+    merged.error_message = '';
   return {
     ...(merged as unknown as StoredRecord),
     tags: union(stored.tags, given.tags),
@@ -170,6 +173,8 @@ function merge(stored: StoredRecord, given: LoggedRecord): StoredRecord {
       : {}),
   };
 }
+
+const hasFailed = ({ status_code }: StoredRecord): boolean => (status_code ?? 0) >= 400;
 
 // Clients write "" and [] for what they do not know yet.
 const isGiven = (value: unknown): boolean =>

@@ -244,8 +244,55 @@ const openInference: Convention = (act) => {
   }
 };
 
+/** The AI SDK for TypeScript, which writes the model's calls with both. It knows neither retrieval nor agents. */
+const vercelAi: Convention = (act) => {
+  switch (act.does) {
+    case 'chat': {
+      const content = (role: string, text: string) => (role === 'system' ? text : [{ type: 'text', text }]);
+      return {
+        attributes: {
+          ...{ 'ai.operationId': 'ai.generateText.doGenerate', 'ai.model.id': 'asked for', 'ai.response.model': act.model },
+          ...{ 'ai.settings.temperature': act.temperature, 'ai.response.finishReason': act.finishReason },
+          'ai.prompt.messages': JSON.stringify(
+            act.input.map(({ role, content: one }) => ({ role, content: content(role, one) })),
+          ),
+          'ai.response.text': act.answer,
+          'ai.response.toolCalls': JSON.stringify(
+            act.toolCalls.map(({ id, name, arguments: given }) => ({ toolCallId: id, toolName: name, input: JSON.parse(given) })),
+          ),
+          ...{ 'gen_ai.usage.input_tokens': act.tokens.input, 'gen_ai.usage.output_tokens': act.tokens.output },
+          'ai.usage.cachedInputTokens': act.tokens.cached,
+        },
+        expected: expectedCall(act),
+      };
+    }
+    case 'tool':
+      return {
+        attributes: {
+          ...{ 'ai.operationId': 'ai.toolCall', 'ai.toolCall.name': act.tool, 'ai.toolCall.id': act.callId },
+          ...{ 'ai.toolCall.args': act.arguments, 'ai.toolCall.result': act.result },
+        },
+        expected: expectedOther(act),
+      };
+    case 'workflow':
+      return {
+        attributes: {
+          ...{ 'ai.operationId': 'ai.generateText', 'ai.prompt': JSON.stringify({ prompt: act.question }) },
+          'ai.response.text': act.answer,
+        },
+        expected: {
+          ...expectedOther(act),
+          input: [{ role: 'user', content: act.question }],
+          output: { role: 'assistant', content: act.answer },
+        },
+      };
+    default:
+      return openInference(act);
+  }
+};
+
 /** The two older forms of OpenTelemetry hold texts and JSON in the same place, so a text that is JSON may come back as what it says. */
-const conventions: Record<string, Convention> = { genAi, genAiEvents, numbered, openInference };
+const conventions: Record<string, Convention> = { genAi, genAiEvents, numbered, openInference, vercelAi };
 
 const isJson = (text: string): boolean => /^\s*[[{"\d-]|^\s*(true|false|null)\s*$/.test(text);
 const text = fc

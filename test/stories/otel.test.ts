@@ -322,6 +322,99 @@ describe('other forms of the conventions', () => {
     });
   });
 
+  test('several conventions at once: the first says what the span is, each fills what the others leave open', async () => {
+    const genAi = { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': 'gpt-4o', 'gen_ai.usage.output_tokens': 4 };
+    const call = await stored('both', { ...genAi, 'openinference.span.kind': 'LLM', 'llm.token_count.prompt': 10 });
+    expect(call).toMatchObject({ type: 'llm', model: 'gpt-4o', metrics: { num_input_tokens: 10, num_total_tokens: 14 } });
+    const chain = await stored('chain', { ...genAi, 'openinference.span.kind': 'CHAIN' });
+    expect(chain).toMatchObject({ type: 'workflow', user_metadata: { 'gen_ai.request.model': 'gpt-4o' } });
+    expect(chain.metrics).toEqual({ duration_ns: 1_000_000_000 });
+    const embedding = await stored('embedding', { 'gen_ai.operation.name': 'aembedding', 'gen_ai.usage.input_tokens': 7 });
+    expect(embedding).toMatchObject({ type: 'workflow', metrics: { num_input_tokens: 7 } });
+  });
+
+  test('an answer in several messages, with reasoning and a tool call', async () => {
+    const span = await stored('in parts', {
+      'llm.request.type': 'chat',
+      'gen_ai.completion.0.role': 'thinking',
+      'gen_ai.completion.0.content': 'let me think',
+      'gen_ai.completion.1.role': 'assistant',
+      'gen_ai.completion.1.content': 'hello',
+      'gen_ai.completion.1.finish_reason': 'end_turn',
+      'gen_ai.completion.2.role': 'assistant',
+      'gen_ai.completion.2.function_call.name': 'weather',
+      'gen_ai.completion.2.function_call.arguments': '{"city":"Oslo"}',
+    });
+    expect(span).toMatchObject({
+      output: { role: 'assistant', content: 'hello' },
+      finish_reason: 'end_turn',
+      events: [
+        { type: 'reasoning', content: 'let me think' },
+        { type: 'message', content_parts: [{ type: 'tool_call', id: '', name: 'weather', arguments: '{"city":"Oslo"}' }] },
+      ],
+    });
+    const joined = await stored('joined', {
+      'openinference.span.kind': 'LLM',
+      'llm.output_messages.0.message.role': 'assistant',
+      'llm.output_messages.0.message.content': 'calling two',
+      'llm.output_messages.1.message.role': 'assistant',
+      'llm.output_messages.1.message.tool_calls.0.tool_call.function.name': 'one',
+      'llm.output_messages.2.message.role': 'assistant',
+      'llm.output_messages.2.message.tool_calls.0.tool_call.function.name': 'two',
+    });
+    expect(joined.output).toMatchObject({
+      content: 'calling two',
+      tool_calls: [{ function: { name: 'one' } }, { function: { name: 'two' } }],
+    });
+  });
+
+  test('contents in the forms of other providers', async () => {
+    const blocks = [
+      { role: 'user', content: [{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } }] },
+      { role: 'assistant', content: [{ toolUse: { toolUseId: 't1', name: 'add', input: { a: 2 } } }] },
+      { role: 'user', content: [{ toolResult: { toolUseId: 't1', content: [{ text: '4' }] } }] },
+      { type: 'function_call', call_id: 'c2', name: 'sub', arguments: '{}' },
+      { type: 'function_call_output', call_id: 'c2', output: '0' },
+    ];
+    const span = await stored('blocks', { 'gen_ai.operation.name': 'chat', 'gen_ai.input.messages': JSON.stringify(blocks) });
+    expect(span.input).toEqual([
+      { role: 'user', content: 'data:image/png;base64,AAAA' },
+      { role: 'assistant', content: '', tool_calls: [{ id: 't1', function: { name: 'add', arguments: '{"a":2}' } }] },
+      { role: 'tool', content: '4', tool_call_id: 't1' },
+      { role: 'assistant', content: '', tool_calls: [{ id: 'c2', function: { name: 'sub', arguments: '{}' } }] },
+      { role: 'tool', content: '0', tool_call_id: 'c2' },
+    ]);
+  });
+
+  test('a failure keeps all that is known of it, and ends with a success', async () => {
+    const exception = (values: Record<string, string>) => ({
+      name: 'exception',
+      timeUnixNano: '1770000000223456789',
+      attributes: pairs(values),
+    });
+    const span = await stored(
+      'failure',
+      {},
+      {
+        status: { code: 2, message: 'gave up' },
+        events: [
+          exception({ 'exception.type': 'A', 'exception.message': 'first' }),
+          exception({ 'exception.type': 'B', 'exception.message': 'second', 'exception.stacktrace': 'at main' }),
+        ],
+      },
+    );
+    expect(span).toMatchObject({
+      status_code: 500,
+      error_message: 'B: second',
+      user_metadata: {
+        'exception.stacktrace': 'at main',
+        'otel.status_description': 'gave up',
+        'otel.events': expect.stringContaining('first'),
+      },
+    });
+    expect(await stored('failure', {}, { status: { code: 1 } })).toMatchObject({ status_code: 200, error_message: '' });
+  });
+
   test('names that mean something in JavaScript harm nothing', async () => {
     const span = await stored('names', {
       __proto__2: 'x',
@@ -443,6 +536,30 @@ describe('the request', () => {
     expect(count.body).toMatchObject({ total_count: 10_000 });
   });
 
+  test('a span that nests too deep, or whose parent has no id, is told, and the others are stored', async () => {
+    let deep: object = { stringValue: 'x' };
+    for (let level = 0; level < 60; level++) deep = { arrayValue: { values: [deep] } };
+    const body = otlpJson({});
+    const spans: Json[] = body.resourceSpans[0]?.scopeSpans[0]?.spans ?? [];
+    spans.push({ ...spans[0], spanId: '00f067aa0ba902b1', attributes: [{ key: 'deep', value: deep }] });
+    spans.push({ ...spans[0], spanId: '00f067aa0ba902b2', parentSpanId: 'zzzz' });
+    const answer = await service.request('POST', '/v1/traces', body, { project: project.name, logstream: 'deep' });
+    expect(answer).toMatchObject({
+      status: 200,
+      body: { partialSuccess: { rejectedSpans: '2', errorMessage: expect.stringMatching(/nests deeper.*parent span id/) } },
+    });
+    expect(await search('spans', 'deep')).toHaveLength(1);
+  });
+
+  test('finds a project that was deleted and made anew', async () => {
+    const { id, name } = await service.project();
+    const headers = { project: name, logstream: 'x' };
+    expect((await service.request('POST', '/v1/traces', otlpJson({}), headers)).status).toBe(200);
+    expect((await service.request('DELETE', `/projects/${id}`)).status).toBe(200);
+    expect((await service.request('POST', '/projects', { name })).status).toBe(200);
+    expect((await service.request('POST', '/v1/traces', otlpJson({}), headers)).status).toBe(200);
+  });
+
   test('of too many spans is refused as a whole', async () => {
     const body = otlpJson({});
     const spans: Json[] = body.resourceSpans[0]?.scopeSpans[0]?.spans ?? [];
@@ -451,8 +568,14 @@ describe('the request', () => {
   });
 
   test('is told what is wrong with its form', async () => {
-    const headers = { 'content-type': 'application/x-protobuf', project: project.name };
-    expect((await service.request('POST', '/v1/traces', 'no protobuf', headers)).status).toBe(400);
+    const headers = { 'content-type': 'application/x-protobuf', project: project.name, 'Service-API-Key': service.apiKey };
+    const refused = await fetch(`${service.url}/v1/traces`, { method: 'POST', headers, body: 'no protobuf' });
+    expect([refused.status, refused.headers.get('content-type')]).toEqual([400, 'application/x-protobuf']);
+    const reason = 'the body is no ExportTraceServiceRequest in protobuf';
+    // Of a google.rpc.Status: field 1, a number, and field 2, a text.
+    expect(Buffer.from(await refused.arrayBuffer())).toEqual(Buffer.from([0x08, 3, 0x12, reason.length, ...Buffer.from(reason)]));
+    const list = await service.request('POST', '/v1/traces', '[]', { 'content-type': 'application/json', project: project.name });
+    expect(list).toMatchObject({ status: 400, body: { code: 3, message: expect.any(String), detail: expect.any(String) } });
     expect((await service.request('POST', '/v1/traces', '{}', { 'content-type': 'text/plain' })).status).toBe(415);
   });
 

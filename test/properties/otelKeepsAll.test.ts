@@ -1,0 +1,243 @@
+import { fc, test } from '@fast-check/vitest';
+import { describe, expect } from 'vitest';
+import { Attributes, type AttributeValue } from '../../shared/otel/attributes.ts';
+import { mapSpan } from '../../shared/otel/mapSpan.ts';
+
+/** Makes a word that stands nowhere else. */
+type Word = () => string;
+type Given = Record<string, AttributeValue>;
+interface Said {
+  attributes: Given;
+  events?: { name: string; attributes: Given }[];
+}
+
+const json = JSON.stringify;
+
+/** What spans say in one form of one convention, with a word of its own in every place that can hold one. */
+const forms: Record<string, (word: Word) => Said> = {
+  openInference: (word) => ({
+    attributes: {
+      'llm.model_name': word(),
+      'llm.finish_reason': word(),
+      'llm.invocation_parameters': json({ temperature: 0.5, stop: word() }),
+      'llm.prompt_template.template': word(),
+      'llm.input_messages.0.message.role': 'user',
+      'llm.input_messages.0.message.content': word(),
+      'llm.input_messages.0.message.name': word(),
+      'llm.input_messages.1.message.role': 'tool',
+      'llm.input_messages.1.message.tool_call_id': word(),
+      'llm.input_messages.1.message.contents.0.message_content.text': word(),
+      'llm.input_messages.1.message.contents.1.message_content.file': word(),
+      'llm.output_messages.0.message.role': 'assistant',
+      'llm.output_messages.0.message.content': word(),
+      'llm.output_messages.0.message.refusal': word(),
+      'llm.output_messages.1.message.role': 'assistant',
+      'llm.output_messages.1.message.tool_calls.0.tool_call.id': word(),
+      'llm.output_messages.1.message.tool_calls.0.tool_call.function.name': word(),
+      'llm.output_messages.1.message.tool_calls.0.tool_call.function.arguments': word(),
+      'llm.output_messages.2.message.role': 'assistant',
+      'llm.output_messages.2.message.content': word(),
+      'llm.output_messages.2.message.tool_calls.0.tool_call.function.name': word(),
+      'llm.tools.0.tool.json_schema': json({ name: word() }),
+      metadata: json({ team: word() }),
+      'tag.tags': [word()],
+      'session.id': word(),
+      'user.id': word(),
+    },
+  }),
+  genAi: (word) => ({
+    attributes: {
+      'gen_ai.request.model': word(),
+      'gen_ai.request.seed': word(),
+      'gen_ai.request.temperature': 0.25,
+      'gen_ai.response.finish_reasons': [word()],
+      'gen_ai.system_instructions': json([{ type: 'text', content: word() }]),
+      'gen_ai.input.messages': json([
+        {
+          role: 'user',
+          parts: [
+            { type: 'text', content: word() },
+            { type: 'uri', modality: 'image', uri: word() },
+          ],
+        },
+        { role: 'assistant', parts: [{ type: 'tool_call', id: word(), name: word(), arguments: { a: word() } }] },
+        { role: 'tool', parts: [{ type: 'tool_call_response', id: word(), response: word() }] },
+      ]),
+      'gen_ai.output.messages': json([
+        {
+          role: 'assistant',
+          parts: [
+            { type: 'reasoning', content: word() },
+            { type: 'text', content: word() },
+          ],
+        },
+        {
+          role: 'assistant',
+          parts: [
+            { type: 'text', content: word() },
+            { type: 'tool_call', id: word(), name: word(), arguments: word() },
+          ],
+          finish_reason: word(),
+        },
+      ]),
+      'gen_ai.tool.definitions': json([{ name: word() }]),
+      'gen_ai.conversation.id': word(),
+      'server.address': word(),
+    },
+    events: [{ name: 'cache.miss', attributes: { key: word() } }],
+  }),
+  genAiEvents: (word) => ({
+    attributes: { 'gen_ai.request.model': word(), 'gen_ai.system': word() },
+    events: [
+      { name: 'gen_ai.user.message', attributes: { content: word() } },
+      {
+        name: 'gen_ai.tool.message',
+        attributes: { content: json([{ toolResult: { toolUseId: word(), content: [{ text: word() }] } }]) },
+      },
+      { name: 'gen_ai.choice', attributes: { index: 1, message: json({ content: word() }), finish_reason: word() } },
+      {
+        name: 'gen_ai.choice',
+        attributes: {
+          index: 0,
+          finish_reason: word(),
+          message: json([{ text: word() }, { toolUse: { toolUseId: word(), name: word(), input: { a: word() } } }]),
+        },
+      },
+    ],
+  }),
+  numbered: (word) => ({
+    attributes: {
+      'gen_ai.request.model': word(),
+      'llm.headers': word(),
+      'gen_ai.prompt.0.role': 'user',
+      'gen_ai.prompt.0.content': word(),
+      'gen_ai.prompt.0.name': word(),
+      'gen_ai.completion.0.role': 'thinking',
+      'gen_ai.completion.0.content': word(),
+      'gen_ai.completion.1.role': 'assistant',
+      'gen_ai.completion.1.content': word(),
+      'gen_ai.completion.1.finish_reason': word(),
+      'gen_ai.completion.1.function_call.name': word(),
+      'gen_ai.completion.1.function_call.arguments': word(),
+      'gen_ai.completion.2.role': 'assistant',
+      'gen_ai.completion.2.tool_calls.0.id': word(),
+      'gen_ai.completion.2.tool_calls.0.name': word(),
+      'gen_ai.completion.2.tool_calls.0.arguments': word(),
+    },
+  }),
+  vercelAi: (word) => ({
+    attributes: {
+      'ai.operationId': 'ai.streamText.doStream',
+      'ai.model.id': word(),
+      'ai.settings.maxOutputTokens': word(),
+      'ai.prompt.messages': json([
+        { role: 'system', content: word() },
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: word() },
+            { type: 'image', image: word() },
+          ],
+        },
+        { role: 'assistant', content: [{ type: 'tool-call', toolCallId: word(), toolName: word(), input: { a: word() } }] },
+        {
+          role: 'tool',
+          content: [{ type: 'tool-result', toolCallId: word(), toolName: 'same', output: { type: 'text', value: word() } }],
+        },
+      ]),
+      'ai.prompt.tools': [json({ type: 'function', name: word() })],
+      'ai.response.text': word(),
+      'ai.response.reasoning': word(),
+      'ai.response.toolCalls': json([{ toolCallId: word(), toolName: word(), input: word() }]),
+      'ai.response.finishReason': word(),
+      'ai.telemetry.metadata.sessionId': word(),
+      'ai.telemetry.metadata.user': word(),
+    },
+  }),
+  tool: (word) => ({
+    attributes: {
+      'gen_ai.tool.name': word(),
+      'gen_ai.tool.call.id': word(),
+      'gen_ai.tool.call.arguments': word(),
+      'gen_ai.tool.call.result': word(),
+      'gen_ai.tool.description': word(),
+    },
+  }),
+  documents: (word) => ({
+    attributes: {
+      'input.value': word(),
+      'retrieval.documents.0.document.content': word(),
+      'retrieval.documents.0.document.id': word(),
+      'retrieval.documents.0.document.score': 0.5,
+      'retrieval.documents.0.document.metadata': json({ page: word() }),
+      'retrieval.documents.0.document.language': word(),
+    },
+  }),
+  agentRun: (word) => ({
+    attributes: {
+      agent_name: word(),
+      'pydantic_ai.all_messages': json([
+        { role: 'user', parts: [{ type: 'text', content: word() }] },
+        { role: 'assistant', parts: [{ type: 'tool_call', id: word(), name: word(), arguments: word() }] },
+        { role: 'user', parts: [{ type: 'tool_call_response', id: word(), name: 'same', result: word() }] },
+      ]),
+      final_result: word(),
+    },
+  }),
+};
+
+const failures = (word: Word): Said['events'] => [
+  { name: 'exception', attributes: { 'exception.type': word(), 'exception.message': word() } },
+  {
+    name: 'exception',
+    attributes: { 'exception.type': word(), 'exception.message': word(), 'exception.stacktrace': word(), 'app.part': word() },
+  },
+];
+
+const kinds = fc.constantFrom(
+  {},
+  ...['chat', 'invoke_agent', 'execute_tool', 'retrieval', 'embeddings', 'other'].map((name) => ({
+    'gen_ai.operation.name': name,
+  })),
+  ...['LLM', 'AGENT', 'TOOL', 'RETRIEVER', 'CHAIN', 'EMBEDDING'].map((name) => ({ 'openinference.span.kind': name })),
+);
+const statuses = fc.constantFrom(true, false, undefined);
+
+describe('everything that a span says is in its record', () => {
+  test.prop([fc.constantFrom(...Object.keys(forms)), kinds, fc.boolean(), statuses, fc.boolean()], { numRuns: 2_000 })(
+    'whatever the form and the kind it is of',
+    (form, kind, hasFailures, failed, hasMessage) => {
+      const words: string[] = [];
+      const word = () => `w${(words.push(`w${words.length}x`) - 1).toString()}x`;
+      const said = (forms[form] as (word: Word) => Said)(word);
+      const events = [...(said.events ?? []), ...(hasFailures ? (failures(word) ?? []) : [])];
+      const of = (given: Given) => new Attributes(new Map(Object.entries(given)));
+      const mapped = mapSpan({
+        traceId: '5b8efff798038103d269b633813fc60c',
+        spanId: 'eee19b7ec3c1b174',
+        parentId: undefined,
+        parentIsRemote: false,
+        name: word(),
+        startNs: 5n,
+        endNs: 9n,
+        failed,
+        statusMessage: hasMessage ? word() : '',
+        attributes: of({ ...said.attributes, ...kind }),
+        events: events.map(({ name, attributes }) => ({ name, atNs: 7n, attributes: of(attributes) })),
+        links: [],
+        resource: of({ 'service.name': word() }),
+        scope: word(),
+      });
+      const record = json(mapped);
+      // A tool's span is named as the tool.
+      const missing = words.filter(
+        (one) => !record.includes(one) && !(mapped.span.type === 'tool' && one === nameOf(words, said, events)),
+      );
+      expect(missing).toEqual([]);
+    },
+  );
+});
+
+/** The word of the span's own name: the first after those of its attributes and events. */
+const nameOf = (words: readonly string[], ...before: unknown[]): string | undefined =>
+  words.find((one) => !json(before).includes(one));
