@@ -167,7 +167,6 @@ function parse(schema: z.ZodType, value: unknown, where: 'path' | 'query' | 'bod
 function invalidItems(issue: z.core.$ZodIssue, where: string, prefix: PropertyKey[] = []): InvalidItem[] {
   const path = [...prefix, ...issue.path];
   if (issue.code === 'invalid_union' && issue.errors.length > 0) {
-    const depth = (issues: z.core.$ZodIssue[]) => Math.max(...issues.map((one) => one.path.length));
     const nearest = [...issue.errors].sort((a, b) => depth(b) - depth(a) || a.length - b.length)[0] ?? [];
     if (depth(nearest) > 0) return nearest.flatMap((inner) => invalidItems(inner, where, path));
     const expected = issue.errors.flat().map((one) => ('expected' in one ? String(one.expected) : one.message));
@@ -184,6 +183,12 @@ function invalidItems(issue: z.core.$ZodIssue, where: string, prefix: PropertyKe
       { loc: location(where, path), msg: path.length > 0 ? 'this field is required' : `a ${where} is required`, type: 'missing' },
     ];
   return [{ loc: location(where, path), msg: issue.message, type: issue.code }];
+}
+
+/** How deep in the value the deepest of these problems lies. */
+function depth(issues: readonly z.core.$ZodIssue[]): number {
+  const below = (issue: z.core.$ZodIssue) => (issue.code === 'invalid_union' ? Math.max(0, ...issue.errors.map(depth)) : 0);
+  return Math.max(0, ...issues.map((issue) => issue.path.length + below(issue)));
 }
 
 const location = (where: string, path: PropertyKey[]): (string | number)[] => [

@@ -94,7 +94,11 @@ async function timelineQuery(
   const filter = await storedFilter(deps.records, run, body);
   const columns = metrics.filter((name) => name !== 'cost').map((name) => `metrics/${name}`);
   const alsoNamed = [...columns, ...(body.group_by ? [body.group_by] : [])];
-  const findColumn = await findColumnFor(deps.records, deps.metrics, run, { filter, alsoNamed });
+  const findColumn = await findColumnFor(deps.records, deps.metrics, run, {
+    filter,
+    alsoNamed,
+    isTest: typeof body.metrics_testing_id === 'string',
+  });
   for (const id of columns) findColumn(id);
   return {
     run,

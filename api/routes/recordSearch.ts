@@ -6,7 +6,7 @@ import { systemMetricNames } from '../../shared/columns/recordTableColumns.ts';
 import { ServiceError } from '../../shared/errors.ts';
 import type { RunLookup } from '../../shared/projects/runs.ts';
 import { findColumnFor, type MetricDefinitions } from '../../shared/records/columnCatalog.ts';
-import { isMetricColumn, metricOfColumn } from '../../shared/records/findColumn.ts';
+import { explainedBy, isMetricColumn, metricOfColumn } from '../../shared/records/findColumn.ts';
 import { toExtendedRecord, toPartialRecord } from '../../shared/records/recordView.ts';
 import {
   type FoundPage,
@@ -60,8 +60,8 @@ export function recordSearchRoutes(deps: RecordSearchDeps): Endpoint[] {
       handle: async ({ params, body }) => {
         const query = await pageQuery(deps, params.project_id, kinds, body);
         const view: PageView = { ...viewFlags(body), metrics: 'all' };
-        const found = await searchRecords(deps.records, query, view);
-        return pageReply(query, found, (one) => toExtendedRecord(one, view));
+        const found = await foundPage(deps, query, view);
+        return pageReply(found, (one) => toExtendedRecord(one, view));
       },
     }),
     endpoint({
@@ -77,8 +77,8 @@ export function recordSearchRoutes(deps: RecordSearchDeps): Endpoint[] {
         const query = await pageQuery(deps, params.project_id, kinds, body);
         const selected = selection(body, query);
         const view: PageView = { ...viewFlags(body), ...selected };
-        const found = await searchRecords(deps.records, query, view);
-        return pageReply(query, found, (one) =>
+        const found = await foundPage(deps, query, view);
+        return pageReply(found, (one) =>
           selected.columns === undefined ? toExtendedRecord(one, view) : toPartialRecord(one, view, selected.columns),
         );
       },
@@ -112,7 +112,8 @@ export async function recordQuery(
 ): Promise<RecordQuery> {
   const run = await deps.findRun(projectId, body);
   const filter = await storedFilter(deps.records, run, body);
-  return { run, kinds, filter, findColumn: await findColumnFor(deps.records, deps.metrics, run, { filter, alsoNamed }) };
+  const isTest = typeof body.metrics_testing_id === 'string';
+  return { run, kinds, filter, findColumn: await findColumnFor(deps.records, deps.metrics, run, { filter, alsoNamed, isTest }) };
 }
 
 /** The filter of a request, in the form that the record store answers: the list and the tree are joined by AND. */
@@ -159,26 +160,44 @@ export function selection(
   if (!select) return { metrics: 'all' };
   const all = select.column_ids ?? [];
   const ids = all.filter((id) => !isMetricColumn(id));
-  for (const id of ids) if (!isAnnotationColumn(id)) findColumn(id);
-  const named = [...all.filter(isMetricColumn).map(metricOfColumn), ...select.metric_columns_names];
+  for (const id of ids) if (!isAnnotationColumn(id) && !wholeMaps.has(id)) findColumn(id);
+  const metricIds = [...all, ...select.metric_columns_names].filter(isMetricColumn);
+  const named = [
+    ...metricIds.map(metricOfColumn),
+    ...select.metric_columns_names.filter((name) => !isMetricColumn(name)),
+  ].flatMap((name) => [name, explainedBy(name) ?? []].flat());
   const everyMetric = select.include_all_metrics || (select.includes_metric_columns && named.length === 0);
   const metrics = everyMetric ? 'all' : named.filter((name) => !systemMetricNames.has(name));
   return select.column_ids ? { metrics, columns: ids } : { metrics };
 }
 
+/** Shown with every record, whole. */
+const wholeMaps: ReadonlySet<string> = new Set(['user_metadata', 'dataset_metadata']);
+
+/** A page with its place among all that match. */
+export type PlacedPage = FoundPage & Pick<RecordPageQuery, 'offset' | 'limit' | 'after'>;
+
+/** Where only the cursor says where the page begins, what stands before it is counted: its token leads on as the others do. */
+async function foundPage({ records: reads }: RecordSearchDeps, query: RecordPageQuery, view: PageView): Promise<PlacedPage> {
+  const [page, offset] = await Promise.all([
+    searchRecords(reads, query, view),
+    query.after !== undefined && query.offset === 0 ? reads.countBefore(query) : query.offset,
+  ]);
+  return { ...query, ...page, offset };
+}
+
 export function pageReply<R>(
-  query: Pick<RecordPageQuery, 'offset' | 'limit' | 'after'>,
-  { records, total }: FoundPage,
+  { records, total, offset, limit, after }: PlacedPage,
   show: (one: FoundPage['records'][number]) => R,
 ) {
-  const next = query.offset + records.length;
-  // Behind a cursor the offset says nothing about the end; a page that is not full is the last.
-  const more = records.length > 0 && next < total && (query.after === undefined || records.length === query.limit);
+  const next = offset + records.length;
+  // Beside a cursor the token may be off by what was logged since; a page that is not full is the last.
+  const more = records.length > 0 && next < total && (after === undefined || records.length === limit);
   return {
     records: records.map(show),
     num_rows: total,
-    starting_token: query.offset,
-    limit: query.limit,
+    starting_token: offset,
+    limit,
     paginated: more,
     next_starting_token: more ? next : null,
     last_row_id: records.at(-1)?.record.id ?? null,

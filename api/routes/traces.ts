@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { RecordKind } from '../../shared/columns/columnDef.ts';
+import { type RecordKind, spanKinds } from '../../shared/columns/columnDef.ts';
 import { RequestInvalid } from '../../shared/errors.ts';
 import type { IngestLookup } from '../../shared/projects/openRun.ts';
 import type { RunIds } from '../../shared/projects/runs.ts';
@@ -112,7 +112,12 @@ export const traceRoutes = (deps: RecordDeps): Endpoint[] => [
     response: z.union([StoredTrace, StubTraceRecord]),
     handle: async ({ params, project }) => new Reply({ body: await readTrace(deps.reading, project.id, params.trace_id) }),
   }),
-  deleteRoute(deps, 'traces', ['trace'], 'Traces go with all their spans.'),
+  deleteRoute(
+    deps,
+    'traces',
+    ['trace'],
+    'Traces go with all their spans; without a filter sessions and spans of traces that never came go, too.',
+  ),
 ];
 
 /** The body of an update repeats the id of its path. @throws RequestInvalid when it names another record. */
@@ -135,7 +140,11 @@ export function deleteRoute(deps: RecordDeps, what: string, kinds: readonly Reco
     response: Message,
     async handle({ project, body }) {
       const query = await recordQuery(deps, project.id, kinds, body);
-      const deleted = await deleteRecords(deps.deletion, query);
+      const isWholeRun = kinds.includes('trace') && !body.filters?.length && !body.filter_tree;
+      let deleted = 0;
+      // Of a whole run also the sessions, and the spans whose trace never came.
+      for (const some of isWholeRun ? [['session'] as const, kinds, spanKinds] : [kinds])
+        deleted += await deleteRecords(deps.deletion, { ...query, kinds: some });
       return { message: `${deleted} records deleted` };
     },
   });

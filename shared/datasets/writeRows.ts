@@ -1,3 +1,4 @@
+import { jsonText } from '../jsonText.ts';
 import { cellText } from './cells.ts';
 import type { Cell } from './dataset.ts';
 
@@ -14,7 +15,7 @@ export async function* writeRows(
     format === 'csv'
       ? csvLine
       : (cells: readonly Written[]) =>
-          `${JSON.stringify(Object.fromEntries(columnNames.map((name, at) => [name, cells[at] ?? null])))}\n`;
+          `${jsonText(Object.fromEntries(columnNames.map((name, at) => [name, cells[at] ?? null])))}\n`;
   // The header goes out with the first rows: where these cannot be read, that is an error and not a file that breaks off.
   let header = format === 'csv' && columnNames.length > 0 ? csvLine(columnNames) : '';
   for await (const page of pages) {

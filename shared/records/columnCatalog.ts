@@ -3,7 +3,8 @@ import { type ColumnDef, filterTypeOf } from '../columns/columnDef.ts';
 import { standardColumns } from '../columns/standard.ts';
 import type { Filter } from '../wire/filters.ts';
 import type { LogRecordsColumnInfo } from '../wire/recordSearch.ts';
-import { columnFinder, type FindColumn, isMetricColumn } from './findColumn.ts';
+import { columnFinder, explainedBy, type FindColumn, isMetricColumn, metricOfColumn } from './findColumn.ts';
+import { explanationColumn } from './metricsTestingColumns.ts';
 import type { RecordReads, RecordRun, TimeRange } from './searchRecords.ts';
 
 export interface MetricDefinitions {
@@ -50,26 +51,57 @@ export async function describedColumns(
   return [...columns.map(toDescriptor), ...annotationColumns(templates)];
 }
 
-/** The column lookup for a request; what metrics the run has is read only when the request names one. */
+/**
+ * The column lookup for a request; what metrics the run has is read only when the request names one. A run that tests metrics (`isTest`) has columns
+ * for those that have no value yet, too: its catalog lists them by what is said of the metric under test.
+ */
 export async function findColumnFor(
   reads: MetricReads,
   definitions: MetricDefinitions,
   run: RecordRun,
-  request: { filter: Filter; alsoNamed?: readonly string[] },
+  request: { filter: Filter; alsoNamed?: readonly string[]; isTest?: boolean },
 ): Promise<FindColumn> {
   const named = [...columnsOf(request.filter), ...(request.alsoNamed ?? [])].filter(isMetricColumn);
   const plain = columnFinder(definitions.builtIn);
-  const isKnown = (id: string): boolean => {
-    try {
-      return plain(id) !== undefined;
-    } catch {
-      return false;
-    }
-  };
-  if (named.every(isKnown)) return plain;
+  if (named.every((id) => isKnown(plain, id))) return plain;
   const [ofRun, valued] = await Promise.all([definitions.ofRun(run), reads.metricsWithValues(run, {})]);
-  const wanted = valued.filter(({ metric }) => named.includes(`metrics/${metric}`));
-  return columnFinder([...(await undefinedMetrics(reads, run, wanted)).values(), ...ofRun, ...definitions.builtIn]);
+  const wanted = valued.filter(({ metric }) => named.some((id) => [id, explainedBy(id)].includes(`metrics/${metric}`)));
+  const columns = [...(await undefinedMetrics(reads, run, wanted)).values(), ...ofRun, ...definitions.builtIn];
+  const find = columnFinder(columns);
+  const others = named.flatMap((id): ColumnDef[] => {
+    if (isKnown(find, id)) return [];
+    const explained = explainedBy(id);
+    if (explained !== undefined && isKnown(find, explained)) return [explanationColumn(find(explained))];
+    if (!request.isTest) return [];
+    return [undefinedMetric({ metric: metricOfColumn(id), dataType: askedAs(request.filter, id) ?? 'floating_point' })];
+  });
+  return others.length > 0 ? columnFinder([...columns, ...others]) : find;
+}
+
+function isKnown(find: FindColumn, id: string): boolean {
+  try {
+    return find(id) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+const askedTypes: Readonly<Record<string, ColumnDef['dataType']>> = {
+  text: 'text',
+  boolean: 'boolean',
+  number: 'floating_point',
+  collection: 'string_list',
+};
+
+/** What a filter takes a column for. */
+function askedAs(filter: Filter, id: string): ColumnDef['dataType'] | undefined {
+  if ('filter' in filter) return filter.filter.column_id === id ? askedTypes[filter.filter.type] : undefined;
+  const below = 'and' in filter ? filter.and : 'or' in filter ? filter.or : [filter.not];
+  for (const one of below) {
+    const type = askedAs(one, id);
+    if (type) return type;
+  }
+  return undefined;
 }
 
 type ValuedMetric = Awaited<ReturnType<RecordReads['metricsWithValues']>>[number];

@@ -1,7 +1,8 @@
 import type { ColumnDef } from '../columns/columnDef.ts';
 import { writeRows } from '../datasets/writeRows.ts';
+import { jsonText } from '../jsonText.ts';
 import type { RunRef } from '../projects/runs.ts';
-import { isMetricColumn, metricOfColumn } from './findColumn.ts';
+import { explainedBy, isMetricColumn, metricOfColumn } from './findColumn.ts';
 import { type Attached, attachedTo, sessionTree, type Tree, traceTrees } from './read.ts';
 import type { StoredRecord } from './record.ts';
 import { toExtendedRecord } from './recordView.ts';
@@ -60,7 +61,7 @@ export async function* exportNested(deps: ExportDeps, query: ExportQuery, shape:
   else {
     const pace = new Pace();
     for await (const keys of inBatches(deps.stream.keys(query), pace)) {
-      const text = (await flatRecords(deps, query, keys, shape)).map((record) => `${JSON.stringify(record)}\n`).join('');
+      const text = (await flatRecords(deps, query, keys, shape)).map((record) => `${jsonText(record)}\n`).join('');
       pace.learn(keys.length, text.length);
       yield text;
     }
@@ -135,7 +136,7 @@ async function* traceLines(deps: ExportDeps, query: ExportQuery, shape: ExportSh
   for await (const groups of inGroups(deps.stream.members(query, 'trace_id'), pace)) {
     const load = await loader(deps, query.run, groups);
     const traces = groups.flatMap((group) => traceOf(load(group), shape));
-    const text = traces.map((trace) => `${JSON.stringify(trace)}\n`).join('');
+    const text = traces.map((trace) => `${jsonText(trace)}\n`).join('');
     pace.learn(recordsIn(groups), text.length);
     yield text;
   }
@@ -154,9 +155,9 @@ async function* sessionLines(deps: ExportDeps, query: ExportQuery, shape: Export
       if (group.traceId === null && session) {
         if (open) text += ']}\n';
         open = { rootId: group.rootId, traces: 0 };
-        text += `${JSON.stringify(shaped(sessionTree(session, loaded, viewOf(shape)), shape)).slice(0, -1)},"traces":[`;
+        text += `${jsonText(shaped(sessionTree(session, loaded, viewOf(shape)), shape)).slice(0, -1)},"traces":[`;
       } else if (open?.rootId === group.rootId) {
-        for (const trace of traceOf(loaded, shape)) text += `${open.traces++ > 0 ? ',' : ''}${JSON.stringify(trace)}`;
+        for (const trace of traceOf(loaded, shape)) text += `${open.traces++ > 0 ? ',' : ''}${jsonText(trace)}`;
       }
     }
     pace.learn(recordsIn(groups), text.length);
@@ -273,10 +274,16 @@ function cellOf(record: Tree, id: string): CellValue {
     rest.length === 0
       ? record[id]
       : isMetricColumn(id)
-        ? valueAt(record.metrics, metricOfColumn(id))
+        ? metricCell(record, metricOfColumn(id))
         : valueAt(record[holder as string], rest.join('/'));
   if (value === undefined || value === null) return null;
   return typeof value === 'object' ? JSON.stringify(value) : (value as CellValue);
+}
+
+function metricCell(record: Tree, name: string): unknown {
+  const value = valueAt(record.metrics, name);
+  const explained = explainedBy(name);
+  return value === undefined && explained !== undefined ? valueAt(valueAt(record.metric_info, explained), 'explanation') : value;
 }
 
 const valueAt = (map: unknown, key: string): unknown =>

@@ -14,6 +14,13 @@ const METRIC = 'metrics/';
 export const isMetricColumn = (id: string): boolean => id.startsWith(METRIC);
 export const metricOfColumn = (id: string): string => id.slice(METRIC.length);
 
+const EXPLANATION = '_explanation';
+/** The name under which the explanations of a metric's values are shown as a column. */
+export const explanationOf = (metric: string): string => `${metric}${EXPLANATION}`;
+/** The metric whose explanations have this name; undefined where it is no such name. */
+export const explainedBy = (name: string): string | undefined =>
+  name.endsWith(EXPLANATION) ? name.slice(0, -EXPLANATION.length) : undefined;
+
 /** A lookup over the standard columns, the keys of the two metadata maps and the metrics given. */
 export function columnFinder(metrics: readonly ColumnDef[]): FindColumn {
   const byId = new Map(metrics.map((column) => [column.id, column]));

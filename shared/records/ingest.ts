@@ -2,6 +2,7 @@ import { derivedId, newId } from '../ids.ts';
 import type { RunRef } from '../projects/runs.ts';
 import { ExperimentTraces, type LoggedFields, type LoggedNode } from '../wire/ingest.ts';
 import type { LoggedTrace } from '../wire/records.ts';
+import { fileIds } from './fileIds.ts';
 import type { LoggedRecord, RecordChange, WrittenRecord } from './recordChange.ts';
 import type { RecordWriter } from './recordWriter.ts';
 
@@ -29,8 +30,10 @@ export async function ingestTraces(writer: Writer, run: RunRef, batch: TraceBatc
   const changes = recordsOf(batch.traces, { isComplete: batch.isComplete, ...(sessionId === undefined ? {} : { sessionId }) });
   const opened = external !== undefined && !batch.sessionId ? [openedSession(run, external)] : [];
   await writer.write(run, [...opened, ...changes]);
-  const traceIds = changes.flatMap(({ record }) => (record.type === 'trace' ? [record.id] : []));
-  return { traceIds, spansCount: changes.length - traceIds.length, sessionId: sessionId ?? null };
+  const idsOf = (isWanted: (change: Logged) => boolean) => new Set(changes.filter(isWanted).map(({ record }) => record.id));
+  const isTrace = ({ record }: Logged) => record.type === 'trace';
+  const spansCount = idsOf((change) => !isTrace(change)).size;
+  return { traceIds: [...idsOf(isTrace)], spansCount, sessionId: sessionId ?? null };
 }
 
 export interface SpansWritten {
@@ -47,7 +50,7 @@ export async function ingestSpans(
 ): Promise<SpansWritten> {
   const changes = recordsOf(spans, { traceId, parentId });
   const written = await writer.write(run, changes);
-  return { count: changes.length, sessionId: sessionOf(written) };
+  return { count: new Set(changes.map(({ record }) => record.id)).size, sessionId: sessionOf(written) };
 }
 
 /** The session of what was written; null where there is none and the trace stands in for it. */
@@ -101,7 +104,9 @@ function recordsOf(nodes: readonly LoggedNode[], top: Below): Logged[] {
   const changes: Logged[] = [];
   for (const { kind, fields, parent } of nodes) {
     const above = parent === undefined ? undefined : changes[parent]?.record;
-    const id = fields.id ?? newId();
+    // A trace's own id may be said as that of its trace alone.
+    const given = fields.id ?? (kind === 'trace' ? fields.trace_id : undefined);
+    const id = given ?? newId();
     const record = {} as Record<string, unknown>;
     for (const name in fields) {
       const value = fields[name as keyof LoggedFields];
@@ -120,28 +125,7 @@ function recordsOf(nodes: readonly LoggedNode[], top: Below): Logged[] {
     }
     const files = fileIds(fields.input, fields.output);
     if (files) record.file_ids = files;
-    changes.push({ action: 'log', freshId: fields.id == null, record: record as unknown as LoggedRecord });
+    changes.push({ action: 'log', freshId: given == null, record: record as unknown as LoggedRecord });
   }
   return changes;
 }
-
-/** Files named in the parts of inputs and outputs; undefined where there are none, as nearly always. */
-function fileIds(...values: unknown[]): string[] | undefined {
-  let found: Set<string> | undefined;
-  const open = values.filter(isObject);
-  for (let value = open.pop(); value; value = open.pop()) {
-    if (Array.isArray(value)) {
-      for (const item of value) if (isObject(item)) open.push(item);
-      continue;
-    }
-    const { type, file_id, content } = value as { type?: unknown; file_id?: unknown; content?: unknown };
-    if (type === 'file' && typeof file_id === 'string') {
-      found ??= new Set();
-      found.add(file_id);
-    }
-    if (isObject(content)) open.push(content);
-  }
-  return found && [...found];
-}
-
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;

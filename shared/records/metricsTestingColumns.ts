@@ -1,6 +1,7 @@
 import type { ColumnDef } from '../columns/columnDef.ts';
 import { REGISTERED_SCORER } from '../wire/metricsTesting.ts';
 import type { OutputType, RollUpMethod } from '../wire/scorers.ts';
+import { explanationOf } from './findColumn.ts';
 
 /** What is known of a scorer that a composite metric builds on; `column` absent: nothing but its name. */
 export interface NamedScorer {
@@ -21,7 +22,7 @@ export interface TestedMetric {
   requiredScorers: readonly NamedScorer[];
 }
 
-type Form = Pick<ColumnDef, 'dataType' | 'dataUnit'> & { multiValued?: boolean; rollUp: RollUpMethod };
+type Form = Pick<ColumnDef, 'dataType' | 'dataUnit'> & { multiValued?: boolean; filterable?: false; rollUp: RollUpMethod };
 
 const forms: Readonly<Record<OutputType, Form>> = {
   boolean: { dataType: 'boolean', rollUp: 'percentage_true' },
@@ -31,8 +32,8 @@ const forms: Readonly<Record<OutputType, Form>> = {
   freeform: { dataType: 'text', rollUp: 'category_count' },
   percentage: { dataType: 'floating_point', dataUnit: 'percentage', rollUp: 'average' },
   multilabel: { dataType: 'string_list', multiValued: true, rollUp: 'category_count' },
-  // One boolean for each chunk that was retrieved.
-  retrieved_chunk_list_boolean: { dataType: 'boolean', multiValued: true, rollUp: 'percentage_true' },
+  // One boolean for each chunk that was retrieved: no filter is about several of them.
+  retrieved_chunk_list_boolean: { dataType: 'boolean', multiValued: true, filterable: false, rollUp: 'percentage_true' },
   // The labels that hold.
   boolean_multilabel: { dataType: 'string_list', multiValued: true, rollUp: 'category_count' },
 };
@@ -52,7 +53,7 @@ export function metricsTestingColumns(tested: TestedMetric): ColumnDef[] {
     judged,
   }));
   return [{ column: own, judged: true }, ...scorers].flatMap(({ column, judged }) =>
-    judged && tested.withChainOfThought ? [column, chainOfThought(column)] : [column],
+    judged && tested.withChainOfThought ? [column, explanationColumn(column)] : [column],
   );
 }
 
@@ -65,7 +66,7 @@ function formOf({ metricKey, outputType, scoreType }: TestedMetric): Form {
 }
 
 function metricColumnOf(metric: string, label: string, description: string, form: Form): ColumnDef {
-  const { dataType, dataUnit, multiValued, rollUp } = form;
+  const { dataType, dataUnit, multiValued, filterable = true, rollUp } = form;
   return {
     id: `metrics/${metric}`,
     label,
@@ -77,7 +78,7 @@ function metricColumnOf(metric: string, label: string, description: string, form
     kinds: [],
     source: { at: 'metric', metric },
     sortable: !multiValued,
-    filterable: true,
+    filterable,
     optional: false,
     ...(multiValued ? { multiValued } : {}),
     rollUpMethod: rollUp,
@@ -85,9 +86,9 @@ function metricColumnOf(metric: string, label: string, description: string, form
 }
 
 /** It is read with the value it explains, so it is shown and neither filtered nor sorted. */
-function chainOfThought({ id, label, source }: ColumnDef): ColumnDef {
+export function explanationColumn({ id, label, source }: ColumnDef): ColumnDef {
   return {
-    id: `${id}_explanation`,
+    id: explanationOf(id),
     label: `${label} Explanation`,
     description: `Chain of thought behind each value of ${label}.`,
     category: 'metric',

@@ -54,7 +54,7 @@ export async function readTrace(
     id: traceId,
     project_id: projectId,
     run_id: run.runId,
-    session_id: session === undefined || session === traceId ? null : session,
+    session_id: session ?? null,
     spans: trees,
   };
 }

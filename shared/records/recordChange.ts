@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { systemMetricNames } from '../columns/recordTableColumns.ts';
 import { RequestInvalid, ServiceError } from '../errors.ts';
 import { SpanNode } from '../wire/records.ts';
+import { fileIds } from './fileIds.ts';
 import type { StoredRecord } from './record.ts';
 import type { RecordKey } from './recordStore.ts';
 
@@ -93,7 +94,7 @@ function changed(change: RecordChange, from: Settling): StoredRecord | undefined
   if (stored && change.action === 'await' && record.session_id === stored.session_id) return undefined;
   const standing = Math.max(stored?.attempt ?? 0, from.traceAttempt ?? 0);
   if (change.action === 'replace' && standing > (record.attempt ?? 0)) return undefined;
-  const base = stored && change.action !== 'replace' ? merge(stored, record) : record;
+  const base = stored && change.action !== 'replace' ? merge(inKind(stored, record.type), record) : record;
   // A span that is logged again in another trace goes to the session of that one.
   const sessionKept = stored?.trace_id === record.trace_id ? stored.session_id : undefined;
   return {
@@ -101,7 +102,13 @@ function changed(change: RecordChange, from: Settling): StoredRecord | undefined
     project_id: from.run.projectId,
     run_id: from.run.runId,
     created_at: from.createdAt ?? record.created_at ?? from.at,
-    session_id: record.session_id ?? sessionKept ?? from.traceSession ?? record.trace_id ?? record.id,
+    // A span is in the session of its trace, whatever it says itself.
+    session_id:
+      (placeOf(record) === 'span' ? from.traceSession : undefined) ??
+      record.session_id ??
+      sessionKept ??
+      record.trace_id ??
+      record.id,
     updated_at: from.at,
     version: from.version,
   };
@@ -176,6 +183,27 @@ function merge(stored: StoredRecord, given: LoggedRecord): StoredRecord {
 
 const hasFailed = ({ status_code }: StoredRecord): boolean => (status_code ?? 0) >= 400;
 
+/** The stored record as one of this kind: inputs and outputs in its shape, as text where they do not fit, or left out. */
+function inKind(stored: StoredRecord, type: StoredRecord['type']): StoredRecord {
+  if (stored.type === type) return stored;
+  const inShape = (field: 'input' | 'output', value: unknown): unknown => {
+    if (value === undefined || value === null) return undefined;
+    for (const form of [value, typeof value === 'string' ? value : JSON.stringify(value)]) {
+      const result = SpanNode.safeParse({ type, [field]: form });
+      if (result.success) return result.data[field];
+    }
+    return undefined;
+  };
+  const { input, output, redacted_input, redacted_output } = stored;
+  return {
+    ...stored,
+    input: inShape('input', input),
+    output: inShape('output', output),
+    redacted_input: inShape('input', redacted_input),
+    redacted_output: inShape('output', redacted_output),
+  };
+}
+
 // Clients write "" and [] for what they do not know yet.
 const isGiven = (value: unknown): boolean =>
   value !== undefined && value !== null && value !== '' && !(Array.isArray(value) && value.length === 0);
@@ -197,6 +225,7 @@ function updated({ id, of, update }: RecordChange & { action: 'update' }, { stor
   }
   const texts = of === 'trace' ? update : fitting(stored.type, update);
   const { input, output, status_code, tags, duration_ns } = { ...update, ...texts };
+  const files = fileIds(input ?? stored.input, output ?? stored.output);
   const given = Object.entries({ input, output, status_code, duration_ns }).flatMap(([name, value]) =>
     value == null ? [] : [name],
   );
@@ -204,6 +233,7 @@ function updated({ id, of, update }: RecordChange & { action: 'update' }, { stor
     ...stored,
     ...(input == null ? {} : { input }),
     ...(output == null ? {} : { output }),
+    ...(files ? { file_ids: files } : {}),
     ...(status_code == null ? {} : { status_code }),
     ...(tags == null ? {} : { tags: union(stored.tags, tags) }),
     ...(duration_ns == null ? {} : { metrics: { ...stored.metrics, duration_ns } }),

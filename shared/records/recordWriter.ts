@@ -559,11 +559,17 @@ interface RunState {
 
 async function loadRun(store: RecordStore, run: RunRef, changes: readonly RecordChange[]): Promise<RunState> {
   const ids = new Set<string>();
+  const told = new Set<string | null>([null]);
+  for (const change of changes)
+    if (change.action !== 'update' && change.record.session_id !== undefined && change.record.type === 'trace')
+      told.add(change.record.id);
   for (const change of changes) {
     if (change.action === 'update') ids.add(change.id);
     else {
-      if (!change.freshId) ids.add(change.record.id);
-      if (change.record.session_id === undefined && change.record.trace_id !== null) ids.add(change.record.trace_id);
+      const { id, trace_id } = change.record;
+      if (!change.freshId) ids.add(id);
+      // Where these changes do not say the session of its trace.
+      if (!told.has(trace_id)) ids.add(trace_id as string);
     }
   }
   const keys = new Map((ids.size === 0 ? [] : await store.keys(run, [...ids])).map((key) => [key.id, key]));

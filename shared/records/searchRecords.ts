@@ -76,6 +76,8 @@ export interface StoredReads {
   /** The same page, as `describe` tells it while the records are still counted; `columns` as for {@link StoredReads.records}. */
   recordPage<T>(query: RecordPageQuery, columns: readonly string[] | undefined, describe: Describe<T>): Promise<Page<T>>;
   count(query: RecordQuery): Promise<number>;
+  /** How many of the records that match stand before the page that `after` begins. */
+  countBefore(query: RecordPageQuery): Promise<number>;
   /** The newest version of these records, in the order of the keys; those deleted since are left out. `columns` absent: all. */
   records(run: RecordRun, keys: readonly RecordKey[], columns?: readonly string[]): Promise<StoredRecord[]>;
   /** Those of these traces that are stored, and those of these records that have a child. */

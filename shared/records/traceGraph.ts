@@ -211,13 +211,22 @@ const toEdge = ({ source, target, occurrences, traces }: Transition, traceCount:
   trace_ids: [...traces].slice(0, MAX_TRACE_IDS),
 });
 
-/** Percentiles are those of the nearest rank: always a value that came. */
+/** Percentiles are those of the nearest rank, always a value that came; the median of an even number lies between two. */
 function spread(values: readonly number[]) {
   const sorted = Float64Array.from(values).sort();
   const rank = (share: number): number => sorted[Math.max(Math.ceil(share * sorted.length) - 1, 0)] as number;
+  const half = sorted.length / 2;
   return {
     mean: sorted.reduce((sum, value) => sum + value, 0) / sorted.length,
-    ...{ median: rank(0.5), p5: rank(0.05), p25: rank(0.25), p75: rank(0.75), p95: rank(0.95), min: rank(0), max: rank(1) },
+    ...{
+      median: ((sorted[Math.ceil(half) - 1] as number) + (sorted[Math.floor(half)] as number)) / 2,
+      p5: rank(0.05),
+      p25: rank(0.25),
+      p75: rank(0.75),
+      p95: rank(0.95),
+      min: rank(0),
+      max: rank(1),
+    },
     histogram: histogram(values),
   };
 }

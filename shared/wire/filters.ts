@@ -129,8 +129,9 @@ function normalise(context: z.RefinementCtx): (given: unknown, path: (string | n
     if ('not' in node) return { not: visit(node.not, [...path, 'not'], depth + 1) };
     const leaf = 'filter' in node ? node.filter : node;
     if (typeof leaf !== 'object' || leaf === null) return refuse('filter needs a filter leaf', [...path, 'filter']);
-    const { name, column_id = name, ...rest } = leaf as Record<string, unknown>;
-    return { filter: column_id === undefined || column_id === null ? rest : { ...rest, column_id } };
+    const { name, column_id, ...rest } = leaf as Record<string, unknown>;
+    const column = column_id ?? name ?? undefined;
+    return { filter: column === undefined ? rest : { ...rest, column_id: column } };
   };
   return visit;
 }

@@ -19,11 +19,13 @@ const metricAggregations = [
 ] as const;
 export type MetricAggregation = (typeof metricAggregations)[number];
 
+/** Longer than any range of times that the store holds: one bucket. */
+const MAX_MINUTES = 1_000_000_000;
 const minutes = z
   .int()
   .min(1)
   .nullish()
-  .transform((given) => given ?? 5);
+  .transform((given) => Math.min(given ?? 5, MAX_MINUTES));
 const range = { start_time: RecordTime, end_time: RecordTime, group_by: z.string().nullish() };
 
 export const LogRecordsMetricsQueryRequest = z

@@ -31,8 +31,8 @@ export const SortClause = z
   .preprocess(
     (given) => {
       if (typeof given !== 'object' || given === null) return given;
-      const { name, column_id = name, ...rest } = given as Record<string, unknown>;
-      return { ...rest, column_id };
+      const { name, column_id, ...rest } = given as Record<string, unknown>;
+      return { ...rest, column_id: column_id ?? name };
     },
     z.object({
       column_id: z.string(),
@@ -110,7 +110,6 @@ export const LogRecordsAvailableColumnsRequest = z
   .object({ ...RunSelector, start_time: RecordTime.nullish(), end_time: RecordTime.nullish() })
   .meta({ id: 'LogRecordsAvailableColumnsRequest' });
 
-/** A column of a catalog. */
 /** The kinds of records, as the interface calls them. */
 export const StepType = z.enum(recordKinds).meta({ id: 'StepType' });
 
@@ -131,6 +130,7 @@ const LogRecordsFilterType = z
   .meta({ id: 'LogRecordsFilterType' });
 const InsightType = z.enum(['vertical_bar', 'horizontal_bar']).meta({ id: 'InsightType' });
 
+/** A column of a catalog. */
 export const LogRecordsColumnInfo = z
   .object({
     id: z.string(),

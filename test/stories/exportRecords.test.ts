@@ -256,3 +256,15 @@ test.each([
     expect(Math.max(...batches.slice(1))).toBe(size > 10_000 ? 4 : 1000);
   },
 );
+
+test('what other readers take for the end of a line is escaped', async () => {
+  const name = 'a\u2028b\u2029c\u0085d';
+  const trace = service.record({ name });
+  await service.store([trace]);
+  const filters = [{ type: 'id', column_id: 'id', value: trace.id }];
+  for (const export_format of ['jsonl', 'jsonl_flat']) {
+    const { text } = await exported({ root_type: 'trace', filters, export_format });
+    expect(text).not.toMatch(/[\u0085\u2028\u2029]/);
+    expect(text).toContain('a\\u2028b\\u2029c\\u0085d');
+  }
+});

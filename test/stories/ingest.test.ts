@@ -180,7 +180,7 @@ test('spans stand before their trace: a stub first, then the trace with them bel
   expect((await get(`/traces/${traceId}`)).body).toMatchObject({
     type: 'stub_trace',
     id: traceId,
-    session_id: null,
+    session_id: traceId,
     spans: [{ id: parent, is_complete: false, has_children: true, spans: [{ id: child }] }],
   });
   expect((await get(`/spans/${child}`)).body).toMatchObject({ parent_id: parent, trace_id: traceId });
@@ -571,4 +571,44 @@ test('a trace of more records than one answer holds is refused with the way to r
     expect(status).toBe(422);
     expect(body.detail).toContain('more than 50000 records; read its spans page by page through spans/search');
   }
+});
+
+test('a span that is logged again as another kind has the shapes of that kind', async () => {
+  const { post, get } = service.space();
+  const id = newId();
+  const traceId = newId();
+  const span = (fields: object) => post('/spans', { trace_id: traceId, parent_id: traceId, spans: [{ id, ...fields }] });
+  await span({ type: 'llm', input: 'hi', output: 'yo' });
+  await span({ type: 'tool', name: 'n' });
+  const tool = (await get(`/spans/${id}`)).body;
+  expect(tool).toMatchObject({ type: 'tool', input: expect.stringContaining('hi'), output: expect.stringContaining('yo') });
+  await span({ type: 'llm', name: 'n' });
+  expect((await get(`/spans/${id}`)).body).toMatchObject({
+    type: 'llm',
+    input: [{ role: 'user' }],
+    output: { role: 'assistant' },
+  });
+});
+
+test('a span is in the session of its trace, whatever it says itself', async () => {
+  const { post, get } = service.space();
+  const [id, sessionId] = [newId(), newId()];
+  await post('/traces', { session_id: sessionId, traces: [{ id, name: 't' }] });
+  const spans = [{ type: 'tool', id: newId(), input: 'x', session_id: newId() }];
+  const answer = await post('/spans', { trace_id: id, parent_id: id, spans });
+  expect(answer.body).toMatchObject({ session_id: sessionId });
+  expect((await get(`/spans/${spans[0]?.id}`)).body).toMatchObject({ session_id: sessionId });
+});
+
+test('a trace may say its own id as that of its trace, and what is sent twice counts once', async () => {
+  const { post, get } = service.space();
+  const id = newId();
+  const answer = await post('/traces', {
+    traces: [
+      { trace_id: id, name: 't' },
+      { id, name: 't' },
+    ],
+  });
+  expect(answer.body).toMatchObject({ traces_count: 1, records_count: 1 });
+  expect((await get(`/traces/${id}`)).status).toBe(200);
 });

@@ -65,6 +65,17 @@ test('every metric by its roll-up, over the range and in each bucket', async () 
   expect('requests_count' in body.aggregate_metrics).toBe(false);
 });
 
+test('an interval longer than any range is one bucket', async () => {
+  for (const interval of [1_000_000_000, Number.MAX_SAFE_INTEGER]) {
+    const range = { start_time: '2000-01-01T00:00:00Z', end_time: '2100-01-01T00:00:00Z' };
+    const { status, body } = await service.post('metrics/search', { ...range, interval });
+    expect(status).toBe(200);
+    const [buckets] = Object.values(body.bucketed_metrics) as { requests_count: number }[][];
+    expect(buckets).toHaveLength(1);
+    expect(buckets?.[0]?.requests_count).toBe(body.aggregate_metrics.requests_count);
+  }
+});
+
 test('the second version counts traces, sessions and spans as well, zero where there are none', async () => {
   const { body } = await service.post('metrics/search/v2', range);
   expect(body.aggregate_metrics).toMatchObject({ requests_count: 5, session_count: 1, span_count: 5 });

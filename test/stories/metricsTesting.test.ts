@@ -251,3 +251,37 @@ test('a run or scorer that is not there is 404, a body that does not fit 422, an
   const path = `/v2/projects/${project.id}/metrics-testing/${run}/health-score`;
   expect((await service.request('POST', path, asked, unknown)).status).toBe(401);
 });
+
+test('every column of the catalog of a run that tests a metric can be asked for, values or not', async () => {
+  const metrics_testing_id = newId();
+  await post('traces', { metrics_testing_id, traces: [{ name: 'a' }] });
+  const catalog = await columns({
+    name: 'X',
+    metrics_testing_id,
+    output_type: 'percentage',
+    cot_enabled: true,
+    required_scorers: ['nope'],
+  });
+  const metrics = [...catalog.values()].filter(({ id }) => id.startsWith('metrics/'));
+  expect(metrics.map(({ id }) => id)).toEqual(
+    expect.arrayContaining([
+      ...['metrics/generated_scorer_validation', 'metrics/generated_scorer_validation_explanation', 'metrics/nope'],
+    ]),
+  );
+  const values: Record<string, unknown> = { number: 1, boolean: true, text: 'x', collection: ['x'] };
+  const operatorOf: Record<string, string> = { collection: 'contains' };
+  for (const { id, filter_type, filterable } of metrics.filter((one) => one.filterable)) {
+    const filters = [{ type: filter_type, column_id: id, operator: operatorOf[filter_type] ?? 'eq', value: values[filter_type] }];
+    const answer = await post('traces/search', { metrics_testing_id, filters, sort: { column_id: id } });
+    expect({ id, filterable, status: answer.status, rows: (answer.body as { num_rows?: number }).num_rows }).toEqual({
+      ...{ id, filterable: true, status: 200, rows: 0 },
+    });
+  }
+  const column_ids = [...catalog.keys()];
+  const csv = await fetch(`${service.url}/projects/${project.id}/export_records`, {
+    method: 'POST',
+    headers: { 'Service-API-Key': service.apiKey, 'content-type': 'application/json' },
+    body: JSON.stringify({ metrics_testing_id, root_type: 'trace', export_format: 'csv', column_ids }),
+  });
+  expect((await csv.text()).split('\r\n')[0]).toBe(column_ids.join());
+});

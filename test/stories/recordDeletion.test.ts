@@ -143,3 +143,15 @@ test('an experiment row: the higher attempt stands, its strays go, and a late lo
   expect(body.spans).toMatchObject([{ id: shared, input: 'second' }]);
   expect(await tidy()).toBe(0);
 });
+
+test('without a filter all of the run goes: sessions, and spans whose trace never came, too', async () => {
+  const { post, search } = service.space();
+  const sessionId = newId();
+  await post('/sessions', { name: 'talk', external_id: 'talk' });
+  await post('/traces', { traces: [traceWithSpan('one')], session_id: sessionId });
+  const traceId = newId();
+  await post('/spans', { trace_id: traceId, parent_id: traceId, spans: [{ type: 'tool', input: 'x' }] });
+  const deleted = await post('/traces/delete', {});
+  expect(deleted).toMatchObject({ status: 200, body: { message: '4 records deleted' } });
+  for (const kind of ['traces', 'spans', 'sessions'] as const) expect(await search(kind)).toEqual([]);
+});

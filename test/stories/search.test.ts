@@ -346,3 +346,42 @@ test('a metric shows the state of its scoring: one object for each, with what th
   const [partial] = (await service.post('spans/partial_search', { filters, ...named })).body.records;
   expect(Object.keys(partial.metric_info).sort()).toEqual(['gave_up', 'number', 'queued']);
 });
+
+test('null beside the other name of a column is absent', async () => {
+  const filters = [{ type: 'text', name: 'name', column_id: null, operator: 'eq', value: 'trace 1' }];
+  const answer = await service.post('traces/search', { filters, sort: { name: 'name', column_id: null } });
+  expect(answer.status).toBe(200);
+  expect(names(answer)).toEqual(['trace 1']);
+});
+
+test.each([{}, { sort: { name: 'name', ascending: true } }])(
+  'a client that pages by the cursor alone is told the end: %j',
+  async (order) => {
+    const found: string[] = [];
+    const tokens: (number | null)[] = [];
+    for (let after: string | null = null; found.length < 10; ) {
+      const { body } = await service.post('traces/search', {
+        limit: 2,
+        ...order,
+        ...(after ? { previous_last_row_id: after } : {}),
+      });
+      found.push(...body.records.map(({ name }: { name: string }) => name));
+      tokens.push(body.next_starting_token);
+      expect(body.paginated).toBe(body.next_starting_token !== null);
+      if (body.next_starting_token === null) break;
+      const byToken = await service.post('traces/search', { limit: 2, ...order, starting_token: body.next_starting_token });
+      after = body.last_row_id;
+      const byCursor = await service.post('traces/search', { limit: 2, ...order, previous_last_row_id: after });
+      expect(names(byToken)).toEqual(names(byCursor));
+    }
+    expect([...found].sort()).toEqual(traces.map(({ name }) => name));
+    expect(tokens).toEqual([2, 4, null]);
+  },
+);
+
+test('the place of what is wrong with a filter is told below "not", too', async () => {
+  const leaf = { type: 'text', column_id: 'name', operator: 'bogus', value: 'x' };
+  const answer = await service.post('traces/search', { filter_tree: { not: { filter: leaf } } });
+  expect(answer.status).toBe(422);
+  expect(answer.body.detail[0].loc).toEqual(['body', 'filter_tree', 'not', 'filter', 'operator']);
+});

@@ -33,7 +33,7 @@ import { type RowsOf, recordRows } from './recordRow.ts';
 const MAX_READ_AT_ONCE = 1000;
 
 /** Pages of a run's records, and their number. */
-export function recordPages(clickhouse: ClickHouse): Pick<StoredReads, 'page' | 'recordPage' | 'count'> {
+export function recordPages(clickhouse: ClickHouse): Pick<StoredReads, 'page' | 'recordPage' | 'count' | 'countBefore'> {
   const versions = lastVersions();
   const writtenOnce = lastWrittenOnce();
   /** The newest versions of the query's run, and the number of records that match among them. */
@@ -103,6 +103,19 @@ export function recordPages(clickhouse: ClickHouse): Pick<StoredReads, 'page' | 
     },
     recordPage: (query, columns, describe) => pageOf(query, recordRows(query.run, columns), describe),
     count,
+    async countBefore(query) {
+      const among = await newestVersions(clickhouse, query.run);
+      const start = await startAfter(clickhouse, query, among);
+      if (!start) return query.offset;
+      const binder = new Binder();
+      const scope = scopeOf(binder.bind, query.run, among);
+      const { from } = pageSource(query, scope);
+      return countRows(
+        clickhouse,
+        `SELECT count() AS total FROM ${from} WHERE ${matchingSql(query, scope)} AND NOT ifNull(${behind(query, scope, start)}, false)`,
+        binder,
+      );
+    },
   };
 }
 
@@ -173,10 +186,15 @@ async function countMatching(clickhouse: ClickHouse, query: RecordQuery, newest:
     const made = [...new Set(stale.map(({ createdAt }) => createdAt))];
     return `${all} AND created_at IN ${binder.bind(made, `Array(${TIME})`)} AND ${isStale(binder.bind, stale)}`;
   };
+  return countRows(clickhouse, stale.length === 0 ? all : `SELECT (${all}) - (${ofStale()}) AS total`, binder);
+}
+
+/** @param sql selects `total` */
+async function countRows(clickhouse: ClickHouse, sql: string, { params }: Binder): Promise<number> {
   const [row] = await clickhouse.query({
     name: 'record count',
-    sql: stale.length === 0 ? all : `SELECT (${all}) - (${ofStale()}) AS total`,
-    params: binder.params,
+    sql,
+    params,
     row: (value) => Number((value as { total: string }).total),
   });
   return row ?? 0;
