@@ -5,7 +5,7 @@ import { PageFields, Uuid } from './common.ts';
 import { NameOrText, ValueByOperator } from './datasets.ts';
 import { FilterExpression } from './filters.ts';
 import { flag, MAX_PAGE, SelectColumns, SortClause } from './recordSearch.ts';
-import { RecordTime } from './time.ts';
+import { ComparedTime } from './time.ts';
 
 // Queues of records that people rate.
 
@@ -165,7 +165,7 @@ export const AnnotationQueueDetailsResponse = z
 const listOrOne = z.union([z.string(), z.array(z.string()).max(10_000)]);
 const comparisons = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte'] as const;
 const timeFilter = <const N extends string>(name: N) =>
-  z.object({ name: z.literal(name), operator: z.enum(comparisons), value: RecordTime });
+  z.object({ name: z.literal(name), operator: z.enum(comparisons), value: ComparedTime });
 const numberFilter = <const N extends string>(name: N) =>
   z
     .object({

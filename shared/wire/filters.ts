@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Uuid } from './common.ts';
 import { Text } from './recordParts.ts';
-import { RecordTime } from './time.ts';
+import { ComparedTime } from './time.ts';
 
 /** A filter nests at most this deep and has at most this many leaves and combinators; more is answered 422. */
 export const MAX_FILTER_DEPTH = 32;
@@ -33,7 +33,7 @@ const DateFilter = z.object({
   type: z.literal('date'),
   ...column,
   operator: z.enum(['eq', 'ne', 'gt', 'gte', 'lt', 'lte']),
-  value: RecordTime,
+  value: ComparedTime,
 });
 const NumberFilter = z
   .object({

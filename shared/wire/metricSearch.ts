@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { StandardError } from './common.ts';
 import { FilterExpression, FilterList } from './filters.ts';
 import { RunSelector } from './recordSearch.ts';
-import { RecordTime } from './time.ts';
+import { ComparedTime } from './time.ts';
 
 const metricAggregations = [
   'Count',
@@ -26,7 +26,7 @@ const minutes = z
   .min(1)
   .nullish()
   .transform((given) => Math.min(given ?? 5, MAX_MINUTES));
-const range = { start_time: RecordTime, end_time: RecordTime, group_by: z.string().nullish() };
+const range = { start_time: ComparedTime, end_time: ComparedTime, group_by: z.string().nullish() };
 
 export const LogRecordsMetricsQueryRequest = z
   .object({

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ProjectRole, permissionsOf, projectActions, User, UserInfo } from './accounts.ts';
 import { PageBody, PageFields, PageQuery, QueryFlag, Uuid } from './common.ts';
-import { RecordTime } from './time.ts';
+import { ComparedTime } from './time.ts';
 
 export const projectTypes = ['prompt_evaluation', 'llm_monitor', 'protect', 'gen_ai'] as const;
 const ProjectType = z.enum(projectTypes).meta({ id: 'ProjectType' });
@@ -39,7 +39,7 @@ const NameFilter = z
   })
   .refine(fitsOperator, listRule);
 const TimeFilter = <const N extends string>(name: N) =>
-  z.object({ name: z.literal(name), operator: z.enum(comparisons), value: RecordTime });
+  z.object({ name: z.literal(name), operator: z.enum(comparisons), value: ComparedTime });
 const TypeFilter = z
   .object({ name: z.literal('type'), operator: z.enum(['eq', 'ne', 'one_of', 'not_in']), value: ValueOrList })
   .refine(fitsOperator, listRule);

@@ -4,7 +4,7 @@ import { Uuid } from './common.ts';
 import { FilterExpression, FilterList } from './filters.ts';
 import { ScorerConfig } from './scorers.ts';
 import { ExtendedRecord, PartialRecord } from './storedRecords.ts';
-import { RecordTime } from './time.ts';
+import { ComparedTime } from './time.ts';
 
 /** A page holds at most this many records; a larger `limit` is taken as this. */
 export const MAX_PAGE = 10_000;
@@ -107,7 +107,7 @@ export const LogRecordsPartialQueryResponse = z
   .meta({ id: 'LogRecordsPartialQueryResponse' });
 
 export const LogRecordsAvailableColumnsRequest = z
-  .object({ ...RunSelector, start_time: RecordTime.nullish(), end_time: RecordTime.nullish() })
+  .object({ ...RunSelector, start_time: ComparedTime.nullish(), end_time: ComparedTime.nullish() })
   .meta({ id: 'LogRecordsAvailableColumnsRequest' });
 
 /** The kinds of records, as the interface calls them. */
