@@ -61,7 +61,7 @@ export async function generateLongTrace(clickhouse: ClickHouse, target: Generate
  * Makes the merges that a fill leaves to do: they would take a core from what is measured. The engine chooses them, as it would by and by: it looks
  * for the next one after up to a minute only, so that none runs does not say that none is left.
  */
-export async function mergesDone(clickhouse: ClickHouse): Promise<void> {
+export async function mergesDone(clickhouse: ClickHouse, { furtherToo = true } = {}): Promise<void> {
   const tables = {
     name: 'parts',
     sql: `SELECT table, toUInt32(count()) AS parts FROM system.parts WHERE active AND database = currentDatabase() GROUP BY table`,
@@ -79,7 +79,7 @@ export async function mergesDone(clickhouse: ClickHouse): Promise<void> {
   for (let before = 0; ; ) {
     const found = await settled();
     const parts = found.reduce((sum, one) => sum + one.parts, 0);
-    if (parts === before) return;
+    if (!furtherToo || parts === before) return;
     before = parts;
     for (const { table } of found) await clickhouse.command({ name: `merge ${table}`, sql: `OPTIMIZE TABLE ${table}` });
   }
