@@ -165,9 +165,8 @@ class Store implements ClickHouse {
   }
 
   async query<T>(read: ClickHouseRead<T>): Promise<T[]> {
-    // One text of JSON: a parser that is called for each row takes twice as long.
-    const text = await this.#text(read, 'JSONEachRow', { output_format_json_array_of_rows: 1 });
-    return text === '' ? [] : parseRows(JSON.parse(text) as unknown[], read.row);
+    const text = await this.#text(read, 'JSONEachRow', {});
+    return text === '' ? [] : parseRows(text.trimEnd().split('\n').map(parseJson), read.row);
   }
 
   async page<T>(read: ClickHouseRead<T>): Promise<{ rows: T[]; total: number }> {
