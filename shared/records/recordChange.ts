@@ -107,6 +107,7 @@ function changed(change: RecordChange, from: Settling): StoredRecord | undefined
       (placeOf(record) === 'span' ? from.traceSession : undefined) ??
       record.session_id ??
       sessionKept ??
+      from.traceSession ??
       record.trace_id ??
       record.id,
     updated_at: from.at,
