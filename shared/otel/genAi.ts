@@ -53,12 +53,12 @@ export function readGenAi(span: OtelSpan, { kind, callsModel }: SpanRole): SpanC
   if (kind === 'tool') {
     content.name = attributes.text('gen_ai.tool.name', 'traceloop.entity.name');
     content.toolCallId = attributes.text('gen_ai.tool.call.id');
-    content.input = attributes.text('gen_ai.tool.call.arguments', 'tool_arguments') ?? content.input;
-    content.output = attributes.text('gen_ai.tool.call.result', 'tool_response') ?? content.output;
+    content.input = attributes.text('gen_ai.tool.call.arguments', 'tool_arguments');
+    content.output = attributes.text('gen_ai.tool.call.result', 'tool_response');
   }
   if (kind === 'retriever') {
-    content.input = attributes.text('gen_ai.retrieval.query.text') ?? content.input;
-    content.output = documentsOf(attributes.structure('gen_ai.retrieval.documents')) ?? content.output;
+    content.input = attributes.text('gen_ai.retrieval.query.text');
+    content.output = documentsOf(attributes.structure('gen_ai.retrieval.documents'));
   }
   content.input ??= attributes.text('traceloop.entity.input');
   content.output ??= attributes.text('traceloop.entity.output');
