@@ -1,0 +1,75 @@
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
+import { startClickHouseServer } from '../support/clickhouseServer.ts';
+
+const Names = (row: unknown) => (row as { name: string }).name;
+
+/** A proxy before the server that closes a connection instead of passing on what comes next over it, `drops.left` times. */
+async function closingProxy(target: string): Promise<{ url: string; drops: { left: number; done: number } }> {
+  const drops = { left: 0, done: 0 };
+  const proxy = createServer((incoming) => {
+    const outgoing = connect(Number(new URL(target).port), '127.0.0.1');
+    const close = () => {
+      incoming.destroy();
+      outgoing.destroy();
+    };
+    incoming.on('data', (chunk) => {
+      if (drops.left > 0) {
+        drops.left--;
+        drops.done++;
+        close();
+      } else outgoing.write(chunk);
+    });
+    outgoing.on('data', (chunk) => incoming.write(chunk));
+    for (const socket of [incoming, outgoing]) socket.on('error', close).on('close', close);
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  onTestFinished(() => void proxy.close());
+  return { url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, drops };
+}
+
+test('a statement whose connection is closed under it is sent once more; a store that stays away is told', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'assay-clickhouse-'));
+  const server = await startClickHouseServer({ dataDir });
+  onTestFinished(async () => {
+    await server.stop();
+    await rm(dataDir, { recursive: true });
+  });
+  const { url, drops } = await closingProxy(server.url);
+  const clickhouse = openClickHouse({ url });
+  onTestFinished(() => clickhouse.close());
+
+  const read = { name: 'names', sql: 'SELECT name FROM things ORDER BY name', row: Names };
+  const statements: (() => Promise<unknown>)[] = [
+    () =>
+      clickhouse.command({
+        name: 'make',
+        sql: 'CREATE TABLE IF NOT EXISTS things (name String) ENGINE = MergeTree ORDER BY name',
+      }),
+    () => clickhouse.insert({ table: 'things', rows: [{ name: 'a' }, { name: 'b' }], token: 'first' }),
+    async () => expect(await clickhouse.query(read)).toEqual(['a', 'b']),
+    async () => expect(await clickhouse.page(read)).toEqual({ rows: ['a', 'b'], total: 2 }),
+    async () => {
+      const streamed: string[] = [];
+      for await (const name of clickhouse.stream(read)) streamed.push(name);
+      expect(streamed).toEqual(['a', 'b']);
+    },
+  ];
+  for (const [index, statement] of statements.entries()) {
+    await clickhouse.ping();
+    drops.left = 1;
+    await statement();
+    expect(drops).toEqual({ left: 0, done: index + 1 });
+  }
+  drops.left = 2;
+  await expect(clickhouse.query(read)).rejects.toMatchObject({
+    code: 'Unavailable',
+    message: expect.stringContaining('record store does not answer'),
+  });
+});
