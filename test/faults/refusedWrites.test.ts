@@ -67,12 +67,24 @@ test('what a worker writes that was taken for dead is refused, and its spans do 
 
 test('rows in flight of a deleted experiment are not written back, nor are results that its caller still has', async () => {
   const [dataDir, runners] = [await folder(), await folder()];
-  const started = join(runners, 'started.txt');
+  const [started, ended, gate] = ['started.txt', 'ended.txt', 'gate'].map((name) => join(runners, name)) as [
+    string,
+    string,
+    string,
+  ];
+  // The first twenty end at once; of the others each second one ends when the gate opens, and the rest when they are given up.
   await writeFile(
-    join(runners, 'slow.mjs'),
-    `import { appendFileSync } from 'node:fs';
+    join(runners, 'gated.mjs'),
+    `import { appendFileSync, existsSync } from 'node:fs';
      import { setTimeout } from 'node:timers/promises';
-     export default async (input) => { appendFileSync(${JSON.stringify(started)}, input + '\\n'); await setTimeout(1_500); return input; };`,
+     export default async (input, { signal }) => {
+       appendFileSync(${JSON.stringify(started)}, input + '\\n');
+       const number = Number(input.slice(1));
+       const mayEnd = () => signal.aborted || number < 20 || (number % 2 === 0 && existsSync(${JSON.stringify(gate)}));
+       while (!mayEnd()) await setTimeout(20);
+       appendFileSync(${JSON.stringify(ended)}, input + '\\n');
+       return input;
+     };`,
   );
   const where = await serviceFolder(dataDir, { RUNNERS_DIR: runners });
   const service = await where.start();
@@ -82,7 +94,7 @@ test('rows in flight of a deleted experiment are not written back, nor are resul
   const records = Array.from({ length: 200 }, (_, index) => ({ input: `q${index}` }));
 
   const byModule = await newExperiment(client, projectId, { name: 'of a module', metrics: ['exact_match'] });
-  await byModule.start({ runner: { kind: 'module', name: 'slow' }, records, concurrency: 20 });
+  await byModule.start({ runner: { kind: 'module', name: 'gated' }, records, concurrency: 20 });
   const byCaller = await newExperiment(client, projectId, { name: 'of a caller' });
   const process_ = newId();
   await byCaller.start({ runner: { kind: 'caller_function' }, records, process: process_, concurrency: 20 });
@@ -92,17 +104,21 @@ test('rows in flight of a deleted experiment are not written back, nor are resul
   });
   expect(lease.rows).toHaveLength(5);
   await byModule.until(({ rows_done }) => rows_done >= 20);
-  const lines = async () => (await readFile(started, 'utf8')).split('\n').filter(Boolean).length;
-  await expect.poll(lines).toBeGreaterThanOrEqual(40); // the second twenty are in flight
+  const lines = async (file: string) => (await readFile(file, 'utf8')).split('\n').filter(Boolean).length;
+  await expect.poll(() => lines(started)).toBe(40); // the second twenty are in flight
 
   await client.send(`${path}/${byModule.id}`, { method: 'DELETE' });
   await client.send(`${path}/${byCaller.id}`, { method: 'DELETE' });
   const result = { ordinal: lease.rows[0]?.ordinal, output: 'late', started_at: new Date().toISOString(), duration_ns: 1 };
   const late = client.send(`${path}/${byCaller.id}/rows/results`, { body: { process: process_, results: [result] } });
   await expect(late).rejects.toSatisfy((err) => err instanceof HttpStatusError && err.status === 404);
-  const last = await lines();
-  await new Promise((resolve) => setTimeout(resolve, 3_500)); // rows in flight have ended by now, and a further one would have started
-  expect(await lines()).toBe(last);
+  await writeFile(gate, '');
+  const inFlight = async () => {
+    const done = await lines(ended);
+    return (await lines(started)) - done;
+  };
+  await expect.poll(inFlight, { timeout: 60_000 }).toBe(0);
+  expect(await lines(started)).toBeLessThan(records.length); // a run that goes on would never have been given up
   await service.kill('SIGTERM');
 
   const clickhouse = openClickHouse({ dataDir: join(dataDir, 'clickhouse') });
