@@ -5,9 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { z } from 'zod';
 import { createDataset } from '../../client/createDataset.ts';
-import { freePort } from '../../shared/freePort.ts';
 import type { LeaseReply } from '../../shared/wire/experimentRuns.ts';
 import { type Answer, fails, late, type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
+import { ownPort } from '../support/ownPort.ts';
 import { modelAt, newExperiment, type Progress } from '../support/runs.ts';
 import { startTestService, type TestProject, type TestService } from '../support/service.ts';
 
@@ -151,7 +151,7 @@ describe('rows that fail', () => {
   });
 
   test('a dead model endpoint is recorded on its rows, and another run beside it is untouched', async () => {
-    await modelAt(service.client, 'dead', `http://127.0.0.1:${await freePort()}`, ['dead']);
+    await modelAt(service.client, 'dead', `http://127.0.0.1:${await ownPort()}`, ['dead']);
     await using _alive = await model('alive', says('here'));
     const [dead, alive] = [await experiment('dead'), await experiment('alive')];
     const request = { records: questions(20), concurrency: 10, max_call_attempts: 2 };

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { freePort } from '../../shared/freePort.ts';
 import { startClickHouseServer } from '../support/clickhouseServer.ts';
+import { ownPort } from '../support/ownPort.ts';
 import { newExperiment } from '../support/runs.ts';
 import { startTestService } from '../support/service.ts';
 
@@ -21,7 +21,7 @@ test('a record store that is killed and away for 10 s fails no row, loses none a
      import { setTimeout } from 'node:timers/promises';
      export default async (input) => { appendFileSync(${JSON.stringify(executed)}, input + '\\n'); await setTimeout(100); return input; };`,
   );
-  const options = { dataDir: join(folder, 'clickhouse'), port: await freePort() };
+  const options = { dataDir: join(folder, 'clickhouse'), port: await ownPort() };
   let clickhouse = await startClickHouseServer(options);
   onTestFinished(() => clickhouse.stop());
   const service = await startTestService({ RUNNERS_DIR: folder, CLICKHOUSE_URL: clickhouse.url });

@@ -12,9 +12,9 @@ import { Client, Connection } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { ServiceClient } from '../../client/http.ts';
 import { workflowIdOf } from '../../shared/experiments/workflow.ts';
-import { freePort } from '../../shared/freePort.ts';
 import { scoringWorkflowId } from '../../shared/scoring/workflow.ts';
 import { findTestTemporal } from '../support/findTestTemporal.ts';
+import { ownPort } from '../support/ownPort.ts';
 import { type ExperimentOf, newExperiment, scorerNamed } from '../support/runs.ts';
 import { accepts, serverProcess, untilUp } from '../support/serverProcess.ts';
 import { serviceFolder } from '../support/serviceProcess.ts';
@@ -39,7 +39,7 @@ await writeFile(join(folder, 'broken.mjs'), 'export default 7;');
 await mkdir(historyFolder, { recursive: true });
 
 const path = await findTestTemporal(folder);
-const port = await freePort();
+const port = await ownPort();
 const config = `limit.historyCount.suggestContinueAsNew=${SHORT_HISTORY}`;
 const args = [
   'server',

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { settingNames } from '../../shared/config.ts';
 import { errorCodes } from '../../shared/errors.ts';
-import { freePort } from '../../shared/freePort.ts';
+import { ownPort } from '../support/ownPort.ts';
 
 const root = join(import.meta.dirname, '../..');
 const page = (path: string) => readFileSync(join(root, path), 'utf8');
@@ -80,7 +80,7 @@ describe('examples', () => {
     folder = await mkdtemp(join(tmpdir(), 'assay-readme-'));
     dataDir = join(folder, '.assay');
     for (const name of ['client', 'node_modules']) await symlink(join(root, name), join(folder, name));
-    const port = await freePort();
+    const port = await ownPort();
     url = `http://127.0.0.1:${port}`;
     const environment = { DATA_DIR: dataDir, PORT: String(port), TEMPORAL_PORT: '0', TEMPORAL_UI_PORT: '0', LOG_LEVEL: 'warn' };
     const child = spawn('npm', ['start'], {

@@ -1,10 +1,10 @@
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { freePort } from '../../shared/freePort.ts';
 import { newId } from '../../shared/ids.ts';
 import { builtinByName } from '../../shared/scorers/presets.ts';
 import { scoringWorkflowId } from '../../shared/scoring/workflow.ts';
 import { type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
+import { ownPort } from '../support/ownPort.ts';
 import { modelAt, newExperiment } from '../support/runs.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
@@ -12,7 +12,7 @@ let service: TestService;
 let judge: ModelEndpoint;
 let temporalPort: number;
 beforeAll(async () => {
-  temporalPort = await freePort();
+  temporalPort = await ownPort();
   service = await startTestService({ TEMPORAL_PORT: String(temporalPort) });
   judge = await startModelEndpoint();
   await modelAt(service.client, 'judge', judge.url, ['judge-1']);

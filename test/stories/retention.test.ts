@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { freePort } from '../../shared/freePort.ts';
 import { newId } from '../../shared/ids.ts';
 import { createExpiries } from '../../shared/projects/retention.ts';
 import { SWEEP_SCHEDULE } from '../../shared/records/sweepWorkflow.ts';
 import { connectTemporal } from '../../shared/stores/temporal/connect.ts';
 import { gate } from '../support/deletionStores.ts';
+import { ownPort } from '../support/ownPort.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
 let service: TestService;
 let temporal: Awaited<ReturnType<typeof connectTemporal>>;
 beforeAll(async () => {
-  const port = await freePort();
+  const port = await ownPort();
   service = await startTestService({ TEMPORAL_PORT: String(port) });
   temporal = await connectTemporal({ address: `127.0.0.1:${port}`, namespace: 'default' });
 }, 120_000);

@@ -16,8 +16,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { freePort } from '../../shared/freePort.ts';
 import { lockFolder } from '../../shared/stores/folderLock.ts';
+import { ownPort } from '../support/ownPort.ts';
 import { type ProcessLine, processTree, stillRunning } from '../support/processTree.ts';
 import { type ServiceFolder, type ServiceProcess, serviceFolder } from '../support/serviceProcess.ts';
 
@@ -312,7 +312,7 @@ describe('what cannot start says why in one sentence', () => {
       REDIS_URL: 'redis://127.0.0.1:1',
       TEMPORAL_ADDRESS: '127.0.0.1:1',
     };
-    expect(run(entry, { PORT: String(await freePort()), ...servers }).stderr).toMatch(/^not set: SECRET_KEYS\./);
+    expect(run(entry, { PORT: String(await ownPort()), ...servers }).stderr).toMatch(/^not set: SECRET_KEYS\./);
     expect(run(entry, { PORT: '0', ...servers, SECRET_KEYS: keys }).stderr).toMatch(
       /^.*(CLICKHOUSE_URL|DATABASE_URL|REDIS_URL).*\n$/,
     );

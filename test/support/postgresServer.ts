@@ -4,7 +4,7 @@ import { chown, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import pg from 'pg';
-import { freePort } from '../../shared/freePort.ts';
+import { ownPort } from './ownPort.ts';
 import { findProgram, type ServerProcess, serverProcess, startServer, untilUp } from './serverProcess.ts';
 
 const debianFolder = '/usr/lib/postgresql'; // one folder per major version, none of them on PATH
@@ -44,7 +44,7 @@ export async function startPostgresServer(program: string): Promise<PostgresServ
     'C',
     '--no-sync',
   ]);
-  const port = await freePort();
+  const port = await ownPort();
   const url = `postgres://assay@127.0.0.1:${port}/postgres`;
   let running = await startCluster(program, dataDir, port, url);
   return {

@@ -1,4 +1,4 @@
-import { freePort } from '../../shared/freePort.ts';
+import { ownPort } from './ownPort.ts';
 import { accepts, findProgram, type ServerProcess, serverProcess, startServer, untilUp } from './serverProcess.ts';
 
 export const redisProgram = { name: 'redis-server', path: findProgram('redis-server') };
@@ -10,7 +10,7 @@ export interface RedisServer extends ServerProcess {
 
 /** A Redis of its own that keeps nothing on disk. */
 export async function startRedisServer(program: string, options: { port?: number } = {}): Promise<RedisServer> {
-  const port = options.port ?? (await freePort());
+  const port = options.port ?? (await ownPort());
   const child = startServer(program, [
     '--port',
     String(port),

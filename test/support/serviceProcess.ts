@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { freePort } from '../../shared/freePort.ts';
+import { ownPort } from './ownPort.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -30,9 +30,9 @@ export async function serviceFolder(dataDir: string, extra: Record<string, strin
   const apiKey = 'test-administrator-key';
   const environment = {
     DATA_DIR: dataDir,
-    PORT: String(await freePort()),
-    TEMPORAL_PORT: String(await freePort()),
-    TEMPORAL_UI_PORT: String(await freePort()),
+    PORT: String(await ownPort()),
+    TEMPORAL_PORT: String(await ownPort()),
+    TEMPORAL_UI_PORT: String(await ownPort()),
     ADMIN_API_KEY: apiKey,
     LOG_LEVEL: 'warn',
     ...extra,

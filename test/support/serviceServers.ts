@@ -4,10 +4,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ServiceClient } from '../../client/http.ts';
-import { freePort } from '../../shared/freePort.ts';
 import { startTemporalDevServer } from '../../shared/stores/temporal/devServer.ts';
 import { startClickHouseServer } from './clickhouseServer.ts';
 import { findTestTemporal } from './findTestTemporal.ts';
+import { ownPort } from './ownPort.ts';
 import { startPostgresServer } from './postgresServer.ts';
 import { startRedisServer } from './redisServer.ts';
 
@@ -30,7 +30,7 @@ export interface ServiceApi extends ServicePart {
 /** The servers that the processes of a distributed service share, each a process of its own that can be killed and started again. */
 export async function startServiceServers(programs: { postgres: string; redis: string }, extra: Record<string, string> = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'assay-servers-'));
-  const clickhousePort = await freePort();
+  const clickhousePort = await ownPort();
   const startClickHouse = () => startClickHouseServer({ dataDir: join(folder, 'clickhouse'), port: clickhousePort });
   const path = await findTestTemporal(folder);
   const [postgres, redisAtFirst, clickhouseAtFirst, temporal] = await Promise.all([
@@ -112,7 +112,7 @@ export async function startServiceServers(programs: { postgres: string; redis: s
     postgres,
     worker: (): ServicePart => part('workers/main.ts', 'the worker is ready'),
     async api(): Promise<ServiceApi> {
-      const port = await freePort();
+      const port = await ownPort();
       const url = `http://127.0.0.1:${port}`;
       const client = new ServiceClient({ apiUrl: url, apiKey: API_KEY });
       return { ...part('api/main.ts', 'the api is ready', { PORT: String(port) }), url, client };

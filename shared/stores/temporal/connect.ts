@@ -11,8 +11,8 @@ export interface TemporalAddress {
   tls?: ConnectionOptions['tls'];
 }
 
-/** A refused or unknown address is known well before this; it bounds a host that drops packets. */
-const CONNECT_TIMEOUT_MS = 10_000;
+/** A refused or unknown address is known well before this; it bounds a host that drops packets, or is so busy at its start that 10 s were not enough. */
+const CONNECT_TIMEOUT_MS = 30_000;
 /** Without it the SDK tries for many seconds. */
 const PING_TIMEOUT_MS = 1_500;
 
