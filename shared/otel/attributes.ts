@@ -3,6 +3,8 @@ import { jsonProblem } from '../wire/recordParts.ts';
 /** The value of an attribute. Objects have no prototype, so that no key means anything by itself. */
 export type AttributeValue = string | number | boolean | null | AttributeValue[] | { [key: string]: AttributeValue };
 
+type Structure = AttributeValue[] | { [key: string]: AttributeValue };
+
 /** Of which attributes others are a part, and under which name. */
 interface Whole {
   attributes: Attributes;
@@ -77,12 +79,11 @@ export class Attributes {
     return undefined;
   }
 
-  /** A structure: as it is, or out of the JSON text that instrumentations write where attributes hold only plain values. */
-  structure(...names: string[]): AttributeValue[] | { [key: string]: AttributeValue } | undefined {
+  /** The first of these that is a structure, or the JSON text of one. */
+  structure(...names: string[]): Structure | undefined {
     for (const name of names) {
-      const value = this.#values.get(name);
-      const structure = typeof value === 'string' ? parseJson(value) : value;
-      if (typeof structure !== 'object' || structure === null) continue;
+      const structure = structureOf(this.#values.get(name));
+      if (structure === undefined) continue;
       this.#mark(name);
       return structure;
     }
@@ -159,6 +160,12 @@ function hasNumber(name: string): boolean {
 
 /** Text as it is, anything else as JSON. */
 export const textOf = (value: AttributeValue): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
+/** A structure: as it is, or out of the JSON text that instrumentations write where attributes hold only plain values. */
+export function structureOf(value: AttributeValue | undefined): Structure | undefined {
+  const structure = typeof value === 'string' ? parseJson(value) : value;
+  return typeof structure === 'object' && structure !== null ? structure : undefined;
+}
 
 /** The structure in a JSON text; undefined where there is none that could be stored. */
 export function parseJson(text: string): AttributeValue | undefined {

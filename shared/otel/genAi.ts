@@ -1,7 +1,7 @@
 import type { LoggedMessage } from '../wire/recordParts.ts';
-import { Attributes, type AttributeValue, parseJson, textOf } from './attributes.ts';
+import { Attributes, type AttributeValue, structureOf, textOf } from './attributes.ts';
 import { answerOf, isTree, messagesOf, roleOf } from './messages.ts';
-import type { OtelSpan } from './span.ts';
+import type { OtelSpan, SpanEvent } from './span.ts';
 import type { RetrievedDocument, SpanContent, SpanKind, SpanRole } from './spanContent.ts';
 
 // https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/ and gen-ai-agent-spans/. Embeddings are model calls without a conversation,
@@ -173,7 +173,7 @@ const eventRoles: ReadonlyMap<string, LoggedMessage['role']> = new Map([
   ['gen_ai.tool.message', 'tool'],
 ]);
 
-type MessageEvents = readonly Pick<OtelSpan['events'][number], 'name' | 'attributes'>[];
+type MessageEvents = readonly Pick<SpanEvent, 'name' | 'attributes'>[];
 
 /** One span event for each message, and `gen_ai.choice` for each answer. */
 function inEvents(events: MessageEvents): Conversation {
@@ -191,9 +191,7 @@ function inEvents(events: MessageEvents): Conversation {
 
 /** The same events as a list in one attribute, as instrumentations wrote them that had no log records. */
 function listedEvents(attributes: Attributes, name: string): MessageEvents {
-  const given = attributes.peek(name);
-  if (given === undefined) return [];
-  const list = typeof given === 'string' ? parseJson(given) : given;
+  const list = structureOf(attributes.peek(name));
   if (!Array.isArray(list) || !list.every(isNamedEvent)) return [];
   attributes.markRead(name);
   return list.map((event) => ({ name: event['event.name'], attributes: new Attributes(new Map(Object.entries(event))) }));

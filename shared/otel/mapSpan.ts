@@ -1,10 +1,10 @@
 import { costUsd } from '../providers/prices.ts';
 import type { LoggedMessage } from '../wire/recordParts.ts';
-import { type AttributeValue, textOf } from './attributes.ts';
+import { type Attributes, type AttributeValue, textOf } from './attributes.ts';
 import { genAiRole, readGenAi } from './genAi.ts';
 import { contentText, messagesOf } from './messages.ts';
 import { openInferenceRole, readOpenInference } from './openInference.ts';
-import { durationNs, type OtelSpan, timeOfNs } from './span.ts';
+import { durationNs, type OtelSpan, type SpanEvent, timeOfNs } from './span.ts';
 import {
   firstOf,
   type RetrievedDocument,
@@ -58,7 +58,8 @@ export function mapSpan(span: OtelSpan): Mapped {
   const role = openInferenceRole(span) ?? vercelAiRole(span) ?? genAiRole(span) ?? plainRole;
   const content = firstOf(readOpenInference(span, role), readGenAi(span, role), readVercelAi(span, role), plain);
   const type = role.kind;
-  const error = errorOf(span);
+  const exception = span.events.findLast(({ name }) => name === 'exception');
+  const error = errorOf(span, exception?.attributes);
   const created_at = timeOfNs(span.startNs) ?? timeOfNs(span.endNs);
   // One object that grows: spread together out of parts, which each are made and thrown away, it takes several times as long.
   const mapped = { type, name: content.name ?? span.name } as MappedSpan;
@@ -66,7 +67,8 @@ export function mapSpan(span: OtelSpan): Mapped {
   addTexts(mapped, content);
   mapped.status_code = error.statusCode;
   if (error.message !== undefined) mapped.error_message = error.message;
-  mapped.user_metadata = metadataOf(span, [...(content.metadata ?? []), ...withoutColumn(type, content), ...error.others]);
+  const metadata = [...(content.metadata ?? []), ...withoutColumn(type, content), ...error.others];
+  mapped.user_metadata = metadataOf(span, metadata, unreadEvents(span.events, exception));
   mapped.metrics = metricsOf(span, content);
   if (content.tags) mapped.tags = content.tags;
   if (type === 'agent') {
@@ -129,9 +131,11 @@ interface SpanError {
   others: [string, AttributeValue][];
 }
 
-/** Outcome of a span. An exception makes a span a failed one unless its status says that all is well. The last exception counts. */
-function errorOf({ failed, statusMessage, attributes, events }: OtelSpan): SpanError {
-  const exception = events.findLast(isException)?.attributes;
+/**
+ * Outcome of a span. An exception makes a span a failed one unless its status says that all is well.
+ * @param exception the last one
+ */
+function errorOf({ failed, statusMessage, attributes }: OtelSpan, exception: Attributes | undefined): SpanError {
   exception?.markRead('exception.escaped');
   const type = exception?.text('exception.type') ?? attributes.text('error.type');
   const hasFailed = failed ?? (exception !== undefined || type !== undefined);
@@ -146,8 +150,6 @@ function errorOf({ failed, statusMessage, attributes, events }: OtelSpan): SpanE
   if (!hasFailed) return { statusCode, others };
   return { statusCode: statusCode < 400 ? 500 : statusCode, message: message || 'error', others };
 }
-
-const isException = ({ name }: OtelSpan['events'][number]): boolean => name === 'exception';
 
 function metricsOf(span: OtelSpan, { usage, model, timeToFirstTokenNs }: SpanContent): Record<string, number> {
   const metrics: Record<string, number> = {};
@@ -183,7 +185,11 @@ const MAX_VALUE = 8_000;
 const fromResource = ['service.name', 'service.version', 'deployment.environment.name', 'deployment.environment'];
 
 /** What no column holds, as text: at most {@link MAX_METADATA} entries; a value beyond {@link MAX_VALUE} characters is cut and ends with `…`. */
-function metadataOf(span: OtelSpan, metadata: readonly [string, AttributeValue][]): Record<string, string> {
+function metadataOf(
+  span: OtelSpan,
+  metadata: readonly [string, AttributeValue][],
+  events: readonly AttributeValue[],
+): Record<string, string> {
   const entries: [string, AttributeValue][] = [...metadata];
   for (const name of fromResource) {
     const value = span.resource.get(name);
@@ -191,8 +197,7 @@ function metadataOf(span: OtelSpan, metadata: readonly [string, AttributeValue][
   }
   if (span.scope !== '') entries.push(['otel.scope.name', span.scope]);
   entries.push(...span.attributes.rest());
-  const others = unreadEvents(span);
-  if (others.length > 0) entries.push(['otel.events', others]);
+  if (events.length > 0) entries.push(['otel.events', [...events]]);
   if (span.links.length > 0) entries.push(['otel.links', span.links.map(({ traceId, spanId }) => `${traceId}:${spanId}`)]);
   const kept: Record<string, string> = {};
   let count = 0;
@@ -212,9 +217,11 @@ function metadataOf(span: OtelSpan, metadata: readonly [string, AttributeValue][
   return kept;
 }
 
-/** Name, time and attributes of the events that no column holds, or of what these leave. */
-function unreadEvents({ events }: OtelSpan): AttributeValue[] {
-  const counted = events.findLast(isException);
+/**
+ * Name, time and attributes of the events that no column holds, or of what these leave.
+ * @param counted the one that the span's error is taken from
+ */
+function unreadEvents(events: readonly SpanEvent[], counted: SpanEvent | undefined): AttributeValue[] {
   return events.flatMap((event): AttributeValue[] => {
     const { name, atNs, attributes } = event;
     const unread = attributes.rest();

@@ -1,5 +1,5 @@
 import { type LoggedMessage, loggedMessageRoles } from '../wire/recordParts.ts';
-import { type AttributeValue, parseJson, textOf } from './attributes.ts';
+import { type AttributeValue, parseJson, structureOf, textOf } from './attributes.ts';
 import type { Event } from './spanContent.ts';
 
 type Role = LoggedMessage['role'];
@@ -148,7 +148,7 @@ function contentsOf(message: Tree): Contents {
   const isPart = parts === undefined && content === undefined && isItem(message);
   for (const part of isPart ? [message] : Array.isArray(parts) ? parts : Array.isArray(content) ? content : [content ?? parts])
     addPart(contents, part);
-  const calls = typeof message.tool_calls === 'string' ? parseJson(message.tool_calls) : message.tool_calls;
+  const calls = structureOf(message.tool_calls);
   if (Array.isArray(calls)) contents.toolCalls.push(...calls.flatMap(toolCallOf));
   if (isTree(message.function_call)) contents.toolCalls.push(...toolCallOf(message.function_call));
   if (typeof message.refusal === 'string' && message.refusal !== '') contents.texts.push(message.refusal);

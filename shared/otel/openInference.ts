@@ -1,4 +1,4 @@
-import { type Attributes, type AttributeValue, parseJson } from './attributes.ts';
+import { type Attributes, type AttributeValue, structureOf } from './attributes.ts';
 import { plainValues } from './genAi.ts';
 import { answerOf, isTree, messagesOf, roleOf } from './messages.ts';
 import type { OtelSpan } from './span.ts';
@@ -77,8 +77,7 @@ function modelCall(attributes: Attributes): SpanContent {
 /** Out of the parameters of the call, which stay with the metadata when there are others. */
 function temperatureOf(attributes: Attributes): number | undefined {
   const name = 'llm.invocation_parameters';
-  const given = attributes.peek(name);
-  const parameters = typeof given === 'string' ? parseJson(given) : given;
+  const parameters = structureOf(attributes.peek(name));
   if (!isTree(parameters) || typeof parameters.temperature !== 'number') return undefined;
   if (Object.keys(parameters).length === 1) attributes.markRead(name);
   return parameters.temperature;

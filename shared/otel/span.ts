@@ -1,5 +1,12 @@
 import type { Attributes } from './attributes.ts';
 
+export interface SpanEvent {
+  name: string;
+  /** Nanoseconds since 1970; zero is unknown. */
+  atNs: bigint;
+  attributes: Attributes;
+}
+
 /** A span as it came, with ids in hexadecimal. */
 export interface OtelSpan {
   traceId: string;
@@ -15,7 +22,7 @@ export interface OtelSpan {
   failed: boolean | undefined;
   statusMessage: string;
   attributes: Attributes;
-  events: { name: string; atNs: bigint; attributes: Attributes }[];
+  events: SpanEvent[];
   links: { traceId: string; spanId: string }[];
   resource: Attributes;
   scope: string;

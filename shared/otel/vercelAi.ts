@@ -1,4 +1,4 @@
-import { type Attributes, type AttributeValue, parseJson } from './attributes.ts';
+import { type Attributes, type AttributeValue, structureOf } from './attributes.ts';
 import { answerOf, isTree, messagesOf } from './messages.ts';
 import type { OtelSpan } from './span.ts';
 import type { SpanContent, SpanRole } from './spanContent.ts';
@@ -64,9 +64,7 @@ function answerIn(attributes: Attributes): Pick<SpanContent, 'output' | 'events'
 function modelCall(attributes: Attributes): SpanContent {
   const milliseconds = attributes.number('ai.response.msToFirstChunk', 'ai.stream.msToFirstChunk');
   const listed = attributes.structure('ai.prompt.tools');
-  const tools = (Array.isArray(listed) ? listed : [])
-    .map((tool) => (typeof tool === 'string' ? parseJson(tool) : tool))
-    .filter(isTree);
+  const tools = (Array.isArray(listed) ? listed : []).map(structureOf).filter(isTree);
   return {
     model: attributes.text('ai.response.model', 'ai.model.id'),
     temperature: attributes.number('ai.settings.temperature'),

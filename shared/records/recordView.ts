@@ -56,21 +56,28 @@ const onlyFor: Readonly<Record<RecordKind, readonly string[]>> = {
 /** The interface has no null here; the key is left out. */
 const outputIsNeverNull: ReadonlySet<RecordKind> = new Set(['llm', 'retriever']);
 
-/** Of each kind, what a whole record holds where it has no value, and every field that is taken from the record. */
-const wholeOf: ReadonlyMap<RecordKind, { blank: Readonly<Record<string, unknown>>; names: readonly string[] }> = new Map(
+interface Shape {
+  /** What a whole record holds where it has no value. */
+  blank: Readonly<Record<string, unknown>>;
+  /** Every field that is taken from the record. */
+  names: ReadonlySet<string>;
+}
+
+const shapes: ReadonlyMap<RecordKind, Shape> = new Map(
   recordKinds.map((kind) => {
-    const ofKind = Object.fromEntries(onlyFor[kind].map((name) => [name, null]));
-    const fields: Record<string, unknown> = { ...always, ...place, ...empty, ...ofKind };
-    const names = Object.keys(fields);
+    const onlyHere = Object.fromEntries(onlyFor[kind].map((name) => [name, null]));
+    const fields: Record<string, unknown> = { ...always, ...place, ...empty, ...onlyHere };
+    const names = new Set(Object.keys(fields));
     if (outputIsNeverNull.has(kind)) delete fields.output;
     const blank = templateOf({ ...fields, ...noAnnotations(), files: null, has_children: null, metric_info: {} });
     return [kind, { blank, names }];
   }),
 );
+const shapeOf = (kind: RecordKind): Shape => shapes.get(kind) as Shape;
 
 /** A whole record as search answers it: every key of its kind. */
 export function toExtendedRecord(found: FoundRecord, view: PageView): ExtendedRecord {
-  const { blank, names } = wholeOf.get(found.record.type) as { blank: Record<string, unknown>; names: readonly string[] };
+  const { blank, names } = shapeOf(found.record.type);
   const record = found.record as unknown as Record<string, unknown>;
   const fields: Record<string, unknown> = { ...blank };
   for (const name of names) {
@@ -87,9 +94,9 @@ export function toExtendedRecord(found: FoundRecord, view: PageView): ExtendedRe
 export function toPartialRecord(found: FoundRecord, view: PageView, selected: readonly string[]): PartialRecord {
   const { record } = found;
   const fields: Record<string, unknown> = {};
-  const belongs = new Set([...Object.keys(empty), ...alwaysShown, ...Object.keys(place), ...onlyFor[record.type]]);
+  const { names } = shapeOf(record.type);
   for (const name of [...alwaysShown, ...selected]) {
-    if (belongs.has(name)) fields[name] = (record as unknown as Record<string, unknown>)[name] ?? empty[name] ?? null;
+    if (names.has(name)) fields[name] = (record as unknown as Record<string, unknown>)[name] ?? empty[name] ?? null;
   }
   if (fields.output === null && outputIsNeverNull.has(record.type)) delete fields.output;
   if (selected.includes('has_children')) fields.has_children = found.hasChildren;
