@@ -3,7 +3,8 @@ import { jsonProblem } from '../wire/recordParts.ts';
 /** The value of an attribute. Objects have no prototype, so that no key means anything by itself. */
 export type AttributeValue = string | number | boolean | null | AttributeValue[] | { [key: string]: AttributeValue };
 
-type Structure = AttributeValue[] | { [key: string]: AttributeValue };
+export type Tree = { [key: string]: AttributeValue };
+type Structure = AttributeValue[] | Tree;
 
 /** Of which attributes others are a part, and under which name. */
 interface Whole {
@@ -81,11 +82,29 @@ export class Attributes {
 
   /** The first of these that is a structure, or the JSON text of one. */
   structure(...names: string[]): Structure | undefined {
+    return this.#firstStructure(names, (structure) => structure);
+  }
+
+  /** The first of these that is a list, or the JSON text of one. */
+  list(...names: string[]): AttributeValue[] | undefined {
+    return this.#firstStructure(names, (structure) => (Array.isArray(structure) ? structure : undefined));
+  }
+
+  /** The first of these that has values by name, or the JSON text of that. */
+  tree(...names: string[]): Tree | undefined {
+    return this.#firstStructure(names, (structure) => (Array.isArray(structure) ? undefined : structure));
+  }
+
+  #firstStructure<T extends Structure>(
+    names: readonly string[],
+    fitting: (structure: Structure) => T | undefined,
+  ): T | undefined {
     for (const name of names) {
       const structure = structureOf(this.#values.get(name));
-      if (structure === undefined) continue;
+      const found = structure && fitting(structure);
+      if (found === undefined) continue;
       this.#mark(name);
-      return structure;
+      return found;
     }
     return undefined;
   }
@@ -131,7 +150,7 @@ export class Attributes {
 
   /** All of them, which are read then. */
   entries(): [string, AttributeValue][] {
-    this.markRead(...this.#values.keys());
+    for (const name of this.#values.keys()) this.#mark(name);
     return [...this.#values];
   }
 

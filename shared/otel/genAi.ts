@@ -1,6 +1,7 @@
+import { isDeepStrictEqual as isEqual } from 'node:util';
 import type { LoggedMessage } from '../wire/recordParts.ts';
 import { Attributes, type AttributeValue, structureOf, textOf } from './attributes.ts';
-import { answerOf, isTree, messagesOf, roleOf } from './messages.ts';
+import { answerOf, hasContents, isTree, messagesOf, roleOf } from './messages.ts';
 import type { OtelSpan, SpanEvent } from './span.ts';
 import type { RetrievedDocument, SpanContent, SpanKind, SpanRole } from './spanContent.ts';
 
@@ -58,7 +59,7 @@ export function readGenAi(span: OtelSpan, { kind, callsModel }: SpanRole): SpanC
   }
   if (kind === 'retriever') {
     content.input = attributes.text('gen_ai.retrieval.query.text');
-    content.output = documentsOf(attributes.structure('gen_ai.retrieval.documents'));
+    content.output = documentsOf(attributes.list('gen_ai.retrieval.documents'));
   }
   content.input ??= attributes.text('traceloop.entity.input');
   content.output ??= attributes.text('traceloop.entity.output');
@@ -117,8 +118,7 @@ const usageOf = (attributes: Attributes): SpanContent['usage'] => ({
 });
 
 function toolsOf(attributes: Attributes): SpanContent['tools'] {
-  const defined = attributes.structure('gen_ai.tool.definitions');
-  const tools = Array.isArray(defined) ? defined.filter(isTree) : [];
+  const tools = (attributes.list('gen_ai.tool.definitions') ?? []).filter(isTree);
   const functions = attributes.items('llm.request.functions').map((item) => ({
     type: 'function',
     function: {
@@ -131,12 +131,15 @@ function toolsOf(attributes: Attributes): SpanContent['tools'] {
   return all.length > 0 ? all : undefined;
 }
 
-type Conversation = Pick<SpanContent, 'input' | 'output' | 'events' | 'finishReason'>;
+interface Conversation extends Pick<SpanContent, 'output' | 'events' | 'finishReason'> {
+  input?: LoggedMessage[];
+}
 
-/** Messages, from the newest form in which the span has any. */
+/** Messages, from the newest form in which the span has any; instructions stand beside every form. */
 function conversation(span: OtelSpan): Conversation {
   const { attributes, events } = span;
   const found: Conversation = {};
+  let instructions: LoggedMessage[] = [];
   const add = (form: Conversation): void => {
     if (form.input?.length) found.input ??= form.input;
     if (form.output === undefined && form.events === undefined) return;
@@ -144,26 +147,39 @@ function conversation(span: OtelSpan): Conversation {
     found.events ??= form.events;
     found.finishReason ??= form.finishReason;
   };
-  add(inAttributes(attributes));
-  for (const event of events) if (event.name === 'gen_ai.client.inference.operation.details') add(inAttributes(event.attributes));
+  const details = events.filter(({ name }) => name === 'gen_ai.client.inference.operation.details');
+  for (const holder of [attributes, ...details.map((event) => event.attributes)]) {
+    if (instructions.length === 0) instructions = instructionsIn(holder);
+    add(inAttributes(holder));
+  }
   if (events.length > 0) add(inEvents(events));
   add(inEvents(listedEvents(attributes, 'events')));
   add(numbered(attributes));
   if (isPydanticAgent(attributes)) add(inAgentRun(attributes));
   add(whole(attributes));
   for (const event of events) add(whole(event.attributes));
+  const [instruction] = instructions;
+  const isSaid = found.input?.some(({ role, content }) => role === 'system' && isEqual(content, instruction?.content));
+  if (instruction && !isSaid) found.input = [...instructions, ...(found.input ?? [])];
   return found;
 }
 
-/** `gen_ai.input.messages`, `gen_ai.output.messages` and `gen_ai.system_instructions`. */
-function inAttributes(attributes: Attributes): Conversation {
-  const instructions = attributes.structure('gen_ai.system_instructions') ?? attributes.text('gen_ai.system_instructions');
-  const system = Array.isArray(instructions)
-    ? messagesOf([{ role: 'system', parts: instructions }], 'system')
-    : messagesOf(instructions, 'system');
-  const input = attributes.structure('gen_ai.input.messages') ?? attributes.text('gen_ai.input.messages');
-  const output = attributes.structure('gen_ai.output.messages') ?? attributes.text('gen_ai.output.messages');
-  return { input: [...system, ...messagesOf(input, 'user')], ...answerOf(output) };
+function instructionsIn(attributes: Attributes): LoggedMessage[] {
+  const parts = attributes.structure('gen_ai.system_instructions');
+  if (Array.isArray(parts)) return parts.length === 0 ? [] : messagesOf([{ role: 'system', parts }], 'system');
+  return messagesOf(attributes.text('gen_ai.system_instructions'), 'system');
+}
+
+/** `gen_ai.input.messages` and `gen_ai.output.messages`. */
+const inAttributes = (attributes: Attributes): Conversation => ({
+  input: messagesOf(listText(attributes, 'gen_ai.input.messages'), 'user'),
+  ...answerOf(listText(attributes, 'gen_ai.output.messages')),
+});
+
+/** A list, or what stands in its place, as text; undefined where it is empty. */
+function listText(attributes: Attributes, ...names: string[]): string | undefined {
+  const text = attributes.text(...names);
+  return text?.trim() === '[]' ? undefined : text;
 }
 
 const eventRoles: ReadonlyMap<string, LoggedMessage['role']> = new Map([
@@ -181,7 +197,7 @@ function inEvents(events: MessageEvents): Conversation {
   const choices: { index: number; choice: AttributeValue }[] = [];
   for (const { name, attributes } of events) {
     const role = eventRoles.get(name);
-    if (role) input.push(...messagesOf(bodyOf(attributes), role));
+    if (role) for (const message of messagesOf(bodyOf(attributes), role)) input.push(message);
     else if (name === 'gen_ai.choice')
       choices.push({ index: attributes.number('index') ?? choices.length, choice: choiceOf(attributes) });
   }
@@ -202,7 +218,7 @@ const isNamedEvent = (value: AttributeValue): value is { [key: string]: Attribut
 
 /** The whole conversation of an agent of Pydantic AI, with its result. */
 function inAgentRun(attributes: Attributes): Conversation {
-  const all = messagesOf(attributes.structure('pydantic_ai.all_messages', 'all_messages_events'), 'user');
+  const all = messagesOf(listText(attributes, 'pydantic_ai.all_messages', 'all_messages_events'), 'user');
   const isAnswered = all.at(-1)?.role === 'assistant';
   const result = attributes.text('final_result');
   const output = result === undefined ? (isAnswered ? all.at(-1) : undefined) : { role: 'assistant' as const, content: result };
@@ -224,8 +240,11 @@ function bodyOf(attributes: Attributes): { [key: string]: AttributeValue } {
 function choiceOf(attributes: Attributes): AttributeValue {
   const body = bodyOf(attributes);
   const message = attributes.structure('message') ?? body.message;
-  if (isTree(message)) return { ...message, finish_reason: body.finish_reason ?? null };
-  return message === undefined ? body : { ...body, content: message };
+  if (message === undefined) return body;
+  if (!isTree(message)) return { ...body, content: message };
+  const isMessage = 'role' in message || hasContents(message);
+  if (!isMessage) return { ...body, content: textOf(message) };
+  return { ...message, finish_reason: body.finish_reason ?? null };
 }
 
 /** `gen_ai.prompt.0.role`, `gen_ai.completion.0.content` and so on, of the instrumentations before there was a convention. */
@@ -250,13 +269,11 @@ function numbered(attributes: Attributes): Conversation {
 
 /** `gen_ai.prompt` and `gen_ai.completion` in one piece, on the span or on an event. */
 function whole(attributes: Attributes): Conversation {
-  const answer = attributes.structure('gen_ai.completion') ?? attributes.text('gen_ai.completion');
-  return { input: messagesOf(attributes.text('gen_ai.prompt'), 'user'), ...answerOf(answer) };
+  return { input: messagesOf(attributes.text('gen_ai.prompt'), 'user'), ...answerOf(attributes.text('gen_ai.completion')) };
 }
 
-function documentsOf(value: AttributeValue | undefined): RetrievedDocument[] | undefined {
-  if (!Array.isArray(value)) return undefined;
-  return value.map((document) => {
+function documentsOf(list: AttributeValue[] | undefined): RetrievedDocument[] | undefined {
+  return list?.map((document) => {
     if (!isTree(document)) return { content: textOf(document) };
     const { content, text, metadata: _, ...others } = document;
     const metadata = Object.entries({ ...others, ...(isTree(document.metadata) ? document.metadata : {}) });

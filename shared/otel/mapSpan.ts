@@ -145,6 +145,7 @@ function errorOf({ failed, statusMessage, attributes }: OtelSpan, exception: Att
   const message = [type, ofException ?? (statusMessage || undefined)].filter((part) => part !== undefined).join(': ');
   const others: [string, AttributeValue][] = [...(exception?.rest() ?? [])];
   if (!hasFailed && exception) others.push(['exception', message]);
+  else if (!hasFailed && type !== undefined) others.push(['error.type', type]);
   const isSaid = (ofException === undefined && hasFailed) || ofException === statusMessage;
   if (statusMessage !== '' && !isSaid) others.push(['otel.status_description', statusMessage]);
   if (!hasFailed) return { statusCode, others };
@@ -196,7 +197,7 @@ function metadataOf(
     if (value !== undefined) entries.push([name, value]);
   }
   if (span.scope !== '') entries.push(['otel.scope.name', span.scope]);
-  entries.push(...span.attributes.rest());
+  for (const entry of span.attributes.rest()) entries.push(entry);
   if (events.length > 0) entries.push(['otel.events', [...events]]);
   if (span.links.length > 0) entries.push(['otel.links', span.links.map(({ traceId, spanId }) => `${traceId}:${spanId}`)]);
   const kept: Record<string, string> = {};

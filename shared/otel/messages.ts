@@ -1,10 +1,9 @@
 import { type LoggedMessage, loggedMessageRoles } from '../wire/recordParts.ts';
-import { type AttributeValue, parseJson, structureOf, textOf } from './attributes.ts';
+import { type AttributeValue, parseJson, structureOf, type Tree, textOf } from './attributes.ts';
 import type { Event } from './spanContent.ts';
 
 type Role = LoggedMessage['role'];
 type ToolCall = NonNullable<LoggedMessage['tool_calls']>[number];
-type Tree = { [key: string]: AttributeValue };
 
 const roles: ReadonlySet<string> = new Set(loggedMessageRoles);
 const otherRoles: ReadonlyMap<string, Role> = new Map([
@@ -41,11 +40,12 @@ export function messagesOf(value: AttributeValue | undefined, role: Role): Logge
   if (Array.isArray(value)) return value.flatMap((one) => messagesOf(one, role));
   if (!isTree(value)) return [{ role, content: String(value) }];
   if (Array.isArray(value.messages)) return messagesOf(value.messages, role);
-  const own = roleOf(value.role, value.type === 'function_call' ? 'assistant' : role);
+  const own = roleOf(value.role, isOfModel(value) ? 'assistant' : role);
   const contents = contentsOf(value);
   const texts = [...contents.reasoning, ...contents.texts];
   const answers = contents.responses.map(({ id, text }): LoggedMessage => message('tool', [text], [], id));
   if (answers.length > 0 && texts.length === 0 && contents.toolCalls.length === 0) return answers;
+  if (isItem(value) && texts.length === 0 && contents.toolCalls.length === 0) return answers; // reasoning that is not shown
   const id = firstText(value.tool_call_id, own === 'tool' ? value.id : undefined);
   return [...answers, message(own, texts, contents.toolCalls, id)];
 }
@@ -57,14 +57,29 @@ function messagesOfText(text: string, role: Role): LoggedMessage[] {
 }
 
 const isMessage = (value: unknown): boolean =>
-  isTree(value) &&
-  (isItem(value) || (typeof value.role === 'string' && ('content' in value || 'parts' in value || 'tool_calls' in value)));
+  isTree(value) && (isItem(value) || Array.isArray(value.parts) || (typeof value.role === 'string' && hasContents(value)));
+
+/** Whether a structure has anything that the contents of a message are read from. */
+export const hasContents = (value: Tree): boolean => placesOfContents.some((name) => name in value);
+const placesOfContents = ['content', 'parts', 'tool_calls', 'function_call', 'refusal'];
 
 /** Calls, their results and reasoning stand beside the messages in the lists of OpenAI's Responses. */
 const isItem = ({ type }: Tree): boolean => items.has(type);
 const items: ReadonlySet<unknown> = new Set(['function_call', 'function_call_output', 'reasoning']);
+const isOfModel = ({ type }: Tree): boolean => type === 'function_call' || type === 'reasoning';
 const hasMessages = (value: unknown): boolean =>
   isTree(value) && Array.isArray(value.messages) && value.messages.every(isMessage);
+
+/** Whether a structure is an answer, or several: an application that asks for JSON gets others, which are texts. */
+const isAnswer = (value: unknown): boolean => {
+  if (Array.isArray(value)) return value.length > 0 && value.every(isAnswer);
+  return isMessage(value) || (isTree(value) && (Array.isArray(value.choices) || isMessage(value.message)));
+};
+
+/** A call takes some 120,000 arguments, and a message may have more parts. */
+const append = <T>(to: T[], items: readonly T[]): void => {
+  for (const item of items) to.push(item);
+};
 
 /** One of the messages that a model answered with. */
 interface Answer extends Contents {
@@ -75,6 +90,7 @@ interface Answer extends Contents {
 
 /**
  * The answer of a model: the first of its choices. Reasoning and further choices become events.
+ * @param value a text may be the JSON of messages or choices
  * @param form `parts`: the messages are one answer in pieces, as long as no two of them have a text
  */
 export function answerOf(
@@ -83,15 +99,17 @@ export function answerOf(
 ): { output?: LoggedMessage; events?: Event[]; finishReason?: string } {
   const events: Event[] = [];
   let first: Answer | undefined;
-  const inParts = form === 'parts' || (Array.isArray(value) && value.some((one) => isTree(one) && isItem(one)));
-  for (const answer of answersIn(value)) {
+  const json = typeof value === 'string' ? parseJson(value) : undefined;
+  const given = isAnswer(json) ? json : value;
+  const inParts = form === 'parts' || (Array.isArray(given) && given.some((one) => isTree(one) && isItem(one)));
+  for (const answer of answersIn(given)) {
     const { texts, reasoning, toolCalls } = answer;
     for (const content of answer.isReasoning ? [...reasoning, ...texts] : reasoning) events.push({ type: 'reasoning', content });
     if (answer.isReasoning) continue;
     if (!first) first = answer;
     else if (inParts && first.role === answer.role && (first.texts.length === 0 || texts.length === 0)) {
-      first.texts.push(...texts);
-      first.toolCalls.push(...toolCalls);
+      append(first.texts, texts);
+      append(first.toolCalls, toolCalls);
       first.finishReason ??= answer.finishReason;
     } else events.push(eventOf(answer));
   }
@@ -119,7 +137,10 @@ function answersIn(value: AttributeValue | undefined): Answer[] {
   if (isTree(value.message))
     return answersIn(value.message).map((one) => ({ ...one, finishReason: one.finishReason ?? finishReason }));
   const contents = contentsOf(value);
-  contents.texts.push(...contents.responses.map(({ text }) => text));
+  append(
+    contents.texts,
+    contents.responses.map(({ text }) => text),
+  );
   const isReasoning = reasoningRoles.has(value.role ?? value.type);
   return [{ ...contents, role: roleOf(value.role, 'assistant'), isReasoning, finishReason }];
 }
@@ -145,11 +166,11 @@ function message(role: Role, texts: readonly string[], toolCalls: readonly ToolC
 function contentsOf(message: Tree): Contents {
   const contents: Contents = { texts: [], reasoning: [], toolCalls: [], responses: [] };
   const { parts, content } = message;
-  const isPart = parts === undefined && content === undefined && isItem(message);
+  const isPart = isNothing(parts) && isNothing(content) && isItem(message);
   for (const part of isPart ? [message] : Array.isArray(parts) ? parts : Array.isArray(content) ? content : [content ?? parts])
     addPart(contents, part);
   const calls = structureOf(message.tool_calls);
-  if (Array.isArray(calls)) contents.toolCalls.push(...calls.flatMap(toolCallOf));
+  if (Array.isArray(calls)) append(contents.toolCalls, calls.flatMap(toolCallOf));
   if (isTree(message.function_call)) contents.toolCalls.push(...toolCallOf(message.function_call));
   if (typeof message.refusal === 'string' && message.refusal !== '') contents.texts.push(message.refusal);
   return contents;
@@ -176,12 +197,21 @@ function addPart(contents: Contents, part: AttributeValue | undefined): void {
       return;
     case 'reasoning':
     case 'thinking':
-      contents.reasoning.push(resultText(part.content ?? part.thinking ?? part.text ?? part.summary ?? ''));
+      addReasoning(contents, part);
       return;
     default:
       if (!addBlock(contents, part)) contents.texts.push(partText(part));
   }
 }
+
+/** Where a provider does not show it, it is there without any. */
+function addReasoning({ reasoning }: Contents, { content, thinking, text, summary }: Tree): void {
+  const said = [content, thinking, text, summary].find((one) => !isNothing(one));
+  if (said !== undefined) reasoning.push(resultText(said));
+}
+
+const isNothing = (value: AttributeValue | undefined): boolean =>
+  value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0);
 
 /** Parts that say by their only name what they are: those of Bedrock and Gemini. */
 function addBlock(contents: Contents, part: Tree): boolean {
@@ -224,7 +254,8 @@ const responseOf = (part: Tree): Contents['responses'][number] => ({
   text: resultText(part.response ?? part.result ?? part.output ?? part.content ?? ''),
 });
 
-const idOf = (part: Tree): string | undefined => firstText(part.id, part.call_id, part.toolCallId, part.toolUseId);
+/** By what a call and its result are known to belong together; the items of OpenAI's Responses have an id of their own besides. */
+const idOf = (part: Tree): string | undefined => firstText(part.call_id, part.toolCallId, part.toolUseId, part.id);
 
 /** What a tool answered: the texts, where it is nothing but texts. */
 function resultText(value: AttributeValue): string {

@@ -28,13 +28,13 @@ export function openInferenceRole({ attributes }: OtelSpan): SpanRole | undefine
 
 /** What the conventions of OpenInference say of a span. */
 export function readOpenInference({ attributes, events, startNs }: OtelSpan, { kind, callsModel }: SpanRole): SpanContent {
-  const metadata = attributes.structure('metadata');
+  const metadata = attributes.tree('metadata');
   const tags = attributes.texts('tag.tags');
   const firstToken = events.find(({ name }) => name === 'First Token Stream Event');
   const content: SpanContent = {
     sessionId: attributes.text('session.id'),
     tags: tags.length > 0 ? tags : undefined,
-    metadata: isTree(metadata) ? Object.entries(metadata) : undefined,
+    metadata: metadata && Object.entries(metadata),
     timeToFirstTokenNs: firstToken && startNs > 0n ? Math.max(0, Number(firstToken.atNs - startNs)) : undefined,
   };
   if (kind === 'llm' && attributes.hasAny('llm.')) Object.assign(content, modelCall(attributes));
@@ -57,8 +57,8 @@ function modelCall(attributes: Attributes): SpanContent {
   const input = attributes.items('llm.input_messages').flatMap((item) => messagesOf(messageOf(item), roleIn(item, 'user')));
   const prompts = attributes.items('llm.prompts').map((item) => item.text('prompt.text') ?? '');
   const tools = attributes.items('llm.tools').flatMap((item) => {
-    const schema = item.structure('tool.json_schema');
-    return isTree(schema) ? [schema] : [];
+    const schema = item.tree('tool.json_schema');
+    return schema ? [schema] : [];
   });
   const choices = attributes.items('llm.choices').map((item) => item.text('completion.text') ?? '');
   const answers = attributes.items('llm.output_messages').map(messageOf);
@@ -127,7 +127,7 @@ function partOf(item: Attributes): AttributeValue {
 
 function documentsOf(attributes: Attributes, prefix: string): RetrievedDocument[] | undefined {
   const documents = attributes.items(prefix).map((item): RetrievedDocument => {
-    const metadata = item.structure('document.metadata');
+    const metadata = item.tree('document.metadata');
     const about: [string, AttributeValue | undefined][] = [
       ['id', item.get('document.id')],
       ['score', item.number('document.score')],
@@ -135,7 +135,7 @@ function documentsOf(attributes: Attributes, prefix: string): RetrievedDocument[
     const known = about.filter((entry): entry is [string, AttributeValue] => entry[1] !== undefined);
     return {
       content: item.text('document.content') ?? '',
-      metadata: plainValues([...(isTree(metadata) ? Object.entries(metadata) : []), ...known]),
+      metadata: plainValues([...Object.entries(metadata ?? {}), ...known]),
     };
   });
   return documents.length > 0 ? documents : undefined;

@@ -80,7 +80,8 @@ function readJson(bytes: Uint8Array): object {
   if (!isObject(body) || Array.isArray(body)) throw new TypeError('not an object');
   for (const resource of listIn(body, 'resourceSpans')) {
     cutAttributes(isObject(resource) ? resource.resource : undefined);
-    for (const scope of listIn(resource, 'scopeSpans'))
+    for (const scope of listIn(resource, 'scopeSpans')) {
+      dropAttributes(isObject(scope) ? scope.scope : undefined);
       for (const span of listIn(scope, 'spans')) {
         for (const holder of [span, ...listIn(span, 'links')]) {
           if (!isObject(holder)) continue;
@@ -88,9 +89,16 @@ function readJson(bytes: Uint8Array): object {
         }
         cutAttributes(span);
         for (const event of listIn(span, 'events')) cutAttributes(event, DEPTH_OF_VALUES + 1);
+        for (const link of listIn(span, 'links')) dropAttributes(link);
       }
+    }
   }
   return body;
+}
+
+/** Those of scopes and links are not read: whatever is in them refuses nothing. */
+function dropAttributes(holder: unknown): void {
+  if (isObject(holder)) delete holder.attributes;
 }
 
 function cutAttributes(holder: unknown, depth = DEPTH_OF_VALUES): void {

@@ -63,8 +63,7 @@ function answerIn(attributes: Attributes): Pick<SpanContent, 'output' | 'events'
 
 function modelCall(attributes: Attributes): SpanContent {
   const milliseconds = attributes.number('ai.response.msToFirstChunk', 'ai.stream.msToFirstChunk');
-  const listed = attributes.structure('ai.prompt.tools');
-  const tools = (Array.isArray(listed) ? listed : []).map(structureOf).filter(isTree);
+  const tools = (attributes.list('ai.prompt.tools') ?? []).map(structureOf).filter(isTree);
   return {
     model: attributes.text('ai.response.model', 'ai.model.id'),
     temperature: attributes.number('ai.settings.temperature'),

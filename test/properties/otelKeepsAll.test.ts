@@ -105,6 +105,51 @@ const forms: Record<string, (word: Word) => Said> = {
       },
     ],
   }),
+  instructionsBesideEvents: (word) => ({
+    attributes: { 'gen_ai.request.model': word(), 'gen_ai.system_instructions': word() },
+    events: [
+      { name: 'gen_ai.user.message', attributes: { content: word() } },
+      { name: 'gen_ai.choice', attributes: { message: json({ answer: word() }), finish_reason: word() } },
+    ],
+  }),
+  responses: (word) => ({
+    attributes: {
+      'gen_ai.request.model': word(),
+      'gen_ai.input.messages': json([
+        { role: 'user', content: word() },
+        { type: 'reasoning', id: 'rs_1', summary: [] },
+        { type: 'reasoning', id: 'rs_2', content: null, summary: [{ type: 'summary_text', text: word() }] },
+        { type: 'function_call', id: 'fc_1', call_id: word(), name: word(), arguments: word() },
+        { type: 'function_call_output', id: 'fco_1', call_id: word(), output: word() },
+      ]),
+      'gen_ai.output.messages': json([
+        { type: 'reasoning', content: null, summary: [{ type: 'summary_text', text: word() }] },
+        { type: 'function_call', id: 'fc_2', call_id: word(), name: word(), arguments: word() },
+      ]),
+    },
+  }),
+  answersOfTheApplicationsForm: (word) => ({
+    attributes: {
+      'gen_ai.request.model': word(),
+      'gen_ai.input.messages': json({ question: word() }),
+      'gen_ai.output.messages': json({ answer: word(), content: word() }),
+      'gen_ai.tool.definitions': json({ one: word() }),
+      'gen_ai.retrieval.documents': json({ one: word() }),
+      metadata: json([word()]),
+      'error.type': word(),
+    },
+  }),
+  wholeInTheApplicationsForm: (word) => ({
+    attributes: {
+      'gen_ai.request.model': word(),
+      'gen_ai.prompt': json({ question: word() }),
+      'gen_ai.completion': json({ answer: word() }),
+    },
+  }),
+  listInTheApplicationsForm: (word) => ({
+    attributes: { 'gen_ai.request.model': word() },
+    events: [{ name: 'gen_ai.content.completion', attributes: { 'gen_ai.completion': json([word(), { answer: word() }]) } }],
+  }),
   numbered: (word) => ({
     attributes: {
       'gen_ai.request.model': word(),
@@ -176,6 +221,7 @@ const forms: Record<string, (word: Word) => Said> = {
   agentRun: (word) => ({
     attributes: {
       agent_name: word(),
+      'gen_ai.system_instructions': json([{ type: 'text', content: word() }]),
       'pydantic_ai.all_messages': json([
         { role: 'user', parts: [{ type: 'text', content: word() }] },
         { role: 'assistant', parts: [{ type: 'tool_call', id: word(), name: word(), arguments: word() }] },
@@ -204,7 +250,7 @@ const kinds = fc.constantFrom(
 const statuses = fc.constantFrom(true, false, undefined);
 
 describe('everything that a span says is in its record', () => {
-  test.prop([fc.constantFrom(...Object.keys(forms)), kinds, fc.boolean(), statuses, fc.boolean()], { numRuns: 2_000 })(
+  test.prop([fc.constantFrom(...Object.keys(forms)), kinds, fc.boolean(), statuses, fc.boolean()], { numRuns: 3_000 })(
     'whatever the form and the kind it is of',
     (form, kind, hasFailures, failed, hasMessage) => {
       const words: string[] = [];

@@ -386,6 +386,51 @@ describe('other forms of the conventions', () => {
     ]);
   });
 
+  test("the items of OpenAI's Responses: reasoning that is not shown is no message, calls and their results meet", async () => {
+    const items = [
+      { role: 'user', content: 'how much?' },
+      { type: 'reasoning', id: 'rs_1', summary: [] },
+      { type: 'reasoning', id: 'rs_2', content: null, summary: [{ type: 'summary_text', text: 'subtract' }] },
+      { type: 'function_call', id: 'fc_1', call_id: 'c1', name: 'sub', arguments: '{}' },
+      { type: 'function_call_output', id: 'fco_1', call_id: 'c1', output: '0' },
+      { type: 'reasoning', id: 'rs_3', summary: [] },
+    ];
+    const values = { 'openinference.span.kind': 'LLM', 'input.value': JSON.stringify(items), 'output.value': 'nothing' };
+    const span = await stored('responses', values);
+    expect(span.input).toEqual([
+      { role: 'user', content: 'how much?' },
+      { role: 'assistant', content: 'subtract' },
+      { role: 'assistant', content: '', tool_calls: [{ id: 'c1', function: { name: 'sub', arguments: '{}' } }] },
+      { role: 'tool', content: '0', tool_call_id: 'c1' },
+    ]);
+    expect((await search('traces', 'responses'))[0]).toMatchObject({ input: 'how much?', output: 'nothing' });
+  });
+
+  test('an answer in JSON of the application is a text, and instructions stand before every form of messages', async () => {
+    const answer = '{"answer": 42, "content": "all"}';
+    for (const name of ['gen_ai.completion', 'gen_ai.output.messages']) {
+      const span = await stored(`json in ${name}`, { 'gen_ai.operation.name': 'chat', [name]: answer });
+      expect(span.output).toEqual({ role: 'assistant', content: answer });
+    }
+    const run = await stored('run with instructions', {
+      agent_name: 'helper',
+      'gen_ai.system_instructions': '[{"type":"text","content":"be nice"}]',
+      'pydantic_ai.all_messages': JSON.stringify([
+        { role: 'user', parts: [{ type: 'text', content: 'q' }] },
+        { role: 'assistant', parts: [{ type: 'text', content: 'done' }] },
+      ]),
+      final_result: 'done',
+    });
+    expect(run).toMatchObject({
+      type: 'agent',
+      input: [
+        { role: 'system', content: 'be nice' },
+        { role: 'user', content: 'q' },
+      ],
+      output: { role: 'assistant', content: 'done' },
+    });
+  });
+
   test('a failure keeps all that is known of it, and ends with a success', async () => {
     const exception = (values: Record<string, string>) => ({
       name: 'exception',
@@ -549,6 +594,24 @@ describe('the request', () => {
       body: { partialSuccess: { rejectedSpans: '2', errorMessage: expect.stringMatching(/nests deeper.*parent span id/) } },
     });
     expect(await search('spans', 'deep')).toHaveLength(1);
+  });
+
+  test('attributes may be very many, and those that nobody reads may nest as they like', async () => {
+    const many = Array.from({ length: 150_000 }, (_, index) => ({ key: `a${index}`, value: { intValue: '1' } }));
+    const deep = Array.from({ length: 200 }).reduce((value: object) => ({ arrayValue: { values: [value] } }), { intValue: '1' });
+    const span = await stored(
+      'many',
+      {},
+      {
+        events: [{ name: 'many', timeUnixNano: '1770000000223456789', attributes: many }],
+        attributes: many,
+        links: [
+          { traceId: '1af7651916cd43dd8448eb211c80319c', spanId: '17ad6b7169203331', attributes: [{ key: 'deep', value: deep }] },
+        ],
+      },
+    );
+    expect(Object.keys(span.user_metadata)).toHaveLength(201);
+    expect(Number(span.user_metadata['otel.dropped_attributes'])).toBeGreaterThan(149_000);
   });
 
   test('finds a project that was deleted and made anew', async () => {
