@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type RecordKind, spanKinds } from '../../shared/columns/columnDef.ts';
+import { type RecordKind, recordKinds } from '../../shared/columns/columnDef.ts';
 import { RequestInvalid } from '../../shared/errors.ts';
 import type { IngestLookup } from '../../shared/projects/openRun.ts';
 import type { RunIds } from '../../shared/projects/runs.ts';
@@ -139,13 +139,10 @@ export function deleteRoute(deps: RecordDeps, what: string, kinds: readonly Reco
     body: LogRecordsDeleteRequest,
     response: Message,
     async handle({ project, body }) {
-      const query = await recordQuery(deps, project.id, kinds, body);
-      const isWholeRun = kinds.includes('trace') && !body.filters?.length && !body.filter_tree;
-      let deleted = 0;
       // Of a whole run also the sessions, and the spans whose trace never came.
-      for (const some of isWholeRun ? [['session'] as const, kinds, spanKinds] : [kinds])
-        deleted += await deleteRecords(deps.deletion, { ...query, kinds: some });
-      return { message: `${deleted} records deleted` };
+      const isWholeRun = kinds.includes('trace') && !body.filters?.length && !body.filter_tree;
+      const query = await recordQuery(deps, project.id, isWholeRun ? recordKinds : kinds, body);
+      return { message: `${await deleteRecords(deps.deletion, query)} records deleted` };
     },
   });
 }

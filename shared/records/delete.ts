@@ -94,16 +94,23 @@ export async function finishDeletions(
   }
 }
 
+/** What hangs in or below each other, so that one erasure never takes more than a trace with its spans: sessions are empty when they go. */
+const steps: readonly (readonly RecordKind[])[] = [['trace'], spanKinds, ['session']];
+
 async function carryOut(deps: DeleteDeps, id: string, query: RecordQuery, stopping?: AbortSignal): Promise<number> {
   let deleted = 0;
-  for (let found = PAGE; found === PAGE; ) {
-    const { keys } = await deps.reads.page({ ...query, offset: 0, limit: PAGE });
-    found = keys.length;
-    for (let from = 0; from < keys.length; from += ROOTS_PER_ERASURE) {
-      if (stopping?.aborted) return deleted; // the next start goes on
-      const ids = keys.slice(from, from + ROOTS_PER_ERASURE).map((key) => key.id);
-      deleted += await deps.writer.exclusively(query.run, () => eraseMatching(deps, query, ids));
-      await deps.wishes.attend(id);
+  for (const step of steps) {
+    const kinds = step.filter((kind) => query.kinds.includes(kind));
+    for (let found = kinds.length === 0 ? 0 : PAGE; found === PAGE; ) {
+      const ofStep = { ...query, kinds };
+      const { keys } = await deps.reads.page({ ...ofStep, offset: 0, limit: PAGE });
+      found = keys.length;
+      for (let from = 0; from < keys.length; from += ROOTS_PER_ERASURE) {
+        if (stopping?.aborted) return deleted; // the next start goes on
+        const ids = keys.slice(from, from + ROOTS_PER_ERASURE).map((key) => key.id);
+        deleted += await deps.writer.exclusively(query.run, () => eraseMatching(deps, ofStep, ids));
+        await deps.wishes.attend(id);
+      }
     }
   }
   await deps.wishes.remove(id);

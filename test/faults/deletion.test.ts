@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { recordKinds } from '../../shared/columns/columnDef.ts';
 import type { ExperimentRun } from '../../shared/experiments/experiment.ts';
 import { attemptNumber, type RowLog } from '../../shared/experiments/runRows.ts';
 import { standingRows } from '../../shared/experiments/standingRows.ts';
@@ -313,6 +314,23 @@ describe('deleted records', () => {
     await finishDeletions({ ...process.deps, findColumn: async () => columnFinder([]) }, 0, new AbortController().signal);
     expect(await stores.rows(run)).toEqual({ records: 2, record_keys: 2, trace_members: 2, metric_values: 1 });
     await finishDeletions({ ...process.deps, findColumn: async () => columnFinder([]) }, 0, new AbortController().signal); // nothing is left to do
+  });
+
+  test('of a whole run go with the sessions, and with spans whose trace never came, when a process died after the first', async () => {
+    const dying = stores.processOf({ eraser: cutOff() });
+    const run = await stores.run();
+    const session = { id: newId(), type: 'session', name: 'session', trace_id: null, parent_id: null } as unknown as LoggedRecord;
+    const stray = { id: newId(), type: 'tool', name: 'stray', trace_id: newId(), parent_id: newId() } as unknown as LoggedRecord;
+    await dying.writer.write(
+      run,
+      [session, stray].map((record) => ({ action: 'log', record })),
+    );
+    await dying.log(run, [traceWithSpan(), traceWithSpan()]);
+    const all = { run, kinds: recordKinds, filter: { and: [] }, findColumn: columnFinder([]) };
+    await expect(deleteRecords(dying.deps, all)).rejects.toThrow('killed');
+    const process = stores.processOf();
+    await finishDeletions({ ...process.deps, findColumn: async () => columnFinder([]) }, 0, new AbortController().signal);
+    expect(await stores.rows(run)).toEqual(nothing);
   });
 
   test('what belongs to them elsewhere is told again when it could not be taken', async () => {
