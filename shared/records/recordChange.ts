@@ -226,7 +226,8 @@ function updated({ id, of, update }: RecordChange & { action: 'update' }, { stor
   }
   const texts = of === 'trace' ? update : fitting(stored.type, update);
   const { input, output, status_code, tags, duration_ns } = { ...update, ...texts };
-  const files = fileIds(input ?? stored.input, output ?? stored.output);
+  const isRewritten = input != null || output != null;
+  const files = isRewritten ? (fileIds(input ?? stored.input, output ?? stored.output) ?? []) : undefined;
   const given = Object.entries({ input, output, status_code, duration_ns }).flatMap(([name, value]) =>
     value == null ? [] : [name],
   );

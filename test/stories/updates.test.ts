@@ -62,6 +62,20 @@ test('an update changes what it names, adds tags and keeps the rest', async () =
   expect(Date.parse(body.updated_at)).toBeGreaterThan(Date.now() - 60_000);
 });
 
+test('the files of a record are those of its input and output as they are now', async () => {
+  const { post, patch, get } = service.space();
+  const [traceId, first, second] = [newId(), newId(), newId()];
+  const withFile = (file: string) => [{ type: 'file', file_id: file }];
+  await post('/traces', { traces: [{ id: traceId, input: withFile(first), output: withFile(second) }] });
+  const filesAfter = async (change: object) => {
+    expect((await patch(`/traces/${traceId}`, { trace_id: traceId, ...change })).status).toBe(200);
+    return (await get(`/traces/${traceId}`)).body.file_ids;
+  };
+  expect((await filesAfter({ status_code: 200 })).sort()).toEqual([first, second].sort());
+  expect(await filesAfter({ input: 'a text now' })).toEqual([second]);
+  expect(await filesAfter({ output: 'done' })).toEqual([]);
+});
+
 test('a negative duration is none, logged or updated', async () => {
   const { post, patch, get } = service.space();
   const [id, spanId] = [newId(), newId()];
