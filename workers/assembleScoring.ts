@@ -30,8 +30,9 @@ export function assembleScoring(domain: Domain, settle: (run: ExperimentRun) => 
     marking: {
       marks: clickhouseMarks(clickhouse),
       stream: clickhouseRecordStream(clickhouse),
+      // The columns were accepted with the request; a metric may have lost its values since, or not have any yet.
       findColumn: (run, { filter, sort }) =>
-        findColumnFor(reads, definitions, run, { filter, ...(sort ? { alsoNamed: [sort.columnId] } : {}) }),
+        findColumnFor(reads, definitions, run, { filter, alsoNamed: sort ? [sort.columnId] : [], takesUnvalued: true }),
       write: (run, values) => domain.metricValues.write(run, values),
       async unexpired(run) {
         const expiry = await domain.expiries.of(run.projectId, [run.runId]);

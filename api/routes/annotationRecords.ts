@@ -133,7 +133,7 @@ export const annotationRecordRoutes = (deps: AnnotationRecordDeps): Endpoint[] =
       };
       const shown = selection(body, { findColumn });
       const view = { ...shown, includeCounts: body.include_counts, includeMetricMetadata: false, truncate: body.truncate_fields };
-      return pageReply({ ...page, ...(await searchQueue(deps.records, queries, page, view)) }, (one) =>
+      return pageReply(await searchQueue(deps.records, queries, page, view), page.limit, (one) =>
         shown.columns === undefined ? toExtendedRecord(one, view) : toPartialRecord(one, view, shown.columns),
       );
     },

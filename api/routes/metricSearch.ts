@@ -20,7 +20,7 @@ import {
   LogRecordsMetricsResponse,
 } from '../../shared/wire/metricSearch.ts';
 import { type Endpoint, endpoint } from '../route.ts';
-import { type RecordSearchDeps, storedFilter } from './recordSearch.ts';
+import { type RecordSearchDeps, storedFilter, testsMetrics } from './recordSearch.ts';
 
 export interface MetricSearchDeps extends RecordSearchDeps {
   timelines: TimelineReads;
@@ -97,7 +97,7 @@ async function timelineQuery(
   const findColumn = await findColumnFor(deps.records, deps.metrics, run, {
     filter,
     alsoNamed,
-    isTest: typeof body.metrics_testing_id === 'string',
+    takesUnvalued: testsMetrics(body),
   });
   for (const id of columns) findColumn(id);
   return {

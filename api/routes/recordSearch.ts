@@ -60,8 +60,8 @@ export function recordSearchRoutes(deps: RecordSearchDeps): Endpoint[] {
       handle: async ({ params, body }) => {
         const query = await pageQuery(deps, params.project_id, kinds, body);
         const view: PageView = { ...viewFlags(body), metrics: 'all' };
-        const found = await foundPage(deps, query, view);
-        return pageReply(found, (one) => toExtendedRecord(one, view));
+        const found = await searchRecords(deps.records, query, view);
+        return pageReply(found, query.limit, (one) => toExtendedRecord(one, view));
       },
     }),
     endpoint({
@@ -77,8 +77,8 @@ export function recordSearchRoutes(deps: RecordSearchDeps): Endpoint[] {
         const query = await pageQuery(deps, params.project_id, kinds, body);
         const selected = selection(body, query);
         const view: PageView = { ...viewFlags(body), ...selected };
-        const found = await foundPage(deps, query, view);
-        return pageReply(found, (one) =>
+        const found = await searchRecords(deps.records, query, view);
+        return pageReply(found, query.limit, (one) =>
           selected.columns === undefined ? toExtendedRecord(one, view) : toPartialRecord(one, view, selected.columns),
         );
       },
@@ -112,9 +112,12 @@ export async function recordQuery(
 ): Promise<RecordQuery> {
   const run = await deps.findRun(projectId, body);
   const filter = await storedFilter(deps.records, run, body);
-  const isTest = typeof body.metrics_testing_id === 'string';
-  return { run, kinds, filter, findColumn: await findColumnFor(deps.records, deps.metrics, run, { filter, alsoNamed, isTest }) };
+  const named = { filter, alsoNamed, takesUnvalued: testsMetrics(body) };
+  return { run, kinds, filter, findColumn: await findColumnFor(deps.records, deps.metrics, run, named) };
 }
+
+/** The catalog of such a run lists metrics by what is said of the one under test, before there is a value. */
+export const testsMetrics = (body: Pick<CountBody, 'metrics_testing_id'>): boolean => typeof body.metrics_testing_id === 'string';
 
 /** The filter of a request, in the form that the record store answers: the list and the tree are joined by AND. */
 export const storedFilter = (
@@ -174,32 +177,18 @@ export function selection(
 /** Shown with every record, whole. */
 const wholeMaps: ReadonlySet<string> = new Set(['user_metadata', 'dataset_metadata']);
 
-/** A page with its place among all that match. */
-export type PlacedPage = FoundPage & Pick<RecordPageQuery, 'offset' | 'limit' | 'after'>;
-
-/** Where only the cursor says where the page begins, what stands before it is counted: its token leads on as the others do. */
-async function foundPage({ records: reads }: RecordSearchDeps, query: RecordPageQuery, view: PageView): Promise<PlacedPage> {
-  const [page, offset] = await Promise.all([
-    searchRecords(reads, query, view),
-    query.after !== undefined && query.offset === 0 ? reads.countBefore(query) : query.offset,
-  ]);
-  return { ...query, ...page, offset };
-}
-
 export function pageReply<R>(
-  { records, total, offset, limit, after }: PlacedPage,
+  { records, total, offset, more }: FoundPage,
+  limit: number,
   show: (one: FoundPage['records'][number]) => R,
 ) {
-  const next = offset + records.length;
-  // Beside a cursor the token may be off by what was logged since; a page that is not full is the last.
-  const more = records.length > 0 && next < total && (after === undefined || records.length === limit);
   return {
     records: records.map(show),
     num_rows: total,
     starting_token: offset,
     limit,
     paginated: more,
-    next_starting_token: more ? next : null,
+    next_starting_token: more ? offset + records.length : null,
     last_row_id: records.at(-1)?.record.id ?? null,
   };
 }

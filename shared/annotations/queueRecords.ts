@@ -72,7 +72,7 @@ export async function searchQueue(
   view: PageView,
 ): Promise<FoundPage> {
   const [only] = queries;
-  if (!only) return { records: [], total: 0 };
+  if (!only) return { records: [], total: 0, offset: page.offset, more: false };
   if (queries.length === 1) return searchRecords(reads, { ...only, ...page }, view);
   const found: Placed[] = [];
   for (const query of queries) {
@@ -90,7 +90,8 @@ export async function searchQueue(
     const keys = placed.map(({ key }) => key);
     for (const one of await describeRecords(reads, run, keys, view)) described.set(`${run.runId}/${one.record.id}`, one);
   }
-  return { records: shown.flatMap(({ run, key }) => described.get(`${run.runId}/${key.id}`) ?? []), total: found.length };
+  const records = shown.flatMap(({ run, key }) => described.get(`${run.runId}/${key.id}`) ?? []);
+  return { records, total: found.length, offset: start, more: start + shown.length < found.length };
 }
 
 interface Placed {

@@ -52,14 +52,14 @@ export async function describedColumns(
 }
 
 /**
- * The column lookup for a request; what metrics the run has is read only when the request names one. A run that tests metrics (`isTest`) has columns
- * for those that have no value yet, too: its catalog lists them by what is said of the metric under test.
+ * The column lookup for a request; what metrics the run has is read only when the request names one.
+ * @param request `takesUnvalued`: metrics that have no value yet are columns, too
  */
 export async function findColumnFor(
   reads: MetricReads,
   definitions: MetricDefinitions,
   run: RecordRun,
-  request: { filter: Filter; alsoNamed?: readonly string[]; isTest?: boolean },
+  request: { filter: Filter; alsoNamed?: readonly string[]; takesUnvalued?: boolean },
 ): Promise<FindColumn> {
   const named = [...columnsOf(request.filter), ...(request.alsoNamed ?? [])].filter(isMetricColumn);
   const plain = columnFinder(definitions.builtIn);
@@ -72,7 +72,7 @@ export async function findColumnFor(
     if (isKnown(find, id)) return [];
     const explained = explainedBy(id);
     if (explained !== undefined && isKnown(find, explained)) return [explanationColumn(find(explained))];
-    if (!request.isTest) return [];
+    if (!request.takesUnvalued) return [];
     return [undefinedMetric({ metric: metricOfColumn(id), dataType: askedAs(request.filter, id) ?? 'floating_point' })];
   });
   return others.length > 0 ? columnFinder([...columns, ...others]) : find;

@@ -132,15 +132,29 @@ export interface FoundRecord {
 
 export interface FoundPage {
   records: FoundRecord[];
+  /** The number of all records that match. */
   total: number;
+  /** How many of them stand before the page. */
+  offset: number;
+  /** Whether others follow. */
+  more: boolean;
 }
 
-/** Finds one page, then everything else about the records on it. */
+/**
+ * Finds one page, then everything else about the records on it. Behind a cursor the numbers move with what is logged meanwhile: there a record more
+ * than asked for says whether others follow, and where no offset comes with it, what stands before the page is counted.
+ */
 export async function searchRecords(reads: RecordReads, query: RecordPageQuery, view: PageView): Promise<FoundPage> {
-  const { described, total } = await reads.recordPage(query, view.columns, ({ keys, records }) =>
-    describeRecords(reads, query.run, keys, view, records),
-  );
-  return { records: described, total };
+  const { run, limit } = query;
+  const isBehind = query.after !== undefined;
+  const page = reads.recordPage(isBehind ? { ...query, limit: limit + 1 } : query, view.columns, async ({ keys, records }) => ({
+    records: await describeRecords(reads, run, keys.slice(0, limit), view, records?.slice(0, limit)),
+    isFollowed: limit > 0 && keys.length > limit,
+  }));
+  const before = isBehind && query.offset === 0 ? reads.countBefore(query) : query.offset;
+  const [{ described, total }, offset] = await Promise.all([page, before]);
+  const { records, isFollowed } = described;
+  return { records, total, offset, more: isBehind ? isFollowed : records.length > 0 && offset + records.length < total };
 }
 
 /**

@@ -535,6 +535,9 @@ describe('a queue over several runs', () => {
     expect(paged).toEqual(all);
     const behind = await sorted('name', true, { limit: 2, previous_last_row_id: first.ids[1] });
     expect(namesOf(behind)).toEqual(['d', 'e']);
+    expect(behind).toMatchObject({ starting_token: 3, paginated: true, next_starting_token: 5 });
+    const last = await sorted('name', true, { limit: 2, previous_last_row_id: first.ids[2] });
+    expect([namesOf(last), last.paginated, last.next_starting_token]).toEqual([['f', 'g'], false, null]);
     const some = { filter: { type: 'text', name: 'name', operator: 'one_of', value: ['a', 'b', 'g'] } };
     expect(await post(`/annotation_queues/${queue.id}/records/count`, { filter_tree: some })).toEqual({ total_count: 3 });
     const scored = { filter: { type: 'number', name: 'metrics/quality', operator: 'gte', value: 0.2 } };
