@@ -178,7 +178,7 @@ export class Logger {
       try {
         refused = (await this.sendBatch(projectId, selector, batch)) ?? refused;
       } catch (error) {
-        this.waiting.unshift(...batch);
+        this.waiting = batch.concat(this.waiting);
         this.waitingCharacters += charactersOf(batch);
         throw error;
       }

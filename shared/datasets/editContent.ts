@@ -272,8 +272,8 @@ class EditedTable {
       const values = { input: asText(record.input), [output]: asText(record.output), metadata: record.metadata };
       return this.#newRow(values, undefined, loc);
     });
-    if (edit.prepend) this.#before.unshift(...rows);
-    else this.#after.push(...rows);
+    if (edit.prepend) this.#before = rows.concat(this.#before);
+    else this.#after = this.#after.concat(rows);
   }
 
   #renameColumn(from: string, to: string, loc: (string | number)[]): void {

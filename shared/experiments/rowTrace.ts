@@ -53,7 +53,7 @@ function usageOf(spans: readonly LoggedSpan[]): Record<string, number> {
   const usage: Record<string, number> = {};
   const open = [...spans];
   for (let span = open.pop(); span; span = open.pop()) {
-    if ('spans' in span && Array.isArray(span.spans)) open.push(...(span.spans as LoggedSpan[]));
+    if ('spans' in span && Array.isArray(span.spans)) for (const below of span.spans as LoggedSpan[]) open.push(below);
     if (span.type !== 'llm') continue;
     const metrics: Record<string, unknown> = span.metrics ?? {};
     for (const key of usageKeys) {

@@ -10,10 +10,15 @@ import type { RecordQuery, RecordReads } from './searchRecords.ts';
 
 type Filter = RecordQuery['filter'];
 
+/** The column by which a record says what it belongs to. */
+type Holder = 'trace_id' | 'session_id';
+
 /** What deleting needs of the store. */
 export interface RecordEraser {
   /** Keys of every record that belongs to one of these traces or sessions, they themselves included. */
-  members(run: RunRef, of: 'trace_id' | 'session_id', ids: readonly string[]): Promise<RecordKey[]>;
+  members(run: RunRef, of: Holder, ids: readonly string[]): Promise<RecordKey[]>;
+  /** How many `members` gives. */
+  countMembers(run: RunRef, of: Holder, ids: readonly string[]): Promise<number>;
   /** Removes all versions, metric values and keys of these records; nobody finds them afterwards. Safe to repeat. */
   erase(run: RunRef, keys: readonly ErasedKey[]): Promise<void>;
 }
@@ -40,7 +45,7 @@ export interface DeletionWishes {
 
 export interface DeleteDeps {
   reads: Pick<RecordReads, 'page'>;
-  eraser: Pick<RecordEraser, 'members'>;
+  eraser: Pick<RecordEraser, 'members' | 'countMembers'>;
   erasure: Pick<RecordErasure, 'erase'>;
   wishes: DeletionWishes;
   writer: Pick<RecordWriter, 'exclusively'>;
@@ -53,6 +58,8 @@ const PAGE = 100_000;
 // deletion takes 0.3 s in a run of 300,000.
 const ROOTS_PER_ERASURE = 500;
 const STRAYS_PER_ERASURE = 5_000;
+/** Records taken at a time at most, but for those of a single trace or session. */
+export const MAX_ERASED = 20_000;
 
 /**
  * Deletes the records that match, and what hangs in or below them: a session's traces, a trace's spans, a span's spans. What matches is taken
@@ -79,6 +86,7 @@ export async function finishDeletions(
   unattendedMs: number,
   stopping: AbortSignal,
 ): Promise<void> {
+  const failures: unknown[] = [];
   for (const { id, run, kinds, filter, requestedAt } of await deps.wishes.takeUnattended(unattendedMs)) {
     const writtenBefore: Filter = {
       filter: { type: 'date', column_id: 'updated_at', operator: 'lte', value: requestedAt },
@@ -87,12 +95,16 @@ export async function finishDeletions(
       const findColumn = await deps.findColumn(run, filter);
       await carryOut(deps, id, { run, kinds, filter: { and: [filter, writtenBefore] }, findColumn }, stopping);
     } catch (err) {
-      // A metric that the filter names may be gone by now: nothing has a value of it, and this deletion cannot go on.
-      if (!(err instanceof ServiceError && err.permanent)) throw err;
-      await deps.wishes.remove(id);
+      // A metric that the filter names may be gone by now: nothing has a value of it, and this deletion cannot go on. Others do not wait for one that fails.
+      if (err instanceof ServiceError && cannotGoOn.has(err.code)) await deps.wishes.remove(id);
+      else failures.push(err);
     }
   }
+  if (failures.length > 0)
+    throw failures.length === 1 ? failures[0] : new AggregateError(failures, 'deletions could not be finished');
 }
+
+const cannotGoOn: ReadonlySet<string> = new Set(['ColumnUnknown', 'ColumnNotFilterable', 'RunNotFound', 'NotFound']);
 
 /** What hangs in or below each other, so that one erasure never takes more than a trace with its spans: sessions are empty when they go. */
 const steps: readonly (readonly RecordKind[])[] = [['trace'], spanKinds, ['session']];
@@ -108,7 +120,7 @@ async function carryOut(deps: DeleteDeps, id: string, query: RecordQuery, stoppi
       for (let from = 0; from < keys.length; from += ROOTS_PER_ERASURE) {
         if (stopping?.aborted) return deleted; // the next start goes on
         const ids = keys.slice(from, from + ROOTS_PER_ERASURE).map((key) => key.id);
-        deleted += await deps.writer.exclusively(query.run, () => eraseMatching(deps, ofStep, ids));
+        deleted += await eraseInPieces(deps, ofStep, ids);
         await deps.wishes.attend(id);
       }
     }
@@ -117,10 +129,27 @@ async function carryOut(deps: DeleteDeps, id: string, query: RecordQuery, stoppi
   return deleted;
 }
 
-/** Erases those of these records that match still, with what is below them now: while nothing is written, so that neither can change meanwhile. */
-async function eraseMatching({ reads, eraser, erasure }: DeleteDeps, query: RecordQuery, ids: string[]): Promise<number> {
+/** Erases them together where what is below them are not too many, else each half for itself. */
+async function eraseInPieces(deps: DeleteDeps, query: RecordQuery, ids: string[]): Promise<number> {
+  const erased = await deps.writer.exclusively(query.run, () => eraseMatching(deps, query, ids));
+  if (erased !== undefined) return erased;
+  const half = Math.ceil(ids.length / 2);
+  return (await eraseInPieces(deps, query, ids.slice(0, half))) + (await eraseInPieces(deps, query, ids.slice(half)));
+}
+
+/**
+ * Erases those of these records that match still, with what is below them now: while nothing is written, so that neither can change meanwhile.
+ * @returns undefined where these are too many, and nothing went.
+ */
+async function eraseMatching(
+  { reads, eraser, erasure }: DeleteDeps,
+  query: RecordQuery,
+  ids: string[],
+): Promise<number | undefined> {
   const among: Filter = { filter: { type: 'id', column_id: 'id', operator: 'one_of', value: ids } };
   const { keys } = await reads.page({ ...query, filter: { and: [query.filter, among] }, offset: 0, limit: ids.length });
+  const { of, holders } = holdersOf(query.kinds, keys);
+  if (keys.length > 1 && (await eraser.countMembers(query.run, of, holders)) > MAX_ERASED) return undefined;
   const doomed = await withMembers(eraser, query.run, query.kinds, keys);
   await erasure.erase(query.run, doomed);
   return doomed.length;
@@ -152,19 +181,28 @@ export async function deleteStraySpans(
   });
 }
 
+type Found = { id: string; createdAt: string; traceId: string | null };
+
+/** By what the members of these records are found: sessions and traces by themselves, spans among all of their traces. */
+function holdersOf(kinds: readonly RecordKind[], keys: readonly Found[]): { of: Holder; holders: string[] } {
+  const ids = keys.map(({ id }) => id);
+  if (kinds.includes('session')) return { of: 'session_id', holders: ids };
+  if (kinds.includes('trace')) return { of: 'trace_id', holders: ids };
+  return { of: 'trace_id', holders: [...new Set(keys.flatMap(({ traceId }) => (traceId === null ? [] : [traceId])))] };
+}
+
 async function withMembers(
   eraser: Pick<RecordEraser, 'members'>,
   run: RunRef,
   kinds: readonly RecordKind[],
-  keys: readonly { id: string; createdAt: string; traceId: string | null }[],
+  keys: readonly Found[],
 ): Promise<ErasedKey[]> {
   if (keys.length === 0) return [];
-  const ids = keys.map(({ id }) => id);
   const found = keys.map(({ id, createdAt }) => ({ id, created_at: createdAt }));
-  if (kinds.includes('session')) return unique([...found, ...(await eraser.members(run, 'session_id', ids))]);
-  if (kinds.includes('trace')) return unique([...found, ...(await eraser.members(run, 'trace_id', ids))]);
-  const traceIds = [...new Set(keys.flatMap(({ traceId }) => (traceId === null ? [] : [traceId])))];
-  const children = Map.groupBy(await eraser.members(run, 'trace_id', traceIds), ({ parent_id }) => parent_id);
+  const { of, holders } = holdersOf(kinds, keys);
+  const members = await eraser.members(run, of, holders);
+  if (kinds.includes('session') || kinds.includes('trace')) return unique([...found, ...members]);
+  const children = Map.groupBy(members, ({ parent_id }) => parent_id);
   const doomed = new Map<string, ErasedKey>(found.map((key) => [key.id, key]));
   // The map grows while it is walked: each span brings its children behind itself.
   for (const { id } of doomed.values()) {

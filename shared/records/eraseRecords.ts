@@ -50,6 +50,9 @@ export interface RecordErasure {
   guard: WriteGuard;
 }
 
+/** Of a trace or session of any size: a statement that names more ids takes long. */
+const KEYS_PER_NOTE = 20_000;
+
 /** Erases records so that a crash at any moment leaves nothing of them for good. */
 export function recordErasure({ eraser, notes, onRecordsDeleted }: ErasureDeps): RecordErasure {
   const carryOut = async ({ id, run, keys }: Erasure): Promise<void> => {
@@ -60,7 +63,11 @@ export function recordErasure({ eraser, notes, onRecordsDeleted }: ErasureDeps):
   };
   return {
     async erase(run, keys) {
-      if (keys.length > 0) await carryOut(await notes.add(run, keys));
+      const noted: Erasure[] = [];
+      // All are noted before the first goes: whoever carries them out after a crash finds them without what they hung below.
+      for (let from = 0; from < keys.length; from += KEYS_PER_NOTE)
+        noted.push(await notes.add(run, keys.slice(from, from + KEYS_PER_NOTE)));
+      for (const erasure of noted) await carryOut(erasure);
     },
     async guard(runs) {
       const { deleted, unfinished } = await notes.standing(runs);

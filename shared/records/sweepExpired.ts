@@ -1,6 +1,6 @@
 import type { RetentionStore } from '../projects/retention.ts';
 import type { RunRef } from '../projects/runs.ts';
-import type { DeleteDeps } from './delete.ts';
+import { type DeleteDeps, MAX_ERASED } from './delete.ts';
 import type { ErasedKey } from './eraseRecords.ts';
 import type { RecordKey } from './recordStore.ts';
 
@@ -16,8 +16,8 @@ export interface ExpiredReads {
   runs(projectId: string, before: string): Promise<string[]>;
   /** Records created before the time, oldest first, those behind `after`. */
   older(run: RunRef, before: string, after: ErasedKey | undefined, limit: number): Promise<OlderRecord[]>;
-  /** Records whose `created_at` lies more than a day ahead, last written before the time. */
-  dated(run: RunRef, before: string, limit: number): Promise<OlderRecord[]>;
+  /** Records whose `created_at` lies more than a day ahead, last written before the time; in order, those behind `after`. */
+  dated(run: RunRef, before: string, after: ErasedKey | undefined, limit: number): Promise<OlderRecord[]>;
 }
 
 export interface SweepDeps extends Pick<DeleteDeps, 'eraser' | 'erasure' | 'writer'> {
@@ -46,29 +46,60 @@ export async function sweepProject(deps: SweepDeps, projectId: string, signal: A
 async function sweepRun(deps: SweepDeps, run: RunRef, before: string, signal: AbortSignal): Promise<number> {
   let erased = 0;
   // Looked for and taken while nothing is written: no record can join a trace that is about to go.
-  const sweep = (isNewer: (key: ErasedKey) => boolean, find: () => Promise<OlderRecord[]>): Promise<OlderRecord[]> =>
+  const sweep = (isNewer: (key: ErasedKey) => boolean, find: ExpiredReads['older'], after?: ErasedKey): Promise<Swept> =>
     deps.writer.exclusively(run, async () => {
       signal.throwIfAborted();
-      const found = await find();
-      const doomed = await expiredWith(deps.eraser, run, found, isNewer);
+      const found = await find(run, before, after, LOOKED_AT);
+      const taken = await fewEnough(deps.eraser, run, found);
+      const doomed = await expiredWith(deps.eraser, run, taken, isNewer);
       await deps.erasure.erase(run, doomed);
       erased += doomed.length;
-      return found;
+      return { last: taken.at(-1), more: taken.length < found.length || found.length === LOOKED_AT };
     });
-  let after: ErasedKey | undefined;
-  do {
-    const found = await sweep(
-      ({ created_at }) => created_at >= before,
-      () => deps.expired.older(run, before, after, LOOKED_AT),
-    );
-    after = found.length < LOOKED_AT ? undefined : found.at(-1);
-  } while (after);
+  const sweepAll = async (isNewer: (key: ErasedKey) => boolean, find: ExpiredReads['older']): Promise<void> => {
+    for (let swept = await sweep(isNewer, find); swept.more; ) swept = await sweep(isNewer, find, swept.last);
+  };
+  await sweepAll(({ created_at }) => created_at >= before, deps.expired.older);
   const horizon = new Date(deps.now().getTime() + DAY_MS).toISOString();
-  await sweep(
-    ({ created_at }) => created_at >= before && created_at < horizon,
-    () => deps.expired.dated(run, before, LOOKED_AT),
-  );
+  await sweepAll(({ created_at }) => created_at >= before && created_at < horizon, deps.expired.dated);
   return erased;
+}
+
+interface Swept {
+  last: OlderRecord | undefined;
+  more: boolean;
+}
+
+/** The first of these records: as many as can be taken at once with all that is in their traces and sessions, but at least those of one of these. */
+async function fewEnough(
+  eraser: SweepDeps['eraser'],
+  run: RunRef,
+  found: readonly OlderRecord[],
+): Promise<readonly OlderRecord[]> {
+  let taken = found;
+  let holders = new Set(found.map(({ holder }) => holder));
+  while (holders.size > 1 && (await countMembers(eraser, run, taken)) > MAX_ERASED) {
+    holders = new Set([...holders].slice(0, Math.ceil(holders.size / 2)));
+    taken = found.slice(
+      0,
+      found.findIndex(({ holder }) => !holders.has(holder)),
+    );
+  }
+  return taken;
+}
+
+async function countMembers(eraser: SweepDeps['eraser'], run: RunRef, found: readonly OlderRecord[]): Promise<number> {
+  const { sessionIds, traceIds } = holdersOf(found);
+  const counts = [
+    sessionIds.length > 0 ? eraser.countMembers(run, 'session_id', sessionIds) : 0,
+    traceIds.length > 0 ? eraser.countMembers(run, 'trace_id', traceIds) : 0,
+  ];
+  return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
+}
+
+function holdersOf(found: readonly OlderRecord[]): { sessionIds: string[]; traceIds: string[] } {
+  const of = (isSession: boolean) => [...new Set(found.filter((one) => one.isSession === isSession).map(({ holder }) => holder))];
+  return { sessionIds: of(true), traceIds: of(false) };
 }
 
 /** The whole traces of these records, and the sessions among them, that no newer record keeps. */
@@ -78,19 +109,17 @@ async function expiredWith(
   found: readonly OlderRecord[],
   isNewer: (key: ErasedKey) => boolean,
 ): Promise<ErasedKey[]> {
-  const [sessions, others] = [found.filter(({ isSession }) => isSession), found.filter(({ isSession }) => !isSession)];
-  const traceIds = [...new Set(others.map(({ holder }) => holder))];
+  const { sessionIds, traceIds } = holdersOf(found);
   const traces = Map.groupBy(traceIds.length > 0 ? await eraser.members(run, 'trace_id', traceIds) : [], traceOf);
   const doomed = new Map<string, ErasedKey>();
   const take = ({ id, created_at }: ErasedKey) => void doomed.set(id, { id, created_at });
-  for (const record of others) {
-    const members = traces.get(record.holder) ?? [];
+  for (const traceId of traceIds) {
+    const members = traces.get(traceId) ?? [];
     if (!members.some(isNewer)) for (const member of members) take(member);
   }
-  const sessionIds = sessions.map(({ id }) => id);
   const held = sessionIds.length > 0 ? await eraser.members(run, 'session_id', sessionIds) : [];
   const alive = new Set(held.filter(isNewer).map(({ session_id }) => session_id));
-  for (const session of sessions) if (!alive.has(session.id)) take(session);
+  for (const record of found) if (record.isSession && !alive.has(record.id)) take(record);
   return [...doomed.values()];
 }
 

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { recordKinds } from '../../shared/columns/columnDef.ts';
+import { ServiceError } from '../../shared/errors.ts';
 import type { ExperimentRun } from '../../shared/experiments/experiment.ts';
 import { attemptNumber, type RowLog } from '../../shared/experiments/runRows.ts';
 import { standingRows } from '../../shared/experiments/standingRows.ts';
@@ -13,12 +14,13 @@ import { newId } from '../../shared/ids.ts';
 import { finishDeletions as finishRunDeletions } from '../../shared/projects/deletions.ts';
 import type { RunRef } from '../../shared/projects/runs.ts';
 import { deleteRecords, eraseTraces, finishDeletions } from '../../shared/records/delete.ts';
-import type { Deleted } from '../../shared/records/eraseRecords.ts';
+import { type Deleted, type ErasedKey, type ErasureNotes, recordErasure } from '../../shared/records/eraseRecords.ts';
 import { columnFinder } from '../../shared/records/findColumn.ts';
 import { logTraces } from '../../shared/records/ingest.ts';
 import type { LoggedRecord } from '../../shared/records/recordChange.ts';
 import type { RecordStore } from '../../shared/records/recordStore.ts';
 import { recordedRows } from '../../shared/stores/clickhouse/experimentRecords.ts';
+import { inChunks } from '../../shared/stores/clickhouse/inChunks.ts';
 import { clickHouseRecordReads } from '../../shared/stores/clickhouse/recordReads.ts';
 import { tables } from '../../shared/stores/clickhouse/tables.ts';
 import { postgresDeletedRows } from '../../shared/stores/postgres/recordDeletions.ts';
@@ -331,6 +333,70 @@ describe('deleted records', () => {
     const process = stores.processOf();
     await finishDeletions({ ...process.deps, findColumn: async () => columnFinder([]) }, 0, new AbortController().signal);
     expect(await stores.rows(run)).toEqual(nothing);
+  });
+
+  test('go in pieces where what is below them is much, each with all that is below it', async () => {
+    const erased: number[] = [];
+    const process = stores.processOf({
+      eraser: (real) => ({
+        ...real,
+        countMembers: async (run, of, ids) => (await real.countMembers(run, of, ids)) * 5_000,
+        async erase(run, keys) {
+          erased.push(keys.length);
+          await real.erase(run, keys);
+        },
+      }),
+    });
+    const run = await stores.run();
+    const doomed = Array.from({ length: 5 }, () => traceWithSpan());
+    await process.log(run, doomed);
+    const ids = doomed.map(({ id }) => id);
+    expect(await process.deleteTraces(run, ids)).toBe(10);
+    expect(erased).toEqual([4, 2, 4]);
+    expect(await stores.rows(run)).toEqual(nothing);
+  });
+
+  test('of any number are read and taken', async () => {
+    const many = 200_000;
+    expect(await inChunks([0], async () => Array<number>(many).fill(0))).toHaveLength(many);
+    const notes: number[] = [];
+    const erasure = recordErasure({
+      eraser: { erase: async () => undefined },
+      notes: {
+        add: async (run: RunRef, keys: readonly ErasedKey[]) => ({ id: String(notes.push(keys.length)), run, keys }),
+        remove: async () => undefined,
+      } as unknown as ErasureNotes,
+      onRecordsDeleted: [],
+    });
+    const key = { id: newId(), created_at: '2026-01-01T00:00:00.000000Z' };
+    await erasure.erase(await stores.run(), Array(many).fill(key));
+    expect(notes.length).toBeGreaterThan(1);
+    expect(notes.reduce((sum, keys) => sum + keys)).toBe(many);
+  });
+
+  test('whose deletion fails for now are deleted later, and do not hold up others', async () => {
+    const dying = stores.processOf({ eraser: cutOff() });
+    const [slow, other] = [await stores.run(), await stores.run()];
+    for (const run of [slow, other]) {
+      const trace = traceWithSpan();
+      await dying.log(run, [trace]);
+      await expect(dying.deleteTraces(run, [trace.id])).rejects.toThrow('killed');
+      await dying.log(run, [traceWithSpan()]).catch(() => undefined);
+    }
+    const process = stores.processOf();
+    const tooSlow = new ServiceError('QueryTooExpensive', 'it took too long');
+    const deps = {
+      ...process.deps,
+      findColumn: async (run: RunRef) => {
+        if (run.runId === slow.runId) throw tooSlow;
+        return columnFinder([]);
+      },
+    };
+    await expect(finishDeletions(deps, 0, new AbortController().signal)).rejects.toBe(tooSlow);
+    const left = await process.deps.wishes.takeUnattended(0);
+    expect(left.map(({ run }) => run.runId)).toEqual([slow.runId]);
+    await finishDeletions({ ...process.deps, findColumn: async () => columnFinder([]) }, 0, new AbortController().signal);
+    expect(await process.deps.wishes.takeUnattended(0)).toEqual([]);
   });
 
   test('what belongs to them elsewhere is told again when it could not be taken', async () => {

@@ -1,4 +1,6 @@
 import type { FindStraddling } from '../../projects/retention.ts';
+import type { RunRef } from '../../projects/runs.ts';
+import type { ErasedKey } from '../../records/eraseRecords.ts';
 import type { ExpiredReads } from '../../records/sweepExpired.ts';
 import { IN_RUN, runParams, TIME, timeOfColumn, timeParam } from './binder.ts';
 import type { ClickHouse } from './connect.ts';
@@ -44,30 +46,33 @@ export const clickhouseExpired = (clickhouse: ClickHouse): ExpiredReads => ({
     }),
 
   older(run, before, after, limit) {
-    const behind = after === undefined ? '' : ` AND (created_at, id) > ({time:${TIME}}, {after:UUID})`;
     return clickhouse.query({
       name: 'expired records',
-      sql: `SELECT id, created_at, type, assumeNotNull(ifNull(trace_id, id)) AS holder FROM records
-            WHERE ${IN_RUN} AND created_at < ${BEFORE}${behind} ORDER BY created_at, id LIMIT ${limit}`,
-      params: {
-        ...runParams(run),
-        before: timeParam(before),
-        ...(after === undefined ? {} : { time: timeParam(after.created_at), after: after.id }),
-      },
+      sql: `SELECT ${expired} FROM records WHERE ${IN_RUN} AND created_at < ${BEFORE}${behind(after)} ORDER BY created_at, id LIMIT ${limit}`,
+      params: expiredParams(run, before, after),
       row: toExpired,
     });
   },
 
-  dated(run, before, limit) {
+  dated(run, before, after, limit) {
     return clickhouse.query({
       name: 'old records of the future',
-      sql: `SELECT id, created_at, type, assumeNotNull(ifNull(trace_id, id)) AS holder FROM records FINAL
-            WHERE ${IN_RUN} AND created_at > now() + INTERVAL 1 DAY
-              AND updated_at < ${BEFORE} LIMIT ${limit}`,
-      params: { ...runParams(run), before: timeParam(before) },
+      sql: `SELECT ${expired} FROM records FINAL WHERE ${IN_RUN} AND created_at > now() + INTERVAL 1 DAY AND updated_at < ${BEFORE}${behind(after)} ORDER BY created_at, id LIMIT ${limit}`,
+      params: expiredParams(run, before, after),
       row: toExpired,
     });
   },
+});
+
+const expired = 'id, created_at, type, assumeNotNull(ifNull(trace_id, id)) AS holder';
+
+const behind = (after: ErasedKey | undefined): string =>
+  after === undefined ? '' : ` AND (created_at, id) > ({time:${TIME}}, {after:UUID})`;
+
+const expiredParams = (run: RunRef, before: string, after: ErasedKey | undefined) => ({
+  ...runParams(run),
+  before: timeParam(before),
+  ...(after === undefined ? {} : { time: timeParam(after.created_at), after: after.id }),
 });
 
 function toExpired(row: unknown) {

@@ -7,6 +7,7 @@ import type { MetricResult, MetricStatus } from '../../wire/metricResults.ts';
 import { timeOf } from '../../wire/time.ts';
 import { IN_RUN, runParams, timeOfColumn } from './binder.ts';
 import type { ClickHouse } from './connect.ts';
+import { inChunks } from './inChunks.ts';
 import { type MetricRow, metricFields } from './metricRow.ts';
 
 /** The row of a value or a state. */
@@ -65,8 +66,6 @@ const toValue = (row: unknown): StoredMetricValue => {
 const valueColumns =
   'metric, record_id, record_created_at, record_type, trace_id, status, value, explanation, metadata, details, scorer_id, computed_at';
 
-const MAX_IDS = 10_000;
-
 export function clickhouseMetricValues(clickhouse: ClickHouse): MetricValueStore {
   let lastVersion = 0;
   return {
@@ -79,20 +78,16 @@ export function clickhouseMetricValues(clickhouse: ClickHouse): MetricValueStore
       await clickhouse.insert({ table: 'metric_values', rows, token: newId() });
     },
 
-    async of(run, recordIds) {
-      const found: StoredMetricValue[] = [];
-      for (let from = 0; from < recordIds.length; from += MAX_IDS) {
-        const rows = await clickhouse.query({
+    of: (run, recordIds) =>
+      inChunks(recordIds, (ids) =>
+        clickhouse.query({
           name: 'metric values of records',
           sql: `SELECT ${valueColumns} FROM metric_values WHERE ${IN_RUN} AND record_id IN {ids:Array(UUID)}
                 ORDER BY version DESC LIMIT 1 BY metric, record_id`,
-          params: { ...runParams(run), ids: recordIds.slice(from, from + MAX_IDS) },
+          params: { ...runParams(run), ids },
           row: toValue,
-        });
-        found.push(...rows);
-      }
-      return found;
-    },
+        }),
+      ),
 
     byMetric: (run, metric) =>
       clickhouse.query({

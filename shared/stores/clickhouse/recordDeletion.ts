@@ -4,10 +4,10 @@ import type { ErasedKey } from '../../records/eraseRecords.ts';
 import type { StandingDeps } from '../../records/standingValues.ts';
 import { IN_RUN, runParams, timeOfColumn, timeParam } from './binder.ts';
 import type { ClickHouse } from './connect.ts';
+import { inChunks } from './inChunks.ts';
 import { keyColumns, toKey } from './recordStore.ts';
 import { keysBy } from './tables.ts';
 
-const MAX_IDS = 10_000;
 const TIMES = "{times:Array(DateTime64(6, 'UTC'))}";
 const IDS = '{ids:Array(UUID)}';
 const keyParams = (run: RunRef, keys: readonly ErasedKey[]) => ({
@@ -29,10 +29,8 @@ export function clickhouseRecordEraser(clickhouse: ClickHouse): RecordEraser & S
   return {
     eraseValues,
 
-    async missing(run, keys) {
-      const missing: ErasedKey[] = [];
-      for (let from = 0; from < keys.length; from += MAX_IDS) {
-        const asked = keys.slice(from, from + MAX_IDS);
+    missing: (run, keys) =>
+      inChunks(keys, async (asked) => {
         const found = await clickhouse.query({
           name: 'records that are stored',
           sql: `SELECT DISTINCT id FROM records WHERE ${IN_RUN} AND created_at IN ${TIMES} AND id IN ${IDS}`,
@@ -40,23 +38,29 @@ export function clickhouseRecordEraser(clickhouse: ClickHouse): RecordEraser & S
           row: (row) => (row as { id: string }).id,
         });
         const stored = new Set(found);
-        missing.push(...asked.filter(({ id }) => !stored.has(id)));
-      }
-      return missing;
-    },
+        return asked.filter(({ id }) => !stored.has(id));
+      }),
 
-    async members(run, of, ids) {
-      const keys = [];
-      for (let from = 0; from < ids.length; from += MAX_IDS) {
-        const found = await clickhouse.query({
+    members: (run, of, holders) =>
+      inChunks(holders, (ids) =>
+        clickhouse.query({
           name: `record keys by ${of}`,
-          sql: `SELECT ${keyColumns} FROM ${keysBy[of]} FINAL WHERE ${IN_RUN} AND ${of} IN {ids:Array(UUID)} AND type != ''`,
-          params: { ...runParams(run), ids: ids.slice(from, from + MAX_IDS) },
+          sql: `SELECT ${keyColumns} FROM ${membersSql(of)}`,
+          params: { ...runParams(run), ids },
           row: toKey,
-        });
-        keys.push(...found);
-      }
-      return keys;
+        }),
+      ),
+
+    async countMembers(run, of, holders) {
+      const counts = await inChunks(holders, (ids) =>
+        clickhouse.query({
+          name: `number of records by ${of}`,
+          sql: `SELECT count() AS members FROM ${membersSql(of)}`,
+          params: { ...runParams(run), ids },
+          row: (row) => Number((row as { members: string }).members),
+        }),
+      );
+      return counts.reduce((sum, count) => sum + count, 0);
     },
 
     async erase(run, keys) {
@@ -70,6 +74,9 @@ export function clickhouseRecordEraser(clickhouse: ClickHouse): RecordEraser & S
 }
 
 type Params = Parameters<ClickHouse['command']>[0]['params'];
+
+const membersSql = (of: 'trace_id' | 'session_id'): string =>
+  `${keysBy[of]} FINAL WHERE ${IN_RUN} AND ${of} IN {ids:Array(UUID)} AND type != ''`;
 
 const remove = (clickhouse: ClickHouse, table: string, where: string, params: Params & {}): Promise<void> =>
   clickhouse.command({ name: `delete from ${table}`, sql: `DELETE FROM ${table} WHERE ${where}`, params });

@@ -5,13 +5,11 @@ import type { Block, NewKey, RecordKey, RecordStore } from '../../records/record
 import { together } from '../../together.ts';
 import { IN_RUN, runParams, timeOfColumn, timeParam } from './binder.ts';
 import type { ClickHouse } from './connect.ts';
+import { inChunks } from './inChunks.ts';
 import { metricValueRow } from './metricValues.ts';
 import { NativeBlock, type NativeTypes, nativeTypes } from './nativeBlock.ts';
 import { addRecord, recordRows } from './recordRow.ts';
 import { lateIndexes, metricValues, recordKeys, records as recordTable, type Table, traceMembers } from './tables.ts';
-
-// An id is 39 bytes of statement text; chDB and servers take statements of some megabytes, and one look-up stays under 100 ms.
-const MAX_IDS = 10_000;
 
 /** The record and key tables as the writer needs them. */
 export function clickhouseRecordStore(clickhouse: ClickHouse): RecordStore {
@@ -81,12 +79,6 @@ export async function readRecords(
       row,
     }),
   );
-}
-
-async function inChunks<T, R>(items: readonly T[], read: (chunk: T[]) => Promise<R[]>): Promise<R[]> {
-  const found: R[] = [];
-  for (let from = 0; from < items.length; from += MAX_IDS) found.push(...(await read(items.slice(from, from + MAX_IDS))));
-  return found;
 }
 
 interface KeyRow {

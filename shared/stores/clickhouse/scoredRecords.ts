@@ -94,7 +94,7 @@ function descendants(id: string, spans: readonly Row[]): Row[] {
   for (let next = open.pop(); next; next = open.pop()) {
     if (found.has(next) || next.id === id) continue;
     found.add(next);
-    open.push(...(children.get(next.id) ?? []));
+    for (const child of children.get(next.id) ?? []) open.push(child);
   }
   return spans.filter((span) => found.has(span));
 }
