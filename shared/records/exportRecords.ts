@@ -17,11 +17,11 @@ export interface ExportQuery extends OrderedQuery {
 /** Keys of an export of any size, in its order, while they are found. */
 export interface ExportReads {
   /** Of the records that match. */
-  keys(query: ExportQuery): AsyncIterable<RecordKey>;
+  keys(query: ExportQuery): AsyncIterable<SizedKey>;
   /**
    * Of the records that match and of all that are in them, root by root and trace by trace. `holder` is the column that names the root.
    */
-  members(query: ExportQuery, holder: 'trace_id' | 'session_id'): AsyncIterable<RecordKey & { rootId: string }>;
+  members(query: ExportQuery, holder: 'trace_id' | 'session_id'): AsyncIterable<SizedKey & { rootId: string }>;
 }
 
 export interface ExportDeps {
@@ -37,35 +37,20 @@ export interface ExportShape {
   includeMetricMetadata: boolean;
 }
 
+/** A key of an export, with what the texts of its record take in the store. */
+export type SizedKey = RecordKey & { bytes: number };
+
+/** Records are read together as far as their texts are no more than this, so that those of 8 MB take no more memory than those of 3 KB. */
+const BATCH_BYTES = 16 * 1024 * 1024;
 const MAX_BATCH = 1000;
-const BATCH_CHARACTERS = 16 * 1024 * 1024;
-
-/**
- * How many records are read at a time: as many as hold {@link BATCH_CHARACTERS} by the size of the last ones, so that records of 8 MB take no more
- * memory than those of 3 KB. A trace is never cut, so a larger one is read whole.
- */
-class Pace {
-  batch = 20;
-
-  learn(records: number, characters: number): void {
-    if (records === 0) return;
-    const fitting = Math.floor(BATCH_CHARACTERS / Math.max(1, characters / records));
-    this.batch = Math.max(1, Math.min(fitting, this.batch * 4, MAX_BATCH));
-  }
-}
 
 /** One JSON object a line: each record with what hangs below it (traces of a session, spans of a trace); spans each for themselves. */
 export async function* exportNested(deps: ExportDeps, query: ExportQuery, shape: ExportShape): AsyncGenerator<string, void> {
   if (query.kinds.includes('session')) yield* sessionLines(deps, query, shape);
   else if (query.kinds.includes('trace')) yield* traceLines(deps, query, shape);
-  else {
-    const pace = new Pace();
-    for await (const keys of inBatches(deps.stream.keys(query), pace)) {
-      const text = (await flatRecords(deps, query, keys, shape)).map((record) => `${jsonText(record)}\n`).join('');
-      pace.learn(keys.length, text.length);
-      yield text;
-    }
-  }
+  else
+    for await (const keys of inBatches(deps.stream.keys(query)))
+      yield (await flatRecords(deps, query, keys, shape)).map((record) => `${jsonText(record)}\n`).join('');
 }
 
 /** One row a record that any of the queries finds, with a cell for each of these columns, as CSV with a header or as flat JSON objects: what is no single value is JSON text. */
@@ -102,16 +87,9 @@ async function* flatRows(
   shape: ExportShape,
   columnIds: readonly string[],
 ): AsyncGenerator<CellValue[][], void> {
-  const pace = new Pace();
   for (const query of queries)
-    for await (const keys of inBatches(deps.stream.keys(query), pace)) {
-      const rows = (await flatRecords(deps, query, keys, shape)).map((record) => columnIds.map((id) => cellOf(record, id)));
-      pace.learn(
-        keys.length,
-        rows.flat().reduce<number>((sum, cell) => sum + (typeof cell === 'string' ? cell.length : 8), 0),
-      );
-      yield rows;
-    }
+    for await (const keys of inBatches(deps.stream.keys(query)))
+      yield (await flatRecords(deps, query, keys, shape)).map((record) => columnIds.map((id) => cellOf(record, id)));
 }
 
 const parquetTypes = {
@@ -132,21 +110,17 @@ function parquetColumn({ id, dataType, multiValued, source }: ColumnDef): Parque
 }
 
 async function* traceLines(deps: ExportDeps, query: ExportQuery, shape: ExportShape): AsyncGenerator<string, void> {
-  const pace = new Pace();
-  for await (const groups of inGroups(deps.stream.members(query, 'trace_id'), pace)) {
+  for await (const groups of inGroups(deps.stream.members(query, 'trace_id'))) {
     const load = await loader(deps, query.run, groups);
     const traces = groups.flatMap((group) => traceOf(load(group), shape));
-    const text = traces.map((trace) => `${jsonText(trace)}\n`).join('');
-    pace.learn(recordsIn(groups), text.length);
-    yield text;
+    yield traces.map((trace) => `${jsonText(trace)}\n`).join('');
   }
 }
 
 /** A session is written while its traces are read: it may be larger than memory. */
 async function* sessionLines(deps: ExportDeps, query: ExportQuery, shape: ExportShape): AsyncGenerator<string, void> {
   let open: { rootId: string; traces: number } | undefined;
-  const pace = new Pace();
-  for await (const groups of inGroups(deps.stream.members(query, 'session_id'), pace)) {
+  for await (const groups of inGroups(deps.stream.members(query, 'session_id'))) {
     const load = await loader(deps, query.run, groups);
     let text = '';
     for (const group of groups) {
@@ -160,7 +134,6 @@ async function* sessionLines(deps: ExportDeps, query: ExportQuery, shape: Export
         for (const trace of traceOf(loaded, shape)) text += `${open.traces++ > 0 ? ',' : ''}${jsonText(trace)}`;
       }
     }
-    pace.learn(recordsIn(groups), text.length);
     yield text;
   }
   if (open) yield ']}\n';
@@ -176,37 +149,64 @@ interface Loaded extends Attached {
   records: StoredRecord[];
 }
 
-const recordsIn = (groups: readonly Group[]): number => groups.reduce((sum, { keys }) => sum + keys.length, 0);
-
-/** Consecutive keys of one trace, several traces at a time where they are small. */
-async function* inGroups(members: AsyncIterable<RecordKey & { rootId: string }>, pace: Pace): AsyncGenerator<Group[], void> {
+/** Consecutive keys of one trace, several traces at a time where they are small; a trace is never cut, so a larger one is read whole. */
+async function* inGroups(members: AsyncIterable<SizedKey & { rootId: string }>): AsyncGenerator<Group[], void> {
   let groups: Group[] = [];
-  let held = 0;
-  for await (const { rootId, ...key } of members) {
+  const held = new Held();
+  for await (const { rootId, bytes, ...key } of members) {
     const last = groups.at(-1);
     if (last?.rootId === rootId && last.traceId === key.traceId) last.keys.push(key);
     else {
-      if (held >= pace.batch) {
+      if (held.isFull || !held.hasRoomFor(bytes)) {
         yield groups;
         groups = [];
-        held = 0;
+        held.clear();
       }
       groups.push({ rootId, traceId: key.traceId, keys: [key] });
     }
-    held++;
+    held.add(bytes);
   }
   if (groups.length > 0) yield groups;
 }
 
-async function* inBatches(keys: AsyncIterable<RecordKey>, pace: Pace): AsyncGenerator<RecordKey[], void> {
+async function* inBatches(keys: AsyncIterable<SizedKey>): AsyncGenerator<RecordKey[], void> {
   let batch: RecordKey[] = [];
-  for await (const key of keys) {
+  const held = new Held();
+  for await (const { bytes, ...key } of keys) {
+    if (held.isFull || !held.hasRoomFor(bytes)) {
+      yield batch;
+      batch = [];
+      held.clear();
+    }
     batch.push(key);
-    if (batch.length < pace.batch) continue;
-    yield batch;
-    batch = [];
+    held.add(bytes);
   }
   if (batch.length > 0) yield batch;
+}
+
+/** What a batch holds. */
+class Held {
+  #records = 0;
+  #bytes = 0;
+
+  get isFull(): boolean {
+    return this.#records >= MAX_BATCH || this.#bytes >= BATCH_BYTES;
+  }
+
+  /** An empty batch takes a record of any size. */
+  hasRoomFor(bytes: number): boolean {
+    return this.#records === 0 || this.#bytes + bytes <= BATCH_BYTES;
+  }
+
+  add(bytes: number): void {
+    this.#records++;
+    this.#bytes += bytes;
+  }
+
+  clear(): void {
+    this.#records = 0;
+    this.#bytes = 0;
+  }
 }
 
 /** Reads everything of these groups at once. A record that was deleted meanwhile is missing from its group. */

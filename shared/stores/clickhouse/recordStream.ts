@@ -1,4 +1,4 @@
-import type { ExportQuery, ExportReads } from '../../records/exportRecords.ts';
+import type { ExportQuery, ExportReads, SizedKey } from '../../records/exportRecords.ts';
 import { Binder } from './binder.ts';
 import { type Scope, scopeOf } from './columnSql.ts';
 import type { ClickHouse } from './connect.ts';
@@ -9,6 +9,13 @@ import { matchingSql, pageSource, sortValue } from './recordPages.ts';
 /** A caller may read as slowly as it likes; its hanging up ends the statement. */
 const MAX_SECONDS = 24 * 3600;
 
+/** Lengths of the texts that may be long; the store has them beside the texts, which are not read for it. */
+const BYTES = ['input', 'output', 'redacted_input', 'redacted_output', 'tools', 'events']
+  .map((name) => `ifNull(length(records.${name}), 0)`)
+  .join(' + ');
+
+const sizedKey = (row: unknown): SizedKey => ({ ...keyOfRow(row), bytes: Number((row as { bytes: string }).bytes) });
+
 /** Keys of any number of records, in order, while the engine finds them: sorting spills to disk, so memory stays flat. */
 export function clickhouseRecordStream(clickhouse: ClickHouse): ExportReads {
   return {
@@ -16,13 +23,19 @@ export function clickhouseRecordStream(clickhouse: ClickHouse): ExportReads {
       const binder = new Binder();
       const scope = scopeOf(binder.bind, query.run, await newestVersions(clickhouse, query.run));
       const { from, orderBy } = pageSource(query, scope);
-      yield* clickhouse.stream({
+      const keys = clickhouse.stream({
         name: 'keys of an export',
-        sql: `SELECT records.id AS id, records.created_at AS created_at, records.type AS type, records.trace_id AS trace_id FROM ${from} WHERE ${rootsSql(query, scope)} ORDER BY ${orderBy}`,
+        sql: `SELECT records.id AS id, records.created_at AS created_at, records.type AS type, records.trace_id AS trace_id, ${BYTES} AS bytes FROM ${from} WHERE ${rootsSql(query, scope)} ORDER BY ${orderBy}`,
         params: binder.params,
-        row: keyOfRow,
+        row: sizedKey,
         maxSeconds: MAX_SECONDS,
       });
+      // A version that is written while the stream begins stands beside the one it replaces, in the same place of the order.
+      let last: string | undefined;
+      for await (const key of keys) {
+        if (key.id !== last) yield key;
+        last = key.id;
+      }
     },
 
     async *members(query, holder) {
@@ -34,13 +47,13 @@ export function clickhouseRecordStream(clickhouse: ClickHouse): ExportReads {
       const traceStart = holder === 'session_id' ? 'min(created_at) OVER (PARTITION BY root_id, trace_id)' : 'root_created_at';
       yield* clickhouse.stream({
         name: 'records of an export',
-        sql: `SELECT root_id, id, created_at, type, trace_id, ${traceStart} AS trace_start
-              FROM (SELECT id, created_at, type, trace_id, ${holder} AS holder FROM ${scope.from} WHERE ${scope.newest}) AS members
+        sql: `SELECT root_id, id, created_at, type, trace_id, bytes, ${traceStart} AS trace_start
+              FROM (SELECT id, created_at, type, trace_id, ${BYTES} AS bytes, ${holder} AS holder FROM ${scope.from} WHERE ${scope.newest}) AS members
               INNER JOIN (SELECT records.id AS root_id, records.created_at AS root_created_at, ${sortValue(query, scope)} AS root_value FROM ${from} WHERE ${rootsSql(query, scope)}) AS roots
               ON members.holder = roots.root_id
               ORDER BY ${order}root_created_at DESC, root_id DESC, isNotNull(trace_id), trace_start, trace_id, created_at, id`,
         params: binder.params,
-        row: (row) => ({ ...keyOfRow(row), rootId: (row as { root_id: string }).root_id }),
+        row: (row) => ({ ...sizedKey(row), rootId: (row as { root_id: string }).root_id }),
         maxSeconds: MAX_SECONDS,
       });
     },
