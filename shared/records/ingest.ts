@@ -29,11 +29,11 @@ export async function ingestTraces(writer: Writer, run: RunRef, batch: TraceBatc
   const sessionId = batch.sessionId ?? (external === undefined ? undefined : sessionIdOf(run, external));
   const changes = recordsOf(batch.traces, { isComplete: batch.isComplete, ...(sessionId === undefined ? {} : { sessionId }) });
   const opened = external !== undefined && !batch.sessionId ? [openedSession(run, external)] : [];
-  await writer.write(run, [...opened, ...changes]);
+  const written = await writer.write(run, [...opened, ...changes]);
   const idsOf = (isWanted: (change: Logged) => boolean) => new Set(changes.filter(isWanted).map(({ record }) => record.id));
   const isTrace = ({ record }: Logged) => record.type === 'trace';
   const spansCount = idsOf((change) => !isTrace(change)).size;
-  return { traceIds: [...idsOf(isTrace)], spansCount, sessionId: sessionId ?? null };
+  return { traceIds: [...idsOf(isTrace)], spansCount, sessionId: sessionId ?? sessionOf(written.slice(opened.length)) };
 }
 
 export interface SpansWritten {

@@ -74,8 +74,19 @@ export interface Settling {
 export function settle(change: RecordChange, from: Settling): StoredRecord | undefined {
   const record = changed(change, from);
   if (!record) return undefined;
-  const next = withDuration(record);
+  const next = withoutNullMetadata(withDuration(record));
   return change.action === 'log' && saysNothingNew(change.record, next, from) ? undefined : next;
+}
+
+/** A document has metadata or none; clients write null for none, which the interface does not have there. */
+function withoutNullMetadata(record: StoredRecord): StoredRecord {
+  const { output } = record;
+  if (!Array.isArray(output) || !output.some((document) => (document as { metadata?: unknown }).metadata === null)) return record;
+  const documents = output.map((document) => {
+    const { metadata, ...rest } = document as { content: string; metadata?: Record<string, string> | null };
+    return metadata === null || metadata === undefined ? rest : { ...rest, metadata };
+  });
+  return { ...record, output: documents };
 }
 
 /** A clock that was set back amid a step makes its duration negative: it is 0, as for spans of OpenTelemetry, and no average falls below it. */
@@ -167,9 +178,11 @@ function merge(stored: StoredRecord, given: LoggedRecord): StoredRecord {
   const updated = stored.updated_fields ?? [];
   for (const [name, value] of Object.entries(given)) if (isGiven(value) && !updated.includes(name)) merged[name] = value;
   const { duration_ns } = stored.metrics ?? {};
-  // What went wrong does not stand beside a success that came later.
-  if (hasFailed(stored) && !hasFailed(merged as unknown as StoredRecord) && !isGiven(given.error_message))
-    merged.error_message = '';
+  // What went wrong does not stand beside a success that came later, nor beside one that an update has set.
+  const isSuccess = !hasFailed(merged as unknown as StoredRecord);
+  if (isSuccess && updated.includes('status_code')) merged.error_message = stored.error_message;
+  else if (isSuccess && hasFailed(stored) && !isGiven(given.error_message)) merged.error_message = '';
+  if (isGiven(given.input) || isGiven(given.output)) merged.file_ids = fileIds(merged.input, merged.output) ?? [];
   return {
     ...(merged as unknown as StoredRecord),
     tags: union(stored.tags, given.tags),
@@ -182,7 +195,7 @@ function merge(stored: StoredRecord, given: LoggedRecord): StoredRecord {
   };
 }
 
-const hasFailed = ({ status_code }: StoredRecord): boolean => (status_code ?? 0) >= 400;
+const hasFailed = ({ status_code }: Pick<StoredRecord, 'status_code'>): boolean => (status_code ?? 0) >= 400;
 
 /** The stored record as one of this kind: inputs and outputs in its shape, as text where they do not fit, or left out. */
 function inKind(stored: StoredRecord, type: StoredRecord['type']): StoredRecord {
@@ -237,6 +250,7 @@ function updated({ id, of, update }: RecordChange & { action: 'update' }, { stor
     ...(output == null ? {} : { output }),
     ...(files ? { file_ids: files } : {}),
     ...(status_code == null ? {} : { status_code }),
+    ...(status_code != null && hasFailed(stored) && !hasFailed({ status_code }) ? { error_message: '' } : {}),
     ...(tags == null ? {} : { tags: union(stored.tags, tags) }),
     ...(duration_ns == null ? {} : { metrics: { ...stored.metrics, duration_ns } }),
     ...(given.length === 0 ? {} : { updated_fields: union(stored.updated_fields, given) }),

@@ -10,6 +10,19 @@ afterAll(() => service[Symbol.asyncDispose]());
 
 const message = (role: string, content: string) => ({ role, content });
 
+test('a document without metadata is answered without it, and the answer names the session that the traces are in', async () => {
+  const { post, get } = service.space();
+  const [traceId, spanId, session] = [newId(), newId(), newId()];
+  const output = [
+    { content: 'a', metadata: null },
+    { content: 'b', metadata: { page: 1 } },
+  ];
+  const trace = { id: traceId, session_id: session, input: 'q', spans: [{ type: 'retriever', id: spanId, input: 'q', output }] };
+  expect((await post('/traces', { traces: [trace] })).body).toMatchObject({ session_id: session });
+  expect((await get(`/spans/${spanId}`)).body.output).toEqual([{ content: 'a' }, { content: 'b', metadata: { page: 1 } }]);
+  expect((await post('/traces', { traces: [{ id: newId(), input: 'alone' }] })).body).toMatchObject({ session_id: null });
+});
+
 test('a trace with nested spans of every kind comes back as it was logged', async () => {
   const { post, get, run } = service.space();
   const ids = Array.from({ length: 7 }, newId);

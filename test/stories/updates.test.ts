@@ -74,6 +74,30 @@ test('the files of a record are those of its input and output as they are now', 
   expect((await filesAfter({ status_code: 200 })).sort()).toEqual([first, second].sort());
   expect(await filesAfter({ input: 'a text now' })).toEqual([second]);
   expect(await filesAfter({ output: 'done' })).toEqual([]);
+  // A repeat of the first request takes nothing back.
+  await post('/traces', { traces: [{ id: traceId, input: withFile(first), output: withFile(second) }] });
+  expect((await get(`/traces/${traceId}`)).body.file_ids).toEqual([]);
+
+  const logged = newId();
+  for (const trace of [{ input: withFile(first) }, { output: withFile(second) }])
+    await post('/traces', { traces: [{ id: logged, ...trace }] });
+  expect((await get(`/traces/${logged}`)).body.file_ids.sort()).toEqual([first, second].sort());
+  await post('/traces', { traces: [{ id: logged, input: 'a text now' }] });
+  expect((await get(`/traces/${logged}`)).body.file_ids).toEqual([second]);
+});
+
+test('what went wrong does not stand beside a success that an update sets, whenever the two come', async () => {
+  const { post, patch, get } = service.space();
+  const failed = { type: 'tool', input: 'x', status_code: 500, error_message: 'boom' };
+  for (const isLate of [false, true]) {
+    const [traceId, spanId] = [newId(), newId()];
+    const log = (span: object) => post('/traces', { traces: [{ id: traceId, input: 'q', spans: [{ id: spanId, ...span }] }] });
+    await log(isLate ? { ...failed, status_code: null, error_message: null } : failed);
+    expect((await patch(`/spans/${spanId}`, { span_id: spanId, status_code: 200 })).status).toBe(200);
+    if (isLate) await log(failed);
+    const { body } = await get(`/spans/${spanId}`);
+    expect(body).toMatchObject({ status_code: 200, error_message: '' });
+  }
 });
 
 test('a negative duration is none, logged or updated', async () => {
