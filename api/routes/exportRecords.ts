@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { z } from 'zod';
-import { isAnnotationColumn } from '../../shared/annotations/annotationColumns.ts';
+import { annotationColumns, isAnnotationColumn } from '../../shared/annotations/annotationColumns.ts';
 import { type ColumnDef, type RecordKind, spanKinds } from '../../shared/columns/columnDef.ts';
 import { systemMetricColumns } from '../../shared/columns/recordTableColumns.ts';
 import { standardColumns } from '../../shared/columns/standard.ts';
@@ -14,6 +14,7 @@ import {
   exportParquet,
 } from '../../shared/records/exportRecords.ts';
 import { isMetricColumn, metricOfColumn } from '../../shared/records/findColumn.ts';
+import { shownFields } from '../../shared/records/recordView.ts';
 import { Uuid } from '../../shared/wire/common.ts';
 import { LogRecordsExportRequest } from '../../shared/wire/recordExport.ts';
 import { type Endpoint, endpoint, Reply } from '../route.ts';
@@ -96,7 +97,8 @@ async function written(
   { export_format, column_ids }: LogRecordsExportRequest,
 ): Promise<AsyncGenerator<string | Uint8Array, void>> {
   if (export_format === 'jsonl') return exportNested(deps, query, shape);
-  const chosen = export_format === 'jsonl_flat' || !column_ids?.length ? await allColumns(deps, query) : known(column_ids, query);
+  const isWhole = export_format === 'jsonl_flat' || !column_ids?.length;
+  const chosen = isWhole ? [...(await allColumns(deps, query)), ...(await ratedColumns(deps, query))] : known(column_ids, query);
   if (export_format === 'parquet') return exportParquet(deps, query, shape, chosen, await sharesAmong(deps, query, chosen));
   return exportFlat(deps, [query], shape, {
     format: export_format === 'csv' ? 'csv' : 'jsonl',
@@ -112,9 +114,10 @@ async function sharesAmong(deps: ExportDeps, { run, kinds }: ExportQuery, column
 }
 
 export const known = (columnIds: readonly string[], { findColumn }: Pick<ExportQuery, 'findColumn'>): ColumnDef[] =>
-  [...new Set(columnIds)].map(
-    (id) => wholeMaps.find((map) => map.id === id) ?? (isAnnotationColumn(id) ? asText(id) : findColumn(id)),
-  );
+  [...new Set(columnIds)].map((id) => (isAnnotationColumn(id) || isFieldAlone(id) ? asText(id) : findColumn(id)));
+
+/** A field of records that is no column of the catalog, such as a map as a whole. */
+const isFieldAlone = (id: string): boolean => shownFields.has(id) && !standardColumns.some((column) => column.id === id);
 
 /** Every column that applies to the exported kinds, the two maps whole, and every metric with a value. */
 export async function allColumns(
@@ -123,10 +126,13 @@ export async function allColumns(
 ): Promise<ColumnDef[]> {
   const standard = standardColumns.filter((column) => column.kinds.some((kind) => (kinds as readonly string[]).includes(kind)));
   const metrics = (await availableColumns(deps.records, deps.metrics, run, {})).filter(({ id }) => isMetricColumn(id));
-  return [
-    ...new Map([...standard, ...wholeMaps, ...systemMetricColumns, ...metrics].map((column) => [column.id, column])).values(),
-  ];
+  const all = [...standard, ...wholeMaps, ...systemMetricColumns, ...metrics];
+  return [...new Map(all.map((column) => [column.id, column])).values()];
 }
+
+/** What annotators say of the run's records. */
+const ratedColumns = async ({ records }: ExportDeps, { run }: ExportQuery): Promise<ColumnDef[]> =>
+  annotationColumns(await records.annotationTemplates(run)).map(({ id }) => asText(id));
 
 /** The file as a stream whose first part is there: what fails before it is answered as an error, not as a broken file. */
 export async function started(file: AsyncGenerator<string | Uint8Array, void>): Promise<Readable> {

@@ -7,7 +7,7 @@ import { ServiceError } from '../../shared/errors.ts';
 import type { RunLookup } from '../../shared/projects/runs.ts';
 import { findColumnFor, type MetricDefinitions } from '../../shared/records/columnCatalog.ts';
 import { explainedBy, isMetricColumn, metricOfColumn } from '../../shared/records/findColumn.ts';
-import { toExtendedRecord, toPartialRecord } from '../../shared/records/recordView.ts';
+import { shownFields, toExtendedRecord, toPartialRecord } from '../../shared/records/recordView.ts';
 import {
   type FoundPage,
   type PageView,
@@ -163,7 +163,7 @@ export function selection(
   if (!select) return { metrics: 'all' };
   const all = select.column_ids ?? [];
   const ids = all.filter((id) => !isMetricColumn(id));
-  for (const id of ids) if (!isAnnotationColumn(id) && !wholeMaps.has(id)) findColumn(id);
+  for (const id of ids) if (!isAnnotationColumn(id) && !shownFields.has(id)) findColumn(id);
   const metricIds = [...all, ...select.metric_columns_names].filter(isMetricColumn);
   const named = [
     ...metricIds.map(metricOfColumn),
@@ -174,11 +174,8 @@ export function selection(
   return select.column_ids ? { metrics, columns: ids } : { metrics };
 }
 
-/** Shown with every record, whole. */
-const wholeMaps: ReadonlySet<string> = new Set(['user_metadata', 'dataset_metadata']);
-
 export function pageReply<R>(
-  { records, total, offset, more }: FoundPage,
+  { records, total, offset, next }: FoundPage,
   limit: number,
   show: (one: FoundPage['records'][number]) => R,
 ) {
@@ -187,8 +184,8 @@ export function pageReply<R>(
     num_rows: total,
     starting_token: offset,
     limit,
-    paginated: more,
-    next_starting_token: more ? offset + records.length : null,
+    paginated: next !== null,
+    next_starting_token: next,
     last_row_id: records.at(-1)?.record.id ?? null,
   };
 }

@@ -72,7 +72,7 @@ export async function searchQueue(
   view: PageView,
 ): Promise<FoundPage> {
   const [only] = queries;
-  if (!only) return { records: [], total: 0, offset: page.offset, more: false };
+  if (!only) return { records: [], total: 0, offset: page.offset, next: null };
   if (queries.length === 1) return searchRecords(reads, { ...only, ...page }, view);
   const found: Placed[] = [];
   for (const query of queries) {
@@ -91,7 +91,8 @@ export async function searchQueue(
     for (const one of await describeRecords(reads, run, keys, view)) described.set(`${run.runId}/${one.record.id}`, one);
   }
   const records = shown.flatMap(({ run, key }) => described.get(`${run.runId}/${key.id}`) ?? []);
-  return { records, total: found.length, offset: start, more: start + shown.length < found.length };
+  const end = start + shown.length;
+  return { records, total: found.length, offset: start, next: shown.length > 0 && end < found.length ? end : null };
 }
 
 interface Placed {

@@ -75,6 +75,12 @@ const shapes: ReadonlyMap<RecordKind, Shape> = new Map(
 );
 const shapeOf = (kind: RecordKind): Shape => shapes.get(kind) as Shape;
 
+/** Every key that a record of some kind may show. */
+export const shownFields: ReadonlySet<string> = new Set([
+  ...[...shapes.values()].flatMap(({ names }) => [...names]),
+  ...['metric_info', 'files', 'num_spans', 'num_traces'],
+]);
+
 /** A whole record as search answers it: every key of its kind. */
 export function toExtendedRecord(found: FoundRecord, view: PageView): ExtendedRecord {
   const { blank, names } = shapeOf(found.record.type);

@@ -136,8 +136,8 @@ export interface FoundPage {
   total: number;
   /** How many of them stand before the page. */
   offset: number;
-  /** Whether others follow. */
-  more: boolean;
+  /** The offset of the page that follows; null where none does. */
+  next: number | null;
 }
 
 /**
@@ -149,12 +149,15 @@ export async function searchRecords(reads: RecordReads, query: RecordPageQuery, 
   const isBehind = query.after !== undefined;
   const page = reads.recordPage(isBehind ? { ...query, limit: limit + 1 } : query, view.columns, async ({ keys, records }) => ({
     records: await describeRecords(reads, run, keys.slice(0, limit), view, records?.slice(0, limit)),
-    isFollowed: limit > 0 && keys.length > limit,
+    found: keys.length,
   }));
   const before = isBehind && query.offset === 0 ? reads.countBefore(query) : query.offset;
   const [{ described, total }, offset] = await Promise.all([page, before]);
-  const { records, isFollowed } = described;
-  return { records, total, offset, more: isBehind ? isFollowed : records.length > 0 && offset + records.length < total };
+  const { records, found } = described;
+  // By the keys: of a record that is deleted meanwhile, or whose write was cut off, there is nothing to show.
+  const end = offset + Math.min(found, limit);
+  const isFollowed = isBehind ? found > limit : end < total;
+  return { records, total, offset, next: isFollowed && end > offset ? end : null };
 }
 
 /**

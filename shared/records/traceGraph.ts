@@ -185,7 +185,7 @@ const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 function toNode(step: Step, traceCount: number, columns: ReadonlyMap<string, ColumnDef>): GraphNode {
   const describe = (name: string) => ({ name, label: columns.get(`metrics/${name}`)?.label ?? name });
   const numeric = [...step.numbers].map(([name, values]): [string, NodeMetric] => {
-    const unit = name === 'duration_ns' ? 'nano_seconds' : (columns.get(`metrics/${name}`)?.dataUnit ?? null);
+    const unit = name.endsWith('_ns') ? 'nano_seconds' : (columns.get(`metrics/${name}`)?.dataUnit ?? null);
     return [name, { aggregation_type: 'numeric', ...describe(name), unit, ...spread(values) }];
   });
   const categorical = [...step.categories].map(([name, counts]): [string, NodeMetric] => {

@@ -10,7 +10,9 @@ export const Int32 = z.int32();
 export const TextMap = z.record(Text, Text);
 
 export const TextContentPart = z.object({ type: z.literal('text').default('text'), text: Text }).meta({ id: 'TextContentPart' });
-export const FileContentPart = z.object({ type: z.literal('file'), file_id: Uuid }).meta({ id: 'FileContentPart' });
+export const FileContentPart = z
+  .object({ type: z.literal('file').default('file'), file_id: Uuid })
+  .meta({ id: 'FileContentPart' });
 export const ContentParts = z.array(z.union([FileContentPart, TextContentPart]));
 
 export const loggedMessageRoles = ['agent', 'assistant', 'developer', 'function', 'system', 'tool', 'user'] as const;

@@ -407,6 +407,7 @@ describe('records and ratings', () => {
         const body = { log_stream_id: streamId, root_type: 'trace', filters: idIs, record_selector: selector, export_format };
         const text = await exported(route, body);
         expect(text, route).toContain(export_format === 'jsonl' ? `"${ada.id}":{"annotation_type":"like_dislike"` : agreed);
+        if (export_format === 'jsonl_flat') expect(text, route).toContain(`"annotation_aggregates/${good1}":`);
       }
     }
 

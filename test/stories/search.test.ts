@@ -347,6 +347,17 @@ test('a metric shows the state of its scoring: one object for each, with what th
   expect(Object.keys(partial.metric_info).sort()).toEqual(['gave_up', 'number', 'queued']);
 });
 
+test('null beside a combinator is absent, and every field of a record can be selected', async () => {
+  const leaf = { type: 'text', column_id: 'name', operator: 'eq', value: 'trace 1' };
+  const filter_tree = { filter: leaf, and: null, or: null, not: null };
+  expect(names(await service.post('traces/search', { filter_tree }))).toEqual(['trace 1']);
+  const column_ids = ['id', 'metrics', 'file_ids', 'redacted_input', 'events', 'previous_session_id', 'num_spans'];
+  const answer = await service.post('traces/partial_search', { filter_tree, select_columns: { column_ids } });
+  expect(answer.status).toBe(200);
+  expect(answer.body.records[0]).toHaveProperty('redacted_input');
+  expect((await service.post('traces/partial_search', { select_columns: { column_ids: ['nosuch'] } })).status).toBe(422);
+});
+
 test('null beside the other name of a column is absent', async () => {
   const filters = [{ type: 'text', name: 'name', column_id: null, operator: 'eq', value: 'trace 1' }];
   const answer = await service.post('traces/search', { filters, sort: { name: 'name', column_id: null } });

@@ -119,3 +119,11 @@ test('nothing that matches is an empty graph', async () => {
   expect((await service.post('traces/aggregated', { log_stream_id: null })).status).toBe(422);
   expect((await service.post('traces/aggregated', { log_stream_id: newId() })).status).toBe(404);
 });
+
+test('a cost that was logged counts once', async () => {
+  const trace = service.record({ name: 'paid', created_at: at(30) });
+  const call = service.record({ type: 'llm', name: 'call', trace_id: trace.id, parent_id: trace.id, metrics: { cost: 0.5 } });
+  await service.score(call, 'cost', { status_type: 'success', value: 0.5 } as never, 1);
+  const node = nodeOf(await graphOf([trace, call]), 'call');
+  expect(node?.metrics.cost).toMatchObject({ histogram: { total: 1 } });
+});

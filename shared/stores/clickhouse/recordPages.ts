@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import type { ColumnDef } from '../../columns/columnDef.ts';
 import type { StoredRecord } from '../../records/record.ts';
 import {
   type Describe,
@@ -254,13 +255,17 @@ function behind(query: RecordPageQuery, scope: Scope, start: Start): string {
   if (!query.sort) return tail;
   const value = sortValue(query, scope);
   if (start.value === null) return `(isNull(${value}) AND ${tail})`;
-  const bound = bind(start.value, sortType[query.sort.column.dataType] ?? 'String');
+  const bound = bind(start.value, sortType(query.sort.column));
   return `(${value} ${query.sort.ascending ? '>' : '<'} ${bound} OR isNull(${value}) OR (${value} = ${bound} AND ${tail}))`;
 }
 
-const sortType: Readonly<Record<string, string>> = {
+const sortTypes: Readonly<Record<string, string>> = {
   timestamp: TIME,
   integer: 'Int64',
   floating_point: 'Float64',
   boolean: 'UInt8',
 };
+
+/** Booleans of records below roll up to a share, and a client may log a fraction where a metric counts: all numbers of metrics are of one type. */
+const sortType = (column: ColumnDef): string =>
+  column.source.at === 'metric' && metricValueColumn(column) === 'number' ? 'Float64' : (sortTypes[column.dataType] ?? 'String');

@@ -10,7 +10,7 @@ const numbers = [
   "if(JSONHas(metrics_extra, 'cost'), toNullable(JSONExtractFloat(metrics_extra, 'cost')), NULL) AS cost",
 ];
 
-/** The narrow columns of whole traces, and their scores. */
+/** The narrow columns of whole traces, and their scores, without the cost, which the records have themselves. */
 export function clickhouseTraceGraph(clickhouse: ClickHouse): TraceGraphReads {
   return {
     records(run, traceIds) {
@@ -32,7 +32,7 @@ export function clickhouseTraceGraph(clickhouse: ClickHouse): TraceGraphReads {
         name: 'scores of a trace graph',
         sql: `SELECT record_id, metric, number, multiIf(value IN ('true', 'false'), [value], isNotNull(text), [assumeNotNull(text)], arrayDistinct(texts)) AS categories
               FROM metric_values FINAL
-              WHERE ${scoresInRun} AND record_created_at BETWEEN ${bind(timeParam(from), TIME)} AND ${bind(timeParam(to), TIME)} AND trace_id IN ${bind(traceIds, 'Array(UUID)')} AND ${HAS_VALUE}`,
+              WHERE ${scoresInRun} AND record_created_at BETWEEN ${bind(timeParam(from), TIME)} AND ${bind(timeParam(to), TIME)} AND trace_id IN ${bind(traceIds, 'Array(UUID)')} AND metric != 'cost' AND ${HAS_VALUE}`,
         params: binder.params,
         row: (row): GraphScore => {
           const { record_id, ...score } = row as Omit<GraphScore, 'recordId'> & { record_id: string };
