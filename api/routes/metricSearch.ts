@@ -6,6 +6,7 @@ import { availableColumns, columnsOf, findColumnFor } from '../../shared/records
 import { isMetricColumn, metricOfColumn } from '../../shared/records/findColumn.ts';
 import {
   asAsked,
+  bucketMinutesFor,
   metricTimeline,
   ownNumberKinds,
   rolledUp,
@@ -87,7 +88,7 @@ async function timelineQuery(
   deps: MetricSearchDeps,
   projectId: string,
   body: Body,
-  bucketMinutes: number,
+  intervalMinutes: number,
   metrics: readonly string[] = [],
 ): Promise<TimelineQuery> {
   const run = await deps.findRun(projectId, body);
@@ -106,7 +107,7 @@ async function timelineQuery(
     findColumn,
     from: body.start_time,
     to: body.end_time,
-    bucketMinutes,
+    bucketMinutes: bucketMinutesFor({ from: body.start_time, to: body.end_time }, intervalMinutes),
     groupBy: body.group_by ? groupColumn(findColumn(body.group_by)) : undefined,
     // Who names kinds of records wants their numbers.
     ownNumbersOf: columnsOf(filter).includes('type') ? undefined : ownNumberKinds,

@@ -3,7 +3,7 @@ import type { SystemMetric } from '../columns/recordTableColumns.ts';
 import { RequestInvalid } from '../errors.ts';
 import { type MetricAggregates, rollUp } from '../metrics/aggregate.ts';
 import type { StandardError } from '../wire/common.ts';
-import { type BucketedMetrics, bucketKeys, type Figure, type MetricAggregation } from '../wire/metricSearch.ts';
+import { type BucketedMetrics, bucketKeys, DEFAULT_MINUTES, type Figure, type MetricAggregation } from '../wire/metricSearch.ts';
 import type { RollUpMethod } from '../wire/scorers.ts';
 import type { RecordQuery } from './searchRecords.ts';
 
@@ -134,6 +134,13 @@ const nodeCounts = ({ traces, sessions, spans }: Omit<CountCell, keyof Place>): 
 
 /** Keys that a bucket has beside its figures. */
 const reserved: ReadonlySet<string> = new Set([...bucketKeys, 'requests_count', 'session_count', 'span_count']);
+
+/** The default in a range that has too many buckets of it: the least multiple that fits. */
+export function bucketMinutesFor({ from, to }: Pick<TimelineQuery, 'from' | 'to'>, asked: number): number {
+  if (asked !== DEFAULT_MINUTES) return asked;
+  const most = MAX_BUCKETS * DEFAULT_MINUTES * MINUTE_MS;
+  return DEFAULT_MINUTES * Math.max(1, Math.ceil((Date.parse(to) - Date.parse(from)) / most));
+}
 
 function bucketTimes({ from, to, bucketMinutes }: TimelineQuery): [string, string][][] {
   const length = Date.parse(to) - Date.parse(from);

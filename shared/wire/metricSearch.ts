@@ -19,13 +19,15 @@ const metricAggregations = [
 ] as const;
 export type MetricAggregation = (typeof metricAggregations)[number];
 
+/** Minutes of a bucket, as clients send them who do not choose. */
+export const DEFAULT_MINUTES = 5;
 /** Longer than any range of times that the store holds: one bucket. */
 const MAX_MINUTES = 1_000_000_000;
 const minutes = z
   .int()
   .min(1)
   .nullish()
-  .transform((given) => Math.min(given ?? 5, MAX_MINUTES));
+  .transform((given) => Math.min(given ?? DEFAULT_MINUTES, MAX_MINUTES));
 const range = { start_time: ComparedTime, end_time: ComparedTime, group_by: z.string().nullish() };
 
 export const LogRecordsMetricsQueryRequest = z

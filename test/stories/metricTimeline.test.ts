@@ -163,6 +163,18 @@ test('a scorer that failed in the range is told', async () => {
   expect(body).toMatchObject({ aggregate_metrics: {}, ems_captured_error: true, standard_errors: { toxicity: standard_error } });
 });
 
+test('buckets of the default width become wider where the range has too many of them', async () => {
+  const year = { start_time: '2025-01-01T00:00:00Z', end_time: '2026-01-01T00:00:00Z' };
+  for (const asked of [{}, { interval: 5 }]) {
+    const { status, body } = await service.post('metrics/search', { ...year, ...asked });
+    expect(status).toBe(200);
+    const buckets = body.bucketed_metrics.all;
+    expect(buckets.length).toBeLessThanOrEqual(10_000);
+    expect(buckets[1].start_bucket_time).toBe('2025-01-01T00:55:00.000000Z');
+    expect(buckets.at(-1).end_bucket_time).toBe('2026-01-01T00:00:00.000000Z');
+  }
+});
+
 test.each([
   ['a range that ends before it starts', { start_time: range.end_time, end_time: range.start_time }, /end_time/],
   ['too many buckets', { ...range, start_time: '2020-01-01T00:00:00Z', interval: 1 }, /at most 10000/],
