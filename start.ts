@@ -145,7 +145,12 @@ async function openTemporal(
     uiUrl = server.uiUrl;
   }
   const at = { address, apiKey: config.TEMPORAL_API_KEY };
-  const { connection, client } = await connectTemporal({ ...at, namespace: config.TEMPORAL_NAMESPACE });
+  const { connection, client } = await connectTemporal({
+    ...at,
+    namespace: config.TEMPORAL_NAMESPACE,
+    // A server of our own is there; on a busy machine its first answer was seen to take more than ten seconds.
+    ...(config.TEMPORAL_ADDRESS ? {} : { connectTimeoutMs: 30_000 }),
+  });
   opened.defer(() => connection.close());
   const ping = () => pingTemporal(connection, config.TEMPORAL_NAMESPACE);
   const prepare = () => prepareNamespace(connection, client, config.TEMPORAL_NAMESPACE);

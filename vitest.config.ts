@@ -8,6 +8,8 @@ export default defineConfig({
     maxWorkers: 2,
     testTimeout: 60_000,
     hookTimeout: 120_000,
+    // The default of a second is over before a busy disk has stored twenty rows.
+    expect: { poll: { timeout: 30_000 } },
     // A run that hangs at its end hides a leak: say so instead of waiting.
     teardownTimeout: 20_000,
   },

@@ -11,8 +11,8 @@ export interface TemporalAddress {
   tls?: ConnectionOptions['tls'];
 }
 
-/** A refused or unknown address is known well before this; it bounds a host that drops packets, or is so busy at its start that 10 s were not enough. */
-const CONNECT_TIMEOUT_MS = 30_000;
+/** How long an address may be silent, or refuse us while its server starts. */
+const CONNECT_TIMEOUT_MS = 10_000;
 /** Without it the SDK tries for many seconds. */
 const PING_TIMEOUT_MS = 1_500;
 
@@ -31,10 +31,10 @@ const GRPC_UNAUTHENTICATED = 16;
  * @throws ServiceError `Unavailable` when no Temporal server answers there, or it does not know the namespace.
  */
 export async function connectTemporal(
-  options: TemporalAddress & { namespace: string },
+  options: TemporalAddress & { namespace: string; connectTimeoutMs?: number },
 ): Promise<{ connection: Connection; client: Client }> {
-  const { address, namespace } = options;
-  const connection = Connection.lazy({ ...sdkOptions(options), connectTimeout: CONNECT_TIMEOUT_MS });
+  const { address, namespace, connectTimeoutMs = CONNECT_TIMEOUT_MS } = options;
+  const connection = Connection.lazy({ ...sdkOptions(options), connectTimeout: connectTimeoutMs });
   try {
     await connection.ensureConnected();
     await connection.workflowService.describeNamespace({ namespace });
