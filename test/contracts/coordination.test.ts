@@ -41,21 +41,22 @@ function contract(open: (processes: number) => Promise<Coordination[]>): void {
     const key = newId();
     let running = 0;
     let most = 0;
+    let sum = 0;
     const done = new Map<Coordination, number>();
     const call = async (process: Coordination) => {
       const release = await process.concurrency.acquire(key, 5);
       running++;
       most = Math.max(most, running);
+      sum += running;
       await wait(5);
       running--;
       done.set(process, (done.get(process) ?? 0) + 1);
       release();
     };
-    const started = performance.now();
     await Promise.all(all.flatMap((process) => Array.from({ length: 40 }, () => call(process))));
     expect(most).toBe(5);
     expect([...done.values()].reduce((sum, n) => sum + n, 0)).toBe(160);
-    expect(performance.now() - started).toBeLessThan(8 * (160 / 5) * 5); // 160 calls of 5 ms in 5 slots, with room for a busy machine
+    expect(sum / 160).toBeGreaterThan(2); // one after the other it would be 1
   });
 
   test('within a process the first to wait is the first to be let in', async () => {
