@@ -6,7 +6,8 @@ export default defineConfig({
     // Each file owns its folders and servers; chDB takes one folder per process.
     pool: 'forks',
     maxWorkers: 2,
-    testTimeout: 60_000,
+    // Properties write hundreds of times, and a slow disk takes ten times as long for it as a fast one.
+    testTimeout: 300_000,
     hookTimeout: 120_000,
     // The default of a second is over before a busy disk has stored twenty rows.
     expect: { poll: { timeout: 30_000 } },
