@@ -157,7 +157,7 @@ async function* inGroups(members: AsyncIterable<SizedKey & { rootId: string }>):
     const last = groups.at(-1);
     if (last?.rootId === rootId && last.traceId === key.traceId) last.keys.push(key);
     else {
-      if (held.isFull || !held.hasRoomFor(bytes)) {
+      if (!held.hasRoomFor(bytes)) {
         yield groups;
         groups = [];
         held.clear();
@@ -173,7 +173,7 @@ async function* inBatches(keys: AsyncIterable<SizedKey>): AsyncGenerator<RecordK
   let batch: RecordKey[] = [];
   const held = new Held();
   for await (const { bytes, ...key } of keys) {
-    if (held.isFull || !held.hasRoomFor(bytes)) {
+    if (!held.hasRoomFor(bytes)) {
       yield batch;
       batch = [];
       held.clear();
@@ -189,13 +189,9 @@ class Held {
   #records = 0;
   #bytes = 0;
 
-  get isFull(): boolean {
-    return this.#records >= MAX_BATCH || this.#bytes >= BATCH_BYTES;
-  }
-
   /** An empty batch takes a record of any size. */
   hasRoomFor(bytes: number): boolean {
-    return this.#records === 0 || this.#bytes + bytes <= BATCH_BYTES;
+    return this.#records === 0 || (this.#records < MAX_BATCH && this.#bytes + bytes <= BATCH_BYTES);
   }
 
   add(bytes: number): void {

@@ -121,12 +121,12 @@ function normalise(context: z.RefinementCtx): (given: unknown, path: (string | n
     }
     const node = given as Record<string, unknown>;
     for (const combinator of ['and', 'or'] as const) {
-      const inner = node[combinator] ?? undefined;
-      if (inner === undefined) continue;
+      const inner = node[combinator];
+      if (inner == null) continue;
       if (!Array.isArray(inner)) return refuse(`${combinator} needs an array of filters`, [...path, combinator]);
       return { [combinator]: inner.map((one, index) => visit(one, [...path, combinator, index], depth + 1)) };
     }
-    if ((node.not ?? undefined) !== undefined) return { not: visit(node.not, [...path, 'not'], depth + 1) };
+    if (node.not != null) return { not: visit(node.not, [...path, 'not'], depth + 1) };
     const leaf = 'filter' in node ? node.filter : node;
     if (typeof leaf !== 'object' || leaf === null) return refuse('filter needs a filter leaf', [...path, 'filter']);
     const { name, column_id, ...rest } = leaf as Record<string, unknown>;

@@ -87,6 +87,10 @@ function cutOff() {
   return cut;
 }
 
+/** Carries out every deletion that was left behind. */
+const finishAll = ({ deps }: ReturnType<Stores['processOf']>): Promise<void> =>
+  finishDeletions({ ...deps, findColumn: async () => columnFinder([]) }, 0, new AbortController().signal);
+
 describe('a deleted run', () => {
   test.for(['run', 'project'] as const)('takes a write along that is under way when the %s is deleted', async (what) => {
     const { held, store } = heldInsert();
@@ -295,7 +299,7 @@ describe('deleted records', () => {
     expect(process.told).toMatchObject([{ runId: run.runId }]);
 
     // The deletion itself is taken up again as well, and takes nothing that was written since.
-    await finishDeletions({ ...process.deps, findColumn: async () => columnFinder([]) }, 0, new AbortController().signal);
+    await finishAll(process);
     expect(await stores.rows(run)).toMatchObject({ records: 1 });
   });
 
@@ -313,9 +317,9 @@ describe('deleted records', () => {
     const process = stores.processOf();
     const kept = traceWithSpan();
     await process.log(run, [kept]);
-    await finishDeletions({ ...process.deps, findColumn: async () => columnFinder([]) }, 0, new AbortController().signal);
+    await finishAll(process);
     expect(await stores.rows(run)).toEqual({ records: 2, record_keys: 2, trace_members: 2, metric_values: 1 });
-    await finishDeletions({ ...process.deps, findColumn: async () => columnFinder([]) }, 0, new AbortController().signal); // nothing is left to do
+    await finishAll(process); // nothing is left to do
   });
 
   test('of a whole run go with the sessions, and with spans whose trace never came, when a process died after the first', async () => {
@@ -331,7 +335,7 @@ describe('deleted records', () => {
     const all = { run, kinds: recordKinds, filter: { and: [] }, findColumn: columnFinder([]) };
     await expect(deleteRecords(dying.deps, all)).rejects.toThrow('killed');
     const process = stores.processOf();
-    await finishDeletions({ ...process.deps, findColumn: async () => columnFinder([]) }, 0, new AbortController().signal);
+    await finishAll(process);
     expect(await stores.rows(run)).toEqual(nothing);
   });
 
@@ -395,7 +399,7 @@ describe('deleted records', () => {
     await expect(finishDeletions(deps, 0, new AbortController().signal)).rejects.toBe(tooSlow);
     const left = await process.deps.wishes.takeUnattended(0);
     expect(left.map(({ run }) => run.runId)).toEqual([slow.runId]);
-    await finishDeletions({ ...process.deps, findColumn: async () => columnFinder([]) }, 0, new AbortController().signal);
+    await finishAll(process);
     expect(await process.deps.wishes.takeUnattended(0)).toEqual([]);
   });
 
