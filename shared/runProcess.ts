@@ -1,3 +1,5 @@
+import { dieWithParent } from './parentWatch.ts';
+
 /** Something that a process runs until it is told to stop. */
 export interface Running {
   stop(): Promise<void>;
@@ -25,18 +27,19 @@ export async function runProcess(
   // Deprecations are for those who build this: a Temporal server with TLS at an IP address would put one before the sentence that says what is wrong.
   process.noDeprecation = true;
   const told = new AbortController();
-  const tell = (withinMs: number) => {
+  const tell = () => {
     told.abort();
-    setTimeout(() => fail(new Error(`not stopped within ${withinMs} ms`)), withinMs).unref();
+    setTimeout(() => fail(new Error(`not stopped within ${STOP_MS} ms`)), STOP_MS).unref();
   };
   // Heard more than once: a terminal signals the whole group, and npm passes it on besides.
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => told.signal.aborted || tell(STOP_MS));
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => told.signal.aborted || tell());
   if (options.underNpm) {
+    dieWithParent({ lookMs: PARENT_LOOK_MS, graceMs: ORPHAN_MS });
     const parent = process.ppid;
     const looking = setInterval(() => {
       if (process.ppid === parent) return;
       clearInterval(looking);
-      tell(ORPHAN_MS);
+      tell();
     }, PARENT_LOOK_MS).unref();
   }
 
@@ -56,7 +59,7 @@ export async function runProcess(
   } catch (err) {
     process.exitCode = 1;
     say(err);
-    tell(STOP_MS);
+    tell();
   }
   try {
     await running.stop();

@@ -3,8 +3,8 @@
  * that loops, leaks or crashes takes only this process with it.
  */
 import { pathToFileURL } from 'node:url';
-import { Worker } from 'node:worker_threads';
 import { type OpenSpan, toWire, withParent } from '../../client/spans.ts';
+import { dieWithParent } from '../../shared/parentWatch.ts';
 import type { HostMessage, HostRequest } from './moduleProcess.ts';
 
 type RunnerFunction = (input: unknown, context: RunnerModuleContext) => unknown;
@@ -26,11 +26,8 @@ export interface RunnerModuleContext {
   signal: AbortSignal;
 }
 
-// A blocked event loop never sees the channel close: a thread of its own watches the parent.
-const parent = process.ppid;
-new Worker(`setInterval(() => { if (process.ppid !== ${parent}) process.kill(process.pid, 'SIGKILL'); }, 500);`, {
-  eval: true,
-}).unref();
+// A blocked event loop never sees the channel close.
+dieWithParent({ lookMs: 500, graceMs: 0 });
 process.on('disconnect', () => process.exit(0));
 
 const running = new Map<number, AbortController>();
