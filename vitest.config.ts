@@ -8,9 +8,9 @@ export default defineConfig({
     maxWorkers: 2,
     // Properties write hundreds of times, and a slow disk takes ten times as long for it as a fast one.
     testTimeout: 300_000,
-    hookTimeout: 120_000,
+    hookTimeout: 300_000,
     // The default of a second is over before a busy disk has stored twenty rows.
-    expect: { poll: { timeout: 30_000 } },
+    expect: { poll: { timeout: 60_000 } },
     // A run that hangs at its end hides a leak: say so instead of waiting.
     teardownTimeout: 20_000,
   },

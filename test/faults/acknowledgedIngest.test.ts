@@ -82,7 +82,7 @@ test('every acknowledged trace is there, whole and once, after the process was k
   // Also of what was cut off: a trace is there with all its spans and scores, or not at all.
   expect([...stored].filter((id) => spans.get(id)?.length !== 5)).toEqual([]);
   expect(traces.filter(({ metrics }) => metrics.score !== 1)).toEqual([]);
-}, 120_000);
+});
 
 test('through the whole service too: what it has acknowledged outlives it, by every way of sending', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'assay-acknowledged-'));
@@ -123,10 +123,7 @@ test('through the whole service too: what it has acknowledged outlives it, by ev
       }
     };
     const lanes = Promise.all(Array.from({ length: 8 }, lane));
-    await Promise.race([
-      lanes,
-      expect.poll(() => acknowledged.updates.length, { timeout: 60_000 }).toBeGreaterThan(kill * perKill),
-    ]);
+    await Promise.race([lanes, expect.poll(() => acknowledged.updates.length).toBeGreaterThan(kill * perKill)]);
     await service.kill('SIGKILL');
     await lanes;
     service = await where.start();
@@ -147,4 +144,4 @@ test('through the whole service too: what it has acknowledged outlives it, by ev
   expect(acknowledged.traces.filter((id) => !traces.has(id))).toEqual([]);
   expect(acknowledged.spans.filter((id) => !spans.has(id))).toEqual([]);
   expect(acknowledged.updates.filter((id) => traces.get(id)?.output !== 'answer')).toEqual([]);
-}, 180_000);
+});

@@ -27,7 +27,7 @@ beforeAll(async () => {
   service = await where.start();
   client = new ServiceClient({ apiUrl: service.url, apiKey: service.apiKey });
   projectId = (await client.send<{ id: string }>('/projects', { body: { name: 'callers' } })).id;
-}, 120_000);
+});
 afterAll(async () => {
   await service?.kill('SIGTERM');
   await rm(folder, { recursive: true, force: true });
@@ -124,7 +124,7 @@ test('a caller that is killed and started again ends its experiment: every row o
   expect(await experiment.spans()).toEqual([]);
   expect(attempts.length).toBeLessThanOrEqual(rows + unrecorded);
   for (const one of kills) expect(one.unrecorded).toBeLessThanOrEqual(CONCURRENCY + WRITE_GROUP);
-}, 180_000);
+});
 
 test('a function that blocks its event loop for a minute is not started twice, though the service is killed meanwhile', async () => {
   const rows = 300;
@@ -146,4 +146,4 @@ test('a function that blocks its event loop for a minute is not started twice, t
   expect(before).toBeLessThan(rows);
   expect(attempts).toHaveLength(rows);
   expect(await (await experimentNamed(name)).traces()).toHaveLength(rows);
-}, 240_000);
+});

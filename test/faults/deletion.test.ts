@@ -32,7 +32,7 @@ type Stores = Awaited<ReturnType<typeof openDeletionStores>>;
 let stores: Stores;
 beforeAll(async () => {
   stores = await openDeletionStores();
-}, 60_000);
+});
 afterAll(() => stores.close());
 
 const nothing = { records: 0, record_keys: 0, trace_members: 0, metric_values: 0 };
@@ -457,7 +457,7 @@ test('a deletion amid which the process is killed is finished by the next one, w
     after: { records: 200, record_keys: 200, trace_members: 200, metric_values: 100 },
     unfinished: [],
   });
-}, 300_000);
+});
 
 describe('rows of a running experiment', () => {
   /** An experiment whose workflow of this number goes on, with its log over the real stores. */
@@ -520,7 +520,7 @@ describeWithServer('several processes over Postgres', postgresProgram, (program)
   beforeAll(async () => {
     server = await startPostgresServer(program);
     over = await openDeletionStores(undefined, { clickhouse: stores.clickhouse, postgresUrl: server.url });
-  }, 60_000);
+  });
   afterAll(async () => {
     await over?.close();
     await server?.remove();

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ServiceClient } from '../../client/http.ts';
 import { builtinByName } from '../../shared/scorers/presets.ts';
 import { late, type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
-import { processTree, stillRunning } from '../support/processTree.ts';
+import { processTree, untilGone } from '../support/processTree.ts';
 import { modelAt } from '../support/runs.ts';
 import { type ServiceFolder, type ServiceProcess, serviceFolder } from '../support/serviceProcess.ts';
 
@@ -24,7 +24,7 @@ beforeAll(async () => {
   judge = await startModelEndpoint();
   judge.otherwise(late(JUDGE_MS, says('{"explanation": "it agrees", "verdict": true}')));
   where = await serviceFolder(folder);
-}, 60_000);
+});
 afterAll(async () => {
   await service?.kill('SIGTERM');
   await judge?.close();
@@ -46,7 +46,7 @@ async function kill(victim: 'service' | 'temporal'): Promise<void> {
     return;
   }
   await running.kill('SIGKILL');
-  await expect.poll(async () => (await stillRunning(all)).length, { timeout: 10_000 }).toBe(0);
+  await untilGone(all);
   service = await where.start();
 }
 
@@ -74,7 +74,7 @@ test('every value is computed, whatever is killed and when: those that are asked
   /** Kills at these counts of calls, then waits until every trace has its value. */
   const throughKills = async (calls: readonly { at: number; victim: 'service' | 'temporal' }[], traces: number) => {
     for (const { at, victim } of calls) {
-      await expect.poll(() => judge.requests.length, { timeout: 120_000, interval: 5 }).toBeGreaterThanOrEqual(at);
+      await expect.poll(() => judge.requests.length, { interval: 5 }).toBeGreaterThanOrEqual(at);
       await kill(victim);
       const { url: apiUrl, apiKey } = service as ServiceProcess;
       client = new ServiceClient({ apiUrl, apiKey });
@@ -97,7 +97,7 @@ test('every value is computed, whatever is killed and when: those that are asked
     TRACES,
   );
   const job = () => client.send<{ status: string; steps_completed: number }>(`/jobs/${job_ids[0]}`);
-  await expect.poll(job, { timeout: 30_000 }).toMatchObject({ status: 'completed', steps_completed: TRACES });
+  await expect.poll(job).toMatchObject({ status: 'completed', steps_completed: TRACES });
   expect(judge.requests.length).toBeLessThanOrEqual(TRACES + 2 * UNWRITTEN);
 
   // New records, of which a dead process could not say any more that it had stored them.

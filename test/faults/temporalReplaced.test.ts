@@ -52,7 +52,7 @@ test('a Temporal server that is replaced by an empty one costs no run, and gets 
   temporal.kill('SIGKILL');
   temporal = await startEmptyTemporal(path, port);
   // The first ones may meet a connection that is not there again yet.
-  const after = await vi.waitFor(() => run('after', 3), { timeout: 30_000, interval: 200 });
+  const after = await vi.waitFor(() => run('after', 3), { timeout: 60_000, interval: 200 });
   expect(await after.end(120_000)).toMatchObject(completed(3));
   expect(await lost.end(120_000)).toMatchObject(completed(2_000));
 

@@ -19,7 +19,7 @@ beforeAll(async () => {
   service = await startTestService({ LOG_LEVEL: process.env.BAD_INPUT_LOG ?? 'silent' });
   document = (await (await fetch(`${service.url}/openapi.json`)).json()) as OpenApiDocument;
   known = await knownIds(service);
-}, 120_000);
+});
 afterAll(() => service[Symbol.asyncDispose]());
 
 const send = async ({ method, path, headers, body }: HostileRequest) => {

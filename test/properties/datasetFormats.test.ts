@@ -124,7 +124,7 @@ describe('pages', () => {
     });
     inputs[10] = 'changed';
     inputs = ['top', ...inputs.filter((_, at) => !removed.includes(at)), 'bottom'];
-  }, 60_000);
+  });
   afterAll(() => service.close());
 
   test.prop([fc.integer({ min: 1, max: 3_000 })], { numRuns: 12, examples: [[1_000], [2_497], [999]] })(

@@ -13,7 +13,7 @@ beforeAll(async () => {
   Runtime.install({ logger: new DefaultLogger('ERROR') });
   folder = await mkdtemp(join(tmpdir(), 'assay-bundle-'));
   bundle = await workflowBundle(folder);
-}, 60_000);
+});
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 test('the workflow code builds into a bundle, without anything of Node', () => {
@@ -34,7 +34,7 @@ test('the bundle is kept for the next start, and one that was not written to its
   await workflowBundle(folder);
   expect(await readdir(folder)).toEqual([name]);
   expect(await workflowBundle(join(path, 'is a file'))).toEqual(bundle);
-}, 60_000);
+});
 
 describe("today's workflow code takes every step that a recorded run took", () => {
   const histories = savedHistories();

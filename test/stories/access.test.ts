@@ -35,7 +35,7 @@ beforeAll(async () => {
       checkReplies: true,
     }),
   );
-}, 30_000);
+});
 afterAll(async () => {
   await everything.close();
   await service[Symbol.asyncDispose]();

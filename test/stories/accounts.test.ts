@@ -24,7 +24,7 @@ function stories(databaseUrl: () => Promise<string | undefined>): void {
   let service: AccountService;
   beforeAll(async () => {
     service = await startAccountService(await databaseUrl());
-  }, 60_000);
+  });
   afterAll(() => service[Symbol.asyncDispose]());
 
   const basic = (email: string, password: string) => ({

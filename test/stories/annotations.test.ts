@@ -7,7 +7,7 @@ import { startTestService, type TestService } from '../support/service.ts';
 let service: TestService;
 beforeAll(async () => {
   service = await startTestService();
-}, 120_000);
+});
 afterAll(() => service[Symbol.asyncDispose]());
 
 // biome-ignore lint/suspicious/noExplicitAny: a test looks into replies of every shape; a wrong guess fails the test

@@ -31,7 +31,7 @@ let projectId: string;
 beforeAll(async () => {
   service = await startTestService();
   projectId = (await service.project()).id;
-}, 120_000);
+});
 afterAll(() => service?.[Symbol.asyncDispose]());
 
 const here = () => ({ client: service.client, projectId });
@@ -332,9 +332,9 @@ describe('a function over rows', () => {
         return input;
       },
     });
-    await vi.waitFor(() => expect(ran.length > 2 && id).toBeTruthy(), { timeout: 20_000 });
+    await vi.waitFor(() => expect(ran.length > 2 && id).toBeTruthy(), { timeout: 60_000 });
     await steer('pause');
-    await vi.waitFor(() => expect(warned.join()).toContain('paused'), { timeout: 10_000 });
+    await vi.waitFor(() => expect(warned.join()).toContain('paused'), { timeout: 60_000 });
     expect(ran.length).toBeLessThan(16);
     await steer('resume');
     const { progress } = await run;
@@ -364,7 +364,7 @@ describe('a function over rows', () => {
         const { body } = await service.request('GET', `/projects/${projectId}/experiments/${contested?.id}/progress`);
         expect((body as { rows_done: number }).rows_done).toBeGreaterThan(0);
       },
-      { timeout: 10_000 },
+      { timeout: 60_000 },
     );
     const second = await run(questions(30), 1);
     expect(second).toMatchObject({
@@ -597,7 +597,7 @@ describe('a URL as the runner', () => {
       expect(status).toBe(200);
       await vi.waitFor(
         async () => expect((await service.request('GET', `${base}/progress`)).body).toMatchObject({ state: 'completed' }),
-        { timeout: 30_000 },
+        { timeout: 60_000 },
       );
     }
     await new Promise((resolve) => endpoint.close(resolve));

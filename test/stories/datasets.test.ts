@@ -11,7 +11,7 @@ import type { RequestOptions } from '../support/http.ts';
 let service: AssetService;
 beforeAll(async () => {
   service = await startAssetService();
-}, 60_000);
+});
 afterAll(() => service.close());
 
 const call = (method: string, path: string, json?: unknown, options: RequestOptions = {}) =>
@@ -138,7 +138,7 @@ describe('a file becomes a dataset', () => {
     });
     expect(found.body.rows.map((row: { index: number }) => row.index)).toEqual([77_779, 77_778]);
     expect(found.body).toMatchObject({ paginated: true, next_starting_token: 2 });
-  }, 60_000);
+  });
 });
 
 async function storedRows(): Promise<number> {

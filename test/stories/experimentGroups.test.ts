@@ -7,7 +7,7 @@ import { type PostgresServer, postgresProgram, startPostgresServer } from '../su
 let service: ExperimentService;
 beforeAll(async () => {
   service = await startExperimentService();
-}, 60_000);
+});
 afterAll(() => service[Symbol.asyncDispose]());
 
 const create = (projectId: string, body: Record<string, unknown>) =>
@@ -144,7 +144,7 @@ describeWithServer('experiment groups on a Postgres server', postgresProgram, (p
   beforeAll(async () => {
     server = await startPostgresServer(program);
     onServer = await startExperimentService(server.url);
-  }, 60_000);
+  });
   afterAll(async () => {
     await onServer[Symbol.asyncDispose]();
     await server.remove();

@@ -8,7 +8,7 @@ import { startRecordService } from '../support/recordService.ts';
 let service: ExperimentService;
 beforeAll(async () => {
   service = await startExperimentService();
-}, 60_000);
+});
 afterAll(() => service[Symbol.asyncDispose]());
 
 const experimentsOf = (projectId: string) => `/projects/${projectId}/experiments`;

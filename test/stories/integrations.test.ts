@@ -75,7 +75,7 @@ beforeAll(async () => {
   await new Promise((resolve) => server.once('listening', resolve));
   base = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v2`;
   close = () => new Promise((resolve) => server.close(() => resolve()));
-}, 60_000);
+});
 
 afterAll(async () => {
   await close();

@@ -9,7 +9,7 @@ let project: TestProject;
 beforeAll(async () => {
   service = await startTestService();
   project = await service.project();
-}, 120_000);
+});
 afterAll(() => service[Symbol.asyncDispose]());
 
 // biome-ignore lint/suspicious/noExplicitAny: replies of every shape; a wrong guess fails the test

@@ -19,7 +19,7 @@ let project: TestProject;
 beforeAll(async () => {
   service = await startTestService();
   project = await service.project();
-}, 120_000);
+});
 afterAll(() => service[Symbol.asyncDispose]());
 
 const post = (path: string, body: object, { id } = project) =>

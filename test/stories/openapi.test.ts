@@ -29,7 +29,7 @@ let document: Document;
 beforeAll(async () => {
   service = await startTestService();
   document = (await (await fetch(`${service.url}/openapi.json`)).json()) as Document;
-}, 120_000);
+});
 afterAll(() => service[Symbol.asyncDispose]());
 
 const operations = () =>
@@ -255,7 +255,7 @@ describeWithServer(
       const args = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'];
       const quiet = ['--disable-background-networking', '--disable-component-update', '--disable-sync'];
       browser = await chromium.launch({ executablePath, args: [...args, ...quiet] });
-    }, 60_000);
+    });
     afterAll(() => browser.close());
 
     test('loads without an error, from this service alone, and lists the operations', async () => {

@@ -13,7 +13,7 @@ let project: TestProject;
 beforeAll(async () => {
   service = await startTestService();
   project = await service.project();
-}, 120_000);
+});
 afterAll(() => service[Symbol.asyncDispose]());
 
 // biome-ignore lint/suspicious/noExplicitAny: records as they come over the wire

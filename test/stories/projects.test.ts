@@ -25,7 +25,7 @@ function stories(databaseUrl: () => Promise<string | undefined>): void {
   beforeAll(async () => {
     service = await startAccountService(await databaseUrl());
     admin = service.admin;
-  }, 60_000);
+  });
   afterAll(() => service[Symbol.asyncDispose]());
 
   /** A user with a project of their own and nothing else to see. */

@@ -101,7 +101,7 @@ describe('examples', () => {
       });
       child.once('exit', (code) => reject(new Error(`npm start ended with ${code}:\n${said}`)));
     });
-  }, 300_000);
+  });
   afterAll(async () => {
     await stop();
     await rm(folder, { recursive: true, force: true });

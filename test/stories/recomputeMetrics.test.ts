@@ -16,7 +16,7 @@ beforeAll(async () => {
   service = await startTestService({ TEMPORAL_PORT: String(temporalPort) });
   judge = await startModelEndpoint();
   await modelAt(service.client, 'judge', judge.url, ['judge-1']);
-}, 120_000);
+});
 afterAll(async () => {
   await service?.[Symbol.asyncDispose]();
   await judge?.close();
@@ -88,7 +88,7 @@ async function done(answer: { status: number; body: never }): Promise<Job[]> {
   expect(answer).toMatchObject({ status: 200 });
   const { job_ids } = answer.body as { job_ids: string[] };
   await expect
-    .poll(() => Promise.all(job_ids.map(async (id) => (await job(id)).status)), { timeout: 30_000 })
+    .poll(() => Promise.all(job_ids.map(async (id) => (await job(id)).status)))
     .toEqual(job_ids.map(() => expect.stringMatching(/completed|failed/)));
   return Promise.all(job_ids.map(job));
 }
@@ -267,11 +267,9 @@ describe('metrics that are switched on for a log stream', () => {
     await log([answered('before')]);
     await enable([json]);
     await log([answered('one'), answered('two', 'no json')]);
-    await expect
-      .poll(() => states('json_validity'), { timeout: 20_000 })
-      .toEqual({ before: 'not_computed', one: true, two: false });
+    await expect.poll(() => states('json_validity')).toEqual({ before: 'not_computed', one: true, two: false });
     await log([answered('three')]);
-    await expect.poll(async () => (await states('json_validity')).three, { timeout: 20_000 }).toBe(true);
+    await expect.poll(async () => (await states('json_validity')).three).toBe(true);
   });
 
   test('wait for a trace to be complete, and score it again when it changes', async () => {
@@ -280,15 +278,15 @@ describe('metrics that are switched on for a log stream', () => {
     const id = newId();
     await log([{ id, ...answered('open', 'no json') }], { is_complete: false });
     await log([answered('closed')]);
-    await expect.poll(() => states('json_validity'), { timeout: 20_000 }).toEqual({ open: 'not_computed', closed: true });
+    await expect.poll(() => states('json_validity')).toEqual({ open: 'not_computed', closed: true });
     const change = async (fields: object) =>
       expect(await send(`/traces/${id}`, { log_stream_id: streamId, trace_id: id, ...fields }, 'PATCH')).toMatchObject({
         status: 200,
       });
     await change({ is_complete: true });
-    await expect.poll(async () => (await states('json_validity')).open, { timeout: 20_000 }).toBe(false);
+    await expect.poll(async () => (await states('json_validity')).open).toBe(false);
     await change({ output: '{"now": "it is"}' });
-    await expect.poll(async () => (await states('json_validity')).open, { timeout: 20_000 }).toBe(true);
+    await expect.poll(async () => (await states('json_validity')).open).toBe(true);
   });
 
   test('score the kinds of record, the share and the segment that the settings name', async () => {
@@ -303,7 +301,7 @@ describe('metrics that are switched on for a log stream', () => {
       },
     ]);
     const spans = async () => (await search('spans')).map(({ metric_info }) => metric_info?.json_validity?.status_type);
-    await expect.poll(async () => (await spans()).sort(), { timeout: 20_000 }).toEqual(['not_computed', 'success']);
+    await expect.poll(async () => (await spans()).sort()).toEqual(['not_computed', 'success']);
     expect((await states('json_validity')).asked).not.toBe(true);
     const { body } = await send('/spans/partial_search', {
       ...{ log_stream_id: streamId, select_columns: { column_ids: ['metrics/json_validity'] } },
@@ -326,7 +324,7 @@ describe('metrics that are switched on for a log stream', () => {
     const rolled = async (what: string) => (await search(what)).map(({ metric_info }) => metric_info?.json_validity);
     const half = { status_type: 'roll_up', value: 0.5 };
     await expect
-      .poll(() => rolled('sessions'), { timeout: 20_000 })
+      .poll(() => rolled('sessions'))
       .toMatchObject([{ ...half, roll_up_metrics: { average: 0.5, sum: 1.5, min: 0.5, max: 0.5 } }]);
     expect(await rolled('traces')).toMatchObject([half, half, half]);
     // Computed again, nothing is counted twice.
@@ -339,6 +337,6 @@ describe('metrics that are switched on for a log stream', () => {
     const { log, enable, states } = await logStream();
     await enable([json]);
     await log([{ ...answered('own', 'no json'), metrics: { json_validity: true } }, answered('other')]);
-    await expect.poll(() => states('json_validity'), { timeout: 20_000 }).toEqual({ own: true, other: true });
+    await expect.poll(() => states('json_validity')).toEqual({ own: true, other: true });
   });
 });

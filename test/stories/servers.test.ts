@@ -159,7 +159,7 @@ describeWithServer('two apis and two workers over servers', postgresProgram, (po
       await Promise.all([apis[0].end('SIGKILL'), workers[0].end('SIGKILL')]);
       await isWhole(rest, await rest.end(90_000));
       await Promise.all([apis[0].start(), workers[0].start()]);
-    }, 120_000);
+    });
 
     test.each([
       ['ClickHouse', () => servers.clickhouse.kill(), () => servers.clickhouse.restart()],
@@ -213,6 +213,6 @@ describeWithServer('two apis and two workers over servers', postgresProgram, (po
       await load;
       console.log(`rolling restart: ${answers} answers, none failed`);
       await isWhole(experiment, await experiment.end(90_000));
-    }, 180_000);
+    });
   }),
 );

@@ -18,7 +18,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { lockFolder } from '../../shared/stores/folderLock.ts';
 import { ownPort } from '../support/ownPort.ts';
-import { type ProcessLine, processTree, stillRunning } from '../support/processTree.ts';
+import { processTree, stillRunning, untilGone } from '../support/processTree.ts';
 import { type ServiceFolder, type ServiceProcess, serviceFolder } from '../support/serviceProcess.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -50,17 +50,6 @@ async function firstAnswer(url: string): Promise<Answer> {
     await delay(20);
   }
 }
-
-async function until(what: string, withinMs: number, holds: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + withinMs;
-  while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error(`not within ${withinMs} ms: ${what}`);
-    await delay(50);
-  }
-}
-
-const allGone = (processes: readonly ProcessLine[]) =>
-  until('every process is gone', 5_000, async () => (await stillRunning(processes)).length === 0);
 
 describe('the service on one folder', () => {
   let folder: ServiceFolder;
@@ -99,9 +88,7 @@ describe('the service on one folder', () => {
     const temporal = (await processTree(service.child.pid as number)).find(({ command }) => command.includes('start-dev'));
     process.kill(temporal?.pid as number, 'SIGSTOP'); // a killed one is back before anybody could look
     try {
-      await until('healthcheck names it', 10_000, async () =>
-        (await ask(service.url, '/healthcheck')).body.message.includes('not answering: Temporal'),
-      );
+      await expect.poll(async () => (await ask(service.url, '/healthcheck')).body.message).toContain('not answering: Temporal');
       expect((await ask(service.url, '/healthcheck')).status).toBe(200);
       expect((await ask(service.url, '/projects?limit=1', api_key)).status).toBe(200);
       const run = { name: 'waits', dataset: null };
@@ -118,11 +105,7 @@ describe('the service on one folder', () => {
     } finally {
       process.kill(temporal?.pid as number, 'SIGKILL');
     }
-    await until(
-      'healthcheck is ready again',
-      20_000,
-      async () => (await ask(service.url, '/healthcheck')).body.message === 'ready',
-    );
+    await expect.poll(async () => (await ask(service.url, '/healthcheck')).body.message).toBe('ready');
   });
 
   test('SIGTERM ends it and its Temporal server cleanly', async () => {
@@ -150,7 +133,7 @@ describe('the service on one folder', () => {
   test('SIGKILL leaves no process behind, and the folder starts again', async () => {
     const processes = await processTree(service.child.pid as number);
     await service.kill('SIGKILL');
-    await allGone(processes);
+    await untilGone(processes);
     service = await folder.start('npm');
     expect((await ask(service.url, '/current_user', kept().api_key)).status).toBe(200);
   });
@@ -159,7 +142,7 @@ describe('the service on one folder', () => {
     const processes = await processTree(service.child.pid as number);
     expect(processes.map(({ command }) => command).join()).toMatch(/npm.*start\.ts.*start-dev/);
     await service.kill('SIGKILL');
-    await allGone(processes);
+    await untilGone(processes);
   });
 
   test('a key file that was damaged is named, and nothing starts', async () => {

@@ -34,7 +34,7 @@ test('a table of a former release gets the projections of this one, for the reco
   await migrateTables(tables.clickhouse); // as a second process does
   expect(await rows("SELECT name FROM system.projections WHERE table = 'records'")).toEqual([{ name: 'kinds_and_rewrites' }]);
   await expect
-    .poll(() => rows("SELECT name FROM system.projection_parts WHERE active AND table = 'records'"), { timeout: 30_000 })
+    .poll(() => rows("SELECT name FROM system.projection_parts WHERE active AND table = 'records'"))
     .toEqual([{ name: 'kinds_and_rewrites' }]);
   const query = { run, kinds: recordKinds, filter: { and: [] }, findColumn: columnFinder([]), offset: 0, limit: 2 };
   const { described, total } = await tables.reads.recordPage(query, undefined, async ({ keys }) => keys.length);

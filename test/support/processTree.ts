@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { expect, vi } from 'vitest';
 
 export interface ProcessLine {
   pid: number;
@@ -30,4 +31,12 @@ export async function processTree(root: number): Promise<ProcessLine[]> {
 export async function stillRunning(processes: readonly ProcessLine[]): Promise<ProcessLine[]> {
   const now = new Map((await everyProcess()).map(({ pid, command }) => [pid, command]));
   return processes.filter(({ pid, command }) => now.get(pid) === command);
+}
+
+/** Waits until all of the processes are gone. @returns after how many milliseconds */
+export async function untilGone(processes: readonly ProcessLine[]): Promise<number> {
+  const started = performance.now();
+  // Not a poll of expect's, which works in tests alone and not in their hooks.
+  await vi.waitFor(async () => expect(await stillRunning(processes)).toEqual([]), { timeout: 60_000 });
+  return Math.round(performance.now() - started);
 }

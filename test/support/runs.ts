@@ -72,7 +72,7 @@ export function experimentOf(client: ServiceClient, projectId: string, id: strin
     }
     return found;
   };
-  const until: ExperimentOf['until'] = async (holds, timeoutMs = 60_000) => {
+  const until: ExperimentOf['until'] = async (holds, timeoutMs = 120_000) => {
     const deadline = Date.now() + timeoutMs;
     for (;;) {
       const now = await progress();

@@ -52,7 +52,7 @@ export function findProgram(name: string, folders: readonly string[] = []): stri
  * Waits until `isUp` answers true, failing with what the server said when it ends first or the time is over.
  * Its output is read to the end, so that a full pipe never stops it.
  */
-export async function untilUp(child: ChildProcess, isUp: () => Promise<boolean>, timeoutMs = 30_000): Promise<void> {
+export async function untilUp(child: ChildProcess, isUp: () => Promise<boolean>, timeoutMs = 60_000): Promise<void> {
   let said = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream?.on('data', (chunk: Buffer) => {
