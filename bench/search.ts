@@ -157,7 +157,7 @@ async function timed(work: () => Promise<void>, rounds: number): Promise<{ p50: 
     if (round >= WARM_UP) times.push(performance.now() - started);
   }
   times.sort((a, b) => a - b);
-  const at = (share: number) => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0;
+  const at = (share: number) => times[Math.ceil(times.length * share) - 1] ?? 0; // nearest rank
   return { p50: at(0.5), p95: at(0.95) };
 }
 
