@@ -33,15 +33,7 @@ export async function runProcess(
   };
   // Heard more than once: a terminal signals the whole group, and npm passes it on besides.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => told.signal.aborted || tell());
-  if (options.underNpm) {
-    dieWithParent({ lookMs: PARENT_LOOK_MS, graceMs: ORPHAN_MS });
-    const parent = process.ppid;
-    const looking = setInterval(() => {
-      if (process.ppid === parent) return;
-      clearInterval(looking);
-      tell();
-    }, PARENT_LOOK_MS).unref();
-  }
+  if (options.underNpm) dieWithParent({ lookMs: PARENT_LOOK_MS, graceMs: ORPHAN_MS, onGone: () => told.abort() });
 
   let running: Running;
   try {

@@ -411,7 +411,7 @@ describe('the server', () => {
       );
     expect(await isUp()).toBe(true);
     parent.kill('SIGKILL');
-    await expect.poll(isUp).toBe(false);
+    await expect.poll(isUp, { timeout: 5_000 }).toBe(false);
     await rm(otherDir, { recursive: true });
   });
 

@@ -46,7 +46,7 @@ async function kill(victim: 'service' | 'temporal'): Promise<void> {
     return;
   }
   await running.kill('SIGKILL');
-  await untilGone(all);
+  await untilGone(all, 10_000);
   service = await where.start();
 }
 
@@ -74,7 +74,7 @@ test('every value is computed, whatever is killed and when: those that are asked
   /** Kills at these counts of calls, then waits until every trace has its value. */
   const throughKills = async (calls: readonly { at: number; victim: 'service' | 'temporal' }[], traces: number) => {
     for (const { at, victim } of calls) {
-      await expect.poll(() => judge.requests.length, { interval: 5 }).toBeGreaterThanOrEqual(at);
+      await expect.poll(() => judge.requests.length, { timeout: 120_000, interval: 5 }).toBeGreaterThanOrEqual(at);
       await kill(victim);
       const { url: apiUrl, apiKey } = service as ServiceProcess;
       client = new ServiceClient({ apiUrl, apiKey });

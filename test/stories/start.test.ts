@@ -88,7 +88,9 @@ describe('the service on one folder', () => {
     const temporal = (await processTree(service.child.pid as number)).find(({ command }) => command.includes('start-dev'));
     process.kill(temporal?.pid as number, 'SIGSTOP'); // a killed one is back before anybody could look
     try {
-      await expect.poll(async () => (await ask(service.url, '/healthcheck')).body.message).toContain('not answering: Temporal');
+      await expect
+        .poll(async () => (await ask(service.url, '/healthcheck')).body.message, { timeout: 10_000 })
+        .toContain('not answering: Temporal');
       expect((await ask(service.url, '/healthcheck')).status).toBe(200);
       expect((await ask(service.url, '/projects?limit=1', api_key)).status).toBe(200);
       const run = { name: 'waits', dataset: null };
@@ -105,7 +107,7 @@ describe('the service on one folder', () => {
     } finally {
       process.kill(temporal?.pid as number, 'SIGKILL');
     }
-    await expect.poll(async () => (await ask(service.url, '/healthcheck')).body.message).toBe('ready');
+    await expect.poll(async () => (await ask(service.url, '/healthcheck')).body.message, { timeout: 20_000 }).toBe('ready');
   });
 
   test('SIGTERM ends it and its Temporal server cleanly', async () => {

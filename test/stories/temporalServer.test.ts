@@ -32,8 +32,8 @@ async function program(path: string, text: string): Promise<string> {
 
 const aTemporal = 'echo "temporal version 9.9.9"';
 
-const until = (condition: () => boolean | Promise<boolean>, what: string) =>
-  expect.poll(condition, { message: what, interval: 25 }).toBe(true);
+const until = (condition: () => boolean | Promise<boolean>, withinMs: number, what: string) =>
+  expect.poll(condition, { message: what, timeout: withinMs, interval: 25 }).toBe(true);
 
 const isGone = async (pid: number) => (await processIdentity(pid, process.platform)) === undefined;
 
@@ -150,15 +150,15 @@ describe('finding a Temporal server', () => {
     });
     const refused = expect(finding).rejects.toMatchObject({ name: 'AbortError' });
     const compiler = async () => Number(await readFile(pidFile, 'utf8').catch(() => 0));
-    await until(async () => (await compiler()) > 0, 'the compiler runs');
+    await until(async () => (await compiler()) > 0, 5_000, 'the compiler runs');
     const pid = await compiler();
     interrupt.abort();
     await refused;
-    await until(() => isGone(pid), 'the compiler is gone');
+    await until(() => isGone(pid), 5_000, 'the compiler is gone');
   });
 });
 
-describe('a Temporal dev server', () => {
+describe('a Temporal dev server', { timeout: 30_000 }, () => {
   let path: string;
   const said: string[] = [];
   const log = { info: (line: string) => said.push(line), warn: (line: string) => said.push(line) };
@@ -225,6 +225,7 @@ describe('a Temporal dev server', () => {
     await startWorkflow(server.address, 'searched');
     await until(
       async () => (await client.workflow.count("AssayExperiment = 'e-1' AND AssayStatus = 'running'")).count === 1,
+      5_000,
       'found by attribute',
     );
     expect((await fetch(server.uiUrl)).status).toBe(200);
@@ -287,7 +288,7 @@ describe('a Temporal dev server', () => {
     await startWorkflow(server.address, 'healed');
     const killed = server.pid;
     process.kill(killed, 'SIGKILL');
-    await until(() => server.pid !== killed, 'a new server');
+    await until(() => server.pid !== killed, 10_000, 'a new server');
     expect(await workflowStatus(server.address, 'healed')).toBe('RUNNING');
   });
 
@@ -295,7 +296,7 @@ describe('a Temporal dev server', () => {
     const server = await start(await dataFolder());
     const { pid, watchdogPid } = server;
     process.kill(watchdogPid, 'SIGKILL');
-    await until(() => server.watchdogPid !== watchdogPid, 'a new guard');
+    await until(() => server.watchdogPid !== watchdogPid, 5_000, 'a new guard');
     expect(server.pid).toBe(pid);
     const replaced = server.watchdogPid;
     await server.stop();
@@ -314,17 +315,17 @@ describe('a Temporal dev server', () => {
     async (signal) => {
       const { child, serverPid, watchdogPid } = await startOwner(await dataFolder());
       child.kill(signal);
-      await until(async () => (await isGone(serverPid)) && (await isGone(watchdogPid)), 'server and guard are gone');
+      await until(async () => (await isGone(serverPid)) && (await isGone(watchdogPid)), 5_000, 'server and guard are gone');
     },
   );
 
   test('a killed guard and then a killed owner leave nothing either', async () => {
     const { child, serverPid, watchdogPid } = await startOwner(await dataFolder());
     process.kill(watchdogPid, 'SIGKILL');
-    await until(() => isGone(watchdogPid), 'the guard was reaped, so its end was seen');
+    await until(() => isGone(watchdogPid), 5_000, 'the guard was reaped, so its end was seen');
     await delay(100); // the owner, idle, starts the next guard at once
     child.kill('SIGKILL');
-    await until(() => isGone(serverPid), 'the server is gone');
+    await until(() => isGone(serverPid), 5_000, 'the server is gone');
   });
 
   test('a server left by a kill of owner and guard together is ended by the next start', async () => {
@@ -341,7 +342,7 @@ describe('a Temporal dev server', () => {
   });
 });
 
-test('a dead address is one sentence that names TEMPORAL_ADDRESS', async () => {
+test('a dead address is one sentence that names TEMPORAL_ADDRESS', { timeout: 30_000 }, async () => {
   const address = new URL(await releases((_request, response) => response.end())).host; // answers, but not as Temporal does
   const each = [address, '127.0.0.1:1'].flatMap((dead) =>
     [connectTemporal({ address: dead, namespace: 'default' }), connectTemporalWorker({ address: dead })].map((connecting) =>
