@@ -7,7 +7,7 @@ import type { ExperimentRow, ExperimentRun } from './experiments/experiment.ts';
 import { keepStanding } from './experiments/keepStanding.ts';
 import type { RunTally } from './experiments/progress.ts';
 import { rememberedRows } from './experiments/rememberedRows.ts';
-import type { RowLog } from './experiments/runRows.ts';
+import type { RowLog } from './experiments/rowLog.ts';
 import { standingRows } from './experiments/standingRows.ts';
 import type { RunWorkflows } from './experiments/startRun.ts';
 import { untilStored } from './experiments/untilStored.ts';

@@ -5,16 +5,9 @@ import { ServiceError } from '../shared/errors.ts';
 import { type Notices, offerRows } from '../shared/experiments/callerRows.ts';
 import type { ExperimentRun } from '../shared/experiments/experiment.ts';
 import type { OfferedRows } from '../shared/experiments/offeredRows.ts';
+import { attemptNumber, type RowLog, type RowSourceReader } from '../shared/experiments/rowLog.ts';
 import type { RunLedger } from '../shared/experiments/runLedger.ts';
-import {
-  type AttemptLog,
-  attemptNumber,
-  type ChunkProgress,
-  type RowLog,
-  type RowRunner,
-  type RowSourceReader,
-  runRows,
-} from '../shared/experiments/runRows.ts';
+import { type AttemptLog, type ChunkProgress, type RowRunner, runRows } from '../shared/experiments/runRows.ts';
 import { type ScoreLog, scoreRows } from '../shared/experiments/scoreRows.ts';
 import type { RunWorkflows } from '../shared/experiments/startRun.ts';
 import { mayPass, untilStored } from '../shared/experiments/untilStored.ts';

@@ -2,8 +2,9 @@ import { ServiceError } from '../errors.ts';
 import type { LoggedSpan } from '../wire/records.ts';
 import { type ExperimentRow, type ExperimentRun, hasEnded } from './experiment.ts';
 import type { OfferedRows } from './offeredRows.ts';
+import { firstAttemptOf, mustRun, type RowLog, type RowSourceReader } from './rowLog.ts';
 import { rowTrace, rowTraceId } from './rowTrace.ts';
-import { type ChunkProgress, firstAttemptOf, mustRun, type RowLog, type RowSourceReader, TIME_BOX_MS } from './runRows.ts';
+import { type ChunkProgress, TIME_BOX_MS } from './runRows.ts';
 import { type Chunk, type ChunkOutcome, callerSignal, type WorkflowProgress } from './workflow.ts';
 
 /** Rows on offer at a time: enough that a caller with many lanes never waits for the next page. */

@@ -1,5 +1,5 @@
 import type { ExperimentRow, ExperimentRun } from './experiment.ts';
-import type { RowSourceReader } from './runRows.ts';
+import type { RowSourceReader } from './rowLog.ts';
 
 /** Characters of all rows that are kept: some 5,000 rows of 3 KB. */
 const MAX_CHARACTERS = 16_000_000;

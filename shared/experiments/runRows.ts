@@ -1,27 +1,10 @@
 import type { ExperimentRow, ExperimentRun } from './experiment.ts';
+import { RowFeed } from './rowFeed.ts';
+import type { RowLog, RowSourceReader } from './rowLog.ts';
 import { type EndedRow, RowRecorder } from './rowRecorder.ts';
-import { type RowResult, rowTrace, rowTraceId } from './rowTrace.ts';
+import { type RowResult, rowTrace } from './rowTrace.ts';
 import { isRefusal } from './untilStored.ts';
 import type { Chunk, ChunkOutcome } from './workflow.ts';
-
-/** Rows of an experiment by ordinal, whatever they come from. */
-export interface RowSourceReader {
-  range(run: ExperimentRun, from: number, to: number): Promise<ExperimentRow[]>;
-}
-
-/** How a recorded row stands. */
-export interface RecordedRow {
-  failed: boolean;
-  attempt: number;
-}
-
-/** The record store, as the rows of an experiment use it. */
-export interface RowLog {
-  /** Of these trace ids, those that are recorded. */
-  recorded(run: ExperimentRun, traceIds: string[]): Promise<Map<string, RecordedRow>>;
-  /** Resolves when the traces can be found and survive a crash. */
-  write(run: ExperimentRun, traces: ReturnType<typeof rowTrace>[], attempt: number): Promise<void>;
-}
 
 /** One line per attempt of a row: written when it starts and again when it ends. */
 export interface AttemptLog {
@@ -66,9 +49,6 @@ export interface RunRowsDeps {
   onProgress(progress: ChunkProgress): void;
   now(): number;
 }
-
-/** Rows read ahead at a time: one look at the record store per page tells which of them are recorded already. */
-const PAGE_ROWS = 1_000;
 
 /** Milliseconds in which a chunk takes new rows; then it finishes those it has and gives the rest back. */
 export const TIME_BOX_MS = 600_000;
@@ -197,101 +177,3 @@ const withoutContent = (result: RowResult, err: unknown): RowResult => ({
   startedAt: result.startedAt,
   durationNs: result.durationNs,
 });
-
-/** The chunk's rows in order, without those that are recorded already. The next page is read while the lanes work on this one. */
-class RowFeed {
-  /** Every row below this ordinal was handed out or is recorded. */
-  private takenTo: number;
-  /** Rows that were handed out and are not recorded, in order. */
-  private readonly open = new Set<number>();
-  private readonly signal: AbortSignal;
-  private readonly deps: RunRowsDeps;
-  private readonly run: ExperimentRun;
-  private readonly chunk: Chunk;
-  private readonly ready: ExperimentRow[] = [];
-  private nextPage: number;
-  private reading: Promise<void> | undefined;
-  private readTo: number;
-
-  constructor(deps: RunRowsDeps, run: ExperimentRun, chunk: Chunk, signal: AbortSignal) {
-    this.signal = signal;
-    this.deps = deps;
-    this.run = run;
-    this.chunk = chunk;
-    this.takenTo = chunk.from;
-    this.nextPage = chunk.from;
-    this.readTo = chunk.from;
-  }
-
-  /** Every row below this ordinal is recorded. */
-  get recordedTo(): number {
-    for (const lowest of this.open) return lowest;
-    return this.takenTo;
-  }
-
-  /** Rows that were handed out and are not recorded. */
-  get unrecorded(): number {
-    return this.open.size;
-  }
-
-  noteRecorded(ordinal: number): void {
-    this.open.delete(ordinal);
-  }
-
-  async next(): Promise<ExperimentRow | undefined> {
-    for (;;) {
-      if (this.ready.length < PAGE_ROWS / 2 && this.nextPage < this.chunk.to && !this.reading) {
-        this.reading = this.readPage();
-        // Nobody may be waiting for the page when its reading fails: then the next lane that needs it reads it again.
-        this.reading.catch(() => undefined);
-      }
-      const row = this.ready.shift();
-      if (row) {
-        this.takenTo = row.ordinal + 1;
-        this.open.add(row.ordinal);
-        return row;
-      }
-      if (!this.reading) {
-        this.takenTo = this.readTo;
-        return undefined;
-      }
-      await this.reading;
-    }
-  }
-
-  private async readPage(): Promise<void> {
-    try {
-      const from = this.nextPage;
-      const to = Math.min(from + PAGE_ROWS, this.chunk.to);
-      const rows = await this.deps.untilStored(() => this.deps.rows.range(this.run, from, to), this.signal);
-      const traceIds = rows.map((row) => rowTraceId(this.run.experimentId, row.rowId));
-      const recorded = await this.deps.untilStored(() => this.deps.log.recorded(this.run, traceIds), this.signal);
-      this.ready.push(...rows.filter((_, index) => mustRun(this.run, recorded.get(traceIds[index] ?? ''))));
-      this.nextPage = to;
-      this.readTo = to;
-    } finally {
-      this.reading = undefined;
-    }
-  }
-}
-
-/**
- * Attempts per workflow and per round of its chunks: a later workflow's records always outrank an earlier one's, a later round's an earlier
- * round's, a retried chunk's those of the worker it lost. The store keeps 32 bits: some 4,000 workflows of one experiment.
- */
-const ATTEMPTS_PER_WORKFLOW = 1_000_000;
-const ATTEMPTS_PER_ROUND = 1_000;
-
-export const attemptNumber = (workflow: number, round: number, attempt: number): number =>
-  workflow * ATTEMPTS_PER_WORKFLOW +
-  Math.min(round, ATTEMPTS_PER_WORKFLOW / ATTEMPTS_PER_ROUND - 1) * ATTEMPTS_PER_ROUND +
-  Math.min(attempt, ATTEMPTS_PER_ROUND - 1);
-
-/** The lowest attempt number of a workflow. */
-export const firstAttemptOf = (workflow: number): number => attemptNumber(workflow, 0, 0);
-
-/** A row runs when it is not recorded; and, when failed rows are run again, where it failed in an earlier workflow. */
-export function mustRun(run: ExperimentRun, recorded: RecordedRow | undefined): boolean {
-  if (!recorded) return true;
-  return run.rowsToRun === 'failed' && recorded.failed && recorded.attempt < firstAttemptOf(run.workflowNumber);
-}

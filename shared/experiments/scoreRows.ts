@@ -2,8 +2,8 @@ import type { MetricValue } from '../records/recordStore.ts';
 import type { EnabledMetric } from '../scorers/resolveMetrics.ts';
 import { type RecordToScore, type ScoreValuesDeps, type Scoring, scoreValues, valueKey } from '../scoring/scoreValues.ts';
 import type { ExperimentRun } from './experiment.ts';
+import type { RowSourceReader } from './rowLog.ts';
 import { rowTraceId } from './rowTrace.ts';
-import type { RowSourceReader } from './runRows.ts';
 import type { Chunk, ChunkOutcome, OrdinalRange } from './workflow.ts';
 
 export interface ScoreLog {

@@ -1,5 +1,5 @@
 import type { ExperimentRun } from './experiment.ts';
-import { firstAttemptOf, type RowLog } from './runRows.ts';
+import { firstAttemptOf, type RowLog } from './rowLog.ts';
 
 export interface StandingRowDeps {
   /** Of these traces, those that were deleted while this workflow of the experiment ran. */

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { recordKinds } from '../../shared/columns/columnDef.ts';
 import { ServiceError } from '../../shared/errors.ts';
 import type { ExperimentRun } from '../../shared/experiments/experiment.ts';
-import { attemptNumber, type RowLog } from '../../shared/experiments/runRows.ts';
+import { attemptNumber, type RowLog } from '../../shared/experiments/rowLog.ts';
 import { standingRows } from '../../shared/experiments/standingRows.ts';
 import { newId } from '../../shared/ids.ts';
 import { finishDeletions as finishRunDeletions } from '../../shared/projects/deletions.ts';

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { HttpStatusError } from '../../client/errors.ts';
 import { ServiceClient } from '../../client/http.ts';
-import { attemptNumber } from '../../shared/experiments/runRows.ts';
+import { attemptNumber } from '../../shared/experiments/rowLog.ts';
 import { newId } from '../../shared/ids.ts';
 import { logTraces } from '../../shared/records/ingest.ts';
 import { RecordWriter } from '../../shared/records/recordWriter.ts';

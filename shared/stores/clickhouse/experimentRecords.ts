@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { ExperimentRun } from '../../experiments/experiment.ts';
 import type { RunTally } from '../../experiments/progress.ts';
-import type { AttemptLog, RecordedRow, RowAttempt } from '../../experiments/runRows.ts';
+import type { RecordedRow } from '../../experiments/rowLog.ts';
+import type { AttemptLog, RowAttempt } from '../../experiments/runRows.ts';
 import { newId } from '../../ids.ts';
 import type { DeleteRecords } from '../../projects/runs.ts';
 import { IN_RUN } from './binder.ts';

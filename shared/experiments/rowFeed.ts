@@ -1,0 +1,91 @@
+import type { ExperimentRow, ExperimentRun } from './experiment.ts';
+import { mustRun, type RowLog, type RowSourceReader } from './rowLog.ts';
+import { rowTraceId } from './rowTrace.ts';
+
+import type { Chunk } from './workflow.ts';
+
+export interface RowFeedDeps {
+  rows: RowSourceReader;
+  log: Pick<RowLog, 'recorded'>;
+  untilStored<T>(operation: () => Promise<T>, signal: AbortSignal): Promise<T>;
+}
+
+/** Rows read ahead at a time: one look at the record store per page tells which of them are recorded already. */
+const PAGE_ROWS = 1_000;
+
+/** The chunk's rows in order, without those that are recorded already. The next page is read while the lanes work on this one. */
+export class RowFeed {
+  /** Every row below this ordinal was handed out or is recorded. */
+  private takenTo: number;
+  /** Rows that were handed out and are not recorded, in order. */
+  private readonly open = new Set<number>();
+  private readonly signal: AbortSignal;
+  private readonly deps: RowFeedDeps;
+  private readonly run: ExperimentRun;
+  private readonly chunk: Chunk;
+  private readonly ready: ExperimentRow[] = [];
+  private nextPage: number;
+  private reading: Promise<void> | undefined;
+  private readTo: number;
+
+  constructor(deps: RowFeedDeps, run: ExperimentRun, chunk: Chunk, signal: AbortSignal) {
+    this.signal = signal;
+    this.deps = deps;
+    this.run = run;
+    this.chunk = chunk;
+    this.takenTo = chunk.from;
+    this.nextPage = chunk.from;
+    this.readTo = chunk.from;
+  }
+
+  /** Every row below this ordinal is recorded. */
+  get recordedTo(): number {
+    for (const lowest of this.open) return lowest;
+    return this.takenTo;
+  }
+
+  /** Rows that were handed out and are not recorded. */
+  get unrecorded(): number {
+    return this.open.size;
+  }
+
+  noteRecorded(ordinal: number): void {
+    this.open.delete(ordinal);
+  }
+
+  async next(): Promise<ExperimentRow | undefined> {
+    for (;;) {
+      if (this.ready.length < PAGE_ROWS / 2 && this.nextPage < this.chunk.to && !this.reading) {
+        this.reading = this.readPage();
+        // Nobody may be waiting for the page when its reading fails: then the next lane that needs it reads it again.
+        this.reading.catch(() => undefined);
+      }
+      const row = this.ready.shift();
+      if (row) {
+        this.takenTo = row.ordinal + 1;
+        this.open.add(row.ordinal);
+        return row;
+      }
+      if (!this.reading) {
+        this.takenTo = this.readTo;
+        return undefined;
+      }
+      await this.reading;
+    }
+  }
+
+  private async readPage(): Promise<void> {
+    try {
+      const from = this.nextPage;
+      const to = Math.min(from + PAGE_ROWS, this.chunk.to);
+      const rows = await this.deps.untilStored(() => this.deps.rows.range(this.run, from, to), this.signal);
+      const traceIds = rows.map((row) => rowTraceId(this.run.experimentId, row.rowId));
+      const recorded = await this.deps.untilStored(() => this.deps.log.recorded(this.run, traceIds), this.signal);
+      this.ready.push(...rows.filter((_, index) => mustRun(this.run, recorded.get(traceIds[index] ?? ''))));
+      this.nextPage = to;
+      this.readTo = to;
+    } finally {
+      this.reading = undefined;
+    }
+  }
+}

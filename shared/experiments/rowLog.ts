@@ -1,0 +1,42 @@
+import type { ExperimentRow, ExperimentRun } from './experiment.ts';
+import type { rowTrace } from './rowTrace.ts';
+
+/** Rows of an experiment by ordinal, whatever they come from. */
+export interface RowSourceReader {
+  range(run: ExperimentRun, from: number, to: number): Promise<ExperimentRow[]>;
+}
+
+/** How a recorded row stands. */
+export interface RecordedRow {
+  failed: boolean;
+  attempt: number;
+}
+
+/** The record store, as the rows of an experiment use it. */
+export interface RowLog {
+  /** Of these trace ids, those that are recorded. */
+  recorded(run: ExperimentRun, traceIds: string[]): Promise<Map<string, RecordedRow>>;
+  /** Resolves when the traces can be found and survive a crash. */
+  write(run: ExperimentRun, traces: ReturnType<typeof rowTrace>[], attempt: number): Promise<void>;
+}
+
+/**
+ * Attempts per workflow and per round of its chunks: a later workflow's records always outrank an earlier one's, a later round's an earlier
+ * round's, a retried chunk's those of the worker it lost. The store keeps 32 bits: some 4,000 workflows of one experiment.
+ */
+const ATTEMPTS_PER_WORKFLOW = 1_000_000;
+const ATTEMPTS_PER_ROUND = 1_000;
+
+export const attemptNumber = (workflow: number, round: number, attempt: number): number =>
+  workflow * ATTEMPTS_PER_WORKFLOW +
+  Math.min(round, ATTEMPTS_PER_WORKFLOW / ATTEMPTS_PER_ROUND - 1) * ATTEMPTS_PER_ROUND +
+  Math.min(attempt, ATTEMPTS_PER_ROUND - 1);
+
+/** The lowest attempt number of a workflow. */
+export const firstAttemptOf = (workflow: number): number => attemptNumber(workflow, 0, 0);
+
+/** A row runs when it is not recorded; and, when failed rows are run again, where it failed in an earlier workflow. */
+export function mustRun(run: ExperimentRun, recorded: RecordedRow | undefined): boolean {
+  if (!recorded) return true;
+  return run.rowsToRun === 'failed' && recorded.failed && recorded.attempt < firstAttemptOf(run.workflowNumber);
+}
