@@ -21,12 +21,30 @@ export interface ProgressBoard {
   rowsRunning(experimentId: string): Promise<number>;
 }
 
+/** How many slots a key has: a number, or a function that is asked again whenever one is freed and at each `changed`. */
+export type SlotLimit = number | (() => number);
+
+export interface AcquireOptions {
+  /** Ends the wait. */
+  signal?: AbortSignal | undefined;
+  /** Who shares the key evenly with others, such as the id of a run; all that name none are one party. */
+  party?: string | undefined;
+}
+
 export interface ConcurrencyLimit {
   /**
-   * Waits until fewer than `limit` holders of `key` exist in all processes together, and becomes one until `release` is called.
-   * First come, first served within a process; processes take turns. The slot of a process that dies comes back by itself.
-   * Calls must use one limit per key; when it changes, a lower one holds for those who come after.
+   * Waits for one of `limit` slots of `key`, counted over all processes, and takes it until the returned function is called.
+   *
+   * Slots are shared evenly between the parties that want them, whatever number of waiters or processes each has: a freed slot goes to the party
+   * with the fewest slots; among equals to the one that waited longest for its turn. Within a party the processes take turns, and within a process
+   * the first to come is the first to be served. No slot stays free while somebody may take it. The slots of a process that dies come back by
+   * themselves. A lowered limit takes no slot away: it holds for those who come after.
    * @throws the signal's reason when it is aborted while waiting; ServiceError `Unavailable` when the other side is lost.
    */
-  acquire(key: string, limit: number, options?: { signal?: AbortSignal }): Promise<() => void>;
+  acquire(key: string, limit: SlotLimit, options?: AcquireOptions): Promise<() => void>;
+  /** Says that a limit of `key` is not what it was: who waits in this process is served by the new one at once. */
+  changed(key: string): void;
 }
+
+/** The limit as it is now. */
+export const slotsOf = (limit: SlotLimit): number => (typeof limit === 'number' ? limit : limit());

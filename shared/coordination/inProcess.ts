@@ -1,4 +1,5 @@
 import { type Coordination, PART_MS } from './coordination.ts';
+import { inProcessConcurrency } from './inProcessConcurrency.ts';
 
 const MAX_LOGINS = 10_000;
 
@@ -7,7 +8,7 @@ export function inProcessCoordination(options: { now?: () => number } = {}): Coo
   const now = options.now ?? Date.now;
   return {
     progress: progressBoard(now),
-    concurrency: concurrencyLimit(),
+    concurrency: inProcessConcurrency(),
     logins: loginCache(now),
     ping: async () => {},
     close: async () => {},
@@ -31,51 +32,6 @@ function progressBoard(now: () => number): Coordination['progress'] {
   };
 }
 
-interface Waiter {
-  limit: number;
-  admit(): void;
-}
-
-function concurrencyLimit(): Coordination['concurrency'] {
-  const keys = new Map<string, { held: number; waiting: Set<Waiter> }>();
-  return {
-    async acquire(key, limit, { signal } = {}) {
-      signal?.throwIfAborted();
-      const state = keys.get(key) ?? { held: 0, waiting: new Set() };
-      keys.set(key, state);
-      const release = once(() => {
-        state.held--;
-        for (const waiter of state.waiting) {
-          if (state.held >= waiter.limit) break;
-          waiter.admit();
-        }
-        if (state.held === 0 && state.waiting.size === 0) keys.delete(key);
-      });
-      if (state.held < limit && state.waiting.size === 0) {
-        state.held++;
-        return release;
-      }
-      return new Promise((resolve, reject) => {
-        const onAbort = () => {
-          state.waiting.delete(waiter);
-          reject(signal?.reason);
-        };
-        const waiter: Waiter = {
-          limit,
-          admit() {
-            state.waiting.delete(waiter);
-            signal?.removeEventListener('abort', onAbort);
-            state.held++;
-            resolve(release);
-          },
-        };
-        state.waiting.add(waiter);
-        signal?.addEventListener('abort', onAbort, { once: true });
-      });
-    },
-  };
-}
-
 function loginCache(now: () => number): Coordination['logins'] {
   const entries = new Map<string, { value: string; until: number }>();
   return {
@@ -91,15 +47,5 @@ function loginCache(now: () => number): Coordination['logins'] {
       const [oldest] = entries.keys();
       if (entries.size > MAX_LOGINS && oldest !== undefined) entries.delete(oldest);
     },
-  };
-}
-
-/** Releasing twice must not free somebody else's slot. */
-function once(work: () => void): () => void {
-  let done = false;
-  return () => {
-    if (done) return;
-    done = true;
-    work();
   };
 }

@@ -1,6 +1,7 @@
 import { ServiceError } from '../errors.ts';
 import type { Integration, IntegrationStore, Secrets } from '../integrations/integration.ts';
 import { type OutboundGuard, OutboundRefused } from '../integrations/outbound.ts';
+import { onAbort } from '../onAbort.ts';
 import { createChatCompletion } from './chatCompletion.ts';
 import { type ChatMessage, toProtocol } from './chatMessage.ts';
 import type { CustomHandler, HandlerAnswer, HandlerCall } from './customHandler.ts';
@@ -195,25 +196,6 @@ function timeLimit(outer: AbortSignal, ms: number) {
       forget();
     },
   };
-}
-
-const abortListeners = new WeakMap<AbortSignal, Set<() => void>>();
-
-/**
- * Calls `listener` when the signal aborts, or has; the result forgets it. All calls of a run share its signal, and a signal looks through all
- * of its listeners for each that is added or removed: so it has one, behind which there are many.
- */
-function onAbort(signal: AbortSignal, listener: () => void): () => void {
-  if (signal.aborted) listener();
-  let listeners = abortListeners.get(signal);
-  if (!listeners) {
-    const all = new Set<() => void>();
-    signal.addEventListener('abort', () => all.forEach((one) => void one()), { once: true });
-    abortListeners.set(signal, all);
-    listeners = all;
-  }
-  listeners.add(listener);
-  return () => listeners.delete(listener);
 }
 
 /** Header names in lower case, so that no two spellings of one name are sent. The authentication wins, the body's own type is not to be changed. */

@@ -134,6 +134,78 @@ function contract(open: (processes: number) => Promise<Coordination[]>): void {
     for (const release of holds) release();
   });
 
+  test('a party with a few waiters gets as much as one with a thousand, in whichever processes they wait', async () => {
+    const [many, other = many, few = many] = await processes(3);
+    const key = newId();
+    const limit = 10;
+    const counts = { crowd: 0, few: 0 };
+    const inFlight = { crowd: 0, few: 0 };
+    let most = 0;
+    let isOver = false;
+    const lane = async (process: Coordination, party: 'crowd' | 'few', ms: number) => {
+      while (!isOver) {
+        const release = await process.concurrency.acquire(key, limit, { party });
+        inFlight[party]++;
+        most = Math.max(most, inFlight.crowd + inFlight.few);
+        await wait(ms);
+        if (!isOver) counts[party]++;
+        if (counts.crowd + counts.few >= 600) isOver = true;
+        inFlight[party]--;
+        release();
+      }
+    };
+    await Promise.all([
+      ...Array.from({ length: 1_000 }, (_, n) => lane(n % 2 === 0 ? many : other, 'crowd', 5)),
+      ...Array.from({ length: 5 }, () => lane(few, 'few', 5)),
+    ]);
+    expect(most).toBe(limit);
+    expect(counts.few).toBeGreaterThan(200); // half of them would be 300
+    expect(counts.few).toBeLessThan(400);
+  });
+
+  test('what a party does not use is for the others', async () => {
+    const [process, other = process] = await processes(2);
+    const key = newId();
+    const slow = await process.concurrency.acquire(key, 4, { party: 'slow' });
+    const rest = await Promise.all([1, 2, 3].map(() => other.concurrency.acquire(key, 4, { party: 'quick' })));
+    for (const release of [slow, ...rest]) release();
+  });
+
+  test('a limit that is raised or lowered while somebody waits holds as soon as that is said', async () => {
+    const [process] = await processes(1);
+    const key = newId();
+    let slots = 1;
+    const acquire = () => process.concurrency.acquire(key, () => slots);
+    const first = await acquire();
+    const [second, third] = [acquire(), acquire()];
+    const isAdmitted = (one: Promise<unknown>) => Promise.race([one.then(() => true), wait(50).then(() => false)]);
+    expect(await isAdmitted(second)).toBe(false);
+    slots = 2;
+    process.concurrency.changed(key);
+    const release = await second;
+    expect(await isAdmitted(third)).toBe(false);
+    slots = 1;
+    process.concurrency.changed(key);
+    release();
+    expect(await isAdmitted(third)).toBe(false); // one is held, and more are not to be
+    first();
+    (await third)();
+    process.concurrency.changed(newId()); // of which nobody has anything
+  });
+
+  test('a thousand who wait and leave together cost no more than moments', async () => {
+    const [process] = await processes(1);
+    const key = newId();
+    const release = await process.concurrency.acquire(key, 1);
+    const abort = new AbortController();
+    const waiting = Array.from({ length: 1_000 }, () => process.concurrency.acquire(key, 1, { signal: abort.signal }));
+    abort.abort(new Error('the run was cancelled'));
+    const outcomes = await Promise.allSettled(waiting);
+    expect(outcomes.filter((outcome) => outcome.status === 'rejected')).toHaveLength(1_000);
+    release();
+    (await process.concurrency.acquire(key, 1))();
+  });
+
   test('a remembered login is known to every process until its time is over', async () => {
     const [one, other = one] = await processes(2);
     const [kept, short] = [newId(), newId()];

@@ -16,7 +16,7 @@ export function redisCoordination(redis: RedisConnection, options: { leaseMs?: n
     logins: redisLoginCache(redis),
     ping: () => redis.ping(),
     async close() {
-      concurrency.close();
+      await concurrency.close();
       await redis.close();
     },
   };
