@@ -25,8 +25,11 @@ export interface ServiceFolder {
   start(by?: 'node' | 'npm'): Promise<ServiceProcess>;
 }
 
-/** A service that runs as a process of its own and keeps its folder and ports from start to start, so that it can be killed and started again. */
-export async function serviceFolder(dataDir: string, extra: Record<string, string> = {}): Promise<ServiceFolder> {
+/**
+ * A service that runs as a process of its own and keeps its folder and ports from start to start, so that it can be killed and started again.
+ * @param root the checkout whose service it is
+ */
+export async function serviceFolder(dataDir: string, extra: Record<string, string> = {}, root = ROOT): Promise<ServiceFolder> {
   const apiKey = 'test-administrator-key';
   const environment = {
     DATA_DIR: dataDir,
@@ -41,9 +44,9 @@ export async function serviceFolder(dataDir: string, extra: Record<string, strin
     dataDir,
     environment,
     async start(by = 'node') {
-      const [program, args] = by === 'npm' ? ['npm', ['start']] : [process.execPath, [...NODE_FLAGS, join(ROOT, 'start.ts')]];
+      const [program, args] = by === 'npm' ? ['npm', ['start']] : [process.execPath, [...NODE_FLAGS, join(root, 'start.ts')]];
       const child = spawn(program, args, {
-        cwd: ROOT,
+        cwd: root,
         env: { ...process.env, UV_THREADPOOL_SIZE: '16', ...environment },
         stdio: ['ignore', 'pipe', 'pipe'],
       });
