@@ -1,5 +1,6 @@
 import { REFERENCE } from './groups.ts';
-import type { Metric } from './metric.ts';
+import { allPieces, inPieces, type Pieces } from './inPieces.ts';
+import type { Metric, Score } from './metric.ts';
 
 /**
  * A number: `1234`, `1,234.50`, `$1,234`, `-$5`, `.5`, `6.02e23`. A comma belongs to it only between groups of three digits, so `1, 2` and `3,14`
@@ -8,30 +9,42 @@ import type { Metric } from './metric.ts';
 const NUMBER =
   /(?:(?<![\w)\].%])[-\u2212])?(?:[$€£]\s?)?(?:(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|(?<!\d)\.\d+)(?:[eE][+-]?\d{1,3}(?!\w))?/g;
 
+/** Numbers between two yields: about 0.2 ms. */
+const NUMBERS_PER_PIECE = 1_000;
+
 export const numericMatch: Metric = {
   name: 'numeric_match',
   label: 'Numeric Match',
   description: 'The last number in the output equals the last number in the reference output.',
   ...REFERENCE,
-  score({ output, datasetOutput }) {
-    const expected = datasetOutput === null ? undefined : lastNumber(datasetOutput);
-    if (expected === undefined) return { notApplicable: 'the reference output holds no number' };
-    if (output === null) return { notApplicable: 'the record has no output' };
-    const found = lastNumber(output);
-    return {
-      value: found === expected,
-      explanation: found === undefined ? `no number, expected ${expected}` : `${found}, expected ${expected}`,
-    };
-  },
+  score: ({ output, datasetOutput }, { signal }) => inPieces(scorePieces(output, datasetOutput), signal),
 };
+
+function* scorePieces(output: string | null, datasetOutput: string | null): Pieces<Score> {
+  const expected = datasetOutput === null ? undefined : yield* lastNumberPieces(datasetOutput);
+  if (expected === undefined) return { notApplicable: 'the reference output holds no number' };
+  if (output === null) return { notApplicable: 'the record has no output' };
+  const found = yield* lastNumberPieces(output);
+  return {
+    value: found === expected,
+    explanation: found === undefined ? `no number, expected ${expected}` : `${found}, expected ${expected}`,
+  };
+}
 
 /**
  * The last number of a text in a form in which equal numbers are equal texts (`1,234.00`, `$1234` and `1234.` all give `1234`), undefined without
  * one. Digits are compared, not floating-point values: no length is too long.
  */
-export function lastNumber(text: string): string | undefined {
-  const found = text.match(NUMBER)?.at(-1);
-  return found === undefined ? undefined : canonical(found);
+export const lastNumber = (text: string): string | undefined => allPieces(lastNumberPieces(text));
+
+function* lastNumberPieces(text: string): Pieces<string | undefined> {
+  let last: string | undefined;
+  let count = 0;
+  for (const [found] of text.matchAll(NUMBER)) {
+    last = found;
+    if (++count % NUMBERS_PER_PIECE === 0) yield;
+  }
+  return last === undefined ? undefined : canonical(last);
 }
 
 function canonical(written: string): string {

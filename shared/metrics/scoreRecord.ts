@@ -1,13 +1,15 @@
+import { inOnePiece } from './inPieces.ts';
 import type { JudgeUsage, Metric, MetricValue, Score, ScoreContext, ScoredRecord } from './metric.ts';
 
 /**
  * Scores one record with one metric. Whatever a metric does, only this value is touched: what it throws becomes `{ error }`, and a value that
- * cannot be stored (not finite) does too. Only an abort of `context.signal` is thrown on.
+ * cannot be stored (not finite) does too. Only an abort of `context.signal` is thrown on. Metrics of code share the event loop's time.
  */
 export async function scoreRecord(metric: Metric, record: ScoredRecord, context: ScoreContext): Promise<Score> {
   context.signal.throwIfAborted();
   try {
-    const score = await metric.score(record, context);
+    const begin = () => metric.score(record, context);
+    const score = await (metric.needs === 'code' ? inOnePiece(begin, context.signal) : begin());
     if ('value' in score && typeof score.value === 'number' && !Number.isFinite(score.value))
       return { error: `the metric gave ${score.value}, which is no number` };
     return score;

@@ -1,9 +1,9 @@
 import type { RecordKind } from '../columns/columnDef.ts';
 import { type InvalidItem, RequestInvalid } from '../errors.ts';
+import { editDistance } from '../metrics/editDistance.ts';
 import { builtinMetrics } from '../metrics/index.ts';
 import type { Metric } from '../metrics/metric.ts';
 import { withJudges } from '../metrics/scoreRecord.ts';
-import { editDistance } from '../metrics/similarity.ts';
 import type { ScorerConfig } from '../wire/scorers.ts';
 import { builtinById, builtinByName } from './presets.ts';
 import type { Scorer, ScorerStore } from './scorer.ts';
