@@ -1,7 +1,9 @@
 import type { Domain } from '../shared/assemble.ts';
+import { ServiceError } from '../shared/errors.ts';
 import type { ExperimentRun } from '../shared/experiments/experiment.ts';
 import { openHeaders } from '../shared/experiments/runnerHeaders.ts';
 import { runnerModulePath } from '../shared/experiments/runnerModulePath.ts';
+import { runnerThatEnds } from '../shared/experiments/runnerThatEnds.ts';
 import type { RowRunner } from '../shared/experiments/runRows.ts';
 import type { ScoreLog } from '../shared/experiments/scoreRows.ts';
 import { settleRun } from '../shared/experiments/settleRun.ts';
@@ -31,7 +33,7 @@ export function assembleActivities(domain: Domain, environment: Readonly<Record<
     switch (runner.kind) {
       case 'prompt_template': {
         const version = await domain.prompts.version(runner.templateVersionId);
-        if (!version) throw new Error(`prompt version ${runner.templateVersionId} is gone`);
+        if (!version) throw new ServiceError('NotFound', `prompt version ${runner.templateVersionId} is gone`);
         return promptTemplateRunner(run, version, runner.settings, domain.models);
       }
       case 'dataset_outputs':
@@ -83,7 +85,7 @@ export function assembleActivities(domain: Domain, environment: Readonly<Record<
     scoring: assembleScoring(domain, settleRecords),
     scoreLog,
     attempts: attemptLog(clickhouse, (err) => log.warn({ err }, 'attempts of rows were not noted')),
-    createRunner,
+    createRunner: async (run) => runnerThatEnds(await createRunner(run)),
     scoreContext: (run, metric, signal) => judgeContext(domain, judgedExperiment(run), metric, signal),
     publishRunning: runningPublisher(domain),
     countRows: async (run) => (await domain.tally(run, [])).rows,

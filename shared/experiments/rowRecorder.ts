@@ -1,4 +1,5 @@
 import type { ExperimentRow } from './experiment.ts';
+import { resultBytes } from './resultBytes.ts';
 import type { RowResult } from './rowTrace.ts';
 
 export interface EndedRow {
@@ -13,6 +14,9 @@ export interface EndedRow {
 const MAX_UNACKNOWLEDGED = 500;
 /** Half of them are written while the other half gathers. */
 const MAX_PER_WRITE = MAX_UNACKNOWLEDGED / 2;
+/** The same in bytes: rows that wait are in memory, and what is written together once more, as columns. */
+const MAX_UNACKNOWLEDGED_BYTES = 32 * 1024 * 1024;
+const MAX_BYTES_PER_WRITE = MAX_UNACKNOWLEDGED_BYTES / 4;
 
 /**
  * Milliseconds that a row waits for others to be written with. Each insert costs the engine some 10 ms of CPU whatever its size, and merging its
@@ -27,7 +31,9 @@ export class RowRecorder {
   private readonly onRecorded: (row: EndedRow) => void;
   private readonly onLost: (err: unknown) => void;
   private gathered: EndedRow[] = [];
+  private gatheredBytes = 0;
   private timer: NodeJS.Timeout | undefined;
+  private unacknowledgedBytes = 0;
   private unacknowledged = 0;
   private readonly writes = new Set<Promise<void>>();
   // One promise for all lanes that wait: a race over many writes would add a handler to each, for each lane.
@@ -48,7 +54,7 @@ export class RowRecorder {
   }
 
   get isFull(): boolean {
-    return this.unacknowledged >= MAX_UNACKNOWLEDGED;
+    return this.unacknowledged >= MAX_UNACKNOWLEDGED || this.unacknowledgedBytes >= MAX_UNACKNOWLEDGED_BYTES;
   }
 
   /** Resolves when something was acknowledged, or lost. */
@@ -57,9 +63,13 @@ export class RowRecorder {
   }
 
   add(row: EndedRow): void {
+    const bytes = rowBytes(row);
+    if (this.gatheredBytes > 0 && this.gatheredBytes + bytes > MAX_BYTES_PER_WRITE) this.send();
     this.unacknowledged++;
+    this.unacknowledgedBytes += bytes;
+    this.gatheredBytes += bytes;
     this.gathered.push(row);
-    if (this.gathered.length >= MAX_PER_WRITE) this.send();
+    if (this.gathered.length >= MAX_PER_WRITE || this.gatheredBytes >= MAX_BYTES_PER_WRITE) this.send();
     else this.timer ??= setTimeout(() => this.send(), GATHER_MS);
   }
 
@@ -72,17 +82,22 @@ export class RowRecorder {
   private send(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
-    const rows = this.gathered;
+    const [rows, bytes] = [this.gathered, this.gatheredBytes];
     this.gathered = [];
+    this.gatheredBytes = 0;
     if (rows.length === 0) return;
     const write = this.write(rows)
       .then(() => rows.forEach(this.onRecorded), this.onLost)
       .finally(() => {
         this.writes.delete(write);
         this.unacknowledged -= rows.length;
+        this.unacknowledgedBytes -= bytes;
         this.moved.resolve();
         this.moved = Promise.withResolvers();
       });
     this.writes.add(write);
   }
 }
+
+/** A row's record holds its input twice, and what was expected. */
+const rowBytes = ({ row, result }: EndedRow): number => resultBytes(result) + 2 * row.input.length + (row.expected?.length ?? 0);

@@ -1,6 +1,8 @@
 import { derivedId } from '../ids.ts';
+import { textOf } from '../records/recordableTrace.ts';
 import type { LoggedSpan, LoggedTrace } from '../wire/records.ts';
 import type { ExperimentRow } from './experiment.ts';
+import { type GivenResult, recordableResult } from './recordableResult.ts';
 
 /** What running one row gave. A row that failed has an `error`; its spans and whatever output there is are kept all the same. */
 export interface RowResult {
@@ -10,8 +12,8 @@ export interface RowResult {
   /** Spans that the runner logged, in wire shape and nested, without ids or with ids of their own. */
   spans: LoggedSpan[];
   startedAt: Date;
-  /** Nanoseconds of the work alone: no wait in a queue, no retry's pause. */
-  durationNs: number;
+  /** Nanoseconds of the work alone: no wait in a queue, no retry's pause. Null where nothing was measured: such a row is in no average. */
+  durationNs: number | null;
   /** Scores that the caller computed itself; they travel with the record. */
   localMetrics?: Record<string, unknown>;
   tags?: string[];
@@ -20,9 +22,13 @@ export interface RowResult {
 /** The trace of a row: the same for every attempt, so that a repeat finds or replaces it and never stands beside it. */
 export const rowTraceId = (experimentId: string, rowId: string, trial = 0): string => derivedId(experimentId, rowId, trial);
 
-/** The records of one row: a trace with its spans, whose ids are a pure function of (experiment, row, trial, span path). */
-export function rowTrace(experimentId: string, row: ExperimentRow, result: RowResult): LoggedTrace & { error_message: string } {
+/**
+ * The records of one row: a trace with its spans, whose ids are a pure function of (experiment, row, trial, span path).
+ * @param given whatever the runner gave: this is where it gets the form of a result, for runners of all kinds
+ */
+export function rowTrace(experimentId: string, row: ExperimentRow, given: GivenResult): LoggedTrace & { error_message: string } {
   const id = rowTraceId(experimentId, row.rowId);
+  const result = recordableResult(given);
   return {
     type: 'trace',
     id,
@@ -33,13 +39,13 @@ export function rowTrace(experimentId: string, row: ExperimentRow, result: RowRe
     dataset_input: row.input,
     dataset_output: row.expected,
     dataset_metadata: row.metadata,
-    user_metadata: {},
+    user_metadata: result.asText,
     tags: result.tags ?? [],
     status_code: result.error === undefined ? 200 : 500,
     error_message: result.error ?? '',
     metrics: {
       ...result.localMetrics,
-      duration_ns: result.durationNs,
+      ...(result.durationNs === null ? {} : { duration_ns: result.durationNs }),
       ...usageOf(result.spans),
     },
     spans: withDerivedIds(result.spans, experimentId, row.rowId),
@@ -49,41 +55,51 @@ export function rowTrace(experimentId: string, row: ExperimentRow, result: RowRe
 const usageKeys = ['num_input_tokens', 'num_output_tokens', 'num_total_tokens', 'cost'] as const;
 
 /** Tokens and cost of a row: the sums over its llm spans, of those that say. */
-function usageOf(spans: readonly LoggedSpan[]): Record<string, number> {
+function usageOf(spans: readonly unknown[]): Record<string, number> {
   const usage: Record<string, number> = {};
   const open = [...spans];
-  for (let span = open.pop(); span; span = open.pop()) {
-    if ('spans' in span && Array.isArray(span.spans)) for (const below of span.spans as LoggedSpan[]) open.push(below);
-    if (span.type !== 'llm') continue;
-    const metrics: Record<string, unknown> = span.metrics ?? {};
+  for (let span = open.pop(); span !== undefined; span = open.pop()) {
+    const { type, spans: below, metrics } = asObject(span);
+    if (Array.isArray(below)) for (const one of below) open.push(one);
+    if (type !== 'llm') continue;
     for (const key of usageKeys) {
-      const value = metrics[key];
-      if (typeof value === 'number') usage[key] = (usage[key] ?? 0) + value;
+      const value = asObject(metrics)[key];
+      if (typeof value !== 'number' || !(Math.abs(value) <= Number.MAX_SAFE_INTEGER)) continue;
+      usage[key] = (usage[key] ?? 0) + (key === 'cost' ? value : Math.round(value));
     }
   }
   return usage;
 }
 
+/** Characters of a path. Beyond them an id stands for what is above it: a tree of 100,000 levels would have 10 GB of paths. */
+const MAX_PATH = 4_000;
+
 /** Span ids by path in the tree: whoever ran the row, and however often, the third child of the first span has one id. */
-function withDerivedIds(spans: LoggedSpan[], experimentId: string, rowId: string): LoggedSpan[] {
+function withDerivedIds(spans: readonly unknown[], experimentId: string, rowId: string): Record<string, unknown>[] {
   interface Work {
-    from: LoggedSpan[];
-    into: LoggedSpan[];
+    from: readonly unknown[];
+    into: Record<string, unknown>[];
     path: string;
   }
-  const roots: LoggedSpan[] = [];
+  const roots: Record<string, unknown>[] = [];
   const open: Work[] = [{ from: spans, into: roots, path: '' }];
   for (let work = open.pop(); work; work = open.pop()) {
     for (const [index, span] of work.from.entries()) {
       const path = `${work.path}/${index}`;
-      const children = 'spans' in span && Array.isArray(span.spans) ? span.spans : [];
-      const copy = { ...span, id: derivedId(experimentId, rowId, 0, path) } as LoggedSpan & { spans?: LoggedSpan[] };
-      if (children.length > 0) {
-        copy.spans = [];
-        open.push({ from: children, into: copy.spans, path });
+      const id = derivedId(experimentId, rowId, 0, path);
+      const fields = typeof span === 'object' && span !== null ? span : { type: 'workflow', name: 'span', output: textOf(span) };
+      const copy: Record<string, unknown> = { ...fields, id };
+      if (Array.isArray(copy.spans) && copy.spans.length > 0) {
+        const below: Record<string, unknown>[] = [];
+        open.push({ from: copy.spans, into: below, path: path.length > MAX_PATH ? id : path });
+        copy.spans = below;
       }
       work.into.push(copy);
     }
   }
   return roots;
 }
+
+/** For a look at keys that may be there: what is no object has none. */
+const asObject = (value: unknown): Record<string, unknown> =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};

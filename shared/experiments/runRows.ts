@@ -1,9 +1,9 @@
 import type { ExperimentRow, ExperimentRun } from './experiment.ts';
+import { recordRows } from './recordRows.ts';
 import { RowFeed } from './rowFeed.ts';
 import type { RowLog, RowSourceReader } from './rowLog.ts';
-import { type EndedRow, RowRecorder } from './rowRecorder.ts';
-import { type RowResult, rowTrace } from './rowTrace.ts';
-import { isRefusal } from './untilStored.ts';
+import { RowRecorder } from './rowRecorder.ts';
+import type { RowResult } from './rowTrace.ts';
 import type { Chunk, ChunkOutcome } from './workflow.ts';
 
 /** One line per attempt of a row: written when it starts and again when it ends. */
@@ -95,29 +95,8 @@ export async function runRows(
   stopping.addEventListener('abort', onStopping, { once: true });
   if (stopping.aborted) onStopping();
 
-  const store = (rows: readonly EndedRow[]) =>
-    deps.untilStored(
-      () =>
-        deps.log.write(
-          run,
-          rows.map(({ row, result }) => rowTrace(run.experimentId, row, result)),
-          attempt,
-        ),
-      aborted.signal,
-    );
-  // Of rows that are refused together one is to blame: each is then tried alone, and that one recorded without what the store refuses.
-  const write = async (rows: readonly EndedRow[]): Promise<void> => {
-    try {
-      await store(rows);
-    } catch (err) {
-      if (aborted.signal.aborted || !isRefusal(err)) throw err;
-      const [only] = rows;
-      if (rows.length > 1 || !only) for (const one of rows) await write([one]);
-      else await store([{ row: only.row, result: withoutContent(only.result, err) }]);
-    }
-  };
   const recorder = new RowRecorder({
-    write,
+    write: recordRows(deps, run, attempt, aborted.signal),
     onRecorded: ({ row }) => {
       feed.noteRecorded(row.ordinal);
       recorded++;
@@ -168,12 +147,3 @@ export async function runRows(
   if (lost !== undefined && !stopping.aborted) throw lost;
   return { takenTo: feed.recordedTo, recorded, ...(failing === undefined ? {} : { failing }) };
 }
-
-/** Every row ends in a record, also one whose spans or metrics cannot be stored. */
-const withoutContent = (result: RowResult, err: unknown): RowResult => ({
-  output: null,
-  error: `the result cannot be stored: ${err instanceof Error ? err.message : String(err)}`.slice(0, 10_000),
-  spans: [],
-  startedAt: result.startedAt,
-  durationNs: result.durationNs,
-});

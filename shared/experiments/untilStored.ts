@@ -3,33 +3,45 @@ import { RequestInvalid, ServiceError } from '../errors.ts';
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
+/** Tries of an operation that fails in a way that nobody has classed: with the pauses between them 2 to 4 minutes. */
+const MAX_UNKNOWN_FAILURES = 30;
 
 /**
  * Runs a store operation again, with growing pauses of up to 5 s (and as much again by chance, so that a crowd does not come back at once), until it
  * succeeds or `signal` aborts: a store that is away or full stops the work, it loses nothing and fails no row. Only what is known to be the
  * request's own fault is thrown at once.
- * @param onUnknown gets errors that nobody has classed, a mistake of ours among them: they are tried again as well, but not in silence
- * @throws the request's own fault, or the signal's reason
+ * @param onUnknown gets errors that nobody has classed, a mistake of ours among them: they are tried again as well, for some minutes and not in silence
+ * @throws the request's own fault, an error of which no try was without, or the signal's reason
  */
 export async function untilStored<T>(
   operation: () => Promise<T>,
   signal: AbortSignal,
   onUnknown: (err: unknown) => void,
 ): Promise<T> {
+  let unknownFailures = 0;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
     signal.throwIfAborted();
     try {
       return await operation();
     } catch (err) {
       signal.throwIfAborted();
-      if (!isKnown(err)) onUnknown(err);
-      else if (!mayPass(err)) throw err;
+      if (isKnown(err)) {
+        if (!mayPass(err)) throw err;
+        unknownFailures = 0;
+      } else {
+        onUnknown(err);
+        if (++unknownFailures >= MAX_UNKNOWN_FAILURES)
+          throw new ServiceError('BadRequest', `a store operation failed ${unknownFailures} times: ${reasonOf(err)}`, {
+            cause: err,
+          });
+      }
     }
     await delay(pauseMs * (1 + Math.random()), undefined, { signal }).catch(() => signal.throwIfAborted());
   }
 }
 
-const isKnown = (err: unknown): boolean => err instanceof ServiceError || isTooMuch(err) || err instanceof RequestInvalid;
+/** Whether an error says by its class what it is: a store's absence, a refusal. */
+export const isKnown = (err: unknown): boolean => err instanceof ServiceError || isTooMuch(err) || err instanceof RequestInvalid;
 
 /** What is too expensive right now is not so for ever: our own reads are small, and others use the store too. */
 export const mayPass = (err: unknown): boolean =>
@@ -43,3 +55,10 @@ export const isRefusal = (err: unknown): boolean =>
 
 /** Nested too deep for the stack, or too long for one string. */
 const isTooMuch = (err: unknown): boolean => err instanceof RangeError && /call stack|Invalid string length/.test(err.message);
+
+/** What was wrong, for people. The text of an engine's error is left out: it may hold values. */
+export function reasonOf(err: unknown): string {
+  if (!(err instanceof Error)) return String(err);
+  const { type } = err as { type?: unknown };
+  return typeof type === 'string' ? `an error of the engine (${type})` : err.message;
+}

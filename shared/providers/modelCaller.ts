@@ -257,8 +257,8 @@ const textsIn = (value: unknown): string[] =>
   typeof value === 'string' ? [value] : value !== null && typeof value === 'object' ? Object.values(value).flatMap(textsIn) : [];
 
 function toModelAnswer(answer: HandlerAnswer, model: CallableModel, durationNs: number, attempts: Attempt[]): ModelAnswer {
-  const inputTokens = answer.inputTokens ?? null;
-  const outputTokens = answer.outputTokens ?? null;
+  const [inputTokens, outputTokens] = [tokenCount(answer.inputTokens), tokenCount(answer.outputTokens)];
+  const cachedInputTokens = tokenCount(answer.cachedInputTokens);
   const counted = inputTokens !== null && outputTokens !== null;
   return {
     message: {
@@ -267,19 +267,23 @@ function toModelAnswer(answer: HandlerAnswer, model: CallableModel, durationNs: 
       ...(answer.toolCalls && answer.toolCalls.length > 0 && { tool_calls: answer.toolCalls }),
     },
     text: answer.content,
-    model: answer.model ?? model.name,
-    finishReason: answer.finishReason ?? null,
+    model: typeof answer.model === 'string' ? answer.model : model.name,
+    finishReason: typeof answer.finishReason === 'string' ? answer.finishReason : null,
     inputTokens,
     outputTokens,
     totalTokens: counted ? inputTokens + outputTokens : null,
-    cachedInputTokens: answer.cachedInputTokens ?? null,
+    cachedInputTokens,
     durationNs,
     attempts,
     costUsd: counted
-      ? costUsd({ model: model.name, inputTokens, outputTokens, cachedInputTokens: answer.cachedInputTokens ?? 0 })
+      ? costUsd({ model: model.name, inputTokens, outputTokens, cachedInputTokens: cachedInputTokens ?? 0 })
       : null,
   };
 }
+
+/** A count as a handler or an endpoint says it, in whole tokens; null for what is none. */
+const tokenCount = (value: unknown): number | null =>
+  typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER ? Math.round(value) : null;
 
 /** The result of `load`, asked for again when it is older than `freshMs`; callers at the same time share one request, failures are not kept. */
 function remembered<T>(load: () => Promise<T>, freshMs: number): () => Promise<T> {

@@ -1,3 +1,4 @@
+import { onAbort } from '../onAbort.ts';
 import { AttemptFailure } from './failures.ts';
 
 /** How often and how long a call is tried; data, so that an experiment can carry its own. */
@@ -67,6 +68,7 @@ function wait(ms: number, signal: AbortSignal, tell: (remainingMs: number) => vo
   const until = performance.now() + ms;
   return new Promise((resolve, reject) => {
     let timer: NodeJS.Timeout;
+    let forget = () => {};
     const stop = () => {
       clearTimeout(timer);
       reject(signal.reason);
@@ -74,7 +76,7 @@ function wait(ms: number, signal: AbortSignal, tell: (remainingMs: number) => vo
     const step = () => {
       const remaining = until - performance.now();
       if (remaining <= 0) {
-        signal.removeEventListener('abort', stop);
+        forget();
         resolve();
         return;
       }
@@ -82,7 +84,7 @@ function wait(ms: number, signal: AbortSignal, tell: (remainingMs: number) => vo
       timer = setTimeout(step, Math.min(remaining, TELL_EVERY_MS));
     };
     if (signal.aborted) return reject(signal.reason);
-    signal.addEventListener('abort', stop, { once: true });
+    forget = onAbort(signal, stop);
     step();
   });
 }

@@ -3,6 +3,7 @@ import type { RunRef } from '../projects/runs.ts';
 import { ExperimentTraces, type LoggedFields, type LoggedNode } from '../wire/ingest.ts';
 import type { LoggedTrace } from '../wire/records.ts';
 import { fileIds } from './fileIds.ts';
+import { recordableTrace } from './recordableTrace.ts';
 import type { LoggedRecord, RecordChange, WrittenRecord } from './recordChange.ts';
 import type { RecordWriter } from './recordWriter.ts';
 
@@ -63,7 +64,8 @@ export type ExperimentTrace = LoggedTrace & { error_message?: string };
 
 /**
  * Stores the traces of an experiment's rows, each with all its spans in one insert. They replace what a lower attempt stored under the same ids,
- * and give way to a higher one: whole, so that no span of theirs stands beside those of the higher attempt.
+ * and give way to a higher one: whole, so that no span of theirs stands beside those of the higher attempt. What the schemas of records refuse is made
+ * to fit.
  */
 export async function logTraces(
   writer: Writer,
@@ -71,7 +73,9 @@ export async function logTraces(
   traces: readonly ExperimentTrace[],
   { attempt }: { attempt: number },
 ): Promise<void> {
-  const changes = recordsOf(ExperimentTraces.parse(traces), { isComplete: true });
+  const checked = ExperimentTraces.safeParse(traces);
+  const nodes = checked.success ? checked.data : ExperimentTraces.parse(traces.map(recordableTrace));
+  const changes = recordsOf(nodes, { isComplete: true });
   await writer.write(
     run,
     changes.map(({ record }) => ({ action: 'replace', record: { ...record, attempt } })),

@@ -2,19 +2,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pRetry, { AbortError } from 'p-retry';
 import { z } from 'zod';
 import type { ExperimentRow, ExperimentRun } from '../../shared/experiments/experiment.ts';
+import { recordableResult } from '../../shared/experiments/recordableResult.ts';
 import type { RowResult } from '../../shared/experiments/rowTrace.ts';
 import type { RowContext, RowRunner } from '../../shared/experiments/runRows.ts';
-import { LoggedSpan } from '../../shared/wire/records.ts';
 
 /** Bytes of an answer that are read; a larger one fails the row. */
 const MAX_ANSWER_BYTES = 10 * 1024 * 1024;
 
-const Answer = z.object({
-  output: z.unknown(),
-  error: z.string().nullish(),
-  spans: z.array(LoggedSpan).nullish(),
-  metrics: z.record(z.string(), z.unknown()).nullish(),
-});
+/** What its parts hold is not looked at here: the record of the row takes whatever they are. */
+const Answer = z.looseObject({ output: z.unknown(), error: z.unknown(), spans: z.unknown(), metrics: z.unknown() });
 
 /**
  * Posts each row to a URL and takes the output from its JSON answer: `{ row, input, experiment, attempt }` in, `{ output, error?, spans?, metrics? }`
@@ -32,9 +28,23 @@ export function httpRunner(
       const limit = AbortSignal.timeout(run.settings.rowTimeLimitMs);
       const both = AbortSignal.any([signal, limit]);
       const startedAt = new Date();
-      let durationNs = 0;
+      // Of the last try alone.
+      let durationNs: number | null = null;
       const call = async () => {
         const start = process.hrtime.bigint();
+        const asked = ask();
+        const took = () => {
+          durationNs = Number(process.hrtime.bigint() - start);
+        };
+        asked.then(took, took);
+        const { response, text } = await asked;
+        if (response.ok) return text;
+        if (response.status !== 408 && response.status !== 429 && response.status < 500)
+          throw new AbortError(`the runner's URL answered ${response.status}`);
+        await waitAsTold(response.headers.get('retry-after'), both);
+        throw new Error(`the runner's URL answered ${response.status}`);
+      };
+      const ask = async () => {
         const response = await fetch(url, {
           method: 'POST',
           redirect: 'error',
@@ -47,13 +57,7 @@ export function httpRunner(
           }),
           signal: both,
         });
-        const text = await boundedText(response);
-        durationNs = Number(process.hrtime.bigint() - start);
-        if (response.ok) return text;
-        if (response.status !== 408 && response.status !== 429 && response.status < 500)
-          throw new AbortError(`the runner's URL answered ${response.status}`);
-        await waitAsTold(response.headers.get('retry-after'), both);
-        throw new Error(`the runner's URL answered ${response.status}`);
+        return { response, text: await boundedText(response) };
       };
       try {
         const text = await pRetry(call, {
@@ -63,20 +67,8 @@ export function httpRunner(
           randomize: true,
           signal: both,
         });
-        const answer = Answer.parse(JSON.parse(text));
-        return {
-          output:
-            answer.output === undefined || answer.output === null
-              ? null
-              : typeof answer.output === 'string'
-                ? answer.output
-                : JSON.stringify(answer.output),
-          spans: answer.spans ?? [],
-          startedAt,
-          durationNs,
-          ...(answer.error ? { error: answer.error } : {}),
-          ...(answer.metrics ? { localMetrics: answer.metrics } : {}),
-        };
+        const { output, error, spans, metrics } = Answer.parse(JSON.parse(text));
+        return recordableResult({ output, error, spans, startedAt, durationNs, localMetrics: metrics });
       } catch (err) {
         signal.throwIfAborted();
         return {

@@ -20,7 +20,9 @@ export function moduleRunner(run: ExperimentRun, modulePath: string, environment
   const together = new ModuleHost(module);
   const cells = new Cells(module);
 
-  const alone = async (row: ExperimentRow, context: RowContext): Promise<RowResult> => {
+  const alone = async (row: ExperimentRow, context: RowContext, { startedAt }: HostDied): Promise<RowResult> => {
+    let started = startedAt;
+    let diedAt = Date.now();
     for (let deaths = 1; deaths < MAX_DEATHS_PER_ROW; deaths++) {
       const cell = await cells.take();
       try {
@@ -29,6 +31,8 @@ export function moduleRunner(run: ExperimentRun, modulePath: string, environment
       } catch (err) {
         if (!(err instanceof HostDied)) throw err;
         if (err.verdict) return err.verdict;
+        started = err.startedAt;
+        diedAt = Date.now();
       } finally {
         cells.giveBack(cell);
       }
@@ -37,8 +41,8 @@ export function moduleRunner(run: ExperimentRun, modulePath: string, environment
       output: null,
       error: `the runner's process died ${MAX_DEATHS_PER_ROW} times on this row`,
       spans: [],
-      startedAt: new Date(),
-      durationNs: 0,
+      startedAt: started,
+      durationNs: (diedAt - started.getTime()) * 1_000_000,
     };
   };
 
@@ -48,7 +52,7 @@ export function moduleRunner(run: ExperimentRun, modulePath: string, environment
         return await together.run(row, context);
       } catch (err) {
         if (!(err instanceof HostDied)) throw err;
-        return err.verdict ?? (await alone(row, context));
+        return err.verdict ?? (await alone(row, context, err));
       }
     },
     async close() {

@@ -63,11 +63,25 @@ async function runRow({ id, row, experiment, attempt }: Extract<HostRequest, { t
     const context = { row, experiment, attempt, signal: abort.signal };
     result = { output: textOf(await withParent(spans, async () => runner(inputOf(row.input), context))) };
   } catch (err) {
-    result = { output: null, error: err instanceof Error ? `${err.name}: ${err.message}` : String(err) };
+    result = { output: null, error: errorText(err) };
   }
   running.delete(id);
-  const durationNs = Number(process.hrtime.bigint() - start);
-  send({ type: 'done', id, startedAt, durationNs, spans: spans.children.map(toWire), ...result });
+  const done = { type: 'done' as const, id, startedAt, durationNs: Number(process.hrtime.bigint() - start) };
+  try {
+    send({ ...done, spans: spans.children.map(toWire), ...result });
+  } catch (err) {
+    const reason = `what was logged of this row is no JSON: ${errorText(err)}`;
+    send({ ...done, spans: [], output: result.output, error: result.error ?? reason });
+  }
+}
+
+/** What was thrown, which may be anything. */
+function errorText(err: unknown): string {
+  try {
+    return err instanceof Error ? `${err.name}: ${err.message}` : String(err);
+  } catch {
+    return 'something was thrown that is no text';
+  }
 }
 
 /** A function receives the parsed value when the cell is JSON, else the text. */
@@ -81,5 +95,5 @@ function inputOf(text: string): unknown {
 
 function textOf(value: unknown): string | null {
   if (value === undefined || value === null) return null;
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value));
 }

@@ -5,6 +5,7 @@ import { ServiceError } from '../../shared/errors.ts';
 import type { ExperimentRow, ExperimentRun } from '../../shared/experiments/experiment.ts';
 import type { RowResult } from '../../shared/experiments/rowTrace.ts';
 import type { RowContext } from '../../shared/experiments/runRows.ts';
+import { onAbort } from '../../shared/onAbort.ts';
 import type { LoggedSpan } from '../../shared/wire/records.ts';
 
 export type HostRequest =
@@ -54,10 +55,13 @@ const ABORT_GRACE_MS = 2_000;
 
 /** The process that ran a row has died, or had to be ended. */
 export class HostDied extends Error {
+  /** When the row was started in it. */
+  readonly startedAt: Date;
   /** What became of the row, where it is known to be the cause. */
   readonly verdict: RowResult | undefined;
-  constructor(verdict?: RowResult) {
+  constructor(startedAt: Date, verdict?: RowResult) {
     super('the process that ran this row has died');
+    this.startedAt = startedAt;
     this.verdict = verdict;
   }
 }
@@ -109,13 +113,13 @@ export class ModuleHost {
 
 interface Running {
   startedAt: Date;
-  context: RowContext;
   overdue: boolean;
   heard: boolean;
   timer: NodeJS.Timeout;
   resolve(result: RowResult): void;
   reject(err: unknown): void;
-  onAbort(): void;
+  /** Stops listening for the end of the row's signal. */
+  forget(): void;
 }
 
 /** One life of a process. */
@@ -136,12 +140,14 @@ class HostProcess {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
     this.ready = new Promise((resolve, reject) => {
-      this.child.on('message', (message: HostMessage) => {
+      this.child.on('message', (message: HostMessage | null) => {
+        // The module has the same channel and may say anything.
+        if (!message) return;
         if (message.type === 'ready') resolve();
         else if (message.type === 'broken')
           reject(new ServiceError('BadRequest', `the runner module cannot be loaded: ${message.message}`));
         else if (message.type === 'heard') this.heard(message.id);
-        else this.finish(message);
+        else if (message.type === 'done') this.finish(message);
       });
       this.child.once('exit', (code, signal) => {
         reject(new Error(`ended at its start (${signal ?? code})`));
@@ -158,14 +164,13 @@ class HostProcess {
   run(row: ExperimentRow, context: RowContext): Promise<RowResult> {
     const id = this.nextId++;
     return new Promise((resolve, reject) => {
-      const onAbort = () => {
+      const forget = onAbort(context.signal, () => {
         this.tell({ type: 'abort', id, reason: 'the row was given up' });
         this.take(id)?.reject(context.signal.reason);
-      };
-      context.signal.addEventListener('abort', onAbort, { once: true });
+      });
       const timer = setTimeout(() => this.overdue(id), this.run_.settings.rowTimeLimitMs);
       const startedAt = new Date();
-      this.running.set(id, { startedAt, context, overdue: false, heard: false, timer, resolve, reject, onAbort });
+      this.running.set(id, { startedAt, overdue: false, heard: false, timer, resolve, reject, forget });
       const { rowId, ordinal, input, expected, metadata, variables } = row;
       this.tell({
         type: 'run',
@@ -227,7 +232,7 @@ class HostProcess {
     const alone = this.running.size === 1;
     for (const id of [...this.running.keys()]) {
       const entry = this.take(id) as Running;
-      entry.reject(new HostDied(alone && entry.overdue ? this.tooLong(entry) : undefined));
+      entry.reject(new HostDied(entry.startedAt, alone && entry.overdue ? this.tooLong(entry) : undefined));
     }
   }
 
@@ -236,7 +241,7 @@ class HostProcess {
     if (!entry) return undefined;
     this.running.delete(id);
     clearTimeout(entry.timer);
-    entry.context.signal.removeEventListener('abort', entry.onAbort);
+    entry.forget();
     return entry;
   }
 

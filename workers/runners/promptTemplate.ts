@@ -2,7 +2,7 @@ import { type ExperimentRow, type ExperimentRun, jobIdOf } from '../../shared/ex
 import type { RowResult } from '../../shared/experiments/rowTrace.ts';
 import type { RowContext, RowRunner } from '../../shared/experiments/runRows.ts';
 import { type PromptTemplate, renderPrompt } from '../../shared/prompts/render.ts';
-import { ModelCallError, type ModelCaller } from '../../shared/providers/modelCall.ts';
+import { type Attempt, ModelCallError, type ModelCaller } from '../../shared/providers/modelCall.ts';
 import type { LoggedSpan } from '../../shared/wire/records.ts';
 
 /** Renders the template per row and sends it to a model through an integration. A failed call is the row's error, recorded with its span. */
@@ -40,6 +40,7 @@ export function promptTemplateRunner(
               model: answer.model,
               finish_reason: answer.finishReason,
               status_code: 200,
+              user_metadata: triesOf(answer.attempts),
               metrics: {
                 duration_ns: answer.durationNs,
                 num_input_tokens: answer.inputTokens,
@@ -53,19 +54,23 @@ export function promptTemplateRunner(
       } catch (err) {
         signal.throwIfAborted();
         if (!(err instanceof ModelCallError)) throw err;
+        // As of a call that succeeds: the time of the last try alone.
+        const last = err.attempts.at(-1);
+        const durationNs = last ? (last.endedAt - last.startedAt) * 1_000_000 : null;
         return {
           output: null,
           // Written for people: it holds no upstream body.
           error: err.message,
           startedAt,
-          durationNs: 0,
+          durationNs,
           spans: [
             span(startedAt, {
               input: messages,
               output: { role: 'assistant', content: '' },
               model: modelAlias,
               status_code: err.status ?? 500,
-              metrics: {},
+              user_metadata: triesOf(err.attempts),
+              metrics: durationNs === null ? {} : { duration_ns: durationNs },
             }),
           ],
         };
@@ -82,8 +87,22 @@ export function promptTemplateRunner(
       temperature: typeof settings.temperature === 'number' ? settings.temperature : null,
       tools: Array.isArray(settings.tools) ? settings.tools : null,
       tags: [],
-      user_metadata: {},
       ...fields,
     } as unknown as LoggedSpan;
   }
+}
+
+/** Tries of a call that its span lists; waiting for a busy endpoint is not bounded. */
+const MAX_LISTED_TRIES = 100;
+
+/** What each try of a call came to, in the metadata of its span. The only try of a call that succeeded is the span itself. */
+function triesOf(attempts: readonly Attempt[]): Record<string, string> {
+  if (attempts.length <= 1 && attempts.every(({ outcome }) => outcome === 'ok')) return {};
+  const listed = attempts.slice(-MAX_LISTED_TRIES).map(({ startedAt, endedAt, outcome, status }) => ({
+    started_at: new Date(startedAt).toISOString(),
+    ended_at: new Date(endedAt).toISOString(),
+    outcome,
+    ...(status === undefined ? {} : { status }),
+  }));
+  return { tries: String(attempts.length), attempts: JSON.stringify(listed) };
 }

@@ -1,0 +1,71 @@
+import { ServiceError } from '../errors.ts';
+import type { ExperimentRun } from './experiment.ts';
+import { MAX_ERROR_CHARACTERS } from './recordableResult.ts';
+import { resultBytes } from './resultBytes.ts';
+import type { RowLog } from './rowLog.ts';
+import type { EndedRow } from './rowRecorder.ts';
+import { type RowResult, rowTrace } from './rowTrace.ts';
+import { isKnown, isRefusal, reasonOf } from './untilStored.ts';
+
+export interface RecordRowsDeps {
+  log: Pick<RowLog, 'write'>;
+  untilStored<T>(operation: () => Promise<T>, signal: AbortSignal): Promise<T>;
+}
+
+/**
+ * Tries of a write that fails in a way that is neither the store's absence nor a refusal: with the pauses between them some 10 s. Then the rows are
+ * suspected, one after another.
+ */
+const MAX_UNKNOWN_FAILURES = 7;
+
+/** Bytes of a result that one insert is given. A larger one is recorded as failed: the engine might never take it. */
+const MAX_RESULT_BYTES = 64 * 1024 * 1024;
+
+/**
+ * Records rows that have ended. Each of them ends in a record: one whose content the store does not take is recorded without it, with the reason.
+ * A store that is away is waited for.
+ * @returns rejects with a ServiceError that no repetition cures when a row cannot even be recorded without its content
+ */
+export function recordRows({ log, untilStored }: RecordRowsDeps, run: ExperimentRun, attempt: number, signal: AbortSignal) {
+  const store = (rows: readonly EndedRow[]): Promise<void> => {
+    let unknownFailures = 0;
+    return untilStored(async () => {
+      try {
+        const traces = rows.map(({ row, result }) => rowTrace(run.experimentId, row, result));
+        await log.write(run, traces, attempt);
+      } catch (err) {
+        if (isKnown(err) || ++unknownFailures < MAX_UNKNOWN_FAILURES) throw err;
+        throw new ServiceError('BadRequest', `the record store failed ${unknownFailures} times: ${reasonOf(err)}`, {
+          cause: err,
+        });
+      }
+    }, signal);
+  };
+  // Of rows that are refused together one is to blame: each is then tried alone, and that one recorded without what the store refuses.
+  return async function write(rows: readonly EndedRow[]): Promise<void> {
+    try {
+      await store(rows.map(notTooLarge));
+    } catch (err) {
+      if (signal.aborted || !isRefusal(err)) throw err;
+      const [only] = rows;
+      if (rows.length > 1 || !only) for (const one of rows) await write([one]);
+      else await store([{ row: only.row, result: withoutContent(only.result, reasonOf(err)) }]);
+    }
+  };
+}
+
+function notTooLarge(ended: EndedRow): EndedRow {
+  const bytes = resultBytes(ended.result);
+  if (bytes <= MAX_RESULT_BYTES) return ended;
+  const reason = `it takes some ${Math.round(bytes / 1e6)} MB, and at most ${Math.round(MAX_RESULT_BYTES / 1e6)} MB are recorded`;
+  return { row: ended.row, result: withoutContent(ended.result, reason) };
+}
+
+/** Every row ends in a record, also one whose output, spans or metrics cannot be stored. */
+const withoutContent = ({ startedAt, durationNs }: RowResult, reason: string): RowResult => ({
+  output: null,
+  error: `the result cannot be stored: ${reason}`.slice(0, MAX_ERROR_CHARACTERS),
+  spans: [],
+  startedAt,
+  durationNs,
+});
