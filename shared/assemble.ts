@@ -122,13 +122,17 @@ export function assembleDomain(
     )) as RunTally;
 
   const rows = rememberedRows({
-    async range(run, from, to): Promise<ExperimentRow[]> {
+    async page({ source, experimentId }, from, to): Promise<ExperimentRow[]> {
       const read =
-        run.source.kind === 'dataset'
-          ? ofDatasets.range(run.source.datasetId, run.source.versionIndex, from, to)
-          : ofRuns.range(run.experimentId, from, to);
+        source.kind === 'dataset'
+          ? ofDatasets.page(source.datasetId, source.versionIndex, from, to)
+          : ofRuns.page(experimentId, from, to);
       return (await read).map(toExperimentRow);
     },
+    ids: ({ source, experimentId }, from, to) =>
+      source.kind === 'dataset'
+        ? ofDatasets.ids(source.datasetId, source.versionIndex, from, to)
+        : ofRuns.ids(experimentId, from, to),
   });
   const ledger = postgresRunLedger(database);
   const keep = keepStanding({ exists: (id) => ledger.exists(id), deleteRecords: clickhouseDeleteRecords(clickhouse) });

@@ -13,7 +13,7 @@ import {
 } from '../../shared/datasets/createDataset.ts';
 import type { Column, Dataset, DatasetVersion, StoredRow, Stretch } from '../../shared/datasets/dataset.ts';
 import { editContent, mapColumns, type ReadRecords, replaceContent, rollBack } from '../../shared/datasets/editContent.ts';
-import { inputJsonFields, ROWS_PER_PAGE, rowPages } from '../../shared/datasets/rowStore.ts';
+import { inputJsonFields, pagesOf, ROWS_PER_PAGE, rowPages } from '../../shared/datasets/rowStore.ts';
 import { writeRows } from '../../shared/datasets/writeRows.ts';
 import { RequestInvalid, ServiceError } from '../../shared/errors.ts';
 import { AnyJson, PageQuery, type PageRequest, pageFields, Uuid } from '../../shared/wire/common.ts';
@@ -366,11 +366,11 @@ export function datasetRoutes(deps: DatasetRouteDeps): Endpoint[] {
         const pages = async function* () {
           for (let start = 0; start < found.length; start += ROWS_PER_PAGE) {
             const some = found.slice(start, start + ROWS_PER_PAGE);
-            const stored = await rows.rows(
-              version.datasetId,
-              some.map(({ rowKey }): Stretch => ({ rowKey, count: 1 })),
-            );
-            yield stored.map((row, index) => ({ row, index: some[index]?.ordinal ?? 0 }));
+            const stretches = some.map(({ rowKey }): Stretch => ({ rowKey, count: 1 }));
+            for await (const stored of pagesOf(rows, version.datasetId, stretches)) {
+              const located = some.splice(0, stored.length);
+              yield stored.map((row, index) => ({ row, index: located[index]?.ordinal ?? 0 }));
+            }
           }
         };
         return contentReply(version, { page: query, count: found.length, total }, pages());

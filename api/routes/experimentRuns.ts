@@ -151,14 +151,9 @@ export function experimentRunRoutes(deps: ExperimentRunDeps): Endpoint[] {
       response: ResultsReply,
       handle: async ({ params, body }) => {
         const run = await inProject(params);
-        const results = body.results.map(({ started_at, duration_ns, spans, error, metrics, tags, ...result }) => ({
-          ...result,
-          spans: spans ?? [],
-          error: error ?? undefined,
-          localMetrics: metrics ?? undefined,
-          tags: tags ?? undefined,
-          startedAt: new Date(started_at),
-          durationNs: duration_ns,
+        const results = body.results.map(({ ordinal, output, error, spans, started_at, duration_ns, metrics, tags }) => ({
+          ...{ ordinal, output, error, spans, tags },
+          ...{ startedAt: started_at, durationNs: duration_ns, localMetrics: metrics },
         }));
         return { recorded: await recordResults(deps.caller, run.experimentId, body.process, results) };
       },

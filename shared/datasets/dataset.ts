@@ -84,8 +84,10 @@ export interface RowTables {
   insertStretches(ownerId: string, contentId: string, stretches: readonly Stretch[]): Promise<void>;
   /** The stretches of a content that hold the ordinals [from, to), whole list by default, cut to that range, in order. */
   stretches(ownerId: string, contentId: string, from?: number, to?: number): Promise<Stretch[]>;
-  /** The rows of these stretches, in their order. */
-  rows(ownerId: string, stretches: readonly Stretch[]): Promise<StoredRow[]>;
+  /** The rows of these stretches, in their order: as many of them as some MB hold, and at least the first. */
+  page(ownerId: string, stretches: readonly Stretch[]): Promise<StoredRow[]>;
+  /** Ids of the rows of these stretches, in their order, all of them. */
+  ids(ownerId: string, stretches: readonly Stretch[]): Promise<string[]>;
   /** Keys of all stored rows with one of these ids, of any version. */
   keysOf(ownerId: string, rowIds: readonly string[]): Promise<{ rowKey: number; rowId: string }[]>;
   /** Ordinal and key of the rows that fit, one page of them, and how many fit in all. */

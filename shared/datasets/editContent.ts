@@ -5,7 +5,7 @@ import { toCell } from './cells.ts';
 import { mappedColumnNames, mapRow } from './columnMapping.ts';
 import { cellsByName, type DatasetDeps, foundVersion, noChanges } from './createDataset.ts';
 import type { Cell, Column, DatasetVersion, NewVersion, StoredRow, Stretch, VersionChanges } from './dataset.ts';
-import { ColumnKeys, insertInBatches, madeBy, rowPages } from './rowStore.ts';
+import { ColumnKeys, insertInBatches, madeBy, pagesOf, rowPages } from './rowStore.ts';
 
 /** What a trace or span gives to a dataset row. */
 export interface CopiedRecord {
@@ -121,7 +121,7 @@ class EditedTable {
     for (let start = 0; start < ids.length; start += MAX_IDS_PER_READ) {
       const keys = await deps.rows.keysOf(version.datasetId, ids.slice(start, start + MAX_IDS_PER_READ));
       const current = keys.filter(({ rowKey }) => isCurrent(rowKey)).map(({ rowKey }) => ({ rowKey, count: 1 }));
-      for (const row of await deps.rows.rows(version.datasetId, current)) named.set(row.rowId, row);
+      for await (const page of pagesOf(deps.rows, version.datasetId, current)) for (const row of page) named.set(row.rowId, row);
     }
     return new EditedTable(version, stretches, named);
   }

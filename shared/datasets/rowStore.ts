@@ -1,7 +1,7 @@
 import { ServiceError } from '../errors.ts';
 import { derivedId, newId } from '../ids.ts';
 import { toCell } from './cells.ts';
-import type { Cell, Column, DatasetRow, DatasetStore, DatasetVersion, RowTables, StoredRow } from './dataset.ts';
+import type { Cell, Column, DatasetRow, DatasetStore, DatasetVersion, RowTables, StoredRow, Stretch } from './dataset.ts';
 
 export interface RowDeps {
   datasets: Pick<DatasetStore, 'version' | 'runRows' | 'publishRunRows' | 'forgetRunRows'>;
@@ -12,6 +12,10 @@ export interface RowDeps {
 export interface DatasetRowStore {
   /** The rows [from, to), in order; fewer where the version ends. @throws ServiceError `NotFound` for an unknown version. */
   range(datasetId: string, versionIndex: number, from: number, to: number): Promise<DatasetRow[]>;
+  /** As `range`, but as many of them as a page holds, and at least the first. */
+  page(datasetId: string, versionIndex: number, from: number, to: number): Promise<DatasetRow[]>;
+  /** Ids of the rows [from, to), in order. */
+  ids(datasetId: string, versionIndex: number, from: number, to: number): Promise<string[]>;
   rowCount(datasetId: string, versionIndex: number): Promise<number>;
   columnNames(datasetId: string, versionIndex: number): Promise<string[]>;
   /** Keys of the JSON objects in the `input` column, of all rows. */
@@ -26,9 +30,14 @@ export function datasetRowStore(deps: RowDeps): DatasetRowStore {
   };
   return {
     async range(datasetId, versionIndex, from, to) {
-      const { contentId, columns } = await version(datasetId, versionIndex);
-      return readRange(deps.rows, { ownerId: datasetId, contentId, columns }, from, to);
+      const found = await version(datasetId, versionIndex);
+      const rows: DatasetRow[] = [];
+      for await (const page of rowPages(deps.rows, found, from, to))
+        rows.push(...page.map((row, index) => toDatasetRow(row, found.columns, from + rows.length + index)));
+      return rows;
     },
+    page: async (datasetId, versionIndex, from, to) => readPage(deps.rows, await version(datasetId, versionIndex), from, to),
+    ids: async (datasetId, versionIndex, from, to) => readIds(deps.rows, await version(datasetId, versionIndex), from, to),
     rowCount: async (datasetId, versionIndex) => (await version(datasetId, versionIndex)).numRows,
     columnNames: async (datasetId, versionIndex) => (await version(datasetId, versionIndex)).columns.map(({ name }) => name),
     inputFields: async (datasetId, versionIndex) =>
@@ -38,8 +47,13 @@ export function datasetRowStore(deps: RowDeps): DatasetRowStore {
 
 /** Rows of one run only: the records that were given to it instead of a dataset. */
 export interface RunRows {
-  /** @throws ServiceError `NotFound` when no rows were stored for this run. */
-  range(runId: string, from: number, to: number): Promise<DatasetRow[]>;
+  /**
+   * The rows [from, to), in order: as many of them as a page holds, and at least the first.
+   * @throws ServiceError `NotFound` when no rows were stored for this run.
+   */
+  page(runId: string, from: number, to: number): Promise<DatasetRow[]>;
+  /** Ids of the rows [from, to), in order. */
+  ids(runId: string, from: number, to: number): Promise<string[]>;
   rowCount(runId: string): Promise<number>;
   columnNames(runId: string): Promise<string[]>;
   inputFields(runId: string): Promise<string[]>;
@@ -49,10 +63,11 @@ export function runRows(deps: RowDeps): RunRows {
   const entry = async (runId: string) => {
     const found = await deps.datasets.runRows(runId);
     if (!found) throw new ServiceError('NotFound', `run ${runId} has no rows of its own`);
-    return { ...found, ownerId: found.storageId, datasetId: found.storageId, contentId: found.storageId };
+    return { ...found, datasetId: found.storageId, contentId: found.storageId };
   };
   return {
-    range: async (runId, from, to) => readRange(deps.rows, await entry(runId), from, to),
+    page: async (runId, from, to) => readPage(deps.rows, await entry(runId), from, to),
+    ids: async (runId, from, to) => readIds(deps.rows, await entry(runId), from, to),
     rowCount: async (runId) => (await entry(runId)).numRows,
     columnNames: async (runId) => (await entry(runId)).columns.map(({ name }) => name),
     inputFields: async (runId) => (await inputJsonFields(deps.rows, await entry(runId), 1)).map(({ key }) => key),
@@ -165,20 +180,23 @@ export async function insertInBatches(
   return count;
 }
 
-async function readRange(
-  tables: RowTables,
-  content: { ownerId: string; contentId: string; columns: readonly Column[] },
-  from: number,
-  to: number,
-): Promise<DatasetRow[]> {
+type Content = Pick<DatasetVersion, 'datasetId' | 'contentId' | 'columns'>;
+
+async function readPage(tables: RowTables, { datasetId, contentId, columns }: Content, from: number, to: number) {
   if (to <= from) return [];
-  const stored = await tables.rows(content.ownerId, await tables.stretches(content.ownerId, content.contentId, from, to));
-  return stored.map((row, index) => ({
-    rowId: row.rowId,
-    ordinal: from + index,
-    values: Object.fromEntries(content.columns.map(({ key, name }) => [name, row.cells[key] ?? null])),
-  }));
+  const stored = await tables.page(datasetId, await tables.stretches(datasetId, contentId, from, to));
+  return stored.map((row, index) => toDatasetRow(row, columns, from + index));
 }
+
+async function readIds(tables: RowTables, { datasetId, contentId }: Content, from: number, to: number): Promise<string[]> {
+  return to <= from ? [] : tables.ids(datasetId, await tables.stretches(datasetId, contentId, from, to));
+}
+
+const toDatasetRow = (row: StoredRow, columns: readonly Column[], ordinal: number): DatasetRow => ({
+  rowId: row.rowId,
+  ordinal,
+  values: Object.fromEntries(columns.map(({ key, name }) => [name, row.cells[key] ?? null])),
+});
 
 /** Keys of the JSON objects in a content's `input` column, with sample values. */
 export async function inputJsonFields(
@@ -202,9 +220,32 @@ export async function* rowPages(
   const end = Math.min(to, version.numRows);
   for (let start = from; start < end; start += ROWS_PER_PAGE) {
     const stretches = await tables.stretches(version.datasetId, version.contentId, start, Math.min(start + ROWS_PER_PAGE, end));
-    yield await tables.rows(version.datasetId, stretches);
+    yield* pagesOf(tables, version.datasetId, stretches);
   }
 }
 
-/** Rows that are read at a time where many are wanted: some MB at most at usual row sizes. */
+/** The rows of these stretches, in pages. */
+export async function* pagesOf(
+  tables: Pick<RowTables, 'page'>,
+  ownerId: string,
+  stretches: readonly Stretch[],
+): AsyncGenerator<StoredRow[], void> {
+  for (let rest = stretches; rest.length > 0; ) {
+    const page = await tables.page(ownerId, rest);
+    yield page;
+    rest = cutStretches(rest, page.length, Number.POSITIVE_INFINITY);
+  }
+}
+
+/** Of the rows of these stretches, those at the positions [from, to). */
+export function cutStretches(stretches: readonly Stretch[], from: number, to: number): Stretch[] {
+  let position = 0;
+  return stretches.flatMap(({ rowKey, count }) => {
+    const [first, end] = [Math.max(from - position, 0), Math.min(to - position, count)];
+    position += count;
+    return end > first ? [{ rowKey: rowKey + first, count: end - first }] : [];
+  });
+}
+
+/** Rows that are asked for at a time where many are wanted. */
 export const ROWS_PER_PAGE = 1000;

@@ -1,16 +1,28 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceError } from '../errors.ts';
-import type { LoggedSpan } from '../wire/records.ts';
 import { type ExperimentRow, type ExperimentRun, hasEnded } from './experiment.ts';
-import type { OfferedRows } from './offeredRows.ts';
+import type { LeasedRow, OfferedRows } from './offeredRows.ts';
+import { type GivenResult, recordableResult } from './recordableResult.ts';
+import { recordRows } from './recordRows.ts';
+import { resultBytes, rowBytes } from './rowBytes.ts';
 import { firstAttemptOf, mustRun, type RowLog, type RowSourceReader } from './rowLog.ts';
-import { rowTrace, rowTraceId } from './rowTrace.ts';
+import type { EndedRow } from './rowRecorder.ts';
+import { rowTraceId } from './rowTrace.ts';
 import { type ChunkProgress, TIME_BOX_MS } from './runRows.ts';
+import { isKnown } from './untilStored.ts';
 import { type Chunk, type ChunkOutcome, callerSignal, type WorkflowProgress } from './workflow.ts';
 
 /** Rows on offer at a time: enough that a caller with many lanes never waits for the next page. */
 const WINDOW_ROWS = 1_000;
 /** Seconds without a word from the caller's process after which the chunk gives its place back and the workflow waits. */
 const CALLER_GONE_SECONDS = 60;
+/** Bytes of rows in one answer, but for a single row that is larger. */
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+/** Bytes of rows and results that are written together. */
+const MAX_WRITE_BYTES = 8 * 1024 * 1024;
+/** Rows that are read along between two that are wanted. */
+const MAX_GAP = 64;
+const UNKNOWN_PAUSE_MS = 100;
 /** A chunk looks at least this often, in milliseconds, should a notice get lost. */
 const LOOK_MS = 500;
 
@@ -44,7 +56,6 @@ export async function offerRows(
   attempt: number,
   stopping: AbortSignal,
 ): Promise<ChunkOutcome> {
-  const never = new AbortController().signal;
   const stored = <T>(operation: () => Promise<T>) => deps.untilStored(operation, never);
   const open = new Set<number>();
   let read = chunk.from;
@@ -100,12 +111,9 @@ export async function offerRows(
 }
 
 async function missingRows(deps: OfferDeps, run: ExperimentRun, from: number, to: number): Promise<number[]> {
-  const rows = await deps.rows.range(run, from, to);
-  const recorded = await deps.log.recorded(
-    run,
-    rows.map((row) => rowTraceId(run.experimentId, row.rowId)),
-  );
-  return rows.filter((row) => mustRun(run, recorded.get(rowTraceId(run.experimentId, row.rowId)))).map((row) => row.ordinal);
+  const traceIds = (await deps.rows.ids(run, from, to)).map((rowId) => rowTraceId(run.experimentId, rowId));
+  const recorded = await deps.log.recorded(run, traceIds);
+  return traceIds.flatMap((id, index) => (mustRun(run, recorded.get(id)) ? [from + index] : []));
 }
 
 export interface CallerDeps {
@@ -160,15 +168,7 @@ export async function leaseRows(
         ? await deps.offered.lease(experimentId, process, limit, run.settings.rowTimeLimitMs)
         : [];
     if (leased.length > 0)
-      return {
-        state: run.state,
-        attempt: leased[0]?.attempt ?? 0,
-        rows: await rowsOf(
-          deps,
-          run,
-          leased.map((row) => row.ordinal),
-        ),
-      };
+      return { state: run.state, attempt: leased[0]?.attempt ?? 0, rows: await given(deps, run, process, leased) };
     // A pause that begins is told at once: the process may hold rows that it has not started.
     const pauses = run.state === 'paused' && before !== undefined && before !== 'paused';
     before = run.state;
@@ -187,6 +187,21 @@ export async function leaseRows(
   }
 }
 
+/** The rows that one answer holds; those that it does not are on offer again. */
+async function given(deps: CallerDeps, run: ExperimentRun, process: string, leased: LeasedRow[]): Promise<ExperimentRow[]> {
+  const ordinals = leased.map(({ ordinal }) => ordinal);
+  const rows: ExperimentRow[] = [];
+  let bytes = 0;
+  for await (const row of rowsOf(deps, run, ordinals)) {
+    bytes += rowBytes(row);
+    if (rows.length > 0 && bytes > MAX_ANSWER_BYTES) break;
+    rows.push(row);
+  }
+  const left = ordinals.slice(rows.length);
+  if (left.length > 0) await deps.offered.free(run.experimentId, process, left);
+  return rows;
+}
+
 async function wake(deps: Pick<CallerDeps, 'signal'>, run: ExperimentRun): Promise<void> {
   if (run.state !== 'running') return;
   await deps.signal(run.experimentId, run.workflowNumber, callerSignal).catch((err: unknown) => {
@@ -196,20 +211,13 @@ async function wake(deps: Pick<CallerDeps, 'signal'>, run: ExperimentRun): Promi
 }
 
 /** What the caller's process gives back for one row. */
-export interface CallerResult {
+export interface CallerResult extends GivenResult {
   ordinal: number;
-  output: string | null;
-  error?: string | undefined;
-  spans: LoggedSpan[];
-  startedAt: Date;
-  durationNs: number;
-  localMetrics?: Record<string, unknown> | undefined;
-  tags?: string[] | undefined;
 }
 
 /**
  * Records results of rows that the process holds. Rows that it no longer holds are refused, so that a process that was taken for dead cannot
- * overwrite what its successor did. @returns the ordinals that were recorded
+ * overwrite what its successor did. An odd result costs its own row at most. @returns the ordinals that were recorded
  * @throws ServiceError `Conflict` when another process has taken over the experiment.
  */
 export async function recordResults(
@@ -227,36 +235,65 @@ export async function recordResults(
     results.map((result) => result.ordinal),
   );
   const attempts = new Map(held.map((row) => [row.ordinal, row.attempt]));
-  const accepted = results.filter((result) => attempts.has(result.ordinal));
-  if (accepted.length === 0) return [];
-  const ordinals = accepted.map((result) => result.ordinal);
-  const rows = new Map((await rowsOf(deps, run, ordinals)).map((row) => [row.ordinal, row]));
-  const traces = accepted.map(({ ordinal, error, localMetrics, tags, ...result }) =>
-    rowTrace(experimentId, rows.get(ordinal) as ExperimentRow, {
-      ...result,
-      ...(error === undefined ? {} : { error }),
-      ...(localMetrics === undefined ? {} : { localMetrics }),
-      ...(tags === undefined ? {} : { tags }),
-    }),
+  const accepted = new Map(
+    results.flatMap((result) => (attempts.has(result.ordinal) ? [[result.ordinal, result] as const] : [])),
   );
-  await deps.log.write(run, traces, Math.max(...attempts.values()));
-  await deps.offered.finish(experimentId, ordinals);
+  const write = recordRows({ log: deps.log, untilStored: whileUnknown }, run, Math.max(0, ...attempts.values()), never);
+  let gathered: EndedRow[] = [];
+  let bytes = 0;
+  const record = async () => {
+    await write(gathered);
+    await deps.offered.finish(
+      experimentId,
+      gathered.map(({ row }) => row.ordinal),
+    );
+    gathered = [];
+    bytes = 0;
+  };
+  for await (const row of rowsOf(deps, run, [...accepted.keys()])) {
+    const result = recordableResult(accepted.get(row.ordinal) as CallerResult);
+    gathered.push({ row, result });
+    bytes += rowBytes(row) + resultBytes(result);
+    if (bytes >= MAX_WRITE_BYTES) await record();
+  }
+  if (gathered.length > 0) await record();
   deps.notices.notify(experimentId);
-  return ordinals;
+  return [...accepted.keys()];
 }
 
-/** Rows by ordinal, read in runs of neighbours. */
-async function rowsOf(deps: Pick<CallerDeps, 'rows'>, run: ExperimentRun, ordinals: number[]): Promise<ExperimentRow[]> {
-  const wanted = new Set(ordinals);
-  const rows: ExperimentRow[] = [];
-  const sorted = [...wanted].sort((a, b) => a - b);
-  for (let index = 0; index < sorted.length; ) {
-    const from = sorted[index] as number;
-    let last = from;
-    while (index < sorted.length && (sorted[index] as number) - last <= 64) last = sorted[index++] as number;
-    rows.push(...(await deps.rows.range(run, from, last + 1)).filter((row) => wanted.has(row.ordinal)));
+const never = new AbortController().signal;
+
+/** The caller comes again when the store is away; an error that says nothing of itself is tried some times. */
+async function whileUnknown<T>(operation: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await operation();
+    } catch (err) {
+      if (isKnown(err)) throw err;
+    }
+    await delay(UNKNOWN_PAUSE_MS);
   }
-  return rows;
+}
+
+/** Rows by ordinal, in order, read in runs of neighbours. */
+async function* rowsOf(
+  deps: Pick<CallerDeps, 'rows'>,
+  run: ExperimentRun,
+  ordinals: readonly number[],
+): AsyncGenerator<ExperimentRow, void> {
+  const sorted = ordinals.toSorted((a, b) => a - b);
+  while (sorted.length > 0) {
+    const from = sorted[0] as number;
+    const gap = sorted.findIndex((ordinal, index) => ordinal - (sorted[index - 1] ?? from) > MAX_GAP);
+    const to = (sorted[gap === -1 ? sorted.length - 1 : gap - 1] as number) + 1;
+    const page = await deps.rows.page(run, from, to);
+    if (page.length === 0) throw new ServiceError('NotFound', `row ${from} of experiment ${run.experimentId} is gone`);
+    for (const row of page) {
+      if (row.ordinal !== sorted[0]) continue;
+      sorted.shift();
+      yield row;
+    }
+  }
 }
 
 const takenOver = (experimentId: string) =>

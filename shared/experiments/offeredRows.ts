@@ -14,6 +14,8 @@ export interface OfferedRows {
   held(experimentId: string, process: string, ordinals: number[]): Promise<LeasedRow[]>;
   /** Prolongs the leases of a process on these rows; all of them where none are named. */
   renew(experimentId: string, process: string, leaseMs: number, ordinals?: number[]): Promise<void>;
+  /** Takes these rows back from the process that was given them. */
+  free(experimentId: string, process: string, ordinals: number[]): Promise<void>;
   /** Frees the rows that the process was given and does not name. */
   freeAllBut(experimentId: string, process: string, holding: number[]): Promise<void>;
   /** Makes `process` the one that runs this experiment's rows and frees what another held. @returns true when there was another, or none. */

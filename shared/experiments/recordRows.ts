@@ -1,7 +1,7 @@
 import { ServiceError } from '../errors.ts';
 import type { ExperimentRun } from './experiment.ts';
 import { MAX_ERROR_CHARACTERS } from './recordableResult.ts';
-import { resultBytes } from './resultBytes.ts';
+import { resultBytes } from './rowBytes.ts';
 import type { RowLog } from './rowLog.ts';
 import type { EndedRow } from './rowRecorder.ts';
 import { type RowResult, rowTrace } from './rowTrace.ts';

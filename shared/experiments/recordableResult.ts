@@ -11,11 +11,11 @@ export const MAX_ERROR_CHARACTERS = 10_000;
 
 /**
  * A result in the form of one, whatever the runner gave. Values of another form become text: where their place takes no text, they are in `asText`
- * under their names.
+ * under their names. A result in this form stays as it is.
  */
 export function recordableResult(given: GivenResult, now = new Date()): RowResult & { asText: Record<string, string> } {
   const { output, error, spans, startedAt, durationNs, localMetrics, tags } = given;
-  const asText: Record<string, string> = {};
+  const asText = { ...(given.asText as Record<string, string> | undefined) };
   const aside = (name: string, value: unknown): undefined => {
     if (value !== undefined && value !== null) asText[name] = textOf(value).slice(0, MAX_ERROR_CHARACTERS);
   };
@@ -42,7 +42,7 @@ const MAX_BACK_MS = 86_400_000;
 
 /** A time that a record may have. */
 function timeOf(value: unknown): Date | undefined {
-  const time = value instanceof Date ? value : typeof value === 'string' ? new Date(value) : undefined;
+  const time = value instanceof Date ? value : typeof value === 'string' ? new Date(canonicalTime(value) ?? value) : undefined;
   if (!time || Number.isNaN(time.getTime()) || canonicalTime(time.toISOString()) === undefined) return undefined;
   return time;
 }

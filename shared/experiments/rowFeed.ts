@@ -10,7 +10,7 @@ export interface RowFeedDeps {
   untilStored<T>(operation: () => Promise<T>, signal: AbortSignal): Promise<T>;
 }
 
-/** Rows read ahead at a time: one look at the record store per page tells which of them are recorded already. */
+/** Rows read ahead at a time, fewer where they are large: one look at the record store per page tells which of them are recorded already. */
 const PAGE_ROWS = 1_000;
 
 /** The chunk's rows in order, without those that are recorded already. The next page is read while the lanes work on this one. */
@@ -27,6 +27,8 @@ export class RowFeed {
   private nextPage: number;
   private reading: Promise<void> | undefined;
   private readTo: number;
+  /** Rows of the last page. */
+  private pageRows = PAGE_ROWS;
 
   constructor(deps: RowFeedDeps, run: ExperimentRun, chunk: Chunk, signal: AbortSignal) {
     this.signal = signal;
@@ -55,7 +57,7 @@ export class RowFeed {
 
   async next(): Promise<ExperimentRow | undefined> {
     for (;;) {
-      if (this.ready.length < PAGE_ROWS / 2 && this.nextPage < this.chunk.to && !this.reading) {
+      if (this.ready.length < this.pageRows / 2 && this.nextPage < this.chunk.to && !this.reading) {
         this.reading = this.readPage();
         // Nobody may be waiting for the page when its reading fails: then the next lane that needs it reads it again.
         this.reading.catch(() => undefined);
@@ -78,12 +80,14 @@ export class RowFeed {
     try {
       const from = this.nextPage;
       const to = Math.min(from + PAGE_ROWS, this.chunk.to);
-      const rows = await this.deps.untilStored(() => this.deps.rows.range(this.run, from, to), this.signal);
+      const rows = await this.deps.untilStored(() => this.deps.rows.page(this.run, from, to), this.signal);
       const traceIds = rows.map((row) => rowTraceId(this.run.experimentId, row.rowId));
       const recorded = await this.deps.untilStored(() => this.deps.log.recorded(this.run, traceIds), this.signal);
       this.ready.push(...rows.filter((_, index) => mustRun(this.run, recorded.get(traceIds[index] ?? ''))));
-      this.nextPage = to;
-      this.readTo = to;
+      const last = rows.at(-1);
+      this.nextPage = last ? last.ordinal + 1 : to;
+      this.readTo = this.nextPage;
+      this.pageRows = rows.length;
     } finally {
       this.reading = undefined;
     }

@@ -3,7 +3,10 @@ import type { rowTrace } from './rowTrace.ts';
 
 /** Rows of an experiment by ordinal, whatever they come from. */
 export interface RowSourceReader {
-  range(run: ExperimentRun, from: number, to: number): Promise<ExperimentRow[]>;
+  /** The rows [from, to), in order: as many of them as a page holds, which is bounded by bytes, and at least the first. None where they end. */
+  page(run: ExperimentRun, from: number, to: number): Promise<ExperimentRow[]>;
+  /** Ids of the rows [from, to), in order, all of them. */
+  ids(run: ExperimentRun, from: number, to: number): Promise<string[]>;
 }
 
 /** How a recorded row stands. */

@@ -1,5 +1,5 @@
 import type { ExperimentRow } from './experiment.ts';
-import { resultBytes } from './resultBytes.ts';
+import { resultBytes, rowBytes } from './rowBytes.ts';
 import type { RowResult } from './rowTrace.ts';
 
 export interface EndedRow {
@@ -63,7 +63,7 @@ export class RowRecorder {
   }
 
   add(row: EndedRow): void {
-    const bytes = rowBytes(row);
+    const bytes = rowBytes(row.row) + resultBytes(row.result);
     if (this.gatheredBytes > 0 && this.gatheredBytes + bytes > MAX_BYTES_PER_WRITE) this.send();
     this.unacknowledged++;
     this.unacknowledgedBytes += bytes;
@@ -98,6 +98,3 @@ export class RowRecorder {
     this.writes.add(write);
   }
 }
-
-/** A row's record holds its input twice, and what was expected. */
-const rowBytes = ({ row, result }: EndedRow): number => resultBytes(result) + 2 * row.input.length + (row.expected?.length ?? 0);

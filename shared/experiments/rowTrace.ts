@@ -17,6 +17,8 @@ export interface RowResult {
   /** Scores that the caller computed itself; they travel with the record. */
   localMetrics?: Record<string, unknown>;
   tags?: string[];
+  /** Parts that have no place in a result as they were, as text by their names. */
+  asText?: Record<string, string>;
 }
 
 /** The trace of a row: the same for every attempt, so that a repeat finds or replaces it and never stands beside it. */

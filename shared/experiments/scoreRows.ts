@@ -57,8 +57,8 @@ export async function scoreRows(
 
 /** What is to be scored of the rows [from, to). */
 async function readPage(deps: ScoreRowsDeps, run: ExperimentRun, page: OrdinalRange, signal: AbortSignal): Promise<Scoring[]> {
-  const rows = await deps.untilStored(() => deps.rows.range(run, page.from, page.to), signal);
-  const traceIds = rows.map((row) => rowTraceId(run.experimentId, row.rowId));
+  const rowIds = await deps.untilStored(() => deps.rows.ids(run, page.from, page.to), signal);
+  const traceIds = rowIds.map((rowId) => rowTraceId(run.experimentId, rowId));
   const withSpans = deps.metrics.some((metric) => metric.readsSpans);
   const names = deps.metrics.map((metric) => metric.name);
   const [traces, known] = await Promise.all([

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Timestamp, Uuid } from './common.ts';
+import { documentedAs, Timestamp, Uuid } from './common.ts';
 import { Headers } from './integrations.ts';
 import { LoggedSpan } from './records.ts';
 
@@ -122,26 +122,26 @@ export const LeaseReply = z
   .object({ state: runState, attempt: z.int(), concurrency: z.int(), row_time_limit_ms: z.int(), rows: z.array(LeasedRow) })
   .meta({ id: 'ExperimentRowLease' });
 
-export const ResultsRequest = z
-  .object({
-    process: Uuid,
-    results: z
-      .array(
-        z.object({
-          ordinal: z.number().int().min(0),
-          output: z.string().nullable(),
-          error: z.string().nullish(),
-          spans: z.array(LoggedSpan).nullish(),
-          started_at: Timestamp,
-          duration_ns: z.number().int().min(0),
-          metrics: z.record(z.string(), z.unknown()).nullish(),
-          tags: z.array(z.string()).nullish(),
-        }),
-      )
-      .min(1)
-      .max(1_000),
-  })
-  .meta({ id: 'ExperimentRowResults' });
+const RowResult = z.object({
+  ordinal: z.int32().min(0),
+  output: z.string().nullable(),
+  error: z.string().nullish(),
+  spans: z.array(LoggedSpan).nullish(),
+  started_at: Timestamp,
+  duration_ns: z.number().int().min(0),
+  metrics: z.record(z.string(), z.unknown()).nullish(),
+  tags: z.array(z.string()).nullish(),
+});
+/** Of a result only its row must be known: whatever else is odd about it costs that row at most. One that names no row is left out. */
+const AnyRowResult = z.looseObject({ ordinal: RowResult.shape.ordinal });
+const AnyRowResults = z
+  .array(z.unknown())
+  .min(1)
+  .max(1_000)
+  .transform((results) => results.flatMap((result) => AnyRowResult.safeParse(result).data ?? []));
+documentedAs.set(AnyRowResults, z.array(RowResult).min(1).max(1_000));
+
+export const ResultsRequest = z.object({ process: Uuid, results: AnyRowResults }).meta({ id: 'ExperimentRowResults' });
 
 export const ResultsReply = z.object({
   recorded: z.array(z.int()).describe('Ordinals of the rows that were recorded; the others were no longer held by this process.'),

@@ -52,6 +52,8 @@ const rowsOf = async (_run: ExperimentRun, from: number, to: number): Promise<Ex
     variables: {},
   }));
 
+const idsOf = async (run: ExperimentRun, from: number, to: number) => (await rowsOf(run, from, to)).map(({ rowId }) => rowId);
+
 const chunkOf = ({ experimentId, projectId, workflowNumber, rowCount }: ExperimentRun): Chunk => ({
   experimentId,
   projectId,
@@ -70,7 +72,7 @@ test('rows that have ended count as running until they are recorded, so that a p
   const seen: number[] = [];
   let atOnce = 0;
   const deps = {
-    rows: { range: rowsOf },
+    rows: { page: rowsOf, ids: idsOf },
     log: {
       recorded: async () => new Map(),
       async write() {
@@ -131,7 +133,7 @@ describe('a result that the store does not take', () => {
     const run = aRun();
     const [taken, reported]: [Map<string, string>, unknown[]] = [new Map(), []];
     const deps: RunRowsDeps = {
-      rows: { range: rowsOf },
+      rows: { page: rowsOf, ids: idsOf },
       log: {
         recorded: async () => new Map(),
         async write(_run, traces) {
@@ -253,7 +255,7 @@ test('a chunk of a caller gives its rows back after its time, so that the run ca
   let now = 0;
   const withdrawn: unknown[] = [];
   const deps = {
-    rows: { range: rowsOf },
+    rows: { page: rowsOf, ids: idsOf },
     log: { recorded: async () => new Map() },
     offered: {
       offer: async () => undefined,

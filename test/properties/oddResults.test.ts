@@ -73,7 +73,10 @@ async function recorded(results: readonly GivenResult[]) {
     }),
   );
   const deps: RunRowsDeps = {
-    rows: { range: async (_run, from, to) => rows.slice(from, to) },
+    rows: {
+      page: async (_run, from, to) => rows.slice(from, to),
+      ids: async (_run, from, to) => rows.slice(from, to).map(({ rowId }) => rowId),
+    },
     log: {
       recorded: async () => new Map(),
       write: (_run, traces, attempt) =>

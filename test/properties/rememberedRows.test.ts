@@ -2,6 +2,7 @@ import { fc, test } from '@fast-check/vitest';
 import { describe, expect, it } from 'vitest';
 import type { ExperimentRow, ExperimentRun } from '../../shared/experiments/experiment.ts';
 import { rememberedRows } from '../../shared/experiments/rememberedRows.ts';
+import type { RowSourceReader } from '../../shared/experiments/rowLog.ts';
 
 const ROWS = 40;
 const CHARACTERS_PER_ROW = 1_000;
@@ -25,12 +26,13 @@ const rowOf = (run: ExperimentRun, ordinal: number): ExperimentRow => ({
 /** Rows of every run, with what was asked of them. */
 function source() {
   const asked: string[] = [];
-  const range = async (run: ExperimentRun, from: number, to: number) => {
+  const page = async (run: ExperimentRun, from: number, to: number) => {
     asked.push(`${run.experimentId} ${from}-${to}`);
     const length = Math.max(0, Math.min(to, ROWS) - from);
     return Array.from({ length }, (_, step) => rowOf(run, from + step));
   };
-  return { asked, range };
+  const ids: RowSourceReader['ids'] = async (run, from, to) => (await page(run, from, to)).map(({ rowId }) => rowId);
+  return { asked, page, ids };
 }
 
 const runs = [runOf('one'), runOf('two'), runOf('three', 1), runOf('four', 1), runOf('five', 2)];
@@ -47,7 +49,7 @@ describe('rows that are remembered', () => {
       const rows = source();
       const remembered = rememberedRows(rows, kept * CHARACTERS_PER_ROW);
       for (const { run, from, length } of ranges)
-        expect(await remembered.range(run, from, from + length)).toEqual(await source().range(run, from, from + length));
+        expect(await remembered.page(run, from, from + length)).toEqual(await source().page(run, from, from + length));
     },
   );
 
@@ -56,13 +58,13 @@ describe('rows that are remembered', () => {
     const remembered = rememberedRows(rows);
     const [one, , three, four, five] = runs as [ExperimentRun, ExperimentRun, ExperimentRun, ExperimentRun, ExperimentRun];
     for (const run of [one, three]) {
-      await remembered.range(run, 0, 20);
-      await remembered.range(run, 5, 20);
-      await remembered.range(run, 0, 1);
+      await remembered.page(run, 0, 20);
+      await remembered.page(run, 5, 20);
+      await remembered.page(run, 0, 1);
     }
-    await remembered.range(four, 3, 9);
+    await remembered.page(four, 3, 9);
     expect(rows.asked).toEqual(['one 0-20', 'three 0-20']);
-    await remembered.range(five, 3, 9);
+    await remembered.page(five, 3, 9);
     expect(rows.asked.at(-1)).toBe('five 3-9');
   });
 
@@ -70,10 +72,10 @@ describe('rows that are remembered', () => {
     const rows = source();
     const remembered = rememberedRows(rows, 20 * 2 * CHARACTERS_PER_ROW);
     const [one] = runs as [ExperimentRun];
-    await remembered.range(one, 0, 20);
-    await remembered.range(one, 20, 40);
-    await remembered.range(one, 25, 40);
-    await remembered.range(one, 0, 1);
+    await remembered.page(one, 0, 20);
+    await remembered.page(one, 20, 40);
+    await remembered.page(one, 25, 40);
+    await remembered.page(one, 0, 1);
     expect(rows.asked).toEqual(['one 0-20', 'one 20-40', 'one 0-1']);
   });
 });

@@ -548,13 +548,13 @@ describe('rows for experiments', () => {
     const [first, second] = await Promise.all([storeRunRows(service, runId, records), storeRunRows(service, runId, records)]);
     expect(first).toEqual({ rowCount: 2, columnNames: ['input', 'output', 'extra'] });
     expect(second).toEqual(first);
-    const rows = await runRows(service).range(runId, 0, 100);
+    const rows = await runRows(service).page(runId, 0, 100);
     expect(rows.map((row) => row.values)).toEqual([
       { input: { question: 'a' }, output: 1, extra: null },
       { input: 'b', output: null, extra: '[1,2]' },
     ]);
     expect(await storeRunRows(service, runId, records)).toEqual(first);
-    expect((await runRows(service).range(runId, 1, 2))[0]?.rowId).toBe(rows[1]?.rowId);
+    expect((await runRows(service).page(runId, 1, 2))[0]?.rowId).toBe(rows[1]?.rowId);
     expect(await runRows(service).inputFields(runId)).toEqual(['question']);
     await purgeUnusedRows(service, new Date(Date.now() + 60_000).toISOString());
     await expect(runRows(service).rowCount(runId)).rejects.toMatchObject({ code: 'NotFound' });

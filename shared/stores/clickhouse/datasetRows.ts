@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import type { ContentQuery, RowTables, StoredRow, Stretch } from '../../datasets/dataset.ts';
+import { cutStretches } from '../../datasets/rowStore.ts';
+import { ServiceError } from '../../errors.ts';
 import { newId } from '../../ids.ts';
 import { timeOfColumn } from './binder.ts';
-import type { ClickHouse, ParamValue } from './connect.ts';
+import type { ClickHouse, ClickHouseRead, ParamValue } from './connect.ts';
 
 /**
  * Rows at keys that are given out once, and per content the list of stretches of keys that makes its order: rows [a, b) of a version are a range
@@ -53,6 +55,8 @@ interface RowOfTable {
   updated_by: string;
 }
 
+const ROW_COLUMNS = 'row_id, cells, created_in_version, created_at, created_by, updated_in_version, updated_at, updated_by';
+
 function toStoredRow(given: unknown): StoredRow {
   const row = given as RowOfTable;
   return {
@@ -78,7 +82,52 @@ const orderedKeys = `SELECT row_key + step AS row_key, ordinal + step AS ordinal
 const cellText = (key: string) =>
   `multiIf(JSONType(cells, ${key}) = 'String', JSONExtractString(cells, ${key}), JSONType(cells, ${key}) = 'Null', '', JSONExtractRaw(cells, ${key}))`;
 
+/** Bytes of rows that the engine gives at a time. As text and as values of this process they take some three times as much. */
+const PAGE_BYTES = 16 * 1024 * 1024;
+/** Of an owner with so many rows on a page none is asked for less than is wanted. */
+const MANY_ROWS = 1_000;
+/** Owners whose rows' size is remembered. */
+const MAX_KNOWN_SIZES = 1_000;
+
 export function datasetRows(clickhouse: ClickHouse): RowTables {
+  /** Rows of an owner that a page took lately: where they are large, the next page is asked for so many and not for all. */
+  const fitting = new Map<string, number>();
+
+  const read = async <T>(
+    what: Pick<ClickHouseRead<T>, 'name' | 'settings' | 'row'>,
+    columns: string,
+    ownerId: string,
+    stretches: readonly Stretch[],
+  ) => {
+    const starts = stretches.map(({ rowKey }) => rowKey);
+    const lengths = stretches.map(({ count: length }) => length);
+    return clickhouse.query({
+      ...what,
+      sql: `SELECT row_key, ${columns}
+        FROM dataset_rows WHERE owner_id = {owner:UUID} AND row_key BETWEEN {first:UInt64} AND {last:UInt64}
+          AND row_key IN (SELECT arrayJoin(arrayFlatten(arrayMap((start, length) -> range(start, start + length), {starts:Array(UInt64)}, {lengths:Array(UInt64)}))))`,
+      params: {
+        owner: ownerId,
+        first: starts.reduce((a, b) => Math.min(a, b)),
+        last: stretches.reduce((last, { rowKey, count: length }) => Math.max(last, rowKey + length - 1), 0),
+        starts,
+        lengths,
+      },
+    });
+  };
+
+  /** In the order of the stretches. */
+  const inOrder = <T extends { rowKey: number }>(found: readonly T[], ownerId: string, stretches: readonly Stretch[]): T[] => {
+    const byKey = new Map(found.map((row) => [row.rowKey, row]));
+    return stretches.flatMap(({ rowKey, count: length }) =>
+      Array.from({ length }, (_, step) => {
+        const row = byKey.get(rowKey + step);
+        if (!row) throw new Error(`dataset ${ownerId} lacks its row at key ${rowKey + step}`);
+        return row;
+      }),
+    );
+  };
+
   return {
     async insertRows(ownerId, rows) {
       await clickhouse.insert({
@@ -124,32 +173,40 @@ export function datasetRows(clickhouse: ClickHouse): RowTables {
       });
     },
 
-    async rows(ownerId, stretches) {
+    async page(ownerId, stretches) {
       if (stretches.length === 0) return [];
-      const starts = stretches.map(({ rowKey }) => rowKey);
-      const lengths = stretches.map(({ count: length }) => length);
-      const found = await clickhouse.query({
-        name: 'dataset rows',
-        sql: `SELECT row_key, row_id, cells, created_in_version, created_at, created_by, updated_in_version, updated_at, updated_by
-          FROM dataset_rows WHERE owner_id = {owner:UUID} AND row_key BETWEEN {first:UInt64} AND {last:UInt64}
-            AND row_key IN (SELECT arrayJoin(arrayFlatten(arrayMap((start, length) -> range(start, start + length), {starts:Array(UInt64)}, {lengths:Array(UInt64)}))))`,
-        params: {
-          owner: ownerId,
-          first: starts.reduce((a, b) => Math.min(a, b)),
-          last: stretches.reduce((last, { rowKey, count: length }) => Math.max(last, rowKey + length - 1), 0),
-          starts,
-          lengths,
-        },
-        row: toStoredRow,
-      });
-      const byKey = new Map(found.map((row) => [row.rowKey, row]));
-      return stretches.flatMap(({ rowKey, count: length }) =>
-        Array.from({ length }, (_, step) => {
-          const row = byKey.get(rowKey + step);
-          if (!row) throw new Error(`dataset ${ownerId} lacks its row at key ${rowKey + step}`);
-          return row;
-        }),
-      );
+      const total = stretches.reduce((sum, { count: length }) => sum + length, 0);
+      let wanted = Math.min(total, fitting.get(ownerId) ?? total);
+      for (;;) {
+        const some = cutStretches(stretches, 0, wanted);
+        // A row that is larger than a page is one.
+        const limit = wanted > 1 ? { max_result_bytes: PAGE_BYTES, result_overflow_mode: 'throw' } : {};
+        let bytes = 0;
+        const row = (given: unknown) => {
+          bytes += (given as RowOfTable).cells.length;
+          return toStoredRow(given);
+        };
+        try {
+          const found = await read({ name: 'dataset rows', settings: limit, row }, ROW_COLUMNS, ownerId, some);
+          const fits = Math.max(1, Math.floor((wanted * PAGE_BYTES) / (2 * bytes)));
+          fitting.delete(ownerId);
+          if (fits < MANY_ROWS) fitting.set(ownerId, fits);
+          if (fitting.size > MAX_KNOWN_SIZES) fitting.delete(fitting.keys().next().value as string);
+          return inOrder(found, ownerId, some);
+        } catch (err) {
+          if (wanted === 1 || !(err instanceof ServiceError && err.code === 'QueryTooExpensive')) throw err;
+          wanted = Math.ceil(wanted / 2);
+        }
+      }
+    },
+
+    async ids(ownerId, stretches) {
+      if (stretches.length === 0) return [];
+      const row = z
+        .object({ row_key: count, row_id: z.string() })
+        .transform((one) => ({ rowKey: one.row_key, rowId: one.row_id }));
+      const found = await read({ name: 'dataset row ids', row }, 'row_id', ownerId, stretches);
+      return inOrder(found, ownerId, stretches).map(({ rowId }) => rowId);
     },
 
     async keysOf(ownerId, rowIds) {

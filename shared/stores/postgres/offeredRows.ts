@@ -48,6 +48,13 @@ export function postgresOfferedRows(database: Database): OfferedRows {
       );
     },
 
+    async free(experimentId, process, ordinals) {
+      await database.query(
+        'UPDATE offered_rows SET process = NULL, leased_until = NULL WHERE run_id = $1 AND process = $2 AND NOT done AND ordinal = ANY($3::int[])',
+        [experimentId, process, ordinals],
+      );
+    },
+
     async freeAllBut(experimentId, process, holding) {
       await database.query(
         'UPDATE offered_rows SET process = NULL, leased_until = NULL WHERE run_id = $1 AND process = $2 AND NOT done AND ordinal <> ALL($3::int[])',

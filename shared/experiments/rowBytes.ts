@@ -1,12 +1,20 @@
+import type { ExperimentRow } from './experiment.ts';
 import type { GivenResult } from './recordableResult.ts';
 
 /** Of a value that is no text: its number and its place. */
 const BYTES_PER_VALUE = 16;
+const BYTES_PER_ROW = 500;
 
 /** What a result weighs in memory and in the store, roughly: its texts, and something for every other value. Iterative: depth costs no stack. */
-export function resultBytes({ output, error, spans, localMetrics, tags }: GivenResult): number {
+export const resultBytes = ({ output, error, spans, localMetrics, tags }: GivenResult): number =>
+  bytesOf([output, error, spans, localMetrics, tags]);
+
+/** The same of a row: its texts, and the values that were made of them as much again. */
+export const rowBytes = ({ input, expected, metadata, generatedOutput, variables }: ExperimentRow): number =>
+  BYTES_PER_ROW + 2 * input.length + bytesOf([expected, metadata, generatedOutput, variables]);
+
+function bytesOf(open: unknown[]): number {
   let bytes = 0;
-  const open: unknown[] = [output, error, spans, localMetrics, tags];
   while (open.length > 0) {
     const value = open.pop();
     if (typeof value === 'string') bytes += value.length;
