@@ -184,7 +184,7 @@ export async function assembleApi(
     runProgress(
       {
         tally: domain.tally,
-        metricNames: async (of) => (await domain.metricsOf(of)).map((metric) => metric.name),
+        metricNames: domain.metricNames,
         board: stores.coordination.progress,
         times: (experimentId) => ledger.times(experimentId),
       },

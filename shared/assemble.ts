@@ -21,6 +21,7 @@ import { type OnRecordsDeleted, recordErasure } from './records/eraseRecords.ts'
 import { logTraces } from './records/ingest.ts';
 import { RecordWriter } from './records/recordWriter.ts';
 import { standingValues } from './records/standingValues.ts';
+import { thawMetric } from './scorers/frozenMetric.ts';
 import type { EnabledMetric } from './scorers/resolveMetrics.ts';
 import { runScorers } from './scorers/runSettings.ts';
 import type { ScoringWorkflows } from './scoring/scoring.ts';
@@ -35,6 +36,7 @@ import type { Stores } from './stores/open.ts';
 import { postgresAnnotations } from './stores/postgres/annotations.ts';
 import { datasetStore } from './stores/postgres/datasets.ts';
 import { postgresRunLedger } from './stores/postgres/experiments.ts';
+import { postgresFrozenMetrics } from './stores/postgres/frozenMetrics.ts';
 import { postgresIntegrations } from './stores/postgres/integrations.ts';
 import { advisoryLocks } from './stores/postgres/locks.ts';
 import { postgresOfferedRows } from './stores/postgres/offeredRows.ts';
@@ -135,6 +137,9 @@ export function assembleDomain(
         : ofRuns.ids(experimentId, from, to),
   });
   const ledger = postgresRunLedger(database);
+  const frozenMetrics = postgresFrozenMetrics(database);
+  const metricsOf = (run: Pick<ExperimentRun, 'projectId' | 'experimentId'>): Promise<EnabledMetric[]> =>
+    runScorers(scorers, run.projectId, run.experimentId);
   const keep = keepStanding({ exists: (id) => ledger.exists(id), deleteRecords: clickhouseDeleteRecords(clickhouse) });
   const rowLog: RowLog = standingRows(
     {
@@ -181,8 +186,22 @@ export function assembleDomain(
     rows,
     rowLog,
     runnersDir: config.RUNNERS_DIR,
-    metricsOf: (run: Pick<ExperimentRun, 'projectId' | 'experimentId'>): Promise<EnabledMetric[]> =>
-      runScorers(scorers, run.projectId, run.experimentId),
+    frozenMetrics,
+    metricsOf,
+    /** The metrics that the values of a run were made by; of a run that never began, those of its settings beside them. */
+    async scoredMetrics(run: Pick<ExperimentRun, 'projectId' | 'experimentId'>): Promise<EnabledMetric[]> {
+      const began = (await frozenMetrics.ofRun(run.experimentId)) !== undefined;
+      const frozen = (await frozenMetrics.newest(run.experimentId)).map(thawMetric);
+      if (began) return frozen;
+      const others = (await metricsOf(run)).filter(({ scorerId }) => !frozen.some((one) => one.scorerId === scorerId));
+      return [...frozen, ...others];
+    },
+    /** Names of the metrics that the newest workflow of an experiment computes, or will. */
+    async metricNames(run: ExperimentRun): Promise<string[]> {
+      const frozen = await frozenMetrics.ofRun(run.experimentId);
+      const metrics = frozen?.number === run.workflowNumber ? frozen.metrics.map(thawMetric) : await metricsOf(run);
+      return metrics.map(({ name }) => name);
+    },
     tally,
   };
 }

@@ -8,7 +8,6 @@ import type { OfferedRows } from '../shared/experiments/offeredRows.ts';
 import { attemptNumber, type RowLog, type RowSourceReader } from '../shared/experiments/rowLog.ts';
 import type { RunLedger } from '../shared/experiments/runLedger.ts';
 import { type AttemptLog, type ChunkProgress, type RowRunner, runRows } from '../shared/experiments/runRows.ts';
-import { type ScoreLog, scoreRows } from '../shared/experiments/scoreRows.ts';
 import type { RunWorkflows } from '../shared/experiments/startRun.ts';
 import { mayPass, untilStored } from '../shared/experiments/untilStored.ts';
 import {
@@ -18,23 +17,23 @@ import {
   progressSignal,
   type RunPlan,
 } from '../shared/experiments/workflow.ts';
-import type { ScoreContext } from '../shared/metrics/metric.ts';
 import type { EnabledMetric } from '../shared/scorers/resolveMetrics.ts';
+import { mustGiveUp } from './giveUp.ts';
+import { type ScoreRangeDeps, scoreRange } from './scoreRange.ts';
 
 export interface ActivityDeps {
   ledger: RunLedger;
   workflows: RunWorkflows;
   rows: RowSourceReader;
   rowLog: RowLog;
-  scoreLog: ScoreLog;
   attempts: AttemptLog;
   offered: OfferedRows;
   notices: Notices;
   /** Makes the runner of an experiment. @throws ServiceError when its template, model or module cannot be had. */
   createRunner(run: ExperimentRun): Promise<RowRunner>;
-  /** The metrics that the run's settings name. */
-  metricsOf(run: ExperimentRun): Promise<EnabledMetric[]>;
-  scoreContext(run: ExperimentRun, metric: EnabledMetric, signal: AbortSignal): ScoreContext;
+  /** The metrics that the run's settings name, frozen at the first call of its workflow. */
+  freezeMetrics(run: ExperimentRun): Promise<EnabledMetric[]>;
+  scoring: ScoreRangeDeps;
   /** Says how many rows of a part of the run this worker has in its hands. */
   publishRunning(run: ExperimentRun, part: string, rowsRunning: number): void;
   countRows(run: ExperimentRun): Promise<number>;
@@ -52,10 +51,6 @@ interface RunRef {
 const HEARTBEAT_MS = 1_000;
 /** Executions of a run's last step after which it ends without aggregates: with the pauses between them some 3 minutes. */
 const SETTLE_ATTEMPTS = 10;
-/** Milliseconds that rows in flight get to end after a cancel. */
-const CANCEL_GRACE_MS = 10_000;
-/** The same at the end of this worker, whose process has 9.5 s for all of its own. */
-const STOP_GRACE_MS = 5_000;
 /** Milliseconds between two reports to the workflow: at first this, later a twentieth of the time gone, so that histories stay short. */
 const REPORT_MS = 2_000;
 /** Milliseconds between two words about the rows in this worker's hands. */
@@ -71,17 +66,6 @@ export function createActivities(deps: ActivityDeps, ending: AbortSignal) {
     if (!run) throw ended(`experiment ${experimentId} was deleted`);
     if (run.workflowNumber !== number) throw ended(`experiment ${experimentId} has a newer run`);
     return run;
-  };
-
-  /**
-   * After how many milliseconds rows in flight are given up when a chunk is called back. A pause and a change of the concurrency let them end, also
-   * when the run goes on before they have ended (undefined). A cancel, a deletion and the end of this worker do not wait for them.
-   */
-  const mustGiveUp = async ({ experimentId, workflowNumber }: ExperimentRun, context: Context): Promise<number | undefined> => {
-    if (ending.aborted) return STOP_GRACE_MS;
-    if (!context.cancellationDetails?.cancelRequested || !(await deps.ledger.find(experimentId))) return CANCEL_GRACE_MS;
-    const workflow = await deps.workflows.progress(experimentId, workflowNumber);
-    return workflow === undefined || workflow.cancelled ? CANCEL_GRACE_MS : undefined;
   };
 
   const stored = <T>(operation: () => Promise<T>, signal: AbortSignal): Promise<T> =>
@@ -111,7 +95,7 @@ export function createActivities(deps: ActivityDeps, ending: AbortSignal) {
       beating(async () => {
         const run = await findRun(ref);
         await deps.ledger.setState(run.experimentId, ['requested'], 'running');
-        const metrics = await deps.metricsOf(run);
+        const metrics = await deps.freezeMetrics(run);
         return {
           experimentName: run.name,
           projectName: run.projectName,
@@ -156,7 +140,7 @@ export function createActivities(deps: ActivityDeps, ending: AbortSignal) {
                 onProgress,
                 now: Date.now,
                 // Rows in the hands of a caller outlive this worker: the caller brings them back to the next one.
-                mustGiveUp: async () => (ending.aborted ? undefined : mustGiveUp(run, context)),
+                mustGiveUp: async () => (ending.aborted ? undefined : mustGiveUp(deps, run, context, ending)),
               },
               run,
               chunk,
@@ -175,7 +159,9 @@ export function createActivities(deps: ActivityDeps, ending: AbortSignal) {
               onProgress,
               now: Date.now,
             };
-            return await runRows(given, run, chunk, attempt, context.cancellationSignal, () => mustGiveUp(run, context));
+            return await runRows(given, run, chunk, attempt, context.cancellationSignal, () =>
+              mustGiveUp(deps, run, context, ending),
+            );
           } finally {
             await runner.close();
           }
@@ -186,29 +172,16 @@ export function createActivities(deps: ActivityDeps, ending: AbortSignal) {
         }
       }),
 
-    /** Scores the rows of a chunk with every metric that has no value yet. */
+    /** Computes the values that the rows of a chunk lack. */
     scoreRows: (chunk: Chunk): Promise<ChunkOutcome> =>
       guarded(async () => {
         const run = await findRun(chunk);
-        const metrics = await deps.metricsOf(run);
         let done = 0;
         const reports = reportTo(run, async () => ({ scoresDone: chunk.from + done }));
         try {
-          return await scoreRows(
-            {
-              rows: deps.rows,
-              log: deps.scoreLog,
-              metrics,
-              contextFor: (metric, signal) => deps.scoreContext(run, metric, signal),
-              untilStored: stored,
-              onProgress: (count) => {
-                done = count;
-              },
-            },
-            run,
-            chunk,
-            Context.current().cancellationSignal,
-          );
+          return await scoreRange(deps.scoring, run, chunk, ending, (rows) => {
+            done = rows;
+          });
         } finally {
           reports.stop();
         }

@@ -5,18 +5,15 @@ import { openHeaders } from '../shared/experiments/runnerHeaders.ts';
 import { runnerModulePath } from '../shared/experiments/runnerModulePath.ts';
 import { runnerThatEnds } from '../shared/experiments/runnerThatEnds.ts';
 import type { RowRunner } from '../shared/experiments/runRows.ts';
-import type { ScoreLog } from '../shared/experiments/scoreRows.ts';
 import { settleRun } from '../shared/experiments/settleRun.ts';
 import { deleteStraySpans } from '../shared/records/delete.ts';
 import { sweepProject } from '../shared/records/sweepExpired.ts';
 import { attemptLog } from '../shared/stores/clickhouse/experimentRecords.ts';
 import { clickhouseExpired } from '../shared/stores/clickhouse/expiredRecords.ts';
 import { straySpans } from '../shared/stores/clickhouse/recordDeletion.ts';
-import { recordsToScore, valueVersions } from '../shared/stores/clickhouse/scoredRecords.ts';
 import { systemAggregates } from '../shared/stores/clickhouse/systemAggregates.ts';
 import type { ActivityDeps } from './activities.ts';
 import { assembleScoring } from './assembleScoring.ts';
-import { judgeContext, judgedExperiment } from './judgeContext.ts';
 import { datasetOutputsRunner } from './runners/datasetOutputs.ts';
 import { httpRunner } from './runners/httpEndpoint.ts';
 import { moduleRunner } from './runners/module.ts';
@@ -54,22 +51,18 @@ export function assembleActivities(domain: Domain, environment: Readonly<Record<
     }
   };
 
-  const scoreLog: ScoreLog = {
-    traces: (run, traceIds, withSpans) => recordsToScore(clickhouse, where(run), traceIds, withSpans),
-    valueVersions: (run, traceIds, metrics) => valueVersions(clickhouse, where(run), traceIds, metrics),
-    write: (run, values) => domain.keepStanding(run, () => domain.metricValues.write(where(run), values)),
-  };
-
   const settleRecords: ActivityDeps['settleRecords'] = (run) =>
     settleRun(
       {
         deleteStraySpans: (of) => deleteStraySpans(domain.deletion, (run) => straySpans(clickhouse, run), where(of)),
         systemAggregates: (of) => systemAggregates(clickhouse, of),
         values: domain.metricValues,
-        metricsOf: domain.metricsOf,
+        metricsOf: domain.scoredMetrics,
       },
       run,
     );
+
+  const scoring = assembleScoring(domain, settleRecords);
 
   return {
     ...domain,
@@ -82,11 +75,10 @@ export function assembleActivities(domain: Domain, environment: Readonly<Record<
           signal,
         ),
     },
-    scoring: assembleScoring(domain, settleRecords),
-    scoreLog,
+    scoring,
+    freezeMetrics: async (run) => (await scoring.frozen(run)).metrics,
     attempts: attemptLog(clickhouse, (err) => log.warn({ err }, 'attempts of rows were not noted')),
     createRunner: async (run) => runnerThatEnds(await createRunner(run)),
-    scoreContext: (run, metric, signal) => judgeContext(domain, judgedExperiment(run), metric, signal),
     publishRunning: runningPublisher(domain),
     countRows: async (run) => (await domain.tally(run, [])).rows,
     settleRecords,

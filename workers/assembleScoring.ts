@@ -1,31 +1,51 @@
 import type { Domain } from '../shared/assemble.ts';
-import { RequestInvalid } from '../shared/errors.ts';
+import { RequestInvalid, ServiceError } from '../shared/errors.ts';
 import { defaultRunSettings, type ExperimentRun, hasEnded } from '../shared/experiments/experiment.ts';
 import { findColumnFor } from '../shared/records/columnCatalog.ts';
+import { thawMetric } from '../shared/scorers/frozenMetric.ts';
 import { metricDefinitions } from '../shared/scorers/metricDefinitions.ts';
 import { type EnabledMetric, resolveMetrics } from '../shared/scorers/resolveMetrics.ts';
 import { scorersOfRun } from '../shared/scorers/runSettings.ts';
+import { freezeMetrics, metricsOfWorkflow } from '../shared/scoring/frozenMetrics.ts';
 import type { ScoredRun } from '../shared/scoring/scoring.ts';
 import { clickhouseMarks } from '../shared/stores/clickhouse/markedValues.ts';
 import { clickHouseRecordReads } from '../shared/stores/clickhouse/recordReads.ts';
 import { clickhouseRecordStream } from '../shared/stores/clickhouse/recordStream.ts';
 import { clickhouseRollUpReads } from '../shared/stores/clickhouse/rollUpReads.ts';
-import { recordsToScore } from '../shared/stores/clickhouse/scoredRecords.ts';
+import { recordSizes, recordsToScore } from '../shared/stores/clickhouse/scoredRecords.ts';
 import { type JudgedRun, judgeContext, judgedExperiment } from './judgeContext.ts';
-import type { ScoringActivityDeps } from './scoringActivities.ts';
+import type { WorkerDeps } from './worker.ts';
 
 /** What the scoring of runs needs, over the domain. @param settle sums an experiment up */
-export function assembleScoring(domain: Domain, settle: (run: ExperimentRun) => Promise<unknown>): ScoringActivityDeps {
-  const { clickhouse, ledger, log, scorers, scorings } = domain;
+export function assembleScoring(domain: Domain, settle: (run: ExperimentRun) => Promise<unknown>): WorkerDeps['scoring'] {
+  const { clickhouse, frozenMetrics: frozen, ledger, log, scorers, scorings, workflows } = domain;
   const definitions = metricDefinitions(scorers);
   const reads = clickHouseRecordReads(clickhouse);
-  const write: ScoringActivityDeps['write'] = ({ projectId, runId }, values, version) =>
-    domain.metricValues.write({ projectId, runId }, values, version);
+  const freezing = {
+    frozen,
+    async judgeModel(wanted: string | null): Promise<string | null> {
+      try {
+        const { integration, model } = await domain.models.resolveModel(wanted);
+        return `${integration.name}/${model.alias}`;
+      } catch (err) {
+        if (err instanceof ServiceError && err.permanent) return wanted;
+        throw err;
+      }
+    },
+  };
+  const judged = async (run: ScoredRun): Promise<JudgedRun> => {
+    const experiment = run.kind === 'experiment' ? await ledger.find(run.runId) : undefined;
+    return experiment ? judgedExperiment(experiment) : judgedRun(run);
+  };
 
   return {
     scorings,
+    ledger,
+    workflows,
+    rows: domain.rows,
     log,
-    write,
+    write: (run, values) => domain.metricValues.write(run, values),
+    recordSizes: (run, ids, withSpans) => recordSizes(clickhouse, run, ids, withSpans),
     rollUpReads: clickhouseRollUpReads(clickhouse),
     marking: {
       marks: clickhouseMarks(clickhouse),
@@ -41,6 +61,14 @@ export function assembleScoring(domain: Domain, settle: (run: ExperimentRun) => 
     },
     records: (run, ids, withSpans) => recordsToScore(clickhouse, run, ids, withSpans),
     metricsOf: (run, scorerIds) => scorersOfRun(scorers, run.projectId, run.runId, scorerIds),
+    async markedMetric(run, { scorerId, scorerVersion }) {
+      const found = scorerVersion === '' ? undefined : await frozen.find(run.runId, scorerVersion);
+      if (found) return thawMetric(found);
+      return (await scorersOfRun(scorers, run.projectId, run.runId, [scorerId]))[0] as EnabledMetric;
+    },
+    freeze: async (run, metrics) => freezeMetrics(freezing, run.runId, metrics, (await judged(run)).modelAlias),
+    frozen: (run) => metricsOfWorkflow({ ...freezing, enabled: domain.metricsOf }, run, judgedExperiment(run).modelAlias),
+    looked: (run, lookedTo) => frozen.looked(run.experimentId, run.workflowNumber, lookedTo),
     async enabled({ projectId, runId }) {
       const settings = await scorers.runSettings(projectId, runId);
       const metrics: EnabledMetric[] = [];
@@ -54,10 +82,7 @@ export function assembleScoring(domain: Domain, settle: (run: ExperimentRun) => 
       }
       return { metrics, segments: settings?.segmentFilters ?? [] };
     },
-    judged: async (run) => {
-      const experiment = run.kind === 'experiment' ? await ledger.find(run.runId) : undefined;
-      return experiment ? judgedExperiment(experiment) : judgedRun(run);
-    },
+    judged,
     contextFor: (run, metric, signal) => judgeContext(domain, run, metric, signal),
     async aggregate({ runId }) {
       const run = await ledger.find(runId);

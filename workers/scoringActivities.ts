@@ -1,47 +1,70 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
-import type { Logger } from 'pino';
 import { RequestInvalid, ServiceError } from '../shared/errors.ts';
-import { mayPass, untilStored } from '../shared/experiments/untilStored.ts';
+import { type ExperimentRun, hasEnded } from '../shared/experiments/experiment.ts';
+import { mayPass } from '../shared/experiments/untilStored.ts';
 import type { EnabledMetric } from '../shared/scorers/resolveMetrics.ts';
-import { type MarkDeps, type Marked, markNew, markRequested } from '../shared/scoring/markRecords.ts';
+import { type Marked, markRequested, newValues } from '../shared/scoring/markRecords.ts';
 import { type ScoreMarkedDeps, scoreMarked } from '../shared/scoring/scoreMarked.ts';
-import { type ScoredRun, type ScoringRequest, type ScoringStore, versionNow } from '../shared/scoring/scoring.ts';
+import {
+  type MarkedMetric,
+  type ScoredRun,
+  type ScoringRequest,
+  type ScoringStore,
+  versionNow,
+} from '../shared/scoring/scoring.ts';
 import { type SettleDeps, settleScorings } from '../shared/scoring/settleScorings.ts';
 import type { Prepared, ScoredOutcome, ScorePass } from '../shared/scoring/workflow.ts';
 import type { SegmentFilter } from '../shared/wire/scorers.ts';
 import { beating } from './activities.ts';
-import type { JudgedRun } from './judgeContext.ts';
+import { type JudgedRun, judgedExperiment } from './judgeContext.ts';
+import { type FrozenRun, type ValueScoringDeps, valueScoring } from './valueScoring.ts';
 
-export interface ScoringActivityDeps extends Pick<SettleDeps, 'aggregate'> {
+export interface ScoringActivityDeps extends Pick<SettleDeps, 'aggregate'>, ValueScoringDeps {
   scorings: ScoringStore;
-  marking: MarkDeps;
-  records: ScoreMarkedDeps['records'];
-  write: ScoreMarkedDeps['write'];
-  rollUpReads: ScoreMarkedDeps['rollUpReads'];
-  /** Metrics by the ids of their scorers. @throws RequestInvalid when one cannot be computed. */
+  /** Metrics by the ids of their scorers, as they are now. @throws RequestInvalid when one cannot be computed. */
   metricsOf(run: ScoredRun, scorerIds: readonly string[]): Promise<EnabledMetric[]>;
+  /** The metric that a mark names. @throws RequestInvalid when it cannot be computed. */
+  markedMetric(run: ScoredRun, marked: MarkedMetric): Promise<EnabledMetric>;
+  /** Keeps metrics as they are now for the marks that name them. */
+  freeze(run: ScoredRun, metrics: readonly EnabledMetric[]): Promise<EnabledMetric[]>;
+  /** What the newest workflow of an experiment computes, frozen when it began. */
+  frozen(run: ExperimentRun): Promise<FrozenRun>;
+  /** Notes that an experiment's rows recorded before this were looked at. */
+  looked(run: ExperimentRun, lookedTo: number): Promise<void>;
   /** What is switched on for the run; metrics that cannot be computed any more are left out. */
   enabled(run: ScoredRun): Promise<{ metrics: EnabledMetric[]; segments: readonly SegmentFilter[] }>;
   judged(run: ScoredRun): Promise<JudgedRun>;
-  contextFor(run: JudgedRun, ...rest: Parameters<ScoreMarkedDeps['contextFor']>): ReturnType<ScoreMarkedDeps['contextFor']>;
-  log: Logger;
 }
 
 /** Before every record. */
 const EARLIEST = '1900-01-01T00:00:00.000000Z';
 /** Executions after which a request whose records cannot be found at the store's limits of time and memory ends as failed. */
 const EXPENSIVE_ATTEMPTS = 5;
-/** Milliseconds between two notes of how far the wishes are: at first this, later a twentieth of the time gone, as counting reads every mark. */
+/** Milliseconds between two notes of how far requests are: at first this, later a twentieth of the time gone, as counting reads every mark. */
 const NOTE_MS = 5_000;
+/** Values computed at once, unless they are an experiment's. */
+const LANES = 20;
+/** Microseconds: records of other machines may carry versions of clocks that are a little off, and be stored a little after they were stamped. */
+const OVERLAP = 30_000_000;
+/** Milliseconds that a re-computation waits for the end of its experiment's run in one activity, and between two looks. */
+const WAIT_MS = 10 * 60_000;
+const LOOK_MS = 1_000;
 
-/** What the workflow that scores a run may ask for. Each is safe to run twice. */
-export function createScoringActivities(deps: ScoringActivityDeps) {
+/**
+ * What the workflows that score a run may ask for. Each is safe to run twice. On a cancel and at the end of this worker no further value starts; those
+ * in flight get some seconds to end, and what a judge has answered is stored.
+ * @param ending aborts when the worker ends
+ */
+export function createScoringActivities(deps: ScoringActivityDeps, ending: AbortSignal) {
   const { scorings, marking } = deps;
+  const { values, inLanes, computeOrMark, lacking } = valueScoring(deps, ending);
   const settling = { store: scorings, marks: marking.marks, aggregate: deps.aggregate };
 
   const markRequest = async (run: ScoredRun, request: ScoringRequest): Promise<Marked | undefined> => {
     try {
-      const marked = await markRequested(marking, request, await deps.metricsOf(run, request.scorerIds));
+      const metrics = await deps.freeze(run, await deps.metricsOf(run, request.scorerIds));
+      const marked = await markRequested(marking, request, metrics);
       const markedTo = versionNow() + 1_000; // within this millisecond more than one write may have been made
       // A repeat finds those of a former execution marked, which a filter on their values no longer takes.
       const total = Math.max(marked.count, await marking.marks.countMarked(run, request.scorerIds, markedTo));
@@ -54,32 +77,81 @@ export function createScoringActivities(deps: ScoringActivityDeps) {
     }
   };
 
+  /** The experiment's run that asks; undefined when it has ended or a newer one has begun. */
+  const runOf = async ({ runId, number }: ScorePass): Promise<ExperimentRun | undefined> => {
+    const run = await deps.ledger.find(runId);
+    return run && run.workflowNumber === number && !hasEnded(run.state) ? run : undefined;
+  };
+
+  const prepareExperiment = async (run: ScoredRun, experiment: ExperimentRun, ended: boolean): Promise<Prepared> => {
+    const frozen = await deps.frozen(experiment);
+    const began = versionNow();
+    const since = ended ? 0 : Math.max(0, frozen.lookedTo - OVERLAP);
+    const { marked, scored } = await computeOrMark(
+      run,
+      experiment,
+      judgedExperiment(experiment),
+      lacking(experiment, frozen, { since }),
+      frozen.metrics,
+    );
+    if (!marked) return { oldest: EARLIEST, scored };
+    await deps.looked(experiment, began);
+    return { oldest: Context.current().info.attempt > 1 ? EARLIEST : marked.oldest, scored };
+  };
+
+  /** Whether the experiment's own workflow computes whatever is marked, so that nobody else may. */
+  const isTaken = async (run: ScoredRun): Promise<boolean> => {
+    const experiment = run.kind === 'experiment' ? await deps.ledger.find(run.runId) : undefined;
+    return experiment !== undefined && experiment.state !== 'idle' && !hasEnded(experiment.state);
+  };
+
   return {
-    /** Marks what is asked for, and what is new. Null when the run was deleted. */
-    prepareScoring: ({ runId }: ScorePass): Promise<Prepared | null> =>
+    /** Computes what is plain code, and marks what is for judges: what is asked for, and what is new. Null when there is no such run any more. */
+    prepareScoring: (pass: ScorePass): Promise<Prepared | null> =>
       beating(async () => {
+        const { runId } = pass;
         const run = await scorings.findRun(runId);
         if (!run) return null;
+        if (pass.number !== undefined) {
+          const experiment = await runOf(pass);
+          return experiment ? prepareExperiment(run, experiment, pass.ended === true) : null;
+        }
+        const requests = await scorings.requested(runId);
+        if (requests.length > 0 && (await isTaken(run))) return { oldest: EARLIEST };
         const marked: (Marked | undefined)[] = [];
-        for (const request of await scorings.requested(runId)) marked.push(await markRequest(run, request));
+        for (const request of requests) marked.push(await markRequest(run, request));
+        let scored = 0;
         const unseen = await scorings.unseen(runId);
         if (unseen) {
-          const { metrics, segments } = await deps.enabled(run);
-          marked.push(await markNew(marking, run, metrics, segments, unseen.since));
-          await scorings.seen(runId, unseen.began);
+          const { metrics: enabled, segments } = await deps.enabled(run);
+          const metrics = await deps.freeze(run, enabled);
+          const found = newValues(marking, run, metrics, segments, unseen.since);
+          const fresh = await computeOrMark(run, undefined, await deps.judged(run), found, metrics);
+          scored = fresh.scored;
+          marked.push(fresh.marked);
+          if (fresh.marked) await scorings.seen(runId, unseen.began);
         }
         // What a former execution, or one that failed half way, has marked is not marked again, and nobody knows how old it is.
-        if (Context.current().info.attempt > 1 || marked.includes(undefined)) return { oldest: EARLIEST };
+        if (Context.current().info.attempt > 1 || marked.includes(undefined)) return { oldest: EARLIEST, scored };
         const times = marked.flatMap((one) => one?.oldest ?? []).sort();
-        return { oldest: times[0] ?? null };
+        return { oldest: times[0] ?? null, scored };
       }),
 
     /** Computes marked values, for some seconds. */
-    scoreMarked: ({ runId, from }: ScorePass): Promise<ScoredOutcome> =>
+    scoreMarked: (pass: ScorePass): Promise<ScoredOutcome> =>
       beating(async () => {
+        const { runId, from, number } = pass;
         const run = await scorings.findRun(runId);
         if (!run) return { scored: 0, more: false };
-        const judged = await deps.judged(run);
+        const experiment = number === undefined ? undefined : await runOf(pass);
+        if (number !== undefined && !experiment) return { scored: 0, more: false };
+        if (!experiment && (await isTaken(run))) {
+          const until = Date.now() + WAIT_MS;
+          const { cancellationSignal: signal } = Context.current();
+          while (!signal.aborted && Date.now() < until && (await isTaken(run)))
+            await delay(LOOK_MS, undefined, { signal }).catch(() => undefined);
+          return { scored: 0, more: true };
+        }
         const start = Date.now();
         let noted = start;
         const note = () => {
@@ -89,20 +161,16 @@ export function createScoringActivities(deps: ScoringActivityDeps) {
           settleScorings(settling, run).catch((err: unknown) => deps.log.debug({ err, runId }, 'progress was not noted'));
         };
         const given: ScoreMarkedDeps = {
+          ...values(await deps.judged(run)),
           marks: marking.marks,
-          records: deps.records,
-          write: deps.write,
-          rollUpReads: deps.rollUpReads,
-          metricOf: async (of, scorerId) => (await deps.metricsOf(of, [scorerId]))[0] as EnabledMetric,
-          contextFor: (metric, signal) => deps.contextFor(judged, metric, signal),
-          untilStored: (operation, signal) =>
-            untilStored(operation, signal, (err) => deps.log.error({ err }, 'a store operation failed; it is tried again')),
+          metricOf: deps.markedMetric,
           onProgress: note,
         };
-        return scoreMarked(given, run, from, Context.current().cancellationSignal);
+        const lanes = experiment?.settings.concurrency ?? LANES;
+        return inLanes(lanes, experiment, (options) => scoreMarked(given, run, from, options));
       }),
 
-    /** Ends the wishes of which nothing is left to compute. */
+    /** Ends the requests of which nothing is left to compute. */
     settleScoring: ({ runId }: ScorePass): Promise<void> =>
       beating(async () => {
         const run = await scorings.findRun(runId);

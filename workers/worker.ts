@@ -8,7 +8,7 @@ import { workflowBundle } from './workflowBundle.ts';
 
 export interface WorkerDeps extends ActivityDeps {
   sweeps: SweepActivityDeps;
-  scoring: ScoringActivityDeps;
+  scoring: ScoringActivityDeps & ActivityDeps['scoring'];
 }
 
 export interface RunningWorker {
@@ -37,7 +37,7 @@ export async function startWorker(connection: NativeConnection, namespace: strin
     workflowBundle: await workflowBundle(),
     activities: {
       ...createActivities(deps, ending.signal),
-      ...createScoringActivities(deps.scoring),
+      ...createScoringActivities(deps.scoring, ending.signal),
       ...createSweepActivities(deps.sweeps),
     },
     // A chunk holds its slot for minutes; a run that waits for its caller gives it back.

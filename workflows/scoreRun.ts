@@ -57,6 +57,7 @@ export async function scoreRun(input: ScoreRunInput): Promise<void> {
     busy = true;
     const prepared = await prepareScoring(run);
     if (!prepared) return; // the run was deleted
+    scored += prepared.scored ?? 0;
     if (!isFirst) from = earliest(from, prepared.oldest);
     if (isFirst || from !== undefined) {
       show('scoring');

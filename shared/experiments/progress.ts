@@ -26,7 +26,7 @@ export interface RunProgressView {
 export interface RunTally {
   rows: number;
   failed: number;
-  /** Values of the given metrics, whatever their state. */
+  /** Values of the given metrics, whatever came of them; not those that are still to be computed. */
   scores: number;
 }
 

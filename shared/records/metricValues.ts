@@ -28,8 +28,7 @@ export interface MetricAggregate {
 
 /** Values and states of metrics, apart from the records: scoring rewrites no record, and the newest value of a record counts. */
 export interface MetricValueStore {
-  /** @param version for values of records as they were at that microsecond; absent: now */
-  write(run: RunRef, values: readonly MetricValue[], version?: number): Promise<void>;
+  write(run: RunRef, values: readonly MetricValue[]): Promise<void>;
   of(run: RunRef, recordIds: readonly string[]): Promise<StoredMetricValue[]>;
   /** Every value of one metric, oldest record first. */
   byMetric(run: RunRef, metric: string): Promise<StoredMetricValue[]>;

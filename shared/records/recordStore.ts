@@ -29,6 +29,10 @@ export interface MetricValue {
   /** The other keys of the metric result: cost, tokens, model_alias, message, standard_error … */
   details?: Record<string, unknown>;
   scorerId?: string | null;
+  /** What made it, by the version of a frozen metric; absent or empty where that is not known. */
+  scorerVersion?: string;
+  /** Microseconds since 1970: for a value of the record as it was then. Absent: now. */
+  version?: number;
 }
 
 /** A record as it is written now. */

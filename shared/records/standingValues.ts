@@ -19,8 +19,8 @@ export interface StandingDeps {
 export function standingValues(values: MetricValueStore, { store, writer }: StandingDeps): MetricValueStore {
   return {
     ...values,
-    async write(run, written, version) {
-      await values.write(run, written, version);
+    async write(run, written) {
+      await values.write(run, written);
       const keys = [...new Map(written.map((value) => [value.recordId, value])).values()].map(
         ({ recordId, recordCreatedAt }) => ({
           id: recordId,

@@ -6,7 +6,7 @@ import type { Metric } from '../metrics/metric.ts';
 import { withJudges } from '../metrics/scoreRecord.ts';
 import type { ScorerConfig } from '../wire/scorers.ts';
 import { builtinById, builtinByName } from './presets.ts';
-import type { Scorer, ScorerStore } from './scorer.ts';
+import type { Scorer, ScorerStore, ScorerVersion } from './scorer.ts';
 import { scorerAsMetric, suitedRollUp } from './scorerAsMetric.ts';
 
 /** A metric as a run uses it: `kinds`, `rollUp` and the number of judges are those of the run's settings. */
@@ -18,7 +18,13 @@ export interface EnabledMetric extends Metric {
   filters: NonNullable<ScorerConfig['filters']>;
   /** The setting to store and to give back. */
   config: ScorerConfig;
+  /** The user's scorer that it is made of, and the version of it; absent for a built-in metric. */
+  definedBy?: { scorer: DefiningScorer; version: ScorerVersion };
+  /** Stands for what it computes, and is stored with its values; absent where it is not frozen. */
+  version?: string;
 }
+
+type DefiningScorer = Pick<Scorer, 'id' | 'name' | 'scorerType' | 'definition'>;
 
 /** What resolving needs of the store. */
 export type ScorerLookup = Pick<ScorerStore, 'list' | 'findEver' | 'findVersionById'>;
@@ -75,16 +81,17 @@ async function byConfig(store: ScorerLookup, config: ScorerConfig, scorer: Score
   return fromScorer(scorer, version, config);
 }
 
-function fromScorer(scorer: Scorer, version: Scorer['defaultVersion'], config: ScorerConfig): Found {
+export function fromScorer(scorer: DefiningScorer, version: Scorer['defaultVersion'], config: ScorerConfig): Found {
   if (!version)
     return { problem: `the scorer ${JSON.stringify(scorer.name)} has no version yet: nothing says how to compute it` };
   const judges = config.num_judges ?? version.definition.numJudges;
   const explain = config.cot_enabled ?? version.definition.explain;
   const asked = { ...version, definition: { ...version.definition, numJudges: judges, explain } };
-  return enabled(scorerAsMetric(scorer, asked), config, scorer.scorerType, version.definition.modelName);
+  const metric = enabled(scorerAsMetric(scorer, asked), config, scorer.scorerType, version.definition.modelName);
+  return { ...metric, definedBy: { scorer, version } };
 }
 
-function enabled(
+export function enabled(
   metric: Metric,
   config: ScorerConfig,
   scorerType: ScorerConfig['scorer_type'],

@@ -25,7 +25,10 @@ export const judgedOutputTypes = Object.keys(forms) as OutputType[];
  * A judged metric made of a version of a user's scorer. Its column is named by the scorer's id, so that renaming the scorer moves no values.
  * @throws TypeError for an output type that no judge gives; versions with one are refused when they are made.
  */
-export function scorerAsMetric(scorer: Scorer, { definition }: ScorerVersion): Metric {
+export function scorerAsMetric(
+  scorer: Pick<Scorer, 'id' | 'name' | 'definition'>,
+  { definition }: Pick<ScorerVersion, 'definition'>,
+): Metric {
   const form = forms[definition.outputType];
   if (!form) throw new TypeError(`no judge gives the output type ${definition.outputType}`);
   const { answer, ...column } = form;

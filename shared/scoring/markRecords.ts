@@ -9,7 +9,16 @@ import { isScored } from '../scorers/isScored.ts';
 import type { EnabledMetric } from '../scorers/resolveMetrics.ts';
 import type { SegmentFilter } from '../wire/scorers.ts';
 import { valueKey } from './scoreValues.ts';
-import type { FreshRecord, MarkStore, ScoringRequest, Selection } from './scoring.ts';
+import {
+  type FreshRecord,
+  type LackingQuery,
+  type MarkedMetric,
+  type MarkedValue,
+  type MarkStore,
+  type ScoringRequest,
+  type Selection,
+  versionNow,
+} from './scoring.ts';
 
 export interface MarkDeps {
   marks: MarkStore;
@@ -53,7 +62,7 @@ export async function markRequested(deps: MarkDeps, request: ScoringRequest, met
   for await (const key of pageOf(() => deps.stream.keys(query), page))
     for (const metric of metrics)
       if (metric.kinds.includes(key.type))
-        await marker.mark({ id: key.id, createdAt: key.createdAt, kind: key.type, traceId: key.traceId }, metric);
+        await marker.mark({ recordId: key.id, createdAt: key.createdAt, kind: key.type, traceId: key.traceId }, metric);
   return marker.end();
 }
 
@@ -85,22 +94,21 @@ async function* pageOf(keys: () => AsyncIterable<RecordKey>, page: Selection['pa
 }
 
 /**
- * Marks what a run's settings have computed for records of complete traces that were written since: values that are missing, and those of records
+ * What a log stream's settings have computed of records of complete traces that were written since: values that are missing, and those of records
  * that were written again after they were scored.
  */
-export async function markNew(
-  deps: MarkDeps,
+export async function* newValues(
+  deps: Pick<MarkDeps, 'marks'>,
   run: RunRef,
   metrics: readonly EnabledMetric[],
   segments: readonly SegmentFilter[],
   since: number,
-): Promise<Marked> {
-  const marker = new Marker(deps, run);
+): AsyncGenerator<MarkedValue, void, undefined> {
   const kinds = kindsOf(metrics);
-  if (kinds.length === 0) return marker.end();
+  if (kinds.length === 0) return;
   const names = metrics.map(({ name }) => name);
   const withSpans = metrics.some(({ readsSpans }) => readsSpans);
-  const look = async (traceIds: readonly string[]) => {
+  const look = async function* (traceIds: readonly string[]) {
     const records = await deps.marks.freshRecords(run, traceIds, kinds, withSpans);
     if (records.length === 0) return;
     const versions = await deps.marks.valueVersions(
@@ -111,18 +119,76 @@ export async function markNew(
     for (const record of records)
       for (const metric of metrics)
         if ((versions.get(valueKey(record.id, metric.name)) ?? 0) < record.version && isWanted(metric, record, segments))
-          await marker.mark(record, metric);
+          yield toBeComputed(record, metric);
   };
   let traceIds: string[] = [];
   for await (const traceId of deps.marks.touchedTraces(run, since)) {
     traceIds.push(traceId);
     if (traceIds.length < TRACES_AT_ONCE) continue;
-    await look(traceIds);
+    yield* look(traceIds);
     traceIds = [];
   }
-  if (traceIds.length > 0) await look(traceIds);
-  return marker.end();
+  if (traceIds.length > 0) yield* look(traceIds);
 }
+
+/**
+ * What the rows of an experiment lack of its metrics: values that are missing, that failed before this run, that are older than their row, or that
+ * another version of the scorer made. Each row has a value of each metric, be it that the settings leave the row out.
+ */
+export async function* lackingValues(
+  deps: Pick<MarkDeps, 'marks'>,
+  run: RunRef,
+  { metrics, frozenAt }: { metrics: readonly EnabledMetric[]; frozenAt: number },
+  of: Pick<LackingQuery, 'unknownCounts' | 'since' | 'traceIds'>,
+): AsyncGenerator<MarkedValue, void, undefined> {
+  if (metrics.length === 0) return;
+  const byName = new Map(metrics.map((metric) => [metric.name, metric]));
+  const traces = deps.marks.lacking(run, {
+    ...of,
+    metrics: metrics.map(({ name, version = '' }) => ({ name, version })),
+    withSpans: metrics.some(({ readsSpans }) => readsSpans),
+    failedBefore: frozenAt,
+  });
+  for await (const { id, createdAt, version, metrics: lacked } of traces)
+    for (const name of lacked)
+      yield toBeComputed(
+        // Not before this run by any clock: what fails in it is not computed again in it.
+        { id, createdAt, kind: 'trace', traceId: id, version: Math.max(version, frozenAt) },
+        byName.get(name) as EnabledMetric,
+      );
+}
+
+/** Marks the values of judges, and gives the others: they cost nothing, so they are computed at once and not written twice. */
+export async function* markJudged(
+  deps: Pick<MarkDeps, 'write'>,
+  run: RunRef,
+  values: AsyncIterable<MarkedValue>,
+  metrics: readonly EnabledMetric[],
+  onMarked: (marked: Marked) => void,
+): AsyncGenerator<MarkedValue, void, undefined> {
+  const byName = new Map(metrics.map((metric) => [metric.name, metric]));
+  const marker = new Marker(deps, run);
+  for await (const value of values) {
+    const metric = byName.get(value.metric) as EnabledMetric;
+    if (metric.needs === 'code') yield value;
+    else await marker.mark(value, metric);
+  }
+  onMarked(await marker.end());
+}
+
+const toBeComputed = (
+  record: Pick<FreshRecord, 'id' | 'createdAt' | 'kind' | 'traceId' | 'version'>,
+  metric: EnabledMetric,
+): MarkedValue => ({
+  recordId: record.id,
+  createdAt: record.createdAt,
+  kind: record.kind,
+  traceId: record.traceId,
+  metric: metric.name,
+  scorerId: metric.scorerId,
+  scorerVersion: metric.version ?? '',
+  version: record.version,
+});
 
 const isWanted = (metric: EnabledMetric, record: FreshRecord, segments: readonly SegmentFilter[]): boolean =>
   isScored(metric, record) && isSampled(metric, record, segments);
@@ -143,20 +209,28 @@ class Marker {
   }
 
   async mark(
-    record: { id: string; createdAt: string; kind: RecordKind; traceId: string | null },
-    metric: Pick<EnabledMetric, 'name' | 'alias' | 'scorerId'>,
+    {
+      recordId,
+      createdAt,
+      kind,
+      traceId,
+      version,
+    }: Omit<MarkedValue, 'metric' | 'version' | keyof MarkedMetric> & { version?: number },
+    metric: EnabledMetric,
   ): Promise<void> {
     this.#buffer.push({
       metric: metric.name,
-      recordId: record.id,
-      recordCreatedAt: record.createdAt,
-      recordType: record.kind,
-      traceId: record.traceId,
+      recordId,
+      recordCreatedAt: createdAt,
+      recordType: kind,
+      traceId,
       scorerId: metric.scorerId,
+      ...(metric.version === undefined ? {} : { scorerVersion: metric.version }),
       status: 'pending',
       details: metric.alias === undefined ? {} : { metric_key_alias: metric.alias },
+      ...(version === undefined ? {} : { version: Math.max(versionNow(), version + 1) }),
     });
-    if (this.#oldest === null || record.createdAt < this.#oldest) this.#oldest = record.createdAt;
+    if (this.#oldest === null || createdAt < this.#oldest) this.#oldest = createdAt;
     if (this.#buffer.length >= MARKS_PER_WRITE) await this.#flush();
   }
 

@@ -7,7 +7,7 @@ import type { RecordToScore } from './scoreValues.ts';
 /** A score as the record store keeps it. A judge's cost and tokens stand beside the value. */
 export function toMetricValue(
   { id, createdAt, kind, traceId }: Pick<RecordToScore, 'id' | 'createdAt' | 'kind' | 'traceId'>,
-  metric: Pick<EnabledMetric, 'name' | 'alias' | 'scorerId'>,
+  metric: Pick<EnabledMetric, 'name' | 'alias' | 'scorerId' | 'version'>,
   score: Score,
 ): MetricValue {
   const base = {
@@ -17,6 +17,7 @@ export function toMetricValue(
     recordType: kind,
     traceId,
     scorerId: metric.scorerId,
+    ...(metric.version === undefined ? {} : { scorerVersion: metric.version }),
   };
   const usage =
     'usage' in score && score.usage

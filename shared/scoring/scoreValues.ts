@@ -1,10 +1,14 @@
 import type { RecordKind } from '../columns/columnDef.ts';
+import { ServiceError } from '../errors.ts';
 import type { Score, ScoreContext, ScoredRecord } from '../metrics/metric.ts';
 import { scoreRecord } from '../metrics/scoreRecord.ts';
+import type { RunRef } from '../projects/runs.ts';
 import type { MetricValue } from '../records/recordStore.ts';
 import { isScored } from '../scorers/isScored.ts';
 import type { EnabledMetric } from '../scorers/resolveMetrics.ts';
 import { toMetricValue } from './metricValue.ts';
+import { type RollUpReads, rollUps } from './rollUps.ts';
+import { type MarkedValue, versionNow } from './scoring.ts';
 
 /** A stored record with what metrics look at. */
 export interface RecordToScore {
@@ -22,72 +26,312 @@ export interface RecordToScore {
   record: ScoredRecord;
 }
 
-/** One value to be computed. */
-export interface Scoring {
-  target: RecordToScore;
-  metric: EnabledMetric;
+/** What has to be read to score a record. */
+export interface RecordSize {
+  /** Id of the record, trace or session: what is read for several records of one is read once. */
+  readId: string;
+  bytes: number;
 }
 
 export interface ScoreValuesDeps {
+  records(run: RunRef, ids: readonly string[], withSpans: boolean): Promise<RecordToScore[]>;
+  /** Bytes that `records` reads for each of these: of the record itself, or of the whole trace or session that it belongs to. */
+  recordSizes(run: RunRef, ids: readonly string[], withSpans: boolean): Promise<Map<string, RecordSize>>;
+  /** What computes a value, or why nothing can. */
+  metricOf(value: MarkedValue): EnabledMetric | { problem: string };
   /** Hands a judged metric its model. */
   contextFor(metric: EnabledMetric, signal: AbortSignal): ScoreContext;
-  write(values: readonly MetricValue[]): Promise<void>;
+  /** Stores values. Of a record that is gone none stays, its marks neither. */
+  write(run: RunRef, values: readonly MetricValue[]): Promise<void>;
   untilStored<T>(operation: () => Promise<T>, signal: AbortSignal): Promise<T>;
+  rollUpReads: RollUpReads;
+  onProgress(scored: number): void;
+}
+
+export interface ScoreValuesOptions {
+  /** Values computed at once. */
+  lanes: number;
+  /** Whether there are judges among the metrics. */
+  judged: boolean;
+  /** The time of `performance.now()` after which no further value starts. */
+  until: number;
+  /** Aborts when no further value may start; those in flight end and are stored. */
+  stopping: AbortSignal;
+  /** Aborts when those in flight are given up as well. */
+  givenUp: AbortSignal;
+  /** Whether the values of judges are stored as `computing` before they are asked. */
+  showsComputing: boolean;
 }
 
 export const valueKey = (recordId: string, metric: string): string => `${recordId}/${metric}`;
 
+/** Values whose records are read together: many where a value takes no time, else no more than are soon begun. */
+const PART_VALUES = 1_000;
+const partValues = (lanes: number, judged: boolean): number =>
+  judged ? Math.min(Math.max(5 * lanes, 100), PART_VALUES) : PART_VALUES;
+/** The bytes of these records: one may have megabytes, and a trace thousands of spans. Two such parts are in memory at a time. */
+const PART_BYTES = 16 * 1024 ** 2;
 /** Values per write, and the milliseconds after which fewer are written: what a crash can make a judge compute again. */
 const VALUES_PER_WRITE = 1_000;
 const WRITE_EVERY_MS = 500;
+/** Milliseconds that the last write gets after the values in flight were given up. */
+const LAST_WRITE_MS = 3_000;
+
+/** A value, its record and the version that it is stored with. */
+interface Scoring {
+  target: RecordToScore;
+  metric: EnabledMetric;
+  version: number;
+}
 
 /**
- * Computes and stores values, in lanes. A failing metric fails only its own value. Safe to run twice: a value is kept under (metric, record), and
- * the newest one counts.
- * @returns how many were stored
+ * Computes values in lanes and stores each as it comes. A failing metric fails only its own value. Safe to run twice: a value is kept under
+ * (metric, record), and the newest one counts.
+ * @returns how many were stored, and whether it ended before all were computed
  */
 export async function scoreValues(
   deps: ScoreValuesDeps,
-  work: readonly Scoring[],
-  lanes: number,
-  signal: AbortSignal,
-): Promise<number> {
-  let buffer: MetricValue[] = [];
-  let written = 0;
-  let writtenAt = performance.now();
-  const flush = async () => {
-    const values = buffer;
-    buffer = [];
-    writtenAt = performance.now();
-    if (values.length === 0) return;
-    await deps.untilStored(() => deps.write(values), signal);
-    written += values.length;
-  };
-  const queue = work.values();
+  run: RunRef,
+  values: AsyncIterable<MarkedValue>,
+  options: ScoreValuesOptions,
+): Promise<{ scored: number; more: boolean }> {
+  const { lanes, until, stopping, givenUp } = options;
   let broken: { reason: unknown } | undefined;
-  const lane = async () => {
-    for (const { target, metric } of queue) {
-      signal.throwIfAborted();
-      if (broken) return;
-      const score = await scoreOf(target, metric, deps, signal);
-      buffer.push(toMetricValue(target, metric, score)); // another lane may have begun a new buffer while this one waited
-      if (buffer.length >= VALUES_PER_WRITE || performance.now() - writtenAt > WRITE_EVERY_MS) await flush();
-    }
-  };
-  // A lane that breaks stops the others at their next value; none is left behind to go on beside a repeat.
   const stop = (reason: unknown) => {
     broken ??= { reason };
   };
+  const writer = new ValueWriter(deps, run, givenUp, stop);
+  const work = scorings(deps, run, values, writer, options);
+  let isDone = false;
+  let isCut = false;
+  const lane = async () => {
+    while (!stopping.aborted && !broken && performance.now() < until) {
+      const next = await work.next();
+      if (next.done) {
+        isDone = true;
+        return;
+      }
+      if (stopping.aborted) {
+        isCut = true;
+        return;
+      }
+      const { target, metric } = next.value;
+      const score = await scoreOf(target, metric, deps, givenUp);
+      await writer.add(next.value, score);
+    }
+  };
+  // A lane that breaks stops the others at their next value; none is left behind to go on beside a repeat.
   await Promise.all(Array.from({ length: lanes }, () => lane().catch(stop)));
-  if (broken) throw broken.reason;
-  await flush();
-  return written;
+  await work.return(undefined).catch(stop);
+  await writer.end();
+  // A call that is given up, or a read that is not made any more, is no fault.
+  if (broken && !stopping.aborted) throw broken.reason;
+  return { scored: writer.written, more: !isDone || isCut || broken !== undefined };
 }
 
-async function scoreOf(target: RecordToScore, metric: EnabledMetric, deps: ScoreValuesDeps, signal: AbortSignal): Promise<Score> {
+/** Reads the records of the values part by part, the next part while one is computed. */
+async function* scorings(
+  deps: ScoreValuesDeps,
+  run: RunRef,
+  values: AsyncIterable<MarkedValue>,
+  writer: ValueWriter,
+  options: ScoreValuesOptions,
+): AsyncGenerator<Scoring, void, undefined> {
+  const { stopping, showsComputing } = options;
+  const load = async (part: readonly MarkedValue[]): Promise<Scoring[]> => {
+    const work: Scoring[] = [];
+    const gone: MetricValue[] = [];
+    const readAt = versionNow();
+    const metrics = part.map((value) => deps.metricOf(value));
+    const records = await readRecords(deps, run, part, metrics, stopping);
+    for (const [index, value] of part.entries()) {
+      const metric = metrics[index] as ReturnType<ScoreValuesDeps['metricOf']>;
+      const target = records.get(value.recordId);
+      // Above the mark and the record, whose clocks may be another machine's; two above, as `computing` comes between.
+      const version = Math.max(readAt, value.version, target?.version ?? 0) + 2;
+      if (target && !('problem' in metric)) work.push({ target, metric: { ...metric, name: value.metric }, version });
+      else gone.push(failedMark(value, 'problem' in metric ? metric.problem : 'the record was deleted', version));
+    }
+    const asked = showsComputing ? work.filter(({ metric }) => metric.needs === 'judge') : [];
+    await writer.write([...gone, ...asked.map(computing)], stopping);
+    return work;
+  };
+  let ahead: Promise<Scoring[]> | undefined;
+  try {
+    for await (const part of partsOf(deps, run, values, options)) {
+      const ready = ahead;
+      ahead = load(part);
+      ahead.catch(() => undefined); // thrown where it is awaited
+      if (ready) yield* await ready;
+    }
+    if (ahead) yield* await ahead;
+  } finally {
+    await ahead?.catch(() => undefined);
+  }
+}
+
+/** The values in parts whose records may be held in memory together. */
+async function* partsOf(
+  deps: ScoreValuesDeps,
+  run: RunRef,
+  values: AsyncIterable<MarkedValue>,
+  { lanes, judged, stopping: signal }: ScoreValuesOptions,
+): AsyncGenerator<MarkedValue[], void, undefined> {
+  const cut = async function* (page: readonly MarkedValue[]) {
+    const ids = [...new Set(page.map(({ recordId }) => recordId))];
+    const withSpans = readsSpans(page.map((value) => deps.metricOf(value)));
+    const sizes = await deps.untilStored(() => deps.recordSizes(run, ids, withSpans), signal);
+    let part: MarkedValue[] = [];
+    let read = new Set<string>();
+    let bytes = 0;
+    for (const value of page) {
+      const size = sizes.get(value.recordId) ?? { readId: value.recordId, bytes: 0 };
+      if (part.length > 0 && !read.has(size.readId) && bytes + size.bytes > PART_BYTES) {
+        yield part;
+        part = [];
+        read = new Set();
+        bytes = 0;
+      }
+      part.push(value);
+      if (!read.has(size.readId)) bytes += size.bytes;
+      read.add(size.readId);
+    }
+    yield part;
+  };
+  let page: MarkedValue[] = [];
+  for await (const value of values) {
+    page.push(value);
+    if (page.length < partValues(lanes, judged)) continue;
+    yield* cut(page);
+    page = [];
+  }
+  if (page.length > 0) yield* cut(page);
+}
+
+const readsSpans = (metrics: readonly ReturnType<ScoreValuesDeps['metricOf']>[]): boolean =>
+  metrics.some((metric) => !('problem' in metric) && metric.readsSpans);
+
+/** The records of these values; where they are too large to be read together, half of them after the other. */
+async function readRecords(
+  deps: ScoreValuesDeps,
+  run: RunRef,
+  part: readonly MarkedValue[],
+  metrics: readonly ReturnType<ScoreValuesDeps['metricOf']>[],
+  signal: AbortSignal,
+): Promise<Map<string, RecordToScore>> {
+  const withSpans = readsSpans(metrics);
+  const read = async (ids: readonly string[]): Promise<RecordToScore[]> => {
+    const records = await deps.untilStored(
+      () =>
+        deps.records(run, ids, withSpans).catch((err: unknown) => {
+          if (err instanceof ServiceError && err.code === 'QueryTooExpensive' && ids.length > 1) return undefined;
+          throw err;
+        }),
+      signal,
+    );
+    if (records) return records;
+    const half = Math.ceil(ids.length / 2);
+    return [...(await read(ids.slice(0, half))), ...(await read(ids.slice(half)))];
+  };
+  const records = await read([...new Set(part.map(({ recordId }) => recordId))]);
+  return new Map(records.map((record) => [record.id, record]));
+}
+
+async function scoreOf(
+  target: RecordToScore,
+  metric: EnabledMetric,
+  deps: Pick<ScoreValuesDeps, 'contextFor'>,
+  signal: AbortSignal,
+): Promise<Score> {
   if (target.failed) return { notApplicable: `the ${target.kind} failed, so there is no answer to score` };
   const { kind, name, modalities, record } = target;
   if (!isScored(metric, { kind, name, modalities, metadata: record.metadata }))
     return { notComputed: "the run's settings leave this record out" };
   return scoreRecord(metric, record, deps.contextFor(metric, signal));
 }
+
+/** Gathers values into writes, one after the other: what is rolled up must see the values that were written before. */
+class ValueWriter {
+  written = 0;
+  readonly #deps: ScoreValuesDeps;
+  readonly #run: RunRef;
+  readonly #onLost: (err: unknown) => void;
+  readonly #expired = new AbortController();
+  readonly #givenUp: AbortSignal;
+  #buffer: { work: Scoring; value: MetricValue }[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #expiry: NodeJS.Timeout | undefined;
+  #writing: Promise<void> = Promise.resolve();
+
+  /** @param onLost gets why values could not be stored */
+  constructor(deps: ScoreValuesDeps, run: RunRef, givenUp: AbortSignal, onLost: (err: unknown) => void) {
+    this.#deps = deps;
+    this.#run = run;
+    this.#onLost = onLost;
+    this.#givenUp = givenUp;
+    if (givenUp.aborted) this.#expire();
+    else givenUp.addEventListener('abort', this.#expire, { once: true });
+  }
+
+  /** Resolves when the values behind it may come: at once, or when a full write is stored. */
+  async add(work: Scoring, score: Score): Promise<void> {
+    this.#buffer.push({ work, value: { ...toMetricValue(work.target, work.metric, score), version: work.version } });
+    if (this.#buffer.length >= VALUES_PER_WRITE) await this.#flush();
+    else this.#timer ??= setTimeout(() => void this.#flush(), WRITE_EVERY_MS);
+  }
+
+  /** Stores states at once. */
+  async write(values: readonly MetricValue[], signal: AbortSignal): Promise<void> {
+    if (values.length > 0) await this.#deps.untilStored(() => this.#deps.write(this.#run, values), signal);
+  }
+
+  async end(): Promise<void> {
+    await this.#flush();
+    this.#givenUp.removeEventListener('abort', this.#expire);
+    clearTimeout(this.#expiry);
+  }
+
+  readonly #expire = (): void => {
+    this.#expiry = setTimeout(() => this.#expired.abort(new Error('the values were given up')), LAST_WRITE_MS);
+  };
+
+  #flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const batch = this.#buffer;
+    this.#buffer = [];
+    if (batch.length > 0) this.#writing = this.#writing.then(() => this.#store(batch)).catch(this.#onLost);
+    return this.#writing;
+  }
+
+  async #store(batch: readonly { work: Scoring; value: MetricValue }[]): Promise<void> {
+    const values = batch.map(({ value }) => value);
+    const metrics = new Map(batch.map(({ work }) => [work.metric.name, work.metric]));
+    const sessions = new Map(batch.map(({ work }) => [work.target.id, work.target.sessionId]));
+    const version = Math.max(...batch.map(({ work }) => work.version));
+    // Both are one block, so that no crash comes between.
+    await this.#deps.untilStored(async () => {
+      const rolledUp = await rollUps(this.#deps.rollUpReads, this.#run, values, metrics, (id) => sessions.get(id));
+      await this.#deps.write(this.#run, [...values, ...rolledUp.map((value) => ({ ...value, version }))]);
+    }, this.#expired.signal);
+    this.written += values.length;
+    this.#deps.onProgress(this.written);
+  }
+}
+
+const failedMark = (mark: MarkedValue, reason: string, version: number): MetricValue => ({
+  ...toMetricValue(
+    { id: mark.recordId, createdAt: mark.createdAt, kind: mark.kind, traceId: mark.traceId },
+    { name: mark.metric, scorerId: mark.scorerId, version: mark.scorerVersion },
+    { gaveUp: reason },
+  ),
+  version,
+});
+
+/** The state of a value while its judge is asked. */
+const computing = ({ target, metric, version }: Scoring): MetricValue => ({
+  ...toMetricValue(target, metric, { gaveUp: '' }),
+  status: 'computing',
+  details: { ...(metric.alias === undefined ? {} : { metric_key_alias: metric.alias }), message: 'a judge is asked' },
+  version: version - 1,
+});

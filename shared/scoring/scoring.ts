@@ -77,7 +77,7 @@ export interface ScoringStore {
   scoredStreams(): Promise<{ run: RunRef; lookedAt: number }[]>;
 }
 
-/** A value that is to be computed: its row in the record store says `pending` or `computing`. */
+/** A value that is to be computed. Where it is marked, its row in the record store says `pending` or `computing`. */
 export interface MarkedValue {
   recordId: string;
   createdAt: string;
@@ -85,7 +85,36 @@ export interface MarkedValue {
   traceId: string | null;
   metric: string;
   scorerId: string;
+  /** Version of the frozen metric that is to compute it; empty in marks of former releases. */
+  scorerVersion: string;
+  /** Microseconds: the value's own version will be above this one. */
   version: number;
+}
+
+/** What marks name of their metrics. */
+export type MarkedMetric = Pick<MarkedValue, 'scorerId' | 'scorerVersion'>;
+
+/** A trace, and the metrics of which it has no value that counts. */
+export interface LackingTrace {
+  id: string;
+  createdAt: string;
+  /** That of its newest record where the metrics look at spans. */
+  version: number;
+  metrics: string[];
+}
+
+/** Which values count: those of the frozen version, as new as their record, that did not fail before this run. */
+export interface LackingQuery {
+  metrics: readonly { name: string; version: string }[];
+  withSpans: boolean;
+  /** Microseconds: a value that failed before is computed again. */
+  failedBefore: number;
+  /** Whether a value counts of which it is not known what made it: those of former releases have no version. */
+  unknownCounts: boolean;
+  /** Microseconds: only traces that were written after. */
+  since?: number;
+  /** Only these traces. */
+  traceIds?: readonly string[];
 }
 
 /** A record as the look for new records sees it. */
@@ -102,8 +131,12 @@ export interface FreshRecord {
 
 /** What is marked, and what was written of late. */
 export interface MarkStore {
-  /** Everything marked as it stands now, newest record first, all values of a record together. @param from leaves older records out */
-  marked(run: RunRef, from: string | undefined): AsyncGenerator<MarkedValue>;
+  /** What is marked of these metrics as it stands now, newest record first, all values of a record together. @param from leaves older records out */
+  marked(run: RunRef, from: string | undefined, metrics: readonly MarkedMetric[]): AsyncGenerator<MarkedValue>;
+  /** The metrics of everything that is marked. */
+  markedMetrics(run: RunRef, from: string | undefined): Promise<MarkedMetric[]>;
+  /** Traces without a value that counts, oldest first; what is marked counts. */
+  lacking(run: RunRef, query: LackingQuery): AsyncGenerator<LackingTrace>;
   /** Values of these scorers that are still to be computed and were marked up to this version. */
   countMarked(run: RunRef, scorerIds: readonly string[], markedTo: number): Promise<number>;
   /** Traces with a record written after that version. */

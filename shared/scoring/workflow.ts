@@ -20,6 +20,8 @@ export interface ScoreRunProgress {
 /** What was marked; `oldest` is the time of the oldest record among it, null when nothing was. */
 export interface Prepared {
   oldest: string | null;
+  /** Values that were computed at once, as plain code gives them; absent in histories of former versions. */
+  scored?: number;
 }
 
 /** Part of a pass over the marked values. */
@@ -28,6 +30,10 @@ export interface ScorePass {
   runId: string;
   /** Values of older records are known to be computed; absent: nothing is known. */
   from?: string;
+  /** Number of the experiment's workflow that asks: it gets nothing once its run has ended or has a newer workflow. Absent: no experiment's does. */
+  number?: number;
+  /** Whether all rows of the experiment are recorded: then every row is looked at, not only those recorded since the last look. */
+  ended?: boolean;
 }
 
 /** What one activity did of the marked values. */

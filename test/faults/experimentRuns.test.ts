@@ -8,7 +8,7 @@ import { createDataset } from '../../client/createDataset.ts';
 import type { LeaseReply } from '../../shared/wire/experimentRuns.ts';
 import { type Answer, fails, late, type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
 import { ownPort } from '../support/ownPort.ts';
-import { modelAt, newExperiment, type Progress } from '../support/runs.ts';
+import { modelAt, newExperiment, type Progress, scorerNamed } from '../support/runs.ts';
 import { startTestService, type TestProject, type TestService } from '../support/service.ts';
 
 let service: TestService;
@@ -341,19 +341,38 @@ describe('running again', () => {
     expect(traces.filter(({ metric_info }) => metric_info?.exact_match?.status_type !== 'success')).toEqual([]);
   });
 
-  test('scores alone are computed again without running a row', async () => {
+  test('scores alone are computed without running a row: what failed, and what other settings judged', async () => {
     let verdict = false;
-    const judged: Answer = (request, response) => says(JSON.stringify({ explanation: 'so it is', verdict }))(request, response);
+    const judged: Answer = (request, response) =>
+      request.text.includes('impartial evaluator') && !verdict && request.text.includes('q3')
+        ? fails(400)(request, response)
+        : says(JSON.stringify({ explanation: 'so it is', verdict }))(request, response);
     await using endpoint = await model('strict', judged);
     const one = await experiment('scored again', { metrics: ['correctness'] });
+    const states = async () =>
+      Object.groupBy(
+        (await one.traces()).map(({ metric_info }) => metric_info?.correctness ?? { status_type: 'none' }),
+        (value) => String(value.value ?? value.status_type),
+      );
     await one.start({ runner: prompt('strict'), records: questions(10) });
     expect(await one.end()).toMatchObject({ state: 'completed', scores_done: 10 });
     expect(endpoint.requests).toHaveLength(20);
+    expect(await states()).toMatchObject({ false: { length: 9 }, failed: { length: 1 } });
+
     verdict = true;
     await one.start({ rows_to_run: 'none' });
     expect(await one.end()).toMatchObject({ state: 'completed', rows_done: 10, scores_done: 10 });
-    expect(endpoint.requests).toHaveLength(30);
-    expect((await one.traces()).filter(({ metric_info }) => metric_info?.correctness?.value !== true)).toEqual([]);
+    expect(endpoint.requests).toHaveLength(21);
+    expect(await states()).toMatchObject({ false: { length: 9 }, true: { length: 1 } });
+
+    const scorer = await scorerNamed(service.client, 'correctness');
+    await service.client.send(`/projects/${project.id}/runs/${one.id}/scorer-settings`, {
+      body: { run_id: one.id, scorers: [{ ...scorer, num_judges: 2 }] },
+    });
+    await one.start({ rows_to_run: 'none' });
+    expect(await one.end()).toMatchObject({ state: 'completed', rows_done: 10, scores_done: 10 });
+    expect(endpoint.requests).toHaveLength(41);
+    expect(await states()).toMatchObject({ true: { length: 10 } });
   });
 });
 

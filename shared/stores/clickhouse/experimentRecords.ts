@@ -38,7 +38,8 @@ export async function runTally(clickhouse: ClickHouse, run: RunOf, metrics: stri
   const [tally] = await clickhouse.query({
     name: 'tally of a run',
     sql: `SELECT count() AS rows, countIf(error_message != '') AS failed,
-                 (SELECT count() FROM metric_values FINAL WHERE ${IN_RUN} AND metric IN {metrics:Array(String)} AND record_type = 'trace') AS scores
+                 (SELECT count() FROM metric_values FINAL WHERE ${IN_RUN} AND metric IN {metrics:Array(String)} AND record_type = 'trace'
+                    AND status NOT IN ('pending', 'computing')) AS scores
             FROM records FINAL WHERE ${IN_RUN} AND type = 'trace'`,
     params: { ...scope(run), metrics },
     row: Tally,
@@ -61,7 +62,8 @@ export async function runTallies(
             FROM (SELECT run_id, 1 AS row, 0 AS score FROM records FINAL WHERE ${inRuns} AND type = 'trace'
                   UNION ALL
                   SELECT run_id, 0 AS row, 1 AS score FROM metric_values FINAL
-                   WHERE ${inRuns} AND record_type = 'trace' AND scorer_id IN {metrics:Array(UUID)})
+                   WHERE ${inRuns} AND record_type = 'trace' AND scorer_id IN {metrics:Array(UUID)}
+                     AND status NOT IN ('pending', 'computing'))
            GROUP BY run_id`,
     params: {
       projects: [...new Set(runs.map((run) => run.projectId))],

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { type RecordKind, recordKinds } from '../../columns/columnDef.ts';
+import type { RunRef } from '../../projects/runs.ts';
 import { valueKey } from '../../scoring/scoreValues.ts';
-import type { FreshRecord, MarkedValue, MarkStore } from '../../scoring/scoring.ts';
+import type { FreshRecord, LackingQuery, LackingTrace, MarkedValue, MarkStore } from '../../scoring/scoring.ts';
 import { IN_RUN, runParams, timeOfColumn, timeParam } from './binder.ts';
 import type { ClickHouse } from './connect.ts';
 import { keysBy } from './tables.ts';
@@ -14,6 +15,8 @@ const whole = z.string().transform(Number);
 const MAX_SECONDS = 24 * 3600;
 /** No record is older: times of the wire begin here. */
 const EARLIEST = '1900-01-01T00:00:00.000000Z';
+const MARKED = `${IN_RUN} AND record_created_at >= {from:DateTime64(6, 'UTC')} AND status IN ('pending', 'computing') AND isNotNull(scorer_id)`;
+const MADE_BY = "concat(toString(scorer_id), '/', scorer_version)";
 /** Runs of one statement. */
 const RUNS_AT_ONCE = 1_000;
 
@@ -31,17 +34,30 @@ const Fresh = z.object({
 /** Marks are rows of `metric_values` like all other states; a value that is computed takes the place of its mark. */
 export function clickhouseMarks(clickhouse: ClickHouse): MarkStore {
   return {
-    marked: (run, from) =>
+    marked: (run, from, metrics) =>
       clickhouse.stream({
         name: 'marked values',
-        sql: `SELECT record_id, record_created_at, record_type, trace_id, metric, scorer_id, version
-                FROM metric_values FINAL WHERE ${IN_RUN} AND record_created_at >= {from:DateTime64(6, 'UTC')}
-                 AND status IN ('pending', 'computing') AND isNotNull(scorer_id)
+        sql: `SELECT record_id, record_created_at, record_type, trace_id, metric, scorer_id, scorer_version, version
+                FROM metric_values FINAL WHERE ${MARKED} AND has({metrics:Array(String)}, ${MADE_BY})
                ORDER BY record_created_at DESC, record_id DESC`,
-        params: { ...runParams(run), from: timeParam(from ?? EARLIEST) },
+        params: {
+          ...runParams(run),
+          from: timeParam(from ?? EARLIEST),
+          metrics: metrics.map(({ scorerId, scorerVersion }) => `${scorerId}/${scorerVersion}`),
+        },
         row: toMarked,
         maxSeconds: MAX_SECONDS,
       }),
+
+    markedMetrics: (run, from) =>
+      clickhouse.query({
+        name: 'metrics of marked values',
+        sql: `SELECT DISTINCT scorer_id AS "scorerId", scorer_version AS "scorerVersion" FROM metric_values FINAL WHERE ${MARKED}`,
+        params: { ...runParams(run), from: timeParam(from ?? EARLIEST) },
+        row: z.object({ scorerId: z.string(), scorerVersion: z.string() }),
+      }),
+
+    lacking: (run, query) => clickhouse.stream({ ...lackingRead(run, query), row: toLacking, maxSeconds: MAX_SECONDS }),
 
     async countMarked(run, scorerIds, markedTo) {
       const [counted] = await clickhouse.query({
@@ -114,6 +130,46 @@ export function clickhouseMarks(clickhouse: ClickHouse): MarkStore {
   };
 }
 
+function lackingRead(run: RunRef, { metrics, withSpans, failedBefore, unknownCounts, since, traceIds }: LackingQuery) {
+  const inTraces = (keys: string) => (traceIds ? ` AND (${keys}) IN (${keysOf('id')})` : '');
+  const below = `SELECT trace_id, max(version) AS newest FROM records WHERE ${IN_RUN} AND isNotNull(trace_id)
+                  ${traceIds ? `AND (created_at, id) IN (${keysOf('trace_id')})` : ''} GROUP BY trace_id`;
+  const traces = `SELECT id, created_at, version FROM records FINAL WHERE ${IN_RUN} AND type = 'trace'${inTraces('created_at, id')}`;
+  const versioned = withSpans
+    ? `SELECT t.id AS id, t.created_at AS created_at, greatest(t.version, b.newest) AS version FROM (${traces}) AS t LEFT JOIN (${below}) AS b ON b.trace_id = t.id`
+    : traces;
+  const isMark = "status IN ('pending', 'computing')";
+  // Values that callers computed have no scorer: they stay.
+  const counts = `(${isMark} OR status NOT IN ('failed', 'error') OR version >= {failedBefore:UInt64}) AND
+                  (isNull(scorer_id) OR scorer_version = {versions:Array(String)}[indexOf({metrics:Array(String)}, metric)]
+                   ${unknownCounts ? "OR scorer_version = ''" : ''})`;
+  return {
+    name: 'traces that lack values',
+    sql: `SELECT r.id AS id, r.created_at AS created_at, r.version AS version,
+                 arrayFilter(m -> NOT arrayExists(v -> v.1 = m AND v.2 >= r.version, s.good), {metrics:Array(String)}) AS lacks
+            FROM (SELECT id, created_at, version FROM (${versioned}) WHERE version > {since:UInt64}) AS r
+            LEFT JOIN (
+              SELECT record_id, groupArray((toString(metric), if(${isMark}, 18446744073709551615, version))) AS good FROM metric_values FINAL
+               WHERE ${IN_RUN} AND metric IN {metrics:Array(String)}${inTraces('record_created_at, record_id')} AND ${counts} GROUP BY record_id
+            ) AS s ON s.record_id = r.id
+           WHERE notEmpty(lacks) ORDER BY created_at, id`,
+    params: {
+      ...runParams(run),
+      metrics: metrics.map(({ name }) => name),
+      versions: metrics.map(({ version }) => version),
+      failedBefore: String(failedBefore),
+      since: String(since ?? 0),
+      ...(traceIds ? { ids: traceIds } : {}),
+    },
+  };
+}
+
+// Of a run there may be millions: read by name, not parsed.
+function toLacking(row: unknown): LackingTrace {
+  const { id, created_at, version, lacks } = row as { id: string; created_at: string; version: string; lacks: string[] };
+  return { id, createdAt: timeOfColumn(created_at), version: Number(version), metrics: lacks };
+}
+
 async function newestInTraces(clickhouse: ClickHouse, inTraces: string, params: Record<string, string | readonly string[]>) {
   const rows = await clickhouse.query({
     name: 'newest records of traces',
@@ -126,7 +182,7 @@ async function newestInTraces(clickhouse: ClickHouse, inTraces: string, params: 
 
 // Rows of our own, of which a pass may have millions: read by name, not parsed.
 function toMarked(row: unknown): MarkedValue {
-  const { record_id, record_created_at, record_type, trace_id, metric, scorer_id, version } = row as MarkedRow;
+  const { record_id, record_created_at, record_type, trace_id, metric, scorer_id, scorer_version, version } = row as MarkedRow;
   return {
     recordId: record_id,
     createdAt: timeOfColumn(record_created_at),
@@ -134,6 +190,7 @@ function toMarked(row: unknown): MarkedValue {
     traceId: trace_id,
     metric,
     scorerId: scorer_id,
+    scorerVersion: scorer_version,
     version: Number(version),
   };
 }
@@ -145,6 +202,7 @@ interface MarkedRow {
   trace_id: string | null;
   metric: string;
   scorer_id: string;
+  scorer_version: string;
   version: string;
 }
 

@@ -19,6 +19,7 @@ export interface MetricRow {
   metadata: string;
   details: string;
   scorer_id: string | null;
+  scorer_version: string;
   computed_at: string;
   version: number;
 }

@@ -24,6 +24,7 @@ export function metricValueRow(run: RunRef, value: MetricValue, version: number)
     trace_id: value.traceId,
     ...metricFields(result),
     scorer_id: value.scorerId ?? null,
+    scorer_version: value.scorerVersion ?? '',
     // A version is the microsecond it was made in.
     computed_at: timeOf(new Date(Math.floor(version / 1000))),
     version,
@@ -69,12 +70,12 @@ const valueColumns =
 export function clickhouseMetricValues(clickhouse: ClickHouse): MetricValueStore {
   let lastVersion = 0;
   return {
-    async write(run, values, version) {
+    async write(run, values) {
       if (values.length === 0) return;
       // Of two processes' values of one metric the later by their clocks counts, so the machines' clocks must agree to less than the time
       // between two scorings: reading the version that stands before each write would cost as much as the write.
       lastVersion = Math.max(lastVersion + 1, Date.now() * 1000);
-      const rows = values.map((value) => metricValueRow(run, value, version ?? lastVersion));
+      const rows = values.map((value) => metricValueRow(run, value, value.version ?? lastVersion));
       await clickhouse.insert({ table: 'metric_values', rows, token: newId() });
     },
 

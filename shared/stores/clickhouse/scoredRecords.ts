@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { recordKinds } from '../../columns/columnDef.ts';
 import type { ScoredRecord } from '../../metrics/metric.ts';
 import type { RunRef } from '../../projects/runs.ts';
-import { type RecordToScore, valueKey } from '../../scoring/scoreValues.ts';
+import type { RecordSize, RecordToScore } from '../../scoring/scoreValues.ts';
 import { IN_RUN, runParams, timeOfColumn } from './binder.ts';
 import type { ClickHouse } from './connect.ts';
 import { keysBy } from './tables.ts';
@@ -63,6 +63,50 @@ export async function recordsToScore(
     const spans = inTraces.get(trace_id as string) ?? [];
     return toScore(row, { spans: (type === 'trace' ? spans : descendants(id, spans)).map(asScored) });
   });
+}
+
+const TEXTS =
+  "length(input) + length(ifNull(output, '')) + length(ifNull(dataset_input, '')) + length(ifNull(dataset_output, ''))";
+const METADATA = ['dataset_metadata', 'user_metadata']
+  .map((map) => `arraySum(arrayMap(text -> length(text), mapValues(${map})))`)
+  .join(' + ');
+const BYTES = `sum(${TEXTS} + ${METADATA})`;
+
+/** Bytes of the texts of these records; with those of all that is read for them where a metric looks at what is below. */
+export async function recordSizes(
+  clickhouse: ClickHouse,
+  run: RunRef,
+  ids: readonly string[],
+  withSpans: boolean,
+): Promise<Map<string, RecordSize>> {
+  if (ids.length === 0) return new Map();
+  const sizes = (condition: string, of: string, params: readonly string[]) =>
+    clickhouse.query({
+      name: 'sizes of records',
+      sql: `SELECT ${of} AS id, ${BYTES} AS bytes FROM records WHERE ${IN_RUN} AND ${condition} GROUP BY id`,
+      params: { ...runParams(run), ids: params },
+      row: z.object({ id: z.string(), bytes: z.string().transform(Number) }),
+    });
+  if (!withSpans) return new Map((await sizes(byKeys('id'), 'id', ids)).map(({ id, bytes }) => [id, { readId: id, bytes }]));
+  const kinds = await clickhouse.query({
+    name: 'kinds of records',
+    sql: `SELECT id, type, trace_id FROM record_keys WHERE ${IN_RUN} AND id IN {ids:Array(UUID)} ORDER BY version DESC LIMIT 1 BY id`,
+    params: { ...runParams(run), ids },
+    row: z.object({ id: z.string(), type: z.enum(recordKinds), trace_id: z.string().nullable() }),
+  });
+  const sessions = kinds.flatMap(({ id, type }) => (type === 'session' ? [id] : []));
+  const traces = [...new Set(kinds.flatMap(({ type, trace_id }) => (type === 'session' ? [] : (trace_id ?? []))))];
+  const [inTraces, inSessions] = await Promise.all([
+    traces.length > 0 ? sizes(byKeys('trace_id'), 'trace_id', traces) : [],
+    sessions.length > 0 ? sizes(byKeys('session_id'), 'session_id', sessions) : [],
+  ]);
+  const bytesOf = new Map([...inTraces, ...inSessions].map(({ id, bytes }) => [id, bytes]));
+  return new Map(
+    kinds.map(({ id, type, trace_id }) => {
+      const readId = type === 'session' ? id : (trace_id ?? id);
+      return [id, { readId, bytes: bytesOf.get(readId) ?? 0 }];
+    }),
+  );
 }
 
 async function readBelow(clickhouse: ClickHouse, run: RunRef, column: 'trace_id' | 'session_id', ids: readonly string[]) {
@@ -127,22 +171,3 @@ const asScored = (row: Row): ScoredRecord => ({
   errorMessage: row.error_message || (row.status_code !== null && row.status_code >= 400 ? `status ${row.status_code}` : null),
   model: row.model,
 });
-
-/** By `<record id>/<metric>` the versions of the values that these records have. */
-export async function valueVersions(
-  clickhouse: ClickHouse,
-  run: RunRef,
-  ids: readonly string[],
-  metrics: readonly string[],
-): Promise<Map<string, number>> {
-  if (ids.length === 0 || metrics.length === 0) return new Map();
-  const rows = await clickhouse.query({
-    name: 'versions of values',
-    sql: `SELECT record_id, metric, version FROM metric_values FINAL
-           WHERE ${IN_RUN} AND metric IN {metrics:Array(String)}
-             AND (record_created_at, record_id) IN (SELECT created_at, id FROM record_keys WHERE ${IN_RUN} AND id IN {ids:Array(UUID)})`,
-    params: { ...runParams(run), ids, metrics },
-    row: z.object({ record_id: z.string(), metric: z.string(), version: z.string().transform(Number) }),
-  });
-  return new Map(rows.map(({ record_id, metric, version }) => [valueKey(record_id, metric), version]));
-}

@@ -155,6 +155,8 @@ export const metricValues: Table = {
     // The other keys of the metric result (cost, tokens, model_alias, message, standard_error …) as JSON text of an object, or empty.
     { name: 'details', sqlType: 'String CODEC(ZSTD(1))' },
     { name: 'scorer_id', sqlType: 'Nullable(UUID)' },
+    // What made the value, or is to make it (`frozen_metrics` of Postgres); empty where that is not known.
+    { name: 'scorer_version', sqlType: 'LowCardinality(String)' },
     { name: 'computed_at', sqlType: "DateTime64(6, 'UTC')" },
     { name: 'version', sqlType: 'UInt64' },
     isRewrite,

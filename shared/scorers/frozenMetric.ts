@@ -1,0 +1,58 @@
+import { RequestInvalid } from '../errors.ts';
+import { derivedId } from '../ids.ts';
+import { withJudges } from '../metrics/scoreRecord.ts';
+import type { ScorerConfig } from '../wire/scorers.ts';
+import { builtinById } from './presets.ts';
+import { type EnabledMetric, enabled, fromScorer } from './resolveMetrics.ts';
+import type { Scorer, ScorerVersion } from './scorer.ts';
+
+/** What a metric computes, as text that outlives every change of its scorer and of the run's settings. */
+export interface FrozenMetric {
+  /** The same for metrics that compute the same: by the same version of the scorer, with the same judges. */
+  version: string;
+  scorerId: string;
+  definition: string;
+}
+
+interface Definition {
+  config: ScorerConfig;
+  judgeModel: string | null;
+  /** Absent for a built-in metric. */
+  scorer?: Pick<Scorer, 'id' | 'name' | 'scorerType' | 'definition'>;
+  version?: Omit<ScorerVersion, 'createdAt'>;
+}
+
+/** @param judgeModel the model that judges it, where one could be found */
+export function freezeMetric(metric: EnabledMetric, judgeModel: string | null): FrozenMetric {
+  const { config, scorerId, definedBy } = metric;
+  const judged = metric.needs === 'judge';
+  const definition: Definition = { config, judgeModel: judged ? judgeModel : null };
+  if (definedBy) {
+    const { id, name, scorerType, definition: own } = definedBy.scorer;
+    const { createdAt: _, ...version } = definedBy.version;
+    Object.assign(definition, { scorer: { id, name, scorerType, definition: own }, version } satisfies Partial<Definition>);
+  }
+  const ofVersion = definedBy?.version.definition;
+  const computes = [
+    definedBy?.version.id ?? null,
+    definedBy?.scorer.definition.ground_truth ?? null,
+    judgeModel,
+    config.num_judges ?? ofVersion?.numJudges ?? 1,
+    config.cot_enabled ?? ofVersion?.explain ?? null,
+  ];
+  const version = derivedId('version of a metric', scorerId, judged ? JSON.stringify(computes) : 'code');
+  return { version, scorerId, definition: JSON.stringify(definition) };
+}
+
+/** The metric as it was frozen. @throws RequestInvalid for a built-in metric that this release does not have */
+export function thawMetric({ version, scorerId, definition }: FrozenMetric): EnabledMetric {
+  const { config, judgeModel, scorer, version: ofScorer } = JSON.parse(definition) as Definition;
+  const builtin = builtinById(scorerId);
+  const metric = builtin
+    ? enabled(withJudges(builtin, config.num_judges ?? 1), config, config.scorer_type, null)
+    : scorer && ofScorer
+      ? fromScorer(scorer, { ...ofScorer, createdAt: new Date(0) }, config)
+      : { problem: `no scorer has the id ${scorerId}` };
+  if ('problem' in metric) throw new RequestInvalid([{ loc: ['scorer_id'], msg: metric.problem, type: 'metric_unknown' }]);
+  return { ...metric, version, judgeModel };
+}

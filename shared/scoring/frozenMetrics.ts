@@ -1,0 +1,74 @@
+import { ServiceError } from '../errors.ts';
+import type { ExperimentRun } from '../experiments/experiment.ts';
+import { type FrozenMetric, freezeMetric, thawMetric } from '../scorers/frozenMetric.ts';
+import type { EnabledMetric } from '../scorers/resolveMetrics.ts';
+import { versionNow } from './scoring.ts';
+
+/** The metrics of one workflow of an experiment. */
+export interface RunMetrics {
+  number: number;
+  metrics: FrozenMetric[];
+  /** Microseconds. */
+  frozenAt: number;
+  /** Microseconds: rows recorded before this were looked at. */
+  lookedTo: number;
+}
+
+/** Where the definitions that values were made by are kept. They go with their run. */
+export interface FrozenMetricStore {
+  /** Keeps these definitions; what is kept under a version already is replaced, as its filters may be others now. */
+  keep(runId: string, metrics: readonly FrozenMetric[]): Promise<void>;
+  find(runId: string, version: string): Promise<FrozenMetric | undefined>;
+  /** Of each scorer the definition that was kept last. */
+  newest(runId: string): Promise<FrozenMetric[]>;
+  ofRun(runId: string): Promise<RunMetrics | undefined>;
+  /**
+   * Freezes the metrics of workflow `number`, unless they are frozen or a newer one has begun.
+   * @throws ServiceError `NotFound` when the run was deleted
+   */
+  freeze(runId: string, number: number, metrics: readonly FrozenMetric[], frozenAt: number): Promise<void>;
+  /** Notes that rows recorded before this were looked at for workflow `number`. */
+  looked(runId: string, number: number, lookedTo: number): Promise<void>;
+}
+
+export interface FreezeDeps {
+  frozen: FrozenMetricStore;
+  /** The model that judges when a metric or its run asks for this one, or for none; null when there is none such. */
+  judgeModel(wanted: string | null): Promise<string | null>;
+}
+
+/** Metrics as they are now, kept for the marks and values that name them. @param modelAlias the run's own model */
+export async function freezeMetrics(
+  { frozen, judgeModel }: FreezeDeps,
+  runId: string,
+  metrics: readonly EnabledMetric[],
+  modelAlias: string | null,
+): Promise<EnabledMetric[]> {
+  const kept = await freezeAll(judgeModel, metrics, modelAlias);
+  await frozen.keep(runId, kept);
+  return kept.map(thawMetric);
+}
+
+/** What the run's workflow computes. The first to ask freezes it; whoever asks later gets the same. */
+export async function metricsOfWorkflow(
+  { frozen, judgeModel, enabled }: FreezeDeps & { enabled(run: ExperimentRun): Promise<EnabledMetric[]> },
+  run: ExperimentRun,
+  modelAlias: string | null,
+): Promise<Omit<RunMetrics, 'metrics'> & { metrics: EnabledMetric[] }> {
+  const { experimentId, workflowNumber } = run;
+  const thawed = (found: RunMetrics) => ({ ...found, metrics: found.metrics.map(thawMetric) });
+  const before = await frozen.ofRun(experimentId);
+  if (before?.number === workflowNumber) return thawed(before);
+  const metrics = await freezeAll(judgeModel, await enabled(run), modelAlias);
+  await frozen.freeze(experimentId, workflowNumber, metrics, versionNow());
+  const found = await frozen.ofRun(experimentId);
+  if (found?.number !== workflowNumber) throw new ServiceError('NotFound', `experiment ${experimentId} has a newer run`);
+  return thawed(found);
+}
+
+const freezeAll = (judgeModel: FreezeDeps['judgeModel'], metrics: readonly EnabledMetric[], modelAlias: string | null) =>
+  Promise.all(
+    metrics.map(async (metric) =>
+      freezeMetric(metric, metric.needs === 'judge' ? await judgeModel(metric.judgeModel ?? modelAlias) : null),
+    ),
+  );

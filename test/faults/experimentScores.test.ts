@@ -1,0 +1,173 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ServiceClient } from '../../client/http.ts';
+import { type Answer, late, type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
+import { processTree, untilGone } from '../support/processTree.ts';
+import { type ExperimentOf, experimentOf, modelAt, newExperiment, scorerNamed } from '../support/runs.ts';
+import { type ServiceFolder, type ServiceProcess, serviceFolder } from '../support/serviceProcess.ts';
+
+const VERDICT = says('{"explanation": "it agrees", "verdict": true}');
+const CONCURRENCY = 20;
+
+let folder: string;
+let where: ServiceFolder;
+let service: ServiceProcess;
+let client: ServiceClient;
+let judge: ModelEndpoint;
+let projectId: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'assay-scores-'));
+  await writeFile(join(folder, 'echo.mjs'), 'export default (input) => input;');
+  judge = await startModelEndpoint();
+  where = await serviceFolder(join(folder, 'data'), { RUNNERS_DIR: folder });
+  await start();
+  ({ id: projectId } = await client.send<{ id: string }>('/projects', { body: { name: 'scores' } }));
+  await modelAt(client, 'judge', judge.url, ['judge-1']);
+});
+afterAll(async () => {
+  await service?.kill('SIGTERM');
+  await judge?.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function start(): Promise<void> {
+  service = await where.start();
+  client = new ServiceClient({ apiUrl: service.url, apiKey: service.apiKey });
+}
+
+async function kill(): Promise<void> {
+  const all = await processTree(service.child.pid as number);
+  await service.kill('SIGKILL');
+  await untilGone(all, 10_000);
+  await start();
+}
+
+const questions = (count: number) => Array.from({ length: count }, (_, index) => ({ input: `q${index}`, output: `q${index}` }));
+const experiment = (name: string, metrics: string[]) => newExperiment(client, projectId, { name, metrics });
+/** The same experiment by the service that runs now. */
+const again = ({ id }: ExperimentOf): ExperimentOf => experimentOf(client, projectId, id);
+const run = (rows: number) =>
+  ({ runner: { kind: 'module', name: 'echo' }, records: questions(rows), concurrency: CONCURRENCY }) as const;
+const states = async (one: ExperimentOf, metric: string): Promise<Record<string, number>> => {
+  const counts: Record<string, number> = {};
+  for (const { metric_info } of await one.traces()) {
+    const state = metric_info?.[metric]?.status_type ?? 'none';
+    counts[state] = (counts[state] ?? 0) + 1;
+  }
+  return counts;
+};
+/** Waits for so many calls of the judge since `from`. */
+const calls = (from: number, count: number) =>
+  expect.poll(() => judge.requests.length - from, { timeout: 60_000, interval: 5 }).toBeGreaterThanOrEqual(count);
+
+test('a re-scoring that is killed again and again pays for no value twice, beyond those in flight', async () => {
+  const ROWS = 400;
+  const JUDGE_MS = 200;
+  /** Values computed at once, and those of half a second that may wait for their write. */
+  const unwritten = CONCURRENCY + Math.ceil((CONCURRENCY * 700) / JUDGE_MS);
+  const one = await experiment('killed', ['exact_match']);
+  await one.start(run(ROWS));
+  await one.end();
+  const scorer = await scorerNamed(client, 'correctness');
+  await client.send(`/projects/${projectId}/runs/${one.id}/scorer-settings`, { body: { run_id: one.id, scorers: [scorer] } });
+
+  judge.otherwise(late(JUDGE_MS, VERDICT));
+  const before = judge.requests.length;
+  await one.start({ rows_to_run: 'none', concurrency: CONCURRENCY });
+  for (const at of [120, 300]) {
+    await calls(before, at);
+    await kill();
+  }
+  const ended = await again(one).end();
+  expect(ended).toMatchObject({ state: 'completed', rows_done: ROWS, scores_done: ROWS });
+  expect(await states(again(one), 'correctness')).toEqual({ success: ROWS });
+  expect(judge.requests.length - before).toBeLessThanOrEqual(ROWS + 2 * unwritten);
+}, 240_000);
+
+describe('answers that were paid for are kept', () => {
+  /** Each answer comes when it is let through. */
+  const gated = () => {
+    const gate = Promise.withResolvers<void>();
+    let asked = 0;
+    const answer: Answer = async (request, response) => {
+      if (++asked > CONCURRENCY) await gate.promise;
+      await VERDICT(request, response);
+    };
+    return { answer, open: gate.resolve };
+  };
+
+  test('by a cancel', async () => {
+    const { answer, open } = gated();
+    judge.otherwise(answer);
+    const before = judge.requests.length;
+    const one = await experiment('cancelled', ['correctness']);
+    await one.start(run(100));
+    await calls(before, 2 * CONCURRENCY);
+    await one.steer('cancel');
+    setTimeout(open, 2_000); // within the grace
+    expect(await one.end()).toMatchObject({ state: 'cancelled' });
+    const paid = judge.requests.length - before;
+    expect(paid).toBe(2 * CONCURRENCY);
+    expect((await states(one, 'correctness')).success).toBe(paid);
+
+    judge.otherwise(VERDICT);
+    await one.start({ rows_to_run: 'none' });
+    expect(await one.end()).toMatchObject({ state: 'completed', scores_done: 100 });
+    expect(judge.requests.length - before).toBe(100);
+  }, 60_000);
+
+  test('by a pause, however long they take', async () => {
+    const { answer, open } = gated();
+    judge.otherwise(answer);
+    const before = judge.requests.length;
+    const one = await experiment('paused', ['correctness']);
+    await one.start(run(100));
+    await calls(before, 2 * CONCURRENCY);
+    await one.steer('pause');
+    setTimeout(open, 12_000); // a cancel would have given them up
+    await one.until(({ scores_done }) => scores_done === 2 * CONCURRENCY);
+    expect(judge.requests.length - before).toBe(2 * CONCURRENCY);
+    await one.steer('resume');
+    expect(await one.end()).toMatchObject({ state: 'completed', scores_done: 100 });
+    expect(judge.requests.length - before).toBe(100);
+  }, 60_000);
+});
+
+test('a scorer that is edited amid a run judges nothing of it; the next run judges all of it by the new version', async () => {
+  const body = { name: 'politeness', scorer_type: 'llm', output_type: 'boolean', scoreable_node_types: ['trace'] };
+  const scorer = await client.send<{ id: string; name: string; scorer_type: string }>('/scorers', { body });
+  const edit = (prompt: string) => client.send(`/scorers/${scorer.id}/version/llm`, { body: { user_prompt: prompt } });
+  await edit('Is the FIRST polite?');
+  const gate = Promise.withResolvers<void>();
+  judge.otherwise(async (request, response) => {
+    await gate.promise;
+    await VERDICT(request, response);
+  });
+  const one = await experiment('edited', []);
+  await client.send(`/projects/${projectId}/runs/${one.id}/scorer-settings`, {
+    body: { run_id: one.id, scorers: [{ id: scorer.id, scorer_type: scorer.scorer_type }] },
+  });
+  const before = judge.requests.length;
+  const asked = () => judge.requests.slice(before).map(({ text }) => (text.includes('FIRST') ? 'first' : 'second'));
+  await one.start(run(60));
+  await calls(before, CONCURRENCY);
+  await edit('Is the SECOND polite?');
+  gate.resolve();
+  expect(await one.end()).toMatchObject({ state: 'completed', scores_done: 60 });
+  expect(asked()).toEqual(Array(60).fill('first'));
+
+  await one.start({ rows_to_run: 'none' });
+  expect(await one.end()).toMatchObject({ state: 'completed', scores_done: 60 });
+  expect(asked().slice(60)).toEqual(Array(60).fill('second'));
+
+  // Good values are computed again where somebody asks for it.
+  const { job_ids } = await client.send<{ job_ids: string[] }>(`/projects/${projectId}/recompute-metrics`, {
+    body: { experiment_id: one.id, scorer_ids: [scorer.id] },
+  });
+  await expect
+    .poll(async () => (await client.send<{ status: string }>(`/jobs/${job_ids[0]}`)).status, { timeout: 30_000 })
+    .toBe('completed');
+  expect(asked()).toHaveLength(180);
+}, 60_000);

@@ -1,0 +1,94 @@
+import { Context } from '@temporalio/activity';
+import type { Logger } from 'pino';
+import type { ExperimentRun } from '../shared/experiments/experiment.ts';
+import { untilStored } from '../shared/experiments/untilStored.ts';
+import type { RunRef } from '../shared/projects/runs.ts';
+import type { EnabledMetric } from '../shared/scorers/resolveMetrics.ts';
+import { lackingValues, type MarkDeps, type Marked, markJudged } from '../shared/scoring/markRecords.ts';
+import { type ScoreValuesDeps, type ScoreValuesOptions, scoreValues } from '../shared/scoring/scoreValues.ts';
+import type { MarkedValue } from '../shared/scoring/scoring.ts';
+import { CANCEL_GRACE_MS, type GiveUpDeps, givenUpAfter, mustGiveUp, STOP_GRACE_MS } from './giveUp.ts';
+import type { JudgedRun } from './judgeContext.ts';
+
+export interface ValueScoringDeps extends Pick<ScoreValuesDeps, 'records' | 'recordSizes' | 'write' | 'rollUpReads'>, GiveUpDeps {
+  marking: MarkDeps;
+  contextFor(run: JudgedRun, ...rest: Parameters<ScoreValuesDeps['contextFor']>): ReturnType<ScoreValuesDeps['contextFor']>;
+  log: Logger;
+}
+
+/** What an experiment's newest workflow computes; times are in microseconds. */
+export interface FrozenRun {
+  metrics: EnabledMetric[];
+  frozenAt: number;
+  lookedTo: number;
+}
+
+type Lanes = Pick<ScoreValuesOptions, 'lanes' | 'stopping' | 'givenUp'>;
+
+/** Lanes for values of plain code: they take turns anyway, and few of them wait for anything. */
+const CODE_LANES = 20;
+
+/** What all activities that score have in common. @param ending aborts when the worker ends */
+export function valueScoring(deps: ValueScoringDeps, ending: AbortSignal) {
+  const { marking } = deps;
+
+  const values = (judged: JudgedRun) => ({
+    records: deps.records,
+    recordSizes: deps.recordSizes,
+    write: deps.write,
+    rollUpReads: deps.rollUpReads,
+    contextFor: (...rest: Parameters<ScoreValuesDeps['contextFor']>) => deps.contextFor(judged, ...rest),
+    untilStored: <T>(operation: () => Promise<T>, signal: AbortSignal) =>
+      untilStored(operation, signal, (err) => deps.log.error({ err }, 'a store operation failed; it is tried again')),
+  });
+
+  /** Computes with so many lanes until it is called back, then as long as the run lets values in flight end. */
+  const inLanes = async <T>(lanes: number, run: ExperimentRun | undefined, work: (options: Lanes) => Promise<T>): Promise<T> => {
+    const context = Context.current();
+    const stopping = context.cancellationSignal;
+    const givenUp = givenUpAfter(stopping, async () =>
+      run ? mustGiveUp(deps, run, context, ending) : ending.aborted ? STOP_GRACE_MS : CANCEL_GRACE_MS,
+    );
+    try {
+      return await work({ lanes, stopping, givenUp: givenUp.signal });
+    } finally {
+      givenUp.end();
+    }
+  };
+
+  /** Computes values of plain code and marks those of judges. */
+  const computeOrMark = (
+    run: RunRef,
+    experiment: ExperimentRun | undefined,
+    judged: JudgedRun,
+    found: AsyncIterable<MarkedValue>,
+    metrics: readonly EnabledMetric[],
+  ): Promise<{ marked: Marked | undefined; scored: number }> =>
+    inLanes(CODE_LANES, experiment, async (options) => {
+      const byName = new Map(metrics.map((metric) => [metric.name, metric]));
+      let marked: Marked | undefined;
+      const code = markJudged(marking, run, found, metrics, (all) => {
+        marked = all;
+      });
+      const { scored } = await scoreValues(
+        {
+          ...values(judged),
+          metricOf: ({ metric }) => byName.get(metric) as EnabledMetric,
+          onProgress: () => undefined,
+        },
+        run,
+        code,
+        { ...options, judged: false, showsComputing: false, until: Number.POSITIVE_INFINITY },
+      );
+      return { marked, scored };
+    });
+
+  /** What an experiment's rows lack: values that failed in this run, and are not tried again in it, are none of it. */
+  const lacking = (
+    { projectId, experimentId, rowsToRun }: ExperimentRun,
+    frozen: FrozenRun,
+    of: { since?: number; traceIds?: string[] },
+  ) => lackingValues(marking, { projectId, runId: experimentId }, frozen, { ...of, unknownCounts: rowsToRun !== 'none' });
+
+  return { values, inLanes, computeOrMark, lacking };
+}
