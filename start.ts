@@ -9,14 +9,16 @@ import { runProcess } from './shared/runProcess.ts';
 import { secretKeysOf } from './shared/secretKeys.ts';
 import { openDataFolder } from './shared/stores/dataFolder.ts';
 import { openStores } from './shared/stores/open.ts';
-import { connectTemporal, connectTemporalWorker, pingTemporal } from './shared/stores/temporal/connect.ts';
+import { connectTemporal, connectTemporalWorker, pingTemporal, temporalAddress } from './shared/stores/temporal/connect.ts';
 import { startTemporalDevServer } from './shared/stores/temporal/devServer.ts';
 import { defaultCacheDir, findTemporal, temporalDownloads } from './shared/stores/temporal/findTemporal.ts';
 import { prepareNamespace } from './shared/stores/temporal/prepareNamespace.ts';
 import { temporalRunWorkflows } from './shared/stores/temporal/runWorkflows.ts';
+import { queueNames } from './shared/taskQueues.ts';
 import { together } from './shared/together.ts';
 import { assembleActivities } from './workers/assembleActivities.ts';
 import { logTemporalTo, type RunningWorker, startWorker } from './workers/worker.ts';
+import { workerSettings } from './workers/workerSettings.ts';
 
 export interface Service {
   url: string;
@@ -94,7 +96,9 @@ export async function startService(
     const connection = opened.adopt(await connectTemporalWorker(temporal.address), (it) => it.close());
     signal?.throwIfAborted();
     const activities = assembleActivities(domain, environment);
-    worker = opened.adopt(await startWorker(connection, config.TEMPORAL_NAMESPACE, activities), (it) => it.stop());
+    // The one process serves every queue, and its open runs never wait for another build of it.
+    const settings = { ...workerSettings(config), queues: queueNames, deployment: undefined };
+    worker = opened.adopt(await startWorker(connection, settings, activities), (it) => it.stop());
     worker.finished.catch((err: unknown) => log.fatal({ err }, 'the worker broke'));
     server.serve(api.app);
     return {
@@ -120,8 +124,8 @@ async function openTemporal(
   signal: AbortSignal,
 ) {
   let uiUrl: string | undefined;
-  let address = config.TEMPORAL_ADDRESS;
-  if (!address) {
+  let at = temporalAddress(config);
+  if (!at) {
     const path = await findTemporal({
       dataDir: config.DATA_DIR,
       cacheDir: defaultCacheDir(environment.XDG_CACHE_HOME),
@@ -141,10 +145,9 @@ async function openTemporal(
       log: { info: say, warn: say },
     });
     opened.defer(() => server.stop());
-    address = server.address;
+    at = { address: server.address };
     uiUrl = server.uiUrl;
   }
-  const at = { address, apiKey: config.TEMPORAL_API_KEY };
   const { connection, client } = await connectTemporal({
     ...at,
     namespace: config.TEMPORAL_NAMESPACE,

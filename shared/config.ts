@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { queueNames } from './taskQueues.ts';
 
 const port = z
   .string()
@@ -13,6 +14,10 @@ const folder = z
   .string()
   .transform((path) => resolve(path))
   .refine((path) => statSync(path, { throwIfNoEntry: false })?.isDirectory(), { error: 'must be a folder that exists' });
+const file = z
+  .string()
+  .transform((path) => resolve(path))
+  .refine((path) => statSync(path, { throwIfNoEntry: false })?.isFile(), { error: 'must be a file that exists' });
 const list = z.string().transform((text) =>
   text
     .split(',')
@@ -23,6 +28,38 @@ const url = (protocols: string[]) =>
   z.string().refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), {
     error: `must be a URL that starts with ${protocols.map((one) => `${one}//`).join(' or ')}`,
   });
+
+const count = (least: number, most: number) => {
+  const error = `must be a number, ${least} to ${most}`;
+  return z
+    .string()
+    .regex(/^\d{1,6}$/, { error })
+    .transform(Number)
+    .refine((number) => number >= least && number <= most, { error });
+};
+
+/** What a worker has slots and polls for: workflow tasks, and the activities of each queue. */
+const taskKinds = ['workflows', ...queueNames] as const;
+export type TaskKind = (typeof taskKinds)[number];
+
+/** `rows:50,scoring:20`. Workflow tasks need two: one of the queue, one of the workflows that a worker remembers. */
+const perTaskKind = (most: number) => {
+  const error = `must be pairs of name:number, comma separated, of ${taskKinds.join(', ')}, each 1 to ${most} (workflows: at least 2)`;
+  return list.default([]).transform((pairs, context): Partial<Record<TaskKind, number>> => {
+    const given: Partial<Record<TaskKind, number>> = {};
+    for (const pair of pairs) {
+      const [, name, digits] = /^(\w+):(\d{1,6})$/.exec(pair) ?? [];
+      const kind = taskKinds.find((one) => one === name);
+      const number = Number(digits);
+      if (!kind || number < (kind === 'workflows' ? 2 : 1) || number > most || kind in given) {
+        context.addIssue({ code: 'custom', message: error });
+        return z.NEVER;
+      }
+      given[kind] = number;
+    }
+    return given;
+  });
+};
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
@@ -43,8 +80,31 @@ const Config = z.object({
     .optional(),
   TEMPORAL_NAMESPACE: z.string().default('default'),
   TEMPORAL_API_KEY: z.string().optional(),
+  TEMPORAL_TLS: z.enum(['true', 'false'], { error: 'must be true or false' }).optional(),
+  TEMPORAL_TLS_CA: file.optional(),
+  TEMPORAL_TLS_CERT: file.optional(),
+  TEMPORAL_TLS_KEY: file.optional(),
+  TEMPORAL_TLS_SERVER_NAME: z.string().optional(),
+  TEMPORAL_DEPLOYMENT_NAME: z
+    .string()
+    .regex(/^[^.:]{1,200}$/, { error: 'must be a name of at most 200 characters without dots and colons' })
+    .optional(),
+  TEMPORAL_BUILD_ID: z
+    .string()
+    .regex(/^.{1,200}$/, { error: 'must have at most 200 characters' })
+    .optional(),
   TEMPORAL_PORT: port.default(7233),
   TEMPORAL_UI_PORT: port.default(8233),
+  WORKER_QUEUES: list
+    .default([...queueNames])
+    .refine((names) => names.length > 0 && names.every((name) => queueNames.some((known) => known === name)), {
+      error: `must be one or more of ${queueNames.join(', ')}, comma separated`,
+    })
+    .transform((names) => queueNames.filter((known) => names.includes(known))),
+  WORKER_SLOTS: perTaskKind(10_000),
+  WORKER_POLLERS: perTaskKind(100),
+  POSTGRES_CONNECTIONS: count(2, 1_000).default(10),
+  CLICKHOUSE_CONNECTIONS: count(1, 1_000).default(10),
   ADMIN_EMAIL: z.email({ error: 'must be an e-mail address' }).optional(),
   ADMIN_PASSWORD: z.string().min(8, { error: 'must have at least 8 characters' }).optional(),
   ADMIN_API_KEY: z.string().min(16, { error: 'must have at least 16 characters' }).optional(),
@@ -74,8 +134,28 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     Object.entries(environment).filter(([name, value]) => name in Config.shape && value !== undefined && value !== ''),
   );
   const result = Config.safeParse(given);
-  if (result.success) return Object.freeze(result.data);
-  throw new Error(`wrong settings: ${result.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`).join('; ')}`);
+  const problems = result.success
+    ? problemsTogether(result.data)
+    : result.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`);
+  if (result.success && problems.length === 0) return Object.freeze(result.data);
+  throw new Error(`wrong settings: ${problems.join('; ')}`);
+}
+
+/** What is right by itself and wrong beside another setting. */
+function problemsTogether(config: Config): string[] {
+  const needs = (name: keyof Config, other: keyof Config): string[] =>
+    config[name] !== undefined && config[other] === undefined ? [`${name} needs ${other}`] : [];
+  const tls = (['TEMPORAL_TLS_CA', 'TEMPORAL_TLS_CERT', 'TEMPORAL_TLS_KEY', 'TEMPORAL_TLS_SERVER_NAME'] as const).filter(
+    (name) => config[name] !== undefined,
+  );
+  return [
+    ...(config.TEMPORAL_TLS === 'false' && tls.length > 0 ? [`TEMPORAL_TLS is false, but ${tls.join(', ')} set`] : []),
+    ...needs('TEMPORAL_TLS_CERT', 'TEMPORAL_TLS_KEY'),
+    ...needs('TEMPORAL_TLS_KEY', 'TEMPORAL_TLS_CERT'),
+    ...(['TEMPORAL_TLS', ...tls] as const).flatMap((name) => needs(name, 'TEMPORAL_ADDRESS')),
+    ...needs('TEMPORAL_DEPLOYMENT_NAME', 'TEMPORAL_BUILD_ID'),
+    ...needs('TEMPORAL_BUILD_ID', 'TEMPORAL_DEPLOYMENT_NAME'),
+  ];
 }
 
 /** True when only this machine can reach `host`. */

@@ -7,6 +7,7 @@ import { connectTemporalWorker } from '../shared/stores/temporal/connect.ts';
 import { temporalRunWorkflows } from '../shared/stores/temporal/runWorkflows.ts';
 import { assembleActivities } from './assembleActivities.ts';
 import { logTemporalTo, startWorker } from './worker.ts';
+import { workerSettings } from './workerSettings.ts';
 
 /** One worker process beside others, over servers. */
 async function start() {
@@ -18,12 +19,11 @@ async function start() {
   const workflows = temporalRunWorkflows(servers.client);
   const domain = assembleDomain(servers.stores, workflows, config, config.SECRET_KEYS as string, log);
   opened.defer(() => domain.outbound.close());
-  const at = { address: config.TEMPORAL_ADDRESS as string, apiKey: config.TEMPORAL_API_KEY };
-  const connection = opened.adopt(await connectTemporalWorker(at), (it) => it.close());
+  const connection = opened.adopt(await connectTemporalWorker(servers.temporal), (it) => it.close());
   const activities = assembleActivities(domain, process.env);
-  const worker = opened.adopt(await startWorker(connection, config.TEMPORAL_NAMESPACE, activities), (it) => it.stop());
+  const worker = opened.adopt(await startWorker(connection, workerSettings(config), activities), (it) => it.stop());
   worker.finished.catch((err: unknown) => log.fatal({ err }, 'the worker broke'));
-  log.info({ namespace: config.TEMPORAL_NAMESPACE }, 'the worker is ready');
+  log.info({ namespace: config.TEMPORAL_NAMESPACE, queues: config.WORKER_QUEUES }, 'the worker is ready');
   return { broken: worker.finished, stop: () => opened.disposeAsync() };
 }
 

@@ -1,9 +1,10 @@
 import { DefaultLogger, type NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import type { Logger } from 'pino';
-import { EXPERIMENT_QUEUE } from '../shared/experiments/workflow.ts';
+import { type QueueName, taskQueues } from '../shared/taskQueues.ts';
 import { type ActivityDeps, createActivities } from './activities.ts';
 import { createScoringActivities, type ScoringActivityDeps } from './scoringActivities.ts';
 import { createSweepActivities, type SweepActivityDeps } from './sweepActivities.ts';
+import type { WorkerSettings } from './workerSettings.ts';
 import { workflowBundle } from './workflowBundle.ts';
 
 export interface WorkerDeps extends ActivityDeps {
@@ -12,7 +13,7 @@ export interface WorkerDeps extends ActivityDeps {
 }
 
 export interface RunningWorker {
-  /** Rejects when the worker breaks; resolves after `stop`. */
+  /** Rejects when the worker of any queue breaks; resolves after `stop`. */
   finished: Promise<void>;
   stop(): Promise<void>;
 }
@@ -22,42 +23,75 @@ export function logTemporalTo(log: Logger): void {
   const levels = { TRACE: 'trace', DEBUG: 'debug', INFO: 'debug', WARN: 'warn', ERROR: 'error' } as const;
   const logger = new DefaultLogger('INFO', ({ level, message, meta }) => {
     const { error, ...rest } = meta ?? {};
-    log[levels[level]]({ ...rest, ...(error === undefined ? {} : { err: error }) }, message);
+    // Only the worker of the control queue has workflows, as it should be.
+    const isAsMeant = message.startsWith('No workflows registered');
+    log[isAsMeant ? 'debug' : levels[level]]({ ...rest, ...(error === undefined ? {} : { err: error }) }, message);
   });
   Runtime.install({ logger });
 }
 
-/** Starts the worker that runs experiments, scores records and sweeps away what has expired: workflow code and activities, on one task queue. */
-export async function startWorker(connection: NativeConnection, namespace: string, deps: WorkerDeps): Promise<RunningWorker> {
+/**
+ * Starts what runs experiments, scores records and sweeps away what has expired: one Temporal worker for each task queue that this process serves,
+ * that of the control queue with the workflow code.
+ */
+export async function startWorker(
+  connection: NativeConnection,
+  settings: WorkerSettings,
+  deps: WorkerDeps,
+): Promise<RunningWorker> {
   const ending = new AbortController();
-  const worker = await Worker.create({
-    connection,
-    namespace,
-    taskQueue: EXPERIMENT_QUEUE,
-    workflowBundle: await workflowBundle(),
-    activities: {
-      ...createActivities(deps, ending.signal),
-      ...createScoringActivities(deps.scoring, ending.signal),
-      ...createSweepActivities(deps.sweeps),
-    },
-    // A chunk holds its slot for minutes; a run that waits for its caller gives it back.
-    maxConcurrentActivityTaskExecutions: 200,
-    // One poll: with more, the worker that polled first is given all chunks of a run while the others stand idle. (The SDK heeds this option,
-    // not `maxConcurrentActivityTaskPolls`.)
-    activityTaskPollerBehavior: { type: 'simple-maximum', maximum: 1 },
-    // A cancel must reach the calls within about two seconds: it travels on the answer to a heartbeat.
-    maxHeartbeatThrottleInterval: '1 second',
-    defaultHeartbeatThrottleInterval: '1 second',
-    shutdownGraceTime: '500 ms',
-    shutdownForceTime: '15 seconds',
-  });
-  const finished = worker.run();
+  const experiments = createActivities(deps, ending.signal);
+  const scoring = createScoringActivities(deps.scoring, ending.signal);
+  const maintenance = createSweepActivities(deps.sweeps);
+  const activities: Record<QueueName, object> = {
+    // All of them: workflows of former releases, and workers of such a release that decide for them, have everything done here.
+    control: { ...experiments, ...scoring, ...maintenance },
+    // The scores of an experiment do not wait for those of log streams.
+    rows: { runRows: experiments.runRows, scoreRows: experiments.scoreRows, ...scoring },
+    scoring,
+    maintenance,
+  };
+  const { slots, pollers, deployment } = settings;
+  const polls = (maximum: number) => ({ type: 'simple-maximum', maximum }) as const;
+  const workers = await Promise.all(
+    settings.queues.map(async (queue) =>
+      Worker.create({
+        connection,
+        namespace: settings.namespace,
+        taskQueue: taskQueues[queue],
+        activities: activities[queue],
+        maxConcurrentActivityTaskExecutions: slots[queue],
+        // The SDK heeds this option, not `maxConcurrentActivityTaskPolls`.
+        activityTaskPollerBehavior: polls(pollers[queue]),
+        ...(queue === 'control' && {
+          workflowBundle: await workflowBundle(),
+          maxConcurrentWorkflowTaskExecutions: slots.workflows,
+          workflowTaskPollerBehavior: polls(pollers.workflows),
+        }),
+        ...(deployment && {
+          workerDeploymentOptions: {
+            useWorkerVersioning: true,
+            version: { deploymentName: deployment.name, buildId: deployment.buildId },
+            // Open runs go on under the version that is current: none waits for a build that is gone.
+            defaultVersioningBehavior: 'AUTO_UPGRADE',
+          },
+        }),
+        // A cancel must reach the calls within about two seconds: it travels on the answer to a heartbeat.
+        maxHeartbeatThrottleInterval: '1 second',
+        defaultHeartbeatThrottleInterval: '1 second',
+        shutdownGraceTime: '500 ms',
+        shutdownForceTime: '15 seconds',
+      }),
+    ),
+  );
+  const runs = workers.map((worker) => worker.run());
+  const ended = Promise.allSettled(runs);
   return {
-    finished,
+    finished: Promise.all(runs).then(() => undefined),
     stop: async () => {
       ending.abort();
-      if (worker.getState() === 'RUNNING') worker.shutdown();
-      await finished.catch(() => undefined); // whoever watches `finished` hears of it
+      for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
+      await ended; // whoever watches `finished` hears of what went wrong
     },
   };
 }

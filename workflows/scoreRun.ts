@@ -12,15 +12,16 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { ScoreRunInput, ScoreRunProgress } from '../shared/scoring/workflow.ts';
+import { taskQueues } from '../shared/taskQueues.ts';
 import type { ScoringActivities } from '../workers/scoringActivities.ts';
 
 // Ours to heal (a store, the network, a worker's death): no limit on attempts.
-const { prepareScoring, scoreMarked, settleScoring } = proxyActivities<ScoringActivities>({
+const activityOptions = {
   // A pass gives way after seconds; the rest is a judge that answers slowly, and the marking of many records.
   startToCloseTimeout: '25 hours',
   heartbeatTimeout: '10 seconds',
   retry: { initialInterval: '500 ms', maximumInterval: '30 seconds' },
-});
+} as const;
 
 /** A run that is written to all the time keeps its workflow, which then knows what it has done. */
 const IDLE = '10 minutes';
@@ -32,6 +33,10 @@ const IDLE = '10 minutes';
 export async function scoreRun(input: ScoreRunInput): Promise<void> {
   const { projectId, runId, runName, projectName } = input;
   const run = { projectId, runId };
+  const { prepareScoring, scoreMarked, settleScoring } = proxyActivities<ScoringActivities>({
+    ...activityOptions,
+    taskQueue: input.ofExperiment ? taskQueues.rows : taskQueues.scoring,
+  });
   let asked = true;
   let busy = false;
   let scored = input.scored ?? 0;

@@ -1,8 +1,10 @@
 import { continueAsNew, log, proxyActivities, workflowInfo } from '@temporalio/workflow';
 import type { SweepInput } from '../shared/records/sweepWorkflow.ts';
+import { taskQueues } from '../shared/taskQueues.ts';
 import type { SweepActivities } from '../workers/sweepActivities.ts';
 
 const { projectsToSweep, sweepProject } = proxyActivities<SweepActivities>({
+  taskQueue: taskQueues.maintenance,
   startToCloseTimeout: '24 hours',
   heartbeatTimeout: '10 seconds',
   // A project that cannot be swept now is left to the next day, so that it holds up no other.

@@ -1,5 +1,4 @@
 /** Names and message types that the starter of a run and the workflow share, so that neither imports the other. */
-export const EXPERIMENT_QUEUE = 'assay-experiments';
 export const RUN_EXPERIMENT = 'runExperiment';
 
 export interface RunExperimentInput {

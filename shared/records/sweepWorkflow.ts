@@ -1,7 +1,6 @@
 /** Names that the schedule of the sweeps and their workflow share. */
 export const SWEEP_EXPIRED = 'sweepExpired';
 export const SWEEP_SCHEDULE = 'assay-sweep-expired';
-export const SWEEP_QUEUE = 'assay-experiments';
 
 export interface SweepInput {
   /** The last project that a former execution of the same workflow has swept. */

@@ -7,6 +7,8 @@ export interface ScoreRunInput {
   runId: string;
   runName: string;
   projectName: string;
+  /** Whether the run is an experiment, whose scores do not wait for those of log streams; absent in workflows of former releases. */
+  ofExperiment?: boolean;
   /** Values computed by former executions of the same workflow; absent in the first. */
   scored?: number;
 }

@@ -16,6 +16,11 @@ import { connectRedis } from './redis/connect.ts';
 import { redisCoordination } from './redis/coordination.ts';
 import { redisNotices } from './redis/notices.ts';
 
+type StoreSettings = Pick<
+  Config,
+  'CLICKHOUSE_URL' | 'CLICKHOUSE_CONNECTIONS' | 'DATABASE_URL' | 'POSTGRES_CONNECTIONS' | 'REDIS_URL' | 'DATA_DIR'
+>;
+
 export interface Stores {
   clickhouse: ClickHouse;
   database: Database;
@@ -28,10 +33,7 @@ export interface Stores {
  * Opens every store: a server where the configuration names one, else the embedded one in `DATA_DIR`. Schemas are brought up to date.
  * @param log hears what an embedded store cannot tell anyone who waits; servers have logs of their own
  */
-export async function openStores(
-  config: Pick<Config, 'CLICKHOUSE_URL' | 'DATABASE_URL' | 'REDIS_URL' | 'DATA_DIR'>,
-  log?: Pick<Logger, 'error'>,
-): Promise<Stores> {
+export async function openStores(config: StoreSettings, log?: Pick<Logger, 'error'>): Promise<Stores> {
   const opened = new AsyncDisposableStack();
   try {
     if (!config.CLICKHOUSE_URL || !config.DATABASE_URL) opened.adopt(lockFolder(config.DATA_DIR), (lock) => lock.release());
@@ -45,13 +47,13 @@ export async function openStores(
 }
 
 async function openRecords(
-  { CLICKHOUSE_URL: url, DATA_DIR }: Pick<Config, 'CLICKHOUSE_URL' | 'DATA_DIR'>,
+  { CLICKHOUSE_URL: url, CLICKHOUSE_CONNECTIONS, DATA_DIR }: StoreSettings,
   opened: AsyncDisposableStack,
   log: Pick<Logger, 'error'> | undefined,
 ): Promise<ClickHouse> {
   const clickhouse = openClickHouse(
     url
-      ? { url }
+      ? { url, connections: CLICKHOUSE_CONNECTIONS }
       : {
           dataDir: join(DATA_DIR, 'clickhouse'),
           onHang: (statement, err) => log?.error({ err, statement }, 'a statement of the record store hangs and was given up'),
@@ -73,15 +75,17 @@ async function openRecords(
 }
 
 async function openMetadata(
-  { DATABASE_URL: url, DATA_DIR }: Pick<Config, 'DATABASE_URL' | 'DATA_DIR'>,
+  { DATABASE_URL: url, POSTGRES_CONNECTIONS, DATA_DIR }: StoreSettings,
   opened: AsyncDisposableStack,
 ): Promise<Database> {
-  const database = await openDatabase(url ? { url } : { directory: join(DATA_DIR, 'postgres') });
+  const database = await openDatabase(
+    url ? { url, connections: POSTGRES_CONNECTIONS } : { directory: join(DATA_DIR, 'postgres') },
+  );
   opened.defer(() => database.close());
   return database;
 }
 
-async function openCoordination({ REDIS_URL: url }: Pick<Config, 'REDIS_URL'>, opened: AsyncDisposableStack) {
+async function openCoordination({ REDIS_URL: url }: StoreSettings, opened: AsyncDisposableStack) {
   if (!url) return { coordination: inProcessCoordination(), notices: inProcessNotices() };
   const redis = await connectRedis(url);
   const coordination = redisCoordination(redis);

@@ -2,10 +2,11 @@ import type { Client, Connection } from '@temporalio/client';
 import type { Config } from '../config.ts';
 import { parseSecretKeys } from '../integrations/secrets.ts';
 import { openStores, type Stores } from './open.ts';
-import { connectTemporal } from './temporal/connect.ts';
+import { connectTemporal, type TemporalAddress, temporalAddress } from './temporal/connect.ts';
 
 export interface Servers {
   stores: Stores;
+  temporal: TemporalAddress;
   client: Client;
   connection: Connection;
   close(): Promise<void>;
@@ -24,16 +25,13 @@ export async function openServers(config: Config): Promise<Servers> {
       `not set: ${missing.join(', ')}. A process of its own needs servers that it can share; "npm start" runs everything in one process without any`,
     );
   parseSecretKeys(config.SECRET_KEYS as string);
+  const temporal = temporalAddress(config) as TemporalAddress;
   const opened = new AsyncDisposableStack();
   try {
     const stores = opened.adopt(await openStores(config), (those) => those.close());
-    const { connection, client } = await connectTemporal({
-      address: config.TEMPORAL_ADDRESS as string,
-      apiKey: config.TEMPORAL_API_KEY,
-      namespace: config.TEMPORAL_NAMESPACE,
-    });
+    const { connection, client } = await connectTemporal({ ...temporal, namespace: config.TEMPORAL_NAMESPACE });
     opened.defer(() => connection.close());
-    return { stores, client, connection, close: () => opened.disposeAsync() };
+    return { stores, temporal, client, connection, close: () => opened.disposeAsync() };
   } catch (err) {
     await opened.disposeAsync().catch(() => undefined); // the first failure is the one to tell
     throw err;

@@ -203,6 +203,21 @@ describe('what cannot start says why in one sentence', () => {
       { RUNNERS_DIR: join(temporary, 'runners'), HANDLERS_DIR: import.meta.filename },
       'wrong settings: RUNNERS_DIR must be a folder that exists; HANDLERS_DIR must be a folder that exists',
     ],
+    [
+      'wrong settings of workers',
+      { WORKER_QUEUES: 'rows,columns', WORKER_SLOTS: 'rows:0', WORKER_POLLERS: 'workflows:1', POSTGRES_CONNECTIONS: 'ten' },
+      [
+        'wrong settings: WORKER_QUEUES must be one or more of control, rows, scoring, maintenance, comma separated',
+        'WORKER_SLOTS must be pairs of name:number, comma separated, of workflows, control, rows, scoring, maintenance, each 1 to 10000 (workflows: at least 2)',
+        'WORKER_POLLERS must be pairs of name:number, comma separated, of workflows, control, rows, scoring, maintenance, each 1 to 100 (workflows: at least 2)',
+        'POSTGRES_CONNECTIONS must be a number, 2 to 1000',
+      ].join('; '),
+    ],
+    [
+      'a build without its deployment',
+      { TEMPORAL_BUILD_ID: '1' },
+      'wrong settings: TEMPORAL_BUILD_ID needs TEMPORAL_DEPLOYMENT_NAME',
+    ],
     ['a HOST that is not ours', { HOST: '192.0.2.1' }, 'HOST 192.0.2.1 is not an address of this machine'],
     ['no ClickHouse', { CLICKHOUSE_URL: nobody }, 'cannot reach ClickHouse at 127.0.0.1:1: start it or correct CLICKHOUSE_URL'],
     [

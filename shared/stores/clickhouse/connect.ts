@@ -62,6 +62,8 @@ export interface ClickHouse {
 export interface ClickHouseOptions {
   /** A server's URL, with user, password and database in it. */
   url?: string | undefined;
+  /** Most connections to the server; 10 when absent. */
+  connections?: number;
   /** Folder of the embedded engine; used when there is no `url`. */
   dataDir?: string | undefined;
   /** Most memory one query may take, in bytes. */
@@ -99,7 +101,16 @@ export function openClickHouse(options: ClickHouseOptions): ClickHouse {
     use_uncompressed_cache: 1,
   };
   if (options.url)
-    return new Store(createClient({ url: options.url, use_multipart_params_auto: true, log: quiet }), undefined, readSettings);
+    return new Store(
+      createClient({
+        url: options.url,
+        use_multipart_params_auto: true,
+        log: quiet,
+        ...(options.connections !== undefined && { max_open_connections: options.connections }),
+      }),
+      undefined,
+      readSettings,
+    );
   if (!options.dataDir) throw new Error('openClickHouse needs a url or a dataDir');
   const engine = openEngine(options.dataDir, options.engineMemoryBytes ?? 3 * GiB, options.limits ?? {});
   return new Store(createClient({ connection: chdbConnection(engine) }), engine, readSettings, options.onHang);

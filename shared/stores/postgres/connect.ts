@@ -24,8 +24,8 @@ export interface Database extends Queries {
 }
 
 /** Postgres at `url`, or the embedded one (PGlite) in `directory`, with all migrations applied. */
-export async function openDatabase(at: { url: string } | { directory: string }): Promise<Database> {
-  const database = 'url' in at ? await connectServer(at.url) : await openEmbedded(at.directory);
+export async function openDatabase(at: { url: string; connections?: number } | { directory: string }): Promise<Database> {
+  const database = 'url' in at ? await connectServer(at.url, at.connections ?? 10) : await openEmbedded(at.directory);
   await migrate(database);
   return database;
 }
@@ -51,13 +51,13 @@ async function openEmbedded(directory: string): Promise<Database> {
   };
 }
 
-async function connectServer(url: string): Promise<Database> {
+async function connectServer(url: string, connections: number): Promise<Database> {
   const types = {
     getTypeParser: (oid: number, format?: string) => (oid === 20 ? Number : pg.types.getTypeParser(oid, format as 'text')),
   };
   const pool = new pg.Pool({
     connectionString: url,
-    max: 10,
+    max: connections,
     types: types as pg.CustomTypesConfig,
     connectionTimeoutMillis: 5_000,
   });

@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs';
+import { createSecureContext } from 'node:tls';
 import { Client, Connection, type ConnectionOptions, isGrpcServiceError } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
+import type { Config } from '../../config.ts';
 import { ServiceError } from '../../errors.ts';
 import { searchAttributes } from './searchAttributes.ts';
 
@@ -9,6 +12,44 @@ export interface TemporalAddress {
   /** Temporal Cloud's API key; TLS is on with it unless `tls` says otherwise. */
   apiKey?: string | undefined;
   tls?: ConnectionOptions['tls'];
+}
+
+/**
+ * Where the configured server is and how to speak to it; undefined without `TEMPORAL_ADDRESS`. The files of TLS are read now.
+ * @throws Error with one sentence when they are no certificates and key that belong together
+ */
+export function temporalAddress(config: TemporalSettings): TemporalAddress | undefined {
+  if (!config.TEMPORAL_ADDRESS) return undefined;
+  return { address: config.TEMPORAL_ADDRESS, apiKey: config.TEMPORAL_API_KEY, tls: tlsOf(config) };
+}
+
+type TemporalSettings = Pick<
+  Config,
+  | 'TEMPORAL_ADDRESS'
+  | 'TEMPORAL_API_KEY'
+  | 'TEMPORAL_TLS'
+  | 'TEMPORAL_TLS_CA'
+  | 'TEMPORAL_TLS_CERT'
+  | 'TEMPORAL_TLS_KEY'
+  | 'TEMPORAL_TLS_SERVER_NAME'
+>;
+
+function tlsOf(config: TemporalSettings): TemporalAddress['tls'] {
+  const { TEMPORAL_TLS_CA, TEMPORAL_TLS_CERT, TEMPORAL_TLS_KEY, TEMPORAL_TLS_SERVER_NAME } = config;
+  const [ca, cert, key] = [TEMPORAL_TLS_CA, TEMPORAL_TLS_CERT, TEMPORAL_TLS_KEY].map((path) => path && readFileSync(path));
+  if (!ca && !cert && !TEMPORAL_TLS_SERVER_NAME) return config.TEMPORAL_TLS && config.TEMPORAL_TLS === 'true';
+  try {
+    createSecureContext({ ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) });
+  } catch (cause) {
+    const given = [ca && 'TEMPORAL_TLS_CA', cert && 'TEMPORAL_TLS_CERT and TEMPORAL_TLS_KEY'].filter(Boolean).join(', ');
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`wrong settings: ${given} must be PEM files, the key that of the certificate (${reason})`, { cause });
+  }
+  return {
+    ...(TEMPORAL_TLS_SERVER_NAME && { serverNameOverride: TEMPORAL_TLS_SERVER_NAME }),
+    ...(ca && { serverRootCACertificate: ca }),
+    ...(cert && key && { clientCertPair: { crt: cert, key } }),
+  };
 }
 
 /** How long an address may be silent, or refuse us while its server starts. */
@@ -33,7 +74,7 @@ const GRPC_UNAUTHENTICATED = 16;
 export async function connectTemporal(
   options: TemporalAddress & { namespace: string; connectTimeoutMs?: number },
 ): Promise<{ connection: Connection; client: Client }> {
-  const { address, namespace, connectTimeoutMs = CONNECT_TIMEOUT_MS } = options;
+  const { namespace, connectTimeoutMs = CONNECT_TIMEOUT_MS } = options;
   const connection = Connection.lazy({ ...sdkOptions(options), connectTimeout: connectTimeoutMs });
   try {
     await connection.ensureConnected();
@@ -41,7 +82,7 @@ export async function connectTemporal(
   } catch (err) {
     if (!hasGrpcCode(err, GRPC_PERMISSION_DENIED)) {
       await connection.close();
-      throw refusal(address, namespace, err);
+      throw refusal(options, namespace, err);
     } // a key may start workflows without the right to describe their namespace
   }
   return { connection, client: new Client({ connection, namespace: options.namespace }) };
@@ -58,7 +99,7 @@ export async function pingTemporal(connection: Connection, namespace: string): P
  */
 export async function connectTemporalWorker(options: TemporalAddress): Promise<NativeConnection> {
   return NativeConnection.connect(sdkOptions(options)).catch((cause) => {
-    throw noAnswer(options.address, cause);
+    throw noAnswer(options, cause);
   });
 }
 
@@ -100,7 +141,8 @@ function sdkOptions({ address, apiKey, tls }: TemporalAddress) {
   return { address, ...(apiKey !== undefined && { apiKey }), ...(tls !== undefined && { tls }) };
 }
 
-function refusal(address: string, namespace: string, err: unknown): ServiceError {
+function refusal(at: TemporalAddress, namespace: string, err: unknown): ServiceError {
+  const { address } = at;
   const inner = err instanceof Error ? err.cause : undefined; // the SDK wraps what it meets while connecting
   if (hasGrpcCode(err, GRPC_NOT_FOUND)) {
     const message = `the Temporal server at ${address} has no namespace ${namespace}: create it there, or set TEMPORAL_NAMESPACE to one it has`;
@@ -111,15 +153,12 @@ function refusal(address: string, namespace: string, err: unknown): ServiceError
       cause: err,
     });
   }
-  return noAnswer(address, err);
+  return noAnswer(at, err);
 }
 
-function noAnswer(address: string, cause: unknown): ServiceError {
-  return new ServiceError(
-    'Unavailable',
-    `no Temporal server answers at ${address}: start one there, or set TEMPORAL_ADDRESS to one that runs`,
-    {
-      cause,
-    },
-  );
+function noAnswer({ address, tls }: TemporalAddress, cause: unknown): ServiceError {
+  const message = tls
+    ? `no Temporal server answers at ${address} with TLS: correct TEMPORAL_ADDRESS or the TEMPORAL_TLS settings`
+    : `no Temporal server answers at ${address}: start one there, or set TEMPORAL_ADDRESS to one that runs`;
+  return new ServiceError('Unavailable', message, { cause });
 }

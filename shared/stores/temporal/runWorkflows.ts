@@ -1,15 +1,10 @@
 import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import { ServiceError } from '../../errors.ts';
 import type { RunWorkflows } from '../../experiments/startRun.ts';
-import {
-  EXPERIMENT_QUEUE,
-  progressQuery,
-  RUN_EXPERIMENT,
-  type WorkflowProgress,
-  workflowIdOf,
-} from '../../experiments/workflow.ts';
+import { progressQuery, RUN_EXPERIMENT, type WorkflowProgress, workflowIdOf } from '../../experiments/workflow.ts';
 import type { ScoringWorkflows } from '../../scoring/scoring.ts';
 import { moreSignal, SCORE_RUN, type ScoreRunInput, scoringWorkflowId } from '../../scoring/workflow.ts';
+import { taskQueues } from '../../taskQueues.ts';
 
 /** Milliseconds after which Temporal counts as not answering. The SDK tries again by itself until then. */
 const PATIENCE_MS = 4_000;
@@ -24,7 +19,7 @@ export function temporalRunWorkflows(client: Client): RunWorkflows & ScoringWork
       await inTime(() =>
         client.workflow.start(RUN_EXPERIMENT, {
           args: [input],
-          taskQueue: EXPERIMENT_QUEUE,
+          taskQueue: taskQueues.control,
           workflowId: workflowIdOf(input.experimentId, input.number),
           // A workflow that was terminated by hand or lost with the server's data is started anew by the reconciler under its own id.
           workflowIdReusePolicy: 'ALLOW_DUPLICATE',
@@ -37,13 +32,13 @@ export function temporalRunWorkflows(client: Client): RunWorkflows & ScoringWork
       });
     },
 
-    async score({ projectId, runId, name, projectName }) {
-      const input: ScoreRunInput = { projectId, runId, runName: name, projectName };
+    async score({ projectId, runId, kind, name, projectName }) {
+      const input: ScoreRunInput = { projectId, runId, runName: name, projectName, ofExperiment: kind === 'experiment' };
       await inTime(() =>
         client.workflow.signalWithStart(SCORE_RUN, {
           args: [input],
           signal: moreSignal,
-          taskQueue: EXPERIMENT_QUEUE,
+          taskQueue: taskQueues.control,
           workflowId: scoringWorkflowId(runId),
           workflowIdReusePolicy: 'ALLOW_DUPLICATE',
           staticSummary: `scores of ${name} (${projectName})`,

@@ -1,5 +1,6 @@
 import { type Client, ScheduleAlreadyRunning, ScheduleOverlapPolicy } from '@temporalio/client';
-import { SWEEP_EXPIRED, SWEEP_QUEUE, SWEEP_SCHEDULE } from '../../records/sweepWorkflow.ts';
+import { SWEEP_EXPIRED, SWEEP_SCHEDULE } from '../../records/sweepWorkflow.ts';
+import { taskQueues } from '../../taskQueues.ts';
 
 const PATIENCE_MS = 10_000;
 
@@ -15,7 +16,7 @@ export async function scheduleSweeps(client: Client): Promise<void> {
         action: {
           type: 'startWorkflow',
           workflowType: SWEEP_EXPIRED,
-          taskQueue: SWEEP_QUEUE,
+          taskQueue: taskQueues.control,
           args: [{}],
           workflowId: SWEEP_EXPIRED,
         },
