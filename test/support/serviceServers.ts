@@ -110,7 +110,8 @@ export async function startServiceServers(programs: { postgres: string; redis: s
       },
     },
     postgres,
-    worker: (): ServicePart => part('workers/main.ts', 'the worker is ready'),
+    worker: (own: Record<string, string> = {}): ServicePart => part('workers/main.ts', 'the worker is ready', own),
+    temporal: { address: temporal.address, program: path },
     async api(): Promise<ServiceApi> {
       const port = await ownPort();
       const url = `http://127.0.0.1:${port}`;
