@@ -1,0 +1,85 @@
+import type { RowResult } from './rowTrace.ts';
+
+/** What a runner is given with its row. */
+export interface RowLimit {
+  /** Aborts when the run gives the row up, and when the row's time is over. */
+  signal: AbortSignal;
+  /** Says that the row waits for something that is not its own work: a rate limit, a free slot. The function that it gives ends the wait. */
+  waiting(): () => void;
+}
+
+export interface RowDeadline {
+  /** Milliseconds of work that a row may take; waits do not count. */
+  limitMs: number;
+  /** Gives the row up: then the result is a rejection with the signal's reason. */
+  signal: AbortSignal;
+  /** Gets the milliseconds of work of a row whose runner did not end it in time. */
+  onLate(workedMs: number): void;
+  /** Milliseconds beyond the limit: runners hold the limit themselves as a rule, and tell more of a row than is known here. */
+  graceMs?: number;
+  /** Milliseconds that a runner has to end a row that is given up. */
+  leaveMs?: number;
+}
+
+const GRACE_MS = 10_000;
+const LEAVE_MS = 2_000;
+
+/**
+ * Runs a row so that it ends, whatever its runner does: heartbeats say that the process lives, not that a promise will be kept. A row whose runner has
+ * not ended it soon after its time is a failed row; what the runner says later is ignored.
+ */
+export function withRowDeadline(run: (limit: RowLimit) => Promise<RowResult>, deadline: RowDeadline): Promise<RowResult> {
+  const { limitMs, signal, onLate, graceMs = GRACE_MS, leaveMs = LEAVE_MS } = deadline;
+  const { promise, resolve, reject } = Promise.withResolvers<RowResult>();
+  const startedAt = new Date();
+  const over = new AbortController();
+  let workedMs = 0;
+  let workingSince = performance.now();
+  let waits = 0;
+  let hasEnded = false;
+  let timer: NodeJS.Timeout | undefined;
+  let leaving: NodeJS.Timeout | undefined;
+
+  const onDeadline = () => {
+    stopWork();
+    resolve({ output: null, error: tooLong(limitMs), spans: [], startedAt, durationNs: Math.round(workedMs * 1e6) });
+    onLate(workedMs);
+    over.abort(new Error(tooLong(limitMs)));
+  };
+  const startWork = () => {
+    workingSince = performance.now();
+    timer = setTimeout(onDeadline, limitMs + graceMs - workedMs);
+  };
+  const stopWork = () => {
+    clearTimeout(timer);
+    workedMs += performance.now() - workingSince;
+  };
+  const waiting = () => {
+    if (waits++ === 0 && !hasEnded) stopWork();
+    let isOver = false;
+    return () => {
+      if (isOver) return;
+      isOver = true;
+      if (--waits === 0 && !hasEnded) startWork();
+    };
+  };
+  // Of the row's own signal: listeners of one that all rows share would be many.
+  const ending = AbortSignal.any([signal, over.signal]);
+  const onEnding = () => {
+    if (signal.aborted) leaving = setTimeout(() => reject(signal.reason), leaveMs);
+  };
+
+  startWork();
+  ending.addEventListener('abort', onEnding, { once: true });
+  if (ending.aborted) onEnding();
+  const work = async () => run({ signal: ending, waiting });
+  work().then(resolve, reject);
+  return promise.finally(() => {
+    hasEnded = true;
+    clearTimeout(timer);
+    clearTimeout(leaving);
+    ending.removeEventListener('abort', onEnding);
+  });
+}
+
+const tooLong = (limitMs: number): string => `the row took longer than its time limit of ${limitMs} ms`;
