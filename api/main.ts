@@ -15,7 +15,7 @@ async function start() {
   const log = pino({ level: config.LOG_LEVEL, base: null });
   const server = await listen(config.HOST, config.PORT);
   const opened = new AsyncDisposableStack();
-  const servers = opened.adopt(await openServers(config), (those) => those.close());
+  const servers = opened.adopt(await openServers(config, log), (those) => those.close());
   const secretKeys = config.SECRET_KEYS as string;
   const domain = assembleDomain(servers.stores, temporalRunWorkflows(servers.client), config, secretKeys, log);
   opened.defer(() => domain.outbound.close());

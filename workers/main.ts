@@ -15,7 +15,7 @@ async function start() {
   const log = pino({ level: config.LOG_LEVEL, base: null });
   logTemporalTo(log);
   const opened = new AsyncDisposableStack();
-  const servers = opened.adopt(await openServers(config), (those) => those.close());
+  const servers = opened.adopt(await openServers(config, log), (those) => those.close());
   const workflows = temporalRunWorkflows(servers.client);
   const domain = assembleDomain(servers.stores, workflows, config, config.SECRET_KEYS as string, log);
   opened.defer(() => domain.outbound.close());

@@ -31,7 +31,7 @@ export interface Stores {
 
 /**
  * Opens every store: a server where the configuration names one, else the embedded one in `DATA_DIR`. Schemas are brought up to date.
- * @param log hears what an embedded store cannot tell anyone who waits; servers have logs of their own
+ * @param log hears of statements that were not answered in their time
  */
 export async function openStores(config: StoreSettings, log?: Pick<Logger, 'error'>): Promise<Stores> {
   const opened = new AsyncDisposableStack();
@@ -51,14 +51,10 @@ async function openRecords(
   opened: AsyncDisposableStack,
   log: Pick<Logger, 'error'> | undefined,
 ): Promise<ClickHouse> {
-  const clickhouse = openClickHouse(
-    url
-      ? { url, connections: CLICKHOUSE_CONNECTIONS }
-      : {
-          dataDir: join(DATA_DIR, 'clickhouse'),
-          onHang: (statement, err) => log?.error({ err, statement }, 'a statement of the record store hangs and was given up'),
-        },
-  );
+  const clickhouse = openClickHouse({
+    ...(url ? { url, connections: CLICKHOUSE_CONNECTIONS } : { dataDir: join(DATA_DIR, 'clickhouse') }),
+    onHang: (statement, err) => log?.error({ err, statement }, 'a statement of the record store hangs and was given up'),
+  });
   opened.defer(() => clickhouse.close());
   if (url) {
     await clickhouse.ping().catch((cause: unknown) => {

@@ -73,3 +73,51 @@ test('a statement whose connection is closed under it is sent once more; a store
     message: expect.stringContaining('record store does not answer'),
   });
 });
+
+test('a server that does not answer ends no statement in silence: each ends in its time, and a write is stored once', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'assay-clickhouse-'));
+  const server = await startClickHouseServer({ dataDir });
+  const told: string[] = [];
+  const clickhouse = openClickHouse({
+    url: server.url,
+    limits: { insertSeconds: 0.5, statementSeconds: 0.5, readSlackSeconds: 0, cancelSeconds: 0.2 },
+    onHang: (name, err) => told.push(`${name}: ${err.message}`),
+  });
+  onTestFinished(async () => {
+    await clickhouse.close();
+    process.kill(server.pid, 'SIGCONT');
+    await server.stop();
+    await rm(dataDir, { recursive: true });
+  });
+  const patient = openClickHouse({ url: server.url });
+  onTestFinished(() => patient.close());
+  const window = 'SETTINGS non_replicated_deduplication_window = 100';
+  await patient.command({ name: 'make', sql: `CREATE TABLE things (name String) ENGINE = MergeTree ORDER BY name ${window}` });
+  const many = { name: 'many', sql: 'SELECT toString(number) AS name FROM numbers(3000000)', row: Names };
+  const rows = clickhouse.stream(many);
+  expect((await rows.next()).value).toBe('0');
+
+  process.kill(server.pid, 'SIGSTOP');
+  const read = { name: 'names', sql: 'SELECT name FROM things', row: Names };
+  const insert = { table: 'things', rows: [{ name: 'a' }], token: 'one' };
+  const drained = async (stream: AsyncGenerator<unknown>) => {
+    for await (const _ of stream);
+  };
+  const statements: [string, Promise<unknown>][] = [
+    ['names', clickhouse.query(read)],
+    ['names', clickhouse.page(read)],
+    ['names', drained(clickhouse.stream(read))],
+    ['insert into things', clickhouse.insert(insert)],
+    ['change', clickhouse.command({ name: 'change', sql: 'OPTIMIZE TABLE things' })],
+    ['many', drained(rows)],
+  ];
+  await Promise.all(
+    statements.map(([, statement]) => expect(statement).rejects.toMatchObject({ code: 'Unavailable', retryAfterSeconds: 2 })),
+  );
+  const silent = 'the ClickHouse server did not answer within 0.5 s: nor to its cancellation, and the connection was closed';
+  expect(told.sort()).toEqual(statements.map(([name]) => `${name}: ${silent}`).sort());
+
+  process.kill(server.pid, 'SIGCONT');
+  await patient.insert(insert);
+  await expect.poll(() => patient.query(read)).toEqual(['a']);
+});

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type ChdbQueryStream, drainPending, Session } from 'chdb';
-import { HungStatements, StatementHangs, type StatementLimits, statementLimits } from './hungStatements.ts';
+import { HungStatements, readSeconds, StatementHangs, type StatementLimits, statementLimits } from './hungStatements.ts';
 
 export type SettingValue = string | number | boolean;
 
@@ -393,8 +393,8 @@ class PooledSession implements ChdbSession {
 
   #secondsFor({ sql }: Statement): number {
     const own = ownLimit.exec(sql)?.[1];
-    const { statementSeconds, readSlackSeconds } = this.#hung.limits;
-    return own === undefined ? statementSeconds : Number(own) + readSlackSeconds;
+    const { limits } = this.#hung;
+    return own === undefined ? limits.statementSeconds : readSeconds(Number(own), limits);
   }
 
   #setUp({ settings = {}, params = {}, database }: Statement): string {

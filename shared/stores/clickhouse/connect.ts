@@ -5,7 +5,8 @@ import type { z } from 'zod';
 import { ServiceError } from '../../errors.ts';
 import { chdbConnection } from './chdbConnection.ts';
 import { type ChdbEngine, openChdbEngine, paramText } from './chdbEngine.ts';
-import { StatementHangs, type StatementLimits } from './hungStatements.ts';
+import { readSeconds, StatementHangs, type StatementLimits, statementLimits } from './hungStatements.ts';
+import { ServerStatement } from './serverStatement.ts';
 
 /** Values that a `{name:Type}` placeholder takes. Numbers beyond 2^53 travel as text. */
 export type ParamValue = string | number | boolean | readonly string[] | readonly number[];
@@ -70,9 +71,9 @@ export interface ClickHouseOptions {
   queryMemoryBytes?: number;
   /** Most memory the embedded engine may take in all, in bytes. */
   engineMemoryBytes?: number;
-  /** Hears of every statement that the embedded engine did not answer in its time; whoever waited for it is told to try again. */
+  /** Hears of every statement that was not answered in its time; whoever waited for it is told to try again. */
   onHang?: ((name: string, err: StatementHangs) => void) | undefined;
-  /** When the embedded engine's statements are given up; `statementLimits` where absent. */
+  /** When statements are given up; `statementLimits` where absent. */
   limits?: Partial<StatementLimits>;
 }
 
@@ -100,23 +101,25 @@ export function openClickHouse(options: ClickHouseOptions): ClickHouse {
     // more than 1 M rows, the engine's own limit, leaves the cache alone, which it would only push through.
     use_uncompressed_cache: 1,
   };
-  if (options.url)
-    return new Store(
-      createClient({
-        url: options.url,
-        use_multipart_params_auto: true,
-        log: quiet,
-        ...(options.connections !== undefined && { max_open_connections: options.connections }),
-      }),
-      undefined,
-      readSettings,
-    );
+  const limits = { ...statementLimits, ...options.limits };
+  const store = { readSettings, limits, onHang: options.onHang };
+  if (options.url) {
+    const client = createClient({
+      url: options.url,
+      use_multipart_params_auto: true,
+      log: quiet,
+      // Each statement has its own limit, and this one would be the first to end a change of a table.
+      request_timeout: 2_000 * limits.statementSeconds,
+      ...(options.connections !== undefined && { max_open_connections: options.connections }),
+    });
+    return new Store({ ...store, client, engine: undefined });
+  }
   if (!options.dataDir) throw new Error('openClickHouse needs a url or a dataDir');
-  const engine = openEngine(options.dataDir, options.engineMemoryBytes ?? 3 * GiB, options.limits ?? {});
-  return new Store(createClient({ connection: chdbConnection(engine) }), engine, readSettings, options.onHang);
+  const engine = openEngine(options.dataDir, options.engineMemoryBytes ?? 3 * GiB, limits);
+  return new Store({ ...store, client: createClient({ connection: chdbConnection(engine) }), engine });
 }
 
-function openEngine(dataDir: string, engineMemoryBytes: number, limits: Partial<StatementLimits>): ChdbEngine {
+function openEngine(dataDir: string, engineMemoryBytes: number, limits: StatementLimits): ChdbEngine {
   mkdirSync(dataDir, { recursive: true });
   try {
     return openChdbEngine(dataDir, { engineArguments: engineArguments(engineMemoryBytes), limits });
@@ -151,22 +154,28 @@ const engineArguments = (memoryBytes: number): string[] => [
   '--max_thread_pool_size=512',
 ];
 
+interface StoreParts {
+  client: ClickHouseClient;
+  /** Undefined with a server. */
+  engine: ChdbEngine | undefined;
+  readSettings: Record<string, string | number>;
+  limits: StatementLimits;
+  onHang: ClickHouseOptions['onHang'];
+}
+
 class Store implements ClickHouse {
   readonly broken: Promise<never>;
   readonly #client: ClickHouseClient;
   readonly #engine: ChdbEngine | undefined;
   readonly #readSettings: Record<string, string | number>;
+  readonly #limits: StatementLimits;
   readonly #onHang: ClickHouseOptions['onHang'];
 
-  constructor(
-    client: ClickHouseClient,
-    engine: ChdbEngine | undefined,
-    readSettings: Record<string, string | number>,
-    onHang?: ClickHouseOptions['onHang'],
-  ) {
+  constructor({ client, engine, readSettings, limits, onHang }: StoreParts) {
     this.#client = client;
     this.#engine = engine;
     this.#readSettings = readSettings;
+    this.#limits = limits;
     this.#onHang = onHang;
     this.broken = engine?.broken ?? new Promise<never>(() => {});
   }
@@ -201,9 +210,22 @@ class Store implements ClickHouse {
         if (rest) yield parse(parseJson(rest));
         return;
       }
-      const params = { ...read.params };
-      const result = await sent(() => this.#client.query({ query: sql, query_params: params, format: 'JSONEachRow' }));
-      for await (const rows of result.stream()) for (const row of rows) yield parse(row.json());
+      const statement = new ServerStatement(this.#client, this.#limits);
+      const seconds = this.#readSeconds(read);
+      const asked = sent(() =>
+        this.#client.query({ query: sql, query_params: { ...read.params }, format: 'JSONEachRow', ...statement.sending() }),
+      );
+      const rows = (await statement.within(seconds, asked)).stream();
+      const pages = rows[Symbol.asyncIterator]();
+      try {
+        for (;;) {
+          const page = await statement.within(seconds, pages.next());
+          if (page.done) return;
+          for (const row of page.value) yield parse(row.json());
+        }
+      } finally {
+        rows.destroy();
+      }
     } catch (err) {
       throw this.#fault(err, read.name);
     }
@@ -229,10 +251,11 @@ class Store implements ClickHouse {
         await this.#engine.insert({ sql: query, body, settings });
         return;
       }
-      const result = await sent(() =>
-        this.#client.exec({ query, values: Readable.from(body, { objectMode: false }), clickhouse_settings: settings }),
-      );
-      await result.stream.resume().toArray();
+      await this.#onServer(this.#limits.insertSeconds, async (sending) => {
+        const values = Readable.from(body, { objectMode: false });
+        const { stream } = await this.#client.exec({ query, values, clickhouse_settings: settings, ...sending });
+        await stream.resume().toArray();
+      });
     } catch (err) {
       const { type } = err as { type?: unknown };
       if (typeof type === 'string' && refused.has(type))
@@ -244,7 +267,9 @@ class Store implements ClickHouse {
   async command(command: Parameters<ClickHouse['command']>[0]): Promise<void> {
     try {
       const query = `${command.sql}${settingsClause({ ...command.settings })}`;
-      await sent(() => this.#client.command({ query, query_params: { ...command.params } }));
+      await this.#onServer(this.#limits.statementSeconds, (sending) =>
+        this.#client.command({ query, query_params: { ...command.params }, ...sending }),
+      );
     } catch (err) {
       throw this.#fault(err, command.name);
     }
@@ -264,11 +289,27 @@ class Store implements ClickHouse {
     try {
       // Its threads take 1 ms to start, of the 2.5 ms that an empty statement takes; answers are small.
       const query = this.#withSettings(read, { output_format_parallel_formatting: 0, ...settings });
-      const result = await sent(() => this.#client.query({ query, query_params: { ...read.params }, format }));
-      return await result.text();
+      return await this.#onServer(this.#readSeconds(read), async (sending) => {
+        const result = await this.#client.query({ query, query_params: { ...read.params }, format, ...sending });
+        return await result.text();
+      });
     } catch (err) {
       throw this.#fault(err, read.name);
     }
+  }
+
+  /** A whole statement, in its time. The embedded engine keeps it by itself. */
+  #onServer<T>(seconds: number, send: (sending: Partial<ReturnType<ServerStatement['sending']>>) => Promise<T>): Promise<T> {
+    if (this.#engine) return send({});
+    const statement = new ServerStatement(this.#client, this.#limits);
+    return statement.within(
+      seconds,
+      sent(() => send(statement.sending())),
+    );
+  }
+
+  #readSeconds({ maxSeconds = DEFAULT_SECONDS }: ClickHouseRead<unknown>): number {
+    return readSeconds(maxSeconds, this.#limits);
   }
 
   #fault(err: unknown, name: string): unknown {

@@ -1,7 +1,7 @@
 export interface StatementLimits {
   /** Seconds for an insert, without its wait for a turn. 1.5 million rows took 0.3 s; a busy machine with a slow disk may need many times as long. */
   insertSeconds: number;
-  /** Seconds for a statement without a limit of its own, such as DDL and deletes, which wait until every part is rewritten. */
+  /** Seconds for a statement without a limit of its own, such as DDL and deletes, which wait until every part is rewritten, and for the next rows of a stream. */
   statementSeconds: number;
   /** Seconds beyond a read's own `max_execution_time`, which the engine holds itself as a rule. */
   readSlackSeconds: number;
@@ -10,6 +10,10 @@ export interface StatementLimits {
   /** Seconds for which a statement that has not come back makes the engine count as lost. More than an insert's, so that it stays lost while all hang. */
   lostSeconds: number;
 }
+
+/** Seconds that a read may take, or the next rows of a stream: those that may run for a day are no read that hangs for a day. */
+export const readSeconds = (maxSeconds: number, { readSlackSeconds, statementSeconds }: StatementLimits): number =>
+  Math.min(maxSeconds, statementSeconds) + readSlackSeconds;
 
 export const statementLimits: StatementLimits = {
   insertSeconds: 60,
@@ -28,13 +32,34 @@ const EXIT_SECONDS = 5;
 
 /** A statement was given up. What it was to write may be stored or not, so the same block must be sent again. */
 export class StatementHangs extends Error {
-  constructor(seconds: number, cameBack: boolean, options?: ErrorOptions) {
-    const how = cameBack
-      ? 'it was cancelled'
-      : 'it cannot be cancelled, and its thread is lost until it comes back or the service is started again';
-    super(`the embedded engine did not answer within ${seconds} s: ${how}`, options);
-    this.name = 'StatementHangs';
-  }
+  override readonly name = 'StatementHangs';
+}
+
+export interface StatementEnd {
+  /** Who runs the statement, for the error. */
+  engine: string;
+  /** Seconds that a cancelled statement has to come back. */
+  cancelSeconds: number;
+  /** Asks the engine to end the statement. */
+  cancel(): Promise<unknown>;
+  /** The statement did not come back, cancelled or not. @returns what this means, for the error */
+  onLost(): string;
+}
+
+/**
+ * What `work` gives, a statement. Past its time it is cancelled and not repeated: what comes of it then is its outcome, that of a write that has just been
+ * done included.
+ * @throws StatementHangs when it takes longer than `seconds`
+ */
+export async function endedWithin<T>(seconds: number, work: Promise<T>, end: StatementEnd): Promise<T> {
+  if (await settles(work, seconds)) return work;
+  void end.cancel().catch(() => undefined);
+  const late = `${end.engine} did not answer within ${seconds} s`;
+  if (await settles(work, end.cancelSeconds))
+    return work.catch((cause: unknown) => {
+      throw new StatementHangs(`${late}: it was cancelled`, { cause });
+    });
+  throw new StatementHangs(`${late}: ${end.onLost()}`);
 }
 
 interface Running {
@@ -88,19 +113,22 @@ export class HungStatements {
     const end = () => this.#running.delete(running);
     void work.then(end, end);
 
-    if (await settles(work, seconds)) return work;
-    // One at a time: should this hang as well, it costs one thread and not many.
-    this.#cancelling = this.#cancelling.then(() => this.#cancel(tag)).catch(() => undefined);
-    if (await settles(work, this.limits.cancelSeconds))
-      return work.catch((cause: unknown) => {
-        throw new StatementHangs(seconds, true, { cause });
-      });
-    running.givenUp = performance.now();
-    if (this.#givenUp.length >= MAX_HUNG)
-      this.#giveUp(
-        new Error(`the embedded ClickHouse engine does not come back from ${MAX_HUNG} statements; start the service again`),
-      );
-    throw new StatementHangs(seconds, false);
+    return endedWithin(seconds, work, {
+      engine: 'the embedded engine',
+      cancelSeconds: this.limits.cancelSeconds,
+      // One at a time: should this hang as well, it costs one thread and not many.
+      cancel: async () => {
+        this.#cancelling = this.#cancelling.then(() => this.#cancel(tag)).catch(() => undefined);
+      },
+      onLost: () => {
+        running.givenUp = performance.now();
+        if (this.#givenUp.length >= MAX_HUNG)
+          this.#giveUp(
+            new Error(`the embedded ClickHouse engine does not come back from ${MAX_HUNG} statements; start the service again`),
+          );
+        return 'it cannot be cancelled, and its thread is lost until it comes back or the service is started again';
+      },
+    });
   }
 
   /** Waits for what still runs, `drained`; where something hangs, for everything else. */
