@@ -44,7 +44,7 @@ export async function scoreRange(
     for (let from = chunk.from; from < chunk.to; from += RANGE_ROWS) {
       if (options.stopping.aborted) return { takenTo: from, recorded };
       const to = Math.min(from + RANGE_ROWS, chunk.to);
-      const traceIds = (await deps.rows.range(run, from, to)).map(({ rowId }) => rowTraceId(run.experimentId, rowId));
+      const traceIds = (await deps.rows.ids(run, from, to)).map((rowId) => rowTraceId(run.experimentId, rowId));
       const found = lacking(run, frozen, { traceIds });
       const where = { projectId: run.projectId, runId: run.experimentId };
       const { scored, more } = await scoreValues(given, where, found, { ...options, until, judged, showsComputing: false });
