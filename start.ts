@@ -1,6 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pino } from 'pino';
+import { type Logger, pino } from 'pino';
 import { assembleApi } from './api/assembleApi.ts';
 import { listen } from './api/server.ts';
 import { assembleDomain } from './shared/assemble.ts';
@@ -12,7 +12,7 @@ import { openStores } from './shared/stores/open.ts';
 import { connectTemporal, connectTemporalWorker, pingTemporal, temporalAddress } from './shared/stores/temporal/connect.ts';
 import { startTemporalDevServer } from './shared/stores/temporal/devServer.ts';
 import { defaultCacheDir, findTemporal, temporalDownloads } from './shared/stores/temporal/findTemporal.ts';
-import { prepareNamespace } from './shared/stores/temporal/prepareNamespace.ts';
+import { temporalNamespace } from './shared/stores/temporal/prepareNamespace.ts';
 import { temporalRunWorkflows } from './shared/stores/temporal/runWorkflows.ts';
 import { queueNames } from './shared/taskQueues.ts';
 import { together } from './shared/together.ts';
@@ -79,15 +79,21 @@ export async function startService(
     const givenUp = AbortSignal.any([storesFailed.signal, ...(signal ? [signal] : [])]);
     const [{ stores, secretKeys }, temporal] = await together([
       openOwn(),
-      openTemporal(config, environment, say, opened, givenUp),
+      openTemporal(config, environment, say, log, opened, givenUp),
     ]);
     signal?.throwIfAborted();
-    const domain = assembleDomain(stores, temporalRunWorkflows(temporal.client), config, secretKeys, log);
+    const domain = assembleDomain(
+      stores,
+      temporalRunWorkflows(temporal.client, temporal.namespace.searchAttributes),
+      config,
+      secretKeys,
+      log,
+    );
     opened.defer(() => domain.outbound.close());
 
     const api = await assembleApi(domain, stores, config, secretKeys, {
       pingTemporal: temporal.ping,
-      prepareTemporal: temporal.prepare,
+      prepareTemporal: temporal.namespace.prepare,
       keepCredentials: (credentials) => keepCredentials(config, credentials),
       checkReplies,
     });
@@ -120,6 +126,7 @@ async function openTemporal(
   config: Config,
   environment: Environment,
   say: (line: string) => void,
+  log: Logger,
   opened: AsyncDisposableStack,
   signal: AbortSignal,
 ) {
@@ -156,8 +163,8 @@ async function openTemporal(
   });
   opened.defer(() => connection.close());
   const ping = () => pingTemporal(connection, config.TEMPORAL_NAMESPACE);
-  const prepare = () => prepareNamespace(connection, client, config.TEMPORAL_NAMESPACE);
-  return { address: at, client, uiUrl, ping, prepare };
+  const namespace = temporalNamespace(connection, client, config.TEMPORAL_NAMESPACE, log);
+  return { address: at, client, uiUrl, ping, namespace };
 }
 
 /**

@@ -16,9 +16,9 @@ import { type ExperimentRun, hasEnded } from '../shared/experiments/experiment.t
 import { metricBuckets } from '../shared/experiments/metricBuckets.ts';
 import { type RunChecks, type RunRequest, requestRun } from '../shared/experiments/prepareRun.ts';
 import { progressFractions, runProgress } from '../shared/experiments/progress.ts';
+import { type ReconcileReport, reconcileRuns } from '../shared/experiments/reconcileRuns.ts';
 import { sealRunner } from '../shared/experiments/runnerHeaders.ts';
 import { runnerModulePath } from '../shared/experiments/runnerModulePath.ts';
-import { type ReconcileReport, reconcile } from '../shared/experiments/startRun.ts';
 import { runControl } from '../shared/experiments/steerRun.ts';
 import { newId } from '../shared/ids.ts';
 import { OutboundRefused } from '../shared/integrations/outbound.ts';
@@ -114,8 +114,10 @@ export interface ApiSurroundings {
   checkReplies?: boolean;
 }
 
-/** Milliseconds between two looks at runs that should have a workflow, and at deletions that a crash cut off. */
-const RECONCILE_MS = 30_000;
+/** Milliseconds between two looks at runs and their workflows: whoever terminates one in Temporal's own pages sees the run end within this time. */
+const RECONCILE_RUNS_MS = 10_000;
+/** Milliseconds between two looks at deletions and scorings that a crash cut off. */
+const HEAL_MS = 30_000;
 /** Milliseconds after which a deletion of records that nobody says to be at work on is taken over. */
 const UNATTENDED_MS = 60_000;
 /** Milliseconds after which records that were written are scored, and between two searches for those that a dead process had not announced. */
@@ -262,12 +264,15 @@ export async function assembleApi(
     linkTo: (projectId: string, experimentId: string) => `/projects/${projectId}/experiments/${experimentId}`,
   };
 
+  /** Runs whose workflows do not get on, as the last look found. */
+  let stuckRuns: readonly ExperimentRun[] = [];
+
   const administrator = await ensureAdministrator(
     { accounts, passwords, keep: around.keepCredentials },
     { email: config.ADMIN_EMAIL, password: config.ADMIN_PASSWORD, apiKey: config.ADMIN_API_KEY },
   );
   const endpoints = [
-    ...healthRoutes({ health: createHealth(stores, around.pingTemporal), version: VERSION }),
+    ...healthRoutes({ health: createHealth(stores, around.pingTemporal, () => stuckRuns), version: VERSION }),
     ...accountRoutes({ accounts, passwords, credentials, access, newId, now }),
     ...projectRoutes({ projects, accounts, access, ...deletion }),
     ...retentionRoutes({ retention: domain.retention, expiries }),
@@ -342,8 +347,8 @@ export async function assembleApi(
         offered: domain.offered,
         notices: domain.notices,
         find: (experimentId) => ledger.find(experimentId),
-        signal: (experimentId, number, name) => workflows.signal(experimentId, number, name),
-        workflowProgress: (experimentId, number) => workflows.progress(experimentId, number),
+        signal: workflows.signal,
+        workflowProgress: workflows.progress,
       },
       progress,
     }),
@@ -356,13 +361,20 @@ export async function assembleApi(
     checkReplies: around.checkReplies ?? false,
   });
 
+  const reconciliation: ReconcileReport = {
+    started: ({ experimentId }) => log.info({ experimentId }, 'a run without a workflow was started'),
+    ended: ({ experimentId }, reason) => log.warn({ experimentId, reason }, 'a run ended because its workflow did'),
+    stuck: ({ experimentId, workflowId }, problem) =>
+      log.error({ experimentId, workflowId, problem }, 'the workflow of a run does not get on'),
+    failed: ({ experimentId }, err) => log.warn({ err, experimentId }, 'a run could not be looked after; it is tried again'),
+  };
+  const reconcile = async () => {
+    const notify = (experimentId: string) => domain.notices.notify(experimentId);
+    stuckRuns = await reconcileRuns({ ...starting, settle: domain.settleRecords, notify }, reconciliation);
+  };
   const heal = async () => {
-    const report: ReconcileReport = {
-      started: ({ experimentId }) => log.info({ experimentId }, 'a run without a workflow was started'),
-      failed: ({ experimentId }, err) => log.warn({ err, experimentId }, 'a run could not be looked after; it is tried again'),
-    };
     await around.prepareTemporal().catch((err: unknown) => log.warn({ err }, 'Temporal is not prepared; it is tried again'));
-    await together([reconcile(starting, report), finishDeletions(deletion), finishErasures(), scoring.reconcile()]);
+    await together([finishDeletions(deletion), finishErasures(), scoring.reconcile()]);
   };
   const stopping = new AbortController();
   const finishRecordDeletions = (unattendedMs: number) =>
@@ -376,6 +388,7 @@ export async function assembleApi(
     for (const run of await domain.erasureNotes.unfinished()) await domain.recordWriter.exclusively(run, async () => {});
   };
   await heal();
+  await reconcile();
   // They may take long. Without a Postgres of others there is no process beside this one that could be at work on them.
   const deleting = finishRecordDeletions(config.DATABASE_URL ? UNATTENDED_MS : 0).catch((err: unknown) =>
     log.warn({ err }, 'deletions that were cut off could not be finished; it is tried again'),
@@ -384,7 +397,8 @@ export async function assembleApi(
   const stops = [
     repeat(NEW_RECORDS_MS, scoring.startWritten, log, 'scoring new records'),
     repeat(UNSEEN_MS, scoring.findUnseen, log, 'looking for new records that are not scored'),
-    repeat(RECONCILE_MS, heal, log, 'looking after runs and deletions'),
+    repeat(RECONCILE_RUNS_MS, reconcile, log, 'looking after runs'),
+    repeat(HEAL_MS, heal, log, 'looking after deletions and scorings'),
     repeat(UNATTENDED_MS, () => finishRecordDeletions(UNATTENDED_MS), log, 'finishing deletions of records'),
     repeat(
       PURGE_MS,

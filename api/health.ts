@@ -1,3 +1,4 @@
+import type { ExperimentRun } from '../shared/experiments/experiment.ts';
 import type { Stores } from '../shared/stores/open.ts';
 import type { Health } from './routes/health.ts';
 
@@ -5,12 +6,18 @@ import type { Health } from './routes/health.ts';
 const GOOD_MS = 1_000;
 /** Milliseconds after which a part counts as not answering. */
 const PATIENCE_MS = 2_000;
+/** Runs that are named in a message. */
+const NAMED_RUNS = 5;
 
 /**
  * Whether the service can do its work. Not before every part has answered a real query once; afterwards while the record and the metadata store
- * answer. The loss of Temporal or Redis is named, and makes only what needs it fail.
+ * answer. The loss of Temporal or Redis is named, and makes only what needs it fail; so are runs whose workflows do not get on.
  */
-export function createHealth(stores: Stores, pingTemporal: () => Promise<void>): Health {
+export function createHealth(
+  stores: Stores,
+  pingTemporal: () => Promise<void>,
+  stuckRuns: () => readonly Pick<ExperimentRun, 'name' | 'experimentId'>[],
+): Health {
   const parts = [
     { name: 'record store (ClickHouse)', needed: true, ping: () => stores.clickhouse.ping() },
     { name: 'metadata store (Postgres)', needed: true, ping: () => stores.database.query('SELECT 1') },
@@ -24,7 +31,13 @@ export function createHealth(stores: Stores, pingTemporal: () => Promise<void>):
     for (const [index, part] of parts.entries()) if (answers[index]) answered.add(part.name);
     const lost = parts.filter((_part, index) => !answers[index]);
     const ok = answered.size === parts.length && !lost.some((part) => part.needed);
-    return { ok, message: lost.length === 0 ? 'ready' : `not answering: ${lost.map((part) => part.name).join('; ')}` };
+    const stuck = stuckRuns();
+    const named = stuck.slice(0, NAMED_RUNS).map(({ name, experimentId }) => `${JSON.stringify(name)} (${experimentId})`);
+    const troubles = [
+      ...(lost.length > 0 ? [`not answering: ${lost.map((part) => part.name).join('; ')}`] : []),
+      ...(stuck.length > 0 ? [`the workflows of ${stuck.length} runs do not get on: ${named.join(', ')}`] : []),
+    ];
+    return { ok, message: troubles.join('. ') || 'ready' };
   };
 
   let latest: ReturnType<Health> | undefined;

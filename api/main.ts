@@ -4,7 +4,7 @@ import { readConfig } from '../shared/config.ts';
 import { runProcess } from '../shared/runProcess.ts';
 import { openServers } from '../shared/stores/openServers.ts';
 import { pingTemporal } from '../shared/stores/temporal/connect.ts';
-import { prepareNamespace } from '../shared/stores/temporal/prepareNamespace.ts';
+import { temporalNamespace } from '../shared/stores/temporal/prepareNamespace.ts';
 import { temporalRunWorkflows } from '../shared/stores/temporal/runWorkflows.ts';
 import { assembleApi } from './assembleApi.ts';
 import { listen } from './server.ts';
@@ -17,11 +17,13 @@ async function start() {
   const opened = new AsyncDisposableStack();
   const servers = opened.adopt(await openServers(config, log), (those) => those.close());
   const secretKeys = config.SECRET_KEYS as string;
-  const domain = assembleDomain(servers.stores, temporalRunWorkflows(servers.client), config, secretKeys, log);
+  const namespace = temporalNamespace(servers.connection, servers.client, config.TEMPORAL_NAMESPACE, log);
+  const workflows = temporalRunWorkflows(servers.client, namespace.searchAttributes);
+  const domain = assembleDomain(servers.stores, workflows, config, secretKeys, log);
   opened.defer(() => domain.outbound.close());
   const api = await assembleApi(domain, servers.stores, config, secretKeys, {
     pingTemporal: () => pingTemporal(servers.connection, config.TEMPORAL_NAMESPACE),
-    prepareTemporal: () => prepareNamespace(servers.connection, servers.client, config.TEMPORAL_NAMESPACE),
+    prepareTemporal: namespace.prepare,
     keepCredentials() {},
   });
   opened.defer(() => api.stop());

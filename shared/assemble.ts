@@ -3,11 +3,13 @@ import { BriefCache } from './briefCache.ts';
 import { type Config, isLoopback } from './config.ts';
 import { toExperimentRow } from './datasets/experimentRow.ts';
 import { datasetRowStore, runRows } from './datasets/rowStore.ts';
+import { ServiceError } from './errors.ts';
 import type { ExperimentRow, ExperimentRun } from './experiments/experiment.ts';
 import { keepStanding } from './experiments/keepStanding.ts';
 import type { RunTally } from './experiments/progress.ts';
 import { rememberedRows } from './experiments/rememberedRows.ts';
 import type { RowLog } from './experiments/rowLog.ts';
+import { settleRun } from './experiments/settleRun.ts';
 import { standingRows } from './experiments/standingRows.ts';
 import type { RunWorkflows } from './experiments/startRun.ts';
 import { untilStored } from './experiments/untilStored.ts';
@@ -16,7 +18,7 @@ import { openSecrets } from './integrations/sealing.ts';
 import { type KeyRing, openKeyRing } from './integrations/secrets.ts';
 import { createExpiries } from './projects/retention.ts';
 import { createModelCaller } from './providers/modelCaller.ts';
-import { type DeleteDeps, eraseTraces } from './records/delete.ts';
+import { type DeleteDeps, deleteStraySpans, eraseTraces } from './records/delete.ts';
 import { type OnRecordsDeleted, recordErasure } from './records/eraseRecords.ts';
 import { logTraces } from './records/ingest.ts';
 import { RecordWriter } from './records/recordWriter.ts';
@@ -29,9 +31,10 @@ import { datasetRows } from './stores/clickhouse/datasetRows.ts';
 import { recordedRows, runTally } from './stores/clickhouse/experimentRecords.ts';
 import { clickhouseStraddling } from './stores/clickhouse/expiredRecords.ts';
 import { clickhouseMetricValues } from './stores/clickhouse/metricValues.ts';
-import { clickhouseDeleteRecords, clickhouseRecordEraser } from './stores/clickhouse/recordDeletion.ts';
+import { clickhouseDeleteRecords, clickhouseRecordEraser, straySpans } from './stores/clickhouse/recordDeletion.ts';
 import { clickHouseRecordReads } from './stores/clickhouse/recordReads.ts';
 import { clickhouseRecordStore } from './stores/clickhouse/recordStore.ts';
+import { systemAggregates } from './stores/clickhouse/systemAggregates.ts';
 import type { Stores } from './stores/open.ts';
 import { postgresAnnotations } from './stores/postgres/annotations.ts';
 import { datasetStore } from './stores/postgres/datasets.ts';
@@ -145,13 +148,27 @@ export function assembleDomain(
     {
       recorded: (run, traceIds) => recordedRows(clickhouse, run, traceIds),
       write: (run, traces, attempt) =>
-        keep(run, () => logTraces(recordWriter, { projectId: run.projectId, runId: run.experimentId }, traces, { attempt })),
+        keep(run, async () => {
+          // Somebody may have terminated the workflow: nothing is recorded once the run says that it has ended.
+          if (!(await ledger.goesOn(run.experimentId, run.workflowNumber)))
+            throw new ServiceError('Conflict', `the run of experiment ${run.experimentId} has ended`);
+          await logTraces(recordWriter, { projectId: run.projectId, runId: run.experimentId }, traces, { attempt });
+        }),
     },
     {
       deleted: postgresDeletedRows(database),
       erase: ({ projectId, experimentId }, traceIds) => eraseTraces(deletion, { projectId, runId: experimentId }, traceIds),
     },
   );
+  const metricValues = standingValues(clickhouseMetricValues(clickhouse), { store: eraser, writer: recordWriter });
+  /** The metrics that the values of a run were made by; of a run that never began, those of its settings beside them. */
+  const scoredMetrics = async (run: Pick<ExperimentRun, 'projectId' | 'experimentId'>): Promise<EnabledMetric[]> => {
+    const began = (await frozenMetrics.ofRun(run.experimentId)) !== undefined;
+    const frozen = (await frozenMetrics.newest(run.experimentId)).map(thawMetric);
+    if (began) return frozen;
+    const others = (await metricsOf(run)).filter(({ scorerId }) => !frozen.some((one) => one.scorerId === scorerId));
+    return [...frozen, ...others];
+  };
   return {
     clickhouse,
     database,
@@ -172,7 +189,7 @@ export function assembleDomain(
     prompts: promptStore(database),
     recordStore,
     recordWriter,
-    metricValues: standingValues(clickhouseMetricValues(clickhouse), { store: eraser, writer: recordWriter }),
+    metricValues,
     deletion,
     retention,
     expiries: createExpiries({ store: retention, straddling: clickhouseStraddling(clickhouse) }),
@@ -188,14 +205,7 @@ export function assembleDomain(
     runnersDir: config.RUNNERS_DIR,
     frozenMetrics,
     metricsOf,
-    /** The metrics that the values of a run were made by; of a run that never began, those of its settings beside them. */
-    async scoredMetrics(run: Pick<ExperimentRun, 'projectId' | 'experimentId'>): Promise<EnabledMetric[]> {
-      const began = (await frozenMetrics.ofRun(run.experimentId)) !== undefined;
-      const frozen = (await frozenMetrics.newest(run.experimentId)).map(thawMetric);
-      if (began) return frozen;
-      const others = (await metricsOf(run)).filter(({ scorerId }) => !frozen.some((one) => one.scorerId === scorerId));
-      return [...frozen, ...others];
-    },
+    scoredMetrics,
     /** Names of the metrics that the newest workflow of an experiment computes, or will. */
     async metricNames(run: ExperimentRun): Promise<string[]> {
       const frozen = await frozenMetrics.ofRun(run.experimentId);
@@ -203,6 +213,18 @@ export function assembleDomain(
       return metrics.map(({ name }) => name);
     },
     tally,
+    /** Tidies and sums up what a run has recorded. */
+    settleRecords: (run: ExperimentRun) =>
+      settleRun(
+        {
+          deleteStraySpans: ({ projectId, experimentId: runId }) =>
+            deleteStraySpans(deletion, (of) => straySpans(clickhouse, of), { projectId, runId }),
+          systemAggregates: (of) => systemAggregates(clickhouse, of),
+          values: metricValues,
+          metricsOf: scoredMetrics,
+        },
+        run,
+      ),
   };
 }
 

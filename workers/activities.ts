@@ -1,11 +1,13 @@
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import type { Logger } from 'pino';
+import type { Coordination } from '../shared/coordination/coordination.ts';
 import { ServiceError } from '../shared/errors.ts';
 import { type Notices, offerRows } from '../shared/experiments/callerRows.ts';
-import type { ExperimentRun } from '../shared/experiments/experiment.ts';
+import { type ExperimentRow, type ExperimentRun, hasEnded } from '../shared/experiments/experiment.ts';
 import type { OfferedRows } from '../shared/experiments/offeredRows.ts';
 import { attemptNumber, type RowLog, type RowSourceReader } from '../shared/experiments/rowLog.ts';
+import { rowSlots } from '../shared/experiments/rowSlots.ts';
 import type { RunLedger } from '../shared/experiments/runLedger.ts';
 import { type AttemptLog, type ChunkProgress, type RowRunner, runRows } from '../shared/experiments/runRows.ts';
 import type { RunWorkflows } from '../shared/experiments/startRun.ts';
@@ -13,9 +15,12 @@ import { mayPass, untilStored } from '../shared/experiments/untilStored.ts';
 import {
   type Chunk,
   type ChunkOutcome,
+  type HandOver,
+  handOverSignal,
   type ProgressReport,
   progressSignal,
   type RunPlan,
+  type RunSummary,
 } from '../shared/experiments/workflow.ts';
 import type { EnabledMetric } from '../shared/scorers/resolveMetrics.ts';
 import { mustGiveUp } from './giveUp.ts';
@@ -24,6 +29,8 @@ import { type ScoreRangeDeps, scoreRange } from './scoreRange.ts';
 export interface ActivityDeps {
   ledger: RunLedger;
   workflows: RunWorkflows;
+  /** What several processes share: the run's slots. */
+  coordination: Pick<Coordination, 'concurrency'>;
   rows: RowSourceReader;
   rowLog: RowLog;
   attempts: AttemptLog;
@@ -36,7 +43,8 @@ export interface ActivityDeps {
   scoring: ScoreRangeDeps;
   /** Says how many rows of a part of the run this worker has in its hands. */
   publishRunning(run: ExperimentRun, part: string, rowsRunning: number): void;
-  countRows(run: ExperimentRun): Promise<number>;
+  /** What is recorded so far. */
+  countRows(run: ExperimentRun): Promise<RunSummary>;
   /** Removes what a crash may have left beside the recorded traces, computes the aggregates. */
   settleRecords(run: ExperimentRun): Promise<unknown>;
   log: Logger;
@@ -55,6 +63,10 @@ const SETTLE_ATTEMPTS = 10;
 const REPORT_MS = 2_000;
 /** Milliseconds between two words about the rows in this worker's hands. */
 const PUBLISH_MS = 500;
+/** Milliseconds between two looks at the run's settings, which may be changed while it goes on. */
+const SETTINGS_MS = 1_000;
+/** Chunks for each worker: enough that one which got fewer rows of work takes a share of what is left. */
+const CHUNKS_PER_WORKER = 2;
 
 /**
  * What the workflows may ask for. Each is a thin shell over the domain and safe to run twice.
@@ -65,7 +77,28 @@ export function createActivities(deps: ActivityDeps, ending: AbortSignal) {
     const run = await deps.ledger.find(experimentId);
     if (!run) throw ended(`experiment ${experimentId} was deleted`);
     if (run.workflowNumber !== number) throw ended(`experiment ${experimentId} has a newer run`);
-    return run;
+    if (!hasEnded(run.state)) return run;
+    // Somebody has reset the workflow: then its newest execution asks, and the run goes on.
+    const standing = await deps.workflows.standing(run);
+    const asking = Context.current().info.workflowExecution?.runId;
+    if (standing.kind !== 'open' || standing.runId !== asking) throw ended(`the run of experiment ${experimentId} has ended`);
+    await deps.ledger.reopen(experimentId, number);
+    return { ...run, state: 'running' };
+  };
+
+  /** Rows of a chunk that was handed over before its worker died belong to other chunks. */
+  const stillGiven = async (run: ExperimentRun, chunk: Chunk, context: Context): Promise<Chunk> => {
+    if (chunk.chunk === undefined || context.info.attempt === 1) return chunk;
+    const workflow = await deps.workflows.progress(run);
+    const to = workflow?.chunks?.find((one) => one.chunk === chunk.chunk)?.to;
+    return to === undefined ? chunk : { ...chunk, to };
+  };
+
+  /** How many chunks the rows of a run are spread over, so that every worker has some; one where that cannot be told. */
+  const chunksAtOnce = async (run: ExperimentRun): Promise<number> => {
+    if (run.runner.kind === 'caller_function') return 1;
+    const workers = await deps.workflows.rowWorkers().catch(() => 1);
+    return workers > 1 ? CHUNKS_PER_WORKER * workers : 1;
   };
 
   const stored = <T>(operation: () => Promise<T>, signal: AbortSignal): Promise<T> =>
@@ -107,28 +140,55 @@ export function createActivities(deps: ActivityDeps, ending: AbortSignal) {
           metrics: metrics.map((metric) => metric.name),
           // A judge's model may be that of the rows: it would see more calls at once than the run's concurrency.
           scoresAlong: metrics.length > 0 && metrics.every((metric) => metric.needs === 'code'),
+          chunksAtOnce: await chunksAtOnce(run),
         };
       }),
 
     /** Runs the rows of a chunk that are not recorded yet. Ids are a pure function of (experiment, row, trial), so a second run finds the first one's rows. */
-    runRows: (chunk: Chunk): Promise<ChunkOutcome> =>
+    runRows: (given: Chunk): Promise<ChunkOutcome> =>
       guarded(async () => {
-        const run = await findRun(chunk);
+        const run = await findRun(given);
         const context = Context.current();
+        const chunk = await stillGiven(run, given, context);
         const attempt = attemptNumber(run.workflowNumber, chunk.round, context.info.attempt);
-        const part = `${chunk.from}-${chunk.to}`;
+        const part = `${chunk.from}-${given.to}`;
+        const slots = rowSlots(deps.coordination.concurrency, run.experimentId, run.settings.concurrency);
         const recorded = { from: chunk.from, to: chunk.from };
         let running = 0;
         let publishedAt = 0;
+        let lookedAt = Date.now();
         const publish = () => {
           publishedAt = Date.now();
           deps.publishRunning(run, part, running);
         };
-        const reports = reportTo(run, async () => ({ rowsDone: await deps.countRows(run), recorded }), publish);
+        const heedSettings = () => {
+          if (Date.now() - lookedAt < SETTINGS_MS) return;
+          lookedAt = Date.now();
+          deps.ledger
+            .find(run.experimentId)
+            .then((found) => found && slots.setLimit(found.settings.concurrency))
+            .catch((err: unknown) => deps.log.debug({ err, experimentId: run.experimentId }, 'settings were not read'));
+        };
+        const report = async (): Promise<ProgressReport> => {
+          const { rows, failedRows, costUsd } = await deps.countRows(run);
+          return { rowsDone: rows, rowsFailed: failedRows, costUsd, recorded };
+        };
+        const reports = reportTo(run, chunk.startedAt, report, () => {
+          publish();
+          heedSettings();
+        });
         const onProgress = (progress: ChunkProgress) => {
           recorded.to = progress.recordedTo;
           running = progress.running;
           if (Date.now() - publishedAt >= PUBLISH_MS) publish();
+        };
+        const handOver = async (to: number) => {
+          if (chunk.chunk === undefined || !context.info.workflowExecution) return;
+          const { runId } = context.info.workflowExecution;
+          // Where it is not heard, the rows are free when this chunk has ended.
+          await deps.workflows
+            .signal(run, handOverSignal, { chunk: chunk.chunk, to, runId } satisfies HandOver)
+            .catch((err: unknown) => deps.log.debug({ err, experimentId: run.experimentId }, 'rows were not handed over'));
         };
         try {
           if (run.runner.kind === 'caller_function') {
@@ -141,6 +201,7 @@ export function createActivities(deps: ActivityDeps, ending: AbortSignal) {
                 now: Date.now,
                 // Rows in the hands of a caller outlive this worker: the caller brings them back to the next one.
                 mustGiveUp: async () => (ending.aborted ? undefined : mustGiveUp(deps, run, context, ending)),
+                isGone: () => context.cancellationDetails?.notFound ?? false,
               },
               run,
               chunk,
@@ -150,16 +211,21 @@ export function createActivities(deps: ActivityDeps, ending: AbortSignal) {
           }
           const runner = await deps.createRunner(run);
           try {
-            const given = {
+            const around = {
               rows: deps.rows,
               log: deps.rowLog,
               attempts: deps.attempts,
               runner,
+              // While the shared slots cannot be had the rows wait: what is under way goes on, and no row starts over.
+              takeSlot: (signal: AbortSignal) => stored(() => slots.take(signal), signal),
+              handOver,
+              onLate: ({ ordinal }: ExperimentRow, workedMs: number) =>
+                deps.log.warn({ experimentId: run.experimentId, ordinal, workedMs }, 'a row did not end by its time limit'),
               untilStored: stored,
               onProgress,
               now: Date.now,
             };
-            return await runRows(given, run, chunk, attempt, context.cancellationSignal, () =>
+            return await runRows(around, run, chunk, attempt, context.cancellationSignal, () =>
               mustGiveUp(deps, run, context, ending),
             );
           } finally {
@@ -177,7 +243,7 @@ export function createActivities(deps: ActivityDeps, ending: AbortSignal) {
       guarded(async () => {
         const run = await findRun(chunk);
         let done = 0;
-        const reports = reportTo(run, async () => ({ scoresDone: chunk.from + done }));
+        const reports = reportTo(run, undefined, async () => ({ scoresDone: chunk.from + done }));
         try {
           return await scoreRange(deps.scoring, run, chunk, ending, (rows) => {
             done = rows;
@@ -188,42 +254,47 @@ export function createActivities(deps: ActivityDeps, ending: AbortSignal) {
       }),
 
     /** Aggregates and the final state, in this order: progress is complete only when the aggregates are there. */
-    finishExperiment: (ref: RunRef): Promise<void> =>
+    finishExperiment: (ref: RunRef): Promise<RunSummary> =>
       beating(async () => {
         const run = await findRun(ref);
-        await deps.ledger.end(ref.experimentId, ref.number, 'completed', await settled(run, true));
+        const [result, summary] = await Promise.all([settled(run, true), deps.countRows(run)]);
+        await deps.ledger.end(ref.experimentId, ref.number, 'completed', result);
         deps.notices.notify(ref.experimentId);
+        return summary;
       }),
 
     /** Ends a run that was cancelled or cannot go on; what is recorded stays and is aggregated. */
-    endExperiment: (ref: RunRef, state: 'failed' | 'cancelled', error: string | null): Promise<void> =>
+    endExperiment: (ref: RunRef, state: 'failed' | 'cancelled', error: string | null): Promise<RunSummary | undefined> =>
       beating(async () => {
         const run = await deps.ledger.find(ref.experimentId);
-        if (!run || run.workflowNumber !== ref.number) return;
+        if (!run || run.workflowNumber !== ref.number) return undefined;
         const { aggregates, error: missing } = await settled(run, false);
         const reasons = [error, missing].filter((reason) => reason !== null);
         // Postgres holds no NUL, and what a row or a model said may be part of the reason.
         const reason = reasons.length === 0 ? null : reasons.join('; ').replaceAll('\u0000', '');
         await deps.ledger.end(ref.experimentId, ref.number, state, { error: reason, aggregates });
         deps.notices.notify(ref.experimentId);
+        return deps.countRows(run).catch(() => undefined); // for show alone: a run must end
       }),
 
-    markPaused: (ref: RunRef, paused: boolean): Promise<void> =>
+    /** @param reason why the run pauses, where it does so by itself */
+    markPaused: (ref: RunRef, paused: boolean, reason: string | null = null): Promise<void> =>
       beating(async () => {
         await deps.ledger.setState(
           ref.experimentId,
-          paused ? ['running', 'requested'] : ['paused'],
+          paused ? ['running', 'requested', 'paused'] : ['paused'],
           paused ? 'paused' : 'running',
+          reason?.replaceAll('\u0000', '') ?? null,
         );
         deps.notices.notify(ref.experimentId);
       }),
   };
 
   /** Heartbeats while an activity works, and tells the workflow how far it is, so that Temporal's own pages show it. */
-  function reportTo(run: ExperimentRun, report: () => Promise<ProgressReport>, beat = () => {}) {
+  function reportTo(run: ExperimentRun, startedAt: number | undefined, report: () => Promise<ProgressReport>, beat = () => {}) {
     const context = Context.current();
-    const start = Date.now();
-    let reported = start;
+    const start = startedAt ?? Date.now();
+    let reported = Date.now();
     const timer = setInterval(() => {
       context.heartbeat();
       beat();
@@ -231,7 +302,7 @@ export function createActivities(deps: ActivityDeps, ending: AbortSignal) {
       if (now - reported < Math.max(REPORT_MS, (now - start) / 20)) return;
       reported = now;
       report()
-        .then((progress) => deps.workflows.signal(run.experimentId, run.workflowNumber, progressSignal, progress))
+        .then((progress) => deps.workflows.signal(run, progressSignal, progress))
         .catch((err: unknown) => deps.log.debug({ err, experimentId: run.experimentId }, 'progress was not reported'));
     }, HEARTBEAT_MS);
     context.heartbeat();

@@ -5,13 +5,9 @@ import { openHeaders } from '../shared/experiments/runnerHeaders.ts';
 import { runnerModulePath } from '../shared/experiments/runnerModulePath.ts';
 import { runnerThatEnds } from '../shared/experiments/runnerThatEnds.ts';
 import type { RowRunner } from '../shared/experiments/runRows.ts';
-import { settleRun } from '../shared/experiments/settleRun.ts';
-import { deleteStraySpans } from '../shared/records/delete.ts';
 import { sweepProject } from '../shared/records/sweepExpired.ts';
-import { attemptLog } from '../shared/stores/clickhouse/experimentRecords.ts';
+import { attemptLog, runSummary } from '../shared/stores/clickhouse/experimentRecords.ts';
 import { clickhouseExpired } from '../shared/stores/clickhouse/expiredRecords.ts';
-import { straySpans } from '../shared/stores/clickhouse/recordDeletion.ts';
-import { systemAggregates } from '../shared/stores/clickhouse/systemAggregates.ts';
 import type { ActivityDeps } from './activities.ts';
 import { assembleScoring } from './assembleScoring.ts';
 import { datasetOutputsRunner } from './runners/datasetOutputs.ts';
@@ -23,7 +19,6 @@ import type { WorkerDeps } from './worker.ts';
 /** What the activities need, over the domain. @param environment of the service: what little of it a runner module sees is taken from here */
 export function assembleActivities(domain: Domain, environment: Readonly<Record<string, string | undefined>>): WorkerDeps {
   const { clickhouse, log } = domain;
-  const where = (run: ExperimentRun) => ({ projectId: run.projectId, runId: run.experimentId });
 
   const createRunner = async (run: ExperimentRun): Promise<RowRunner> => {
     const { runner } = run;
@@ -51,18 +46,7 @@ export function assembleActivities(domain: Domain, environment: Readonly<Record<
     }
   };
 
-  const settleRecords: ActivityDeps['settleRecords'] = (run) =>
-    settleRun(
-      {
-        deleteStraySpans: (of) => deleteStraySpans(domain.deletion, (run) => straySpans(clickhouse, run), where(of)),
-        systemAggregates: (of) => systemAggregates(clickhouse, of),
-        values: domain.metricValues,
-        metricsOf: domain.scoredMetrics,
-      },
-      run,
-    );
-
-  const scoring = assembleScoring(domain, settleRecords);
+  const scoring = assembleScoring(domain, domain.settleRecords);
 
   return {
     ...domain,
@@ -80,8 +64,7 @@ export function assembleActivities(domain: Domain, environment: Readonly<Record<
     attempts: attemptLog(clickhouse, (err) => log.warn({ err }, 'attempts of rows were not noted')),
     createRunner: async (run) => runnerThatEnds(await createRunner(run)),
     publishRunning: runningPublisher(domain),
-    countRows: async (run) => (await domain.tally(run, [])).rows,
-    settleRecords,
+    countRows: (run) => runSummary(clickhouse, run),
   };
 }
 

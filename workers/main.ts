@@ -16,7 +16,8 @@ async function start() {
   logTemporalTo(log);
   const opened = new AsyncDisposableStack();
   const servers = opened.adopt(await openServers(config, log), (those) => those.close());
-  const workflows = temporalRunWorkflows(servers.client);
+  // A worker starts no run, so it need not know what runs may be searched by.
+  const workflows = temporalRunWorkflows(servers.client, () => []);
   const domain = assembleDomain(servers.stores, workflows, config, config.SECRET_KEYS as string, log);
   opened.defer(() => domain.outbound.close());
   const connection = opened.adopt(await connectTemporalWorker(servers.temporal), (it) => it.close());

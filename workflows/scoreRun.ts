@@ -1,4 +1,3 @@
-import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import {
   condition,
   continueAsNew,
@@ -8,12 +7,12 @@ import {
   setCurrentDetails,
   setHandler,
   upsertMemo,
-  upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { ScoreRunInput, ScoreRunProgress } from '../shared/scoring/workflow.ts';
 import { taskQueues } from '../shared/taskQueues.ts';
 import type { ScoringActivities } from '../workers/scoringActivities.ts';
+import { KnownAttributes, keyword } from './knownAttributes.ts';
 
 // Ours to heal (a store, the network, a worker's death): no limit on attempts.
 const activityOptions = {
@@ -37,6 +36,7 @@ export async function scoreRun(input: ScoreRunInput): Promise<void> {
     ...activityOptions,
     taskQueue: input.ofExperiment ? taskQueues.rows : taskQueues.scoring,
   });
+  const attributes = new KnownAttributes(input.searchAttributes);
   let asked = true;
   let busy = false;
   let scored = input.scored ?? 0;
@@ -46,11 +46,11 @@ export async function scoreRun(input: ScoreRunInput): Promise<void> {
   setHandler(defineQuery<ScoreRunProgress>('progress'), () => ({ scored, busy }));
   const show = (status: string) => {
     setCurrentDetails(`**${runName}** (${projectName}): ${status}\n\n${scored} values computed`);
-    upsertSearchAttributes([{ key: attribute('AssayStatus'), value: status }]);
+    attributes.upsert([{ key: keyword('AssayStatus'), value: status }]);
   };
-  upsertSearchAttributes([
-    { key: attribute('AssayProject'), value: projectName },
-    { key: attribute('AssayExperiment'), value: runName },
+  attributes.upsert([
+    { key: keyword('AssayProject'), value: projectName },
+    { key: keyword('AssayExperiment'), value: runName },
   ]);
   upsertMemo({ run: runName, project: projectName });
 
@@ -89,5 +89,3 @@ function earliest(a: string | undefined, b: string | null): string | undefined {
   if (b === null) return a;
   return a === undefined || b < a ? b : a;
 }
-
-const attribute = (name: string) => defineSearchAttributeKey(name, SearchAttributeType.KEYWORD);

@@ -6,7 +6,6 @@ import type { ExperimentRun, Runner, RunSettings } from '../../shared/experiment
 import type { RunRequest as RunWish } from '../../shared/experiments/prepareRun.ts';
 import { type RunProgressView, untilEnded } from '../../shared/experiments/progress.ts';
 import type { RunControl } from '../../shared/experiments/steerRun.ts';
-import { workflowIdOf } from '../../shared/experiments/workflow.ts';
 import { Uuid } from '../../shared/wire/common.ts';
 import {
   ConcurrencyRequest,
@@ -213,7 +212,7 @@ const toReply = (run: ExperimentRun, started: boolean): z.input<typeof RunReply>
   state: run.state,
   started,
   row_count: run.rowCount,
-  workflow_id: workflowIdOf(run.experimentId, run.workflowNumber),
+  workflow_id: run.workflowId,
   concurrency: run.settings.concurrency,
 });
 
@@ -231,4 +230,5 @@ const toProgress = (view: RunProgressView, run: ExperimentRun): z.input<typeof P
   started_at: view.startedAt,
   ended_at: view.endedAt,
   error: view.error,
+  message: view.message,
 });

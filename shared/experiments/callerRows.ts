@@ -43,6 +43,8 @@ export interface OfferDeps {
   now(): number;
   /** Asked again and again once the chunk is called back: after how many milliseconds rows in the caller's hands are given up as well; undefined: they stay there. */
   mustGiveUp(): Promise<number | undefined>;
+  /** Whether the workflow of this chunk is gone: terminated, or reset, and then a chunk of its next execution may offer the same rows. */
+  isGone(): boolean;
 }
 
 /**
@@ -92,6 +94,7 @@ export async function offerRows(
     if (!stopping.aborted && deps.now() >= deadline) return giveBack();
     if (open.size === 0) continue;
     if (stopping.aborted) {
+      if (deps.isGone()) return outcome();
       const graceMs = await stored(deps.mustGiveUp);
       if (graceMs === undefined) return giveBack();
       givenUpAt = Math.min(givenUpAt, deps.now() + graceMs);
@@ -123,9 +126,9 @@ export interface CallerDeps {
   notices: Notices;
   find(experimentId: string): Promise<ExperimentRun | undefined>;
   /** Tells the workflow that a caller is there again. */
-  signal(experimentId: string, number: number, name: string): Promise<void>;
+  signal(run: ExperimentRun, name: string): Promise<void>;
   /** What the workflow itself knows. */
-  workflowProgress(experimentId: string, number: number): Promise<WorkflowProgress | undefined>;
+  workflowProgress(run: ExperimentRun): Promise<WorkflowProgress | undefined>;
 }
 
 /** Rows for the caller's process, or why there are none: nothing to do right now (ask again), or the run has ended. */
@@ -176,10 +179,7 @@ export async function leaseRows(
     if (Date.now() >= until) {
       // The workflow may have gone to wait for a caller while another call (a start, a heartbeat) made the silence look short. It is asked
       // first: a question leaves nothing in its history, a signal stays there.
-      const workflow =
-        run.state === 'running'
-          ? await deps.workflowProgress(experimentId, run.workflowNumber).catch(() => undefined)
-          : undefined;
+      const workflow = run.state === 'running' ? await deps.workflowProgress(run).catch(() => undefined) : undefined;
       if (workflow?.awaitsCaller) await wake(deps, run);
       return { state: run.state, attempt: 0, rows: [] };
     }
@@ -204,7 +204,7 @@ async function given(deps: CallerDeps, run: ExperimentRun, process: string, leas
 
 async function wake(deps: Pick<CallerDeps, 'signal'>, run: ExperimentRun): Promise<void> {
   if (run.state !== 'running') return;
-  await deps.signal(run.experimentId, run.workflowNumber, callerSignal).catch((err: unknown) => {
+  await deps.signal(run, callerSignal).catch((err: unknown) => {
     // The workflow ended just now: the next call finds the run's new state.
     if (!(err instanceof ServiceError && err.code === 'Conflict')) throw err;
   });

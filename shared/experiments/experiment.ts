@@ -53,6 +53,10 @@ export interface ExperimentRun {
   source: RowSource;
   state: RunState;
   workflowNumber: number;
+  /** Empty before the first run. */
+  workflowId: string;
+  /** Why the tasks of its workflow fail again and again. */
+  workflowProblem: string | null;
   rowsToRun: RowsToRun;
   /** Frozen when the run is requested. */
   rowCount: number;

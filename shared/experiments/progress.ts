@@ -4,6 +4,7 @@ import type { Notices } from './callerRows.ts';
 import { type ExperimentRun, hasEnded, type RunState } from './experiment.ts';
 import type { Experiment, ExperimentStore } from './experimentStore.ts';
 import type { ProgressOf } from './response.ts';
+import type { RunTimes } from './runLedger.ts';
 
 /** How far a run is. Rows and scores are counted in the record store; what is in flight comes from the workers. */
 export interface RunProgressView {
@@ -20,6 +21,8 @@ export interface RunProgressView {
   startedAt: string | null;
   endedAt: string | null;
   error: string | null;
+  /** Why the run does not get on. */
+  message: string | null;
 }
 
 /** What the record store knows of a run. */
@@ -35,7 +38,7 @@ export interface ProgressDeps {
   tally(run: Pick<ExperimentRun, 'projectId' | 'experimentId'>, metrics: string[], isAtRest: boolean): Promise<RunTally>;
   metricNames(run: ExperimentRun): Promise<string[]>;
   board: ProgressBoard;
-  times(experimentId: string): Promise<{ startedAt: Date | null; endedAt: Date | null; error: string | null }>;
+  times(experimentId: string): Promise<RunTimes>;
 }
 
 /** Whoever waits for a run's end looks at least this often, in milliseconds, should the notice get lost. */
@@ -81,6 +84,7 @@ export async function runProgress(deps: ProgressDeps, run: ExperimentRun): Promi
     startedAt: times.startedAt?.toISOString() ?? null,
     endedAt: ended ? (times.endedAt?.toISOString() ?? null) : null,
     error: times.error,
+    message: times.message,
   };
 }
 

@@ -2,7 +2,7 @@ import type { ExperimentRow, ExperimentRun } from './experiment.ts';
 import { mustRun, type RowLog, type RowSourceReader } from './rowLog.ts';
 import { rowTraceId } from './rowTrace.ts';
 
-import type { Chunk } from './workflow.ts';
+import type { OrdinalRange } from './workflow.ts';
 
 export interface RowFeedDeps {
   rows: RowSourceReader;
@@ -16,13 +16,13 @@ const PAGE_ROWS = 1_000;
 /** The chunk's rows in order, without those that are recorded already. The next page is read while the lanes work on this one. */
 export class RowFeed {
   /** Every row below this ordinal was handed out or is recorded. */
-  private takenTo: number;
+  takenTo: number;
   /** Rows that were handed out and are not recorded, in order. */
   private readonly open = new Set<number>();
   private readonly signal: AbortSignal;
   private readonly deps: RowFeedDeps;
   private readonly run: ExperimentRun;
-  private readonly chunk: Chunk;
+  private readonly chunk: OrdinalRange;
   private readonly ready: ExperimentRow[] = [];
   private nextPage: number;
   private reading: Promise<void> | undefined;
@@ -30,7 +30,7 @@ export class RowFeed {
   /** Rows of the last page. */
   private pageRows = PAGE_ROWS;
 
-  constructor(deps: RowFeedDeps, run: ExperimentRun, chunk: Chunk, signal: AbortSignal) {
+  constructor(deps: RowFeedDeps, run: ExperimentRun, chunk: OrdinalRange, signal: AbortSignal) {
     this.signal = signal;
     this.deps = deps;
     this.run = run;

@@ -11,11 +11,22 @@ export interface RunDefinition {
   callerProcess?: string;
 }
 
+export interface RunTimes {
+  startedAt: Date | null;
+  endedAt: Date | null;
+  /** Why a run failed or was cancelled. */
+  error: string | null;
+  /** Why it does not get on: it pauses by itself, or the tasks of its workflow fail. */
+  message: string | null;
+}
+
 /** The states of experiment runs in the metadata store. */
 export interface RunLedger {
   find(experimentId: string): Promise<ExperimentRun | undefined>;
   /** Without all that `find` reads: asked after every write. */
   exists(experimentId: string): Promise<boolean>;
+  /** Whether workflow `number` of the experiment goes on; asked before every write of rows. */
+  goesOn(experimentId: string, number: number): Promise<boolean>;
   /**
    * Commits that a run is wanted and counts its workflow up, unless one is going on or was started since workflow `after`: of requests that come
    * at once, one starts the run, also when that run has ended before the last of them gets here. Answers the run as it stands, and whether this
@@ -26,8 +37,12 @@ export interface RunLedger {
     after: number,
     definition: RunDefinition,
   ): Promise<{ run: ExperimentRun; started: boolean } | undefined>;
-  /** False when the state was none of `from`. */
-  setState(experimentId: string, from: RunState[], to: RunState): Promise<boolean>;
+  /** False when the state was none of `from`. @param pauseReason why a run pauses that does so by itself; any other state clears it */
+  setState(experimentId: string, from: RunState[], to: RunState, pauseReason?: string | null): Promise<boolean>;
+  /** Makes a run that has ended go on, because its workflow was reset; a newer one is left alone. */
+  reopen(experimentId: string, number: number): Promise<void>;
+  /** Why the tasks of the run's workflow fail again and again; null when they do not. */
+  setWorkflowProblem(experimentId: string, problem: string | null): Promise<void>;
   setSettings(experimentId: string, settings: Partial<RunSettings>): Promise<void>;
   /** Ends workflow `number` of the experiment; a newer one is left alone. */
   end(
@@ -38,7 +53,7 @@ export interface RunLedger {
   ): Promise<void>;
   /** Replaces the aggregates of a run that has ended. */
   setAggregates(experimentId: string, aggregates: unknown): Promise<void>;
-  times(experimentId: string): Promise<{ startedAt: Date | null; endedAt: Date | null; error: string | null }>;
+  times(experimentId: string): Promise<RunTimes>;
   /** Runs that are requested, running or paused: each must have a workflow. */
   unended(): Promise<ExperimentRun[]>;
 }

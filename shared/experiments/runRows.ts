@@ -1,10 +1,13 @@
+import { onAbort } from '../onAbort.ts';
 import type { ExperimentRow, ExperimentRun } from './experiment.ts';
+import { givenUpAfter } from './givenUpAfter.ts';
 import { recordRows } from './recordRows.ts';
 import { RowFeed } from './rowFeed.ts';
 import type { RowLog, RowSourceReader } from './rowLog.ts';
 import { RowRecorder } from './rowRecorder.ts';
 import type { RowResult } from './rowTrace.ts';
-import type { Chunk, ChunkOutcome } from './workflow.ts';
+import { type RowLimit, withRowDeadline } from './withRowDeadline.ts';
+import type { ChunkOutcome, OrdinalRange } from './workflow.ts';
 
 /** One line per attempt of a row: written when it starts and again when it ends. */
 export interface AttemptLog {
@@ -27,13 +30,12 @@ export interface RowRunner {
   close(): Promise<void>;
 }
 
-export interface RowContext {
+export interface RowContext extends RowLimit {
   attempt: number;
-  signal: AbortSignal;
 }
 
 export interface ChunkProgress {
-  /** Rows that were begun and are not recorded, at most as many as there are lanes: 0 only where all that was begun is recorded. */
+  /** Rows that were begun and are not recorded: 0 only where all that was begun is recorded. */
   running: number;
   /** Every row of the chunk below this ordinal is recorded. */
   recordedTo: number;
@@ -44,20 +46,27 @@ export interface RunRowsDeps {
   log: RowLog;
   attempts: AttemptLog;
   runner: RowRunner;
+  /**
+   * Waits for one of the run's slots, which all its chunks share in every process, and takes it until it is released.
+   * @throws the signal's reason
+   */
+  takeSlot(signal: AbortSignal): Promise<() => void>;
+  /** Says that the chunk takes no row from this ordinal on, while rows below it are still in flight. Resolves when that is known for good. */
+  handOver(to: number): Promise<void>;
   /** Runs a store operation again until it succeeds: a store that is away stops the run, it fails no row. */
   untilStored<T>(operation: () => Promise<T>, signal: AbortSignal): Promise<T>;
   onProgress(progress: ChunkProgress): void;
+  /** Gets a row whose runner did not end it in time, with the milliseconds that it worked. */
+  onLate(row: ExperimentRow, workedMs: number): void;
   now(): number;
 }
 
 /** Milliseconds in which a chunk takes new rows; then it finishes those it has and gives the rest back. */
 export const TIME_BOX_MS = 600_000;
 
-const ABANDON_LOOK_MS = 500;
-
 /**
- * Runs the rows of a chunk that are not recorded yet, `chunk.lanes` at a time, each recorded within moments of its end. Safe to run twice: a
- * second run finds the first one's rows.
+ * Runs the rows of a chunk that are not recorded yet, each in a slot of the run and recorded within moments of its end. Safe to run twice: a second run
+ * finds the first one's rows. A chunk that takes no further row hands over the rest at once, so that nothing waits for its slowest row.
  * @param attempt counts this chunk's executions over all workflows of the experiment; the higher one's records win.
  * @param stopping aborts when no new row may start
  * @param abandon says, from that time on, whether rows in flight are to be given up as well: after so many milliseconds, or (undefined) not. Those that
@@ -66,84 +75,108 @@ const ABANDON_LOOK_MS = 500;
 export async function runRows(
   deps: RunRowsDeps,
   run: ExperimentRun,
-  chunk: Chunk,
+  chunk: OrdinalRange,
   attempt: number,
   stopping: AbortSignal,
   abandon: () => Promise<number | undefined>,
 ): Promise<ChunkOutcome> {
-  const deadline = deps.now() + TIME_BOX_MS;
-  const aborted = new AbortController();
-  const tell = () => deps.onProgress({ running: Math.min(feed.unrecorded, chunk.lanes), recordedTo: feed.recordedTo });
-  const feed = new RowFeed(deps, run, chunk, aborted.signal);
+  const givenUp = givenUpAfter(stopping, abandon);
+  /** Aborts when this chunk takes no further row, for whatever reason. */
+  const noFurther = new AbortController();
+  const feed = new RowFeed(deps, run, chunk, givenUp.signal);
+  const show = () => deps.onProgress({ running: feed.unrecorded, recordedTo: feed.recordedTo });
   let lost: unknown;
   let recorded = 0;
   let failuresInARow = 0;
   let failing: string | undefined;
-
-  // Asked again and again: a pause that waits for rows in flight may turn into a cancel.
-  let looking: NodeJS.Timeout | undefined;
-  let ended = false;
-  let givenUpAt: number | undefined;
-  const look = async () => {
-    const graceMs = await abandon().catch(() => undefined);
-    if (graceMs !== undefined) givenUpAt = Math.min(givenUpAt ?? Number.POSITIVE_INFINITY, deps.now() + graceMs);
-    if (ended) return;
-    if (givenUpAt !== undefined && deps.now() >= givenUpAt) aborted.abort(new Error('the row was given up'));
-    else looking = setTimeout(look, ABANDON_LOOK_MS);
+  const fail = (err: unknown) => {
+    lost ??= err;
+    noFurther.abort();
   };
-  const onStopping = () => void look();
-  stopping.addEventListener('abort', onStopping, { once: true });
-  if (stopping.aborted) onStopping();
+
+  const stopListening = onAbort(stopping, () => noFurther.abort());
+  const box = setTimeout(() => noFurther.abort(), TIME_BOX_MS);
 
   const recorder = new RowRecorder({
-    write: recordRows(deps, run, attempt, aborted.signal),
+    write: recordRows(deps, run, attempt, givenUp.signal),
     onRecorded: ({ row }) => {
       feed.noteRecorded(row.ordinal);
       recorded++;
-      tell();
+      show();
     },
-    onLost: (err) => {
-      lost ??= err;
-    },
+    onLost: fail,
   });
 
-  const lane = async () => {
-    while (!stopping.aborted && lost === undefined && failing === undefined && deps.now() < deadline) {
+  const runRow = async (row: ExperimentRow) => {
+    const startedAt = new Date();
+    deps.attempts.note(run, { rowId: row.rowId, ordinal: row.ordinal, attempt, startedAt, endedAt: null, outcome: 'started' });
+    const result = await withRowDeadline((limit) => deps.runner.run(row, { attempt, ...limit }), {
+      limitMs: run.settings.rowTimeLimitMs,
+      signal: givenUp.signal,
+      onLate: (workedMs) => deps.onLate(row, workedMs),
+    }).catch((err: unknown) => {
+      if (!givenUp.signal.aborted) throw err;
+      return undefined;
+    });
+    const outcome = result === undefined ? 'abandoned' : result.error === undefined ? 'succeeded' : 'failed';
+    deps.attempts.note(run, { rowId: row.rowId, ordinal: row.ordinal, attempt, startedAt, endedAt: new Date(), outcome });
+    if (result === undefined) return;
+    recorder.add({ row, result });
+    failuresInARow = result.error === undefined ? 0 : failuresInARow + 1;
+    if (run.settings.pauseAfterFailures > 0 && failuresInARow >= run.settings.pauseAfterFailures) {
+      failing ??= `${failuresInARow} rows in a row failed, the last with: ${result.error}`;
+      noFurther.abort();
+    }
+  };
+
+  /** Starts rows as slots come free, until there is no row left or none may start. */
+  const inFlight = new Set<Promise<void>>();
+  const startRows = async () => {
+    while (!noFurther.signal.aborted) {
       if (recorder.isFull) {
         await recorder.progress();
         continue;
       }
-      const row = await feed.next();
-      if (!row) return;
-      const startedAt = new Date();
-      tell(); // the first rows may take long to end
-      deps.attempts.note(run, { rowId: row.rowId, ordinal: row.ordinal, attempt, startedAt, endedAt: null, outcome: 'started' });
-      const result = await deps.runner.run(row, { attempt, signal: aborted.signal }).catch((err: unknown) => {
-        if (!aborted.signal.aborted) throw err;
+      const release = await deps.takeSlot(noFurther.signal).catch((err: unknown) => {
+        if (!noFurther.signal.aborted) throw err;
         return undefined;
       });
-      const outcome = result === undefined ? 'abandoned' : result.error === undefined ? 'succeeded' : 'failed';
-      deps.attempts.note(run, { rowId: row.rowId, ordinal: row.ordinal, attempt, startedAt, endedAt: new Date(), outcome });
-      if (result === undefined) return;
-      recorder.add({ row, result });
-      failuresInARow = result.error === undefined ? 0 : failuresInARow + 1;
-      if (run.settings.pauseAfterFailures > 0 && failuresInARow >= run.settings.pauseAfterFailures)
-        failing = `${failuresInARow} rows in a row failed, the last with: ${result.error}`;
+      if (!release) return;
+      const row = noFurther.signal.aborted ? undefined : await feed.next().catch(released(release));
+      if (!row) {
+        release();
+        return;
+      }
+      const running = runRow(row)
+        .catch(fail)
+        .finally(() => {
+          release();
+          inFlight.delete(running);
+        });
+      inFlight.add(running);
+      show();
     }
   };
 
   try {
-    // A lane that breaks stops the others at their next row; the rows they have end and are recorded before the chunk fails.
-    const broken = (err: unknown) => {
-      lost ??= err;
-    };
-    await Promise.all(Array.from({ length: chunk.lanes }, () => lane().catch(broken)));
+    // What breaks stops the chunk at its next row; the rows it has end and are recorded before it fails.
+    await startRows().catch(fail);
+    if (inFlight.size > 0 && feed.takenTo < chunk.to) await deps.handOver(feed.takenTo);
+    await Promise.all(inFlight);
     await Promise.all([recorder.flush(), deps.attempts.flush()]);
   } finally {
-    ended = true;
-    clearTimeout(looking);
-    stopping.removeEventListener('abort', onStopping);
+    givenUp.end();
+    clearTimeout(box);
+    stopListening();
   }
   if (lost !== undefined && !stopping.aborted) throw lost;
   return { takenTo: feed.recordedTo, recorded, ...(failing === undefined ? {} : { failing }) };
 }
+
+/** Gives the slot back before the error goes on. */
+const released =
+  (release: () => void) =>
+  (err: unknown): never => {
+    release();
+    throw err;
+  };

@@ -1,17 +1,34 @@
 import { ServiceError } from '../errors.ts';
 import type { ExperimentRun } from './experiment.ts';
 import type { RunDefinition, RunLedger } from './runLedger.ts';
-import { pauseSignal, type RunExperimentInput, type WorkflowProgress } from './workflow.ts';
+import type { RunExperimentInput, WorkflowProgress } from './workflow.ts';
+
+/** A workflow as its server knows it; the newest execution counts, so that a reset goes on as the same run. */
+export type WorkflowStanding =
+  | { kind: 'absent' }
+  /** `problem`: why its tasks fail again and again. */
+  | { kind: 'open'; runId: string; problem: string | null }
+  | {
+      kind: 'closed';
+      how: 'completed' | 'failed' | 'cancelled' | 'terminated' | 'timed out';
+      closedAt: Date;
+      reason: string | null;
+    };
+
+type RunRef = Pick<ExperimentRun, 'workflowId'>;
 
 /** The durable execution of runs, as starting and steering them needs it. */
 export interface RunWorkflows {
-  /** Starts the workflow of a run; does nothing when that workflow exists. */
-  start(input: RunExperimentInput, run: ExperimentRun): Promise<void>;
-  /** True when the workflow exists and has not ended. */
-  isOpen(experimentId: string, number: number): Promise<boolean>;
-  signal(experimentId: string, number: number, name: string, ...args: unknown[]): Promise<void>;
+  /** Starts the workflow of a run; does nothing when the server knows that workflow, however it stands. */
+  start(input: Omit<RunExperimentInput, 'searchAttributes'>, run: ExperimentRun): Promise<void>;
+  standing(run: RunRef): Promise<WorkflowStanding>;
+  signal(run: RunRef, name: string, ...args: unknown[]): Promise<void>;
+  /** Asks the workflow to end, as a cancel in Temporal's own pages does. */
+  cancel(run: RunRef): Promise<void>;
   /** What the workflow itself knows; undefined when there is none. Leaves nothing in its history. */
-  progress(experimentId: string, number: number): Promise<WorkflowProgress | undefined>;
+  progress(run: RunRef): Promise<WorkflowProgress | undefined>;
+  /** Processes that take chunks of rows at present. */
+  rowWorkers(): Promise<number>;
 }
 
 export interface StartDeps {
@@ -20,8 +37,8 @@ export interface StartDeps {
 }
 
 /**
- * Starts a run: the wish is committed first, then the workflow is started, then the run is marked as running. A crash in between is healed by
- * {@link reconcile}. Asking again for a run that goes on, or was started since workflow `after`, gives that run.
+ * Starts a run: the request is committed first, then the workflow is started, then the run is marked as running. A crash in between is healed by
+ * `reconcileRuns`. Asking again for a run that goes on, or was started since workflow `after`, gives that run.
  * @throws ServiceError `NotFound` for an unknown experiment, `Unavailable` when the workflow service does not answer; the run then starts by itself later.
  */
 export async function startRun(
@@ -36,38 +53,7 @@ export async function startRun(
   return requested;
 }
 
-async function startWorkflow(deps: StartDeps, run: ExperimentRun): Promise<void> {
+export async function startWorkflow(deps: StartDeps, run: ExperimentRun): Promise<void> {
   await deps.workflows.start({ experimentId: run.experimentId, projectId: run.projectId, number: run.workflowNumber }, run);
   await deps.ledger.setState(run.experimentId, ['requested'], 'running');
-}
-
-/** Runs looked after at a time: a workflow service that does not answer takes seconds for each. */
-const RECONCILED_AT_ONCE = 20;
-
-export interface ReconcileReport {
-  started(run: ExperimentRun): void;
-  /** This run is tried again next time; the others are not held up by it. */
-  failed(run: ExperimentRun, err: unknown): void;
-}
-
-/**
- * Starts what should be running and has no workflow: after a crash between the wish and the start, or after the workflow service lost its data.
- * Safe at any time, since complete rows are skipped.
- */
-export async function reconcile(deps: StartDeps, report: ReconcileReport): Promise<void> {
-  const runs = (await deps.ledger.unended()).values();
-  const lane = async () => {
-    for (const run of runs) {
-      try {
-        if (run.state !== 'requested' && (await deps.workflows.isOpen(run.experimentId, run.workflowNumber))) continue;
-        await startWorkflow(deps, run);
-        // A new workflow knows nothing of the pause of the one that was lost.
-        if (run.state === 'paused') await deps.workflows.signal(run.experimentId, run.workflowNumber, pauseSignal);
-        report.started(run);
-      } catch (err) {
-        report.failed(run, err);
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: RECONCILED_AT_ONCE }, lane));
 }

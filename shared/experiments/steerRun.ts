@@ -2,7 +2,7 @@ import { ServiceError } from '../errors.ts';
 import { type ExperimentRun, hasEnded } from './experiment.ts';
 import type { RunLedger } from './runLedger.ts';
 import type { RunWorkflows } from './startRun.ts';
-import { cancelSignal, concurrencySignal, pauseSignal, resumeSignal } from './workflow.ts';
+import { concurrencySignal, pauseSignal, resumeSignal } from './workflow.ts';
 
 /** Steering a run that goes on. Each answers the run as it stands afterwards. */
 export interface RunControl {
@@ -13,13 +13,15 @@ export interface RunControl {
 }
 
 export function runControl({ ledger, workflows }: { ledger: RunLedger; workflows: RunWorkflows }): RunControl {
-  const signalled = async (run: ExperimentRun, name: string, ...args: unknown[]) => {
+  const steered = async (run: ExperimentRun, steer: () => Promise<void>) => {
     if (run.state === 'idle') throw new ServiceError('Conflict', 'the experiment has no run yet: start one');
     if (hasEnded(run.state))
       throw new ServiceError('Conflict', `the run has ended (${run.state}); start it again for the rows that are left`);
-    await workflows.signal(run.experimentId, run.workflowNumber, name, ...args);
+    await steer();
     return (await ledger.find(run.experimentId)) ?? run;
   };
+  const signalled = (run: ExperimentRun, name: string, ...args: unknown[]) =>
+    steered(run, () => workflows.signal(run, name, ...args));
   return {
     async pause(run) {
       // The state first: no caller's process is to be given a further row while the workflow hears of it.
@@ -38,7 +40,7 @@ export function runControl({ ledger, workflows }: { ledger: RunLedger; workflows
         throw err;
       });
     },
-    cancel: (run) => signalled(run, cancelSignal),
+    cancel: (run) => steered(run, () => workflows.cancel(run)),
     async setConcurrency(run, concurrency) {
       await ledger.setSettings(run.experimentId, { concurrency });
       return signalled(run, concurrencySignal, concurrency);

@@ -8,20 +8,40 @@ export interface RunExperimentInput {
   number: number;
   /** What a former execution of the same workflow has settled; absent in the first. */
   carried?: Carried;
+  /** Search attributes that the namespace has; a workflow that sets another is refused at every step. Absent: the four keywords of the first release. */
+  searchAttributes?: SearchAttribute[];
 }
+
+/** What runs are searchable by in Temporal's own pages, with the type that Temporal keeps each as. */
+export const searchAttributes = {
+  AssayProject: 'Keyword',
+  AssayExperiment: 'Keyword',
+  AssayGroup: 'Keyword',
+  AssayStatus: 'Keyword',
+  AssayRows: 'Int',
+  AssayFailedRows: 'Int',
+  AssayCost: 'Double',
+} as const;
+export type SearchAttribute = keyof typeof searchAttributes;
 
 export interface Carried {
   plan: RunPlan;
   phase: 'rows' | 'scores';
-  /** Rows or scores still to be done: ranges of ordinals, end excluded. */
+  /** Rows still to be done: ranges of ordinals, end excluded. Of a run in rounds in its phase of scores: those to score. */
   ranges: OrdinalRange[];
   rowsDone: number;
   scoresDone: number;
   paused: boolean;
   concurrency: number;
   round: number;
-  /** Rows that were not scored beside the rows; absent where they are not. */
+  /** Of a run in rounds: rows that were not scored beside the rows. */
   unscored?: OrdinalRange[];
+  /** Why the run pauses, where it does so by itself. */
+  pauseReason?: string | null;
+  /** Chunks that were given out. */
+  chunks?: number;
+  /** When the run was planned, in milliseconds since 1970. */
+  startedAt?: number;
 }
 
 export interface OrdinalRange {
@@ -43,23 +63,33 @@ export interface RunPlan {
   metrics: string[];
   /** True when recorded rows are scored while others still run; absent in plans of former versions. */
   scoresAlong?: boolean;
+  /** Chunks at a time, so that all workers have a share; absent: one. */
+  chunksAtOnce?: number;
 }
-
-export const workflowIdOf = (experimentId: string, number: number): string => `experiment/${experimentId}/${number}`;
 
 export const pauseSignal = 'pause';
 export const resumeSignal = 'resume';
-export const cancelSignal = 'cancelRun';
 export const concurrencySignal = 'setConcurrency';
 export const progressSignal = 'progress';
 export const callerSignal = 'callerBack';
+export const handOverSignal = 'handedOver';
 export const progressQuery = 'progress';
 
 export interface ProgressReport {
   rowsDone?: number;
+  rowsFailed?: number;
+  costUsd?: number;
+  /** Only runs in rounds count the scores by reports, and score along by what is recorded: all rows of this range. */
   scoresDone?: number;
-  /** Rows that are recorded, all of this range. */
   recorded?: OrdinalRange;
+}
+
+/** A chunk takes no further row while rows of it are still in flight: its rows from `to` on are free for another chunk. */
+export interface HandOver {
+  chunk: number;
+  to: number;
+  /** Execution of the workflow that gave out the chunk: a reset repeats signals in another one. */
+  runId: string;
 }
 
 export interface WorkflowProgress {
@@ -71,6 +101,8 @@ export interface WorkflowProgress {
   cancelled: boolean;
   /** True while no caller's process is there to run the rows. */
   awaitsCaller: boolean;
+  /** Chunks that are given out, each with where it ends now; absent in runs in rounds. */
+  chunks?: { chunk: number; to: number }[];
 }
 
 /** One activity's share of the rows (or of the rows to score). */
@@ -78,9 +110,21 @@ export interface Chunk extends OrdinalRange {
   experimentId: string;
   projectId: string;
   number: number;
+  /** Rows in flight that the run may have when the chunk is given out; the run's settings say how many it may have now. */
   lanes: number;
-  /** Counts the times that the workflow has given out chunks. */
+  /** Rises when rows are given out again, so that what a later chunk records outranks what is left of an earlier one. */
   round: number;
+  /** Number of the chunk within its workflow. Absent: the workflow runs in rounds, and takes nothing over before the chunk has ended. */
+  chunk?: number;
+  /** When the run was planned, in milliseconds since 1970; the reports of a long run come less often. */
+  startedAt?: number;
+}
+
+/** What a run has come to, as its last step sums it up. */
+export interface RunSummary {
+  rows: number;
+  failedRows: number;
+  costUsd: number;
 }
 
 export interface ChunkOutcome {

@@ -1,3 +1,5 @@
+import type { SearchAttribute } from '../experiments/workflow.ts';
+
 /** Names and message types that the starter of a scoring and its workflow share, so that neither imports the other. */
 export const SCORE_RUN = 'scoreRun';
 export const moreSignal = 'more';
@@ -11,6 +13,8 @@ export interface ScoreRunInput {
   ofExperiment?: boolean;
   /** Values computed by former executions of the same workflow; absent in the first. */
   scored?: number;
+  /** Search attributes that the namespace has. Absent: the four keywords of the first release. */
+  searchAttributes?: SearchAttribute[];
 }
 
 export interface ScoreRunProgress {

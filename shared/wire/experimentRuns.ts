@@ -92,7 +92,11 @@ export const ProgressReply = z
     rows_per_second: z.number().nullable(),
     started_at: z.string().nullable(),
     ended_at: z.string().nullable(),
-    error: z.string().nullable(),
+    error: z.string().nullable().describe('Why the run failed or was cancelled.'),
+    message: z
+      .string()
+      .nullable()
+      .describe('Why the run does not get on: it paused by itself, or the tasks of its workflow fail.'),
   })
   .meta({ id: 'ExperimentProgress' });
 

@@ -12,9 +12,10 @@ import { type OfferDeps, offerRows } from '../../shared/experiments/callerRows.t
 import { defaultRunSettings, type ExperimentRow, type ExperimentRun } from '../../shared/experiments/experiment.ts';
 import { keepStanding } from '../../shared/experiments/keepStanding.ts';
 import { type ProgressDeps, runProgress } from '../../shared/experiments/progress.ts';
+import { reconcileRuns } from '../../shared/experiments/reconcileRuns.ts';
 import type { RunLedger } from '../../shared/experiments/runLedger.ts';
 import { type RunRowsDeps, runRows } from '../../shared/experiments/runRows.ts';
-import { type RunWorkflows, reconcile } from '../../shared/experiments/startRun.ts';
+import type { RunWorkflows } from '../../shared/experiments/startRun.ts';
 import { runControl } from '../../shared/experiments/steerRun.ts';
 import { untilStored } from '../../shared/experiments/untilStored.ts';
 import type { Chunk } from '../../shared/experiments/workflow.ts';
@@ -36,6 +37,8 @@ const aRun = (fields: Partial<ExperimentRun> = {}): ExperimentRun => ({
   source: { kind: 'run' },
   state: 'running',
   workflowNumber: 1,
+  workflowId: 'project/run/1',
+  workflowProblem: null,
   rowsToRun: 'missing',
   rowCount: 3,
   ...fields,
@@ -94,12 +97,13 @@ test('rows that have ended count as running until they are recorded, so that a p
       },
       close: async () => undefined,
     },
+    takeSlot: async () => () => undefined,
     untilStored: <T>(operation: () => Promise<T>) => operation(),
     onProgress: ({ running }: { running: number }) => seen.push(running),
     now: Date.now,
   } as unknown as RunRowsDeps;
-  await runRows(deps, run, { ...chunkOf(run), lanes: 3 }, 1, never, async () => undefined);
-  expect(seen).toEqual([3, 3, 3, 2, 1, 0]);
+  await runRows(deps, run, chunkOf(run), 1, never, async () => undefined);
+  expect(seen).toEqual([1, 2, 3, 2, 1, 0]);
 });
 
 test('what a run that has come to rest has done is counted after it did', async () => {
@@ -118,7 +122,7 @@ test('what a run that has come to rest has done is counted after it did', async 
         return steps.length > 1 ? 1 : 0;
       },
     },
-    times: async () => ({ startedAt: null, endedAt: null, error: null }),
+    times: async () => ({ startedAt: null, endedAt: null, error: null, message: null }),
   };
   expect(await runProgress(deps, aRun({ state: 'paused' }))).toMatchObject({ rowsDone: 2, rowsRunning: 0 });
   expect(await runProgress(deps, aRun())).toMatchObject({ rowsRunning: 1 });
@@ -146,6 +150,9 @@ describe('a result that the store does not take', () => {
         run: async (row) => ({ output: `answer to ${row.input}`, spans: [], startedAt: new Date(), durationNs: 1 }),
         close: async () => undefined,
       },
+      takeSlot: async () => () => undefined,
+      handOver: async () => undefined,
+      onLate: () => undefined,
       untilStored: (operation, signal) => untilStored(operation, signal, (err) => reported.push(err)),
       onProgress: () => undefined,
       now: Date.now,
@@ -209,33 +216,40 @@ function around(runs: ExperimentRun[], workflows: Partial<RunWorkflows> = {}) {
     },
     unended: async () => runs,
   };
-  const idle = {
+  const idle: RunWorkflows = {
     start: async () => undefined,
-    isOpen: async () => false,
+    standing: async () => ({ kind: 'absent' }),
     signal: async () => undefined,
+    cancel: async () => undefined,
     progress: async () => undefined,
+    rowWorkers: async () => 1,
   };
   return { ledger: ledger as RunLedger, workflows: { ...idle, ...workflows } };
 }
 
 test('a run that cannot be looked after holds up no other; a paused one that was lost is paused again', async () => {
-  const [broken, lost, paused] = [aRun(), aRun(), aRun({ state: 'paused' })];
+  const [broken, lost, paused] = [aRun({ workflowId: 'broken' }), aRun(), aRun({ state: 'paused' })];
   const signals: unknown[] = [];
   const deps = around([broken, lost, paused], {
-    async isOpen(id) {
-      if (id === broken.experimentId) throw new ServiceError('Unavailable', 'no answer');
-      return false;
+    async standing({ workflowId }) {
+      if (workflowId === broken.workflowId) throw new ServiceError('Unavailable', 'no answer');
+      return { kind: 'absent' };
     },
-    signal: async (id, _number, name) => void signals.push([id, name]),
+    signal: async ({ workflowId }, name) => void signals.push([workflowId, name]),
   });
   const [started, failed]: [string[], string[]] = [[], []];
-  await reconcile(deps, {
-    started: (run) => started.push(run.experimentId),
-    failed: (run) => failed.push(run.experimentId),
-  });
+  await reconcileRuns(
+    { ...deps, settle: async () => null, notify: () => undefined },
+    {
+      started: (run) => started.push(run.experimentId),
+      ended: () => undefined,
+      stuck: () => undefined,
+      failed: (run) => failed.push(run.experimentId),
+    },
+  );
   expect(started.sort()).toEqual([lost.experimentId, paused.experimentId].sort());
   expect(failed).toEqual([broken.experimentId]);
-  expect(signals).toEqual([[paused.experimentId, 'pause']]);
+  expect(signals).toEqual([[paused.workflowId, 'pause']]);
 });
 
 test.each([
@@ -288,6 +302,7 @@ describe('the last step of a run', () => {
         ledger: { ...ledger, end: async (...asked: unknown[]) => void ends.push(asked) },
         workflows,
         settleRecords: () => Promise.reject(settle),
+        countRows: async () => ({ rows: 3, failedRows: 0, costUsd: 0 }),
         notices: { notify: () => undefined },
         log: pino({ level: 'silent' }),
       } as unknown as ActivityDeps,

@@ -7,7 +7,6 @@ import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { ServiceClient } from '../../client/http.ts';
-import { workflowIdOf } from '../../shared/experiments/workflow.ts';
 import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
 import { late, type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
 import { type ProcessLine, processTree, untilGone } from '../support/processTree.ts';
@@ -146,10 +145,10 @@ test('2,000 rows are recorded and scored once each, whatever is killed and when'
     }
   };
 
-  await experiment.start({ runner: { kind: 'module', name: 'slow' }, records, concurrency: CONCURRENCY });
+  const { workflow_id } = await experiment.start({ runner: { kind: 'module', name: 'slow' }, records, concurrency: CONCURRENCY });
   await kill('the start', 'node');
 
-  await planScheduled(experiment.id);
+  await planScheduled(workflow_id);
   await kill('planning', 'npm', 'node', 'temporal');
 
   await executed(200);
@@ -225,7 +224,7 @@ test('a pause whose service is killed while long rows end stays a pause, and not
   const { id: projectId } = await client.send<{ id: string }>('/projects', { body: { name: 'pauses' } });
   const experiment = await newExperiment(client, projectId, { name: 'paused and killed' });
   const records = Array.from({ length: 8 }, (_, index) => ({ input: `question ${index}` }));
-  await experiment.start({ runner: { kind: 'module', name: 'long' }, records, concurrency: 4 });
+  const { workflow_id } = await experiment.start({ runner: { kind: 'module', name: 'long' }, records, concurrency: 4 });
   await expect
     .poll(async () => (await partsOf(service as ServiceProcess)).all.some(({ command }) => command.includes('long.mjs')))
     .toBe(true);
@@ -237,7 +236,7 @@ test('a pause whose service is killed while long rows end stays a pause, and not
   service = await where.start('npm');
   // Longer than it takes to notice the lost worker: the workflow then waits for the end of the pause.
   const { workflow, close } = await temporalClient();
-  const handle = workflow.getHandle(workflowIdOf(experiment.id, 1));
+  const handle = workflow.getHandle(workflow_id);
   await expect.poll(async () => (await handle.describe()).raw.pendingActivities?.length).toBe(0);
   await close();
   expect(await experiment.progress()).toMatchObject({ state: 'paused', error: null });
@@ -251,10 +250,10 @@ async function temporalClient() {
 }
 
 /** Waits until the workflow has asked for its plan: from then on, and until the answer, the run is being planned. */
-async function planScheduled(experimentId: string): Promise<void> {
+async function planScheduled(workflowId: string): Promise<void> {
   const { workflow, close } = await temporalClient();
   try {
-    const handle = workflow.getHandle(workflowIdOf(experimentId, 1));
+    const handle = workflow.getHandle(workflowId);
     const deadline = Date.now() + 60_000;
     for (;;) {
       const { events } = await handle.fetchHistory();

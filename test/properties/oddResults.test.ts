@@ -58,6 +58,8 @@ async function recorded(results: readonly GivenResult[]) {
     source: { kind: 'run' },
     state: 'running',
     workflowNumber: 1,
+    workflowId: 'project/run/1',
+    workflowProblem: null,
     rowsToRun: 'missing',
     rowCount: results.length,
   };
@@ -89,6 +91,9 @@ async function recorded(results: readonly GivenResult[]) {
       untilStored(operation, signal, (err) => {
         throw err;
       }),
+    takeSlot: async () => () => undefined,
+    handOver: async () => undefined,
+    onLate: () => undefined,
     onProgress: () => undefined,
     now: Date.now,
   };

@@ -11,7 +11,6 @@ import { setTimeout } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { ServiceClient } from '../../client/http.ts';
-import { workflowIdOf } from '../../shared/experiments/workflow.ts';
 import { scoringWorkflowId } from '../../shared/scoring/workflow.ts';
 import { findTestTemporal } from '../support/findTestTemporal.ts';
 import { ownPort } from '../support/ownPort.ts';
@@ -68,7 +67,7 @@ try {
     await one.start({ runner: { kind: 'module', name: runner }, records, concurrency });
     return one;
   };
-  const save = (name: string, { id }: ExperimentOf, runId?: string) => saveHistory(name, workflowIdOf(id, 1), runId);
+  const save = (name: string, one: ExperimentOf, runId?: string) => saveHistory(name, one.workflowId(), runId);
   const saveHistory = async (name: string, workflowId: string, runId?: string) => {
     const history = historyToJSON(await workflow.getHandle(workflowId, runId).fetchHistory());
     await writeFile(
@@ -77,7 +76,7 @@ try {
     );
   };
 
-  const runIdOf = ({ id }: ExperimentOf) => runIdOfWorkflow(workflowIdOf(id, 1));
+  const runIdOf = (one: ExperimentOf) => runIdOfWorkflow(one.workflowId());
   const runIdOfWorkflow = async (workflowId: string) => (await workflow.getHandle(workflowId).describe()).runId;
 
   const plain = await started('plain');

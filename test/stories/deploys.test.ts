@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { workflowIdOf } from '../../shared/experiments/workflow.ts';
 import { describeWithServer } from '../support/describeWithServer.ts';
 import { postgresProgram } from '../support/postgresServer.ts';
 import { redisProgram } from '../support/redisServer.ts';
@@ -64,8 +63,8 @@ describeWithServer('worker processes that are replaced', postgresProgram, (postg
         ...['--yes', '--address', servers.temporal.address],
       ]);
     const versioned = (buildId: string) => servers.worker({ TEMPORAL_DEPLOYMENT_NAME: DEPLOYMENT, TEMPORAL_BUILD_ID: buildId });
-    const versionOf = async (experimentId: string) => {
-      const { raw } = await client.workflow.getHandle(workflowIdOf(experimentId, 1)).describe();
+    const versionOf = async (workflowId: string) => {
+      const { raw } = await client.workflow.getHandle(workflowId).describe();
       return raw.workflowExecutionInfo?.versioningInfo?.deploymentVersion?.buildId;
     };
 
@@ -99,12 +98,12 @@ describeWithServer('worker processes that are replaced', postgresProgram, (postg
       await first.end('SIGTERM');
       await open('second');
       expect(await experiment.end()).toMatchObject({ state: 'completed', rows_done: ROWS, rows_failed: 0 });
-      expect(await versionOf(experiment.id)).toBe('build-2');
+      expect(await versionOf(experiment.workflowId())).toBe('build-2');
       expect((await experiment.traces()).length).toBe(ROWS);
 
       const next = await started('new', 8);
       expect(await next.end()).toMatchObject({ state: 'completed', rows_done: 8 });
-      expect(await versionOf(next.id)).toBe('build-2');
+      expect(await versionOf(next.workflowId())).toBe('build-2');
     });
   }),
 );

@@ -1,6 +1,5 @@
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { workflowIdOf } from '../../shared/experiments/workflow.ts';
 import { scoringWorkflowId } from '../../shared/scoring/workflow.ts';
 import { taskQueues } from '../../shared/taskQueues.ts';
 import { type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
@@ -64,7 +63,7 @@ test('an experiment does not wait for log streams, however many wait for their j
   await experiment.start({ runner: { kind: 'dataset_outputs' }, records });
   expect(await experiment.end()).toMatchObject({ state: 'completed', rows_done: 1 });
   expect(judge.requests).toHaveLength(1);
-  expect(await queuesOf(workflowIdOf(experiment.id, 1))).toMatchObject({
+  expect(await queuesOf(experiment.workflowId())).toMatchObject({
     planExperiment: taskQueues.control,
     finishExperiment: taskQueues.control,
   });

@@ -70,9 +70,11 @@ export async function startExperimentService(url?: string) {
       if (workflowService.down) throw new ServiceError('Unavailable', 'the workflow service does not answer');
       started.push(experimentId);
     },
-    isOpen: async () => true,
+    standing: async () => ({ kind: 'open', runId: newId(), problem: null }),
     signal: async () => undefined,
+    cancel: async () => undefined,
     progress: async () => undefined,
+    rowWorkers: async () => 1,
   };
   const checks: RunChecks = {
     ledger,

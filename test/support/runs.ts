@@ -17,6 +17,8 @@ export interface ExperimentOf {
   until(holds: (progress: Progress) => boolean, timeoutMs?: number): Promise<Progress>;
   /** Waits for the end of the run. */
   end(timeoutMs?: number): Promise<Progress>;
+  /** Of the run that was started last. */
+  workflowId(): string;
   traces(): Promise<RowRecord[]>;
   spans(): Promise<SpanRecord[]>;
 }
@@ -57,6 +59,7 @@ export async function newExperiment(
 
 export function experimentOf(client: ServiceClient, projectId: string, id: string): ExperimentOf {
   const path = `/projects/${projectId}/experiments/${id}`;
+  let workflowId = '';
   const progress = () => client.send<Progress>(`${path}/progress`);
   const all = async <T>(what: string): Promise<T[]> => {
     const found: T[] = [];
@@ -85,7 +88,12 @@ export function experimentOf(client: ServiceClient, projectId: string, id: strin
   return {
     id,
     projectId,
-    start: (request) => client.send(`${path}/run`, { body: request }),
+    async start(request) {
+      const reply = await client.send<z.output<typeof RunReply>>(`${path}/run`, { body: request });
+      workflowId = reply.workflow_id;
+      return reply;
+    },
+    workflowId: () => workflowId,
     steer: (what, body = {}) => client.send(`${path}/${what}`, { body }),
     progress,
     until,

@@ -3,10 +3,12 @@ import type { ExperimentRun } from '../../experiments/experiment.ts';
 import type { RunTally } from '../../experiments/progress.ts';
 import type { RecordedRow } from '../../experiments/rowLog.ts';
 import type { AttemptLog, RowAttempt } from '../../experiments/runRows.ts';
+import type { RunSummary } from '../../experiments/workflow.ts';
 import { newId } from '../../ids.ts';
 import type { DeleteRecords } from '../../projects/runs.ts';
 import { IN_RUN } from './binder.ts';
 import type { ClickHouse } from './connect.ts';
+import { measured } from './systemAggregates.ts';
 
 type RunOf = Pick<ExperimentRun, 'projectId' | 'experimentId'>;
 
@@ -45,6 +47,20 @@ export async function runTally(clickhouse: ClickHouse, run: RunOf, metrics: stri
     row: Tally,
   });
   return tally ?? { rows: 0, failed: 0, scores: 0 };
+}
+
+const Summary = z.object({ rows: z.string().transform(Number), failedRows: z.string().transform(Number), costUsd: z.number() });
+
+/** Rows recorded, those of them that failed, and what they cost. */
+export async function runSummary(clickhouse: ClickHouse, run: RunOf): Promise<RunSummary> {
+  const [summary] = await clickhouse.query({
+    name: 'summary of a run',
+    sql: `SELECT count() AS rows, countIf(error_message != '') AS failedRows, toFloat64(ifNull(sum(${measured.cost}), 0)) AS costUsd
+            FROM records FINAL WHERE ${IN_RUN} AND type = 'trace'`,
+    params: scope(run),
+    row: Summary,
+  });
+  return summary ?? { rows: 0, failedRows: 0, costUsd: 0 };
 }
 
 const OpenTally = z.object({ id: z.string(), rows: z.string().transform(Number), scores: z.string().transform(Number) });

@@ -4,7 +4,7 @@ import type { MetricAggregates } from '../../metrics/aggregate.ts';
 import type { ClickHouse } from './connect.ts';
 
 /** What every row has beside its metrics, as the aggregates name it, and where it stands. Cost has no column of its own. */
-const measured = {
+export const measured = {
   duration_ns: 'duration_ns',
   num_input_tokens: 'num_input_tokens',
   num_output_tokens: 'num_output_tokens',

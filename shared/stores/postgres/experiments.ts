@@ -8,6 +8,7 @@ import {
   runStates,
 } from '../../experiments/experiment.ts';
 import type { RunLedger } from '../../experiments/runLedger.ts';
+import { newWorkflowId } from '../../experiments/workflowId.ts';
 import type { Database, Queries } from './connect.ts';
 
 const RunRow = z.object({
@@ -24,18 +25,25 @@ const RunRow = z.object({
   settings: z.custom<Partial<RunSettings>>(),
   state: z.enum(runStates),
   workflowNumber: z.number(),
+  workflowId: z.string(),
+  workflowProblem: z.string().nullable(),
   rowsToRun: z.enum(['missing', 'failed', 'none']),
   rowCount: z.number().nullable(),
 });
 
 const Times = z
-  .object({ started_at: z.date().nullable(), ended_at: z.date().nullable(), error: z.string().nullable() })
-  .transform((row) => ({ startedAt: row.started_at, endedAt: row.ended_at, error: row.error }));
+  .object({
+    started_at: z.date().nullable(),
+    ended_at: z.date().nullable(),
+    error: z.string().nullable(),
+    message: z.string().nullable(),
+  })
+  .transform((row) => ({ startedAt: row.started_at, endedAt: row.ended_at, error: row.error, message: row.message }));
 
 const SELECT_RUN = `
   SELECT e.run_id AS "experimentId", e.project_id AS "projectId", r.name, p.name AS "projectName", g.name AS "groupName", r.created_by AS "createdBy",
          e.dataset_id AS "datasetId", e.dataset_version_index AS "datasetVersionIndex", e.dataset_name AS "datasetName", e.runner, e.settings, e.state,
-         e.workflow_number AS "workflowNumber", e.rows_to_run AS "rowsToRun", e.row_count AS "rowCount"
+         e.workflow_number AS "workflowNumber", coalesce(e.workflow_id, '') AS "workflowId", e.workflow_problem AS "workflowProblem", e.rows_to_run AS "rowsToRun", e.row_count AS "rowCount"
   FROM experiments e JOIN runs r ON r.id = e.run_id JOIN projects p ON p.id = e.project_id JOIN experiment_groups g ON g.id = e.group_id`;
 
 /** The states of experiment runs: Postgres, not Temporal's retention, decides whether a run has ended. */
@@ -48,13 +56,19 @@ export function postgresRunLedger(database: Database): RunLedger {
     exists: async (experimentId) =>
       (await database.maybeOne('SELECT 1 FROM experiments WHERE run_id = $1', [experimentId])) !== undefined,
 
+    goesOn: async (experimentId, number) =>
+      (await database.maybeOne(
+        `SELECT 1 FROM experiments WHERE run_id = $1 AND workflow_number = $2 AND state IN ('requested', 'running', 'paused')`,
+        [experimentId, number],
+      )) !== undefined,
+
     async request(experimentId, after, definition) {
       return database.transaction(async (tx) => {
         const started = await tx.query(
           `UPDATE experiments SET state = 'requested', workflow_number = workflow_number + 1, rows_to_run = $3,
                   runner = coalesce($4::jsonb, runner), settings = settings || $5::jsonb, row_count = coalesce($6, row_count),
                   caller_process = coalesce($7, caller_process), caller_seen_at = CASE WHEN $7::text IS NULL THEN caller_seen_at ELSE now() END,
-                  error = NULL, ended_at = NULL, started_at = coalesce(started_at, now())
+                  error = NULL, pause_reason = NULL, workflow_problem = NULL, ended_at = NULL, started_at = coalesce(started_at, now())
             WHERE run_id = $1 AND workflow_number = $2 AND state NOT IN ('requested', 'running', 'paused')
             RETURNING run_id`,
           [
@@ -68,16 +82,31 @@ export function postgresRunLedger(database: Database): RunLedger {
           ],
         );
         const run = await find(tx, experimentId);
-        return run && { run, started: started.length > 0 };
+        if (!run || started.length === 0) return run && { run, started: false };
+        const workflowId = newWorkflowId(run, run.workflowNumber);
+        await tx.query('UPDATE experiments SET workflow_id = $2 WHERE run_id = $1', [experimentId, workflowId]);
+        return { run: { ...run, workflowId }, started: true };
       });
     },
 
-    async setState(experimentId, from, to) {
+    async setState(experimentId, from, to, pauseReason = null) {
       const rows = await database.query(
-        'UPDATE experiments SET state = $3 WHERE run_id = $1 AND state = ANY($2::text[]) RETURNING run_id',
-        [experimentId, from, to],
+        'UPDATE experiments SET state = $3, pause_reason = $4 WHERE run_id = $1 AND state = ANY($2::text[]) RETURNING run_id',
+        [experimentId, from, to, pauseReason],
       );
       return rows.length > 0;
+    },
+
+    async reopen(experimentId, number) {
+      await database.query(
+        `UPDATE experiments SET state = 'running', error = NULL, ended_at = NULL
+          WHERE run_id = $1 AND workflow_number = $2 AND state IN ('completed', 'failed', 'cancelled')`,
+        [experimentId, number],
+      );
+    },
+
+    async setWorkflowProblem(experimentId, problem) {
+      await database.query('UPDATE experiments SET workflow_problem = $2 WHERE run_id = $1', [experimentId, problem]);
     },
 
     async setSettings(experimentId, settings) {
@@ -89,7 +118,7 @@ export function postgresRunLedger(database: Database): RunLedger {
 
     async end(experimentId, number, state, { error, aggregates }) {
       await database.query(
-        `UPDATE experiments SET state = $3, error = $4, aggregates = coalesce($5::jsonb, aggregates), ended_at = now()
+        `UPDATE experiments SET state = $3, error = $4, pause_reason = NULL, workflow_problem = NULL, aggregates = coalesce($5::jsonb, aggregates), ended_at = now()
           WHERE run_id = $1 AND workflow_number = $2 AND state IN ('requested', 'running', 'paused')`,
         [experimentId, number, state, error, aggregates === undefined ? null : JSON.stringify(aggregates)],
       );
@@ -104,10 +133,11 @@ export function postgresRunLedger(database: Database): RunLedger {
     },
 
     async times(experimentId) {
-      const row = await database.maybeOne('SELECT started_at, ended_at, error FROM experiments WHERE run_id = $1', [
-        experimentId,
-      ]);
-      return Times.parse(row ?? { started_at: null, ended_at: null, error: null });
+      const row = await database.maybeOne(
+        'SELECT started_at, ended_at, error, coalesce(workflow_problem, pause_reason) AS message FROM experiments WHERE run_id = $1',
+        [experimentId],
+      );
+      return Times.parse(row ?? { started_at: null, ended_at: null, error: null, message: null });
     },
 
     async unended() {

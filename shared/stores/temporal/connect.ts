@@ -4,7 +4,7 @@ import { Client, Connection, type ConnectionOptions, isGrpcServiceError } from '
 import { NativeConnection } from '@temporalio/worker';
 import type { Config } from '../../config.ts';
 import { ServiceError } from '../../errors.ts';
-import { searchAttributes } from './searchAttributes.ts';
+import { type SearchAttribute, searchAttributes } from '../../experiments/workflow.ts';
 
 export interface TemporalAddress {
   /** `host:port` */
@@ -57,8 +57,8 @@ const CONNECT_TIMEOUT_MS = 10_000;
 /** Without it the SDK tries for many seconds. */
 const PING_TIMEOUT_MS = 1_500;
 
-/** `INDEXED_VALUE_TYPE_KEYWORD` of temporal.api.enums.v1. */
-const KEYWORD = 2;
+/** `IndexedValueType` of temporal.api.enums.v1. */
+const indexedValueTypes = { Keyword: 2, Int: 3, Double: 4 } as const;
 
 /** gRPC status codes: https://grpc.io/docs/guides/status-codes/ */
 const GRPC_NOT_FOUND = 5;
@@ -107,14 +107,14 @@ export async function connectTemporalWorker(options: TemporalAddress): Promise<N
  * Registers our search attributes in a namespace that others administer. Gives the names that are missing afterwards, because we may not
  * add them there (Temporal Cloud, for one, has them added in its own console): a workflow that sets one of those would be refused.
  */
-export async function ensureSearchAttributes(connection: Connection, namespace: string): Promise<string[]> {
+export async function ensureSearchAttributes(connection: Connection, namespace: string): Promise<SearchAttribute[]> {
   const before = await missingSearchAttributes(connection, namespace);
   if (before.length === 0) return [];
 
   try {
     await connection.operatorService.addSearchAttributes({
       namespace,
-      searchAttributes: Object.fromEntries(before.map((name) => [name, KEYWORD])),
+      searchAttributes: Object.fromEntries(before.map((name) => [name, indexedValueTypes[searchAttributes[name]]])),
     });
   } catch (err) {
     // Another process of ours may have been quicker; a server may forbid it or not offer it.
@@ -123,12 +123,13 @@ export async function ensureSearchAttributes(connection: Connection, namespace: 
   return missingSearchAttributes(connection, namespace);
 }
 
-async function missingSearchAttributes(connection: Connection, namespace: string): Promise<string[]> {
+async function missingSearchAttributes(connection: Connection, namespace: string): Promise<SearchAttribute[]> {
+  const wanted = Object.keys(searchAttributes) as SearchAttribute[];
   try {
     const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
-    return searchAttributes.filter((name) => !(name in customAttributes));
+    return wanted.filter((name) => customAttributes[name] !== indexedValueTypes[searchAttributes[name]]);
   } catch (err) {
-    if (hasGrpcCode(err, GRPC_PERMISSION_DENIED, GRPC_UNIMPLEMENTED)) return [...searchAttributes];
+    if (hasGrpcCode(err, GRPC_PERMISSION_DENIED, GRPC_UNIMPLEMENTED)) return wanted;
     throw err;
   }
 }

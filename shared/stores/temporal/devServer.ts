@@ -6,9 +6,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import { z } from 'zod';
 import { ServiceError } from '../../errors.ts';
+import { searchAttributes } from '../../experiments/workflow.ts';
 import { assertFree, freePort } from '../../freePort.ts';
 import { type ProcessIdentity, processIdentity } from './processIdentity.ts';
-import { searchAttributes } from './searchAttributes.ts';
 import { startWatchdog } from './watchdog.ts';
 
 export interface TemporalDevServerOptions {
@@ -188,7 +188,7 @@ function serverArguments(server: { ip: string; port: number; uiPort: number; nam
     ...each('--sqlite-pragma', ['journal_mode=WAL', 'synchronous=NORMAL']),
     ...each(
       '--search-attribute',
-      searchAttributes.map((name) => `${name}=Keyword`),
+      Object.entries(searchAttributes).map(([name, type]) => `${name}=${type}`),
     ),
     ...each(
       '--dynamic-config-value',
@@ -217,8 +217,9 @@ async function untilReady(address: string, namespace: string, gone: Promise<stri
           await connection.workflowService.describeNamespace({ namespace });
           return connection.operatorService.listSearchAttributes({ namespace });
         });
-        if (searchAttributes.every((name) => name in customAttributes)) return undefined;
-        throw new Error(`the search attributes ${searchAttributes.join(', ')} are not all registered`);
+        const missing = Object.keys(searchAttributes).filter((name) => !(name in customAttributes));
+        if (missing.length === 0) return undefined;
+        throw new Error(`the search attributes ${missing.join(', ')} are not registered`);
       } catch (cause) {
         if (over) return undefined; // whoever waits has heard of it from `gone`
         if (Date.now() > deadline) {

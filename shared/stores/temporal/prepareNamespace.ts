@@ -1,14 +1,34 @@
 import type { Client, Connection } from '@temporalio/client';
+import type { Logger } from 'pino';
+import { type SearchAttribute, searchAttributes } from '../../experiments/workflow.ts';
 import { ensureSearchAttributes } from './connect.ts';
 import { scheduleSweeps } from './sweepSchedule.ts';
 
 const PATIENCE_MS = 10_000;
 
-/**
- * Sees to what our workflows find in their namespace: search attributes, without which they wait at their first step, and the daily sweep.
- * To be repeated: the server may have been replaced by an empty one.
- */
-export async function prepareNamespace(connection: Connection, client: Client, namespace: string): Promise<void> {
-  await connection.withDeadline(Date.now() + PATIENCE_MS, () => ensureSearchAttributes(connection, namespace));
-  await scheduleSweeps(client);
+export interface Namespace {
+  /** To be repeated: the server may have been replaced by an empty one. */
+  prepare(): Promise<void>;
+  /** Those that the namespace has, as the last look found. */
+  searchAttributes(): readonly SearchAttribute[];
 }
+
+/** What our workflows find in their namespace: search attributes, as far as they may be added, and the daily sweep. */
+export function temporalNamespace(connection: Connection, client: Client, name: string, log: Logger): Namespace {
+  const wanted = Object.keys(searchAttributes) as SearchAttribute[];
+  let missing: readonly SearchAttribute[] = [];
+  return {
+    async prepare() {
+      const lacking = await connection.withDeadline(Date.now() + PATIENCE_MS, () => ensureSearchAttributes(connection, name));
+      if (lacking.length > 0 && String(lacking) !== String(missing)) log.warn(sentenceFor(name, lacking));
+      missing = lacking;
+      await scheduleSweeps(client);
+    },
+    searchAttributes: () => wanted.filter((one) => !missing.includes(one)),
+  };
+}
+
+const sentenceFor = (namespace: string, missing: readonly SearchAttribute[]): string =>
+  `the Temporal namespace ${namespace} lacks search attributes that may not be added from here: runs work, but Temporal's own pages cannot list them by these; ` +
+  `have them added with: temporal operator search-attribute create --namespace ${namespace} ` +
+  missing.map((name) => `--name ${name} --type ${searchAttributes[name]}`).join(' ');

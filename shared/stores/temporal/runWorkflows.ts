@@ -1,28 +1,64 @@
-import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
+import {
+  type Client,
+  WorkflowExecutionAlreadyStartedError,
+  type WorkflowExecutionDescription,
+  WorkflowNotFoundError,
+} from '@temporalio/client';
 import { ServiceError } from '../../errors.ts';
-import type { RunWorkflows } from '../../experiments/startRun.ts';
-import { progressQuery, RUN_EXPERIMENT, type WorkflowProgress, workflowIdOf } from '../../experiments/workflow.ts';
+import type { RunWorkflows, WorkflowStanding } from '../../experiments/startRun.ts';
+import {
+  progressQuery,
+  RUN_EXPERIMENT,
+  type RunExperimentInput,
+  type SearchAttribute,
+  type WorkflowProgress,
+} from '../../experiments/workflow.ts';
 import type { ScoringWorkflows } from '../../scoring/scoring.ts';
 import { moreSignal, SCORE_RUN, type ScoreRunInput, scoringWorkflowId } from '../../scoring/workflow.ts';
 import { taskQueues } from '../../taskQueues.ts';
+import { endReason, taskProblem } from './workflowHistory.ts';
 
 /** Milliseconds after which Temporal counts as not answering. The SDK tries again by itself until then. */
 const PATIENCE_MS = 4_000;
 
+/** `TASK_QUEUE_TYPE_ACTIVITY` of temporal.api.enums.v1. */
+const ACTIVITIES = 2;
+/** A poll is answered after a minute at the latest: whoever has not polled for longer is gone. */
+const POLLER_GONE_MS = 70_000;
+
 /**
  * Runs as Temporal workflows: one per (experiment, number), and one per run that is scored; found in Temporal's own pages by the run's name.
+ * @param searchAttributes those that the namespace has, as far as is known
  */
-export function temporalRunWorkflows(client: Client): RunWorkflows & ScoringWorkflows {
+export function temporalRunWorkflows(
+  client: Client,
+  searchAttributes: () => readonly SearchAttribute[],
+): RunWorkflows & ScoringWorkflows {
   const inTime = <T>(ask: () => Promise<T>): Promise<T> => client.withDeadline(Date.now() + PATIENCE_MS, ask);
+  const handleOf = ({ workflowId }: { workflowId: string }) => client.workflow.getHandle(workflowId);
+  /** `absent` where the server does not know the workflow, or where it has closed and cannot take what is asked. */
+  const unlessAbsent = async <T, A>(ask: () => Promise<T>, absent: (err: WorkflowNotFoundError) => A): Promise<T | A> => {
+    try {
+      return await inTime(ask);
+    } catch (err) {
+      if (err instanceof WorkflowNotFoundError) return absent(err);
+      throw unavailable(err);
+    }
+  };
+  const hasEnded = (cause: Error): never => {
+    throw new ServiceError('Conflict', 'the run has ended', { cause });
+  };
+
   return {
     async start(input, run) {
+      const args: [RunExperimentInput] = [{ ...input, searchAttributes: [...searchAttributes()] }];
       await inTime(() =>
         client.workflow.start(RUN_EXPERIMENT, {
-          args: [input],
+          args,
           taskQueue: taskQueues.control,
-          workflowId: workflowIdOf(input.experimentId, input.number),
-          // A workflow that was terminated by hand or lost with the server's data is started anew by the reconciler under its own id.
-          workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+          workflowId: run.workflowId,
+          // The id belongs to one run for good: one that was ended in Temporal's own pages does not come back.
+          workflowIdReusePolicy: 'REJECT_DUPLICATE',
           workflowIdConflictPolicy: 'USE_EXISTING',
           staticSummary: `${run.name} (${run.projectName} / ${run.groupName})`,
           staticDetails: `${run.rowCount} rows, ${run.runner.kind.replaceAll('_', ' ')}, up to ${run.settings.concurrency} at a time`,
@@ -33,7 +69,15 @@ export function temporalRunWorkflows(client: Client): RunWorkflows & ScoringWork
     },
 
     async score({ projectId, runId, kind, name, projectName }) {
-      const input: ScoreRunInput = { projectId, runId, runName: name, projectName, ofExperiment: kind === 'experiment' };
+      const ofExperiment = kind === 'experiment';
+      const input: ScoreRunInput = {
+        projectId,
+        runId,
+        runName: name,
+        projectName,
+        ofExperiment,
+        searchAttributes: [...searchAttributes()],
+      };
       await inTime(() =>
         client.workflow.signalWithStart(SCORE_RUN, {
           args: [input],
@@ -48,37 +92,63 @@ export function temporalRunWorkflows(client: Client): RunWorkflows & ScoringWork
       });
     },
 
-    async isOpen(experimentId, number) {
-      try {
-        const description = await inTime(() => client.workflow.getHandle(workflowIdOf(experimentId, number)).describe());
-        return description.status.name === 'RUNNING' || description.status.name === 'CONTINUED_AS_NEW';
-      } catch (err) {
-        if (err instanceof WorkflowNotFoundError) return false;
-        throw unavailable(err);
-      }
-    },
+    standing: (run) =>
+      unlessAbsent(
+        async () => standingOf(client, await handleOf(run).describe()),
+        () => ({ kind: 'absent' }),
+      ),
 
-    async signal(experimentId, number, name, ...args) {
-      await inTime(() => client.workflow.getHandle(workflowIdOf(experimentId, number)).signal(name, ...args)).catch(
-        (err: unknown) => {
-          throw err instanceof WorkflowNotFoundError
-            ? new ServiceError('Conflict', 'the run has ended', { cause: err })
-            : unavailable(err);
-        },
+    signal: (run, name, ...args) => unlessAbsent(() => handleOf(run).signal(name, ...args), hasEnded),
+
+    cancel: async (run) => void (await unlessAbsent(() => handleOf(run).cancel(), hasEnded)),
+
+    progress: (run) =>
+      unlessAbsent(
+        () => handleOf(run).query<WorkflowProgress>(progressQuery),
+        () => undefined,
+      ),
+
+    async rowWorkers() {
+      const { pollers } = await inTime(() =>
+        client.workflowService.describeTaskQueue({
+          namespace: client.options.namespace,
+          taskQueue: { name: taskQueues.rows },
+          taskQueueType: ACTIVITIES,
+        }),
+      ).catch((err: unknown) => {
+        throw unavailable(err);
+      });
+      const now = Date.now();
+      const present = (pollers ?? []).filter(
+        ({ lastAccessTime }) => now - Number(lastAccessTime?.seconds ?? 0) * 1_000 < POLLER_GONE_MS,
       );
-    },
-
-    async progress(experimentId, number) {
-      try {
-        return await inTime(() =>
-          client.workflow.getHandle(workflowIdOf(experimentId, number)).query<WorkflowProgress>(progressQuery),
-        );
-      } catch (err) {
-        if (err instanceof WorkflowNotFoundError) return undefined;
-        throw unavailable(err);
-      }
+      return new Set(present.map(({ identity }) => identity)).size;
     },
   };
+}
+
+async function standingOf(client: Client, description: WorkflowExecutionDescription): Promise<WorkflowStanding> {
+  const { workflowId, runId, closeTime } = description;
+  const closed = async (how: Extract<WorkflowStanding, { kind: 'closed' }>['how']): Promise<WorkflowStanding> => ({
+    kind: 'closed',
+    how,
+    closedAt: closeTime ?? new Date(),
+    reason: await endReason(client, workflowId, runId),
+  });
+  switch (description.status.name) {
+    case 'COMPLETED':
+      return closed('completed');
+    case 'FAILED':
+      return closed('failed');
+    case 'CANCELLED':
+      return closed('cancelled');
+    case 'TERMINATED':
+      return closed('terminated');
+    case 'TIMED_OUT':
+      return closed('timed out');
+    default:
+      return { kind: 'open', runId, problem: await taskProblem(client, description) };
+  }
 }
 
 const unavailable = (cause: unknown) =>

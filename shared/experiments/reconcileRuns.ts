@@ -1,0 +1,112 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type ExperimentRun, hasEnded } from './experiment.ts';
+import { type StartDeps, startWorkflow, type WorkflowStanding } from './startRun.ts';
+import { pauseSignal } from './workflow.ts';
+
+/** Runs looked after at a time: a workflow service that does not answer takes seconds for each. */
+const RECONCILED_AT_ONCE = 20;
+
+/**
+ * Milliseconds after the end of a workflow that somebody terminated until its run is noted as ended: workers hear of it with their next heartbeat,
+ * a second later, and what they write after that is refused.
+ */
+const TERMINATED_GRACE_MS = 3_000;
+
+export interface ReconcileDeps extends StartDeps {
+  /** The aggregates of what is recorded. */
+  settle(run: ExperimentRun): Promise<unknown>;
+  /** Tells whoever waits for the run that its state has changed. */
+  notify(experimentId: string): void;
+}
+
+export interface ReconcileReport {
+  started(run: ExperimentRun): void;
+  /** Its workflow has ended without noting it. */
+  ended(run: ExperimentRun, reason: string): void;
+  /** The tasks of its workflow fail again and again. */
+  stuck(run: ExperimentRun, problem: string): void;
+  /** This run is tried again next time; the others are not held up by it. */
+  failed(run: ExperimentRun, err: unknown): void;
+}
+
+/**
+ * Makes runs that have not ended agree with their workflows. A workflow that its server does not know is started: after a crash between the request and
+ * the start, or after the server lost its data. One that was ended from outside ends its run. Safe at any time, in any number of processes.
+ * @returns the runs whose workflows do not get on
+ */
+export async function reconcileRuns(deps: ReconcileDeps, report: ReconcileReport): Promise<ExperimentRun[]> {
+  const runs = (await deps.ledger.unended()).values();
+  const stuck: ExperimentRun[] = [];
+  const lane = async () => {
+    for (const run of runs) {
+      try {
+        const standing = await deps.workflows.standing(run);
+        if (standing.kind === 'open') {
+          await noteProblem(deps, run, standing.problem);
+          if (standing.problem !== null) {
+            stuck.push(run);
+            report.stuck(run, standing.problem);
+          }
+          if (run.state === 'requested') await deps.ledger.setState(run.experimentId, ['requested'], 'running');
+        } else await heal(deps, run, standing, report);
+      } catch (err) {
+        report.failed(run, err);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: RECONCILED_AT_ONCE }, lane));
+  return stuck;
+}
+
+async function noteProblem({ ledger }: ReconcileDeps, run: ExperimentRun, problem: string | null): Promise<void> {
+  if (problem !== run.workflowProblem) await ledger.setWorkflowProblem(run.experimentId, problem);
+}
+
+async function heal(
+  deps: ReconcileDeps,
+  listed: ExperimentRun,
+  standing: Exclude<WorkflowStanding, { kind: 'open' }>,
+  report: ReconcileReport,
+): Promise<void> {
+  // The list may be older than the answer: a workflow notes the end of its run before it closes.
+  const run = await deps.ledger.find(listed.experimentId);
+  if (!run || hasEnded(run.state) || run.workflowNumber !== listed.workflowNumber) return;
+  if (standing.kind === 'absent') {
+    await startWorkflow(deps, run);
+    // A new workflow knows nothing of the pause of the one that was lost.
+    if (run.state === 'paused') await deps.workflows.signal(run, pauseSignal);
+    report.started(run);
+    return;
+  }
+  const { state, reason } = endOf(standing);
+  if (standing.how === 'terminated') {
+    const left = standing.closedAt.getTime() + TERMINATED_GRACE_MS - Date.now();
+    if (left > 0) await delay(Math.min(left, TERMINATED_GRACE_MS));
+    // A reset ends an execution in the same way, and opens another.
+    if ((await deps.workflows.standing(run)).kind === 'open') return;
+  }
+  await deps.ledger.end(run.experimentId, run.workflowNumber, state, { error: reason });
+  report.ended(run, reason);
+  deps.notify(run.experimentId);
+  await deps.ledger.setAggregates(run.experimentId, await deps.settle(run));
+}
+
+function endOf({ how, reason }: Extract<WorkflowStanding, { kind: 'closed' }>): {
+  state: 'failed' | 'cancelled';
+  reason: string;
+} {
+  const why = reason ? `: ${reason}` : '';
+  switch (how) {
+    case 'terminated':
+    case 'cancelled':
+      return { state: 'cancelled', reason: `the workflow was ${how} in Temporal${why}` };
+    case 'completed':
+      return { state: 'failed', reason: 'the workflow completed in Temporal without noting the end of the run' };
+    case 'failed':
+      return { state: 'failed', reason: `the workflow failed in Temporal${why}` };
+    case 'timed out':
+      return { state: 'failed', reason: 'the workflow timed out in Temporal' };
+    default:
+      return how satisfies never;
+  }
+}

@@ -1,0 +1,190 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client, Connection } from '@temporalio/client';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ServiceClient } from '../../client/http.ts';
+import { type ExperimentOf, newExperiment } from '../support/runs.ts';
+import { type ServiceProcess, serviceFolder } from '../support/serviceProcess.ts';
+
+let folder: string;
+let service: ServiceProcess;
+let connection: Connection;
+let client: ServiceClient;
+let temporal: Client;
+let projectId: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'assay-pages-'));
+  const runner = (ms: number) =>
+    `import { setTimeout } from 'node:timers/promises'; export default async (input) => { await setTimeout(${ms}); return input; };`;
+  await writeFile(join(folder, 'slow.mjs'), runner(300));
+  await writeFile(join(folder, 'hanging.mjs'), runner(600_000));
+  await writeFile(join(folder, 'failing.mjs'), "export default () => { throw new Error('the model is gone'); };");
+  await writeFile(join(folder, 'broken.mjs'), 'export default 7;');
+  const where = await serviceFolder(join(folder, 'data'), { RUNNERS_DIR: folder });
+  service = await where.start();
+  client = new ServiceClient({ apiUrl: service.url, apiKey: service.apiKey });
+  connection = await Connection.connect({ address: `127.0.0.1:${where.environment.TEMPORAL_PORT}` });
+  temporal = new Client({ connection });
+  projectId = (await client.send<{ id: string }>('/projects', { body: { name: 'Pages & buttons' } })).id;
+});
+afterAll(async () => {
+  await connection?.close();
+  await service?.kill('SIGTERM');
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function started(name: string, { module = 'slow', rows = 40, ...settings }: Record<string, unknown> = {}) {
+  const experiment = await newExperiment(client, projectId, { name });
+  const records = Array.from({ length: rows as number }, (_, index) => ({ input: `question ${index}` }));
+  await experiment.start({ runner: { kind: 'module', name: module as string }, records, concurrency: 4, ...settings });
+  return experiment;
+}
+
+const handleOf = (experiment: ExperimentOf) => temporal.workflow.getHandle(experiment.workflowId());
+const statusOf = async (experiment: ExperimentOf) => (await handleOf(experiment).describe()).status.name;
+const attribute = async (experiment: ExperimentOf, name: string) =>
+  (await handleOf(experiment).describe()).searchAttributes[name]?.[0];
+const ordinalsOf = async (experiment: ExperimentOf) =>
+  (await experiment.traces()).map(({ name }) => Number(name.replace('row ', ''))).sort((a, b) => a - b);
+const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
+
+test('a run is found by its names, and by what it has done', async () => {
+  const experiment = await started('first/one ☂');
+  expect(experiment.workflowId()).toBe(`Pages-buttons/first-one-/${experiment.id}/1`);
+  await experiment.end();
+  expect(await statusOf(experiment)).toBe('COMPLETED');
+  const query = `AssayExperiment = 'first/one ☂' AND AssayRows = 40 AND AssayFailedRows = 0 AND AssayStatus = 'completed'`;
+  await expect.poll(async () => (await temporal.workflow.count(query)).count).toBe(1);
+});
+
+test('cancel ends the run as cancelled within 15 s, and other runs of the worker go on', async () => {
+  const [experiment, other] = [await started('cancelled there', { rows: 400 }), await started('other')];
+  await experiment.until(({ rows_done }) => rows_done >= 4);
+  const asked = Date.now();
+  await handleOf(experiment).cancel();
+  const end = await experiment.end();
+  expect(Date.now() - asked).toBeLessThan(15_000);
+  expect(end).toMatchObject({ state: 'cancelled', error: null });
+  expect(end.rows_done).toBeLessThan(400);
+  await expect.poll(() => statusOf(experiment)).toBe('CANCELLED');
+  expect(await attribute(experiment, 'AssayStatus')).toBe('cancelled');
+  expect(await attribute(experiment, 'AssayRows')).toBe(end.rows_done);
+  expect(await other.end()).toMatchObject({ state: 'completed', rows_done: 40 });
+});
+
+test('our own cancel is one of Temporal', async () => {
+  const experiment = await started('cancelled here', { module: 'hanging' });
+  await experiment.until(({ rows_running }) => rows_running === 4);
+  await experiment.steer('cancel');
+  expect(await experiment.end()).toMatchObject({ state: 'cancelled', rows_done: 0 });
+  await expect.poll(() => statusOf(experiment)).toBe('CANCELLED');
+});
+
+test('the signal by which processes of the release before cancel works as well', async () => {
+  const experiment = await started('cancelled by signal', { rows: 400 });
+  await experiment.until(({ rows_done }) => rows_done >= 4);
+  await handleOf(experiment).signal('cancelRun');
+  expect(await experiment.end()).toMatchObject({ state: 'cancelled' });
+  await expect.poll(() => statusOf(experiment)).not.toBe('RUNNING');
+});
+
+test('terminate ends the run within 35 s, names Temporal, and nothing is recorded from then on', async () => {
+  const experiment = await started('terminated', { rows: 400 });
+  await experiment.until(({ rows_done }) => rows_done >= 4);
+  const asked = Date.now();
+  await handleOf(experiment).terminate('it costs too much');
+  const end = await experiment.end();
+  expect(Date.now() - asked).toBeLessThan(35_000);
+  expect(end).toMatchObject({ state: 'cancelled', error: 'the workflow was terminated in Temporal: it costs too much' });
+  const recorded = await ordinalsOf(experiment);
+  // Two further looks of whatever looks after runs: a new workflow would have been there by then.
+  const other = await started('beside it', { rows: 200 });
+  await other.end();
+  expect(await ordinalsOf(experiment)).toEqual(recorded);
+  expect(await statusOf(experiment)).toBe('TERMINATED');
+  // What is left is run when somebody asks for it.
+  await experiment.start({ concurrency: 100 });
+  expect(await experiment.end()).toMatchObject({ state: 'completed', rows_done: 400 });
+});
+
+/** `RESET_REAPPLY_EXCLUDE_TYPE_SIGNAL` of temporal.api.enums.v1. */
+const WITHOUT_SIGNALS = 1;
+
+/** Resets a workflow to the end of its first task, as Temporal's pages do. */
+async function reset(experiment: ExperimentOf, resetReapplyExcludeTypes: number[] = []): Promise<void> {
+  const { events } = await handleOf(experiment).fetchHistory();
+  const task = events?.find(({ workflowTaskCompletedEventAttributes: completed }) => completed);
+  await connection.workflowService.resetWorkflowExecution({
+    namespace: 'default',
+    workflowExecution: { workflowId: experiment.workflowId() },
+    reason: 'tried again',
+    workflowTaskFinishEventId: task?.eventId as never,
+    requestId: crypto.randomUUID(),
+    resetReapplyExcludeTypes,
+  });
+}
+
+test('reset goes on with the run, of which each row is recorded once', async () => {
+  const experiment = await started('reset', { rows: 60 });
+  await experiment.until(({ rows_done }) => rows_done >= 4);
+  await reset(experiment);
+  expect(await experiment.end()).toMatchObject({ state: 'completed', rows_done: 60, rows_failed: 0 });
+  expect(await ordinalsOf(experiment)).toEqual(upTo(60));
+  expect(await statusOf(experiment)).toBe('COMPLETED');
+});
+
+test('reset brings back a run that was terminated', async () => {
+  const experiment = await started('terminated and reset', { rows: 60 });
+  await experiment.until(({ rows_done }) => rows_done >= 4);
+  await handleOf(experiment).terminate();
+  await experiment.end();
+  await reset(experiment);
+  await expect.poll(async () => (await experiment.progress()).state).toBe('completed');
+  expect(await ordinalsOf(experiment)).toEqual(upTo(60));
+});
+
+test('a workflow whose tasks fail is named within a minute, and the run goes on when they do not', async () => {
+  const experiment = await started('stuck', { rows: 200 });
+  await experiment.until(({ rows_done }) => rows_done >= 4);
+  await handleOf(experiment).signal('handedOver'); // without what the workflow reads of it
+  const asked = Date.now();
+  await expect.poll(async () => (await experiment.progress()).message).toMatch(/tasks of its workflow fail \(\d+ tries\): /);
+  expect(Date.now() - asked).toBeLessThan(60_000);
+  expect((await (await fetch(`${service.url}/healthcheck`)).json()) as unknown).toMatchObject({
+    message: expect.stringContaining('"stuck"'),
+  });
+  expect(service.output()).toContain('does not get on');
+  await reset(experiment, [WITHOUT_SIGNALS]);
+  expect(await experiment.end()).toMatchObject({ state: 'completed', rows_done: 200, message: null });
+});
+
+test('a run that pauses by itself says why, in its progress and in Temporal', async () => {
+  const experiment = await started('pausing', { module: 'failing', pause_after_failures: 5 });
+  const paused = await experiment.until(({ state }) => state === 'paused');
+  expect(paused.message).toMatch(/5 rows in a row failed, the last with: .*the model is gone/);
+  expect(await attribute(experiment, 'AssayStatus')).toBe('paused');
+  await experiment.steer('resume');
+  await experiment.until(({ state, rows_done }) => state === 'paused' && rows_done >= 10);
+  await experiment.steer('cancel');
+  expect(await experiment.end()).toMatchObject({ state: 'cancelled', message: null });
+});
+
+test('a run that fails closes as failed, with its status', async () => {
+  const experiment = await started('broken', { module: 'broken' });
+  expect(await experiment.end()).toMatchObject({ state: 'failed' });
+  await expect.poll(() => statusOf(experiment)).toBe('FAILED');
+  expect(await attribute(experiment, 'AssayStatus')).toBe('failed');
+});
+
+test('activities say in a line what they do', async () => {
+  const experiment = await started('lines');
+  await experiment.end();
+  const { events } = await handleOf(experiment).fetchHistory();
+  const lines = events?.flatMap(({ userMetadata }) => {
+    const data = userMetadata?.summary?.data;
+    return data ? [JSON.parse(Buffer.from(data).toString()) as string] : [];
+  });
+  expect(lines).toEqual(expect.arrayContaining(['plan', 'rows 1 to 40, up to 4 in flight in the run', 'aggregate and complete']));
+});

@@ -1,0 +1,79 @@
+import { ActivityFailure, CancellationScope, isCancellation } from '@temporalio/workflow';
+import type { Carried, RunPlan } from '../shared/experiments/workflow.ts';
+import type { Prepared, ScoredOutcome } from '../shared/scoring/workflow.ts';
+
+interface ScoringSteps {
+  prepareScoring(allRecorded: boolean): Promise<Prepared | null>;
+  score(): Promise<ScoredOutcome>;
+}
+
+/** Fewer recorded rows than this wait for others before they are scored: each pass is two steps in the history. */
+const MIN_ROWS_PER_PASS = 250;
+
+/** The scores of a run: passes over what is recorded and not scored, beside the rows where the plan says so, and after them until nothing is left. */
+export class RunScores {
+  failure: unknown;
+  /** Values computed. */
+  scored: number;
+  private readonly steps: ScoringSteps;
+  private readonly changed: () => void;
+  private plan: RunPlan | undefined;
+  private callBackPass: (() => void) | undefined;
+  private rowsSeen = 0;
+  private isComplete = false;
+
+  constructor(steps: ScoringSteps, changed: () => void, carried: Carried | undefined) {
+    this.steps = steps;
+    this.changed = changed;
+    this.scored = carried?.scoresDone ?? 0;
+  }
+
+  planned(plan: RunPlan): void {
+    this.plan = plan;
+    this.isComplete = plan.metrics.length === 0 || plan.rowCount === 0;
+  }
+
+  get areIdle(): boolean {
+    return this.callBackPass === undefined;
+  }
+
+  get areDone(): boolean {
+    return this.isComplete;
+  }
+
+  /** Starts a pass when there is enough for one. @param allRecorded whether no row is to be recorded any more */
+  goOn(allRecorded: boolean, rowsRecorded: number): void {
+    if (this.isComplete || !this.areIdle) return;
+    const isWorthIt = this.plan?.scoresAlong && rowsRecorded - this.rowsSeen >= MIN_ROWS_PER_PASS;
+    if (!allRecorded && !isWorthIt) return;
+    this.rowsSeen = rowsRecorded;
+    const scope = new CancellationScope();
+    this.callBackPass = () => scope.cancel();
+    scope
+      .run(() => this.pass(allRecorded))
+      .catch((err: unknown) => {
+        const died = err instanceof ActivityFailure && err.retryState === 'CANCEL_REQUESTED';
+        if (!died && !isCancellation(err)) this.failure ??= err;
+      })
+      .finally(() => {
+        this.callBackPass = undefined;
+        this.changed();
+      });
+  }
+
+  private async pass(allRecorded: boolean): Promise<void> {
+    const prepared = await this.steps.prepareScoring(allRecorded);
+    if (!prepared) {
+      this.isComplete = true; // the run was deleted
+      return;
+    }
+    const { scored, more } = await this.steps.score();
+    this.scored += scored;
+    if (allRecorded && !more) this.isComplete = true;
+  }
+
+  /** Makes the pass return; what it has computed is kept. */
+  callBack(): void {
+    this.callBackPass?.();
+  }
+}
