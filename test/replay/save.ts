@@ -3,7 +3,6 @@
  * workflow is released: histories of runs that may still be open then stay beside the new ones, under another name.
  */
 
-import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,10 +11,8 @@ import { Client, Connection } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { ServiceClient } from '../../client/http.ts';
 import { scoringWorkflowId } from '../../shared/scoring/workflow.ts';
-import { findTestTemporal } from '../support/findTestTemporal.ts';
-import { ownPort } from '../support/ownPort.ts';
+import { startBareTemporal } from '../support/bareTemporal.ts';
 import { type ExperimentOf, newExperiment, scorerNamed } from '../support/runs.ts';
-import { accepts, serverProcess, untilUp } from '../support/serverProcess.ts';
 import { serviceFolder } from '../support/serviceProcess.ts';
 import { historyFolder } from './historyFolder.ts';
 
@@ -37,26 +34,10 @@ await writeFile(
 await writeFile(join(folder, 'broken.mjs'), 'export default 7;');
 await mkdir(historyFolder, { recursive: true });
 
-const path = await findTestTemporal(folder);
-const port = await ownPort();
-const config = `limit.historyCount.suggestContinueAsNew=${SHORT_HISTORY}`;
-const args = [
-  'server',
-  'start-dev',
-  '--headless',
-  '--port',
-  String(port),
-  '--log-level',
-  'error',
-  '--dynamic-config-value',
-  config,
-];
-const child = spawn(path, args, { stdio: ['ignore', 'pipe', 'pipe'] });
-await untilUp(child, () => accepts(port));
-const temporal = serverProcess(child);
-const where = await serviceFolder(join(folder, 'data'), { TEMPORAL_ADDRESS: `127.0.0.1:${port}`, RUNNERS_DIR: folder });
+const { address, server } = await startBareTemporal(folder, { 'limit.historyCount.suggestContinueAsNew': SHORT_HISTORY });
+const where = await serviceFolder(join(folder, 'data'), { TEMPORAL_ADDRESS: address, RUNNERS_DIR: folder });
 const service = await where.start();
-const connection = await Connection.connect({ address: `127.0.0.1:${port}` });
+const connection = await Connection.connect({ address });
 try {
   const client = new ServiceClient({ apiUrl: service.url, apiKey: service.apiKey });
   const { workflow } = new Client({ connection });
@@ -164,6 +145,6 @@ try {
 } finally {
   await connection.close();
   await service.kill('SIGTERM');
-  await temporal.stop();
+  await server.stop();
   await rm(folder, { recursive: true, force: true });
 }

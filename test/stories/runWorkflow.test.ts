@@ -1,0 +1,252 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Context } from '@temporalio/activity';
+import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
+import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Chunk, ChunkOutcome, RunPlan } from '../../shared/experiments/workflow.ts';
+import { newId } from '../../shared/ids.ts';
+import { workflowBundle } from '../../workers/workflowBundle.ts';
+import { type BareTemporal, startBareTemporal } from '../support/bareTemporal.ts';
+
+/** Events after which a workflow is asked to continue as new. */
+const SHORT_HISTORY = 60;
+
+let folder: string;
+let temporal: BareTemporal;
+let connection: Connection;
+let native: NativeConnection;
+let client: Client;
+let worker: Worker;
+let working: Promise<void>;
+
+/** What stands behind the activities of one run. */
+interface Behind {
+  plan: Partial<RunPlan>;
+  runRows(chunk: Chunk, context: Context): Promise<ChunkOutcome>;
+  notes: string[];
+}
+const behind = new Map<string, Behind>();
+const of = (experimentId: string) => behind.get(experimentId) as Behind;
+
+const activities = {
+  planExperiment: async ({ experimentId }: { experimentId: string }): Promise<RunPlan> => ({
+    experimentName: 'experiment',
+    projectName: 'project',
+    groupName: 'group',
+    runnerKind: 'module',
+    rowCount: 1_000,
+    concurrency: 10,
+    runsRows: true,
+    metrics: [],
+    ...of(experimentId).plan,
+  }),
+  runRows: async (chunk: Chunk): Promise<ChunkOutcome> => {
+    const context = Context.current();
+    const beat = setInterval(() => context.heartbeat(), 200);
+    try {
+      return await of(chunk.experimentId).runRows(chunk, context);
+    } finally {
+      clearInterval(beat);
+    }
+  },
+  markPaused: async ({ experimentId }: { experimentId: string }, paused: boolean, reason: string | null) =>
+    void of(experimentId).notes.push(paused ? `paused: ${reason}` : 'goes on'),
+  finishExperiment: async ({ experimentId }: { experimentId: string }) => {
+    of(experimentId).notes.push('completed');
+    return { rows: 1_000, failedRows: 0, costUsd: 0 };
+  },
+  endExperiment: async ({ experimentId }: { experimentId: string }, state: string, error: string | null) =>
+    void of(experimentId).notes.push(`${state}: ${error}`),
+};
+
+beforeAll(async () => {
+  Runtime.install({ logger: new DefaultLogger('ERROR') });
+  folder = await mkdtemp(join(tmpdir(), 'assay-workflow-'));
+  temporal = await startBareTemporal(folder, { 'limit.historyCount.suggestContinueAsNew': SHORT_HISTORY });
+  const { address } = temporal;
+  connection = await Connection.connect({ address });
+  native = await NativeConnection.connect({ address });
+  client = new Client({ connection });
+  worker = await Worker.create({
+    connection: native,
+    taskQueue: 'runs',
+    workflowBundle: await workflowBundle(),
+    activities,
+    maxHeartbeatThrottleInterval: '200 ms',
+  });
+  working = worker.run();
+});
+afterAll(async () => {
+  worker?.shutdown();
+  await working;
+  await native?.close();
+  await connection?.close();
+  await temporal?.server.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const all = (chunk: Chunk): ChunkOutcome => ({ takenTo: chunk.to, recorded: chunk.to - chunk.from });
+const called = (context: Context) => context.cancelled.catch(() => undefined);
+
+async function start(runRows: Behind['runRows'], plan: Partial<RunPlan> = {}) {
+  const experimentId = newId();
+  const notes: string[] = [];
+  behind.set(experimentId, { plan, runRows, notes });
+  const handle = await client.workflow.start('runExperiment', {
+    args: [{ experimentId, projectId: newId(), number: 1, searchAttributes: [] }],
+    taskQueue: 'runs',
+    workflowId: experimentId,
+  });
+  return { handle, notes, experimentId };
+}
+
+const handOver = (handle: WorkflowHandle, { chunk }: Chunk, context: Context, to: number) =>
+  handle.signal('handedOver', { chunk, to, runId: context.info.workflowExecution?.runId });
+
+test('a chunk that takes no further row does not hold up its successor, and a namespace without search attributes does', async () => {
+  const successor = Promise.withResolvers<Chunk>();
+  const { handle, notes } = await start(async (chunk, context) => {
+    if (chunk.chunk === 0) {
+      await handOver(handle, chunk, context, 300);
+      await successor.promise; // its last rows end later than its successor starts
+      return { takenTo: 300, recorded: 300 };
+    }
+    successor.resolve(chunk);
+    return all(chunk);
+  });
+  await handle.result();
+  expect(await successor.promise).toMatchObject({ from: 300, to: 1_000 });
+  expect(notes).toEqual(['completed']);
+});
+
+test('rows of a handed over chunk that were not recorded are given out again, under a higher round', async () => {
+  const given: Chunk[] = [];
+  const { handle } = await start(async (chunk, context) => {
+    given.push(chunk);
+    if (chunk.chunk !== 0) return all(chunk);
+    await handOver(handle, chunk, context, 300);
+    return { takenTo: 120, recorded: 120 };
+  });
+  await handle.result();
+  const [first, ...others] = given;
+  expect(first).toMatchObject({ from: 0, to: 1_000, round: 1 });
+  expect(others).toContainEqual(expect.objectContaining({ from: 120, to: 300, round: 2 }));
+});
+
+test('the signal of another execution hands over nothing', async () => {
+  const { handle } = await start(async (chunk) => {
+    await handle.signal('handedOver', { chunk: chunk.chunk, to: 300, runId: newId() });
+    const progress = await handle.query<{ chunks: unknown[] }>('progress');
+    expect(progress.chunks).toEqual([{ chunk: 0, to: 1_000 }]);
+    return all(chunk);
+  });
+  await handle.result();
+});
+
+test('rows are spread over as many chunks as the plan says, each once', async () => {
+  const given: Chunk[] = [];
+  const four = Promise.withResolvers<void>();
+  const { handle } = await start(
+    async (chunk) => {
+      given.push(chunk);
+      if (given.length === 4) four.resolve();
+      await four.promise;
+      return all(chunk);
+    },
+    { rowCount: 5_000, chunksAtOnce: 4 },
+  );
+  await handle.result();
+  const ranges = given.map(({ from, to }) => [from, to] as const).sort(([a], [b]) => a - b);
+  expect(ranges.length).toBeGreaterThan(4);
+  expect(ranges[0]?.[0]).toBe(0);
+  expect(ranges.at(-1)?.[1]).toBe(5_000);
+  for (const [index, [from]] of ranges.entries()) if (index > 0) expect(from).toBe(ranges[index - 1]?.[1]);
+});
+
+test('a pause waits for the rows in flight, and a run that is resumed before they have ended goes on at once', async () => {
+  const [begun, resumed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const { handle, notes } = await start(async (chunk, context) => {
+    if (chunk.chunk !== 0) {
+      resumed.resolve();
+      return all(chunk);
+    }
+    begun.resolve();
+    await called(context);
+    await handOver(handle, chunk, context, 10);
+    await resumed.promise;
+    return { takenTo: 10, recorded: 10 };
+  });
+  await begun.promise;
+  await handle.signal('pause');
+  await handle.signal('resume');
+  await handle.result();
+  expect(notes).toEqual(['goes on', 'completed']);
+});
+
+test('a chunk that finds its rows failing pauses the run, with the reason', async () => {
+  const { handle, notes } = await start(async (chunk) =>
+    chunk.chunk === 0 ? { takenTo: 20, recorded: 20, failing: 'twenty failed' } : all(chunk),
+  );
+  await expect.poll(() => notes).toEqual(['paused: twenty failed']);
+  await handle.signal('resume');
+  await handle.result();
+  expect(notes).toEqual(['paused: twenty failed', 'goes on', 'completed']);
+});
+
+test('a run without a caller waits for one', async () => {
+  const { handle } = await start(async (chunk) =>
+    chunk.chunk === 0 ? { takenTo: 0, recorded: 0, callerGone: true } : all(chunk),
+  );
+  await expect.poll(async () => (await handle.query<{ awaitsCaller: boolean }>('progress')).awaitsCaller).toBe(true);
+  await handle.signal('callerBack');
+  await handle.result();
+});
+
+/** Makes the history long enough that the workflow is to continue as new. */
+async function lengthen(handle: WorkflowHandle): Promise<void> {
+  for (let rowsDone = 0; rowsDone < SHORT_HISTORY; rowsDone++) await handle.signal('progress', { rowsDone });
+}
+
+test('a long history is left for a new one, which knows what was done', async () => {
+  const given: Chunk[] = [];
+  const { handle } = await start(async (chunk, context) => {
+    given.push(chunk);
+    if (given.length > 1) return all(chunk);
+    await lengthen(handle);
+    await called(context);
+    return { takenTo: 400, recorded: 400 };
+  });
+  await handle.result();
+  expect(given.slice(1)).toEqual([expect.objectContaining({ from: 400, to: 1_000, chunk: 1, round: 3 })]);
+  expect((await handle.describe()).runId).not.toBe(handle.firstExecutionRunId);
+});
+
+test('a cancel that comes while a long history is left is not lost', async () => {
+  const { handle, notes } = await start(async (_chunk, context) => {
+    await lengthen(handle);
+    await called(context);
+    await handle.cancel();
+    return { takenTo: 400, recorded: 400 };
+  });
+  await expect(handle.result()).rejects.toThrow('cancelled');
+  expect(notes).toEqual(['cancelled: null']);
+});
+
+test('what cannot succeed fails the run, after the other chunks have returned', async () => {
+  const order: string[] = [];
+  const { handle, notes } = await start(
+    async (chunk, context) => {
+      if (chunk.chunk === 1) throw ApplicationFailure.nonRetryable('the module has no function');
+      await called(context);
+      order.push('the other has returned');
+      return { takenTo: chunk.from, recorded: 0 };
+    },
+    { chunksAtOnce: 2 },
+  );
+  await expect(handle.result()).rejects.toThrow();
+  expect([...order, ...notes]).toEqual(['the other has returned', 'failed: the module has no function']);
+  expect((await handle.describe()).status.name).toBe('FAILED');
+});
