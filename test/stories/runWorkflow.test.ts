@@ -89,6 +89,7 @@ afterAll(async () => {
 });
 
 const all = (chunk: Chunk): ChunkOutcome => ({ takenTo: chunk.to, recorded: chunk.to - chunk.from });
+type Moment = PromiseWithResolvers<void>;
 const called = (context: Context) => context.cancelled.catch(() => undefined);
 
 async function start(runRows: Behind['runRows'], plan: Partial<RunPlan> = {}) {
@@ -106,7 +107,7 @@ async function start(runRows: Behind['runRows'], plan: Partial<RunPlan> = {}) {
 const handOver = (handle: WorkflowHandle, { chunk }: Chunk, context: Context, to: number) =>
   handle.signal('handedOver', { chunk, to, runId: context.info.workflowExecution?.runId });
 
-test('a chunk that takes no further row does not hold up its successor, and a namespace without search attributes does', async () => {
+test('a chunk that takes no further row does not hold up its successor, and a namespace without search attributes does neither', async () => {
   const successor = Promise.withResolvers<Chunk>();
   const { handle, notes } = await start(async (chunk, context) => {
     if (chunk.chunk === 0) {
@@ -167,7 +168,7 @@ test('rows are spread over as many chunks as the plan says, each once', async ()
 });
 
 test('a pause waits for the rows in flight, and a run that is resumed before they have ended goes on at once', async () => {
-  const [begun, resumed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const [begun, calledBack, resumed] = [1, 2, 3].map(() => Promise.withResolvers<void>()) as [Moment, Moment, Moment];
   const { handle, notes } = await start(async (chunk, context) => {
     if (chunk.chunk !== 0) {
       resumed.resolve();
@@ -175,12 +176,14 @@ test('a pause waits for the rows in flight, and a run that is resumed before the
     }
     begun.resolve();
     await called(context);
+    calledBack.resolve();
     await handOver(handle, chunk, context, 10);
     await resumed.promise;
     return { takenTo: 10, recorded: 10 };
   });
   await begun.promise;
   await handle.signal('pause');
+  await calledBack.promise;
   await handle.signal('resume');
   await handle.result();
   expect(notes).toEqual(['goes on', 'completed']);
