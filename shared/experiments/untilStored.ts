@@ -5,35 +5,45 @@ const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
 /** Tries of an operation that fails in a way that nobody has classed: with the pauses between them 2 to 4 minutes. */
 const MAX_UNKNOWN_FAILURES = 30;
+/** A store that is replaced is away for less. */
+const SILENT_MS = 30_000;
+const TOLD_EVERY_MS = 60_000;
 
 /**
  * Runs a store operation again, with growing pauses of up to 5 s (and as much again by chance, so that a crowd does not come back at once), until it
  * succeeds or `signal` aborts: a store that is away or full stops the work, it loses nothing and fails no row. Only what is known to be the
  * request's own fault is thrown at once.
- * @param onUnknown gets errors that nobody has classed, a mistake of ours among them: they are tried again as well, for some minutes and not in silence
+ * @param onTrouble gets what should be known: errors that nobody has classed, a mistake of ours among them, each time (they are tried again for some
+ * minutes); and what else keeps the operation from succeeding, after 30 s and then every minute
  * @throws the request's own fault, an error of which no try was without, or the signal's reason
  */
 export async function untilStored<T>(
   operation: () => Promise<T>,
   signal: AbortSignal,
-  onUnknown: (err: unknown) => void,
+  onTrouble: (err: unknown) => void,
+  silentMs = SILENT_MS,
 ): Promise<T> {
   let unknownFailures = 0;
+  let tellAt = performance.now() + silentMs;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
     signal.throwIfAborted();
     try {
       return await operation();
     } catch (err) {
       signal.throwIfAborted();
-      if (isKnown(err)) {
-        if (!mayPass(err)) throw err;
-        unknownFailures = 0;
-      } else {
-        onUnknown(err);
+      if (!isKnown(err)) {
+        onTrouble(err);
         if (++unknownFailures >= MAX_UNKNOWN_FAILURES)
           throw new ServiceError('BadRequest', `a store operation failed ${unknownFailures} times: ${reasonOf(err)}`, {
             cause: err,
           });
+      } else {
+        if (!mayPass(err)) throw err;
+        unknownFailures = 0;
+        if (performance.now() >= tellAt) {
+          onTrouble(err);
+          tellAt = performance.now() + TOLD_EVERY_MS;
+        }
       }
     }
     await delay(pauseMs * (1 + Math.random()), undefined, { signal }).catch(() => signal.throwIfAborted());

@@ -37,7 +37,11 @@ export async function openStores(config: StoreSettings, log?: Pick<Logger, 'erro
   const opened = new AsyncDisposableStack();
   try {
     if (!config.CLICKHOUSE_URL || !config.DATABASE_URL) opened.adopt(lockFolder(config.DATA_DIR), (lock) => lock.release());
-    const opening = [openRecords(config, opened, log), openMetadata(config, opened), openCoordination(config, opened)] as const;
+    const opening = [
+      openRecords(config, opened, log),
+      openMetadata(config, opened, log),
+      openCoordination(config, opened),
+    ] as const;
     const [clickhouse, database, { coordination, notices }] = await together(opening);
     return { clickhouse, database, coordination, notices, close: () => opened.disposeAsync() };
   } catch (err) {
@@ -73,10 +77,14 @@ async function openRecords(
 async function openMetadata(
   { DATABASE_URL: url, POSTGRES_CONNECTIONS, DATA_DIR }: StoreSettings,
   opened: AsyncDisposableStack,
+  log: Pick<Logger, 'error'> | undefined,
 ): Promise<Database> {
-  const database = await openDatabase(
-    url ? { url, connections: POSTGRES_CONNECTIONS } : { directory: join(DATA_DIR, 'postgres') },
-  );
+  const server = url && {
+    url,
+    connections: POSTGRES_CONNECTIONS,
+    onLate: (statement: string, err: Error) => log?.error({ err, statement }, 'a statement of the metadata store was given up'),
+  };
+  const database = await openDatabase(server || { directory: join(DATA_DIR, 'postgres') });
   opened.defer(() => database.close());
   return database;
 }

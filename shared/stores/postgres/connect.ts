@@ -23,11 +23,45 @@ export interface Database extends Queries {
   close(): Promise<void>;
 }
 
-/** Postgres at `url`, or the embedded one (PGlite) in `directory`, with all migrations applied. */
-export async function openDatabase(at: { url: string; connections?: number } | { directory: string }): Promise<Database> {
-  const database = 'url' in at ? await connectServer(at.url, at.connections ?? 10) : await openEmbedded(at.directory);
-  await migrate(database);
-  return database;
+export interface DatabaseServer {
+  url: string;
+  /** Most connections; 10 when absent. */
+  connections?: number;
+  /** When statements are given up; `databaseLimits` where absent. */
+  limits?: DatabaseLimits;
+  /** Hears of every statement that was given up, by its text, which holds no values. */
+  onLate?: (sql: string, err: Error) => void;
+}
+
+export interface DatabaseLimits {
+  /** Milliseconds after which the server ends a statement, a wait for a lock included, and undoes it. */
+  statementMs: number;
+  /** Milliseconds after which a connection is closed on which nothing was heard of a statement. More than the server's own limit. */
+  silentMs: number;
+  /** Milliseconds after which the server ends a transaction that waits for its next statement: its process may be gone without a word, with its locks held. */
+  idleMs: number;
+}
+
+const databaseLimits: DatabaseLimits = { statementMs: 60_000, silentMs: 75_000, idleMs: 600_000 };
+
+/**
+ * Postgres at `url`, or the embedded one (PGlite) in `directory`, with all migrations applied. The embedded one has no limits: it runs on this process's own
+ * event loop, so that a statement which does not end is a process that does not answer.
+ */
+export async function openDatabase(at: DatabaseServer | { directory: string }): Promise<Database> {
+  if (!('url' in at)) {
+    const embedded = await openEmbedded(at.directory);
+    await migrate(embedded);
+    return embedded;
+  }
+  // A migration of a large table may take long, and those that start beside it wait for it.
+  const migrating = await connectServer({ url: at.url, connections: 1 }, undefined);
+  try {
+    await migrate(migrating);
+  } finally {
+    await migrating.close();
+  }
+  return connectServer(at, at.limits ?? databaseLimits);
 }
 
 async function openEmbedded(directory: string): Promise<Database> {
@@ -51,7 +85,10 @@ async function openEmbedded(directory: string): Promise<Database> {
   };
 }
 
-async function connectServer(url: string, connections: number): Promise<Database> {
+async function connectServer(
+  { url, connections = 10, onLate }: DatabaseServer,
+  limits: DatabaseLimits | undefined,
+): Promise<Database> {
   const types = {
     getTypeParser: (oid: number, format?: string) => (oid === 20 ? Number : pg.types.getTypeParser(oid, format as 'text')),
   };
@@ -60,6 +97,11 @@ async function connectServer(url: string, connections: number): Promise<Database
     max: connections,
     types: types as pg.CustomTypesConfig,
     connectionTimeoutMillis: 5_000,
+    ...(limits && {
+      statement_timeout: limits.statementMs,
+      query_timeout: limits.silentMs,
+      idle_in_transaction_session_timeout: limits.idleMs,
+    }),
   });
   // An idle connection that breaks is replaced at the next query; without a listener it would end the process.
   pool.on('error', () => undefined);
@@ -73,10 +115,16 @@ async function connectServer(url: string, connections: number): Promise<Database
       { cause },
     );
   }
+  const tellLate =
+    (sql: string) =>
+    (err: unknown): never => {
+      if (err instanceof Error && (isSilent(err) || Reflect.get(err, 'code') === ENDED_BY_SERVER)) onLate?.(sql, err);
+      throw err;
+    };
   const over = (run: pg.Pool | pg.PoolClient): Queries =>
     queriesOver(
-      (sql, params) => run.query(sql, params),
-      (sql) => run.query(sql),
+      (sql, params) => run.query(sql, params).catch(tellLate(sql)),
+      (sql) => run.query(sql).catch(tellLate(sql)),
     );
   return {
     ...over(pool),
@@ -97,7 +145,8 @@ async function connectServer(url: string, connections: number): Promise<Database
         release();
         return value;
       } catch (err) {
-        await client.query('ROLLBACK').then(() => release(), release);
+        if (err instanceof ServiceError && isSilent(err.cause)) release(err.cause);
+        else await client.query('ROLLBACK').then(() => release(), release);
         throw err;
       }
     },
@@ -116,6 +165,12 @@ function queriesOver(
     exec: async (sql) => void (await exec(sql).catch(rethrow)),
   };
 }
+
+/** Postgres' `query_canceled`. */
+const ENDED_BY_SERVER = '57014';
+
+/** Nothing was heard of a statement in its time; what became of it is not known. */
+const isSilent = (err: unknown): err is Error => err instanceof Error && err.message === 'Query read timeout';
 
 /** Class 08 and 57P: the server went away; 08P01 is a statement that it cannot read, our own fault. 22021/22P05: text that Postgres cannot hold (NUL). 22003: a number outside the column's range. */
 function rethrow(err: unknown): never {
@@ -136,7 +191,7 @@ function rethrow(err: unknown): never {
       (code.startsWith('08') && code !== '08P01') ||
       code.startsWith('57P') ||
       code.startsWith('53') || // disk full, out of memory, too many connections
-      code === '57014' || // the statement ran into a time limit, or was cancelled by hand
+      code === ENDED_BY_SERVER || // the statement ran into a time limit, or was cancelled by hand
       code === '58030' || // the disk failed
       code === '25006' || // only read: a standby that is not the primary yet
       /^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|EPIPE|EHOST|ENET)/.test(code)
@@ -146,8 +201,9 @@ function rethrow(err: unknown): never {
         retryAfterSeconds: 2,
       });
   } else if (
-    err instanceof Error &&
-    /timeout exceeded when trying to connect|Connection terminated|connection error and is not queryable/.test(err.message)
+    isSilent(err) ||
+    (err instanceof Error &&
+      /timeout exceeded when trying to connect|Connection terminated|connection error and is not queryable/.test(err.message))
   ) {
     throw new ServiceError('Unavailable', 'the metadata store (Postgres) does not answer: try again', {
       cause: err,

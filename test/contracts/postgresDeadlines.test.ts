@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Database, openDatabase } from '../../shared/stores/postgres/connect.ts';
+import { describeWithServer } from '../support/describeWithServer.ts';
+import { type PostgresServer, postgresProgram, startPostgresServer } from '../support/postgresServer.ts';
+
+const unavailable = { code: 'Unavailable', retryAfterSeconds: 2 };
+
+describeWithServer('a statement of a Postgres server that takes too long', postgresProgram, (program) => {
+  let server: PostgresServer;
+  let database: Database;
+  const late: string[] = [];
+  beforeAll(async () => {
+    server = await startPostgresServer(program);
+    database = await openDatabase({
+      url: server.url,
+      connections: 2,
+      limits: { statementMs: 300, silentMs: 1_000, idleMs: 300 },
+      onLate: (sql, err) => late.push(`${sql}: ${err.message}`),
+    });
+    await database.exec('CREATE TABLE things (name text)');
+  });
+  afterAll(async () => {
+    await database?.close();
+    await server?.remove();
+  });
+
+  const names = async () => (await database.query('SELECT name FROM things ORDER BY name')).map(({ name }) => name);
+  const write = (name: string, then: (pid: number) => Promise<unknown>) =>
+    database.transaction(async (tx) => {
+      await tx.query('INSERT INTO things VALUES ($1)', [name]);
+      const backend = await tx.maybeOne('SELECT pg_backend_pid() AS pid');
+      await then(Number(backend?.pid));
+      await tx.query('SELECT $1::text AS after', [name]);
+    });
+
+  test('is ended by the server and undone; who waits hears of it, and so does the log, without its values', async () => {
+    await expect(database.query('SELECT pg_sleep(60), $1::text', ['a secret'])).rejects.toMatchObject(unavailable);
+    expect(late.splice(0)).toEqual(['SELECT pg_sleep(60), $1::text: canceling statement due to statement timeout']);
+    await expect(write('slow', () => database.transaction((tx) => tx.query('SELECT pg_sleep(60)')))).rejects.toMatchObject(
+      unavailable,
+    );
+    expect(late.splice(0)).toHaveLength(1);
+    expect(await names()).toEqual([]);
+  });
+
+  test('a wait for a lock is one', async () => {
+    const held = Promise.withResolvers<void>();
+    const holder = database.transaction(async (tx) => {
+      await tx.query('SELECT pg_advisory_xact_lock(1)');
+      held.resolve();
+      await expect(database.query('SELECT pg_advisory_xact_lock(1)')).rejects.toMatchObject(unavailable);
+    });
+    await held.promise;
+    await holder.catch(() => undefined); // it may have idled too long itself
+    late.splice(0);
+    await database.query('SELECT pg_advisory_xact_lock(1)');
+  });
+
+  test('a connection on which nothing is heard is closed, and others are used', async () => {
+    let stopped = 0;
+    try {
+      const silent = write('unheard', async (pid) => {
+        process.kill(pid, 'SIGSTOP');
+        stopped = pid;
+      });
+      await expect(silent).rejects.toMatchObject(unavailable);
+      expect(late.splice(0)).toEqual(['SELECT $1::text AS after: Query read timeout']);
+      expect(await names()).toEqual([]);
+    } finally {
+      if (stopped) process.kill(stopped, 'SIGCONT');
+    }
+    await write('kept', async () => undefined);
+    expect(await names()).toEqual(['kept']);
+  });
+
+  test('a transaction that waits for its next statement for too long is ended', async () => {
+    const ended = write('idle', async (pid) => {
+      const backends = 'SELECT 1 FROM pg_stat_activity WHERE pid = $1';
+      await expect.poll(async () => (await database.query(backends, [pid])).length, { timeout: 10_000 }).toBe(0);
+    });
+    await expect(ended).rejects.toMatchObject(unavailable);
+    expect(await names()).toEqual(['kept']);
+  });
+});
