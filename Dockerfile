@@ -5,7 +5,8 @@ COPY package.json package-lock.json ./
 RUN npm ci --omit=dev
 
 FROM node:24-slim
-ENV NODE_ENV=production
+# The threads that files, DNS and password hashes share, as the npm scripts set them.
+ENV NODE_ENV=production UV_THREADPOOL_SIZE=16
 WORKDIR /app
 COPY --from=packages /app/node_modules ./node_modules
 COPY package.json ./

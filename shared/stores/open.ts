@@ -31,9 +31,9 @@ export interface Stores {
 
 /**
  * Opens every store: a server where the configuration names one, else the embedded one in `DATA_DIR`. Schemas are brought up to date.
- * @param log hears of statements that were not answered in their time
+ * @param log hears of statements that were not answered in their time, and of connections that broke
  */
-export async function openStores(config: StoreSettings, log?: Pick<Logger, 'error'>): Promise<Stores> {
+export async function openStores(config: StoreSettings, log?: Pick<Logger, 'error' | 'warn'>): Promise<Stores> {
   const opened = new AsyncDisposableStack();
   try {
     if (!config.CLICKHOUSE_URL || !config.DATABASE_URL) opened.adopt(lockFolder(config.DATA_DIR), (lock) => lock.release());
@@ -53,7 +53,7 @@ export async function openStores(config: StoreSettings, log?: Pick<Logger, 'erro
 async function openRecords(
   { CLICKHOUSE_URL: url, CLICKHOUSE_CONNECTIONS, DATA_DIR }: StoreSettings,
   opened: AsyncDisposableStack,
-  log: Pick<Logger, 'error'> | undefined,
+  log: Pick<Logger, 'error' | 'warn'> | undefined,
 ): Promise<ClickHouse> {
   const clickhouse = openClickHouse({
     ...(url ? { url, connections: CLICKHOUSE_CONNECTIONS } : { dataDir: join(DATA_DIR, 'clickhouse') }),
@@ -77,12 +77,13 @@ async function openRecords(
 async function openMetadata(
   { DATABASE_URL: url, POSTGRES_CONNECTIONS, DATA_DIR }: StoreSettings,
   opened: AsyncDisposableStack,
-  log: Pick<Logger, 'error'> | undefined,
+  log: Pick<Logger, 'error' | 'warn'> | undefined,
 ): Promise<Database> {
   const server = url && {
     url,
     connections: POSTGRES_CONNECTIONS,
     onLate: (statement: string, err: Error) => log?.error({ err, statement }, 'a statement of the metadata store was given up'),
+    onLost: (err: Error) => log?.warn({ err }, 'a connection to the metadata store broke; it is made anew when it is needed'),
   };
   const database = await openDatabase(server || { directory: join(DATA_DIR, 'postgres') });
   opened.defer(() => database.close());

@@ -19,7 +19,7 @@ const needed = ['CLICKHOUSE_URL', 'DATABASE_URL', 'REDIS_URL', 'TEMPORAL_ADDRESS
  * Connects the servers that an api or worker process of its own shares with the others. The embedded stores belong to one process alone.
  * @throws Error naming every setting that is missing, or the server that does not answer.
  */
-export async function openServers(config: Config, log: Pick<Logger, 'error'>): Promise<Servers> {
+export async function openServers(config: Config, log: Pick<Logger, 'error' | 'warn'>): Promise<Servers> {
   const missing = needed.filter((name) => config[name] === undefined);
   if (missing.length > 0)
     throw new Error(

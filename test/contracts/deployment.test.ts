@@ -48,3 +48,13 @@ test('the image holds every folder that its two commands import from', async () 
   expect(copied.sort()).toEqual(allowed.sort());
   expect(copied).toEqual(['api', 'client', 'shared', 'workers', 'workflows']);
 });
+
+test('the image starts Node as the npm scripts do', async () => {
+  const { scripts } = JSON.parse(await read('package.json')) as { scripts: Record<string, string> };
+  const [image, compose] = [await read('Dockerfile'), await read('docker-compose.yml')];
+  for (const name of ['api', 'worker'])
+    expect(scripts[name]).toMatch(/^UV_THREADPOOL_SIZE=16 exec node --max-semi-space-size=64 /);
+  expect(image).toMatch(/^ENV .*\bUV_THREADPOOL_SIZE=16$/m);
+  expect(image).toContain('CMD ["node", "--max-semi-space-size=64", "api/main.ts"]');
+  expect(compose).toContain('command: [node, --max-semi-space-size=64, workers/main.ts]');
+});

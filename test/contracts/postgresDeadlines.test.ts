@@ -9,12 +9,14 @@ describeWithServer('a statement of a Postgres server that takes too long', postg
   let server: PostgresServer;
   let database: Database;
   const late: string[] = [];
+  const lost: Error[] = [];
   beforeAll(async () => {
     server = await startPostgresServer(program);
     database = await openDatabase({
       url: server.url,
       connections: 2,
       limits: { statementMs: 300, silentMs: 1_000, idleMs: 300 },
+      onLost: (err) => lost.push(err),
       onLate: (sql, err) => late.push(`${sql}: ${err.message}`),
     });
     await database.exec('CREATE TABLE things (name text)');
@@ -79,6 +81,14 @@ describeWithServer('a statement of a Postgres server that takes too long', postg
       await expect.poll(async () => (await database.query(backends, [pid])).length, { timeout: 10_000 }).toBe(0);
     });
     await expect(ended).rejects.toMatchObject(unavailable);
+    expect(await names()).toEqual(['kept']);
+  });
+
+  test('an idle connection that breaks is heard of, and made anew', async () => {
+    lost.splice(0);
+    await server.stop();
+    await expect.poll(() => lost.length, { timeout: 10_000 }).toBeGreaterThan(0);
+    await server.restart();
     expect(await names()).toEqual(['kept']);
   });
 });

@@ -31,6 +31,8 @@ export interface DatabaseServer {
   limits?: DatabaseLimits;
   /** Hears of every statement that was given up, by its text, which holds no values. */
   onLate?: (sql: string, err: Error) => void;
+  /** Hears of every idle connection that breaks. */
+  onLost?: (err: Error) => void;
 }
 
 export interface DatabaseLimits {
@@ -86,7 +88,7 @@ async function openEmbedded(directory: string): Promise<Database> {
 }
 
 async function connectServer(
-  { url, connections = 10, onLate }: DatabaseServer,
+  { url, connections = 10, onLate, onLost }: DatabaseServer,
   limits: DatabaseLimits | undefined,
 ): Promise<Database> {
   const types = {
@@ -104,7 +106,7 @@ async function connectServer(
     }),
   });
   // An idle connection that breaks is replaced at the next query; without a listener it would end the process.
-  pool.on('error', () => undefined);
+  pool.on('error', (err) => onLost?.(err));
   try {
     await pool.query('SELECT 1');
   } catch (cause) {
