@@ -56,12 +56,22 @@ describeWithServer('worker processes that are replaced', postgresProgram, (postg
       return experiment;
     };
     const open = (gate: string) => writeFile(join(runners, gate), '');
-    /** The command of docs/deploys.md. */
-    const setCurrent = (buildId: string) =>
-      promisify(execFile)(servers.temporal.program, [
-        ...['worker', 'deployment', 'set-current-version', '--deployment-name', DEPLOYMENT, '--build-id', buildId],
-        ...['--yes', '--address', servers.temporal.address],
-      ]);
+    /** The command of docs/deploys.md: it is refused until the build has polled every queue of the one before. */
+    const setCurrent = (buildId: string) => {
+      const args = [
+        'worker',
+        'deployment',
+        'set-current-version',
+        '--deployment-name',
+        DEPLOYMENT,
+        '--build-id',
+        buildId,
+        '--yes',
+      ];
+      const command = () => promisify(execFile)(servers.temporal.program, [...args, '--address', servers.temporal.address]);
+      const refusal = () => command().then(() => '', String);
+      return expect.poll(refusal, { timeout: 30_000, interval: 200 }).toBe('');
+    };
     const versioned = (buildId: string) => servers.worker({ TEMPORAL_DEPLOYMENT_NAME: DEPLOYMENT, TEMPORAL_BUILD_ID: buildId });
     const versionOf = async (workflowId: string) => {
       const { raw } = await client.workflow.getHandle(workflowId).describe();
