@@ -7,6 +7,7 @@ import { parseArgs } from 'node:util';
 import { ServiceClient } from '../client/http.ts';
 import { runExperiment } from '../client/runExperiment.ts';
 import { newId } from '../shared/ids.ts';
+import { percentile } from '../shared/metrics/percentile.ts';
 import { openClickHouse } from '../shared/stores/clickhouse/connect.ts';
 import { type ServiceProcess, serviceFolder } from '../test/support/serviceProcess.ts';
 import { generateRecords, mergesDone } from './recordData.ts';
@@ -196,8 +197,8 @@ async function slowEndpoint() {
 /** The median, with the lowest and the highest. */
 function spread(values: readonly number[], digits: number): string {
   const sorted = values.toSorted((a, b) => a - b);
-  const at = (index: number) => (sorted[index] ?? 0).toFixed(digits);
-  return `${at(Math.floor(sorted.length / 2))} (lowest ${at(0)}, highest ${at(sorted.length - 1)})`;
+  const at = (share: number) => percentile(sorted, share).toFixed(digits);
+  return `${at(0.5)} (lowest ${at(0)}, highest ${at(1)})`;
 }
 
 const print = (line: string) => process.stdout.write(`${line}\n`);

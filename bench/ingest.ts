@@ -12,6 +12,7 @@ import { Agent, fetch } from 'undici';
 import { ServiceClient } from '../client/http.ts';
 import { Logger } from '../client/logger.ts';
 import { newId } from '../shared/ids.ts';
+import { percentile } from '../shared/metrics/percentile.ts';
 import { NODE_FLAGS, serviceFolder } from '../test/support/serviceProcess.ts';
 import { otlpSpans, RECORDS_PER_TRACE, SPANS_PER_TRACE, traceMaker } from './payload.ts';
 
@@ -196,8 +197,8 @@ async function ingest(dataDir: string, form: Form, { requests, tracesPerRequest,
       searchMs,
       cpuUs: cpu / spans,
       cpuUsPerRecord: cpu / (requests * tracesPerRequest * RECORDS_PER_TRACE),
-      p50Ms: latencies[Math.floor(latencies.length * 0.5)] ?? 0,
-      p95Ms: latencies[Math.floor(latencies.length * 0.95)] ?? 0,
+      p50Ms: percentile(latencies, 0.5),
+      p95Ms: percentile(latencies, 0.95),
       peakRssBytes: Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${service.pid}/status`, 'utf8'))?.[1]) * 1024,
     };
   } finally {

@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util';
 import { recordKinds, spanKinds } from '../shared/columns/columnDef.ts';
 import { newId } from '../shared/ids.ts';
 import { metricColumn } from '../shared/metrics/metricColumn.ts';
+import { percentile } from '../shared/metrics/percentile.ts';
 import { toxicity } from '../shared/metrics/toxicity.ts';
 import { columnFinder } from '../shared/records/findColumn.ts';
 import { readTrace } from '../shared/records/read.ts';
@@ -157,8 +158,7 @@ async function timed(work: () => Promise<void>, rounds: number): Promise<{ p50: 
     if (round >= WARM_UP) times.push(performance.now() - started);
   }
   times.sort((a, b) => a - b);
-  const at = (share: number) => times[Math.ceil(times.length * share) - 1] ?? 0; // nearest rank
-  return { p50: at(0.5), p95: at(0.95) };
+  return { p50: percentile(times, 0.5), p95: percentile(times, 0.95) };
 }
 
 /** Rows and bytes (decompressed) that the engine reads for one question, by its own counters. */

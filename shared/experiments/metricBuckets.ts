@@ -1,4 +1,4 @@
-import { aggregate } from '../metrics/aggregate.ts';
+import { aggregate, countValues } from '../metrics/aggregate.ts';
 import type { MetricValue } from '../metrics/metric.ts';
 import type { FindColumn } from '../records/findColumn.ts';
 import type { MetricValueStore } from '../records/metricValues.ts';
@@ -51,7 +51,9 @@ export async function metricBuckets(
           : [];
       for (const { metric, status, value } of found) {
         if (status !== 'success' || !isValue(value)) continue;
-        values.set(metric, [...(values.get(metric) ?? []), value]);
+        const ofMetric = values.get(metric);
+        if (ofMetric) ofMetric.push(value);
+        else values.set(metric, [value]);
       }
       if (offset + keys.length >= total || keys.length === 0) break;
     }
@@ -59,11 +61,10 @@ export async function metricBuckets(
   return [...values].map(([name, all]) => {
     const metric = known.get(name);
     const numbers = all.filter((value) => typeof value === 'number');
-    const summary = aggregate(all, { dataType: metric?.dataType ?? (numbers.length === all.length ? 'floating_point' : 'text') });
     return {
       name,
-      buckets: new Set(numbers).size > BINS ? binned(numbers) : counted(all),
-      average: summary.avg,
+      buckets: new Set(numbers).size > BINS ? binned(numbers) : Object.fromEntries(countValues(all)),
+      average: aggregate(all).avg,
       rollUp: metric?.rollUp ?? null,
       outputType: metric?.outputType ?? null,
     };
@@ -72,13 +73,6 @@ export async function metricBuckets(
 
 const isValue = (value: unknown): value is MetricValue =>
   ['number', 'boolean', 'string'].includes(typeof value) || Array.isArray(value);
-
-function counted(values: readonly MetricValue[]): Record<string, number> {
-  const counts = new Map<string, number>();
-  for (const value of values)
-    for (const text of Array.isArray(value) ? value : [String(value)]) counts.set(text, (counts.get(text) ?? 0) + 1);
-  return Object.fromEntries(counts);
-}
 
 /** Ten bins of equal width between the smallest and the largest value, named by their limits. */
 function binned(values: readonly number[]): Record<string, number> {

@@ -1,5 +1,5 @@
-import type { MetricAggregates } from '../metrics/aggregate.ts';
-import type { MetricAggregate, MetricValueStore } from '../records/metricValues.ts';
+import { type MetricAggregates, rollUp } from '../metrics/aggregate.ts';
+import type { MetricValueStore } from '../records/metricValues.ts';
 import type { EnabledMetric } from '../scorers/resolveMetrics.ts';
 import type { ExperimentAggregates } from './aggregates.ts';
 import type { ExperimentRun } from './experiment.ts';
@@ -20,7 +20,7 @@ export async function settleRun(deps: SettleDeps, run: ExperimentRun): Promise<E
   const scores = async () => {
     const summed: Record<string, MetricAggregates> = {};
     const sum = async (names: Iterable<string>) => {
-      for (const name of names) summed[name] ??= toAggregates(await deps.values.aggregate(where, name));
+      for (const name of names) summed[name] ??= await deps.values.aggregate(where, name);
     };
     const [found] = await Promise.all([deps.values.names(where), metricsOf.then((enabled) => sum(enabled.keys()))]);
     await sum(found);
@@ -35,50 +35,8 @@ export async function settleRun(deps: SettleDeps, run: ExperimentRun): Promise<E
   ]);
   const metrics: Record<string, MetricAggregates> = { ...system, ...(strays > 0 ? await scores() : summed) };
   const rolledUp = Object.entries(metrics).flatMap(([name, aggregates]) => {
-    const value = rollUpValue(aggregates, enabled.get(name)?.rollUp);
-    return value === null ? [] : [[name, value] as const];
+    const value = rollUp(aggregates, enabled.get(name)?.rollUp);
+    return typeof value === 'number' ? [[name, value] as const] : [];
   });
   return { metrics, rolledUp: Object.fromEntries(rolledUp) };
-}
-
-function toAggregates({
-  succeeded,
-  shareTrue,
-  valueDistribution,
-  avg,
-  sum,
-  min,
-  max,
-  p50,
-  p90,
-  p95,
-  p99,
-}: MetricAggregate): MetricAggregates {
-  return {
-    avg,
-    sum,
-    min,
-    max,
-    count: succeeded,
-    pct: shareTrue,
-    p50,
-    p90,
-    p95,
-    p99,
-    valueDistribution: Object.keys(valueDistribution).length > 0 ? valueDistribution : null,
-  };
-}
-
-/** The one number that stands for a metric: the average unless its settings name another. */
-function rollUpValue(aggregates: MetricAggregates, method: EnabledMetric['rollUp'] | undefined): number | null {
-  switch (method) {
-    case 'sum':
-      return aggregates.sum;
-    case 'min':
-      return aggregates.min;
-    case 'max':
-      return aggregates.max;
-    default:
-      return aggregates.avg;
-  }
 }

@@ -1,4 +1,6 @@
-import type { Metric, MetricValue } from './metric.ts';
+import type { RollUpMethod } from '../wire/scorers.ts';
+import type { MetricValue } from './metric.ts';
+import { percentile } from './percentile.ts';
 
 /** The values of one metric over many records, summed up. A member is null where it has no meaning for the metric or there is nothing to sum up. */
 export interface MetricAggregates {
@@ -6,62 +8,81 @@ export interface MetricAggregates {
   sum: number | null;
   min: number | null;
   max: number | null;
-  /** Values that counted: records without a value are not among them. */
+  /** How many numbers the figures are made of; where there are none, how many values are in the distribution. Records without a value are in neither. */
   count: number;
-  /** Share of true values in [0, 1], of a boolean metric. */
+  /** Share of true in [0, 1] among the booleans. */
   pct: number | null;
   p50: number | null;
   p90: number | null;
   p95: number | null;
   p99: number | null;
-  /** Value as text to how often it came, most frequent first; for booleans, labels and whole numbers of few kinds. */
+  /** Booleans, texts and labels to how often they came. Most frequent first, but keys that are whole numbers: an object puts them before all others. */
   valueDistribution: Record<string, number> | null;
 }
 
 /** More different values than this are no distribution to look at (and would be a large object): the most frequent ones are kept. */
-const MAX_DISTINCT = 200;
+export const MAX_DISTINCT = 200;
+
+/** What a metric without values has. */
+export const noAggregates: MetricAggregates = {
+  ...{ avg: null, sum: null, min: null, max: null, count: 0, pct: null },
+  ...{ p50: null, p90: null, p95: null, p99: null, valueDistribution: null },
+};
 
 /**
- * Sums up the values of a metric. Booleans count as 1 and 0, so that `avg` and `pct` are the share of true; texts and label lists have a count
- * and a distribution only. Percentiles are those of the nearest rank: always a value that came. No values: count 0, all else null.
+ * Sums up the values of a metric. Booleans count as 1 and 0; texts and lists of labels have a count and a distribution only. Where there are numbers
+ * the others are not in `count`. No values: count 0, all else null. The record store sums up in the same way.
  */
-export function aggregate(values: readonly (MetricValue | null)[], metric: Pick<Metric, 'dataType'>): MetricAggregates {
-  const present = values.filter((value) => value !== null);
-  // `+ 0` turns -0 into 0, which is what JSON and the stores make of it
-  const numbers = present.flatMap((value) =>
-    typeof value === 'number' && Number.isFinite(value) ? [value + 0] : typeof value === 'boolean' ? [Number(value)] : [],
-  );
+export function aggregate(values: readonly (MetricValue | null)[]): MetricAggregates {
+  const numbers: number[] = [];
+  const [booleans, categories]: [boolean[], MetricValue[]] = [[], []];
+  for (const value of values) {
+    if (value === null || (typeof value === 'number' && !Number.isFinite(value))) continue;
+    // `+ 0` turns -0 into 0, which is what JSON and the stores make of it
+    if (typeof value === 'number' || typeof value === 'boolean') numbers.push(Number(value) + 0);
+    if (typeof value === 'boolean') booleans.push(value);
+    if (typeof value !== 'number') categories.push(value);
+  }
+  const valueDistribution = distribution(countValues(categories));
+  if (numbers.length === 0) return { ...noAggregates, count: categories.length, valueDistribution };
   const sorted = Float64Array.from(numbers).sort();
   const sum = sorted.reduce((total, value) => total + value, 0);
-  const none = sorted.length === 0;
-  const rank = (share: number): number | null => sorted[Math.max(Math.ceil(share * sorted.length) - 1, 0)] ?? null;
-  const numeric = metric.dataType === 'integer' || metric.dataType === 'floating_point' || metric.dataType === 'boolean';
   return {
-    avg: none ? null : sum / sorted.length,
-    sum: none ? null : sum,
-    min: sorted.at(0) ?? null,
-    max: sorted.at(-1) ?? null,
-    count: numeric ? sorted.length : present.length,
-    pct: metric.dataType === 'boolean' && !none ? sum / sorted.length : null,
-    p50: rank(0.5),
-    p90: rank(0.9),
-    p95: rank(0.95),
-    p99: rank(0.99),
-    valueDistribution: metric.dataType === 'floating_point' || present.length === 0 ? null : distribution(present),
+    avg: sum / sorted.length,
+    sum,
+    min: sorted.at(0) as number,
+    max: sorted.at(-1) as number,
+    count: sorted.length,
+    pct: booleans.length > 0 ? booleans.filter(Boolean).length / booleans.length : null,
+    p50: percentile(sorted, 0.5),
+    p90: percentile(sorted, 0.9),
+    p95: percentile(sorted, 0.95),
+    p99: percentile(sorted, 0.99),
+    valueDistribution,
   };
 }
 
-function distribution(values: readonly MetricValue[]): Record<string, number> {
+/** How often each value came, as text; a list counts once for each of its different members. */
+export function countValues(values: readonly MetricValue[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const value of values)
-    for (const text of Array.isArray(value) ? value : [String(value)]) counts.set(text, (counts.get(text) ?? 0) + 1);
-  const frequentFirst = [...counts].sort(([a, timesA], [b, timesB]) => timesB - timesA || (a < b ? -1 : 1));
-  return Object.fromEntries(frequentFirst.slice(0, MAX_DISTINCT));
+    for (const text of Array.isArray(value) ? new Set(value) : [String(value)]) counts.set(text, (counts.get(text) ?? 0) + 1);
+  return counts;
 }
 
-/** The one number (or the counts of each category) that stands for a metric of a run, by the metric's roll-up. Null without values. */
-export function rollUp(aggregates: MetricAggregates, metric: Pick<Metric, 'rollUp'>): number | Record<string, number> | null {
-  switch (metric.rollUp) {
+/** The most frequent values; null where there are none. */
+export function distribution(counts: Iterable<readonly [value: string, count: number]>): Record<string, number> | null {
+  const frequentFirst = [...counts].sort(([a, timesA], [b, timesB]) => timesB - timesA || (a < b ? -1 : 1));
+  return frequentFirst.length === 0 ? null : Object.fromEntries(frequentFirst.slice(0, MAX_DISTINCT));
+}
+
+/**
+ * The one number (or the counts of each category) that stands for a metric: by its roll-up, else the average of numbers and the counts of texts. Where a
+ * percentage is asked for, numbers are percentages that were rolled up before, and their average stands for them. Null without values.
+ */
+export function rollUp(aggregates: MetricAggregates, given: RollUpMethod | undefined): number | Record<string, number> | null {
+  const method = given ?? (aggregates.avg === null ? 'category_count' : 'average');
+  switch (method) {
     case 'average':
       return aggregates.avg;
     case 'sum':
@@ -71,12 +92,15 @@ export function rollUp(aggregates: MetricAggregates, metric: Pick<Metric, 'rollU
     case 'max':
       return aggregates.max;
     case 'percentage_true':
-      return aggregates.pct;
+      return aggregates.pct ?? aggregates.avg;
     case 'percentage_false':
-      return aggregates.pct === null ? null : 1 - aggregates.pct;
+      return shareOfFalse(aggregates) ?? aggregates.avg;
     case 'category_count':
       return aggregates.valueDistribution;
     default:
-      return metric.rollUp satisfies never;
+      return method satisfies never;
   }
 }
+
+/** Share of false in [0, 1] among the booleans. */
+export const shareOfFalse = ({ pct }: Pick<MetricAggregates, 'pct'>): number | null => (pct === null ? null : 1 - pct);

@@ -1,7 +1,7 @@
 import type { ColumnDef, RecordKind } from '../columns/columnDef.ts';
 import type { SystemMetric } from '../columns/recordTableColumns.ts';
 import { RequestInvalid } from '../errors.ts';
-import { type MetricAggregates, rollUp } from '../metrics/aggregate.ts';
+import { type MetricAggregates, rollUp, shareOfFalse } from '../metrics/aggregate.ts';
 import type { StandardError } from '../wire/common.ts';
 import { type BucketedMetrics, bucketKeys, DEFAULT_MINUTES, type Figure, type MetricAggregation } from '../wire/metricSearch.ts';
 import type { RollUpMethod } from '../wire/scorers.ts';
@@ -176,13 +176,8 @@ export function rolledUp(columns: readonly ColumnDef[]): FiguresOf {
     ),
   );
   return ({ metric, aggregates }) => {
-    const own = aggregates.avg === null ? 'category_count' : sums.has(metric) ? 'sum' : 'average';
-    return [
-      [
-        reserved.has(metric) ? `metrics/${metric}` : metric,
-        rollUp(aggregates, { rollUp: (methods.get(metric) ?? own) as RollUpMethod }),
-      ],
-    ];
+    const method = (methods.get(metric) as RollUpMethod | undefined) ?? (sums.has(metric) ? 'sum' : undefined);
+    return [[reserved.has(metric) ? `metrics/${metric}` : metric, rollUp(aggregates, method)]];
   };
 }
 
@@ -222,7 +217,7 @@ function aggregated(of: MetricAggregates, aggregation: MetricAggregation): numbe
     case 'PercentageTrue':
       return of.pct;
     case 'PercentageFalse':
-      return of.pct === null ? null : 1 - of.pct;
+      return shareOfFalse(of);
     default:
       return aggregation satisfies never;
   }

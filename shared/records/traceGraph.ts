@@ -1,5 +1,6 @@
 import type { ColumnDef, RecordKind } from '../columns/columnDef.ts';
 import { derivedId } from '../ids.ts';
+import { percentile } from '../metrics/percentile.ts';
 import type { RunRef } from '../projects/runs.ts';
 import type { AggregatedTraceView, GraphEdge, GraphNode, Histogram, NodeMetric } from '../wire/traceGraph.ts';
 import type { RecordQuery, RecordReads } from './searchRecords.ts';
@@ -211,21 +212,18 @@ const toEdge = ({ source, target, occurrences, traces }: Transition, traceCount:
   trace_ids: [...traces].slice(0, MAX_TRACE_IDS),
 });
 
-/** Percentiles are those of the nearest rank, always a value that came; the median of an even number lies between two. */
 function spread(values: readonly number[]) {
   const sorted = Float64Array.from(values).sort();
-  const rank = (share: number): number => sorted[Math.max(Math.ceil(share * sorted.length) - 1, 0)] as number;
-  const half = sorted.length / 2;
   return {
     mean: sorted.reduce((sum, value) => sum + value, 0) / sorted.length,
     ...{
-      median: ((sorted[Math.ceil(half) - 1] as number) + (sorted[Math.floor(half)] as number)) / 2,
-      p5: rank(0.05),
-      p25: rank(0.25),
-      p75: rank(0.75),
-      p95: rank(0.95),
-      min: rank(0),
-      max: rank(1),
+      median: percentile(sorted, 0.5),
+      p5: percentile(sorted, 0.05),
+      p25: percentile(sorted, 0.25),
+      p75: percentile(sorted, 0.75),
+      p95: percentile(sorted, 0.95),
+      min: percentile(sorted, 0),
+      max: percentile(sorted, 1),
     },
     histogram: histogram(values),
   };

@@ -94,8 +94,8 @@ async function rollUpInto(
 }
 
 function rolledUp(holder: Holder, kind: 'trace' | 'session', metric: EnabledMetric, values: readonly Score[]): MetricValue {
-  const sums = aggregate(values, metric);
-  const whole = rollUp(sums, metric);
+  const sums = aggregate(values);
+  const whole = rollUp(sums, metric.rollUp);
   const numbers = { average: sums.avg, sum: sums.sum, max: sums.max, min: sums.min };
   const given = Object.entries(numbers).filter(([, number]) => number !== null);
   return {
@@ -107,10 +107,16 @@ function rolledUp(holder: Holder, kind: 'trace' | 'session', metric: EnabledMetr
     scorerId: metric.scorerId,
     status: 'roll_up',
     // Of categories the most frequent one stands for all.
-    value: typeof whole === 'object' ? (Object.keys(whole ?? {})[0] ?? null) : whole,
+    value: typeof whole === 'object' ? mostFrequent(whole ?? {}) : whole,
     details: {
       ...(metric.alias === undefined ? {} : { metric_key_alias: metric.alias }),
       roll_up_metrics: given.length > 0 ? Object.fromEntries(given) : { category_count: sums.valueDistribution ?? {} },
     },
   };
+}
+
+/** The first of the text order among those that came equally often. */
+function mostFrequent(counts: Record<string, number>): string | null {
+  const frequentFirst = Object.entries(counts).sort(([a, timesA], [b, timesB]) => timesB - timesA || (a < b ? -1 : 1));
+  return frequentFirst[0]?.[0] ?? null;
 }

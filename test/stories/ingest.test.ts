@@ -533,15 +533,14 @@ test('scores that a client computed are kept on the record and found as metrics'
   await post('/traces', { traces: ids.map((id, i) => ({ id, input: 'q', metrics: { duration_ns: 1, ...scores[i] } })) });
   expect(await service.metricValues.names(run)).toEqual(['accuracy', 'label', 'ok', 'parts']);
   expect(await service.metricValues.aggregate(run, 'accuracy')).toMatchObject({
-    total: 2,
-    succeeded: 2,
+    count: 2,
     avg: 0.75,
     sum: 1.5,
     min: 0.5,
     max: 1,
   });
   expect(await service.metricValues.aggregate(run, 'ok')).toMatchObject({
-    shareTrue: 0.5,
+    pct: 0.5,
     valueDistribution: { true: 1, false: 1 },
   });
   expect(await service.metricValues.aggregate(run, 'parts')).toMatchObject({ avg: null, valueDistribution: { a: 1, b: 2 } });

@@ -3,6 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fc, test as propertyTest } from '@fast-check/vitest';
 import { describe, expect, test } from 'vitest';
+import { newId } from '../../shared/ids.ts';
 import { aggregate, rollUp } from '../../shared/metrics/aggregate.ts';
 import { contains } from '../../shared/metrics/contains.ts';
 import { correctness } from '../../shared/metrics/correctness.ts';
@@ -16,11 +17,16 @@ import type { JudgeRequest, Metric, Score, ScoreContext, ScoredRecord } from '..
 import { lastNumber, numericMatch } from '../../shared/metrics/numericMatch.ts';
 import { outputPii } from '../../shared/metrics/outputPii.ts';
 import { outputTone } from '../../shared/metrics/outputTone.ts';
+import { percentile } from '../../shared/metrics/percentile.ts';
 import { combine, scoreRecord, withJudges } from '../../shared/metrics/scoreRecord.ts';
 import { similarity } from '../../shared/metrics/similarity.ts';
 import { toolErrorRate } from '../../shared/metrics/toolErrorRate.ts';
 import { totalTokens } from '../../shared/metrics/totalTokens.ts';
 import { toxicity } from '../../shared/metrics/toxicity.ts';
+import type { MetricValue } from '../../shared/records/recordStore.ts';
+import type { EnabledMetric } from '../../shared/scorers/resolveMetrics.ts';
+import { rollUps } from '../../shared/scoring/rollUps.ts';
+import type { RollUpMethod } from '../../shared/wire/scorers.ts';
 
 const metricsFolder = join(import.meta.dirname, '../../shared/metrics');
 
@@ -373,7 +379,7 @@ describe('aggregates', () => {
 
   propertyTest.prop([fc.array(fc.option(number))])('of numbers equal a fold over the rows', (values) => {
     const rows = values.filter((value) => value !== null);
-    const result = aggregate(values, { dataType: 'floating_point' });
+    const result = aggregate(values);
     const folded = rows.reduce(
       (so, value) => ({ count: so.count + 1, sum: so.sum + value, min: Math.min(so.min, value), max: Math.max(so.max, value) }),
       { count: 0, sum: 0, min: Number.POSITIVE_INFINITY, max: Number.NEGATIVE_INFINITY },
@@ -398,48 +404,84 @@ describe('aggregates', () => {
     expect(result.sum).toBeCloseTo(folded.sum, 3);
     expect(result.avg).toBeCloseTo(folded.sum / folded.count, 3);
     expect([result.min, result.max]).toEqual([folded.min + 0, folded.max + 0]);
+    const sorted = rows.toSorted((a, b) => a - b);
     for (const [name, share] of [
       ['p50', 0.5],
       ['p90', 0.9],
       ['p95', 0.95],
       ['p99', 0.99],
-    ] as const) {
-      const value = result[name] as number;
-      // The smallest value that at least this share of the rows does not exceed.
-      expect(rows.filter((row) => row <= value).length).toBeGreaterThanOrEqual(share * rows.length);
-      expect(rows.filter((row) => row < value).length).toBeLessThan(share * rows.length);
-    }
+    ] as const)
+      expect(result[name]).toBe(percentile(sorted, share) + 0);
   });
 
   propertyTest.prop([fc.array(fc.boolean(), { minLength: 1 })])(
     'of yes and no give the share of yes and the count of each',
     (values) => {
       const yes = values.filter(Boolean).length;
-      const result = aggregate(values, { dataType: 'boolean' });
+      const result = aggregate(values);
       expect(result).toMatchObject({ count: values.length, sum: yes, pct: yes / values.length, avg: yes / values.length });
       expect(Object.values(result.valueDistribution ?? {}).reduce((a, b) => a + b, 0)).toBe(values.length);
       expect(result.valueDistribution?.true ?? 0).toBe(yes);
-      expect(rollUp(result, { rollUp: 'percentage_true' })).toBe(yes / values.length);
-      expect(rollUp(result, { rollUp: 'percentage_false' })).toBe(1 - yes / values.length);
+      expect(rollUp(result, 'percentage_true')).toBe(yes / values.length);
+      expect(rollUp(result, 'percentage_false')).toBe(1 - yes / values.length);
     },
   );
 
   test('labels are counted, also those of lists, and nothing a label is called can break the object', () => {
-    expect(aggregate(['joy', 'anger', 'joy', null], { dataType: 'text' })).toMatchObject({
+    expect(aggregate(['joy', 'anger', 'joy', null])).toMatchObject({
       count: 3,
       avg: null,
       valueDistribution: { joy: 2, anger: 1 },
     });
-    expect(aggregate([['email'], [], ['email', 'phone']], { dataType: 'string_list' })).toMatchObject({
+    expect(aggregate([['email'], [], ['email', 'phone']])).toMatchObject({
       count: 3,
       valueDistribution: { email: 2, phone: 1 },
     });
-    expect(Object.entries(aggregate(['__proto__'], { dataType: 'text' }).valueDistribution ?? {})).toEqual([['__proto__', 1]]);
+    expect(Object.entries(aggregate(['__proto__']).valueDistribution ?? {})).toEqual([['__proto__', 1]]);
   });
 
   test('a roll-up of no values is null, never zero', () => {
-    const nothing = aggregate([], { dataType: 'integer' });
+    const nothing = aggregate([]);
     for (const method of ['average', 'sum', 'min', 'max', 'percentage_true', 'percentage_false', 'category_count'] as const)
-      expect(rollUp(nothing, { rollUp: method })).toBeNull();
+      expect(rollUp(nothing, method)).toBeNull();
+  });
+
+  describe('from spans to traces to sessions', () => {
+    const [traceId, sessionId] = [newId(), newId()];
+    const ofSpan = (value: string | boolean): MetricValue => ({
+      ...{ metric: 'own', recordId: newId(), recordCreatedAt: '2026-03-01T12:00:00.000000Z', recordType: 'llm', traceId },
+      ...{ status: 'success', value },
+    });
+    const rolledUp = (method: RollUpMethod, values: (string | boolean)[]) => {
+      const metric = { ...toxicity, name: 'own', rollUp: method, kinds: ['llm'], scorerId: 'own' } as unknown as EnabledMetric;
+      const holders = async (_run: unknown, _kind: string, ids: readonly string[]) =>
+        ids.map((id) => ({ id, createdAt: '', traceId: id === traceId ? traceId : null }));
+      const reads = { holders, heldValues: async () => [] };
+      return rollUps(
+        reads,
+        { projectId: newId(), runId: newId() },
+        values.map(ofSpan),
+        new Map([['own', metric]]),
+        () => sessionId,
+      );
+    };
+
+    test('the most frequent category stands for all, also where labels are whole numbers', async () => {
+      expect(await rolledUp('category_count', ['1', '5', '5'])).toMatchObject([
+        { recordId: traceId, value: '5' },
+        { value: '5' },
+      ]);
+    });
+
+    test.each([
+      ['percentage_true', 0.25],
+      ['percentage_false', 0.75],
+    ] as const)('%s of a session is that of its traces', async (method, share) => {
+      const both = [
+        { recordId: traceId, value: share },
+        { recordId: sessionId, value: share },
+      ];
+      expect(await rolledUp(method, [true, false, false, false])).toMatchObject(both);
+    });
   });
 });

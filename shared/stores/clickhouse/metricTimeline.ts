@@ -1,13 +1,11 @@
 import { systemMetrics } from '../../columns/recordTableColumns.ts';
 import type { CountCell, MetricCell, OwnNumber, TimelineQuery, TimelineReads } from '../../records/metricTimeline.ts';
+import { aggregatesOf, Distribution, distributionSql, Figures, figuresSql } from './aggregateSql.ts';
 import { Binder, TIME, timeParam } from './binder.ts';
 import { columnSql, HAS_VALUE, type Scope, scopeOf } from './columnSql.ts';
 import { compileFilter } from './compileFilter.ts';
 import type { ClickHouse } from './connect.ts';
 import { newestVersions } from './newestVersions.ts';
-
-/** Categories of one metric in one bucket; the most frequent ones are kept. */
-const MAX_CATEGORIES = 200;
 
 const ownNumbers: Readonly<Record<OwnNumber, string>> = {
   ...(Object.fromEntries(systemMetrics.map((name) => [name, `toFloat64(${name})`])) as Record<OwnNumber, string>),
@@ -46,11 +44,8 @@ export function clickhouseMetricTimeline(clickhouse: ClickHouse): TimelineReads 
         name: 'metrics over time',
         sql: `SELECT
                 grouping(bucket) AS whole, grp, bucket, metric,
-                countIf(${HAS_VALUE}) AS succeeded, countIf(status IN ('failed', 'error')) AS failed, countIf(isNotNull(number)) AS numbers,
-                avg(number) AS avg, sum(number) AS sum, min(number) AS min, max(number) AS max,
-                quantilesExactInclusive(0.5, 0.9, 0.95, 0.99)(number) AS quantiles,
-                countIf(is_boolean) AS booleans, avgIf(number, is_boolean) AS share_true,
-                approx_top_kArray(${MAX_CATEGORIES})(categories) AS distribution,
+                countIf(${HAS_VALUE}) AS succeeded, countIf(status IN ('failed', 'error')) AS failed,
+                ${figuresSql('number', 'is_boolean')} AS figures, ${distributionSql('categories')} AS distribution,
                 anyLastIf(details, status IN ('failed', 'error') AND JSONHas(details, 'standard_error')) AS failure
               FROM (${ownNumbersSql(query, scope, groups, metrics)} UNION ALL ${scoresSql(query, scope, groups, metrics)})
               GROUP BY GROUPING SETS ((metric, grp, bucket), (metric))`,
@@ -136,40 +131,18 @@ interface CellRow extends PlaceRow {
   metric: string;
   succeeded: string;
   failed: string;
-  numbers: string;
-  booleans: string;
-  avg: number | null;
-  sum: number | null;
-  min: number | null;
-  max: number | null;
-  share_true: number | null;
-  quantiles: (number | null)[];
-  distribution: [string, string, string][] | { item: string; count: string }[];
+  figures: unknown;
+  distribution: unknown;
   failure: string;
 }
 
 function toCell(row: unknown): MetricCell {
   const cell = row as CellRow;
-  const ofNumbers = (value: number | null | undefined): number | null => (Number(cell.numbers) > 0 ? (value ?? null) : null);
-  const counts = cell.distribution.map((one) => (Array.isArray(one) ? [one[0], Number(one[1])] : [one.item, Number(one.count)]));
-  const [p50, p90, p95, p99] = cell.quantiles.map(ofNumbers);
   return {
     ...toPlace(cell),
     metric: cell.metric,
     failed: Number(cell.failed),
     standardError: cell.failure === '' ? null : JSON.parse(cell.failure).standard_error,
-    aggregates: {
-      count: Number(cell.succeeded),
-      avg: ofNumbers(cell.avg),
-      sum: ofNumbers(cell.sum),
-      min: ofNumbers(cell.min),
-      max: ofNumbers(cell.max),
-      pct: Number(cell.booleans) > 0 ? cell.share_true : null,
-      p50: p50 ?? null,
-      p90: p90 ?? null,
-      p95: p95 ?? null,
-      p99: p99 ?? null,
-      valueDistribution: counts.length > 0 ? Object.fromEntries(counts) : null,
-    },
+    aggregates: aggregatesOf(Figures.parse(cell.figures), Number(cell.succeeded), Distribution.parse(cell.distribution)),
   };
 }

@@ -1,10 +1,13 @@
+import { z } from 'zod';
 import type { RecordKind } from '../../columns/columnDef.ts';
 import { newId } from '../../ids.ts';
+import { noAggregates } from '../../metrics/aggregate.ts';
 import type { RunRef } from '../../projects/runs.ts';
-import type { MetricAggregate, MetricValueStore, StoredMetricValue } from '../../records/metricValues.ts';
+import type { MetricValueStore, StoredMetricValue } from '../../records/metricValues.ts';
 import type { MetricValue } from '../../records/recordStore.ts';
 import type { MetricResult, MetricStatus } from '../../wire/metricResults.ts';
 import { timeOf } from '../../wire/time.ts';
+import { aggregatesOf, Distribution, distributionSql, Figures, figuresSql } from './aggregateSql.ts';
 import { IN_RUN, runParams, timeOfColumn } from './binder.ts';
 import type { ClickHouse } from './connect.ts';
 import { inChunks } from './inChunks.ts';
@@ -30,6 +33,8 @@ export function metricValueRow(run: RunRef, value: MetricValue, version: number)
     version,
   };
 }
+
+const Aggregate = z.object({ succeeded: z.coerce.number(), figures: Figures, distribution: Distribution });
 
 interface ValueRow {
   metric: string;
@@ -111,16 +116,8 @@ export function clickhouseMetricValues(clickhouse: ClickHouse): MetricValueStore
       const [row] = await clickhouse.query({
         name: 'aggregate of a metric',
         // What is rolled up is made of the other values. Booleans count as 0 and 1; a list of texts counts once for each of its members.
-        sql: `SELECT
-                count() AS total,
-                countIf(status = 'success') AS succeeded,
-                countIf(status IN ('failed', 'error')) AS failed,
-                countIf(isNotNull(number)) AS numbers,
-                avg(number) AS avg, sum(number) AS sum, min(number) AS min, max(number) AS max,
-                quantilesExactInclusive(0.5, 0.9, 0.95, 0.99)(number) AS quantiles,
-                avgIf(number, value IN ('true', 'false')) AS share_true,
-                countIf(value IN ('true', 'false')) AS booleans,
-                sumMap(if(category = [], map(), mapFromArrays(category, arrayMap(c -> toUInt64(1), category)))) AS distribution
+        sql: `SELECT countIf(status = 'success') AS succeeded, ${figuresSql('number', "value IN ('true', 'false')")} AS figures,
+                ${distributionSql('category')} AS distribution
               FROM (
                 SELECT status, number, value,
                   multiIf(value IN ('true', 'false'), [value], isNotNull(text), [assumeNotNull(text)], arrayDistinct(texts)) AS category
@@ -128,61 +125,10 @@ export function clickhouseMetricValues(clickhouse: ClickHouse): MetricValueStore
                 WHERE ${IN_RUN} AND metric = {metric:String} AND status != 'roll_up'
               )`,
         params: { ...runParams(run), metric },
-        row: toAggregate,
+        row: Aggregate,
       });
-      return row ?? emptyAggregate;
+      if (!row) return noAggregates;
+      return aggregatesOf(row.figures, row.succeeded, row.distribution);
     },
-  };
-}
-
-interface AggregateRow {
-  total: string;
-  succeeded: string;
-  failed: string;
-  numbers: string;
-  booleans: string;
-  avg: number | null;
-  sum: number | null;
-  min: number | null;
-  max: number | null;
-  share_true: number | null;
-  quantiles: (number | null)[];
-  distribution: Record<string, string>;
-}
-
-const emptyAggregate: MetricAggregate = {
-  total: 0,
-  succeeded: 0,
-  failed: 0,
-  avg: null,
-  sum: null,
-  min: null,
-  max: null,
-  shareTrue: null,
-  p50: null,
-  p90: null,
-  p95: null,
-  p99: null,
-  valueDistribution: {},
-};
-
-function toAggregate(row: unknown): MetricAggregate {
-  const { total, succeeded, failed, numbers, booleans, avg, sum, min, max, share_true, quantiles, distribution } =
-    row as AggregateRow;
-  const ofNumbers = <T>(value: T): T | null => (Number(numbers) > 0 ? value : null);
-  return {
-    total: Number(total),
-    succeeded: Number(succeeded),
-    failed: Number(failed),
-    avg: ofNumbers(avg),
-    sum: ofNumbers(sum),
-    min: ofNumbers(min),
-    max: ofNumbers(max),
-    shareTrue: Number(booleans) > 0 ? share_true : null,
-    p50: ofNumbers(quantiles[0] ?? null),
-    p90: ofNumbers(quantiles[1] ?? null),
-    p95: ofNumbers(quantiles[2] ?? null),
-    p99: ofNumbers(quantiles[3] ?? null),
-    valueDistribution: Object.fromEntries(Object.entries(distribution).map(([value, count]) => [value, Number(count)])),
   };
 }

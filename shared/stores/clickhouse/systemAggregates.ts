@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ExperimentRun } from '../../experiments/experiment.ts';
 import type { MetricAggregates } from '../../metrics/aggregate.ts';
+import { aggregatesOf, Figures, figuresSql } from './aggregateSql.ts';
 import type { ClickHouse } from './connect.ts';
 
 /** What every row has beside its metrics, as the aggregates name it, and where it stands. Cost has no column of its own. */
@@ -12,8 +13,7 @@ export const measured = {
   cost: "if(JSONHas(metrics_extra, 'cost'), JSONExtractFloat(metrics_extra, 'cost'), NULL)",
 } as const;
 
-const number = z.number().nullable();
-const Row = z.record(z.string(), z.tuple([z.number(), number, number, number, number, z.array(number).nullable()]));
+const Row = z.record(z.string(), Figures);
 
 /** Duration, token counts and cost over the traces of an experiment, in one pass. */
 export async function systemAggregates(
@@ -21,10 +21,7 @@ export async function systemAggregates(
   run: Pick<ExperimentRun, 'projectId' | 'experimentId'>,
 ): Promise<Record<string, MetricAggregates>> {
   const names = Object.keys(measured) as (keyof typeof measured)[];
-  const summary = (name: keyof typeof measured) => {
-    const value = `toNullable(toFloat64(${measured[name]}))`;
-    return `tuple(toFloat64(count(${value})), avgOrNull(${value}), sumOrNull(${value}), minOrNull(${value}), maxOrNull(${value}), quantilesExactOrNull(0.5, 0.9, 0.95, 0.99)(${value})) AS ${name}`;
-  };
+  const summary = (name: keyof typeof measured) => `${figuresSql(`toNullable(toFloat64(${measured[name]}))`)} AS ${name}`;
   const [row] = await clickhouse.query({
     name: 'system metrics of a run',
     sql: `SELECT ${names.map(summary).join(', ')} FROM records FINAL WHERE project_id = {project:UUID} AND run_id = {run:UUID} AND type = 'trace'`,
@@ -33,12 +30,8 @@ export async function systemAggregates(
   });
   return Object.fromEntries(
     names.flatMap((name) => {
-      const [count, avg, sum, min, max, quantiles] = row?.[name] ?? [0, null, null, null, null, null];
-      if (count === 0) return [];
-      const [p50 = null, p90 = null, p95 = null, p99 = null] = quantiles ?? [];
-      return [
-        [name, { count, avg, sum, min, max, pct: null, p50, p90, p95, p99, valueDistribution: null } satisfies MetricAggregates],
-      ];
+      const figures = row?.[name];
+      return figures && figures[0] > 0 ? [[name, aggregatesOf(figures, 0)]] : [];
     }),
   );
 }
