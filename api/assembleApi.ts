@@ -428,6 +428,7 @@ const cancelQuietly =
 
 /** What is looked at before a run starts, over the domain. */
 function runChecks({
+  database,
   ledger,
   ofDatasets,
   ofRuns,
@@ -438,8 +439,10 @@ function runChecks({
   metricsOf,
   runnersDir,
 }: Domain): RunChecks {
+  const experiments = postgresExperiments(database);
   return {
     ledger,
+    experimentOf: ({ projectId, experimentId }) => experiments.find(projectId, experimentId),
     async shapeOf({ source, experimentId }) {
       if (source.kind === 'dataset') {
         const [rowCount, columnNames, inputFields] = await Promise.all([

@@ -1,6 +1,7 @@
 import type { ScorerStore } from '../scorers/scorer.ts';
 import { scorerJobRequest } from '../scoring/scorerJob.ts';
 import { SCORER_JOB, startableJobs } from '../wire/jobs.ts';
+import { definedRunner } from './definedRunner.ts';
 import { type ExperimentRun, jobIdOf } from './experiment.ts';
 import type { Experiment, JobStore } from './experimentStore.ts';
 import type { RunRequest } from './prepareRun.ts';
@@ -26,17 +27,7 @@ export async function launch(
   request: Record<string, unknown>,
   after: number,
 ): Promise<{ jobId: string; run: ExperimentRun; started: boolean }> {
-  const { prompt } = experiment;
-  const { run, started } = await deps.requestRun(experiment.id, {
-    after,
-    runner: prompt
-      ? {
-          kind: 'prompt_template',
-          templateVersionId: prompt.templateVersionId,
-          settings: experiment.promptSettings ?? prompt.settings,
-        }
-      : { kind: 'dataset_outputs' },
-  });
+  const { run, started } = await deps.requestRun(experiment.id, { after, runner: definedRunner(experiment) });
   const { id: runId, projectId } = experiment;
   const { workflowNumber } = run;
   const jobId = jobIdOf(run);

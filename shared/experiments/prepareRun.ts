@@ -1,5 +1,7 @@
 import { RequestInvalid, ServiceError } from '../errors.ts';
+import { definedRunner } from './definedRunner.ts';
 import { type ExperimentRun, hasEnded, type RowsToRun, type Runner, type RunSettings } from './experiment.ts';
+import type { Experiment } from './experimentStore.ts';
 import type { RunDefinition, RunLedger } from './runLedger.ts';
 import { type StartDeps, startRun } from './startRun.ts';
 
@@ -26,6 +28,8 @@ export interface RowShape {
 /** What is looked at before a run starts, so that nothing is paid for a run that cannot work. */
 export interface RunChecks {
   ledger: RunLedger;
+  /** The experiment that a run belongs to; undefined when it is gone. */
+  experimentOf(run: ExperimentRun): Promise<Pick<Experiment, 'prompt' | 'promptSettings'> | undefined>;
   /** Rows of the experiment's dataset version, or those stored for this run; undefined when none are stored. @throws ServiceError when the dataset is gone. */
   shapeOf(run: ExperimentRun): Promise<RowShape | undefined>;
   /** Stores records for one run. A repeat changes nothing. */
@@ -56,7 +60,7 @@ export async function requestRun(
   const goesOn = current.state !== 'idle' && !hasEnded(current.state);
   if (goesOn || current.workflowNumber !== after) return { run: current, started: false };
   const rowsToRun = request.rowsToRun ?? 'missing';
-  const runner = request.runner ?? current.runner;
+  const runner = request.runner ?? (await unnamedRunner(deps, current, request));
   const { shape, records } = await shapeOf(deps, current, request);
   if (rowsToRun !== 'none') await checkRunner(deps, runner, shape);
   await deps.checkMetrics(current);
@@ -64,11 +68,20 @@ export async function requestRun(
   const definition: RunDefinition = {
     rowsToRun,
     rowCount: shape.rowCount,
-    ...(request.runner ? { runner: request.runner } : {}),
+    ...(runner === current.runner ? {} : { runner }),
     ...(request.settings ? { settings: request.settings } : {}),
     ...(request.callerProcess ? { callerProcess: request.callerProcess } : {}),
   };
   return startRun(deps, experimentId, after, definition);
+}
+
+/** The runner of a request that names none: that of the earlier run, else the function of the process that asks, else what the experiment defines. */
+async function unnamedRunner(deps: RunChecks, current: ExperimentRun, { callerProcess }: RunRequest): Promise<Runner> {
+  if (current.workflowNumber > 0) return current.runner;
+  if (callerProcess !== undefined) return { kind: 'caller_function' };
+  const experiment = await deps.experimentOf(current);
+  if (!experiment) throw new ServiceError('NotFound', `no experiment ${current.experimentId}`);
+  return definedRunner(experiment);
 }
 
 /** The shape of the rows, and the records to store when nothing is refused: a set that is stored is the run's for good. */
@@ -113,7 +126,8 @@ async function checkRunner(deps: RunChecks, runner: Runner, shape: RowShape): Pr
       if (!shape.columnNames.includes('generated_output'))
         throw new ServiceError(
           'ExperimentHasNoOutputs',
-          'the run has no prompt template, and its dataset has no generated_output column to take answers from',
+          'the run has no prompt template, and its rows have no column generated_output to take answers from: create the experiment with a prompt ' +
+            'template, add the column, or start the run with a runner (prompt_template, caller_function, module or http)',
         );
       return;
     case 'module':

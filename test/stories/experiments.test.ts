@@ -639,3 +639,59 @@ describe('jobs', () => {
     expect(service.started).not.toContain(experiment.id);
   });
 });
+
+describe('a run that is started without a runner', () => {
+  const runnerOf = async (id: string, request: Parameters<typeof service.requestRun>[1] = {}) =>
+    (await service.requestRun(id, request)).run.runner;
+  const columns = ['input', 'question', 'output'];
+
+  test('takes the prompt template of the experiment with its settings, as a job does', async () => {
+    const projectId = await service.project();
+    const { versionId } = await service.template('Q: {{question}}');
+    const of = {
+      dataset: await dataset(columns),
+      prompt_template_version_id: versionId,
+      prompt_settings: { model_alias: 'own-model' },
+    };
+    const { id } = await created(projectId, { name: 'run', ...of });
+    const byJob = await created(projectId, { name: 'job', ...of });
+    const job = await service.call('POST', '/jobs', { job_name: 'playground_run', project_id: projectId, run_id: byJob.id });
+    expect(job.status).toBe(200);
+    const runner = await runnerOf(id);
+    expect(runner).toMatchObject({
+      kind: 'prompt_template',
+      templateVersionId: versionId,
+      settings: { model_alias: 'own-model' },
+    });
+    expect((await service.ledger.find(byJob.id))?.runner).toEqual(runner);
+  });
+
+  test('takes the outputs of the dataset where there is no template', async () => {
+    const { id } = await created(await service.project(), { name: 'outputs', dataset: await dataset() });
+    expect(await runnerOf(id)).toEqual({ kind: 'dataset_outputs' });
+  });
+
+  test('is refused without either, in words that name the ways, and nothing is started', async () => {
+    const { id } = await created(await service.project(), { name: 'neither', dataset: await dataset(columns) });
+    const refused = service.requestRun(id, {});
+    await expect(refused).rejects.toMatchObject({ code: 'ExperimentHasNoOutputs' });
+    for (const way of ['prompt template', 'generated_output', 'caller_function', 'module', 'http'])
+      await expect(refused).rejects.toThrow(way);
+    expect(await service.ledger.find(id)).toMatchObject({ state: 'idle', workflowNumber: 0 });
+  });
+
+  test('is that of the function whose process asks', async () => {
+    const { id } = await created(await service.project(), { name: 'function', dataset: await dataset(columns) });
+    expect(await runnerOf(id, { callerProcess: service.caller.userId })).toEqual({ kind: 'caller_function' });
+  });
+
+  test('keeps the runner of the earlier run', async () => {
+    const { versionId } = await service.template('Q: {{question}}');
+    const experiment = { name: 'again', dataset: await dataset(columns), prompt_template_version_id: versionId };
+    const { id } = await created(await service.project(), experiment);
+    const module = { kind: 'module', name: 'own' } as const;
+    const { run } = await service.requestRun(id, { runner: module });
+    await service.ledger.end(id, run.workflowNumber, 'completed', { error: null });
+    expect(await service.requestRun(id, { rowsToRun: 'failed' })).toMatchObject({ started: true, run: { runner: module } });
+  });
+});

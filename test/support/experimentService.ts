@@ -78,6 +78,7 @@ export async function startExperimentService(url?: string) {
   };
   const checks: RunChecks = {
     ledger,
+    experimentOf: ({ projectId, experimentId }) => experiments.find(projectId, experimentId),
     async shapeOf({ source }) {
       if (source.kind === 'run') return undefined;
       const version = await datasets.version(source.datasetId, source.versionIndex);
@@ -156,6 +157,7 @@ export async function startExperimentService(url?: string) {
   return {
     database,
     ledger,
+    requestRun: deps.requestRun,
     caller,
     started,
     cancelled,
