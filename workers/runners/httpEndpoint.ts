@@ -10,7 +10,8 @@ import type { RowContext, RowRunner } from '../../shared/experiments/runRows.ts'
 const MAX_ANSWER_BYTES = 10 * 1024 * 1024;
 
 /** What its parts hold is not looked at here: the record of the row takes whatever they are. */
-const Answer = z.looseObject({ output: z.unknown(), error: z.unknown(), spans: z.unknown(), metrics: z.unknown() });
+const anything = z.unknown().optional();
+const Answer = z.object({ output: z.unknown(), error: anything, spans: anything, metrics: anything });
 
 /**
  * Posts each row to a URL and takes the output from its JSON answer: `{ row, input, experiment, attempt }` in, `{ output, error?, spans?, metrics? }`

@@ -233,9 +233,7 @@ class Store implements ClickHouse {
 
   async insert({ table, rows, token, lateIndexes = [] }: ClickHouseInsert): Promise<void> {
     const isNative = !Buffer.isBuffer(rows) && 'native' in rows;
-    const body = isNative
-      ? rows.native
-      : [Buffer.isBuffer(rows) ? rows : Buffer.from(rows.map((row) => JSON.stringify(row)).join('\n'))];
+    const body = isNative ? rows.native : [Buffer.isBuffer(rows) ? rows : Buffer.from(rows.map(lineOf).join('\n'))];
     const size = body.reduce((sum, { length }) => sum + length, 0);
     if (size === 0) return;
     const settings = {
@@ -333,6 +331,15 @@ const sent = <T>(send: () => Promise<T>): Promise<T> =>
     if (err.code === 'ECONNRESET' || err.code === 'EPIPE') return send();
     throw err;
   });
+
+/** Half of a surrogate pair, which JSON writes as an escape, as in `\ud800`: the engine refuses the row for it. Other escapes stay. */
+const HALF_PAIR = /\\(?:u[dD][89a-fA-F][0-9a-fA-F]{2}|.)/g;
+
+/** A row of an insert as JSON, half surrogate pairs replaced as UTF-8 has it. */
+function lineOf(row: object): string {
+  const text = JSON.stringify(row);
+  return text.includes('\\ud') ? text.replaceAll(HALF_PAIR, (one) => (/^\\ud/i.test(one) ? '\ufffd' : one)) : text;
+}
 
 const parseJson = (line: string): unknown => JSON.parse(line);
 
