@@ -83,11 +83,12 @@ export async function recordSizes(
   const sizes = (condition: string, of: string, params: readonly string[]) =>
     clickhouse.query({
       name: 'sizes of records',
-      sql: `SELECT ${of} AS id, ${BYTES} AS bytes FROM records WHERE ${IN_RUN} AND ${condition} GROUP BY id`,
+      sql: `SELECT ${of} AS read_id, ${BYTES} AS bytes FROM records WHERE ${IN_RUN} AND ${condition} GROUP BY read_id`,
       params: { ...runParams(run), ids: params },
-      row: z.object({ id: z.string(), bytes: z.string().transform(Number) }),
+      row: z.object({ read_id: z.string(), bytes: z.string().transform(Number) }),
     });
-  if (!withSpans) return new Map((await sizes(byKeys('id'), 'id', ids)).map(({ id, bytes }) => [id, { readId: id, bytes }]));
+  if (!withSpans)
+    return new Map((await sizes(byKeys('id'), 'id', ids)).map(({ read_id, bytes }) => [read_id, { readId: read_id, bytes }]));
   const kinds = await clickhouse.query({
     name: 'kinds of records',
     sql: `SELECT id, type, trace_id FROM record_keys WHERE ${IN_RUN} AND id IN {ids:Array(UUID)} ORDER BY version DESC LIMIT 1 BY id`,
@@ -100,7 +101,7 @@ export async function recordSizes(
     traces.length > 0 ? sizes(byKeys('trace_id'), 'trace_id', traces) : [],
     sessions.length > 0 ? sizes(byKeys('session_id'), 'session_id', sessions) : [],
   ]);
-  const bytesOf = new Map([...inTraces, ...inSessions].map(({ id, bytes }) => [id, bytes]));
+  const bytesOf = new Map([...inTraces, ...inSessions].map(({ read_id, bytes }) => [read_id, bytes]));
   return new Map(
     kinds.map(({ id, type, trace_id }) => {
       const readId = type === 'session' ? id : (trace_id ?? id);

@@ -1,0 +1,318 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { asyncLocalStorage, type Context } from '@temporalio/activity';
+import { pino } from 'pino';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { assembleDomain, type Domain } from '../../shared/assemble.ts';
+import { readConfig } from '../../shared/config.ts';
+import type { ExperimentRun } from '../../shared/experiments/experiment.ts';
+import { attemptNumber } from '../../shared/experiments/rowLog.ts';
+import { rowTrace, rowTraceId } from '../../shared/experiments/rowTrace.ts';
+import { newId } from '../../shared/ids.ts';
+import type { JudgeAnswer } from '../../shared/metrics/metric.ts';
+import { builtinByName } from '../../shared/scorers/presets.ts';
+import type { ScorePass } from '../../shared/scoring/workflow.ts';
+import { secretKeysOf } from '../../shared/secretKeys.ts';
+import { openStores, type Stores } from '../../shared/stores/open.ts';
+import { postgresExperiments } from '../../shared/stores/postgres/experimentStore.ts';
+import type { ScorerConfig } from '../../shared/wire/scorers.ts';
+import { assembleActivities } from '../../workers/assembleActivities.ts';
+import { createScoringActivities } from '../../workers/scoringActivities.ts';
+
+let folder: string;
+let stores: Stores;
+let domain: Domain;
+const userId = newId();
+const projectId = newId();
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'assay-scoring-'));
+  const config = readConfig({ DATA_DIR: folder });
+  stores = await openStores(config);
+  const workflows = {
+    start: async () => undefined,
+    isOpen: async () => true,
+    signal: async () => undefined,
+    progress: async () => undefined,
+    score: async () => undefined,
+  };
+  domain = assembleDomain(stores, workflows, config, secretKeysOf(undefined, folder), pino({ level: 'silent' }));
+  await stores.database.query("INSERT INTO users (id, email, first_name, role) VALUES ($1, 'ada@example.com', 'Ada', 'user')", [
+    userId,
+  ]);
+  await stores.database.query("INSERT INTO projects (id, name, type, created_by) VALUES ($1, 'scoring', 'gen_ai', $2)", [
+    projectId,
+    userId,
+  ]);
+});
+afterAll(async () => {
+  await domain?.outbound.close();
+  await stores?.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const config = (metric: string, rest: object = {}): ScorerConfig => ({
+  id: builtinByName(metric)?.scorerId as string,
+  scorer_type: 'preset',
+  ...rest,
+});
+
+/** An experiment whose rows are recorded by hand, its scoring activities, and a judge that does as it is told. */
+async function experiment(metrics: ScorerConfig[], concurrency = 20) {
+  const id = newId();
+  await postgresExperiments(stores.database).insert({
+    id,
+    projectId,
+    name: `experiment ${id}`,
+    taskType: 16,
+    createdBy: userId,
+    group: { name: 'group' },
+    dataset: null,
+    promptTemplateVersionId: null,
+    promptSettings: null,
+    playgroundId: null,
+    playgroundPromptId: null,
+    scorers: metrics,
+    creation: null,
+  });
+  const judge = { calls: 0, atOnce: 0, most: 0, answer: async (): Promise<string> => '{"verdict": true}' };
+  const complete = async (): Promise<JudgeAnswer> => {
+    judge.calls++;
+    judge.most = Math.max(judge.most, ++judge.atOnce);
+    try {
+      return { text: await judge.answer(), inputTokens: 1, outputTokens: 1, model: 'judge', costUsd: 0 };
+    } finally {
+      judge.atOnce--;
+    }
+  };
+  const read: number[] = [];
+  const scoring = assembleActivities(domain, {}).scoring;
+  const activities = createScoringActivities(
+    {
+      ...scoring,
+      contextFor: (_run, _metric, signal) => ({ signal, complete }),
+      async records(...asked) {
+        const records = await scoring.records(...asked);
+        read.push(JSON.stringify(records).length);
+        return records;
+      },
+    },
+    new AbortController().signal,
+  );
+  const rowIds = Array.from({ length: 400 }, () => newId());
+  let run: ExperimentRun;
+  const called = <T>(work: () => Promise<T>, cancelled = new AbortController().signal): Promise<T> => {
+    const context = { info: { attempt: 1 }, heartbeat: () => undefined, cancellationSignal: cancelled };
+    return asyncLocalStorage.run(context as unknown as Context, work);
+  };
+  const pass = (rest: Partial<ScorePass> = {}): ScorePass => ({ projectId, runId: id, number: run.workflowNumber, ...rest });
+  return {
+    id,
+    judge,
+    read,
+    pass,
+    /** Starts the next workflow of the experiment. */
+    async begin(rowsToRun: 'missing' | 'none' = 'missing') {
+      const after = (await domain.ledger.find(id))?.workflowNumber ?? 0;
+      const requested = await domain.ledger.request(id, after, { rowsToRun, rowCount: 400, settings: { concurrency } });
+      run = requested?.run as ExperimentRun;
+      await domain.ledger.setState(id, ['requested'], 'running');
+    },
+    end: () => domain.ledger.end(id, run.workflowNumber, 'completed', { error: null }),
+    set: (scorers: ScorerConfig[]) => domain.scorers.saveRunSettings(projectId, id, { scorers }),
+    async record(from: number, to: number, output = 'answer', spans: object[] = [], round = 1) {
+      const rows = rowIds.slice(from, to).map((rowId, index) => ({
+        rowId,
+        ordinal: from + index,
+        input: `q${from + index}`,
+        expected: 'answer',
+        metadata: {},
+        generatedOutput: null,
+        variables: {},
+      }));
+      const result = { output, spans: spans as never, startedAt: new Date(), durationNs: 1 };
+      await domain.rowLog.write(
+        run,
+        rows.map((row) => rowTrace(id, row, result)),
+        attemptNumber(run.workflowNumber, round, 1),
+      );
+    },
+    prepare: (rest?: Partial<ScorePass>) => called(() => activities.prepareScoring(pass(rest))),
+    score: (rest?: Partial<ScorePass>, cancelled?: AbortSignal) => called(() => activities.scoreMarked(pass(rest)), cancelled),
+    prepareAsked: () => called(() => activities.prepareScoring({ projectId, runId: id })),
+    async states(metric: string) {
+      const values = await domain.metricValues.byMetric({ projectId, runId: id }, metric);
+      const counts: Record<string, number> = {};
+      for (const { status, value } of values) {
+        const state = status === 'success' ? String(value) : status;
+        counts[state] = (counts[state] ?? 0) + 1;
+      }
+      return counts;
+    },
+    traceId: (row: number) => rowTraceId(id, rowIds[row] as string),
+  };
+}
+
+test('beside the rows code is computed at once and judges are marked; at the end nothing is left and nothing is paid twice', async () => {
+  const one = await experiment([config('exact_match'), config('correctness')], 7);
+  one.judge.answer = () => new Promise((resolve) => setTimeout(resolve, 5, '{"verdict": true}'));
+  await one.begin();
+  expect(await one.prepare()).toEqual({ oldest: null, scored: 0 });
+  await one.record(0, 150);
+  expect(await one.prepare()).toEqual({ oldest: expect.any(String), scored: 150 });
+  expect(await one.states('exact_match')).toEqual({ true: 150 });
+  expect(await one.states('correctness')).toEqual({ pending: 150 });
+  expect(await one.prepare()).toEqual({ oldest: null, scored: 0 });
+  await one.record(150, 400);
+  expect(await one.prepare({ ended: true })).toMatchObject({ scored: 250 });
+  expect(await one.score({ ended: true })).toEqual({ scored: 400, more: false });
+  expect(await one.states('correctness')).toEqual({ true: 400 });
+  expect(await one.prepare({ ended: true })).toEqual({ oldest: null, scored: 0 });
+  expect(one.judge).toMatchObject({ calls: 400, most: 7 });
+});
+
+test('a run that has ended, and one that a newer one has replaced, gets nothing', async () => {
+  const one = await experiment([config('exact_match')]);
+  await one.begin();
+  await one.record(0, 3);
+  const { number } = one.pass();
+  await one.end();
+  expect(await one.prepare()).toBeNull();
+  expect(await one.score()).toEqual({ scored: 0, more: false });
+  await one.begin();
+  expect(await one.prepare({ number: number as number })).toBeNull();
+  expect(await one.score({ number: number as number })).toEqual({ scored: 0, more: false });
+  expect(await one.prepare()).toMatchObject({ scored: 3 });
+});
+
+test('what failed is tried again by the next run alone; so is what is older than its row, or made by other judges', async () => {
+  const one = await experiment([config('correctness')]);
+  const { judge } = one;
+  const lookAndScore = async (): Promise<number> => {
+    const before = judge.calls;
+    await one.prepare({ ended: true });
+    await one.score();
+    return judge.calls - before;
+  };
+  await one.begin();
+  await one.record(0, 10);
+  judge.answer = async () => {
+    if (judge.calls <= 4) throw new Error('the judge is away');
+    return judge.calls <= 6 ? 'no verdict' : '{"verdict": true}';
+  };
+  expect(await lookAndScore()).toBe(10);
+  expect(await one.states('correctness')).toEqual({ failed: 4, error: 2, true: 4 });
+  expect(await lookAndScore()).toBe(0);
+  await one.end();
+
+  await one.begin();
+  expect(await lookAndScore()).toBe(6);
+  expect(await one.states('correctness')).toEqual({ true: 10 });
+  await one.record(0, 2, 'another answer', [], 2);
+  expect(await lookAndScore()).toBe(2);
+  // Settings that change amid the run are those of the next one.
+  await one.set([config('correctness', { num_judges: 2 })]);
+  await one.record(2, 3, 'another answer', [], 3);
+  expect(await lookAndScore()).toBe(1);
+  await one.end();
+
+  await one.begin('none');
+  expect(await lookAndScore()).toBe(20);
+  expect(await lookAndScore()).toBe(0);
+  await one.end();
+  await one.begin('none');
+  expect(await lookAndScore()).toBe(0);
+});
+
+test('values of former releases stand, unless scores alone are asked for', async () => {
+  const one = await experiment([config('correctness')]);
+  await one.begin();
+  await one.record(0, 6);
+  const value = (row: number) => ({
+    metric: 'correctness',
+    recordId: one.traceId(row),
+    recordCreatedAt: '',
+    recordType: 'trace' as const,
+    traceId: one.traceId(row),
+    status: 'success' as const,
+    value: false,
+    details: {},
+  });
+  const run = { projectId, runId: one.id };
+  const marks = assembleActivities(domain, {}).scoring.marking.marks;
+  const lacking = marks.lacking(run, {
+    metrics: [{ name: 'correctness', version: 'x' }],
+    withSpans: false,
+    failedBefore: 0,
+    unknownCounts: true,
+  });
+  const createdAt = new Map<string, string>();
+  for await (const trace of lacking) createdAt.set(trace.id, trace.createdAt);
+  const at = (row: number) => ({ ...value(row), recordCreatedAt: createdAt.get(one.traceId(row)) as string });
+  // Of the first two the scorer is known and its version is not; the third is its caller's own.
+  const scorerId = config('correctness').id;
+  await domain.metricValues.write(run, [{ ...at(0), scorerId }, { ...at(1), scorerId }, at(2)]);
+  await one.prepare({ ended: true });
+  await one.score();
+  expect(await one.states('correctness')).toEqual({ false: 3, true: 3 });
+  await one.end();
+  await one.begin('none');
+  await one.prepare({ ended: true });
+  await one.score();
+  expect(await one.states('correctness')).toEqual({ false: 1, true: 5 });
+  expect(one.judge.calls).toBe(5);
+});
+
+test('called back, it starts no further value, and those in flight end and are stored', async () => {
+  const one = await experiment([config('correctness')], 5);
+  const gate = Promise.withResolvers<string>();
+  one.judge.answer = () => gate.promise;
+  await one.begin();
+  await one.record(0, 30);
+  await one.prepare({ ended: true });
+  const cancelled = new AbortController();
+  const outcome = one.score({}, cancelled.signal);
+  await expect.poll(() => one.judge.calls).toBe(5);
+  cancelled.abort(new Error('cancelled'));
+  setTimeout(gate.resolve, 50, '{"verdict": true}');
+  expect(await outcome).toEqual({ scored: 5, more: true });
+  expect(one.judge.calls).toBe(5);
+  expect(await one.states('correctness')).toMatchObject({ true: 5 });
+  expect(await one.score()).toEqual({ scored: 25, more: false });
+  expect(one.judge.calls).toBe(30);
+});
+
+test('what is asked for while a run goes on waits for its end, so that no value has two judges', async () => {
+  const one = await experiment([config('correctness')]);
+  await one.begin();
+  await one.record(0, 4);
+  await domain.scorings.request(
+    {
+      id: newId(),
+      projectId,
+      runId: one.id,
+      scorerIds: [config('correctness').id],
+      selection: { filter: { and: [] } as never },
+      createdBy: userId,
+    },
+    [],
+  );
+  await one.prepareAsked();
+  expect(await one.states('correctness')).toEqual({});
+  await one.end();
+  await one.prepareAsked();
+  expect(await one.states('correctness')).toEqual({ pending: 4 });
+});
+
+test('rows of megabytes are read a few at a time, with their spans where a metric looks at them', async () => {
+  const MB = 1024 ** 2;
+  const spans = Array.from({ length: 4 }, () => ({ type: 'tool', name: 'search', input: 'x'.repeat(MB), output: 'found' }));
+  const one = await experiment([config('tool_error_rate'), config('exact_match')]);
+  await one.begin();
+  for (let row = 0; row < 12; row += 2) await one.record(row, row + 2, 'y'.repeat(MB), spans);
+  await one.record(12, 112);
+  expect(await one.prepare({ ended: true })).toMatchObject({ scored: 2 * 112 });
+  expect(await one.states('exact_match')).toEqual({ true: 100, false: 12 });
+  expect(one.read.length).toBeGreaterThanOrEqual(4);
+  for (const bytes of one.read) expect(bytes).toBeLessThan(18 * MB);
+});
