@@ -30,6 +30,7 @@ import type { ScoringWorkflows } from './scoring/scoring.ts';
 import { datasetRows } from './stores/clickhouse/datasetRows.ts';
 import { recordedRows, runTally } from './stores/clickhouse/experimentRecords.ts';
 import { clickhouseStraddling } from './stores/clickhouse/expiredRecords.ts';
+import { clickhouseMarks } from './stores/clickhouse/markedValues.ts';
 import { clickhouseMetricValues } from './stores/clickhouse/metricValues.ts';
 import { clickhouseDeleteRecords, clickhouseRecordEraser, straySpans } from './stores/clickhouse/recordDeletion.ts';
 import { clickHouseRecordReads } from './stores/clickhouse/recordReads.ts';
@@ -73,6 +74,7 @@ export function assembleDomain(
   });
   const integrations = postgresIntegrations(database);
   const scorers = scorerStore(database);
+  const scorings = postgresScorings(database);
   const datasets = datasetStore(database);
   const datasetTables = datasetRows(clickhouse);
   const datasetDeps = { datasets, rows: datasetTables };
@@ -180,7 +182,7 @@ export function assembleDomain(
     outbound,
     integrations,
     scorers,
-    scorings: postgresScorings(database),
+    scorings,
     datasets,
     datasetTables,
     datasetDeps,
@@ -222,6 +224,14 @@ export function assembleDomain(
           systemAggregates: (of) => systemAggregates(clickhouse, of),
           values: metricValues,
           metricsOf: scoredMetrics,
+          // What somebody has asked to be computed again stays marked.
+          unmark: async ({ projectId, experimentId: runId }) => {
+            const open = await scorings.marked(runId);
+            await clickhouseMarks(clickhouse).unmark(
+              { projectId, runId },
+              open.flatMap(({ scorerIds }) => scorerIds),
+            );
+          },
         },
         run,
       ),

@@ -2,7 +2,7 @@ import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import type { Logger } from 'pino';
 import type { Coordination } from '../shared/coordination/coordination.ts';
-import { ServiceError } from '../shared/errors.ts';
+import { RequestInvalid, ServiceError } from '../shared/errors.ts';
 import { type Notices, offerRows } from '../shared/experiments/callerRows.ts';
 import { type ExperimentRow, type ExperimentRun, hasEnded } from '../shared/experiments/experiment.ts';
 import type { OfferedRows } from '../shared/experiments/offeredRows.ts';
@@ -333,6 +333,8 @@ async function guarded<T>(work: () => Promise<T>): Promise<T> {
   } catch (err) {
     if (err instanceof ServiceError && !mayPass(err))
       throw ApplicationFailure.create({ message: err.message, type: err.code, nonRetryable: true, cause: err });
+    if (err instanceof RequestInvalid)
+      throw ApplicationFailure.create({ message: err.message, type: err.name, nonRetryable: true, cause: err });
     throw err;
   }
 }

@@ -11,11 +11,14 @@ export interface SettleDeps {
   systemAggregates(run: ExperimentRun): Promise<Record<string, MetricAggregates>>;
   values: Pick<MetricValueStore, 'aggregate' | 'names'>;
   metricsOf(run: ExperimentRun): Promise<EnabledMetric[]>;
+  /** Takes back what is marked to be computed and was not: a run that has ended pays for nothing more. */
+  unmark(run: ExperimentRun): Promise<void>;
 }
 
 /** The last step of a run: tidies what crashes may have left, then sums up every metric, the callers' own ones included. */
 export async function settleRun(deps: SettleDeps, run: ExperimentRun): Promise<ExperimentAggregates> {
   const where = { projectId: run.projectId, runId: run.experimentId };
+  await deps.unmark(run);
   const metricsOf = deps.metricsOf(run).then((metrics) => new Map(metrics.map((metric) => [metric.name, metric])));
   const scores = async () => {
     const summed: Record<string, MetricAggregates> = {};

@@ -137,6 +137,8 @@ export interface MarkStore {
   markedMetrics(run: RunRef, from: string | undefined): Promise<MarkedMetric[]>;
   /** Traces without a value that counts, oldest first; what is marked counts. */
   lacking(run: RunRef, query: LackingQuery): AsyncGenerator<LackingTrace>;
+  /** Takes back what is marked, except for these scorers: the values of before are there again, where they are kept still. */
+  unmark(run: RunRef, exceptScorers: readonly string[]): Promise<void>;
   /** Values of these scorers that are still to be computed and were marked up to this version. */
   countMarked(run: RunRef, scorerIds: readonly string[], markedTo: number): Promise<number>;
   /** Traces with a record written after that version. */

@@ -154,6 +154,7 @@ test('a scorer that is edited amid a run judges nothing of it; the next run judg
   await one.start(run(60));
   await calls(before, CONCURRENCY);
   await edit('Is the SECOND polite?');
+  await one.steer('concurrency', { concurrency: CONCURRENCY - 1 }); // whatever is given out anew
   gate.resolve();
   expect(await one.end()).toMatchObject({ state: 'completed', scores_done: 60 });
   expect(asked()).toEqual(Array(60).fill('first'));

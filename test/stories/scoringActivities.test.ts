@@ -118,6 +118,7 @@ async function experiment(metrics: ScorerConfig[], concurrency = 20) {
       run = requested?.run as ExperimentRun;
       await domain.ledger.setState(id, ['requested'], 'running');
     },
+    settle: () => assembleActivities(domain, {}).settleRecords(run),
     end: () => domain.ledger.end(id, run.workflowNumber, 'completed', { error: null }),
     set: (scorers: ScorerConfig[]) => domain.scorers.saveRunSettings(projectId, id, { scorers }),
     async record(from: number, to: number, output = 'answer', spans: object[] = [], round = 1) {
@@ -280,6 +281,22 @@ test('called back, it starts no further value, and those in flight end and are s
   expect(await one.states('correctness')).toMatchObject({ true: 5 });
   expect(await one.score()).toEqual({ scored: 25, more: false });
   expect(one.judge.calls).toBe(30);
+});
+
+test('what a run that has ended did not compute is no longer marked, and nobody pays for it until the next run', async () => {
+  const one = await experiment([config('correctness')]);
+  await one.begin();
+  await one.record(0, 5);
+  await one.prepare({ ended: true });
+  expect(await one.states('correctness')).toEqual({ pending: 5 });
+  await one.settle();
+  expect(await one.states('correctness')).toEqual({});
+  await one.end();
+  await one.begin();
+  await one.prepare({ ended: true });
+  expect(await one.score()).toEqual({ scored: 5, more: false });
+  await one.settle();
+  expect(await one.states('correctness')).toEqual({ true: 5 });
 });
 
 test('what is asked for while a run goes on waits for its end, so that no value has two judges', async () => {

@@ -59,6 +59,19 @@ export function clickhouseMarks(clickhouse: ClickHouse): MarkStore {
 
     lacking: (run, query) => clickhouse.stream({ ...lackingRead(run, query), row: toLacking, maxSeconds: MAX_SECONDS }),
 
+    async unmark(run, exceptScorers) {
+      const where = `${IN_RUN} AND status IN ('pending', 'computing') AND scorer_id NOT IN {scorers:Array(UUID)}`;
+      const params = { ...runParams(run), scorers: exceptScorers };
+      // A deletion takes a turn of every part of the table, and there is hardly ever anything left.
+      const [some] = await clickhouse.query({
+        name: 'marks that are left',
+        sql: `SELECT 1 FROM metric_values FINAL WHERE ${where} LIMIT 1`,
+        params,
+        row: (row) => row,
+      });
+      if (some) await clickhouse.command({ name: 'unmark values', sql: `DELETE FROM metric_values WHERE ${where}`, params });
+    },
+
     async countMarked(run, scorerIds, markedTo) {
       const [counted] = await clickhouse.query({
         name: 'marks of a scoring',

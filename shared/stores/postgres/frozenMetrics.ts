@@ -14,11 +14,15 @@ const RunRow = z.object({
 });
 
 export function postgresFrozenMetrics(database: Database): FrozenMetricStore {
+  // A log stream's are kept at every look for new records: what has not changed is not written again.
   const keep = async (queries: Queries, runId: string, metrics: Parameters<FrozenMetricStore['keep']>[1]) => {
     for (const { version, scorerId, definition } of metrics)
       await queries.query(
         `INSERT INTO frozen_metrics (run_id, version, scorer_id, definition) VALUES ($1, $2, $3, $4)
-         ON CONFLICT (run_id, version) DO UPDATE SET definition = excluded.definition, frozen_at = excluded.frozen_at`,
+         ON CONFLICT (run_id, version) DO UPDATE SET definition = excluded.definition, frozen_at = excluded.frozen_at
+         WHERE frozen_metrics.definition <> excluded.definition OR EXISTS (
+           SELECT 1 FROM frozen_metrics newer WHERE newer.run_id = frozen_metrics.run_id
+              AND newer.scorer_id = frozen_metrics.scorer_id AND newer.frozen_at > frozen_metrics.frozen_at)`,
         [runId, version, scorerId, definition],
       );
   };
