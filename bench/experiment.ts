@@ -1,8 +1,6 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { ServiceClient } from '../client/http.ts';
 import { runExperiment } from '../client/runExperiment.ts';
@@ -11,6 +9,7 @@ import { percentile } from '../shared/metrics/percentile.ts';
 import { openClickHouse } from '../shared/stores/clickhouse/connect.ts';
 import { type ServiceProcess, serviceFolder } from '../test/support/serviceProcess.ts';
 import { generateRecords, mergesDone } from './recordData.ts';
+import { slowEndpoint } from './slowEndpoint.ts';
 
 const ROW_MS = 200;
 const SLOW_ROW_MS = 3_000;
@@ -94,7 +93,7 @@ async function measure(service: ServiceProcess, rows: number, runs: number, reco
     );
   }
 
-  await using slow = await slowEndpoint();
+  await using slow = await slowEndpoint(() => ROW_MS);
   await client.send(`/integrations/custom/bench`, {
     method: 'PUT',
     body: { endpoint: slow.url, authentication_type: 'none', model_properties: [{ name: 'bench-model' }] },
@@ -103,7 +102,7 @@ async function measure(service: ServiceProcess, rows: number, runs: number, reco
     const { best, work } = bestSeconds(rows, share);
     const taken: number[] = [];
     for (let index = 0; index < runs; index++) {
-      slow.reset(share);
+      slow.reset((index) => callMs(index, share));
       taken.push(
         await seconds('prompt template', () =>
           runExperiment({
@@ -149,49 +148,6 @@ function bestSeconds(rows: number, slowShare: number): { best: number; work: num
     work += ms;
   }
   return { best: Math.max(...lanes) / 1_000, work: work / CONCURRENCY / 1_000 };
-}
-
-/** An OpenAI-compatible endpoint that takes a known time and counts how many calls it has at once. */
-async function slowEndpoint() {
-  let inFlight = 0;
-  let most = 0;
-  let calls = 0;
-  let slowShare = 0;
-  const server = createServer(async (request, response) => {
-    const index = calls++;
-    most = Math.max(most, ++inFlight);
-    request.resume();
-    await delay(callMs(index, slowShare));
-    inFlight--;
-    response.setHeader('content-type', 'application/json');
-    response.end(
-      JSON.stringify({
-        id: `call-${index}`,
-        object: 'chat.completion',
-        created: 0,
-        model: 'bench-model',
-        choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'an answer' } }],
-        usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
-      }),
-    );
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  const port = typeof address === 'object' && address ? address.port : 0;
-  return {
-    url: `http://127.0.0.1:${port}/v1`,
-    most: () => most,
-    calls: () => calls,
-    /** Starts the count of calls again: which of them are slow goes by it. */
-    reset(share: number) {
-      calls = 0;
-      slowShare = share;
-    },
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
 }
 
 /** The median, with the lowest and the highest. */

@@ -27,8 +27,15 @@ export interface ServiceApi extends ServicePart {
   client: ServiceClient;
 }
 
-/** The servers that the processes of a distributed service share, each a process of its own that can be killed and started again. */
-export async function startServiceServers(programs: { postgres: string; redis: string }, extra: Record<string, string> = {}) {
+/**
+ * The servers that the processes of a distributed service share, each a process of its own that can be killed and started again.
+ * @param root the checkout whose service it is
+ */
+export async function startServiceServers(
+  programs: { postgres: string; redis: string },
+  extra: Record<string, string> = {},
+  root = ROOT,
+) {
   const folder = await mkdtemp(join(tmpdir(), 'assay-servers-'));
   const clickhousePort = await ownPort();
   const startClickHouse = () => startClickHouseServer({ dataDir: join(folder, 'clickhouse'), port: clickhousePort });
@@ -69,8 +76,8 @@ export async function startServiceServers(programs: { postgres: string; redis: s
       pid: () => child?.pid ?? -1,
       async start() {
         output = '';
-        const started = spawn(process.execPath, [join(ROOT, entry)], {
-          cwd: ROOT,
+        const started = spawn(process.execPath, [join(root, entry)], {
+          cwd: root,
           env: { PATH: process.env.PATH, HOME: process.env.HOME, ...environment, ...own },
           stdio: ['ignore', 'pipe', 'pipe'],
         });
@@ -111,7 +118,12 @@ export async function startServiceServers(programs: { postgres: string; redis: s
     },
     postgres,
     worker: (own: Record<string, string> = {}): ServicePart => part('workers/main.ts', 'the worker is ready', own),
-    temporal: { address: temporal.address, program: path },
+    temporal: {
+      address: temporal.address,
+      program: path,
+      /** It is started again by its guard. */
+      kill: () => void process.kill(temporal.pid, 'SIGKILL'),
+    },
     async api(): Promise<ServiceApi> {
       const port = await ownPort();
       const url = `http://127.0.0.1:${port}`;
