@@ -2,6 +2,7 @@
 const benchmarks: Record<string, () => Promise<{ run(args: string[]): Promise<void> }>> = {
   experiment: () => import('./experiment.ts'),
   ingest: () => import('./ingest.ts'),
+  kills: () => import('./kills.ts'),
   lanes: () => import('./lanes.ts'),
   metrics: () => import('./metrics.ts'),
   search: () => import('./search.ts'),
