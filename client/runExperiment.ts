@@ -57,6 +57,8 @@ export interface RunExperimentOptions<Input = unknown, Output = unknown>
   maxCallAttempts?: number | undefined;
   /** Failed rows in a row after which the run pauses by itself; 0: never. */
   pauseAfterFailures?: number | undefined;
+  /** The same, of rows that failed because their provider is down or refuses whatever it is asked. */
+  pauseAfterProviderFailures?: number | undefined;
   /**
    * False: do not wait for the end. A run of the service is left to itself; with a function this process stays until every row is recorded, and
    * does not wait for the scores. Default true.
@@ -305,12 +307,13 @@ class ExperimentRun<Input, Output> {
   }
 
   private settings() {
-    const { concurrency, rowTimeLimitMs, maxCallAttempts, pauseAfterFailures } = this.options;
+    const { concurrency, rowTimeLimitMs, maxCallAttempts, pauseAfterFailures, pauseAfterProviderFailures } = this.options;
     return {
       concurrency,
       row_time_limit_ms: rowTimeLimitMs,
       max_call_attempts: maxCallAttempts,
       pause_after_failures: pauseAfterFailures,
+      pause_after_provider_failures: pauseAfterProviderFailures,
     };
   }
 
@@ -387,6 +390,7 @@ function check<I, O>(options: RunExperimentOptions<I, O>): string {
     ['rowTimeLimitMs', 1],
     ['maxCallAttempts', 1],
     ['pauseAfterFailures', 0],
+    ['pauseAfterProviderFailures', 0],
   ] as const) {
     const value: unknown = options[key] ?? undefined;
     if (value !== undefined && !(Number.isInteger(value) && (value as number) >= least))

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { BriefCache } from './briefCache.ts';
 import { type Config, isLoopback } from './config.ts';
+import type { CallGate } from './coordination/coordination.ts';
 import { toExperimentRow } from './datasets/experimentRow.ts';
 import { datasetRowStore, runRows } from './datasets/rowStore.ts';
 import { ServiceError } from './errors.ts';
@@ -50,9 +51,6 @@ import { postgresRetention } from './stores/postgres/retention.ts';
 import { scorerStore } from './stores/postgres/scorers.ts';
 import { postgresScorings } from './stores/postgres/scorings.ts';
 
-/** Calls in flight per integration over all workers, unless a run's own concurrency is lower. */
-const CALLS_PER_INTEGRATION = 1_000;
-
 /** Milliseconds for which a run's count of rows is good enough to show. */
 const TALLY_GOOD_MS = 250;
 
@@ -101,19 +99,22 @@ export function assembleDomain(
     writer: recordWriter,
     now: () => new Date(),
   };
+  // While Redis is lost calls wait for their permit: what is under way goes on, and no row starts over.
+  const calls: CallGate = {
+    enter: (key, limits, options) =>
+      untilStored(
+        () => coordination.calls.enter(key, limits, options),
+        options.signal,
+        (err) => log.error({ err }, 'no permit could be had for a call; it is tried again'),
+      ),
+    changed: coordination.calls.changed,
+  };
   const models = createModelCaller({
     integrations,
     openSecrets: (integration) => openSecrets(keyRing, integration),
     outbound,
     handlersDir: config.HANDLERS_DIR,
-    // While Redis is lost calls wait for their slot: what is under way goes on, and no row starts over.
-    acquire: (key, limit, options) =>
-      untilStored(
-        () => coordination.concurrency.acquire(key, limit, options),
-        options.signal,
-        (err) => log.error({ err }, 'no slot could be had for a model call; it is tried again'),
-      ),
-    concurrencyPerIntegration: CALLS_PER_INTEGRATION,
+    calls,
   });
 
   // Clients, pages and workers ask for the same count at the same time. A run that has just ended or come to rest is counted anew: nothing follows
@@ -199,6 +200,7 @@ export function assembleDomain(
     onRecordsDeleted,
     annotations,
     models,
+    calls,
     ledger,
     keepStanding: keep,
     offered: postgresOfferedRows(database),

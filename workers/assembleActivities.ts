@@ -38,6 +38,7 @@ export function assembleActivities(domain: Domain, environment: Readonly<Record<
           runner.url,
           openHeaders(domain.keyRing, run.experimentId, runner.headers ?? {}),
           domain.outbound.fetch,
+          domain.calls,
         );
       case 'caller_function':
         throw new Error("a function in its caller's process is run by the caller");

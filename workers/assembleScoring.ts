@@ -99,4 +99,5 @@ const judgedRun = ({ projectId, runId, createdBy }: ScoredRun): JudgedRun => ({
   jobId: `scoring/${runId}`,
   modelAlias: null,
   maxCallAttempts: defaultRunSettings.maxCallAttempts,
+  limits: undefined,
 });

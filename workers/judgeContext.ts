@@ -1,5 +1,5 @@
 import type { Domain } from '../shared/assemble.ts';
-import { type ExperimentRun, jobIdOf } from '../shared/experiments/experiment.ts';
+import { type ExperimentRun, jobIdOf, type RunSettings } from '../shared/experiments/experiment.ts';
 import type { JudgeRequest, ScoreContext } from '../shared/metrics/metric.ts';
 import type { EnabledMetric } from '../shared/scorers/resolveMetrics.ts';
 
@@ -12,6 +12,7 @@ export interface JudgedRun {
   /** The run's own model. */
   modelAlias: string | null;
   maxCallAttempts: number;
+  limits: RunSettings['limits'];
 }
 
 export function judgedExperiment(run: ExperimentRun): JudgedRun {
@@ -23,13 +24,14 @@ export function judgedExperiment(run: ExperimentRun): JudgedRun {
     jobId: jobIdOf(run),
     modelAlias: typeof ofRun === 'string' ? ofRun : null,
     maxCallAttempts: run.settings.maxCallAttempts,
+    limits: run.settings.limits,
   };
 }
 
 /** A judged metric's model: the one its settings name, else the run's own, else the default of the first integration. */
 export function judgeContext(
   { models }: Pick<Domain, 'models'>,
-  { modelAlias, maxCallAttempts, jobId, userId, projectId, runId }: JudgedRun,
+  { modelAlias, maxCallAttempts, limits, jobId, userId, projectId, runId }: JudgedRun,
   metric: EnabledMetric,
   signal: AbortSignal,
 ): ScoreContext {
@@ -45,6 +47,7 @@ export function judgeContext(
         settings: { temperature: 0, ...(schema === undefined ? {} : { response_format: { type: 'json_object' } }) },
         context: { jobId, userId, projectId, runId },
         retry: { maxAttempts: maxCallAttempts },
+        limits,
         signal: ofCall,
       });
       return {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { limitsFrom } from '../../shared/coordination/callLimits.ts';
 import { ServiceError } from '../../shared/errors.ts';
 import type { CallerDeps } from '../../shared/experiments/callerRows.ts';
 import { leaseRows, recordResults } from '../../shared/experiments/callerRows.ts';
@@ -204,6 +205,8 @@ function toSettings(body: z.output<typeof RunRequest>): Partial<RunSettings> {
   if (body.row_time_limit_ms != null) settings.rowTimeLimitMs = body.row_time_limit_ms;
   if (body.max_call_attempts != null) settings.maxCallAttempts = body.max_call_attempts;
   if (body.pause_after_failures != null) settings.pauseAfterFailures = body.pause_after_failures;
+  if (body.pause_after_provider_failures != null) settings.pauseAfterProviderFailures = body.pause_after_provider_failures;
+  if (body.limits != null) settings.limits = limitsFrom(body.limits);
   return settings;
 }
 

@@ -1,4 +1,6 @@
+import { limitsBody, limitsFrom } from '../../shared/coordination/callLimits.ts';
 import {
+  findById,
   findByProvider,
   findCustom,
   removeIntegration,
@@ -10,6 +12,7 @@ import { type Integration, type IntegrationStore, providerNames } from '../../sh
 import { type SaveDeps, saveCustomIntegration, saveProviderIntegration } from '../../shared/integrations/saveIntegration.ts';
 import { openSecrets } from '../../shared/integrations/sealing.ts';
 import { modelsOf } from '../../shared/providers/models.ts';
+import { CallLimitsBody } from '../../shared/wire/callLimits.ts';
 import { AnyJson } from '../../shared/wire/common.ts';
 import {
   AvailableIntegrations,
@@ -17,6 +20,7 @@ import {
   CustomIntegrationDefinition,
   CustomIntegrationPath,
   IntegrationDB,
+  IntegrationIdPath,
   IntegrationModels,
   type IntegrationModelsResponse,
   IntegrationStatus,
@@ -202,6 +206,32 @@ export function integrationRoutes(deps: IntegrationRouteDeps): Endpoint[] {
       params: ProviderPath,
       response: IntegrationStatus,
       handle: async ({ params }) => statusOf(await findByProvider(store, params.name)),
+    }),
+    endpoint({
+      method: 'get',
+      path: '/integrations/{integration_id}/limits',
+      summary: 'What the calls of an integration may use',
+      tag,
+      access: read,
+      params: IntegrationIdPath,
+      response: CallLimitsBody,
+      handle: async ({ params }) => limitsBody((await findById(store, params.integration_id)).limits),
+    }),
+    endpoint({
+      method: 'put',
+      path: '/integrations/{integration_id}/limits',
+      summary: 'Limit the calls of an integration, over all workers',
+      description: 'Replaces all limits; calls that wait go by the new ones within moments.',
+      tag,
+      access: manage,
+      params: IntegrationIdPath,
+      body: CallLimitsBody,
+      response: CallLimitsBody,
+      handle: async ({ params, body }) => {
+        const limits = limitsFrom(body);
+        await store.setLimits((await findById(store, params.integration_id)).id, limits);
+        return limitsBody(limits);
+      },
     }),
     endpoint({
       method: 'get',

@@ -4,6 +4,7 @@ import type { LoginCache } from '../accounts/loginCache.ts';
 export interface Coordination {
   progress: ProgressBoard;
   concurrency: ConcurrencyLimit;
+  calls: CallGate;
   logins: LoginCache;
   /** @throws ServiceError `Unavailable` when the other side does not answer. */
   ping(): Promise<void>;
@@ -48,3 +49,51 @@ export interface ConcurrencyLimit {
 
 /** The limit as it is now. */
 export const slotsOf = (limit: SlotLimit): number => (typeof limit === 'number' ? limit : limit());
+
+/** What the calls to one other side may use, over all processes together; what is absent is not limited. */
+export interface CallLimits {
+  /** Calls in flight. */
+  concurrency: number;
+  requestsPerMinute?: number | undefined;
+  tokensPerMinute?: number | undefined;
+}
+
+/** Why a call had to wait: all slots were taken, calls or tokens per minute were used up, or the other side had said "too much". */
+export type WaitReason = 'slot' | 'rate' | 'overload';
+
+export interface EnterOptions extends AcquireOptions {
+  signal: AbortSignal;
+  /** Tokens that the call will use, by estimate; they are reserved until it ends. */
+  tokens?: number | undefined;
+}
+
+/** How a call ended, as far as its other side is concerned. */
+export interface CallOutcome {
+  /** `overloaded`: it was refused because there was too much; `other` says nothing about that. */
+  result: 'ok' | 'overloaded' | 'other';
+  /** The wait that an overloaded side asked for. */
+  retryAfterMs?: number | undefined;
+  /** Tokens that were really used; where they are not known the estimate stays. */
+  tokens?: number | undefined;
+}
+
+export interface CallPermit {
+  /** Undefined where the call did not have to wait. */
+  waitedFor: WaitReason | undefined;
+  /** Milliseconds for which all calls of the key have been refused as too much; 0 where the last one was not. */
+  refusedForMs: number;
+  /** Ends the call; only the first time counts. */
+  leave(outcome: CallOutcome): void;
+}
+
+/** The way to another side that bears only so much. */
+export interface CallGate {
+  /**
+   * Waits until one more call of `key` may start in all processes together: shared as by {@link ConcurrencyLimit.acquire}, within the limits per
+   * minute, and not faster than the other side was found to bear.
+   * @throws as `acquire` does
+   */
+  enter(key: string, limits: () => CallLimits, options: EnterOptions): Promise<CallPermit>;
+  /** Says that the limits of `key` are not what they were. */
+  changed(key: string): void;
+}

@@ -1,5 +1,5 @@
 import { type Coordination, PART_MS } from './coordination.ts';
-import { inProcessConcurrency } from './inProcessConcurrency.ts';
+import { inProcessGates } from './inProcessGates.ts';
 
 const MAX_LOGINS = 10_000;
 
@@ -8,7 +8,7 @@ export function inProcessCoordination(options: { now?: () => number } = {}): Coo
   const now = options.now ?? Date.now;
   return {
     progress: progressBoard(now),
-    concurrency: inProcessConcurrency(),
+    ...inProcessGates(now),
     logins: loginCache(now),
     ping: async () => {},
     close: async () => {},

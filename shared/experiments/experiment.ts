@@ -1,3 +1,4 @@
+import type { CallLimits } from '../coordination/coordination.ts';
 import { derivedId } from '../ids.ts';
 
 /** What runs a row. `dataset_outputs` takes the outputs that the dataset already holds and only scores them. */
@@ -13,12 +14,16 @@ export type Runner =
 export interface RunSettings {
   /** Rows in flight at any time, over the whole run. */
   concurrency: number;
-  /** Milliseconds after which a row's call is given up and the row recorded as failed. */
+  /** Milliseconds after which a row's calls, all tries together, are given up and the row recorded as failed. Waiting does not count. */
   rowTimeLimitMs: number;
   /** Attempts of a model or HTTP call that fails in a way that may pass. */
   maxCallAttempts: number;
   /** Consecutive failed rows after which the run pauses by itself; 0 never does. */
   pauseAfterFailures: number;
+  /** Consecutive rows that failed because their provider is down or refuses, after which the run pauses by itself; 0 never does. */
+  pauseAfterProviderFailures: number;
+  /** What the run's calls may use, instead of what is set on their integration. */
+  limits?: Partial<CallLimits>;
 }
 
 export const defaultRunSettings: RunSettings = {
@@ -26,6 +31,7 @@ export const defaultRunSettings: RunSettings = {
   rowTimeLimitMs: 600_000,
   maxCallAttempts: 6,
   pauseAfterFailures: 0,
+  pauseAfterProviderFailures: 20,
 };
 
 export const runStates = ['idle', 'requested', 'running', 'paused', 'completed', 'failed', 'cancelled'] as const;

@@ -9,6 +9,8 @@ export interface RowResult {
   /** Text, or the JSON text of a value that is not a string. */
   output: string | null;
   error?: string;
+  /** The row failed because its provider is down or refuses whatever it is asked; never recorded. */
+  isProviderFailure?: boolean;
   /** Spans that the runner logged, in wire shape and nested, without ids or with ids of their own. */
   spans: LoggedSpan[];
   startedAt: Date;

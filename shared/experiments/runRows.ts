@@ -1,5 +1,6 @@
 import { onAbort } from '../onAbort.ts';
 import type { ExperimentRow, ExperimentRun } from './experiment.ts';
+import { FailureStreak } from './failureStreak.ts';
 import { givenUpAfter } from './givenUpAfter.ts';
 import { recordRows } from './recordRows.ts';
 import { RowFeed } from './rowFeed.ts';
@@ -87,7 +88,7 @@ export async function runRows(
   const show = () => deps.onProgress({ running: feed.unrecorded, recordedTo: feed.recordedTo });
   let lost: unknown;
   let recorded = 0;
-  let failuresInARow = 0;
+  const streak = new FailureStreak(run.settings);
   let failing: string | undefined;
   const fail = (err: unknown) => {
     lost ??= err;
@@ -122,11 +123,8 @@ export async function runRows(
     deps.attempts.note(run, { rowId: row.rowId, ordinal: row.ordinal, attempt, startedAt, endedAt: new Date(), outcome });
     if (result === undefined) return;
     recorder.add({ row, result });
-    failuresInARow = result.error === undefined ? 0 : failuresInARow + 1;
-    if (run.settings.pauseAfterFailures > 0 && failuresInARow >= run.settings.pauseAfterFailures) {
-      failing ??= `${failuresInARow} rows in a row failed, the last with: ${result.error}`;
-      noFurther.abort();
-    }
+    failing ??= streak.note(result);
+    if (failing !== undefined) noFurther.abort();
   };
 
   /** Starts rows as slots come free, until there is no row left or none may start. */

@@ -44,6 +44,13 @@ export async function findCustom(store: IntegrationStore, name: string) {
 }
 
 /** @throws ServiceError `IntegrationNotFound` */
+export async function findById(store: IntegrationStore, id: string): Promise<Integration> {
+  const found = (await store.list()).find((one) => one.id === id);
+  if (found) return found;
+  throw new ServiceError('IntegrationNotFound', `no integration has the id ${id}`);
+}
+
+/** @throws ServiceError `IntegrationNotFound` */
 export async function removeIntegration(store: IntegrationStore, provider: IntegrationProvider, name: string): Promise<void> {
   if (!(await store.remove(provider, name)))
     throw new ServiceError('IntegrationNotFound', `no ${provider} integration "${name}"`);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { CallLimits } from '../coordination/coordination.ts';
 import { AuthenticationType, RunParameter } from '../wire/integrations.ts';
 
 /** A model of a custom integration. Its parameters come from a built-in model, from a list, or from the default set. */
@@ -52,10 +53,18 @@ export type Integration = IntegrationContent & {
   /** The slug of a custom integration, the provider's name otherwise. */
   name: string;
   sealed: Secrets;
+  /** What its calls may use, over all workers; null where nothing is set. */
+  limits: Partial<CallLimits> | null;
   createdBy: string;
   createdAt: Date;
   updatedAt: Date;
 };
+
+export const StoredLimits = z.object({
+  concurrency: z.number().exactOptional(),
+  requestsPerMinute: z.number().exactOptional(),
+  tokensPerMinute: z.number().exactOptional(),
+});
 
 export type IntegrationDraft = IntegrationContent & { id: string; sealed: Secrets };
 
@@ -70,6 +79,8 @@ export interface IntegrationStore {
   ): Promise<Integration>;
   /** False when there was none. */
   remove(provider: string, name: string): Promise<boolean>;
+  /** Replaces the limits; false when there is no such integration. */
+  setLimits(id: string, limits: Partial<CallLimits> | null): Promise<boolean>;
   /** Replaces the sealed secrets unless they have changed since they were read; does not count as an update. */
   replaceSecrets(id: string, from: Secrets, to: Secrets): Promise<boolean>;
 }

@@ -2,6 +2,11 @@ import { STATUS_CODES } from 'node:http';
 import { OutboundRefused } from '../integrations/outbound.ts';
 import type { AttemptOutcome } from './modelCall.ts';
 
+/** "Site is overloaded", as Anthropic and others answer; no registered status. */
+const OVERLOADED = 529;
+/** Wrong or missing credentials, no money left, forbidden, no such model or path, or too much for hours. */
+const refusals: ReadonlySet<number> = new Set([401, 402, 403, 404, 408, 429]);
+
 /** Why one try failed. Internal to the providers: no cause is kept, because it could hold the other side's answer. */
 export class AttemptFailure extends Error {
   readonly outcome: AttemptOutcome;
@@ -9,18 +14,29 @@ export class AttemptFailure extends Error {
   readonly status: number | undefined;
   /** What the other side asked to wait. */
   readonly retryAfterMs: number | undefined;
+  /** The call was refused because there was too much: it says nothing against the call. */
+  readonly isOverload: boolean;
 
   constructor(
     outcome: AttemptOutcome,
     message: string,
-    details: { retry: boolean; status?: number | undefined; retryAfterMs?: number | undefined },
+    details: { retry: boolean; status?: number | undefined; retryAfterMs?: number | undefined; isOverload?: boolean },
   ) {
     super(message);
     this.name = 'AttemptFailure';
     this.outcome = outcome;
     this.retry = details.retry;
-    this.status = details.status;
+    const { status } = details;
+    this.status = status;
     this.retryAfterMs = details.retryAfterMs;
+    this.isOverload =
+      details.retry && (details.isOverload || status === 429 || status === OVERLOADED || details.retryAfterMs !== undefined);
+  }
+
+  /** The other side is down, or refuses whatever it is asked: the next call will most likely fail as this one did. */
+  get isOfProvider(): boolean {
+    if (this.status !== undefined) return this.status >= 500 || refusals.has(this.status);
+    return this.outcome === 'connection_error' || this.outcome === 'timeout' || this.outcome === 'refused';
   }
 }
 
@@ -38,18 +54,35 @@ const KNOWN_CODES: ReadonlySet<unknown> = new Set([
   'unsupported_value',
 ]);
 
+/** What providers say beside a status when there is too much, as `error.code`, `error.type` or `error.status`. */
+const OVERLOAD_CODES: ReadonlySet<unknown> = new Set([
+  'engine_overloaded',
+  'overloaded',
+  'overloaded_error',
+  'rate_limit_error',
+  'rate_limit_exceeded',
+  'server_overloaded',
+  'slow_down',
+  'RESOURCE_EXHAUSTED',
+]);
+
+/** Answers of 429 that no waiting cures. */
+const FINAL_CODES: ReadonlySet<unknown> = new Set(['insufficient_quota']);
+
 /**
  * An answer with an error status. Only 408, 429 and 5xx are worth another try.
  * @param body what the other side sent, of which nothing but a well-known error code is repeated.
  */
 export function httpFailure(who: string, status: number, headers: Headers, body?: unknown): AttemptFailure {
-  const code = (body as { error?: { code?: unknown } } | null | undefined)?.error?.code;
+  const error = (body as { error?: { code?: unknown; type?: unknown; status?: unknown } } | null | undefined)?.error;
+  const code = error?.code;
   const phrase = STATUS_CODES[status];
   const text = `${who} answered ${status}${phrase ? ` ${phrase}` : ''}${KNOWN_CODES.has(code) ? ` (${code})` : ''}`;
   return new AttemptFailure(status === 429 ? 'rate_limited' : status === 401 ? 'unauthorized' : 'http_error', text, {
-    retry: status === 408 || status === 429 || status >= 500,
+    retry: (status === 408 || status === 429 || status >= 500) && !FINAL_CODES.has(code),
     status,
     retryAfterMs: retryAfterMs(headers, Date.now()),
+    isOverload: [code, error?.type, error?.status].some((word) => OVERLOAD_CODES.has(word)),
   });
 }
 

@@ -1,8 +1,9 @@
+import type { CallLimits, WaitReason } from '../coordination/coordination.ts';
 import type { AssistantMessage, ChatMessage } from './chatMessage.ts';
+import type { RetryRules } from './limitedCall.ts';
 import type { ResolvedModel } from './models.ts';
 import type { PromptRunSettings } from './parameters.ts';
 import type { CallContext } from './provider.ts';
-import type { RetryRules, WaitInfo } from './retry.ts';
 
 export interface ModelCall {
   modelAlias: string | null | undefined;
@@ -11,11 +12,13 @@ export interface ModelCall {
   settings: PromptRunSettings;
   context: CallContext;
   signal: AbortSignal;
-  /** Told at the start of each wait and every two seconds during it, so that an activity can heartbeat. */
-  onWaiting?: ((info: WaitInfo) => void) | undefined;
+  /** Called when a wait for a slot, a rate or a retry begins; what it gives, when that wait is over. */
+  waiting?: (() => () => void) | undefined;
   retry?: Partial<RetryRules> | undefined;
-  /** Time limit of each try, in milliseconds. */
-  timeoutMs?: number | undefined;
+  /** Milliseconds for all tries together; waits do not count. 300,000 where it is absent. */
+  timeLimitMs?: number | undefined;
+  /** What the run sets instead of the integration's limits; needs `context.runId`. */
+  limits?: Partial<CallLimits> | undefined;
 }
 
 export interface ModelAnswer {
@@ -64,6 +67,8 @@ export interface Attempt {
   endedAt: number;
   outcome: AttemptOutcome;
   status?: number;
+  /** What this try had to wait for before it started, and how long: `retry` is the pause after a try that failed. */
+  waited?: { ms: number; reason: WaitReason | 'retry' };
 }
 
 /** A model call that failed for good. The message is written here: it never holds what the other side sent, nor a secret. */
@@ -72,9 +77,15 @@ export class ModelCallError extends Error {
   readonly permanent: boolean;
   readonly status: number | undefined;
   readonly attempts: readonly Attempt[];
+  /** The provider is down or refuses whatever it is asked: the next call will most likely fail as well. */
+  readonly isOfProvider: boolean;
 
-  constructor(message: string, details: { permanent: boolean; status?: number | undefined; attempts: readonly Attempt[] }) {
+  constructor(
+    message: string,
+    details: { permanent: boolean; status?: number | undefined; attempts: readonly Attempt[]; isOfProvider: boolean },
+  ) {
     super(message);
+    this.isOfProvider = details.isOfProvider;
     this.name = 'ModelCallError';
     this.permanent = details.permanent;
     this.status = details.status;

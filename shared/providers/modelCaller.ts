@@ -1,24 +1,23 @@
+import type { CallGate } from '../coordination/coordination.ts';
 import { ServiceError } from '../errors.ts';
 import type { Integration, IntegrationStore, Secrets } from '../integrations/integration.ts';
 import { type OutboundGuard, OutboundRefused } from '../integrations/outbound.ts';
-import { onAbort } from '../onAbort.ts';
+import { callLimits } from './callLimits.ts';
 import { createChatCompletion } from './chatCompletion.ts';
 import { type ChatMessage, toProtocol } from './chatMessage.ts';
 import type { CustomHandler, HandlerAnswer, HandlerCall } from './customHandler.ts';
 import { AttemptFailure, connectionFailure, httpFailure, isConnectionFailure } from './failures.ts';
 import { fileProblem } from './files.ts';
 import { connectionOf } from './index.ts';
+import { defaultRetryRules, limitedCall } from './limitedCall.ts';
 import { createHandlerLoader } from './loadHandler.ts';
-import { type Attempt, type ModelAnswer, type ModelCall, ModelCallError, type ModelCaller } from './modelCall.ts';
+import { type Attempt, type ModelAnswer, ModelCallError, type ModelCaller } from './modelCall.ts';
 import { type CallableModel, resolveModel } from './models.ts';
 import { createAccessTokens } from './oauth2.ts';
 import { requestParameters } from './parameters.ts';
 import { costUsd } from './prices.ts';
 import type { CallContext, Connection } from './provider.ts';
-import { defaultRetryRules, whileTelling, withRetries } from './retry.ts';
-
-/** Takes one of `limit` slots of `key`, waiting for a free one; the result gives it back. Rejects with the signal's reason. */
-export type AcquireSlot = (key: string, limit: number, options: { signal: AbortSignal }) => Promise<() => void | Promise<void>>;
+import type { TimeLimit } from './timeLimit.ts';
 
 export interface ModelCallerDeps {
   integrations: Pick<IntegrationStore, 'list'>;
@@ -27,12 +26,10 @@ export interface ModelCallerDeps {
   outbound: Pick<OutboundGuard, 'request' | 'fetch'>;
   /** HANDLERS_DIR; undefined where none is configured. */
   handlersDir: string | undefined;
-  acquire: AcquireSlot;
-  /** Calls in flight per integration, over all workers that share `acquire`. */
-  concurrencyPerIntegration: number;
+  calls: CallGate;
 }
 
-const DEFAULT_TIMEOUT_MS = 300_000;
+const DEFAULT_TIME_LIMIT_MS = 300_000;
 /** A changed integration is used by the calls of a run after at most this time, and at once by the check before one. */
 const INTEGRATIONS_FRESH_MS = 1_000;
 
@@ -41,6 +38,7 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
   const tokens = createAccessTokens(deps.outbound.fetch);
   const loadHandler = createHandlerLoader(deps.handlersDir);
   const integrations = remembered(() => deps.integrations.list(), INTEGRATIONS_FRESH_MS);
+  const limits = callLimits(deps.calls);
   const connections = new WeakMap<Integration, Connection>();
 
   /** Secrets are opened once for each time an integration is read. */
@@ -67,23 +65,26 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
   return {
     resolveModel: resolveNow,
     async complete(call) {
-      const attempts: Attempt[] = [];
+      const refused = (message: string, isOfProvider: boolean) =>
+        new ModelCallError(message, { permanent: true, attempts: [], isOfProvider });
       const { integration, model } = await resolve(call.modelAlias, call.integrationName).catch((err) => {
-        if (err instanceof ServiceError && err.permanent) throw new ModelCallError(err.message, { permanent: true, attempts });
+        if (err instanceof ServiceError && err.permanent) throw refused(err.message, true);
         throw err;
       });
       const connection = connectionTo(integration);
       const problem = fileProblem(call.messages, connection.fileLimits);
-      if (problem) throw new ModelCallError(problem, { permanent: true, attempts });
+      if (problem) throw refused(problem, false);
 
-      const rules = { ...defaultRetryRules, ...call.retry };
+      const parameters = requestParameters(model, call.settings);
       const tokenKey = `${integration.id} ${integration.updatedAt.getTime()}`;
+      const timeLimitMs = call.timeLimitMs ?? DEFAULT_TIME_LIMIT_MS;
+      const attempts: Attempt[] = [];
       let accessToken: string | undefined;
+      let isRefreshed = false;
       let durationNs = 0;
 
       const send = async (limit: TimeLimit): Promise<HandlerAnswer> => {
         const headers = requestHeaders(connection, call.context, accessToken);
-        const parameters = requestParameters(model, call.settings);
         const handler = connection.handler && (await limit.race(loadHandler(integration.id, connection.handler)));
         const start = process.hrtime.bigint();
         const answer = handler
@@ -91,7 +92,7 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
               callHandler(handler, connection, {
                 model: model.name,
                 messages: structuredClone(call.messages) as ChatMessage[],
-                parameters,
+                parameters: structuredClone(parameters),
                 endpoint: connection.endpoint,
                 headers,
                 context: call.context,
@@ -109,91 +110,47 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
         return answer;
       };
 
-      /** One try: the time limit holds for all of it, the slot is held only while it lasts. */
-      const attempt = async (): Promise<HandlerAnswer> => {
+      const attempt = async (limit: TimeLimit) => {
         accessToken = undefined;
-        const release = await slot(deps, integration.id, call);
-        const startedAt = Date.now();
-        const limit = timeLimit(call.signal, call.timeoutMs ?? DEFAULT_TIMEOUT_MS);
-        const record = (outcome: Attempt['outcome'], status?: number) =>
-          attempts.push({ startedAt, endedAt: Date.now(), outcome, ...(status !== undefined && { status }) });
-        try {
-          if (connection.authentication.kind === 'oauth2')
-            accessToken = await limit.race(tokens.get(tokenKey, connection.authentication));
-          const answer = await send(limit);
-          record('ok', 200);
-          return answer;
-        } catch (err) {
-          if (call.signal.aborted) {
-            record('cancelled');
-            throw call.signal.reason;
-          }
-          const failure = limit.signal.aborted
-            ? new AttemptFailure(
-                'timeout',
-                `the model endpoint did not answer within ${(call.timeoutMs ?? DEFAULT_TIMEOUT_MS) / 1_000} s`,
-                {
-                  retry: true,
-                },
-              )
-            : err;
-          if (!(failure instanceof AttemptFailure)) throw failure;
-          record(failure.outcome, failure.status);
-          throw failure;
-        } finally {
-          limit.clear();
-          await release();
-        }
+        if (connection.authentication.kind === 'oauth2')
+          accessToken = await limit.race(tokens.get(tokenKey, connection.authentication));
+        const value = await send(limit);
+        const { inputTokens, outputTokens } = value;
+        return {
+          value,
+          tokens: inputTokens === undefined && outputTokens === undefined ? undefined : (inputTokens ?? 0) + (outputTokens ?? 0),
+        };
       };
 
-      let refreshed = false;
       /** An access token may end before its time: the first 401 is answered with a new one and one more try. */
-      const attemptWithFreshToken = async (): Promise<HandlerAnswer> => {
-        try {
-          return await attempt();
-        } catch (err) {
-          if (!(err instanceof AttemptFailure) || err.status !== 401 || accessToken === undefined || refreshed) throw err;
-          refreshed = true;
-          tokens.forget(tokenKey, accessToken);
-          return attempt();
-        }
+      const again = ({ status }: AttemptFailure): boolean => {
+        if (status !== 401 || accessToken === undefined || isRefreshed) return false;
+        isRefreshed = true;
+        tokens.forget(tokenKey, accessToken);
+        return true;
       };
 
       try {
-        const answer = await withRetries(attemptWithFreshToken, rules, call.signal, call.onWaiting);
+        const answer = await limitedCall(
+          deps.calls,
+          {
+            ...limits.of(integration, call, parameters),
+            rules: { ...defaultRetryRules, ...call.retry },
+            timeLimitMs,
+            overdue: `the model endpoint did not answer within ${timeLimitMs / 1_000} s`,
+            signal: call.signal,
+            waiting: call.waiting,
+            again,
+            attempts,
+          },
+          attempt,
+        );
         return toModelAnswer(answer, model, durationNs, attempts);
       } catch (err) {
         if (!(err instanceof AttemptFailure)) throw err;
-        throw new ModelCallError(err.message, { permanent: !err.retry, status: err.status, attempts });
+        const { message, retry, status, isOfProvider } = err;
+        throw new ModelCallError(message, { permanent: !retry, status, attempts, isOfProvider });
       }
-    },
-  };
-}
-
-async function slot(deps: ModelCallerDeps, key: string, call: ModelCall): Promise<() => void | Promise<void>> {
-  const wanted = deps.acquire(key, deps.concurrencyPerIntegration, { signal: call.signal });
-  return call.onWaiting ? whileTelling(wanted, () => call.onWaiting?.({ reason: 'slot' })) : wanted;
-}
-
-type TimeLimit = ReturnType<typeof timeLimit>;
-
-/** A signal that aborts with the caller's or after the time limit, and a race against it for work that does not watch it. */
-function timeLimit(outer: AbortSignal, ms: number) {
-  const controller = new AbortController();
-  const timer = setTimeout(() => controller.abort(new DOMException('time limit', 'TimeoutError')), ms);
-  const forget = onAbort(outer, () => controller.abort(outer.reason));
-  return {
-    signal: controller.signal,
-    race: <T>(work: Promise<T>): Promise<T> =>
-      new Promise((resolve, reject) => {
-        const stop = () => reject(controller.signal.reason);
-        controller.signal.addEventListener('abort', stop, { once: true });
-        if (controller.signal.aborted) stop();
-        work.then(resolve, reject).finally(() => controller.signal.removeEventListener('abort', stop));
-      }),
-    clear: () => {
-      clearTimeout(timer);
-      forget();
     },
   };
 }

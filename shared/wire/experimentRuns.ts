@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CallLimitsBody } from './callLimits.ts';
 import { documentedAs, Timestamp, Uuid } from './common.ts';
 import { Headers } from './integrations.ts';
 import { LoggedSpan } from './records.ts';
@@ -40,6 +41,13 @@ const settings = {
     .min(0)
     .nullish()
     .describe('Failed rows in a row after which the run pauses by itself; 0: never.'),
+  pause_after_provider_failures: z
+    .number()
+    .int()
+    .min(0)
+    .nullish()
+    .describe('The same, of rows that failed because their provider is down or refuses whatever it is asked.'),
+  limits: CallLimitsBody.nullish().describe("What the run's calls may use, instead of what is set on their integration."),
 };
 
 export const RunRequest = z

@@ -98,6 +98,7 @@ export const CustomIntegrationPath = z.object({
       error: 'this name is reserved for a built-in provider or route; choose another slug',
     }),
 });
+export const IntegrationIdPath = z.object({ integration_id: Uuid });
 export const ProviderPath = z.object({ name: IntegrationProvider });
 export const LlmIntegrationPath = z.object({ llm_integration: IntegrationProvider });
 

@@ -105,6 +105,7 @@ describe('one roll-up', () => {
             systemAggregates: async () => ({}),
             values: service.metricValues,
             metricsOf: async () => metrics,
+            unmark: async () => undefined,
           },
           { projectId: run.projectId, experimentId: run.runId } as ExperimentRun,
         );

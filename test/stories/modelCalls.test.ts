@@ -6,7 +6,6 @@ import { type CustomConfig, type Integration, providerNames, type Secrets } from
 import { createOutboundGuard } from '../../shared/integrations/outbound.ts';
 import { providers } from '../../shared/providers/index.ts';
 import type { ModelCall, ModelCallError, ModelCaller } from '../../shared/providers/modelCall.ts';
-import type { WaitInfo } from '../../shared/providers/retry.ts';
 import { runHandlerSteps } from '../support/handlerProcess.ts';
 import { customIntegration, modelCallerOver } from '../support/modelCallers.ts';
 import { cutOff, fails, hangs, late, type ModelEndpoint, says, sends, startModelEndpoint } from '../support/modelEndpoint.ts';
@@ -133,11 +132,14 @@ describe('a call', () => {
     expect(endpoint.requests[0]?.path).toBe(expected);
   });
 
-  test('waits for a free slot of its integration, and tells so', async () => {
+  test('waits for a free slot of its integration, and notes how long', async () => {
     endpoint.otherwise(late(50, says('ok')));
     const caller = callerOf(integration());
-    const answers = await Promise.all(Array.from({ length: 12 }, () => caller.complete(callOf({ onWaiting: () => undefined }))));
+    const answers = await Promise.all(Array.from({ length: 12 }, () => caller.complete(callOf())));
     expect(endpoint.mostAtOnce()).toBe(4);
+    const waited = answers.flatMap(({ attempts }) => attempts[0]?.waited ?? []);
+    expect(waited).toHaveLength(8);
+    for (const { ms, reason } of waited) expect([reason, ms > 40]).toEqual(['slot', true]);
     for (const answer of answers) expect(answer.durationNs).toBeLessThan(140e6);
   });
 });
@@ -333,46 +335,75 @@ describe('when the endpoint fails', () => {
     expect(endpoint.requests).toHaveLength(1);
   });
 
-  test('Retry-After is waited out, told meanwhile, kept out of the duration, and uses up no attempt', async () => {
+  test('Retry-After is waited out, kept out of the duration, noted, and uses up no attempt', async () => {
     const limited = fails(429, {}, { 'retry-after': '1' });
     endpoint.next(limited, fails(429, {}, { 'retry-after': new Date(Date.now() + 3_000).toUTCString() }), says('patience'));
-    const waits: WaitInfo[] = [];
     const start = performance.now();
-    const answer = await callerOf(integration()).complete(
-      callOf({ retry: { ...quick, maxAttempts: 1 }, onWaiting: (info) => waits.push(info) }),
-    );
+    const answer = await callerOf(integration()).complete(callOf({ retry: { ...quick, maxAttempts: 1 }, timeLimitMs: 800 }));
     expect(performance.now() - start).toBeGreaterThan(1_900);
     expect(outcomes(answer)).toEqual(['rate_limited 429', 'rate_limited 429', 'ok 200']);
-    expect(answer.durationNs).toBeLessThan(0.9e9);
-    expect(waits.length).toBeGreaterThanOrEqual(2);
-    expect(waits[0]).toMatchObject({ reason: 'rate_limited', status: 429 });
-    expect(waits[0]?.remainingMs).toBeGreaterThan(900);
+    expect(answer.durationNs).toBeLessThan(0.8e9);
+    expect(answer.attempts.map(({ waited }) => waited?.reason)).toEqual([undefined, 'overload', 'overload']);
+    expect(answer.attempts[1]?.waited?.ms).toBeGreaterThan(950);
   });
 
-  test('a long wait tells at least every two seconds and ends when cancelled', async () => {
+  test('what one call is asked to wait all wait for, also of other callers, and a cancel ends the wait at once', async () => {
     endpoint.otherwise(fails(429, {}, { 'retry-after': '600' }));
+    const caller = callerOf(integration());
     const cancel = new AbortController();
-    let told = 0;
-    const work = callerOf(integration()).complete(
-      callOf({
-        signal: cancel.signal,
-        onWaiting: () => {
-          told++;
-          if (told === 2) cancel.abort(new Error('cancelled by the user'));
-        },
-      }),
+    const work = caller.complete(callOf({ signal: cancel.signal }));
+    await expect.poll(() => endpoint.requests.length).toBe(1);
+    await expect.poll(() => endpoint.atOnce()).toBe(0);
+    const others = Array.from({ length: 20 }, () =>
+      caller.complete(callOf({ signal: cancel.signal, context: { runId: 'other' } })),
     );
-    await expect(work).rejects.toThrow('cancelled by the user');
+    await new Promise((resolve) => setTimeout(resolve, 100)); // long enough for a request that must not come
+    cancel.abort(new Error('cancelled by the user'));
+    for (const one of [work, ...others]) await expect(one).rejects.toThrow('cancelled by the user');
     expect(endpoint.requests).toHaveLength(1);
   });
 
-  test('an endpoint that never answers is given up at the time limit and tried again', async () => {
-    endpoint.next(hangs, says('awake'));
-    const answer = await callerOf(integration()).complete(callOf({ timeoutMs: 150 }));
-    expect(outcomes(answer)).toEqual(['timeout', 'ok 200']);
+  test.each([
+    ['503 with Retry-After', fails(503, {}, { 'retry-after': '0' })],
+    ['529', fails(529, {}, { 'retry-after-ms': '1' })],
+    ["a provider's word for it", fails(500, { error: { type: 'overloaded_error' } }, { 'retry-after-ms': '1' })],
+  ])('%s uses up no attempt', async (_name, overloaded) => {
+    endpoint.next(overloaded, overloaded, says('calm'));
+    const answer = await callerOf(integration()).complete(callOf({ retry: { ...quick, maxAttempts: 1 } }));
+    expect(answer.text).toBe('calm');
+  });
+
+  test('a quota that is used up is no reason to wait', async () => {
+    endpoint.otherwise(fails(429, { error: { code: 'insufficient_quota' } }));
+    const err = await failure(callerOf(integration()).complete(callOf()));
+    expect(err).toMatchObject({ permanent: true, isOfProvider: true, message: expect.stringContaining('(insufficient_quota)') });
+    expect(endpoint.requests).toHaveLength(1);
+  });
+
+  test('an endpoint that refuses everything for hours fails the call', async () => {
+    endpoint.otherwise(fails(429, {}, { 'retry-after-ms': '5' }));
+    const err = await failure(callerOf(integration()).complete(callOf({ retry: { ...quick, maxRefusedMs: 50 } })));
+    expect(err).toMatchObject({ status: 429, isOfProvider: true });
+    expect(endpoint.requests.length).toBeGreaterThan(quick.maxAttempts);
+  });
+
+  test('an endpoint that never answers is given up at the time limit of the call, and no slow call is repeated for being slow', async () => {
     endpoint.otherwise(hangs);
-    const err = await failure(callerOf(integration()).complete(callOf({ timeoutMs: 100 })));
+    const err = await failure(callerOf(integration()).complete(callOf({ timeLimitMs: 100 })));
     expect(err).toMatchObject({ permanent: false, message: 'the model endpoint did not answer within 0.1 s' });
+    expect(outcomes(err)).toEqual(['timeout']);
+  });
+
+  test.each([
+    ['500', fails(500), true],
+    ['401', fails(401), true],
+    ['403', fails(403), true],
+    ['404', fails(404), true],
+    ['400', fails(400), false],
+    ['an answer that is none', sends(200, 'hello'), false],
+  ])('%s says that the provider failed: %s', async (_status, answer, isOfProvider) => {
+    endpoint.otherwise(answer);
+    expect((await failure(callerOf(integration()).complete(callOf()))).isOfProvider).toBe(isOfProvider);
   });
 
   test('a dead endpoint says so', async () => {
@@ -580,7 +611,7 @@ describe('a handler class', () => {
       { ...use('throws.mjs', 'Leaks'), secrets: { initKwargs: '{"key":{"deep":"s3cr3t"}}' } },
       use('throws.mjs', 'Busy'),
       use('throws.mjs', 'Mute'),
-      { ...use('throws.mjs', 'Hangs'), call: { timeoutMs: 50, retry: { maxAttempts: 1 } } },
+      { ...use('throws.mjs', 'Hangs'), call: { timeLimitMs: 50, retry: { maxAttempts: 1 } } },
     ]);
     expect(outcomes[0]?.error).toMatchObject({ permanent: true, message: 'the handler Leaks failed: Error: bad key [secret]' });
     expect(outcomes[1]).toMatchObject({ text: 'done', attempts: ['http_error', 'http_error', 'ok'] });

@@ -9,9 +9,11 @@ import { readConfig } from '../../shared/config.ts';
 import type { ExperimentRun } from '../../shared/experiments/experiment.ts';
 import { attemptNumber } from '../../shared/experiments/rowLog.ts';
 import { rowTrace, rowTraceId } from '../../shared/experiments/rowTrace.ts';
+import type { RunWorkflows } from '../../shared/experiments/startRun.ts';
 import { newId } from '../../shared/ids.ts';
 import type { JudgeAnswer } from '../../shared/metrics/metric.ts';
 import { builtinByName } from '../../shared/scorers/presets.ts';
+import type { ScoringWorkflows } from '../../shared/scoring/scoring.ts';
 import type { ScorePass } from '../../shared/scoring/workflow.ts';
 import { secretKeysOf } from '../../shared/secretKeys.ts';
 import { openStores, type Stores } from '../../shared/stores/open.ts';
@@ -29,11 +31,13 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'assay-scoring-'));
   const config = readConfig({ DATA_DIR: folder });
   stores = await openStores(config);
-  const workflows = {
+  const workflows: RunWorkflows & ScoringWorkflows = {
     start: async () => undefined,
-    isOpen: async () => true,
+    standing: async () => ({ kind: 'open', runId: newId(), problem: null }),
     signal: async () => undefined,
+    cancel: async () => undefined,
     progress: async () => undefined,
+    rowWorkers: async () => 1,
     score: async () => undefined,
   };
   domain = assembleDomain(stores, workflows, config, secretKeysOf(undefined, folder), pino({ level: 'silent' }));

@@ -1,8 +1,9 @@
+import { inProcessCoordination } from '../../shared/coordination/inProcess.ts';
 import { newId } from '../../shared/ids.ts';
 import type { CustomConfig, Integration, Secrets } from '../../shared/integrations/integration.ts';
 import type { OutboundGuard } from '../../shared/integrations/outbound.ts';
 import type { ModelCaller } from '../../shared/providers/modelCall.ts';
-import { type AcquireSlot, createModelCaller } from '../../shared/providers/modelCaller.ts';
+import { createModelCaller } from '../../shared/providers/modelCaller.ts';
 
 /** A stored custom integration. Sealing is tested with the integrations; here the stored texts are the secrets. */
 export function customIntegration(
@@ -28,6 +29,7 @@ export function customIntegration(
       ...config,
     },
     sealed: secrets,
+    limits: { concurrency: 4 },
     createdBy: newId(),
     createdAt: new Date(),
     updatedAt: new Date(),
@@ -41,19 +43,5 @@ export const modelCallerOver = (integrations: Integration[], guard: OutboundGuar
     openSecrets: (one) => one.sealed,
     outbound: guard,
     handlersDir,
-    acquire: slotsOfThisProcess(),
-    concurrencyPerIntegration: 4,
+    calls: inProcessCoordination().calls,
   });
-
-function slotsOfThisProcess(): AcquireSlot {
-  const used = new Map<string, number>();
-  const waiting: (() => void)[] = [];
-  return async (key, limit) => {
-    while ((used.get(key) ?? 0) >= limit) await new Promise<void>((resolve) => waiting.push(resolve));
-    used.set(key, (used.get(key) ?? 0) + 1);
-    return () => {
-      used.set(key, (used.get(key) ?? 1) - 1);
-      waiting.shift()?.();
-    };
-  };
-}

@@ -1,10 +1,13 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import pRetry, { AbortError } from 'p-retry';
 import { z } from 'zod';
+import type { CallGate } from '../../shared/coordination/coordination.ts';
 import type { ExperimentRow, ExperimentRun } from '../../shared/experiments/experiment.ts';
 import { recordableResult } from '../../shared/experiments/recordableResult.ts';
 import type { RowResult } from '../../shared/experiments/rowTrace.ts';
 import type { RowContext, RowRunner } from '../../shared/experiments/runRows.ts';
+import { MOST_CALLS } from '../../shared/providers/callLimits.ts';
+import { AttemptFailure, connectionFailure, httpFailure } from '../../shared/providers/failures.ts';
+import { defaultRetryRules, limitedCall } from '../../shared/providers/limitedCall.ts';
+import type { TimeLimit } from '../../shared/providers/timeLimit.ts';
 
 /** Bytes of an answer that are read; a larger one fails the row. */
 const MAX_ANSWER_BYTES = 10 * 1024 * 1024;
@@ -15,7 +18,7 @@ const Answer = z.object({ output: z.unknown(), error: anything, spans: anything,
 
 /**
  * Posts each row to a URL and takes the output from its JSON answer: `{ row, input, experiment, attempt }` in, `{ output, error?, spans?, metrics? }`
- * out. 408, 429, 5xx and broken connections are tried again, honouring Retry-After.
+ * out. It is called, waited for and tried again as a model is; all runs that name the same address share it.
  * @param fetch guarded against addresses that the configuration does not allow
  */
 export function httpRunner(
@@ -23,51 +26,61 @@ export function httpRunner(
   url: string,
   headers: Record<string, string>,
   fetch: typeof globalThis.fetch,
+  calls: CallGate,
 ): RowRunner {
+  const { rowTimeLimitMs, maxCallAttempts, limits } = run.settings;
+  const shared = { key: url, limits: () => ({ concurrency: MOST_CALLS }) };
+  const own = { key: `${url}/${run.experimentId}`, limits: () => ({ concurrency: MOST_CALLS, ...limits }) };
+  const gates = limits ? [own, shared] : [shared];
+  const who = "the runner's URL";
   return {
-    async run(row: ExperimentRow, { attempt, signal }: RowContext): Promise<RowResult> {
-      const limit = AbortSignal.timeout(run.settings.rowTimeLimitMs);
-      const both = AbortSignal.any([signal, limit]);
-      const startedAt = new Date();
+    async run(row: ExperimentRow, { attempt, signal, waiting }: RowContext): Promise<RowResult> {
+      let startedAt = new Date();
       // Of the last try alone.
       let durationNs: number | null = null;
-      const call = async () => {
+      const body = JSON.stringify({
+        row: { id: row.rowId, ordinal: row.ordinal, expected: row.expected, metadata: row.metadata, values: row.variables },
+        input: row.input,
+        experiment: { id: run.experimentId, name: run.name, project_id: run.projectId },
+        attempt,
+      });
+      const call = async (limit: TimeLimit) => {
+        startedAt = new Date();
         const start = process.hrtime.bigint();
-        const asked = ask();
-        const took = () => {
+        try {
+          const response = await fetch(url, {
+            method: 'POST',
+            redirect: 'error',
+            headers: { 'content-type': 'application/json', accept: 'application/json', ...headers },
+            body,
+            signal: limit.signal,
+          });
+          const text = await boundedText(response);
+          if (!response.ok) throw httpFailure(who, response.status, response.headers);
+          return { value: text };
+        } catch (err) {
+          limit.signal.throwIfAborted();
+          throw err instanceof AttemptFailure ? err : connectionFailure(who, err);
+        } finally {
           durationNs = Number(process.hrtime.bigint() - start);
-        };
-        asked.then(took, took);
-        const { response, text } = await asked;
-        if (response.ok) return text;
-        if (response.status !== 408 && response.status !== 429 && response.status < 500)
-          throw new AbortError(`the runner's URL answered ${response.status}`);
-        await waitAsTold(response.headers.get('retry-after'), both);
-        throw new Error(`the runner's URL answered ${response.status}`);
-      };
-      const ask = async () => {
-        const response = await fetch(url, {
-          method: 'POST',
-          redirect: 'error',
-          headers: { 'content-type': 'application/json', accept: 'application/json', ...headers },
-          body: JSON.stringify({
-            row: { id: row.rowId, ordinal: row.ordinal, expected: row.expected, metadata: row.metadata, values: row.variables },
-            input: row.input,
-            experiment: { id: run.experimentId, name: run.name, project_id: run.projectId },
-            attempt,
-          }),
-          signal: both,
-        });
-        return { response, text: await boundedText(response) };
+        }
       };
       try {
-        const text = await pRetry(call, {
-          retries: run.settings.maxCallAttempts - 1,
-          minTimeout: 200,
-          maxTimeout: 30_000,
-          randomize: true,
-          signal: both,
-        });
+        const text = await limitedCall(
+          calls,
+          {
+            gates,
+            party: run.experimentId,
+            tokens: 0,
+            rules: { ...defaultRetryRules, maxAttempts: maxCallAttempts },
+            timeLimitMs: rowTimeLimitMs,
+            overdue: `the row took longer than its time limit of ${rowTimeLimitMs} ms`,
+            signal,
+            waiting,
+            attempts: [],
+          },
+          call,
+        );
         const { output, error, spans, metrics } = Answer.parse(JSON.parse(text));
         return recordableResult({ output, error, spans, startedAt, durationNs, localMetrics: metrics });
       } catch (err) {
@@ -77,7 +90,8 @@ export function httpRunner(
           spans: [],
           startedAt,
           durationNs,
-          error: limit.aborted ? `the row took longer than its time limit of ${run.settings.rowTimeLimitMs} ms` : reason(err),
+          error: reason(err),
+          isProviderFailure: err instanceof AttemptFailure && err.isOfProvider,
         };
       }
     },
@@ -89,8 +103,7 @@ export function httpRunner(
 function reason(err: unknown): string {
   if (err instanceof z.ZodError || err instanceof SyntaxError)
     return 'the runner\'s URL did not answer with a JSON object that has an "output"';
-  const inner = err instanceof Error && err.cause instanceof Error ? err.cause : err;
-  return inner instanceof Error ? inner.message : String(inner);
+  return err instanceof Error ? err.message : String(err);
 }
 
 async function boundedText(response: Response): Promise<string> {
@@ -98,16 +111,11 @@ async function boundedText(response: Response): Promise<string> {
   let size = 0;
   for await (const chunk of response.body ?? []) {
     size += chunk.length;
-    if (size > MAX_ANSWER_BYTES) throw new AbortError(`the answer of the runner's URL is larger than ${MAX_ANSWER_BYTES} bytes`);
+    if (size > MAX_ANSWER_BYTES)
+      throw new AttemptFailure('malformed_answer', `the answer of the runner's URL is larger than ${MAX_ANSWER_BYTES} bytes`, {
+        retry: false,
+      });
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
-}
-
-async function waitAsTold(retryAfter: string | null, signal: AbortSignal): Promise<void> {
-  if (retryAfter === null) return;
-  const seconds = Number(retryAfter);
-  const ms = Number.isFinite(seconds) ? seconds * 1_000 : Date.parse(retryAfter) - Date.now();
-  if (!(ms > 0)) return;
-  await delay(ms, undefined, { signal });
 }

@@ -15,7 +15,7 @@ export function promptTemplateRunner(
   const modelAlias = String(settings.model_alias ?? '');
   const context = { jobId: jobIdOf(run), userId: run.createdBy, projectId: run.projectId, runId: run.experimentId };
   return {
-    async run(row: ExperimentRow, { signal }: RowContext): Promise<RowResult> {
+    async run(row: ExperimentRow, { signal, waiting }: RowContext): Promise<RowResult> {
       const startedAt = new Date();
       const messages = renderPrompt(template.template, row.variables);
       try {
@@ -25,9 +25,10 @@ export function promptTemplateRunner(
           settings,
           context,
           retry: { maxAttempts: run.settings.maxCallAttempts },
-          // Of one try: what an endpoint tells us to wait is not the row's time.
-          timeoutMs: run.settings.rowTimeLimitMs,
+          timeLimitMs: run.settings.rowTimeLimitMs,
+          limits: run.settings.limits,
           signal,
+          waiting,
         });
         return {
           output: answer.text,
@@ -61,6 +62,7 @@ export function promptTemplateRunner(
           output: null,
           // Written for people: it holds no upstream body.
           error: err.message,
+          isProviderFailure: err.isOfProvider,
           startedAt,
           durationNs,
           spans: [

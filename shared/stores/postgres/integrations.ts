@@ -1,23 +1,31 @@
 import { z } from 'zod';
-import { type Integration, IntegrationContent, type IntegrationStore, SealedSecrets } from '../../integrations/integration.ts';
+import {
+  type Integration,
+  IntegrationContent,
+  type IntegrationStore,
+  SealedSecrets,
+  StoredLimits,
+} from '../../integrations/integration.ts';
 import type { Database, Queries, Row } from './connect.ts';
 
 const Identity = z.object({
   id: z.string(),
   name: z.string(),
   secrets: SealedSecrets,
+  limits: StoredLimits.nullable(),
   created_by: z.string(),
   created_at: z.date(),
   updated_at: z.date(),
 });
 
 function toIntegration(row: Row): Integration {
-  const { id, name, secrets, created_by, created_at, updated_at } = Identity.parse(row);
+  const { id, name, secrets, limits, created_by, created_at, updated_at } = Identity.parse(row);
   return {
     ...IntegrationContent.parse({ provider: row.provider, config: row.config }),
     id,
     name,
     sealed: secrets,
+    limits,
     createdBy: created_by,
     createdAt: created_at,
     updatedAt: updated_at,
@@ -51,6 +59,11 @@ export function postgresIntegrations(database: Database): IntegrationStore {
     remove: async (provider, name) =>
       (await database.maybeOne('DELETE FROM integrations WHERE provider = $1 AND name = $2 RETURNING id', [provider, name])) !==
       undefined,
+    setLimits: async (id, limits) =>
+      (await database.maybeOne('UPDATE integrations SET limits = $2 WHERE id = $1 RETURNING id', [
+        id,
+        limits && JSON.stringify(limits),
+      ])) !== undefined,
     replaceSecrets: async (id, from, to) =>
       (await database.maybeOne('UPDATE integrations SET secrets = $3 WHERE id = $1 AND secrets = $2::jsonb RETURNING id', [
         id,

@@ -1,6 +1,6 @@
 import type { Coordination } from '../../coordination/coordination.ts';
-import { redisConcurrencyLimit } from './concurrencyLimit.ts';
 import type { RedisConnection } from './connect.ts';
+import { redisGates } from './gates.ts';
 import { redisLoginCache } from './loginCache.ts';
 import { redisProgressBoard } from './progressBoard.ts';
 
@@ -9,14 +9,15 @@ import { redisProgressBoard } from './progressBoard.ts';
  * @param options.leaseMs after which the slots of a process that died come back; 10 s.
  */
 export function redisCoordination(redis: RedisConnection, options: { leaseMs?: number } = {}): Coordination {
-  const concurrency = redisConcurrencyLimit(redis, { leaseMs: options.leaseMs ?? 10_000 });
+  const { concurrency, calls, close } = redisGates(redis, { leaseMs: options.leaseMs ?? 10_000 });
   return {
     progress: redisProgressBoard(redis),
     concurrency,
+    calls,
     logins: redisLoginCache(redis),
     ping: () => redis.ping(),
     async close() {
-      await concurrency.close();
+      await close();
       await redis.close();
     },
   };

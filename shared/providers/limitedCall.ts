@@ -1,0 +1,156 @@
+import type { CallGate, CallLimits, CallOutcome, CallPermit } from '../coordination/coordination.ts';
+import { onAbort } from '../onAbort.ts';
+import { AttemptFailure } from './failures.ts';
+import type { Attempt } from './modelCall.ts';
+import { type TimeLimit, timeLimit } from './timeLimit.ts';
+
+/** How often a call is tried; data, so that an experiment can carry its own. */
+export interface RetryRules {
+  /** Tries of a call that fails in a way that may pass. One that was refused as too much (429, or any error with Retry-After) is not counted. */
+  maxAttempts: number;
+  /** A call is given up when all calls to its other side have been refused as too much for so long, without one success between. */
+  maxRefusedMs: number;
+  /** Wait before the second try; doubled for each further one, up to the maximum. */
+  minDelayMs: number;
+  maxDelayMs: number;
+}
+
+export const defaultRetryRules: RetryRules = { maxAttempts: 6, maxRefusedMs: 6 * 3_600_000, minDelayMs: 500, maxDelayMs: 30_000 };
+
+/** Waits are this much longer at most, by chance, so that many calls that failed together do not come back together. */
+const JITTER = 0.25;
+
+export interface LimitedCall {
+  /** What the call needs a permit of, in this order. */
+  gates: readonly { key: string; limits: () => CallLimits }[];
+  /** Who shares the gates evenly with others: the run. */
+  party: string | undefined;
+  /** Tokens that it will use, by estimate. */
+  tokens: number;
+  rules: RetryRules;
+  /** For all tries together; waits do not count. */
+  timeLimitMs: number;
+  /** What the failure says when that time is over. */
+  overdue: string;
+  signal: AbortSignal;
+  /** Called when a wait begins; what it gives, when that wait is over. */
+  waiting?: (() => () => void) | undefined;
+  /** True when a failure is to be followed by one more try at once, which is not counted. */
+  again?: (failure: AttemptFailure) => boolean;
+  /** Gets every try as it ends. */
+  attempts: Attempt[];
+}
+
+/**
+ * Calls another side, and again where it fails in a way that may pass: the one rule for model calls and runner URLs. Each try waits for its permits;
+ * what an overloaded side asks to wait is waited for there, by all calls to it in all processes. Waiting is no part of a try, uses up none, and
+ * takes nothing of the time limit.
+ * @param attempt one try; `tokens` are those it really used, where they are known
+ * @throws AttemptFailure of the last try; the signal's reason when it aborts; what else `attempt` throws
+ */
+export async function limitedCall<T>(
+  calls: CallGate,
+  call: LimitedCall,
+  attempt: (limit: TimeLimit) => Promise<{ value: T; tokens?: number | undefined }>,
+): Promise<T> {
+  const { rules, signal, attempts } = call;
+  let spentMs = 0;
+  let failures = 0;
+  let retryWaitMs = 0;
+  for (;;) {
+    const permits = await asWait(call, () => enterAll(calls, call));
+    const startedAt = Date.now();
+    const start = performance.now();
+    const limit = timeLimit(signal, call.timeLimitMs - spentMs);
+    const waited = retryWaitMs > 0 ? { ms: Math.round(retryWaitMs), reason: 'retry' as const } : permits.waited;
+    let outcome: CallOutcome = { result: 'other' };
+    let failure: AttemptFailure;
+    const record = (result: Attempt['outcome'], status?: number) =>
+      attempts.push({
+        startedAt,
+        endedAt: Date.now(),
+        outcome: result,
+        ...(status !== undefined && { status }),
+        ...(waited && { waited }),
+      });
+    try {
+      const { value, tokens } = await attempt(limit);
+      outcome = { result: 'ok', tokens };
+      record('ok', 200);
+      return value;
+    } catch (err) {
+      if (signal.aborted) {
+        record('cancelled');
+        throw signal.reason;
+      }
+      failure = limit.signal.aborted ? new AttemptFailure('timeout', call.overdue, { retry: true }) : asFailure(err);
+      record(failure.outcome, failure.status);
+      // What was refused used no tokens; what broke on the way may have.
+      outcome = failure.isOverload
+        ? { result: 'overloaded', retryAfterMs: failure.retryAfterMs, tokens: 0 }
+        : { result: 'other', ...(failure.status !== undefined && { tokens: 0 }) };
+    } finally {
+      spentMs += performance.now() - start;
+      limit.clear();
+      permits.leave(outcome);
+    }
+    retryWaitMs = 0;
+    if (call.again?.(failure)) continue;
+    if (!failure.retry || spentMs >= call.timeLimitMs) throw failure;
+    if (failure.isOverload) {
+      if (permits.refusedForMs >= rules.maxRefusedMs) throw failure;
+      continue;
+    }
+    failures++;
+    if (failures >= rules.maxAttempts) throw failure;
+    retryWaitMs = Math.min(rules.maxDelayMs, rules.minDelayMs * 2 ** Math.min(failures - 1, 30)) * (1 + Math.random() * JITTER);
+    await asWait(call, () => pause(retryWaitMs, signal));
+  }
+}
+
+async function asWait<T>({ waiting }: Pick<LimitedCall, 'waiting'>, work: () => Promise<T>): Promise<T> {
+  const isOver = waiting?.();
+  return work().finally(isOver);
+}
+
+/** Mistakes of ours are no failures of the call. */
+function asFailure(err: unknown): AttemptFailure {
+  if (err instanceof AttemptFailure) return err;
+  throw err;
+}
+
+/** The permits of all gates. The last is that of the other side itself, and the only one that learns how the call ended. */
+async function enterAll(calls: CallGate, { gates, party, tokens, signal }: LimitedCall) {
+  const start = performance.now();
+  const permits: CallPermit[] = [];
+  const leave = (outcome: CallOutcome) => {
+    const { tokens } = outcome;
+    for (const [index, permit] of permits.entries())
+      permit.leave(index === gates.length - 1 ? outcome : { result: 'other', tokens });
+  };
+  try {
+    for (const { key, limits } of gates) permits.push(await calls.enter(key, limits, { party, tokens, signal }));
+  } catch (err) {
+    leave({ result: 'other', tokens: 0 });
+    throw err;
+  }
+  const reason = permits.findLast((permit) => permit.waitedFor)?.waitedFor;
+  return {
+    leave,
+    refusedForMs: permits.at(-1)?.refusedForMs ?? 0,
+    waited: reason && { ms: Math.round(performance.now() - start), reason },
+  };
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      forget();
+      resolve();
+    }, ms);
+    const forget = onAbort(signal, () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    });
+  });
+}
