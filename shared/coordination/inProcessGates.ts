@@ -212,13 +212,13 @@ class FairKeys {
     for (const party of key.waiting) {
       const [first] = party.waiting;
       if (!first) continue;
-      const free = first.slots() - key.held;
-      if (free <= 0) continue;
       const start = first.startsAt?.();
       if (start && start.at > now) {
         if (!earliest || start.at < earliest.at) earliest = start;
         continue;
       }
+      const free = first.slots() - key.held;
+      if (free <= 0) continue;
       const byHeld = best && free <= key.waiting.size ? party.held - best.held : 0;
       if (!best || byHeld < 0 || (byHeld === 0 && party.servedAt < best.servedAt)) best = party;
     }

@@ -61,15 +61,18 @@ export const slotsAllowed = (pace: Pace, limits: CallLimits): number =>
 /** When a call may start as far as time goes, and what holds it back until then. */
 export function startsAt(pace: Pace, limits: CallLimits, now: number): { at: number; reason: WaitReason } {
   const rate = Math.max(
-    limits.requestsPerMinute === undefined ? 0 : rescaled(pace.requests, limits.requestsPerMinute, now),
-    limits.tokensPerMinute === undefined ? 0 : rescaled(pace.tokens, limits.tokensPerMinute, now),
+    limits.requestsPerMinute === undefined ? 0 : rescale(pace.requests, limits.requestsPerMinute, now),
+    limits.tokensPerMinute === undefined ? 0 : rescale(pace.tokens, limits.tokensPerMinute, now),
   );
   return pace.notBefore >= rate ? { at: pace.notBefore, reason: 'overload' } : { at: rate, reason: 'rate' };
 }
 
 /** Where the limit has changed, what was used up is paid back at the new one. */
-const rescaled = ({ at, perMinute }: Meter, limit: number, now: number): number =>
-  at > now && perMinute > 0 && perMinute !== limit ? now + ((at - now) * perMinute) / limit : at;
+function rescale(meter: Meter, limit: number, now: number): number {
+  if (meter.at > now && meter.perMinute > 0) meter.at = now + ((meter.at - now) * meter.perMinute) / limit;
+  meter.perMinute = limit;
+  return meter.at;
+}
 
 export function noteStart(pace: Pace, limits: CallLimits, tokens: number, now: number): void {
   if (limits.requestsPerMinute !== undefined) use(pace.requests, limits.requestsPerMinute, 1, now);
@@ -77,8 +80,7 @@ export function noteStart(pace: Pace, limits: CallLimits, tokens: number, now: n
 }
 
 function use(meter: Meter, limit: number, amount: number, now: number): void {
-  meter.at = Math.max(rescaled(meter, limit, now), now - paceFigures.togetherMs) + (amount * SPREAD_MS) / limit;
-  meter.perMinute = limit;
+  meter.at = Math.max(rescale(meter, limit, now), now - paceFigures.togetherMs) + (amount * SPREAD_MS) / limit;
 }
 
 /**
@@ -102,7 +104,7 @@ export function noteEnd(
   } else if (outcome.result === 'overloaded') {
     pace.refusedSince ??= now;
     // Calls that were under way when the pace was cut say nothing new; what they are told to wait still counts.
-    if (call.startedAt >= pace.cutAt) {
+    if (call.startedAt > pace.cutAt) {
       pace.peak = Math.min(call.inFlight, pace.window ?? call.inFlight);
       pace.window = Math.max(1, pace.peak * paceFigures.decrease);
       pace.cutAt = now;

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { type Coordination, PART_MS } from '../../shared/coordination/coordination.ts';
+import { type CallLimits, type Coordination, type EnterOptions, PART_MS } from '../../shared/coordination/coordination.ts';
 import { inProcessCoordination } from '../../shared/coordination/inProcess.ts';
 import { newId } from '../../shared/ids.ts';
 import { connectRedis } from '../../shared/stores/redis/connect.ts';
@@ -204,6 +204,124 @@ function contract(open: (processes: number) => Promise<Coordination[]>): void {
     expect(outcomes.filter((outcome) => outcome.status === 'rejected')).toHaveLength(1_000);
     release();
     (await process.concurrency.acquire(key, 1))();
+  });
+
+  describe('calls', () => {
+    const signal = new AbortController().signal;
+    const enter = (process: Coordination, key: string, limits: CallLimits, more: Partial<EnterOptions> = {}) =>
+      process.calls.enter(key, () => limits, { signal, ...more });
+    const isAdmitted = (one: Promise<unknown>, ms = 60) => Promise.race([one.then(() => true), wait(ms).then(() => false)]);
+
+    test('per minute are no more than allowed, from all processes together, and spread over the minute', async () => {
+      const all = await processes(3);
+      const key = newId();
+      const limits = { concurrency: 1_000, requestsPerMinute: 1_200 };
+      const start = performance.now();
+      const permits = await Promise.all(
+        Array.from({ length: 45 }, (_, n) => enter(all[n % all.length] as Coordination, key, limits)),
+      );
+      // Those of one second may come at once, 20; the other 25 come 20 to a second.
+      expect(performance.now() - start).toBeGreaterThan(1_150);
+      expect(permits.filter(({ waitedFor }) => waitedFor === 'rate').length).toBeGreaterThan(20);
+      for (const permit of permits) permit.leave({ result: 'ok' });
+    });
+
+    test('per minute are shared evenly by those who wait, however many they are', async () => {
+      const [one, other = one] = await processes(2);
+      const key = newId();
+      const limits = { concurrency: 1_000, requestsPerMinute: 12_000 };
+      const counts = { crowd: 0, few: 0 };
+      let isOver = false;
+      const lane = async (process: Coordination, party: 'crowd' | 'few') => {
+        while (!isOver) {
+          const permit = await enter(process, key, limits, { party });
+          counts[party]++;
+          if (counts.crowd + counts.few >= 400) isOver = true;
+          permit.leave({ result: 'ok' });
+        }
+      };
+      await Promise.all([
+        ...Array.from({ length: 200 }, () => lane(one, 'crowd')),
+        ...Array.from({ length: 5 }, () => lane(other, 'few')),
+      ]);
+      expect(counts.few).toBeGreaterThan(60); // the crowd had the first second's 200 to itself at worst, then both take turns
+    });
+
+    test('reserve the tokens that they may use, and give back what they did not', async () => {
+      const [one, other = one] = await processes(2);
+      const key = newId();
+      const limits = { concurrency: 10, tokensPerMinute: 60_000 };
+      const first = await enter(one, key, limits, { tokens: 60_000 });
+      const second = enter(other, key, limits, { tokens: 10 });
+      expect(await isAdmitted(second)).toBe(false);
+      first.leave({ result: 'ok', tokens: 500 });
+      const permit = await second;
+      expect(permit.waitedFor).toBe('rate');
+      permit.leave({ result: 'ok', tokens: 60_000 }); // more than was thought
+      const abort = new AbortController();
+      const third = enter(one, key, limits, { tokens: 10, signal: abort.signal });
+      expect(await isAdmitted(third, 200)).toBe(false);
+      abort.abort(new Error('cancelled'));
+      await expect(third).rejects.toThrow('cancelled');
+    });
+
+    test('slow down together when the other side has too much, and recover', async () => {
+      const [one, other = one] = await processes(2);
+      const key = newId();
+      const limits = { concurrency: 100 };
+      const start = performance.now();
+      const under = await Promise.all(Array.from({ length: 20 }, (_, n) => enter(n % 2 ? one : other, key, limits)));
+      for (const permit of under) permit.leave({ result: 'overloaded', retryAfterMs: 400 });
+      // Those who were under way when the first was refused say nothing new: half of twenty are left, not one.
+      let atOnce = 0;
+      let most = 0;
+      let firstAt = Number.POSITIVE_INFINITY;
+      const call = async (n: number) => {
+        const permit = await enter(n % 2 ? one : other, key, limits);
+        firstAt = Math.min(firstAt, performance.now());
+        most = Math.max(most, ++atOnce);
+        await wait(5);
+        atOnce--;
+        permit.leave({ result: 'ok' });
+        return permit;
+      };
+      const [waited] = await Promise.all(Array.from({ length: 20 }, (_, n) => call(n)));
+      expect(waited?.waitedFor).toBe('overload');
+      expect(firstAt - start).toBeGreaterThan(400);
+      expect(most).toBeGreaterThanOrEqual(10);
+      expect(most).toBeLessThanOrEqual(13); // 10, and a bit more for each round that went well
+      most = 0;
+      await Promise.all(Array.from({ length: 200 }, (_, n) => call(n)));
+      expect(most).toBeGreaterThanOrEqual(20);
+    });
+
+    test('stop for longer and longer where an overloaded side names no time, until one succeeds', async () => {
+      const [process] = await processes(1);
+      const key = newId();
+      const refused = async () => (await enter(process, key, { concurrency: 1 })).leave({ result: 'overloaded' });
+      const start = performance.now();
+      await refused();
+      await refused(); // after 0.5 s
+      const permit = await enter(process, key, { concurrency: 1 }); // after 1 s more
+      expect(performance.now() - start).toBeGreaterThan(1_450);
+      expect(permit.refusedForMs).toBeGreaterThan(1_400);
+      permit.leave({ result: 'ok' });
+      const after = await enter(process, key, { concurrency: 1 });
+      expect(after.refusedForMs).toBe(0);
+      after.leave({ result: 'ok' });
+    });
+
+    test('by limits that are raised while somebody waits', async () => {
+      const [process] = await processes(1);
+      const key = newId();
+      const limits: CallLimits = { concurrency: 10, requestsPerMinute: 1 };
+      const first = await enter(process, key, limits);
+      const second = enter(process, key, limits);
+      expect(await isAdmitted(second)).toBe(false);
+      limits.requestsPerMinute = 60_000;
+      process.calls.changed(key);
+      for (const permit of [first, await second]) permit.leave({ result: 'ok' });
+    });
   });
 
   test('a remembered login is known to every process until its time is over', async () => {

@@ -44,20 +44,23 @@ local function num() return tonumber(arg()) end
 local pace, isPaceNew = {}, false
 local known = redis.call('HGETALL', KEYS[5])
 for i = 1, #known, 2 do pace[known[i]] = tonumber(known[i + 1]) end
-local function rescaled(kind, limit)
+local function rescale(kind, limit)
   local at, before = pace[kind] or 0, pace[kind .. 'PerMinute']
-  if at > now and before and before ~= limit then return now + (at - now) * before / limit end
-  return at
+  if before ~= limit then
+    if at > now and before then pace[kind] = now + (at - now) * before / limit end
+    pace[kind .. 'PerMinute'] = limit
+    isPaceNew = true
+  end
+  return pace[kind] or 0
 end
 local function use(kind, limit, amount)
   if limit == 0 then return end
-  pace[kind] = math.max(rescaled(kind, limit), now - ${togetherMs}) + amount * ${60_000 + togetherMs} / limit
-  pace[kind .. 'PerMinute'] = limit
+  pace[kind] = math.max(rescale(kind, limit), now - ${togetherMs}) + amount * ${60_000 + togetherMs} / limit
   isPaceNew = true
 end
 
 local function ended(lease, result, askedMs, tokens, inFlight)
-  if tokens >= 0 and pace.tokensPerMinute then
+  if tokens >= 0 and pace.tokens and pace.tokensPerMinute then
     local reserved = tonumber(string.match(lease, '~([^:]*):'))
     pace.tokens = pace.tokens + (tokens - reserved) * ${60_000 + togetherMs} / pace.tokensPerMinute
     isPaceNew = true
@@ -74,7 +77,7 @@ local function ended(lease, result, askedMs, tokens, inFlight)
   elseif result == 'overloaded' then
     pace.refusedSince = pace.refusedSince or now
     local startedAt = math.floor(tonumber(string.match(string.sub(lease, 37), '^%d+')) / 1000)
-    if startedAt >= (pace.cutAt or 0) then
+    if startedAt > (pace.cutAt or 0) then
       pace.peak = math.min(inFlight, pace.window or inFlight)
       pace.window = math.max(1, pace.peak * ${decrease})
       pace.cutAt = now
@@ -160,13 +163,13 @@ while true do
   for field, want in pairs(all) do
     local free = want.limit - held
     if pace.window then free = math.min(want.limit, math.floor(pace.window)) - held end
-    if want.count > 0 and free > 0 then
+    if want.count > 0 then
       local rate = 0
-      if want.requests > 0 then rate = rescaled('requests', want.requests) end
-      if want.tokens > 0 then rate = math.max(rate, rescaled('tokens', want.tokens)) end
+      if want.requests > 0 then rate = rescale('requests', want.requests) end
+      if want.tokens > 0 then rate = math.max(rate, rescale('tokens', want.tokens)) end
       local startsAt = math.max(rate, pace.notBefore or 0)
       if startsAt <= now then
-        if before(field, best, free <= parties) then best = field end
+        if free > 0 and before(field, best, free <= parties) then best = field end
       elseif not comeAt or startsAt < comeAt then
         if rate > (pace.notBefore or 0) then comeAt = math.max(startsAt, now + ${stepMs}); reason = 1 else comeAt = startsAt; reason = 2 end
       end
