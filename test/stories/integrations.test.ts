@@ -111,6 +111,28 @@ const storedSecrets = async (name: string) => {
 
 const endpoint = 'https://llm.example.com/v1';
 
+describe('limits', () => {
+  test('are set apart from the settings, which an update does not touch', async () => {
+    const { id } = (await put('limited', { endpoint })).body;
+    const none = { concurrency: null, requests_per_minute: null, tokens_per_minute: null };
+    expect((await call('GET', `/integrations/${id}/limits`)).body).toEqual(none);
+    const limits = { concurrency: 8, requests_per_minute: 60, tokens_per_minute: null };
+    expect((await call('PUT', `/integrations/${id}/limits`, limits)).body).toEqual(limits);
+    await put('limited', { endpoint, default_model: 'other' });
+    expect((await call('GET', `/integrations/${id}/limits`)).body).toEqual(limits);
+    expect((await call('PUT', `/integrations/${id}/limits`, {})).body).toEqual(none);
+    expect((await store.find('custom', 'limited'))?.limits).toEqual({});
+  });
+
+  test('are for those who manage integrations, and refused where they make no sense', async () => {
+    const { id } = (await put('limited', { endpoint })).body;
+    expect((await call('PUT', `/integrations/${id}/limits`, {}, 'user')).status).toBe(403);
+    expect((await call('GET', `/integrations/${id}/limits`, undefined, 'user')).status).toBe(200);
+    expect(issues(await call('PUT', `/integrations/${id}/limits`, { concurrency: 0 }))).toContain('body.concurrency');
+    expect((await call('PUT', `/integrations/${newId()}/limits`, {})).status).toBe(404);
+  });
+});
+
 describe('a custom integration', () => {
   test('needs nothing but an endpoint, and answers the record of the interface', async () => {
     const reply = await put('smallest', { endpoint });

@@ -1,0 +1,175 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ModelEndpoint } from '../support/modelEndpoint.ts';
+import { type Answer, fails, hangs, late, says, sends, startModelEndpoint } from '../support/modelEndpoint.ts';
+import { modelAt, newExperiment } from '../support/runs.ts';
+import { startTestService, type TestProject, type TestService } from '../support/service.ts';
+
+let service: TestService;
+let project: TestProject;
+let template: string;
+
+beforeAll(async () => {
+  service = await startTestService();
+  project = await service.project();
+  const { selected_version_id } = await service.client.send<{ selected_version_id: string }>('/templates', {
+    body: { name: 'ask', template: '{{input}}' },
+    query: { project_id: project.id },
+  });
+  template = selected_version_id;
+});
+afterAll(() => service?.[Symbol.asyncDispose]());
+
+const questions = (count: number, word = 'q') => Array.from({ length: count }, (_, index) => ({ input: `${word} ${index}` }));
+const experiment = (name: string) => newExperiment(service.client, project.id, { name });
+const prompt = (model: string) => ({
+  kind: 'prompt_template' as const,
+  prompt_template_version_id: template,
+  prompt_settings: { model_alias: model },
+});
+
+/** A model endpoint of this machine, and an integration for it with these limits. */
+async function model(name: string, answer: Answer, limits?: Record<string, number>): Promise<ModelEndpoint & AsyncDisposable> {
+  const endpoint = await startModelEndpoint();
+  endpoint.otherwise(answer);
+  await modelAt(service.client, name, endpoint.url, [name]);
+  if (limits) {
+    const all = await service.client.send<{ id: string; name: string }[]>('/integrations');
+    const { id } = all.find((one) => one.name === name) as { id: string };
+    await service.client.send(`/integrations/${id}/limits`, { method: 'PUT', body: limits });
+  }
+  return { ...endpoint, [Symbol.asyncDispose]: () => endpoint.close() };
+}
+
+describe('a provider that has too much', () => {
+  const tooMuch = fails(429, {}, { 'retry-after': '2' });
+
+  test.each(['model', 'http'] as const)(
+    'is left alone by all lanes for as long as it says, and no row fails or lasts longer for it (%s)',
+    async (kind) => {
+      const ok = late(20, kind === 'model' ? says('fine') : sends(200, '{"output": "fine"}'));
+      await using endpoint = await model(`busy ${kind}`.replace(' ', '-'), ok);
+      endpoint.next(...Array.from({ length: 10 }, () => tooMuch));
+      const arrived: number[] = [];
+      endpoint.otherwise((request, response) => {
+        arrived.push(performance.now());
+        return ok(request, response);
+      });
+      const one = await experiment(`too much ${kind}`);
+      const start = performance.now();
+      await one.start({
+        runner: kind === 'model' ? prompt('busy-model') : { kind: 'http', url: `${endpoint.url}/run` },
+        records: questions(40),
+        concurrency: 10,
+        max_call_attempts: 1,
+        row_time_limit_ms: 1_500,
+      });
+      expect(await one.end()).toMatchObject({ state: 'completed', rows_done: 40, rows_failed: 0 });
+      expect(Math.min(...arrived) - start).toBeGreaterThan(2_000);
+      expect(endpoint.requests).toHaveLength(50);
+      for (const { metrics } of await one.traces()) expect(Number(metrics.duration_ns)).toBeLessThan(1.5e9);
+    },
+  );
+
+  test('is asked by fewer lanes afterwards', async () => {
+    await using endpoint = await model('tired', late(30, says('fine')));
+    endpoint.next(...Array.from({ length: 20 }, () => fails(529, {}, { 'retry-after-ms': '300' })));
+    const one = await experiment('fewer lanes');
+    await one.start({ runner: prompt('tired'), records: questions(60), concurrency: 20 });
+    await expect.poll(() => endpoint.requests.length).toBe(20);
+    await expect.poll(() => endpoint.atOnce()).toBe(0);
+    endpoint.forgetMost();
+    await expect.poll(() => endpoint.requests.length).toBeGreaterThan(20);
+    await one.until(({ rows_done }) => rows_done >= 10);
+    expect(endpoint.mostAtOnce()).toBeLessThan(20);
+    expect(await one.end()).toMatchObject({ state: 'completed', rows_failed: 0 });
+  });
+
+  test('that says "in an hour" does not keep a cancel waiting', async () => {
+    await using endpoint = await model('asleep', fails(429, {}, { 'retry-after': '3600' }));
+    const one = await experiment('an hour');
+    await one.start({ runner: prompt('asleep'), records: questions(30), concurrency: 10 });
+    await expect.poll(() => endpoint.requests.length).toBeGreaterThan(0);
+    await one.steer('cancel');
+    expect(await one.end(30_000)).toMatchObject({ state: 'cancelled', rows_done: 0 });
+    expect(endpoint.requests.length).toBeLessThanOrEqual(10);
+  });
+});
+
+describe('a provider that is down', () => {
+  test.each([
+    ['answers 500', fails(500)],
+    ['refuses the key', fails(401)],
+  ])('and %s pauses the run after 20 rows; resumed, it goes on', async (_what, down) => {
+    let works = false;
+    const name = `down-${_what.replaceAll(' ', '-')}`;
+    await using endpoint = await model(name, (request, response) => (works ? says('up') : down)(request, response));
+    const one = await experiment(name);
+    await one.start({ runner: prompt(name), records: questions(60), concurrency: 5, max_call_attempts: 1 });
+    await one.until(({ state }) => state === 'paused');
+    const calls = endpoint.requests.length;
+    expect(calls).toBeGreaterThanOrEqual(20);
+    expect(calls).toBeLessThanOrEqual(25);
+    works = true;
+    await one.steer('resume');
+    expect(await one.end()).toMatchObject({ state: 'completed', rows_done: 60, rows_failed: calls });
+  });
+
+  test('fails no run that is to go on whatever happens, and rows that are wrong themselves pause none', async () => {
+    await using _down = await model('away', fails(500));
+    await using _strict = await model('strict', fails(400));
+    const [goesOn, wrong] = [await experiment('goes on'), await experiment('wrong rows')];
+    const request = { records: questions(30), concurrency: 10, max_call_attempts: 1 };
+    await goesOn.start({ ...request, runner: prompt('away'), pause_after_provider_failures: 0 });
+    await wrong.start({ ...request, runner: prompt('strict') });
+    for (const one of [goesOn, wrong]) expect(await one.end()).toMatchObject({ state: 'completed', rows_failed: 30 });
+  });
+
+  test('or never answers costs its row the time limit, once', async () => {
+    await using endpoint = await model('silent', hangs);
+    const one = await experiment('silent');
+    await one.start({ runner: prompt('silent'), records: questions(3), row_time_limit_ms: 300 });
+    expect(await one.end()).toMatchObject({ state: 'completed', rows_failed: 3 });
+    expect(endpoint.requests).toHaveLength(3);
+  });
+});
+
+describe('limits', () => {
+  test('of an integration are shared evenly by two runs, one of a hundred lanes and one of five', async () => {
+    await using endpoint = await model('shared', late(20, says('fine')), { concurrency: 4 });
+    const [crowd, few] = [await experiment('crowd'), await experiment('few')];
+    await crowd.start({ runner: prompt('shared'), records: questions(300, 'crowd'), concurrency: 100 });
+    await expect.poll(() => endpoint.requests.length).toBeGreaterThan(10);
+    await few.start({ runner: prompt('shared'), records: questions(60, 'few'), concurrency: 5 });
+    await Promise.all([crowd.end(), few.end()]);
+    expect(endpoint.mostAtOnce()).toBe(4);
+    const order = endpoint.requests.map(({ text }) => text.includes('few '));
+    const between = order.slice(order.indexOf(true), order.lastIndexOf(true) + 1);
+    const ofCrowd = between.filter((isFew) => !isFew).length;
+    expect(ofCrowd).toBeGreaterThan(30);
+    expect(ofCrowd).toBeLessThan(120); // an even share would be 60; without sharing it is all that is left of 300
+  });
+
+  test('per minute hold, and are no part of any duration', async () => {
+    await using endpoint = await model('metered', says('fine'), { requests_per_minute: 600 });
+    const one = await experiment('metered');
+    const start = performance.now();
+    await one.start({ runner: prompt('metered'), records: questions(25), concurrency: 25 });
+    expect(await one.end()).toMatchObject({ state: 'completed', rows_failed: 0 });
+    expect(performance.now() - start).toBeGreaterThan(1_400); // ten at once, then ten to a second
+    expect(endpoint.requests).toHaveLength(25);
+    for (const { metrics } of await one.traces()) expect(Number(metrics.duration_ns)).toBeLessThan(1e9);
+  });
+
+  test('of a run hold for it alone', async () => {
+    await using endpoint = await model('free', late(30, says('fine')));
+    const one = await experiment('gentle');
+    await one.start({ runner: prompt('free'), records: questions(20), concurrency: 20, limits: { concurrency: 2 } });
+    expect(await one.end()).toMatchObject({ state: 'completed', rows_failed: 0 });
+    expect(endpoint.mostAtOnce()).toBe(2);
+    const other = await experiment('as it was');
+    endpoint.forgetMost();
+    await other.start({ runner: prompt('free'), records: questions(40), concurrency: 20 });
+    await other.end();
+    expect(endpoint.mostAtOnce()).toBeGreaterThan(2);
+  });
+});
