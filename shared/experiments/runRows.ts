@@ -33,6 +33,8 @@ export interface RowRunner {
 
 export interface RowContext extends RowLimit {
   attempt: number;
+  /** Aborts when nothing new is to begin: a row that only waits then rejects with its reason, and is left to a resume. */
+  stopping: AbortSignal;
 }
 
 export interface ChunkProgress {
@@ -111,12 +113,12 @@ export async function runRows(
   const runRow = async (row: ExperimentRow) => {
     const startedAt = new Date();
     deps.attempts.note(run, { rowId: row.rowId, ordinal: row.ordinal, attempt, startedAt, endedAt: null, outcome: 'started' });
-    const result = await withRowDeadline((limit) => deps.runner.run(row, { attempt, ...limit }), {
+    const result = await withRowDeadline((limit) => deps.runner.run(row, { attempt, stopping, ...limit }), {
       limitMs: run.settings.rowTimeLimitMs,
       signal: givenUp.signal,
       onLate: (workedMs) => deps.onLate(row, workedMs),
     }).catch((err: unknown) => {
-      if (!givenUp.signal.aborted) throw err;
+      if (!givenUp.signal.aborted && !(stopping.aborted && err === stopping.reason)) throw err;
       return undefined;
     });
     const outcome = result === undefined ? 'abandoned' : result.error === undefined ? 'succeeded' : 'failed';

@@ -13,6 +13,7 @@ export const runnerThatEnds = (runner: RowRunner): RowRunner => ({
       return await runner.run(row, context);
     } catch (err) {
       context.signal.throwIfAborted();
+      if (context.stopping.aborted && err === context.stopping.reason) throw err;
       if (err instanceof ServiceError || isOfSystem(err)) throw err;
       return { output: null, error: `the row cannot be run: ${reasonOf(err)}`, spans: [], startedAt, durationNs: null };
     }

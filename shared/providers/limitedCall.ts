@@ -35,6 +35,8 @@ export interface LimitedCall {
   signal: AbortSignal;
   /** Called when a wait begins; what it gives, when that wait is over. */
   waiting?: (() => () => void) | undefined;
+  /** Ends waits alone; where it is absent `signal` does. */
+  stopping?: AbortSignal | undefined;
   /** True when a failure is to be followed by one more try at once, which is not counted. */
   again?: (failure: AttemptFailure) => boolean;
   /** Gets every try as it ends. */
@@ -46,7 +48,7 @@ export interface LimitedCall {
  * what an overloaded side asks to wait is waited for there, by all calls to it in all processes. Waiting is no part of a try, uses up none, and
  * takes nothing of the time limit.
  * @param attempt one try; `tokens` are those it really used, where they are known
- * @throws AttemptFailure of the last try; the signal's reason when it aborts; what else `attempt` throws
+ * @throws AttemptFailure of the last try; the reason of a signal when it aborts; what else `attempt` throws
  */
 export async function limitedCall<T>(
   calls: CallGate,
@@ -104,7 +106,7 @@ export async function limitedCall<T>(
     failures++;
     if (failures >= rules.maxAttempts) throw failure;
     retryWaitMs = Math.min(rules.maxDelayMs, rules.minDelayMs * 2 ** Math.min(failures - 1, 30)) * (1 + Math.random() * JITTER);
-    await asWait(call, () => pause(retryWaitMs, signal));
+    await asWait(call, () => pause(retryWaitMs, call.stopping ?? signal));
   }
 }
 
@@ -120,7 +122,8 @@ function asFailure(err: unknown): AttemptFailure {
 }
 
 /** The permits of all gates. The last is that of the other side itself, and the only one that learns how the call ended. */
-async function enterAll(calls: CallGate, { gates, party, tokens, signal }: LimitedCall) {
+async function enterAll(calls: CallGate, { gates, party, tokens, signal: ofCall, stopping }: LimitedCall) {
+  const signal = stopping ?? ofCall;
   const start = performance.now();
   const permits: CallPermit[] = [];
   const leave = (outcome: CallOutcome) => {

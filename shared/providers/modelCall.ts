@@ -14,6 +14,8 @@ export interface ModelCall {
   signal: AbortSignal;
   /** Called when a wait for a slot, a rate or a retry begins; what it gives, when that wait is over. */
   waiting?: (() => () => void) | undefined;
+  /** Ends waits alone, before `signal` ends everything; where it is absent `signal` does. */
+  stopping?: AbortSignal | undefined;
   retry?: Partial<RetryRules> | undefined;
   /** Milliseconds for all tries together; waits do not count. 300,000 where it is absent. */
   timeLimitMs?: number | undefined;
@@ -45,7 +47,7 @@ export interface ModelCaller {
    * @throws ServiceError `ModelUnknown` or `IntegrationNotFound`, naming what is known.
    */
   resolveModel(modelAlias: string | null | undefined, integrationName?: string | null): Promise<ResolvedModel>;
-  /** @throws ModelCallError; ServiceError when our own stores or keys are at fault; the signal's reason when it aborts. */
+  /** @throws ModelCallError; ServiceError when our own stores or keys are at fault; the reason of a signal when it aborts. */
   complete(call: ModelCall): Promise<ModelAnswer>;
 }
 

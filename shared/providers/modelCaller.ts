@@ -140,6 +140,7 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
             overdue: `the model endpoint did not answer within ${timeLimitMs / 1_000} s`,
             signal: call.signal,
             waiting: call.waiting,
+            stopping: call.stopping,
             again,
             attempts,
           },

@@ -8,6 +8,7 @@ import { newId } from '../../shared/ids.ts';
 import { connectRedis } from '../../shared/stores/redis/connect.ts';
 import { redisCoordination } from '../../shared/stores/redis/coordination.ts';
 import { describeWithServer } from '../support/describeWithServer.ts';
+import { type Answer, fails, late, says, startModelEndpoint } from '../support/modelEndpoint.ts';
 import { type RedisServer, redisProgram, startRedisServer } from '../support/redisServer.ts';
 
 /** What every coordination promises. `open` gives what several processes of one service would have, one each. */
@@ -478,6 +479,49 @@ describeWithServer('through Redis', redisProgram, (program) => {
       expect(performance.now() - started).toBeLessThan(1_000);
     });
   });
+
+  test('an endpoint sees no more than the limit from two processes, and none of them while it has too much', async () => {
+    await using stack = new AsyncDisposableStack();
+    const endpoint = await startModelEndpoint();
+    stack.defer(() => endpoint.close());
+    endpoint.otherwise(late(10, says('ok')));
+    const url = (path: string) => JSON.stringify(new URL(`../../shared/stores/redis/${path}`, import.meta.url).href);
+    const source = (party: string, lanes: number) => `
+      const { connectRedis } = await import(${url('connect.ts')});
+      const { redisCoordination } = await import(${url('coordination.ts')});
+      const coordination = redisCoordination(await connectRedis(${JSON.stringify(server.url)}));
+      const { signal } = new AbortController();
+      const call = async () => {
+        const permit = await coordination.calls.enter('endpoint', () => ({ concurrency: 4 }), { signal, party: '${party}' });
+        const { status, headers } = await fetch('${endpoint.url}', { method: 'POST', body: '${party}' });
+        const retryAfterMs = Number(headers.get('retry-after-ms'));
+        permit.leave(status === 429 ? { result: 'overloaded', retryAfterMs } : { result: 'ok' });
+      };
+      let left = 100;
+      await Promise.all(Array.from({ length: ${lanes} }, async () => { while (left-- > 0) await call(); }));
+      await coordination.close();`;
+    let refusedAt = 0;
+    let next = Number.POSITIVE_INFINITY;
+    const refuse: Answer = (request, response) => {
+      refusedAt = performance.now();
+      endpoint.otherwise((request, response) => {
+        // Those that were on their way already are none that were started since.
+        if (performance.now() - refusedAt > 300) next = Math.min(next, performance.now());
+        return late(10, says('ok'))(request, response);
+      });
+      return fails(429, {}, { 'retry-after-ms': '600' })(request, response);
+    };
+    endpoint.next(...Array.from({ length: 30 }, () => late(10, says('ok'))), refuse);
+    const ended = [100, 5].map(async (lanes) => {
+      const child = spawn(process.execPath, ['--input-type=module', '-e', source(`of ${lanes}`, lanes)], { stdio: 'inherit' });
+      onTestFinished(() => void child.kill('SIGKILL'));
+      expect(await once(child, 'exit')).toEqual([0, null]);
+    });
+    await Promise.all(ended);
+    expect(endpoint.requests).toHaveLength(200);
+    expect(endpoint.mostAtOnce()).toBeLessThanOrEqual(4);
+    expect(next - refusedAt).toBeGreaterThan(590);
+  }, 30_000);
 
   test('a URL where no Redis answers is refused in one sentence that names the setting', async () => {
     await expect(connectRedis('redis://:hunter2@127.0.0.1:1')).rejects.toThrow(

@@ -90,9 +90,25 @@ describe('a provider that has too much', () => {
     await one.start({ runner: prompt('asleep'), records: questions(30), concurrency: 10 });
     await expect.poll(() => endpoint.requests.length).toBeGreaterThan(0);
     await one.steer('cancel');
+    const cancelled = performance.now();
     expect(await one.end(30_000)).toMatchObject({ state: 'cancelled', rows_done: 0 });
+    expect(performance.now() - cancelled).toBeLessThan(8_000); // rows in flight would get 10 s
     expect(endpoint.requests.length).toBeLessThanOrEqual(10);
   });
+});
+
+test('a pause does not wait for rows that only wait, and none is lost', async () => {
+  let works = false;
+  const busy = fails(429, {}, { 'retry-after': '4' });
+  await using endpoint = await model('resting', (request, response) => (works ? says('fine') : busy)(request, response));
+  const one = await experiment('resting');
+  await one.start({ runner: prompt('resting'), records: questions(30), concurrency: 10 });
+  await expect.poll(() => endpoint.requests.length).toBeGreaterThan(0);
+  await one.steer('pause');
+  await one.until(({ state, rows_running }) => state === 'paused' && rows_running === 0);
+  works = true;
+  await one.steer('resume');
+  expect(await one.end()).toMatchObject({ state: 'completed', rows_done: 30, rows_failed: 0 });
 });
 
 describe('a provider that is down', () => {

@@ -34,7 +34,7 @@ export function httpRunner(
   const gates = limits ? [own, shared] : [shared];
   const who = "the runner's URL";
   return {
-    async run(row: ExperimentRow, { attempt, signal, waiting }: RowContext): Promise<RowResult> {
+    async run(row: ExperimentRow, { attempt, signal, waiting, stopping }: RowContext): Promise<RowResult> {
       let startedAt = new Date();
       // Of the last try alone.
       let durationNs: number | null = null;
@@ -77,6 +77,7 @@ export function httpRunner(
             overdue: `the row took longer than its time limit of ${rowTimeLimitMs} ms`,
             signal,
             waiting,
+            stopping,
             attempts: [],
           },
           call,
@@ -85,6 +86,7 @@ export function httpRunner(
         return recordableResult({ output, error, spans, startedAt, durationNs, localMetrics: metrics });
       } catch (err) {
         signal.throwIfAborted();
+        if (stopping.aborted && err === stopping.reason) throw err;
         return {
           output: null,
           spans: [],
