@@ -30,12 +30,17 @@ export const rowTraceId = (experimentId: string, rowId: string, trial = 0): stri
  * The records of one row: a trace with its spans, whose ids are a pure function of (experiment, row, trial, span path).
  * @param given whatever the runner gave: this is where it gets the form of a result, for runners of all kinds
  */
-export function rowTrace(experimentId: string, row: ExperimentRow, given: GivenResult): LoggedTrace & { error_message: string } {
+export function rowTrace(
+  experimentId: string,
+  row: ExperimentRow,
+  given: GivenResult,
+): LoggedTrace & { error_message: string; ordinal: number } {
   const id = rowTraceId(experimentId, row.rowId);
   const result = recordableResult(given);
   return {
     type: 'trace',
     id,
+    ordinal: row.ordinal,
     name: `row ${row.ordinal + 1}`,
     created_at: result.startedAt.toISOString(),
     input: row.input,
@@ -53,7 +58,7 @@ export function rowTrace(experimentId: string, row: ExperimentRow, given: GivenR
       ...usageOf(result.spans),
     },
     spans: withDerivedIds(result.spans, experimentId, row.rowId),
-  } as LoggedTrace & { error_message: string };
+  } as LoggedTrace & { error_message: string; ordinal: number };
 }
 
 const usageKeys = ['num_input_tokens', 'num_output_tokens', 'num_total_tokens', 'cost'] as const;

@@ -59,8 +59,8 @@ export function sessionOf([first]: readonly WrittenRecord[]): string | null {
   return first === undefined || first.session_id === first.trace_id ? null : first.session_id;
 }
 
-/** A trace as an experiment logs it: in wire shape, with what only the service says about it. */
-export type ExperimentTrace = LoggedTrace & { error_message?: string };
+/** A trace as an experiment logs it: in wire shape, with what only the service says about it. `ordinal`: the row whose records these are alone. */
+export type ExperimentTrace = LoggedTrace & { error_message?: string; ordinal?: number };
 
 /**
  * Stores the traces of an experiment's rows, each with all its spans in one insert. They replace what a lower attempt stored under the same ids,
@@ -76,9 +76,11 @@ export async function logTraces(
   const checked = ExperimentTraces.safeParse(traces);
   const nodes = checked.success ? checked.data : ExperimentTraces.parse(traces.map(recordableTrace));
   const changes = recordsOf(nodes, { isComplete: true });
+  const ordinals = traces.flatMap(({ ordinal }) => ordinal ?? []);
   await writer.write(
     run,
     changes.map(({ record }) => ({ action: 'replace', record: { ...record, attempt } })),
+    ordinals.length === traces.length ? ordinals : undefined,
   );
 }
 

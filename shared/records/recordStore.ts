@@ -77,8 +77,14 @@ export interface RecordStore {
   valueBlock(values: readonly NewValue[]): Block;
 }
 
-/** Runs `work` while no other process holds any of the keys, nor has one of `shared` to itself. */
-export type WithLocks = <T>(keys: readonly string[], work: () => Promise<T>, shared?: readonly string[]) => Promise<T>;
+/** A lock that holds across processes. Any number may have it at once that share it, else one alone. */
+export interface Lock {
+  name: string;
+  shared: boolean;
+}
+
+/** Runs `work` while it has these locks. They are taken in this order; where all who take several keep one order, no two wait for each other. */
+export type WithLocks = <T>(locks: readonly Lock[], work: () => Promise<T>) => Promise<T>;
 
 /** Asked while the locks of these runs are held, before anything is written to them. @returns those that were deleted */
 export type WriteGuard = (runs: readonly RunRef[]) => Promise<readonly RunRef[]>;

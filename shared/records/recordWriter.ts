@@ -5,7 +5,7 @@ import { IngestCounters } from './ingestCounters.ts';
 import { Intake } from './intake.ts';
 import type { StoredRecord } from './record.ts';
 import { type RecordChange, settle, type WrittenRecord } from './recordChange.ts';
-import type { Block, NewPlace, NewValue, RecordKey, RecordStore, WithLocks, WriteGuard } from './recordStore.ts';
+import type { Block, Lock, NewPlace, NewValue, RecordKey, RecordStore, WithLocks, WriteGuard } from './recordStore.ts';
 
 export interface RecordWriterOptions {
   store: RecordStore;
@@ -38,6 +38,8 @@ interface Request {
   changes: readonly RecordChange[];
   /** Absent: all of the changes or none. */
   partsOf: PartsOf | undefined;
+  /** The rows of an experiment that all of the changes are of; absent where they may be of any record of the run. */
+  ordinals: readonly number[] | undefined;
   bytes: number;
   resolve(outcome: Outcome): void;
   reject(err: unknown): void;
@@ -106,9 +108,10 @@ export class RecordWriter {
    * All changes of one request, or none of them.
    * @throws ServiceError `TooManyRequests` when too much waits already, `Unavailable` when the store does not take it, `NotFound` for an update
    * of a record that is not stored; RequestInvalid when a record cannot be what a change makes of it.
+   * @param ordinals the rows of an experiment that all of the changes are of: other processes may write other rows of it meanwhile
    */
-  async write(run: RunRef, changes: readonly RecordChange[]): Promise<WrittenRecord[]> {
-    return (await this.counters.count(run.projectId, changes.length, this.#enqueue(run, changes, undefined))).written;
+  async write(run: RunRef, changes: readonly RecordChange[], ordinals?: readonly number[]): Promise<WrittenRecord[]> {
+    return (await this.counters.count(run.projectId, changes.length, this.#enqueue(run, changes, { ordinals }))).written;
   }
 
   /**
@@ -117,7 +120,7 @@ export class RecordWriter {
    */
   async writeParts(run: RunRef, changes: readonly RecordChange[], partsOf: PartsOf): Promise<RefusedChanges[]> {
     const leftOut = ({ refused }: Outcome) => refused.reduce((sum, part) => sum + part.changes.length, 0);
-    return (await this.counters.count(run.projectId, changes.length, this.#enqueue(run, changes, partsOf), leftOut)).refused;
+    return (await this.counters.count(run.projectId, changes.length, this.#enqueue(run, changes, { partsOf }), leftOut)).refused;
   }
 
   /** Bytes that wait to be written, or are being written. */
@@ -125,7 +128,11 @@ export class RecordWriter {
     return this.#waitingBytes;
   }
 
-  #enqueue(run: RunRef, changes: readonly RecordChange[], partsOf: PartsOf | undefined): Promise<Outcome> {
+  #enqueue(
+    run: RunRef,
+    changes: readonly RecordChange[],
+    { partsOf, ordinals }: { partsOf?: PartsOf; ordinals?: readonly number[] | undefined },
+  ): Promise<Outcome> {
     const bytes = changes.reduce((sum, change) => sum + roughBytes(change), 0);
     // A request larger than the whole queue is taken when nothing else waits.
     if (this.#waitingBytes > 0 && this.#waitingBytes + bytes > this.#queueBytes) {
@@ -145,6 +152,7 @@ export class RecordWriter {
       run,
       changes,
       partsOf,
+      ordinals,
       bytes,
       resolve(outcome) {
         release();
@@ -168,17 +176,17 @@ export class RecordWriter {
   /** Runs `work` while nothing is written to `run`, here or in another process: deletions take their place between writes. */
   exclusively<T>(run: RunRef, work: () => Promise<T>): Promise<T> {
     return this.#inTurn(() =>
-      this.#withLocks([lockOf(run)], async () => {
+      this.#withLocks([sharedLock(lockOfProject(run)), ownLock(lockOf(run))], async () => {
         await this.#guard([run]);
         return work();
-      }, [lockOfProject(run)]),
+      }),
     );
   }
 
   /** Resolves when no write is under way, here or in another process, that was let in before: to the run or, without one, to any of the project. */
   settled(projectId: string, runId?: string): Promise<void> {
     const lock = runId === undefined ? lockOfProject({ projectId }) : lockOf({ projectId, runId });
-    return this.#inTurn(() => this.#withLocks([lock], async () => {}));
+    return this.#inTurn(() => this.#withLocks([ownLock(lock)], async () => {}));
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -236,19 +244,14 @@ export class RecordWriter {
 
   async #writeGroup(group: Request[], place: Place): Promise<void> {
     const runs = new Map(group.map(({ run }) => [lockOf(run), run]));
-    const projects = [...runs.values()].map(lockOfProject);
     try {
-      await this.#withLocks(
-        [...runs.keys()].sort(),
-        async () => {
-          const deleted = new Set((await this.#guard([...runs.values()])).map(lockOf));
-          const standing = group.filter(({ run }) => !deleted.has(lockOf(run)));
-          for (const request of group)
-            if (deleted.has(lockOf(request.run))) request.reject(new ServiceError('RunNotFound', 'the run was deleted'));
-          if (standing.length > 0) await this.#writeOrSplit(standing, place);
-        },
-        [...new Set(projects)].sort(),
-      );
+      await this.#withLocks(locksOf(group), async () => {
+        const deleted = new Set((await this.#guard([...runs.values()])).map(lockOf));
+        const standing = group.filter(({ run }) => !deleted.has(lockOf(run)));
+        for (const request of group)
+          if (deleted.has(lockOf(request.run))) request.reject(new ServiceError('RunNotFound', 'the run was deleted'));
+        if (standing.length > 0) await this.#writeOrSplit(standing, place);
+      });
     } catch (err) {
       for (const request of group) request.reject(err);
     }
@@ -370,6 +373,32 @@ function touches(change: RecordChange, ids: ReadonlySet<string>): boolean {
 const lockOf = ({ projectId, runId }: RunRef): string => `records/${projectId}/${runId}`;
 /** Every write shares it; who has it to itself knows that nothing is written to the project. */
 const lockOfProject = ({ projectId }: Pick<RunRef, 'projectId'>): string => `records/${projectId}`;
+
+/** Rows of an experiment that share a lock: about as many as are written together, so that a group has few locks. */
+const ROWS_PER_LOCK = 250;
+
+const sharedLock = (name: string): Lock => ({ name, shared: true });
+const ownLock = (name: string): Lock => ({ name, shared: false });
+
+/**
+ * What a group holds while it is written: its projects, its runs, its rows, in this order and each by name, as everybody takes them. A record is
+ * settled on top of what is stored of it, so its run is this process's alone; but a row has records of its own, and its lock keeps off a
+ * worker that was taken for dead and still writes it.
+ */
+function locksOf(group: readonly Request[]): Lock[] {
+  const projects = new Set(group.map(({ run }) => lockOfProject(run)));
+  const wholeRuns = new Set(group.filter(({ ordinals }) => ordinals === undefined).map(({ run }) => lockOf(run)));
+  const runs = new Set(group.map(({ run }) => lockOf(run)));
+  const rows = new Set<string>();
+  for (const { run, ordinals = [] } of group)
+    if (!wholeRuns.has(lockOf(run)))
+      for (const ordinal of ordinals) rows.add(`${lockOf(run)}/rows/${Math.floor(ordinal / ROWS_PER_LOCK)}`);
+  return [
+    ...[...projects].sort().map(sharedLock),
+    ...[...runs].sort().map((name) => ({ name, shared: !wholeRuns.has(name) })),
+    ...[...rows].sort().map(ownLock),
+  ];
+}
 
 /** The records of one group: what was stored before it, and what its changes have made of that so far. */
 class GroupState {

@@ -16,7 +16,7 @@ import type { RunRef } from '../../shared/projects/runs.ts';
 import { deleteRecords, eraseTraces, finishDeletions } from '../../shared/records/delete.ts';
 import { type Deleted, type ErasedKey, type ErasureNotes, recordErasure } from '../../shared/records/eraseRecords.ts';
 import { columnFinder } from '../../shared/records/findColumn.ts';
-import { logTraces } from '../../shared/records/ingest.ts';
+import { type ExperimentTrace, logTraces } from '../../shared/records/ingest.ts';
 import type { LoggedRecord } from '../../shared/records/recordChange.ts';
 import type { RecordStore } from '../../shared/records/recordStore.ts';
 import { recordedRows } from '../../shared/stores/clickhouse/experimentRecords.ts';
@@ -562,5 +562,68 @@ describeWithServer('several processes over Postgres', postgresProgram, (program)
     await written;
     expect((await Promise.all(deleted)).sort()).toEqual([0, 2]);
     expect(await over.rows(run)).toEqual({ records: 2, record_keys: 2, trace_members: 2, metric_values: 1 });
+  });
+
+  /** A row of an experiment: a trace with a span, the same for each attempt. */
+  const rowOf = (ordinal: number, output: string, id = newId(), spanId = newId()) =>
+    ({
+      type: 'trace',
+      id,
+      ordinal,
+      input: 'q',
+      output,
+      spans: [{ type: 'tool', id: spanId, input: 'x', output }],
+    }) as ExperimentTrace;
+
+  test('a worker records its rows while another writes others of the same run, and a deletion waits for both and takes all', async () => {
+    const [one, two] = [heldInsert(), heldInsert()];
+    const [first, second, deleting] = [
+      over.processOf({ store: one.store }),
+      over.processOf({ store: two.store }),
+      over.processOf(),
+    ];
+    const run = await over.run();
+    const rowsFrom = (from: number) => Array.from({ length: 50 }, (_, index) => rowOf(from + index, 'first'));
+    const written = [
+      logTraces(first.writer, run, rowsFrom(0), { attempt: 1 }),
+      logTraces(second.writer, run, rowsFrom(1_000), { attempt: 1 }),
+    ];
+    await Promise.all([one.held.arrived, two.held.arrived]); // both at the same time
+    let isDone = false;
+    const deleted = deleting.deleteRun(run).then(() => {
+      isDone = true;
+    });
+    await expect.poll(() => deleting.lookup.find(run.projectId, { log_stream_id: run.runId }).catch(() => 'gone')).toBe('gone');
+    one.held.open();
+    await written[0];
+    expect(isDone).toBe(false);
+    two.held.open();
+    await Promise.all([...written, deleted]);
+    expect(await over.rows(run)).toEqual(nothing);
+    await expect(logTraces(first.writer, run, rowsFrom(0), { attempt: 2 })).rejects.toMatchObject({ code: 'RunNotFound' });
+  });
+
+  test('rows that two workers record at once are there once each, and of the same row the later attempt stays', async () => {
+    const run = await over.run();
+    const workers = [over.processOf(), over.processOf()] as const;
+    const ids = Array.from({ length: 600 }, () => [newId(), newId()] as const);
+    const rows = (from: number, to: number, output: string) =>
+      ids.slice(from, to).map(([id, spanId], index) => rowOf(from + index, output, id, spanId));
+    const groups = Array.from({ length: 12 }, (_, index) => index * 50);
+    // The second takes the rows of the middle from the first, which is late with them.
+    await Promise.all([
+      ...groups.slice(0, 8).map((from) => logTraces(workers[0].writer, run, rows(from, from + 50, 'first'), { attempt: 1 })),
+      ...groups.slice(4).map((from) => logTraces(workers[1].writer, run, rows(from, from + 50, 'second'), { attempt: 2 })),
+    ]);
+    const found = await over.clickhouse.query({
+      name: 'rows by output',
+      sql: 'SELECT output, toUInt32(count()) AS records FROM records FINAL WHERE run_id = {run:UUID} GROUP BY output ORDER BY output',
+      params: { run: run.runId },
+      row: (row) => row as { output: string; records: number },
+    });
+    expect(found).toEqual([
+      { output: 'first', records: 400 },
+      { output: 'second', records: 800 },
+    ]);
   });
 });
