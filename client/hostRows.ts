@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { z } from 'zod';
 import type { HeartbeatReply, LeaseReply, ProgressReply, ResultsReply } from '../shared/wire/experimentRuns.ts';
 import { ConnectionError, HttpStatusError, TakenOverError } from './errors.ts';
@@ -92,6 +93,8 @@ class Host {
   constructor(hosted: HostedRun) {
     this.hosted = hosted;
     this.concurrency = hosted.concurrency;
+    // Each row that runs listens, and Node.js warns of more than ten.
+    setMaxListeners(0, this.stop.signal);
     this.path = `/projects/${hosted.projectId}/experiments/${hosted.experimentId}`;
     this.ended = new Promise((resolve, reject) => {
       this.resolve = resolve;

@@ -19,7 +19,7 @@ export interface RecordRowsDeps {
 const MAX_UNKNOWN_FAILURES = 7;
 
 /** Bytes of a result that one insert is given. A larger one is recorded as failed: the engine might never take it. */
-const MAX_RESULT_BYTES = 64 * 1024 * 1024;
+const MAX_RESULT_BYTES = 64_000_000;
 
 /**
  * Records rows that have ended. Each of them ends in a record: one whose content the store does not take is recorded without it, with the reason.

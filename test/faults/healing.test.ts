@@ -13,6 +13,7 @@ import { defaultRunSettings, type ExperimentRow, type ExperimentRun } from '../.
 import { keepStanding } from '../../shared/experiments/keepStanding.ts';
 import { type ProgressDeps, runProgress } from '../../shared/experiments/progress.ts';
 import { reconcileRuns } from '../../shared/experiments/reconcileRuns.ts';
+import { recordRows } from '../../shared/experiments/recordRows.ts';
 import type { RunLedger } from '../../shared/experiments/runLedger.ts';
 import { type RunRowsDeps, runRows } from '../../shared/experiments/runRows.ts';
 import type { RunWorkflows } from '../../shared/experiments/startRun.ts';
@@ -193,6 +194,59 @@ describe('a result that the store does not take', () => {
     });
     expect(taken).toMatchObject({ q0: answers.q0, q2: answers.q2 });
     expect(taken.q1).not.toBe(answers.q1);
+  });
+
+  describe('an error that nobody has classed and that does not pass', () => {
+    /** Records three rows over a store that does `write`, without the pauses between tries. */
+    async function recording(write: (traces: Written) => void) {
+      const run = aRun();
+      const taken: Record<string, string> = {};
+      const log = {
+        async write(_run: ExperimentRun, traces: Written) {
+          write(traces);
+          for (const { input, output, error_message } of traces) taken[input as string] = error_message || (output as string);
+        },
+      };
+      const again = async <T>(operation: () => Promise<T>): Promise<T> => {
+        for (;;) {
+          try {
+            return await operation();
+          } catch (err) {
+            if (err instanceof ServiceError) throw err;
+          }
+        }
+      };
+      const rows = await rowsOf(run, 0, 3);
+      const result = (input: string) => ({ output: `answer to ${input}`, spans: [], startedAt: new Date(), durationNs: 1 });
+      const ended = rows.map((row) => ({ row, result: result(row.input) }));
+      await recordRows({ log, untilStored: again }, run, 1, never)(ended);
+      return taken;
+    }
+    const odd = new TypeError('of an odd form');
+
+    test('costs the content of the row that it comes from', async () => {
+      const taken = await recording((traces) => {
+        if (traces.some(({ output }) => output === 'answer to q1')) throw odd;
+      });
+      expect(taken).toEqual({ ...answers, q1: expect.stringContaining('of an odd form') });
+    });
+
+    test('ends the run where it is the store’s, with the reason', async () => {
+      const recorded = recording(() => {
+        throw odd;
+      });
+      await expect(recorded).rejects.toMatchObject({ permanent: true, message: expect.stringContaining('of an odd form') });
+    });
+
+    test('a result too large for an insert is recorded without its content', async () => {
+      const run = aRun();
+      const written: Written[] = [];
+      const log = { write: async (_run: ExperimentRun, traces: Written) => void written.push(traces) };
+      const [row] = await rowsOf(run, 0, 1);
+      const result = { output: 'x'.repeat(70_000_000), spans: [], startedAt: new Date(), durationNs: 1 };
+      await recordRows({ log, untilStored: (operation) => operation() }, run, 1, never)([{ row: row as ExperimentRow, result }]);
+      expect(written[0]).toMatchObject([{ output: null, error_message: expect.stringContaining('at most 64 MB') }]);
+    });
   });
 
   test('a look-up that fails after the write does not speak against the write', async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ServiceClient } from '../../client/http.ts';
 import { newId } from '../../shared/ids.ts';
-import { fails, startModelEndpoint } from '../support/modelEndpoint.ts';
+import { fails, late, says, startModelEndpoint } from '../support/modelEndpoint.ts';
 import { type ExperimentOf, modelAt, newExperiment } from '../support/runs.ts';
 import { type ServiceProcess, serviceFolder } from '../support/serviceProcess.ts';
 
@@ -144,6 +144,31 @@ test('a URL may answer anything', async () => {
   expect(rows.get('6')).toMatchObject({ output: 'x', error_message: '', metrics: { own: 'text' } });
   expect(rows.get('7')).toMatchObject({ output: 'x', error_message: '' });
   expect(rows.get('8')).toMatchObject({ error_message: '{"code":5}' });
+});
+
+test('thirty rows at a time leave no warning of too many listeners, also while they wait', async () => {
+  const endpoint = await startModelEndpoint();
+  await modelAt(client, 'many', endpoint.url, ['many']);
+  const version = await template('many', '{{input}}');
+  const inputs = Array.from({ length: 60 }, (_, index) => `q${index}`);
+  const records = inputs.map((input) => ({ input }));
+  const asked = new Set<string>();
+  endpoint.otherwise(async (request, response) => {
+    if (asked.has(request.text)) return late(100, says('{"output": "late"}'))(request, response);
+    asked.add(request.text);
+    return fails(429)(request, response);
+  });
+  const runners = [
+    { kind: 'http' as const, url: endpoint.url },
+    { kind: 'prompt_template' as const, prompt_template_version_id: version, prompt_settings: { model_alias: 'many' } },
+  ];
+  for (const runner of runners) {
+    const one = await newExperiment(client, projectId, { name: `many by ${runner.kind}` });
+    await one.start({ runner, records, concurrency: 30 });
+    await ended(one, inputs);
+  }
+  await endpoint.close();
+  expect(service.output()).not.toContain('MaxListenersExceededWarning');
 });
 
 test('a template, a handler and a judge may say anything; every row and every value ends', async () => {

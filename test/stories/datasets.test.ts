@@ -560,6 +560,29 @@ describe('rows for experiments', () => {
     await expect(runRows(service).rowCount(runId)).rejects.toMatchObject({ code: 'NotFound' });
   });
 
+  test('a page holds some MB of rows, however large they are and in whatever order; ids are read without them', async () => {
+    const runId = newId();
+    const size = (index: number) => (index === 20 ? 20_000_000 : index > 30 ? 100 : 1_000_000);
+    const records = Array.from({ length: 60 }, (_, index) => ({ input: `${index} `.padEnd(size(index), 'x') }));
+    await storeRunRows(service, runId, records);
+    const store = runRows(service);
+    const found: string[] = [];
+    for (let from = 0; from < records.length; ) {
+      const page = await store.page(runId, from, records.length);
+      const inputs = page.map(({ values }) => String(values.input));
+      const bytes = inputs.reduce((sum, { length }) => sum + length, 0);
+      expect(page.map(({ ordinal }) => ordinal)).toEqual(page.map((_, index) => from + index));
+      if (page.length > 1) expect(bytes).toBeLessThan(17_000_000);
+      expect(page.length).toBeGreaterThan(0);
+      found.push(...inputs);
+      from += page.length;
+    }
+    expect(found.map((text) => text.length)).toEqual(records.map(({ input }) => input.length));
+    expect(await store.ids(runId, 0, 1_000)).toHaveLength(60);
+    const [eleventh] = await store.page(runId, 10, 11);
+    expect((await store.ids(runId, 10, 12))[0]).toBe(eleventh?.rowId);
+  });
+
   test('what a row gives to its record', () => {
     const row = (values: Parameters<typeof toExperimentRow>[0]['values']) => toExperimentRow({ rowId: 'r', ordinal: 4, values });
     expect(

@@ -101,11 +101,12 @@ const MAX_LISTED_TRIES = 100;
 /** What each try of a call came to, in the metadata of its span. The only try of a call that succeeded is the span itself. */
 function triesOf(attempts: readonly Attempt[]): Record<string, string> {
   if (attempts.length <= 1 && attempts.every(({ outcome }) => outcome === 'ok')) return {};
-  const listed = attempts.slice(-MAX_LISTED_TRIES).map(({ startedAt, endedAt, outcome, status }) => ({
+  const listed = attempts.slice(-MAX_LISTED_TRIES).map(({ startedAt, endedAt, outcome, status, waited }) => ({
     started_at: new Date(startedAt).toISOString(),
     ended_at: new Date(endedAt).toISOString(),
     outcome,
     ...(status === undefined ? {} : { status }),
+    ...(waited === undefined ? {} : { waited }),
   }));
   return { tries: String(attempts.length), attempts: JSON.stringify(listed) };
 }
