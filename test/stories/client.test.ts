@@ -751,19 +751,25 @@ describe('when the way to the service is bad', () => {
 
   test('a result that the service refuses makes its own row fail, and no other', async () => {
     const errors: unknown[] = [];
-    const spoilt = log({ kind: 'llm', describe: () => ({ temperature: 'hot' as never }) }, (input: string) => input);
+    const client = new ServiceClient({
+      apiUrl: service.url,
+      apiKey: service.apiKey,
+      fetch: async (url, init) =>
+        String(init?.body).includes('"output":"question 5"') ? new Response('{}', { status: 413 }) : fetch(url, init),
+    });
     const { progress, experiment } = await runExperiment({
       ...here(),
+      client,
       experimentName: 'refused',
       dataset: questions(20),
       onError: async (error) => {
         errors.push(error);
         throw new Error('of the callback'); // which does not end the run
       },
-      function: (input: string) => (input === 'question 5' ? spoilt(input) : input),
+      function: (input: string) => input,
     });
     expect(progress).toMatchObject({ state: 'completed', rows_done: 20, rows_failed: 1 });
-    expect(errors[0]).toMatchObject({ name: 'HttpStatusError', status: 422 });
+    expect(errors[0]).toMatchObject({ name: 'HttpStatusError', status: 413 });
     expect((await tracesOf(experiment.id)).find(({ status_code }) => status_code === 500)?.input).toBe('question 5');
   });
 
