@@ -154,7 +154,7 @@ describe('rows that fail', () => {
     await modelAt(service.client, 'dead', `http://127.0.0.1:${await ownPort()}`, ['dead']);
     await using _alive = await model('alive', says('here'));
     const [dead, alive] = [await experiment('dead'), await experiment('alive')];
-    const request = { records: questions(20), concurrency: 10, max_call_attempts: 2 };
+    const request = { records: questions(20), concurrency: 10, max_call_attempts: 2, pause_after_provider_failures: 0 };
     await Promise.all([dead.start({ ...request, runner: prompt('dead') }), alive.start({ ...request, runner: prompt('alive') })]);
     expect(await alive.end()).toMatchObject({ state: 'completed', rows_done: 20, rows_failed: 0 });
     expect(await dead.end()).toMatchObject({ state: 'completed', rows_done: 20, rows_failed: 20 });
