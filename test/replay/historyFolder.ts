@@ -10,9 +10,9 @@ export interface SavedHistory {
   history: ReturnType<typeof historyFromJSON>;
 }
 
-/** Every saved history: `<what it shows>.json`, with the id of its workflow. */
+/** Every saved history: `<what it shows>.json`, with the id of its workflow; those of former code in a folder named after it. */
 export const savedHistories = (): SavedHistory[] =>
-  readdirSync(historyFolder)
+  readdirSync(historyFolder, { encoding: 'utf8', recursive: true })
     .filter((file) => file.endsWith('.json'))
     .map((file) => {
       const { workflowId, history } = JSON.parse(readFileSync(join(historyFolder, file), 'utf8')) as {

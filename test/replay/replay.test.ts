@@ -38,34 +38,41 @@ test('the bundle is kept for the next start, and one that was not written to its
 
 describe("today's workflow code takes every step that a recorded run took", () => {
   const histories = savedHistories();
+  const ofRuns = [
+    'cancelled',
+    'carriedOver',
+    'carriedOverFrom',
+    'concurrencyChanged',
+    'failed',
+    'paused',
+    'plain',
+    'resumedWhileRowsEnd',
+    'scoredAlong',
+  ];
 
   test('there are histories of every kind', () => {
-    expect(histories.map(({ name }) => name).sort()).toEqual([
-      'cancelled',
-      'carriedOver',
-      'carriedOverFrom',
-      'concurrencyChanged',
-      'failed',
-      'paused',
-      'plain',
-      'resumedWhileRowsEnd',
-      'scored',
-      'scoredAlong',
-      'scoredCarriedOverFrom',
-    ]);
+    expect(histories.map(({ name }) => name).sort()).toEqual(
+      [...ofRuns, ...ofRuns.map((name) => `inRounds/${name}`), 'scored', 'scoredCarriedOverFrom'].sort(),
+    );
   });
 
-  test.each(['paused', 'resumedWhileRowsEnd'])('the state is written in the history of a run that was %s', (kind) => {
+  test.each(['paused', 'inRounds/paused', 'inRounds/resumedWhileRowsEnd'])(
+    'the state is written in the history of a run that was %s',
+    (kind) => {
+      const events = histories.find(({ name }) => name === kind)?.history.events ?? [];
+      const steps = events.map(({ activityTaskScheduledEventAttributes: scheduled }) => scheduled?.activityType?.name);
+      const written = steps.filter((step) => step === 'markPaused').length;
+      expect(written).toBe(kind.endsWith('paused') ? 2 : 1);
+    },
+  );
+
+  test.each([
+    ['scoredAlong', 'prepareScoring'],
+    ['inRounds/scoredAlong', 'scoreRows'],
+  ])('rows are scored while others run, in the history that is to show it: %s', (kind, activity) => {
     const events = histories.find(({ name }) => name === kind)?.history.events ?? [];
-    const steps = events.map(({ activityTaskScheduledEventAttributes: scheduled }) => scheduled?.activityType?.name);
-    const written = steps.filter((step) => step === 'markPaused').length;
-    expect(written).toBe(kind === 'paused' ? 2 : 1);
-  });
-
-  test('rows are scored while others run, in the history that is to show it', () => {
-    const events = histories.find(({ name }) => name === 'scoredAlong')?.history.events ?? [];
     const first = events.findIndex(
-      ({ activityTaskScheduledEventAttributes: scheduled }) => scheduled?.activityType?.name === 'scoreRows',
+      ({ activityTaskScheduledEventAttributes: scheduled }) => scheduled?.activityType?.name === activity,
     );
     const rows = events.find(
       ({ activityTaskScheduledEventAttributes: scheduled }) => scheduled?.activityType?.name === 'runRows',
