@@ -111,6 +111,7 @@ export async function startServiceServers(
       },
     },
     clickhouse: {
+      pid: () => clickhouse.pid,
       kill: () => clickhouse.kill(),
       async restart(): Promise<void> {
         clickhouse = await startClickHouse();
