@@ -47,7 +47,12 @@ export async function serviceFolder(dataDir: string, extra: Record<string, strin
       const [program, args] = by === 'npm' ? ['npm', ['start']] : [process.execPath, [...NODE_FLAGS, join(root, 'start.ts')]];
       const child = spawn(program, args, {
         cwd: root,
-        env: { ...process.env, UV_THREADPOOL_SIZE: '16', ...environment },
+        env: {
+          ...process.env,
+          NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/node'),
+          UV_THREADPOOL_SIZE: '16',
+          ...environment,
+        },
         stdio: ['ignore', 'pipe', 'pipe'],
       });
       let output = '';

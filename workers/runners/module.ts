@@ -18,6 +18,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export function moduleRunner(run: ExperimentRun, modulePath: string, environment: Environment): RowRunner {
   const module: HostedModule = { run, modulePath, environment };
   const together = new ModuleHost(module);
+  together.warm(); // while the first rows are read
   const cells = new Cells(module);
 
   const alone = async (row: ExperimentRow, context: RowContext, { startedAt }: HostDied): Promise<RowResult> => {

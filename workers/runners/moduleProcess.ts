@@ -91,6 +91,12 @@ export class ModuleHost {
     }
   }
 
+  /** Starts the process before there is a row for it. Who comes first with one hears what is wrong with the module. */
+  warm(): void {
+    this.current ??= this.start();
+    this.current.catch(() => undefined);
+  }
+
   async close(): Promise<void> {
     this.closed = true;
     await (await this.current?.catch(() => undefined))?.end();
@@ -135,8 +141,10 @@ class HostProcess {
     this.run_ = run;
     this.child = fork(join(import.meta.dirname, 'moduleHost.ts'), [modulePath], {
       serialization: 'json',
-      // A registered runner sees no setting of the service: no key, no address.
-      env: Object.fromEntries(['PATH', 'HOME', 'TMPDIR', 'TZ', 'LANG'].map((name) => [name, environment[name]])),
+      // A registered runner sees no setting of the service: no key, no address. With Node's compile cache the process is ready in half the time.
+      env: Object.fromEntries(
+        ['PATH', 'HOME', 'TMPDIR', 'TZ', 'LANG', 'NODE_COMPILE_CACHE'].map((name) => [name, environment[name]]),
+      ),
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
     this.ready = new Promise((resolve, reject) => {
