@@ -3,7 +3,10 @@ import type { LeasedRow } from './hostedRow.ts';
 /** Whether a leased row is this record. The service keeps what is no cell kind as its JSON text, so values are compared by what they stand for. */
 export function isRowOf(row: LeasedRow, record: Record<string, unknown> | undefined): boolean {
   if (!record) return false;
-  return Object.entries(record).every(([column, value]) => meaning(value) === meaning(row.values[column]));
+  // Most values are the same text, and to find out that a text is no JSON takes 10 µs.
+  return Object.entries(record).every(
+    ([column, value]) => value === row.values[column] || meaning(value) === meaning(row.values[column]),
+  );
 }
 
 function meaning(value: unknown): string {
