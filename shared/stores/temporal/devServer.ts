@@ -58,6 +58,9 @@ const dynamicConfig = {
   'system.enableActivityEagerExecution': true,
 };
 
+/** Milliseconds after its first answer in which a new server has registered what its command line names. */
+const REGISTERED_MS = 2_000;
+
 /** The first start writes its schema; on a slow disk that takes seconds. */
 const READY_MS = 60_000;
 const READY_CHECK_EVERY_MS = 50;
@@ -197,7 +200,10 @@ function serverArguments(server: { ip: string; port: number; uiPort: number; nam
   ];
 }
 
-/** Resolves to undefined when the server answers for the namespace and knows our search attributes; gives up when `gone` settles first. */
+/**
+ * Resolves to undefined when the server answers for the namespace and knows our search attributes, or does not get to know them by itself: a database of a
+ * former release lacks those that came later, and is prepared as a server of others is. Gives up when `gone` settles first.
+ */
 async function untilReady(address: string, namespace: string, gone: Promise<string>): Promise<undefined> {
   let over = false;
   void gone.then(() => {
@@ -210,6 +216,7 @@ async function untilReady(address: string, namespace: string, gone: Promise<stri
   };
   const connection = Connection.lazy({ address, channelArgs });
   const deadline = Date.now() + READY_MS;
+  let answeredAt: number | undefined;
   try {
     for (;;) {
       try {
@@ -218,7 +225,8 @@ async function untilReady(address: string, namespace: string, gone: Promise<stri
           return connection.operatorService.listSearchAttributes({ namespace });
         });
         const missing = Object.keys(searchAttributes).filter((name) => !(name in customAttributes));
-        if (missing.length === 0) return undefined;
+        answeredAt ??= Date.now();
+        if (missing.length === 0 || Date.now() - answeredAt > REGISTERED_MS) return undefined;
         throw new Error(`the search attributes ${missing.join(', ')} are not registered`);
       } catch (cause) {
         if (over) return undefined; // whoever waits has heard of it from `gone`
