@@ -161,7 +161,9 @@ export async function runRows(
   try {
     // What breaks stops the chunk at its next row; the rows it has end and are recorded before it fails.
     await startRows().catch(fail);
-    if (inFlight.size > 0 && feed.takenTo < chunk.to) await deps.handOver(feed.takenTo);
+    // A chunk that failed, or finds its rows failing, keeps the rest: no other is to begin it before that is known.
+    const isWell = lost === undefined && failing === undefined;
+    if (isWell && inFlight.size > 0 && feed.takenTo < chunk.to) await deps.handOver(feed.takenTo);
     await Promise.all(inFlight);
     await Promise.all([recorder.flush(), deps.attempts.flush()]);
   } finally {

@@ -92,7 +92,7 @@ describe('starting', () => {
       Array.from({ length: 8 }, () => one.start({ runner: module('slow'), records, concurrency: 10 })),
     );
     expect(answers.filter(({ started }) => started)).toHaveLength(1);
-    expect(new Set(answers.map(({ workflow_id }) => workflow_id))).toEqual(new Set([`experiment/${one.id}/1`]));
+    expect(new Set(answers.map(({ workflow_id }) => workflow_id))).toEqual(new Set([one.workflowId()]));
     expect(await one.end()).toMatchObject({ state: 'completed', rows_done: 30 });
     expect(await one.traces()).toHaveLength(30);
   });
