@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { Coordination } from '../shared/coordination/coordination.ts';
 import { RequestInvalid, ServiceError } from '../shared/errors.ts';
 import { type Notices, offerRows } from '../shared/experiments/callerRows.ts';
-import { type ExperimentRow, type ExperimentRun, hasEnded } from '../shared/experiments/experiment.ts';
+import type { ExperimentRow, ExperimentRun } from '../shared/experiments/experiment.ts';
 import type { OfferedRows } from '../shared/experiments/offeredRows.ts';
 import { attemptNumber, type RowLog, type RowSourceReader } from '../shared/experiments/rowLog.ts';
 import { rowSlots } from '../shared/experiments/rowSlots.ts';
@@ -23,6 +23,7 @@ import {
   type RunSummary,
 } from '../shared/experiments/workflow.ts';
 import type { EnabledMetric } from '../shared/scorers/resolveMetrics.ts';
+import { currentRun } from './currentRun.ts';
 import { mustGiveUp } from './giveUp.ts';
 import { type ScoreRangeDeps, scoreRange } from './scoreRange.ts';
 
@@ -73,22 +74,17 @@ const CHUNKS_PER_WORKER = 2;
  * @param ending aborts when the worker ends. Its activities are called back then, but one that its workflow had called back before is not told again
  */
 export function createActivities(deps: ActivityDeps, ending: AbortSignal) {
-  const findRun = async ({ experimentId, number }: RunRef): Promise<ExperimentRun> => {
-    const run = await deps.ledger.find(experimentId);
-    if (!run) throw ended(`experiment ${experimentId} was deleted`);
-    if (run.workflowNumber !== number) throw ended(`experiment ${experimentId} has a newer run`);
-    if (!hasEnded(run.state)) return run;
-    // Somebody has reset the workflow: then its newest execution asks, and the run goes on.
-    const standing = await deps.workflows.standing(run);
-    const asking = Context.current().info.workflowExecution?.runId;
-    if (standing.kind !== 'open' || standing.runId !== asking) throw ended(`the run of experiment ${experimentId} has ended`);
-    await deps.ledger.reopen(experimentId, number);
-    return { ...run, state: 'running' };
+  const findRun = async (ref: RunRef): Promise<ExperimentRun> => {
+    const run = await currentRun(deps, ref);
+    if ('none' in run) throw ended(run.none);
+    return run;
   };
 
   /** Rows of a chunk that was handed over before its worker died belong to other chunks. */
   const stillGiven = async (run: ExperimentRun, chunk: Chunk, context: Context): Promise<Chunk> => {
-    if (chunk.chunk === undefined || context.info.attempt === 1) return chunk;
+    // A reset gives a chunk that was under way out again, as it was at first.
+    const isFirst = context.info.attempt === 1 && context.info.workflowExecution?.runId === chunk.runId;
+    if (chunk.chunk === undefined || isFirst) return chunk;
     const workflow = await deps.workflows.progress(run);
     const to = workflow?.chunks?.find((one) => one.chunk === chunk.chunk)?.to;
     return to === undefined ? chunk : { ...chunk, to };
@@ -183,11 +179,12 @@ export function createActivities(deps: ActivityDeps, ending: AbortSignal) {
           if (Date.now() - publishedAt >= PUBLISH_MS) publish();
         };
         const handOver = async (to: number) => {
-          if (chunk.chunk === undefined || !context.info.workflowExecution) return;
-          const { runId } = context.info.workflowExecution;
+          const { chunk: number, token } = chunk;
+          // One that the server has given up may have a successor already.
+          if (number === undefined || token === undefined || context.cancellationDetails?.notFound) return;
           // Where it is not heard, the rows are free when this chunk has ended.
           await deps.workflows
-            .signal(run, handOverSignal, { chunk: chunk.chunk, to, runId } satisfies HandOver)
+            .signal(run, handOverSignal, { chunk: number, to, token } satisfies HandOver)
             .catch((err: unknown) => deps.log.debug({ err, experimentId: run.experimentId }, 'rows were not handed over'));
         };
         try {
@@ -256,6 +253,11 @@ export function createActivities(deps: ActivityDeps, ending: AbortSignal) {
     /** Aggregates and the final state, in this order: progress is complete only when the aggregates are there. */
     finishExperiment: (ref: RunRef): Promise<RunSummary> =>
       beating(async () => {
+        if (Context.current().info.attempt > 1) {
+          // It may have ended the run before its answer was lost.
+          const run = await deps.ledger.find(ref.experimentId);
+          if (run && (run.workflowNumber !== ref.number || run.state === 'completed')) return deps.countRows(run);
+        }
         const run = await findRun(ref);
         const [result, summary] = await Promise.all([settled(run, true), deps.countRows(run)]);
         await deps.ledger.end(ref.experimentId, ref.number, 'completed', result);

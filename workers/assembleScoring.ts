@@ -83,7 +83,7 @@ export function assembleScoring(domain: Domain, settle: (run: ExperimentRun) => 
       return { metrics, segments: settings?.segmentFilters ?? [] };
     },
     judged,
-    contextFor: (run, metric, signal) => judgeContext(domain, run, metric, signal),
+    contextFor: (run, metric, signal, stopping) => judgeContext(domain, run, metric, signal, stopping),
     async aggregate({ runId }) {
       const run = await ledger.find(runId);
       // One that goes on sums up its values when it ends.

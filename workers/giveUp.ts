@@ -15,7 +15,7 @@ export interface GiveUpDeps {
 
 /**
  * After how many milliseconds rows or values in flight are given up when their activity is called back. A pause lets them end, also when the run goes
- * on before they have ended (undefined). A cancel, a deletion and the end of this worker do not wait for them; a workflow that is gone, because
+ * on before they have ended (undefined). A cancel, a failure, a deletion and the end of this worker do not wait for them; a workflow that is gone, because
  * somebody terminated or reset it, leaves them no time at all.
  * @param ending aborts when the worker ends
  */
@@ -29,5 +29,5 @@ export async function mustGiveUp(
   if (ending.aborted) return STOP_GRACE_MS;
   if (!context.cancellationDetails?.cancelRequested || !(await ledger.find(run.experimentId))) return CANCEL_GRACE_MS;
   const workflow = await workflows.progress(run);
-  return workflow === undefined || workflow.cancelled ? CANCEL_GRACE_MS : undefined;
+  return workflow === undefined || workflow.cancelled || workflow.fails ? CANCEL_GRACE_MS : undefined;
 }

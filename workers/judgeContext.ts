@@ -1,6 +1,7 @@
 import type { Domain } from '../shared/assemble.ts';
+import { ServiceError } from '../shared/errors.ts';
 import { type ExperimentRun, jobIdOf, type RunSettings } from '../shared/experiments/experiment.ts';
-import type { JudgeRequest, ScoreContext } from '../shared/metrics/metric.ts';
+import { type JudgeRequest, NotNow, type ScoreContext } from '../shared/metrics/metric.ts';
 import type { EnabledMetric } from '../shared/scorers/resolveMetrics.ts';
 
 /** For whom a judge is asked, and how often when it does not answer. */
@@ -28,28 +29,41 @@ export function judgedExperiment(run: ExperimentRun): JudgedRun {
   };
 }
 
-/** A judged metric's model: the one its settings name, else the run's own, else the default of the first integration. */
+/**
+ * A judged metric's model: the one its settings name, else the run's own, else the default of the first integration.
+ * @param stopping ends waits for a slot, a rate or a retry; a call that is under way goes on until `signal` aborts
+ */
 export function judgeContext(
   { models }: Pick<Domain, 'models'>,
   { modelAlias, maxCallAttempts, limits, jobId, userId, projectId, runId }: JudgedRun,
   metric: EnabledMetric,
   signal: AbortSignal,
+  stopping: AbortSignal,
 ): ScoreContext {
   return {
     signal,
     async complete({ system, prompt, schema, signal: ofCall }: JudgeRequest) {
-      const answer = await models.complete({
-        modelAlias: metric.judgeModel ?? modelAlias,
-        messages: [
-          ...(system === undefined ? [] : [{ role: 'system' as const, content: system }]),
-          { role: 'user' as const, content: prompt },
-        ],
-        settings: { temperature: 0, ...(schema === undefined ? {} : { response_format: { type: 'json_object' } }) },
-        context: { jobId, userId, projectId, runId },
-        retry: { maxAttempts: maxCallAttempts },
-        limits,
-        signal: ofCall,
-      });
+      const answer = await models
+        .complete({
+          modelAlias: metric.judgeModel ?? modelAlias,
+          messages: [
+            ...(system === undefined ? [] : [{ role: 'system' as const, content: system }]),
+            { role: 'user' as const, content: prompt },
+          ],
+          settings: { temperature: 0, ...(schema === undefined ? {} : { response_format: { type: 'json_object' } }) },
+          context: { jobId, userId, projectId, runId },
+          retry: { maxAttempts: maxCallAttempts },
+          limits,
+          signal: ofCall,
+          stopping,
+        })
+        .catch((err: unknown) => {
+          const isCalledBack = stopping.aborted && err === stopping.reason;
+          // What the service lacks for a moment is no fault of the judge.
+          if (isCalledBack || (err instanceof ServiceError && !err.permanent))
+            throw new NotNow('the judge is asked later', { cause: err });
+          throw err;
+        });
       return {
         text: answer.text,
         inputTokens: answer.inputTokens,

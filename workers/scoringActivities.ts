@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
 import { RequestInvalid, ServiceError } from '../shared/errors.ts';
 import { type ExperimentRun, hasEnded } from '../shared/experiments/experiment.ts';
@@ -17,10 +16,13 @@ import { type SettleDeps, settleScorings } from '../shared/scoring/settleScoring
 import type { Prepared, ScoredOutcome, ScorePass } from '../shared/scoring/workflow.ts';
 import type { SegmentFilter } from '../shared/wire/scorers.ts';
 import { beating } from './activities.ts';
+import { type CurrentRunDeps, currentRun } from './currentRun.ts';
 import { type JudgedRun, judgedExperiment } from './judgeContext.ts';
 import { type FrozenRun, type ValueScoringDeps, valueScoring } from './valueScoring.ts';
 
-export interface ScoringActivityDeps extends Pick<SettleDeps, 'aggregate'>, ValueScoringDeps {
+export interface ScoringActivityDeps extends Pick<SettleDeps, 'aggregate'>, Omit<ValueScoringDeps, 'ledger' | 'workflows'> {
+  ledger: ValueScoringDeps['ledger'] & CurrentRunDeps['ledger'];
+  workflows: ValueScoringDeps['workflows'] & CurrentRunDeps['workflows'];
   scorings: ScoringStore;
   /** Metrics by the ids of their scorers, as they are now. @throws RequestInvalid when one cannot be computed. */
   metricsOf(run: ScoredRun, scorerIds: readonly string[]): Promise<EnabledMetric[]>;
@@ -47,9 +49,6 @@ const NOTE_MS = 5_000;
 const LANES = 20;
 /** Microseconds: records of other machines may carry versions of clocks that are a little off, and be stored a little after they were stamped. */
 const OVERLAP = 30_000_000;
-/** Milliseconds that a re-computation waits for the end of its experiment's run in one activity, and between two looks. */
-const WAIT_MS = 10 * 60_000;
-const LOOK_MS = 1_000;
 
 /**
  * What the workflows that score a run may ask for. Each is safe to run twice. On a cancel and at the end of this worker no further value starts; those
@@ -78,23 +77,23 @@ export function createScoringActivities(deps: ScoringActivityDeps, ending: Abort
   };
 
   /** The experiment's run that asks; undefined when it has ended or a newer one has begun. */
-  const runOf = async ({ runId, number }: ScorePass): Promise<ExperimentRun | undefined> => {
-    const run = await deps.ledger.find(runId);
-    return run && run.workflowNumber === number && !hasEnded(run.state) ? run : undefined;
+  const runOf = async (experimentId: string, number: number): Promise<ExperimentRun | undefined> => {
+    const run = await currentRun(deps, { experimentId, number });
+    return 'none' in run ? undefined : run;
   };
 
   const prepareExperiment = async (run: ScoredRun, experiment: ExperimentRun, ended: boolean): Promise<Prepared> => {
     const frozen = await deps.frozen(experiment);
     const began = versionNow();
     const since = ended ? 0 : Math.max(0, frozen.lookedTo - OVERLAP);
-    const { marked, scored } = await computeOrMark(
+    const { marked, scored, more } = await computeOrMark(
       run,
       experiment,
       judgedExperiment(experiment),
       lacking(experiment, frozen, { since }),
       frozen.metrics,
     );
-    if (!marked) return { oldest: EARLIEST, scored };
+    if (more || !marked) return { oldest: EARLIEST, scored, more: true };
     await deps.looked(experiment, began);
     return { oldest: Context.current().info.attempt > 1 ? EARLIEST : marked.oldest, scored };
   };
@@ -113,7 +112,7 @@ export function createScoringActivities(deps: ScoringActivityDeps, ending: Abort
         const run = await scorings.findRun(runId);
         if (!run) return null;
         if (pass.number !== undefined) {
-          const experiment = await runOf(pass);
+          const experiment = await runOf(runId, pass.number);
           return experiment ? prepareExperiment(run, experiment, pass.ended === true) : null;
         }
         const requests = await scorings.requested(runId);
@@ -129,7 +128,8 @@ export function createScoringActivities(deps: ScoringActivityDeps, ending: Abort
           const fresh = await computeOrMark(run, undefined, await deps.judged(run), found, metrics);
           scored = fresh.scored;
           marked.push(fresh.marked);
-          if (fresh.marked) await scorings.seen(runId, unseen.began);
+          if (fresh.more) return { oldest: EARLIEST, scored, more: true };
+          await scorings.seen(runId, unseen.began);
         }
         // What a former execution, or one that failed half way, has marked is not marked again, and nobody knows how old it is.
         if (Context.current().info.attempt > 1 || marked.includes(undefined)) return { oldest: EARLIEST, scored };
@@ -143,15 +143,9 @@ export function createScoringActivities(deps: ScoringActivityDeps, ending: Abort
         const { runId, from, number } = pass;
         const run = await scorings.findRun(runId);
         if (!run) return { scored: 0, more: false };
-        const experiment = number === undefined ? undefined : await runOf(pass);
+        const experiment = number === undefined ? undefined : await runOf(runId, number);
         if (number !== undefined && !experiment) return { scored: 0, more: false };
-        if (!experiment && (await isTaken(run))) {
-          const until = Date.now() + WAIT_MS;
-          const { cancellationSignal: signal } = Context.current();
-          while (!signal.aborted && Date.now() < until && (await isTaken(run)))
-            await delay(LOOK_MS, undefined, { signal }).catch(() => undefined);
-          return { scored: 0, more: true };
-        }
+        if (!experiment && (await isTaken(run))) return { scored: 0, more: true, isTaken: true };
         const start = Date.now();
         let noted = start;
         const note = () => {
@@ -167,7 +161,8 @@ export function createScoringActivities(deps: ScoringActivityDeps, ending: Abort
           onProgress: note,
         };
         const lanes = experiment?.settings.concurrency ?? LANES;
-        return inLanes(lanes, experiment, (options) => scoreMarked(given, run, from, options));
+        const maxProviderFailures = experiment?.settings.pauseAfterProviderFailures ?? 0;
+        return inLanes(lanes, experiment, (options) => scoreMarked(given, run, from, { ...options, maxProviderFailures }));
       }),
 
     /** Ends the requests of which nothing is left to compute. */

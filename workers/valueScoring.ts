@@ -57,21 +57,22 @@ export function valueScoring(deps: ValueScoringDeps, ending: AbortSignal) {
     }
   };
 
-  /** Computes values of plain code and marks those of judges. */
+  /** Computes values of plain code and marks those of judges. `more` where it was called back before all of them were. */
   const computeOrMark = (
     run: RunRef,
     experiment: ExperimentRun | undefined,
     judged: JudgedRun,
     found: AsyncIterable<MarkedValue>,
     metrics: readonly EnabledMetric[],
-  ): Promise<{ marked: Marked | undefined; scored: number }> =>
+  ): Promise<{ marked: Marked | undefined; scored: number; more: boolean }> =>
     inLanes(CODE_LANES, experiment, async (options) => {
       const byName = new Map(metrics.map((metric) => [metric.name, metric]));
       let marked: Marked | undefined;
-      const code = markJudged(marking, run, found, metrics, (all) => {
+      const onMarked = (all: Marked) => {
         marked = all;
-      });
-      const { scored } = await scoreValues(
+      };
+      const code = markJudged(marking, run, found, metrics, onMarked, options.stopping);
+      const { scored, more } = await scoreValues(
         {
           ...values(judged),
           metricOf: ({ metric }) => byName.get(metric) as EnabledMetric,
@@ -81,7 +82,7 @@ export function valueScoring(deps: ValueScoringDeps, ending: AbortSignal) {
         code,
         { ...options, judged: false, showsComputing: false, until: Number.POSITIVE_INFINITY },
       );
-      return { marked, scored };
+      return { marked, scored, more: more || marked === undefined };
     });
 
   /** What an experiment's rows lack: values that failed in this run, and are not tried again in it, are none of it. */

@@ -1,9 +1,10 @@
-import { ActivityFailure, CancellationScope, isCancellation, workflowInfo } from '@temporalio/workflow';
+import { ActivityFailure, CancellationScope, isCancellation, uuid4, workflowInfo } from '@temporalio/workflow';
 import type { Carried, Chunk, ChunkOutcome, HandOver, OrdinalRange, RunPlan } from '../shared/experiments/workflow.ts';
 
 type GivenChunk = Omit<Chunk, 'experimentId' | 'projectId' | 'number'> & { chunk: number };
 
 interface RunningChunk extends OrdinalRange {
+  token: string;
   /** It takes no further row: rows of it are still in flight. */
   handedOver: boolean;
   callBack(): void;
@@ -77,8 +78,10 @@ export class RowChunks {
   private start({ from, to }: OrdinalRange, concurrency: number): void {
     const chunk = this.given++;
     const scope = new CancellationScope();
-    this.running.set(chunk, { from, to, handedOver: false, callBack: () => scope.cancel() });
-    const given = { from, to, lanes: concurrency, round: this.round, chunk, startedAt: this.startedAt };
+    const token = uuid4();
+    this.running.set(chunk, { from, to, token, handedOver: false, callBack: () => scope.cancel() });
+    const { runId } = workflowInfo();
+    const given = { from, to, lanes: concurrency, round: this.round, chunk, token, runId, startedAt: this.startedAt };
     scope
       .run(() => this.execute(given))
       .catch(calledBack(from))
@@ -101,10 +104,10 @@ export class RowChunks {
     if (callerGone) this.callerGone = true;
   }
 
-  handOver({ chunk, to, runId }: HandOver): void {
+  handOver({ chunk, to, token }: HandOver): void {
     const running = this.running.get(chunk);
-    // A reset repeats the signals of the execution that it ends; its chunks are others.
-    if (!running || running.handedOver || runId !== workflowInfo().runId) return;
+    // A reset repeats signals of the execution that it ended; they are not meant for the chunks that are given out since.
+    if (!running || running.handedOver || running.token !== token) return;
     if (to < running.to) this.open = [{ from: to, to: running.to }, ...this.open];
     running.to = to;
     running.handedOver = true;

@@ -28,8 +28,9 @@ import { RunScores } from './runScores.ts';
 /**
  * Runs an experiment: plan, rows and scores, finish. It only decides; activities do every input and output. Histories hold offsets and counts.
  * The workflow closes as the run did: completed, failed or cancelled.
- * Signals: pause, resume, setConcurrency; cancelRun, which processes of the release before send; progress, handedOver and callerBack, which
- * activities and the API send. Query: progress.
+ * Signals: pause, resume; setConcurrency, which comes beside the setting that chunks read; cancelRun, which processes of the release before send (the
+ * workflow then closes as failed, as Temporal was not asked to cancel it); progress, handedOver and callerBack, which activities and the API send.
+ * Query: progress.
  */
 export async function runExperiment(input: RunExperimentInput): Promise<void> {
   if (!patched('overlapping-chunks')) return runExperimentInRounds(input);
@@ -92,7 +93,7 @@ class ExperimentWorkflow {
         act(...args);
         this.changes++;
       });
-    on('pause', () => this.pause(null));
+    on('pause', (reason?: string | null) => this.pause(reason ?? null));
     on('resume', () => {
       this.paused = false;
       this.pauseReason = null;
@@ -117,6 +118,7 @@ class ExperimentWorkflow {
       paused: this.paused,
       cancelled: this.root.consideredCancelled,
       awaitsCaller: this.awaitsCaller,
+      fails: this.failure !== undefined,
       chunks: this.chunks.view(),
     }));
   }
@@ -136,8 +138,7 @@ class ExperimentWorkflow {
       const { changes } = this;
       this.heed();
       if (this.isIdle) {
-        if (this.chunks.failure) throw this.chunks.failure;
-        if (this.scores.failure) throw this.scores.failure;
+        if (this.failure) throw this.failure;
         if (workflowInfo().continueAsNewSuggested) await this.carryOn();
         if (this.paused) {
           await this.waitPaused();
@@ -156,10 +157,10 @@ class ExperimentWorkflow {
 
   /** Starts and calls back what the present state asks for. */
   private heed(): void {
-    const { failing, callerGone } = this.chunks.takeFindings();
+    const { failing = this.scores.takeFailing(), callerGone } = this.chunks.takeFindings();
     if (failing !== undefined) this.pause(failing);
     if (callerGone) this.awaitsCaller = true;
-    if (this.paused || this.chunks.failure || this.scores.failure || workflowInfo().continueAsNewSuggested) {
+    if (this.paused || this.failure || workflowInfo().continueAsNewSuggested) {
       this.chunks.callBack();
       this.scores.callBack();
       return;
@@ -167,6 +168,11 @@ class ExperimentWorkflow {
     if (!this.awaitsCaller) this.chunks.giveOut(this.concurrency as number);
     this.phase = this.chunks.areDone ? 'scores' : 'rows';
     this.scores.goOn(this.chunks.areDone, this.display.rowsDone);
+  }
+
+  /** Why the run cannot go on. */
+  private get failure(): unknown {
+    return this.chunks.failure ?? this.scores.failure;
   }
 
   private get isIdle(): boolean {
@@ -214,16 +220,18 @@ class ExperimentWorkflow {
   }
 
   /** Ends a run that was cancelled or cannot go on, after what is under way has ended. */
-  async endEarly(err: Error): Promise<void> {
-    const state = isCancellation(err) ? 'cancelled' : 'failed';
+  async endEarly(reason: Error): Promise<void> {
     this.chunks.callBack();
     this.scores.callBack();
     await condition(() => this.isIdle);
+    // A run that is cancelled while it fails has failed all the same.
+    const err = this.failure instanceof Error ? this.failure : reason;
+    const state = isCancellation(err) ? 'cancelled' : 'failed';
     this.phase = 'finishing';
-    const reason = state === 'failed' ? rootMessage(err) : null;
-    const summary: RunSummary | undefined = await this.activities.end(state, reason);
+    const why = state === 'failed' ? rootMessage(err) : null;
+    const summary: RunSummary | undefined = await this.activities.end(state, why);
     this.phase = 'ended';
-    this.display.end(state, summary, reason);
+    this.display.end(state, summary, why);
   }
 
   private show(): void {

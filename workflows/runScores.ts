@@ -19,7 +19,10 @@ export class RunScores {
   private readonly changed: () => void;
   private plan: RunPlan | undefined;
   private callBackPass: (() => void) | undefined;
+  private failing: string | undefined;
   private rowsSeen = 0;
+  /** Whatever the rows lack is computed, or marked for judges: looking through the whole run again would find nothing. */
+  private isAllMarked = false;
   private isComplete = false;
 
   constructor(steps: ScoringSteps, changed: () => void, carried: Carried | undefined) {
@@ -62,14 +65,26 @@ export class RunScores {
   }
 
   private async pass(allRecorded: boolean): Promise<void> {
-    const prepared = await this.steps.prepareScoring(allRecorded);
-    if (!prepared) {
-      this.isComplete = true; // the run was deleted
-      return;
+    if (!this.isAllMarked) {
+      const prepared = await this.steps.prepareScoring(allRecorded);
+      if (!prepared) {
+        this.isComplete = true; // the run was deleted, or has a newer workflow
+        return;
+      }
+      this.scored += prepared.scored ?? 0;
+      this.isAllMarked = allRecorded && !prepared.more;
     }
-    const { scored, more } = await this.steps.score();
+    const { scored, more, failing } = await this.steps.score();
     this.scored += scored;
-    if (allRecorded && !more) this.isComplete = true;
+    this.failing ??= failing;
+    if (this.isAllMarked && !more) this.isComplete = true;
+  }
+
+  /** Why the run should pause, where a pass has said so since this was last asked. */
+  takeFailing(): string | undefined {
+    const { failing } = this;
+    this.failing = undefined;
+    return failing;
   }
 
   /** Makes the pass return; what it has computed is kept. */

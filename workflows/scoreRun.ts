@@ -6,6 +6,7 @@ import {
   proxyActivities,
   setCurrentDetails,
   setHandler,
+  sleep,
   upsertMemo,
   workflowInfo,
 } from '@temporalio/workflow';
@@ -24,6 +25,8 @@ const activityOptions = {
 
 /** A run that is written to all the time keeps its workflow, which then knows what it has done. */
 const IDLE = '10 minutes';
+/** Until a run of the experiment, which computes whatever is marked, is looked at again. */
+const TAKEN_WAIT = '5 seconds';
 
 /**
  * Scores records of one run: those that requests name, and the new ones of a log stream. What is to be scored is marked in the record store, so
@@ -63,11 +66,14 @@ export async function scoreRun(input: ScoreRunInput): Promise<void> {
     const prepared = await prepareScoring(run);
     if (!prepared) return; // the run was deleted
     scored += prepared.scored ?? 0;
+    if (prepared.more) asked = true;
     if (!isFirst) from = earliest(from, prepared.oldest);
     if (isFirst || from !== undefined) {
       show('scoring');
       const outcome = await scoreMarked(from === undefined ? run : { ...run, from });
       scored += outcome.scored;
+      // Histories of former releases have no such outcome: their activities waited themselves.
+      if (outcome.isTaken) await sleep(TAKEN_WAIT);
       if (outcome.more) asked = true;
       else {
         from = undefined;

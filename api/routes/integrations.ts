@@ -221,7 +221,8 @@ export function integrationRoutes(deps: IntegrationRouteDeps): Endpoint[] {
       method: 'put',
       path: '/integrations/{integration_id}/limits',
       summary: 'Limit the calls of an integration, over all workers',
-      description: 'Replaces all limits; calls that wait go by the new ones within moments.',
+      description:
+        'Replaces all limits; calls that wait go by the new ones within a second, or with the next call of their process.',
       tag,
       access: manage,
       params: IntegrationIdPath,

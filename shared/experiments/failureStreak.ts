@@ -25,7 +25,7 @@ export class FailureStreak {
     if (pauseAfterFailures > 0 && this.failures >= pauseAfterFailures)
       return `${this.failures} rows in a row failed, the last with: ${error}`;
     if (isProviderFailure && pauseAfterProviderFailures > 0 && this.ofProvider >= pauseAfterProviderFailures)
-      return `the provider failed ${this.ofProvider} rows in a row, the last with: ${error}`;
+      return `the provider failed ${this.ofProvider} times in a row, the last with: ${error}`;
     return undefined;
   }
 }

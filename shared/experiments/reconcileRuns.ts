@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { ServiceError } from '../errors.ts';
 import { type ExperimentRun, hasEnded } from './experiment.ts';
 import { type StartDeps, startWorkflow, type WorkflowStanding } from './startRun.ts';
 import { pauseSignal } from './workflow.ts';
@@ -74,7 +75,8 @@ async function heal(
   if (standing.kind === 'absent') {
     await startWorkflow(deps, run);
     // A new workflow knows nothing of the pause of the one that was lost.
-    if (run.state === 'paused') await deps.workflows.signal(run, pauseSignal);
+    if (run.state === 'paused')
+      await deps.workflows.signal(run, pauseSignal, (await deps.ledger.times(run.experimentId)).message);
     report.started(run);
     return;
   }
@@ -85,10 +87,15 @@ async function heal(
     // A reset ends an execution in the same way, and opens another.
     if ((await deps.workflows.standing(run)).kind === 'open') return;
   }
-  await deps.ledger.end(run.experimentId, run.workflowNumber, state, { error: reason });
+  const aggregates = await deps.settle(run).catch((err: unknown) => {
+    // A store that is away is waited for: this run is looked after again.
+    if (err instanceof ServiceError && !err.permanent) throw err;
+    report.failed(run, err);
+    return null;
+  });
+  await deps.ledger.end(run.experimentId, run.workflowNumber, state, { error: reason, aggregates });
   report.ended(run, reason);
   deps.notify(run.experimentId);
-  await deps.ledger.setAggregates(run.experimentId, await deps.settle(run));
 }
 
 function endOf({ how, reason }: Extract<WorkflowStanding, { kind: 'closed' }>): {

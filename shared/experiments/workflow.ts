@@ -88,8 +88,8 @@ export interface ProgressReport {
 export interface HandOver {
   chunk: number;
   to: number;
-  /** Execution of the workflow that gave out the chunk: a reset repeats signals in another one. */
-  runId: string;
+  /** That of the chunk: a reset repeats signals that were meant for chunks of the execution that it ended. */
+  token: string;
 }
 
 export interface WorkflowProgress {
@@ -101,6 +101,8 @@ export interface WorkflowProgress {
   cancelled: boolean;
   /** True while no caller's process is there to run the rows. */
   awaitsCaller: boolean;
+  /** True when the run cannot go on, and waits for what is under way. */
+  fails?: boolean;
   /** Chunks that are given out, each with where it ends now; absent in runs in rounds. */
   chunks?: { chunk: number; to: number }[];
 }
@@ -116,6 +118,10 @@ export interface Chunk extends OrdinalRange {
   round: number;
   /** Number of the chunk within its workflow. Absent: the workflow runs in rounds, and takes nothing over before the chunk has ended. */
   chunk?: number;
+  /** Differs from that of every other chunk, also of one with the same number after a reset. */
+  token?: string;
+  /** Execution of the workflow that gave it out. */
+  runId?: string;
   /** When the run was planned, in milliseconds since 1970; the reports of a long run come less often. */
   startedAt?: number;
 }

@@ -36,8 +36,14 @@ export interface JudgeAnswer {
   costUsd: number | null;
 }
 
+/** Thrown by `complete` when no judge can be asked now, by no fault of the judge or the record: the value is to be computed later. */
+export class NotNow extends Error {
+  override readonly name = 'NotNow';
+}
+
 /** What a metric may use beside the record: a judge model handed in, so that no metric knows a provider. */
 export interface ScoreContext {
+  /** @throws NotNow, and whatever the judge's provider fails with */
   complete(request: JudgeRequest): Promise<JudgeAnswer>;
   signal: AbortSignal;
 }
@@ -63,7 +69,8 @@ export type Score =
   | { notApplicable: string }
   | { notComputed: string }
   | { error: string; usage?: JudgeUsage }
-  | { gaveUp: string; usage?: JudgeUsage };
+  /** `isProviderFailure`: the judge's provider is down, or refuses whatever it is asked. */
+  | { gaveUp: string; isProviderFailure?: boolean; usage?: JudgeUsage };
 
 type MetricDataType = 'boolean' | 'integer' | 'floating_point' | 'text' | 'string_list';
 type MetricDataUnit = 'percentage' | 'milli_seconds' | 'dollars';

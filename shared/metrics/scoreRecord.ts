@@ -1,9 +1,17 @@
 import { inOnePiece } from './inPieces.ts';
-import type { JudgeUsage, Metric, MetricValue, Score, ScoreContext, ScoredRecord } from './metric.ts';
+import {
+  type JudgeUsage,
+  type Metric,
+  type MetricValue,
+  NotNow,
+  type Score,
+  type ScoreContext,
+  type ScoredRecord,
+} from './metric.ts';
 
 /**
  * Scores one record with one metric. Whatever a metric does, only this value is touched: what it throws becomes `{ error }`, and a value that
- * cannot be stored (not finite) does too. Only an abort of `context.signal` is thrown on. Metrics of code share the event loop's time.
+ * cannot be stored (not finite) does too. Only an abort of `context.signal`, and a `NotNow`, are thrown on. Metrics of code share the event loop's time.
  */
 export async function scoreRecord(metric: Metric, record: ScoredRecord, context: ScoreContext): Promise<Score> {
   context.signal.throwIfAborted();
@@ -15,6 +23,7 @@ export async function scoreRecord(metric: Metric, record: ScoredRecord, context:
     return score;
   } catch (err) {
     context.signal.throwIfAborted();
+    if (err instanceof NotNow) throw err;
     return { error: `the metric failed: ${err instanceof Error ? err.message : String(err)}` };
   }
 }

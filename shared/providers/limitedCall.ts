@@ -85,7 +85,10 @@ export async function limitedCall<T>(
         record('cancelled');
         throw signal.reason;
       }
-      failure = limit.signal.aborted ? new AttemptFailure('timeout', call.overdue, { retry: true }) : asFailure(err);
+      const isOverdue = limit.signal.aborted;
+      // A timer may end a little early by this clock; its time is over all the same.
+      if (isOverdue) spentMs = call.timeLimitMs;
+      failure = isOverdue ? new AttemptFailure('timeout', call.overdue, { retry: true }) : asFailure(err);
       record(failure.outcome, failure.status);
       // What was refused used no tokens; what broke on the way may have.
       outcome = failure.isOverload

@@ -251,11 +251,11 @@ function remembered<T>(load: () => Promise<T>, freshMs: number): () => Promise<T
     const before = held?.value;
     const fresh = { value: load(), since: performance.now() };
     held = fresh;
+    // While the store is away what was known last counts: calls under way go on.
+    if (before) fresh.value = fresh.value.catch(() => before);
     fresh.value.catch(() => {
       if (held === fresh) held = undefined;
     });
-    // While the store is away what was known last counts: calls under way go on.
-    if (before) fresh.value = fresh.value.catch(() => before);
     return fresh.value;
   };
 }

@@ -158,17 +158,22 @@ export async function* lackingValues(
       );
 }
 
-/** Marks the values of judges, and gives the others: they cost nothing, so they are computed at once and not written twice. */
+/**
+ * Marks the values of judges, and gives the others: they cost nothing, so they are computed at once and not written twice.
+ * @param onMarked called when all are marked; not when `stopping` aborts before
+ */
 export async function* markJudged(
   deps: Pick<MarkDeps, 'write'>,
   run: RunRef,
   values: AsyncIterable<MarkedValue>,
   metrics: readonly EnabledMetric[],
   onMarked: (marked: Marked) => void,
+  stopping: AbortSignal,
 ): AsyncGenerator<MarkedValue, void, undefined> {
   const byName = new Map(metrics.map((metric) => [metric.name, metric]));
   const marker = new Marker(deps, run);
   for await (const value of values) {
+    if (stopping.aborted) return;
     const metric = byName.get(value.metric) as EnabledMetric;
     if (metric.needs === 'code') yield value;
     else await marker.mark(value, metric);

@@ -21,7 +21,7 @@ export async function scoreMarked(
   deps: ScoreMarkedDeps,
   run: ScoredRun,
   from: string | undefined,
-  options: Pick<ScoreValuesOptions, 'lanes' | 'stopping' | 'givenUp'>,
+  options: Pick<ScoreValuesOptions, 'lanes' | 'stopping' | 'givenUp' | 'maxProviderFailures'>,
 ): Promise<ScoredOutcome> {
   const until = performance.now() + PASS_MS;
   const marked = await deps.untilStored(() => deps.marks.markedMetrics(run, from), options.stopping);
@@ -48,6 +48,7 @@ export async function scoreMarked(
     );
     scored += outcome.scored;
     more ||= outcome.more;
+    if (outcome.failing !== undefined) return { scored, more, failing: outcome.failing };
   }
   return { scored, more };
 }

@@ -1,5 +1,6 @@
 import type { RecordKind } from '../columns/columnDef.ts';
 import { ServiceError } from '../errors.ts';
+import { FailureStreak } from '../experiments/failureStreak.ts';
 import type { Score, ScoreContext, ScoredRecord } from '../metrics/metric.ts';
 import { scoreRecord } from '../metrics/scoreRecord.ts';
 import type { RunRef } from '../projects/runs.ts';
@@ -40,7 +41,8 @@ export interface ScoreValuesDeps {
   /** What computes a value, or why nothing can. */
   metricOf(value: MarkedValue): EnabledMetric | { problem: string };
   /** Hands a judged metric its model. */
-  contextFor(metric: EnabledMetric, signal: AbortSignal): ScoreContext;
+  /** @param stopping aborts when no further value is to begin; what only waits ends then */
+  contextFor(metric: EnabledMetric, signal: AbortSignal, stopping: AbortSignal): ScoreContext;
   /** Stores values. Of a record that is gone none stays, its marks neither. */
   write(run: RunRef, values: readonly MetricValue[]): Promise<void>;
   untilStored<T>(operation: () => Promise<T>, signal: AbortSignal): Promise<T>;
@@ -61,6 +63,8 @@ export interface ScoreValuesOptions {
   givenUp: AbortSignal;
   /** Whether the values of judges are stored as `computing` before they are asked. */
   showsComputing: boolean;
+  /** Values in a row whose judge could not be asked, by its provider's fault, after which no further one begins; absent or 0: never. */
+  maxProviderFailures?: number;
 }
 
 export const valueKey = (recordId: string, metric: string): string => `${recordId}/${metric}`;
@@ -74,6 +78,8 @@ const PART_BYTES = 16 * 1024 ** 2;
 /** Values per write, and the milliseconds after which fewer are written: what a crash can make a judge compute again. */
 const VALUES_PER_WRITE = 1_000;
 const WRITE_EVERY_MS = 500;
+/** Reads of one record that is too much for the store. */
+const MAX_EXPENSIVE_READS = 3;
 /** Milliseconds that the last write gets after the values in flight were given up. */
 const LAST_WRITE_MS = 3_000;
 
@@ -87,15 +93,20 @@ interface Scoring {
 /**
  * Computes values in lanes and stores each as it comes. A failing metric fails only its own value. Safe to run twice: a value is kept under
  * (metric, record), and the newest one counts.
- * @returns how many were stored, and whether it ended before all were computed
+ * @returns how many were stored, whether it ended before all were computed, and why, where a provider fails value after value
  */
 export async function scoreValues(
   deps: ScoreValuesDeps,
   run: RunRef,
   values: AsyncIterable<MarkedValue>,
   options: ScoreValuesOptions,
-): Promise<{ scored: number; more: boolean }> {
+): Promise<{ scored: number; more: boolean; failing?: string }> {
   const { lanes, until, stopping, givenUp } = options;
+  const streak = new FailureStreak({ pauseAfterFailures: 0, pauseAfterProviderFailures: options.maxProviderFailures ?? 0 });
+  let failing: string | undefined;
+  // A pass whose time is over goes on while values of it are in flight: no lane idles because one judge is slow.
+  let inTime = 0;
+  const mayBegin = () => !stopping.aborted && !broken && failing === undefined && (performance.now() < until || inTime > 0);
   let broken: { reason: unknown } | undefined;
   const stop = (reason: unknown) => {
     broken ??= { reason };
@@ -105,7 +116,7 @@ export async function scoreValues(
   let isDone = false;
   let isCut = false;
   const lane = async () => {
-    while (!stopping.aborted && !broken && performance.now() < until) {
+    while (mayBegin()) {
       const next = await work.next();
       if (next.done) {
         isDone = true;
@@ -116,8 +127,14 @@ export async function scoreValues(
         return;
       }
       const { target, metric } = next.value;
-      const score = await scoreOf(target, metric, deps, givenUp);
+      const isInTime = performance.now() < until;
+      if (isInTime) inTime++;
+      const score = await scoreOf(target, metric, deps, givenUp, stopping).finally(() => {
+        if (isInTime) inTime--;
+      });
       await writer.add(next.value, score);
+      if ('gaveUp' in score) failing ??= streak.note({ ...score, error: score.gaveUp });
+      else if ('value' in score) streak.note({});
     }
   };
   // A lane that breaks stops the others at their next value; none is left behind to go on beside a repeat.
@@ -126,7 +143,8 @@ export async function scoreValues(
   await writer.end();
   // A call that is given up, or a read that is not made any more, is no fault.
   if (broken && !stopping.aborted) throw broken.reason;
-  return { scored: writer.written, more: !isDone || isCut || broken !== undefined };
+  const more = !isDone || isCut || broken !== undefined;
+  return { scored: writer.written, more, ...(failing === undefined ? {} : { failing }) };
 }
 
 /** Reads the records of the values part by part, the next part while one is computed. */
@@ -143,14 +161,14 @@ async function* scorings(
     const gone: MetricValue[] = [];
     const readAt = versionNow();
     const metrics = part.map((value) => deps.metricOf(value));
-    const records = await readRecords(deps, run, part, metrics, stopping);
+    const { records, tooLarge } = await readRecords(deps, run, part, metrics, stopping);
     for (const [index, value] of part.entries()) {
       const metric = metrics[index] as ReturnType<ScoreValuesDeps['metricOf']>;
       const target = records.get(value.recordId);
       // Above the mark and the record, whose clocks may be another machine's; two above, as `computing` comes between.
       const version = Math.max(readAt, value.version, target?.version ?? 0) + 2;
       if (target && !('problem' in metric)) work.push({ target, metric: { ...metric, name: value.metric }, version });
-      else gone.push(failedMark(value, 'problem' in metric ? metric.problem : 'the record was deleted', version));
+      else gone.push(failedMark(value, 'problem' in metric ? metric.problem : missing(value.recordId, tooLarge), version));
     }
     const asked = showsComputing ? work.filter(({ metric }) => metric.needs === 'judge') : [];
     await writer.write([...gone, ...asked.map(computing)], stopping);
@@ -211,44 +229,65 @@ async function* partsOf(
 const readsSpans = (metrics: readonly ReturnType<ScoreValuesDeps['metricOf']>[]): boolean =>
   metrics.some((metric) => !('problem' in metric) && metric.readsSpans);
 
-/** The records of these values; where they are too large to be read together, half of them after the other. */
+/**
+ * The records of these values; where they are too large to be read together, half of them after the other. One that is too large even alone is named:
+ * the store would never give it.
+ */
 async function readRecords(
   deps: ScoreValuesDeps,
   run: RunRef,
   part: readonly MarkedValue[],
   metrics: readonly ReturnType<ScoreValuesDeps['metricOf']>[],
   signal: AbortSignal,
-): Promise<Map<string, RecordToScore>> {
+): Promise<{ records: Map<string, RecordToScore>; tooLarge: Set<string> }> {
   const withSpans = readsSpans(metrics);
+  const tooLarge = new Set<string>();
   const read = async (ids: readonly string[]): Promise<RecordToScore[]> => {
+    let tries = 0;
     const records = await deps.untilStored(
       () =>
         deps.records(run, ids, withSpans).catch((err: unknown) => {
-          if (err instanceof ServiceError && err.code === 'QueryTooExpensive' && ids.length > 1) return undefined;
+          // Others use the store too: what is too much for one record is so for good when it stays so.
+          if (isTooLarge(err) && (ids.length > 1 || ++tries >= MAX_EXPENSIVE_READS)) return undefined;
           throw err;
         }),
       signal,
     );
     if (records) return records;
+    const [only] = ids;
+    if (ids.length === 1 && only !== undefined) {
+      tooLarge.add(only);
+      return [];
+    }
     const half = Math.ceil(ids.length / 2);
     return [...(await read(ids.slice(0, half))), ...(await read(ids.slice(half)))];
   };
   const records = await read([...new Set(part.map(({ recordId }) => recordId))]);
-  return new Map(records.map((record) => [record.id, record]));
+  return { records: new Map(records.map((record) => [record.id, record])), tooLarge };
 }
+
+/** More than the store may read at once, or than one text may hold. */
+const isTooLarge = (err: unknown): boolean =>
+  (err instanceof ServiceError && err.code === 'QueryTooExpensive') ||
+  (err instanceof RangeError && /Invalid string length/.test(err.message)) ||
+  (err as { code?: unknown } | null)?.code === 'ERR_STRING_TOO_LONG';
 
 async function scoreOf(
   target: RecordToScore,
   metric: EnabledMetric,
   deps: Pick<ScoreValuesDeps, 'contextFor'>,
   signal: AbortSignal,
+  stopping: AbortSignal,
 ): Promise<Score> {
   if (target.failed) return { notApplicable: `the ${target.kind} failed, so there is no answer to score` };
   const { kind, name, modalities, record } = target;
   if (!isScored(metric, { kind, name, modalities, metadata: record.metadata }))
     return { notComputed: "the run's settings leave this record out" };
-  return scoreRecord(metric, record, deps.contextFor(metric, signal));
+  return scoreRecord(metric, record, deps.contextFor(metric, signal, stopping));
 }
+
+const missing = (recordId: string, tooLarge: ReadonlySet<string>): string =>
+  tooLarge.has(recordId) ? 'the record is too large to be scored' : 'the record was deleted';
 
 /** Gathers values into writes, one after the other: what is rolled up must see the values that were written before. */
 class ValueWriter {

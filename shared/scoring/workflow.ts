@@ -26,6 +26,8 @@ export interface ScoreRunProgress {
 /** What was marked; `oldest` is the time of the oldest record among it, null when nothing was. */
 export interface Prepared {
   oldest: string | null;
+  /** True when it was called back before all was looked at; absent in histories of former releases. */
+  more?: boolean;
   /** Values that were computed at once, as plain code gives them; absent in histories of former versions. */
   scored?: number;
 }
@@ -47,6 +49,10 @@ export interface ScoredOutcome {
   scored: number;
   /** False when everything that was marked at its start is computed. */
   more: boolean;
+  /** Why the run is to pause. */
+  failing?: string;
+  /** True when nothing was done because a run of the experiment goes on, whose end is to be waited for. */
+  isTaken?: boolean;
 }
 
 export const scoringWorkflowId = (runId: string): string => `scoring/${runId}`;

@@ -38,6 +38,7 @@ test('the bundle is kept for the next start, and one that was not written to its
 
 describe("today's workflow code takes every step that a recorded run took", () => {
   const histories = savedHistories();
+  const ofScores = ['scored', 'scoredCarriedOverFrom'];
   const ofRuns = [
     'cancelled',
     'carriedOver',
@@ -52,7 +53,12 @@ describe("today's workflow code takes every step that a recorded run took", () =
 
   test('there are histories of every kind', () => {
     expect(histories.map(({ name }) => name).sort()).toEqual(
-      [...ofRuns, ...ofRuns.map((name) => `inRounds/${name}`), 'scored', 'scoredCarriedOverFrom'].sort(),
+      [
+        ...ofRuns,
+        ...ofRuns.map((name) => `inRounds/${name}`),
+        ...ofScores,
+        ...ofScores.map((name) => `oneTaskQueue/${name}`),
+      ].sort(),
     );
   });
 

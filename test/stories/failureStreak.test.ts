@@ -10,7 +10,7 @@ describe('a run that fails', () => {
   test('pauses after so many provider failures in a row, and a row that succeeds begins the count anew', () => {
     const streak = new FailureStreak({ ...none, pauseAfterProviderFailures: 3 });
     expect([down, down, ok, down, down].map((row) => streak.note(row))).toEqual(Array(5).fill(undefined));
-    expect(streak.note(down)).toBe('the provider failed 3 rows in a row, the last with: connection refused');
+    expect(streak.note(down)).toBe('the provider failed 3 times in a row, the last with: connection refused');
   });
 
   test('does not pause for rows that fail for their own sake, and does not forget the provider for them', () => {

@@ -8,6 +8,8 @@ import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/wo
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Chunk, ChunkOutcome, RunPlan } from '../../shared/experiments/workflow.ts';
 import { newId } from '../../shared/ids.ts';
+import type { Prepared, ScoredOutcome } from '../../shared/scoring/workflow.ts';
+import { taskQueues } from '../../shared/taskQueues.ts';
 import { workflowBundle } from '../../workers/workflowBundle.ts';
 import { type BareTemporal, startBareTemporal } from '../support/bareTemporal.ts';
 
@@ -20,13 +22,15 @@ let connection: Connection;
 let native: NativeConnection;
 let client: Client;
 let worker: Worker;
-let working: Promise<void>;
+let rowsWorker: Worker;
+let working: Promise<unknown>;
 
 /** What stands behind the activities of one run. */
 interface Behind {
   plan: Partial<RunPlan>;
   runRows(chunk: Chunk, context: Context): Promise<ChunkOutcome>;
   notes: string[];
+  prepare?(): Prepared;
 }
 const behind = new Map<string, Behind>();
 const of = (experimentId: string) => behind.get(experimentId) as Behind;
@@ -54,6 +58,8 @@ const activities = {
   },
   markPaused: async ({ experimentId }: { experimentId: string }, paused: boolean, reason: string | null) =>
     void of(experimentId).notes.push(paused ? `paused: ${reason}` : 'goes on'),
+  prepareScoring: async ({ runId }: { runId: string }): Promise<Prepared> => of(runId).prepare?.() ?? { oldest: null },
+  scoreMarked: async (): Promise<ScoredOutcome> => ({ scored: 0, more: false }),
   finishExperiment: async ({ experimentId }: { experimentId: string }) => {
     of(experimentId).notes.push('completed');
     return { rows: 1_000, failedRows: 0, costUsd: 0 };
@@ -77,10 +83,18 @@ beforeAll(async () => {
     activities,
     maxHeartbeatThrottleInterval: '200 ms',
   });
-  working = worker.run();
+  // Rows and scores have a task queue of their own.
+  rowsWorker = await Worker.create({
+    connection: native,
+    taskQueue: taskQueues.rows,
+    activities,
+    maxHeartbeatThrottleInterval: '200 ms',
+  });
+  working = Promise.all([worker.run(), rowsWorker.run()]);
 });
 afterAll(async () => {
   worker?.shutdown();
+  rowsWorker?.shutdown();
   await working;
   await native?.close();
   await connection?.close();
@@ -104,14 +118,14 @@ async function start(runRows: Behind['runRows'], plan: Partial<RunPlan> = {}) {
   return { handle, notes, experimentId };
 }
 
-const handOver = (handle: WorkflowHandle, { chunk }: Chunk, context: Context, to: number) =>
-  handle.signal('handedOver', { chunk, to, runId: context.info.workflowExecution?.runId });
+const handOver = (handle: WorkflowHandle, { chunk, token }: Chunk, to: number) =>
+  handle.signal('handedOver', { chunk, to, token });
 
 test('a chunk that takes no further row does not hold up its successor, and a namespace without search attributes does neither', async () => {
   const successor = Promise.withResolvers<Chunk>();
-  const { handle, notes } = await start(async (chunk, context) => {
+  const { handle, notes } = await start(async (chunk) => {
     if (chunk.chunk === 0) {
-      await handOver(handle, chunk, context, 300);
+      await handOver(handle, chunk, 300);
       await successor.promise; // its last rows end later than its successor starts
       return { takenTo: 300, recorded: 300 };
     }
@@ -125,10 +139,10 @@ test('a chunk that takes no further row does not hold up its successor, and a na
 
 test('rows of a handed over chunk that were not recorded are given out again, under a higher round', async () => {
   const given: Chunk[] = [];
-  const { handle } = await start(async (chunk, context) => {
+  const { handle } = await start(async (chunk) => {
     given.push(chunk);
     if (chunk.chunk !== 0) return all(chunk);
-    await handOver(handle, chunk, context, 300);
+    await handOver(handle, chunk, 300);
     return { takenTo: 120, recorded: 120 };
   });
   await handle.result();
@@ -137,14 +151,51 @@ test('rows of a handed over chunk that were not recorded are given out again, un
   expect(others).toContainEqual(expect.objectContaining({ from: 120, to: 300, round: 2 }));
 });
 
-test('the signal of another execution hands over nothing', async () => {
+test('a signal that is not of this chunk hands over nothing', async () => {
   const { handle } = await start(async (chunk) => {
-    await handle.signal('handedOver', { chunk: chunk.chunk, to: 300, runId: newId() });
+    await handle.signal('handedOver', { chunk: chunk.chunk, to: 300, token: newId() });
     const progress = await handle.query<{ chunks: unknown[] }>('progress');
     expect(progress.chunks).toEqual([{ chunk: 0, to: 1_000 }]);
     return all(chunk);
   });
   await handle.result();
+});
+
+test('a reset to a point after a hand-over goes on from there', async () => {
+  const [successor, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const given: Chunk[] = [];
+  const { handle, notes } = await start(async (chunk) => {
+    given.push(chunk);
+    if (given.length === 1) await handOver(handle, chunk, 300);
+    if (chunk.chunk === 1) successor.resolve();
+    await release.promise;
+    return chunk.chunk === 0 ? { takenTo: 300, recorded: 300 } : all(chunk);
+  });
+  await successor.promise;
+  const { events } = await handle.fetchHistory();
+  const last = events?.findLast(({ workflowTaskCompletedEventAttributes: completed }) => completed);
+  await connection.workflowService.resetWorkflowExecution({
+    namespace: 'default',
+    workflowExecution: { workflowId: handle.workflowId },
+    reason: 'tried again',
+    workflowTaskFinishEventId: last?.eventId as never,
+    requestId: newId(),
+  });
+  release.resolve();
+  await client.workflow.getHandle(handle.workflowId).result();
+  expect(notes.at(-1)).toBe('completed');
+  // The chunk that was under way is given out again as it was; the step in which its successor was started is taken anew.
+  const again = given.slice(2);
+  expect(again.map(({ chunk }) => chunk).sort()).toEqual([0, 1]);
+  expect(again.find(({ chunk }) => chunk === 0)?.token).toBe(given[0]?.token);
+});
+
+test('scores that were called back before all was looked at are looked for again', async () => {
+  let passes = 0;
+  const { handle, experimentId } = await start(async (chunk) => all(chunk), { metrics: ['exact_match'] });
+  of(experimentId).prepare = () => ({ oldest: null, scored: 1, more: ++passes < 3 });
+  await handle.result();
+  expect(passes).toBe(3);
 });
 
 test('rows are spread over as many chunks as the plan says, each once', async () => {
@@ -177,7 +228,7 @@ test('a pause waits for the rows in flight, and a run that is resumed before the
     begun.resolve();
     await called(context);
     calledBack.resolve();
-    await handOver(handle, chunk, context, 10);
+    await handOver(handle, chunk, 10);
     await resumed.promise;
     return { takenTo: 10, recorded: 10 };
   });

@@ -25,7 +25,8 @@ export function moduleRunner(run: ExperimentRun, modulePath: string, environment
     let started = startedAt;
     let diedAt = Date.now();
     for (let deaths = 1; deaths < MAX_DEATHS_PER_ROW; deaths++) {
-      const cell = await cells.take();
+      const isOver = context.waiting();
+      const cell = await cells.take().finally(isOver);
       try {
         context.signal.throwIfAborted();
         return await cell.run(row, context);

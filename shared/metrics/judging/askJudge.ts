@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { derivedId } from '../../ids.ts';
-import type { JudgeAnswer, JudgeUsage, MetricValue, Score, ScoreContext } from '../metric.ts';
+import { type JudgeAnswer, type JudgeUsage, type MetricValue, NotNow, type Score, type ScoreContext } from '../metric.ts';
 
 /** What a judge may answer, and how its answer becomes a value. */
 export interface AnswerForm {
@@ -124,7 +124,7 @@ const system =
 
 /**
  * Puts one question to the judge model and reads its verdict. Never throws for what the judge or its provider did: a refusal and an
- * answer without a verdict are `{ error }` with the reason, a call that failed is `{ gaveUp }`. Only an abort of `context.signal` is thrown on.
+ * answer without a verdict are `{ error }` with the reason, a call that failed is `{ gaveUp }`. Only an abort of `context.signal`, and a `NotNow`, are thrown on.
  */
 export async function askJudge(question: JudgeQuestion, context: ScoreContext): Promise<Score> {
   let answer: JudgeAnswer;
@@ -132,7 +132,12 @@ export async function askJudge(question: JudgeQuestion, context: ScoreContext): 
     answer = await context.complete({ system, prompt: promptFor(question), schema: schemaFor(question), signal: context.signal });
   } catch (err) {
     context.signal.throwIfAborted();
-    return { gaveUp: `the judge could not be asked: ${err instanceof Error ? err.message : String(err)}` };
+    if (err instanceof NotNow) throw err;
+    const isProviderFailure = (err as { isOfProvider?: unknown } | null)?.isOfProvider === true;
+    return {
+      gaveUp: `the judge could not be asked: ${err instanceof Error ? err.message : String(err)}`,
+      ...(isProviderFailure && { isProviderFailure }),
+    };
   }
   return { ...readVerdict(answer.text, question), usage: usageOf(answer) };
 }

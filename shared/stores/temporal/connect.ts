@@ -61,6 +61,7 @@ const PING_TIMEOUT_MS = 1_500;
 const indexedValueTypes = { Keyword: 2, Int: 3, Double: 4 } as const;
 
 /** gRPC status codes: https://grpc.io/docs/guides/status-codes/ */
+const GRPC_INVALID_ARGUMENT = 3;
 const GRPC_NOT_FOUND = 5;
 const GRPC_ALREADY_EXISTS = 6;
 const GRPC_PERMISSION_DENIED = 7;
@@ -111,14 +112,13 @@ export async function ensureSearchAttributes(connection: Connection, namespace: 
   const before = await missingSearchAttributes(connection, namespace);
   if (before.length === 0) return [];
 
-  try {
-    await connection.operatorService.addSearchAttributes({
-      namespace,
-      searchAttributes: Object.fromEntries(before.map((name) => [name, indexedValueTypes[searchAttributes[name]]])),
+  // One by one: a server that has no room left for one type has it for the others.
+  for (const name of before) {
+    const wanted = { [name]: indexedValueTypes[searchAttributes[name]] };
+    await connection.operatorService.addSearchAttributes({ namespace, searchAttributes: wanted }).catch((err: unknown) => {
+      // Another process of ours may have been quicker; a server may forbid it, have no room for it or not offer it.
+      if (!hasGrpcCode(err, GRPC_ALREADY_EXISTS, GRPC_PERMISSION_DENIED, GRPC_INVALID_ARGUMENT, GRPC_UNIMPLEMENTED)) throw err;
     });
-  } catch (err) {
-    // Another process of ours may have been quicker; a server may forbid it or not offer it.
-    if (!hasGrpcCode(err, GRPC_ALREADY_EXISTS, GRPC_PERMISSION_DENIED, GRPC_UNIMPLEMENTED)) throw err;
   }
   return missingSearchAttributes(connection, namespace);
 }

@@ -16,13 +16,15 @@ export interface Namespace {
 /** What our workflows find in their namespace: search attributes, as far as they may be added, and the daily sweep. */
 export function temporalNamespace(connection: Connection, client: Client, name: string, log: Logger): Namespace {
   const wanted = Object.keys(searchAttributes) as SearchAttribute[];
-  let missing: readonly SearchAttribute[] = [];
+  // Until it is known what the namespace has, nothing is set: a workflow that sets what is not there gets nowhere.
+  let missing: readonly SearchAttribute[] = wanted;
+  let isSaid = '';
   return {
     async prepare() {
-      const lacking = await connection.withDeadline(Date.now() + PATIENCE_MS, () => ensureSearchAttributes(connection, name));
-      if (lacking.length > 0 && String(lacking) !== String(missing)) log.warn(sentenceFor(name, lacking));
-      missing = lacking;
       await scheduleSweeps(client);
+      missing = await connection.withDeadline(Date.now() + PATIENCE_MS, () => ensureSearchAttributes(connection, name));
+      if (missing.length > 0 && String(missing) !== isSaid) log.warn(sentenceFor(name, missing));
+      isSaid = String(missing);
     },
     searchAttributes: () => wanted.filter((one) => !missing.includes(one)),
   };
