@@ -156,7 +156,7 @@ test('thirty rows at a time leave no warning of too many listeners, also while t
   endpoint.otherwise(async (request, response) => {
     if (asked.has(request.text)) return late(100, says('{"output": "late"}'))(request, response);
     asked.add(request.text);
-    return fails(429)(request, response);
+    return fails(500)(request, response);
   });
   const runners = [
     { kind: 'http' as const, url: endpoint.url },
@@ -244,10 +244,11 @@ test('the tries of a call stand with its span; a row that fails carries its time
   const [call] = (await one.spans()) as unknown as { user_metadata: { tries: string; attempts: string } }[];
   expect(call?.user_metadata.tries).toBe('3');
   const time = expect.stringMatching(/^\d{4}-.*Z$/);
+  const waited = { ms: expect.any(Number), reason: 'retry' };
   expect(JSON.parse(call?.user_metadata.attempts ?? '')).toEqual([
     { started_at: time, ended_at: time, outcome: 'http_error', status: 500 },
-    { started_at: time, ended_at: time, outcome: 'http_error', status: 503 },
-    { started_at: time, ended_at: time, outcome: 'ok', status: 200 },
+    { started_at: time, ended_at: time, outcome: 'http_error', status: 503, waited },
+    { started_at: time, ended_at: time, outcome: 'ok', status: 200, waited },
   ]);
 
   endpoint.otherwise(async (request, response) => {
