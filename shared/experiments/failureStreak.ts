@@ -1,7 +1,7 @@
 import type { RunSettings } from './experiment.ts';
 import type { RowResult } from './rowTrace.ts';
 
-/** Counts rows that fail one after the other, and says when there are enough of them for the run to pause. */
+/** Counts rows, or values of judges, that fail one after the other, and says when there are enough of them for the run to pause. */
 export class FailureStreak {
   private readonly settings: Pick<RunSettings, 'pauseAfterFailures' | 'pauseAfterProviderFailures'>;
   private failures = 0;
