@@ -261,13 +261,14 @@ describe('a result that the store does not take', () => {
 
 /** A ledger of these runs, and workflows that all answer, but for what is given. */
 function around(runs: ExperimentRun[], workflows: Partial<RunWorkflows> = {}) {
-  const ledger: Pick<RunLedger, 'find' | 'setState' | 'unended'> = {
+  const ledger: Pick<RunLedger, 'find' | 'setState' | 'times' | 'unended'> = {
     find: async (id) => runs.find(({ experimentId }) => experimentId === id),
     async setState(id, from, to) {
       const run = runs.find(({ experimentId, state }) => experimentId === id && from.includes(state));
       if (run) run.state = to;
       return run !== undefined;
     },
+    times: async () => ({ startedAt: null, endedAt: null, error: null, message: 'too many failed' }),
     unended: async () => runs,
   };
   const idle: RunWorkflows = {
@@ -289,7 +290,7 @@ test('a run that cannot be looked after holds up no other; a paused one that was
       if (workflowId === broken.workflowId) throw new ServiceError('Unavailable', 'no answer');
       return { kind: 'absent' };
     },
-    signal: async ({ workflowId }, name) => void signals.push([workflowId, name]),
+    signal: async ({ workflowId }, ...asked) => void signals.push([workflowId, ...asked]),
   });
   const [started, failed]: [string[], string[]] = [[], []];
   await reconcileRuns(
@@ -303,7 +304,7 @@ test('a run that cannot be looked after holds up no other; a paused one that was
   );
   expect(started.sort()).toEqual([lost.experimentId, paused.experimentId].sort());
   expect(failed).toEqual([broken.experimentId]);
-  expect(signals).toEqual([[paused.workflowId, 'pause']]);
+  expect(signals).toEqual([[paused.workflowId, 'pause', 'too many failed']]);
 });
 
 test.each([
