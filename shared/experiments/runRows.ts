@@ -54,7 +54,7 @@ export interface RunRowsDeps {
    * @throws the signal's reason
    */
   takeSlot(signal: AbortSignal): Promise<() => void>;
-  /** Says that the chunk takes no row from this ordinal on, while rows below it are still in flight. Resolves when that is known for good. */
+  /** Says that the chunk takes no row from this ordinal on, its end or a place before it, while rows below are still in flight. Resolves when that is known. */
   handOver(to: number): Promise<void>;
   /** Runs a store operation again until it succeeds: a store that is away stops the run, it fails no row. */
   untilStored<T>(operation: () => Promise<T>, signal: AbortSignal): Promise<T>;
@@ -66,6 +66,8 @@ export interface RunRowsDeps {
 
 /** Milliseconds in which a chunk takes new rows; then it finishes those it has and gives the rest back. */
 export const TIME_BOX_MS = 600_000;
+/** Milliseconds that the last rows of a chunk get to end before its place is given to the next one. */
+const SOON_MS = 500;
 
 /**
  * Runs the rows of a chunk that are not recorded yet, each in a slot of the run and recorded within moments of its end. Safe to run twice: a second run
@@ -163,7 +165,8 @@ export async function runRows(
     await startRows().catch(fail);
     // A chunk that failed, or finds its rows failing, keeps the rest: no other is to begin it before that is known.
     const isWell = lost === undefined && failing === undefined;
-    if (isWell && inFlight.size > 0 && feed.takenTo < chunk.to) await deps.handOver(feed.takenTo);
+    const hasRest = feed.takenTo < chunk.to;
+    if (isWell && (hasRest ? inFlight.size > 0 : !(await endSoon(inFlight)))) await deps.handOver(feed.takenTo);
     await Promise.all(inFlight);
     await Promise.all([recorder.flush(), deps.attempts.flush()]);
   } finally {
@@ -173,6 +176,13 @@ export async function runRows(
   }
   if (lost !== undefined && !stopping.aborted) throw lost;
   return { takenTo: feed.recordedTo, recorded, ...(failing === undefined ? {} : { failing }) };
+}
+
+/** Whether all rows end within moments: then their chunk ends by itself, and nobody need hear that it has no further row. */
+async function endSoon(inFlight: ReadonlySet<Promise<void>>): Promise<boolean> {
+  const { promise: later, resolve } = Promise.withResolvers<false>();
+  const timer = setTimeout(() => resolve(false), SOON_MS);
+  return Promise.race([Promise.all(inFlight).then(() => true), later]).finally(() => clearTimeout(timer));
 }
 
 /** Gives the slot back before the error goes on. */

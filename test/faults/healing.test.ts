@@ -107,6 +107,32 @@ test('rows that have ended count as running until they are recorded, so that a p
   expect(seen).toEqual([1, 2, 3, 2, 1, 0]);
 });
 
+test('a chunk of which one row hangs gives its place to the next one', async () => {
+  const run = aRun();
+  const handedOver = Promise.withResolvers<number>();
+  const deps = {
+    rows: { page: rowsOf, ids: idsOf },
+    log: { recorded: async () => new Map(), write: async () => undefined },
+    attempts: { note: () => undefined, flush: async () => undefined },
+    runner: {
+      // It ends when its chunk has said that it takes no further row: a chunk that waits for it never would.
+      run: async ({ ordinal }: { ordinal: number }) => {
+        if (ordinal === 1) await handedOver.promise;
+        return { output: 'answer', spans: [], startedAt: new Date(), durationNs: 1 };
+      },
+      close: async () => undefined,
+    },
+    takeSlot: async () => () => undefined,
+    handOver: async (to: number) => handedOver.resolve(to),
+    untilStored: <T>(operation: () => Promise<T>) => operation(),
+    onProgress: () => undefined,
+    onLate: () => undefined,
+    now: Date.now,
+  } as unknown as RunRowsDeps;
+  expect(await runRows(deps, run, chunkOf(run), 1, never, async () => undefined)).toEqual({ takenTo: 3, recorded: 3 });
+  expect(await handedOver.promise).toBe(3);
+});
+
 test('what a run that has come to rest has done is counted after it did', async () => {
   const steps: string[] = [];
   const deps: ProgressDeps = {
