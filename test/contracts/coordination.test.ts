@@ -4,6 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { type CallLimits, type Coordination, type EnterOptions, PART_MS } from '../../shared/coordination/coordination.ts';
 import { inProcessCoordination } from '../../shared/coordination/inProcess.ts';
+import { untilStored } from '../../shared/experiments/untilStored.ts';
 import { newId } from '../../shared/ids.ts';
 import { connectRedis } from '../../shared/stores/redis/connect.ts';
 import { redisCoordination } from '../../shared/stores/redis/coordination.ts';
@@ -260,7 +261,8 @@ function contract(open: (processes: number) => Promise<Coordination[]>): void {
       expect(permit.waitedFor).toBe('rate');
       permit.leave({ result: 'ok', tokens: 60_000 }); // more than was thought
       const abort = new AbortController();
-      const third = enter(one, key, limits, { tokens: 10, signal: abort.signal });
+      // In the process that has just left, whose words come in order.
+      const third = enter(other, key, limits, { tokens: 10, signal: abort.signal });
       expect(await isAdmitted(third, 200)).toBe(false);
       abort.abort(new Error('cancelled'));
       await expect(third).rejects.toThrow('cancelled');
@@ -437,6 +439,26 @@ describeWithServer('through Redis', redisProgram, (program) => {
       held();
       (await other.concurrency.acquire(key, 1))();
       await other.close();
+      await again.stop();
+    }, 30_000);
+
+    test('a process that is the first to reach a Redis that lost everything gets no slot that another one holds', async () => {
+      const lost = await startRedisServer(program);
+      const [holder, first] = [redisCoordination(await connectRedis(lost.url)), redisCoordination(await connectRedis(lost.url))];
+      const key = newId();
+      const release = await holder.concurrency.acquire(key, 1);
+      await lost.kill();
+      const again = await startRedisServer(program, { port: lost.port });
+      const waiting = untilStored(
+        () => first.concurrency.acquire(key, 1),
+        new AbortController().signal,
+        () => undefined,
+      );
+      // The holder renews what it holds every 3.3 s; by then a slot would be given twice.
+      expect(await Promise.race([waiting.then(() => true), wait(5_000).then(() => false)])).toBe(false);
+      release();
+      (await waiting)();
+      await Promise.all([holder.close(), first.close()]);
       await again.stop();
     }, 30_000);
 

@@ -7,6 +7,8 @@ export interface RedisConnection {
   run<T>(work: (redis: Redis) => Promise<T>): Promise<T>;
   /** Calls `onMessage` for every message of the channel until the returned function is called; survives a reconnect. */
   subscribe(channel: string, onMessage: (message: string) => void): Promise<() => void>;
+  /** Calls `listener` each time the connection is there again after a loss. */
+  onReconnect(listener: () => void): void;
   ping(): Promise<void>;
   close(): Promise<void>;
 }
@@ -45,6 +47,11 @@ export async function connectRedis(url: string): Promise<RedisConnection> {
     throw new Error(`REDIS_URL: no Redis answers at ${withoutPassword(url)} (${reason(loss ?? err)})`, { cause: err });
   }
 
+  const reconnectListeners: (() => void)[] = [];
+  commands.on('ready', () => {
+    for (const listener of reconnectListeners) listener();
+  });
+
   const listeners = new Map<string, Set<(message: string) => void>>();
   subscriber.on('message', (channel: string, message: string) => {
     for (const listener of listeners.get(channel) ?? []) listener(message);
@@ -79,6 +86,7 @@ export async function connectRedis(url: string): Promise<RedisConnection> {
       }
       return unsubscribe;
     },
+    onReconnect: (listener) => void reconnectListeners.push(listener),
     async ping() {
       await run((redis) => redis.ping());
     },

@@ -90,11 +90,19 @@ export function redisGates(
 }
 
 /**
+ * Milliseconds after a reconnect in which nothing is asked for. Processes try to reconnect every second at the latest, so all have entered what they hold
+ * by then; without this, as many calls more than the limit were seen as a process that came back first had asked for.
+ */
+const REENTRY_MS = 1_500;
+
+/**
  * Each process says what it wants and gives back, of one key at most once at a time, so that what comes together travels together; whoever speaks
  * causes those to be let in who may, and those of other processes are published to them: nobody polls. A process renews what it holds and wants
  * every third of the lease time; what a dead one held ends by itself.
  */
 class SharedKeys {
+  /** Until then nothing is asked for: a Redis that came back without its memory must hear first what every process holds. */
+  private asksFrom = 0;
   private readonly redis: RedisConnection;
   private readonly leaseMs: number;
   private readonly me = randomUUID();
@@ -109,12 +117,26 @@ class SharedKeys {
     this.redis = redis;
     this.leaseMs = leaseMs;
     this.script = redisScript(redis, syncScript);
+    redis.onReconnect(() => this.reenter());
     this.renewing = setInterval(() => {
       for (const line of this.lines.values()) {
         line.isUnsure = true;
         this.schedule(line);
       }
     }, leaseMs / 3).unref();
+  }
+
+  /** Enters again what this process holds, and asks for more when the others have had the time to do so. */
+  private reenter(): void {
+    this.asksFrom = performance.now() + REENTRY_MS;
+    const sayAll = () => {
+      for (const line of this.lines.values()) {
+        line.isUnsure = true;
+        this.schedule(line);
+      }
+    };
+    sayAll();
+    setTimeout(sayAll, REENTRY_MS).unref();
   }
 
   async wait<T>(
@@ -241,14 +263,16 @@ class SharedKeys {
 
   private async sync(line: Line): Promise<void> {
     const isFull = line.isUnsure;
+    const mayAsk = performance.now() >= this.asksFrom;
     const { ended } = line;
     const waits: (string | number)[] = [];
     for (const [name, party] of line.parties) {
       const [first] = party.waiting;
-      const count = isFull ? party.waiting.size : party.waiting.size - party.asked;
+      const wanted = mayAsk ? party.waiting.size : 0;
+      const count = isFull ? wanted : wanted - party.asked;
       if (first === undefined && count === 0) line.parties.delete(name);
       else waits.push(name, count, ...(first?.wants() ?? [0, 0, 0, 0]));
-      party.asked = party.waiting.size;
+      party.asked = wanted;
     }
     line.ended = [];
     line.isUnsure = false;
