@@ -283,14 +283,14 @@ function contract(open: (processes: number) => Promise<Coordination[]>): void {
         const permit = await enter(n % 2 ? one : other, key, limits);
         firstAt = Math.min(firstAt, performance.now());
         most = Math.max(most, ++atOnce);
-        await wait(5);
+        await wait(20);
         atOnce--;
         permit.leave({ result: 'ok' });
         return permit;
       };
       const [waited] = await Promise.all(Array.from({ length: 20 }, (_, n) => call(n)));
       expect(waited?.waitedFor).toBe('overload');
-      expect(firstAt - start).toBeGreaterThan(400);
+      expect(firstAt - start).toBeGreaterThan(390); // timers may be a little early
       expect(most).toBeGreaterThanOrEqual(10);
       expect(most).toBeLessThanOrEqual(13); // 10, and a bit more for each round that went well
       most = 0;
