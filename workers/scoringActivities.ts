@@ -47,8 +47,11 @@ const EXPENSIVE_ATTEMPTS = 5;
 const NOTE_MS = 5_000;
 /** Values computed at once, unless they are an experiment's. */
 const LANES = 20;
-/** Microseconds: records of other machines may carry versions of clocks that are a little off, and be stored a little after they were stamped. */
-const OVERLAP = 30_000_000;
+/**
+ * Microseconds that a look beside the rows goes back before the last one: records may be stored a little after they were stamped. What it misses, by a
+ * clock that is further off, is found when the rows have ended and all of them are looked at.
+ */
+const OVERLAP = 3_000_000;
 
 /**
  * What the workflows that score a run may ask for. Each is safe to run twice. On a cancel and at the end of this worker no further value starts; those
