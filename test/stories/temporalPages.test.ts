@@ -164,7 +164,7 @@ test('a run that pauses by itself says why, in its progress and in Temporal', as
   const experiment = await started('pausing', { module: 'failing', pause_after_failures: 5 });
   const paused = await experiment.until(({ state }) => state === 'paused');
   expect(paused.message).toMatch(/5 rows in a row failed, the last with: .*the model is gone/);
-  expect(await attribute(experiment, 'AssayStatus')).toBe('paused');
+  await expect.poll(() => attribute(experiment, 'AssayStatus')).toBe('paused');
   await experiment.steer('resume');
   await experiment.until(({ state, rows_done }) => state === 'paused' && rows_done >= 10);
   await experiment.steer('cancel');
