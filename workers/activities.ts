@@ -220,7 +220,6 @@ export function createActivities(deps: ActivityDeps, ending: AbortSignal) {
                 deps.log.warn({ experimentId: run.experimentId, ordinal, workedMs }, 'a row did not end by its time limit'),
               untilStored: stored,
               onProgress,
-              now: Date.now,
             };
             return await runRows(around, run, chunk, attempt, context.cancellationSignal, () =>
               mustGiveUp(deps, run, context, ending),

@@ -1,5 +1,6 @@
-import { ActivityFailure, CancellationScope, isCancellation, uuid4, workflowInfo } from '@temporalio/workflow';
+import { CancellationScope, uuid4, workflowInfo } from '@temporalio/workflow';
 import type { Carried, Chunk, ChunkOutcome, HandOver, OrdinalRange, RunPlan } from '../shared/experiments/workflow.ts';
+import { wasCalledBack } from './wasCalledBack.ts';
 
 type GivenChunk = Omit<Chunk, 'experimentId' | 'projectId' | 'number'> & { chunk: number };
 
@@ -142,7 +143,6 @@ export class RowChunks {
 const calledBack =
   (from: number) =>
   (err: unknown): ChunkOutcome => {
-    const died = err instanceof ActivityFailure && err.retryState === 'CANCEL_REQUESTED';
-    if (died || isCancellation(err)) return { takenTo: from, recorded: 0 };
+    if (wasCalledBack(err)) return { takenTo: from, recorded: 0 };
     throw err;
   };

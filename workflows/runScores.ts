@@ -1,6 +1,7 @@
-import { ActivityFailure, CancellationScope, isCancellation } from '@temporalio/workflow';
+import { CancellationScope } from '@temporalio/workflow';
 import type { Carried, RunPlan } from '../shared/experiments/workflow.ts';
 import type { Prepared, ScoredOutcome } from '../shared/scoring/workflow.ts';
+import { wasCalledBack } from './wasCalledBack.ts';
 
 interface ScoringSteps {
   prepareScoring(allRecorded: boolean): Promise<Prepared | null>;
@@ -55,8 +56,7 @@ export class RunScores {
     scope
       .run(() => this.pass(allRecorded))
       .catch((err: unknown) => {
-        const died = err instanceof ActivityFailure && err.retryState === 'CANCEL_REQUESTED';
-        if (!died && !isCancellation(err)) this.failure ??= err;
+        if (!wasCalledBack(err)) this.failure ??= err;
       })
       .finally(() => {
         this.callBackPass = undefined;

@@ -61,7 +61,6 @@ export interface RunRowsDeps {
   onProgress(progress: ChunkProgress): void;
   /** Gets a row whose runner did not end it in time, with the milliseconds that it worked. */
   onLate(row: ExperimentRow, workedMs: number): void;
-  now(): number;
 }
 
 /** Milliseconds in which a chunk takes new rows; then it finishes those it has and gives the rest back. */

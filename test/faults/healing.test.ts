@@ -101,7 +101,6 @@ test('rows that have ended count as running until they are recorded, so that a p
     takeSlot: async () => () => undefined,
     untilStored: <T>(operation: () => Promise<T>) => operation(),
     onProgress: ({ running }: { running: number }) => seen.push(running),
-    now: Date.now,
   } as unknown as RunRowsDeps;
   await runRows(deps, run, chunkOf(run), 1, never, async () => undefined);
   expect(seen).toEqual([1, 2, 3, 2, 1, 0]);
@@ -127,7 +126,6 @@ test('a chunk of which one row hangs gives its place to the next one', async () 
     untilStored: <T>(operation: () => Promise<T>) => operation(),
     onProgress: () => undefined,
     onLate: () => undefined,
-    now: Date.now,
   } as unknown as RunRowsDeps;
   expect(await runRows(deps, run, chunkOf(run), 1, never, async () => undefined)).toEqual({ takenTo: 3, recorded: 3 });
   expect(await handedOver.promise).toBe(3);
@@ -182,7 +180,6 @@ describe('a result that the store does not take', () => {
       onLate: () => undefined,
       untilStored: (operation, signal) => untilStored(operation, signal, (err) => reported.push(err)),
       onProgress: () => undefined,
-      now: Date.now,
     };
     const outcome = await runRows(deps, run, chunkOf(run), 1, never, async () => undefined);
     expect(outcome).toEqual({ takenTo: 3, recorded: 3 });

@@ -95,7 +95,6 @@ async function recorded(results: readonly GivenResult[]) {
     handOver: async () => undefined,
     onLate: () => undefined,
     onProgress: () => undefined,
-    now: Date.now,
   };
   const chunk = { experimentId: run.experimentId, projectId: run.projectId, number: 1, round: 1, lanes: 4 };
   const outcome = await runRows(
