@@ -1,3 +1,4 @@
+import { onAbort } from '../onAbort.ts';
 import type { RowResult } from './rowTrace.ts';
 
 /** What a runner is given with its row. */
@@ -32,7 +33,8 @@ export function withRowDeadline(run: (limit: RowLimit) => Promise<RowResult>, de
   const { limitMs, signal, onLate, graceMs = GRACE_MS, leaveMs = LEAVE_MS } = deadline;
   const { promise, resolve, reject } = Promise.withResolvers<RowResult>();
   const startedAt = new Date();
-  const over = new AbortController();
+  // Of the row's own, and no AbortSignal.any: Node.js keeps such a signal, and all that listens to it, as long as its sources live.
+  const ending = new AbortController();
   let workedMs = 0;
   let workingSince = performance.now();
   let waits = 0;
@@ -44,7 +46,7 @@ export function withRowDeadline(run: (limit: RowLimit) => Promise<RowResult>, de
     stopWork();
     resolve({ output: null, error: tooLong(limitMs), spans: [], startedAt, durationNs: Math.round(workedMs * 1e6) });
     onLate(workedMs);
-    over.abort(new Error(tooLong(limitMs)));
+    ending.abort(new Error(tooLong(limitMs)));
   };
   const startWork = () => {
     workingSince = performance.now();
@@ -63,22 +65,18 @@ export function withRowDeadline(run: (limit: RowLimit) => Promise<RowResult>, de
       if (--waits === 0 && !hasEnded) startWork();
     };
   };
-  // Of the row's own signal: listeners of one that all rows share would be many.
-  const ending = AbortSignal.any([signal, over.signal]);
-  const onEnding = () => {
-    if (signal.aborted) leaving = setTimeout(() => reject(signal.reason), leaveMs);
-  };
-
   startWork();
-  ending.addEventListener('abort', onEnding, { once: true });
-  if (ending.aborted) onEnding();
-  const work = async () => run({ signal: ending, waiting });
+  const stopListening = onAbort(signal, () => {
+    leaving = setTimeout(() => reject(signal.reason), leaveMs);
+    ending.abort(signal.reason);
+  });
+  const work = async () => run({ signal: ending.signal, waiting });
   work().then(resolve, reject);
   return promise.finally(() => {
     hasEnded = true;
     clearTimeout(timer);
     clearTimeout(leaving);
-    ending.removeEventListener('abort', onEnding);
+    stopListening();
   });
 }
 

@@ -1,7 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import type { RowResult } from '../../shared/experiments/rowTrace.ts';
 import { type RowLimit, withRowDeadline } from '../../shared/experiments/withRowDeadline.ts';
+import { onAbort } from '../../shared/onAbort.ts';
 
 const result: RowResult = { output: 'an answer', spans: [], startedAt: new Date(), durationNs: 5 };
 const LIMIT = 50;
@@ -82,4 +85,27 @@ test('a row that is given up ends, also when its runner does not heed it', async
   await expect(deaf.ended).rejects.toBe(reason);
   await expect(withDeadline(() => new Promise(() => undefined), { signal: run.signal }).ended).rejects.toBe(reason);
   expect([...heeding.late, ...deaf.late]).toEqual([]);
+});
+
+test('a row that has ended leaves nothing in memory, though its run goes on and its runner listened', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const run = new AbortController();
+  const signals: WeakRef<AbortSignal>[] = [];
+  for (let row = 0; row < 100; row++) {
+    await withDeadline(
+      async ({ signal }) => {
+        signals.push(new WeakRef(signal));
+        onAbort(signal, () => undefined);
+        return result;
+      },
+      { signal: run.signal, limitMs: 60_000 },
+    ).ended;
+  }
+  // What a WeakRef gave in this turn of the event loop stays until its end.
+  await delay(0);
+  collect();
+  const kept = signals.filter((signal) => signal.deref() !== undefined);
+  expect(kept.length).toBeLessThan(5);
+  expect(run.signal.aborted).toBe(false);
 });
