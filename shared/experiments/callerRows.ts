@@ -13,7 +13,7 @@ import { isKnown } from './untilStored.ts';
 import { type Chunk, type ChunkOutcome, callerSignal, type WorkflowProgress } from './workflow.ts';
 
 /** Rows on offer at a time: enough that a caller with many lanes never waits for the next page. */
-const WINDOW_ROWS = 1_000;
+const WINDOW_ROWS = 2_000;
 /** Seconds without a word from the caller's process after which the chunk gives its place back and the workflow waits. */
 const CALLER_GONE_SECONDS = 60;
 /** Bytes of rows in one answer, but for a single row that is larger. */
