@@ -60,6 +60,12 @@ export class Attributes {
     return value === undefined ? undefined : textOf(value);
   }
 
+  /** As text: the first that is not empty of those whose names end so, in the order of the endings. */
+  textEndingWith(...endings: string[]): string | undefined {
+    const names = endings.flatMap((ending) => [...this.#values.keys()].filter((name) => name.endsWith(ending)));
+    return this.text(...names);
+  }
+
   number(...names: string[]): number | undefined {
     return this.#firstNumber(names, () => true);
   }

@@ -1,9 +1,10 @@
 import { isDeepStrictEqual as isEqual } from 'node:util';
 import type { LoggedMessage } from '../wire/recordParts.ts';
 import { Attributes, type AttributeValue, structureOf, textOf } from './attributes.ts';
+import { documentOf, documentsIn } from './documents.ts';
 import { answerOf, hasContents, isTree, messagesOf, roleOf } from './messages.ts';
 import type { OtelSpan, SpanEvent } from './span.ts';
-import type { RetrievedDocument, SpanContent, SpanKind, SpanRole } from './spanContent.ts';
+import type { SpanContent, SpanKind, SpanRole } from './spanContent.ts';
 
 // https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/ and gen-ai-agent-spans/. Embeddings are model calls without a conversation,
 // and the interface has no kind of their own for them.
@@ -52,14 +53,17 @@ export function readGenAi(span: OtelSpan, { kind, callsModel }: SpanRole): SpanC
   if (callsModel) content.usage = usageOf(attributes);
   if (kind === 'agent') content.agentName = attributes.text('gen_ai.agent.name', 'traceloop.entity.name', 'agent_name');
   if (kind === 'tool') {
-    content.name = attributes.text('gen_ai.tool.name', 'traceloop.entity.name');
     content.toolCallId = attributes.text('gen_ai.tool.call.id');
     content.input = attributes.text('gen_ai.tool.call.arguments', 'tool_arguments');
     content.output = attributes.text('gen_ai.tool.call.result', 'tool_response');
   }
   if (kind === 'retriever') {
     content.input = attributes.text('gen_ai.retrieval.query.text');
-    content.output = documentsOf(attributes.list('gen_ai.retrieval.documents'));
+    content.output = attributes.list('gen_ai.retrieval.documents')?.map(documentOf) ?? documentsInMessages(attributes);
+  }
+  if (kind === 'tool' || kind === 'retriever') {
+    if (!attributes.has('input.value')) content.input ??= saidIn(attributes, 'gen_ai.input.messages', 'user');
+    if (!attributes.has('output.value')) content.output ??= saidIn(attributes, 'gen_ai.output.messages', 'assistant')?.at(-1);
   }
   content.input ??= attributes.text('traceloop.entity.input');
   content.output ??= attributes.text('traceloop.entity.output');
@@ -80,8 +84,14 @@ function kindOf(attributes: Attributes): SpanKind | undefined {
   const isTool = ['gen_ai.tool.call.id', 'tool_arguments', 'tool_response'].some((name) => attributes.has(name));
   if (isTool && attributes.has('gen_ai.tool.name')) return 'tool';
   if (isPydanticAgent(attributes)) return 'agent';
-  return attributes.has('gen_ai.request.model') || attributes.has('gen_ai.response.model') ? 'llm' : undefined;
+  if (databaseSearches.has(attributes.peek('db.operation'))) return 'retriever';
+  if (attributes.has('gen_ai.request.model') || attributes.has('gen_ai.response.model')) return 'llm';
+  return answers.some((name) => documentsIn(attributes.peek(name))?.length) ? 'retriever' : undefined;
 }
+
+/** Databases of vectors and of texts call their searches so; those of SQL have its verbs. */
+const databaseSearches: ReadonlySet<AttributeValue | undefined> = new Set(['search', 'query']);
+const answers = ['gen_ai.retrieval.documents', 'gen_ai.output.messages', 'traceloop.entity.output', 'output.value'];
 
 const isPydanticAgent = (attributes: Attributes): boolean =>
   attributes.has('agent_name') && (attributes.has('pydantic_ai.all_messages') || attributes.has('all_messages_events'));
@@ -175,6 +185,22 @@ const inAttributes = (attributes: Attributes): Conversation => ({
   input: messagesOf(listText(attributes, 'gen_ai.input.messages'), 'user'),
   ...answerOf(listText(attributes, 'gen_ai.output.messages')),
 });
+
+function documentsInMessages(attributes: Attributes): SpanContent['output'] {
+  const documents = documentsIn(attributes.peek('gen_ai.output.messages'));
+  if (documents) attributes.markRead('gen_ai.output.messages');
+  return documents;
+}
+
+/** Messages of a step whose input and output are texts. They stay with the metadata too, unless one text is all they say. */
+function saidIn(attributes: Attributes, name: string, role: LoggedMessage['role']): LoggedMessage[] | undefined {
+  const messages = messagesOf(attributes.peek(name), role);
+  const [only] = messages;
+  if (!only) return undefined;
+  if (messages.length === 1 && typeof only.content === 'string' && !only.tool_calls && !only.tool_call_id)
+    attributes.markRead(name);
+  return messages;
+}
 
 /** A list, or what stands in its place, as text; undefined where it is empty. */
 function listText(attributes: Attributes, ...names: string[]): string | undefined {
@@ -270,24 +296,4 @@ function numbered(attributes: Attributes): Conversation {
 /** `gen_ai.prompt` and `gen_ai.completion` in one piece, on the span or on an event. */
 function whole(attributes: Attributes): Conversation {
   return { input: messagesOf(attributes.text('gen_ai.prompt'), 'user'), ...answerOf(attributes.text('gen_ai.completion')) };
-}
-
-function documentsOf(list: AttributeValue[] | undefined): RetrievedDocument[] | undefined {
-  return list?.map((document) => {
-    if (!isTree(document)) return { content: textOf(document) };
-    const { content, text, metadata: _, ...others } = document;
-    const metadata = Object.entries({ ...others, ...(isTree(document.metadata) ? document.metadata : {}) });
-    return { content: textOf(content ?? text ?? ''), metadata: plainValues(metadata) };
-  });
-}
-
-/** Values that a document's metadata may have: what is no plain value becomes JSON text. */
-export function plainValues(entries: Iterable<[string, AttributeValue]>): Record<string, string | number | boolean> {
-  const plain: Record<string, string | number | boolean> = Object.create(null);
-  for (const [name, value] of entries) {
-    if (value === null || name === '__proto__') continue;
-    plain[name.toWellFormed()] =
-      typeof value === 'object' ? JSON.stringify(value) : typeof value === 'string' ? value.toWellFormed() : value;
-  }
-  return plain;
 }

@@ -1,6 +1,7 @@
 import { costUsd } from '../providers/prices.ts';
 import type { LoggedMessage } from '../wire/recordParts.ts';
 import { type Attributes, type AttributeValue, textOf } from './attributes.ts';
+import { documentsIn } from './documents.ts';
 import { genAiRole, readGenAi } from './genAi.ts';
 import { contentText, messagesOf } from './messages.ts';
 import { openInferenceRole, readOpenInference } from './openInference.ts';
@@ -62,7 +63,7 @@ export function mapSpan(span: OtelSpan): Mapped {
   const error = errorOf(span, exception?.attributes);
   const created_at = timeOfNs(span.startNs) ?? timeOfNs(span.endNs);
   // One object that grows: spread together out of parts, which each are made and thrown away, it takes several times as long.
-  const mapped = { type, name: content.name ?? span.name } as MappedSpan;
+  const mapped = { type, name: span.name } as MappedSpan;
   if (created_at !== undefined) mapped.created_at = created_at;
   addTexts(mapped, content);
   mapped.status_code = error.statusCode;
@@ -107,10 +108,12 @@ function addTexts(mapped: MappedSpan, { input, output }: SpanContent): void {
   if (output !== undefined) {
     if (type === 'llm') mapped.output = isMessage(output) ? output : { role: 'assistant', content: textOfStep(output) };
     else if (type === 'tool') mapped.output = textOfStep(output);
-    else if (type === 'retriever') mapped.output = Array.isArray(output) ? output : [{ content: textOfStep(output) }];
+    else if (type === 'retriever') mapped.output = Array.isArray(output) ? output : documentsOf(textOfStep(output));
     else mapped.output = output;
   }
 }
+
+const documentsOf = (text: string): RetrievedDocument[] => documentsIn(text) ?? [{ content: text }];
 
 const isMessage = (value: StepOutput): value is LoggedMessage => typeof value === 'object' && !Array.isArray(value);
 

@@ -1,5 +1,5 @@
 import { type Attributes, type AttributeValue, structureOf } from './attributes.ts';
-import { plainValues } from './genAi.ts';
+import { plainValues } from './documents.ts';
 import { answerOf, isTree, messagesOf, roleOf } from './messages.ts';
 import type { OtelSpan } from './span.ts';
 import type { RetrievedDocument, SpanContent, SpanKind, SpanRole } from './spanContent.ts';
@@ -41,7 +41,6 @@ export function readOpenInference({ attributes, events, startNs }: OtelSpan, { k
   if (callsModel) content.usage = usageOf(attributes);
   if (kind === 'agent') content.agentName = attributes.text('agent.name');
   if (kind === 'tool') {
-    content.name = attributes.text('tool.name');
     content.toolCallId = attributes.text('tool_call.id', 'tool.id');
     // What the tool was called with; its definition only where nothing else says.
     content.input = attributes.has('input.value') ? undefined : attributes.text('tool.parameters');

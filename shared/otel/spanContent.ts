@@ -21,7 +21,6 @@ export interface Usage {
 
 /** What a convention says of a span, in the words of the interface. What it does not say is undefined. */
 export interface SpanContent {
-  name?: string | undefined;
   input?: StepInput | undefined;
   output?: StepOutput | undefined;
   events?: Event[] | undefined;

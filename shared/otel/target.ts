@@ -27,6 +27,8 @@ export interface TargetDeps {
 /** The project and the log stream of those who name none. */
 const DEFAULT_NAME = 'default';
 
+const endingsOfLogStream = ['.logstream.name', '.log_stream.name', '.logstream.id', '.log_stream.id'];
+
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 /** What the headers name, for every span of the request. */
@@ -36,13 +38,16 @@ export const targetOfHeaders = (headers: Headers): NamedTarget => ({
   experiment: headerText(headers.experimentid),
 });
 
-/** What a resource names, where the headers leave it open. A log stream and an experiment exclude each other, so a header of one hides both. */
+/**
+ * What a resource names, where the headers leave it open: SDKs write the place under prefixes of their own. A log stream and an experiment exclude
+ * each other, so a header of one hides both.
+ */
 export function targetOfResource(resource: Attributes, headers: NamedTarget): NamedTarget {
   const hasRun = headers.logStream !== undefined || headers.experiment !== undefined;
   return {
-    project: headers.project ?? resource.text('assay.project'),
-    logStream: hasRun ? headers.logStream : resource.text('assay.log_stream'),
-    experiment: hasRun ? headers.experiment : resource.text('assay.experiment_id'),
+    project: headers.project ?? resource.text('assay.project') ?? resource.textEndingWith('.project.name', '.project.id'),
+    logStream: hasRun ? headers.logStream : (resource.text('assay.log_stream') ?? resource.textEndingWith(...endingsOfLogStream)),
+    experiment: hasRun ? headers.experiment : (resource.text('assay.experiment_id') ?? resource.textEndingWith('.experiment.id')),
   };
 }
 

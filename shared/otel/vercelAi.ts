@@ -25,7 +25,6 @@ export function readVercelAi({ attributes }: OtelSpan, { kind, callsModel }: Spa
   if (kind === 'tool')
     return {
       ...content,
-      name: attributes.text('ai.toolCall.name'),
       toolCallId: attributes.text('ai.toolCall.id'),
       input: attributes.text('ai.toolCall.args', 'ai.toolCall.input'),
       output: attributes.text('ai.toolCall.result', 'ai.toolCall.output'),

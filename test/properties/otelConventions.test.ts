@@ -85,8 +85,7 @@ const expectedCall = (call: Call) => ({
   },
 });
 const expectedOther = (act: Exclude<Act, Call>) => {
-  if (act.does === 'tool')
-    return { type: 'tool', name: act.tool, tool_call_id: act.callId, input: act.arguments, output: act.result };
+  if (act.does === 'tool') return { type: 'tool', tool_call_id: act.callId, input: act.arguments, output: act.result };
   if (act.does === 'retrieval')
     return {
       ...{ type: 'retriever', input: act.query },
@@ -411,11 +410,11 @@ test.prop(
     expect(status).toBe(200);
     const found = new Map(everySpan(trace as Tree).map((span) => [span.id, span]));
     expect(found.size).toBe(acts.length);
-    for (const [n, { failed, note, act: one, above }] of acts.entries()) {
+    for (const [n, { failed, note, above }] of acts.entries()) {
       const { expected } = said[n] as Said;
       const seconds = String(n).padStart(2, '0');
       expect(found.get(spanRecordId(space.run, TRACE, hex(n)))).toMatchObject({
-        ...(kindOf[one.does] === 'tool' ? {} : { name: `span ${n}` }),
+        name: `span ${n}`,
         ...expected,
         ...messageOf(failed),
         created_at: `2026-02-02T02:40:${seconds}.000000Z`,

@@ -66,6 +66,7 @@ const otlpJson = (attributes: Record<string, string | number>, more: object = {}
     },
   ],
 });
+const unknownId = '0b5c1a0e-7a53-4c3e-9d54-1f5b9d1f2a11';
 const pairs = (values: Record<string, string | number>) =>
   Object.entries(values).map(([key, value]) => ({
     key,
@@ -189,7 +190,8 @@ describe('an application with the OpenTelemetry SDK', () => {
     });
     expect(use).toMatchObject({
       type: 'tool',
-      name: 'forecast',
+      name: 'execute_tool forecast',
+      user_metadata: { 'gen_ai.tool.name': 'forecast' },
       tool_call_id: 'c1',
       input: '{"city":"Oslo"}',
       status_code: 500,
@@ -320,6 +322,98 @@ describe('other forms of the conventions', () => {
       input: 'capital of France',
       output: [{ content: 'Paris', metadata: { id: 'd1', page: 4 } }, { content: 'Lyon' }],
     });
+  });
+
+  test.each([
+    [
+      'a search of a database',
+      { 'db.operation': 'search' },
+      (documents: Json) => [{ role: 'assistant', content: { documents } }],
+    ],
+    ['a query of a database', { 'db.operation': 'query' }, (documents: Json) => [{ role: 'assistant', content: documents }]],
+    ['a list of documents', {}, (documents: Json) => documents],
+    ['documents by name', {}, (documents: Json) => ({ documents })],
+    ['documents by name in a message', {}, (documents: Json) => [{ role: 'assistant', content: { documents } }]],
+    ['documents by name in a part', {}, (documents: Json) => [{ role: 'assistant', parts: [{ documents }] }]],
+    ['documents as text in a message', {}, (documents: Json) => [{ role: 'tool', content: JSON.stringify({ documents }) }]],
+  ])('%s is a retrieval, with its documents', async (name, attributes, answer) => {
+    const documents = [{ content: 'Paris', metadata: { page: 4, rank: 'a' } }, { content: 'Lyon' }];
+    const retrieval = {
+      type: 'retriever',
+      name: 'chat',
+      input: 'capital of France',
+      output: [{ content: 'Paris', metadata: { page: 4, rank: 'a' } }, { content: 'Lyon' }],
+    };
+    const inMessages = await stored(`retrieval: ${name}`, {
+      ...attributes,
+      'gen_ai.system': 'my-own-sdk',
+      'gen_ai.input.messages': JSON.stringify([{ role: 'user', content: 'capital of France' }]),
+      'gen_ai.output.messages': JSON.stringify(answer(documents)),
+    });
+    expect(inMessages).toMatchObject(retrieval);
+    expect(Object.keys(inMessages.user_metadata).filter((key) => key.includes('messages'))).toEqual([]);
+    const inValues = await stored(`values: ${name}`, {
+      ...attributes,
+      'input.value': 'capital of France',
+      'output.value': JSON.stringify(answer(documents)),
+    });
+    expect(inValues).toMatchObject(retrieval);
+  });
+
+  test('a search that finds nothing has no documents, one that answers with text has one', async () => {
+    const search = async (name: string, answer: Json) =>
+      (
+        await stored(name, {
+          'db.operation': 'query',
+          'gen_ai.output.messages': JSON.stringify([{ role: 'assistant', content: answer }]),
+        })
+      ).output;
+    expect(await search('nothing found', [])).toEqual([]);
+    expect(await search('no documents', { documents: [] })).toEqual([]);
+    expect(await search('found text', 'Paris')).toMatchObject([{ content: 'Paris' }]);
+  });
+
+  test('what a span calls itself counts more than its documents and its database', async () => {
+    const documents = { 'gen_ai.output.messages': '[{"content":"Paris","metadata":{}}]', 'db.operation': 'search' };
+    for (const [type, attributes] of [
+      ['llm', { 'gen_ai.operation.name': 'chat' }],
+      ['tool', { 'gen_ai.operation.name': 'execute_tool' }],
+      ['agent', { 'openinference.span.kind': 'AGENT' }],
+      ['workflow', { 'ai.operationId': 'ai.generateText' }],
+      ['workflow', { 'traceloop.span.kind': 'workflow' }],
+    ] as const)
+      expect(await stored(`calls itself ${JSON.stringify(attributes)}`, { ...documents, ...attributes })).toMatchObject({ type });
+    const select = await stored('select', { 'db.operation': 'SELECT', 'db.statement': 'SELECT 1' });
+    expect(select).toMatchObject({ type: 'workflow', user_metadata: { 'db.operation': 'SELECT' } });
+    const said = [{ role: 'assistant', content: [{ type: 'text', text: 'Paris' }] }];
+    const answered = await stored('answered', { 'gen_ai.output.messages': JSON.stringify(said) });
+    expect(answered).toMatchObject({ type: 'workflow', output: { role: 'assistant', content: 'Paris' } });
+  });
+
+  test('a root of a system that is no provider, with neither model nor operation, is a workflow', async () => {
+    const root = await stored('own system', {
+      'gen_ai.system': 'my-own-sdk',
+      'gen_ai.input.messages': '[{"role":"user","content":"Weather?"}]',
+      'gen_ai.output.messages': '[{"role":"assistant","content":"Rain."}]',
+    });
+    expect(root).toMatchObject({
+      ...{ type: 'workflow', name: 'chat', user_metadata: { 'gen_ai.system': 'my-own-sdk' } },
+      input: [{ role: 'user', content: 'Weather?' }],
+      output: { role: 'assistant', content: 'Rain.' },
+    });
+    expect(await search('traces', 'own system')).toMatchObject([{ name: 'chat', input: 'Weather?', output: 'Rain.' }]);
+  });
+
+  test('a span keeps its own name, in every convention', async () => {
+    for (const [key, attributes] of [
+      ['gen_ai.tool.name', { 'gen_ai.operation.name': 'execute_tool' }],
+      ['tool.name', { 'openinference.span.kind': 'TOOL' }],
+      ['ai.toolCall.name', { 'ai.operationId': 'ai.toolCall' }],
+      ['traceloop.entity.name', { 'traceloop.span.kind': 'tool' }],
+    ] as const) {
+      const span = await stored(`named by ${key}`, { ...attributes, [key]: 'forecast' }, { name: 'my own name' });
+      expect(span).toMatchObject({ type: 'tool', name: 'my own name', user_metadata: { [key]: 'forecast' } });
+    }
   });
 
   test('several conventions at once: the first says what the span is, each fills what the others leave open', async () => {
@@ -503,6 +597,41 @@ describe('the request', () => {
     expect(await search('traces', 'by resource')).toHaveLength(1);
     expect((await service.request('POST', '/v1/traces', otlpJson({}), { project: project.id })).status).toBe(200);
     expect(await search('traces', 'default')).toHaveLength(1);
+  });
+
+  test.each([
+    ['project.name', 'logstream.name'],
+    ['project.name', 'log_stream.name'],
+    ['project.id', 'logstream.id'],
+    ['project.id', 'log_stream.id'],
+  ])('names its target by %s and %s of a resource, whatever their prefix; headers win', async (projectKey, streamKey) => {
+    const named = `stream by ${projectKey} and ${streamKey}`;
+    const { body } = await service.request('POST', `/projects/${project.id}/log_streams`, { name: named });
+    const byId = streamKey.endsWith('id');
+    const resource = {
+      'service.name': 'shop',
+      [`some_sdk.${projectKey}`]: projectKey.endsWith('id') ? project.id : project.name,
+      [`other.sdk.${streamKey}`]: byId ? (body as Json).id : named,
+    };
+    expect((await service.request('POST', '/v1/traces', otlpJson({}, {}, resource))).status).toBe(200);
+    expect(await search('traces', named)).toHaveLength(1);
+
+    const unknown = { ...resource, [`some_sdk.${projectKey}`]: projectKey.endsWith('id') ? unknownId : 'nobody has this' };
+    expect((await service.request('POST', '/v1/traces', otlpJson({}, {}, unknown))).status).toBe(404);
+    const headers = { project: project.name, logstream: `${named}, by header` };
+    expect((await service.request('POST', '/v1/traces', otlpJson({}, {}, unknown), headers)).status).toBe(200);
+    expect(await search('traces', headers.logstream)).toHaveLength(1);
+    expect(await search('traces', named)).toHaveLength(1);
+  });
+
+  test('names an experiment by a resource attribute too, which wins over a log stream', async () => {
+    const made = await service.request('POST', `/projects/${project.id}/experiments`, { name: 'by resource' });
+    const experiment_id = (made.body as Json).id;
+    const resource = { 'sdk.project.name': project.name, 'sdk.experiment.id': experiment_id, 'sdk.logstream.name': 'hidden' };
+    expect((await service.request('POST', '/v1/traces', otlpJson({}, {}, resource))).status).toBe(200);
+    const found = await service.request('POST', `/projects/${project.id}/traces/search`, { experiment_id });
+    expect((found.body as Json).records).toHaveLength(1);
+    expect(await streamId('hidden')).toBeUndefined();
   });
 
   test('is refused where its target is unknown, and without credentials', async () => {

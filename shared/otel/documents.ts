@@ -1,0 +1,52 @@
+import { type AttributeValue, structureOf, type Tree, textOf } from './attributes.ts';
+import { isTree } from './messages.ts';
+import type { RetrievedDocument } from './spanContent.ts';
+
+/**
+ * The documents of an answer that is documents and nothing else: a list of them, one under the name `documents`, or either as the content of a
+ * message; also as JSON text.
+ * @returns undefined for any other answer
+ */
+export function documentsIn(answer: AttributeValue | undefined): RetrievedDocument[] | undefined {
+  if (typeof answer === 'string' && !/^\s*[[{]/.test(answer)) return undefined;
+  const structure = structureOf(answer);
+  if (structure === undefined) return undefined;
+  if (Array.isArray(structure)) {
+    const [only] = structure;
+    if (structure.length === 1 && isTree(only) && !isDocument(only)) return documentsIn(only);
+    return structure.every(isDocument) ? structure.map(documentOf) : undefined;
+  }
+  const { documents, role: _, content, parts, ...others } = structure;
+  if (Object.keys(others).length > 0) return undefined;
+  const places = [documents, content, parts].filter((place) => place !== undefined);
+  return places.length === 1 ? documentsIn(places[0]) : undefined;
+}
+
+/** A message has a role, and a part of one has a type of its own. */
+const isDocument = (value: AttributeValue): value is Tree =>
+  isTree(value) &&
+  typeof (value.content ?? value.page_content) === 'string' &&
+  value.role === undefined &&
+  (value.type === undefined || value.type === 'Document');
+
+/** A document in the form of the interface: what it has no place for is in the metadata. */
+export function documentOf(value: AttributeValue): RetrievedDocument {
+  if (!isTree(value)) return { content: textOf(value) };
+  const { metadata, ...others } = value;
+  const place = ['content', 'page_content', 'text'].find((name) => (others[name] ?? null) !== null);
+  const content = place === undefined ? '' : textOf(others[place] as AttributeValue);
+  if (place !== undefined) delete others[place];
+  const about = isTree(metadata) ? metadata : { metadata: metadata ?? null };
+  return { content, metadata: plainValues(Object.entries({ ...others, ...about })) };
+}
+
+/** Values that a document's metadata may have: what is no plain value becomes JSON text. */
+export function plainValues(entries: Iterable<[string, AttributeValue]>): Record<string, string | number | boolean> {
+  const plain: Record<string, string | number | boolean> = Object.create(null);
+  for (const [name, value] of entries) {
+    if (value === null || name === '__proto__') continue;
+    plain[name.toWellFormed()] =
+      typeof value === 'object' ? JSON.stringify(value) : typeof value === 'string' ? value.toWellFormed() : value;
+  }
+  return plain;
+}
