@@ -1,4 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { pino } from 'pino';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { readConfig } from '../../shared/config.ts';
+import { openStores } from '../../shared/stores/open.ts';
 import { type Database, openDatabase } from '../../shared/stores/postgres/connect.ts';
 import { describeWithServer } from '../support/describeWithServer.ts';
 import { type PostgresServer, postgresProgram, startPostgresServer } from '../support/postgresServer.ts';
@@ -75,12 +82,14 @@ describeWithServer('a statement of a Postgres server that takes too long', postg
     expect(await names()).toEqual(['kept']);
   });
 
-  test('a transaction that waits for its next statement for too long is ended', async () => {
+  test('a transaction that waits for its next statement for too long is ended, and its lost connection is heard of', async () => {
+    lost.splice(0);
     const ended = write('idle', async (pid) => {
       const backends = 'SELECT 1 FROM pg_stat_activity WHERE pid = $1';
       await expect.poll(async () => (await database.query(backends, [pid])).length, { timeout: 10_000 }).toBe(0);
     });
     await expect(ended).rejects.toMatchObject(unavailable);
+    expect(lost.map(({ message }) => message)).toContain('terminating connection due to idle-in-transaction timeout');
     expect(await names()).toEqual(['kept']);
   });
 
@@ -90,5 +99,32 @@ describeWithServer('a statement of a Postgres server that takes too long', postg
     await expect.poll(() => lost.length, { timeout: 10_000 }).toBeGreaterThan(0);
     await server.restart();
     expect(await names()).toEqual(['kept']);
+  });
+
+  test('the service logs it', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'assay-lost-'));
+    onTestFinished(() => rm(directory, { recursive: true, force: true }));
+    const logged: { level: number; msg: string; err: Error }[] = [];
+    const log = pino(
+      {},
+      new Writable({
+        write(line, _encoding, done) {
+          logged.push(JSON.parse(String(line)));
+          done();
+        },
+      }),
+    );
+    const environment = { DATABASE_URL: server.url, DATA_DIR: directory };
+    await using stores = new AsyncDisposableStack();
+    const { database: metadata, close } = await openStores(readConfig(environment), log);
+    stores.defer(close);
+    const backend = await metadata.maybeOne('SELECT pg_backend_pid() AS pid');
+    await database.query('SELECT pg_terminate_backend($1)', [backend?.pid]);
+    await expect.poll(() => logged.length, { timeout: 10_000 }).toBeGreaterThan(0);
+    expect(logged[0]).toMatchObject({
+      ...{ level: pino.levels.values.warn, err: { message: 'terminating connection due to administrator command' } },
+      msg: 'a connection to the metadata store broke; it is made anew when it is needed',
+    });
+    expect(await metadata.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });
 });

@@ -31,7 +31,7 @@ export interface DatabaseServer {
   limits?: DatabaseLimits;
   /** Hears of every statement that was given up, by its text, which holds no values. */
   onLate?: (sql: string, err: Error) => void;
-  /** Hears of every idle connection that breaks. */
+  /** Hears of every connection that breaks, idle or within a transaction. */
   onLost?: (err: Error) => void;
 }
 
@@ -57,7 +57,7 @@ export async function openDatabase(at: DatabaseServer | { directory: string }): 
     return embedded;
   }
   // A migration of a large table may take long, and those that start beside it wait for it.
-  const migrating = await connectServer({ url: at.url, connections: 1 }, undefined);
+  const migrating = await connectServer({ ...at, connections: 1 }, undefined);
   try {
     await migrate(migrating);
   } finally {
@@ -105,8 +105,9 @@ async function connectServer(
       idle_in_transaction_session_timeout: limits.idleMs,
     }),
   });
-  // An idle connection that breaks is replaced at the next query; without a listener it would end the process.
-  pool.on('error', (err) => onLost?.(err));
+  // Without a listener a connection that breaks would end the process. An idle one is replaced at the next query.
+  const lost = (err: Error) => onLost?.(err);
+  pool.on('error', lost);
   try {
     await pool.query('SELECT 1');
   } catch (cause) {
@@ -132,11 +133,10 @@ async function connectServer(
     ...over(pool),
     async transaction(work) {
       const client = await pool.connect().catch(rethrow);
-      // A connection that breaks between two statements fails the next one; without a listener it would end the process.
-      const ignore = () => undefined;
-      client.on('error', ignore);
+      // One that breaks between two statements fails the next one, which does not know why.
+      client.on('error', lost);
       const release = (broken?: Error) => {
-        client.off('error', ignore);
+        client.off('error', lost);
         client.release(broken);
       };
       const tx = over(client);
