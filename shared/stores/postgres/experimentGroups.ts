@@ -96,16 +96,11 @@ export async function resolveGroup(
   return { id: resolved, isNew: resolved === id };
 }
 
-/** Removes a group that holds no experiment; one that got an experiment meanwhile stays. */
-export async function removeEmptyGroup(database: Database, groupId: string): Promise<void> {
-  try {
-    await database.query(
-      'DELETE FROM experiment_groups g WHERE g.id = $1 AND NOT EXISTS (SELECT 1 FROM experiments e WHERE e.group_id = g.id)',
-      [groupId],
-    );
-  } catch (err) {
-    if ((err as { code?: unknown }).code !== FOREIGN_KEY_VIOLATION) throw err;
-  }
+/** Removes a group that holds no experiment; one that got an experiment meanwhile stays: the lock waits for who puts one in, see `resolveGroup`. */
+export async function removeEmptyGroup(tx: Queries, groupId: string): Promise<void> {
+  await tx.query('SELECT id FROM experiment_groups WHERE id = $1 FOR UPDATE', [groupId]);
+  await tx.query(
+    'DELETE FROM experiment_groups g WHERE g.id = $1 AND NOT EXISTS (SELECT 1 FROM experiments e WHERE e.group_id = g.id)',
+    [groupId],
+  );
 }
-
-const FOREIGN_KEY_VIOLATION = '23503';

@@ -161,11 +161,13 @@ export function postgresExperiments(database: Database): ExperimentStore {
       return row && z.object({ experimentId: z.string(), requestHash: z.string() }).parse(row);
     },
     async discard(experimentId, newGroupId) {
-      await database.query(
-        `DELETE FROM runs WHERE id = $1 AND EXISTS (SELECT 1 FROM experiments WHERE run_id = $1 AND state = 'idle')`,
-        [experimentId],
-      );
-      if (newGroupId !== undefined) await removeEmptyGroup(database, newGroupId);
+      await database.transaction(async (tx) => {
+        await tx.query(
+          `DELETE FROM runs WHERE id = $1 AND EXISTS (SELECT 1 FROM experiments WHERE run_id = $1 AND state = 'idle')`,
+          [experimentId],
+        );
+        if (newGroupId !== undefined) await removeEmptyGroup(tx, newGroupId);
+      });
     },
     async list(projectId, query, page) {
       const { bind, values } = createBinder();

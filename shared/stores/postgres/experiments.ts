@@ -118,11 +118,12 @@ export function postgresRunLedger(database: Database): RunLedger {
 
     async end(experimentId, number, state, { error, aggregates }) {
       await database.query(
-        `UPDATE experiments SET state = $3, error = $4, pause_reason = NULL, workflow_problem = NULL, aggregates = coalesce($5::jsonb, aggregates), ended_at = now()
-          WHERE run_id = $1 AND workflow_number = $2 AND state IN ('requested', 'running', 'paused')`,
+        `WITH ended AS (
+           UPDATE experiments SET state = $3, error = $4, pause_reason = NULL, workflow_problem = NULL, aggregates = coalesce($5::jsonb, aggregates), ended_at = now()
+            WHERE run_id = $1 AND workflow_number = $2 AND state IN ('requested', 'running', 'paused') RETURNING run_id)
+         UPDATE runs SET updated_at = now() WHERE id IN (SELECT run_id FROM ended)`,
         [experimentId, number, state, error, aggregates === undefined ? null : JSON.stringify(aggregates)],
       );
-      await database.query('UPDATE runs SET updated_at = now() WHERE id = $1', [experimentId]);
     },
 
     async setAggregates(experimentId, aggregates) {

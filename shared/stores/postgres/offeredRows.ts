@@ -8,16 +8,18 @@ const Leased = z.object({ ordinal: z.number(), attempt: z.number() });
 export function postgresOfferedRows(database: Database): OfferedRows {
   return {
     async offer(experimentId, { from, to, ordinals, attempt, since }) {
-      await database.query(
-        'DELETE FROM offered_rows WHERE run_id = $1 AND ordinal >= $2 AND ordinal < $3 AND ordinal <> ALL($4::int[])',
-        [experimentId, from, to, ordinals],
-      );
-      await database.query(
-        `INSERT INTO offered_rows AS had (run_id, ordinal, attempt) SELECT $1, ordinal, $3 FROM unnest($2::int[]) AS ordinal
-         ON CONFLICT (run_id, ordinal) DO UPDATE SET attempt = excluded.attempt, process = NULL, leased_until = NULL, done = false
-         WHERE CASE WHEN had.done THEN had.attempt < $4 ELSE had.process IS NULL OR had.leased_until < now() END`,
-        [experimentId, ordinals, attempt, since],
-      );
+      await database.transaction(async (tx) => {
+        await tx.query(
+          'DELETE FROM offered_rows WHERE run_id = $1 AND ordinal >= $2 AND ordinal < $3 AND ordinal <> ALL($4::int[])',
+          [experimentId, from, to, ordinals],
+        );
+        await tx.query(
+          `INSERT INTO offered_rows AS had (run_id, ordinal, attempt) SELECT $1, ordinal, $3 FROM unnest($2::int[]) AS ordinal
+           ON CONFLICT (run_id, ordinal) DO UPDATE SET attempt = excluded.attempt, process = NULL, leased_until = NULL, done = false
+           WHERE CASE WHEN had.done THEN had.attempt < $4 ELSE had.process IS NULL OR had.leased_until < now() END`,
+          [experimentId, ordinals, attempt, since],
+        );
+      });
     },
 
     async lease(experimentId, process, limit, leaseMs) {
