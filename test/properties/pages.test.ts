@@ -80,6 +80,9 @@ async function whileWriting<T>(
 }
 type Writes = Pick<typeof scenario extends fc.Arbitrary<infer S> ? S : never, 'meanwhile' | 'updates'>;
 
+/** Five records of each time, cut between two of one. */
+const tied = { before: 25, limit: 7, meanwhile: [0], updates: [] as number[] };
+
 const once = (ids: readonly string[]) => expect(new Set(ids).size).toBe(ids.length);
 
 test.prop([scenario, fc.boolean()], { numRuns: 8 })(
@@ -139,18 +142,39 @@ test.prop([scenario, fc.constantFrom(...newestFirst)], { numRuns: 8 })(
   PATIENCE_MS,
 );
 
-test.prop([scenario, fc.constantFrom('created_at', 'name', 'id', 'input')], { numRuns: 5 })(
-  'while nobody writes, tokens and cursors give the whole in any order',
-  async ({ before, limit }, column) => {
+type Traced = ReturnType<typeof trace>;
+/** What a trace has in each of the columns that are sorted by. */
+const sorted: Readonly<Record<string, (of: Traced) => string | number>> = {
+  created_at: (of) => of.created_at,
+  name: (of) => of.name,
+  id: (of) => of.id,
+  input: (of) => of.input,
+  'metrics/age': (of) => of.metrics.age,
+};
+const compare = <T>(one: T, other: T): number => (one < other ? -1 : one > other ? 1 : 0);
+const orders = [undefined, ...Object.keys(sorted).flatMap((name) => [true, false].map((ascending) => ({ name, ascending })))];
+
+test.prop([scenario, fc.constantFrom(...orders)], {
+  numRuns: 8,
+  examples: orders.map((order): [typeof tied, typeof order] => [tied, order]),
+})(
+  'while nobody writes, tokens and cursors give the whole in any order, records alike in it newest first and of one time by the texts of their ids',
+  async ({ before, limit }, sort) => {
     const space = service.space();
     const old = Array.from({ length: before }, (_, n) => trace(n % 5, `old ${n % 7}`));
     await log(space, old);
-    const body = { limit, sort: { column_id: column, ascending: true } };
+    const value = sort ? sorted[sort.name] : undefined;
+    const wanted = [...old].sort(
+      (one, other) =>
+        (value ? compare(value(one), value(other)) * (sort?.ascending ? 1 : -1) : 0) ||
+        compare(other.created_at, one.created_at) ||
+        compare(other.id, one.id),
+    );
+    const body = { limit, ...(sort ? { sort } : {}) };
     const byToken = await readPages(space, body, ({ next_starting_token }) => ({ starting_token: next_starting_token }));
     const byCursor = await readPages(space, body, ({ last_row_id }) => ({ previous_last_row_id: last_row_id }));
-    once(byToken.map(({ id }) => id));
-    expect(byToken).toHaveLength(before);
-    expect(byCursor.map(({ id }) => id)).toEqual(byToken.map(({ id }) => id));
+    expect(byToken.map(({ id }) => id)).toEqual(wanted.map(({ id }) => id));
+    expect(byCursor.map(({ id }) => id)).toEqual(wanted.map(({ id }) => id));
   },
   PATIENCE_MS,
 );

@@ -25,6 +25,9 @@ export function scopeOf(bind: Bind, run: RunRef, { from, stale }: NewestVersions
   return { bind, inRun, scoresInRun, from, newest: stale.length === 0 ? inRun : `${inRun} AND NOT ${isStale(bind, stale)}` };
 }
 
+/** What uuids are ordered by, as their texts are: the engine's own order goes by their second half. */
+export const idOrder = (uuid: string): string => `toUInt128(${uuid})`;
+
 /** ` AND …` for the rows that have not expired; empty where nothing expires, as nearly always. */
 export function unexpiredSql(
   bind: Bind,

@@ -3,7 +3,7 @@ import type { RunRef } from '../../projects/runs.ts';
 import type { Describe, RecordPageQuery } from '../../records/searchRecords.ts';
 import type { ColumnFilter } from '../../wire/filters.ts';
 import { Binder, IN_RUN, runParams } from './binder.ts';
-import { HAS_VALUE, metricValueColumn, ofKindsSql, scopeOf } from './columnSql.ts';
+import { HAS_VALUE, idOrder, metricValueColumn, ofKindsSql, scopeOf } from './columnSql.ts';
 import { compileOverValues, isEmpty } from './compileFilter.ts';
 import type { ClickHouse } from './connect.ts';
 import { keyOfRow } from './keyRow.ts';
@@ -47,7 +47,7 @@ export async function metricPage<T>(
   ];
   const ofMetric = conditions.filter((condition) => condition !== undefined).join(' AND ');
   const where = `${ofMetric}${ofKindsSql(binder.bind, kinds, 'record_type')}`;
-  const tail = 'record_created_at DESC, record_id DESC';
+  const tail = `record_created_at DESC, ${idOrder('record_id')} DESC`;
   const order = value ? `${value} ${sort.ascending ? 'ASC' : 'DESC'}, ${tail}` : tail;
   const read = (isWrittenOnce: boolean) => {
     const rows = `FROM ${isWrittenOnce ? 'metric_values' : 'metric_values FINAL'} WHERE ${where}`;

@@ -13,7 +13,7 @@ import {
   type StoredReads,
 } from '../../records/searchRecords.ts';
 import { Binder, TIME } from './binder.ts';
-import { columnSql, HAS_VALUE, isStale, metricValueColumn, ofKindsSql, type Scope, scopeOf } from './columnSql.ts';
+import { columnSql, HAS_VALUE, idOrder, isStale, metricValueColumn, ofKindsSql, type Scope, scopeOf } from './columnSql.ts';
 import { compileFilter, isEmpty } from './compileFilter.ts';
 import type { ClickHouse } from './connect.ts';
 import { keyOfRow } from './keyRow.ts';
@@ -203,7 +203,7 @@ async function countRows(clickhouse: ClickHouse, sql: string, { params }: Binder
 
 /** The rows a page is taken from, with the value of a metric beside them when it is sorted by one. */
 export function pageSource(query: OrderedQuery, scope: Scope): { from: string; orderBy: string } {
-  const tail = 'records.created_at DESC, records.id DESC';
+  const tail = `records.created_at DESC, ${idOrder('records.id')} DESC`;
   if (!query.sort) return { from: scope.from, orderBy: tail };
   const direction = query.sort.ascending ? 'ASC' : 'DESC';
   return { from: sourceOf(query, scope), orderBy: `${sortValue(query, scope)} ${direction} NULLS LAST, ${tail}` };
@@ -223,7 +223,7 @@ export function sortValue({ sort }: OrderedQuery, scope: Scope): string {
   if (sort.column.source.at === 'metric') return 'scores.sort_value';
   // Without the kinds: by a column that has an index of least and greatest values the engine orders wrongly, as it takes the granules from that.
   const { value } = columnSql(sort.column, scope);
-  return sort.column.dataType === 'uuid' ? `toString(${value})` : value; // the engine orders uuids by their second half
+  return sort.column.dataType === 'uuid' ? idOrder(value) : value;
 }
 
 interface Start {
@@ -251,7 +251,9 @@ async function startAfter(clickhouse: ClickHouse, query: RecordPageQuery, newest
 /** The records that the order of the page puts behind `start`. */
 function behind(query: RecordPageQuery, scope: Scope, start: Start): string {
   const { bind } = scope;
-  const tail = `(records.created_at, records.id) < (${bind(start.created_at, TIME)}, ${bind(start.id, 'UUID')})`;
+  const time = bind(start.created_at, TIME);
+  const isLater = `records.created_at = ${time} AND ${idOrder('records.id')} < ${idOrder(bind(start.id, 'UUID'))}`;
+  const tail = `(records.created_at < ${time} OR (${isLater}))`;
   if (!query.sort) return tail;
   const value = sortValue(query, scope);
   if (start.value === null) return `(isNull(${value}) AND ${tail})`;
@@ -261,6 +263,7 @@ function behind(query: RecordPageQuery, scope: Scope, start: Start): string {
 
 const sortTypes: Readonly<Record<string, string>> = {
   timestamp: TIME,
+  uuid: 'UInt128',
   integer: 'Int64',
   floating_point: 'Float64',
   boolean: 'UInt8',

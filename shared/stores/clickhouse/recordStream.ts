@@ -1,6 +1,6 @@
 import type { ExportQuery, ExportReads, SizedKey } from '../../records/exportRecords.ts';
 import { Binder } from './binder.ts';
-import { type Scope, scopeOf } from './columnSql.ts';
+import { idOrder, type Scope, scopeOf } from './columnSql.ts';
 import type { ClickHouse } from './connect.ts';
 import { keyOfRow } from './keyRow.ts';
 import { newestVersions } from './newestVersions.ts';
@@ -51,7 +51,7 @@ export function clickhouseRecordStream(clickhouse: ClickHouse): ExportReads {
               FROM (SELECT id, created_at, type, trace_id, ${BYTES} AS bytes, ${holder} AS holder FROM ${scope.from} WHERE ${scope.newest}) AS members
               INNER JOIN (SELECT records.id AS root_id, records.created_at AS root_created_at, ${sortValue(query, scope)} AS root_value FROM ${from} WHERE ${rootsSql(query, scope)}) AS roots
               ON members.holder = roots.root_id
-              ORDER BY ${order}root_created_at DESC, root_id DESC, isNotNull(trace_id), trace_start, trace_id, created_at, id`,
+              ORDER BY ${order}root_created_at DESC, ${idOrder('root_id')} DESC, isNotNull(trace_id), trace_start, trace_id, created_at, id`,
         params: binder.params,
         row: (row) => ({ ...sizedKey(row), rootId: (row as { root_id: string }).root_id }),
         maxSeconds: MAX_SECONDS,
