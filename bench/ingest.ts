@@ -7,15 +7,15 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import protobuf from 'protobufjs';
 import { Agent, fetch } from 'undici';
 import { ServiceClient } from '../client/http.ts';
 import { Logger } from '../client/logger.ts';
 import { newId } from '../shared/ids.ts';
 import { percentile } from '../shared/metrics/percentile.ts';
-import { NODE_FLAGS, serviceFolder } from '../test/support/serviceProcess.ts';
+import { NODE_ENVIRONMENT, NODE_FLAGS, serviceFolder } from '../test/support/serviceProcess.ts';
 import { cpuSeconds, untilIdle } from './cpu.ts';
-import { otlpSpans, RECORDS_PER_TRACE, SPANS_PER_TRACE, traceMaker } from './payload.ts';
+import { type Form, otlp, ownJson } from './ingestForms.ts';
+import { RECORDS_PER_TRACE, SPANS_PER_TRACE, traceMaker } from './payload.ts';
 
 /**
  * Ingest through HTTP of nested spans of 2 to 3 KB, 8 a trace, as JSON of our own and as OTLP in protobuf: spans a second until all are acknowledged
@@ -91,46 +91,6 @@ interface Load {
   tracesPerRequest: number;
   connections: number;
 }
-
-interface Target {
-  projectId: string;
-  runId: string;
-}
-
-/** A way to send traces. */
-interface Form {
-  name: string;
-  title: string;
-  path(target: Target): string;
-  headers(target: Target): Record<string, string>;
-  body(target: Target, traces: Record<string, unknown>[]): Buffer;
-}
-
-const ownJson: Form = {
-  name: 'json',
-  title: 'own JSON',
-  path: ({ projectId }) => `/v2/projects/${projectId}/traces`,
-  headers: () => ({ 'content-type': 'application/json' }),
-  body: ({ runId }, traces) => Buffer.from(JSON.stringify({ log_stream_id: runId, traces })),
-};
-
-const definitions = new protobuf.Root();
-definitions.resolvePath = (_origin, target) => join(import.meta.dirname, '../shared/otel/definitions', target);
-const exportRequest = definitions
-  .loadSync('opentelemetry/proto/collector/trace/v1/trace_service.proto')
-  .lookupType('opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest');
-
-const otlp: Form = {
-  name: 'otlp',
-  title: 'OTLP protobuf',
-  path: () => '/v1/traces',
-  headers: ({ projectId, runId }) => ({ 'content-type': 'application/x-protobuf', project: projectId, logstream: runId }),
-  body: (_target, traces) => {
-    const resource = { attributes: [{ key: 'service.name', value: { stringValue: 'bench' } }] };
-    const scopeSpans = [{ scope: { name: 'bench' }, spans: traces.flatMap(otlpSpans) }];
-    return Buffer.from(exportRequest.encode(exportRequest.fromObject({ resourceSpans: [{ resource, scopeSpans }] })).finish());
-  },
-};
 
 const WARM_UP = 20;
 const MAX_MADE_FIRST = 5_000;
@@ -263,6 +223,7 @@ async function rawInsert(dataDir: string, rows: number, textIndexes: string) {
 /** Starts a script of this folder; it prints one line of JSON when it is ready. */
 async function startChild(script: string, ...args: string[]) {
   const child = spawn(process.execPath, [...NODE_FLAGS, new URL(script, import.meta.url).pathname, ...args], {
+    env: { ...process.env, ...NODE_ENVIRONMENT },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const lines = createInterface({ input: child.stdout });

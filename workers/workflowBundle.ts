@@ -1,13 +1,16 @@
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { bundleWorkflowCode, Runtime } from '@temporalio/worker';
+import { promisify } from 'node:util';
 import { newId } from '../shared/ids.ts';
 
 const project = join(import.meta.dirname, '..');
 /** What workflow code may be made of: our own files, and the packages that npm has installed. */
 const SOURCES = ['workflows', 'shared', 'node_modules/.package-lock.json'];
 const KEPT_IN = join(project, 'node_modules/.cache/assay');
+/** Far more than the 2 MB that it has. */
+const MAX_BUNDLE_BYTES = 64 * 1024 * 1024;
 /** Ends a file that was written to its end, whatever became of the machine since. */
 const WHOLE = '\n// whole\n';
 
@@ -19,12 +22,16 @@ export async function workflowBundle(folder = KEPT_IN): Promise<{ code: string }
   const name = `workflows-${await fingerprint()}.js`;
   const kept = await readFile(join(folder, name), 'utf8').catch(() => '');
   if (kept.endsWith(WHOLE)) return { code: kept.slice(0, -WHOLE.length) };
-  const { code } = await bundleWorkflowCode({
-    workflowsPath: join(project, 'workflows/index.ts'),
-    logger: Runtime.instance().logger,
-  });
+  const code = await bundled();
   await keep(folder, name, code).catch(() => undefined);
   return { code };
+}
+
+/** Made by a process of its own: the bundler takes 60 MB that this one would not give back. */
+async function bundled(): Promise<string> {
+  const program = join(import.meta.dirname, 'bundleWorkflows.ts');
+  const { stdout } = await promisify(execFile)(process.execPath, [program], { maxBuffer: MAX_BUNDLE_BYTES });
+  return stdout;
 }
 
 async function keep(folder: string, name: string, code: string): Promise<void> {

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { settingNames } from '../../shared/config.ts';
 import { describeWithServer } from '../support/describeWithServer.ts';
 import { findProgram } from '../support/serverProcess.ts';
+import { NODE_ENVIRONMENT, NODE_FLAGS } from '../support/serviceProcess.ts';
 
 const read = (path: string) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8');
 const given = { SECRET_KEYS: 'k1:AAAA', ADMIN_EMAIL: 'admin@example.com', ADMIN_PASSWORD: 'eight characters' };
@@ -47,6 +48,16 @@ test('the image holds every folder that its two commands import from', async () 
   const allowed = [...(await read('.dockerignore')).matchAll(/^!(\w+)$/gm)].map(([, folder]) => folder);
   expect(copied.sort()).toEqual(allowed.sort());
   expect(copied).toEqual(['api', 'client', 'shared', 'workers', 'workflows']);
+});
+
+test('the embedded service is started by tests and benchmarks as npm starts it', async () => {
+  const { scripts } = JSON.parse(await read('package.json')) as { scripts: Record<string, string> };
+  const environment = Object.entries(NODE_ENVIRONMENT).map(([name, value]) => `${name}=${value}`);
+  for (const [name, program] of [
+    ['start', 'start.ts'],
+    ['demo', 'demo/demo.ts'],
+  ] as const)
+    expect(scripts[name]).toContain(` ${[...environment, 'exec node', ...NODE_FLAGS, program].join(' ')}`);
 });
 
 test('the image starts Node as the npm scripts do', async () => {

@@ -20,6 +20,11 @@ test('the workflow code builds into a bundle, without anything of Node', () => {
   for (const workflow of ['runExperiment', 'scoreRun']) expect(bundle.code).toContain(workflow);
 });
 
+test('the process that asks for the bundle does not load the compiler, whose memory it would keep', () => {
+  const { sharedObjects } = process.report.getReport() as unknown as { sharedObjects: string[] };
+  expect(sharedObjects.filter((path) => path.includes('swc'))).toEqual([]);
+});
+
 test('the bundle is kept for the next start, and one that was not written to its end is made anew', async () => {
   const [name, ...others] = await readdir(folder);
   expect(others).toEqual([]);

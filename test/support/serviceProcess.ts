@@ -5,8 +5,15 @@ import { ownPort } from './ownPort.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-/** As the scripts of package.json start Node. */
-export const NODE_FLAGS = ['--max-semi-space-size=64'];
+/** As `npm start` starts Node. */
+export const NODE_FLAGS = ['--max-semi-space-size=32', '--v8-pool-size=2'];
+/** What it must find in its environment from the first instruction on. */
+export const NODE_ENVIRONMENT = {
+  UV_THREADPOOL_SIZE: '16',
+  MALLOC_ARENA_MAX: '2',
+  MALLOC_MMAP_THRESHOLD_: '65536',
+  MALLOC_TRIM_THRESHOLD_: '131072',
+};
 
 export interface ServiceProcess {
   url: string;
@@ -50,7 +57,7 @@ export async function serviceFolder(dataDir: string, extra: Record<string, strin
         env: {
           ...process.env,
           NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/node'),
-          UV_THREADPOOL_SIZE: '16',
+          ...NODE_ENVIRONMENT,
           ...environment,
         },
         stdio: ['ignore', 'pipe', 'pipe'],
