@@ -1,14 +1,15 @@
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import type { Logger } from 'pino';
-import { errorCodes, RequestInvalid, ServiceError } from '../shared/errors.ts';
+import { errorCodes, type InvalidItem, RequestInvalid, ServiceError } from '../shared/errors.ts';
+import { placeInRequest, type RequestParts } from './placeInRequest.ts';
 import { discardRest } from './readBody.ts';
 import type { ErrorForm } from './route.ts';
 
-/** The body of every error but 422 from validation: `detail` for one published client, `standard_error` for the other. */
-export function errorBody(err: ServiceError) {
+/** The body of an error that has a code: `detail` for one published client, `standard_error` for the other. */
+export function errorBody(err: ServiceError, detail: string | InvalidItem[] = err.message) {
   const { status, errorCode, errorType, errorGroup } = errorCodes[err.code];
   return {
-    detail: err.message,
+    detail,
     error_code: errorCode,
     standard_error: {
       error_code: errorCode,
@@ -40,11 +41,11 @@ export function errorResponse(log: Logger): ErrorRequestHandler {
       return;
     }
     discardRest(request, response);
-    if (err instanceof RequestInvalid) {
-      send(request, response, 422, { detail: err.items });
+    const known = err instanceof ServiceError ? err : fromExpress(err);
+    if (err instanceof RequestInvalid || known?.status === 422) {
+      send(request, response, 422, invalidBody(err, response.locals.parts));
       return;
     }
-    const known = err instanceof ServiceError ? err : fromExpress(err);
     if (known) {
       if (known.status === 401) response.setHeader('WWW-Authenticate', 'Bearer');
       if (known.retryAfterSeconds !== undefined) response.setHeader('Retry-After', String(Math.ceil(known.retryAfterSeconds)));
@@ -57,6 +58,14 @@ export function errorResponse(log: Logger): ErrorRequestHandler {
     const hidden = new ServiceError('Internal', `internal error; the log names it under request ${response.locals.requestId}`);
     send(request, response, hidden.status, errorBody(hidden));
   };
+}
+
+/** The body of every 422, whether a schema refused the request or the domain: `detail` is a list. */
+function invalidBody(err: RequestInvalid | ServiceError, parts: RequestParts = {}) {
+  if (err instanceof RequestInvalid) return { detail: err.items };
+  const ctx = { ...err.context, error_code: errorCodes[err.code].errorCode };
+  const type = err.code.replaceAll(/(?!^)[A-Z]/g, '_$&').toLowerCase();
+  return errorBody(err, [{ loc: placeInRequest(parts, err.named), msg: err.message, type, ctx }]);
 }
 
 function send(request: Request, response: Response, status: number, body: { detail: unknown }): void {

@@ -49,6 +49,8 @@ const HttpValidationError = z
         })
         .meta({ id: 'ValidationError' }),
     ),
+    error_code: z.int().optional(),
+    standard_error: StandardError.optional(),
   })
   .meta({ id: 'HTTPValidationError' });
 

@@ -6,6 +6,7 @@ import type { z } from 'zod';
 import type { Caller, OrganizationNeed, ProjectAction } from '../shared/accounts/permissions.ts';
 import { type InvalidItem, RequestInvalid } from '../shared/errors.ts';
 import type { Intake } from '../shared/records/intake.ts';
+import type { RequestParts } from './placeInRequest.ts';
 import { type BodyKind, readBody } from './readBody.ts';
 
 /** What a route needs of its caller. `public` routes are the only ones that answer without credentials. */
@@ -129,14 +130,27 @@ async function run(route: Endpoint, gate: Gate, checkReplies: boolean, request: 
   const share = route.intake?.open(Number(request.headers['content-length'] ?? 0));
   try {
     const limit = route.bodyLimit ?? DEFAULT_BODY_LIMIT;
-    const body = route.body
-      ? parse(route.body, await readBody(request, route.bodyKind ?? 'json', limit, share), 'body')
-      : undefined;
+    const given = route.body ? await readBody(request, route.bodyKind ?? 'json', limit, share) : undefined;
+    response.locals.parts = partsToName(route, request, given);
+    const body = route.body ? parse(route.body, given, 'body') : undefined;
     const result = await route.handle({ params, query, body, caller, project, request, signal: aborted.signal } as never);
     await write(route, checkReplies, response, result instanceof Reply ? result : new Reply({ body: result }));
   } finally {
     share?.release();
   }
+}
+
+/** Bytes of a body that is kept as it came while its request is handled, only to name places in it. */
+const NAMED_BODY_BYTES = 1024 * 1024;
+
+/** What an error of the handler may name. Of a body that is large, or packed, only that there is one: it is not held twice. */
+function partsToName(route: Endpoint, request: Request, given: unknown): RequestParts {
+  const isSmall = Number(request.headers['content-length']) <= NAMED_BODY_BYTES && !request.headers['content-encoding'];
+  return {
+    ...(route.body ? { body: isSmall && !(given instanceof Buffer) ? given : undefined } : {}),
+    ...(route.query ? { query: request.query } : {}),
+    path: request.params,
+  };
 }
 
 async function write(route: Endpoint, checkReplies: boolean, response: Response, reply: Reply): Promise<void> {

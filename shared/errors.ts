@@ -51,9 +51,17 @@ type ErrorType =
 
 export type ErrorName = keyof typeof errorCodes;
 
+export interface Named {
+  texts: readonly string[];
+  /** The key of the body below which it is named, where only that one can be meant. */
+  below?: string;
+}
+
 export interface ErrorOptions {
   /** Values worth logging and returning beside the message; never a secret, a prompt or a bound value. */
   context?: Record<string, unknown>;
+  /** What is wrong, in the words that the request may name it by: the answer of a 422 says where it does. */
+  named?: Named;
   /** Seconds after which the caller may try again; sent as `Retry-After`. */
   retryAfterSeconds?: number;
   cause?: unknown;
@@ -63,6 +71,7 @@ export interface ErrorOptions {
 export class ServiceError extends Error {
   readonly code: ErrorName;
   readonly context: Record<string, unknown> | undefined;
+  readonly named: Named | undefined;
   readonly retryAfterSeconds: number | undefined;
 
   constructor(code: ErrorName, message: string, options: ErrorOptions = {}) {
@@ -70,6 +79,7 @@ export class ServiceError extends Error {
     this.name = 'ServiceError';
     this.code = code;
     this.context = options.context;
+    this.named = options.named;
     this.retryAfterSeconds = options.retryAfterSeconds;
   }
 

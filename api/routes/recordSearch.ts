@@ -145,7 +145,10 @@ async function pageQuery(
 
 export function sortableColumn({ findColumn }: Pick<RecordQuery, 'findColumn'>, id: string) {
   const column = findColumn(id);
-  if (!column.sortable) throw new ServiceError('ColumnNotSortable', `the column ${id} cannot be sorted by`);
+  if (!column.sortable)
+    throw new ServiceError('ColumnNotSortable', `the column ${id} cannot be sorted by`, {
+      named: { texts: [id], below: 'sort' },
+    });
   return column;
 }
 

@@ -137,6 +137,7 @@ function unknownModel(alias: string | null | undefined, integrations: readonly I
     integrations.length === 0
       ? `${what}: no integration is configured yet (PUT /v2/integrations/custom/{name})`
       : `${what}; known are ${list(known)}`,
+    { named: { texts: alias ? [alias] : [] } },
   );
 }
 

@@ -26,7 +26,10 @@ export function columnFinder(metrics: readonly ColumnDef[]): FindColumn {
   const byId = new Map(metrics.map((column) => [column.id, column]));
   return (id) => {
     const column = builtIn.get(id) ?? byId.get(id) ?? metadataColumn(id);
-    if (!column) throw new ServiceError('ColumnUnknown', `there is no column ${JSON.stringify(id.slice(0, 200))}`);
+    if (!column)
+      throw new ServiceError('ColumnUnknown', `there is no column ${JSON.stringify(id.slice(0, 200))}`, {
+        named: { texts: isMetricColumn(id) ? [id, metricOfColumn(id)] : [id] },
+      });
     return column;
   };
 }

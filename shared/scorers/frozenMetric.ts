@@ -53,6 +53,7 @@ export function thawMetric({ version, scorerId, definition }: FrozenMetric): Ena
     : scorer && ofScorer
       ? fromScorer(scorer, { ...ofScorer, createdAt: new Date(0) }, config)
       : { problem: `no scorer has the id ${scorerId}` };
-  if ('problem' in metric) throw new RequestInvalid([{ loc: ['scorer_id'], msg: metric.problem, type: 'metric_unknown' }]);
+  if ('problem' in metric)
+    throw new RequestInvalid([{ loc: ['body', 'scorer_id'], msg: metric.problem, type: 'metric_unknown' }]);
   return { ...metric, version, judgeModel };
 }

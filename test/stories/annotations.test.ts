@@ -432,7 +432,8 @@ describe('records and ratings', () => {
     const filter = { type: 'number', column_id: 'nosuch', operator: 'gte', value: 1 };
     const unknown = { record_selector: { type: 'filter_tree', filter_tree: { filter } }, export_format: 'csv' };
     const refused = await asAdministrator('POST', `/annotation_queues/${queue.id}/records/export`, unknown);
-    expect(refused).toMatchObject({ status: 422, body: { detail: expect.stringContaining('nosuch') } });
+    const loc = ['body', 'record_selector', 'filter_tree', 'filter', 'column_id'];
+    expect(refused).toMatchObject({ status: 422, body: { detail: [{ loc, msg: expect.stringContaining('nosuch') }] } });
 
     const details = await get(`/annotation_queues/${queue.id}/details`);
     expect(details).toMatchObject({

@@ -51,10 +51,12 @@ function compileLeaf(leaf: ColumnLeaf, scope: Scope, findColumn: FindColumn): st
 
 function readLeaf(leaf: ColumnLeaf, scope: Scope, findColumn: FindColumn) {
   const column = readAs(leaf, findColumn(leaf.column_id));
-  if (!column.filterable) throw new ServiceError('ColumnNotFilterable', `the column ${column.id} cannot be filtered`);
+  const named = { texts: [leaf.column_id] };
+  if (!column.filterable) throw new ServiceError('ColumnNotFilterable', `the column ${column.id} cannot be filtered`, { named });
   const fitting = filterTypeOf[column.dataType];
   if (fitting !== leaf.type) {
-    throw new ServiceError('ColumnNotFilterable', `the column ${column.id} takes a filter of type ${fitting}, not ${leaf.type}`);
+    const msg = `the column ${column.id} takes a filter of type ${fitting}, not ${leaf.type}`;
+    throw new ServiceError('ColumnNotFilterable', msg, { named });
   }
   return { column, sql: columnSql(column, scope), condition: (sql: ColumnSql) => leafSql(leaf, sql, column, scope) };
 }

@@ -1,0 +1,129 @@
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createApp } from '../../api/app.ts';
+import { type Endpoint, endpoint, type Gate } from '../../api/route.ts';
+import { ServiceClient } from '../../client/http.ts';
+import { type ErrorName, errorCodes, ServiceError } from '../../shared/errors.ts';
+import { newId } from '../../shared/ids.ts';
+import { type HttpService, serve } from '../support/http.ts';
+import { startTestService, type TestProject, type TestService } from '../support/service.ts';
+
+const names = Object.keys(errorCodes) as ErrorName[];
+
+describe('an error of the table', () => {
+  let http: HttpService;
+  beforeAll(async () => {
+    const failing = (code: ErrorName): Endpoint =>
+      endpoint({
+        ...{ method: 'post', path: `/fail/${code}`, summary: code, tag: 'Errors', access: 'public' },
+        handle: () => Promise.reject(new ServiceError(code, `this is ${code}`, { context: { hint: 7 } })),
+      });
+    const endpoints = names.map(failing);
+    const gate = {} as Gate; // no route asks it
+    http = await serve(
+      createApp({ endpoints, gate, log: pino({ level: 'silent' }), apiKeyHeaders: ['Key'], checkReplies: true }),
+    );
+  });
+  afterAll(() => http.close());
+
+  test.each(names)('%s has the body of its status, and the client reads its message and its code', async (code) => {
+    const { status, errorCode } = errorCodes[code];
+    const answer = await http.request('POST', `/fail/${code}`, { json: {} });
+    expect(answer.status).toBe(status);
+    expect(answer.body).toMatchObject({
+      error_code: errorCode,
+      standard_error: { error_code: errorCode, message: `this is ${code}`, http_status_code: status, context: { hint: 7 } },
+    });
+    if (status !== 422) expect(answer.body.detail).toBe(`this is ${code}`);
+    else
+      expect(answer.body.detail).toEqual([
+        {
+          loc: expect.arrayContaining([expect.stringMatching(/^(body|query|path|header)$/)]),
+          msg: `this is ${code}`,
+          type: expect.stringMatching(/^[a-z_]+$/),
+          ctx: { hint: 7, error_code: errorCode },
+        },
+      ]);
+    const client = new ServiceClient({ apiUrl: http.url, apiKey: 'x', retries: 0 });
+    const message = expect.stringContaining(`this is ${code}`);
+    await expect(client.send(`/fail/${code}`, { body: {} })).rejects.toMatchObject({ status, errorCode, message });
+  });
+});
+
+describe('a request that is refused says where', () => {
+  let service: TestService;
+  let project: TestProject;
+  let stream: string;
+  beforeAll(async () => {
+    service = await startTestService();
+    project = await service.project();
+    stream = ((await service.request('POST', `/projects/${project.id}/log_streams`, { name: 's' })).body as { id: string }).id;
+  });
+  afterAll(() => service[Symbol.asyncDispose]());
+
+  const refused = async (path: string, body: object) => {
+    const answer = await service.request('POST', `/projects/${project.id}/${path}`, { log_stream_id: stream, ...body });
+    return { status: answer.status, detail: (answer.body as { detail: object[] }).detail };
+  };
+  const unknown = { type: 'text', operator: 'eq', value: 'colour' };
+
+  test.each([
+    ['traces/search', { filters: [{ ...unknown, column_id: 'colour' }] }, 'column_unknown', ['filters', 0, 'column_id']],
+    ['traces/count', { filters: [{ ...unknown, name: 'colour' }] }, 'column_unknown', ['filters', 0, 'name']],
+    [
+      'spans/search',
+      { filter_tree: { and: [{ not: { filter: { ...unknown, column_id: 'metrics/colour' } } }] } },
+      ...['column_unknown', ['filter_tree', 'and', 0, 'not', 'filter', 'column_id']],
+    ],
+    ['traces/delete', { filters: [{ ...unknown, column_id: 'colour' }] }, 'column_unknown', ['filters', 0, 'column_id']],
+    ['traces/search', { sort: { column_id: 'colour' } }, 'column_unknown', ['sort', 'column_id']],
+    [
+      'traces/search',
+      { filters: [{ type: 'collection', operator: 'contains', value: 'tags', column_id: 'tags' }], sort: { column_id: 'tags' } },
+      ...['column_not_sortable', ['sort', 'column_id']],
+    ],
+    [
+      'traces/search',
+      { filters: [{ ...unknown, column_id: 'created_at' }] },
+      'column_not_filterable',
+      ['filters', 0, 'column_id'],
+    ],
+    [
+      'traces/partial_search',
+      { select_columns: { column_ids: ['input', 'colour'] } },
+      ...['column_unknown', ['select_columns', 'column_ids', 1]],
+    ],
+    [
+      'metrics/custom_search',
+      {
+        ...{ start_time: '2026-01-01T00:00:00Z', end_time: '2026-01-02T00:00:00Z' },
+        metric_details: [{ id: 'a', metric_name: 'colour', aggregation: 'Sum' }],
+      },
+      ...['column_unknown', ['metric_details', 0, 'metric_name']],
+    ],
+    ['export_records', { root_type: 'trace', column_ids: ['colour'], export_format: 'csv' }, 'column_unknown', ['column_ids', 0]],
+  ] as [string, object, string, (string | number)[]][])('%s %j: %s', async (path, body, type, place) => {
+    const { status, detail } = await refused(path, body);
+    expect(status).toBe(422);
+    expect(detail).toEqual([{ loc: ['body', ...place], type, msg: expect.any(String), ctx: { error_code: expect.any(Number) } }]);
+  });
+
+  test('a start without outputs, or with a model that is not there', async () => {
+    const template = await service.request('POST', '/templates', { name: newId(), template: 'Say it' });
+    const start = async (body: object) => {
+      const made = await service.request('POST', `/projects/${project.id}/experiments`, { name: newId() });
+      return refused(`experiments/${(made.body as { id: string }).id}/run`, { log_stream_id: undefined, ...body });
+    };
+    const records = [{ input: 'x' }];
+    expect(await start({ records, runner: { kind: 'dataset_outputs' } })).toMatchObject({
+      ...{ status: 422, detail: [{ loc: ['body'], type: 'experiment_has_no_outputs', ctx: { error_code: 3512 } }] },
+    });
+    const versionId = (template.body as { selected_version_id: string }).selected_version_id;
+    const prompt_settings = { model_alias: 'no-such-model' };
+    const runner = { kind: 'prompt_template', prompt_template_version_id: versionId, prompt_settings };
+    expect(await start({ records, runner })).toMatchObject({
+      status: 422,
+      detail: [{ loc: ['body', 'runner', 'prompt_settings', 'model_alias'], type: 'model_unknown', ctx: { error_code: 3011 } }],
+    });
+  });
+});
