@@ -280,7 +280,7 @@ export async function assembleApi(
     ...logStreamRoutes({ logStreams, accounts, runCounts, ...deletion }),
     ...traceRoutes(recordDeps),
     ...spanRoutes(recordDeps),
-    ...ingestCounterRoutes(recordDeps),
+    ...ingestCounterRoutes({ writer: recordDeps.writer, heldUpdates: domain.heldUpdates.usage }),
     ...openTelemetryRoutes({
       writer: domain.recordWriter,
       projects,
@@ -387,6 +387,10 @@ export async function assembleApi(
   const finishErasures = async () => {
     for (const run of await domain.erasureNotes.unfinished()) await domain.recordWriter.exclusively(run, async () => {});
   };
+  const expireHeldUpdates = async () => {
+    const expired = await domain.heldUpdates.removeExpired();
+    if (expired > 0) log.warn({ expired }, 'updates were dropped whose records did not come within a day');
+  };
   await heal();
   await reconcile();
   // They may take long. Without a Postgres of others there is no process beside this one that could be at work on them.
@@ -406,6 +410,7 @@ export async function assembleApi(
       log,
       'removing unused rows',
     ),
+    repeat(PURGE_MS, expireHeldUpdates, log, 'removing updates whose records did not come'),
   ];
   return {
     app,

@@ -31,6 +31,7 @@ const keep = (stored: readonly NewVersion[]): Block => {
 const store: RecordStore = {
   keys: async () => [],
   spanKeys: async () => [],
+  deleted: async () => [],
   records: async () => [],
   keyBlock: () => nothing,
   valueBlock: () => nothing,

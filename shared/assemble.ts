@@ -42,6 +42,7 @@ import { postgresAnnotations } from './stores/postgres/annotations.ts';
 import { datasetStore } from './stores/postgres/datasets.ts';
 import { postgresRunLedger } from './stores/postgres/experiments.ts';
 import { postgresFrozenMetrics } from './stores/postgres/frozenMetrics.ts';
+import { postgresHeldUpdates } from './stores/postgres/heldUpdates.ts';
 import { postgresIntegrations } from './stores/postgres/integrations.ts';
 import { advisoryLocks } from './stores/postgres/locks.ts';
 import { postgresOfferedRows } from './stores/postgres/offeredRows.ts';
@@ -82,13 +83,18 @@ export function assembleDomain(
   const eraser = clickhouseRecordEraser(clickhouse);
   /** What else belongs to records and goes with them. */
   const annotations = postgresAnnotations(database);
-  const onRecordsDeleted: readonly OnRecordsDeleted[] = [annotations.forgetRecords];
+  const heldUpdates = postgresHeldUpdates(database, {
+    updates: config.HELD_UPDATES,
+    bytes: config.HELD_UPDATES_MB * 1024 * 1024,
+  });
+  const onRecordsDeleted: readonly OnRecordsDeleted[] = [annotations.forgetRecords, heldUpdates.forgetRecords];
   const erasureNotes = postgresErasures(database);
   const retention = postgresRetention(database);
   const erasure = recordErasure({ eraser, notes: erasureNotes, onRecordsDeleted });
   const recordWriter = new RecordWriter({
     store: recordStore,
     guard: erasure.guard,
+    held: heldUpdates,
     ...(config.DATABASE_URL ? { withLocks: advisoryLocks(database) } : {}),
   });
   const deletion: DeleteDeps = {
@@ -96,6 +102,7 @@ export function assembleDomain(
     eraser,
     erasure,
     wishes: postgresDeletionWishes(database),
+    forgetHeldUpdates: heldUpdates.forget,
     writer: recordWriter,
     now: () => new Date(),
   };
@@ -192,6 +199,7 @@ export function assembleDomain(
     prompts: promptStore(database),
     recordStore,
     recordWriter,
+    heldUpdates,
     metricValues,
     deletion,
     retention,

@@ -1,28 +1,40 @@
+import type { HeldUpdateUsage } from '../../shared/records/heldUpdates.ts';
 import type { RecordWriter } from '../../shared/records/recordWriter.ts';
 import { IngestCountersResponse } from '../../shared/wire/ingest.ts';
 import { type Endpoint, endpoint } from '../route.ts';
 import { ProjectParams } from './traces.ts';
 
 /** What became of the records that were sent to a project, and how much is under way. */
-export const ingestCounterRoutes = (deps: { writer: Pick<RecordWriter, 'counters' | 'intake' | 'waitingBytes'> }): Endpoint[] => [
+export const ingestCounterRoutes = (deps: {
+  writer: Pick<RecordWriter, 'counters' | 'intake' | 'waitingBytes'>;
+  heldUpdates(projectId: string): Promise<HeldUpdateUsage>;
+}): Endpoint[] => [
   endpoint({
     method: 'get',
     path: '/projects/{project_id}/ingest_counters',
     summary: 'Counters of logged records',
     description:
-      'Since this process of the service started: every accepted record is stored, rejected, or under way. The gauges are of the whole process.',
+      'Since this process of the service started: every accepted record is stored, held, rejected, or under way. `held_updates` is what the project has now, whichever process held it; the gauges of `process` are of all projects.',
     tag: 'Records',
     access: { project: 'read' },
     params: ProjectParams,
     response: IngestCountersResponse,
     async handle({ project }) {
-      const { accepted, stored, rejected } = deps.writer.counters.of(project.id);
+      const { accepted, stored, held, rejected } = deps.writer.counters.of(project.id);
+      const waiting = await deps.heldUpdates(project.id);
       return {
         project_id: project.id,
         accepted_records: accepted,
         stored_records: stored,
+        held_records: held,
         rejected_records: rejected,
-        records_under_way: accepted - stored - rejected,
+        records_under_way: accepted - stored - held - rejected,
+        held_updates: {
+          updates: waiting.updates,
+          updates_limit: waiting.updatesLimit,
+          bytes: waiting.bytes,
+          bytes_limit: waiting.bytesLimit,
+        },
         process: {
           refused_requests: deps.writer.intake.refusedRequests,
           bytes_under_way: deps.writer.intake.bytes,

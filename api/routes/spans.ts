@@ -43,8 +43,9 @@ export const spanRoutes = (deps: RecordDeps): Endpoint[] => [
   endpoint({
     method: 'patch',
     path: '/projects/{project_id}/spans/{span_id}',
-    summary: 'Change a stored span',
-    description: 'Null and absent fields keep what is stored, tags are added. `output` has the shape of the kind of the span.',
+    summary: 'Change a span',
+    description:
+      'Null and absent fields keep what is stored, tags and metrics are added. `output` has the shape of the kind of the span. For a span that has not come the change is kept for a day and `records_count` is 0.',
     tag,
     access: { project: 'log_data' },
     params: ProjectParams.extend({ span_id: Uuid }),
@@ -55,8 +56,8 @@ export const spanRoutes = (deps: RecordDeps): Endpoint[] => [
     async handle({ params, project, body }) {
       sameAsInPath('span_id', params.span_id, body.span_id);
       const run = await deps.findRun(project.id, body);
-      const sessionId = await updateRecord(deps.writer, run, 'span', params.span_id, body);
-      return { ...answerFor(project, body, sessionId, 1), span_id: params.span_id };
+      const { sessionId, records } = await updateRecord(deps.writer, run, 'span', params.span_id, body);
+      return { ...answerFor(project, body, sessionId, records), span_id: params.span_id };
     },
   }),
   endpoint({

@@ -84,8 +84,9 @@ export const traceRoutes = (deps: RecordDeps): Endpoint[] => [
   endpoint({
     method: 'patch',
     path: '/projects/{project_id}/traces/{trace_id}',
-    summary: 'Change a stored trace',
-    description: 'Null and absent fields keep what is stored, tags are added, `is_complete: true` closes the trace.',
+    summary: 'Change a trace',
+    description:
+      'Null and absent fields keep what is stored, tags and metrics are added, `is_complete: true` closes the trace. For a trace that has not come the change is kept for a day and `records_count` is 0.',
     tag,
     access: { project: 'log_data' },
     params: ProjectParams.extend({ trace_id: Uuid }),
@@ -96,8 +97,8 @@ export const traceRoutes = (deps: RecordDeps): Endpoint[] => [
     async handle({ params, project, body }) {
       sameAsInPath('trace_id', params.trace_id, body.trace_id);
       const run = await deps.findRun(project.id, body);
-      const sessionId = await updateRecord(deps.writer, run, 'trace', params.trace_id, body);
-      return { ...answerFor(project, body, sessionId, 1), trace_id: params.trace_id };
+      const { sessionId, records } = await updateRecord(deps.writer, run, 'trace', params.trace_id, body);
+      return { ...answerFor(project, body, sessionId, records), trace_id: params.trace_id };
     },
   }),
   endpoint({

@@ -4,6 +4,7 @@ import type { RunRef } from '../projects/runs.ts';
 import { timeOf } from '../wire/time.ts';
 import type { ErasedKey, RecordErasure } from './eraseRecords.ts';
 import type { FindColumn } from './findColumn.ts';
+import type { ForgetHeldUpdates } from './heldUpdates.ts';
 import type { RecordKey } from './recordStore.ts';
 import type { RecordWriter } from './recordWriter.ts';
 import type { RecordQuery, RecordReads } from './searchRecords.ts';
@@ -48,6 +49,7 @@ export interface DeleteDeps {
   eraser: Pick<RecordEraser, 'members' | 'countMembers'>;
   erasure: Pick<RecordErasure, 'erase'>;
   wishes: DeletionWishes;
+  forgetHeldUpdates: ForgetHeldUpdates;
   writer: Pick<RecordWriter, 'exclusively'>;
   now: () => Date;
 }
@@ -64,16 +66,35 @@ export const MAX_ERASED = 20_000;
 /**
  * Deletes the records that match, and what hangs in or below them: a session's traces, a trace's spans, a span's spans. What matches is taken
  * from the newest versions before anything goes. The ids can be logged anew afterwards. A deletion that a crash or a lost store cuts off is
- * finished later ({@link finishDeletions}).
+ * finished later ({@link finishDeletions}). Updates that wait for records go with a deletion of all of their kind, or of their ids; whether they match
+ * another filter is not known.
  * @returns how many records went.
  */
 export async function deleteRecords(deps: DeleteDeps, query: RecordQuery): Promise<number> {
   const { run, kinds, filter } = query;
   const requestedAt = timeOf(deps.now());
   const first = await deps.reads.page({ ...query, offset: 0, limit: 1 }); // a filter that cannot be applied is refused before it is noted
+  const updated = (['trace', 'span'] as const).filter((of) => kinds.some((kind) => isUpdatedAs(kind, of)));
+  const named = namedIds(filter);
+  if (named !== undefined && updated.length > 0) await deps.forgetHeldUpdates(run, updated, named === 'all' ? undefined : named);
   if (first.keys.length === 0) return 0;
   const id = await deps.wishes.add({ run: { projectId: run.projectId, runId: run.runId }, kinds, filter, requestedAt });
   return carryOut(deps, id, query);
+}
+
+const isUpdatedAs = (kind: RecordKind, of: 'trace' | 'span'): boolean =>
+  of === 'trace' ? kind === 'trace' : (spanKinds as readonly RecordKind[]).includes(kind);
+
+/** The ids that a filter asks for and nothing else; undefined where it asks for more. */
+function namedIds(filter: Filter): 'all' | readonly string[] | undefined {
+  if ('and' in filter) {
+    const [only, ...others] = filter.and;
+    if (!only) return 'all';
+    return others.length === 0 ? namedIds(only) : undefined;
+  }
+  if (!('filter' in filter) || filter.filter.type !== 'id' || filter.filter.column_id !== 'id') return undefined;
+  const { operator, value } = filter.filter;
+  return operator === 'eq' || operator === 'one_of' ? [value].flat() : undefined;
 }
 
 /**

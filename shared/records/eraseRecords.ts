@@ -1,5 +1,5 @@
 import type { RunRef } from '../projects/runs.ts';
-import type { RecordKey, WriteGuard } from './recordStore.ts';
+import type { RecordKey, RunsToWrite, WriteGuard } from './recordStore.ts';
 
 /** What identifies a record in the tables of records. */
 export type ErasedKey = Pick<RecordKey, 'id' | 'created_at'>;
@@ -17,8 +17,11 @@ export interface ErasureNotes {
   of(run: RunRef): Promise<Erasure[]>;
   /** Runs with an erasure that was not finished. */
   unfinished(): Promise<RunRef[]>;
-  /** Of these runs, those that were deleted (themselves or with their project), and those with an erasure that was not finished. */
-  standing(runs: readonly RunRef[]): Promise<{ deleted: RunRef[]; unfinished: RunRef[] }>;
+  /**
+   * Of these runs, those that were deleted (themselves or with their project), those with an erasure that was not finished, and those with held updates:
+   * all in the one statement that every write waits for.
+   */
+  standing(runs: readonly RunRef[]): Promise<RunsToWrite & { unfinished: readonly RunRef[] }>;
 }
 
 /** What a deletion takes: a whole project, one run of it (`runId`), or records of a run (`ids`). */
@@ -70,9 +73,9 @@ export function recordErasure({ eraser, notes, onRecordsDeleted }: ErasureDeps):
       for (const erasure of noted) await carryOut(erasure);
     },
     async guard(runs) {
-      const { deleted, unfinished } = await notes.standing(runs);
+      const { deleted, unfinished, withHeldUpdates } = await notes.standing(runs);
       for (const run of unfinished) for (const erasure of await notes.of(run)) await carryOut(erasure);
-      return deleted;
+      return { deleted, withHeldUpdates };
     },
   };
 }

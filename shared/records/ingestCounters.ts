@@ -1,9 +1,11 @@
-/** Records of one project since this process started: `accepted` = `stored` + `rejected` + those under way. */
+/** Records of one project since this process started: `accepted` = `stored` + `held` + `rejected` + those under way. */
 export interface IngestCounts {
   /** Handed to the writer by requests that could be read. */
   accepted: number;
   /** Acknowledged: they can be read and survive the death of the process. */
   stored: number;
+  /** Acknowledged updates of records that had not come; nothing counts them again when they are applied. */
+  held: number;
   /** Answered with an error: refused, or not taken by the store. */
   rejected: number;
 }
@@ -13,21 +15,27 @@ export class IngestCounters {
   readonly #projects = new Map<string, IngestCounts>();
 
   of(projectId: string): Readonly<IngestCounts> {
-    return this.#projects.get(projectId) ?? { accepted: 0, stored: 0, rejected: 0 };
+    return this.#projects.get(projectId) ?? none();
   }
 
   /**
    * Counts a write of so many records, now and when it has ended.
-   * @param leftOut how many of them a write that succeeded did not store
+   * @param notStored how many of them a write that succeeded held or left out
    */
-  async count<T>(projectId: string, records: number, write: Promise<T>, leftOut: (result: T) => number = () => 0): Promise<T> {
-    const counts = this.#projects.get(projectId) ?? { accepted: 0, stored: 0, rejected: 0 };
+  async count<T>(
+    projectId: string,
+    records: number,
+    write: Promise<T>,
+    notStored: (result: T) => Pick<IngestCounts, 'held' | 'rejected'>,
+  ): Promise<T> {
+    const counts = this.#projects.get(projectId) ?? none();
     this.#projects.set(projectId, counts);
     counts.accepted += records;
     try {
       const result = await write;
-      const rejected = leftOut(result);
-      counts.stored += records - rejected;
+      const { held, rejected } = notStored(result);
+      counts.stored += records - held - rejected;
+      counts.held += held;
       counts.rejected += rejected;
       return result;
     } catch (err) {
@@ -36,3 +44,5 @@ export class IngestCounters {
     }
   }
 }
+
+const none = (): IngestCounts => ({ accepted: 0, stored: 0, held: 0, rejected: 0 });

@@ -58,6 +58,6 @@ export interface StoredRecord {
   trace_is_complete?: boolean;
   /** Of an experiment's row: the attempt that wrote it. */
   attempt?: number;
-  /** What updates have set: `input`, `output`, `status_code`, `duration_ns`. */
+  /** What updates have set: `input`, `output`, `status_code`, `duration_ns`, `metrics/<name>`. */
   updated_fields?: readonly string[];
 }

@@ -3,6 +3,7 @@ import { systemMetricNames } from '../columns/recordTableColumns.ts';
 import { RequestInvalid, ServiceError } from '../errors.ts';
 import { SpanNode } from '../wire/records.ts';
 import { fileIds } from './fileIds.ts';
+import type { HeldUpdate } from './heldUpdates.ts';
 import type { StoredRecord } from './record.ts';
 import type { RecordKey } from './recordStore.ts';
 
@@ -20,6 +21,8 @@ export interface RecordUpdate {
   status_code?: number | null | undefined;
   tags?: readonly string[] | null | undefined;
   duration_ns?: number | null | undefined;
+  /** Each takes the place of the stored one of its name, but for those that are null. */
+  metrics?: Readonly<Record<string, unknown>> | null | undefined;
   /** True closes a trace; nothing opens one again. */
   is_complete?: boolean | null | undefined;
 }
@@ -31,7 +34,8 @@ export interface RecordUpdate {
  * - `replace`: stores the record in place of what is there, unless a higher attempt wrote that or its trace.
  * - `open`: stores the record unless its id is there already.
  * - `await`: says in which session a trace is whose own record may come later; nothing else of the record counts.
- * - `update`: changes a stored trace or span; an id that is not stored is `NotFound`.
+ * - `update`: changes a stored trace or span. One that is not stored yet takes the update when it comes, where updates are held; a record that was
+ *   deleted, or is of another kind, is `NotFound`.
  */
 export type RecordChange =
   | {
@@ -49,6 +53,8 @@ export interface WrittenRecord {
   trace_id: string | null;
   /** False where a record of this id was stored before. */
   isNew: boolean;
+  /** An update that waits for its record: nothing was written. */
+  isHeld?: true;
 }
 
 /** What a settled change starts from. `at` and `version` come from the writer's clock. */
@@ -177,7 +183,6 @@ function merge(stored: StoredRecord, given: LoggedRecord): StoredRecord {
   const merged: Record<string, unknown> = { ...stored };
   const updated = stored.updated_fields ?? [];
   for (const [name, value] of Object.entries(given)) if (isGiven(value) && !updated.includes(name)) merged[name] = value;
-  const { duration_ns } = stored.metrics ?? {};
   // What went wrong does not stand beside a success that came later, nor beside one that an update has set.
   const isSuccess = !hasFailed(merged as unknown as StoredRecord);
   if (isSuccess && updated.includes('status_code')) merged.error_message = stored.error_message;
@@ -188,34 +193,41 @@ function merge(stored: StoredRecord, given: LoggedRecord): StoredRecord {
     tags: union(stored.tags, given.tags),
     user_metadata: { ...stored.user_metadata, ...given.user_metadata },
     dataset_metadata: { ...stored.dataset_metadata, ...given.dataset_metadata },
-    metrics: { ...mergeMetrics(stored.metrics, given.metrics), ...(updated.includes('duration_ns') ? { duration_ns } : {}) },
+    metrics: { ...mergeMetrics(stored.metrics, given.metrics), ...updatedMetrics(stored) },
     ...(given.type === 'trace'
       ? { trace_is_complete: given.trace_is_complete === true || stored.trace_is_complete === true }
       : {}),
   };
 }
 
+/** The metrics that updates have set. */
+const updatedMetrics = ({ metrics, updated_fields = [] }: StoredRecord): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(metrics ?? {}).filter(([name]) => updated_fields.includes(metricField(name))));
+
+const metricField = (name: string): string => (name === 'duration_ns' ? name : `metrics/${name}`);
+
 const hasFailed = ({ status_code }: Pick<StoredRecord, 'status_code'>): boolean => (status_code ?? 0) >= 400;
 
 /** The stored record as one of this kind: inputs and outputs in its shape, as text where they do not fit, or left out. */
 function inKind(stored: StoredRecord, type: StoredRecord['type']): StoredRecord {
   if (stored.type === type) return stored;
-  const inShape = (field: 'input' | 'output', value: unknown): unknown => {
-    if (value === undefined || value === null) return undefined;
-    for (const form of [value, typeof value === 'string' ? value : JSON.stringify(value)]) {
-      const result = SpanNode.safeParse({ type, [field]: form });
-      if (result.success) return result.data[field];
-    }
-    return undefined;
-  };
   const { input, output, redacted_input, redacted_output } = stored;
   return {
     ...stored,
-    input: inShape('input', input),
-    output: inShape('output', output),
-    redacted_input: inShape('input', redacted_input),
-    redacted_output: inShape('output', redacted_output),
+    input: inShape(type, 'input', input),
+    output: inShape(type, 'output', output),
+    redacted_input: inShape(type, 'input', redacted_input),
+    redacted_output: inShape(type, 'output', redacted_output),
   };
+}
+
+function inShape(type: StoredRecord['type'], field: 'input' | 'output', value: unknown): unknown {
+  if (value === undefined || value === null) return undefined;
+  for (const form of [value, typeof value === 'string' ? value : JSON.stringify(value)]) {
+    const result = SpanNode.safeParse({ type, [field]: form });
+    if (result.success) return result.data[field];
+  }
+  return undefined;
 }
 
 // Clients write "" and [] for what they do not know yet.
@@ -226,24 +238,32 @@ const union = (stored: readonly string[] = [], given: readonly string[] | null =
   ...new Set([...stored, ...(given ?? [])]),
 ];
 
-const mergeMetrics = (stored: StoredRecord['metrics'], given: StoredRecord['metrics']): Record<string, unknown> => ({
+const mergeMetrics = (stored: StoredRecord['metrics'], given: RecordUpdate['metrics']): Record<string, unknown> => ({
   ...stored,
   ...Object.fromEntries(Object.entries(given ?? {}).filter(([, value]) => value !== null && value !== undefined)),
 });
 
 function updated({ id, of, update }: RecordChange & { action: 'update' }, { stored, version, at }: Settling): StoredRecord {
-  if (!stored || (stored.type === 'trace') !== (of === 'trace') || stored.type === 'session') {
+  if (!stored || !isOf(of, stored)) {
     throw new ServiceError('NotFound', `no ${of} ${id} is stored in this run; if it was sent before, try again`, {
       context: { id },
     });
   }
-  const texts = of === 'trace' ? update : fitting(stored.type, update);
-  const { input, output, status_code, tags, duration_ns } = { ...update, ...texts };
+  const texts = of === 'trace' ? {} : fitting(stored.type, update);
+  return { ...withUpdate(stored, { ...update, ...texts }), updated_at: at, version };
+}
+
+const isOf = (of: HeldUpdate['of'], record: Pick<StoredRecord, 'type'>): boolean => placeOf(record) === of;
+
+function withUpdate(stored: StoredRecord, update: RecordUpdate): StoredRecord {
+  const { input, output, status_code, tags, duration_ns } = update;
+  const metrics = mergeMetrics(mergeMetrics({}, update.metrics), { duration_ns });
   const isRewritten = input != null || output != null;
   const files = isRewritten ? (fileIds(input ?? stored.input, output ?? stored.output) ?? []) : undefined;
-  const given = Object.entries({ input, output, status_code, duration_ns }).flatMap(([name, value]) =>
-    value == null ? [] : [name],
-  );
+  const given = [
+    ...Object.entries({ input, output, status_code }).flatMap(([name, value]) => (value == null ? [] : [name])),
+    ...Object.keys(metrics).map(metricField),
+  ];
   return {
     ...stored,
     ...(input == null ? {} : { input }),
@@ -252,12 +272,26 @@ function updated({ id, of, update }: RecordChange & { action: 'update' }, { stor
     ...(status_code == null ? {} : { status_code }),
     ...(status_code != null && hasFailed(stored) && !hasFailed({ status_code }) ? { error_message: '' } : {}),
     ...(tags == null ? {} : { tags: union(stored.tags, tags) }),
-    ...(duration_ns == null ? {} : { metrics: { ...stored.metrics, duration_ns } }),
+    ...(Object.keys(metrics).length === 0 ? {} : { metrics: { ...stored.metrics, ...metrics } }),
     ...(given.length === 0 ? {} : { updated_fields: union(stored.updated_fields, given) }),
-    ...(update.is_complete === true && of === 'trace' ? { trace_is_complete: true } : {}),
-    updated_at: at,
-    version,
+    ...(update.is_complete === true && stored.type === 'trace' ? { trace_is_complete: true } : {}),
   };
+}
+
+/**
+ * A record that is stored for the first time, with the updates that came before it. They were answered when their record's kind was not known: what does
+ * not have its shape is kept as text where that fits, and an update of another kind of record changes nothing.
+ */
+export function withHeldUpdates(record: StoredRecord, held: readonly HeldUpdate[]): StoredRecord {
+  let next = record;
+  for (const { of, update } of held) {
+    if (!isOf(of, record)) continue;
+    const { input, output } = update;
+    const texts =
+      of === 'trace' ? {} : { input: inShape(record.type, 'input', input), output: inShape(record.type, 'output', output) };
+    next = withUpdate(next, { ...update, ...texts });
+  }
+  return withoutNullMetadata(withDuration(next));
 }
 
 /** Input and output in the shape of the span's kind, which the caller of an update does not name. */

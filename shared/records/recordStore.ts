@@ -70,6 +70,8 @@ export interface RecordStore {
   keys(run: RunRef, ids: readonly string[]): Promise<RecordKey[]>;
   /** Keys of all spans of these traces. */
   spanKeys(run: RunRef, traceIds: readonly string[]): Promise<RecordKey[]>;
+  /** Those of these ids that were deleted from the run, also where they were logged anew since. */
+  deleted(run: RunRef, ids: readonly string[]): Promise<string[]>;
   /** Newest versions, all fields. */
   records(run: RunRef, keys: readonly RecordKey[]): Promise<StoredRecord[]>;
   keyBlock(rows: readonly NewKey[]): Block;
@@ -86,5 +88,11 @@ export interface Lock {
 /** Runs `work` while it has these locks. They are taken in this order; where all who take several keep one order, no two wait for each other. */
 export type WithLocks = <T>(locks: readonly Lock[], work: () => Promise<T>) => Promise<T>;
 
-/** Asked while the locks of these runs are held, before anything is written to them. @returns those that were deleted */
-export type WriteGuard = (runs: readonly RunRef[]) => Promise<readonly RunRef[]>;
+/** Of some runs, those that were deleted, and those that may have updates which wait for their records. */
+export interface RunsToWrite {
+  deleted: readonly RunRef[];
+  withHeldUpdates: readonly RunRef[];
+}
+
+/** Asked while the locks of these runs are held, before anything is written to them. */
+export type WriteGuard = (runs: readonly RunRef[]) => Promise<RunsToWrite>;

@@ -1,18 +1,21 @@
 import { systemMetricNames } from '../columns/recordTableColumns.ts';
 import { RequestInvalid, ServiceError } from '../errors.ts';
 import type { RunRef } from '../projects/runs.ts';
+import type { HeldUpdate, HeldUpdates, StoredHeldUpdate } from './heldUpdates.ts';
 import { IngestCounters } from './ingestCounters.ts';
 import { Intake } from './intake.ts';
 import type { StoredRecord } from './record.ts';
-import { type RecordChange, settle, type WrittenRecord } from './recordChange.ts';
+import { type RecordChange, type RecordUpdate, settle, type WrittenRecord, withHeldUpdates } from './recordChange.ts';
 import type { Block, Lock, NewPlace, NewValue, RecordKey, RecordStore, WithLocks, WriteGuard } from './recordStore.ts';
 
 export interface RecordWriterOptions {
   store: RecordStore;
   /** Holds off the other processes that write to the same runs; absent where this process is the only one. */
   withLocks?: WithLocks;
-  /** Absent where runs cannot be deleted. */
+  /** Absent where runs cannot be deleted and nothing is held. */
   guard?: WriteGuard;
+  /** Absent: an update of a record that is not stored is `NotFound`. */
+  held?: HeldUpdates;
   /** Bytes of records that are written together. */
   groupBytes?: number;
   /** Bytes that may wait to be written; more is refused with 429. */
@@ -31,6 +34,8 @@ export interface RefusedChanges {
 interface Outcome {
   written: WrittenRecord[];
   refused: RefusedChanges[];
+  /** Updates whose records are not stored. */
+  held: HeldUpdate[];
 }
 
 interface Request {
@@ -74,6 +79,7 @@ export class RecordWriter {
   readonly #store: RecordStore;
   readonly #withLocks: WithLocks;
   readonly #guard: WriteGuard;
+  readonly #held: HeldUpdates | undefined;
   readonly #groupBytes: number;
   readonly #queueBytes: number;
   readonly #now: () => Date;
@@ -91,14 +97,17 @@ export class RecordWriter {
   #sent: ReadonlySet<string> = new Set();
   /** Rises at the begin and at the end of storing a group request by request, which may change other records than the whole group said. */
   #splits = 0;
+  /** Rises with every hold that this process has made. */
+  #holds = 0;
   #lastVersion = 0;
   #tell: (run: RunRef) => void = () => {};
 
-  constructor({ store, withLocks, guard, groupBytes, queueBytes, intakeBytes, now }: RecordWriterOptions) {
+  constructor({ store, withLocks, guard, held, groupBytes, queueBytes, intakeBytes, now }: RecordWriterOptions) {
     this.intake = new Intake(intakeBytes ?? INTAKE_BYTES);
     this.#store = store;
     this.#withLocks = withLocks ?? ((_keys, work) => work());
-    this.#guard = guard ?? (async () => []);
+    this.#guard = guard ?? (async () => ({ deleted: [], withHeldUpdates: [] }));
+    this.#held = held;
     this.#groupBytes = groupBytes ?? GROUP_BYTES;
     this.#queueBytes = queueBytes ?? QUEUE_BYTES;
     this.#now = now ?? (() => new Date());
@@ -106,12 +115,13 @@ export class RecordWriter {
 
   /**
    * All changes of one request, or none of them.
-   * @throws ServiceError `TooManyRequests` when too much waits already, `Unavailable` when the store does not take it, `NotFound` for an update
-   * of a record that is not stored; RequestInvalid when a record cannot be what a change makes of it.
+   * @throws ServiceError `TooManyRequests` when too much waits already, `Unavailable` when the store does not take it or too many updates are held,
+   * `NotFound` for an update of a record that was deleted or is of another kind; RequestInvalid when a record cannot be what a change makes of it.
    * @param ordinals the rows of an experiment that all of the changes are of: other processes may write other rows of it meanwhile
    */
   async write(run: RunRef, changes: readonly RecordChange[], ordinals?: readonly number[]): Promise<WrittenRecord[]> {
-    return (await this.counters.count(run.projectId, changes.length, this.#enqueue(run, changes, { ordinals }))).written;
+    return (await this.counters.count(run.projectId, changes.length, this.#enqueue(run, changes, { ordinals }), notStored))
+      .written;
   }
 
   /**
@@ -119,8 +129,8 @@ export class RecordWriter {
    * @returns what was left out
    */
   async writeParts(run: RunRef, changes: readonly RecordChange[], partsOf: PartsOf): Promise<RefusedChanges[]> {
-    const leftOut = ({ refused }: Outcome) => refused.reduce((sum, part) => sum + part.changes.length, 0);
-    return (await this.counters.count(run.projectId, changes.length, this.#enqueue(run, changes, { partsOf }), leftOut)).refused;
+    return (await this.counters.count(run.projectId, changes.length, this.#enqueue(run, changes, { partsOf }), notStored))
+      .refused;
   }
 
   /** Bytes that wait to be written, or are being written. */
@@ -246,11 +256,16 @@ export class RecordWriter {
     const runs = new Map(group.map(({ run }) => [lockOf(run), run]));
     try {
       await this.#withLocks(locksOf(group), async () => {
-        const deleted = new Set((await this.#guard([...runs.values()])).map(lockOf));
+        const holds = this.#holds;
+        const { deleted: gone, withHeldUpdates } = await this.#guard([...runs.values()]);
+        const deleted = new Set(gone.map(lockOf));
+        const holding = new Set(withHeldUpdates.map(lockOf));
+        // The group before this one may have held updates after the guard was asked.
+        const mayHold = (run: RunRef) => holding.has(lockOf(run)) || this.#holds !== holds;
         const standing = group.filter(({ run }) => !deleted.has(lockOf(run)));
         for (const request of group)
           if (deleted.has(lockOf(request.run))) request.reject(new ServiceError('RunNotFound', 'the run was deleted'));
-        if (standing.length > 0) await this.#writeOrSplit(standing, place);
+        if (standing.length > 0) await this.#writeOrSplit(standing, { ...place, mayHold });
       });
     } catch (err) {
       for (const request of group) request.reject(err);
@@ -261,7 +276,7 @@ export class RecordWriter {
    * A group that cannot be stored is tried request by request, so that only the guilty one fails. The next group goes by the records of the whole one:
    * it is not let in by the first of its requests, and settled again when it was made ready before the last of them.
    */
-  async #writeOrSplit(group: Request[], place: Place): Promise<void> {
+  async #writeOrSplit(group: Request[], place: LetIn): Promise<void> {
     try {
       await this.#storeGroup(group, place);
     } catch (err) {
@@ -277,25 +292,53 @@ export class RecordWriter {
   }
 
   /** Answers its requests when it is stored, those that it refuses too: of a group that is tried again none was answered. */
-  async #storeGroup(group: Request[], { before, isReady }: Place): Promise<void> {
+  async #storeGroup(group: Request[], { before, isReady, mayHold }: LetIn): Promise<void> {
     if (group.some(({ changes }) => changes.some((change) => touches(change, this.#sent)))) await before;
     const splits = this.#splits;
-    let settled = await this.#settleGroup(group);
+    let settled = await this.#settleGroup(group, mayHold);
     await before;
-    if (this.#splits !== splits) settled = await this.#settleGroup(group);
+    if (this.#splits !== splits) settled = await this.#settleGroup(group, mayHold);
     isReady(settled.touched);
     for (const block of settled.blocks) await persist(block);
-    for (const answer of settled.answers) answer();
+    // What is left of them counts for nothing, since the records are stored, and expires.
+    if (settled.applied.length > 0) await this.#held?.release(settled.applied).catch(() => {});
+    const notHeld = await this.#hold(settled.toHold);
+    for (const answer of settled.answers) answer(notHeld);
   }
 
-  async #settleGroup(group: readonly Request[]): Promise<SettledGroup> {
-    const state = await GroupState.load(this.#store, group);
-    const answers = group.map((request): (() => void) => {
+  /** @returns those that are not held, and why. */
+  async #hold(toHold: SettledGroup['toHold']): Promise<Map<HeldUpdate, unknown>> {
+    const notHeld = new Map<HeldUpdate, unknown>();
+    for (const { run, updates } of toHold) {
+      let held = 0;
+      let reason: unknown = new ServiceError(
+        'Unavailable',
+        'too many updates wait for their records; send this one again later',
+        {
+          retryAfterSeconds: 5,
+        },
+      );
+      try {
+        held = (await this.#held?.hold(run, updates)) ?? 0;
+        this.#holds++;
+      } catch (err) {
+        reason = err;
+      }
+      for (const update of updates.slice(held)) notHeld.set(update, reason);
+    }
+    return notHeld;
+  }
+
+  async #settleGroup(group: readonly Request[], mayHold: LetIn['mayHold']): Promise<SettledGroup> {
+    const state = await GroupState.load(this.#store, group, this.#held, mayHold);
+    const answers = group.map((request): SettledGroup['answers'][number] => {
       try {
         const outcome = this.#apply(state, request);
-        return () => {
+        return (notHeld) => {
+          const lost = outcome.held.find((update) => notHeld.has(update));
+          if (lost) return request.reject(notHeld.get(lost));
           request.resolve(outcome);
-          this.#tell(request.run);
+          if (outcome.written.some(({ isHeld }) => !isHeld)) this.#tell(request.run);
         };
       } catch (err) {
         return () => request.reject(err);
@@ -316,20 +359,22 @@ export class RecordWriter {
         ? [this.#store.recordBlock(records.map((record) => ({ record, isRewrite: state.isKnown(record) })))]
         : []),
     ];
-    return { touched: state.touched(), blocks, answers };
+    return { touched: state.touched(), blocks, applied: state.applied(), toHold: state.toHold(), answers };
   }
 
   #apply(state: GroupState, { run, changes, partsOf }: Request): Outcome {
     const settled = (part: readonly RecordChange[]) => state.apply(run, part, () => this.#clock());
     try {
-      return { written: settled(changes), refused: [] };
+      return { ...settled(changes), refused: [] };
     } catch (err) {
       if (!partsOf || !(err instanceof RequestInvalid)) throw err;
     }
-    const outcome: Outcome = { written: [], refused: [] };
+    const outcome: Outcome = { written: [], refused: [], held: [] };
     for (const part of partsOf(changes)) {
       try {
-        outcome.written.push(...settled(part));
+        const { written, held } = settled(part);
+        outcome.written.push(...written);
+        outcome.held.push(...held);
       } catch (reason) {
         if (!(reason instanceof RequestInvalid)) throw reason;
         outcome.refused.push({ changes: part, reason });
@@ -351,8 +396,12 @@ interface SettledGroup {
   touched: ReadonlySet<string>;
   /** In the order in which they are stored. */
   blocks: readonly Block[];
-  /** What to tell the requests when all of that is stored. */
-  answers: readonly (() => void)[];
+  /** Held updates whose records are stored then. */
+  applied: readonly number[];
+  /** Updates whose records are not stored. */
+  toHold: readonly { run: RunRef; updates: readonly HeldUpdate[] }[];
+  /** What to tell the requests when all of that is stored, but for updates that could not be held. */
+  answers: readonly ((notHeld: ReadonlyMap<HeldUpdate, unknown>) => void)[];
 }
 
 /** Where a group stands among the others. */
@@ -362,6 +411,17 @@ interface Place {
   /** Called when it is sent: the next one may be made ready, unless it touches one of these records and traces. */
   isReady(touched: ReadonlySet<string>): void;
 }
+
+/** The same for a group that the guard has let in. */
+interface LetIn extends Place {
+  /** False where no update of the run's records is held. */
+  mayHold(run: RunRef): boolean;
+}
+
+const notStored = ({ refused, held }: Outcome) => ({
+  held: held.length,
+  rejected: refused.reduce((sum, part) => sum + part.changes.length, 0),
+});
 
 /** Whether a change depends on one of these records and traces, or changes it. */
 function touches(change: RecordChange, ids: ReadonlySet<string>): boolean {
@@ -411,7 +471,12 @@ class GroupState {
     this.#runs = runs;
   }
 
-  static async load(store: RecordStore, group: readonly Request[]): Promise<GroupState> {
+  static async load(
+    store: RecordStore,
+    group: readonly Request[],
+    held: HeldUpdates | undefined,
+    mayHold: LetIn['mayHold'],
+  ): Promise<GroupState> {
     const byRun = Map.groupBy(group, ({ run }) => lockOf(run));
     const runs = await Promise.all(
       [...byRun].map(async ([name, requests]): Promise<[string, RunState]> => {
@@ -422,6 +487,7 @@ class GroupState {
             store,
             run,
             requests.flatMap(({ changes }) => changes),
+            held && { heldOf: mayHold(run) ? (ids) => held.of(run, ids) : async () => [] },
           ),
         ];
       }),
@@ -430,11 +496,16 @@ class GroupState {
   }
 
   /** Settles changes of a request: all of them, or (by throwing) none. */
-  apply(run: RunRef, changes: readonly RecordChange[], clock: () => { version: number; at: string }): WrittenRecord[] {
+  apply(
+    run: RunRef,
+    changes: readonly RecordChange[],
+    clock: () => { version: number; at: string },
+  ): Pick<Outcome, 'written' | 'held'> {
     const state = this.#runs.get(lockOf(run)) as RunState;
+    const held: HeldUpdate[] = [];
     const settled = new Map<string, StoredRecord>();
     const awaited = new Map<string, NewPlace>();
-    const given: [id: string, metrics: StoredRecord['metrics']][] = [];
+    const given: [id: string, metrics: RecordUpdate['metrics']][] = [];
     const written = changes.map((change): WrittenRecord => {
       const id = change.action === 'update' ? change.id : change.record.id;
       const stored = settled.get(id) ?? state.records.get(id);
@@ -449,7 +520,11 @@ class GroupState {
         awaited.set(id, { ...place, session_id, project_id: run.projectId, run_id: run.runId, version });
         return { id, session_id, trace_id: id, isNew: false };
       }
-      const record = settle(change, {
+      if (change.action === 'update' && !stored && state.canHold && !state.deleted.has(id)) {
+        held.push({ id, of: change.of, update: change.update });
+        return { id, session_id: id, trace_id: id, isNew: true, isHeld: true };
+      }
+      const next = settle(change, {
         run,
         stored,
         key,
@@ -459,8 +534,11 @@ class GroupState {
         version: Math.max(version, (stored?.version ?? 0) + 1),
         at,
       });
+      const waiting = (!stored && state.held.get(id)) || [];
+      const record = next && waiting.length > 0 ? withHeldUpdates(next, waiting) : next;
       if (record) settled.set(id, record);
-      if (record && change.action !== 'update') given.push([id, change.record.metrics]);
+      if (record) given.push([id, change.action === 'update' ? change.update.metrics : change.record.metrics]);
+      for (const { update } of waiting) given.push([id, update.metrics]);
       // A span that is refused with its trace need not be stored itself.
       const { session_id, trace_id } = record ?? stored ?? (trace as StoredRecord);
       return { id, session_id, trace_id, isNew: stored === undefined };
@@ -480,7 +558,8 @@ class GroupState {
         state.metricsGiven.set(id, (state.metricsGiven.get(id) ?? new Set()).add(metric));
       }
     }
-    return written;
+    for (const update of held) state.held.set(update.id, [...(state.held.get(update.id) ?? []), update]);
+    return { written, held };
   }
 
   /** Spans can come before their trace: they move to its session when it says one. */
@@ -521,10 +600,28 @@ class GroupState {
     return [...this.#runs.values()].flatMap((state) => [...state.awaited.values()].filter(({ id }) => !state.records.has(id)));
   }
 
-  /** Ids of the records that this group writes, and of their traces: those that they leave, too. */
+  /** Updates that were held and whose records are stored with this group, or were before. */
+  applied(): number[] {
+    return [...this.#runs.values()].flatMap(({ held, records }) =>
+      [...held].flatMap(([id, updates]) =>
+        records.has(id) ? updates.flatMap((one) => ('number' in one ? one.number : [])) : [],
+      ),
+    );
+  }
+
+  /** Updates of this group whose records have not come with it. */
+  toHold(): { run: RunRef; updates: HeldUpdate[] }[] {
+    return [...this.#runs.values()].flatMap(({ run, held, records }) => {
+      const updates = [...held].flatMap(([id, all]) => (records.has(id) ? [] : all.filter((one) => !('number' in one))));
+      return updates.length > 0 ? [{ run, updates }] : [];
+    });
+  }
+
+  /** Ids of the records that this group writes, and of their traces: those that they leave, too; and of those that updates wait for. */
   touched(): Set<string> {
     const ids = new Set<string>();
-    for (const { changed, records, keys, awaited } of this.#runs.values()) {
+    for (const { changed, records, keys, awaited, held } of this.#runs.values()) {
+      for (const id of held.keys()) ids.add(id);
       for (const id of awaited.keys()) ids.add(id);
       for (const id of changed) {
         ids.add(id);
@@ -582,11 +679,21 @@ interface RunState {
   changed: Set<string>;
   awaited: Map<string, NewPlace>;
   metricsGiven: Map<string, Set<string>>;
+  canHold: boolean;
+  /** Updates by the records that they wait for: those that were held before, and those of this group. */
+  held: Map<string, (HeldUpdate | StoredHeldUpdate)[]>;
+  /** Of the records that updates did not find, those that were deleted. */
+  deleted: ReadonlySet<string>;
   /** Ids that were made for this write. */
   fresh: ReadonlySet<string>;
 }
 
-async function loadRun(store: RecordStore, run: RunRef, changes: readonly RecordChange[]): Promise<RunState> {
+async function loadRun(
+  store: RecordStore,
+  run: RunRef,
+  changes: readonly RecordChange[],
+  holding: { heldOf(ids: readonly string[]): Promise<StoredHeldUpdate[]> } | undefined,
+): Promise<RunState> {
   const ids = new Set<string>();
   const told = new Set<string | null>([null]);
   for (const change of changes)
@@ -605,6 +712,12 @@ async function loadRun(store: RecordStore, run: RunRef, changes: readonly Record
   const targets = new Set(changes.map((change) => (change.action === 'update' ? change.id : change.record.id)));
   const known = [...keys.values()].filter(({ id, type }) => targets.has(id) && type !== 'awaited');
   const records = new Map((known.length === 0 ? [] : await store.records(run, known)).map((record) => [record.id, record]));
+  const coming = changes.flatMap((change) =>
+    change.action === 'update' || change.action === 'await' || change.freshId ? [] : [change.record.id],
+  );
+  const held = holding && coming.length > 0 ? await holding.heldOf(coming) : [];
+  const lacking = changes.flatMap((change) => (change.action === 'update' && !records.has(change.id) ? [change.id] : []));
+  const deleted = holding && lacking.length > 0 ? await store.deleted(run, lacking) : [];
   return {
     run,
     keys,
@@ -612,6 +725,9 @@ async function loadRun(store: RecordStore, run: RunRef, changes: readonly Record
     changed: new Set(),
     awaited: new Map(),
     metricsGiven: new Map(),
+    canHold: holding !== undefined,
+    held: Map.groupBy(held, ({ id }) => id),
+    deleted: new Set(deleted),
     fresh: new Set(changes.flatMap((change) => (change.action !== 'update' && change.freshId ? [change.record.id] : []))),
   };
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { documentedAs, Uuid } from './common.ts';
-import { Int32, StepInput, StepOutput, Text, TextMap } from './recordParts.ts';
+import { Int32, LlmMetrics, Metrics, StepInput, StepOutput, Text, TextMap } from './recordParts.ts';
 import { RunSelector } from './recordSearch.ts';
 import { LoggedSpan, LoggedTrace, SpanNode, TraceNode } from './records.ts';
 
@@ -130,6 +130,7 @@ export const LogTraceUpdateRequest = z
     tags: z.array(Text).nullish(),
     is_complete: z.boolean().nullish(),
     duration_ns: z.int().nullish(),
+    metrics: Metrics.nullish(),
   })
   .meta({ id: 'LogTraceUpdateRequest' });
 
@@ -143,6 +144,7 @@ export const LogSpanUpdateRequest = z
     status_code: Int32.nullish(),
     tags: z.array(Text).nullish(),
     duration_ns: z.int().nullish(),
+    metrics: LlmMetrics.nullish(),
   })
   .meta({ id: 'LogSpanUpdateRequest' });
 
@@ -190,11 +192,15 @@ const tally = z.number().int();
 export const IngestCountersResponse = z
   .object({
     project_id: z.string(),
-    /** Records of requests that could be read: the sum of the next three. */
+    /** Records of requests that could be read: the sum of the next four. */
     accepted_records: tally,
     stored_records: tally,
+    /** Updates of records that had not come. */
+    held_records: tally,
     rejected_records: tally,
     records_under_way: tally,
+    /** Updates of the project that wait for their records at this moment, and the most that may. */
+    held_updates: z.object({ updates: tally, updates_limit: tally, bytes: tally, bytes_limit: tally }),
     process: z.object({
       /** Requests refused with 429 before their records were known. */
       refused_requests: tally,

@@ -96,7 +96,7 @@ test('through the whole service too: what it has acknowledged outlives it, by ev
   const client = new ServiceClient({ apiUrl: url, apiKey, retries: 0 });
   const { id: projectId } = await client.send<{ id: string }>('/projects', { body: { name: 'acknowledged' } });
   const { id: runId } = await client.send<{ id: string }>(`/projects/${projectId}/log_streams`, { body: { name: 'stream' } });
-  const acknowledged = { traces: [] as string[], spans: [] as string[], updates: [] as string[] };
+  const acknowledged = { traces: [] as string[], spans: [] as string[], updates: [] as string[], early: [] as string[] };
   const perKill = 100;
   for (let kill = 1; kill <= 2; kill++) {
     const lane = async () => {
@@ -116,6 +116,14 @@ test('through the whole service too: what it has acknowledged outlives it, by ev
           const update = { log_stream_id: runId, trace_id: id, output: 'answer' };
           await client.send(`/projects/${projectId}/traces/${id}`, { method: 'PATCH', body: update });
           acknowledged.updates.push(id);
+          const early = newId();
+          await client.send(`/projects/${projectId}/traces/${early}`, { method: 'PATCH', body: { ...update, trace_id: early } });
+          acknowledged.early.push(early);
+          // Of every second one the record comes only after the kills.
+          if (acknowledged.early.length % 2 === 0)
+            await client.send(`/projects/${projectId}/traces`, {
+              body: { log_stream_id: runId, traces: [{ id: early, input: 'q' }] },
+            });
         } catch (err) {
           if (err instanceof ConnectionError) return; // the kill cut this one off: it was not acknowledged
           throw err;
@@ -128,6 +136,8 @@ test('through the whole service too: what it has acknowledged outlives it, by ev
     await lanes;
     service = await where.start();
   }
+  for (const id of acknowledged.early)
+    await client.send(`/projects/${projectId}/traces`, { body: { log_stream_id: runId, traces: [{ id, input: 'q' }] } });
   const all = async (what: string) => {
     const found = new Map<string, { output: unknown }>();
     for (let token: number | null = 0; token !== null; ) {
@@ -144,4 +154,5 @@ test('through the whole service too: what it has acknowledged outlives it, by ev
   expect(acknowledged.traces.filter((id) => !traces.has(id))).toEqual([]);
   expect(acknowledged.spans.filter((id) => !spans.has(id))).toEqual([]);
   expect(acknowledged.updates.filter((id) => traces.get(id)?.output !== 'answer')).toEqual([]);
+  expect(acknowledged.early.filter((id) => traces.get(id)?.output !== 'answer')).toEqual([]);
 });

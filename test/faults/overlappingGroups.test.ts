@@ -124,7 +124,10 @@ for (const [reason, isFailing] of [
           if (isFailing === 'keys' && ids.includes(lost)) throw new ServiceError('Unavailable', 'away');
         },
       },
-      async (runs) => (isFailing === 'guard' ? runs.filter(({ runId }) => runId === other.runId) : []),
+      async (runs) => ({
+        deleted: isFailing === 'guard' ? runs.filter(({ runId }) => runId === other.runId) : [],
+        withHeldUpdates: [],
+      }),
     );
     await writer.write(run, [trace(updated)]);
     gate.close();

@@ -157,6 +157,31 @@ test('a repeat takes back nothing that an update set, and still brings what is n
   expect((await get(`/traces/${id}`)).body).toMatchObject({ input: 'r', output: 'last', status_code: 200 });
 });
 
+test('the metrics of an update are those of its record, and stay', async () => {
+  const { post, patch, get, search } = service.space();
+  const [id, spanId] = [newId(), newId()];
+  const metrics = { duration_ns: 1, score: 0.5, depth: 3 };
+  const spans = [{ type: 'llm', id: spanId, input: 'x', metrics: { ...metrics, num_input_tokens: 2 } }];
+  const log = () => post('/traces', { traces: [{ id, input: 'q', metrics, spans }] });
+  await log();
+  await patch(`/traces/${id}`, { trace_id: id, metrics: { score: 0.75, depth: null, label: 'good' } });
+  await patch(`/spans/${spanId}`, {
+    span_id: spanId,
+    duration_ns: 9,
+    metrics: { duration_ns: 8, num_input_tokens: 4, score: 1 },
+  });
+  await log(); // takes none of them back
+  expect((await get(`/traces/${id}`)).body).toMatchObject({
+    metrics: { duration_ns: 1, score: 0.75, depth: 3, label: 'good' },
+    metric_info: { score: { value: 0.75 }, depth: { value: 3 }, label: { value: 'good' } },
+    spans: [{ metrics: { duration_ns: 9, num_input_tokens: 4, score: 1, depth: 3 }, metric_info: { score: { value: 1 } } }],
+  });
+  const found = (value: number) => search('traces', [{ type: 'number', column_id: 'metrics/score', operator: 'eq', value }]);
+  expect(await found(0.75)).toHaveLength(1);
+  expect(await found(0.5)).toHaveLength(0);
+  expect((await patch(`/spans/${spanId}`, { span_id: spanId, metrics: { num_input_tokens: 'many' } })).status).toBe(422);
+});
+
 test('a repeat in the same moment as its update does not take it back either', async () => {
   const { post, patch, get } = service.space();
   const id = newId();

@@ -8,6 +8,7 @@ import { createRunLookup, type DeleteRecords, type RunRef } from '../../shared/p
 import { type DeleteDeps, deleteRecords, type RecordEraser } from '../../shared/records/delete.ts';
 import { type Deleted, type ErasureDeps, recordErasure } from '../../shared/records/eraseRecords.ts';
 import { columnFinder } from '../../shared/records/findColumn.ts';
+import type { HeldUpdates } from '../../shared/records/heldUpdates.ts';
 import { ingestTraces } from '../../shared/records/ingest.ts';
 import type { RecordStore } from '../../shared/records/recordStore.ts';
 import { RecordWriter } from '../../shared/records/recordWriter.ts';
@@ -17,8 +18,9 @@ import { clickhouseMetricValues } from '../../shared/stores/clickhouse/metricVal
 import { clickhouseDeleteRecords, clickhouseRecordEraser } from '../../shared/stores/clickhouse/recordDeletion.ts';
 import { clickHouseRecordReads } from '../../shared/stores/clickhouse/recordReads.ts';
 import { clickhouseRecordStore } from '../../shared/stores/clickhouse/recordStore.ts';
-import { migrateTables, tables } from '../../shared/stores/clickhouse/tables.ts';
+import { migrateTables, tablesOfRecords } from '../../shared/stores/clickhouse/tables.ts';
 import { openDatabase } from '../../shared/stores/postgres/connect.ts';
+import { postgresHeldUpdates } from '../../shared/stores/postgres/heldUpdates.ts';
 import { advisoryLocks } from '../../shared/stores/postgres/locks.ts';
 import { postgresLogStreams } from '../../shared/stores/postgres/logStreams.ts';
 import { postgresMetricsTestingRuns } from '../../shared/stores/postgres/metricsTestingRuns.ts';
@@ -32,6 +34,7 @@ export type Eraser = RecordEraser & StandingDeps['store'];
 export interface Gates {
   store?(real: RecordStore): RecordStore;
   eraser?(real: Eraser): Eraser;
+  held?(real: HeldUpdates): HeldUpdates;
   onRecordsDeleted?: ErasureDeps['onRecordsDeleted'];
 }
 
@@ -69,11 +72,16 @@ export async function openDeletionStores(folder?: string, shared?: { clickhouse:
     const eraser = gates.eraser?.(real) ?? real;
     const store = clickhouseRecordStore(clickhouse);
     const notes = postgresErasures(database);
-    const onRecordsDeleted = gates.onRecordsDeleted ?? [async (deleted) => void told.push(deleted)];
+    const held = postgresHeldUpdates(database, { updates: 100, bytes: 1_000_000 });
+    const onRecordsDeleted = [
+      ...(gates.onRecordsDeleted ?? [async (deleted: Deleted) => void told.push(deleted)]),
+      held.forgetRecords,
+    ];
     const erasure = recordErasure({ eraser, notes, onRecordsDeleted });
     const writer = new RecordWriter({
       store: gates.store?.(store) ?? store,
       guard: erasure.guard,
+      held: gates.held?.(held) ?? held,
       ...(shared ? { withLocks: advisoryLocks(database) } : {}),
     });
     const reads = clickHouseRecordReads(clickhouse);
@@ -83,6 +91,7 @@ export async function openDeletionStores(folder?: string, shared?: { clickhouse:
       erasure,
       writer,
       wishes: postgresDeletionWishes(database),
+      forgetHeldUpdates: held.forget,
       now: () => new Date(),
     };
     const lookup = createRunLookup(logStreams);
@@ -94,6 +103,7 @@ export async function openDeletionStores(folder?: string, shared?: { clickhouse:
     const deletion = { deletions: projects, deleteRecords: deleteAll, newId, forget: () => lookup.forget() };
     return {
       told,
+      held,
       notes,
       deps,
       writer,
@@ -140,7 +150,7 @@ export async function openDeletionStores(folder?: string, shared?: { clickhouse:
     async rows({ projectId, runId }: RunRef): Promise<Record<string, number>> {
       const counts = await clickhouse.query({
         name: 'rows of a run',
-        sql: tables
+        sql: tablesOfRecords
           .map(
             ({ name }) =>
               `SELECT '${name}' AS name, count() AS held FROM ${name} WHERE project_id = {project:UUID} AND run_id = {run:UUID}`,

@@ -45,7 +45,7 @@ export function recordApp(clickhouse: ClickHouse, options: Partial<RecordWriterO
     writer,
     records: reads,
     reading: { reader: clickhouseRecordReader(clickhouse), reads },
-    deletion: { reads, eraser, erasure, wishes, writer, now: () => new Date() },
+    deletion: { reads, eraser, erasure, wishes, forgetHeldUpdates: async () => {}, writer, now: () => new Date() },
     findRun,
     ingestRun: findRun,
     metrics: { builtIn: [], alwaysListed: [], ofRun: async () => [] },
@@ -56,7 +56,11 @@ export function recordApp(clickhouse: ClickHouse, options: Partial<RecordWriterO
       ...spanRoutes(deps),
       ...sessionRoutes(deps),
       ...recordSearchRoutes(deps),
-      ...ingestCounterRoutes(deps),
+      ...ingestCounterRoutes({
+        writer,
+        // Without Postgres nothing is held.
+        heldUpdates: async () => ({ updates: 0, updatesLimit: 0, bytes: 0, bytesLimit: 0 }),
+      }),
       ...openTelemetryRoutes({
         writer,
         findRun,
@@ -92,7 +96,7 @@ function notesInMemory(): { notes: ErasureNotes; wishes: DeletionWishes } {
     unfinished: async () => [...erasures.values()].map(({ run }) => run),
     standing: async (runs) => {
       const unfinished = new Set([...erasures.values()].map(({ run }) => run.runId));
-      return { deleted: [], unfinished: runs.filter(({ runId }) => unfinished.has(runId)) };
+      return { deleted: [], unfinished: runs.filter(({ runId }) => unfinished.has(runId)), withHeldUpdates: [] };
     },
   };
   const wishes: DeletionWishes = {

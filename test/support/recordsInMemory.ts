@@ -27,6 +27,7 @@ export function recordsInMemory({ onKeys, onSend }: StoreHooks) {
     },
     spanKeys: async (_run, traceIds) =>
       [...members.values()].filter(({ id, trace_id, left }) => !left && id !== trace_id && traceIds.includes(trace_id as string)),
+    deleted: async () => [],
     records: async (_run, wanted) => wanted.flatMap(({ id }) => records.get(id) ?? []),
     keyBlock: (rows) =>
       block(async () => {

@@ -65,8 +65,13 @@ export function clickhouseRecordEraser(clickhouse: ClickHouse): RecordEraser & S
 
     async erase(run, keys) {
       if (keys.length === 0) return;
-      await remove(clickhouse, 'records', `${IN_RUN} AND created_at IN ${TIMES} AND id IN ${IDS}`, keyParams(run, keys));
       const ids = { ...runParams(run), ids: keys.map(({ id }) => id) };
+      await clickhouse.command({
+        name: 'note deleted records',
+        sql: `INSERT INTO deleted_records (project_id, run_id, id, deleted_at) SELECT {project:UUID}, {run:UUID}, arrayJoin(${IDS}), now64(6)`,
+        params: ids,
+      });
+      await remove(clickhouse, 'records', `${IN_RUN} AND created_at IN ${TIMES} AND id IN ${IDS}`, keyParams(run, keys));
       const byId = (table: string) => remove(clickhouse, table, `${IN_RUN} AND id IN ${IDS}`, ids);
       await Promise.all([eraseValues(run, keys), byId('trace_members'), byId('record_keys')]);
     },
@@ -87,7 +92,7 @@ export const clickhouseDeleteRecords =
   async (projectId, runId) => {
     const where = runId === undefined ? 'project_id = {project:UUID}' : IN_RUN;
     const params = { project: projectId, ...(runId === undefined ? {} : { run: runId }) };
-    for (const table of ['records', 'metric_values', 'trace_members', 'record_keys'])
+    for (const table of ['records', 'metric_values', 'trace_members', 'record_keys', 'deleted_records'])
       await remove(clickhouse, table, where, params);
   };
 

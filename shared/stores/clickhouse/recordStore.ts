@@ -38,6 +38,15 @@ export function clickhouseRecordStore(clickhouse: ClickHouse): RecordStore {
           row: toKey,
         }),
       ),
+    deleted: (run, ids) =>
+      inChunks(ids, (chunk) =>
+        clickhouse.query({
+          name: 'ids of deleted records',
+          sql: `SELECT DISTINCT id FROM deleted_records WHERE ${IN_RUN} AND id IN {ids:Array(UUID)}`,
+          params: { ...runParams(run), ids: chunk },
+          row: (row) => (row as { id: string }).id,
+        }),
+      ),
     records: (run, keys) => readRecords(clickhouse, run, keys),
     keyBlock: (rows) => {
       const members = rows.filter(({ record, leaves }) => record.trace_id !== null || leaves !== undefined);

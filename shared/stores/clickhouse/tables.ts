@@ -175,7 +175,27 @@ export const metricValues: Table = {
   settings: { index_granularity: 256, ...KEEP_PROJECTIONS, ...SMALL_BLOCKS, ...FEW_FILES },
 };
 
-export const tables: readonly Table[] = [records, recordKeys, traceMembers, metricValues];
+/**
+ * Ids of records that were deleted from a run that goes on: an update of one must not wait for its record to come. Kept as long as the run, 17 bytes each.
+ */
+const deletedRecords: Table = {
+  name: 'deleted_records',
+  columns: [
+    { name: 'project_id', sqlType: 'UUID CODEC(ZSTD(1))' },
+    { name: 'run_id', sqlType: 'UUID CODEC(ZSTD(1))' },
+    { name: 'id', sqlType: 'UUID' },
+    { name: 'deleted_at', sqlType: "DateTime64(6, 'UTC') CODEC(Delta, ZSTD(1))" },
+  ],
+  indexes: [],
+  projections: [],
+  orderBy: ['project_id', 'run_id', 'id'],
+  version: 'deleted_at',
+  settings: { index_granularity: 256, ...FEW_FILES },
+};
+
+/** Those that hold records, with what belongs to them. */
+export const tablesOfRecords: readonly Table[] = [records, recordKeys, traceMembers, metricValues];
+export const tables: readonly Table[] = [...tablesOfRecords, deletedRecords];
 
 /**
  * Creates what is missing, adds the columns, indexes and projections that the tables gained, drops the indexes and projections that they lost and

@@ -12,7 +12,7 @@ const RefRow = Ref.transform((row): RunRef => ({ projectId: row.project_id, runI
 const ErasureRow = Ref.extend({ id: z.string(), keys: z.array(z.object({ id: z.string(), created_at: z.string() })) }).transform(
   ({ id, keys, ...row }): Erasure => ({ id, keys, run: { projectId: row.project_id, runId: row.run_id } }),
 );
-const StandingRow = Ref.extend({ deleted: z.boolean(), unfinished: z.boolean() });
+const StandingRow = Ref.extend({ deleted: z.boolean(), unfinished: z.boolean(), holds: z.boolean() });
 const WishRow = Ref.extend({
   id: z.string(),
   kinds: z.array(z.enum(recordKinds)),
@@ -59,14 +59,16 @@ export function postgresErasures(database: Database): ErasureNotes {
         `SELECT * FROM (
            SELECT asked.project_id, asked.run_id,
              EXISTS (SELECT FROM deletion_markers m WHERE m.project_id = asked.project_id AND (m.run_id IS NULL OR m.run_id = asked.run_id)) AS deleted,
-             EXISTS (SELECT FROM record_erasures e WHERE e.project_id = asked.project_id AND e.run_id = asked.run_id) AS unfinished
+             EXISTS (SELECT FROM record_erasures e WHERE e.project_id = asked.project_id AND e.run_id = asked.run_id) AS unfinished,
+             EXISTS (SELECT FROM held_updates h WHERE h.run_id = asked.run_id) AS holds
            FROM unnest($1::uuid[], $2::uuid[]) AS asked (project_id, run_id)
-         ) AS found WHERE deleted OR unfinished`,
+         ) AS found WHERE deleted OR unfinished OR holds`,
         [runs.map(({ projectId }) => projectId), runs.map(({ runId }) => runId)],
       );
       const found = z.array(StandingRow).parse(rows);
-      const those = (held: 'deleted' | 'unfinished') => found.filter((row) => row[held]).map((row) => RefRow.parse(row));
-      return { deleted: those('deleted'), unfinished: those('unfinished') };
+      const those = (held: 'deleted' | 'unfinished' | 'holds') =>
+        found.filter((row) => row[held]).map((row) => RefRow.parse(row));
+      return { deleted: those('deleted'), unfinished: those('unfinished'), withHeldUpdates: those('holds') };
     },
   };
 }

@@ -1,0 +1,154 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ServiceError } from '../../shared/errors.ts';
+import { newId } from '../../shared/ids.ts';
+import type { RunRef } from '../../shared/projects/runs.ts';
+import type { RecordUpdate } from '../../shared/records/recordChange.ts';
+import type { ClickHouse } from '../../shared/stores/clickhouse/connect.ts';
+import { clickhouseRecordStore } from '../../shared/stores/clickhouse/recordStore.ts';
+import { migrateTables } from '../../shared/stores/clickhouse/tables.ts';
+import { openDeletionStores } from '../support/deletionStores.ts';
+import { describeWithServer } from '../support/describeWithServer.ts';
+import { type PostgresServer, postgresProgram, startPostgresServer } from '../support/postgresServer.ts';
+
+let folder: string;
+let clickhouse: ClickHouse;
+let stores: Awaited<ReturnType<typeof openDeletionStores>>;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'assay-held-'));
+  stores = await openDeletionStores(folder);
+  clickhouse = stores.clickhouse;
+  await migrateTables(clickhouse);
+});
+afterAll(async () => {
+  await stores.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+type Process = ReturnType<typeof stores.processOf>;
+
+const update = ({ writer }: Process, run: RunRef, id: string, change: RecordUpdate) =>
+  writer.write(run, [{ action: 'update', id, of: 'trace', update: change }]);
+
+async function recordOf(run: RunRef, id: string) {
+  const store = clickhouseRecordStore(clickhouse);
+  return (await store.records(run, await store.keys(run, [id])))[0];
+}
+
+test('an update that was applied and could not be released is not applied again, nor to a record that is logged anew', async () => {
+  const run = await stores.run();
+  const dying = stores.processOf({ held: (real) => ({ ...real, release: () => Promise.reject(new Error('killed')) }) });
+  const next = stores.processOf();
+  const id = newId();
+  await update(dying, run, id, { output: 'held', tags: ['held'] });
+  await dying.log(run, [{ id, input: 'q' }]);
+  expect(await recordOf(run, id)).toMatchObject({ output: 'held', tags: ['held'] });
+  expect(await next.held.usage(run.projectId)).toMatchObject({ updates: 1 });
+
+  await update(next, run, id, { output: 'later' });
+  await next.log(run, [{ id, input: 'fuller' }]);
+  expect(await recordOf(run, id)).toMatchObject({ input: 'fuller', output: 'later' });
+  expect(await next.held.usage(run.projectId)).toMatchObject({ updates: 0 });
+
+  const other = newId();
+  await update(dying, run, other, { output: 'held' });
+  await dying.log(run, [{ id: other, input: 'q' }]);
+  await next.deleteTraces(run, [other]);
+  await next.log(run, [{ id: other, input: 'q' }]);
+  expect((await recordOf(run, other))?.output ?? null).toBeNull();
+  expect(await next.held.usage(run.projectId)).toMatchObject({ updates: 0 });
+});
+
+test('an update that cannot be held is refused; what is written beside it is stored', async () => {
+  const run = await stores.run();
+  const away = new ServiceError('Unavailable', 'away');
+  const process = stores.processOf({ held: (real) => ({ ...real, hold: () => Promise.reject(away) }) });
+  const id = newId();
+  const results = await Promise.allSettled([
+    process.log(run, [{ id, input: 'q' }]),
+    update(process, run, newId(), { output: 'lost' }),
+    update(process, run, id, { output: 'done' }),
+  ]);
+  expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+  expect(await recordOf(run, id)).toMatchObject({ output: 'done' });
+  expect(process.writer.counters.of(run.projectId)).toEqual({ accepted: 3, stored: 2, held: 0, rejected: 1 });
+});
+
+test('after a day an update that waits counts for nothing', async () => {
+  const run = await stores.run();
+  const process = stores.processOf();
+  const [id, other] = [newId(), newId()];
+  await update(process, run, id, { output: 'held' });
+  await update(process, run, other, { output: 'held' });
+  await stores.database.query("UPDATE held_updates SET held_at = now() - interval '1 day' WHERE record_id = $1", [id]);
+  expect(await process.held.usage(run.projectId)).toMatchObject({ updates: 1 });
+  await process.log(run, [
+    { id, input: 'q' },
+    { id: other, input: 'q' },
+  ]);
+  expect((await recordOf(run, id))?.output ?? null).toBeNull();
+  expect(await recordOf(run, other)).toMatchObject({ output: 'held' });
+  expect(await process.held.removeExpired()).toBe(1);
+});
+
+test('while nothing is held in a run, no write looks for updates', async () => {
+  const run = await stores.run();
+  let looks = 0;
+  const process = stores.processOf({
+    held: (real) => ({
+      ...real,
+      of: (of, ids) => {
+        looks++;
+        return real.of(of, ids);
+      },
+    }),
+  });
+  const [id, early] = [newId(), newId()];
+  await Promise.all([process.log(run, [{ id }]), process.log(run, [{ id: newId() }])]);
+  await process.log(run, [{ id }]);
+  expect(looks).toBe(0);
+  await update(process, run, early, { output: 'held' });
+  await process.log(run, [{ id: early }]);
+  expect(looks).toBe(1);
+  await process.log(run, [{ id: newId() }]);
+  expect(looks).toBe(1);
+});
+
+describeWithServer('several processes', postgresProgram, (program) => {
+  let server: PostgresServer;
+  let shared: Awaited<ReturnType<typeof openDeletionStores>>;
+  beforeAll(async () => {
+    server = await startPostgresServer(program);
+    shared = await openDeletionStores(folder, { clickhouse, postgresUrl: server.url });
+  }, 60_000);
+  afterAll(async () => {
+    await shared.close();
+    await server.remove();
+  });
+
+  test('an update and its record that come to different processes meet, whichever is first', async () => {
+    const run = await shared.run();
+    const [one, two] = [shared.processOf(), shared.processOf()];
+    const ids = Array.from({ length: 30 }, () => newId());
+    await Promise.all(
+      ids.map(async (id, index) => {
+        const steps = [() => update(one, run, id, { output: 'done' }), () => two.log(run, [{ id, input: 'q' }])];
+        await Promise.all((index % 2 === 0 ? steps : steps.reverse()).map((step) => step()));
+      }),
+    );
+    for (const id of ids) expect(await recordOf(run, id)).toMatchObject({ input: 'q', output: 'done' });
+    expect(await one.held.usage(run.projectId)).toMatchObject({ updates: 0 });
+  });
+
+  test('the bound of a project holds over its runs and processes', async () => {
+    const run = await shared.run();
+    const processes = Array.from({ length: 4 }, () => shared.processOf());
+    const results = await Promise.allSettled(
+      Array.from({ length: 120 }, (_, i) => update(processes[i % 4] as Process, run, newId(), { output: 'held' })),
+    );
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(100);
+    expect(await processes[0]?.held.usage(run.projectId)).toMatchObject({ updates: 100, updatesLimit: 100 });
+  });
+});
