@@ -460,6 +460,9 @@ function locksOf(group: readonly Request[]): Lock[] {
   ];
 }
 
+/** The session of an awaited trace of which no more is known than that a span of it named a session. */
+const UNSETTLED = '00000000-0000-0000-0000-000000000000';
+
 /** The records of one group: what was stored before it, and what its changes have made of that so far. */
 class GroupState {
   readonly #store: RecordStore;
@@ -511,7 +514,8 @@ class GroupState {
       const stored = settled.get(id) ?? state.records.get(id);
       const traceId = change.action === 'update' ? null : change.record.trace_id;
       const trace = traceId === null ? undefined : (settled.get(traceId) ?? state.records.get(traceId));
-      const traceSession = trace?.session_id ?? state.keys.get(traceId ?? '')?.session_id;
+      const traceKey = state.keys.get(traceId ?? '');
+      const traceSession = trace?.session_id ?? (traceKey?.session_id === UNSETTLED ? undefined : traceKey?.session_id);
       const { version, at } = clock();
       const key = state.keys.get(id);
       if (change.action === 'await' && !stored) {
@@ -537,6 +541,11 @@ class GroupState {
       const waiting = (!stored && state.held.get(id)) || [];
       const record = next && waiting.length > 0 ? withHeldUpdates(next, waiting) : next;
       if (record) settled.set(id, record);
+      // The span is in a session of its own choice: when its trace comes, it is looked for.
+      if (record && traceId !== null && !trace && !traceKey && !awaited.has(traceId) && record.session_id !== traceId) {
+        const place = { id: traceId, type: 'awaited', trace_id: null, parent_id: null, created_at: at } as const;
+        awaited.set(traceId, { ...place, session_id: UNSETTLED, project_id: run.projectId, run_id: run.runId, version });
+      }
       if (record) given.push([id, change.action === 'update' ? change.update.metrics : change.record.metrics]);
       for (const { update } of waiting) given.push([id, update.metrics]);
       // A span that is refused with its trace need not be stored itself.
@@ -565,7 +574,9 @@ class GroupState {
   /** Spans can come before their trace: they move to its session when it says one. */
   async followSessions(clock: () => { version: number; at: string }): Promise<void> {
     for (const state of this.#runs.values()) {
-      const traces: { id: string; session_id: string }[] = [...state.awaited.values()];
+      const traces: { id: string; session_id: string }[] = [...state.awaited.values()].filter(
+        ({ session_id }) => session_id !== UNSETTLED,
+      );
       for (const id of state.changed) {
         const record = state.records.get(id);
         if (record?.type === 'trace' && record.session_id !== (state.keys.get(id)?.session_id ?? id)) traces.push(record);

@@ -613,6 +613,38 @@ test('a span is in the session of its trace, whatever it says itself', async () 
   expect((await get(`/spans/${spans[0]?.id}`)).body).toMatchObject({ session_id: sessionId });
 });
 
+test('a span that came before its trace with another session, or with one where the trace has none, goes to where its trace is', async () => {
+  const { post, get, search } = service.space();
+  const send = {
+    trace: (id: string, session: object) => post('/traces', { ...session, traces: [{ id, name: 't' }] }),
+    spans: (trace_id: string, sessions: (string | null)[]) =>
+      post('/spans', {
+        trace_id,
+        parent_id: trace_id,
+        spans: sessions.map((session_id) => ({ type: 'tool', input: 'x', session_id })),
+      }),
+  };
+  const sessionsOf = async (id: string): Promise<unknown[]> => [
+    ...new Set((await get(`/traces/${id}`)).body.spans.map((span: { session_id: string }) => span.session_id)),
+  ];
+  const [own, others, together] = [newId(), newId(), newId()];
+  for (const session of [{}, { session_id: newId() }]) {
+    const id = newId();
+    await send.spans(id, [own]);
+    await send.spans(id, [null, others]);
+    expect((await sessionsOf(id)).sort()).toEqual([own, others, id].sort());
+    await send.trace(id, session);
+    expect(await sessionsOf(id)).toEqual([session.session_id ?? id]);
+    // From now on it is as for any trace.
+    await send.spans(id, [own]);
+    expect(await sessionsOf(id)).toEqual([session.session_id ?? id]);
+  }
+  await Promise.all([send.spans(together, [own]), send.trace(together, {}), send.spans(together, [others])]);
+  expect(await sessionsOf(together)).toEqual([together]);
+  const ofSession = { type: 'id', column_id: 'session_id', operator: 'one_of', value: [own, others] };
+  expect(await search('spans', [ofSession])).toEqual([]);
+});
+
 test('a trace may say its own id as that of its trace, and what is sent twice counts once', async () => {
   const { post, get } = service.space();
   const id = newId();
