@@ -2,8 +2,9 @@ import { setMaxListeners } from 'node:events';
 import type { z } from 'zod';
 import type { HeartbeatReply, LeaseReply, ProgressReply, ResultsReply } from '../shared/wire/experimentRuns.ts';
 import { ConnectionError, HttpStatusError, TakenOverError } from './errors.ts';
-import { type LeasedRow, type RowReport, textOf } from './hostedRow.ts';
+import type { LeasedRow, RowReport } from './hostedRow.ts';
 import { backoffMs, pause, type ServiceClient } from './http.ts';
+import { textOf } from './spans.ts';
 
 type RunState = z.output<typeof LeaseReply>['state'];
 

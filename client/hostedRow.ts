@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { LeasedRow as LeasedRowSchema } from '../shared/wire/experimentRuns.ts';
 import type { LocalMetric, LocalScore } from './chooseMetrics.ts';
-import { asText, type OpenSpan, toWire, withParent } from './spans.ts';
+import { asText, type OpenSpan, textOf, toWire, withParent } from './spans.ts';
 
 export type LeasedRow = z.output<typeof LeasedRowSchema>;
 
@@ -126,5 +126,3 @@ function within<T>(ms: number, limit: AbortController, work: () => Promise<T>): 
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
-export const textOf = (error: unknown): string => (error instanceof Error ? `${error.name}: ${error.message}` : String(error));

@@ -7,6 +7,7 @@ import {
   openSpan,
   type SpanFields,
   type SpanKind,
+  textOf,
   withParent,
 } from './spans.ts';
 
@@ -46,7 +47,8 @@ export function log<Args extends unknown[], Result>(
         span.output = output ? output(value) : value;
         if (describe) Object.assign(span, describe(value));
       } else {
-        span.output = messageOf(outcome.error);
+        span.errorMessage = textOf(outcome.error);
+        span.output = span.errorMessage;
         span.statusCode = 500;
       }
       closeSpan(span);
@@ -117,5 +119,3 @@ function watched(generator: AnyGenerator, finish: Finish, place: { children: Ope
 }
 
 const together = (given: readonly unknown[]): unknown => (given.every((one) => typeof one === 'string') ? given.join('') : given);
-
-const messageOf = (error: unknown): string => (error instanceof Error ? `${error.name}: ${error.message}` : String(error));

@@ -3,7 +3,7 @@ import { readEnvironment } from './environment.ts';
 import { HttpStatusError, ValueError } from './errors.ts';
 import type { ServiceClient } from './http.ts';
 import { clientOf, type OperationOptions, resolveProject } from './project.ts';
-import { asText, closeSpan, type OpenSpan, toWire } from './spans.ts';
+import { asText, closeSpan, errorOf, type OpenSpan, textOf, toWire } from './spans.ts';
 import { TraceBuilder, type TraceFields } from './trace.ts';
 
 export interface LoggerOptions extends OperationOptions {
@@ -89,7 +89,8 @@ export class Logger {
       trace.conclude(output);
       return output;
     } catch (error) {
-      trace.conclude(error instanceof Error ? `${error.name}: ${error.message}` : String(error), { statusCode: 500 });
+      const errorMessage = textOf(error);
+      trace.conclude(errorMessage, { statusCode: 500, errorMessage });
       throw error;
     }
   }
@@ -107,6 +108,7 @@ export class Logger {
       input: asText(first.input),
       output: asText(first.output),
       status_code: first.statusCode ?? 200,
+      ...errorOf(first),
       metrics: { duration_ns: first.durationNs },
       spans: spans.map(toWire),
     });

@@ -8,12 +8,13 @@ import { type ExperimentGroupChoice, groupKeys, requiredName } from './createExp
 import { readEnvironment } from './environment.ts';
 import { ConnectionError, ExperimentRunError, HttpStatusError, ValueError } from './errors.ts';
 import { searchExperiments } from './getExperiments.ts';
-import { type HostedRow, type LeasedRow, runHostedRow, textOf } from './hostedRow.ts';
+import { type HostedRow, type LeasedRow, runHostedRow } from './hostedRow.ts';
 import { hostRows } from './hostRows.ts';
 import { pause, type ServiceClient } from './http.ts';
 import { clientOf, type OperationOptions, resolveProject } from './project.ts';
 import { type PromptSettings, settingsKeys } from './promptSettings.ts';
 import { isRowOf } from './recordRows.ts';
+import { textOf } from './spans.ts';
 import { timedName, unfinishedExperiment } from './unfinishedExperiment.ts';
 
 /** Rows and scores of a run: how many there are, how many are done. */

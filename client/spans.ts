@@ -10,6 +10,8 @@ export interface SpanFields {
   tags?: string[];
   metadata?: Record<string, string>;
   statusCode?: number;
+  /** What went wrong. */
+  errorMessage?: string;
   /** Model, tokens and the like of an llm span. */
   model?: string;
   temperature?: number;
@@ -80,6 +82,7 @@ export function toWire(span: OpenSpan): LoggedSpan {
     tags: span.tags ?? [],
     user_metadata: span.metadata ?? {},
     status_code: span.statusCode ?? 200,
+    ...errorOf(span),
     metrics: defined({
       ...span.metrics,
       duration_ns: span.durationNs,
@@ -99,6 +102,13 @@ export function toWire(span: OpenSpan): LoggedSpan {
   if (holdsSpans(kind) && span.children.length > 0) wire.spans = span.children.map(toWire);
   return wire as unknown as LoggedSpan;
 }
+
+/** What a record of a failure says of it; nothing where there is none. */
+export const errorOf = ({ errorMessage }: Pick<SpanFields, 'errorMessage'>) =>
+  errorMessage === undefined ? {} : { error_message: errorMessage };
+
+/** How a thrown value is shown. */
+export const textOf = (error: unknown): string => (error instanceof Error ? `${error.name}: ${error.message}` : String(error));
 
 const sum = (a: number | undefined, b: number | undefined) => (a === undefined || b === undefined ? undefined : a + b);
 const defined = (values: Record<string, unknown>) =>

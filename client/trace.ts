@@ -1,6 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { ValueError } from './errors.ts';
-import { asText, closeSpan, type OpenSpan, openSpan, type SpanFields, type SpanKind, toWire, withParent } from './spans.ts';
+import {
+  asText,
+  closeSpan,
+  errorOf,
+  type OpenSpan,
+  openSpan,
+  type SpanFields,
+  type SpanKind,
+  toWire,
+  withParent,
+} from './spans.ts';
 
 export interface TraceFields {
   name?: string;
@@ -92,7 +102,7 @@ export class TraceBuilder extends SpanPlace {
   }
 
   /** Ends the trace; it is sent with the next batch. @throws ValueError when it has ended already. */
-  conclude(output: unknown, end: { statusCode?: number; durationNs?: number } = {}): void {
+  conclude(output: unknown, end: { statusCode?: number; errorMessage?: string; durationNs?: number } = {}): void {
     this.mustBeOpen();
     this.trace.concluded = true;
     if (end.durationNs !== undefined) this.span.durationNs = end.durationNs;
@@ -108,6 +118,7 @@ export class TraceBuilder extends SpanPlace {
       tags: tags ?? [],
       user_metadata: metadata ?? {},
       status_code: end.statusCode ?? 200,
+      ...errorOf(end),
       ...(externalId === undefined ? {} : { external_id: externalId }),
       metrics: { ...metrics, duration_ns: this.span.durationNs },
       spans: this.span.children.map(toWire),

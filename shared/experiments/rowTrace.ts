@@ -30,11 +30,7 @@ export const rowTraceId = (experimentId: string, rowId: string, trial = 0): stri
  * The records of one row: a trace with its spans, whose ids are a pure function of (experiment, row, trial, span path).
  * @param given whatever the runner gave: this is where it gets the form of a result, for runners of all kinds
  */
-export function rowTrace(
-  experimentId: string,
-  row: ExperimentRow,
-  given: GivenResult,
-): LoggedTrace & { error_message: string; ordinal: number } {
+export function rowTrace(experimentId: string, row: ExperimentRow, given: GivenResult): LoggedTrace & { ordinal: number } {
   const id = rowTraceId(experimentId, row.rowId);
   const result = recordableResult(given);
   return {
@@ -58,7 +54,7 @@ export function rowTrace(
       ...usageOf(result.spans),
     },
     spans: withDerivedIds(result.spans, experimentId, row.rowId),
-  } as LoggedTrace & { error_message: string; ordinal: number };
+  } as LoggedTrace & { ordinal: number };
 }
 
 const usageKeys = ['num_input_tokens', 'num_output_tokens', 'num_total_tokens', 'cost'] as const;

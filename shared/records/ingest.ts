@@ -1,6 +1,6 @@
 import { derivedId, newId } from '../ids.ts';
 import type { RunRef } from '../projects/runs.ts';
-import { ExperimentTraces, type LoggedFields, type LoggedNode } from '../wire/ingest.ts';
+import { type LoggedFields, type LoggedNode, LoggedTraces } from '../wire/ingest.ts';
 import type { LoggedTrace } from '../wire/records.ts';
 import { fileIds } from './fileIds.ts';
 import { recordableTrace } from './recordableTrace.ts';
@@ -59,8 +59,8 @@ export function sessionOf([first]: readonly WrittenRecord[]): string | null {
   return first === undefined || first.session_id === first.trace_id ? null : first.session_id;
 }
 
-/** A trace as an experiment logs it: in wire shape, with what only the service says about it. `ordinal`: the row whose records these are alone. */
-export type ExperimentTrace = LoggedTrace & { error_message?: string; ordinal?: number };
+/** A trace as an experiment logs it. `ordinal`: the row whose records these are alone. */
+export type ExperimentTrace = LoggedTrace & { ordinal?: number };
 
 /**
  * Stores the traces of an experiment's rows, each with all its spans in one insert. They replace what a lower attempt stored under the same ids,
@@ -73,8 +73,8 @@ export async function logTraces(
   traces: readonly ExperimentTrace[],
   { attempt }: { attempt: number },
 ): Promise<void> {
-  const checked = ExperimentTraces.safeParse(traces);
-  const nodes = checked.success ? checked.data : ExperimentTraces.parse(traces.map(recordableTrace));
+  const checked = LoggedTraces.safeParse(traces);
+  const nodes = checked.success ? checked.data : LoggedTraces.parse(traces.map(recordableTrace));
   const changes = recordsOf(nodes, { isComplete: true });
   const ordinals = traces.flatMap(({ ordinal }) => ordinal ?? []);
   await writer.write(

@@ -1,4 +1,4 @@
-import { ExperimentTraces, MAX_SPAN_DEPTH } from '../wire/ingest.ts';
+import { LoggedTraces, MAX_SPAN_DEPTH } from '../wire/ingest.ts';
 import { ContentParts, Document, jsonProblem, LoggedMessage, loggedMessageRoles, ToolCall } from '../wire/recordParts.ts';
 import { SpanNode, TraceNode } from '../wire/records.ts';
 import { canonicalTime } from '../wire/time.ts';
@@ -19,7 +19,7 @@ const MAX_KEPT_CHARACTERS = 10_000;
  */
 export function recordableTrace(trace: unknown): Fields {
   const repaired = repairedTree(trace);
-  const checked = ExperimentTraces.safeParse([repaired]);
+  const checked = LoggedTraces.safeParse([repaired]);
   if (checked.success) return repaired;
   const { id, type, name, created_at, dataset_input, dataset_output } = repaired;
   const reason = checked.error.issues.map(({ path, message }) => `${path.slice(1).join('.')}: ${message}`).join('; ');

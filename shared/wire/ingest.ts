@@ -85,8 +85,6 @@ const forest = (schema: z.ZodType) =>
 
 /** Traces with the spans nested in them, laid flat. */
 export const LoggedTraces = forest(TraceNode);
-/** Traces as an experiment's workers log them: with what only the service says about a trace. */
-export const ExperimentTraces = forest(TraceNode.extend({ error_message: Text.nullish() }));
 /** Spans with the spans nested in them, laid flat. */
 const LoggedSpans = forest(SpanNode);
 documentedAs.set(LoggedTraces, z.array(LoggedTrace).min(1));

@@ -35,6 +35,7 @@ const commonFields = {
   user_metadata: TextMap.nullish(),
   tags: z.array(Text).nullish(),
   status_code: Int32.nullish(),
+  error_message: Text.nullish(),
   external_id: Text.nullish(),
   dataset_input: Text.nullish(),
   dataset_output: Text.nullish(),

@@ -476,6 +476,48 @@ describe('the logger', () => {
     }
   });
 
+  test('what goes wrong is said by every record that it failed, and by no other', async () => {
+    const logger = new Logger({ ...here(), logStream: 'failures', flushEveryMs: 0 });
+    const fail = log({ kind: 'tool' }, (): string => {
+      throw new TypeError('no such city');
+    });
+    const said = 'TypeError: no such city';
+    await expect(logger.trace('thrown', () => fail())).rejects.toThrow('no such city');
+    await logger.trace('caught', (trace) => {
+      trace.addLlmSpan({ input: 'x', output: '', statusCode: 429, errorMessage: 'too many' });
+      try {
+        return fail();
+      } catch {
+        return 'all the same';
+      }
+    });
+    expect(() => fail()).toThrow(); // a trace of its own
+    logger.startTrace('by hand').conclude('', { statusCode: 503, errorMessage: 'away' });
+    await logger.flush();
+    const streams = (await service.request('GET', `/projects/${projectId}/log_streams`)).body as { id: string; name: string }[];
+    const { body } = await service.request('POST', `/v2/projects/${projectId}/traces/search`, {
+      log_stream_id: streams.find(({ name }) => name === 'failures')?.id,
+    });
+    interface Said {
+      id: string;
+      input: string;
+      output: string;
+      error_message: string;
+      spans: Said[];
+    }
+    const found = new Map<string, string[]>();
+    for (const { id } of (body as { records: Said[] }).records) {
+      const trace = (await service.request('GET', `/v2/projects/${projectId}/traces/${id}`)).body as Said;
+      found.set(trace.input, [trace.error_message, ...trace.spans.map(({ error_message }) => error_message)]);
+    }
+    expect(Object.fromEntries(found)).toEqual({
+      thrown: [said, said],
+      caught: ['', 'too many', said],
+      '[]': [said, said],
+      'by hand': ['away'],
+    });
+  });
+
   test('a generator has its span until it is read to its end, with all that it gave', async () => {
     const logger = new Logger({ ...here(), logStream: 'streamed', flushEveryMs: 0 });
     const stream = log({ kind: 'llm' }, async function* tell(words: string[]) {

@@ -72,6 +72,7 @@ export function promptTemplateRunner(
               output: { role: 'assistant', content: '' },
               model: modelAlias,
               status_code: err.status ?? 500,
+              error_message: err.message,
               user_metadata: triesOf(err.attempts),
               metrics: durationNs === null ? {} : { duration_ns: durationNs },
             }),
