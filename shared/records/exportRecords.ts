@@ -12,6 +12,8 @@ import { type ParquetColumn, writeParquet } from './writeParquet.ts';
 export interface ExportQuery extends OrderedQuery {
   /** Leaves out sessions of which a trace is not complete. */
   finishedSessionsOnly: boolean;
+  /** Ends the reading when the caller leaves. */
+  signal?: AbortSignal | undefined;
 }
 
 /** Keys of an export of any size, in its order, while they are found. */

@@ -3,8 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
-import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { type ClickHouse, openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
 import { startClickHouseServer } from '../support/clickhouseServer.ts';
 
 const Names = (row: unknown) => (row as { name: string }).name;
@@ -120,4 +120,50 @@ test('a server that does not answer ends no statement in silence: each ends in i
   process.kill(server.pid, 'SIGCONT');
   await patient.insert(insert);
   await expect.poll(() => patient.query(read)).toEqual(['a']);
+});
+
+describe('a stream that is called off before its first row', () => {
+  const endless = {
+    ...{ name: 'called off', sql: 'SELECT sum(sleepEachRow(1)) AS name FROM numbers(60)', row: Names, maxSeconds: 36_000 },
+    settings: { function_sleep_max_microseconds_per_block: 0 },
+  };
+  const folder = async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'assay-clickhouse-'));
+    onTestFinished(() => rm(dataDir, { recursive: true, force: true }));
+    return dataDir;
+  };
+  const runningIn = async (clickhouse: ClickHouse) => {
+    const sql = "SELECT count() AS name FROM system.processes WHERE Settings['log_comment'] = 'called off'";
+    return Number((await clickhouse.query({ name: 'running', sql, row: Names }))[0]);
+  };
+  const calledOff = async (clickhouse: ClickHouse, hasBegun: () => Promise<void>) => {
+    const leaving = new AbortController();
+    const first = clickhouse.stream({ ...endless, signal: leaving.signal }).next();
+    await hasBegun();
+    leaving.abort(new Error('the caller left'));
+    await expect(first).rejects.toThrow('the caller left');
+  };
+
+  test('ends in the embedded engine', async () => {
+    const clickhouse = openClickHouse({ dataDir: await folder() });
+    onTestFinished(() => clickhouse.close());
+    for (let time = 0; time < 3; time++) {
+      await calledOff(clickhouse, () => expect.poll(() => runningIn(clickhouse), { timeout: 20_000 }).toBe(1));
+      await expect.poll(() => runningIn(clickhouse)).toBe(0);
+    }
+    const late = clickhouse.stream({ ...endless, signal: AbortSignal.abort(new Error('left before')) });
+    await expect(late.next()).rejects.toThrow('left before');
+  });
+
+  test('gives back its connection to a server', async () => {
+    const server = await startClickHouseServer({ dataDir: await folder() });
+    onTestFinished(() => server.stop());
+    const [clickhouse, other] = [openClickHouse({ url: server.url, connections: 1 }), openClickHouse({ url: server.url })];
+    onTestFinished(async () => {
+      await clickhouse.close();
+      await other.close();
+    });
+    await calledOff(clickhouse, () => expect.poll(() => runningIn(other), { timeout: 20_000 }).toBe(1));
+    await clickhouse.ping();
+  });
 });

@@ -290,7 +290,7 @@ class PooledSession implements ChdbSession {
     const chunks = stream[Symbol.asyncIterator]();
     try {
       for (;;) {
-        const chunk = await this.#within(this.#secondsFor(statement), chunks.next());
+        const chunk = await this.#within(this.#secondsFor(statement), chunks.next(), statement.signal);
         if (chunk.done) return;
         yield chunk.value.raw();
       }
@@ -387,8 +387,8 @@ class PooledSession implements ChdbSession {
     if (setUp !== '') await this.#within(this.#hung.limits.insertSeconds, this.#session.queryAsync(setUp));
   }
 
-  #within<T>(seconds: number, work: Promise<T>): Promise<T> {
-    return this.#hung.within(seconds, this.#tag, work);
+  #within<T>(seconds: number, work: Promise<T>, signal?: AbortSignal): Promise<T> {
+    return this.#hung.within(seconds, this.#tag, work, signal);
   }
 
   #secondsFor({ sql }: Statement): number {

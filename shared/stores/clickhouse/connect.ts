@@ -6,6 +6,7 @@ import { ServiceError } from '../../errors.ts';
 import { chdbConnection } from './chdbConnection.ts';
 import { type ChdbEngine, openChdbEngine, paramText } from './chdbEngine.ts';
 import { readSeconds, StatementHangs, type StatementLimits, statementLimits } from './hungStatements.ts';
+import { linesOf } from './linesOf.ts';
 import { ServerStatement } from './serverStatement.ts';
 
 /** Values that a `{name:Type}` placeholder takes. Numbers beyond 2^53 travel as text. */
@@ -42,8 +43,8 @@ export interface ClickHouse {
   query<T>(read: ClickHouseRead<T>): Promise<T[]>;
   /** As `query`, with the number of rows before the LIMIT of the statement, counted in the same pass. */
   page<T>(read: ClickHouseRead<T>): Promise<{ rows: T[]; total: number }>;
-  /** As `query`, row by row while the engine produces them; memory stays flat. */
-  stream<T>(read: ClickHouseRead<T>): AsyncGenerator<T>;
+  /** As `query`, row by row while the engine produces them; memory stays flat. A signal calls it off, also before the first row. */
+  stream<T>(read: ClickHouseRead<T> & { signal?: AbortSignal | undefined }): AsyncGenerator<T>;
   /** Stored when it returns: readable at once and safe against the death of this process. */
   insert(insert: ClickHouseInsert): Promise<void>;
   /** A statement without a result: DDL, deletes. */
@@ -195,22 +196,18 @@ class Store implements ClickHouse {
     return { rows: parseRows(answer.data, read.row), total: answer.rows_before_limit_at_least ?? answer.rows };
   }
 
-  async *stream<T>(read: ClickHouseRead<T>): AsyncGenerator<T> {
+  async *stream<T>({ signal, ...read }: ClickHouseRead<T> & { signal?: AbortSignal | undefined }): AsyncGenerator<T> {
+    signal?.throwIfAborted();
     const sql = this.#withSettings(read, { use_uncompressed_cache: 0 });
     const parse = rowParser(read.row);
     try {
       if (this.#engine) {
         const params = Object.fromEntries(Object.entries(read.params ?? {}).map(([name, value]) => [name, paramText(value)]));
-        let rest = '';
-        for await (const chunk of this.#engine.stream({ sql, params, format: 'JSONEachRow' })) {
-          const lines = (rest + Buffer.from(chunk).toString('utf8')).split('\n');
-          rest = lines.pop() ?? '';
-          for (const line of lines) if (line) yield parse(parseJson(line));
-        }
-        if (rest) yield parse(parseJson(rest));
+        const pieces = this.#engine.stream({ sql, params, format: 'JSONEachRow', signal });
+        for await (const lines of linesOf(pieces)) for (const line of lines) yield parse(parseJson(line));
         return;
       }
-      const statement = new ServerStatement(this.#client, this.#limits);
+      const statement = new ServerStatement(this.#client, this.#limits, signal);
       const seconds = this.#readSeconds(read);
       const asked = sent(() =>
         this.#client.query({ query: sql, query_params: { ...read.params }, format: 'JSONEachRow', ...statement.sending() }),

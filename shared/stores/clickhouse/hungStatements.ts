@@ -49,11 +49,16 @@ export interface StatementEnd {
 /**
  * What `work` gives, a statement. Past its time it is cancelled and not repeated: what comes of it then is its outcome, that of a write that has just been
  * done included.
- * @throws StatementHangs when it takes longer than `seconds`
+ * @param signal cancels it before its time, and its reason is thrown whatever comes of the statement
+ * @throws StatementHangs when it takes longer than `seconds`, or does not come back from its cancellation
  */
-export async function endedWithin<T>(seconds: number, work: Promise<T>, end: StatementEnd): Promise<T> {
-  if (await settles(work, seconds)) return work;
+export async function endedWithin<T>(seconds: number, work: Promise<T>, end: StatementEnd, signal?: AbortSignal): Promise<T> {
+  if (await settles(work, seconds, signal)) return work;
   void end.cancel().catch(() => undefined);
+  if (signal?.aborted) {
+    if (await settles(work, end.cancelSeconds)) throw signal.reason;
+    throw new StatementHangs(`${end.engine} does not come back from a statement that was called off: ${end.onLost()}`);
+  }
   const late = `${end.engine} did not answer within ${seconds} s`;
   if (await settles(work, end.cancelSeconds))
     return work.catch((cause: unknown) => {
@@ -107,13 +112,13 @@ export class HungStatements {
    * What `work` gives, a statement of the session with this tag.
    * @throws StatementHangs when it takes longer than `seconds`
    */
-  async within<T>(seconds: number, tag: string, work: Promise<T>): Promise<T> {
+  async within<T>(seconds: number, tag: string, work: Promise<T>, signal?: AbortSignal): Promise<T> {
     const running: Running = { work, begun: performance.now() };
     this.#running.add(running);
     const end = () => this.#running.delete(running);
     void work.then(end, end);
 
-    return endedWithin(seconds, work, {
+    const statement: StatementEnd = {
       engine: 'the embedded engine',
       cancelSeconds: this.limits.cancelSeconds,
       // One at a time: should this hang as well, it costs one thread and not many.
@@ -128,7 +133,8 @@ export class HungStatements {
           );
         return 'it cannot be cancelled, and its thread is lost until it comes back or the service is started again';
       },
-    });
+    };
+    return endedWithin(seconds, work, statement, signal);
   }
 
   /** Waits for what still runs, `drained`; where something hangs, for everything else. */
@@ -146,11 +152,17 @@ export class HungStatements {
   };
 }
 
-/** Whether `work` ends in this time, well or not. */
-function settles(work: Promise<unknown>, seconds: number): Promise<boolean> {
+/** Whether `work` ends in this time and before the signal, well or not. */
+function settles(work: Promise<unknown>, seconds: number, signal?: AbortSignal): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
-  const timer = setTimeout(() => resolve(false), seconds * 1_000);
+  const giveUp = () => resolve(false);
+  const timer = setTimeout(giveUp, seconds * 1_000);
+  if (signal?.aborted) giveUp();
+  signal?.addEventListener('abort', giveUp);
   const done = () => resolve(true);
   void work.then(done, done);
-  return promise.finally(() => clearTimeout(timer));
+  return promise.finally(() => {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', giveUp);
+  });
 }

@@ -29,6 +29,7 @@ export function clickhouseRecordStream(clickhouse: ClickHouse): ExportReads {
         params: binder.params,
         row: sizedKey,
         maxSeconds: MAX_SECONDS,
+        signal: query.signal,
       });
       // A version that is written while the stream begins stands beside the one it replaces, in the same place of the order.
       let last: string | undefined;
@@ -55,6 +56,7 @@ export function clickhouseRecordStream(clickhouse: ClickHouse): ExportReads {
         params: binder.params,
         row: (row) => ({ ...sizedKey(row), rootId: (row as { root_id: string }).root_id }),
         maxSeconds: MAX_SECONDS,
+        signal: query.signal,
       });
     },
   };

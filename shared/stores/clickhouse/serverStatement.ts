@@ -1,29 +1,33 @@
 import { randomUUID } from 'node:crypto';
 import type { ClickHouseClient } from '@clickhouse/client';
-import { endedWithin, type StatementLimits } from './hungStatements.ts';
+import { endedWithin, type StatementEnd, type StatementLimits } from './hungStatements.ts';
 
 /** One statement on a ClickHouse server, which ends in its time whatever becomes of the server or the way to it. */
 export class ServerStatement {
   readonly #client: ClickHouseClient;
   readonly #limits: StatementLimits;
+  readonly #signal: AbortSignal | undefined;
   readonly #leaving = new AbortController();
   #id = '';
 
-  constructor(client: ClickHouseClient, limits: StatementLimits) {
+  /** @param signal calls the statement off: the connection is closed at once, and the server is asked to end what it does */
+  constructor(client: ClickHouseClient, limits: StatementLimits, signal?: AbortSignal) {
     this.#client = client;
     this.#limits = limits;
+    this.#signal = signal;
   }
 
   /** What it is sent with. The id is new each time: a server refuses that of a statement which still runs. */
   sending(): { query_id: string; abort_signal: AbortSignal } {
     this.#id = randomUUID();
-    return { query_id: this.#id, abort_signal: this.#leaving.signal };
+    const signals = [this.#leaving.signal, ...(this.#signal ? [this.#signal] : [])];
+    return { query_id: this.#id, abort_signal: AbortSignal.any(signals) };
   }
 
   /** What `work` gives, all of the statement or a part of its answer. @throws StatementHangs when it takes longer than `seconds` */
   within<T>(seconds: number, work: Promise<T>): Promise<T> {
     const { cancelSeconds } = this.#limits;
-    return endedWithin(seconds, work, {
+    const statement: StatementEnd = {
       engine: 'the ClickHouse server',
       cancelSeconds,
       cancel: () =>
@@ -36,6 +40,7 @@ export class ServerStatement {
         this.#leaving.abort();
         return 'nor to its cancellation, and the connection was closed';
       },
-    });
+    };
+    return endedWithin(seconds, work, statement, this.#signal);
   }
 }
