@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { errorCodes, type InvalidItem, RequestInvalid, ServiceError } from '../shared/errors.ts';
 import { placeInRequest, type RequestParts } from './placeInRequest.ts';
 import { discardRest } from './readBody.ts';
-import type { ErrorForm } from './route.ts';
+import { CallerLeft, type ErrorForm } from './route.ts';
 
 /** The body of an error that has a code: `detail` for one published client, `standard_error` for the other. */
 export function errorBody(err: ServiceError, detail: string | InvalidItem[] = err.message) {
@@ -78,6 +78,7 @@ function send(request: Request, response: Response, status: number, body: { deta
 
 /** The connection was closed while the reply was sent, or before its first byte: nothing of ours failed. */
 const isHangUp = (err: unknown): boolean =>
+  err instanceof CallerLeft ||
   ['ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_UNABLE_TO_PIPE'].includes(String((err as { code?: unknown } | undefined)?.code));
 
 /** Express' own refusals, such as a path that does not decode. */

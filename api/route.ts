@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Request, type Response, Router } from 'express';
 import type { z } from 'zod';
@@ -39,16 +39,24 @@ export interface HandleInput<P, Q, B> {
   signal: AbortSignal;
 }
 
-/** A reply that is more than a JSON value. */
+type Parts = AsyncGenerator<string | Uint8Array, void>;
+
+/** A reply that is more than a JSON value: bytes or a file, or one with headers of its own. */
 export class Reply {
   readonly body: unknown;
   readonly headers: Record<string, string | string[]>;
-  readonly stream: Readable | undefined;
-  constructor(options: { body?: unknown; headers?: Record<string, string | string[]>; stream?: Readable }) {
+  /** Parts of a file, made while they are sent. Ended when the caller leaves. */
+  readonly stream: Parts | undefined;
+  constructor(options: { body?: unknown; headers?: Record<string, string | string[]>; stream?: Parts }) {
     this.body = options.body;
     this.headers = options.headers ?? {};
     this.stream = options.stream;
   }
+}
+
+/** Why work for a caller ends that has closed the connection. */
+export class CallerLeft extends Error {
+  override readonly name = 'CallerLeft';
 }
 
 /** An error in the form of another protocol; undefined where it takes that of all routes. */
@@ -118,7 +126,7 @@ export function mount(endpoints: readonly Endpoint[], gate: Gate, checkReplies: 
 async function run(route: Endpoint, gate: Gate, checkReplies: boolean, request: Request, response: Response): Promise<void> {
   const aborted = new AbortController();
   response.once('close', () => {
-    if (!response.writableFinished) aborted.abort(new Error('the caller hung up'));
+    if (!response.writableFinished) aborted.abort(new CallerLeft('the caller hung up'));
   });
   response.locals.errorForm = route.errorForm;
   const caller = route.access === 'public' ? undefined : await gate.authenticate(request);
@@ -154,9 +162,13 @@ function partsToName(route: Endpoint, request: Request, given: unknown): Request
 }
 
 async function write(route: Endpoint, checkReplies: boolean, response: Response, reply: Reply): Promise<void> {
-  for (const [name, value] of Object.entries(reply.headers)) response.setHeader(name, value);
   if (reply.stream) {
-    await pipeline(reply.stream, response);
+    await sendParts(reply.stream, response, reply);
+    return;
+  }
+  setHeaders(response, reply);
+  if (Buffer.isBuffer(reply.body)) {
+    response.status(200).send(reply.body);
     return;
   }
   if (route.status === 204) {
@@ -169,6 +181,27 @@ async function write(route: Endpoint, checkReplies: boolean, response: Response,
       throw new Error(`reply of ${route.method} ${route.path} does not fit its schema: ${checked.error.message}`);
   }
   response.status(200).json(reply.body ?? null);
+}
+
+/** Nothing is sent before the first part is there: what fails until then is answered as an error, not as a file that breaks off. */
+async function sendParts(parts: Parts, response: Response, reply: Reply): Promise<void> {
+  try {
+    const first = await parts.next();
+    const all = async function* () {
+      if (first.done) return;
+      yield first.value;
+      yield* parts;
+    };
+    setHeaders(response, reply);
+    await pipeline(Readable.from(all(), { objectMode: false }), response);
+  } finally {
+    // The stream ends only what it has begun to read: not the parts of a caller who left before.
+    await parts.return();
+  }
+}
+
+function setHeaders(response: Response, { headers }: Reply): void {
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
 }
 
 function parse(schema: z.ZodType, value: unknown, where: 'path' | 'query' | 'body'): unknown {

@@ -51,7 +51,7 @@ import {
 } from '../../shared/wire/recordSearch.ts';
 import { PartialRecord } from '../../shared/wire/storedRecords.ts';
 import { type Endpoint, endpoint, Reply } from '../route.ts';
-import { allColumns, attachment, type ExportDeps, formats, known, started } from './exportRecords.ts';
+import { allColumns, attachment, type ExportDeps, formats, known } from './exportRecords.ts';
 import { pageReply, selection, sortableColumn } from './recordSearch.ts';
 
 export interface AnnotationRecordDeps extends QueueDeps, ExportDeps {
@@ -205,9 +205,9 @@ const exportRoutes = (deps: AnnotationRecordDeps): Endpoint[] => [
     body: AnnotationQueueExportRequest,
     produces: ['application/x-ndjson', 'text/csv'],
     response: AnyJson,
-    async handle({ caller, params, body }) {
+    async handle({ caller, params, body, signal }) {
       await queueFor(deps, caller, params.queue_id, 'read');
-      return file(deps, params.queue_id, body);
+      return file(deps, params.queue_id, body, signal);
     },
   }),
   endpoint({
@@ -244,12 +244,12 @@ const exportRoutes = (deps: AnnotationRecordDeps): Endpoint[] => [
     params: z.object({ queue_id: Uuid, export_id: Uuid }),
     produces: ['application/x-ndjson', 'text/csv'],
     response: AnyJson,
-    async handle({ params }) {
+    async handle({ params, signal }) {
       const link = await deps.annotations.findExport(params.queue_id, params.export_id);
       const caller = link && (await deps.accounts.loginById(link.userId));
       if (!link || !caller) throw new ServiceError('NotFound', 'there is no such export, or its link has expired');
       await queueFor(deps, caller, params.queue_id, 'read');
-      return file(deps, params.queue_id, link.request);
+      return file(deps, params.queue_id, link.request, signal);
     },
   }),
 ];
@@ -385,15 +385,19 @@ const selectedIds = async (deps: AnnotationRecordDeps, queueId: string, selector
     ? selector.record_ids
     : idsFound(deps.records, (await selected(deps, queueId, selector)).queries);
 
-async function file(deps: AnnotationRecordDeps, queueId: string, body: AnnotationQueueExportRequest): Promise<Reply> {
+async function file(
+  deps: AnnotationRecordDeps,
+  queueId: string,
+  body: AnnotationQueueExportRequest,
+  signal: AbortSignal,
+): Promise<Reply> {
   const { queries, findColumn } = await selected(deps, queueId, body.record_selector, body.column_ids ?? []);
   const columns =
     body.export_format === 'csv' && body.column_ids?.length
       ? known(body.column_ids, { findColumn }).map(({ id }) => id)
       : await everyColumn(deps, queueId, queries);
-  const lines = written(deps, queries, columns, body);
   return new Reply({
-    stream: await started(lines),
+    stream: written(deps, queries, columns, body, signal),
     headers: attachment(formats[body.export_format].contentType, fileName(body)),
   });
 }
@@ -413,9 +417,10 @@ async function* written(
   queries: readonly RecordQuery[],
   columnIds: readonly string[],
   { export_format: format, redact, export_computed_metrics_only: computedMetricsOnly }: AnnotationQueueExportRequest,
+  signal: AbortSignal,
 ): AsyncGenerator<string, void> {
   const shape = { redact, computedMetricsOnly, includeMetricMetadata: false };
-  const all = queries.map((query) => ({ ...query, finishedSessionsOnly: false }));
+  const all = queries.map((query) => ({ ...query, finishedSessionsOnly: false, signal }));
   if (format !== 'jsonl') yield* exportFlat(deps, all, shape, { format: format === 'csv' ? 'csv' : 'jsonl', columnIds });
   else
     for (const query of all)

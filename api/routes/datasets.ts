@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { type Caller, mayInOrganization } from '../../shared/accounts/permissions.ts';
 import { mappedColumnNames, mapRow } from '../../shared/datasets/columnMapping.ts';
@@ -101,19 +100,19 @@ export function datasetRoutes(deps: DatasetRouteDeps): Endpoint[] {
     );
     const head = { ...pageFields(page, count, total), column_names: columnNames, warning_message: null };
     const text = async function* () {
-      yield `${JSON.stringify(head).slice(0, -1)},"rows":[`;
-      let separator = '';
+      // It goes out with the first row: where no row can be read, that is an error and not a page that breaks off.
+      let before = `${JSON.stringify(head).slice(0, -1)},"rows":[`;
       for await (const located of pages) {
         const users = await datasets.users([...new Set(located.flatMap(({ row }) => [row.createdBy, row.updatedBy]))]);
         for (const one of located) {
-          yield separator + JSON.stringify(toRowResponse(one, version.columns, columnNames, mapping, users));
-          separator = ',';
+          yield before + JSON.stringify(toRowResponse(one, version.columns, columnNames, mapping, users));
+          before = ',';
         }
       }
-      yield ']}';
+      yield before === ',' ? ']}' : `${before}]}`;
     };
     return new Reply({
-      stream: Readable.from(text(), { objectMode: false }),
+      stream: text(),
       headers: { 'Content-Type': 'application/json; charset=utf-8', ETag: etagOf(version) },
     });
   };
@@ -320,7 +319,7 @@ export function datasetRoutes(deps: DatasetRouteDeps): Endpoint[] {
         };
         const names = version.columns.map(({ name }) => name);
         return new Reply({
-          stream: Readable.from(writeRows(query.format, names, cells()), { objectMode: false }),
+          stream: writeRows(query.format, names, cells()),
           headers: {
             'Content-Type': query.format === 'csv' ? 'text/csv; charset=utf-8' : 'application/x-ndjson; charset=utf-8',
             'Content-Disposition': `attachment; filename*=UTF-8''${encodeURIComponent(`${dataset.name}.${query.format}`).replaceAll(/['()*]/g, '_')}`,

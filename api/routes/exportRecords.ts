@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { annotationColumns, isAnnotationColumn } from '../../shared/annotations/annotationColumns.ts';
 import { type ColumnDef, type RecordKind, spanKinds } from '../../shared/columns/columnDef.ts';
@@ -68,12 +67,13 @@ export const exportRecordRoutes = (deps: ExportDeps): Endpoint[] => [
     body: LogRecordsExportRequest,
     produces: ['application/x-ndjson', 'text/csv', 'application/vnd.apache.parquet'],
     response: z.string(),
-    async handle({ params, body }) {
+    async handle({ params, body, signal }) {
       const kinds = kindsOf[body.root_type];
       const named = [...(body.sort ? [body.sort.column_id] : []), ...(body.column_ids ?? [])];
       const query: ExportQuery = {
         ...(await recordQuery(deps, params.project_id, kinds, body, named)),
         finishedSessionsOnly: body.export_computed_metrics_only && body.root_type === 'session',
+        signal,
       };
       if (body.sort) query.sort = { column: sortableColumn(query, body.sort.column_id), ascending: body.sort.ascending };
       const shape = {
@@ -83,7 +83,7 @@ export const exportRecordRoutes = (deps: ExportDeps): Endpoint[] => [
       };
       const { contentType } = formats[body.export_format];
       return new Reply({
-        stream: await started(await written(deps, query, shape, body)),
+        stream: await written(deps, query, shape, body),
         headers: attachment(contentType, fileName(body)),
       });
     },
@@ -133,17 +133,6 @@ export async function allColumns(
 /** What annotators say of the run's records. */
 const ratedColumns = async ({ records }: ExportDeps, { run }: ExportQuery): Promise<ColumnDef[]> =>
   annotationColumns(await records.annotationTemplates(run)).map(({ id }) => asText(id));
-
-/** The file as a stream whose first part is there: what fails before it is answered as an error, not as a broken file. */
-export async function started(file: AsyncGenerator<string | Uint8Array, void>): Promise<Readable> {
-  const first = await file.next();
-  const all = async function* () {
-    if (first.done) return;
-    yield first.value;
-    yield* file;
-  };
-  return Readable.from(all(), { objectMode: false });
-}
 
 function fileName({ file_name, root_type, export_format }: LogRecordsExportRequest): string {
   const { ending } = formats[export_format];

@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { ServiceError } from '../../shared/errors.ts';
 import { ingestSpans } from '../../shared/otel/ingestSpans.ts';
@@ -49,7 +48,7 @@ export function openTelemetryRoutes(deps: OpenTelemetryDeps): Endpoint[] {
         if (encoding === 'json') return new Reply({ body: otlp.response(result, 'json') });
         return new Reply({
           headers: { 'content-type': 'application/x-protobuf' },
-          stream: Readable.from([Buffer.from(otlp.response(result, 'protobuf'))]),
+          body: Buffer.from(otlp.response(result, 'protobuf')),
         });
       },
     }),

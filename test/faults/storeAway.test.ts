@@ -44,3 +44,48 @@ test('a record store that is killed and away for 10 s fails no row, loses none a
   expect(attempts).toHaveLength(ROWS);
   expect(await experiment.traces()).toHaveLength(ROWS);
 });
+
+test('a file of which nothing can be read is answered with 503 and Retry-After, not with a broken one', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'assay-away-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const clickhouse = await startClickHouseServer({ dataDir: join(folder, 'clickhouse') });
+  onTestFinished(() => clickhouse.stop());
+  const service = await startTestService({ CLICKHOUSE_URL: clickhouse.url });
+  onTestFinished(() => service[Symbol.asyncDispose]());
+  const { id } = await service.project();
+  const { id: log_stream_id } = await service.client.send<{ id: string }>(`/projects/${id}/log_streams`, {
+    body: { name: 'away' },
+  });
+  await service.client.send(`/projects/${id}/traces`, { body: { log_stream_id, traces: [{ input: 'q', output: 'a' }] } });
+  const form = new FormData();
+  form.set('file', new Blob(['input\nq1\nq2\n']), 'rows.csv');
+  const dataset = await service.client.send<{ id: string }>('/datasets?format=csv', { form });
+  const asked: [method: string, path: string, body?: object][] = [
+    ['GET', `/datasets/${dataset.id}/content`],
+    ['GET', `/datasets/${dataset.id}/download`],
+    ...['jsonl', 'jsonl_flat', 'csv', 'parquet'].map((export_format): [string, string, object] => [
+      ...(['POST', `/projects/${id}/export_records`] as const),
+      { log_stream_id, root_type: 'trace', export_format, column_ids: ['input'] },
+    ]),
+  ];
+  const ask = ([method, path, body]: (typeof asked)[number]) =>
+    fetch(`${service.url}${path}`, {
+      method,
+      headers: { 'Service-API-Key': service.apiKey, 'content-type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+  for (const request of asked) {
+    const answer = await ask(request);
+    await answer.arrayBuffer();
+    expect([request, answer.status]).toEqual([request, 200]);
+  }
+  await clickhouse.kill();
+  for (const request of asked) {
+    const answer = await ask(request);
+    expect([request, answer.status, answer.headers.get('retry-after')]).toEqual([request, 503, '2']);
+    expect(await answer.json()).toMatchObject({
+      detail: expect.stringContaining('record store'),
+      error_code: expect.any(Number),
+    });
+  }
+});

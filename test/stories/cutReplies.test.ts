@@ -1,9 +1,11 @@
-import { Readable, Writable } from 'node:stream';
+import { once } from 'node:events';
+import { Writable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { createApp } from '../../api/app.ts';
 import { endpoint, Reply } from '../../api/route.ts';
+import { ServiceError } from '../../shared/errors.ts';
 import { serve } from '../support/http.ts';
 
 interface Line {
@@ -11,16 +13,20 @@ interface Line {
   msg: string;
   path: string;
 }
-const { debug, error } = pino.levels.values as { debug: number; error: number };
+const { debug, warn, error } = pino.levels.values as { debug: number; warn: number; error: number };
+type Wait = PromiseWithResolvers<void>;
 
 /** A service that sends parts of a file, and what it logs. */
-async function sending(parts: () => AsyncGenerator<string>, begin: () => Promise<void> = async () => undefined) {
+async function sending(
+  parts: (signal: AbortSignal) => AsyncGenerator<string, void>,
+  begin: () => Promise<void> = async () => undefined,
+) {
   const lines: Line[] = [];
   const file = endpoint({
     ...({ method: 'post', path: '/file', summary: 'A file', tag: 'Health', access: 'public' } as const),
-    async handle() {
+    async handle({ signal }) {
       await begin();
-      return new Reply({ stream: Readable.from(parts()), headers: {} });
+      return new Reply({ stream: parts(signal), headers: { 'Content-Type': 'text/csv', 'Content-Disposition': 'attachment' } });
     },
   });
   const log = pino(
@@ -81,6 +87,70 @@ test('nor is one who leaves before the first byte', async () => {
   await pause(100); // until the service has seen the connection close
   left.resolve();
   expect(await logged(lines)).toMatchObject([{ level: debug, msg: 'the caller left amid the reply' }]);
+  await http.close();
+});
+
+test('nor is one who leaves while the first part is made, which ends then', async () => {
+  const [asked, left, ended] = [1, 2, 3].map(() => Promise.withResolvers<void>()) as [Wait, Wait, Wait];
+  const { http, lines } = await sending(async function* (signal) {
+    try {
+      asked.resolve();
+      await once(signal, 'abort');
+      left.resolve();
+      yield 'x';
+    } finally {
+      ended.resolve();
+    }
+  });
+  const leaving = new AbortController();
+  const answer = fetch(`${http.url}/file`, { method: 'POST', signal: leaving.signal });
+  await asked.promise;
+  leaving.abort();
+  await expect(answer).rejects.toThrow();
+  await left.promise;
+  await ended.promise;
+  expect(await logged(lines)).toMatchObject([{ level: debug, msg: 'the caller left amid the reply' }]);
+  await http.close();
+});
+
+test('what fails for a caller who has left is no error either', async () => {
+  const asked = Promise.withResolvers<void>();
+  const { http, lines } = await sending(async function* (signal) {
+    asked.resolve();
+    await once(signal, 'abort');
+    yield* [] as string[];
+    signal.throwIfAborted();
+  });
+  const leaving = new AbortController();
+  const answer = fetch(`${http.url}/file`, { method: 'POST', signal: leaving.signal });
+  await asked.promise;
+  leaving.abort();
+  await expect(answer).rejects.toThrow();
+  expect(await logged(lines)).toMatchObject([{ level: debug, msg: 'the caller left amid the reply' }]);
+  await http.close();
+});
+
+test('what fails before the first part is answered as an error, with nothing of the file', async () => {
+  const { http, lines } = await sending(async function* () {
+    yield* [] as string[];
+    throw new ServiceError('Unavailable', 'the store is gone', { retryAfterSeconds: 2 });
+  });
+  const response = await fetch(`${http.url}/file`, { method: 'POST' });
+  expect(response.status).toBe(503);
+  expect(response.headers.get('retry-after')).toBe('2');
+  expect(response.headers.get('content-type')).toContain('application/json');
+  expect(response.headers.get('content-disposition')).toBeNull();
+  expect(await response.json()).toMatchObject({ detail: 'the store is gone' });
+  expect(await logged(lines)).toMatchObject([{ level: warn, msg: 'not available' }]);
+  await http.close();
+});
+
+test('a file of nothing is an empty one', async () => {
+  const { http } = await sending(async function* () {
+    yield* [] as string[];
+  });
+  const response = await fetch(`${http.url}/file`, { method: 'POST' });
+  expect([response.status, response.headers.get('content-disposition'), await response.text()]).toEqual([200, 'attachment', '']);
   await http.close();
 });
 
