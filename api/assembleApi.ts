@@ -123,6 +123,9 @@ const UNATTENDED_MS = 60_000;
 /** Milliseconds after which records that were written are scored, and between two searches for those that a dead process had not announced. */
 const NEW_RECORDS_MS = 1_000;
 const UNSEEN_MS = 300_000;
+/** Milliseconds between two looks at the experiments that clients fill, and between two at what processes that died have left of that. */
+const RENEW_MS = 250;
+const RENEW_LEFT_MS = 10_000;
 const PURGE_MS = 3_600_000;
 /** Rows stored for a run that never came to be are removed after this. */
 const UNUSED_MS = 24 * 3_600_000;
@@ -398,9 +401,13 @@ export async function assembleApi(
     log.warn({ err }, 'deletions that were cut off could not be finished; it is tried again'),
   );
   await scoring.findUnseen();
+  if (!config.DATABASE_URL) await domain.outdated.freeAll();
+  await domain.renewal.renewLeft(true);
   const stops = [
     repeat(NEW_RECORDS_MS, scoring.startWritten, log, 'scoring new records'),
     repeat(UNSEEN_MS, scoring.findUnseen, log, 'looking for new records that are not scored'),
+    repeat(RENEW_MS, () => domain.renewal.renewDue(), log, 'computing aggregates'),
+    repeat(RENEW_LEFT_MS, () => domain.renewal.renewLeft(false), log, 'looking for aggregates that are outdated'),
     repeat(RECONCILE_RUNS_MS, reconcile, log, 'looking after runs'),
     repeat(HEAL_MS, heal, log, 'looking after deletions and scorings'),
     repeat(UNATTENDED_MS, () => finishRecordDeletions(UNATTENDED_MS), log, 'finishing deletions of records'),
@@ -418,6 +425,7 @@ export async function assembleApi(
     stop: async () => {
       stopping.abort();
       for (const stop of stops) await stop();
+      await domain.renewal.stop();
       await deleting;
     },
   };

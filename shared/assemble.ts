@@ -5,12 +5,13 @@ import type { CallGate } from './coordination/coordination.ts';
 import { toExperimentRow } from './datasets/experimentRow.ts';
 import { datasetRowStore, runRows } from './datasets/rowStore.ts';
 import { ServiceError } from './errors.ts';
+import { AggregateRenewal } from './experiments/aggregateRenewal.ts';
 import type { ExperimentRow, ExperimentRun } from './experiments/experiment.ts';
 import { keepStanding } from './experiments/keepStanding.ts';
 import type { RunTally } from './experiments/progress.ts';
 import { rememberedRows } from './experiments/rememberedRows.ts';
 import type { RowLog } from './experiments/rowLog.ts';
-import { settleRun } from './experiments/settleRun.ts';
+import { type SumDeps, settleRun, sumUp } from './experiments/settleRun.ts';
 import { standingRows } from './experiments/standingRows.ts';
 import type { RunWorkflows } from './experiments/startRun.ts';
 import { untilStored } from './experiments/untilStored.ts';
@@ -46,6 +47,7 @@ import { postgresHeldUpdates } from './stores/postgres/heldUpdates.ts';
 import { postgresIntegrations } from './stores/postgres/integrations.ts';
 import { advisoryLocks } from './stores/postgres/locks.ts';
 import { postgresOfferedRows } from './stores/postgres/offeredRows.ts';
+import { postgresOutdatedAggregates } from './stores/postgres/outdatedAggregates.ts';
 import { promptStore } from './stores/postgres/prompts.ts';
 import { postgresDeletedRows, postgresDeletionWishes, postgresErasures } from './stores/postgres/recordDeletions.ts';
 import { postgresRetention } from './stores/postgres/retention.ts';
@@ -104,6 +106,7 @@ export function assembleDomain(
     wishes: postgresDeletionWishes(database),
     forgetHeldUpdates: heldUpdates.forget,
     writer: recordWriter,
+    onDeleted: (run) => renewal.changed(run),
     now: () => new Date(),
   };
   // While Redis is lost calls wait for their permit: what is under way goes on, and no row starts over.
@@ -179,6 +182,21 @@ export function assembleDomain(
     const others = (await metricsOf(run)).filter(({ scorerId }) => !frozen.some((one) => one.scorerId === scorerId));
     return [...frozen, ...others];
   };
+  const summing: SumDeps = {
+    systemAggregates: (of) => systemAggregates(clickhouse, of),
+    values: metricValues,
+    metricsOf: scoredMetrics,
+  };
+  const outdated = postgresOutdatedAggregates(database);
+  const renewal = new AggregateRenewal({
+    outdated,
+    async compute({ runId }) {
+      const run = await ledger.find(runId);
+      return run && { aggregates: await sumUp(summing, run), workflowNumber: run.workflowNumber };
+    },
+    onError: (runId, err) => log.warn({ err, runId }, 'the aggregates of an experiment were not computed; it is tried again'),
+  });
+  recordWriter.whenOutdated((run) => renewal.changed(run));
   return {
     clickhouse,
     database,
@@ -225,15 +243,15 @@ export function assembleDomain(
       return metrics.map(({ name }) => name);
     },
     tally,
+    outdated,
+    renewal,
     /** Tidies and sums up what a run has recorded. */
     settleRecords: (run: ExperimentRun) =>
       settleRun(
         {
+          ...summing,
           deleteStraySpans: ({ projectId, experimentId: runId }) =>
             deleteStraySpans(deletion, (of) => straySpans(clickhouse, of), { projectId, runId }),
-          systemAggregates: (of) => systemAggregates(clickhouse, of),
-          values: metricValues,
-          metricsOf: scoredMetrics,
           // What somebody has asked to be computed again stays marked.
           unmark: async ({ projectId, experimentId: runId }) => {
             const open = await scorings.marked(runId);

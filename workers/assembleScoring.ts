@@ -87,7 +87,7 @@ export function assembleScoring(domain: Domain, settle: (run: ExperimentRun) => 
     async aggregate({ runId }) {
       const run = await ledger.find(runId);
       // One that goes on sums up its values when it ends.
-      if (run && hasEnded(run.state)) await ledger.setAggregates(runId, await settle(run));
+      if (run && (run.state === 'idle' || hasEnded(run.state))) await ledger.setAggregates(runId, await settle(run));
     },
   };
 }

@@ -114,7 +114,11 @@ export function experimentRoutes(deps: ExperimentRouteDeps): Endpoint[] {
       access: read,
       params: ProjectParams,
       response: ExperimentsAvailableColumnsResponse,
-      handle: async ({ project }) => ({ columns: experimentColumns(await deps.metricColumns(project.id)) }),
+      handle: async ({ project }) => ({
+        columns: experimentColumns(
+          ...(await Promise.all([deps.metricColumns(project.id), deps.experiments.aggregatedMetrics(project.id)])),
+        ),
+      }),
     }),
     endpoint({
       method: 'post',

@@ -1,5 +1,9 @@
 import type { ColumnDef } from '../columns/columnDef.ts';
+import { builtinMetrics } from '../metrics/index.ts';
+import { metricColumn } from '../metrics/metricColumn.ts';
+import { undefinedMetric } from '../records/columnCatalog.ts';
 import type { ExperimentColumn } from '../wire/experiments.ts';
+import type { AggregatedMetric } from './experimentStore.ts';
 
 type Standard = Pick<ExperimentColumn, 'id' | 'label' | 'description' | 'data_type'> & Partial<ExperimentColumn>;
 
@@ -120,8 +124,23 @@ const unset = {
   metric_key_alias: null,
 } as const satisfies Partial<ExperimentColumn>;
 
-/** Columns of a list of experiments: the standard ones, what every run is measured by, then one per metric. A metric's id without `metrics/` is its key in the aggregates. */
-export const experimentColumns = (metrics: readonly ColumnDef[]): ExperimentColumn[] => [
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const builtIn: ReadonlyMap<string, ColumnDef> = new Map(builtinMetrics.map((metric) => [metric.name, metricColumn(metric)]));
+
+/** Metrics that no run has switched on: those that clients computed themselves. A scorer's id without its scorer says nothing to anybody. */
+function loggedMetrics(metrics: readonly ColumnDef[], aggregated: readonly AggregatedMetric[]): ColumnDef[] {
+  const listed = new Set([...measured, ...metrics].map(({ id }) => id));
+  return aggregated
+    .filter(({ metric }) => !listed.has(`metrics/${metric}`) && !UUID.test(metric))
+    .map((one) => builtIn.get(one.metric) ?? undefinedMetric(one));
+}
+
+/**
+ * Columns of a list of experiments: the standard ones, what every run is measured by, then one per metric. A metric's id without `metrics/` is its key
+ * in the aggregates.
+ * @param metrics those that the project's runs compute
+ */
+export const experimentColumns = (metrics: readonly ColumnDef[], aggregated: readonly AggregatedMetric[]): ExperimentColumn[] => [
   ...standard.map((column) => ({ ...unset, ...column, applicable_types: [] })),
   ...measured.map((column) => ({
     ...unset,
@@ -132,7 +151,7 @@ export const experimentColumns = (metrics: readonly ColumnDef[]): ExperimentColu
     is_optional: true,
     roll_up_method: 'average',
   })),
-  ...metrics.map((metric) => ({
+  ...[...metrics, ...loggedMetrics(metrics, aggregated)].map((metric) => ({
     ...unset,
     id: metric.id,
     label: metric.label,

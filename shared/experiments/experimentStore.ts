@@ -113,6 +113,13 @@ export interface DefinitionChange {
   promptSettings?: Record<string, unknown> | undefined;
 }
 
+/** A metric that an experiment has aggregates of. */
+export interface AggregatedMetric {
+  /** Its key in the aggregates. */
+  metric: string;
+  dataType: 'boolean' | 'floating_point' | 'text';
+}
+
 /** Where experiments, as resources, are kept; the states of their runs are the ledger's. */
 export interface ExperimentStore {
   /**
@@ -131,6 +138,8 @@ export interface ExperimentStore {
   ids(projectId: string): Promise<string[]>;
   /** Ids of the metrics that are switched on for these experiments; none for one without settings. */
   metricIds(experimentIds: readonly string[]): Promise<ReadonlyMap<string, string[]>>;
+  /** What any experiment of the project has aggregates of, in order of the names. */
+  aggregatedMetrics(projectId: string): Promise<AggregatedMetric[]>;
   /**
    * Undefined when there is no such experiment.
    * @throws ServiceError `ExperimentGroupNotFound`

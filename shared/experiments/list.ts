@@ -30,8 +30,9 @@ export async function getExperiment(deps: ExperimentDeps, projectId: string, exp
   return view(deps, experiment ?? unknown(experimentId));
 }
 
+/** One experiment, with its counts: only lists are asked for them. */
 export async function view(deps: ExperimentDeps, experiment: Experiment): Promise<ExperimentView> {
-  const [viewed] = await experimentViews(deps, experiment.projectId, [experiment], false);
+  const [viewed] = await experimentViews(deps, experiment.projectId, [experiment], true);
   return viewed as ExperimentView;
 }
 

@@ -51,7 +51,7 @@ export interface RunLedger {
     state: 'completed' | 'failed' | 'cancelled',
     result: { error: string | null; aggregates?: unknown },
   ): Promise<void>;
-  /** Replaces the aggregates of a run that has ended. */
+  /** Replaces the aggregates of an experiment of which no run goes on. */
   setAggregates(experimentId: string, aggregates: unknown): Promise<void>;
   times(experimentId: string): Promise<RunTimes>;
   /** Runs that are requested, running or paused: each must have a workflow. */

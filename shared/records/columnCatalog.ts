@@ -123,7 +123,7 @@ async function undefinedMetrics(
 }
 
 /** A metric of which only the values are known, such as one that a client computed itself. */
-function undefinedMetric({ metric, dataType }: { metric: string; dataType: ColumnDef['dataType'] }): ColumnDef {
+export function undefinedMetric({ metric, dataType }: { metric: string; dataType: ColumnDef['dataType'] }): ColumnDef {
   const isList = dataType === 'string_list';
   return {
     id: `metrics/${metric}`,

@@ -39,6 +39,7 @@ export interface DeletionWishes {
   add(wish: Omit<DeletionWish, 'id'>): Promise<string>;
   /** Says that the deletion is being carried out. */
   attend(id: string): Promise<void>;
+  /** The deletion is done; of an experiment it is noted that its aggregates are outdated. */
   remove(id: string): Promise<void>;
   /** Those that nobody has attended for `ms`, which are then attended by the caller. */
   takeUnattended(ms: number): Promise<DeletionWish[]>;
@@ -51,6 +52,8 @@ export interface DeleteDeps {
   wishes: DeletionWishes;
   forgetHeldUpdates: ForgetHeldUpdates;
   writer: Pick<RecordWriter, 'exclusively'>;
+  /** Hears of every run of which records were deleted by request. */
+  onDeleted(run: RunRef): void;
   now: () => Date;
 }
 
@@ -147,6 +150,7 @@ async function carryOut(deps: DeleteDeps, id: string, query: RecordQuery, stoppi
     }
   }
   await deps.wishes.remove(id);
+  deps.onDeleted(query.run);
   return deleted;
 }
 

@@ -18,10 +18,11 @@ export interface ErasureNotes {
   /** Runs with an erasure that was not finished. */
   unfinished(): Promise<RunRef[]>;
   /**
-   * Of these runs, those that were deleted (themselves or with their project), those with an erasure that was not finished, and those with held updates:
-   * all in the one statement that every write waits for.
+   * Of these runs, those that were deleted (themselves or with their project), those with an erasure that was not finished, and those with held updates.
+   * Notes on the way that the aggregates of the experiments among `logged` are outdated, and gives these: all in the one statement that every write
+   * waits for.
    */
-  standing(runs: readonly RunRef[]): Promise<RunsToWrite & { unfinished: readonly RunRef[] }>;
+  standing(runs: readonly RunRef[], logged: readonly RunRef[]): Promise<RunsToWrite & { unfinished: readonly RunRef[] }>;
 }
 
 /** What a deletion takes: a whole project, one run of it (`runId`), or records of a run (`ids`). */
@@ -72,10 +73,10 @@ export function recordErasure({ eraser, notes, onRecordsDeleted }: ErasureDeps):
         noted.push(await notes.add(run, keys.slice(from, from + KEYS_PER_NOTE)));
       for (const erasure of noted) await carryOut(erasure);
     },
-    async guard(runs) {
-      const { deleted, unfinished, withHeldUpdates } = await notes.standing(runs);
+    async guard(runs, logged) {
+      const { unfinished, ...toWrite } = await notes.standing(runs, logged);
       for (const run of unfinished) for (const erasure of await notes.of(run)) await carryOut(erasure);
-      return { deleted, withHeldUpdates };
+      return toWrite;
     },
   };
 }

@@ -88,11 +88,17 @@ export interface Lock {
 /** Runs `work` while it has these locks. They are taken in this order; where all who take several keep one order, no two wait for each other. */
 export type WithLocks = <T>(locks: readonly Lock[], work: () => Promise<T>) => Promise<T>;
 
-/** Of some runs, those that were deleted, and those that may have updates which wait for their records. */
+/** What a write is to know of its runs. */
 export interface RunsToWrite {
   deleted: readonly RunRef[];
+  /** Those that may have updates which wait for their records. */
   withHeldUpdates: readonly RunRef[];
+  /** The experiments that clients write to: it is noted that their aggregates are outdated. */
+  outdated: readonly RunRef[];
 }
 
-/** Asked while the locks of these runs are held, before anything is written to them. */
-export type WriteGuard = (runs: readonly RunRef[]) => Promise<RunsToWrite>;
+/**
+ * Asked while the locks of these runs are held, before anything is written to them.
+ * @param logged those of them that clients write to; rows of the service's own runs are not among it
+ */
+export type WriteGuard = (runs: readonly RunRef[], logged: readonly RunRef[]) => Promise<RunsToWrite>;

@@ -101,12 +101,13 @@ export class RecordWriter {
   #holds = 0;
   #lastVersion = 0;
   #tell: (run: RunRef) => void = () => {};
+  #tellOutdated: (run: RunRef) => void = () => {};
 
   constructor({ store, withLocks, guard, held, groupBytes, queueBytes, intakeBytes, now }: RecordWriterOptions) {
     this.intake = new Intake(intakeBytes ?? INTAKE_BYTES);
     this.#store = store;
     this.#withLocks = withLocks ?? ((_keys, work) => work());
-    this.#guard = guard ?? (async () => ({ deleted: [], withHeldUpdates: [] }));
+    this.#guard = guard ?? (async () => ({ deleted: [], withHeldUpdates: [], outdated: [] }));
     this.#held = held;
     this.#groupBytes = groupBytes ?? GROUP_BYTES;
     this.#queueBytes = queueBytes ?? QUEUE_BYTES;
@@ -183,11 +184,16 @@ export class RecordWriter {
     this.#tell = tell;
   }
 
+  /** From now on `tell` hears of every experiment to which clients have written. */
+  whenOutdated(tell: (experiment: RunRef) => void): void {
+    this.#tellOutdated = tell;
+  }
+
   /** Runs `work` while nothing is written to `run`, here or in another process: deletions take their place between writes. */
   exclusively<T>(run: RunRef, work: () => Promise<T>): Promise<T> {
     return this.#inTurn(() =>
       this.#withLocks([sharedLock(lockOfProject(run)), ownLock(lockOf(run))], async () => {
-        await this.#guard([run]);
+        await this.#guard([run], []);
         return work();
       }),
     );
@@ -257,7 +263,7 @@ export class RecordWriter {
     try {
       await this.#withLocks(locksOf(group), async () => {
         const holds = this.#holds;
-        const { deleted: gone, withHeldUpdates } = await this.#guard([...runs.values()]);
+        const { deleted: gone, withHeldUpdates, outdated } = await this.#guard([...runs.values()], loggedRuns(group));
         const deleted = new Set(gone.map(lockOf));
         const holding = new Set(withHeldUpdates.map(lockOf));
         // The group before this one may have held updates after the guard was asked.
@@ -266,6 +272,7 @@ export class RecordWriter {
         for (const request of group)
           if (deleted.has(lockOf(request.run))) request.reject(new ServiceError('RunNotFound', 'the run was deleted'));
         if (standing.length > 0) await this.#writeOrSplit(standing, { ...place, mayHold });
+        for (const run of outdated) this.#tellOutdated(run);
       });
     } catch (err) {
       for (const request of group) request.reject(err);
@@ -433,6 +440,12 @@ function touches(change: RecordChange, ids: ReadonlySet<string>): boolean {
 const lockOf = ({ projectId, runId }: RunRef): string => `records/${projectId}/${runId}`;
 /** Every write shares it; who has it to itself knows that nothing is written to the project. */
 const lockOfProject = ({ projectId }: Pick<RunRef, 'projectId'>): string => `records/${projectId}`;
+
+/** The runs of those requests that are no rows of a run of ours: these sums up its rows when it ends. */
+function loggedRuns(group: readonly Request[]): RunRef[] {
+  const logged = group.filter(({ changes }) => changes.some(({ action }) => action !== 'replace'));
+  return [...new Map(logged.map(({ run }) => [lockOf(run), run])).values()];
+}
 
 /** Rows of an experiment that share a lock: about as many as are written together, so that a group has few locks. */
 const ROWS_PER_LOCK = 250;

@@ -127,6 +127,7 @@ for (const [reason, isFailing] of [
       async (runs) => ({
         deleted: isFailing === 'guard' ? runs.filter(({ runId }) => runId === other.runId) : [],
         withHeldUpdates: [],
+        outdated: [],
       }),
     );
     await writer.write(run, [trace(updated)]);

@@ -92,6 +92,7 @@ export async function openDeletionStores(folder?: string, shared?: { clickhouse:
       writer,
       wishes: postgresDeletionWishes(database),
       forgetHeldUpdates: held.forget,
+      onDeleted: () => {},
       now: () => new Date(),
     };
     const lookup = createRunLookup(logStreams);

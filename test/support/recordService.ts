@@ -45,7 +45,16 @@ export function recordApp(clickhouse: ClickHouse, options: Partial<RecordWriterO
     writer,
     records: reads,
     reading: { reader: clickhouseRecordReader(clickhouse), reads },
-    deletion: { reads, eraser, erasure, wishes, forgetHeldUpdates: async () => {}, writer, now: () => new Date() },
+    deletion: {
+      reads,
+      eraser,
+      erasure,
+      wishes,
+      forgetHeldUpdates: async () => {},
+      writer,
+      onDeleted: () => {},
+      now: () => new Date(),
+    },
     findRun,
     ingestRun: findRun,
     metrics: { builtIn: [], alwaysListed: [], ofRun: async () => [] },
@@ -96,7 +105,7 @@ function notesInMemory(): { notes: ErasureNotes; wishes: DeletionWishes } {
     unfinished: async () => [...erasures.values()].map(({ run }) => run),
     standing: async (runs) => {
       const unfinished = new Set([...erasures.values()].map(({ run }) => run.runId));
-      return { deleted: [], unfinished: runs.filter(({ runId }) => unfinished.has(runId)), withHeldUpdates: [] };
+      return { deleted: [], unfinished: runs.filter(({ runId }) => unfinished.has(runId)), withHeldUpdates: [], outdated: [] };
     },
   };
   const wishes: DeletionWishes = {

@@ -1,7 +1,13 @@
 import { z } from 'zod';
 import type { ExperimentAggregates } from '../../experiments/aggregates.ts';
 import { runStates } from '../../experiments/experiment.ts';
-import type { Experiment, ExperimentQuery, ExperimentStore, NewExperiment } from '../../experiments/experimentStore.ts';
+import type {
+  AggregatedMetric,
+  Experiment,
+  ExperimentQuery,
+  ExperimentStore,
+  NewExperiment,
+} from '../../experiments/experimentStore.ts';
 import { UserInfo } from '../../wire/datasets.ts';
 import { type Binder, createBinder, idCondition, textCondition, timeCondition, where } from './conditions.ts';
 import { type Database, isUniqueViolation, type Queries } from './connect.ts';
@@ -96,6 +102,13 @@ const SELECT = `
            WHERE v.id = e.prompt_template_version_id) AS prompt`;
 const FROM = `
   FROM experiments e JOIN runs r ON r.id = e.run_id JOIN experiment_groups g ON g.id = e.group_id JOIN users u ON u.id = r.created_by`;
+
+const AggregatedRow = z.object({ metric: z.string(), numbers: z.boolean(), booleans: z.boolean() }).transform(
+  ({ metric, numbers, booleans }): AggregatedMetric => ({
+    metric,
+    dataType: booleans ? 'boolean' : numbers ? 'floating_point' : 'text',
+  }),
+);
 
 const MetricIdsRow = z.object({ id: z.string(), metrics: z.array(z.string()) });
 
@@ -202,6 +215,14 @@ export function postgresExperiments(database: Database): ExperimentStore {
           .parse(rows)
           .map(({ id, metrics }) => [id, [...new Set(metrics)]]),
       );
+    },
+    async aggregatedMetrics(projectId) {
+      const rows = await database.query(
+        `SELECT metric, bool_or(jsonb_typeof(figures -> 'avg') = 'number') AS numbers, bool_or(jsonb_typeof(figures -> 'pct') = 'number') AS booleans
+           FROM experiments, jsonb_each(aggregates -> 'metrics') AS found (metric, figures) WHERE project_id = $1 GROUP BY metric ORDER BY metric`,
+        [projectId],
+      );
+      return z.array(AggregatedRow).parse(rows);
     },
     async update(projectId, experimentId, { name, taskType, group, by }) {
       const found = await database.transaction(async (tx) => {

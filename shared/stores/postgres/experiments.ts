@@ -10,6 +10,7 @@ import {
 import type { RunLedger } from '../../experiments/runLedger.ts';
 import { newWorkflowId } from '../../experiments/workflowId.ts';
 import type { Database, Queries } from './connect.ts';
+import { AT_REST } from './outdatedAggregates.ts';
 
 const RunRow = z.object({
   experimentId: z.string(),
@@ -127,8 +128,10 @@ export function postgresRunLedger(database: Database): RunLedger {
     },
 
     async setAggregates(experimentId, aggregates) {
+      // What is being computed beside this may be older than it.
       await database.query(
-        `UPDATE experiments SET aggregates = $2::jsonb WHERE run_id = $1 AND state IN ('completed', 'failed', 'cancelled')`,
+        `WITH lost AS (UPDATE outdated_aggregates SET claim = NULL, free_at = clock_timestamp() WHERE run_id = $1 AND claim IS NOT NULL)
+         UPDATE experiments SET aggregates = $2::jsonb WHERE run_id = $1 AND ${AT_REST}`,
         [experimentId, JSON.stringify(aggregates)],
       );
     },

@@ -6,13 +6,14 @@ import type { RunRef } from '../../projects/runs.ts';
 import type { DeletionWish, DeletionWishes } from '../../records/delete.ts';
 import type { Erasure, ErasureNotes } from '../../records/eraseRecords.ts';
 import type { Database } from './connect.ts';
+import { noteOutdatedSql } from './outdatedAggregates.ts';
 
 const Ref = z.object({ project_id: z.string(), run_id: z.string() });
 const RefRow = Ref.transform((row): RunRef => ({ projectId: row.project_id, runId: row.run_id }));
 const ErasureRow = Ref.extend({ id: z.string(), keys: z.array(z.object({ id: z.string(), created_at: z.string() })) }).transform(
   ({ id, keys, ...row }): Erasure => ({ id, keys, run: { projectId: row.project_id, runId: row.run_id } }),
 );
-const StandingRow = Ref.extend({ deleted: z.boolean(), unfinished: z.boolean(), holds: z.boolean() });
+const StandingRow = Ref.extend({ deleted: z.boolean(), unfinished: z.boolean(), holds: z.boolean(), outdated: z.boolean() });
 const WishRow = Ref.extend({
   id: z.string(),
   kinds: z.array(z.enum(recordKinds)),
@@ -54,21 +55,28 @@ export function postgresErasures(database: Database): ErasureNotes {
     async unfinished() {
       return z.array(RefRow).parse(await database.query('SELECT DISTINCT project_id, run_id FROM record_erasures'));
     },
-    async standing(runs) {
+    async standing(runs, logged) {
       const rows = await database.query(
-        `SELECT * FROM (
+        `WITH outdated AS (${noteOutdatedSql('SELECT unnest($3::uuid[])')} RETURNING project_id, run_id)
+         SELECT found.*, false AS outdated FROM (
            SELECT asked.project_id, asked.run_id,
              EXISTS (SELECT FROM deletion_markers m WHERE m.project_id = asked.project_id AND (m.run_id IS NULL OR m.run_id = asked.run_id)) AS deleted,
              EXISTS (SELECT FROM record_erasures e WHERE e.project_id = asked.project_id AND e.run_id = asked.run_id) AS unfinished,
              EXISTS (SELECT FROM held_updates h WHERE h.run_id = asked.run_id) AS holds
            FROM unnest($1::uuid[], $2::uuid[]) AS asked (project_id, run_id)
-         ) AS found WHERE deleted OR unfinished OR holds`,
-        [runs.map(({ projectId }) => projectId), runs.map(({ runId }) => runId)],
+         ) AS found WHERE deleted OR unfinished OR holds
+         UNION ALL SELECT project_id, run_id, false, false, false, true FROM outdated`,
+        [runs.map(({ projectId }) => projectId), runs.map(({ runId }) => runId), logged.map(({ runId }) => runId)],
       );
       const found = z.array(StandingRow).parse(rows);
-      const those = (held: 'deleted' | 'unfinished' | 'holds') =>
-        found.filter((row) => row[held]).map((row) => RefRow.parse(row));
-      return { deleted: those('deleted'), unfinished: those('unfinished'), withHeldUpdates: those('holds') };
+      const those = (is: 'deleted' | 'unfinished' | 'holds' | 'outdated') =>
+        found.filter((row) => row[is]).map((row) => RefRow.parse(row));
+      return {
+        deleted: those('deleted'),
+        unfinished: those('unfinished'),
+        withHeldUpdates: those('holds'),
+        outdated: those('outdated'),
+      };
     },
   };
 }
@@ -99,7 +107,10 @@ export function postgresDeletionWishes(database: Database): DeletionWishes {
       await database.query('UPDATE record_deletions SET attended_at = now() WHERE id = $1', [id]);
     },
     async remove(id) {
-      await database.query('DELETE FROM record_deletions WHERE id = $1', [id]);
+      await database.query(
+        `WITH done AS (DELETE FROM record_deletions WHERE id = $1 RETURNING run_id) ${noteOutdatedSql('SELECT run_id FROM done')}`,
+        [id],
+      );
     },
     async takeUnattended(ms) {
       const rows = await database.query(
