@@ -109,7 +109,15 @@ test('groups are those of the column, the whole stays whole, and a filter keeps 
   const first = (group: string) => grouped.body.bucketed_metrics[group][0];
   expect(first('paid')).toMatchObject({ requests_count: 1, duration_ns: 2 * SECOND, tone: { calm: 1 } });
   expect(first('free')).toMatchObject({ requests_count: 1, duration_ns: 3 * SECOND, toxicity: expect.closeTo(0.2) });
-  expect(first('')).toMatchObject({ requests_count: 1, span_count: 3 });
+  expect(first('')).toMatchObject({ requests_count: 1, span_count: 1 });
+  // Their calls say no plan themselves.
+  expect(first('paid')).toMatchObject({ span_count: 1, num_output_tokens: 20, cost: 0.5 });
+  expect(first('free')).toMatchObject({ span_count: 1, num_output_tokens: 30 });
+  const llm = { filters: [{ type: 'text', name: 'type', operator: 'eq', value: 'llm' }] };
+  const ofCalls = await service.post('metrics/search', { ...range, ...llm, group_by: 'user_metadata/plan' });
+  expect(ofCalls.body.bucketed_metrics.paid[0]).toMatchObject({ num_output_tokens: 20, duration_ns: SECOND / 2 });
+  expect(ofCalls.body.bucketed_metrics.free[0]).toMatchObject({ num_output_tokens: 30 });
+  expect(ofCalls.body.bucketed_metrics[''][0].labels).toEqual({ a: 1, b: 1 });
   expect(grouped.body.aggregate_metrics).toMatchObject({ requests_count: 5, toxicity: expect.closeTo(0.2) });
 
   const filtered = await service.post('metrics/search', {

@@ -19,7 +19,7 @@ export function clickhouseMetricTimeline(clickhouse: ClickHouse): TimelineReads 
       const { scope, params } = await begin(clickhouse, query);
       return clickhouse.query({
         name: 'groups of a timeline',
-        sql: `SELECT ${groupSql(query, scope)} AS grp FROM ${scope.from} WHERE ${matching(query, scope)} GROUP BY grp ORDER BY count() DESC, grp LIMIT ${limit}`,
+        sql: `SELECT ${groupSql(query, scope)} AS grp FROM ${placedSql(query, scope)} WHERE ${matching(query, scope)} GROUP BY grp ORDER BY count() DESC, grp LIMIT ${limit}`,
         params,
         row: (row) => (row as { grp: string }).grp,
       });
@@ -31,7 +31,7 @@ export function clickhouseMetricTimeline(clickhouse: ClickHouse): TimelineReads 
         name: 'records over time',
         sql: `SELECT grouping(bucket) AS whole, grp, bucket, countIf(type = 'trace') AS traces, countIf(type NOT IN ('trace', 'session')) AS spans,
                 uniqExactIf(session_id, type = 'session' OR session_id != trace_id) AS sessions
-              FROM (SELECT type, session_id, trace_id, ${placeSql(query, scope, groups, 'created_at')} FROM ${scope.from} WHERE ${matching(query, scope)})
+              FROM (SELECT type, session_id, trace_id, ${placeSql(query, scope, groups, 'created_at')} FROM ${placedSql(query, scope)} WHERE ${matching(query, scope)})
               GROUP BY GROUPING SETS ((grp, bucket), ())`,
         params,
         row: toCount,
@@ -67,8 +67,27 @@ const inRange = ({ from, to }: TimelineQuery, { bind }: Scope, time: string): st
 const matching = (query: TimelineQuery, scope: Scope): string =>
   `${scope.newest} AND ${inRange(query, scope, 'created_at')} AND ${compileFilter(query.filter, scope, query.findColumn)}`;
 
-const groupSql = ({ groupBy }: TimelineQuery, scope: Scope): string =>
+const IS_SPAN = "type NOT IN ('trace', 'session')";
+
+const ownGroupSql = ({ groupBy }: TimelineQuery, scope: Scope): string =>
   groupBy ? `ifNull(toString(${columnSql(groupBy, scope).value}), '')` : "''";
+
+/** A span without a value of its own belongs to the group of its trace: who slices by what traces say wants the tokens of their calls there. */
+const groupSql = (query: TimelineQuery, scope: Scope): string =>
+  isOnRecord(query)
+    ? `if(${ownGroupSql(query, scope)} = '' AND ${IS_SPAN}, trace_group, ${ownGroupSql(query, scope)})`
+    : ownGroupSql(query, scope);
+
+/** Whether the records are grouped by what they hold themselves. */
+const isOnRecord = ({ groupBy }: TimelineQuery): boolean => groupBy?.source.at === 'record' || groupBy?.source.at === 'map';
+
+/** What records are read from where their group is asked for. */
+function placedSql(query: TimelineQuery, scope: Scope): string {
+  if (!isOnRecord(query)) return scope.from;
+  const asked = `SELECT assumeNotNull(trace_id) FROM ${scope.from} WHERE ${matching(query, scope)} AND ${IS_SPAN}`;
+  const groups = `SELECT id AS holder, ${ownGroupSql(query, scope)} AS trace_group FROM ${scope.from} WHERE ${scope.newest} AND type = 'trace' AND id IN (${asked})`;
+  return `${scope.from} LEFT JOIN (${groups}) AS holders ON trace_id = holder`;
+}
 
 /** `grp` (NULL for a group that is not shown) and `bucket`. */
 function placeSql(query: TimelineQuery, scope: Scope, groups: readonly string[], time: string): string {
@@ -89,7 +108,7 @@ function ownNumbersSql(query: TimelineQuery, scope: Scope, groups: readonly stri
   });
   const all = measures.length > 0 ? `[${measures.join(', ')}]` : 'CAST([] AS Array(Tuple(String, Nullable(Float64))))';
   return `SELECT grp, bucket, measure.1 AS metric, measure.2 AS number, false AS is_boolean, CAST([] AS Array(String)) AS categories, 'success' AS status, '' AS details
-          FROM (SELECT ${placeSql(query, scope, groups, 'created_at')}, arrayFilter(measure -> isNotNull(measure.2), ${all}) AS measures FROM ${scope.from} WHERE ${matching(query, scope)})
+          FROM (SELECT ${placeSql(query, scope, groups, 'created_at')}, arrayFilter(measure -> isNotNull(measure.2), ${all}) AS measures FROM ${placedSql(query, scope)} WHERE ${matching(query, scope)})
           ARRAY JOIN measures AS measure`;
 }
 
@@ -110,7 +129,7 @@ function scoresSql(query: TimelineQuery, scope: Scope, groups: readonly string[]
   const isWholeRun = 'and' in query.filter && query.filter.and.length === 0;
   if (isWholeRun && !query.groupBy)
     return `SELECT CAST(NULL AS Nullable(String)) AS grp, ${bucketSql(query, scope, 'record_created_at')} AS bucket, metric, number, is_boolean, categories, status, details FROM (${scores})`;
-  return `SELECT ${shown} FROM (${scores}) AS scores INNER JOIN (SELECT id, ${placeSql(query, scope, groups, 'created_at')} FROM ${scope.from} WHERE ${matching(query, scope)}) AS places ON scores.record_id = places.id`;
+  return `SELECT ${shown} FROM (${scores}) AS scores INNER JOIN (SELECT id, ${placeSql(query, scope, groups, 'created_at')} FROM ${placedSql(query, scope)} WHERE ${matching(query, scope)}) AS places ON scores.record_id = places.id`;
 }
 
 interface PlaceRow {
