@@ -99,6 +99,12 @@ export interface RowTables {
   ): Promise<{ total: number; found: { ordinal: number; rowKey: number }[] }>;
   /** Keys of the JSON objects in a column, each with up to `sample` different values as JSON text. */
   jsonFields(ownerId: string, contentId: string, columnKey: number, sample: number): Promise<{ key: string; values: string[] }[]>;
+  /** What became of the rows, by their ids, from one content of the owner to another. */
+  rowChanges(
+    ownerId: string,
+    fromContentId: string,
+    toContentId: string,
+  ): Promise<Pick<VersionChanges, 'rowsAdded' | 'rowsRemoved' | 'rowsEdited'>>;
   deleteOwner(ownerId: string): Promise<void>;
 }
 

@@ -355,8 +355,16 @@ function firstAtLeast(ascending: readonly number[], limit: number): number {
   return low;
 }
 
-const namesOnlyIn = (columns: readonly Column[], others: readonly Column[]): number =>
-  columns.filter(({ name }) => !others.some((other) => other.name === name)).length;
+/** What became of the columns; one that is stored under the same key has only got another name. */
+function columnChanges(
+  from: readonly Column[],
+  to: readonly Column[],
+): Pick<VersionChanges, 'columnsAdded' | 'columnsRemoved' | 'columnsRenamed'> {
+  const onlyIn = (columns: readonly Column[], others: readonly Column[]) =>
+    columns.filter(({ key, name }) => !others.some((other) => other.key === key || other.name === name)).length;
+  const renamed = to.filter(({ key, name }) => from.some((other) => other.key === key && other.name !== name));
+  return { columnsAdded: onlyIn(to, from), columnsRemoved: onlyIn(from, to), columnsRenamed: renamed.length };
+}
 
 /** A stretch in pieces, so that each of the given keys in it is a piece of its own. `keys` ascend. */
 function* cutAt({ rowKey, count }: Stretch, keys: readonly number[]): Generator<Stretch, void> {
@@ -387,12 +395,8 @@ export async function rollBack(
   const current = await foundVersion(deps.datasets, datasetId);
   const target = await foundVersion(deps.datasets, datasetId, toVersion);
   await publishNext(deps, current, {
-    rowsAdded: Math.max(0, target.numRows - current.numRows),
-    rowsRemoved: Math.max(0, current.numRows - target.numRows),
-    rowsEdited: 0,
-    columnsAdded: namesOnlyIn(target.columns, current.columns),
-    columnsRemoved: namesOnlyIn(current.columns, target.columns),
-    columnsRenamed: 0,
+    ...(await deps.rows.rowChanges(datasetId, current.contentId, target.contentId)),
+    ...columnChanges(current.columns, target.columns),
     contentId: target.contentId,
     numRows: target.numRows,
     columns: target.columns,
@@ -462,9 +466,7 @@ async function rewrite(
     rowsAdded: isOwn ? 0 : numRows,
     rowsRemoved: isOwn ? 0 : current.numRows,
     rowsEdited: isOwn ? numRows : 0,
-    columnsAdded: namesOnlyIn(columns, current.columns),
-    columnsRemoved: namesOnlyIn(current.columns, columns),
-    columnsRenamed: 0,
+    ...columnChanges(current.columns, columns),
     contentId,
     numRows,
     columns,

@@ -369,6 +369,30 @@ describe('editing', () => {
     const names = await call('PATCH', `/datasets/${id}/versions/2`, { name: 'with b' });
     expect(names.body).toMatchObject({ version_index: 2, name: 'with b', num_rows: 2 });
   });
+
+  test('a rollback says what it changes', async () => {
+    const id = await upload([{ input: 'a' }, { input: 'b' }, { input: 'c' }, { input: 'd' }]);
+    const rows = (await contentOf(id)).rows.map((row) => row.row_id);
+    // The same number of rows: one edited, one gone, one new.
+    await edit(id, [
+      { edit_type: 'update_row', row_id: rows[0], values: { input: 'other', note: 'new column' } },
+      { edit_type: 'delete_row', row_id: rows[1] },
+      { edit_type: 'append_row', values: { input: 'e' } },
+    ]);
+    await edit(id, [{ edit_type: 'rename_column', column_name: 'input', new_column_name: 'question' }]);
+    expect((await call('PUT', `/datasets/${id}/content`, { rollback_version: 1 })).status).toBe(204);
+    const back = { rows_added: 1, rows_removed: 1, rows_edited: 1, columns_added: 0, columns_removed: 1, columns_renamed: 1 };
+    const newest = async () => (await call('POST', `/datasets/${id}/versions/query`, {})).body.versions[0];
+    expect(await newest()).toMatchObject({ version_index: 4, num_rows: 4, ...back });
+    expect((await call('PUT', `/datasets/${id}/content`, { rollback_version: 3 })).status).toBe(204);
+    expect(await newest()).toMatchObject({ version_index: 5, ...back, columns_added: 1, columns_removed: 0 });
+    expect((await call('PUT', `/datasets/${id}/content`, { rollback_version: 3 })).status).toBe(204);
+    const nothing = { rows_added: 0, rows_removed: 0, rows_edited: 0, columns_added: 0, columns_removed: 0, columns_renamed: 0 };
+    expect(await newest()).toMatchObject({ version_index: 6, ...nothing });
+    expect((await edit(id, [{ edit_type: 'filter_rows', row_ids: [rows[2]] }])).status).toBe(204);
+    expect((await call('PUT', `/datasets/${id}/content`, { rollback_version: 1 })).status).toBe(204);
+    expect(await newest()).toMatchObject({ rows_added: 3, rows_removed: 0, rows_edited: 0 });
+  });
 });
 
 describe('finding', () => {

@@ -246,6 +246,28 @@ export function datasetRows(clickhouse: ClickHouse): RowTables {
       });
     },
 
+    async rowChanges(ownerId, from, to) {
+      const [changes] = await clickhouse.query({
+        name: 'changes of dataset rows',
+        // A row is stored once for each of its states, so another key of the same id is an edit.
+        sql: `SELECT countIf(NOT was) AS added, countIf(NOT is) AS removed, countIf(was AND is AND before != after) AS edited
+          FROM (
+            SELECT max(content = {from:UUID}) AS was, max(content = {to:UUID}) AS is,
+              maxIf(stored.row_key, content = {from:UUID}) AS before, maxIf(stored.row_key, content = {to:UUID}) AS after
+            FROM (SELECT row_key, row_id FROM dataset_rows WHERE owner_id = {owner:UUID}) AS stored
+            INNER JOIN (
+              SELECT content_id AS content, row_key + step AS row_key FROM dataset_stretches ARRAY JOIN range(count) AS step
+              WHERE owner_id = {owner:UUID} AND content_id IN ({from:UUID}, {to:UUID})
+            ) AS keys ON keys.row_key = stored.row_key
+            GROUP BY stored.row_id
+          )`,
+        params: { owner: ownerId, from, to },
+        row: z.object({ added: count, removed: count, edited: count }),
+      });
+      const { added, removed, edited } = changes ?? { added: 0, removed: 0, edited: 0 };
+      return { rowsAdded: added, rowsRemoved: removed, rowsEdited: edited };
+    },
+
     async deleteOwner(ownerId) {
       // A delete rewrites parts, in about 300 ms even where it finds nothing: asked first, as most broken uploads have stored no row.
       for (const table of ['dataset_stretches', 'dataset_rows']) {
