@@ -1,6 +1,7 @@
 import { noAnnotations } from '../annotations/summarize.ts';
 import { type RecordKind, recordKinds } from '../columns/columnDef.ts';
 import { templateOf } from '../templateOf.ts';
+import { readableMetricValue } from '../wire/metricResults.ts';
 import type { ExtendedRecord, PartialRecord } from '../wire/storedRecords.ts';
 import type { FoundRecord, PageView, StoredMetric } from './searchRecords.ts';
 
@@ -135,10 +136,13 @@ function finish(
 
 function metricInfo(metrics: readonly StoredMetric[], view: PageView): Record<string, unknown> {
   return Object.fromEntries(
-    metrics.map(({ metric, result, metadata }) => [
-      metric,
-      view.includeMetricMetadata && result.status_type === 'success' && metadata ? { ...result, metadata } : result,
-    ]),
+    metrics.map(({ metric, result, metadata }) => {
+      const readable = 'value' in result ? { ...result, value: readableMetricValue(result.value) } : result;
+      return [
+        metric,
+        view.includeMetricMetadata && result.status_type === 'success' && metadata ? { ...readable, metadata } : readable,
+      ];
+    }),
   );
 }
 

@@ -28,10 +28,14 @@ const HallucinationSegment = z
   })
   .meta({ id: 'HallucinationSegment' });
 const single = z.union([z.string(), z.number(), z.boolean(), Segment, HallucinationSegment, Document]).nullable();
-/** What a metric gives: one value, or lists of values. Values of any other form are kept as they came. */
+/** What a metric gives: one value, or lists of values. */
 const MetricValue = z
   .union([single, z.array(z.union([single, z.array(z.union([single, z.array(single)]))]))])
   .meta({ id: 'MetricValue' });
+/** A value as clients can read it: one of any other form, such as a map that a client has logged, as its JSON text. */
+export const readableMetricValue = (value: unknown): unknown =>
+  typeof value !== 'object' || MetricValue.safeParse(value).success ? value : JSON.stringify(value);
+
 const AnyMetricValue = z.unknown();
 documentedAs.set(AnyMetricValue, MetricValue);
 

@@ -8,7 +8,7 @@ import { builtinByName } from '../../shared/scorers/presets.ts';
 import type { ExperimentColumn, ExperimentResponse } from '../../shared/wire/experiments.ts';
 import { experimentOf } from '../support/runs.ts';
 import { startTestService, type TestService } from '../support/service.ts';
-import { serviceFolder } from '../support/serviceProcess.ts';
+import { type ServiceProcess, serviceFolder } from '../support/serviceProcess.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -37,12 +37,12 @@ async function filled(client: ServiceClient, projectId: string, name = 'filled')
       }),
     /** Waits until the aggregates are these. */
     async aggregates(expected: Record<string, number>) {
-      await expect.poll(async () => (await now()).aggregate_metrics, { timeout: 20_000 }).toMatchObject(expected);
+      await expect.poll(async () => (await now()).aggregate_metrics, { timeout: 50_000 }).toMatchObject(expected);
       return now();
     },
     /** Waits until so many values of the metric are summed up. */
     counts: (metric: string, count: number) =>
-      expect.poll(async () => (await now()).structured_aggregate_metrics?.[metric]?.count ?? 0, { timeout: 20_000 }).toBe(count),
+      expect.poll(async () => (await now()).structured_aggregate_metrics?.[metric]?.count ?? 0, { timeout: 50_000 }).toBe(count),
   };
 }
 
@@ -204,17 +204,19 @@ describe('an experiment that is filled by logging', () => {
 test('what was logged before a kill is summed up after it', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'assay-filled-'));
   const folder = await serviceFolder(dataDir);
+  let running: ServiceProcess | undefined;
   try {
     const before = await folder.start();
+    running = before;
     const client = new ServiceClient({ apiUrl: before.url, apiKey: before.apiKey });
     const { id: projectId } = await client.send<{ id: string }>('/projects', { body: { name: 'killed' } });
     const experiment = await filled(client, projectId);
     await experiment.log([trace({ score: 1 })]);
     await before.kill('SIGKILL');
-    const after = await folder.start();
+    running = await folder.start();
     await experiment.aggregates({ score: 1 });
-    await after.kill('SIGTERM');
   } finally {
+    await running?.kill('SIGTERM');
     await rm(dataDir, { recursive: true, force: true });
   }
-});
+}, 240_000);

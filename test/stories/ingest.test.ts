@@ -550,6 +550,35 @@ test('scores that a client computed are kept on the record and found as metrics'
   expect(answer.body.records.map((record: { id: string }) => record.id)).toEqual([ids[0]]);
 });
 
+test('maps and lists of maps that a client logged as metrics are answered in a form that results can have', async () => {
+  const { post, get } = service.space();
+  const id = newId();
+  const metrics = {
+    score: 0.5,
+    score_metadata: { why: 'short', parts: { a: [1, 2] } },
+    rows: [{ a: 1 }],
+    nested: [
+      ['a', null],
+      [1, true],
+    ],
+    documents: [{ content: 'found', metadata: {} }],
+  };
+  await post('/traces', { traces: [{ id, input: 'q', metrics }] });
+  const { records } = (await post('/traces/search', { filters: [{ type: 'id', column_id: 'id', operator: 'eq', value: id }] }))
+    .body;
+  const { body } = await get(`/traces/${id}`);
+  for (const record of [records[0], body]) {
+    expect(record.metrics).toMatchObject(metrics);
+    expect(record.metric_info).toEqual({
+      score: expect.objectContaining({ status_type: 'success', value: 0.5 }),
+      score_metadata: expect.objectContaining({ status_type: 'success', value: '{"why":"short","parts":{"a":[1,2]}}' }),
+      rows: expect.objectContaining({ status_type: 'success', value: '[{"a":1}]' }),
+      nested: expect.objectContaining({ value: metrics.nested }),
+      documents: expect.objectContaining({ value: metrics.documents }),
+    });
+  }
+});
+
 test('an unknown id is 404 with a detail', async () => {
   const { get } = service.space();
   for (const what of ['traces', 'spans', 'sessions']) {
