@@ -11,9 +11,10 @@ import { openDataFolder } from './shared/stores/dataFolder.ts';
 import { openStores } from './shared/stores/open.ts';
 import { connectTemporal, connectTemporalWorker, pingTemporal, temporalAddress } from './shared/stores/temporal/connect.ts';
 import { startTemporalDevServer } from './shared/stores/temporal/devServer.ts';
-import { defaultCacheDir, findTemporal, temporalDownloads } from './shared/stores/temporal/findTemporal.ts';
+import { defaultCacheDir, findTemporal } from './shared/stores/temporal/findTemporal.ts';
 import { temporalNamespace } from './shared/stores/temporal/prepareNamespace.ts';
 import { temporalRunWorkflows } from './shared/stores/temporal/runWorkflows.ts';
+import { temporalRelease } from './shared/stores/temporal/temporalRelease.ts';
 import { queueNames } from './shared/taskQueues.ts';
 import { together } from './shared/together.ts';
 import { assembleActivities } from './workers/assembleActivities.ts';
@@ -137,7 +138,7 @@ async function openTemporal(
       dataDir: config.DATA_DIR,
       cacheDir: defaultCacheDir(environment.XDG_CACHE_HOME),
       searchPath: environment.PATH,
-      downloads: temporalDownloads,
+      release: temporalRelease,
       onProgress: say,
       signal,
     });

@@ -1,4 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type RequestListener } from 'node:http';
@@ -12,8 +13,9 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { searchAttributes } from '../../shared/experiments/workflow.ts';
 import { connectTemporal, connectTemporalWorker, ensureSearchAttributes } from '../../shared/stores/temporal/connect.ts';
 import { startTemporalDevServer, type TemporalDevServer } from '../../shared/stores/temporal/devServer.ts';
-import { defaultCacheDir, findTemporal, temporalDownloads, temporalVersion } from '../../shared/stores/temporal/findTemporal.ts';
+import { defaultCacheDir, findTemporal } from '../../shared/stores/temporal/findTemporal.ts';
 import { processIdentity } from '../../shared/stores/temporal/processIdentity.ts';
+import { temporalArchive, temporalRelease, temporalVersion } from '../../shared/stores/temporal/temporalRelease.ts';
 
 const cacheDir = defaultCacheDir(process.env.XDG_CACHE_HOME);
 const owner = fileURLToPath(new URL('../support/temporalOwner.ts', import.meta.url));
@@ -48,9 +50,18 @@ async function releases(answer: RequestListener): Promise<string> {
 }
 
 describe('finding a Temporal server', () => {
+  const archiveName = temporalArchive(process.platform, process.arch);
+  const pinned = (sha256: string | undefined): Record<string, string> => (sha256 === undefined ? {} : { [archiveName]: sha256 });
+  const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
   const nothing: RequestListener = (_request, response) => response.writeHead(404).end();
 
-  async function find(options: { path?: string; dataDir?: string; cacheDir?: string; answer?: RequestListener }) {
+  async function find(options: {
+    path?: string;
+    dataDir?: string;
+    cacheDir?: string;
+    answer?: RequestListener;
+    sha256?: string | undefined;
+  }) {
     const asked: string[] = [];
     const progress: string[] = [];
     const downloads = await releases((request, response) => {
@@ -61,7 +72,7 @@ describe('finding a Temporal server', () => {
       dataDir: options.dataDir ?? (await folder()),
       cacheDir: options.cacheDir ?? (await folder()),
       searchPath: options.path,
-      downloads,
+      release: { downloads, sha256: 'sha256' in options ? pinned(options.sha256) : temporalRelease.sha256 },
       onProgress: (line) => progress.push(line),
     });
     return { found, asked, progress };
@@ -92,14 +103,49 @@ describe('finding a Temporal server', () => {
     const [source, cache] = [await folder(), await folder()];
     await program(join(source, 'temporal'), aTemporal);
     const archive = execFileSync('tar', ['-czf', '-', '-C', source, 'temporal']);
-    const first = await find({ cacheDir: cache, answer: (_request, response) => response.end(archive) });
+    const answer: RequestListener = (_request, response) => response.end(archive);
+    const first = await find({ cacheDir: cache, answer, sha256: sha256(archive) });
     expect(first.found).toBe(join(cache, `temporal-${temporalVersion}`));
-    expect(first.asked).toEqual([
-      expect.stringMatching(new RegExp(`^/v${temporalVersion}\\?platform=${process.platform}&arch=`)),
-    ]);
+    expect(first.asked).toEqual([`/v${temporalVersion}/${archiveName}`]);
     expect(first.progress[0]).toContain('downloading');
     expect(await readdir(cache)).toEqual([`temporal-${temporalVersion}`]);
     expect((await find({ cacheDir: cache })).asked).toEqual([]);
+  });
+
+  test('a download with another checksum is neither unpacked nor run, and one without a known checksum is not asked for', async () => {
+    const [source, cache, tools] = [await folder(), await folder(), await folder()];
+    const hasRun = join(tools, 'has run');
+    await program(join(source, 'temporal'), `touch '${hasRun}'; ${aTemporal}`);
+    const archive = execFileSync('tar', ['-czf', '-', '-C', source, 'temporal']);
+    await program(join(tools, 'go'), 'echo "no module proxy" >&2; exit 1');
+    const refused = async (expected: string | undefined) => {
+      let asked = 0;
+      const answer: RequestListener = (_request, response) => {
+        asked++;
+        response.end(archive);
+      };
+      const reason = await find({ path: tools, cacheDir: cache, answer, sha256: expected }).then(
+        () => undefined,
+        (err: Error) => err.message,
+      );
+      return { reason, asked };
+    };
+    expect(await refused('0'.repeat(64))).toEqual({
+      reason: expect.stringContaining(`has the SHA-256 checksum ${sha256(archive)}, not ${'0'.repeat(64)}`),
+      asked: 1,
+    });
+    expect(await refused(undefined)).toEqual({
+      reason: expect.stringContaining(`no checksum of ${archiveName} is known`),
+      asked: 0,
+    });
+    expect(await readdir(tools)).toEqual(['go']);
+    expect(await readdir(cache)).toEqual([]);
+  });
+
+  test('the checksums are those of the pinned version, for every platform that the service runs on', () => {
+    const platforms = ['linux', 'darwin'].flatMap((platform) => ['x64', 'arm64'].map((arch) => temporalArchive(platform, arch)));
+    expect(Object.keys(temporalRelease.sha256).sort()).toEqual(platforms.sort());
+    for (const digest of Object.values(temporalRelease.sha256)) expect(digest).toMatch(/^[0-9a-f]{64}$/);
   });
 
   test('without a download it is built with Go from the pinned module', async () => {
@@ -144,7 +190,7 @@ describe('finding a Temporal server', () => {
       dataDir: cache,
       cacheDir: cache,
       searchPath: `${tools}:/bin:/usr/bin`,
-      downloads,
+      release: { ...temporalRelease, downloads },
       onProgress: () => {},
       signal: interrupt.signal,
     });
@@ -169,7 +215,7 @@ describe('a Temporal dev server', { timeout: 30_000 }, () => {
       dataDir: cacheDir,
       cacheDir,
       searchPath: process.env.PATH,
-      downloads: temporalDownloads,
+      release: temporalRelease,
       onProgress: (line: string) => console.info(line),
     };
     path = await findTemporal(options);

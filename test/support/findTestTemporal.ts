@@ -1,4 +1,5 @@
-import { defaultCacheDir, findTemporal, temporalDownloads } from '../../shared/stores/temporal/findTemporal.ts';
+import { defaultCacheDir, findTemporal } from '../../shared/stores/temporal/findTemporal.ts';
+import { temporalRelease } from '../../shared/stores/temporal/temporalRelease.ts';
 
 /** Path of the Temporal server's program as the service itself finds it, kept in the user's cache; in `dataDir` where that cannot be. */
 export const findTestTemporal = (dataDir: string): Promise<string> =>
@@ -6,6 +7,6 @@ export const findTestTemporal = (dataDir: string): Promise<string> =>
     dataDir,
     cacheDir: defaultCacheDir(process.env.XDG_CACHE_HOME),
     searchPath: process.env.PATH,
-    downloads: temporalDownloads,
+    release: temporalRelease,
     onProgress: (line) => console.log(line),
   });

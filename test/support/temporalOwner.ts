@@ -1,7 +1,8 @@
 /** A process that starts a Temporal dev server, says where in one line of JSON, and lives until it is killed. */
 
 import { startTemporalDevServer } from '../../shared/stores/temporal/devServer.ts';
-import { findTemporal, temporalDownloads } from '../../shared/stores/temporal/findTemporal.ts';
+import { findTemporal } from '../../shared/stores/temporal/findTemporal.ts';
+import { temporalRelease } from '../../shared/stores/temporal/temporalRelease.ts';
 
 const [dataDir, cacheDir] = process.argv.slice(2);
 if (dataDir === undefined || cacheDir === undefined) throw new Error('usage: temporalOwner.ts DATA_DIR CACHE_DIR');
@@ -10,7 +11,7 @@ const path = await findTemporal({
   dataDir,
   cacheDir,
   searchPath: process.env.PATH,
-  downloads: temporalDownloads,
+  release: temporalRelease,
   onProgress: say,
 });
 const server = await startTemporalDevServer({

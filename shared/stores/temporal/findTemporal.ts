@@ -1,6 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { constants } from 'node:fs';
+import { constants, createWriteStream } from 'node:fs';
 import { access, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
@@ -10,13 +11,8 @@ import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { ServiceError } from '../../errors.ts';
+import { type TemporalRelease, temporalArchive, temporalVersion } from './temporalRelease.ts';
 import { startWatchdog } from './watchdog.ts';
-
-/** The release that tools/temporal/go.mod pins; a test holds the two equal. */
-export const temporalVersion = '1.5.1';
-
-/** Temporal's own download address (https://docs.temporal.io/cli#install). */
-export const temporalDownloads = 'https://temporal.download/cli/archive';
 
 const goModule = fileURLToPath(new URL('../../../tools/temporal/', import.meta.url));
 const keptName = `temporal-${temporalVersion}`;
@@ -37,8 +33,8 @@ export interface FindTemporalOptions {
   cacheDir: string;
   /** The PATH to look for `temporal`, and for `go`, in. */
   searchPath: string | undefined;
-  /** Where releases come from: `temporalDownloads`. */
-  downloads: string;
+  /** Where it is downloaded from, and what a download must be: `temporalRelease`. */
+  release: TemporalRelease;
   onProgress: (line: string) => void;
   signal?: AbortSignal;
 }
@@ -49,8 +45,8 @@ export function defaultCacheDir(xdgCacheHome: string | undefined): string {
 }
 
 /**
- * Path of a `temporal` program that runs here: the one on PATH, the copy kept in the data or cache folder, a download, or a build with the
- * Go toolchain. What was downloaded or built is kept, so that only the first start pays.
+ * Path of a `temporal` program that runs here: the one on PATH, the copy kept in the data or cache folder, a download whose checksum is the pinned
+ * one, or a build with the Go toolchain. What was downloaded or built is kept, so that only the first start pays.
  * @throws ServiceError `Unavailable` when none of the ways works; the message says what to install or set.
  */
 export async function findTemporal(options: FindTemporalOptions): Promise<string> {
@@ -95,38 +91,42 @@ export async function findTemporal(options: FindTemporalOptions): Promise<string
   }
 }
 
-async function download(program: string, { downloads, onProgress, signal }: FindTemporalOptions): Promise<void> {
-  const url = `${downloads}/v${temporalVersion}?platform=${process.platform}&arch=${process.arch === 'x64' ? 'amd64' : process.arch}`;
+async function download(program: string, { release, onProgress, signal }: FindTemporalOptions): Promise<void> {
+  const name = temporalArchive(process.platform, process.arch);
+  const expected = release.sha256[name];
+  if (expected === undefined) throw new Error(`no checksum of ${name} is known`);
+  const url = `${release.downloads}/v${temporalVersion}/${name}`;
   onProgress(`downloading Temporal ${temporalVersion} from ${url}`);
   const given = new AbortController();
   const giveUp = (ms: number) => setTimeout(() => given.abort(new Error(`no answer in ${ms / 1_000} s`)), ms);
   let timer = giveUp(DOWNLOAD_ANSWER_MS);
+  const archive = join(dirname(program), name);
+  const digest = createHash('sha256');
   try {
     const response = await fetch(url, { signal: signal === undefined ? given.signal : AbortSignal.any([signal, given.signal]) });
     if (!response.ok || response.body === null) throw new Error(`${url} answered ${response.status}`);
     const report = every(PROGRESS_EVERY_MS, onProgress);
     let bytes = 0;
-    const tar = spawn('tar', ['-xzf', '-', '-C', dirname(program), 'temporal'], { stdio: ['pipe', 'ignore', 'ignore'] });
-    const unpacked = ended(tar, 'tar');
-    await Promise.all([
-      pipeline(
-        Readable.fromWeb(response.body),
-        async function* (chunks: AsyncIterable<Uint8Array>) {
-          for await (const chunk of chunks) {
-            clearTimeout(timer);
-            timer = giveUp(DOWNLOAD_STALL_MS);
-            bytes += chunk.length;
-            report(`downloading Temporal: ${Math.round(bytes / 1_000_000)} MB`);
-            yield chunk;
-          }
-        },
-        tar.stdin,
-      ),
-      unpacked,
-    ]);
+    await pipeline(
+      Readable.fromWeb(response.body),
+      async function* (chunks: AsyncIterable<Uint8Array>) {
+        for await (const chunk of chunks) {
+          clearTimeout(timer);
+          timer = giveUp(DOWNLOAD_STALL_MS);
+          bytes += chunk.length;
+          report(`downloading Temporal: ${Math.round(bytes / 1_000_000)} MB`);
+          digest.update(chunk);
+          yield chunk;
+        }
+      },
+      createWriteStream(archive),
+    );
   } finally {
     clearTimeout(timer);
   }
+  const found = digest.digest('hex');
+  if (found !== expected) throw new Error(`${url} has the SHA-256 checksum ${found}, not ${expected}`);
+  await ended(spawn('tar', ['-xzf', archive, '-C', dirname(program), 'temporal'], { stdio: 'ignore' }), 'tar');
 }
 
 async function build(program: string, { searchPath, onProgress, signal }: FindTemporalOptions): Promise<void> {
