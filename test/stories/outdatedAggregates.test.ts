@@ -34,6 +34,7 @@ function cases(urlOf: () => Promise<string | undefined>): void {
   type Run = Awaited<ReturnType<typeof newRun>>;
   const aggregates = (score: number): ExperimentAggregates => ({ metrics: {}, rolledUp: { score } });
   const computed = (score: number, workflowNumber = 0) => ({ aggregates: aggregates(score), workflowNumber });
+  /** As a process of its own does. */
   const note = (...runs: Run[]) => postgresErasures(service.database).standing(runs, runs);
   const claim = async (run: Run) => {
     const claimed = await outdated.claim(run);
@@ -63,6 +64,21 @@ function cases(urlOf: () => Promise<string | undefined>): void {
     expect(await left(first, true)).toBe(true);
     // A write that it was noted for may be under way.
     expect(await left(first, false)).toBe(false);
+  });
+
+  test('a process that has noted a run a moment ago does not write that again', async () => {
+    const [run, stream] = [await newRun(), await newRun()];
+    await service.database.query('DELETE FROM experiments WHERE run_id = $1', [stream.runId]);
+    const notes = postgresErasures(service.database);
+    const notedAt = () =>
+      service.database.maybeOne('SELECT noted_at::text FROM outdated_aggregates WHERE run_id = $1', [run.runId]);
+    expect(await notes.standing([run, stream], [run, stream])).toMatchObject({ outdated: [run] });
+    const first = await notedAt();
+    expect(await notes.standing([run, stream], [run, stream])).toMatchObject({ outdated: [run] });
+    expect(await notes.standing([run], [])).toMatchObject({ outdated: [] });
+    expect(await notedAt()).toEqual(first);
+    await note(run);
+    expect(await notedAt()).not.toEqual(first);
   });
 
   test('one computes at a time, and then the experiment rests', async () => {

@@ -1,14 +1,43 @@
 import { z } from 'zod';
 import type { OutdatedAggregates } from '../../experiments/outdatedAggregates.ts';
 import { newId } from '../../ids.ts';
+import type { RunRef } from '../../projects/runs.ts';
 import type { Database } from './connect.ts';
 
 /** Experiments of which no run goes on. */
 export const AT_REST = "state NOT IN ('requested', 'running', 'paused')";
 /** Whoever dies over a computation is waited for so long. */
 const CLAIMED_FOR = "interval '60 seconds'";
-/** No write is under way that was noted so long ago: a store that does not answer is given up before. */
-const LONGEST_WRITE = "interval '60 seconds'";
+/** A note holds for the writes of its process so long: a stream of small ones makes one in this time. */
+const NOTE_GOOD_MS = 15_000;
+/** No write is under way for which a note of so long ago holds: a store that does not answer is given up a minute after the write began. */
+const LONGEST_WRITE = "interval '75 seconds'";
+const MAX_KNOWN_RUNS = 10_000;
+
+/** What a process need not ask before each of its writes: which runs are no experiments, for ever, and which it has noted a moment ago. */
+export class NotedRuns {
+  readonly #others = new Set<string>();
+  readonly #notedAt = new Map<string, number>();
+
+  /** Those that may be experiments and are not noted of late. */
+  lacking(runs: readonly RunRef[]): RunRef[] {
+    const good = performance.now() - NOTE_GOOD_MS;
+    return runs.filter(({ runId }) => !this.#others.has(runId) && (this.#notedAt.get(runId) ?? Number.NEGATIVE_INFINITY) < good);
+  }
+
+  /** @param at `performance.now()` before the experiments among these runs were noted */
+  remember(runs: readonly RunRef[], noted: readonly RunRef[], at: number): void {
+    if (this.#others.size > MAX_KNOWN_RUNS) this.#others.clear();
+    if (this.#notedAt.size > MAX_KNOWN_RUNS)
+      for (const [runId, notedAt] of this.#notedAt) if (notedAt < at - NOTE_GOOD_MS) this.#notedAt.delete(runId);
+    for (const { runId } of noted) this.#notedAt.set(runId, at);
+    for (const { runId } of runs) if (!this.#notedAt.has(runId)) this.#others.add(runId);
+  }
+
+  experiments(runs: readonly RunRef[]): RunRef[] {
+    return runs.filter(({ runId }) => this.#notedAt.has(runId));
+  }
+}
 
 /** Notes the aggregates of those of the selected runs (`project_id`, `run_id`) that are experiments as outdated. In one order, so that no two wait for each other. */
 export const noteOutdatedSql = (selected: string): string =>

@@ -6,7 +6,7 @@ import type { RunRef } from '../../projects/runs.ts';
 import type { DeletionWish, DeletionWishes } from '../../records/delete.ts';
 import type { Erasure, ErasureNotes } from '../../records/eraseRecords.ts';
 import type { Database } from './connect.ts';
-import { noteOutdatedSql } from './outdatedAggregates.ts';
+import { NotedRuns, noteOutdatedSql } from './outdatedAggregates.ts';
 
 const Ref = z.object({ project_id: z.string(), run_id: z.string() });
 const RefRow = Ref.transform((row): RunRef => ({ projectId: row.project_id, runId: row.run_id }));
@@ -33,6 +33,7 @@ const CANONICAL = `'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'`;
 
 /** Records on their way out of the other stores, and the markers of what was deleted as a whole. */
 export function postgresErasures(database: Database): ErasureNotes {
+  const noted = new NotedRuns();
   return {
     async add(run, keys) {
       const erasure: Erasure = { id: newId(), run, keys: keys.map(({ id, created_at }) => ({ id, created_at })) };
@@ -56,8 +57,11 @@ export function postgresErasures(database: Database): ErasureNotes {
       return z.array(RefRow).parse(await database.query('SELECT DISTINCT project_id, run_id FROM record_erasures'));
     },
     async standing(runs, logged) {
+      const toNote = noted.lacking(logged);
+      const now = performance.now();
+      const note = toNote.length > 0;
       const rows = await database.query(
-        `WITH outdated AS (${noteOutdatedSql('SELECT unnest($3::uuid[])')} RETURNING project_id, run_id)
+        `${note ? `WITH outdated AS (${noteOutdatedSql('SELECT unnest($3::uuid[])')} RETURNING project_id, run_id)` : ''}
          SELECT found.*, false AS outdated FROM (
            SELECT asked.project_id, asked.run_id,
              EXISTS (SELECT FROM deletion_markers m WHERE m.project_id = asked.project_id AND (m.run_id IS NULL OR m.run_id = asked.run_id)) AS deleted,
@@ -65,17 +69,22 @@ export function postgresErasures(database: Database): ErasureNotes {
              EXISTS (SELECT FROM held_updates h WHERE h.run_id = asked.run_id) AS holds
            FROM unnest($1::uuid[], $2::uuid[]) AS asked (project_id, run_id)
          ) AS found WHERE deleted OR unfinished OR holds
-         UNION ALL SELECT project_id, run_id, false, false, false, true FROM outdated`,
-        [runs.map(({ projectId }) => projectId), runs.map(({ runId }) => runId), logged.map(({ runId }) => runId)],
+         ${note ? 'UNION ALL SELECT project_id, run_id, false, false, false, true FROM outdated' : ''}`,
+        [
+          runs.map(({ projectId }) => projectId),
+          runs.map(({ runId }) => runId),
+          ...(note ? [toNote.map(({ runId }) => runId)] : []),
+        ],
       );
       const found = z.array(StandingRow).parse(rows);
       const those = (is: 'deleted' | 'unfinished' | 'holds' | 'outdated') =>
         found.filter((row) => row[is]).map((row) => RefRow.parse(row));
+      noted.remember(toNote, those('outdated'), now);
       return {
         deleted: those('deleted'),
         unfinished: those('unfinished'),
         withHeldUpdates: those('holds'),
-        outdated: those('outdated'),
+        outdated: noted.experiments(logged),
       };
     },
   };
