@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { documentedAs, StandardError } from '../shared/wire/common.ts';
+import { answersOf } from './answers.ts';
 import type { Endpoint } from './route.ts';
 
 type Json = Record<string, unknown>;
@@ -65,6 +66,26 @@ const contentTypes = {
   bytes: 'application/octet-stream',
 };
 
+/** What each status means, whatever the route. */
+const meanings: Readonly<Record<number, string>> = {
+  200: 'Success',
+  204: 'Done',
+  400: 'The request cannot be read',
+  401: 'No valid credentials',
+  403: 'Not allowed',
+  404: 'Not found',
+  408: 'The body did not come in time',
+  409: 'In conflict with what is there, such as a name that is taken',
+  412: 'Changed since it was read',
+  413: 'The body is too large',
+  415: 'The body has an encoding or a type that is not read here',
+  422: 'Validation error',
+  429: 'Too much at a time; `Retry-After` says when to try again',
+  431: 'The request line and the headers are too long',
+  500: 'A fault of the service',
+  503: 'Not available now; `Retry-After` says when to try again',
+};
+
 /** Two spellings of one path (`recompute-metrics`, `recompute_metrics`) would have the same id. */
 function operationId({ method, path }: Endpoint, taken: Set<string>): string {
   const plain = `${method}_${path.replaceAll(/[^a-z0-9]+/gi, '_').replaceAll(/^_|_$/g, '')}`;
@@ -75,23 +96,14 @@ function operationId({ method, path }: Endpoint, taken: Set<string>): string {
 }
 
 function operation(route: Endpoint, components: Components, schemes: string[], operationIds: Set<string>): Json {
-  const reference = (name: string, description: string) => ({
-    description,
-    content: { 'application/json': { schema: { $ref: `${COMPONENTS}${name}@output` } } },
+  const schemaOf = (status: number): unknown => {
+    if (status === 200) return route.response ? components.of(route.response, 'output') : {};
+    return { $ref: `${COMPONENTS}${status === 422 ? 'HTTPValidationError' : 'Error'}@output` };
+  };
+  const responses = [...answersOf(route)].map(([status, types]) => {
+    const content = Object.fromEntries(types.map((type) => [type, { schema: schemaOf(status) }]));
+    return [String(status), { description: meanings[status], ...(types.length > 0 ? { content } : {}) }];
   });
-  const status = String(route.status ?? 200);
-  const success =
-    status === '204'
-      ? { description: 'Done' }
-      : {
-          description: 'Success',
-          content: Object.fromEntries(
-            (route.produces ?? ['application/json']).map((type) => [
-              type,
-              { schema: route.response ? components.of(route.response, 'output') : {} },
-            ]),
-          ),
-        };
   return {
     operationId: operationId(route, operationIds),
     summary: route.summary,
@@ -103,18 +115,16 @@ function operation(route: Endpoint, components: Components, schemes: string[], o
       ? {
           requestBody: {
             required: !route.body.safeParse(undefined).success,
-            content: { [contentTypes[route.bodyKind ?? 'json']]: { schema: components.of(route.body, 'input') } },
+            content: Object.fromEntries(
+              (route.consumes ?? [contentTypes[route.bodyKind ?? 'json']]).map((type) => [
+                type,
+                { schema: components.of(route.body as z.ZodType, 'input') },
+              ]),
+            ),
           },
         }
       : {}),
-    responses: {
-      [status]: success,
-      '422': reference('HTTPValidationError', 'Validation error'),
-      ...(route.access === 'public'
-        ? {}
-        : { '401': reference('Error', 'No valid credentials'), '403': reference('Error', 'Not allowed') }),
-      ...(route.path.includes('{') ? { '404': reference('Error', 'Not found') } : {}),
-    },
+    responses: Object.fromEntries(responses),
   };
 }
 

@@ -4,8 +4,9 @@ import { pipeline } from 'node:stream/promises';
 import { type Request, type Response, Router } from 'express';
 import type { z } from 'zod';
 import type { Caller, OrganizationNeed, ProjectAction } from '../shared/accounts/permissions.ts';
-import { type InvalidItem, RequestInvalid } from '../shared/errors.ts';
+import { type ErrorName, type InvalidItem, RequestInvalid, ServiceError } from '../shared/errors.ts';
 import type { Intake } from '../shared/records/intake.ts';
+import { checkAnswer } from './answers.ts';
 import type { RequestParts } from './placeInRequest.ts';
 import { type BodyKind, readBody } from './readBody.ts';
 
@@ -79,9 +80,13 @@ export interface Endpoint {
   /** Takes its body as a part of what all such routes may hold at a time; 429 beyond that. */
   intake?: Intake;
   response?: z.ZodType;
-  /** Content types of a streamed reply, for the OpenAPI document. */
+  /** Media types of the body, where they are not that of its kind. */
+  consumes?: readonly string[];
+  /** Media types of the reply where it is not JSON alone. */
   produces?: readonly string[];
   status?: 200 | 204;
+  /** Errors that do not follow from this declaration, such as `Conflict` for a name that is taken. */
+  errors?: readonly ErrorName[];
   errorForm?: ErrorForm;
   handle(input: HandleInput<never, never, never>): Promise<unknown>;
 }
@@ -111,17 +116,25 @@ const DEFAULT_BODY_LIMIT = 16 * 1024 * 1024;
 /**
  * Mounts routes: the only place that parses a request and writes a reply. Order: who calls, the path, may they, the query, the body; so nobody
  * without credentials can make the service read a body.
- * @param checkReplies parse each reply with its schema and fail on a mismatch (tests); off in service, where the types have been checked.
+ * @param checkReplies fail on a reply that does not fit its schema, and on a status or media type that the route does not declare (tests); off in
+ * service, where the types have been checked.
  */
 export function mount(endpoints: readonly Endpoint[], gate: Gate, checkReplies: boolean): Router {
   const router = Router();
   for (const route of endpoints) {
-    router[route.method](route.path.replaceAll(/\{(\w+)\}/g, ':$1'), (request: Request, response: Response) =>
-      run(route, gate, checkReplies, request, response),
-    );
+    router[route.method](route.path.replaceAll(/\{(\w+)\}/g, ':$1'), async (request: Request, response: Response) => {
+      try {
+        await run(route, gate, checkReplies, request, response);
+      } catch (err) {
+        if (checkReplies) checkAnswer(route, statusOf(err), undefined);
+        throw err;
+      }
+    });
   }
   return router;
 }
+
+const statusOf = (err: unknown): number => (err instanceof RequestInvalid ? 422 : err instanceof ServiceError ? err.status : 500);
 
 async function run(route: Endpoint, gate: Gate, checkReplies: boolean, request: Request, response: Response): Promise<void> {
   const aborted = new AbortController();
@@ -162,6 +175,8 @@ function partsToName(route: Endpoint, request: Request, given: unknown): Request
 }
 
 async function write(route: Endpoint, checkReplies: boolean, response: Response, reply: Reply): Promise<void> {
+  const type = Object.entries(reply.headers).find(([name]) => name.toLowerCase() === 'content-type')?.[1];
+  if (checkReplies && type !== undefined) checkAnswer(route, 200, String(type));
   if (reply.stream) {
     await sendParts(reply.stream, response, reply);
     return;

@@ -48,6 +48,7 @@ const loginRoutes = (credentials: Credentials): Endpoint[] => [
   endpoint({
     method: 'post',
     path: '/login',
+    errors: ['Unauthenticated', 'TooManyRequests'],
     summary: 'Log in with email and password',
     tag,
     access: 'public',
@@ -61,6 +62,7 @@ const loginRoutes = (credentials: Credentials): Endpoint[] => [
   endpoint({
     method: 'post',
     path: '/login/api_key',
+    errors: ['Unauthenticated'],
     summary: 'Log in with an API key',
     tag,
     access: 'public',
@@ -85,6 +87,7 @@ const loginRoutes = (credentials: Credentials): Endpoint[] => [
   endpoint({
     method: 'post',
     path: '/refresh_token',
+    errors: ['Unauthenticated'],
     summary: 'A new access token for the refresh_token cookie, which is replaced',
     tag,
     access: 'public',
@@ -120,6 +123,7 @@ const userRoutes = (deps: AccountDeps): Endpoint[] => [
   endpoint({
     method: 'post',
     path: '/users',
+    errors: ['Conflict'],
     summary: 'Create a user',
     tag,
     access: { organization: 'manage_users' },
@@ -130,6 +134,7 @@ const userRoutes = (deps: AccountDeps): Endpoint[] => [
   endpoint({
     method: 'put',
     path: '/users/{user_id}',
+    errors: ['Conflict'],
     summary: "Change a user's role",
     tag,
     access: { organization: 'manage_users' },
@@ -141,6 +146,7 @@ const userRoutes = (deps: AccountDeps): Endpoint[] => [
   endpoint({
     method: 'delete',
     path: '/users/{user_id}',
+    errors: ['Conflict'],
     summary: 'Remove a user with their keys and tokens',
     tag,
     access: { organization: 'manage_users' },
@@ -154,6 +160,7 @@ const apiKeyRoutes = (deps: AccountDeps): Endpoint[] => [
   endpoint({
     method: 'post',
     path: '/users/api_keys',
+    errors: ['NotFound'],
     summary: 'Create an API key of the caller; the only answer that shows it',
     tag,
     access: 'signedIn',
@@ -194,6 +201,7 @@ const groupRoutes = (deps: AccountDeps): Endpoint[] => [
   endpoint({
     method: 'post',
     path: '/groups',
+    errors: ['Conflict'],
     summary: 'Create a group of users',
     tag,
     access: { organization: 'manage_users' },

@@ -47,6 +47,7 @@ export function annotationQueueRoutes(deps: QueueDeps): Endpoint[] {
     endpoint({
       method: 'post',
       path: '/annotation_queues',
+      errors: ['NotFound', 'Conflict'],
       summary: 'Create an annotation queue',
       description: 'The caller owns it. `annotator_emails` become its annotators; they must be users already.',
       tag,
@@ -106,6 +107,7 @@ export function annotationQueueRoutes(deps: QueueDeps): Endpoint[] {
     endpoint({
       method: 'patch',
       path: one,
+      errors: ['Conflict'],
       summary: 'Rename or describe an annotation queue',
       tag,
       access,

@@ -75,6 +75,7 @@ export const annotationRecordRoutes = (deps: AnnotationRecordDeps): Endpoint[] =
   endpoint({
     method: 'post',
     path,
+    errors: ['Conflict'],
     summary: 'Put records of a run in an annotation queue; answers how many were not in it',
     description:
       'Takes the right to configure feedback in the project: every user of the queue sees its records. Ids that the run does not hold are passed over.',

@@ -121,6 +121,7 @@ export function datasetRoutes(deps: DatasetRouteDeps): Endpoint[] {
     endpoint({
       method: 'post',
       path: '/datasets',
+      errors: ['NotFound', 'Conflict'],
       summary: 'Create a dataset from a file, as a copy, or empty',
       tag,
       access: write,
@@ -211,6 +212,7 @@ export function datasetRoutes(deps: DatasetRouteDeps): Endpoint[] {
     endpoint({
       method: 'patch',
       path: '/datasets/{dataset_id}',
+      errors: ['Conflict'],
       summary: 'Rename a dataset, publish a draft, or map its columns',
       tag,
       access: write,
@@ -259,6 +261,7 @@ export function datasetRoutes(deps: DatasetRouteDeps): Endpoint[] {
     endpoint({
       method: 'patch',
       path: '/datasets/{dataset_id}/content',
+      errors: ['Conflict', 'PreconditionFailed'],
       summary: 'Edit rows and columns: one call makes one version',
       tag,
       access: write,
@@ -283,6 +286,7 @@ export function datasetRoutes(deps: DatasetRouteDeps): Endpoint[] {
     endpoint({
       method: 'put',
       path: '/datasets/{dataset_id}/content',
+      errors: ['Conflict'],
       summary: "Return to an older version, or take another dataset's content",
       tag,
       access: write,
@@ -308,7 +312,7 @@ export function datasetRoutes(deps: DatasetRouteDeps): Endpoint[] {
       access: read,
       params: OneDataset,
       query: z.object({ format: z.enum(['csv', 'jsonl']).default('csv') }),
-      produces: ['text/csv'],
+      produces: ['text/csv', 'application/x-ndjson'],
       response: AnyJson,
       handle: async ({ params, query }) => {
         const dataset = await foundDataset(datasets, params.dataset_id);

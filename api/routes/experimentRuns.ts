@@ -46,6 +46,7 @@ export function experimentRunRoutes(deps: ExperimentRunDeps): Endpoint[] {
     endpoint({
       method: 'post',
       path: `${base}/${path}`,
+      errors: ['Conflict'],
       summary,
       tag: 'Experiment runs',
       access: { project: 'create_run' },
@@ -58,6 +59,7 @@ export function experimentRunRoutes(deps: ExperimentRunDeps): Endpoint[] {
     endpoint({
       method: 'post',
       path: `${base}/run`,
+      errors: ['Conflict'],
       summary: 'Start the run of an experiment',
       description:
         'Asking again while the run goes on answers that run. A run that has ended is started again for the rows named by `rows_to_run`.',
@@ -95,6 +97,7 @@ export function experimentRunRoutes(deps: ExperimentRunDeps): Endpoint[] {
     endpoint({
       method: 'post',
       path: `${base}/concurrency`,
+      errors: ['Conflict'],
       summary: 'Change how many rows may be in flight',
       tag: 'Experiment runs',
       access: { project: 'create_run' },
@@ -107,6 +110,7 @@ export function experimentRunRoutes(deps: ExperimentRunDeps): Endpoint[] {
     endpoint({
       method: 'post',
       path: `${base}/rows/lease`,
+      errors: ['Conflict'],
       summary: "Take rows for a function in the caller's process",
       description:
         'Waits up to `wait_ms` for rows. Asking keeps the rows that this process holds. 409: another process has taken over.',
@@ -142,6 +146,7 @@ export function experimentRunRoutes(deps: ExperimentRunDeps): Endpoint[] {
     endpoint({
       method: 'post',
       path: `${base}/rows/results`,
+      errors: ['Conflict'],
       summary: 'Record results of rows that this process holds',
       tag: 'Experiment runs',
       access: { project: 'log_data' },
@@ -161,6 +166,7 @@ export function experimentRunRoutes(deps: ExperimentRunDeps): Endpoint[] {
     endpoint({
       method: 'post',
       path: `${base}/rows/heartbeat`,
+      errors: ['Conflict'],
       summary: 'Keep the rows that this process holds',
       tag: 'Experiment runs',
       access: { project: 'log_data' },

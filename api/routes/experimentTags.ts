@@ -30,6 +30,7 @@ export function experimentTagRoutes(deps: TagDeps): Endpoint[] {
     endpoint({
       method: 'post',
       path,
+      errors: ['Conflict'],
       summary: 'Tag an experiment',
       description: 'A tag with the same key is changed.',
       tag,
@@ -53,6 +54,7 @@ export function experimentTagRoutes(deps: TagDeps): Endpoint[] {
     endpoint({
       method: 'put',
       path: `${path}/{tag_id}`,
+      errors: ['Conflict'],
       summary: 'Change a tag of an experiment',
       tag,
       access: write,

@@ -71,6 +71,7 @@ export function experimentRoutes(deps: ExperimentRouteDeps): Endpoint[] {
     endpoint({
       method: 'post',
       path,
+      errors: ['Conflict'],
       summary: 'Create an experiment',
       description:
         'With `trigger` its run starts in the same call: of the prompt template, or of the outputs in the dataset without one. What refuses the ' +
@@ -159,6 +160,7 @@ export function experimentRoutes(deps: ExperimentRouteDeps): Endpoint[] {
     endpoint({
       method: 'delete',
       path: one,
+      errors: ['Conflict'],
       summary: 'Delete an experiment with its records',
       description: 'A run that goes on is cancelled.',
       tag,

@@ -115,6 +115,7 @@ export function integrationRoutes(deps: IntegrationRouteDeps): Endpoint[] {
     endpoint({
       method: 'get',
       path: '/integrations/custom/definition',
+      errors: ['IntegrationNotFound'],
       summary: 'Definition of the custom integration with the slug `custom`, with its secrets',
       description: definitionDescription,
       tag,

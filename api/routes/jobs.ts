@@ -28,6 +28,7 @@ export function jobRoutes(deps: JobRouteDeps): Endpoint[] {
     endpoint({
       method: 'post',
       path: '/jobs',
+      errors: ['NotFound', 'Conflict'],
       summary: 'Start the run of an experiment',
       description:
         'Takes `job_name` `playground_run`. Sets dataset, template, settings and metrics on the experiment where they are given, and starts the same ' +

@@ -30,6 +30,7 @@ export const logStreamRoutes = (deps: LogStreamDeps): Endpoint[] => [
   endpoint({
     method: 'post',
     path: '/projects/{project_id}/log_streams',
+    errors: ['Conflict'],
     summary: 'Create a log stream',
     tag,
     access: { project: 'create_run' },
@@ -90,6 +91,7 @@ export const logStreamRoutes = (deps: LogStreamDeps): Endpoint[] => [
   endpoint({
     method: 'put',
     path: '/projects/{project_id}/log_streams/{log_stream_id}',
+    errors: ['Conflict'],
     summary: 'Rename a log stream',
     tag,
     access: { project: 'rename_run' },

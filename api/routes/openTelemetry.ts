@@ -39,7 +39,9 @@ export function openTelemetryRoutes(deps: OpenTelemetryDeps): Endpoint[] {
       bodyKind: 'bytes',
       bodyLimit: INGEST_BODY_LIMIT,
       intake: deps.writer.intake,
-      produces: ['application/x-protobuf'],
+      consumes: ['application/x-protobuf', 'application/json'],
+      produces: ['application/x-protobuf', 'application/json'],
+      errors: ['NotFound'],
       errorForm,
       async handle({ body, caller, request }) {
         const encoding = encodingOf(request.headers['content-type']);

@@ -95,6 +95,7 @@ export const projectRoutes = (deps: ProjectDeps): Endpoint[] => [
   endpoint({
     method: 'post',
     path: '/projects',
+    errors: ['Conflict'],
     summary: 'Create a project; the caller becomes its owner',
     tag,
     access: { organization: 'create_project' },
@@ -122,6 +123,7 @@ export const projectRoutes = (deps: ProjectDeps): Endpoint[] => [
   endpoint({
     method: 'put',
     path: '/projects/{project_id}',
+    errors: ['Conflict'],
     summary: 'Change name, labels or description of a project',
     tag,
     access: { project: 'update' },

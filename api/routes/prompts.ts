@@ -121,6 +121,7 @@ export function promptRoutes(deps: PromptRouteDeps): Endpoint[] {
     endpoint({
       method: 'post',
       path: '/templates',
+      errors: ['NotFound', 'Conflict'],
       summary: 'Create a prompt template with its first version',
       tag,
       access: write,
@@ -165,6 +166,7 @@ export function promptRoutes(deps: PromptRouteDeps): Endpoint[] {
     endpoint({
       method: 'patch',
       path: '/templates/{template_id}',
+      errors: ['Conflict'],
       summary: 'Rename a prompt template',
       tag,
       access: write,
@@ -194,6 +196,7 @@ export function promptRoutes(deps: PromptRouteDeps): Endpoint[] {
     endpoint({
       method: 'post',
       path: '/templates/{template_id}/versions',
+      errors: ['Conflict'],
       summary: 'Add a version; it is not selected by this',
       tag,
       access: write,
@@ -226,6 +229,7 @@ export function promptRoutes(deps: PromptRouteDeps): Endpoint[] {
     endpoint({
       method: 'post',
       path: '/render_template',
+      errors: ['NotFound'],
       summary: 'Render a template for rows of a dataset or for texts',
       tag,
       access: read,
@@ -258,6 +262,7 @@ export function promptRoutes(deps: PromptRouteDeps): Endpoint[] {
     endpoint({
       method: 'post',
       path: '/projects/{project_id}/templates',
+      errors: ['Conflict'],
       summary: 'Create a prompt template in a project',
       tag,
       access: { project: 'update' },
@@ -321,6 +326,7 @@ export function promptRoutes(deps: PromptRouteDeps): Endpoint[] {
     endpoint({
       method: 'post',
       path: '/projects/{project_id}/templates/{template_id}/versions',
+      errors: ['Conflict'],
       summary: 'Add a version to a prompt template of a project',
       tag,
       access: { project: 'update' },

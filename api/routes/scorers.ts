@@ -40,6 +40,7 @@ export function scorerRoutes({ scorers }: { scorers: ScorerStore }): Endpoint[] 
     endpoint({
       method: 'post',
       path: '/scorers',
+      errors: ['Conflict'],
       summary: 'Create a scorer',
       description: 'A scorer of type llm computes once it has a version (POST /scorers/{scorer_id}/version/llm).',
       tag,
@@ -79,6 +80,7 @@ export function scorerRoutes({ scorers }: { scorers: ScorerStore }): Endpoint[] 
     endpoint({
       method: 'patch',
       path: '/scorers/{scorer_id}',
+      errors: ['Conflict'],
       summary: 'Change a scorer',
       tag,
       access: write,

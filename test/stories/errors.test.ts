@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createApp } from '../../api/app.ts';
-import { type Endpoint, endpoint, type Gate } from '../../api/route.ts';
+import { type Endpoint, endpoint, type Gate, Reply } from '../../api/route.ts';
 import { ServiceClient } from '../../client/http.ts';
 import { type ErrorName, errorCodes, ServiceError } from '../../shared/errors.ts';
 import { newId } from '../../shared/ids.ts';
@@ -15,7 +15,7 @@ describe('an error of the table', () => {
   beforeAll(async () => {
     const failing = (code: ErrorName): Endpoint =>
       endpoint({
-        ...{ method: 'post', path: `/fail/${code}`, summary: code, tag: 'Errors', access: 'public' },
+        ...{ method: 'post', path: `/fail/${code}`, summary: code, tag: 'Errors', access: 'public', errors: [code] },
         handle: () => Promise.reject(new ServiceError(code, `this is ${code}`, { context: { hint: 7 } })),
       });
     const endpoints = names.map(failing);
@@ -48,6 +48,29 @@ describe('an error of the table', () => {
     const message = expect.stringContaining(`this is ${code}`);
     await expect(client.send(`/fail/${code}`, { body: {} })).rejects.toMatchObject({ status, errorCode, message });
   });
+});
+
+test('a route that answers what it does not declare fails its tests', async () => {
+  const route = { method: 'get', summary: 'x', tag: 'Errors', access: 'public' } as const;
+  async function* parts() {
+    yield 'a';
+  }
+  const csv = () => new Reply({ stream: parts(), headers: { 'Content-Type': 'text/csv; charset=utf-8' } });
+  const endpoints = [
+    endpoint({ ...route, path: '/undeclared', handle: () => Promise.reject(new ServiceError('Conflict', 'taken')) }),
+    endpoint({ ...route, path: '/json', handle: async () => csv() }),
+    endpoint({ ...route, path: '/csv', produces: ['text/csv'], handle: async () => csv() }),
+  ];
+  const app = (checkReplies: boolean) =>
+    createApp({ endpoints, gate: {} as Gate, log: pino({ level: 'silent' }), apiKeyHeaders: ['Key'], checkReplies });
+  const statuses = async (checkReplies: boolean) => {
+    const http = await serve(app(checkReplies));
+    const answers = await Promise.all(endpoints.map(({ path }) => http.request('GET', path)));
+    await http.close();
+    return answers.map(({ status }) => status);
+  };
+  expect(await statuses(true)).toEqual([500, 500, 200]);
+  expect(await statuses(false)).toEqual([409, 200, 200]);
 });
 
 describe('a request that is refused says where', () => {

@@ -111,6 +111,40 @@ describe('the OpenAPI document', () => {
     }
   });
 
+  test('lists the statuses and the media types of each route', () => {
+    const of = (method: string, path: string) => {
+      const operation = document.paths[`/v2${path}`]?.[method];
+      const { requestBody, responses }: Partial<Operation> = operation ?? {};
+      const types = (content: Record<string, unknown> | undefined) => Object.keys(content ?? {});
+      return {
+        body: types(requestBody?.content),
+        ok: types(responses?.['200']?.content),
+        statuses: Object.keys(responses ?? {}).join(' '),
+      };
+    };
+    const json = ['application/json'];
+    const otlp = ['application/x-protobuf', 'application/json'];
+    expect(of('get', '/healthcheck')).toEqual({ body: [], ok: json, statuses: '200 422 431 500 503' });
+    expect(of('post', '/projects')).toEqual({
+      body: json,
+      ok: json,
+      statuses: '200 400 401 403 408 409 413 415 422 429 431 500 503',
+    });
+    expect(of('post', '/projects/{project_id}/traces').statuses).toBe('200 400 401 403 404 408 413 415 422 429 431 500 503');
+    expect(of('post', '/otel/traces')).toMatchObject({ body: otlp, ok: otlp });
+    expect(Object.keys(document.paths['/v2/otel/traces']?.post?.responses['503']?.content ?? {}).sort()).toEqual(otlp.toSorted());
+    expect(of('post', '/datasets')).toMatchObject({ body: ['multipart/form-data'], ok: json });
+    expect(of('get', '/datasets/{dataset_id}/download').ok).toEqual(['text/csv', 'application/x-ndjson']);
+    expect(of('patch', '/datasets/{dataset_id}/content').statuses).toContain(' 409 412 413 ');
+    expect(of('post', '/projects/{project_id}/export_records').ok).toEqual([
+      ...['application/x-ndjson', 'text/csv', 'application/vnd.apache.parquet'],
+    ]);
+    expect(of('post', '/login')).toMatchObject({
+      body: ['application/x-www-form-urlencoded'],
+      statuses: expect.stringContaining(' 401 '),
+    });
+  });
+
   test('describes what a 422 really holds', async () => {
     expect(document.components.schemas.HTTPValidationError).toMatchObject({
       properties: { detail: { items: { $ref: '#/components/schemas/ValidationError' } } },

@@ -6,6 +6,7 @@ type Schema = Json;
 interface Operation {
   parameters: { name: string; in: 'path' | 'query'; schema: Schema }[];
   requestBody?: { content: Record<string, { schema: Schema }> };
+  responses: Record<string, { content?: Record<string, unknown> }>;
 }
 export interface OpenApiDocument {
   paths: Record<string, Record<string, Operation>>;
