@@ -29,7 +29,6 @@ import { createIngestLookup } from '../shared/projects/openRun.ts';
 import { unexpired } from '../shared/projects/retention.ts';
 import { createRunLookup, type DeleteRecords } from '../shared/projects/runs.ts';
 import { checkPrompt } from '../shared/prompts/render.ts';
-import { builtinAliases } from '../shared/providers/builtinModels.ts';
 import { findColumnFor } from '../shared/records/columnCatalog.ts';
 import { finishDeletions as finishRecordsDeletions } from '../shared/records/delete.ts';
 import type { RecordReads } from '../shared/records/searchRecords.ts';
@@ -324,7 +323,6 @@ export async function assembleApi(
       keyRing: domain.keyRing,
       checkAddress: (url) => domain.outbound.check(url),
       newId,
-      builtinModels: builtinAliases,
     }),
     ...datasetRoutes({ ...domain.datasetDeps, gate, readRecords: recordsToCopy(domain.clickhouse, expiries.before) }),
     ...promptRoutes({ ...domain.datasetDeps, prompts: domain.prompts, gate }),

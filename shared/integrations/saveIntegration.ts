@@ -1,4 +1,5 @@
 import { type InvalidItem, RequestInvalid } from '../errors.ts';
+import { closestBuiltinModels, findBuiltinModel } from '../providers/builtinModels.ts';
 import type { CustomIntegrationCreate } from '../wire/integrations.ts';
 import type {
   CustomConfig,
@@ -19,8 +20,6 @@ export interface SaveDeps {
   /** The outbound guard's check of a user-supplied address. */
   checkAddress(url: string): Promise<void>;
   newId(): string;
-  /** Alias of every built-in model, for `based_on`. */
-  builtinModels: readonly string[];
 }
 
 /** How each secret is called in requests. */
@@ -44,7 +43,7 @@ export async function saveCustomIntegration(
 ): Promise<Integration> {
   const config = toConfig(body);
   await checkAddresses(deps, config);
-  checkBasedOn(deps.builtinModels, config.models ?? []);
+  checkBasedOn(config.models ?? []);
   const given: Secrets = {
     ...(config.authenticationType === 'oauth2' && body.token != null && { token: body.token }),
     ...(config.authenticationType === 'api_key' && body.api_key_value != null && { apiKeyValue: body.api_key_value }),
@@ -122,14 +121,14 @@ async function checkAddresses(deps: SaveDeps, config: CustomConfig): Promise<voi
   if (items.length > 0) throw new RequestInvalid(items);
 }
 
-function checkBasedOn(builtin: readonly string[], models: readonly CustomModel[]): void {
+function checkBasedOn(models: readonly CustomModel[]): void {
   const items = models.flatMap((model, index): InvalidItem[] =>
-    model.basedOn === null || builtin.includes(model.basedOn)
+    model.basedOn === null || findBuiltinModel(model.basedOn)
       ? []
       : [
           {
             loc: ['body', 'model_properties', index, 'based_on'],
-            msg: `no built-in model has the alias "${model.basedOn}"; known are ${builtin.join(', ')}`,
+            msg: `no built-in model is called "${model.basedOn}"; closest are ${closestBuiltinModels(model.basedOn).join(', ')}`,
             type: 'model_unknown',
           },
         ],

@@ -1,7 +1,9 @@
+import { closestNames } from '../closestNames.ts';
 import { ServiceError } from '../errors.ts';
 import type { CustomModel, Integration } from '../integrations/integration.ts';
 import type { Modality } from '../wire/integrations.ts';
-import { builtinModels, defaultParameters, type ParameterMap } from './builtinModels.ts';
+import { builtinModels, defaultParameters, findBuiltinModel, type ParameterMap, spellingsOf } from './builtinModels.ts';
+import { findModel, type Match } from './findModel.ts';
 
 /** A model that can be called through an integration. */
 export interface CallableModel {
@@ -28,20 +30,18 @@ export function modelsOf(integration: Integration): CallableModel[] {
       .map(({ name, parameters, modalities }) => ({ alias: name, name, parameters, parametersAreListed: false, modalities }));
   const listed = (integration.config.models ?? []).map(toCallable);
   const byDefault = integration.config.defaultModel;
-  return byDefault === null || listed.some((model) => model.alias === byDefault || model.name === byDefault)
-    ? listed
-    : [...listed, unlisted(byDefault)];
+  return byDefault === null || oneOf(matching(listed, byDefault)) ? listed : [...listed, unlisted(byDefault)];
 }
 
 /** The model an integration uses when a call names none: its default, or else the first. */
 export function defaultModelOf(integration: Integration): CallableModel | undefined {
   const models = modelsOf(integration);
   const byDefault = integration.provider === 'custom' ? integration.config.defaultModel : null;
-  return byDefault === null ? models[0] : matching(models, byDefault);
+  return byDefault === null ? models[0] : oneOf(matching(models, byDefault));
 }
 
 function toCallable({ name, alias, basedOn, supportedParameters }: CustomModel): CallableModel {
-  const base = basedOn === null ? undefined : builtinModels.find((model) => model.name === basedOn);
+  const base = basedOn === null ? undefined : findBuiltinModel(basedOn);
   const listed = supportedParameters?.map((parameter) => [parameter, parameter === 'stop_sequences' ? 'stop' : parameter]);
   return {
     alias: alias ?? name,
@@ -60,8 +60,11 @@ const unlisted = (name: string): CallableModel => ({
   modalities: ['text'],
 });
 
-const matching = (models: readonly CallableModel[], wanted: string): CallableModel | undefined =>
-  models.find((model) => model.alias === wanted) ?? models.find((model) => model.name === wanted);
+const namesOf = ({ alias, name }: CallableModel): string[] => [alias, ...spellingsOf(name)];
+
+const matching = (models: readonly CallableModel[], wanted: string): Match<CallableModel> => findModel(models, wanted, namesOf);
+
+const oneOf = <M>(match: Match<M>): M | undefined => (match && 'model' in match ? match.model : undefined);
 
 /** True when names beyond the listed ones may be asked for: a provider's own service, or an endpoint without a list. */
 const takesAnyName = (integration: Integration): boolean =>
@@ -69,9 +72,9 @@ const takesAnyName = (integration: Integration): boolean =>
 
 /**
  * Finds the model that run settings name, among `integrations` or in the one named `integrationName`. Aliases come before names, custom
- * integrations before built-in ones, older before newer. `integration/model` names both; the name of an integration alone stands for its default
+ * integrations before built-in ones, older before newer; all of these before a name that is only spelled alike, which must leave no doubt. `integration/model` names both; the name of an integration alone stands for its default
  * model, as does no alias at all.
- * @throws ServiceError `IntegrationNotFound`, `ModelUnknown` (naming the known aliases)
+ * @throws ServiceError `IntegrationNotFound`, `ModelUnknown` (naming the closest)
  */
 export function resolveModel(
   integrations: readonly Integration[],
@@ -96,29 +99,35 @@ export function resolveModel(
 }
 
 function findIn(integration: Integration, wanted: string): CallableModel | undefined {
-  const model = matching(modelsOf(integration), wanted);
-  if (model) return model;
+  const match = matching(modelsOf(integration), wanted);
+  if (match && 'model' in match && match.isExact) return match.model;
   if (wanted === integration.name) return defaultModelOf(integration);
+  if (match) return unambiguous(match, wanted, (model) => `${model.alias} (${integration.name})`);
   return takesAnyName(integration) ? unlisted(wanted) : undefined;
 }
 
 function findAnywhere(integrations: readonly Integration[], wanted: string): ResolvedModel | undefined {
-  for (const integration of integrations) {
-    const model = modelsOf(integration).find((one) => one.alias === wanted);
-    if (model) return { integration, model };
-  }
-  for (const integration of integrations) {
-    const model = matching(modelsOf(integration), wanted);
-    if (model) return { integration, model };
-  }
+  const models = integrations.flatMap((integration) => modelsOf(integration).map((model) => ({ integration, model })));
+  const match = findModel(models, wanted, ({ model }) => namesOf(model));
+  if (match && 'model' in match && match.isExact) return match.model;
   for (const integration of integrations) {
     const rest = wanted.startsWith(`${integration.name}/`) ? wanted.slice(integration.name.length + 1) : undefined;
     const model = wanted === integration.name ? defaultModelOf(integration) : rest && findIn(integration, rest);
     if (model) return { integration, model };
   }
+  if (match) return unambiguous(match, wanted, ({ integration, model }) => `${model.alias} (${integration.name})`);
   // One endpoint that takes any name leaves no doubt about who is meant.
   const open = integrations.filter((one) => one.provider === 'custom' && takesAnyName(one));
   return open.length === 1 ? { integration: open[0] as Integration, model: unlisted(wanted) } : undefined;
+}
+
+function unambiguous<M>(match: NonNullable<Match<M>>, wanted: string, label: (model: M) => string): M {
+  if ('model' in match) return match.model;
+  throw new ServiceError(
+    'ModelUnknown',
+    `"${wanted}" may mean any of ${list(match.ambiguous.map(label))}: spell one of them as it is`,
+    { named: { texts: [wanted] } },
+  );
 }
 
 function firstDefault(integrations: readonly Integration[]): ResolvedModel | undefined {
@@ -130,17 +139,21 @@ function firstDefault(integrations: readonly Integration[]): ResolvedModel | und
 }
 
 function unknownModel(alias: string | null | undefined, integrations: readonly Integration[]): ServiceError {
-  const known = integrations.flatMap((one) => modelsOf(one).map((model) => `${model.alias} (${one.name})`));
-  const what = alias ? `no model "${alias}" in any integration` : 'no model is named, and no integration has a default one';
-  return new ServiceError(
-    'ModelUnknown',
-    integrations.length === 0
-      ? `${what}: no integration is configured yet (PUT /v2/integrations/custom/{name})`
-      : `${what}; known are ${list(known)}`,
-    { named: { texts: alias ? [alias] : [] } },
+  const known = integrations.flatMap((one) =>
+    modelsOf(one).map((model) => ({ ...model, label: `${model.alias} (${one.name})` })),
   );
+  const what = alias ? `no model "${alias}" in any integration` : 'no model is named, and no integration has a default one';
+  const near = alias ? closestNames(alias, known.flatMap(namesOf), MAX_CLOSEST) : [];
+  const closest = known.filter((model) => namesOf(model).some((name) => near.includes(name)));
+  const named = { texts: alias ? [alias] : [] };
+  if (integrations.length === 0)
+    return new ServiceError('ModelUnknown', `${what}: no integration is configured yet (PUT /v2/integrations/custom/{name})`, {
+      named,
+    });
+  return new ServiceError('ModelUnknown', `${what}; closest are ${list(closest.map(({ label }) => label))}`, { named });
 }
 
+const MAX_CLOSEST = 5;
 const MAX_NAMED = 50;
 const list = (names: readonly string[]): string =>
   names.length === 0

@@ -1,3 +1,5 @@
+import { modelKey } from './findModel.ts';
+
 /** US dollars per million tokens. */
 interface Price {
   input: number;
@@ -9,8 +11,9 @@ interface Price {
 }
 
 /**
- * List prices of well-known models for ordinary (not batch) calls, as published by the providers; 2026 lists. Models whose price
- * depends on more than the number of tokens (length tiers, audio, region) are left out: no cost is better than a wrong one.
+ * List prices of well-known models for ordinary (not batch) calls, as known in November 2026; those of GPT-5.2 and later, and of Claude 5.5, were read
+ * in reports of the providers' pages of June to October. Models whose price depends on more than the number of tokens (length tiers, audio, region,
+ * offers for a time), or of which a part is not known, are left out: no cost is better than a wrong one.
  */
 const prices: ReadonlyMap<string, Price> = new Map(
   Object.entries({
@@ -25,6 +28,10 @@ const prices: ReadonlyMap<string, Price> = new Map(
     'gpt-5': { input: 1.25, cachedInput: 0.125, output: 10 },
     'gpt-5-mini': { input: 0.25, cachedInput: 0.025, output: 2 },
     'gpt-5-nano': { input: 0.05, cachedInput: 0.005, output: 0.4 },
+    'gpt-5.1': { input: 1.25, cachedInput: 0.125, output: 10 },
+    'gpt-5.2': { input: 1.75, cachedInput: 0.175, output: 14 },
+    'gpt-5.4-mini': { input: 0.75, cachedInput: 0.075, output: 4.5 },
+    'gpt-5.4-nano': { input: 0.2, cachedInput: 0.02, output: 1.25 },
     o1: { input: 15, cachedInput: 7.5, output: 60 },
     o3: { input: 2, cachedInput: 0.5, output: 8 },
     'o3-mini': { input: 1.1, cachedInput: 0.55, output: 4.4 },
@@ -41,7 +48,9 @@ const prices: ReadonlyMap<string, Price> = new Map(
     'claude-opus-4-7': { input: 5, cachedInput: 0.5, cacheWrite: 6.25, output: 25 },
     'claude-opus-4-8': { input: 5, cachedInput: 0.5, cacheWrite: 6.25, output: 25 },
     'claude-opus-5': { input: 5, cachedInput: 0.5, cacheWrite: 6.25, output: 25 },
-  } satisfies Record<string, Price>),
+    'claude-opus-5-5': { input: 4, cachedInput: 0.2, cacheWrite: 5, output: 20 },
+    'claude-sonnet-5': { input: 2, cachedInput: 0.2, cacheWrite: 2.5, output: 10 },
+  } satisfies Record<string, Price>).map(([name, price]) => [modelKey(name), price]),
 );
 
 export interface TokenUsage {
@@ -79,11 +88,13 @@ export function costUsd({
 }
 
 /**
- * The name a model is priced by: without a gateway's prefix (`openai/gpt-4o`) and without the date or `latest` of a snapshot
+ * What a model is priced by: its name in any spelling, without a gateway's prefix (`openai/gpt-4o`) and without the date or `latest` of a snapshot
  * (`gpt-4o-2024-08-06`, `claude-3-5-haiku-20241022`). Any other ending is another model.
  */
 const priceName = (model: string): string =>
-  model
-    .toLowerCase()
-    .replace(/^.*\//, '')
-    .replace(/-(?:\d{4}-\d{2}-\d{2}|\d{8}|latest)$/, '');
+  modelKey(
+    model
+      .toLowerCase()
+      .replace(/^.*\//, '')
+      .replace(/[-@ _](?:\d{4}-\d{2}-\d{2}|\d{8}|latest)$/, ''),
+  );

@@ -1,6 +1,6 @@
+import { closestNames } from '../closestNames.ts';
 import type { RecordKind } from '../columns/columnDef.ts';
 import { type InvalidItem, RequestInvalid } from '../errors.ts';
-import { editDistance } from '../metrics/editDistance.ts';
 import { builtinMetrics } from '../metrics/index.ts';
 import type { Metric } from '../metrics/metric.ts';
 import { withJudges } from '../metrics/scoreRecord.ts';
@@ -123,11 +123,8 @@ export function enabled(
 /** Older clients call llm spans `chat` and workflow spans `chain`. */
 const recordKind = (nodeType: string): string => (nodeType === 'chat' ? 'llm' : nodeType === 'chain' ? 'workflow' : nodeType);
 
-function nearest(name: string, own: readonly Scorer[]): string {
-  const key = name.trim().toLowerCase().slice(0, 255);
-  const names = [...builtinMetrics.flatMap((metric) => [metric.name, metric.label]), ...own.map((scorer) => scorer.name)];
-  const byDistance = names
-    .map((candidate) => ({ candidate, distance: editDistance(key, candidate.toLowerCase()) }))
-    .sort((a, b) => a.distance - b.distance);
-  return [...new Set(byDistance.map(({ candidate }) => candidate))].slice(0, 3).join(', ');
-}
+const nearest = (name: string, own: readonly Scorer[]): string =>
+  closestNames(name, [
+    ...builtinMetrics.flatMap((metric) => [metric.name, metric.label]),
+    ...own.map((scorer) => scorer.name),
+  ]).join(', ');

@@ -15,7 +15,6 @@ import type { IntegrationStore } from '../../shared/integrations/integration.ts'
 import { createOutboundGuard } from '../../shared/integrations/outbound.ts';
 import { openSecrets, resealAll } from '../../shared/integrations/sealing.ts';
 import { newKeyRing, openKeyRing } from '../../shared/integrations/secrets.ts';
-import { builtinAliases } from '../../shared/providers/builtinModels.ts';
 import { type Database, openDatabase } from '../../shared/stores/postgres/connect.ts';
 import { postgresIntegrations } from '../../shared/stores/postgres/integrations.ts';
 import { userRoles } from '../../shared/wire/accounts.ts';
@@ -65,7 +64,7 @@ beforeAll(async () => {
     }),
   );
   const app = createApp({
-    endpoints: integrationRoutes({ store, keyRing, checkAddress: guard.check, newId, builtinModels: builtinAliases }),
+    endpoints: integrationRoutes({ store, keyRing, checkAddress: guard.check, newId }),
     gate,
     log,
     apiKeyHeaders: ['Service-API-Key'],
@@ -278,7 +277,11 @@ describe('what the body may hold', () => {
       { ...none, model_properties: [{ name: 'm', based_on: 'gpt-4o', supported_parameters: ['top_p'] }] },
       /exclude each other/,
     ],
-    ['based_on a model nobody knows', { ...none, model_properties: [{ name: 'm', based_on: 'gpt-0' }] }, /no built-in model/],
+    [
+      'based_on a model nobody knows',
+      { ...none, model_properties: [{ name: 'm', based_on: 'gpt 4x mini' }] },
+      /no built-in model is called "gpt 4x mini"; closest are gpt-4o-mini, /,
+    ],
     [
       'a parameter nobody knows',
       { ...none, model_properties: [{ name: 'm', supported_parameters: ['heat'] }] },
@@ -427,7 +430,7 @@ describe('providers and models', () => {
     await put('eyes', {
       endpoint,
       authentication_type: 'none',
-      model_properties: [{ name: 'm-1', alias: 'seeing', based_on: 'gpt-4o' }, { name: 'm-2' }],
+      model_properties: [{ name: 'm-1', alias: 'seeing', based_on: 'GPT-4o' }, { name: 'm-2' }],
       multi_modal_config: {},
     });
     expect((await call('GET', '/llm_integrations')).body.eyes).toMatchObject({

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type CustomConfig, type Integration, providerNames, type Secrets } from '../../shared/integrations/integration.ts';
 import { createOutboundGuard } from '../../shared/integrations/outbound.ts';
+import { builtinModels, findBuiltinModel } from '../../shared/providers/builtinModels.ts';
 import { providers } from '../../shared/providers/index.ts';
 import type { ModelCall, ModelCallError, ModelCaller } from '../../shared/providers/modelCall.ts';
 import { runHandlerSteps } from '../support/handlerProcess.ts';
@@ -502,11 +503,41 @@ describe('finding the model', () => {
     await expect(caller.resolveModel('a')).rejects.toMatchObject({ code: 'ModelUnknown' });
   });
 
-  test('an unknown model or integration is refused with the known ones', async () => {
+  test.each([
+    ['FAST.MODEL', 'fast-model-real'],
+    ['Fast Model Real', 'fast-model-real'],
+    ['named/fast_model', 'fast-model-real'],
+    ['GPT-4o mini', 'gpt-4o-mini'],
+    ['Mistral Large', 'mistral-large-latest'],
+    ['openai/GPT 4.1 Nano', 'gpt-4.1-nano'],
+    ['openai/gpt-4o-2024-08-06', 'gpt-4o-2024-08-06'],
+    ['a b', 'a b-real'],
+    ['ab', 'ab-real'],
+  ])('%j is %s in whatever spelling', async (alias, name) => {
+    const provider = (named: 'openai' | 'mistral') => ({ ...integration({}, {}, named), provider: named }) as Integration;
+    const caller = callerOf(provider('openai'), provider('mistral'), known('named', ['fast-model', 'a b', 'ab']));
+    expect((await caller.resolveModel(alias)).model.name).toBe(name);
+  });
+
+  test('a spelling that fits two models is refused with both, one that fits the same model of two integrations is not', async () => {
+    const caller = callerOf(known('first', ['a.b', 'c d']), known('second', ['ab', 'c d']));
+    await expect(caller.resolveModel('A B')).rejects.toMatchObject({
+      code: 'ModelUnknown',
+      message: '"A B" may mean any of a.b (first), ab (second): spell one of them as it is',
+    });
+    await expect(caller.resolveModel('A B', 'first')).resolves.toMatchObject({ model: { alias: 'a.b' } });
+    await expect(caller.resolveModel('C-D')).resolves.toMatchObject({ integration: { name: 'first' } });
+  });
+
+  test('no two built-in models are spelled alike, and each is found by its own name', () => {
+    for (const model of builtinModels) expect(findBuiltinModel(model.name.toUpperCase().replaceAll('-', ' '))).toBe(model);
+  });
+
+  test('an unknown model or integration is refused with the closest ones', async () => {
     const caller = callerOf(known('first', ['a']), known('second', ['b']));
     await expect(caller.resolveModel('c')).rejects.toMatchObject({
       code: 'ModelUnknown',
-      message: 'no model "c" in any integration; known are a (first), b (second)',
+      message: 'no model "c" in any integration; closest are a (first), b (second)',
     });
     await expect(caller.resolveModel('a', 'second')).rejects.toMatchObject({ code: 'ModelUnknown' });
     await expect(caller.resolveModel('a', 'third')).rejects.toMatchObject({

@@ -6,6 +6,8 @@ test('a call of a known model has a cost, of an unknown one none', () => {
   expect(costUsd({ model: 'gpt-4o-mini', inputTokens: 1_000_000, outputTokens: 1_000_000 })).toBeCloseTo(0.75);
   expect(costUsd({ model: 'openai/gpt-4o-mini-2024-07-18', inputTokens: 1_000_000, outputTokens: 0 })).toBeCloseTo(0.15);
   expect(costUsd({ model: 'claude-3-5-haiku-latest', inputTokens: 1_000_000, outputTokens: 0 })).toBeCloseTo(0.8);
+  for (const model of ['GPT-4o mini', 'OpenAI/GPT 4o Mini 2024-07-18', 'gpt_4o_mini@20240718'])
+    expect(costUsd({ model, inputTokens: 1_000_000, outputTokens: 1_000_000 }), model).toBeCloseTo(0.75);
   for (const model of ['my-own-model', 'gpt-4o-audio-preview', 'gpt-4o-minimal', 'constructor', ''])
     expect(costUsd({ model, inputTokens: 1, outputTokens: 1 })).toBeNull();
 });

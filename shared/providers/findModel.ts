@@ -1,0 +1,25 @@
+/** What is the same in every spelling of a model's name: `GPT-4o mini` is `gpt-4o-mini`. */
+export const modelKey = (name: string): string => name.toLowerCase().replaceAll(/[\s._-]+/g, '');
+
+/** What a name leads to: one model, spelled exactly so or nearly, or several that are spelled nearly so. */
+export type Match<M> = { model: M; isExact: boolean } | { ambiguous: M[] } | undefined;
+
+/**
+ * The model that is meant by `wanted`, for whatever is looked up by the name of a model. A name as it is spelled comes first, those of `namesOf` in
+ * their order; then a name without regard to case, spaces, dots, dashes and underscores, where no other model has one like it.
+ */
+export function findModel<M>(models: readonly M[], wanted: string, namesOf: (model: M) => readonly string[]): Match<M> {
+  const ranks = Math.max(0, ...models.map((model) => namesOf(model).length));
+  for (let rank = 0; rank < ranks; rank++) {
+    const model = models.find((one) => namesOf(one)[rank] === wanted);
+    if (model !== undefined) return { model, isExact: true };
+  }
+  const key = modelKey(wanted);
+  if (key === '') return undefined;
+  const alike = models.filter((model) => namesOf(model).some((name) => modelKey(name) === key));
+  const [first, ...others] = alike;
+  if (first === undefined) return undefined;
+  // The same model in two integrations is no doubt about what is meant: the first one counts.
+  const spelled = namesOf(first).join('\n');
+  return others.every((one) => namesOf(one).join('\n') === spelled) ? { model: first, isExact: false } : { ambiguous: alike };
+}
