@@ -9,6 +9,7 @@ import type { Intake } from '../shared/records/intake.ts';
 import { checkAnswer } from './answers.ts';
 import type { RequestParts } from './placeInRequest.ts';
 import { type BodyKind, readBody } from './readBody.ts';
+import { unknownKeyItems } from './unknownKeys.ts';
 
 /** What a route needs of its caller. `public` routes are the only ones that answer without credentials. */
 export type Access = 'public' | 'signedIn' | { organization: OrganizationNeed } | { project: ProjectAction | 'read' };
@@ -147,7 +148,7 @@ async function run(route: Endpoint, gate: Gate, checkReplies: boolean, request: 
   const project = caller
     ? await gate.authorize(caller, route.access, (params as { project_id?: string } | undefined)?.project_id)
     : undefined;
-  const query = route.query ? parse(route.query, request.query, 'query') : undefined;
+  const query = route.query ? parse(route.query, withoutPath(request), 'query') : undefined;
   const share = route.intake?.open(Number(request.headers['content-length'] ?? 0));
   try {
     const limit = route.bodyLimit ?? DEFAULT_BODY_LIMIT;
@@ -160,6 +161,10 @@ async function run(route: Endpoint, gate: Gate, checkReplies: boolean, request: 
     share?.release();
   }
 }
+
+/** Published clients repeat the parameters of the path in the query. */
+const withoutPath = ({ query, params }: Request): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(query).filter(([key]) => !(key in params)));
 
 /** Bytes of a body that is kept as it came while its request is handled, only to name places in it. */
 const NAMED_BODY_BYTES = 1024 * 1024;
@@ -222,7 +227,13 @@ function setHeaders(response: Response, { headers }: Reply): void {
 function parse(schema: z.ZodType, value: unknown, where: 'path' | 'query' | 'body'): unknown {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  throw new RequestInvalid(result.error.issues.flatMap((issue) => invalidItems(issue, where)));
+  throw new RequestInvalid(
+    result.error.issues.flatMap((issue) =>
+      issue.code === 'unrecognized_keys'
+        ? unknownKeyItems(issue, location(where, issue.path), schema, value)
+        : invalidItems(issue, where),
+    ),
+  );
 }
 
 /** One item per problem. Where no member of a union fits, the member that came nearest (fewest problems, deepest) speaks for it. */

@@ -7,6 +7,7 @@ import { type DeleteDeps, deleteRecords } from '../../shared/records/delete.ts';
 import { ingestTraces } from '../../shared/records/ingest.ts';
 import { type ReadDeps, readTrace } from '../../shared/records/read.ts';
 import type { RecordWriter } from '../../shared/records/recordWriter.ts';
+import { refuseMisspeltFilter } from '../../shared/records/refuseMisspeltFilter.ts';
 import { updateRecord } from '../../shared/records/update.ts';
 import { Message, QueryFlag, Uuid } from '../../shared/wire/common.ts';
 import {
@@ -140,6 +141,7 @@ export function deleteRoute(deps: RecordDeps, what: string, kinds: readonly Reco
     body: LogRecordsDeleteRequest,
     response: Message,
     async handle({ project, body }) {
+      refuseMisspeltFilter(body);
       // Of a whole run also the sessions, and the spans whose trace never came.
       const isWholeRun = kinds.includes('trace') && !body.filters?.length && !body.filter_tree;
       const query = await recordQuery(deps, project.id, isWholeRun ? recordKinds : kinds, body);

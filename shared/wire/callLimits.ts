@@ -4,7 +4,7 @@ const most = (max: number) => z.number().int().min(1).max(max).nullish();
 
 /** What the calls to one provider may use, over all workers; what is absent or null is not limited. */
 export const CallLimitsBody = z
-  .object({
+  .strictObject({
     concurrency: most(10_000).describe('Calls in flight.'),
     requests_per_minute: most(10_000_000),
     tokens_per_minute: most(1_000_000_000).describe('Input and output; reserved by estimate, corrected by what was used.'),

@@ -13,15 +13,15 @@ const ModuleName = z
 /** What runs the rows of an experiment. */
 export const RunnerRequest = z
   .discriminatedUnion('kind', [
-    z.object({
+    z.strictObject({
       kind: z.literal('prompt_template'),
       prompt_template_version_id: Uuid,
       prompt_settings: z.record(z.string(), z.unknown()).nullish(),
     }),
-    z.object({ kind: z.literal('dataset_outputs') }),
-    z.object({ kind: z.literal('caller_function') }),
-    z.object({ kind: z.literal('module'), name: ModuleName }),
-    z.object({ kind: z.literal('http'), url: z.url({ protocol: /^https?$/ }), headers: Headers.nullish() }),
+    z.strictObject({ kind: z.literal('dataset_outputs') }),
+    z.strictObject({ kind: z.literal('caller_function') }),
+    z.strictObject({ kind: z.literal('module'), name: ModuleName }),
+    z.strictObject({ kind: z.literal('http'), url: z.url({ protocol: /^https?$/ }), headers: Headers.nullish() }),
   ])
   .meta({ id: 'ExperimentRunner' });
 
@@ -51,7 +51,7 @@ const settings = {
 };
 
 export const RunRequest = z
-  .object({
+  .strictObject({
     runner: RunnerRequest.nullish(),
     records: z.array(z.record(z.string(), z.unknown())).min(1).max(1_000_000).nullish(),
     rows_to_run: z
@@ -76,7 +76,7 @@ export const RunReply = z
   })
   .meta({ id: 'ExperimentRun' });
 
-export const ProgressQuery = z.object({
+export const ProgressQuery = z.strictObject({
   wait_ms: z.coerce
     .number()
     .int()
@@ -108,11 +108,11 @@ export const ProgressReply = z
   })
   .meta({ id: 'ExperimentProgress' });
 
-export const ConcurrencyRequest = z.object({ concurrency: z.number().int().min(1).max(1_000) });
+export const ConcurrencyRequest = z.strictObject({ concurrency: z.number().int().min(1).max(1_000) });
 
 const holding = z.array(z.number().int().min(0)).max(10_000).nullish();
 
-export const LeaseRequest = z.object({
+export const LeaseRequest = z.strictObject({
   process: Uuid,
   limit: z.number().int().min(1).max(1_000).default(100),
   wait_ms: z.number().int().min(0).max(30_000).default(20_000),
@@ -153,12 +153,12 @@ const AnyRowResults = z
   .transform((results) => results.flatMap((result) => AnyRowResult.safeParse(result).data ?? []));
 documentedAs.set(AnyRowResults, z.array(RowResult).min(1).max(1_000));
 
-export const ResultsRequest = z.object({ process: Uuid, results: AnyRowResults }).meta({ id: 'ExperimentRowResults' });
+export const ResultsRequest = z.strictObject({ process: Uuid, results: AnyRowResults }).meta({ id: 'ExperimentRowResults' });
 
 export const ResultsReply = z.object({
   recorded: z.array(z.int()).describe('Ordinals of the rows that were recorded; the others were no longer held by this process.'),
 });
-export const HeartbeatRequest = z.object({
+export const HeartbeatRequest = z.strictObject({
   process: Uuid,
   holding: holding.describe(
     'Rows that the process has, whose time is prolonged; without it, those of all that were leased to it.',

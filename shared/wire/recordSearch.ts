@@ -85,8 +85,8 @@ export const LogRecordsQueryCountRequest = z
   .object({ ...RunSelector, ...filterFields })
   .meta({ id: 'LogRecordsQueryCountRequest' });
 export const LogRecordsQueryCountResponse = z.object({ total_count: z.int() }).meta({ id: 'LogRecordsQueryCountResponse' });
-/** What `delete` takes: the records that match it go. */
-export const LogRecordsDeleteRequest = z.object({ ...RunSelector, ...filterFields }).meta({ id: 'LogRecordsDeleteRequest' });
+/** What `delete` takes: the records that match it go. Other keys come along, so that a misspelt filter is not taken for none. */
+export const LogRecordsDeleteRequest = z.looseObject({ ...RunSelector, ...filterFields }).meta({ id: 'LogRecordsDeleteRequest' });
 export type LogRecordsQueryRequest = z.output<typeof LogRecordsQueryRequest>;
 export type LogRecordsPartialQueryRequest = z.output<typeof LogRecordsPartialQueryRequest>;
 

@@ -4,7 +4,7 @@ import { z } from 'zod';
 const Days = z.int().min(1).max(36_500).nullable();
 
 /** Absent days would be taken for null, and null deletes nothing: still, a change must say what it wants. */
-export const RetentionRequest = z.object({ retention_days: Days });
+export const RetentionRequest = z.strictObject({ retention_days: Days });
 export const RetentionResponse = z.object({
   project_id: z.string(),
   /** Null: records are kept for ever. */

@@ -149,4 +149,55 @@ describe('a request that is refused says where', () => {
       detail: [{ loc: ['body', 'runner', 'prompt_settings', 'model_alias'], type: 'model_unknown', ctx: { error_code: 3011 } }],
     });
   });
+
+  test.each([
+    ['POST', 'experiments/{id}/run', { recordss: [] }, ['recordss'], 'records'],
+    [
+      'POST',
+      'experiments/{id}/run',
+      { runner: { kind: 'http', url: 'https://x.org', header: {} } },
+      ['runner', 'header'],
+      'headers',
+    ],
+    ['POST', 'experiments/{id}/run', { limits: { concurency: 3 } }, ['limits', 'concurency'], 'concurrency'],
+    ['POST', 'experiments/{id}/concurrency', { concurrency: 3, x: 1 }, ['x'], 'concurrency'],
+    ['POST', 'experiments/{id}/rows/lease', { process: newId(), waitMs: 3 }, ['waitMs'], 'wait_ms'],
+    ['POST', 'experiments/{id}/rows/results', { process: newId(), results: [{}], result: 1 }, ['result'], 'results'],
+    ['POST', 'experiments/{id}/rows/heartbeat', { process: newId(), held: [] }, ['held'], 'holding'],
+    ['PUT', 'retention', { retention_days: 3, days: 3 }, ['days'], 'retention_days'],
+  ])('%s %s refuses the unknown key of %j', async (method, path, body, key, closest) => {
+    const at = `/projects/${project.id}/${path.replace('{id}', newId())}`;
+    const answer = await service.request(method, at, body);
+    const msg = expect.stringContaining(`the closest are ${closest}`);
+    expect(answer).toMatchObject({ status: 422, body: { detail: [{ loc: ['body', ...key], type: 'unknown_key', msg }] } });
+  });
+
+  test('an unknown key of the query is refused there, a parameter of the path is not', async () => {
+    const id = newId();
+    const progress = (query: string) => service.request('GET', `/projects/${project.id}/experiments/${id}/progress?${query}`);
+    expect(await progress('wait=3')).toMatchObject({ status: 422, body: { detail: [{ loc: ['query', 'wait'] }] } });
+    expect((await progress(`project_id=${project.id}&experiment_id=${id}`)).status).toBe(404);
+  });
+
+  test.each(['traces', 'spans', 'sessions'])('a deletion of %s with a misspelt filter deletes nothing', async (what) => {
+    const at = `/projects/${project.id}/${what}`;
+    const run = { log_stream_id: stream };
+    await service.request('POST', `/projects/${project.id}/traces`, {
+      ...run,
+      traces: [{ input: 'i', session_external_id: newId(), spans: [{ type: 'tool', input: 'x' }] }],
+    });
+    const total = async () => ((await service.request('POST', `${at}/count`, run)).body as { total_count: number }).total_count;
+    const before = await total();
+    const filter = [{ column_id: 'input', type: 'text', operator: 'eq', value: 'nothing has this' }];
+    for (const key of ['filter', 'Filters', 'fliters', 'filterTree', 'filter_by'])
+      for (const beside of [{}, { filters: [] }, { filters: null, filter_tree: null }]) {
+        const refusal = await service.request('POST', `${at}/delete`, { ...run, ...beside, [key]: filter });
+        expect(refusal).toMatchObject({ status: 422, body: { detail: [{ loc: ['body', key], type: 'unknown_key' }] } });
+      }
+    expect(await total()).toBe(before);
+    const known = { ...run, filters: filter, filter, colour: 'red' };
+    expect((await service.request('POST', `${at}/delete`, known)).status).toBe(200);
+    expect(await total()).toBe(before);
+    expect((await service.request('POST', `${at}/delete`, { ...run, colour: 'red', limit: 5 })).status).toBe(200);
+  });
 });

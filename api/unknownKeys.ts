@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { closestNames } from '../shared/closestNames.ts';
+import type { InvalidItem } from '../shared/errors.ts';
+
+/** What is said of keys that the object at `path` below `schema` does not have: one item each, with the known keys that look most like it. */
+export function unknownKeyItems(
+  { keys, path }: { keys: readonly string[]; path: readonly PropertyKey[] },
+  loc: InvalidItem['loc'],
+  schema: z.ZodType,
+  value: unknown,
+): InvalidItem[] {
+  const known = keysAt(schema, value, path);
+  return keys.map((key) => {
+    const closest = closestNames(key, known);
+    const hint = closest.length > 0 ? `; the closest are ${closest.join(', ')}` : '';
+    return { loc: [...loc, key], msg: `there is no key ${JSON.stringify(key.slice(0, 200))} here${hint}`, type: 'unknown_key' };
+  });
+}
+
+function keysAt(schema: unknown, value: unknown, path: readonly PropertyKey[]): string[] {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault)
+    return keysAt(schema.unwrap(), value, path);
+  const fields = (value ?? {}) as Record<PropertyKey, unknown>;
+  if (schema instanceof z.ZodDiscriminatedUnion) {
+    const name = schema.def.discriminator;
+    const member = schema.options.find((one) => one instanceof z.ZodObject && one.shape[name]?.safeParse(fields[name]).success);
+    return keysAt(member, value, path);
+  }
+  if (!(schema instanceof z.ZodObject)) return [];
+  const [key, ...rest] = path;
+  return key === undefined ? Object.keys(schema.shape) : keysAt(schema.shape[key as string], fields[key], rest);
+}
