@@ -119,7 +119,7 @@ describe('an experiment that is filled by logging', () => {
     const left = await experiment.aggregates({ accuracy: 1, duration_ns: 1_000 });
     expect(left.num_traces).toBe(1);
     await experiment.remove(first.id);
-    await expect.poll(async () => (await experiment.now()).aggregate_metrics).toEqual({});
+    await expect.poll(async () => (await experiment.now()).aggregate_metrics, { timeout: 50_000 }).toEqual({});
   });
 
   test('sums up spans that come by themselves', async () => {
