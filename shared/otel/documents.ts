@@ -16,8 +16,8 @@ export function documentsIn(answer: AttributeValue | undefined): RetrievedDocume
     if (structure.length === 1 && isTree(only) && !isDocument(only)) return documentsIn(only);
     return structure.every(isDocument) ? structure.map(documentOf) : undefined;
   }
-  const { documents, role: _, content, parts, ...others } = structure;
-  if (Object.keys(others).length > 0) return undefined;
+  const { documents, role: _role, content, parts, finish_reason: _reason, ...others } = structure;
+  if (Object.values(others).some((value) => value !== null)) return undefined;
   const places = [documents, content, parts].filter((place) => place !== undefined);
   return places.length === 1 ? documentsIn(places[0]) : undefined;
 }

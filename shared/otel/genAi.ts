@@ -187,8 +187,11 @@ const inAttributes = (attributes: Attributes): Conversation => ({
 });
 
 function documentsInMessages(attributes: Attributes): SpanContent['output'] {
-  const documents = documentsIn(attributes.peek('gen_ai.output.messages'));
-  if (documents) attributes.markRead('gen_ai.output.messages');
+  const name = 'gen_ai.output.messages';
+  const messages = attributes.peek(name);
+  const documents = documentsIn(messages);
+  // A reason to finish has no other place than the metadata.
+  if (documents && !textOf(messages ?? '').includes('finish_reason')) attributes.markRead(name);
   return documents;
 }
 

@@ -370,6 +370,11 @@ describe('other forms of the conventions', () => {
       ).output;
     expect(await search('nothing found', [])).toEqual([]);
     expect(await search('no documents', { documents: [] })).toEqual([]);
+    const ended = [{ role: 'assistant', content: [{ content: 'Paris' }], finish_reason: 'stop', tool_calls: null }];
+    expect(await stored('ended', { 'gen_ai.output.messages': JSON.stringify(ended) })).toMatchObject({
+      ...{ type: 'retriever', output: [{ content: 'Paris' }] },
+      user_metadata: { 'gen_ai.output.messages': expect.stringContaining('stop') },
+    });
     expect(await search('found text', 'Paris')).toMatchObject([{ content: 'Paris' }]);
   });
 
