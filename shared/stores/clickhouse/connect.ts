@@ -39,6 +39,11 @@ export interface ClickHouseInsert {
 /** The record store's engine: chDB in this process or a ClickHouse server, with the same SQL. 64-bit integers arrive as strings. */
 export interface ClickHouse {
   readonly isEmbedded: boolean;
+  /**
+   * Another number after every write. As long as it stays the same, what was read stays true. Undefined while a write is under way, and with a
+   * server, to which others write as well.
+   */
+  readonly writeMark: number | undefined;
   /** @throws ServiceError `QueryTooExpensive` at a limit of time or memory, `Unavailable` when the engine is not there. */
   query<T>(read: ClickHouseRead<T>): Promise<T[]>;
   /** As `query`, with the number of rows before the LIMIT of the statement, counted in the same pass. */
@@ -171,6 +176,8 @@ class Store implements ClickHouse {
   readonly #readSettings: Record<string, string | number>;
   readonly #limits: StatementLimits;
   readonly #onHang: ClickHouseOptions['onHang'];
+  #writesBegun = 0;
+  #writesUnderWay = 0;
 
   constructor({ client, engine, readSettings, limits, onHang }: StoreParts) {
     this.#client = client;
@@ -183,6 +190,10 @@ class Store implements ClickHouse {
 
   get isEmbedded(): boolean {
     return this.#engine !== undefined;
+  }
+
+  get writeMark(): number | undefined {
+    return this.#engine && this.#writesUnderWay === 0 ? this.#writesBegun : undefined;
   }
 
   async query<T>(read: ClickHouseRead<T>): Promise<T[]> {
@@ -242,8 +253,9 @@ class Store implements ClickHouse {
     };
     try {
       const query = `INSERT INTO ${table} FORMAT ${isNative ? 'Native' : 'JSONEachRow'}`;
-      if (this.#engine) {
-        await this.#engine.insert({ sql: query, body, settings });
+      const engine = this.#engine;
+      if (engine) {
+        await this.#writing(() => engine.insert({ sql: query, body, settings }));
         return;
       }
       await this.#onServer(this.#limits.insertSeconds, async (sending) => {
@@ -262,8 +274,10 @@ class Store implements ClickHouse {
   async command(command: Parameters<ClickHouse['command']>[0]): Promise<void> {
     try {
       const query = `${command.sql}${settingsClause({ ...command.settings })}`;
-      await this.#onServer(this.#limits.statementSeconds, (sending) =>
-        this.#client.command({ query, query_params: { ...command.params }, ...sending }),
+      await this.#writing(() =>
+        this.#onServer(this.#limits.statementSeconds, (sending) =>
+          this.#client.command({ query, query_params: { ...command.params }, ...sending }),
+        ),
       );
     } catch (err) {
       throw this.#fault(err, command.name);
@@ -278,6 +292,20 @@ class Store implements ClickHouse {
   async close(): Promise<void> {
     await this.#client.close();
     await this.#engine?.close();
+  }
+
+  /** What was given up may still be written at any time: it stays under way. */
+  async #writing(write: () => Promise<unknown>): Promise<void> {
+    this.#writesBegun++;
+    this.#writesUnderWay++;
+    try {
+      await write();
+    } catch (err) {
+      if (err instanceof StatementHangs) this.#writesUnderWay++;
+      throw err;
+    } finally {
+      this.#writesUnderWay--;
+    }
   }
 
   async #text(read: ClickHouseRead<unknown>, format: 'JSON' | 'JSONEachRow', settings: Record<string, number>): Promise<string> {

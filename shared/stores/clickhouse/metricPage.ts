@@ -8,12 +8,14 @@ import { compileOverValues, isEmpty } from './compileFilter.ts';
 import type { ClickHouse } from './connect.ts';
 import { keyOfRow } from './keyRow.ts';
 import { LastKnown } from './lastKnown.ts';
-import { runKey } from './newestVersions.ts';
+import { runKey } from './runState.ts';
 
-/** Without a total where the records have to be counted after the page. */
 export interface ReadPage<T> {
   described: T;
-  total?: number;
+  /** Undefined where the records have to be counted after the page. */
+  total?: number | undefined;
+  /** The total is of the same moment as the page. */
+  isOfPage?: boolean;
   /** Number of records on the page. */
   length: number;
 }
@@ -81,7 +83,8 @@ export async function metricPage<T>(
 }
 
 /** Whether the values of each metric of a run were {@link isWrittenOnce} when they were last read. */
-export const lastWrittenOnce = (): LastKnown<boolean> => new LastKnown(true, (one, other) => one === other);
+export const lastWrittenOnce = (clickhouse: ClickHouse): LastKnown<boolean> =>
+  new LastKnown(true, (one, other) => one === other, clickhouse);
 
 /** Whether every value of the metric came with its record and stayed as it was: then nothing has to be merged to find the newest. */
 async function isWrittenOnce(clickhouse: ClickHouse, run: RunRef, metric: string): Promise<boolean> {

@@ -1,7 +1,6 @@
 import type { RunRef } from '../../projects/runs.ts';
 import { IN_RUN, runParams } from './binder.ts';
 import type { ClickHouse } from './connect.ts';
-import { LastKnown } from './lastKnown.ts';
 
 /**
  * Which rows of `records` are the newest versions of a run's records. FINAL finds that out by merging parts, which takes 0.5 s for a million
@@ -78,9 +77,3 @@ const rowNames = (rows: readonly RowName[]): string =>
     .map(({ id, version }) => `${id} ${version}`)
     .sort()
     .join();
-
-/** Names a run in {@link LastKnown}. */
-export const runKey = ({ projectId, runId }: RunRef): string => `${projectId} ${runId}`;
-
-/** What each run's newest versions were when it was last read. */
-export const lastVersions = (): LastKnown<NewestVersions> => new LastKnown(asWritten, sameVersions);

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import type { ColumnDef } from '../../columns/columnDef.ts';
+import { type ColumnDef, type RecordKind, recordKinds } from '../../columns/columnDef.ts';
 import type { StoredRecord } from '../../records/record.ts';
 import {
   type Describe,
@@ -15,58 +15,43 @@ import {
 import { Binder, TIME } from './binder.ts';
 import { columnSql, HAS_VALUE, idOrder, isStale, metricValueColumn, ofKindsSql, type Scope, scopeOf } from './columnSql.ts';
 import { compileFilter, isEmpty } from './compileFilter.ts';
-import type { ClickHouse } from './connect.ts';
+import type { ClickHouse, ClickHouseRead } from './connect.ts';
 import { keyOfRow } from './keyRow.ts';
-import { type KindCounts, kindCounts } from './kindCounts.ts';
 import { lastWrittenOnce, metricPage, type ReadPage } from './metricPage.ts';
-import {
-  asWritten,
-  byMerging,
-  lastVersions,
-  type NewestVersions,
-  newestVersions,
-  runKey,
-  sameVersions,
-} from './newestVersions.ts';
+import { byMerging, type NewestVersions, sameVersions } from './newestVersions.ts';
 import { type RowsOf, recordRows } from './recordRow.ts';
+import { type RunState, runStates } from './runState.ts';
 
 /** Longer pages are read by their keys, a group of them at a time. */
 const MAX_READ_AT_ONCE = 1000;
 
+/** Up to so many records the page and the total of a filter are one statement: beyond, finding all that match in order takes longer than two. */
+const SMALL_RUN = 150_000;
+
 /** Pages of a run's records, and their number. */
 export function recordPages(clickhouse: ClickHouse): Pick<StoredReads, 'page' | 'recordPage' | 'count' | 'countBefore'> {
-  const versions = lastVersions();
-  const writtenOnce = lastWrittenOnce();
-  /** The newest versions of the query's run, and the number of records that match among them. */
-  const amongNewest = (query: RecordQuery) => {
-    let counted: Promise<KindCounts> | undefined;
-    const kinds = () => (counted ??= kindCounts(clickhouse, query.run));
-    const isWhole = isEmpty(query.filter) && query.run.expiry === undefined;
-    // The counts of a whole run say as well whether it was rewritten, which is a statement of its own otherwise.
-    const ask = async (last: NewestVersions) =>
-      isWhole && last === asWritten && !(await kinds()).isRewritten ? asWritten : newestVersions(clickhouse, query.run);
-    const total = async (among: NewestVersions) => {
-      const counts = isWhole && among === asWritten ? await kinds() : undefined;
-      if (!counts || counts.isRewritten) return countMatching(clickhouse, query, among);
-      return query.kinds.reduce((sum, kind) => sum + (counts.rows.get(kind) ?? 0), 0);
-    };
-    return { newest: versions.asked(runKey(query.run), ask), total };
-  };
-  const count = async (query: RecordQuery): Promise<number> => {
-    const { newest, total } = amongNewest(query);
-    return newest.read(total);
+  const stateOf = runStates(clickhouse);
+  const writtenOnce = lastWrittenOnce(clickhouse);
+
+  const totalIn = async (query: RecordQuery, { newest, counts }: RunState): Promise<number> =>
+    counts && isWhole(query) ? sizeOf(counts, query.kinds) : countMatching(clickhouse, query, newest);
+  const count = (query: RecordQuery): Promise<number> => {
+    const asked = stateOf(query.run);
+    const total = (state: RunState) => totalIn(query, state);
+    return isWhole(query) ? asked.now.then(total) : asked.read(total);
   };
 
   /** With its records where they are wanted and come in one statement with their keys. */
   const pageOf = async <T>(
-    query: RecordPageQuery,
+    given: RecordPageQuery,
     recordsOf: RowsOf<StoredRecord> | undefined,
     describe: Describe<T>,
   ): Promise<Page<T>> => {
+    const query = withoutUsualSort(given);
     const byMetric = await metricPage(clickhouse, query, writtenOnce, () => count(query), describe);
-    const { described, length, total } = byMetric ?? (await pageAmongNewest(query, recordsOf, describe));
+    const { described, length, total, isOfPage } = byMetric ?? (await pageAmongNewest(query, recordsOf, describe));
     // A full page that seems to be the last: what was logged between the count and the page may have pushed others behind it.
-    const isCounted = total !== undefined && (length < query.limit || query.offset + length < total);
+    const isCounted = total !== undefined && (isOfPage || length < query.limit || query.offset + length < total);
     return { described, total: isCounted ? total : await count(query) };
   };
 
@@ -75,26 +60,31 @@ export function recordPages(clickhouse: ClickHouse): Pick<StoredReads, 'page' | 
     recordsOf: RowsOf<StoredRecord> | undefined,
     describe: Describe<T>,
   ): Promise<ReadPage<T>> => {
-    const { newest, total } = amongNewest(query);
-    const take = async (among: NewestVersions) => {
-      const page = await readPage(clickhouse, query, among, recordsOf);
+    const asked = stateOf(query.run);
+    const take = async (state: RunState) => {
+      const page = await readPage(clickhouse, query, state, recordsOf);
       const [described, isTorn] = await Promise.all([
         describe(page),
-        among.from === 'records' && isTornPage(query, page.keys, newest.now),
+        state.newest.from === 'records' && isTornPage(query, page.keys, asked.now),
       ]);
-      return { described, isTorn, length: page.keys.length };
+      return { described, isTorn, total: page.total, length: page.keys.length };
     };
-    const [read, counted] = await Promise.all([newest.read(take), newest.now.then(total)]);
-    return read.isTorn ? take(byMerging) : { ...read, total: counted };
+    const [read, counted] = await Promise.all([
+      asked.read(take),
+      isCountedWithPage(query, asked.last) ? undefined : asked.now.then((state) => totalIn(query, state)),
+    ]);
+    if (read.isTorn) return take({ newest: byMerging });
+    return read.total === undefined ? { ...read, total: counted } : { ...read, isOfPage: true };
   };
 
   /**
    * A version written since the stale ones were listed stands beside the one it replaced: on the page, which then holds too few records, or among the
    * rows before its offset, of which nothing is seen on the page and which then move it by one.
    */
-  const isTornPage = async ({ run, offset, after }: RecordPageQuery, keys: RecordKey[], newest: Promise<NewestVersions>) => {
+  const isTornPage = async ({ run, offset, after }: RecordPageQuery, keys: RecordKey[], state: Promise<RunState>) => {
     if (new Set(keys.map(({ id }) => id)).size < keys.length) return true;
-    return offset > 0 && after === undefined && !sameVersions(await newestVersions(clickhouse, run), await newest);
+    if (offset === 0 || after !== undefined) return false;
+    return !sameVersions((await stateOf(run).now).newest, (await state).newest);
   };
 
   return {
@@ -104,8 +94,9 @@ export function recordPages(clickhouse: ClickHouse): Pick<StoredReads, 'page' | 
     },
     recordPage: (query, columns, describe) => pageOf(query, recordRows(query.run, columns), describe),
     count,
-    async countBefore(query) {
-      const among = await newestVersions(clickhouse, query.run);
+    async countBefore(given) {
+      const query = withoutUsualSort(given);
+      const { newest: among } = await stateOf(query.run).now;
       const start = await startAfter(clickhouse, query, among);
       if (!start) return query.offset;
       const binder = new Binder();
@@ -120,15 +111,40 @@ export function recordPages(clickhouse: ClickHouse): Pick<StoredReads, 'page' | 
   };
 }
 
+/** Newest first is the order without a sort: its pages are read in the order of the table, without a look at what they are sorted by. */
+function withoutUsualSort({ sort, ...query }: RecordPageQuery): RecordPageQuery {
+  const isUsual = sort?.column.id === 'created_at' && !sort.ascending;
+  return sort && !isUsual ? { ...query, sort } : query;
+}
+
+/** Whether the filter and the times keep every record of these kinds. */
+const isWhole = ({ filter, run }: RecordQuery): boolean => isEmpty(filter) && run.expiry === undefined;
+
+const sizeOf = (counts: ReadonlyMap<RecordKind, number>, kinds: readonly RecordKind[]): number =>
+  kinds.reduce((sum, kind) => sum + (counts.get(kind) ?? 0), 0);
+
+/** Whether one statement finds the page and all records that match. */
+const isCountedWithPage = (query: RecordPageQuery, { counts }: RunState): boolean =>
+  counts !== undefined &&
+  sizeOf(counts, recordKinds) <= SMALL_RUN &&
+  !isWhole(query) &&
+  query.limit > 0 &&
+  query.after === undefined &&
+  query.sort?.column.source.at !== 'metric';
+
 async function readPage(
   clickhouse: ClickHouse,
   query: RecordPageQuery,
-  among: NewestVersions,
+  state: RunState,
   recordsOf: RowsOf<StoredRecord> | undefined,
-): Promise<PageKeys> {
-  if (!recordsOf || !isReadAtOnce(query, among)) return { keys: await rowsAmong(clickhouse, query, among, keyRows) };
-  const records = await rowsAmong(clickhouse, query, among, recordsOf);
-  return { keys: records.map(keyOf), records };
+): Promise<PageKeys & { total?: number | undefined }> {
+  const isCounted = isCountedWithPage(query, state);
+  if (!recordsOf || !isReadAtOnce(query, state.newest)) {
+    const { rows, total } = await rowsAmong(clickhouse, query, state.newest, keyRows, isCounted);
+    return { keys: rows, total };
+  }
+  const { rows, total } = await rowsAmong(clickhouse, query, state.newest, recordsOf, isCounted);
+  return { keys: rows.map(keyOf), records: rows, total };
 }
 
 const keyRows: RowsOf<RecordKey> = { select: 'id, created_at, type, trace_id', row: keyOfRow };
@@ -146,18 +162,20 @@ const LARGE_BLOCKS = { preferred_block_size_bytes: 4_194_304 };
 /** The newest records that match are found while all are counted: on two cores a thread of its own saves 6 of 41 ms of CPU. */
 const SHARED_CORES = { max_threads: Math.ceil(availableParallelism() / 2) };
 
+/** @param isCounted with the number of all rows that match */
 async function rowsAmong<T>(
   clickhouse: ClickHouse,
   query: RecordPageQuery,
   newest: NewestVersions,
   { select, row }: RowsOf<T>,
-): Promise<T[]> {
+  isCounted: boolean,
+): Promise<{ rows: T[]; total?: number }> {
   const start = await startAfter(clickhouse, query, newest);
   const binder = new Binder();
   const scope = scopeOf(binder.bind, query.run, newest);
   const { from, orderBy } = pageSource(query, scope);
   const behindStart = start ? ` AND ${behind(query, scope, start)}` : '';
-  return clickhouse.query({
+  const read: ClickHouseRead<T> = {
     name: 'record page',
     sql: `SELECT ${select} FROM ${from} WHERE ${matchingSql(query, scope)}${behindStart} ORDER BY ${orderBy} LIMIT ${query.limit}${start ? '' : ` OFFSET ${query.offset}`}`,
     params: binder.params,
@@ -169,7 +187,8 @@ async function rowsAmong<T>(
       query_plan_max_limit_for_lazy_materialization: 0,
       ...(query.sort ? LARGE_BLOCKS : clickhouse.isEmbedded ? SHARED_CORES : {}),
     },
-  });
+  };
+  return isCounted ? clickhouse.page(read) : { rows: await clickhouse.query(read) };
 }
 
 /** The condition that a query's records meet, among rows that `inRun` limits. */

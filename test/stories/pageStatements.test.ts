@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { newId } from '../../shared/ids.ts';
+import { columnFinder } from '../../shared/records/findColumn.ts';
+import type { StoredRecord } from '../../shared/records/record.ts';
+import type { RecordPageQuery } from '../../shared/records/searchRecords.ts';
+import type { ClickHouse } from '../../shared/stores/clickhouse/connect.ts';
+import { clickhouseRecordEraser } from '../../shared/stores/clickhouse/recordDeletion.ts';
+import { clickHouseRecordReads } from '../../shared/stores/clickhouse/recordReads.ts';
+import { openRecordTables } from '../support/recordRun.ts';
+
+let tables: Awaited<ReturnType<typeof openRecordTables>>;
+let reads: ReturnType<typeof clickHouseRecordReads>;
+/** Names of the statements that were read since they were last looked at. */
+const statements: string[] = [];
+const run = { projectId: newId(), runId: newId() };
+
+beforeAll(async () => {
+  tables = await openRecordTables();
+  reads = clickHouseRecordReads(listening(tables.clickhouse));
+});
+afterAll(() => tables[Symbol.asyncDispose]());
+
+/** The same engine, whose reads are noted. */
+const listening = (clickhouse: ClickHouse): ClickHouse =>
+  new Proxy(clickhouse, {
+    get(of, key) {
+      const value: unknown = Reflect.get(of, key, of);
+      if (typeof value !== 'function') return value;
+      return (...args: [{ name: string }]) => {
+        if (key === 'query' || key === 'page') statements.push(args[0].name);
+        return value.apply(of, args) as unknown;
+      };
+    },
+  });
+
+const record = (n: number, more: Partial<StoredRecord> = {}): StoredRecord => {
+  const id = newId();
+  const created_at = `2026-02-01T00:00:${String(n).padStart(2, '0')}.000000Z`;
+  return {
+    ...{ project_id: run.projectId, run_id: run.runId, id, type: 'trace', created_at, version: 1 },
+    ...{ session_id: id, trace_id: id, input: `text ${n}`, name: n % 2 === 0 ? 'even' : 'odd' },
+    ...more,
+  };
+};
+
+const everything: RecordPageQuery = {
+  ...{ run, kinds: ['trace'], filter: { and: [] }, findColumn: columnFinder([]), offset: 0, limit: 5 },
+};
+const even: RecordPageQuery = {
+  ...everything,
+  filter: { filter: { type: 'text', column_id: 'name', operator: 'eq', value: 'even', case_sensitive: true } },
+};
+const byName = { column: everything.findColumn('name'), ascending: true };
+
+async function pageOf(query: RecordPageQuery) {
+  statements.length = 0;
+  const { described, total } = await reads.recordPage(query, undefined, async ({ keys }) => keys.map(({ id }) => id));
+  return { ids: described, total, statements: [...statements] };
+}
+
+let old: StoredRecord[];
+/** Twelve new records, of which six are even, of a run of their own. */
+beforeEach(async () => {
+  run.runId = newId();
+  old = Array.from({ length: 12 }, (_, n) => record(n));
+  await tables.store(old);
+});
+
+test.each([
+  ['the newest page', everything, 12],
+  ['a page behind others', { ...everything, offset: 4 }, 12],
+  ['a page behind the last', { ...everything, offset: 100 }, 12],
+  ['the page of a filter', even, 6],
+  ['a later page of a filter', { ...even, offset: 4 }, 6],
+  ['a page of a filter behind the last', { ...even, offset: 100 }, 6],
+  ['a page that is sorted', { ...even, sort: byName }, 6],
+  ['no record of a filter', { ...even, limit: 0 }, 6],
+])('%s has its exact total, and is one statement while nothing is written', async (_, query, total) => {
+  const first = await pageOf(query);
+  const again = await pageOf(query);
+  expect([first.total, again.total]).toEqual([total, total]);
+  expect(again.ids).toEqual(first.ids);
+  const inOne = query.limit > 0 ? ['record page'] : ['record page', 'record count'];
+  expect(again.statements).toEqual(inOne);
+});
+
+test('what was written, changed and deleted since the last page is seen by the next one, and counted', async () => {
+  const [first] = old as [StoredRecord];
+  const answers = async () => {
+    const [all, filtered, later] = [await pageOf(everything), await pageOf(even), await pageOf({ ...everything, offset: 10 })];
+    expect(await reads.count(everything)).toBe(all.total);
+    expect(await reads.count(even)).toBe(filtered.total);
+    return [all.total, filtered.total, later.ids.length];
+  };
+  expect(await answers()).toEqual([12, 6, 2]);
+  await tables.store([record(20), record(21)]);
+  expect(await answers()).toEqual([14, 7, 4]);
+  await tables.store([{ ...first, version: 2, name: 'odd' }]); // the oldest, in its place
+  expect(await answers()).toEqual([14, 6, 4]);
+  // A deletion waits for the engine's merges, which these tables are opened without.
+  for (const table of ['records', 'record_keys', 'trace_members', 'metric_values'])
+    await tables.clickhouse.command({ name: 'merges', sql: `SYSTEM START MERGES ${table}` });
+  await clickhouseRecordEraser(tables.clickhouse).erase(run, [first]);
+  expect(await answers()).toEqual([13, 6, 3]);
+  await tables.merge();
+  expect(await answers()).toEqual([13, 6, 3]);
+});
+
+test('what is written to another run changes no answer', async () => {
+  expect((await pageOf(everything)).total).toBe(12);
+  await tables.store([{ ...record(30), run_id: newId() }]);
+  expect((await pageOf(everything)).total).toBe(12);
+});
+
+test('the mark of writes is away while one is under way, and another one after it', async () => {
+  const { clickhouse } = tables;
+  const before = clickhouse.writeMark;
+  expect(before).toBeTypeOf('number');
+  const writing = tables.store([record(40)]);
+  expect(clickhouse.writeMark).toBeUndefined();
+  await writing;
+  expect(clickhouse.writeMark).toBeTypeOf('number');
+  expect(clickhouse.writeMark).not.toBe(before);
+  await expect(clickhouse.command({ name: 'no table', sql: 'DROP TABLE no_such_table' })).rejects.toThrow();
+  expect(clickhouse.writeMark).toBeTypeOf('number');
+});
