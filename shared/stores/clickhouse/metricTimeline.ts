@@ -5,7 +5,7 @@ import { Binder, TIME, timeParam } from './binder.ts';
 import { columnSql, HAS_VALUE, type Scope, scopeOf } from './columnSql.ts';
 import { compileFilter } from './compileFilter.ts';
 import type { ClickHouse } from './connect.ts';
-import { newestVersions } from './newestVersions.ts';
+import { type RunState, runStates } from './runState.ts';
 
 const ownNumbers: Readonly<Record<OwnNumber, string>> = {
   ...(Object.fromEntries(systemMetrics.map((name) => [name, `toFloat64(${name})`])) as Record<OwnNumber, string>),
@@ -14,9 +14,11 @@ const ownNumbers: Readonly<Record<OwnNumber, string>> = {
 
 /** Figures of metrics over time: one pass over the records of the range, and one over their scores. */
 export function clickhouseMetricTimeline(clickhouse: ClickHouse): TimelineReads {
+  const stateOf = runStates(clickhouse);
+  const begin = async (query: TimelineQuery) => scopeIn(query, await stateOf(query.run).now);
   return {
     async groups(query, limit) {
-      const { scope, params } = await begin(clickhouse, query);
+      const { scope, params } = await begin(query);
       return clickhouse.query({
         name: 'groups of a timeline',
         sql: `SELECT ${groupSql(query, scope)} AS grp FROM ${placedSql(query, scope)} WHERE ${matching(query, scope)} GROUP BY grp ORDER BY count() DESC, grp LIMIT ${limit}`,
@@ -26,7 +28,7 @@ export function clickhouseMetricTimeline(clickhouse: ClickHouse): TimelineReads 
     },
 
     async counts(query, groups) {
-      const { scope, params } = await begin(clickhouse, query);
+      const { scope, params } = await begin(query);
       return clickhouse.query({
         name: 'records over time',
         sql: `SELECT grouping(bucket) AS whole, grp, bucket, countIf(type = 'trace') AS traces, countIf(type NOT IN ('trace', 'session')) AS spans,
@@ -39,7 +41,7 @@ export function clickhouseMetricTimeline(clickhouse: ClickHouse): TimelineReads 
     },
 
     async metrics(query, groups, metrics) {
-      const { scope, params } = await begin(clickhouse, query);
+      const { scope, params } = await begin(query);
       return clickhouse.query({
         name: 'metrics over time',
         sql: `SELECT
@@ -47,7 +49,7 @@ export function clickhouseMetricTimeline(clickhouse: ClickHouse): TimelineReads 
                 countIf(${HAS_VALUE}) AS succeeded, countIf(status IN ('failed', 'error')) AS failed,
                 ${figuresSql('number', 'is_boolean')} AS figures, ${distributionSql('categories')} AS distribution,
                 anyLastIf(details, status IN ('failed', 'error') AND JSONHas(details, 'standard_error')) AS failure
-              FROM (${ownNumbersSql(query, scope, groups, metrics)} UNION ALL ${scoresSql(query, scope, groups, metrics)})
+              FROM (${[ownNumbersSql, ...(isOfScores(metrics) ? [scoresSql] : [])].map((sql) => sql(query, scope, groups, metrics)).join(' UNION ALL ')})
               GROUP BY GROUPING SETS ((metric, grp, bucket), (metric))`,
         params,
         row: toCell,
@@ -56,9 +58,9 @@ export function clickhouseMetricTimeline(clickhouse: ClickHouse): TimelineReads 
   };
 }
 
-async function begin(clickhouse: ClickHouse, { run }: TimelineQuery) {
+function scopeIn({ run }: TimelineQuery, { newest }: RunState) {
   const binder = new Binder();
-  return { scope: scopeOf(binder.bind, run, await newestVersions(clickhouse, run)), params: binder.params };
+  return { scope: scopeOf(binder.bind, run, newest), params: binder.params };
 }
 
 const inRange = ({ from, to }: TimelineQuery, { bind }: Scope, time: string): string =>
@@ -112,14 +114,17 @@ function ownNumbersSql(query: TimelineQuery, scope: Scope, groups: readonly stri
           ARRAY JOIN measures AS measure`;
 }
 
+const isOwn = (metric: string): boolean => Object.hasOwn(ownNumbers, metric);
+
+/** The records' own numbers are read from them; a cost that was logged is a value of a metric as well. */
+const isOfScores = (metrics?: readonly string[]): boolean => metrics === undefined || !metrics.every(isOwn);
+
 function scoresSql(query: TimelineQuery, scope: Scope, groups: readonly string[], metrics?: readonly string[]): string {
-  const isOwn: readonly string[] = Object.keys(ownNumbers);
-  // The records' own numbers are read from them; a cost that was logged is a value of a metric as well.
   const named =
     metrics === undefined
-      ? `metric NOT IN ${scope.bind(isOwn, 'Array(String)')}`
+      ? `metric NOT IN ${scope.bind(Object.keys(ownNumbers), 'Array(String)')}`
       : `metric IN ${scope.bind(
-          metrics.filter((metric) => !isOwn.includes(metric)),
+          metrics.filter((metric) => !isOwn(metric)),
           'Array(String)',
         )}`;
   const scores = `SELECT record_id, record_created_at, toString(metric) AS metric, number, value IN ('true', 'false') AS is_boolean,
