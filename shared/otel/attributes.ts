@@ -6,11 +6,20 @@ export type AttributeValue = string | number | boolean | null | AttributeValue[]
 export type Tree = { [key: string]: AttributeValue };
 type Structure = AttributeValue[] | Tree;
 
-/** Of which attributes others are a part, and under which name. */
+/** Of which attributes others are a part, and which name each of them has there. */
 interface Whole {
   attributes: Attributes;
-  prefix: string;
+  names: ReadonlyMap<string, string>;
 }
+
+/** An item of a list: its attributes by the name that is left, and the whole names. */
+interface Item {
+  values: Map<string, AttributeValue>;
+  names: Map<string, string>;
+}
+
+/** Items by the name of their list and their number in it. */
+type Lists = ReadonlyMap<string, ReadonlyMap<number, Item>>;
 
 /**
  * The attributes of a span, event or resource, or those of one item of a list. Names come from outside: they are only ever keys of maps. What was
@@ -20,8 +29,8 @@ export class Attributes {
   readonly #values: ReadonlyMap<string, AttributeValue>;
   readonly #partOf: Whole | undefined;
   readonly #read = new Set<string>();
-  /** Those with a number in their name: few spans have any, and every form of lists looks for them. */
-  #numbered: [string, AttributeValue][] | undefined;
+  /** Made when the first list is asked for: every form of lists looks for several. */
+  #lists: Lists | undefined;
 
   constructor(values: ReadonlyMap<string, AttributeValue>, partOf?: Whole) {
     this.#values = values;
@@ -122,31 +131,21 @@ export class Attributes {
     return (Array.isArray(value) ? value : [value]).flatMap((one) => (one === null ? [] : [textOf(one)]));
   }
 
-  /** What stands under `prefix.0.`, `prefix.1.` and so on, in the order of the numbers. */
+  /** What stands under `prefix.0.`, `prefix.1.` and so on, in the order of the numbers; the prefix holds no number. */
   items(prefix: string): Attributes[] {
-    this.#numbered ??= numberedIn(this.#values);
-    if (this.#numbered.length === 0) return [];
-    const items = new Map<number, Map<string, AttributeValue>>();
-    const start = `${prefix}.`;
-    for (const [name, value] of this.#numbered) {
-      if (!name.startsWith(start)) continue;
-      const match = /^(\d{1,9})(?:\.|$)/.exec(name.slice(start.length));
-      if (!match) continue;
-      const index = Number(match[1]);
-      const item = items.get(index) ?? new Map<string, AttributeValue>();
-      item.set(name.slice(start.length + match[0].length), value);
-      items.set(index, item);
-    }
-    return [...items]
+    this.#lists ??= listsIn(this.#values);
+    const list = this.#lists.get(prefix);
+    if (!list) return [];
+    return [...list]
       .sort(([one], [other]) => one - other)
-      .map(([index, item]) => new Attributes(item, { attributes: this, prefix: `${start}${index}` }));
+      .map(([, { values, names }]) => new Attributes(values, { attributes: this, names }));
   }
 
   #mark(name: string): void {
     this.#read.add(name);
     if (!this.#partOf) return;
-    const { attributes, prefix } = this.#partOf;
-    attributes.#mark(name === '' ? prefix : `${prefix}.${name}`);
+    const whole = this.#partOf.names.get(name);
+    if (whole !== undefined) this.#partOf.attributes.#mark(whole);
   }
 
   /** These say nothing that is worth keeping beside what was read. */
@@ -168,20 +167,37 @@ export class Attributes {
   }
 }
 
-function numberedIn(values: ReadonlyMap<string, AttributeValue>): [string, AttributeValue][] {
-  const numbered: [string, AttributeValue][] = [];
-  for (const entry of values) if (hasNumber(entry[0])) numbered.push(entry);
-  return numbered;
+function listsIn(values: ReadonlyMap<string, AttributeValue>): Lists {
+  const lists = new Map<string, Map<number, Item>>();
+  for (const [name, value] of values) {
+    const number = firstNumberIn(name);
+    if (!number) continue;
+    const list = name.slice(0, number.start - 1);
+    const index = Number(name.slice(number.start, number.end));
+    const items = lists.get(list) ?? new Map<number, Item>();
+    lists.set(list, items);
+    const item = items.get(index) ?? { values: new Map(), names: new Map() };
+    items.set(index, item);
+    const left = name.slice(number.end + 1);
+    item.values.set(left, value);
+    item.names.set(left, name);
+  }
+  return lists;
 }
 
-/** Whether a digit follows a dot. */
-function hasNumber(name: string): boolean {
+/** Where the first part of a dotted name is a number of at most nine digits, and not the first part. */
+function firstNumberIn(name: string): { start: number; end: number } | undefined {
   for (let dot = name.indexOf('.'); dot !== -1; dot = name.indexOf('.', dot + 1)) {
-    const code = name.charCodeAt(dot + 1);
-    if (code >= 48 && code <= 57) return true;
+    const start = dot + 1;
+    let end = start;
+    while (isDigit(name.charCodeAt(end))) end++;
+    const isWhole = end === name.length || name[end] === '.';
+    if (isWhole && end > start && end - start <= 9) return { start, end };
   }
-  return false;
+  return undefined;
 }
+
+const isDigit = (code: number): boolean => code >= 48 && code <= 57;
 
 /** Text as it is, anything else as JSON. */
 export const textOf = (value: AttributeValue): string => (typeof value === 'string' ? value : JSON.stringify(value));
