@@ -41,7 +41,7 @@ export function errorResponse(log: Logger): ErrorRequestHandler {
       return;
     }
     discardRest(request, response);
-    const known = err instanceof ServiceError ? err : fromExpress(err);
+    const known = err instanceof ServiceError ? err : (fromExpress(err) ?? ofMemory(err));
     if (err instanceof RequestInvalid || known?.status === 422) {
       send(request, response, 422, invalidBody(err, response.locals.parts));
       return;
@@ -86,4 +86,17 @@ function fromExpress(err: unknown): ServiceError | undefined {
   const status = (err as { status?: unknown }).status;
   if (status !== 400) return undefined;
   return new ServiceError('BadRequest', 'the request path or query cannot be decoded', { cause: err });
+}
+
+/** The process gets no more memory for a buffer: a body, what it unpacks to, or rows on their way to the store. Nothing was stored. */
+function ofMemory(err: unknown): ServiceError | undefined {
+  const { code, message } = err as { code?: unknown; message?: unknown };
+  const isOut =
+    ['ERR_MEMORY_ALLOCATION_FAILED', 'Z_MEM_ERROR', 'ENOMEM'].includes(String(code)) ||
+    (err instanceof RangeError && /allocation failed|could not allocate memory|WebAssembly\.Memory/i.test(String(message)));
+  if (!isOut) return undefined;
+  return new ServiceError('Unavailable', 'the service is short of memory; send this request again later', {
+    retryAfterSeconds: 2,
+    cause: err,
+  });
 }

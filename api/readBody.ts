@@ -132,8 +132,13 @@ function readPieces(request: IncomingMessage, limit: number, share: BodyShare | 
     () => reject(new ServiceError('RequestTimeout', `no byte of the body came for ${STALL_MS / 1_000} s; send it again`)),
     STALL_MS,
   );
-  const fail = (cause: Error) =>
-    reject(new ServiceError('BadRequest', `the body could not be read: ${cause.message}`, { cause }));
+  const fail = (cause: NodeJS.ErrnoException) =>
+    reject(
+      // Memory that there is none of is no fault of the body.
+      cause.code === 'Z_MEM_ERROR'
+        ? cause
+        : new ServiceError('BadRequest', `the body could not be read: ${cause.message}`, { cause }),
+    );
   // What came so far is let go of at once: the rest may take long to be read and thrown away.
   const stop = (err: unknown) => {
     chunks.length = 0;

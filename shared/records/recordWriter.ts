@@ -275,7 +275,7 @@ export class RecordWriter {
         for (const run of outdated) this.#tellOutdated(run);
       });
     } catch (err) {
-      for (const request of group) request.reject(err);
+      for (const request of group) request.reject(asUnavailable(err));
     }
   }
 
@@ -801,7 +801,8 @@ async function persist(block: Block): Promise<void> {
 const isTransient = (err: unknown): boolean =>
   err instanceof ServiceError && (err.code === 'Unavailable' || err.code === 'QueryTooExpensive');
 
-const asUnavailable = (err: unknown): unknown =>
+/** A statement of ours that is too expensive is no fault of whoever logs: the store is short of memory or time. */
+export const asUnavailable = (err: unknown): unknown =>
   err instanceof ServiceError && err.code === 'QueryTooExpensive'
     ? new ServiceError('Unavailable', 'the record store is overloaded; send this request again later', {
         retryAfterSeconds: 2,

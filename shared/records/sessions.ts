@@ -3,7 +3,7 @@ import { newId } from '../ids.ts';
 import type { RunRef } from '../projects/runs.ts';
 import { sessionIdOf } from './ingest.ts';
 import type { StoredRecord } from './record.ts';
-import type { RecordWriter } from './recordWriter.ts';
+import { asUnavailable, type RecordWriter } from './recordWriter.ts';
 
 export interface NewSession {
   name?: string | null | undefined;
@@ -40,7 +40,9 @@ export async function openSession(
       },
     },
   ]);
-  const session = await readRecord(run, id);
+  const session = await readRecord(run, id).catch((err: unknown) => {
+    throw asUnavailable(err);
+  });
   if (!session) throw new ServiceError('RunNotFound', 'the run was deleted while the session was opened');
   return session;
 }

@@ -98,13 +98,15 @@ const summary = (done: { read?: number; written?: number; bytes: number; seconds
   elapsed_ns: String(Math.round(done.seconds * 1e9)),
 });
 
-/** The engine's failures as the client's own `ClickHouseError` with `code` and `type`, as a server's would be. */
 async function asClickHouseError<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (err) {
-    if (!(err instanceof Error)) throw err;
-    const parsed = parseError(err.message);
-    throw parsed.constructor === Error ? err : Object.assign(parsed, { cause: err });
-  }
+  return work.catch((err: unknown) => {
+    throw clickHouseError(err);
+  });
+}
+
+/** A failure of the engine as the client's own `ClickHouseError` with `code` and `type`, as a server's would be; any other as it is. */
+export function clickHouseError(err: unknown): unknown {
+  if (!(err instanceof Error) || 'type' in err) return err;
+  const parsed = parseError(err.message);
+  return parsed.constructor === Error ? err : Object.assign(parsed, { cause: err });
 }

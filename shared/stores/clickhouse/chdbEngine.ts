@@ -376,7 +376,7 @@ class PooledSession implements ChdbSession {
       const some = pieces.slice(from, from + MAX_PIECES);
       const size = some.reduce((sum, { length }) => sum + length, 0);
       const { bytesWritten } = await file.writev(some, at);
-      if (bytesWritten !== size) throw new Error(`${bytesWritten} of ${size} bytes could be written for an insert`);
+      if (bytesWritten !== size) throw full(`${bytesWritten} of ${size} bytes could be written for an insert`);
       at += size;
     }
   }
@@ -440,6 +440,9 @@ class PooledSession implements ChdbSession {
     void this.#bodyFile?.then((file) => file.close()).catch(() => {});
   }
 }
+
+/** A disk that is full takes a part of what is written, and says so at the next write. */
+const full = (message: string): Error => Object.assign(new Error(message), { code: 'ENOSPC' });
 
 /** The pieces of a body that is there as a whole. */
 function piecesOf(body: InsertStatement['body']): Buffer[] | undefined {

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { type ClickHouseClient, ClickHouseLogLevel, createClient } from '@clickhouse/client';
 import type { z } from 'zod';
 import { ServiceError } from '../../errors.ts';
-import { chdbConnection } from './chdbConnection.ts';
+import { chdbConnection, clickHouseError } from './chdbConnection.ts';
 import { type ChdbEngine, openChdbEngine, paramText } from './chdbEngine.ts';
 import { readSeconds, StatementHangs, type StatementLimits, statementLimits } from './hungStatements.ts';
 import { linesOf } from './linesOf.ts';
@@ -263,7 +263,8 @@ class Store implements ClickHouse {
         const { stream } = await this.#client.exec({ query, values, clickhouse_settings: settings, ...sending });
         await stream.resume().toArray();
       });
-    } catch (err) {
+    } catch (thrown) {
+      const err = clickHouseError(thrown);
       const { type } = err as { type?: unknown };
       if (typeof type === 'string' && refused.has(type))
         throw new ServiceError('BadRequest', `the record store refuses a value (${type})`, { cause: err });
@@ -336,7 +337,8 @@ class Store implements ClickHouse {
   }
 
   #fault(err: unknown, name: string): unknown {
-    if (!(err instanceof StatementHangs)) return asServiceError(err, name);
+    // What the embedded engine itself is asked for, inserts and streams, fails without the fields that the client gives an error.
+    if (!(err instanceof StatementHangs)) return asServiceError(clickHouseError(err), name);
     this.#onHang?.(name, err);
     return unavailable(err);
   }
@@ -439,6 +441,8 @@ const refused = new Set([
   'TOO_DEEP_RECURSION',
   'TOO_LARGE_STRING_SIZE',
 ]);
+/** What the system says of a process that it gives no more memory; the engine has no type for it. */
+const noMemory = /std::bad_alloc|Cannot allocate memory/i;
 /** What a proxy before the server says in its place. */
 const ofProxy = /^\s*$|Bad Gateway|Service (Temporarily )?Unavailable|Gateway Time-?out/i;
 
@@ -449,7 +453,7 @@ function asServiceError(err: unknown, name: string): unknown {
   const { type, code } = err as { type?: unknown; code?: unknown };
   if (typeof type === 'string') {
     const engineIsFull = type === 'MEMORY_LIMIT_EXCEEDED' && !err.message.startsWith('Query memory');
-    if (busy.has(type) || engineIsFull) {
+    if (busy.has(type) || engineIsFull || noMemory.test(err.message)) {
       return new ServiceError('Unavailable', 'the record store is overloaded; try again', { cause: err, retryAfterSeconds: 2 });
     }
     if (away.has(type)) return unavailable(err);
@@ -460,7 +464,8 @@ function asServiceError(err: unknown, name: string): unknown {
   }
   const unreachable =
     // The last ones are those of a disk or a process that is full, when the embedded engine's rows are written down.
-    /^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|EPIPE|EHOST|ENET|EMFILE|ENFILE|ENOSPC|EIO)/.test(String(code)) ||
+    /^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|EPIPE|EHOST|ENET|EMFILE|ENFILE|ENOSPC|ENOMEM|EDQUOT|EIO|CHDB_)/.test(String(code)) ||
+    noMemory.test(err.message) ||
     /Timeout error|socket hang up|is closed|other side closed|terminated|premature close/i.test(err.message) ||
     (code === undefined && ofProxy.test(err.message));
   return unreachable ? unavailable(err) : err;
