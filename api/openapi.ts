@@ -61,6 +61,7 @@ const ErrorBody = z
 
 const contentTypes = {
   json: 'application/json',
+  records: 'application/json',
   urlencoded: 'application/x-www-form-urlencoded',
   multipart: 'multipart/form-data',
   bytes: 'application/octet-stream',

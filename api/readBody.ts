@@ -4,8 +4,11 @@ import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { bytePool } from '../shared/bytePool.ts';
 import { RequestInvalid, ServiceError } from '../shared/errors.ts';
 
-/** How a request body arrives. `json` also takes JSON sent with another content type, and nothing where the body is optional. */
-export type BodyKind = 'json' | 'urlencoded' | 'multipart' | 'bytes';
+/**
+ * How a request body arrives. `json` also takes JSON sent with another content type, and nothing where the body is optional. `records` is JSON of any
+ * depth: whoever reads it goes through it without recursion, so that one record that nests too deep does not cost the others.
+ */
+export type BodyKind = 'json' | 'records' | 'urlencoded' | 'multipart' | 'bytes';
 
 /** Milliseconds without a byte after which a caller who sends a body counts as gone. */
 const STALL_MS = 20_000;
@@ -34,7 +37,9 @@ export async function readBody(request: IncomingMessage, kind: BodyKind, limit: 
     case 'multipart':
       return readForm(Buffer.concat(pieces), request.headers['content-type'] ?? '');
     case 'json':
-      return readJson(textOf(pieces));
+      return readJson(textOf(pieces), MAX_DEPTH);
+    case 'records':
+      return readJson(textOf(pieces), Number.POSITIVE_INFINITY);
   }
 }
 
@@ -63,7 +68,7 @@ export function discardRest(request: IncomingMessage, response: ServerResponse):
   });
 }
 
-function readJson(text: string): unknown {
+function readJson(text: string, maxDepth: number): unknown {
   if (text.trim() === '') return undefined;
   let value: unknown;
   try {
@@ -71,8 +76,8 @@ function readJson(text: string): unknown {
   } catch (err) {
     throw new RequestInvalid([{ loc: ['body'], msg: `the body is not JSON: ${(err as Error).message}`, type: 'json_invalid' }]);
   }
-  if (isDeeper(value, MAX_DEPTH))
-    throw new RequestInvalid([{ loc: ['body'], msg: `the body nests deeper than ${MAX_DEPTH} levels`, type: 'json_too_deep' }]);
+  if (Number.isFinite(maxDepth) && isDeeper(value, maxDepth))
+    throw new RequestInvalid([{ loc: ['body'], msg: `the body nests deeper than ${maxDepth} levels`, type: 'json_too_deep' }]);
   // Looking for the start of such an escape is ten times as fast as the expression.
   const hasEscape = text.includes('\\ud') || text.includes('\\uD');
   return hasEscape && LONE_SURROGATE.test(text) ? wellFormed(value) : value;
@@ -96,13 +101,27 @@ function isDeeper(value: unknown, most: number): boolean {
 /** An escape of half a character that lacks its other half. Text decoded from bytes holds none. */
 const LONE_SURROGATE = /\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F]/;
 
-/** Half a character cannot be stored as UTF-8: it becomes U+FFFD, in keys as in values. */
+/** Half a character cannot be stored as UTF-8: it becomes U+FFFD, in keys as in values. Iterative, and in place: the value was made just now. */
 function wellFormed(value: unknown): unknown {
-  if (typeof value === 'string') return value.toWellFormed();
-  if (Array.isArray(value)) return value.map(wellFormed);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key.toWellFormed(), wellFormed(inner)]));
+  const whole = { value };
+  const open: Record<string, unknown>[] = [whole];
+  for (let holder = open.pop(); holder; holder = open.pop()) {
+    for (const key of Object.keys(holder)) {
+      const inner = holder[key];
+      if (typeof inner === 'string') holder[key] = inner.toWellFormed();
+      else if (typeof inner === 'object' && inner !== null) {
+        const fitting =
+          Array.isArray(inner) || Object.keys(inner).every((name) => name.isWellFormed()) ? inner : withWellFormedKeys(inner);
+        holder[key] = fitting;
+        open.push(fitting as Record<string, unknown>);
+      }
+    }
+  }
+  return whole.value;
 }
+
+const withWellFormedKeys = (value: object): object =>
+  Object.fromEntries(Object.entries(value).map(([key, inner]) => [key.toWellFormed(), inner]));
 
 /** Parts of a multipart form: text parts as strings, file parts as `File`. Nothing at all where no body was sent. */
 async function readForm(bytes: Buffer, contentType: string): Promise<unknown> {

@@ -11,7 +11,16 @@ import {
 } from '../../shared/wire/ingest.ts';
 import { StoredSpan } from '../../shared/wire/storedRecords.ts';
 import { type Endpoint, endpoint, Reply } from '../route.ts';
-import { answerFor, deleteRoute, INGEST_BODY_LIMIT, ProjectParams, ReadQuery, type RecordDeps, sameAsInPath } from './traces.ts';
+import {
+  answerFor,
+  deleteRoute,
+  INGEST_BODY_LIMIT,
+  ProjectParams,
+  ReadQuery,
+  type RecordDeps,
+  refusedIn,
+  sameAsInPath,
+} from './traces.ts';
 
 const tag = 'Records';
 
@@ -20,19 +29,26 @@ const ingestRoute = (deps: RecordDeps, path: string): Endpoint =>
     method: 'post',
     path,
     summary: 'Log spans below a trace or span',
-    description: 'They are stored at once, whether the trace and the parent have come yet or not.',
+    description:
+      'They are stored at once, whether the trace and the parent have come yet or not. Odd values are made to fit; a span of which nothing can be stored is named in `refused`.',
     tag,
     access: { project: 'log_data' },
     params: ProjectParams,
     body: LogSpansIngestRequest,
+    bodyKind: 'records',
     bodyLimit: INGEST_BODY_LIMIT,
     intake: deps.writer.intake,
     response: LogSpansIngestResponse,
     async handle({ project, body, caller }) {
       const run = await deps.ingestRun(project.id, body, caller.userId);
       const where = { spans: body.spans, traceId: body.trace_id, parentId: body.parent_id };
-      const { count, sessionId } = await ingestSpans(deps.writer, run, where);
-      return { ...answerFor(project, body, sessionId, count), trace_id: body.trace_id, parent_id: body.parent_id };
+      const { count, sessionId, refused } = await ingestSpans(deps.writer, run, where);
+      return {
+        ...answerFor(project, body, sessionId, count),
+        trace_id: body.trace_id,
+        parent_id: body.parent_id,
+        ...refusedIn(refused),
+      };
     },
   });
 
@@ -50,6 +66,7 @@ export const spanRoutes = (deps: RecordDeps): Endpoint[] => [
     access: { project: 'log_data' },
     params: ProjectParams.extend({ span_id: Uuid }),
     body: LogSpanUpdateRequest,
+    bodyKind: 'records',
     bodyLimit: INGEST_BODY_LIMIT,
     intake: deps.writer.intake,
     response: LogSpanUpdateResponse,

@@ -15,6 +15,7 @@ import {
   LogTracesIngestResponse,
   LogTraceUpdateRequest,
   LogTraceUpdateResponse,
+  type RefusedList,
 } from '../../shared/wire/ingest.ts';
 import { LogRecordsDeleteRequest } from '../../shared/wire/recordSearch.ts';
 import { StoredTrace, StubTraceRecord } from '../../shared/wire/storedRecords.ts';
@@ -47,23 +48,27 @@ export const answerFor = (project: ProjectInPath, body: RunIds, sessionId: strin
   records_count: records,
 });
 
+/** The keys of an answer that say what of the request could not be stored. */
+export const refusedIn = ({ some, count }: RefusedList) => (count === 0 ? {} : { refused: some, refused_count: count });
+
 const ingestRoute = (deps: RecordDeps, path: string): Endpoint =>
   endpoint({
     method: 'post',
     path,
     summary: 'Log traces with their spans',
     description:
-      'Spans nest in `spans` of a trace or span. A trace or span that is logged again under its id is the same record, with what the repeat adds. The answer comes when everything can be read.',
+      'Spans nest in `spans` of a trace or span. A trace or span that is logged again under its id is the same record, with what the repeat adds. Odd values are made to fit; a record of which nothing can be stored is named in `refused`. The answer comes when everything else can be read.',
     tag,
     access: { project: 'log_data' },
     params: ProjectParams,
     body: LogTracesIngestRequest,
+    bodyKind: 'records',
     bodyLimit: INGEST_BODY_LIMIT,
     intake: deps.writer.intake,
     response: LogTracesIngestResponse,
     async handle({ project, body, caller }) {
       const run = await deps.ingestRun(project.id, body, caller.userId);
-      const { traceIds, spansCount, sessionId } = await ingestTraces(deps.writer, run, {
+      const { traceIds, spansCount, sessionId, refused } = await ingestTraces(deps.writer, run, {
         traces: body.traces,
         isComplete: body.is_complete,
         sessionId: body.session_id,
@@ -74,6 +79,7 @@ const ingestRoute = (deps: RecordDeps, path: string): Endpoint =>
         traces_count: traceIds.length,
         spans_count: spansCount,
         trace_ids: body.include_trace_ids ? traceIds : null,
+        ...refusedIn(refused),
       };
     },
   });
@@ -92,6 +98,7 @@ export const traceRoutes = (deps: RecordDeps): Endpoint[] => [
     access: { project: 'log_data' },
     params: ProjectParams.extend({ trace_id: Uuid }),
     body: LogTraceUpdateRequest,
+    bodyKind: 'records',
     bodyLimit: INGEST_BODY_LIMIT,
     intake: deps.writer.intake,
     response: LogTraceUpdateResponse,

@@ -1,6 +1,6 @@
 import { derivedId } from '../ids.ts';
-import { textOf } from '../records/recordableTrace.ts';
 import type { LoggedSpan, LoggedTrace } from '../wire/records.ts';
+import { textOf } from '../wire/textOf.ts';
 import type { ExperimentRow } from './experiment.ts';
 import { type GivenResult, recordableResult } from './recordableResult.ts';
 

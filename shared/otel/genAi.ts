@@ -1,10 +1,9 @@
 import { isDeepStrictEqual as isEqual } from 'node:util';
-import type { LoggedMessage } from '../wire/recordParts.ts';
 import { Attributes, type AttributeValue, structureOf, textOf } from './attributes.ts';
 import { documentOf, documentsIn } from './documents.ts';
 import { answerOf, hasContents, isTree, messagesOf, roleOf } from './messages.ts';
 import type { OtelSpan, SpanEvent } from './span.ts';
-import type { SpanContent, SpanKind, SpanRole } from './spanContent.ts';
+import type { SaidMessage, SpanContent, SpanKind, SpanRole } from './spanContent.ts';
 
 // https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/ and gen-ai-agent-spans/. Embeddings are model calls without a conversation,
 // and the interface has no kind of their own for them.
@@ -142,14 +141,14 @@ function toolsOf(attributes: Attributes): SpanContent['tools'] {
 }
 
 interface Conversation extends Pick<SpanContent, 'output' | 'events' | 'finishReason'> {
-  input?: LoggedMessage[];
+  input?: SaidMessage[];
 }
 
 /** Messages, from the newest form in which the span has any; instructions stand beside every form. */
 function conversation(span: OtelSpan): Conversation {
   const { attributes, events } = span;
   const found: Conversation = {};
-  let instructions: LoggedMessage[] = [];
+  let instructions: SaidMessage[] = [];
   const add = (form: Conversation): void => {
     if (form.input?.length) found.input ??= form.input;
     if (form.output === undefined && form.events === undefined) return;
@@ -174,7 +173,7 @@ function conversation(span: OtelSpan): Conversation {
   return found;
 }
 
-function instructionsIn(attributes: Attributes): LoggedMessage[] {
+function instructionsIn(attributes: Attributes): SaidMessage[] {
   const parts = attributes.structure('gen_ai.system_instructions');
   if (Array.isArray(parts)) return parts.length === 0 ? [] : messagesOf([{ role: 'system', parts }], 'system');
   return messagesOf(attributes.text('gen_ai.system_instructions'), 'system');
@@ -196,7 +195,7 @@ function documentsInMessages(attributes: Attributes): SpanContent['output'] {
 }
 
 /** Messages of a step whose input and output are texts. They stay with the metadata too, unless one text is all they say. */
-function saidIn(attributes: Attributes, name: string, role: LoggedMessage['role']): LoggedMessage[] | undefined {
+function saidIn(attributes: Attributes, name: string, role: string): SaidMessage[] | undefined {
   const messages = messagesOf(attributes.peek(name), role);
   const [only] = messages;
   if (!only) return undefined;
@@ -211,7 +210,7 @@ function listText(attributes: Attributes, ...names: string[]): string | undefine
   return text?.trim() === '[]' ? undefined : text;
 }
 
-const eventRoles: ReadonlyMap<string, LoggedMessage['role']> = new Map([
+const eventRoles: ReadonlyMap<string, string> = new Map([
   ['gen_ai.system.message', 'system'],
   ['gen_ai.user.message', 'user'],
   ['gen_ai.assistant.message', 'assistant'],
@@ -222,7 +221,7 @@ type MessageEvents = readonly Pick<SpanEvent, 'name' | 'attributes'>[];
 
 /** One span event for each message, and `gen_ai.choice` for each answer. */
 function inEvents(events: MessageEvents): Conversation {
-  const input: LoggedMessage[] = [];
+  const input: SaidMessage[] = [];
   const choices: { index: number; choice: AttributeValue }[] = [];
   for (const { name, attributes } of events) {
     const role = eventRoles.get(name);

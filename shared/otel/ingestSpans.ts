@@ -48,10 +48,10 @@ export async function ingestSpans(
     }
   }
   if (runs.size === 0 && refusals.length > 0) throw refusals[0];
-  const refused = await Promise.all(
+  const outcomes = await Promise.all(
     [...runs.values()].map(({ run, spans }) => writer.writeParts(run, recordsOf(run, spans), partsBySpan)),
   );
-  for (const { changes, reason } of refused.flat()) {
+  for (const { changes, reason } of outcomes.flatMap(({ refused }) => refused)) {
     if (changes.some(isOfSpan)) rejectedSpans++;
     reasons.add(reason.message);
   }

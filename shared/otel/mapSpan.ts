@@ -1,4 +1,5 @@
 import { costUsd } from '../providers/prices.ts';
+import { type MessageRole, messageRole } from '../wire/messageRoles.ts';
 import type { LoggedMessage } from '../wire/recordParts.ts';
 import { type Attributes, type AttributeValue, textOf } from './attributes.ts';
 import { documentsIn } from './documents.ts';
@@ -9,6 +10,7 @@ import { durationNs, type OtelSpan, type SpanEvent, timeOfNs } from './span.ts';
 import {
   firstOf,
   type RetrievedDocument,
+  type SaidMessage,
   type SpanContent,
   type SpanKind,
   type SpanRole,
@@ -24,8 +26,8 @@ export interface MappedSpan {
   type: SpanKind;
   name: string;
   created_at?: string;
-  input?: StepInput;
-  output?: StepOutput;
+  input?: StepInput<LoggedMessage>;
+  output?: StepOutput<LoggedMessage>;
   status_code: number;
   error_message?: string;
   user_metadata: Record<string, string>;
@@ -65,10 +67,10 @@ export function mapSpan(span: OtelSpan): Mapped {
   // One object that grows: spread together out of parts, which each are made and thrown away, it takes several times as long.
   const mapped = { type, name: span.name } as MappedSpan;
   if (created_at !== undefined) mapped.created_at = created_at;
-  addTexts(mapped, content);
+  const roles = addTexts(mapped, content);
   mapped.status_code = error.statusCode;
   if (error.message !== undefined) mapped.error_message = error.message;
-  const metadata = [...(content.metadata ?? []), ...withoutColumn(type, content), ...error.others];
+  const metadata = [...(content.metadata ?? []), ...withoutColumn(type, content), ...error.others, ...roles];
   mapped.user_metadata = metadataOf(span, metadata, unreadEvents(span.events, exception));
   mapped.metrics = metricsOf(span, content);
   if (content.tags) mapped.tags = content.tags;
@@ -98,31 +100,43 @@ function addModelCall(mapped: MappedSpan, { temperature, model, finishReason, to
   if (events) mapped.events = events;
 }
 
-/** Input and output in the shape that the interface gives to records of this kind. */
-function addTexts(mapped: MappedSpan, { input, output }: SpanContent): void {
+/** Input and output in the shape that the interface gives to records of this kind. @returns the roles that it does not have, by their places */
+function addTexts(mapped: MappedSpan, content: SpanContent): [string, AttributeValue][] {
   const { type } = mapped;
-  if (input !== undefined) {
-    if (type === 'llm') mapped.input = typeof input === 'string' ? messagesOf(input, 'user') : input;
-    else mapped.input = type === 'tool' || type === 'retriever' ? textOfStep(input) : input;
+  const said: [string, AttributeValue][] = [];
+  const known = (place: string, byDefault: MessageRole, message: SaidMessage): LoggedMessage => {
+    const role = messageRole(message.role);
+    if (role === undefined && said.length < MAX_ROLES) said.push([`${place}.role`, message.role]);
+    return { ...message, role: role ?? byDefault };
+  };
+  if (content.input !== undefined) {
+    const given = type === 'llm' && typeof content.input === 'string' ? messagesOf(content.input, 'user') : content.input;
+    const input = typeof given === 'string' ? given : given.map((one, index) => known(`input.${index}`, 'user', one));
+    mapped.input = type === 'tool' || type === 'retriever' ? textOfStep(input) : input;
   }
-  if (output !== undefined) {
+  if (content.output !== undefined) {
+    const output = isMessage(content.output) ? known('output', 'assistant', content.output) : content.output;
     if (type === 'llm') mapped.output = isMessage(output) ? output : { role: 'assistant', content: textOfStep(output) };
     else if (type === 'tool') mapped.output = textOfStep(output);
     else if (type === 'retriever') mapped.output = Array.isArray(output) ? output : documentsOf(textOfStep(output));
     else mapped.output = output;
   }
+  return said;
 }
 
 const documentsOf = (text: string): RetrievedDocument[] => documentsIn(text) ?? [{ content: text }];
 
-const isMessage = (value: StepOutput): value is LoggedMessage => typeof value === 'object' && !Array.isArray(value);
+/** Roles of one span that are kept in its metadata. */
+const MAX_ROLES = 100;
+
+const isMessage = <M extends SaidMessage>(value: StepOutput<M>): value is M => typeof value === 'object' && !Array.isArray(value);
 
 /** A step's input or output as one text: what was asked last, what was answered, or JSON where no text says it. */
 export function textOfStep(step: StepInput | StepOutput): string {
   if (typeof step === 'string') return step;
   if (!Array.isArray(step)) return contentText(step.content) || JSON.stringify(step.tool_calls ?? '');
-  const messages = step.filter((one): one is LoggedMessage => 'role' in one);
-  if (messages.length === 0) return JSON.stringify(step satisfies (RetrievedDocument | LoggedMessage)[]);
+  const messages = step.filter((one): one is SaidMessage => 'role' in one);
+  if (messages.length === 0) return JSON.stringify(step satisfies (RetrievedDocument | SaidMessage)[]);
   const asked = messages.findLast(({ role }) => role === 'user') ?? messages.at(-1);
   return asked ? contentText(asked.content) : '';
 }

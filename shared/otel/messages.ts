@@ -1,23 +1,13 @@
-import { type LoggedMessage, loggedMessageRoles } from '../wire/recordParts.ts';
+import { messageRole } from '../wire/messageRoles.ts';
+import type { LoggedMessage } from '../wire/recordParts.ts';
 import { type AttributeValue, parseJson, structureOf, type Tree, textOf } from './attributes.ts';
-import type { Event } from './spanContent.ts';
+import type { Event, SaidMessage } from './spanContent.ts';
 
-type Role = LoggedMessage['role'];
 type ToolCall = NonNullable<LoggedMessage['tool_calls']>[number];
 
-const roles: ReadonlySet<string> = new Set(loggedMessageRoles);
-const otherRoles: ReadonlyMap<string, Role> = new Map([
-  ['human', 'user'],
-  ['ai', 'assistant'],
-  ['model', 'assistant'],
-  ['bot', 'assistant'],
-]);
-
-/** The role of the interface; names of other vendors are translated, and an unknown one is `byDefault`. */
-export function roleOf(role: AttributeValue | undefined, byDefault: Role): Role {
-  const name = typeof role === 'string' ? role.toLowerCase() : '';
-  return roles.has(name) ? (name as Role) : (otherRoles.get(name) ?? byDefault);
-}
+/** The role of the interface that a name means; one that is not known stays as it is, and no name is `byDefault`. */
+export const roleOf = (name: AttributeValue | undefined, byDefault: string): string =>
+  messageRole(name) ?? (typeof name === 'string' && name !== '' ? name : byDefault);
 
 export const isTree = (value: unknown): value is Tree => typeof value === 'object' && value !== null && !Array.isArray(value);
 
@@ -34,7 +24,7 @@ interface Contents {
  * Messages in any of the usual forms: with `parts` (OpenTelemetry), with `content` as text or list of blocks and `tool_calls` (OpenAI, Anthropic),
  * or plain text. A message that carries results of several tools becomes one message for each.
  */
-export function messagesOf(value: AttributeValue | undefined, role: Role): LoggedMessage[] {
+export function messagesOf(value: AttributeValue | undefined, role: string): SaidMessage[] {
   if (value === undefined || value === null) return [];
   if (typeof value === 'string') return messagesOfText(value, role);
   if (Array.isArray(value)) return value.flatMap((one) => messagesOf(one, role));
@@ -43,14 +33,14 @@ export function messagesOf(value: AttributeValue | undefined, role: Role): Logge
   const own = roleOf(value.role, isOfModel(value) ? 'assistant' : role);
   const contents = contentsOf(value);
   const texts = [...contents.reasoning, ...contents.texts];
-  const answers = contents.responses.map(({ id, text }): LoggedMessage => message('tool', [text], [], id));
+  const answers = contents.responses.map(({ id, text }): SaidMessage => message('tool', [text], [], id));
   if (answers.length > 0 && texts.length === 0 && contents.toolCalls.length === 0) return answers;
   if (isItem(value) && texts.length === 0 && contents.toolCalls.length === 0) return answers; // reasoning that is not shown
   const id = firstText(value.tool_call_id, own === 'tool' ? value.id : undefined);
   return [...answers, message(own, texts, contents.toolCalls, id)];
 }
 
-function messagesOfText(text: string, role: Role): LoggedMessage[] {
+function messagesOfText(text: string, role: string): SaidMessage[] {
   const json = parseJson(text);
   const isMessages = Array.isArray(json) ? json.length > 0 && json.every(isMessage) : isMessage(json) || hasMessages(json);
   return isMessages ? messagesOf(json, role) : [{ role, content: text }];
@@ -83,7 +73,7 @@ const append = <T>(to: T[], items: readonly T[]): void => {
 
 /** One of the messages that a model answered with. */
 interface Answer extends Contents {
-  role: Role;
+  role: string;
   isReasoning: boolean;
   finishReason: string | undefined;
 }
@@ -96,7 +86,7 @@ interface Answer extends Contents {
 export function answerOf(
   value: AttributeValue | undefined,
   form: 'choices' | 'parts' = 'choices',
-): { output?: LoggedMessage; events?: Event[]; finishReason?: string } {
+): { output?: SaidMessage; events?: Event[]; finishReason?: string } {
   const events: Event[] = [];
   let first: Answer | undefined;
   const json = typeof value === 'string' ? parseJson(value) : undefined;
@@ -147,13 +137,13 @@ function answersIn(value: AttributeValue | undefined): Answer[] {
 
 const eventOf = ({ role, texts, toolCalls, finishReason }: Answer): Event => ({
   type: 'message',
-  role,
+  role: messageRole(role) ?? 'assistant',
   content: texts.join('\n'),
   ...(toolCalls.length > 0 ? { content_parts: toolCalls.map(({ id, function: of }) => ({ type: 'tool_call', id, ...of })) } : {}),
   ...(finishReason === undefined ? {} : { metadata: { finish_reason: finishReason } }),
 });
 
-function message(role: Role, texts: readonly string[], toolCalls: readonly ToolCall[], toolCallId?: string): LoggedMessage {
+function message(role: string, texts: readonly string[], toolCalls: readonly ToolCall[], toolCallId?: string): SaidMessage {
   const [only = ''] = texts;
   return {
     role,

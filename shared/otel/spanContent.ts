@@ -6,8 +6,11 @@ export type SpanKind = 'llm' | 'tool' | 'retriever' | 'agent' | 'workflow';
 export type RetrievedDocument = z.output<typeof Document>;
 export type Event = z.output<typeof LlmEvent>;
 
-export type StepInput = string | LoggedMessage[];
-export type StepOutput = string | LoggedMessage | RetrievedDocument[];
+/** A message whose role may be one that the interface does not have. */
+export type SaidMessage = Omit<LoggedMessage, 'role'> & { role: string };
+
+export type StepInput<Message extends SaidMessage = SaidMessage> = string | Message[];
+export type StepOutput<Message extends SaidMessage = SaidMessage> = string | Message | RetrievedDocument[];
 
 /** Tokens of one call. Input holds all input tokens, those of a cache included; output all of the output, reasoning included. */
 export interface Usage {

@@ -1,17 +1,17 @@
+import { RequestInvalid } from '../errors.ts';
 import { derivedId, newId } from '../ids.ts';
 import type { RunRef } from '../projects/runs.ts';
-import { type LoggedFields, type LoggedNode, LoggedTraces } from '../wire/ingest.ts';
+import { type LoggedFields, type LoggedForest, type LoggedNode, LoggedTraces, type RefusedList } from '../wire/ingest.ts';
 import type { LoggedTrace } from '../wire/records.ts';
 import { fileIds } from './fileIds.ts';
-import { recordableTrace } from './recordableTrace.ts';
 import type { LoggedRecord, RecordChange, WrittenRecord } from './recordChange.ts';
-import type { RecordWriter } from './recordWriter.ts';
+import type { Outcome, RecordWriter } from './recordWriter.ts';
 
-type Writer = Pick<RecordWriter, 'write'>;
+type Writer = Pick<RecordWriter, 'write' | 'writeParts' | 'counters'>;
 
 export interface TraceBatch {
   /** Traces with their spans, laid flat. */
-  traces: readonly LoggedNode[];
+  traces: LoggedForest;
   isComplete: boolean;
   sessionId?: string | null | undefined;
   /** The session with this id of the caller's is opened when the run has none. */
@@ -22,36 +22,85 @@ export interface TracesWritten {
   traceIds: string[];
   spansCount: number;
   sessionId: string | null;
+  refused: RefusedList;
 }
 
-/** Stores traces and the spans nested in them, in one write. */
+/**
+ * Stores traces and the spans nested in them, in one write. A record that cannot be stored is left out.
+ * @throws RequestInvalid when none can be stored
+ */
 export async function ingestTraces(writer: Writer, run: RunRef, batch: TraceBatch): Promise<TracesWritten> {
   const external = batch.sessionExternalId || undefined;
   const sessionId = batch.sessionId ?? (external === undefined ? undefined : sessionIdOf(run, external));
-  const changes = recordsOf(batch.traces, { isComplete: batch.isComplete, ...(sessionId === undefined ? {} : { sessionId }) });
+  const top = { isComplete: batch.isComplete, ...(sessionId === undefined ? {} : { sessionId }) };
+  const changes = recordsOf(run, batch.traces.nodes, top);
   const opened = external !== undefined && !batch.sessionId ? [openedSession(run, external)] : [];
-  const written = await writer.write(run, [...opened, ...changes]);
-  const idsOf = (isWanted: (change: Logged) => boolean) => new Set(changes.filter(isWanted).map(({ record }) => record.id));
-  const isTrace = ({ record }: Logged) => record.type === 'trace';
-  const spansCount = idsOf((change) => !isTrace(change)).size;
-  return { traceIds: [...idsOf(isTrace)], spansCount, sessionId: sessionId ?? sessionOf(written.slice(opened.length)) };
+  const { ids, written, refused } = await writeEach(writer, run, batch.traces, changes, opened);
+  const traceIds = ids(({ record }) => record.type === 'trace');
+  const spansCount = ids(({ record }) => record.type !== 'trace').length;
+  return { traceIds, spansCount, sessionId: sessionId ?? sessionOf(written.slice(opened.length)), refused };
 }
 
 export interface SpansWritten {
   count: number;
   /** Null where the trace has no session, or is not stored yet. */
   sessionId: string | null;
+  refused: RefusedList;
 }
 
-/** Stores spans below a trace or span, whether that is stored yet or not. */
+/** As `ingestTraces`, for spans below a trace or span, whether that is stored yet or not. */
 export async function ingestSpans(
   writer: Writer,
   run: RunRef,
-  { spans, traceId, parentId }: { spans: readonly LoggedNode[]; traceId: string; parentId: string },
+  { spans, traceId, parentId }: { spans: LoggedForest; traceId: string; parentId: string },
 ): Promise<SpansWritten> {
-  const changes = recordsOf(spans, { traceId, parentId });
-  const written = await writer.write(run, changes);
-  return { count: new Set(changes.map(({ record }) => record.id)).size, sessionId: sessionOf(written) };
+  const changes = recordsOf(run, spans.nodes, { traceId, parentId });
+  const { ids, written, refused } = await writeEach(writer, run, spans, changes, []);
+  return { count: ids(() => true).length, sessionId: sessionOf(written), refused };
+}
+
+/** Writes the records of a request, each of which is stored or refused alone. */
+async function writeEach(
+  writer: Writer,
+  run: RunRef,
+  { nodes, refused }: LoggedForest,
+  changes: readonly Logged[],
+  opened: readonly RecordChange[],
+): Promise<{ ids(isWanted: (change: Logged) => boolean): string[]; written: WrittenRecord[]; refused: RefusedList }> {
+  writer.counters.refuse(run.projectId, refused.count);
+  const outcome = await writer.writeParts(run, [...opened, ...changes], (all) => all.map((change) => [change]));
+  const leftOut = addRefused(refused, nodes, changes, outcome);
+  return {
+    ids: (isWanted) => [
+      ...new Set(changes.filter((change) => !leftOut.has(change) && isWanted(change)).map(({ record }) => record.id)),
+    ],
+    written: outcome.written,
+    refused,
+  };
+}
+
+/** Problems that an error names. */
+const MAX_ITEMS = 100;
+
+/** Names the records that a write left out. @throws RequestInvalid when it left out all of them */
+function addRefused(
+  refused: RefusedList,
+  nodes: readonly LoggedNode[],
+  changes: readonly Logged[],
+  outcome: Outcome,
+): ReadonlySet<RecordChange> {
+  const leftOut = new Map(
+    outcome.refused.flatMap(({ changes: part, reason }) => part.map((change) => [change, reason] as const)),
+  );
+  if (leftOut.size === 0) return new Set();
+  const reasons = changes.flatMap((change) => leftOut.get(change) ?? []);
+  if (reasons.length === changes.length) throw new RequestInvalid(reasons.slice(0, MAX_ITEMS).flatMap(({ items }) => items));
+  for (const [position, change] of changes.entries()) {
+    const reason = leftOut.get(change);
+    const { index, givenId } = nodes[position] as LoggedNode;
+    if (reason) refused.add({ index, id: givenId ?? change.record.id, message: reason.items.map(({ msg }) => msg).join('; ') });
+  }
+  return new Set(leftOut.keys());
 }
 
 /** The session of what was written; null where there is none and the trace stands in for it. */
@@ -68,14 +117,13 @@ export type ExperimentTrace = LoggedTrace & { ordinal?: number };
  * to fit.
  */
 export async function logTraces(
-  writer: Writer,
+  writer: Pick<RecordWriter, 'write'>,
   run: RunRef,
   traces: readonly ExperimentTrace[],
   { attempt }: { attempt: number },
 ): Promise<void> {
-  const checked = LoggedTraces.safeParse(traces);
-  const nodes = checked.success ? checked.data : LoggedTraces.parse(traces.map(recordableTrace));
-  const changes = recordsOf(nodes, { isComplete: true });
+  const { nodes } = LoggedTraces.parse(traces);
+  const changes = recordsOf(run, nodes, { isComplete: true });
   const ordinals = traces.flatMap(({ ordinal }) => ordinal ?? []);
   await writer.write(
     run,
@@ -105,13 +153,17 @@ interface Below {
 
 type Logged = RecordChange & { action: 'log' };
 
-/** The records of a flat tree. The nesting says where each hangs; ids that are not given are made. */
-function recordsOf(nodes: readonly LoggedNode[], top: Below): Logged[] {
+/**
+ * The records of a flat tree. The nesting says where each hangs; ids that are not given are made. One that is no UUID gives the record the same id
+ * whenever it comes.
+ */
+function recordsOf(run: RunRef, nodes: readonly LoggedNode[], top: Below): Logged[] {
   const changes: Logged[] = [];
-  for (const { kind, fields, parent } of nodes) {
+  for (const { kind, fields, givenId, parent } of nodes) {
     const above = parent === undefined ? undefined : changes[parent]?.record;
     // A trace's own id may be said as that of its trace alone.
-    const given = fields.id ?? (kind === 'trace' ? fields.trace_id : undefined);
+    const said = fields.id ?? (kind === 'trace' ? fields.trace_id : undefined);
+    const given = said ?? (givenId === undefined ? undefined : derivedId('record', run.runId, givenId));
     const id = given ?? newId();
     const record = {} as Record<string, unknown>;
     for (const name in fields) {

@@ -1,6 +1,6 @@
 /** Records of one project since this process started: `accepted` = `stored` + `held` + `rejected` + those under way. */
 export interface IngestCounts {
-  /** Handed to the writer by requests that could be read. */
+  /** Of requests that could be read. */
   accepted: number;
   /** Acknowledged: they can be read and survive the death of the process. */
   stored: number;
@@ -18,6 +18,19 @@ export class IngestCounters {
     return this.#projects.get(projectId) ?? none();
   }
 
+  /** Counts records that are not handed to the writer: nothing of them can be stored. */
+  refuse(projectId: string, records: number): void {
+    const counts = this.#countsOf(projectId);
+    counts.accepted += records;
+    counts.rejected += records;
+  }
+
+  #countsOf(projectId: string): IngestCounts {
+    const counts = this.#projects.get(projectId) ?? none();
+    this.#projects.set(projectId, counts);
+    return counts;
+  }
+
   /**
    * Counts a write of so many records, now and when it has ended.
    * @param notStored how many of them a write that succeeded held or left out
@@ -28,8 +41,7 @@ export class IngestCounters {
     write: Promise<T>,
     notStored: (result: T) => Pick<IngestCounts, 'held' | 'rejected'>,
   ): Promise<T> {
-    const counts = this.#projects.get(projectId) ?? none();
-    this.#projects.set(projectId, counts);
+    const counts = this.#countsOf(projectId);
     counts.accepted += records;
     try {
       const result = await write;

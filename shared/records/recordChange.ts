@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { systemMetricNames } from '../columns/recordTableColumns.ts';
 import { RequestInvalid, ServiceError } from '../errors.ts';
+import { KeptValues, mendFields } from '../wire/mendFields.ts';
 import { SpanNode } from '../wire/records.ts';
 import { fileIds } from './fileIds.ts';
 import type { HeldUpdate } from './heldUpdates.ts';
@@ -249,13 +250,23 @@ function updated({ id, of, update }: RecordChange & { action: 'update' }, { stor
       context: { id },
     });
   }
-  const texts = of === 'trace' ? {} : fitting(stored.type, update);
-  return { ...withUpdate(stored, { ...update, ...texts }), updated_at: at, version };
+  if (of === 'trace') return { ...withUpdate(stored, update), updated_at: at, version };
+  const { lost, kept, ...texts } = fitting(stored.type, update);
+  if (lost.length > 0)
+    throw new RequestInvalid(
+      lost.map((field) => ({
+        loc: ['body', field],
+        msg: `does not have the form of the ${field} of a span of type ${stored.type}`,
+        type: 'wrong_shape',
+      })),
+    );
+  return { ...withUpdate(stored, { ...update, ...texts }, kept), updated_at: at, version };
 }
 
 const isOf = (of: HeldUpdate['of'], record: Pick<StoredRecord, 'type'>): boolean => placeOf(record) === of;
 
-function withUpdate(stored: StoredRecord, update: RecordUpdate): StoredRecord {
+/** @param kept texts for the metadata: what was odd in the update */
+function withUpdate(stored: StoredRecord, update: RecordUpdate, kept?: Record<string, string>): StoredRecord {
   const { input, output, status_code, tags, duration_ns } = update;
   const metrics = mergeMetrics(mergeMetrics({}, update.metrics), { duration_ns });
   const isRewritten = input != null || output != null;
@@ -273,36 +284,47 @@ function withUpdate(stored: StoredRecord, update: RecordUpdate): StoredRecord {
     ...(status_code != null && hasFailed(stored) && !hasFailed({ status_code }) ? { error_message: '' } : {}),
     ...(tags == null ? {} : { tags: union(stored.tags, tags) }),
     ...(Object.keys(metrics).length === 0 ? {} : { metrics: { ...stored.metrics, ...metrics } }),
+    ...(kept ? { user_metadata: { ...stored.user_metadata, ...kept } } : {}),
     ...(given.length === 0 ? {} : { updated_fields: union(stored.updated_fields, given) }),
     ...(update.is_complete === true && stored.type === 'trace' ? { trace_is_complete: true } : {}),
   };
 }
 
 /**
- * A record that is stored for the first time, with the updates that came before it. They were answered when their record's kind was not known: what does
- * not have its shape is kept as text where that fits, and an update of another kind of record changes nothing.
+ * A record that is stored for the first time, with the updates that came before it. They were answered when their record's kind was not known: what
+ * cannot have its shape is kept as text in the metadata, and an update of another kind of record changes nothing.
  */
 export function withHeldUpdates(record: StoredRecord, held: readonly HeldUpdate[]): StoredRecord {
   let next = record;
   for (const { of, update } of held) {
     if (!isOf(of, record)) continue;
-    const { input, output } = update;
-    const texts =
-      of === 'trace' ? {} : { input: inShape(record.type, 'input', input), output: inShape(record.type, 'output', output) };
-    next = withUpdate(next, { ...update, ...texts });
+    if (of === 'trace') next = withUpdate(next, update);
+    else {
+      const { lost: _lost, kept, ...texts } = fitting(record.type, update);
+      next = withUpdate(next, { ...update, ...texts }, kept);
+    }
   }
   return withoutNullMetadata(withDuration(next));
 }
 
-/** Input and output in the shape of the span's kind, which the caller of an update does not name. */
-function fitting(type: StoredRecord['type'], { input, output }: RecordUpdate): Pick<RecordUpdate, 'input' | 'output'> {
-  const result = SpanNode.safeParse({ type, input, output });
-  if (result.success) return { input: result.data.input, output: result.data.output };
-  throw new RequestInvalid(
-    [...new Set(result.error.issues.map((issue) => String(issue.path[0])))].map((field) => ({
-      loc: ['body', field],
-      msg: `does not have the form of the ${field} of a span of type ${type}`,
-      type: 'wrong_shape',
-    })),
-  );
+interface FittingTexts extends Pick<RecordUpdate, 'input' | 'output'> {
+  kept: Record<string, string> | undefined;
+  lost: readonly ('input' | 'output')[];
+}
+
+/**
+ * Input and output in the shape of the span's kind, which the caller of an update does not name: what is odd is made to fit as where it is logged.
+ * `kept`: what it was, for the metadata of the span. `lost`: what cannot be made to fit.
+ */
+function fitting(type: StoredRecord['type'], { input, output }: RecordUpdate): FittingTexts {
+  const fields: Record<string, unknown> = { type, input, output };
+  const kept = new KeptValues();
+  let result = SpanNode.safeParse(fields);
+  if (!result.success) {
+    mendFields(fields, SpanNode, type, kept);
+    result = SpanNode.safeParse(fields);
+  }
+  const given = { input, output };
+  const lost = (['input', 'output'] as const).filter((field) => given[field] != null && result.data?.[field] === undefined);
+  return { input: result.data?.input, output: result.data?.output, kept: kept.beside(undefined), lost };
 }

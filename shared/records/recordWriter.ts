@@ -31,7 +31,8 @@ export interface RefusedChanges {
   reason: RequestInvalid;
 }
 
-interface Outcome {
+/** What became of the changes of one request. */
+export interface Outcome {
   written: WrittenRecord[];
   refused: RefusedChanges[];
   /** Updates whose records are not stored. */
@@ -126,12 +127,11 @@ export class RecordWriter {
   }
 
   /**
-   * As `write`, but for parts whose records cannot be what the changes make of them: these are left out.
-   * @returns what was left out
+   * As `write`, but for parts whose records cannot be what the changes make of them: these are left out, and what hangs below a span that is left out
+   * goes to what that span hangs below.
    */
-  async writeParts(run: RunRef, changes: readonly RecordChange[], partsOf: PartsOf): Promise<RefusedChanges[]> {
-    return (await this.counters.count(run.projectId, changes.length, this.#enqueue(run, changes, { partsOf }), notStored))
-      .refused;
+  async writeParts(run: RunRef, changes: readonly RecordChange[], partsOf: PartsOf): Promise<Outcome> {
+    return this.counters.count(run.projectId, changes.length, this.#enqueue(run, changes, { partsOf }), notStored);
   }
 
   /** Bytes that wait to be written, or are being written. */
@@ -377,14 +377,18 @@ export class RecordWriter {
       if (!partsOf || !(err instanceof RequestInvalid)) throw err;
     }
     const outcome: Outcome = { written: [], refused: [], held: [] };
+    const parents = new Map<string, string | null>();
     for (const part of partsOf(changes)) {
+      const moved = part.map((change) => movedUp(change, parents));
       try {
-        const { written, held } = settled(part);
-        outcome.written.push(...written);
-        outcome.held.push(...held);
+        const { written, held } = settled(moved);
+        for (const record of written) outcome.written.push(record);
+        for (const update of held) outcome.held.push(update);
       } catch (reason) {
         if (!(reason instanceof RequestInvalid)) throw reason;
         outcome.refused.push({ changes: part, reason });
+        for (const change of moved)
+          if (change.action !== 'update') parents.set(change.record.id, change.record.parent_id ?? null);
       }
     }
     return outcome;
@@ -395,6 +399,14 @@ export class RecordWriter {
     this.#lastVersion = Math.max(this.#lastVersion + 1, this.#now().getTime() * 1000);
     return { version: this.#lastVersion, at: timeOfMicroseconds(this.#lastVersion) };
   }
+}
+
+/** The change with its span below the nearest span that is not left out. @param parents of the spans that are, which may have the id of a trace */
+function movedUp(change: RecordChange, parents: ReadonlyMap<string, string | null>): RecordChange {
+  if (change.action === 'update' || parents.size === 0) return change;
+  const { parent_id, trace_id } = change.record;
+  const above = parent_id && parent_id !== trace_id ? parents.get(parent_id) : undefined;
+  return above === undefined ? change : { ...change, record: { ...change.record, parent_id: above } };
 }
 
 /** What a group of requests comes to. */

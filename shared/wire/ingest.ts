@@ -1,10 +1,13 @@
 import { z } from 'zod';
 import { documentedAs, Uuid } from './common.ts';
-import { Int32, LlmMetrics, Metrics, StepInput, StepOutput, Text, TextMap } from './recordParts.ts';
+import { mendedTags, mendedTextMap, numberOf } from './mendFields.ts';
+import { type MendedRecord, mendRecord } from './mendRecord.ts';
+import { Int32, jsonProblem, LlmMetrics, Metrics, StepInput, StepOutput, Text, TextMap } from './recordParts.ts';
 import { RunSelector } from './recordSearch.ts';
 import { LoggedSpan, LoggedTrace, SpanNode, TraceNode } from './records.ts';
+import { textOf } from './textOf.ts';
 
-/** Spans may nest this deep in one request; common JSON readers would refuse deeper trees when they come back. */
+/** Spans nest this deep in answers, which common JSON readers must take: deeper ones of a request stand beside the span above them. */
 export const MAX_SPAN_DEPTH = 256;
 
 type Fields<T> = T extends unknown ? Omit<T, 'type' | 'spans'> : never;
@@ -20,9 +23,42 @@ type LoggedKind = 'trace' | z.output<typeof SpanNode>['type'];
 export interface LoggedNode {
   kind: LoggedKind;
   fields: LoggedFields;
+  /** The id as the caller gave it, where it is no UUID of version 4; `fields` has none then. */
+  givenId: string | undefined;
   /** Position in the flat list; undefined at the top. */
   parent: number | undefined;
+  /** Position in the request of the record at the top of its tree. */
+  index: number;
 }
+
+/** Traces or spans of a request: those that can be stored, and those that are none. */
+export interface LoggedForest {
+  nodes: LoggedNode[];
+  refused: RefusedList;
+}
+
+/** Records of a request that are not stored: some by name, and how many in all. */
+export class RefusedList {
+  readonly some: RefusedRecord[] = [];
+  count = 0;
+
+  add(one: RefusedRecord): void {
+    if (++this.count <= MAX_NAMED) this.some.push(one);
+  }
+}
+
+/** Refused records that an answer names. */
+const MAX_NAMED = 1_000;
+
+const RefusedRecord = z
+  .object({
+    /** Position in `traces` or `spans` of the request; that of its trace, for a nested span. */
+    index: z.int(),
+    id: z.string().nullable(),
+    message: z.string(),
+  })
+  .meta({ id: 'RefusedRecord' });
+export type RefusedRecord = z.output<typeof RefusedRecord>;
 
 interface Open {
   value: unknown;
@@ -36,57 +72,77 @@ interface Open {
 type Issue = z.core.$ZodIssue;
 type Context = z.RefinementCtx;
 
-/** Checks a forest of traces or spans and lays it flat: parents first, siblings in their order. Iterative: depth costs no stack. */
-function flatten(roots: readonly unknown[], rootSchema: z.ZodType, context: Context): LoggedNode[] {
+/**
+ * Lays a forest of traces or spans flat: parents first, siblings in their order. A record that its schema refuses is mended; what is no record is
+ * refused alone. Iterative: depth costs no stack.
+ */
+function flatten(roots: readonly unknown[], top: 'trace' | 'span', rootSchema: z.ZodType, context: Context): LoggedForest {
   const nodes: LoggedNode[] = [];
+  const refused = new RefusedList();
+  const issues: { issue: Issue; place: PropertyKey[] }[] = [];
   const open: Open[] = roots.map((value, index) => ({ value, depth: 0, parent: undefined, above: undefined, index })).reverse();
   for (let next = open.pop(); next; next = open.pop()) {
-    const result = (next.depth === 0 ? rootSchema : SpanNode).safeParse(next.value);
+    const isTop = next.above === undefined;
+    const schema = isTop ? rootSchema : SpanNode;
+    let result = schema.safeParse(next.value);
+    let mended: MendedRecord | undefined;
     if (!result.success) {
-      const place = placeOf(next);
-      for (const issue of result.error.issues) addIssue(context, issue, place);
-      return z.NEVER;
+      const start = next.parent === undefined ? undefined : nodes[next.parent]?.fields.created_at;
+      mended = mendRecord(next.value, schema, isTop ? top : 'span', start);
+      if (mended) result = schema.safeParse(mended.fields);
+    }
+    const place = result.success ? [] : placeOf(next);
+    if (!result.success) {
+      const [issue] = result.error.issues as [Issue];
+      issues.push({ issue, place });
+      refused.add({ index: place[0] as number, id: null, message: `${place.join('.')}: ${issue.message}` });
+      continue;
     }
     // The parser has just made this object, so it is ours to change; a copy without the two keys would cost as much as the check.
     const fields = result.data as LoggedFields & { type?: LoggedKind | null; spans?: unknown[] | null | undefined };
-    const { spans } = fields;
-    if (spans) fields.spans = undefined;
-    const position = nodes.push({ kind: fields.type ?? 'trace', fields, parent: next.parent }) - 1;
+    // The interface gives calls of models and controls no spans: those that come below one all the same are its children in the record alone.
+    const spans = fields.spans ?? spansBelow(mended?.fields ?? next.value);
+    if (fields.spans) fields.spans = undefined;
+    const index = next.parent === undefined ? next.index : (nodes[next.parent] as LoggedNode).index;
+    const kind = fields.type ?? 'trace';
+    const position = nodes.push({ kind, fields, givenId: mended?.givenId, parent: next.parent, index }) - 1;
     if (!spans?.length) continue;
-    if (next.depth >= MAX_SPAN_DEPTH) {
-      context.addIssue({
-        code: 'custom',
-        path: [...placeOf(next), 'spans'],
-        message: `spans must not nest deeper than ${MAX_SPAN_DEPTH} levels; send deeper ones on their own with their parent_id`,
-      });
-      return z.NEVER;
-    }
-    for (let index = spans.length - 1; index >= 0; index--) {
-      open.push({ value: spans[index], depth: next.depth + 1, parent: position, above: next, index });
-    }
+    const below =
+      next.depth < MAX_SPAN_DEPTH ? { parent: position, depth: next.depth + 1 } : { parent: next.parent, depth: next.depth };
+    for (let at = spans.length - 1; at >= 0; at--) open.push({ value: spans[at], ...below, above: next, index: at });
   }
-  return nodes;
+  if (nodes.length > 0) return { nodes, refused };
+  for (const { issue, place } of issues.slice(0, MAX_ISSUES)) addIssue(context, issue, place);
+  return z.NEVER;
+}
+
+/** Problems that an error names. */
+const MAX_ISSUES = 100;
+
+function spansBelow(value: unknown): unknown[] | undefined {
+  const { spans } = value as { spans?: unknown };
+  return Array.isArray(spans) ? spans : undefined;
 }
 
 function placeOf(node: Open): (string | number)[] {
   const place: (string | number)[] = [];
-  for (let at: Open | undefined = node; at; at = at.above) place.unshift(...(at.above ? ['spans', at.index] : [at.index]));
-  return place;
+  for (let at: Open | undefined = node; at; at = at.above) place.push(at.index, ...(at.above ? ['spans'] : []));
+  return place.reverse();
 }
 
 const addIssue = (context: Context, issue: Issue, place: PropertyKey[]): void =>
   context.addIssue({ ...issue, path: [...place, ...issue.path] } as Parameters<Context['addIssue']>[0]);
 
-const forest = (schema: z.ZodType) =>
+const forest = (top: 'trace' | 'span', schema: z.ZodType) =>
   z
     .array(z.unknown())
     .min(1)
-    .transform((roots, context) => flatten(roots, schema, context));
+    .transform((roots, context) => flatten(roots, top, schema, context));
 
 /** Traces with the spans nested in them, laid flat. */
-export const LoggedTraces = forest(TraceNode);
+export const LoggedTraces = forest('trace', TraceNode);
 /** Spans with the spans nested in them, laid flat. */
-const LoggedSpans = forest(SpanNode);
+const LoggedSpans = forest('span', SpanNode);
 documentedAs.set(LoggedTraces, z.array(LoggedTrace).min(1));
 documentedAs.set(LoggedSpans, z.array(LoggedSpan).min(1));
 
@@ -95,6 +151,25 @@ const Origin = {
   client_version: z.string().nullish(),
   reliable: z.boolean().nullish(),
 };
+
+/** A field whose odd values are made to fit. @param mended what stands for a value that the schema refuses */
+function generous<T extends z.ZodType>(schema: T, mended: (value: unknown) => unknown) {
+  const field = z.preprocess((value) => (schema.safeParse(value).success ? value : mended(value)), schema);
+  documentedAs.set(field, schema);
+  return field.optional();
+}
+
+const anyText = generous(Text.nullish(), textOf);
+const anyNumber = <T extends z.ZodType>(schema: T) =>
+  generous(schema, (value) => (typeof value === 'string' ? numberOf(value) : value));
+const anyTags = generous(z.array(Text).nullish(), mendedTags);
+
+/** Input or output of a span whose kind is not known yet: the form of its kind is made of it when it is stored. */
+function anyStep(schema: z.ZodType) {
+  const field = z.unknown().transform((value) => (jsonProblem(value) === undefined ? value : textOf(value)));
+  documentedAs.set(field, schema.nullish());
+  return field.optional();
+}
 
 const trueByDefault = z
   .boolean()
@@ -106,7 +181,7 @@ export const LogTracesIngestRequest = z
     ...RunSelector,
     ...Origin,
     session_id: Uuid.nullish(),
-    session_external_id: Text.nullish(),
+    session_external_id: anyText,
     traces: LoggedTraces,
     is_complete: trueByDefault,
     include_trace_ids: z.boolean().nullish(),
@@ -122,12 +197,12 @@ export const LogTraceUpdateRequest = z
     ...RunSelector,
     ...Origin,
     trace_id: Uuid,
-    input: Text.nullish(),
-    output: Text.nullish(),
-    status_code: Int32.nullish(),
-    tags: z.array(Text).nullish(),
+    input: anyText,
+    output: anyText,
+    status_code: anyNumber(Int32.nullish()),
+    tags: anyTags,
     is_complete: z.boolean().nullish(),
-    duration_ns: z.int().nullish(),
+    duration_ns: anyNumber(z.int().nullish()),
     metrics: Metrics.nullish(),
   })
   .meta({ id: 'LogTraceUpdateRequest' });
@@ -137,11 +212,11 @@ export const LogSpanUpdateRequest = z
     ...RunSelector,
     ...Origin,
     span_id: Uuid,
-    input: StepInput.nullish(),
-    output: StepOutput.nullish(),
-    status_code: Int32.nullish(),
-    tags: z.array(Text).nullish(),
-    duration_ns: z.int().nullish(),
+    input: anyStep(StepInput),
+    output: anyStep(StepOutput),
+    status_code: anyNumber(Int32.nullish()),
+    tags: anyTags,
+    duration_ns: anyNumber(z.int().nullish()),
     metrics: LlmMetrics.nullish(),
   })
   .meta({ id: 'LogSpanUpdateRequest' });
@@ -150,10 +225,10 @@ export const SessionCreateRequest = z
   .object({
     ...RunSelector,
     ...Origin,
-    name: Text.nullish(),
+    name: anyText,
     previous_session_id: Uuid.nullish(),
-    external_id: Text.nullish(),
-    user_metadata: TextMap.nullish(),
+    external_id: anyText,
+    user_metadata: generous(TextMap.nullish(), (value) => mendedTextMap(value, 'user_metadata')),
   })
   .meta({ id: 'SessionCreateRequest' });
 
@@ -167,11 +242,20 @@ const Answer = {
   records_count: z.number().int(),
 };
 
+/** Beside the keys of the interface, where records of the request could not be stored: the first 1,000 of them, and how many there are. */
+const Refused = { refused: z.array(RefusedRecord).optional(), refused_count: z.int().optional() };
+
 export const LogTracesIngestResponse = z
-  .object({ ...Answer, traces_count: z.number().int(), spans_count: z.number().int(), trace_ids: z.array(z.string()).nullable() })
+  .object({
+    ...Answer,
+    traces_count: z.number().int(),
+    spans_count: z.number().int(),
+    trace_ids: z.array(z.string()).nullable(),
+    ...Refused,
+  })
   .meta({ id: 'LogTracesIngestResponse' });
 export const LogSpansIngestResponse = z
-  .object({ ...Answer, trace_id: z.string(), parent_id: z.string() })
+  .object({ ...Answer, trace_id: z.string(), parent_id: z.string(), ...Refused })
   .meta({ id: 'LogSpansIngestResponse' });
 export const LogTraceUpdateResponse = z.object({ ...Answer, trace_id: z.string() }).meta({ id: 'LogTraceUpdateResponse' });
 export const LogSpanUpdateResponse = z.object({ ...Answer, span_id: z.string() }).meta({ id: 'LogSpanUpdateResponse' });

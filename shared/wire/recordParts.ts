@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Uuid } from './common.ts';
+import { loggedMessageRoles } from './messageRoles.ts';
 
 /** Text of a record. A lone surrogate cannot be stored as UTF-8 and becomes U+FFFD. */
 export const Text = z.string().overwrite((text) => text.toWellFormed());
@@ -15,7 +16,6 @@ export const FileContentPart = z
   .meta({ id: 'FileContentPart' });
 export const ContentParts = z.array(z.union([FileContentPart, TextContentPart]));
 
-export const loggedMessageRoles = ['agent', 'assistant', 'developer', 'function', 'system', 'tool', 'user'] as const;
 export const ToolCall = z
   .object({ id: Text, function: z.object({ name: Text, arguments: Text }).meta({ id: 'ToolCallFunction' }) })
   .meta({ id: 'ToolCall' });

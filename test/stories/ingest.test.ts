@@ -401,48 +401,16 @@ test('keys named after the prototype do no harm', async () => {
   expect((await get(`/traces/${id}`)).body).toMatchObject({ user_metadata: { constructor: 'y' }, tags: ['again'] });
 });
 
-const trace = (fields: object) => ({ traces: [{ input: 'fine' }, { input: 'q', ...fields }] });
-const deep = (levels: number): unknown => {
-  let value: unknown = 1;
-  for (let i = 0; i < levels; i++) value = [value];
-  return value;
-};
 const nestedSpans = (levels: number): object => {
   let span: object = { type: 'tool', input: 'leaf' };
   for (let i = 1; i < levels; i++) span = { type: 'workflow', input: `${i}`, spans: [span] };
   return span;
 };
 
-test.each([
-  ['a time before 1900', trace({ created_at: '1800-01-01T00:00:00Z' }), 'body.traces.1.created_at'],
-  ['a time after 2299', trace({ created_at: '9999-12-31T23:59:59Z' }), 'body.traces.1.created_at'],
-  ['a day that is none', trace({ created_at: '2026-02-30T00:00:00Z' }), 'body.traces.1.created_at'],
-  ['an unknown kind', trace({ spans: [{ type: 'banana' }] }), 'body.traces.1.spans.0.type'],
-  ['a status beyond 32 bits', trace({ status_code: 3e9 }), 'body.traces.1.status_code'],
-  ['a duration beyond 2^53', trace({ metrics: { duration_ns: 1e17 } }), 'body.traces.1.metrics.duration_ns'],
-  ['metadata that is no text', trace({ user_metadata: { a: 1 } }), 'body.traces.1.user_metadata.a'],
-  ['an id that is none', trace({ id: 'one' }), 'body.traces.1.id'],
-  ['a metric nested without end', trace({ metrics: { m: deep(1000) } }), 'body.traces.1.metrics.m'],
-  ['spans nested too deep', trace({ spans: [nestedSpans(300)] }), 'spans'],
-  [
-    'a wrong message deep in the tree',
-    trace({ spans: [{ type: 'workflow', spans: [{ type: 'llm', input: [{ role: 'king', content: '' }] }] }] }),
-    'body.traces.1.spans.0.spans.0.input',
-  ],
-  ['no traces', { traces: [] }, 'body.traces'],
-])('%s is refused with 422 that says where, and nothing of the request is stored', async (_what, body, place) => {
+test('a request without traces is refused with 422 that says where', async () => {
   const { post, search } = service.space();
-  const answer = await post('/traces', body);
-  expect(answer.status).toBe(422);
-  expect(answer.body.detail[0].loc.join('.')).toContain(place);
-  expect(await search('traces')).toEqual([]);
-});
-
-test('a number that JSON can write and a double cannot hold is refused', async () => {
-  const { run, search } = service.space();
-  const raw = `{"log_stream_id":"${run.runId}","traces":[{"input":"q","metrics":{"m":1e999}}]}`;
-  const response = await fetch(`${service.http.url}/projects/${run.projectId}/traces`, { method: 'POST', body: raw });
-  expect(response.status).toBe(422);
+  for (const traces of [[], {}, 'q', undefined])
+    expect(await post('/traces', { traces })).toMatchObject({ status: 422, body: { detail: [{ loc: ['body', 'traces'] }] } });
   expect(await search('traces')).toEqual([]);
 });
 

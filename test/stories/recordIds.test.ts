@@ -26,20 +26,39 @@ const counters = async ({ get }: Space) => {
   return { stored: stored_records, rejected: rejected_records };
 };
 
-test('a trace and a span in it do not share an id: the whole request is refused', async () => {
+test('of a trace and a span in it that share an id the span is refused, and what hangs below it is kept', async () => {
   const space = service.space();
-  const id = newId();
-  const sharing = { id, input: 'q', spans: [{ type: 'workflow', id, spans: [{ type: 'tool' }] }] };
-  expect(await space.post('/traces', { traces: [{ id: newId(), input: 'other' }, sharing] })).toMatchObject(refusal(id));
-  expect(await everything(space)).toEqual([]);
+  const [id, child] = [newId(), newId()];
+  const sharing = { id, input: 'q', spans: [{ type: 'workflow', id, spans: [{ type: 'tool', id: child, input: 'x' }] }] };
+  const refused = [{ index: 1, id, message: expect.stringContaining(`the id ${id} is that of a trace`) }];
+  expect(await space.post('/traces', { traces: [{ id: newId(), input: 'other' }, sharing] })).toMatchObject({
+    status: 200,
+    body: { traces_count: 2, spans_count: 1, refused, refused_count: 1 },
+  });
+  expect((await space.get(`/traces/${id}`)).body).toMatchObject({ input: 'q', spans: [{ id: child, parent_id: id }] });
   const crosswise = [newId(), newId()] as const;
   const traces = [
     { id: crosswise[0], spans: [{ type: 'tool', id: crosswise[1] }] },
     { id: crosswise[1], input: 'q' },
   ];
-  expect(await space.post('/traces', { traces })).toMatchObject(refusal(crosswise[1]));
-  expect(await everything(space)).toEqual([]);
-  expect(await counters(space)).toEqual({ stored: 0, rejected: 7 });
+  expect(await space.post('/traces', { traces })).toMatchObject({
+    status: 200,
+    body: { traces_count: 1, spans_count: 1, refused: [{ index: 1, id: crosswise[1] }] },
+  });
+  expect(await counters(space)).toEqual({ stored: 5, rejected: 2 });
+});
+
+test('what hangs below a span that is refused hangs on the span above it', async () => {
+  const space = service.space();
+  const [taken, id, top, child] = [newId(), newId(), newId(), newId()];
+  await space.post('/traces', { traces: [{ id: taken, input: 'mine' }] });
+  const below = { type: 'workflow', id: taken, spans: [{ type: 'workflow', id: taken, spans: [{ type: 'tool', id: child }] }] };
+  const answer = await space.post('/traces', {
+    traces: [{ id, input: 'q', spans: [{ type: 'agent', id: top, spans: [below] }] }],
+  });
+  expect(answer).toMatchObject({ status: 200, body: { spans_count: 2, refused_count: 2 } });
+  expect((await space.get(`/traces/${id}`)).body.spans).toMatchObject([{ id: top, spans: [{ id: child, parent_id: top }] }]);
+  expect((await space.get(`/traces/${taken}`)).body).toMatchObject({ input: 'mine', spans: [] });
 });
 
 test('a span with the id of its trace is refused, whether the trace is stored or not', async () => {

@@ -256,7 +256,7 @@ test('an update that fails beside others in its group leaves them alone', async 
 
 test('the output of an update takes the form of its span, or is refused', async () => {
   const { post, patch, get } = service.space();
-  const [traceId, llm, retriever, tool] = [newId(), newId(), newId(), newId()];
+  const [traceId, llm, retriever, tool, control] = [newId(), newId(), newId(), newId(), newId()];
   await post('/traces', {
     traces: [
       {
@@ -266,24 +266,64 @@ test('the output of an update takes the form of its span, or is refused', async 
           { type: 'llm', id: llm, input: [] },
           { type: 'retriever', id: retriever },
           { type: 'tool', id: tool },
+          { type: 'control', id: control },
         ],
       },
     ],
   });
   await patch(`/spans/${llm}`, { span_id: llm, output: 'hello' });
   await patch(`/spans/${retriever}`, { span_id: retriever, output: [{ content: 'doc' }] });
-  expect(
-    (await patch(`/spans/${tool}`, { span_id: tool, output: { role: 'assistant', content: 'x' } })).body.detail[0],
-  ).toMatchObject({
-    loc: ['body', 'output'],
-    type: 'wrong_shape',
-  });
+  await patch(`/spans/${tool}`, { span_id: tool, output: { role: 'assistant', content: 'x' } });
+  const refused = await patch(`/spans/${control}`, { span_id: control, output: 'allowed' });
+  expect([refused.status, refused.body.detail]).toMatchObject([422, [{ loc: ['body', 'output'], type: 'wrong_shape' }]]);
   const { body } = await get(`/traces/${traceId}`);
   expect(body.spans).toMatchObject([
     { output: { role: 'assistant', content: 'hello' } },
     { output: [{ content: 'doc' }] },
-    { output: null },
+    { output: '{"role":"assistant","content":"x"}' },
+    { type: 'control' },
   ]);
+});
+
+test('odd values of an update are made to fit as those of a record are', async () => {
+  const { post, patch, get } = service.space();
+  const [trace, llm] = [newId(), newId()];
+  const spans = [{ type: 'llm', id: llm, user_metadata: { own: 'x' } }];
+  await post('/traces', { traces: [{ id: trace, spans }] });
+  const odd = { input: { q: 1 }, output: 42, status_code: '200', tags: ['a', 1], duration_ns: '1500' };
+  expect((await patch(`/traces/${trace}`, { trace_id: trace, ...odd })).status).toBe(200);
+  const messages = { input: [{ role: 'critic', content: 'q' }], output: { role: 'AI', content: ['a'] } };
+  expect((await patch(`/spans/${llm}`, { span_id: llm, ...messages, tags: 7 })).status).toBe(200);
+  const { body } = await get(`/traces/${trace}`);
+  expect(body).toMatchObject({
+    input: '{"q":1}',
+    output: '42',
+    status_code: 200,
+    tags: ['a', '1'],
+    metrics: { duration_ns: 1500 },
+  });
+  expect(body.spans).toMatchObject([
+    {
+      input: [{ role: 'user', content: 'q' }],
+      output: { role: 'assistant', content: [{ type: 'text', text: 'a' }] },
+      tags: ['7'],
+      user_metadata: { own: 'x', 'input.0.role': 'critic' },
+    },
+  ]);
+  for (const wrong of [{ status_code: 'fine' }, { duration_ns: 'NaN' }, { is_complete: 'maybe' }])
+    expect((await patch(`/traces/${trace}`, { trace_id: trace, ...wrong })).status).toBe(422);
+});
+
+test('a session takes odd metadata and names as text', async () => {
+  const { post, get } = service.space();
+  const session = { name: 7, external_id: 12, user_metadata: { n: 1, none: null } };
+  const { status, body } = await post('/sessions', session);
+  expect([status, body]).toMatchObject([200, { name: '7', external_id: '12' }]);
+  await post('/traces', { session_external_id: 12, traces: [{ input: 'q' }] });
+  expect((await get(`/sessions/${body.id}`)).body).toMatchObject({
+    user_metadata: { n: '1', none: 'null' },
+    traces: [{ input: 'q' }],
+  });
 });
 
 test('two writers with clocks apart: the later update still wins', async () => {

@@ -1,0 +1,38 @@
+import type { z } from 'zod';
+import { type Fields, isObject, KeptValues, mendFields } from './mendFields.ts';
+import { textOf } from './textOf.ts';
+
+export interface MendedRecord {
+  /** What the schema of the record takes. */
+  fields: Fields;
+  /** The id as it was given, where it is no UUID of version 4: `fields` has none then. */
+  givenId: string | undefined;
+}
+
+const kinds: ReadonlySet<unknown> = new Set(['llm', 'tool', 'retriever', 'workflow', 'agent', 'control']);
+
+/**
+ * A trace or span made to fit its schema, whatever JSON it holds: nobody can be asked what was meant, and nothing is to be lost for a part that is
+ * odd. What a schema refuses is read where its meaning is plain, becomes text where the field takes text, and is kept as text in the
+ * `user_metadata` of the record where it does not. Undefined for what is no record at all.
+ * @param top the record is a trace; a span that says no kind that is known is a workflow
+ * @param start time of a record that says none that can be stored
+ */
+export function mendRecord(given: unknown, schema: z.ZodType, top: 'trace' | 'span', start: unknown): MendedRecord | undefined {
+  if (!isObject(given)) return undefined;
+  const kept = new KeptValues();
+  const { spans, ...fields } = given;
+  const said = typeof fields.type === 'string' ? fields.type.trim().toLowerCase() : fields.type;
+  const type = top === 'trace' ? 'trace' : kinds.has(said) ? said : 'workflow';
+  if (said !== undefined && said !== null && said !== type) kept.keep('type', fields.type);
+  fields.type = type;
+  const id = fields.id ?? (top === 'trace' ? fields.trace_id : undefined);
+  mendFields(fields, schema, type, kept);
+  if (isObject(spans)) fields.spans = [spans];
+  else if (Array.isArray(spans)) fields.spans = spans;
+  else if (spans !== undefined && spans !== null && spans !== '') kept.keep('spans', spans);
+  if (fields.created_at === undefined && start !== undefined) fields.created_at = start;
+  fields.user_metadata = kept.beside(fields.user_metadata);
+  const isKnown = (fields.id ?? (top === 'trace' ? fields.trace_id : undefined)) != null;
+  return { fields, givenId: isKnown || id === undefined || id === null || id === '' ? undefined : textOf(id) };
+}
