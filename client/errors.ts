@@ -1,3 +1,4 @@
+import type { RefusedRecord } from '../shared/wire/ingest.ts';
 import type { ExperimentRunResults } from './runExperiment.ts';
 
 /** A parameter is missing or wrong; no experiment is left behind. `cause`: the answer of the service, where it was the one to find out. */
@@ -23,6 +24,20 @@ export class HttpStatusError extends Error {
     this.errorCode = details.errorCode;
     this.requestId = details.requestId;
     this.body = details.body;
+  }
+}
+
+/** Records of a request that the service could not store; it has the others. */
+export class RecordsRefusedError extends Error {
+  override name = 'RecordsRefusedError';
+  readonly count: number;
+  /** The first of them, with the reason of each. */
+  readonly refused: readonly RefusedRecord[];
+
+  constructor(count: number, refused: readonly RefusedRecord[]) {
+    super(`${count} records could not be stored: ${refused[0]?.message ?? 'no reason was given'}${count > 1 ? ', …' : ''}`);
+    this.count = count;
+    this.refused = refused;
   }
 }
 

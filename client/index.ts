@@ -13,7 +13,15 @@ export {
 export { type CreateDatasetOptions, createDataset, type DatasetResponse } from './createDataset.ts';
 export { type CreateExperimentOptions, createExperiment, type ExperimentGroupChoice } from './createExperiment.ts';
 export { type CreatePromptOptions, createPrompt, type PromptMessage, type PromptResponse } from './createPrompt.ts';
-export { ConnectionError, ExperimentRunError, HttpStatusError, NotFoundError, TakenOverError, ValueError } from './errors.ts';
+export {
+  ConnectionError,
+  ExperimentRunError,
+  HttpStatusError,
+  NotFoundError,
+  RecordsRefusedError,
+  TakenOverError,
+  ValueError,
+} from './errors.ts';
 export { getAnnotationQueue } from './getAnnotationQueue.ts';
 export { getDataset } from './getDataset.ts';
 export { getExperiment } from './getExperiment.ts';

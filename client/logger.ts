@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import type { RefusedRecord } from '../shared/wire/ingest.ts';
 import { readEnvironment } from './environment.ts';
-import { HttpStatusError, ValueError } from './errors.ts';
+import { HttpStatusError, RecordsRefusedError, ValueError } from './errors.ts';
 import type { ServiceClient } from './http.ts';
 import { clientOf, type OperationOptions, resolveProject } from './project.ts';
 import { asText, closeSpan, errorOf, type OpenSpan, textOf, toWire } from './spans.ts';
@@ -116,7 +117,8 @@ export class Logger {
 
   /**
    * Sends what waits. @throws what the service answered when something could not be stored: what may pass (no connection, an overload) is kept for
-   * the next time, what the service refuses is given up.
+   * the next time, what the service refuses is given up. `RecordsRefusedError` says what of a request could not be stored while the rest was. Where
+   * several requests had such parts, the last one is thrown and the others are reported as those in the background are.
    */
   async flush(): Promise<void> {
     clearTimeout(this.timer);
@@ -178,7 +180,9 @@ export class Logger {
     while (this.waiting.length > 0) {
       const batch = this.takeBatch();
       try {
-        refused = (await this.sendBatch(projectId, selector, batch)) ?? refused;
+        const error = await this.sendBatch(projectId, selector, batch);
+        if (error && refused) this.report(refused);
+        refused = error ?? refused;
       } catch (error) {
         this.waiting = batch.concat(this.waiting);
         this.waitingCharacters += charactersOf(batch);
@@ -188,17 +192,21 @@ export class Logger {
     if (refused) throw refused;
   }
 
-  /** @returns what the service said when it refused a trace; the others of the batch are stored. @throws what may pass. */
+  /** @returns what the service said when it refused records; the others of the batch are stored. @throws what may pass. */
   private async sendBatch(projectId: string, selector: Record<string, string>, batch: Waiting[]): Promise<unknown> {
     const session = batch[0]?.sessionId ? { session_id: batch[0].sessionId } : {};
     const head = JSON.stringify({ ...selector, ...session, logging_method: 'typescript_client' }).slice(0, -1);
     try {
-      await this.client.send(`/v2/projects/${projectId}/traces`, {
-        json: `${head},"traces":[${batch.map(({ json }) => json).join(',')}]}`,
-        // Ids are ours: a repeat finds the records of the first.
-        repeatable: true,
-      });
-      return undefined;
+      const answer = await this.client.send<{ refused?: RefusedRecord[]; refused_count?: number }>(
+        `/v2/projects/${projectId}/traces`,
+        {
+          json: `${head},"traces":[${batch.map(({ json }) => json).join(',')}]}`,
+          // Ids are ours: a repeat finds the records of the first.
+          repeatable: true,
+        },
+      );
+      const { refused = [], refused_count = refused.length } = answer;
+      return refused_count > 0 ? new RecordsRefusedError(refused_count, refused) : undefined;
     } catch (error) {
       const isRefused =
         error instanceof HttpStatusError && (error.status === 400 || error.status === 413 || error.status === 422);

@@ -832,15 +832,41 @@ describe('when the way to the service is bad', () => {
     expect((await getExperiments(here())).filter(({ name }) => name === 'once only').map(({ id }) => id)).toEqual([created.id]);
   });
 
-  test('a trace that the service refuses does not keep others from being stored', async () => {
-    const logger = new Logger({ ...here(), logStream: 'mixed', flushEveryMs: 0 });
-    for (const statusCode of [200, 1.5, 200]) logger.startTrace('in').conclude('out', { statusCode });
-    await expect(logger.flush()).rejects.toMatchObject({ name: 'HttpStatusError', status: 422 });
+  test('a record that the service refuses does not keep others from being stored, and is reported', async () => {
+    const warned: string[] = [];
+    const client = new ServiceClient({
+      apiUrl: service.url,
+      apiKey: service.apiKey,
+      logger: { warn: (line: string) => void warned.push(line) },
+      // Something on the way puts a number before a trace.
+      fetch: (url, init = {}) => {
+        const { body } = init;
+        const changed = typeof body === 'string' ? body.replace(/\{"type":"trace","id":"[^"]+","name":"odd"/, '7,$&') : body;
+        return fetch(url, { ...init, ...(changed == null ? {} : { body: changed }) });
+      },
+    });
+    const logger = new Logger({ client, projectId, logStream: 'mixed', flushEveryMs: 0 });
+    const log = (name: string, to = logger) => to.startTrace('in', { name }).conclude('out', { statusCode: 1.5 });
+    for (const name of ['fine', 'odd']) log(name);
+    const refused = {
+      name: 'RecordsRefusedError',
+      count: 1,
+      refused: [{ index: 1, message: expect.stringContaining('expected object') }],
+    };
+    await expect(logger.flush()).rejects.toMatchObject(refused);
     await logger.flush();
     const streams = (await service.request('GET', `/projects/${projectId}/log_streams`)).body as { id: string; name: string }[];
-    const { body } = await service.request('POST', `/v2/projects/${projectId}/traces/count`, {
-      log_stream_id: streams.find(({ name }) => name === 'mixed')?.id,
-    });
-    expect(body).toMatchObject({ total_count: 2 });
+    const log_stream_id = streams.find(({ name }) => name === 'mixed')?.id;
+    const { body } = await service.request('POST', `/v2/projects/${projectId}/traces/search`, { log_stream_id });
+    expect((body as { records: object[] }).records).toMatchObject([
+      { name: 'odd', user_metadata: { status_code: '1.5' } },
+      { name: 'fine', user_metadata: { status_code: '1.5' } },
+    ]);
+    expect(warned).toEqual([]);
+    // What is sent in the background is a warning: each trace is a request here.
+    const inBackground = new Logger({ client, projectId, logStream: 'mixed', flushEveryMs: 0, batchSize: 1 });
+    log('odd', inBackground);
+    await inBackground.flush();
+    expect(warned).toEqual([expect.stringContaining('1 records could not be stored')]);
   });
 });
