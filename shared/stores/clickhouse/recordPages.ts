@@ -18,7 +18,7 @@ import { compileFilter, isEmpty } from './compileFilter.ts';
 import type { ClickHouse, ClickHouseRead } from './connect.ts';
 import { keyOfRow } from './keyRow.ts';
 import { lastWrittenOnce, metricPage, type ReadPage } from './metricPage.ts';
-import { byMerging, type NewestVersions, sameVersions } from './newestVersions.ts';
+import { byMerging, type NewestVersions, newestVersions, sameVersions } from './newestVersions.ts';
 import { type RowsOf, recordRows } from './recordRow.ts';
 import { type RunState, runStates } from './runState.ts';
 
@@ -60,12 +60,13 @@ export function recordPages(clickhouse: ClickHouse): Pick<StoredReads, 'page' | 
     recordsOf: RowsOf<StoredRecord> | undefined,
     describe: Describe<T>,
   ): Promise<ReadPage<T>> => {
+    const { writeMark } = clickhouse;
     const asked = stateOf(query.run);
     const take = async (state: RunState) => {
       const page = await readPage(clickhouse, query, state, recordsOf);
       const [described, isTorn] = await Promise.all([
         describe(page),
-        state.newest.from === 'records' && isTornPage(query, page.keys, asked.now),
+        state.newest.from === 'records' && isTornPage(query, page.keys, asked.now, writeMark),
       ]);
       return { described, isTorn, total: page.total, length: page.keys.length };
     };
@@ -80,11 +81,17 @@ export function recordPages(clickhouse: ClickHouse): Pick<StoredReads, 'page' | 
   /**
    * A version written since the stale ones were listed stands beside the one it replaced: on the page, which then holds too few records, or among the
    * rows before its offset, of which nothing is seen on the page and which then move it by one.
+   * @param writeMark of the store, before it was asked for `state`
    */
-  const isTornPage = async ({ run, offset, after }: RecordPageQuery, keys: RecordKey[], state: Promise<RunState>) => {
+  const isTornPage = async (
+    { run, offset, after }: RecordPageQuery,
+    keys: RecordKey[],
+    state: Promise<RunState>,
+    writeMark: number | undefined,
+  ) => {
     if (new Set(keys.map(({ id }) => id)).size < keys.length) return true;
-    if (offset === 0 || after !== undefined) return false;
-    return !sameVersions((await stateOf(run).now).newest, (await state).newest);
+    if (offset === 0 || after !== undefined || (writeMark !== undefined && writeMark === clickhouse.writeMark)) return false;
+    return !sameVersions(await newestVersions(clickhouse, run), (await state).newest);
   };
 
   return {
