@@ -6,6 +6,7 @@ const benchmarks: Record<string, () => Promise<{ run(args: string[]): Promise<vo
   lanes: () => import('./lanes.ts'),
   metrics: () => import('./metrics.ts'),
   search: () => import('./search.ts'),
+  soak: () => import('./soak.ts'),
 };
 
 const [name = '', ...args] = process.argv.slice(2);
