@@ -123,7 +123,7 @@ export function experimentRunRoutes(deps: ExperimentRunDeps): Endpoint[] {
         const run = await inProject(params);
         const { state, attempt, rows } = await leaseRows(
           deps.caller,
-          run.experimentId,
+          run,
           { ...body, waitMs: body.wait_ms, holding: body.holding ?? undefined },
           signal,
         );
@@ -160,7 +160,7 @@ export function experimentRunRoutes(deps: ExperimentRunDeps): Endpoint[] {
           ...{ ordinal, output, error, spans, tags },
           ...{ startedAt: started_at, durationNs: duration_ns, localMetrics: metrics },
         }));
-        return { recorded: await recordResults(deps.caller, run.experimentId, body.process, results) };
+        return { recorded: await recordResults(deps.caller, run, body.process, results) };
       },
     }),
     endpoint({

@@ -149,19 +149,21 @@ export interface LeaseWish {
 
 /**
  * Leases up to `limit` rows to the process, waiting up to `waitMs` for the first. Asking keeps the process's other leases alive.
+ * @param found the run, as the request has just found it
  * @throws ServiceError `Conflict` when another process has taken over the experiment.
  */
 export async function leaseRows(
   deps: CallerDeps,
-  experimentId: string,
+  found: ExperimentRun,
   { process, limit, waitMs, holding }: LeaseWish,
   signal: AbortSignal,
 ): Promise<Lease> {
+  const { experimentId } = found;
   const until = Date.now() + waitMs;
   const silence = await deps.offered.secondsSinceCaller(experimentId);
   let before: ExperimentRun['state'] | undefined;
   for (let first = true; ; first = false) {
-    const run = await deps.find(experimentId);
+    const run = first ? found : await deps.find(experimentId);
     if (!run) throw new ServiceError('NotFound', `no experiment ${experimentId}`);
     if (!(await deps.offered.seen(experimentId, process))) throw takenOver(experimentId);
     if (first && holding) await deps.offered.freeAllBut(experimentId, process, holding);
@@ -222,12 +224,11 @@ export interface CallerResult extends GivenResult {
  */
 export async function recordResults(
   deps: CallerDeps,
-  experimentId: string,
+  run: ExperimentRun,
   process: string,
   results: CallerResult[],
 ): Promise<number[]> {
-  const run = await deps.find(experimentId);
-  if (!run) throw new ServiceError('NotFound', `no experiment ${experimentId}`);
+  const { experimentId } = run;
   if (!(await deps.offered.seen(experimentId, process))) throw takenOver(experimentId);
   const held = await deps.offered.held(
     experimentId,

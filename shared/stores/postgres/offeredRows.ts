@@ -80,8 +80,11 @@ export function postgresOfferedRows(database: Database): OfferedRows {
     },
 
     async seen(experimentId, process) {
+      // Seconds decide whether a caller is gone; each note of one is a new version of the row.
       const rows = await database.query(
-        'UPDATE experiments SET caller_seen_at = now() WHERE run_id = $1 AND caller_process = $2 RETURNING run_id',
+        `WITH noted AS (UPDATE experiments SET caller_seen_at = now()
+           WHERE run_id = $1 AND caller_process = $2 AND (caller_seen_at IS NULL OR caller_seen_at < now() - interval '1 second'))
+         SELECT 1 FROM experiments WHERE run_id = $1 AND caller_process = $2`,
         [experimentId, process],
       );
       return rows.length > 0;
