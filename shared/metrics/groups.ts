@@ -13,6 +13,7 @@ type Common = Pick<
   | 'kinds'
   | 'needs'
   | 'needsReference'
+  | 'readsSpans'
 >;
 
 /** Right or wrong against the dataset row's reference output. Scored on the trace, so that a row has one value whatever spans it has. */
@@ -50,6 +51,7 @@ export const TOKENS: Common = {
   inverted: true,
   kinds: ['trace'],
   needs: 'code',
+  readsSpans: true,
   needsReference: false,
 };
 

@@ -233,6 +233,21 @@ describe('code metrics', () => {
     expect(await score(totalTokens, { spans: [record({ kind: 'llm' })] })).toHaveProperty('notApplicable');
   });
 
+  test('what looks at the spans below a record says so: they are read only then', async () => {
+    for (const metric of builtinMetrics.filter(({ needs }) => needs === 'code')) {
+      let looked = false;
+      const text = { input: 'a 1', output: 'a 1', datasetInput: 'a 1', datasetOutput: 'a 1' };
+      const given = Object.defineProperty(record(text), 'spans', {
+        get: () => {
+          looked = true;
+          return [];
+        },
+      });
+      await scoreRecord(metric, given, judge('not asked'));
+      expect([metric.name, metric.readsSpans ?? false]).toEqual([metric.name, looked]);
+    }
+  });
+
   test('tool error rate counts the tool calls that failed', async () => {
     const spans = [
       record({ kind: 'tool', errorMessage: 'timeout' }),
