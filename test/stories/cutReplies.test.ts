@@ -24,6 +24,7 @@ async function sending(
   const lines: Line[] = [];
   const file = endpoint({
     ...({ method: 'post', path: '/file', summary: 'A file', tag: 'Health', access: 'public' } as const),
+    produces: ['text/csv'],
     async handle({ signal }) {
       await begin();
       return new Reply({ stream: parts(signal), headers: { 'Content-Type': 'text/csv', 'Content-Disposition': 'attachment' } });
