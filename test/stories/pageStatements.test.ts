@@ -4,6 +4,7 @@ import { columnFinder } from '../../shared/records/findColumn.ts';
 import type { StoredRecord } from '../../shared/records/record.ts';
 import type { RecordPageQuery } from '../../shared/records/searchRecords.ts';
 import type { ClickHouse } from '../../shared/stores/clickhouse/connect.ts';
+import { KeptAnswers } from '../../shared/stores/clickhouse/keptAnswers.ts';
 import { clickhouseRecordEraser } from '../../shared/stores/clickhouse/recordDeletion.ts';
 import { clickHouseRecordReads } from '../../shared/stores/clickhouse/recordReads.ts';
 import { openRecordTables } from '../support/recordRun.ts';
@@ -123,4 +124,33 @@ test('the mark of writes is away while one is under way, and another one after i
   expect(clickhouse.writeMark).not.toBe(before);
   await expect(clickhouse.command({ name: 'no table', sql: 'DROP TABLE no_such_table' })).rejects.toThrow();
   expect(clickhouse.writeMark).toBeTypeOf('number');
+});
+
+test('a statement that is repeatable is asked once between two writes, and another one by itself', async () => {
+  const { clickhouse } = tables;
+  const ask = async (more: { isRepeatable?: boolean; params?: { n: number } } = { isRepeatable: true, params: { n: 1 } }) => {
+    const read = { name: 'random', sql: 'SELECT generateUUIDv4() AS id, {n:UInt8} AS n', params: { n: 1 }, ...more };
+    const [row] = await clickhouse.query({ ...read, row: (one) => (one as { id: string }).id });
+    return row as string;
+  };
+  const first = await ask();
+  expect(await ask()).toBe(first);
+  expect(await ask({ isRepeatable: true, params: { n: 2 } })).not.toBe(first);
+  expect(await ask({})).not.toBe(first);
+  const [during] = await Promise.all([ask(), tables.store([record(50)])]);
+  const after = await ask();
+  expect(after).not.toBe(first);
+  expect(after).not.toBe(during);
+  expect(await ask()).toBe(after);
+});
+
+test('of the answers that are kept the latest stay, and no large one', () => {
+  const kept = new KeptAnswers();
+  const megabytes = 'x'.repeat(400_000);
+  for (let n = 0; n < 20; n++) kept.keep(`statement ${n}`, megabytes, 1);
+  kept.keep('large', 'x'.repeat(600_000), 1);
+  const there = Array.from({ length: 20 }, (_, n) => n).filter((n) => kept.get(`statement ${n}`, 1) !== undefined);
+  expect(there).toEqual([11, 12, 13, 14, 15, 16, 17, 18, 19]);
+  expect(kept.get('large', 1)).toBeUndefined();
+  expect([kept.get('statement 19', 2), kept.get('statement 19', undefined)]).toEqual([undefined, undefined]);
 });

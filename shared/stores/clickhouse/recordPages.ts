@@ -187,6 +187,7 @@ async function rowsAmong<T>(
     sql: `SELECT ${select} FROM ${from} WHERE ${matchingSql(query, scope)}${behindStart} ORDER BY ${orderBy} LIMIT ${query.limit}${start ? '' : ` OFFSET ${query.offset}`}`,
     params: binder.params,
     row,
+    isRepeatable: true,
     settings: {
       // A part is read as far as the page needs it, not in blocks of its own (offset 10,000 of 0.4 M: 10 ms of CPU instead of 18).
       read_in_order_use_buffering: 0,
@@ -222,6 +223,7 @@ async function countRows(clickhouse: ClickHouse, sql: string, { params }: Binder
     name: 'record count',
     sql,
     params,
+    isRepeatable: true,
     row: (value) => Number((value as { total: string }).total),
   });
   return row ?? 0;
