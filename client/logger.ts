@@ -214,7 +214,9 @@ export class Logger {
       if (batch.length === 1) return error;
       const half = batch.length >> 1;
       const first = await this.sendBatch(projectId, selector, batch.slice(0, half));
-      return (await this.sendBatch(projectId, selector, batch.slice(half))) ?? first;
+      const second = await this.sendBatch(projectId, selector, batch.slice(half));
+      if (first && second) this.report(first);
+      return second ?? first;
     }
   }
 

@@ -113,7 +113,9 @@ export class AggregateRenewal {
     try {
       const computed = await compute(run);
       if (computed === undefined) return 'done';
-      return (await outdated.store(run, claim, computed, rest())) ? 'done' : 'later';
+      if (await outdated.store(run, claim, computed, rest())) return 'done';
+      await outdated.release(run, claim, rest());
+      return 'later';
     } catch (err) {
       // What cannot be given back is free when its time is over.
       await outdated.release(run, claim, rest()).catch(() => undefined);

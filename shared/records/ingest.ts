@@ -144,6 +144,10 @@ export function openedSession(run: RunRef, externalId: string): RecordChange {
   };
 }
 
+/** Who counts spans from 1 does so in each trace: a span's id of its own making is known in its trace alone. */
+const oddId = (run: RunRef, traceId: string | null | undefined, givenId: string): string =>
+  traceId == null ? derivedId('record', run.runId, givenId) : derivedId('record', run.runId, traceId, givenId);
+
 interface Below {
   traceId?: string;
   parentId?: string;
@@ -163,7 +167,9 @@ function recordsOf(run: RunRef, nodes: readonly LoggedNode[], top: Below): Logge
     const above = parent === undefined ? undefined : changes[parent]?.record;
     // A trace's own id may be said as that of its trace alone.
     const said = fields.id ?? (kind === 'trace' ? fields.trace_id : undefined);
-    const given = said ?? (givenId === undefined ? undefined : derivedId('record', run.runId, givenId));
+    const given =
+      said ??
+      (givenId === undefined ? undefined : oddId(run, kind === 'trace' ? null : (above?.trace_id ?? top.traceId), givenId));
     const id = given ?? newId();
     const record = {} as Record<string, unknown>;
     for (const name in fields) {

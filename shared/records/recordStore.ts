@@ -11,6 +11,8 @@ export interface RecordKey {
   trace_id: string | null;
   parent_id: string | null;
   session_id: string;
+  /** Of the newest row, where it was read to be followed by another. */
+  version?: number;
 }
 
 /** One value, or the state of its scoring, of one metric of one record. The newest version counts. */

@@ -546,7 +546,8 @@ class GroupState {
       if (change.action === 'await' && !stored) {
         const { session_id = id } = change.record;
         const place = key ?? ({ id, type: 'awaited', trace_id: null, parent_id: null, created_at: at } as const);
-        awaited.set(id, { ...place, session_id, project_id: run.projectId, run_id: run.runId, version });
+        const next = Math.max(version, (key?.version ?? 0) + 1);
+        awaited.set(id, { ...place, session_id, project_id: run.projectId, run_id: run.runId, version: next });
         return { id, session_id, trace_id: id, isNew: false };
       }
       if (change.action === 'update' && !stored && state.canHold && !state.deleted.has(id)) {
@@ -560,7 +561,8 @@ class GroupState {
         createdAt: key && key.type !== 'awaited' ? key.created_at : stored?.created_at,
         traceSession,
         traceAttempt: trace?.attempt,
-        version: Math.max(version, (stored?.version ?? 0) + 1),
+        // The key of an awaited trace may be of a process whose clock is ahead.
+        version: Math.max(version, (stored?.version ?? 0) + 1, (key?.version ?? 0) + 1),
         at,
       });
       const waiting = (!stored && state.held.get(id)) || [];

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { documentedAs, Uuid } from './common.ts';
-import { mendedTags, mendedTextMap, numberOf } from './mendFields.ts';
+import { mendedMetrics, mendedTags, mendedTextMap, numberOf } from './mendFields.ts';
 import { type MendedRecord, mendRecord } from './mendRecord.ts';
 import { Int32, jsonProblem, LlmMetrics, Metrics, StepInput, StepOutput, Text, TextMap } from './recordParts.ts';
 import { RunSelector } from './recordSearch.ts';
@@ -162,6 +162,11 @@ function generous<T extends z.ZodType>(schema: T, mended: (value: unknown) => un
 const anyText = generous(Text.nullish(), textOf);
 const anyNumber = <T extends z.ZodType>(schema: T) =>
   generous(schema, (value) => (typeof value === 'string' ? numberOf(value) : value));
+const anyCount = generous(z.int().nullish(), (value) => {
+  const number = typeof value === 'string' ? numberOf(value) : value;
+  return typeof number === 'number' ? Math.round(number) : value;
+});
+const anyMetrics = <T extends z.ZodType>(schema: T) => generous(schema, mendedMetrics);
 const anyTags = generous(z.array(Text).nullish(), mendedTags);
 
 /** Input or output of a span whose kind is not known yet: the form of its kind is made of it when it is stored. */
@@ -202,8 +207,8 @@ export const LogTraceUpdateRequest = z
     status_code: anyNumber(Int32.nullish()),
     tags: anyTags,
     is_complete: z.boolean().nullish(),
-    duration_ns: anyNumber(z.int().nullish()),
-    metrics: Metrics.nullish(),
+    duration_ns: anyCount,
+    metrics: anyMetrics(Metrics.nullish()),
   })
   .meta({ id: 'LogTraceUpdateRequest' });
 
@@ -216,8 +221,8 @@ export const LogSpanUpdateRequest = z
     output: anyStep(StepOutput),
     status_code: anyNumber(Int32.nullish()),
     tags: anyTags,
-    duration_ns: anyNumber(z.int().nullish()),
-    metrics: LlmMetrics.nullish(),
+    duration_ns: anyCount,
+    metrics: anyMetrics(LlmMetrics.nullish()),
   })
   .meta({ id: 'LogSpanUpdateRequest' });
 

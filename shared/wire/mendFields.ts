@@ -122,6 +122,9 @@ const metrics: Repair = (value, path, keep) => {
   );
 };
 
+/** Without what cannot be read: the update of one record keeps the rest of what it says. */
+export const mendedMetrics = (value: unknown): unknown => metrics(value, 'metrics', () => undefined);
+
 const messages: Repair = (value, path, keep) =>
   Array.isArray(value)
     ? value.map((one, index) => message(one, 'user', `${path}.${index}`, keep))

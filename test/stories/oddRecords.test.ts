@@ -41,6 +41,21 @@ describe('a record that is odd costs nothing', () => {
     expect(span).toMatchObject({ input: [{ role: known }], output: { role: known }, user_metadata: {} });
   });
 
+  test('spans that are counted from 1 in each trace stay where they are, and come again as themselves', async () => {
+    const { post, get } = service.space();
+    const spans = ['1', '2'].map((id) => ({ type: 'workflow', id, name: `span ${id}` }));
+    const [one, other] = [newId(), newId()];
+    const traces = [one, other].map((id) => ({ id, input: 'counted', spans }));
+    for (let time = 0; time < 2; time++)
+      expect(await post('/traces', { traces })).toMatchObject({ status: 200, body: { spans_count: 4 } });
+    const idsOf = async (trace: string) => {
+      const { body } = await get(`/traces/${trace}`);
+      expect(body.spans).toMatchObject([{ user_metadata: { id: '1' } }, { user_metadata: { id: '2' } }]);
+      return (body.spans as { id: string }[]).map(({ id }) => id);
+    };
+    expect(new Set([...(await idsOf(one)), ...(await idsOf(other))]).size).toBe(4);
+  });
+
   test('a role that nobody knows is the user in inputs and the assistant in outputs; what it was is kept', async () => {
     const input = [
       { role: 'system', content: 's' },

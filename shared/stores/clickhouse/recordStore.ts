@@ -18,11 +18,11 @@ export function clickhouseRecordStore(clickhouse: ClickHouse): RecordStore {
       inChunks(ids, (chunk) =>
         clickhouse.query({
           name: 'record keys',
-          sql: `SELECT ${keyColumns} FROM record_keys
+          sql: `SELECT ${keyColumns}, version FROM record_keys
                 WHERE ${IN_RUN} AND id IN {ids:Array(UUID)}
                 ORDER BY version DESC LIMIT 1 BY id`,
           params: { ...runParams(run), ids: chunk },
-          row: toKey,
+          row: (row) => ({ ...toKey(row), version: Number((row as { version: string }).version) }),
         }),
       ),
     spanKeys: (run, traceIds) =>

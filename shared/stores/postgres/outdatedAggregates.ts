@@ -10,8 +10,11 @@ export const AT_REST = "state NOT IN ('requested', 'running', 'paused')";
 const CLAIMED_FOR = "interval '60 seconds'";
 /** A note holds for the writes of its process so long: a stream of small ones makes one in this time. */
 const NOTE_GOOD_MS = 15_000;
-/** No write is under way for which a note of so long ago holds: a store that does not answer is given up a minute after the write began. */
-const LONGEST_WRITE = "interval '75 seconds'";
+/**
+ * No write is under way for which a note of so long ago holds. A store that does not answer is given up after a minute; a write may wait for the one before it
+ * as long, and go by a note of `NOTE_GOOD_MS` ago.
+ */
+const LONGEST_WRITE = "interval '150 seconds'";
 const MAX_KNOWN_RUNS = 10_000;
 
 /** What a process need not ask before each of its writes: which runs are no experiments, for ever, and which it has noted a moment ago. */
@@ -55,8 +58,8 @@ export function postgresOutdatedAggregates(database: Database): OutdatedAggregat
       const claim = newId();
       const row = await database.maybeOne(
         `WITH claimed AS (
-           INSERT INTO outdated_aggregates AS o (run_id, project_id, claim, claimed_at, free_at)
-           SELECT run_id, project_id, $2, clock_timestamp(), clock_timestamp() + ${CLAIMED_FOR} FROM experiments WHERE run_id = $1 AND ${AT_REST}
+           INSERT INTO outdated_aggregates AS o (run_id, project_id, noted_at, claim, claimed_at, free_at)
+           SELECT run_id, project_id, '-infinity', $2, clock_timestamp(), clock_timestamp() + ${CLAIMED_FOR} FROM experiments WHERE run_id = $1 AND ${AT_REST}
            ON CONFLICT (run_id) DO UPDATE SET claim = EXCLUDED.claim, claimed_at = EXCLUDED.claimed_at, free_at = EXCLUDED.free_at
              WHERE o.free_at <= clock_timestamp()
            RETURNING run_id
