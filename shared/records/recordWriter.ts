@@ -565,7 +565,9 @@ class GroupState {
         version: Math.max(version, (stored?.version ?? 0) + 1, (key?.version ?? 0) + 1),
         at,
       });
-      const waiting = (!stored && state.held.get(id)) || [];
+      // Of this request, too: an update may come right before its record.
+      const areHeld = !stored && (state.held.size > 0 || held.length > 0);
+      const waiting = areHeld ? [...(state.held.get(id) ?? []), ...held.filter((one) => one.id === id)] : [];
       const record = next && waiting.length > 0 ? withHeldUpdates(next, waiting) : next;
       if (record) settled.set(id, record);
       // The span is in a session of its own choice: when its trace comes, it is looked for.

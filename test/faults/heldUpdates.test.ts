@@ -93,6 +93,19 @@ test('after a day an update that waits counts for nothing', async () => {
   expect(await process.held.removeExpired()).toBe(1);
 });
 
+test('an update that comes before its record in one request is applied to it', async () => {
+  const run = await stores.run();
+  const process = stores.processOf();
+  const id = newId();
+  await process.writer.write(run, [
+    { action: 'update', id, of: 'trace', update: { output: 'done' } },
+    { action: 'log', record: { id, type: 'trace', trace_id: id, input: 'q', output: 'begun' } },
+    { action: 'update', id, of: 'trace', update: { tags: ['last'] } },
+  ]);
+  expect(await recordOf(run, id)).toMatchObject({ input: 'q', output: 'done', tags: ['last'] });
+  expect(await process.held.usage(run.projectId)).toMatchObject({ updates: 0 });
+});
+
 test('while nothing is held in a run, no write looks for updates', async () => {
   const run = await stores.run();
   let looks = 0;
