@@ -390,7 +390,8 @@ export async function assembleApi(
   };
   const expireHeldUpdates = async () => {
     const expired = await domain.heldUpdates.removeExpired();
-    if (expired > 0) log.warn({ expired }, 'updates were dropped whose records did not come within a day');
+    for (const projectId of expired) domain.recordWriter.counters.drop(projectId, 1);
+    if (expired.length > 0) log.warn({ expired: expired.length }, 'updates were dropped whose records did not come within a day');
   };
   await heal();
   await reconcile();

@@ -14,13 +14,13 @@ export const ingestCounterRoutes = (deps: {
     path: '/projects/{project_id}/ingest_counters',
     summary: 'Counters of logged records',
     description:
-      'Since this process of the service started: every accepted record is stored, held, rejected, or under way. `held_updates` is what the project has now, whichever process held it; the gauges of `process` are of all projects.',
+      'Since this process of the service started: every accepted record is stored, held, rejected, or under way. `held_updates` is what the project has now, whichever process held it (`dropped` is of this process); the gauges of `process` are of all projects.',
     tag: 'Records',
     access: { project: 'read' },
     params: ProjectParams,
     response: IngestCountersResponse,
     async handle({ project }) {
-      const { accepted, stored, held, rejected } = deps.writer.counters.of(project.id);
+      const { accepted, stored, held, dropped, rejected } = deps.writer.counters.of(project.id);
       const waiting = await deps.heldUpdates(project.id);
       return {
         project_id: project.id,
@@ -34,6 +34,7 @@ export const ingestCounterRoutes = (deps: {
           updates_limit: waiting.updatesLimit,
           bytes: waiting.bytes,
           bytes_limit: waiting.bytesLimit,
+          dropped,
         },
         process: {
           refused_requests: deps.writer.intake.refusedRequests,

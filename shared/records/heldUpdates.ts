@@ -22,6 +22,13 @@ export interface HeldUpdateUsage {
   bytesLimit: number;
 }
 
+export interface Holding {
+  /** Those that there is no room for. */
+  refused: readonly HeldUpdate[];
+  /** How many of the project's were dropped: since they had expired, or to make room. */
+  dropped: number;
+}
+
 /**
  * Updates of records that are not stored. They are held while their run is locked as for a write, after a look that found no record; the write that
  * stores the record applies all of them. So an update whose record is stored has been applied, whether it was released or not, and counts for nothing.
@@ -30,11 +37,11 @@ export interface HeldUpdates {
   /** Those of these records that have not expired, in order of arrival. */
   of(run: RunRef, ids: readonly string[]): Promise<StoredHeldUpdate[]>;
   /**
-   * Holds as many as the project may have, the first ones first.
-   * @returns how many these were
+   * Holds those that the project has room for, the first ones first. In a project that is full, the oldest of those that have waited for ten minutes make
+   * room: their records are not likely to come.
    * @throws ServiceError `RunNotFound` when the run was deleted meanwhile
    */
-  hold(run: RunRef, updates: readonly HeldUpdate[]): Promise<number>;
+  hold(run: RunRef, updates: readonly HeldUpdate[]): Promise<Holding>;
   release(numbers: readonly number[]): Promise<void>;
 }
 

@@ -6,6 +6,8 @@ export interface IngestCounts {
   stored: number;
   /** Acknowledged updates of records that had not come; nothing counts them again when they are applied. */
   held: number;
+  /** Held updates that were dropped: to make room for others, or since their records had not come within a day. */
+  dropped: number;
   /** Answered with an error: refused, or not taken by the store. */
   rejected: number;
 }
@@ -23,6 +25,11 @@ export class IngestCounters {
     const counts = this.#countsOf(projectId);
     counts.accepted += records;
     counts.rejected += records;
+  }
+
+  /** Counts held updates that were dropped. */
+  drop(projectId: string, updates: number): void {
+    if (updates > 0) this.#countsOf(projectId).dropped += updates;
   }
 
   #countsOf(projectId: string): IngestCounts {
@@ -57,4 +64,4 @@ export class IngestCounters {
   }
 }
 
-const none = (): IngestCounts => ({ accepted: 0, stored: 0, held: 0, rejected: 0 });
+const none = (): IngestCounts => ({ accepted: 0, stored: 0, held: 0, dropped: 0, rejected: 0 });

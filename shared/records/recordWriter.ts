@@ -317,7 +317,7 @@ export class RecordWriter {
   async #hold(toHold: SettledGroup['toHold']): Promise<Map<HeldUpdate, unknown>> {
     const notHeld = new Map<HeldUpdate, unknown>();
     for (const { run, updates } of toHold) {
-      let held = 0;
+      let refused: readonly HeldUpdate[] = updates;
       let reason: unknown = new ServiceError(
         'Unavailable',
         'too many updates wait for their records; send this one again later',
@@ -326,12 +326,16 @@ export class RecordWriter {
         },
       );
       try {
-        held = (await this.#held?.hold(run, updates)) ?? 0;
+        if (this.#held) {
+          const holding = await this.#held.hold(run, updates);
+          refused = holding.refused;
+          this.counters.drop(run.projectId, holding.dropped);
+        }
         this.#holds++;
       } catch (err) {
         reason = err;
       }
-      for (const update of updates.slice(held)) notHeld.set(update, reason);
+      for (const update of refused) notHeld.set(update, reason);
     }
     return notHeld;
   }

@@ -286,8 +286,8 @@ export const IngestCountersResponse = z
     held_records: tally,
     rejected_records: tally,
     records_under_way: tally,
-    /** Updates of the project that wait for their records at this moment, and the most that may. */
-    held_updates: z.object({ updates: tally, updates_limit: tally, bytes: tally, bytes_limit: tally }),
+    /** Updates of the project that wait for their records at this moment, and the most that may; and how many were dropped. */
+    held_updates: z.object({ updates: tally, updates_limit: tally, bytes: tally, bytes_limit: tally, dropped: tally }),
     process: z.object({
       /** Requests refused with 429 before their records were known. */
       refused_requests: tally,

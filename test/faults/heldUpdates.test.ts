@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ServiceError } from '../../shared/errors.ts';
 import { newId } from '../../shared/ids.ts';
 import type { RunRef } from '../../shared/projects/runs.ts';
+import type { HeldUpdate } from '../../shared/records/heldUpdates.ts';
 import type { RecordUpdate } from '../../shared/records/recordChange.ts';
 import type { ClickHouse } from '../../shared/stores/clickhouse/connect.ts';
 import { clickhouseRecordStore } from '../../shared/stores/clickhouse/recordStore.ts';
@@ -73,7 +74,7 @@ test('an update that cannot be held is refused; what is written beside it is sto
   ]);
   expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
   expect(await recordOf(run, id)).toMatchObject({ output: 'done' });
-  expect(process.writer.counters.of(run.projectId)).toEqual({ accepted: 3, stored: 2, held: 0, rejected: 1 });
+  expect(process.writer.counters.of(run.projectId)).toEqual({ accepted: 3, stored: 2, held: 0, dropped: 0, rejected: 1 });
 });
 
 test('after a day an update that waits counts for nothing', async () => {
@@ -90,7 +91,7 @@ test('after a day an update that waits counts for nothing', async () => {
   ]);
   expect((await recordOf(run, id))?.output ?? null).toBeNull();
   expect(await recordOf(run, other)).toMatchObject({ output: 'held' });
-  expect(await process.held.removeExpired()).toBe(1);
+  expect(await process.held.removeExpired()).toEqual([run.projectId]);
 });
 
 test('an update that comes before its record in one request is applied to it', async () => {
@@ -104,6 +105,56 @@ test('an update that comes before its record in one request is applied to it', a
   ]);
   expect(await recordOf(run, id)).toMatchObject({ input: 'q', output: 'done', tags: ['last'] });
   expect(await process.held.usage(run.projectId)).toMatchObject({ updates: 0 });
+});
+
+const age = (run: RunRef, ids: readonly string[]) =>
+  stores.database.query("UPDATE held_updates SET held_at = now() - interval '1 hour' WHERE run_id = $1 AND record_id = ANY($2)", [
+    run.runId,
+    [...ids],
+  ]);
+
+test('in a project that is full, the oldest updates that have waited long make room for new ones', async () => {
+  const run = await stores.run();
+  const process = stores.processOf();
+  const ids = Array.from({ length: 100 }, () => newId());
+  await Promise.all(ids.map((id) => update(process, run, id, { output: 'held' })));
+  await expect(update(process, run, newId(), { output: 'late' })).rejects.toMatchObject({ code: 'Unavailable' });
+  await age(run, ids.slice(0, 3));
+  const [first, second] = [newId(), newId()];
+  await update(process, run, first, { output: 'late' });
+  await update(process, run, second, { output: 'late' });
+  expect(await process.held.usage(run.projectId)).toMatchObject({ updates: 100 });
+  expect(process.writer.counters.of(run.projectId)).toMatchObject({ held: 102, rejected: 1, dropped: 2 });
+  await process.log(
+    run,
+    [...ids.slice(0, 4), first, second].map((id) => ({ id, input: 'q' })),
+  );
+  const outputs = await Promise.all(
+    [...ids.slice(0, 4), first, second].map(async (id) => (await recordOf(run, id))?.output ?? null),
+  );
+  expect(outputs).toEqual([null, null, 'held', 'held', 'late', 'late']);
+});
+
+test('an update too large for the room that is left is refused alone, and drops nothing where that would not help', async () => {
+  const run = await stores.run();
+  const process = stores.processOf();
+  const held = (bytes: number): HeldUpdate => ({ id: newId(), of: 'trace', update: { output: 'x'.repeat(bytes) } });
+  const [old, recent] = [held(300_000), held(500_000)];
+  expect(await process.held.hold(run, [old, recent])).toEqual({ refused: [], dropped: 0 });
+  await age(run, [old.id]);
+  const [tooLarge, far, small] = [held(2_000_000), held(600_000), held(1_000)];
+  expect(await process.held.hold(run, [tooLarge, far, small])).toEqual({ refused: [tooLarge, far], dropped: 0 });
+  // What is dropped for it is enough for it.
+  const fits = held(400_000);
+  expect(await process.held.hold(run, [fits])).toEqual({ refused: [], dropped: 1 });
+  expect(
+    (
+      await process.held.of(
+        run,
+        [old, recent, small, fits].map(({ id }) => id),
+      )
+    ).map(({ id }) => id),
+  ).toEqual([recent, small, fits].map(({ id }) => id));
 });
 
 test('while nothing is held in a run, no write looks for updates', async () => {

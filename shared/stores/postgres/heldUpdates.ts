@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ServiceError } from '../../errors.ts';
 import type { RunRef } from '../../projects/runs.ts';
 import type { OnRecordsDeleted } from '../../records/eraseRecords.ts';
-import type { ForgetHeldUpdates, HeldUpdates, HeldUpdateUsage, StoredHeldUpdate } from '../../records/heldUpdates.ts';
+import type { ForgetHeldUpdates, HeldUpdate, HeldUpdates, HeldUpdateUsage, StoredHeldUpdate } from '../../records/heldUpdates.ts';
 import type { RecordUpdate } from '../../records/recordChange.ts';
 import type { Database, Queries } from './connect.ts';
 
@@ -16,15 +16,65 @@ const HeldRow = z
       update: JSON.parse(change) as RecordUpdate, // as it was when its request was parsed
     }),
   );
+const SizeRow = z.object({ number: z.number(), bytes: z.number() });
 const UsageRow = z.object({ updates: z.number(), bytes: z.number() });
 
 // By the clock of Postgres, one for all processes.
 const EXPIRED = `held_at <= now() - interval '1 day'`;
+// A record that is on its way comes within seconds, or within the minutes for which a client tries again.
+const MAKES_ROOM = `held_at <= now() - interval '10 minutes'`;
 
 export interface HeldUpdateLimits {
   /** The most that a project may have. */
   updates: number;
   bytes: number;
+}
+
+/** What updates take up, or may. */
+type Room = HeldUpdateLimits;
+
+interface NewRow {
+  one: HeldUpdate;
+  /** JSON. */
+  change: string;
+  bytes: number;
+}
+
+/** What these rows need beyond what is free, but for those that would not fit into an empty project. */
+function lacking(rows: readonly NewRow[], free: Room, limits: Room): Room {
+  const sizes = rows.map(({ bytes }) => bytes).filter((bytes) => bytes <= limits.bytes);
+  return { updates: sizes.length - free.updates, bytes: sizes.reduce((sum, bytes) => sum + bytes, 0) - free.bytes };
+}
+
+/** Of the updates that may be dropped, the oldest ones that come to so much. */
+async function oldest(queries: Queries, projectId: string, { updates, bytes }: Room): Promise<z.output<typeof SizeRow>[]> {
+  if (updates <= 0 && bytes <= 0) return [];
+  const rows = await queries.query(
+    `SELECT number, bytes FROM (
+       SELECT number, bytes, row_number() OVER by_age AS place, sum(bytes) OVER by_age - bytes AS bytes_before
+       FROM held_updates WHERE project_id = $1 AND ${MAKES_ROOM} WINDOW by_age AS (ORDER BY held_at, number)
+     ) AS aged WHERE place <= $2 OR bytes_before < $3 ORDER BY place`,
+    [projectId, updates, bytes],
+  );
+  return z.array(SizeRow).parse(rows);
+}
+
+/** Takes each row for which there is room, or enough can be dropped. */
+function fitting(rows: readonly NewRow[], free: Room, droppable: readonly z.output<typeof SizeRow>[]) {
+  const taken: NewRow[] = [];
+  let { updates, bytes } = free;
+  let dropped = 0;
+  for (const row of rows) {
+    let [updatesThen, bytesThen, droppedThen] = [updates, bytes, dropped];
+    for (; (updatesThen < 1 || bytesThen < row.bytes) && droppedThen < droppable.length; droppedThen++) {
+      updatesThen++;
+      bytesThen += droppable[droppedThen]?.bytes ?? 0;
+    }
+    if (updatesThen < 1 || bytesThen < row.bytes) continue;
+    taken.push(row);
+    [updates, bytes, dropped] = [updatesThen - 1, bytesThen - row.bytes, droppedThen];
+  }
+  return { taken, dropped: droppable.slice(0, dropped).map(({ number }) => number) };
 }
 
 /** Updates whose records have not come, for a day. */
@@ -50,14 +100,17 @@ export function postgresHeldUpdates(database: Database, limits: HeldUpdateLimits
         .transaction(async (tx) => {
           // Other runs of the project wait, so that no two take the same room.
           await tx.query('SELECT FROM projects WHERE id = $1 FOR NO KEY UPDATE', [run.projectId]);
-          await tx.query(`DELETE FROM held_updates WHERE project_id = $1 AND ${EXPIRED}`, [run.projectId]);
+          const expired = await tx.query(`DELETE FROM held_updates WHERE project_id = $1 AND ${EXPIRED} RETURNING number`, [
+            run.projectId,
+          ]);
           const held = await usage(tx, run.projectId);
-          const rows = updates.map(({ id, of, update }) => ({ id, of, change: JSON.stringify(update) }));
-          const sizes = rows.map(({ change }) => Buffer.byteLength(change));
-          let [count, bytes] = [0, held.bytes];
-          while (count < rows.length && held.updates + count < limits.updates && bytes + (sizes[count] as number) <= limits.bytes)
-            bytes += sizes[count++] as number;
-          const taken = rows.slice(0, count);
+          const free = { updates: limits.updates - held.updates, bytes: limits.bytes - held.bytes };
+          const rows = updates.map((one): NewRow => {
+            const change = JSON.stringify(one.update);
+            return { one, change, bytes: Buffer.byteLength(change) };
+          });
+          const { taken, dropped } = fitting(rows, free, await oldest(tx, run.projectId, lacking(rows, free, limits)));
+          if (dropped.length > 0) await tx.query('DELETE FROM held_updates WHERE number = ANY($1::bigint[])', [dropped]);
           await tx.query(
             `INSERT INTO held_updates (project_id, run_id, record_id, kind, change, bytes)
              SELECT $1, $2, record_id, kind, change, bytes
@@ -66,13 +119,14 @@ export function postgresHeldUpdates(database: Database, limits: HeldUpdateLimits
             [
               run.projectId,
               run.runId,
-              taken.map(({ id }) => id),
-              taken.map(({ of }) => of),
+              taken.map(({ one }) => one.id),
+              taken.map(({ one }) => one.of),
               taken.map(({ change }) => change),
-              sizes.slice(0, count),
+              taken.map(({ bytes }) => bytes),
             ],
           );
-          return count;
+          const refused = rows.filter((row) => !taken.includes(row)).map(({ one }) => one);
+          return { refused, dropped: expired.length + dropped.length };
         })
         .catch((err: unknown) => {
           // The foreign key: the run went after the write was let in.
@@ -101,9 +155,10 @@ export function postgresHeldUpdates(database: Database, limits: HeldUpdateLimits
       const held = await usage(database, projectId);
       return { ...held, updatesLimit: limits.updates, bytesLimit: limits.bytes };
     },
-    /** Removes those that have waited for a day. @returns how many these were */
-    async removeExpired(): Promise<number> {
-      return (await database.query(`DELETE FROM held_updates WHERE ${EXPIRED} RETURNING number`)).length;
+    /** Removes those that have waited for a day. @returns the projects that they were of, each once for every update */
+    async removeExpired(): Promise<string[]> {
+      const rows = await database.query(`DELETE FROM held_updates WHERE ${EXPIRED} RETURNING project_id`);
+      return rows.map((row) => z.string().parse(row.project_id));
     },
   };
 }
