@@ -4,7 +4,7 @@ import type { RunRef } from '../projects/runs.ts';
 import { timeOf } from '../wire/time.ts';
 import type { ErasedKey, RecordErasure } from './eraseRecords.ts';
 import type { FindColumn } from './findColumn.ts';
-import type { ForgetHeldUpdates } from './heldUpdates.ts';
+import type { ForgetHeldUpdates, HeldUpdateFilter } from './heldUpdates.ts';
 import type { RecordKey } from './recordStore.ts';
 import type { RecordWriter } from './recordWriter.ts';
 import type { RecordQuery, RecordReads } from './searchRecords.ts';
@@ -77,12 +77,26 @@ export async function deleteRecords(deps: DeleteDeps, query: RecordQuery): Promi
   const { run, kinds, filter } = query;
   const requestedAt = timeOf(deps.now());
   const first = await deps.reads.page({ ...query, offset: 0, limit: 1 }); // a filter that cannot be applied is refused before it is noted
+  const waiting = waitingFor(kinds, filter);
+  if (first.keys.length === 0) {
+    await forgetWaiting(deps, run, waiting);
+    return 0;
+  }
+  const id = await deps.wishes.add({ run: { projectId: run.projectId, runId: run.runId }, kinds, filter, requestedAt });
+  return carryOut(deps, id, query, waiting);
+}
+
+/** The held updates that a deletion takes back; undefined where it takes none. */
+function waitingFor(kinds: readonly RecordKind[], filter: Filter): HeldUpdateFilter | undefined {
   const updated = (['trace', 'span'] as const).filter((of) => kinds.some((kind) => isUpdatedAs(kind, of)));
   const named = namedIds(filter);
-  if (named !== undefined && updated.length > 0) await deps.forgetHeldUpdates(run, updated, named === 'all' ? undefined : named);
-  if (first.keys.length === 0) return 0;
-  const id = await deps.wishes.add({ run: { projectId: run.projectId, runId: run.runId }, kinds, filter, requestedAt });
-  return carryOut(deps, id, query);
+  if (named === undefined || updated.length === 0) return undefined;
+  return { kinds: updated, ...(named === 'all' ? {} : { ids: named }) };
+}
+
+/** While nothing is written: an update is not taken back that a write is about to apply. */
+async function forgetWaiting(deps: DeleteDeps, run: RunRef, waiting: HeldUpdateFilter | undefined): Promise<void> {
+  if (waiting) await deps.writer.exclusively(run, () => deps.forgetHeldUpdates(run, waiting));
 }
 
 const isUpdatedAs = (kind: RecordKind, of: 'trace' | 'span'): boolean =>
@@ -117,7 +131,14 @@ export async function finishDeletions(
     };
     try {
       const findColumn = await deps.findColumn(run, filter);
-      await carryOut(deps, id, { run, kinds, filter: { and: [filter, writtenBefore] }, findColumn }, stopping);
+      const waiting = waitingFor(kinds, filter);
+      await carryOut(
+        deps,
+        id,
+        { run, kinds, filter: { and: [filter, writtenBefore] }, findColumn },
+        waiting && { ...waiting, until: requestedAt },
+        stopping,
+      );
     } catch (err) {
       // A metric that the filter names may be gone by now: nothing has a value of it, and this deletion cannot go on. Others do not wait for one that fails.
       if (err instanceof ServiceError && cannotGoOn.has(err.code)) await deps.wishes.remove(id);
@@ -133,7 +154,14 @@ const cannotGoOn: ReadonlySet<string> = new Set(['ColumnUnknown', 'ColumnNotFilt
 /** What hangs in or below each other, so that one erasure never takes more than a trace with its spans: sessions are empty when they go. */
 const steps: readonly (readonly RecordKind[])[] = [['trace'], spanKinds, ['session']];
 
-async function carryOut(deps: DeleteDeps, id: string, query: RecordQuery, stopping?: AbortSignal): Promise<number> {
+async function carryOut(
+  deps: DeleteDeps,
+  id: string,
+  query: RecordQuery,
+  waiting: HeldUpdateFilter | undefined,
+  stopping?: AbortSignal,
+): Promise<number> {
+  await forgetWaiting(deps, query.run, waiting);
   let deleted = 0;
   for (const step of steps) {
     const kinds = step.filter((kind) => query.kinds.includes(kind));

@@ -45,5 +45,14 @@ export interface HeldUpdates {
   release(numbers: readonly number[]): Promise<void>;
 }
 
-/** Takes back updates that wait: those of these ids, or without ids all of the kinds. */
-export type ForgetHeldUpdates = (run: RunRef, kinds: readonly HeldUpdate['of'][], ids?: readonly string[]) => Promise<void>;
+/** Updates of a run that wait. */
+export interface HeldUpdateFilter {
+  kinds: readonly HeldUpdate['of'][];
+  /** Absent: of any record. */
+  ids?: readonly string[];
+  /** Canonical time: only those held until then. */
+  until?: string;
+}
+
+/** Takes back updates that wait. */
+export type ForgetHeldUpdates = (run: RunRef, filter: HeldUpdateFilter) => Promise<void>;

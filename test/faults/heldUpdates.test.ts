@@ -5,6 +5,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ServiceError } from '../../shared/errors.ts';
 import { newId } from '../../shared/ids.ts';
 import type { RunRef } from '../../shared/projects/runs.ts';
+import { deleteRecords, finishDeletions } from '../../shared/records/delete.ts';
+import { columnFinder } from '../../shared/records/findColumn.ts';
 import type { HeldUpdate } from '../../shared/records/heldUpdates.ts';
 import type { RecordUpdate } from '../../shared/records/recordChange.ts';
 import type { ClickHouse } from '../../shared/stores/clickhouse/connect.ts';
@@ -155,6 +157,41 @@ test('an update too large for the room that is left is refused alone, and drops 
       )
     ).map(({ id }) => id),
   ).toEqual([recent, small, fits].map(({ id }) => id));
+});
+
+const deletionOf = (run: RunRef, id: string) => ({
+  run,
+  kinds: ['trace'] as const,
+  filter: { filter: { type: 'id', column_id: 'id', operator: 'one_of', value: [id] } } as const,
+  findColumn: columnFinder([]),
+});
+
+test('a deletion that cannot be noted drops no update that waits', async () => {
+  const run = await stores.run();
+  const process = stores.processOf();
+  const [id, early] = [newId(), newId()];
+  await process.log(run, [{ id, input: 'q' }]);
+  await update(process, run, early, { output: 'held' });
+  const away = new ServiceError('Unavailable', 'away');
+  const deps = { ...process.deps, wishes: { ...process.deps.wishes, add: () => Promise.reject(away) } };
+  await expect(deleteRecords(deps, { ...deletionOf(run, id), filter: { and: [] } })).rejects.toBe(away);
+  expect(await process.held.usage(run.projectId)).toMatchObject({ updates: 1 });
+  expect(await recordOf(run, id)).toMatchObject({ input: 'q' });
+});
+
+test('a deletion that was cut off drops the updates that waited when it was asked for, and no later ones', async () => {
+  const run = await stores.run();
+  const process = stores.processOf();
+  const [id, early, late] = [newId(), newId(), newId()];
+  await process.log(run, [{ id, input: 'q' }]);
+  await update(process, run, early, { output: 'held' });
+  const dies = new ServiceError('Unavailable', 'killed');
+  const deps = { ...process.deps, forgetHeldUpdates: () => Promise.reject(dies) };
+  await expect(deleteRecords(deps, { ...deletionOf(run, id), filter: { and: [] } })).rejects.toBe(dies);
+  await update(process, run, late, { output: 'held' });
+  await finishDeletions({ ...process.deps, findColumn: async () => columnFinder([]) }, 0, new AbortController().signal);
+  expect((await process.held.of(run, [early, late])).map((one) => one.id)).toEqual([late]);
+  expect(await recordOf(run, id)).toBeUndefined();
 });
 
 test('while nothing is held in a run, no write looks for updates', async () => {

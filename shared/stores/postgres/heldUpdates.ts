@@ -137,15 +137,16 @@ export function postgresHeldUpdates(database: Database, limits: HeldUpdateLimits
       await database.query('DELETE FROM held_updates WHERE number = ANY($1::bigint[])', [[...numbers]]);
     },
   };
-  const forget: ForgetHeldUpdates = async (run: RunRef, kinds, ids) => {
+  const forget: ForgetHeldUpdates = async (run: RunRef, { kinds, ids, until }) => {
     await database.query(
-      'DELETE FROM held_updates WHERE run_id = $1 AND kind = ANY($2::text[]) AND ($3::uuid[] IS NULL OR record_id = ANY($3))',
-      [run.runId, [...kinds], ids === undefined ? null : [...ids]],
+      `DELETE FROM held_updates WHERE run_id = $1 AND kind = ANY($2::text[]) AND ($3::uuid[] IS NULL OR record_id = ANY($3))
+       AND ($4::timestamptz IS NULL OR held_at <= $4)`,
+      [run.runId, [...kinds], ids === undefined ? null : [...ids], until ?? null],
     );
   };
   const forgetRecords: OnRecordsDeleted = async ({ projectId, runId, ids }) => {
     // Those of a whole run or project have gone with its row.
-    if (runId !== undefined && ids !== undefined) await forget({ projectId, runId }, ['trace', 'span'], ids);
+    if (runId !== undefined && ids !== undefined) await forget({ projectId, runId }, { kinds: ['trace', 'span'], ids });
   };
   return {
     ...store,
