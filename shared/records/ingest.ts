@@ -5,7 +5,8 @@ import { type LoggedFields, type LoggedForest, type LoggedNode, LoggedTraces, ty
 import type { LoggedTrace } from '../wire/records.ts';
 import { fileIds } from './fileIds.ts';
 import type { LoggedRecord, RecordChange, WrittenRecord } from './recordChange.ts';
-import type { Outcome, RecordWriter } from './recordWriter.ts';
+import type { RecordWriter } from './recordWriter.ts';
+import type { Outcome } from './writeRequest.ts';
 
 type Writer = Pick<RecordWriter, 'write' | 'writeParts' | 'counters'>;
 

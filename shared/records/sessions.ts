@@ -2,8 +2,9 @@ import { ServiceError } from '../errors.ts';
 import { newId } from '../ids.ts';
 import type { RunRef } from '../projects/runs.ts';
 import { sessionIdOf } from './ingest.ts';
+import { asUnavailable } from './persistBlock.ts';
 import type { StoredRecord } from './record.ts';
-import { asUnavailable, type RecordWriter } from './recordWriter.ts';
+import type { RecordWriter } from './recordWriter.ts';
 
 export interface NewSession {
   name?: string | null | undefined;

@@ -1,0 +1,299 @@
+import { systemMetricNames } from '../columns/recordTableColumns.ts';
+import type { RunRef } from '../projects/runs.ts';
+import type { HeldUpdate, HeldUpdates, StoredHeldUpdate } from './heldUpdates.ts';
+import type { StoredRecord } from './record.ts';
+import { type RecordChange, type RecordUpdate, settle, type WrittenRecord, withHeldUpdates } from './recordChange.ts';
+import type { NewPlace, RecordKey, RecordStore } from './recordStore.ts';
+import type { VersionClock } from './versionClock.ts';
+import { lockOf } from './writeLocks.ts';
+import type { Outcome, WriteRequest } from './writeRequest.ts';
+
+/** The session of an awaited trace of which no more is known than that a span of it named a session. */
+const UNSETTLED = '00000000-0000-0000-0000-000000000000';
+
+export interface GroupDeps {
+  store: RecordStore;
+  /** Absent where nothing is held. */
+  held: HeldUpdates | undefined;
+  clock: VersionClock;
+  /** False where no update of the run's records is held. */
+  mayHold(run: RunRef): boolean;
+}
+
+/** The records of one group: what was stored before it, and what its changes have made of that so far. */
+export class GroupState {
+  readonly #store: RecordStore;
+  readonly #clock: VersionClock;
+  readonly #runs: Map<string, RunState>;
+  #last: RunState | undefined;
+
+  private constructor({ store, clock }: GroupDeps, runs: Map<string, RunState>) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#runs = runs;
+  }
+
+  static async load(deps: GroupDeps, group: readonly WriteRequest[]): Promise<GroupState> {
+    const { store, held, mayHold } = deps;
+    const byRun = Map.groupBy(group, ({ run }) => lockOf(run));
+    const runs = await Promise.all(
+      [...byRun].map(async ([name, requests]): Promise<[string, RunState]> => {
+        const run = (requests[0] as WriteRequest).run;
+        return [
+          name,
+          await loadRun(
+            store,
+            run,
+            requests.flatMap(({ changes }) => changes),
+            held && { heldOf: mayHold(run) ? (ids) => held.of(run, ids) : async () => [] },
+          ),
+        ];
+      }),
+    );
+    return new GroupState(deps, new Map(runs));
+  }
+
+  /** Settles changes of a request: all of them, or (by throwing) none. */
+  apply(run: RunRef, changes: readonly RecordChange[]): Pick<Outcome, 'written' | 'held'> {
+    const state = this.#runs.get(lockOf(run)) as RunState;
+    const held: HeldUpdate[] = [];
+    const settled = new Map<string, StoredRecord>();
+    const awaited = new Map<string, NewPlace>();
+    const given: [id: string, metrics: RecordUpdate['metrics']][] = [];
+    const written = changes.map((change): WrittenRecord => {
+      const id = change.action === 'update' ? change.id : change.record.id;
+      const stored = settled.get(id) ?? state.records.get(id);
+      const traceId = change.action === 'update' ? null : change.record.trace_id;
+      const trace = traceId === null ? undefined : (settled.get(traceId) ?? state.records.get(traceId));
+      const traceKey = state.keys.get(traceId ?? '');
+      const traceSession = trace?.session_id ?? (traceKey?.session_id === UNSETTLED ? undefined : traceKey?.session_id);
+      const { version, at } = this.#clock.next();
+      const key = state.keys.get(id);
+      if (change.action === 'await' && !stored) {
+        const { session_id = id } = change.record;
+        const place = key ?? ({ id, type: 'awaited', trace_id: null, parent_id: null, created_at: at } as const);
+        const next = Math.max(version, (key?.version ?? 0) + 1);
+        awaited.set(id, { ...place, session_id, project_id: run.projectId, run_id: run.runId, version: next });
+        return { id, session_id, trace_id: id, isNew: false };
+      }
+      if (change.action === 'update' && !stored && state.canHold && !state.deleted.has(id)) {
+        held.push({ id, of: change.of, update: change.update });
+        return { id, session_id: id, trace_id: id, isNew: true, isHeld: true };
+      }
+      const next = settle(change, {
+        run,
+        stored,
+        key,
+        createdAt: key && key.type !== 'awaited' ? key.created_at : stored?.created_at,
+        traceSession,
+        traceAttempt: trace?.attempt,
+        // The key of an awaited trace may be of a process whose clock is ahead.
+        version: Math.max(version, (stored?.version ?? 0) + 1, (key?.version ?? 0) + 1),
+        at,
+      });
+      // Of this request, too: an update may come right before its record.
+      const areHeld = !stored && (state.held.size > 0 || held.length > 0);
+      const waiting = areHeld ? [...(state.held.get(id) ?? []), ...held.filter((one) => one.id === id)] : [];
+      const record = next && waiting.length > 0 ? withHeldUpdates(next, waiting) : next;
+      if (record) settled.set(id, record);
+      // The span is in a session of its own choice: when its trace comes, it is looked for.
+      if (record && traceId !== null && !trace && !traceKey && !awaited.has(traceId) && record.session_id !== traceId) {
+        const place = { id: traceId, type: 'awaited', trace_id: null, parent_id: null, created_at: at } as const;
+        awaited.set(traceId, { ...place, session_id: UNSETTLED, project_id: run.projectId, run_id: run.runId, version });
+      }
+      if (record) given.push([id, change.action === 'update' ? change.update.metrics : change.record.metrics]);
+      for (const { update } of waiting) given.push([id, update.metrics]);
+      // A span that is refused with its trace need not be stored itself.
+      const { session_id, trace_id } = record ?? stored ?? (trace as StoredRecord);
+      return { id, session_id, trace_id, isNew: stored === undefined };
+    });
+    for (const [id, record] of settled) {
+      state.records.set(id, record);
+      state.changed.add(id);
+    }
+    for (const [id, key] of awaited) {
+      if (state.keys.get(id)?.session_id === key.session_id) continue;
+      state.keys.set(id, key);
+      state.awaited.set(id, key);
+    }
+    for (const [id, metrics] of given) {
+      for (const metric in metrics) {
+        if (systemMetricNames.has(metric) || metrics[metric] == null) continue;
+        state.metricsGiven.set(id, (state.metricsGiven.get(id) ?? new Set()).add(metric));
+      }
+    }
+    for (const update of held) state.held.set(update.id, [...(state.held.get(update.id) ?? []), update]);
+    return { written, held };
+  }
+
+  /** Spans can come before their trace: they move to its session when it says one. */
+  async followSessions(): Promise<void> {
+    for (const state of this.#runs.values()) {
+      const traces: { id: string; session_id: string }[] = [...state.awaited.values()].filter(
+        ({ session_id }) => session_id !== UNSETTLED,
+      );
+      for (const id of state.changed) {
+        const record = state.records.get(id);
+        if (record?.type === 'trace' && record.session_id !== (state.keys.get(id)?.session_id ?? id)) traces.push(record);
+      }
+      if (traces.length === 0) continue;
+      const sessions = new Map(traces.map(({ id, session_id }) => [id, session_id]));
+      for (const id of state.changed) {
+        const record = state.records.get(id) as StoredRecord;
+        const session_id = sessions.get(record.trace_id ?? '');
+        // Settled before its trace, in this group.
+        if (session_id !== undefined && record.session_id !== session_id) state.records.set(id, { ...record, session_id });
+      }
+      // Nobody can have sent spans of a trace whose id was made just now.
+      const known = [...sessions.keys()].filter((id) => !state.fresh.has(id));
+      const keys = known.length === 0 ? [] : await this.#store.spanKeys(state.run, known);
+      const behind = keys.filter((key) => !state.changed.has(key.id) && key.session_id !== sessions.get(key.trace_id as string));
+      if (behind.length === 0) continue;
+      for (const record of await this.#store.records(state.run, behind)) {
+        const session_id = sessions.get(record.trace_id ?? '');
+        if (session_id === undefined) continue; // moved to another trace since
+        const { version, at } = this.#clock.next();
+        state.records.set(record.id, { ...record, session_id, updated_at: at, version: Math.max(version, record.version + 1) });
+        state.changed.add(record.id);
+        const key = behind.find(({ id }) => id === record.id);
+        if (key) state.keys.set(record.id, key);
+      }
+    }
+  }
+
+  /** Traces that this group has said the session of, and whose record has not come. */
+  awaited(): NewPlace[] {
+    return [...this.#runs.values()].flatMap((state) => [...state.awaited.values()].filter(({ id }) => !state.records.has(id)));
+  }
+
+  /** Updates that were held and whose records are stored with this group, or were before. */
+  applied(): number[] {
+    return [...this.#runs.values()].flatMap(({ held, records }) =>
+      [...held].flatMap(([id, updates]) =>
+        records.has(id) ? updates.flatMap((one) => ('number' in one ? one.number : [])) : [],
+      ),
+    );
+  }
+
+  /** Updates of this group whose records have not come with it. */
+  toHold(): { run: RunRef; updates: HeldUpdate[] }[] {
+    return [...this.#runs.values()].flatMap(({ run, held, records }) => {
+      const updates = [...held].flatMap(([id, all]) => (records.has(id) ? [] : all.filter((one) => !('number' in one))));
+      return updates.length > 0 ? [{ run, updates }] : [];
+    });
+  }
+
+  /** Ids of the records that this group writes, and of their traces: those that they leave, too; and of those that updates wait for. */
+  touched(): Set<string> {
+    const ids = new Set<string>();
+    for (const { changed, records, keys, awaited, held } of this.#runs.values()) {
+      for (const id of held.keys()) ids.add(id);
+      for (const id of awaited.keys()) ids.add(id);
+      for (const id of changed) {
+        ids.add(id);
+        for (const traceId of [records.get(id)?.trace_id, keys.get(id)?.trace_id]) if (traceId) ids.add(traceId);
+      }
+    }
+    return ids;
+  }
+
+  changed(): StoredRecord[] {
+    return [...this.#runs.values()].flatMap((state) => [...state.changed].map((id) => state.records.get(id) as StoredRecord));
+  }
+
+  /** Names of the metrics (beside the system's) that this group's changes gave the record. */
+  metricsGiven(record: StoredRecord): ReadonlySet<string> | undefined {
+    return this.#runOf(record).metricsGiven.get(record.id);
+  }
+
+  /** Whether the record's key was stored before this group: then the record may be, too. */
+  isKnown(record: StoredRecord): boolean {
+    const key = this.#runOf(record).keys.get(record.id);
+    return key !== undefined && key.type !== 'awaited';
+  }
+
+  /** The trace that a record leaves for another one. */
+  leaves(record: StoredRecord): string | undefined {
+    const before = this.#runOf(record).keys.get(record.id)?.trace_id ?? undefined;
+    return before === record.trace_id ? undefined : before;
+  }
+
+  keyChanged(record: StoredRecord): boolean {
+    const key = this.#runOf(record).keys.get(record.id);
+    return (
+      key === undefined ||
+      key.session_id !== record.session_id ||
+      key.parent_id !== (record.parent_id ?? null) ||
+      key.trace_id !== record.trace_id ||
+      key.type !== record.type
+    );
+  }
+
+  #runOf({ project_id, run_id }: StoredRecord): RunState {
+    // Asked several times for every record, of which thousands in a row are of one run.
+    const { projectId, runId } = this.#last?.run ?? {};
+    if (!this.#last || project_id !== projectId || run_id !== runId)
+      this.#last = this.#runs.get(lockOf({ projectId: project_id, runId: run_id })) as RunState;
+    return this.#last;
+  }
+}
+
+interface RunState {
+  run: RunRef;
+  keys: Map<string, RecordKey>;
+  records: Map<string, StoredRecord>;
+  changed: Set<string>;
+  awaited: Map<string, NewPlace>;
+  metricsGiven: Map<string, Set<string>>;
+  canHold: boolean;
+  /** Updates by the records that they wait for: those that were held before, and those of this group. */
+  held: Map<string, (HeldUpdate | StoredHeldUpdate)[]>;
+  /** Of the records that updates did not find, those that were deleted. */
+  deleted: ReadonlySet<string>;
+  /** Ids that were made for this write. */
+  fresh: ReadonlySet<string>;
+}
+
+async function loadRun(
+  store: RecordStore,
+  run: RunRef,
+  changes: readonly RecordChange[],
+  holding: { heldOf(ids: readonly string[]): Promise<StoredHeldUpdate[]> } | undefined,
+): Promise<RunState> {
+  const ids = new Set<string>();
+  const told = new Set<string | null>([null]);
+  for (const change of changes)
+    if (change.action !== 'update' && change.record.session_id !== undefined && change.record.type === 'trace')
+      told.add(change.record.id);
+  for (const change of changes) {
+    if (change.action === 'update') ids.add(change.id);
+    else {
+      const { id, trace_id } = change.record;
+      if (!change.freshId) ids.add(id);
+      // Where these changes do not say the session of its trace.
+      if (!told.has(trace_id)) ids.add(trace_id as string);
+    }
+  }
+  const keys = new Map((ids.size === 0 ? [] : await store.keys(run, [...ids])).map((key) => [key.id, key]));
+  const targets = new Set(changes.map((change) => (change.action === 'update' ? change.id : change.record.id)));
+  const known = [...keys.values()].filter(({ id, type }) => targets.has(id) && type !== 'awaited');
+  const records = new Map((known.length === 0 ? [] : await store.records(run, known)).map((record) => [record.id, record]));
+  const coming = changes.flatMap((change) =>
+    change.action === 'update' || change.action === 'await' || change.freshId ? [] : [change.record.id],
+  );
+  const held = holding && coming.length > 0 ? await holding.heldOf(coming) : [];
+  const lacking = changes.flatMap((change) => (change.action === 'update' && !records.has(change.id) ? [change.id] : []));
+  const deleted = holding && lacking.length > 0 ? await store.deleted(run, lacking) : [];
+  return {
+    run,
+    keys,
+    records,
+    changed: new Set(),
+    awaited: new Map(),
+    metricsGiven: new Map(),
+    canHold: holding !== undefined,
+    held: Map.groupBy(held, ({ id }) => id),
+    deleted: new Set(deleted),
+    fresh: new Set(changes.flatMap((change) => (change.action !== 'update' && change.freshId ? [change.record.id] : []))),
+  };
+}

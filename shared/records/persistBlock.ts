@@ -1,0 +1,32 @@
+import { ServiceError } from '../errors.ts';
+import type { Block } from './recordStore.ts';
+
+/** Pauses before a block that could not be stored is sent again. */
+const RETRY_MS = [50, 200, 800];
+
+/** Sends a block until it is stored; the store knows a repeat by its token. */
+export async function persistBlock(block: Block): Promise<void> {
+  for (const pause of RETRY_MS) {
+    try {
+      await block.send();
+      return;
+    } catch (err) {
+      if (!isTransient(err)) throw err;
+      await new Promise((resolve) => setTimeout(resolve, pause));
+    }
+  }
+  await block.send();
+}
+
+/** Whether the store may take the same block later: it is away, or short of memory or time. */
+export const isTransient = (err: unknown): boolean =>
+  err instanceof ServiceError && (err.code === 'Unavailable' || err.code === 'QueryTooExpensive');
+
+/** A statement of ours that is too expensive is no fault of whoever logs: the store is short of memory or time. */
+export const asUnavailable = (err: unknown): unknown =>
+  err instanceof ServiceError && err.code === 'QueryTooExpensive'
+    ? new ServiceError('Unavailable', 'the record store is overloaded; send this request again later', {
+        retryAfterSeconds: 2,
+        cause: err,
+      })
+    : err;

@@ -1,0 +1,117 @@
+import { RequestInvalid } from '../errors.ts';
+import type { RunRef } from '../projects/runs.ts';
+import { type GroupDeps, GroupState } from './groupState.ts';
+import type { HeldUpdate } from './heldUpdates.ts';
+import type { StoredRecord } from './record.ts';
+import type { RecordChange } from './recordChange.ts';
+import type { Block, NewValue } from './recordStore.ts';
+import type { Outcome, WriteRequest } from './writeRequest.ts';
+
+/** What a group of requests comes to. */
+export interface SettledGroup {
+  /** Records that it writes, and their traces. */
+  touched: ReadonlySet<string>;
+  /** In the order in which they are stored. */
+  blocks: readonly Block[];
+  /** Held updates whose records are stored then. */
+  applied: readonly number[];
+  /** Updates whose records are not stored. */
+  toHold: readonly { run: RunRef; updates: readonly HeldUpdate[] }[];
+  /** What to tell the requests when all of that is stored, but for updates that could not be held. */
+  answers: readonly ((notHeld: ReadonlyMap<HeldUpdate, unknown>) => void)[];
+}
+
+/** Reads what is stored of the records of these requests, and makes the blocks that their changes come to, one request on top of the other. */
+export async function settleGroup(
+  deps: GroupDeps & { onStored(run: RunRef): void },
+  group: readonly WriteRequest[],
+): Promise<SettledGroup> {
+  const { store } = deps;
+  const state = await GroupState.load(deps, group);
+  const answers = group.map((request): SettledGroup['answers'][number] => {
+    try {
+      const outcome = apply(state, request);
+      return (notHeld) => {
+        const lost = outcome.held.find((update) => notHeld.has(update));
+        if (lost) return request.reject(notHeld.get(lost));
+        request.resolve(outcome);
+        if (outcome.written.some(({ isHeld }) => !isHeld)) deps.onStored(request.run);
+      };
+    } catch (err) {
+      return () => request.reject(err);
+    }
+  });
+  await state.followSessions();
+  const records = state.changed();
+  const values = records.flatMap((record) => loggedValues(record, state.metricsGiven(record), state.isKnown(record)));
+  const moved = [
+    ...state.awaited().map((record) => ({ record, leaves: undefined })),
+    ...records.filter((record) => state.keyChanged(record)).map((record) => ({ record, leaves: state.leaves(record) })),
+  ];
+  // Whoever finds a record finds its key, and a row that counts as stored has its values; values that are stored have their key.
+  const blocks = [
+    ...(moved.length > 0 ? [store.keyBlock(moved)] : []),
+    ...(values.length > 0 ? [store.valueBlock(values)] : []),
+    ...(records.length > 0 ? [store.recordBlock(records.map((record) => ({ record, isRewrite: state.isKnown(record) })))] : []),
+  ];
+  return { touched: state.touched(), blocks, applied: state.applied(), toHold: state.toHold(), answers };
+}
+
+function apply(state: GroupState, { run, changes, partsOf }: WriteRequest): Outcome {
+  const settled = (part: readonly RecordChange[]) => state.apply(run, part);
+  try {
+    return { ...settled(changes), refused: [] };
+  } catch (err) {
+    if (!partsOf || !(err instanceof RequestInvalid)) throw err;
+  }
+  const outcome: Outcome = { written: [], refused: [], held: [] };
+  const parents = new Map<string, string | null>();
+  for (const part of partsOf(changes)) {
+    const moved = part.map((change) => movedUp(change, parents));
+    try {
+      const { written, held } = settled(moved);
+      for (const record of written) outcome.written.push(record);
+      for (const update of held) outcome.held.push(update);
+    } catch (reason) {
+      if (!(reason instanceof RequestInvalid)) throw reason;
+      outcome.refused.push({ changes: part, reason });
+      for (const change of moved) if (change.action !== 'update') parents.set(change.record.id, change.record.parent_id ?? null);
+    }
+  }
+  return outcome;
+}
+
+/** The change with its span below the nearest span that is not left out. @param parents of the spans that are, which may have the id of a trace */
+function movedUp(change: RecordChange, parents: ReadonlyMap<string, string | null>): RecordChange {
+  if (change.action === 'update' || parents.size === 0) return change;
+  const { parent_id, trace_id } = change.record;
+  const above = parent_id && parent_id !== trace_id ? parents.get(parent_id) : undefined;
+  return above === undefined ? change : { ...change, record: { ...change.record, parent_id: above } };
+}
+
+/**
+ * The scores a client computed itself travel in `metrics`: each becomes a value of the metric of that name. Only those that were given now: a
+ * value that the record had before may have been scored anew since.
+ */
+function loggedValues(record: StoredRecord, given: ReadonlySet<string> | undefined, isRewrite: boolean): NewValue[] {
+  const values: NewValue[] = [];
+  for (const metric of given ?? []) {
+    const value = record.metrics?.[metric];
+    if (value === null || value === undefined) continue;
+    values.push({
+      run: { projectId: record.project_id, runId: record.run_id },
+      version: record.version,
+      isRewrite,
+      value: {
+        metric,
+        recordId: record.id,
+        recordCreatedAt: record.created_at,
+        recordType: record.type,
+        traceId: record.trace_id,
+        status: 'success',
+        value,
+      },
+    });
+  }
+  return values;
+}
