@@ -1,3 +1,4 @@
+import { MAX_PROMPT, MAX_TEXT, replaceWithin, TextBudget, TextTooLarge } from '../boundedText.ts';
 import { RequestInvalid } from '../errors.ts';
 
 export type MessagePart = { type: 'text'; text: string } | { type: 'file'; file_id: string };
@@ -19,22 +20,94 @@ const variable = /\{\{([^{}"]+)\}\}/g;
 /**
  * The messages of a template for these variables. A value is put in as it is (no escaping): texts as they are, null as nothing, objects as JSON
  * text. A variable without a value becomes empty text.
+ * @throws TextTooLarge when a text would have more than {@link MAX_TEXT} characters, or all of them more than {@link MAX_PROMPT}.
  */
 export function renderPrompt(template: PromptTemplate, variables: Readonly<Record<string, unknown>>): PromptMessage[] {
-  return mapTexts(template, (text) => renderText(text, variables).text);
+  const rendering = new Rendering(variables, new TextBudget('the rendered prompt', MAX_PROMPT));
+  return mapTexts(template, (text) => rendering.render(text).text);
 }
 
-/** As {@link renderPrompt}, for one text, with the names that bind to nothing. */
-export function renderText(text: string, variables: Readonly<Record<string, unknown>>): { text: string; unknown: string[] } {
-  const unknown = new Set<string>();
-  const rendered = text.replaceAll(variable, (whole, inner: string) => {
-    const name = inner.trim();
-    if (name === '') return whole;
-    const found = boundValue(name, variables);
-    if (!found) unknown.add(name);
-    return found ? valueText(found.value) : '';
-  });
-  return { text: rendered, unknown: [...unknown] };
+/** As {@link renderPrompt}, for one text, with the names that bind to nothing. @param whole what it is a part of */
+export function renderText(
+  text: string,
+  variables: Readonly<Record<string, unknown>>,
+  whole: TextBudget,
+): { text: string; unknown: string[] } {
+  return new Rendering(variables, whole).render(text);
+}
+
+/** Steps into nested values that one rendering makes: one takes below a microsecond, and no prompt needs a thousandth of them. */
+const MAX_STEPS = 1_000_000;
+
+/** The texts of one prompt, with the same variables. A name is looked up once, and JSON text is parsed once, however often it is used. */
+class Rendering {
+  readonly #variables: Readonly<Record<string, unknown>>;
+  readonly #whole: TextBudget;
+  readonly #bound = new Map<string, string | undefined>();
+  readonly #parsed = new Map<string, unknown>();
+  #steps = 0;
+
+  constructor(variables: Readonly<Record<string, unknown>>, whole: TextBudget) {
+    this.#variables = variables;
+    this.#whole = whole;
+  }
+
+  render(text: string): { text: string; unknown: string[] } {
+    const unknown = new Set<string>();
+    const own = new TextBudget('the rendered text', MAX_TEXT);
+    const rendered = replaceWithin(
+      text,
+      variable,
+      ([whole, inner = '']) => {
+        const name = inner.trim();
+        if (name === '') return whole;
+        const value = this.#textOf(name);
+        if (value === undefined) unknown.add(name);
+        return value ?? '';
+      },
+      own,
+    );
+    this.#whole.take(rendered.length);
+    return { text: rendered, unknown: [...unknown] };
+  }
+
+  #textOf(name: string): string | undefined {
+    if (this.#bound.has(name)) return this.#bound.get(name);
+    const found = this.#boundValue(name);
+    const text = found && valueText(found.value);
+    this.#bound.set(name, text);
+    return text;
+  }
+
+  /** A column first, then a field of an object in `input`. */
+  #boundValue(name: string): { value: unknown } | undefined {
+    return this.#valueAt(name, this.#variables) ?? this.#valueAt(name, this.#ownValue(this.#variables, 'input')?.value);
+  }
+
+  /** The value at a dotted path; a key that itself has dots in it is found too, the longest first. */
+  #valueAt(path: string, from: unknown): { value: unknown } | undefined {
+    for (const prefix of prefixes(path)) {
+      const found = this.#ownValue(from, prefix);
+      if (!found) continue;
+      const inner = prefix === path ? found : this.#valueAt(path.slice(prefix.length + 1), found.value);
+      if (inner) return inner;
+    }
+    return undefined;
+  }
+
+  /** Own keys only: what an object inherits (`constructor`, `__proto__`) is not data. JSON text of an object or list is read as such. */
+  #ownValue(from: unknown, key: string): { value: unknown } | undefined {
+    if (++this.#steps > MAX_STEPS) throw new TextTooLarge(`the variables of the template need more than ${MAX_STEPS} look-ups`);
+    const object = typeof from === 'string' ? this.#objectIn(from) : from;
+    if (typeof object !== 'object' || object === null || !Object.hasOwn(object, key)) return undefined;
+    return { value: (object as Record<string, unknown>)[key] };
+  }
+
+  #objectIn(text: string): unknown {
+    if (!/^\s*[[{]/.test(text)) return undefined;
+    if (!this.#parsed.has(text)) this.#parsed.set(text, parsedOrNothing(text));
+    return this.#parsed.get(text);
+  }
 }
 
 /** The names of a template's variables, each once, in order. */
@@ -60,10 +133,10 @@ export function checkPrompt(
   const known = new Set([...data.columnNames, ...(data.inputFields ?? [])]);
   const unknown = promptVariables(template).filter((name) => !prefixes(name).some((prefix) => known.has(prefix)));
   if (unknown.length === 0) return;
-  const columns = data.columnNames.length > 0 ? data.columnNames.join(', ') : 'none';
-  const fields = data.inputFields?.length ? `; fields of its input: ${data.inputFields.join(', ')}` : '';
+  const columns = data.columnNames.length > 0 ? someOf(data.columnNames) : 'none';
+  const fields = data.inputFields?.length ? `; fields of its input: ${someOf(data.inputFields)}` : '';
   throw new RequestInvalid(
-    unknown.map((name) => ({
+    unknown.slice(0, MAX_NAMED).map((name) => ({
       loc,
       type: 'prompt_variable_unknown',
       msg: `the prompt uses {{${name}}}, which the data does not have; columns of the data: ${columns}${fields}`,
@@ -71,6 +144,12 @@ export function checkPrompt(
     })),
   );
 }
+
+/** Names that an error lists, and unknown variables that it has items for: each item lists all of the former. */
+const MAX_NAMED = 100;
+
+const someOf = (names: readonly string[]): string =>
+  names.length > MAX_NAMED ? `${names.slice(0, MAX_NAMED).join(', ')} and ${names.length - MAX_NAMED} more` : names.join(', ');
 
 function mapTexts(template: PromptTemplate, map: (text: string) => string): PromptMessage[] {
   if (typeof template === 'string') return [{ role: 'user', content: map(template) }];
@@ -83,37 +162,13 @@ function mapTexts(template: PromptTemplate, map: (text: string) => string): Prom
   }));
 }
 
-/** A column first, then a field of an object in `input`. */
-function boundValue(name: string, variables: Readonly<Record<string, unknown>>): { value: unknown } | undefined {
-  return valueAt(name, variables) ?? valueAt(name, ownValue(variables, 'input')?.value);
-}
-
-/** The value at a dotted path; a key that itself has dots in it is found too, the longest first. */
-function valueAt(path: string, from: unknown): { value: unknown } | undefined {
-  for (const prefix of prefixes(path)) {
-    const found = ownValue(from, prefix);
-    if (!found) continue;
-    const inner = prefix === path ? found : valueAt(path.slice(prefix.length + 1), found.value);
-    if (inner) return inner;
-  }
-  return undefined;
-}
-
 /** `a.b.c`, `a.b`, `a`. At most 10 steps: more costs more than any data needs, and names come from callers. */
 function prefixes(path: string): string[] {
   const steps = path.split('.', 10);
   return steps.map((_, index) => steps.slice(0, steps.length - index).join('.')).with(0, path);
 }
 
-/** Own keys only: what an object inherits (`constructor`, `__proto__`) is not data. JSON text of an object or list is read as such. */
-function ownValue(from: unknown, key: string): { value: unknown } | undefined {
-  const holder = typeof from === 'string' ? parsedHolder(from) : from;
-  if (typeof holder !== 'object' || holder === null || !Object.hasOwn(holder, key)) return undefined;
-  return { value: (holder as Record<string, unknown>)[key] };
-}
-
-function parsedHolder(text: string): unknown {
-  if (!/^\s*[[{]/.test(text)) return undefined;
+function parsedOrNothing(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -1,5 +1,7 @@
+import { TextBudget, TextTooLarge } from '../boundedText.ts';
 import { toExperimentRow } from '../datasets/experimentRow.ts';
 import type { DatasetRowStore } from '../datasets/rowStore.ts';
+import { RequestInvalid } from '../errors.ts';
 import { renderText } from './render.ts';
 
 export interface RenderedText {
@@ -7,27 +9,65 @@ export interface RenderedText {
   warning: string | null;
 }
 
-/** A text rendered for rows of a dataset version, as an experiment would see them. */
+/** Characters of all texts of one answer. */
+const MAX_ANSWER = 32 * 1024 * 1024;
+
+/**
+ * A text rendered for rows of a dataset version, as an experiment would see them.
+ * @throws RequestInvalid when what is to be rendered is too large, as a text or all together.
+ */
 export async function renderForRows(
   template: string,
-  rows: Pick<DatasetRowStore, 'range'>,
-  { datasetId, versionIndex }: { datasetId: string; versionIndex: number },
+  rows: Pick<DatasetRowStore, 'page'>,
+  { datasetId, versionIndex, numRows }: { datasetId: string; versionIndex: number; numRows: number },
   page: { starting_token: number; limit: number },
 ): Promise<RenderedText[]> {
-  const found = await rows.range(datasetId, versionIndex, page.starting_token, page.starting_token + page.limit);
-  return found.map((row) => rendered(template, toExperimentRow(row).variables));
+  const answer = new RenderedAnswer(template);
+  const end = Math.min(numRows, page.starting_token + page.limit);
+  for (let from = page.starting_token; from < end; ) {
+    const found = await rows.page(datasetId, versionIndex, from, end);
+    if (found.length === 0) break;
+    for (const row of found) answer.add(toExperimentRow(row).variables);
+    from += found.length;
+  }
+  return answer.texts;
 }
 
-/** A text rendered for inputs: one that is a JSON object binds its keys, any other is `input`. */
+/** A text rendered for inputs: one that is a JSON object binds its keys, any other is `input`. @throws RequestInvalid as {@link renderForRows} */
 export function renderForInputs(template: string, inputs: readonly string[]): RenderedText[] {
-  return inputs.map((input) => rendered(template, { input, ...objectIn(input) }));
+  const answer = new RenderedAnswer(template);
+  for (const input of inputs) answer.add({ input, ...objectIn(input) });
+  return answer.texts;
 }
 
-function rendered(template: string, variables: Record<string, unknown>): RenderedText {
-  const { text, unknown } = renderText(template, variables);
-  if (unknown.length === 0) return { result: text, warning: null };
-  const names = unknown.map((name) => `{{${name}}}`).join(', ');
-  return { result: text, warning: `nothing is bound to ${names}; left empty` };
+/** The texts of one answer. The template counts for each of them as well: going through it takes time even where nothing comes of it. */
+class RenderedAnswer {
+  readonly texts: RenderedText[] = [];
+  readonly #template: string;
+  readonly #whole = new TextBudget('all that is rendered', MAX_ANSWER);
+
+  constructor(template: string) {
+    this.#template = template;
+  }
+
+  add(variables: Record<string, unknown>): void {
+    try {
+      this.#whole.take(this.#template.length);
+      const { text, unknown } = renderText(this.#template, variables, this.#whole);
+      this.texts.push({ result: text, warning: this.#warning(unknown) });
+    } catch (err) {
+      if (!(err instanceof TextTooLarge)) throw err;
+      const msg = `${err.message}: give a shorter template or smaller values, or ask for fewer at a time with \`limit\``;
+      throw new RequestInvalid([{ loc: ['body', 'template'], type: 'rendering_too_large', msg }]);
+    }
+  }
+
+  #warning(unknown: readonly string[]): string | null {
+    if (unknown.length === 0) return null;
+    const names = unknown.map((name) => `{{${name}}}`).join(', ');
+    this.#whole.take(names.length);
+    return `nothing is bound to ${names}; left empty`;
+  }
 }
 
 function objectIn(text: string): object | undefined {

@@ -1,3 +1,4 @@
+import { MAX_TEXT, replaceWithin, TextBudget } from '../boundedText.ts';
 import type { RecordKind } from '../columns/columnDef.ts';
 import { type AnswerForm, anyOf, askJudge, freeText, oneOf, rating, wholeNumber, yesNo } from '../metrics/judging/askJudge.ts';
 import type { Metric, ScoredRecord } from '../metrics/metric.ts';
@@ -89,10 +90,15 @@ const PLACEHOLDER = /\{\{\s*(\w+)\s*\}\}|\{(\w+)\}/g;
 const partNamed = (double: string | undefined, single: string | undefined) => parts.get((double ?? single ?? '').toLowerCase());
 
 function taskOf({ template, userPrompt }: JudgeDefinition): string {
-  const words = (userPrompt ?? template.template).replace(PLACEHOLDER, (whole, double?: string, single?: string) => {
-    const part = partNamed(double, single);
-    return part === undefined ? whole : `(the material named "${part}")`;
-  });
+  const words = replaceWithin(
+    userPrompt ?? template.template,
+    PLACEHOLDER,
+    ([whole, double, single]) => {
+      const part = partNamed(double, single);
+      return part === undefined ? whole : `(the material named "${part}")`;
+    },
+    new TextBudget("the scorer's prompt", MAX_TEXT),
+  );
   const examples = template.metric_few_shot_examples.map(
     (example, at) => `Example ${at + 1}:\n${example.generation_prompt_and_response}\nEvaluation:\n${example.evaluating_response}`,
   );

@@ -212,6 +212,51 @@ describe('rendering', () => {
     expect(performance.now() - started).toBeLessThan(1_000);
   });
 
+  test('what would be too large is refused before it is built, as a text, a prompt and an answer', async () => {
+    const value = 'v'.repeat(1024 * 1024);
+    const many = '{{x}}'.repeat(450);
+    expect(() => text(many, { x: value })).toThrow('the rendered text would be larger than 8 MiB');
+    const messages = Array.from({ length: 3 }, () => ({ role: 'user', content: '{{x}}'.repeat(7) }));
+    expect(() => renderPrompt(messages, { x: value })).toThrow('the rendered prompt would be larger than 16 MiB');
+
+    const render = (template: string, inputs: string[], query = '') =>
+      call('POST', `/render_template${query}`, { template, data: { input_strings: inputs } });
+    const refused = (msg: string) => ({
+      status: 422,
+      body: { detail: [{ loc: ['body', 'template'], type: 'rendering_too_large', msg: expect.stringContaining(msg) }] },
+    });
+    const fourteen = Array.from({ length: 14 }, () => JSON.stringify({ x: value }));
+    expect(await render(many, fourteen)).toMatchObject(refused('the rendered text would be larger than 8 MiB'));
+    expect(await render('{{x}}{{x}}{{x}}', fourteen)).toMatchObject(refused('ask for fewer at a time with `limit`'));
+    expect((await render('{{x}}{{x}}{{x}}', fourteen, '?limit=10')).body.rendered_templates).toHaveLength(10);
+    // What comes to nothing takes its time all the same.
+    expect(await render('{{x}}'.repeat(200_000), new Array(1_000).fill('{"x":""}'), '?limit=1000')).toMatchObject(
+      refused('all that is rendered would be larger than 32 MiB'),
+    );
+    const rows = await service.upload('jsonl', Array.from({ length: 9 }, () => JSON.stringify({ x: value })).join('\n'));
+    const forRows = (template: string) => call('POST', '/render_template', { template, data: { dataset_id: rows.body.id } });
+    expect(await forRows(many)).toMatchObject(refused('the rendered text would be larger than 8 MiB'));
+    expect(await forRows('{{x}}{{x}}{{x}}{{x}}')).toMatchObject(refused('all that is rendered would be larger than 32 MiB'));
+    expect((await forRows('{{x}}')).body.rendered_templates).toHaveLength(9);
+  });
+
+  test('names that wander through nested values are bounded, and an error does not list thousands of them', () => {
+    let nested: Record<string, unknown> = { end: 1 };
+    for (let level = 0; level < 300; level++) nested = { a: nested, 'a.a': nested };
+    expect(() => text(`{{${'a.'.repeat(40)}x}}`, nested)).toThrow('look-ups');
+    const names = Array.from({ length: 5_000 }, (_, n) => `c${n}`);
+    const template = names.map((name) => `{{no_${name}}}`).join('');
+    const items = (() => {
+      try {
+        checkPrompt(template, { columnNames: names });
+      } catch (err) {
+        return (err as { items?: { msg: string }[] }).items;
+      }
+    })();
+    expect(items).toHaveLength(100);
+    expect(items?.[0]?.msg).toContain('c99 and 4900 more');
+  });
+
   test('for texts: a JSON object binds its keys, anything else is input; what is unknown is empty with a warning', async () => {
     const { body } = await call('POST', '/render_template?limit=2', {
       template: '{{input}}/{{topic}}',

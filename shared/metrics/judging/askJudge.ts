@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MAX_PROMPT, TextBudget } from '../../boundedText.ts';
 import { derivedId } from '../../ids.ts';
 import { type JudgeAnswer, type JudgeUsage, type MetricValue, NotNow, type Score, type ScoreContext } from '../metric.ts';
 
@@ -127,6 +128,8 @@ const system =
  * answer without a verdict are `{ error }` with the reason, a call that failed is `{ gaveUp }`. Only an abort of `context.signal`, and a `NotNow`, are thrown on.
  */
 export async function askJudge(question: JudgeQuestion, context: ScoreContext): Promise<Score> {
+  const budget = new TextBudget("the judge's prompt", MAX_PROMPT);
+  for (const text of [question.task, ...question.material.map(({ text }) => text)]) budget.take(text.length);
   let answer: JudgeAnswer;
   try {
     answer = await context.complete({ system, prompt: promptFor(question), schema: schemaFor(question), signal: context.signal });
