@@ -23,6 +23,8 @@ import { workerSettings } from './workers/workerSettings.ts';
 
 export interface Service {
   url: string;
+  /** `PUBLIC_URL`, or where it listens: for people to open. */
+  publicUrl: string;
   /** Temporal's own pages, where the service runs its own Temporal. */
   temporalUiUrl: string | undefined;
   email: string;
@@ -110,6 +112,7 @@ export async function startService(
     server.serve(api.app);
     return {
       url: server.url,
+      publicUrl: config.PUBLIC_URL ?? server.url,
       temporalUiUrl: temporal.uiUrl,
       email: api.administrator.email,
       created: api.administrator.created ? { password: api.administrator.password, apiKey: api.administrator.apiKey } : undefined,
@@ -196,8 +199,8 @@ if (import.meta.main) {
     const generated = service.created ? generatedOf(readConfig(process.env), service.created) : {};
     const lines = [
       `Assay is ready after ${((performance.now() - began) / 1_000).toFixed(1)} s`,
-      `  API         ${service.url}`,
-      `  API docs    ${service.url}/docs`,
+      `  API         ${service.publicUrl}`,
+      `  API docs    ${service.publicUrl}/docs`,
       ...(service.temporalUiUrl ? [`  Temporal UI ${service.temporalUiUrl}`] : []),
       `  account     ${service.email}`,
       ...(generated.password ? [`  password    ${generated.password}`] : []),

@@ -19,6 +19,8 @@ function errorStatuses(route: Endpoint): number[] {
   const hasParams = route.path.includes('{');
   const statuses = [
     ...[422, 431, 500, 503],
+    // Where `PUBLIC_URL` is set; probes may name any host.
+    ...(route.path === '/healthcheck' ? [] : [421]),
     // Passwords that come with a request are limited where they are wrong.
     ...(route.access === 'public' ? [] : [401, 403, 429]),
     ...(hasParams ? [400, 404] : []),

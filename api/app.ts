@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { dirname } from 'node:path';
+import { readFile } from 'node:fs/promises';
+import { dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import express, { type Express, type RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { ServiceError } from '../shared/errors.ts';
+import { pagePolicy } from './answerHeaders.ts';
 import { errorResponse } from './errorResponse.ts';
 import { openapiDocument } from './openapi.ts';
+import { hostCheck } from './publicHost.ts';
 import { type Endpoint, type Gate, mount } from './route.ts';
 
 export interface AppOptions {
@@ -14,10 +17,13 @@ export interface AppOptions {
   log: Logger;
   apiKeyHeaders: readonly string[];
   checkReplies: boolean;
+  /** `PUBLIC_URL`: the only host that is answered. */
+  publicUrl?: string | undefined;
 }
 
 /** The HTTP face: request ids, the prefix rule, the routes, the documents, errors. */
-export function createApp({ endpoints, gate, log, apiKeyHeaders, checkReplies }: AppOptions): Express {
+export function createApp({ endpoints, gate, log, apiKeyHeaders, checkReplies, publicUrl }: AppOptions): Express {
+  const checkHost = hostCheck(publicUrl);
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -28,6 +34,7 @@ export function createApp({ endpoints, gate, log, apiKeyHeaders, checkReplies }:
     // Clients call every route with and without the prefix, and a base URL may itself end in it.
     request.url = request.url.replace(/^(?:\/v2)+(?=\/|\?|$)/, '') || '/';
     if (!request.url.startsWith('/')) request.url = `/${request.url}`;
+    if (request.path !== '/healthcheck') checkHost(request); // whoever probes may know the address alone
     next();
   });
   app.use(mount(endpoints, gate, checkReplies));
@@ -62,15 +69,28 @@ function mountDocuments(app: Express, document: () => unknown): void {
     text ??= JSON.stringify(document()); // a tenth of a start's time, for what most never ask
     response.type('application/json').send(text);
   });
-  app.get('/', (_request, response) => response.redirect('/docs'));
+  app.get('/', (_request, response) => {
+    response.writeHead(302, { Location: '/docs' }).end(); // without the page that Express would send along
+  });
   app.get('/docs', (_request, response) => {
+    response.setHeader('Content-Security-Policy', DOCS_POLICY);
     response.type('html').send(DOCS_PAGE);
   });
-  app.use(
-    '/docs/assets',
-    express.static(dirname(fileURLToPath(import.meta.resolve('swagger-ui-dist/swagger-ui.css'))), { index: false, maxAge: '1h' }),
-  );
+  const assets = dirname(fileURLToPath(import.meta.resolve('swagger-ui-dist/swagger-ui.css')));
+  // Each by its name: the package has pages of its own beside them.
+  for (const name of ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png']) {
+    const path = join(assets, name);
+    app.get(`/docs/assets/${name}`, async (_request, response) => {
+      response.setHeader('Cache-Control', 'public, max-age=3600');
+      response.type(extname(name)).send(await readFile(path));
+    });
+  }
 }
+
+// Without `validatorUrl` the address of the document would be sent to a validator on the internet.
+const DOCS_SCRIPT =
+  "SwaggerUIBundle({ url: '/openapi.json', dom_id: '#page', deepLinking: true, docExpansion: 'none', persistAuthorization: true, validatorUrl: null });";
+const DOCS_POLICY = pagePolicy(DOCS_SCRIPT);
 
 const DOCS_PAGE = `<!doctype html>
 <html lang="en">
@@ -84,7 +104,7 @@ const DOCS_PAGE = `<!doctype html>
 <body>
 <div id="page"></div>
 <script src="/docs/assets/swagger-ui-bundle.js"></script>
-<script>SwaggerUIBundle({ url: '/openapi.json', dom_id: '#page', deepLinking: true, docExpansion: 'none', persistAuthorization: true });</script>
+<script>${DOCS_SCRIPT}</script>
 </body>
 </html>
 `;

@@ -360,6 +360,7 @@ export async function assembleApi(
     log,
     apiKeyHeaders: config.API_KEY_HEADERS,
     checkReplies: around.checkReplies ?? false,
+    publicUrl: config.PUBLIC_URL,
   });
 
   const reconciliation: ReconcileReport = {

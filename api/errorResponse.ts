@@ -26,6 +26,9 @@ export function errorBody(err: ServiceError, detail: string | InvalidItem[] = er
   };
 }
 
+/** What a 401 offers. API keys come in headers of their own, which have no scheme. */
+const CHALLENGES = ['Bearer', 'Basic realm="Assay", charset="UTF-8"'];
+
 /** The only code that knows both errors and status codes. */
 export function errorResponse(log: Logger): ErrorRequestHandler {
   return (err, request, response, _next) => {
@@ -47,7 +50,7 @@ export function errorResponse(log: Logger): ErrorRequestHandler {
       return;
     }
     if (known) {
-      if (known.status === 401) response.setHeader('WWW-Authenticate', 'Bearer');
+      if (known.status === 401) response.setHeader('WWW-Authenticate', CHALLENGES);
       if (known.retryAfterSeconds !== undefined) response.setHeader('Retry-After', String(Math.ceil(known.retryAfterSeconds)));
       if (known.status >= 500)
         log.warn({ err: known, path: request.path, requestId: response.locals.requestId }, 'not available');

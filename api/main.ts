@@ -35,7 +35,7 @@ async function start() {
     if (!config.ADMIN_API_KEY) process.stdout.write(`first administrator's API key, shown this once: ${apiKey}\n`);
   }
   server.serve(api.app);
-  log.info({ url: server.url }, 'the api is ready');
+  log.info({ url: config.PUBLIC_URL ?? server.url }, 'the api is ready');
   return {
     async stop() {
       await server.close();

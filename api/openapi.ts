@@ -80,6 +80,7 @@ const meanings: Readonly<Record<number, string>> = {
   412: 'Changed since it was read',
   413: 'The body is too large',
   415: 'The body has an encoding or a type that is not read here',
+  421: "For another host than this service's `PUBLIC_URL`",
   422: 'Validation error',
   429: 'Too much at a time; `Retry-After` says when to try again',
   431: 'The request line and the headers are too long',

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer, maxHeaderSize, type RequestListener, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { ServiceError } from '../shared/errors.ts';
+import { answerHeaders } from './answerHeaders.ts';
 import { errorBody } from './errorResponse.ts';
 
 export interface Listening {
@@ -25,10 +26,14 @@ const SWEEP_MS = 50;
 export async function listen(host: string, port: number): Promise<Listening> {
   let answer: RequestListener = answerStarting;
   let closing: Promise<void> | undefined;
-  const server = createServer((request, response) => {
+  const onRequest: RequestListener = (request, response) => {
+    for (const [name, value] of Object.entries(answerHeaders)) response.setHeader(name, value);
     if (closing) response.setHeader('Connection', 'close');
     answer(request, response);
-  });
+  };
+  // A request without a host, or with an expectation, would be answered by Node itself, without our headers and form.
+  const server = createServer({ requireHostHeader: false }, onRequest);
+  server.on('checkExpectation', onRequest);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (err) => reject(explained(err, host, port)));
     server.listen(port, host, resolve);
@@ -84,6 +89,7 @@ function refuseUnreadable(err: NodeJS.ErrnoException, socket: Duplex): void {
     'Content-Type: application/json',
     `Content-Length: ${Buffer.byteLength(body)}`,
     `X-Request-Id: ${randomUUID()}`,
+    ...Object.entries(answerHeaders).map(([name, value]) => `${name}: ${value}`),
     'Connection: close',
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);

@@ -141,7 +141,7 @@ function sayLinks(service: Service, runs: readonly ExperimentRunResults[]): void
   };
   say('\nTo look around, start the service again on the same data:\n');
   say(`  ${startCommand(service)}\n`);
-  say(`  API docs      ${service.url}/docs`);
+  say(`  API docs      ${service.publicUrl}/docs`);
   say(`  Temporal UI   ${runs.map((run) => `${ofRun(run)} (${run.experiment.name})`).join('\n                ')}`);
   say(`  credentials   ${join(dataDir, 'credentials.json')}`);
 }

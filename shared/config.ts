@@ -29,6 +29,11 @@ const url = (protocols: string[]) =>
     error: `must be a URL that starts with ${protocols.map((one) => `${one}//`).join(' or ')}`,
   });
 
+/** Host and port alone, since paths are the service's; in its shortest form. */
+const origin = url(['http:', 'https:'])
+  .refine((text) => /^https?:\/\/[^/?#@]+\/?$/i.test(text), { error: 'must be http:// or https:// with a host, and no path' })
+  .transform((text) => new URL(text).origin);
+
 const count = (least: number, most: number) => {
   const error = `must be a number, ${least} to ${most}`;
   return z
@@ -67,6 +72,7 @@ const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 const Config = z.object({
   HOST: z.string().default('127.0.0.1'),
   PORT: port.default(8088),
+  PUBLIC_URL: origin.optional(),
   DATA_DIR: z
     .string()
     .default('.assay')

@@ -13,6 +13,7 @@ export const errorCodes = {
   PreconditionFailed: { status: 412, errorCode: 1012, errorType: 'data_validation_error', errorGroup: 'shared' },
   BodyTooLarge: { status: 413, errorCode: 1013, errorType: 'data_validation_error', errorGroup: 'shared' },
   UnsupportedMediaType: { status: 415, errorCode: 1015, errorType: 'data_validation_error', errorGroup: 'shared' },
+  Misdirected: { status: 421, errorCode: 1021, errorType: 'data_validation_error', errorGroup: 'shared' },
   TooManyRequests: { status: 429, errorCode: 1029, errorType: 'rate_limit_error', errorGroup: 'shared' },
   HeadersTooLarge: { status: 431, errorCode: 1031, errorType: 'data_validation_error', errorGroup: 'shared' },
   Internal: { status: 500, errorCode: 1050, errorType: 'system_error', errorGroup: 'shared' },

@@ -69,7 +69,7 @@ function stories(databaseUrl: () => Promise<string | undefined>): void {
       expect(status).toBe(401);
       expect(body.detail).toBeTypeOf('string');
       expect(body.standard_error).toMatchObject({ error_type: 'credentials_error', http_status_code: 401 });
-      expect(replyHeaders.get('www-authenticate')).toBe('Bearer');
+      expect(replyHeaders.get('www-authenticate')).toBe('Bearer, Basic realm="Assay", charset="UTF-8"');
     });
   });
 

@@ -1,4 +1,6 @@
 import { existsSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { type Browser, chromium } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { describeWithServer } from '../support/describeWithServer.ts';
@@ -128,9 +130,9 @@ describe('the OpenAPI document', () => {
     expect(of('post', '/projects')).toEqual({
       body: json,
       ok: json,
-      statuses: '200 400 401 403 408 409 413 415 422 429 431 500 503',
+      statuses: '200 400 401 403 408 409 413 415 421 422 429 431 500 503',
     });
-    expect(of('post', '/projects/{project_id}/traces').statuses).toBe('200 400 401 403 404 408 413 415 422 429 431 500 503');
+    expect(of('post', '/projects/{project_id}/traces').statuses).toBe('200 400 401 403 404 408 413 415 421 422 429 431 500 503');
     expect(of('post', '/otel/traces')).toMatchObject({ body: otlp, ok: otlp });
     expect(Object.keys(document.paths['/v2/otel/traces']?.post?.responses['503']?.content ?? {}).sort()).toEqual(otlp.toSorted());
     expect(of('post', '/datasets')).toMatchObject({ body: ['multipart/form-data'], ok: json });
@@ -295,6 +297,9 @@ describeWithServer(
     test('loads without an error, from this service alone, and lists the operations', async () => {
       const page = await browser.newPage();
       const wrong: string[] = [];
+      await page.addInitScript(
+        "addEventListener('securitypolicyviolation', (it) => console.error(`${it.violatedDirective} refused ${it.blockedURI}`));",
+      );
       page.on('console', (message) => message.type() === 'error' && wrong.push(message.text()));
       page.on('pageerror', (error) => wrong.push(error.message));
       page.on(
@@ -320,7 +325,44 @@ describeWithServer(
       await log.locator('.opblock-body').waitFor();
       // The example is made of the schemas: a trace with its fields, not an untyped list.
       expect(await log.locator('.body-param__example').textContent()).toContain('"user_metadata"');
+      // And its own calls of the service: the answer of one that needs no key stands on the page.
+      await page.locator('.opblock-tag[data-tag="Health"]').click();
+      const health = page.locator('#operations-Health-get_healthcheck');
+      await health.click();
+      await health.locator('.try-out__btn').click();
+      await health.locator('.execute').click();
+      await health.locator('.live-responses-table .response-col_description').first().waitFor();
+      expect(await health.locator('.live-responses-table').textContent()).toContain('api_version');
       expect(wrong).toEqual([]);
+      await page.close();
+    });
+
+    test('is shown in no frame of another page', async () => {
+      const outer = createServer((_request, response) => {
+        response.setHeader('content-type', 'text/html').end(`<iframe src="${service.url}/docs"></iframe>`);
+      });
+      await new Promise<void>((resolve) => outer.listen(0, '127.0.0.1', resolve));
+      const page = await browser.newPage();
+      const refused = page.waitForEvent('console', (message) => message.text().includes('frame-ancestors'));
+      await page.goto(`http://127.0.0.1:${(outer.address() as AddressInfo).port}/`);
+      await refused;
+      expect(page.frames()[1]?.url()).toBe('chrome-error://chromewebdata/');
+      await page.close();
+      outer.closeAllConnections();
+      outer.close();
+    });
+
+    test('runs no script but its own', async () => {
+      const page = await browser.newPage();
+      await page.goto(`${service.url}/docs`);
+      const refused = page.waitForEvent('console', (message) => message.text().includes('script-src'));
+      await page.evaluate(`
+        const script = document.createElement('script');
+        script.textContent = 'document.title = "taken over"';
+        document.body.append(script);
+      `);
+      await refused;
+      expect(await page.title()).toBe('Assay API');
       await page.close();
     });
   },
