@@ -71,7 +71,8 @@ export function assembleDomain(
   const keyRing: KeyRing = openKeyRing(secretKeys);
   const outbound = createOutboundGuard({
     allow: config.OUTBOUND_ALLOW,
-    allowLoopback: clickhouse.isEmbedded && isLoopback(config.HOST),
+    // With an address for others, or a proxy before it, its callers are not on this machine.
+    allowLoopback: clickhouse.isEmbedded && isLoopback(config.HOST) && config.PUBLIC_URL === undefined,
   });
   const integrations = postgresIntegrations(database);
   const scorers = scorerStore(database);

@@ -13,7 +13,7 @@ export class OutboundRefused extends Error {
 export interface OutboundRules {
   /** `OUTBOUND_ALLOW`: host, host:port or CIDR. Lifts the ban on private ranges, never the one on link-local metadata addresses. */
   allow: readonly string[];
-  /** True for the embedded service on a loopback HOST: whoever reaches it is on this machine already. */
+  /** True for the embedded service on a loopback HOST that no proxy makes public: whoever reaches it is on this machine already. */
   allowLoopback: boolean;
   /** Name resolution; tests give their own to rebind names. */
   lookup?: typeof systemLookup;
@@ -63,12 +63,12 @@ export function createOutboundGuard(rules: OutboundRules): OutboundGuard {
   const resolve = rules.lookup ?? systemLookup;
 
   const refusal = (address: string, host: string, port: number): string | undefined => {
-    const range = rangeOf(address);
+    const { range, judged } = rangeOf(address);
     if (range === 'public') return undefined;
     if (range === 'metadata')
       return `${describe(host, address)} is a link-local or cloud metadata address; requests there are never allowed`;
     if (range === 'loopback' && rules.allowLoopback) return undefined;
-    if (allowed(host, address, port)) return undefined;
+    if (allowed(host, judged, port)) return undefined;
     return `${describe(host, address)} is a ${range} address; the operator can allow it in OUTBOUND_ALLOW (host, host:port or CIDR)`;
   };
 
@@ -217,14 +217,29 @@ const hostOf = (url: URL): string =>
 
 type Range = 'public' | 'private' | 'loopback' | 'reserved' | 'metadata';
 
-const METADATA_NAMES = new Set(['metadata.google.internal', 'metadata.goog', 'instance-data.ec2.internal']);
+const METADATA_NAMES = new Set([
+  'metadata',
+  'instance-data',
+  'instance-data.ec2.internal',
+  'metadata.google.internal',
+  'metadata.goog',
+  'metadata.azure.internal',
+  'metadata.tencentyun.com',
+  'metadata.packet.net',
+  'metadata.platformequinix.com',
+]);
 
 const ranges: Record<Exclude<Range, 'public'>, BlockList> = {
-  // Link-local, and the addresses outside it where clouds serve instance credentials (AWS, Alibaba, Oracle, Azure).
-  metadata: blockList('169.254.0.0/16', 'fe80::/10', 'fd00:ec2::/32', '100.100.100.200/32', '192.0.0.192/32', '168.63.129.16/32'),
+  metadata: blockList(
+    // Link-local: AWS and its containers, GCP, Azure, Oracle, DigitalOcean, OpenStack, Hetzner, IBM, Tencent, Scaleway and more.
+    ...['169.254.0.0/16', 'fe80::/10'],
+    // Outside it: AWS, GCP, Azure, Alibaba, Oracle (two), Volcengine, Scaleway, Akamai.
+    ...['fd00:ec2::/32', 'fd20:ce::/32', '168.63.129.16/32', '100.100.100.200/32', '192.0.0.192/32', 'fd00:c1::/32'],
+    ...['100.96.0.96/32', 'fd00:42::42/128', 'fd00:a9fe:a9fe::/48'],
+  ),
   loopback: blockList('127.0.0.0/8', '::1/128'),
   private: blockList('10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', 'fc00::/7', 'fec0::/10'),
-  // https://www.iana.org/assignments/iana-ipv4-special-registry and its IPv6 sister. 0.0.0.0 and :: reach this machine on Linux.
+  // https://www.iana.org/assignments/iana-ipv4-special-registry and its IPv6 sister. 0.0.0.0 reaches this machine on Linux.
   reserved: blockList(
     '0.0.0.0/8',
     '192.0.0.0/24',
@@ -235,38 +250,67 @@ const ranges: Record<Exclude<Range, 'public'>, BlockList> = {
     '203.0.113.0/24',
     '224.0.0.0/4',
     '240.0.0.0/4',
-    '::/128',
-    '100::/64',
+    '2001::/23', // Teredo is in it
     '2001:db8::/32',
-    'ff00::/8',
+    '2002::/16', // 6to4
+    '3fff::/20',
   ),
 };
 
-/** What kind of address this is. An IPv4 address inside an IPv6 one is judged as itself, or a mapped address would walk past every rule. */
-function rangeOf(address: string): Range {
+/** What else there is of IPv6 is reserved: `::`, NAT64 (64:ff9b::/96 and 64:ff9b:1::/48), multicast, ranges that nobody has yet. */
+const globalUnicast = blockList('2000::/3');
+const mapped = blockList('::ffff:0:0/96');
+
+/**
+ * What kind of address this is, and the address that the rules are about. An IPv4 address inside an IPv6 one is judged as itself, or it would
+ * walk past every rule: a translator or a tunnel may deliver it.
+ */
+function rangeOf(address: string): { range: Range; judged: string } {
   const bare = address.replace(/%.*$/, '');
-  const inner = isIP(bare) === 6 ? embeddedIpv4(bare) : undefined;
-  if (inner !== undefined) {
-    const range = rangeOf(inner);
-    if (range !== 'public') return range;
+  if (isIP(bare) !== 6) return { range: rangeIn(bare, 'ipv4') ?? 'public', judged: bare };
+  const inner = embeddedIpv4(bare).map((one) => ({ range: rangeIn(one, 'ipv4'), judged: one }));
+  for (const range of ['metadata', 'loopback', 'private', 'reserved'] as const) {
+    const found = inner.find((one) => one.range === range);
+    if (found) return { range, judged: found.judged };
   }
-  const family = isIP(bare) === 6 ? 'ipv6' : 'ipv4';
-  for (const range of ['metadata', 'loopback', 'private', 'reserved'] as const)
-    if (ranges[range].check(bare, family)) return range;
-  return 'public';
+  if (mapped.check(bare, 'ipv6')) return { range: 'public', judged: bare };
+  return { range: rangeIn(bare, 'ipv6') ?? (globalUnicast.check(bare, 'ipv6') ? 'public' : 'reserved'), judged: bare };
 }
 
-/** The IPv4 address inside a mapped (::ffff:0:0/96), compatible (::/96), NAT64 (64:ff9b::/96) or 6to4 (2002::/16) address. */
-function embeddedIpv4(address: string): string | undefined {
-  const words = ipv6Words(address);
-  const dotted = (high = 0, low = 0) => `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`;
-  if (words[0] === 0x2002) return dotted(words[1], words[2]);
-  const start = words.slice(0, 6).join(',');
-  const carriesIpv4 =
-    start === '0,0,0,0,0,65535' || start === '0,0,0,0,65535,0' || start === '100,65435,0,0,0,0' || start === '0,0,0,0,0,0';
-  const low = ((words[6] ?? 0) << 16) | (words[7] ?? 0);
-  if (!carriesIpv4 || (start === '0,0,0,0,0,0' && low >= 0 && low <= 1)) return undefined;
-  return dotted(words[6], words[7]);
+function rangeIn(address: string, family: 'ipv4' | 'ipv6'): Exclude<Range, 'public'> | undefined {
+  return (['metadata', 'loopback', 'private', 'reserved'] as const).find((range) => ranges[range].check(address, family));
+}
+
+/** What a translator or tunnel may take for the IPv4 address in this one: where a range has several forms, each of them. */
+function embeddedIpv4(address: string): string[] {
+  const bytes = ipv6Words(address).flatMap((word) => [word >> 8, word & 255]);
+  const at = (start: number) => bytes.slice(start, start + 4).join('.');
+  const [first, second, third] = ipv6Words(address);
+  if (first === 0x2002) return [at(2)];
+  // Teredo (RFC 4380): its server, and its client with every bit inverted.
+  if (first === 0x2001 && second === 0)
+    return [
+      at(4),
+      bytes
+        .slice(12)
+        .map((byte) => 255 - byte)
+        .join('.'),
+    ];
+  if (first === 0x64 && second === 0xff9b) {
+    if (third !== 1) return [at(12)];
+    // A network's own prefix may end at any of these bytes; byte 8 is left out (RFC 6052, 2.2).
+    return [6, 7, 8, 12].map((start) =>
+      bytes
+        .filter((_, index) => index >= start && index !== 8)
+        .slice(0, 4)
+        .join('.'),
+    );
+  }
+  // Mapped (::ffff:a.b.c.d), translated (::ffff:0:a.b.c.d) and compatible (::a.b.c.d); `::` and `::1` are themselves.
+  const start = bytes.slice(0, 12).join('');
+  const isOwn = start === '000000000000' && bytes.slice(12, 15).every((byte) => byte === 0);
+  if (isOwn) return [];
+  return ['000000000000', '0000000000255255', '0000000025525500'].includes(start) ? [at(12)] : [];
 }
 
 /** The eight 16-bit words of an IPv6 address: the URL parser writes each form in its shortest hexadecimal one. */

@@ -68,6 +68,30 @@ const refusals: [string, RegExp][] = [
   ['http://[fd00:ec2::254]/', /never allowed/],
   ['http://[::ffff:169.254.169.254]/', /never allowed/],
   ['http://100.100.100.200/', /never allowed/],
+  ['http://168.63.129.16/', /never allowed/],
+  ['http://192.0.0.192/opc/v2/', /never allowed/],
+  ['http://100.96.0.96/', /never allowed/],
+  ['http://169.254.170.2/', /never allowed/],
+  ['http://[fd20:ce::254]/', /never allowed/],
+  ['http://[fd00:c1::a9fe:a9fe]/', /never allowed/],
+  ['http://[fd00:42::42]/', /never allowed/],
+  ['http://[64:ff9b::169.254.169.254]/', /never allowed/],
+  ['http://[64:ff9b:1::a9fe:a9fe]/', /never allowed/],
+  ['http://[64:ff9b:1:a9fe:a9:fe00::]/', /never allowed/],
+  ['http://[2002:a9fe:a9fe::1]/', /never allowed/],
+  ['http://[2001:0:a9fe:a9fe::1]/', /never allowed/],
+  ['http://[2001:0:808:808::5601:5601]/', /never allowed/],
+  ['http://[::ffff:0:a9fe:a9fe]/', /never allowed/],
+  ['http://[64:ff9b::8.8.8.8]/', /reserved/],
+  ['http://[64:ff9b:1::808:808]/', /reserved/],
+  ['http://[2002:808:808::1]/', /reserved/],
+  ['http://[2001:0:808:808::f7f7:f7f7]/', /reserved/],
+  ['http://[::8.8.8.8]/', /reserved/],
+  ['http://[3fff::1]/', /reserved/],
+  ['http://[100::1]/', /reserved/],
+  ['http://[ff02::1]/', /reserved/],
+  ['http://[5f00::1]/', /reserved/],
+  ['http://instance-data/', /never allowed/],
   ['http://metadata.google.internal/', /never allowed/],
   ['http://metadata.google.internal./', /never allowed/],
   ['http://user:pass@8.8.8.8/', /user name or password/],
@@ -85,12 +109,14 @@ describe('without an allow list', () => {
     await expect(guard.fetch(url)).rejects.toThrow(message);
   });
 
-  test.each(['http://8.8.8.8/', 'https://[2606:4700::1111]:8443/v1', 'https://not-resolvable.example.com'])(
-    '%s may be saved',
-    async (url) => {
-      await expect(guardOf().check(url)).resolves.toBeUndefined();
-    },
-  );
+  test.each([
+    'http://8.8.8.8/',
+    'http://[::ffff:8.8.8.8]/',
+    'https://[2606:4700::1111]:8443/v1',
+    'https://not-resolvable.example.com',
+  ])('%s may be saved', async (url) => {
+    await expect(guardOf().check(url)).resolves.toBeUndefined();
+  });
 
   test('a name is judged by every address it has', async () => {
     const guard = guardOf({ names: { 'mixed.example.com': ['8.8.8.8 10.0.0.1'], 'meta.example.com': ['169.254.169.254'] } });
@@ -136,6 +162,15 @@ describe('an allow list', () => {
     await guard.check('http://[fd12::5]/');
     await guard.check('http://10.7/');
     await expect(guard.check('http://10.0.0.8/')).rejects.toThrow(/private/);
+  });
+
+  test('opens a translated range for public addresses alone', async () => {
+    const guard = guardOf({ allow: ['64:ff9b::/96', '10.0.0.0/8'] });
+    await guard.check('http://[64:ff9b::8.8.8.8]/');
+    await guard.check('http://[64:ff9b::10.0.0.1]/');
+    await expect(guard.check('http://[64:ff9b::127.0.0.1]/')).rejects.toThrow(/loopback/);
+    await expect(guard.check('http://[64:ff9b::192.168.0.1]/')).rejects.toThrow(/private/);
+    await expect(guard.check('http://[64:ff9b::169.254.169.254]/')).rejects.toThrow(/never allowed/);
   });
 
   test('never opens a metadata address, not even by name or range', async () => {

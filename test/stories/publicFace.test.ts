@@ -123,6 +123,15 @@ describe('with PUBLIC_URL', () => {
     expect(() => readConfig({ PUBLIC_URL })).toThrow('wrong settings: PUBLIC_URL must');
   });
 
+  test('this machine may not be called by callers from elsewhere', async () => {
+    const definition = { endpoint: service.url, authentication_type: 'none', models: ['m'] };
+    const { status, body } = await service.request('PUT', '/integrations/custom/here', definition);
+    expect([status, (body as { detail: { msg: string }[] }).detail[0]?.msg]).toEqual([
+      422,
+      expect.stringContaining('is a loopback address'),
+    ]);
+  });
+
   test('it is kept in its shortest form', () => {
     expect(readConfig({ PUBLIC_URL: 'HTTPS://Assay.example.com:443/' }).PUBLIC_URL).toBe('https://assay.example.com');
   });
