@@ -59,6 +59,9 @@ const TALLY_GOOD_MS = 250;
 
 export type Domain = ReturnType<typeof assembleDomain>;
 
+/** An address for callers elsewhere, or a proxy that passes them on: a loopback `HOST` no longer says that a caller is on this machine. */
+const isForOthers = ({ PUBLIC_URL, TRUSTED_PROXIES }: Config): boolean => PUBLIC_URL !== undefined || TRUSTED_PROXIES.length > 0;
+
 /** What the api and the workers both stand on, built from open stores and the configuration. */
 export function assembleDomain(
   stores: Stores,
@@ -71,8 +74,7 @@ export function assembleDomain(
   const keyRing: KeyRing = openKeyRing(secretKeys);
   const outbound = createOutboundGuard({
     allow: config.OUTBOUND_ALLOW,
-    // With an address for others, or a proxy before it, its callers are not on this machine.
-    allowLoopback: clickhouse.isEmbedded && isLoopback(config.HOST) && config.PUBLIC_URL === undefined,
+    allowLoopback: clickhouse.isEmbedded && isLoopback(config.HOST) && !isForOthers(config),
   });
   const integrations = postgresIntegrations(database);
   const scorers = scorerStore(database);

@@ -121,6 +121,7 @@ const Config = z.object({
     .refine((names) => names.length > 0 && names.every((name) => /^[A-Za-z0-9-]+$/.test(name)), {
       error: 'must be one or more header names, comma separated',
     }),
+  TRUSTED_PROXIES: list.default([]),
   SECRET_KEYS: z.string().optional(),
   OUTBOUND_ALLOW: list.default([]),
   RUNNERS_DIR: folder.optional(),
