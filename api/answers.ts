@@ -25,7 +25,6 @@ function errorStatuses(route: Endpoint): number[] {
     ...(route.access === 'public' ? [] : [401, 403, 429]),
     ...(hasParams ? [400, 404] : []),
     ...(route.body ? [400, 408, 413, 415] : []),
-    ...(route.intake ? [429] : []),
     ...(route.errors ?? []).map((name) => errorCodes[name].status),
   ];
   return [...new Set(statuses)].sort((a, b) => a - b);

@@ -6,6 +6,7 @@ import express, { type Express, type RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { ServiceError } from '../shared/errors.ts';
 import { pagePolicy } from './answerHeaders.ts';
+import { type BodyBounds, openBodyBounds } from './bodyBounds.ts';
 import { errorResponse } from './errorResponse.ts';
 import { openapiDocument } from './openapi.ts';
 import { hostCheck } from './publicHost.ts';
@@ -19,10 +20,12 @@ export interface AppOptions {
   checkReplies: boolean;
   /** `PUBLIC_URL`: the only host that is answered. */
   publicUrl?: string | undefined;
+  /** Absent: those of a service without settings. */
+  bodies?: BodyBounds;
 }
 
 /** The HTTP face: request ids, the prefix rule, the routes, the documents, errors. */
-export function createApp({ endpoints, gate, log, apiKeyHeaders, checkReplies, publicUrl }: AppOptions): Express {
+export function createApp({ endpoints, gate, log, apiKeyHeaders, checkReplies, publicUrl, bodies }: AppOptions): Express {
   const checkHost = hostCheck(publicUrl);
   const app = express();
   app.disable('x-powered-by');
@@ -37,7 +40,7 @@ export function createApp({ endpoints, gate, log, apiKeyHeaders, checkReplies, p
     if (request.path !== '/healthcheck') checkHost(request); // whoever probes may know the address alone
     next();
   });
-  app.use(mount(endpoints, gate, checkReplies));
+  app.use(mount(endpoints, gate, bodies ?? openBodyBounds(), checkReplies));
   mountDocuments(app, () => openapiDocument(endpoints, apiKeyHeaders));
   app.use(refuseUnknown(endpoints));
   app.use(errorResponse(log));

@@ -61,6 +61,7 @@ import { together } from '../shared/together.ts';
 import type { Filter } from '../shared/wire/filters.ts';
 import { createApp } from './app.ts';
 import { createGate } from './authenticate.ts';
+import { openBodyBounds } from './bodyBounds.ts';
 import { createHealth } from './health.ts';
 import { accountRoutes } from './routes/accounts.ts';
 import { annotationQueueRoutes } from './routes/annotationQueues.ts';
@@ -152,6 +153,10 @@ export async function assembleApi(
   const runCounts = clickhouseRunCounts(domain.clickhouse, expiries.of);
   const accounts = postgresAccounts(database);
   const projects = postgresProjects(database);
+  const bodies = openBodyBounds({
+    memoryBytes: config.BODIES_MB * 1024 * 1024,
+    bytesPerSecond: config.BODY_BYTES_PER_SECOND,
+  });
   const logStreams = postgresLogStreams(database);
   const keys = accountKeys(parseSecretKeys(secretKeys));
   const passwords = createPasswords({ atOnce: 2, waiting: 100 });
@@ -282,7 +287,7 @@ export async function assembleApi(
     ...logStreamRoutes({ logStreams, accounts, runCounts, ...deletion }),
     ...traceRoutes(recordDeps),
     ...spanRoutes(recordDeps),
-    ...ingestCounterRoutes({ writer: recordDeps.writer, heldUpdates: domain.heldUpdates.usage }),
+    ...ingestCounterRoutes({ writer: recordDeps.writer, bodies: bodies.memory, heldUpdates: domain.heldUpdates.usage }),
     ...openTelemetryRoutes({
       writer: domain.recordWriter,
       projects,
@@ -361,6 +366,7 @@ export async function assembleApi(
     apiKeyHeaders: config.API_KEY_HEADERS,
     checkReplies: around.checkReplies ?? false,
     publicUrl: config.PUBLIC_URL,
+    bodies,
   });
 
   const reconciliation: ReconcileReport = {

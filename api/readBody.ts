@@ -10,8 +10,6 @@ import { RequestInvalid, ServiceError } from '../shared/errors.ts';
  */
 export type BodyKind = 'json' | 'records' | 'urlencoded' | 'multipart' | 'bytes';
 
-/** Milliseconds without a byte after which a caller who sends a body counts as gone. */
-const STALL_MS = 20_000;
 /** Milliseconds for which the rest of a refused body is read and thrown away, so that its sender gets to read the answer. */
 const LINGER_MS = 5_000;
 /** What recursive code reads and compares, ours and the stores', must not exhaust its stack; 256 levels of spans take 513. */
@@ -22,13 +20,26 @@ export interface BodyShare {
   add(bytes: number): void;
 }
 
+/** How fast a body must come: in every window of the time at least its bytes, as they are on the wire. */
+export interface BodyPace {
+  bytesPerSecond: number;
+  windowMs: number;
+}
+
+export interface BodyOptions {
+  /** Most bytes after decompression. */
+  limit: number;
+  share: BodyShare | undefined;
+  pace: BodyPace;
+}
+
 /**
- * The body of a request as its kind says, at most `limit` bytes after decompression.
- * @throws what `share` throws; RequestInvalid when it is not of its kind; ServiceError `BodyTooLarge`, `UnsupportedMediaType`, `RequestTimeout` when it stalls,
- * `BadRequest` when it breaks off or does not decompress.
+ * The body of a request as its kind says.
+ * @throws what `share` throws; RequestInvalid when it is not of its kind; ServiceError `BodyTooLarge`, `UnsupportedMediaType`, `RequestTimeout` when it
+ * comes too slowly, `BadRequest` when it breaks off or does not decompress.
  */
-export async function readBody(request: IncomingMessage, kind: BodyKind, limit: number, share?: BodyShare): Promise<unknown> {
-  const pieces = await readPieces(request, limit, share);
+export async function readBody(request: IncomingMessage, kind: BodyKind, options: BodyOptions): Promise<unknown> {
+  const pieces = await readPieces(request, options);
   switch (kind) {
     case 'bytes':
       return Buffer.concat(pieces);
@@ -142,15 +153,11 @@ async function readForm(bytes: Buffer, contentType: string): Promise<unknown> {
 }
 
 /** Not by iterating over the request: leaving such a loop destroys the request, and with it the connection that the answer needs. */
-function readPieces(request: IncomingMessage, limit: number, share: BodyShare | undefined): Promise<Buffer[]> {
+function readPieces(request: IncomingMessage, { limit, share, pace }: BodyOptions): Promise<Buffer[]> {
   const body = decoded(request);
   const { promise, resolve, reject } = Promise.withResolvers<Buffer[]>();
   const chunks: Buffer[] = [];
   let size = 0;
-  const stall = setTimeout(
-    () => reject(new ServiceError('RequestTimeout', `no byte of the body came for ${STALL_MS / 1_000} s; send it again`)),
-    STALL_MS,
-  );
   const fail = (cause: NodeJS.ErrnoException) =>
     reject(
       // Memory that there is none of is no fault of the body.
@@ -165,7 +172,6 @@ function readPieces(request: IncomingMessage, limit: number, share: BodyShare | 
     reject(err);
   };
   const take = (chunk: Buffer) => {
-    stall.refresh();
     size += chunk.length;
     try {
       share?.add(chunk.length);
@@ -176,6 +182,7 @@ function readPieces(request: IncomingMessage, limit: number, share: BodyShare | 
     if (size <= limit) chunks.push(chunk);
     else stop(new ServiceError('BodyTooLarge', `the body is larger than this route's ${limit} bytes; send less per request`));
   };
+  const stopWatching = watchPace(request, pace, stop);
   // A request is closed after its end as well, and what unpacks it may still have to give.
   const hangUp = () => {
     if (!request.complete) fail(new Error('the connection was closed'));
@@ -186,11 +193,41 @@ function readPieces(request: IncomingMessage, limit: number, share: BodyShare | 
     .on('error', fail)
     .on('end', () => resolve(chunks));
   return promise.finally(() => {
-    clearTimeout(stall);
+    stopWatching();
     request.off('close', hangUp);
     body.off('data', take);
     if (body !== request) body.destroy();
   });
+}
+
+/** Calls `onSlow` with a `RequestTimeout` when a window of the time brings too little. @returns what ends the watch */
+function watchPace(
+  request: IncomingMessage,
+  { bytesPerSecond, windowMs }: BodyPace,
+  onSlow: (err: ServiceError) => void,
+): () => void {
+  const least = (bytesPerSecond * windowMs) / 1_000;
+  let before = request.socket.bytesRead;
+  let isOver = false;
+  const look = () => {
+    const { bytesRead } = request.socket;
+    // What has come and was not taken yet is our delay.
+    const isSlow = !request.complete && request.readableLength === 0 && bytesRead - before < least;
+    before = bytesRead;
+    if (isSlow && !isOver)
+      onSlow(
+        new ServiceError(
+          'RequestTimeout',
+          `the body comes at less than ${bytesPerSecond} bytes a second; send it again, faster or smaller`,
+        ),
+      );
+  };
+  // Bytes that came while the process was busy are read after its timers have run.
+  const timer = setInterval(() => setImmediate(look), windowMs);
+  return () => {
+    isOver = true;
+    clearInterval(timer);
+  };
 }
 
 /** The bytes of a body, decompressed. */

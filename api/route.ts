@@ -5,8 +5,8 @@ import { type Request, type Response, Router } from 'express';
 import type { z } from 'zod';
 import type { Caller, OrganizationNeed, ProjectAction } from '../shared/accounts/permissions.ts';
 import { type ErrorName, type InvalidItem, RequestInvalid, ServiceError } from '../shared/errors.ts';
-import type { Intake } from '../shared/records/intake.ts';
 import { checkAnswer } from './answers.ts';
+import { type BodyBounds, openBodyShare } from './bodyBounds.ts';
 import type { RequestParts } from './placeInRequest.ts';
 import { type BodyKind, readBody } from './readBody.ts';
 import { unknownKeyItems } from './unknownKeys.ts';
@@ -78,8 +78,13 @@ export interface Endpoint {
   bodyKind?: BodyKind;
   /** Largest accepted body in bytes, after decompression. */
   bodyLimit?: number;
-  /** Takes its body as a part of what all such routes may hold at a time; 429 beyond that. */
-  intake?: Intake;
+  /** Logs records: they wait while the store is busy, so that small requests count as well among what all bodies may hold. */
+  isIngest?: boolean;
+  /**
+   * Asked before the body is read, on routes whose path does not name the project: the id of the one that a header names, if any.
+   * @throws what the caller gets instead
+   */
+  admit?(caller: Caller, request: IncomingMessage): Promise<string | undefined>;
   response?: z.ZodType;
   /** Media types of the body, where they are not that of its kind. */
   consumes?: readonly string[];
@@ -116,16 +121,16 @@ const DEFAULT_BODY_LIMIT = 16 * 1024 * 1024;
 
 /**
  * Mounts routes: the only place that parses a request and writes a reply. Order: who calls, the path, may they, the query, the body; so nobody
- * without credentials can make the service read a body.
+ * can make the service read a body without the right to send it there.
  * @param checkReplies fail on a reply that does not fit its schema, and on a status or media type that the route does not declare (tests); off in
  * service, where the types have been checked.
  */
-export function mount(endpoints: readonly Endpoint[], gate: Gate, checkReplies: boolean): Router {
+export function mount(endpoints: readonly Endpoint[], gate: Gate, bodies: BodyBounds, checkReplies: boolean): Router {
   const router = Router();
   for (const route of endpoints) {
     router[route.method](route.path.replaceAll(/\{(\w+)\}/g, ':$1'), async (request: Request, response: Response) => {
       try {
-        await run(route, gate, checkReplies, request, response);
+        await run(route, { gate, bodies, checkReplies }, request, response);
       } catch (err) {
         if (checkReplies) checkAnswer(route, statusOf(err), undefined);
         throw err;
@@ -137,7 +142,13 @@ export function mount(endpoints: readonly Endpoint[], gate: Gate, checkReplies: 
 
 const statusOf = (err: unknown): number => (err instanceof RequestInvalid ? 422 : err instanceof ServiceError ? err.status : 500);
 
-async function run(route: Endpoint, gate: Gate, checkReplies: boolean, request: Request, response: Response): Promise<void> {
+interface Around {
+  gate: Gate;
+  bodies: BodyBounds;
+  checkReplies: boolean;
+}
+
+async function run(route: Endpoint, { gate, bodies, checkReplies }: Around, request: Request, response: Response): Promise<void> {
   const aborted = new AbortController();
   response.once('close', () => {
     if (!response.writableFinished) aborted.abort(new CallerLeft('the caller hung up'));
@@ -149,10 +160,21 @@ async function run(route: Endpoint, gate: Gate, checkReplies: boolean, request: 
     ? await gate.authorize(caller, route.access, (params as { project_id?: string } | undefined)?.project_id)
     : undefined;
   const query = route.query ? parse(route.query, withoutPath(request), 'query') : undefined;
-  const share = route.intake?.open(Number(request.headers['content-length'] ?? 0));
+  const admitted = caller && (await route.admit?.(caller, request));
+  const kind = route.bodyKind ?? 'json';
+  const shares = kind === 'multipart' ? bodies.disk : bodies.memory;
+  const share =
+    caller &&
+    route.body &&
+    openBodyShare(shares, {
+      caller,
+      projectId: project?.id ?? admitted,
+      isIngest: route.isIngest ?? false,
+      announced: Number(request.headers['content-length'] ?? 0),
+    });
   try {
-    const limit = route.bodyLimit ?? DEFAULT_BODY_LIMIT;
-    const given = route.body ? await readBody(request, route.bodyKind ?? 'json', limit, share) : undefined;
+    const limit = Math.min(route.bodyLimit ?? DEFAULT_BODY_LIMIT, shares.largestRequest);
+    const given = route.body ? await readBody(request, kind, { limit, share, pace: bodies.pace }) : undefined;
     response.locals.parts = partsToName(route, request, given);
     const body = route.body ? parse(route.body, given, 'body') : undefined;
     const result = await route.handle({ params, query, body, caller, project, request, signal: aborted.signal } as never);

@@ -16,6 +16,11 @@ export interface Listening {
 
 /** Milliseconds that requests under way get to end. */
 const DRAIN_MS = 4_000;
+/** Milliseconds for the headers of a request, and for all of it: an upload of 128 MiB at 75 KB/s. The pace of bodies ends a slow one sooner. */
+const HEADERS_MS = 20_000;
+const REQUEST_MS = 30 * 60_000;
+/** Milliseconds between two looks for requests that take longer. */
+const CHECK_MS = 5_000;
 /** Milliseconds between two looks for connections whose request has ended. */
 const SWEEP_MS = 50;
 
@@ -32,13 +37,15 @@ export async function listen(host: string, port: number): Promise<Listening> {
     answer(request, response);
   };
   // A request without a host, or with an expectation, would be answered by Node itself, without our headers and form.
-  const server = createServer({ requireHostHeader: false }, onRequest);
+  const server = createServer({ requireHostHeader: false, connectionsCheckingInterval: CHECK_MS }, onRequest);
   server.on('checkExpectation', onRequest);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (err) => reject(explained(err, host, port)));
     server.listen(port, host, resolve);
   });
   server.on('clientError', refuseUnreadable);
+  server.headersTimeout = HEADERS_MS;
+  server.requestTimeout = REQUEST_MS;
   // Clients keep connections open for long; a load balancer's idle time is a minute as a rule.
   server.keepAliveTimeout = 75_000;
   const address = server.address();

@@ -113,6 +113,8 @@ const Config = z.object({
   CLICKHOUSE_CONNECTIONS: count(1, 1_000).default(10),
   HELD_UPDATES: count(1, 999_999).default(10_000),
   HELD_UPDATES_MB: count(1, 100_000).default(64),
+  BODIES_MB: count(16, 100_000).default(192),
+  BODY_BYTES_PER_SECOND: count(1, 999_999).default(1_024),
   ADMIN_EMAIL: z.email({ error: 'must be an e-mail address' }).optional(),
   ADMIN_PASSWORD: z.string().min(8, { error: 'must have at least 8 characters' }).optional(),
   ADMIN_API_KEY: z.string().min(16, { error: 'must have at least 16 characters' }).optional(),

@@ -1,3 +1,4 @@
+import type { ByteShares } from '../../shared/byteShares.ts';
 import type { HeldUpdateUsage } from '../../shared/records/heldUpdates.ts';
 import type { RecordWriter } from '../../shared/records/recordWriter.ts';
 import { IngestCountersResponse } from '../../shared/wire/ingest.ts';
@@ -6,7 +7,9 @@ import { ProjectParams } from './traces.ts';
 
 /** What became of the records that were sent to a project, and how much is under way. */
 export const ingestCounterRoutes = (deps: {
-  writer: Pick<RecordWriter, 'counters' | 'intake' | 'waitingBytes'>;
+  writer: Pick<RecordWriter, 'counters' | 'waitingBytes'>;
+  /** What the bodies of requests hold. */
+  bodies: Pick<ByteShares, 'refusedRequests' | 'bytes' | 'limitBytes'>;
   heldUpdates(projectId: string): Promise<HeldUpdateUsage>;
 }): Endpoint[] => [
   endpoint({
@@ -37,9 +40,9 @@ export const ingestCounterRoutes = (deps: {
           dropped,
         },
         process: {
-          refused_requests: deps.writer.intake.refusedRequests,
-          bytes_under_way: deps.writer.intake.bytes,
-          bytes_limit: deps.writer.intake.limitBytes,
+          refused_requests: deps.bodies.refusedRequests,
+          bytes_under_way: deps.bodies.bytes,
+          bytes_limit: deps.bodies.limitBytes,
           bytes_waiting: deps.writer.waitingBytes,
         },
       };

@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { ServiceError } from '../../shared/errors.ts';
 import { ingestSpans } from '../../shared/otel/ingestSpans.ts';
 import { type OtlpEncoding, openOtlp } from '../../shared/otel/otlp.ts';
-import { createFindTarget, type TargetDeps, targetOfHeaders } from '../../shared/otel/target.ts';
+import { openTargets, type TargetDeps, targetOfHeaders } from '../../shared/otel/target.ts';
 import type { RecordWriter } from '../../shared/records/recordWriter.ts';
 import { type Endpoint, type ErrorForm, endpoint, Reply } from '../route.ts';
 import { INGEST_BODY_LIMIT } from './traces.ts';
 
 export interface OpenTelemetryDeps extends TargetDeps {
-  writer: Pick<RecordWriter, 'writeParts' | 'intake'>;
+  writer: Pick<RecordWriter, 'writeParts'>;
 }
 
 const Body = z.instanceof(Buffer).meta({ type: 'string', format: 'binary' });
@@ -16,7 +16,8 @@ const Body = z.instanceof(Buffer).meta({ type: 'string', format: 'binary' });
 /** OTLP over HTTP, at the addresses that exporters are configured with: a signal's own, and below a base. */
 export function openTelemetryRoutes(deps: OpenTelemetryDeps): Endpoint[] {
   const otlp = openOtlp();
-  const ingest = { writer: deps.writer, findTarget: createFindTarget(deps) };
+  const targets = openTargets(deps);
+  const ingest = { writer: deps.writer, findTarget: targets.find };
   // Exporters show the reason only where it is said in the words of their protocol; those of all routes stand beside it in JSON.
   const errorForm: ErrorForm = (request, status, body) => {
     const type = mediaType(request.headers['content-type']);
@@ -38,7 +39,8 @@ export function openTelemetryRoutes(deps: OpenTelemetryDeps): Endpoint[] {
       body: Body,
       bodyKind: 'bytes',
       bodyLimit: INGEST_BODY_LIMIT,
-      intake: deps.writer.intake,
+      isIngest: true,
+      admit: (caller, request) => targets.admit(caller, targetOfHeaders(request.headers)),
       consumes: ['application/x-protobuf', 'application/json'],
       produces: ['application/x-protobuf', 'application/json'],
       errors: ['NotFound'],

@@ -37,7 +37,7 @@ const ingestRoute = (deps: RecordDeps, path: string): Endpoint =>
     body: LogSpansIngestRequest,
     bodyKind: 'records',
     bodyLimit: INGEST_BODY_LIMIT,
-    intake: deps.writer.intake,
+    isIngest: true,
     response: LogSpansIngestResponse,
     async handle({ project, body, caller }) {
       const run = await deps.ingestRun(project.id, body, caller.userId);
@@ -68,7 +68,7 @@ export const spanRoutes = (deps: RecordDeps): Endpoint[] => [
     body: LogSpanUpdateRequest,
     bodyKind: 'records',
     bodyLimit: INGEST_BODY_LIMIT,
-    intake: deps.writer.intake,
+    isIngest: true,
     response: LogSpanUpdateResponse,
     async handle({ params, project, body }) {
       sameAsInPath('span_id', params.span_id, body.span_id);

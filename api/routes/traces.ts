@@ -64,7 +64,7 @@ const ingestRoute = (deps: RecordDeps, path: string): Endpoint =>
     body: LogTracesIngestRequest,
     bodyKind: 'records',
     bodyLimit: INGEST_BODY_LIMIT,
-    intake: deps.writer.intake,
+    isIngest: true,
     response: LogTracesIngestResponse,
     async handle({ project, body, caller }) {
       const run = await deps.ingestRun(project.id, body, caller.userId);
@@ -100,7 +100,7 @@ export const traceRoutes = (deps: RecordDeps): Endpoint[] => [
     body: LogTraceUpdateRequest,
     bodyKind: 'records',
     bodyLimit: INGEST_BODY_LIMIT,
-    intake: deps.writer.intake,
+    isIngest: true,
     response: LogTraceUpdateResponse,
     async handle({ params, project, body }) {
       sameAsInPath('trace_id', params.trace_id, body.trace_id);

@@ -60,12 +60,17 @@ function headerText(value: string | string[] | undefined): string | undefined {
 }
 
 export type FindTarget = (caller: Caller, target: NamedTarget) => Promise<RunRef>;
+/**
+ * The id of the project that the headers of a request name, before its spans are read; undefined where it is left to their resources.
+ * @throws ServiceError `Forbidden` or `NotFound`, as for the spans
+ */
+type AdmitTarget = (caller: Caller, target: NamedTarget) => Promise<string | undefined>;
 
 /**
  * Finds the run that spans go to, and opens a log stream that is named and not there yet. The project must exist and the caller must be allowed to
  * log there. Names are remembered for a second: every export asks.
  */
-export function createFindTarget(deps: TargetDeps): FindTarget {
+export function openTargets(deps: TargetDeps): { find: FindTarget; admit: AdmitTarget } {
   const projectIds = new BriefCache<string>({ ttlMs: 1_000, maxEntries: 10_000 });
   const streamIds = new BriefCache<string>({ ttlMs: 1_000, maxEntries: 10_000 });
 
@@ -116,13 +121,18 @@ export function createFindTarget(deps: TargetDeps): FindTarget {
     return id;
   };
 
-  return async (caller, { project, logStream, experiment }) => {
-    const projectId = await projectOf(caller, project).catch((err) => {
+  const openProject = (caller: Caller, project: string | undefined): Promise<string> =>
+    projectOf(caller, project).catch((err) => {
       if (!(err instanceof ServiceError) || err.code !== 'NotFound') throw err;
       // Deleted since its id was remembered, and maybe made anew.
       projectIds.clear();
       return projectOf(caller, project);
     });
+
+  const admit: AdmitTarget = async (caller, { project }) =>
+    project === undefined && !caller.projectKey ? undefined : openProject(caller, project);
+  const find: FindTarget = async (caller, { project, logStream, experiment }) => {
+    const projectId = await openProject(caller, project);
     if (experiment !== undefined) return deps.findRun(projectId, { experiment_id: experiment });
     if (logStream !== undefined && Uuid.safeParse(logStream).success)
       return deps.findRun(projectId, { log_stream_id: logStream });
@@ -136,4 +146,5 @@ export function createFindTarget(deps: TargetDeps): FindTarget {
       return deps.findRun(projectId, { log_stream_id: await streamIdOf(caller, projectId, name) });
     }
   };
+  return { find, admit };
 }

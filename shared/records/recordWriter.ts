@@ -2,7 +2,6 @@ import type { RunRef } from '../projects/runs.ts';
 import { GroupWriter } from './groupWriter.ts';
 import type { HeldUpdates } from './heldUpdates.ts';
 import { IngestCounters } from './ingestCounters.ts';
-import { Intake } from './intake.ts';
 import type { RecordChange, WrittenRecord } from './recordChange.ts';
 import type { RecordStore, WithLocks, WriteGuard } from './recordStore.ts';
 import { VersionClock } from './versionClock.ts';
@@ -20,10 +19,8 @@ export interface RecordWriterOptions {
   held?: HeldUpdates;
   /** Bytes of records that are written together. */
   groupBytes?: number;
-  /** Bytes that may wait to be written; more is refused with 429. */
+  /** Bytes that may wait to be written, shared between projects; more is refused with 429 or 503. */
   queueBytes?: number;
-  /** Bytes of requests that may be under way, read or not; more is refused with 429. */
-  intakeBytes?: number;
   now?: () => Date;
 }
 
@@ -31,8 +28,6 @@ export interface RecordWriterOptions {
 // event loop (40 ms for this many), and an insert of this size is still one block: stored whole or not at all.
 const GROUP_BYTES = 8_000_000;
 const QUEUE_BYTES = 128 * 1024 * 1024;
-// Bodies of the largest size one at a time, or some forty of 1.5 MB. The values made of a body take about three times its bytes.
-const INTAKE_BYTES = 64 * 1024 * 1024;
 
 /**
  * Writes records in groups: requests that arrive together share one look-up and one insert per table. A write that has returned can be read
@@ -40,8 +35,6 @@ const INTAKE_BYTES = 64 * 1024 * 1024;
  * common with it, so every change is settled on top of the one before it.
  */
 export class RecordWriter {
-  /** Bounds what requests may hold on their way here. */
-  readonly intake: Intake;
   readonly counters = new IngestCounters();
   readonly #withLocks: WithLocks;
   readonly #guard: WriteGuard;
@@ -49,8 +42,7 @@ export class RecordWriter {
   #tell: (run: RunRef) => void = () => {};
   #tellOutdated: (run: RunRef) => void = () => {};
 
-  constructor({ store, withLocks, guard, held, groupBytes, queueBytes, intakeBytes, now }: RecordWriterOptions) {
-    this.intake = new Intake(intakeBytes ?? INTAKE_BYTES);
+  constructor({ store, withLocks, guard, held, groupBytes, queueBytes, now }: RecordWriterOptions) {
     this.#withLocks = withLocks ?? ((_keys, work) => work());
     this.#guard = guard ?? (async () => ({ deleted: [], withHeldUpdates: [], outdated: [] }));
     const groups = new GroupWriter({
@@ -101,7 +93,7 @@ export class RecordWriter {
   ): Promise<Outcome> {
     const bytes = changes.reduce((sum, change) => sum + roughBytes(change), 0);
     const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
-    this.#queue.add({ run, changes, partsOf, ordinals, bytes, resolve, reject }, promise);
+    this.#queue.add({ run, changes, partsOf, ordinals, bytes, resolve, reject }, [run.projectId], promise);
     return promise;
   }
 

@@ -1,4 +1,4 @@
-import { ServiceError } from '../errors.ts';
+import { ByteShares } from '../byteShares.ts';
 
 /** Where a group stands among the others. */
 export interface Place {
@@ -30,8 +30,8 @@ const EARLY_SHARE = 0.5;
  */
 export class WriteQueue<R extends { bytes: number }> {
   readonly #options: WriteQueueOptions<R>;
+  readonly #shares: ByteShares;
   #waiting: R[] = [];
-  #waitingBytes = 0;
   /** When all that was begun is done. */
   #turn: Promise<unknown> = Promise.resolve();
   /** When the last work is done beside which nothing may be written. */
@@ -45,31 +45,24 @@ export class WriteQueue<R extends { bytes: number }> {
 
   constructor(options: WriteQueueOptions<R>) {
     this.#options = options;
+    this.#shares = new ByteShares(options.queueBytes, 'records that wait to be stored');
   }
 
   /** Bytes that wait to be written, or are being written. */
   get waitingBytes(): number {
-    return this.#waitingBytes;
+    return this.#shares.bytes;
   }
 
   /**
+   * @param owners who share what may wait
    * @param answered settles when the request is answered, and counts no longer
-   * @throws ServiceError `TooManyRequests` when too much waits already
+   * @throws ServiceError `TooManyRequests` when too much of an owner waits already, `Unavailable` when too much of others does
    */
-  add(request: R, answered: Promise<unknown>): void {
-    const { bytes } = request;
-    // A request larger than the whole queue is taken when nothing else waits.
-    if (this.#waitingBytes > 0 && this.#waitingBytes + bytes > this.#options.queueBytes) {
-      throw new ServiceError('TooManyRequests', 'more records arrive than can be stored; send this request again later', {
-        retryAfterSeconds: 1,
-      });
-    }
-    const release = (): void => {
-      this.#waitingBytes -= bytes;
-    };
-    answered.then(release, release);
+  add(request: R, owners: readonly string[], answered: Promise<unknown>): void {
+    const share = this.#shares.open(owners);
+    share.add(request.bytes);
+    answered.then(share.release, share.release);
     this.#waiting.push(request);
-    this.#waitingBytes += bytes;
     this.#gather();
   }
 

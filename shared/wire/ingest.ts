@@ -289,7 +289,7 @@ export const IngestCountersResponse = z
     /** Updates of the project that wait for their records at this moment, and the most that may; and how many were dropped. */
     held_updates: z.object({ updates: tally, updates_limit: tally, bytes: tally, bytes_limit: tally, dropped: tally }),
     process: z.object({
-      /** Requests refused with 429 before their records were known. */
+      /** Requests refused with 429 or 503 before their records were known. */
       refused_requests: tally,
       /** Held by requests that are not answered yet, and the most that may be. */
       bytes_under_way: tally,

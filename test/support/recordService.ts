@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { createApp } from '../../api/app.ts';
+import { type BodyBounds, openBodyBounds } from '../../api/bodyBounds.ts';
 import type { Gate } from '../../api/route.ts';
 import { ingestCounterRoutes } from '../../api/routes/ingestCounters.ts';
 import { openTelemetryRoutes } from '../../api/routes/openTelemetry.ts';
@@ -34,7 +35,11 @@ const openGate: Gate = {
 };
 
 /** The record routes over a ClickHouse, without accounts: any project and run exist. */
-export function recordApp(clickhouse: ClickHouse, options: Partial<RecordWriterOptions> & { checkReplies?: boolean } = {}) {
+export function recordApp(
+  clickhouse: ClickHouse,
+  options: Partial<RecordWriterOptions> & { checkReplies?: boolean; bodies?: BodyBounds } = {},
+) {
+  const bodies = options.bodies ?? openBodyBounds();
   const reads: RecordReads = { ...clickHouseRecordReads(clickhouse), ...noAnnotations };
   const eraser = clickhouseRecordEraser(clickhouse);
   const { notes, wishes } = notesInMemory();
@@ -67,6 +72,7 @@ export function recordApp(clickhouse: ClickHouse, options: Partial<RecordWriterO
       ...recordSearchRoutes(deps),
       ...ingestCounterRoutes({
         writer,
+        bodies: bodies.memory,
         // Without Postgres nothing is held.
         heldUpdates: async () => ({ updates: 0, updatesLimit: 0, bytes: 0, bytesLimit: 0 }),
       }),
@@ -87,6 +93,7 @@ export function recordApp(clickhouse: ClickHouse, options: Partial<RecordWriterO
     log: pino({ level: 'fatal' }),
     apiKeyHeaders: ['Service-API-Key'],
     checkReplies: options.checkReplies ?? true,
+    bodies,
   });
   return { app, writer, deletion: deps.deletion };
 }

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createInterface } from 'node:readline';
+import { openBodyBounds } from '../../api/bodyBounds.ts';
 import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
 import { clickhouseRecordStore } from '../../shared/stores/clickhouse/recordStore.ts';
 import { migrateTables } from '../../shared/stores/clickhouse/tables.ts';
@@ -8,7 +9,7 @@ import { recordApp } from './recordService.ts';
 
 // A process that serves the record routes over the data folder it is given, taking so many bytes at a time, and says on which port. The line
 // `close` on its input stalls the store: nothing is stored until the line `open`.
-const [dataDir, intakeBytes] = process.argv.slice(2);
+const [dataDir, bodyBytes] = process.argv.slice(2);
 const clickhouse = openClickHouse({ dataDir: dataDir as string });
 await migrateTables(clickhouse);
 let gate = Promise.withResolvers<void>();
@@ -16,7 +17,7 @@ gate.resolve();
 const store = clickhouseRecordStore(clickhouse);
 const { app } = recordApp(clickhouse, {
   checkReplies: false,
-  intakeBytes: Number(intakeBytes),
+  bodies: openBodyBounds({ memoryBytes: Number(bodyBytes) }),
   store: {
     ...store,
     recordBlock(records) {
