@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { bytePool } from '../shared/bytePool.ts';
 import { RequestInvalid, ServiceError } from '../shared/errors.ts';
+import type { FormReader } from './readForm.ts';
 
 /**
  * How a request body arrives. `json` also takes JSON sent with another content type, and nothing where the body is optional. `records` is JSON of any
@@ -31,6 +32,8 @@ export interface BodyOptions {
   limit: number;
   share: BodyShare | undefined;
   pace: BodyPace;
+  /** Takes the body of a form in place of the memory; of the kind `multipart` alone. */
+  form?: FormReader | undefined;
 }
 
 /**
@@ -46,7 +49,7 @@ export async function readBody(request: IncomingMessage, kind: BodyKind, options
     case 'urlencoded':
       return Object.fromEntries(new URLSearchParams(textOf(pieces)));
     case 'multipart':
-      return readForm(Buffer.concat(pieces), request.headers['content-type'] ?? '');
+      return options.form?.end();
     case 'json':
       return readJson(textOf(pieces), MAX_DEPTH);
     case 'records':
@@ -134,26 +137,8 @@ function wellFormed(value: unknown): unknown {
 const withWellFormedKeys = (value: object): object =>
   Object.fromEntries(Object.entries(value).map(([key, inner]) => [key.toWellFormed(), inner]));
 
-/** Parts of a multipart form: text parts as strings, file parts as `File`. Nothing at all where no body was sent. */
-async function readForm(bytes: Buffer, contentType: string): Promise<unknown> {
-  if (bytes.length === 0) return {};
-  try {
-    const form = await new Response(new Uint8Array(bytes), { headers: { 'content-type': contentType } }).formData();
-    return Object.fromEntries(form.entries());
-  } catch (cause) {
-    throw new RequestInvalid([
-      {
-        loc: ['body'],
-        msg: 'the body is not a multipart form (multipart/form-data with a boundary)',
-        type: 'form_invalid',
-        ctx: { reason: (cause as Error).message },
-      },
-    ]);
-  }
-}
-
 /** Not by iterating over the request: leaving such a loop destroys the request, and with it the connection that the answer needs. */
-function readPieces(request: IncomingMessage, { limit, share, pace }: BodyOptions): Promise<Buffer[]> {
+function readPieces(request: IncomingMessage, { limit, share, pace, form }: BodyOptions): Promise<Buffer[]> {
   const body = decoded(request);
   const { promise, resolve, reject } = Promise.withResolvers<Buffer[]>();
   const chunks: Buffer[] = [];
@@ -179,8 +164,12 @@ function readPieces(request: IncomingMessage, { limit, share, pace }: BodyOption
       stop(err);
       return;
     }
-    if (size <= limit) chunks.push(chunk);
-    else stop(new ServiceError('BodyTooLarge', `the body is larger than this route's ${limit} bytes; send less per request`));
+    if (size > limit)
+      stop(new ServiceError('BodyTooLarge', `the body is larger than this route's ${limit} bytes; send less per request`));
+    else if (form) {
+      body.pause();
+      form.add(chunk).then(() => body.resume(), stop);
+    } else chunks.push(chunk);
   };
   const stopWatching = watchPace(request, pace, stop);
   // A request is closed after its end as well, and what unpacks it may still have to give.

@@ -9,6 +9,7 @@ import { checkAnswer } from './answers.ts';
 import { type BodyBounds, openBodyShare } from './bodyBounds.ts';
 import type { RequestParts } from './placeInRequest.ts';
 import { type BodyKind, readBody } from './readBody.ts';
+import { FormReader } from './readForm.ts';
 import { unknownKeyItems } from './unknownKeys.ts';
 
 /** What a route needs of its caller. `public` routes are the only ones that answer without credentials. */
@@ -162,6 +163,7 @@ async function run(route: Endpoint, { gate, bodies, checkReplies }: Around, requ
   const query = route.query ? parse(route.query, withoutPath(request), 'query') : undefined;
   const admitted = caller && (await route.admit?.(caller, request));
   const kind = route.bodyKind ?? 'json';
+  await using form = kind === 'multipart' ? new FormReader(request.headers['content-type'] ?? '') : undefined;
   const shares = kind === 'multipart' ? bodies.disk : bodies.memory;
   const share =
     caller &&
@@ -174,7 +176,7 @@ async function run(route: Endpoint, { gate, bodies, checkReplies }: Around, requ
     });
   try {
     const limit = Math.min(route.bodyLimit ?? DEFAULT_BODY_LIMIT, shares.largestRequest);
-    const given = route.body ? await readBody(request, kind, { limit, share, pace: bodies.pace }) : undefined;
+    const given = route.body ? await readBody(request, kind, { limit, share, pace: bodies.pace, form }) : undefined;
     response.locals.parts = partsToName(route, request, given);
     const body = route.body ? parse(route.body, given, 'body') : undefined;
     const result = await route.handle({ params, query, body, caller, project, request, signal: aborted.signal } as never);

@@ -81,7 +81,8 @@ export function assembleDomain(
   const scorings = postgresScorings(database);
   const datasets = datasetStore(database);
   const datasetTables = datasetRows(clickhouse);
-  const datasetDeps = { datasets, rows: datasetTables };
+  const limits = { rows: config.DATASET_ROWS, columns: config.DATASET_COLUMNS };
+  const datasetDeps = { datasets, rows: datasetTables, limits };
   const ofDatasets = datasetRowStore(datasetDeps);
   const ofRuns = runRows(datasetDeps);
   const recordStore = clickhouseRecordStore(clickhouse);

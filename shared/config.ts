@@ -38,7 +38,7 @@ const count = (least: number, most: number) => {
   const error = `must be a number, ${least} to ${most}`;
   return z
     .string()
-    .regex(/^\d{1,6}$/, { error })
+    .regex(/^\d{1,9}$/, { error })
     .transform(Number)
     .refine((number) => number >= least && number <= most, { error });
 };
@@ -113,6 +113,8 @@ const Config = z.object({
   CLICKHOUSE_CONNECTIONS: count(1, 1_000).default(10),
   HELD_UPDATES: count(1, 999_999).default(10_000),
   HELD_UPDATES_MB: count(1, 100_000).default(64),
+  DATASET_ROWS: count(1, 100_000_000).default(1_000_000),
+  DATASET_COLUMNS: count(1, 10_000).default(1_000),
   BODIES_MB: count(16, 100_000).default(192),
   BODY_BYTES_PER_SECOND: count(1, 999_999).default(1_024),
   ADMIN_EMAIL: z.email({ error: 'must be an e-mail address' }).optional(),

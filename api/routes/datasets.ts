@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type Caller, mayInOrganization } from '../../shared/accounts/permissions.ts';
-import { mappedColumnNames, mapRow } from '../../shared/datasets/columnMapping.ts';
+import { mappedColumnNames, rowMapping, someNames } from '../../shared/datasets/columnMapping.ts';
 import {
   cellsByName,
   createDataset,
@@ -57,7 +57,7 @@ const OneDataset = z.object({ dataset_id: Uuid });
 const OneVersion = z.object({ dataset_id: Uuid, version_index: z.coerce.number().int() });
 const ListQuery = PageQuery.extend({ actions: ActionsQuery });
 
-// 100,000 rows of about 1 KB. The body is in memory while it is read, the rows are not.
+// 100,000 rows of about 1 KB. Neither the body nor its rows are in memory as a whole.
 const UPLOAD_LIMIT = 128 * 1024 * 1024;
 const EDIT_LIMIT = 64 * 1024 * 1024;
 
@@ -98,6 +98,7 @@ export function datasetRoutes(deps: DatasetRouteDeps): Endpoint[] {
       mapping,
       version.columns.map(({ name }) => name),
     );
+    const mapRow = rowMapping(mapping);
     const head = { ...pageFields(page, count, total), column_names: columnNames, warning_message: null };
     const text = async function* () {
       // It goes out with the first row: where no row can be read, that is an error and not a page that breaks off.
@@ -105,7 +106,7 @@ export function datasetRoutes(deps: DatasetRouteDeps): Endpoint[] {
       for await (const located of pages) {
         const users = await datasets.users([...new Set(located.flatMap(({ row }) => [row.createdBy, row.updatedBy]))]);
         for (const one of located) {
-          yield before + JSON.stringify(toRowResponse(one, version.columns, columnNames, mapping, users));
+          yield before + JSON.stringify(toRowResponse(one, version.columns, columnNames, mapRow, users));
           before = ',';
         }
       }
@@ -525,10 +526,10 @@ function toRowResponse(
   { row, index }: LocatedRow,
   columns: readonly Column[],
   columnNames: readonly string[],
-  mapping: ColumnMapping | undefined,
+  mapRow: ReturnType<typeof rowMapping>,
   users: ReadonlyMap<string, UserInfo>,
 ) {
-  const cells = new Map(mapRow(mapping, cellsByName(row, columns)));
+  const cells = new Map(mapRow(cellsByName(row, columns)));
   const values = columnNames.map((name) => cells.get(name) ?? null);
   return {
     row_id: row.rowId,
@@ -549,7 +550,7 @@ function toRowResponse(
 function columnKey(version: DatasetVersion, name: string, loc: (string | number)[]): number {
   const column = version.columns.find((one) => one.name === name);
   if (column) return column.key;
-  const names = version.columns.map((one) => one.name).join(', ') || 'none';
+  const names = someNames(version.columns.map((one) => one.name));
   throw new RequestInvalid([{ loc, type: 'column_unknown', msg: `there is no column "${name}"; columns: ${names}` }]);
 }
 

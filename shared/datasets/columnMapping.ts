@@ -14,37 +14,57 @@ const targets = ['input', 'output', 'generated_output', 'metadata'] as const;
  */
 export function mappedColumnNames(mapping: ColumnMapping | undefined, names: readonly string[]): string[] {
   if (!mapping) return [...names];
+  const known = new Set(names);
+  const isTaken = takenBy(mapping);
   const unknown = targets.flatMap((target) =>
     (mapping[target]?.columns ?? [])
-      .filter((name) => !names.includes(name))
+      .filter((name) => !known.has(name))
+      .slice(0, NAMED)
       .map(
         (name): InvalidItem => ({
           loc: ['body', 'column_mapping', target],
           type: 'column_unknown',
-          msg: `there is no column "${name}"; columns: ${names.join(', ') || 'none'}`,
+          msg: `there is no column "${name}"; columns: ${someNames(names)}`,
         }),
       ),
   );
   if (unknown.length > 0) throw new RequestInvalid(unknown);
-  return [...mappedTargets(mapping), ...names.filter((name) => !isTaken(mapping, name))];
+  return [...mappedTargets(mapping), ...names.filter((name) => !isTaken(name))];
 }
 
-/** The cells of one row after a mapping. A row without cells stays so. */
-export function mapRow(mapping: ColumnMapping | undefined, cells: FileRow): FileRow {
-  if (!mapping || cells.length === 0) return cells;
-  const byName = new Map(cells);
-  return [
-    ...mappedTargets(mapping).map((target) => [target, mappedCell(mapping[target] as Source, byName)] as const),
-    ...cells.filter(([name]) => !isTaken(mapping, name)),
-  ];
+/** What makes the cells of one row after a mapping. A row without cells stays so. */
+export function rowMapping(mapping: ColumnMapping | undefined): (cells: FileRow) => FileRow {
+  if (!mapping) return (cells) => cells;
+  const isTaken = takenBy(mapping);
+  const mapped = mappedTargets(mapping);
+  return (cells) => {
+    if (cells.length === 0) return cells;
+    const byName = new Map(cells);
+    return [
+      ...mapped.map((target) => [target, mappedCell(mapping[target] as Source, byName)] as const),
+      ...cells.filter(([name]) => !isTaken(name)),
+    ];
+  };
+}
+
+/** Names in a message. */
+const NAMED = 20;
+
+/** A list of names for a message, cut where it is long. */
+export function someNames(names: readonly string[]): string {
+  if (names.length === 0) return 'none';
+  const rest = names.length - NAMED;
+  return `${names.slice(0, NAMED).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
 }
 
 type Source = { columns: string[]; flatten: boolean };
 
 const mappedTargets = (mapping: ColumnMapping) => targets.filter((target) => (mapping[target]?.columns.length ?? 0) > 0);
 
-const isTaken = (mapping: ColumnMapping, name: string): boolean =>
-  mappedTargets(mapping).some((target) => target === name || mapping[target]?.columns.includes(name));
+function takenBy(mapping: ColumnMapping): (name: string) => boolean {
+  const taken = new Set(mappedTargets(mapping).flatMap((target) => [target, ...(mapping[target]?.columns ?? [])]));
+  return (name) => taken.has(name);
+}
 
 /** One column gives its cell, several give an object by column name; with `flatten`, an object among them gives its own keys. */
 function mappedCell({ columns, flatten }: Source, byName: ReadonlyMap<string, Cell>): Cell {

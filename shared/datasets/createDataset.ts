@@ -2,7 +2,7 @@ import { RequestInvalid, ServiceError } from '../errors.ts';
 import { freeName, nameStem } from '../freeName.ts';
 import { newId } from '../ids.ts';
 import type { ColumnMapping, DatasetFormat } from '../wire/datasets.ts';
-import { mappedColumnNames, mapRow } from './columnMapping.ts';
+import { mappedColumnNames, rowMapping } from './columnMapping.ts';
 import type {
   Column,
   Dataset,
@@ -14,12 +14,15 @@ import type {
   StoredRow,
   VersionChanges,
 } from './dataset.ts';
+import { checkColumns, checkRows, type DatasetLimits } from './limits.ts';
 import { type FileRow, readRows } from './readRows.ts';
 import { ColumnKeys, insertInBatches, madeBy, rowPages } from './rowStore.ts';
 
 export interface DatasetDeps {
   datasets: DatasetStore;
   rows: RowTables;
+  /** What a dataset may hold; the default where absent. */
+  limits?: DatasetLimits;
 }
 
 export interface CreateDataset {
@@ -53,12 +56,14 @@ export async function createDataset(
   await freeDatasetName(deps.datasets, input.name, input.appendSuffix);
   const id = newId();
   const at = now().toISOString();
-  const source = sourceRows(deps.rows, input.content);
+  const source = sourceRows(deps, input.content);
+  const mapRow = rowMapping(input.columnMapping);
   const keys = new ColumnKeys();
   const rows = async function* (): AsyncGenerator<StoredRow, void> {
     let rowKey = 0;
     for await (const cells of source.rows) {
-      yield { rowKey, rowId: newId(), cells: keys.cells(mapRow(input.columnMapping, cells)), ...madeBy(input.userId, at, 1) };
+      if (!input.content || !('copyOf' in input.content)) checkRows(rowKey + 1, deps.limits, ['body', 'file']);
+      yield { rowKey, rowId: newId(), cells: keys.cells(mapRow(cells)), ...madeBy(input.userId, at, 1) };
       rowKey += 1;
     }
   };
@@ -164,12 +169,16 @@ interface SourceRows {
   columnNames(): string[];
 }
 
-function sourceRows(tables: RowTables, content: CreateDataset['content']): SourceRows {
+function sourceRows({ rows: tables, limits }: DatasetDeps, content: CreateDataset['content']): SourceRows {
   if (!content) return { rows: [], columnNames: () => [] };
   if ('copyOf' in content)
     return { rows: rowsOfVersion(tables, content.copyOf), columnNames: () => content.copyOf.columns.map(({ name }) => name) };
   const names: string[] = [];
-  return { rows: readRows(content.format, content.file, (name) => names.push(name)), columnNames: () => names };
+  const onColumn = (name: string) => {
+    names.push(name);
+    checkColumns(names.length, limits, ['body', 'file']);
+  };
+  return { rows: readRows(content.format, content.file, onColumn), columnNames: () => names };
 }
 
 async function* rowsOfVersion(tables: RowTables, version: DatasetVersion): AsyncGenerator<FileRow, void> {

@@ -1,10 +1,12 @@
 import { RequestInvalid, ServiceError } from '../errors.ts';
+import { freeTurn } from '../freeTurn.ts';
 import { newId } from '../ids.ts';
 import type { ColumnMapping, DatasetEdit } from '../wire/datasets.ts';
 import { toCell } from './cells.ts';
-import { mappedColumnNames, mapRow } from './columnMapping.ts';
+import { mappedColumnNames, rowMapping, someNames } from './columnMapping.ts';
 import { cellsByName, type DatasetDeps, foundVersion, noChanges } from './createDataset.ts';
 import type { Cell, Column, DatasetVersion, NewVersion, StoredRow, Stretch, VersionChanges } from './dataset.ts';
+import { checkColumns, checkRows } from './limits.ts';
 import { ColumnKeys, insertInBatches, madeBy, pagesOf, rowPages } from './rowStore.ts';
 
 /** What a trace or span gives to a dataset row. */
@@ -76,7 +78,13 @@ async function applyEdits(
   at: string,
 ): Promise<number | undefined> {
   const table = await EditedTable.open(deps, version, input.edits);
-  for (const [index, edit] of input.edits.entries()) await table.apply(edit, ['body', 'edits', index], input.readRecords);
+  for (const [index, edit] of input.edits.entries()) {
+    await table.apply(edit, ['body', 'edits', index], input.readRecords);
+    await freeTurn();
+  }
+  const { rowsAdded, rowsRemoved, columnsAdded } = table.changes;
+  if (rowsAdded > 0) checkRows(version.numRows + rowsAdded - rowsRemoved, deps.limits, ['body', 'edits']);
+  if (columnsAdded > 0) checkColumns(table.columnCount, deps.limits, ['body', 'edits']);
   const taken = await deps.datasets.takeKeys(version.datasetId, table.draftCount, table.newColumnCount);
   if (!taken) return undefined;
   const { rows, stretches, columns } = table.finish(taken, { userId: input.userId, at, versionIndex: version.versionIndex + 1 });
@@ -96,19 +104,22 @@ class EditedTable {
   readonly #named: Map<string, StoredRow>;
   readonly #removed = new Set<number>();
   readonly #changed = new Map<number, Draft>();
-  #before: Draft[] = [];
-  #after: Draft[] = [];
+  /** Rows that are new, by row id: what the lists below hold beside them was deleted again. */
+  readonly #drafts = new Map<string, Draft>();
+  /** The last one comes first. */
+  readonly #before: Draft[] = [];
+  readonly #after: Draft[] = [];
   /** When set, only these stored rows are left. */
   #kept: Set<number> | undefined;
   /** New columns have negative keys until real ones are taken. */
-  #columns: Column[];
+  #columns: Map<string, Column>;
   #newColumns = 0;
 
   private constructor(version: DatasetVersion, stretches: Stretch[], named: Map<string, StoredRow>) {
     this.#version = version;
     this.#stretches = stretches;
     this.#named = named;
-    this.#columns = [...version.columns];
+    this.#columns = byName(version.columns);
   }
 
   static async open(deps: DatasetDeps, version: DatasetVersion, edits: readonly DatasetEdit[]): Promise<EditedTable> {
@@ -127,7 +138,11 @@ class EditedTable {
   }
 
   get draftCount(): number {
-    return this.#before.length + this.#after.length + this.#changed.size;
+    return this.#drafts.size + this.#changed.size;
+  }
+
+  get columnCount(): number {
+    return this.#columns.size;
   }
 
   get newColumnCount(): number {
@@ -137,7 +152,7 @@ class EditedTable {
   async apply(edit: DatasetEdit, loc: (string | number)[], readRecords: ReadRecords): Promise<void> {
     switch (edit.edit_type) {
       case 'prepend_row':
-        this.#before.unshift(this.#newRow(edit.values, edit.row_id, loc));
+        this.#before.push(this.#newRow(edit.values, edit.row_id, loc));
         return;
       case 'append_row':
         this.#after.push(this.#newRow(edit.values, edit.row_id, loc));
@@ -155,8 +170,7 @@ class EditedTable {
         await this.#copyRecords(edit, loc, readRecords);
         return;
       case 'remove_column': {
-        const removed = this.#column(edit.column_name, [...loc, 'column_name']);
-        this.#columns = this.#columns.filter((column) => column !== removed);
+        this.#columns.delete(this.#column(edit.column_name, [...loc, 'column_name']).name);
         this.changes.columnsRemoved += 1;
         return;
       }
@@ -196,7 +210,10 @@ class EditedTable {
       rows.push(row);
       place(row.rowKey, 1);
     };
-    this.#before.forEach(store);
+    const storeNew = (draft: Draft) => {
+      if (this.#drafts.get(draft.rowId) === draft) store(draft);
+    };
+    this.#before.toReversed().forEach(storeNew);
     const touched = this.#kept ? undefined : [...this.#removed, ...this.#changed.keys()].sort((a, b) => a - b);
     for (const stretch of this.#stretches) {
       for (const { rowKey, count } of this.#kept ? keptOf(stretch, this.#kept) : cutAt(stretch, touched ?? [])) {
@@ -205,19 +222,22 @@ class EditedTable {
         else if (!this.#removed.has(rowKey) || count > 1) place(rowKey, count);
       }
     }
-    this.#after.forEach(store);
-    return { rows, stretches: order, columns: this.#columns.map(({ key, name }) => ({ key: realKey(key), name })) };
+    this.#after.forEach(storeNew);
+    const columns = [...this.#columns.values()].map(({ key, name }) => ({ key: realKey(key), name }));
+    return { rows, stretches: order, columns };
   }
 
   #newRow(values: Record<string, unknown>, rowId: string | null | undefined, loc: (string | number)[]): Draft {
     if (rowId && this.#exists(rowId))
       throw invalid([...loc, 'row_id'], 'row_exists', `row ${rowId} exists already in this dataset`);
     this.changes.rowsAdded += 1;
-    return { rowId: rowId ?? newId(), cells: this.#cells(values) };
+    const draft = { rowId: rowId ?? newId(), cells: this.#cells(values) };
+    this.#drafts.set(draft.rowId, draft);
+    return draft;
   }
 
   #updateRow(rowId: string, values: Record<string, unknown>, loc: (string | number)[]): void {
-    const draft = [...this.#before, ...this.#after].find((row) => row.rowId === rowId);
+    const draft = this.#drafts.get(rowId);
     if (draft) {
       draft.cells = { ...draft.cells, ...this.#cells(values) };
       return;
@@ -230,10 +250,7 @@ class EditedTable {
   }
 
   #deleteRow(rowId: string, loc: (string | number)[]): void {
-    const isOther = (row: Draft) => row.rowId !== rowId;
-    if (!this.#before.every(isOther) || !this.#after.every(isOther)) {
-      this.#before = this.#before.filter(isOther);
-      this.#after = this.#after.filter(isOther);
+    if (this.#drafts.delete(rowId)) {
       this.changes.rowsAdded -= 1;
       return;
     }
@@ -246,13 +263,11 @@ class EditedTable {
   #filterRows(rowIds: readonly string[], loc: (string | number)[]): void {
     const kept = new Set(rowIds);
     const drafts = this.draftCount;
-    const known = new Set([...this.#before, ...this.#after].map((row) => row.rowId));
     const storedBefore = this.#kept?.size ?? this.#version.numRows;
     this.#kept = new Set(
-      [...kept].filter((rowId) => !known.has(rowId)).map((rowId) => this.#stored(rowId, loc, 'row_ids').rowKey),
+      [...kept].filter((rowId) => !this.#drafts.has(rowId)).map((rowId) => this.#stored(rowId, loc, 'row_ids').rowKey),
     );
-    this.#before = this.#before.filter((row) => kept.has(row.rowId));
-    this.#after = this.#after.filter((row) => kept.has(row.rowId));
+    for (const rowId of this.#drafts.keys()) if (!kept.has(rowId)) this.#drafts.delete(rowId);
     this.changes.rowsAdded -= drafts - this.draftCount;
     this.changes.rowsRemoved += storedBefore - this.#kept.size;
   }
@@ -272,38 +287,34 @@ class EditedTable {
       const values = { input: asText(record.input), [output]: asText(record.output), metadata: record.metadata };
       return this.#newRow(values, undefined, loc);
     });
-    if (edit.prepend) this.#before = rows.concat(this.#before);
-    else this.#after = this.#after.concat(rows);
+    if (edit.prepend) this.#before.push(...rows.reverse());
+    else this.#after.push(...rows);
   }
 
   #renameColumn(from: string, to: string, loc: (string | number)[]): void {
     const column = this.#column(from, [...loc, 'column_name']);
     if (from === to) return;
-    if (this.#columns.some(({ name }) => name === to))
-      throw invalid([...loc, 'new_column_name'], 'column_exists', `there is a column "${to}" already`);
-    this.#columns = this.#columns.map((one) => (one === column ? { key: one.key, name: to } : one));
+    if (this.#columns.has(to)) throw invalid([...loc, 'new_column_name'], 'column_exists', `there is a column "${to}" already`);
+    // It keeps its place.
+    this.#columns = byName([...this.#columns.values()].map((one) => (one === column ? { key: one.key, name: to } : one)));
     this.changes.columnsRenamed += 1;
   }
 
   #column(name: string, loc: (string | number)[]): Column {
-    const column = this.#columns.find((one) => one.name === name);
+    const column = this.#columns.get(name);
     if (column) return column;
-    throw invalid(
-      loc,
-      'column_unknown',
-      `there is no column "${name}"; columns: ${this.#columns.map((one) => one.name).join(', ') || 'none'}`,
-    );
+    throw invalid(loc, 'column_unknown', `there is no column "${name}"; columns: ${someNames([...this.#columns.keys()])}`);
   }
 
   /** Cells by column key; a name that is no column becomes one. */
   #cells(values: Record<string, unknown>): StoredRow['cells'] {
     return Object.fromEntries(
       Object.entries(values).map(([name, value]): [number, Cell] => {
-        let column = this.#columns.find((one) => one.name === name);
+        let column = this.#columns.get(name);
         if (!column) {
           this.#newColumns += 1;
           column = { key: -this.#newColumns, name };
-          this.#columns.push(column);
+          this.#columns.set(name, column);
           this.changes.columnsAdded += 1;
         }
         return [column.key, toCell(value)];
@@ -313,7 +324,7 @@ class EditedTable {
 
   #exists(rowId: string): boolean {
     const stored = this.#named.get(rowId);
-    return (stored !== undefined && this.#isLeft(stored)) || [...this.#before, ...this.#after].some((row) => row.rowId === rowId);
+    return (stored !== undefined && this.#isLeft(stored)) || this.#drafts.has(rowId);
   }
 
   #isLeft(row: StoredRow): boolean {
@@ -326,6 +337,8 @@ class EditedTable {
     throw invalid([...loc, field], 'row_unknown', `there is no row ${rowId} in the dataset's current version`);
   }
 }
+
+const byName = (columns: readonly Column[]): Map<string, Column> => new Map(columns.map((column) => [column.name, column]));
 
 const MAX_IDS_PER_READ = 1000;
 
@@ -360,9 +373,12 @@ function columnChanges(
   from: readonly Column[],
   to: readonly Column[],
 ): Pick<VersionChanges, 'columnsAdded' | 'columnsRemoved' | 'columnsRenamed'> {
-  const onlyIn = (columns: readonly Column[], others: readonly Column[]) =>
-    columns.filter(({ key, name }) => !others.some((other) => other.key === key || other.name === name)).length;
-  const renamed = to.filter(({ key, name }) => from.some((other) => other.key === key && other.name !== name));
+  const onlyIn = (columns: readonly Column[], others: readonly Column[]) => {
+    const known = new Set<string | number>(others.flatMap(({ key, name }) => [key, name]));
+    return columns.filter(({ key, name }) => !known.has(key) && !known.has(name)).length;
+  };
+  const names = new Map(from.map(({ key, name }) => [key, name]));
+  const renamed = to.filter(({ key, name }) => names.has(key) && names.get(key) !== name);
   return { columnsAdded: onlyIn(to, from), columnsRemoved: onlyIn(from, to), columnsRenamed: renamed.length };
 }
 
@@ -444,6 +460,7 @@ async function rewrite(
   );
   const taken = await deps.datasets.takeKeys(current.datasetId, source.numRows, names.length);
   if (!taken) throw new ServiceError('NotFound', `there is no dataset ${current.datasetId}`);
+  const mapRow = rowMapping(mapping);
   const keys = new ColumnKeys([], taken.columnKey);
   const columns = names.map((name) => ({ key: keys.keyOf(name), name }));
   const rows = async function* (): AsyncGenerator<StoredRow, void> {
@@ -451,7 +468,7 @@ async function rewrite(
     for await (const page of rowPages(deps.rows, source)) {
       for (const row of page) {
         const stamp = madeBy(by, at, current.versionIndex + 1);
-        const cells = keys.cells(mapRow(mapping, cellsByName(row, source.columns)));
+        const cells = keys.cells(mapRow(cellsByName(row, source.columns)));
         yield isOwn
           ? { ...row, updatedBy: by, updatedAt: at, updatedInVersion: stamp.updatedInVersion, rowKey, cells }
           : { ...stamp, rowKey, rowId: newId(), cells };

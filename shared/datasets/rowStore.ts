@@ -1,11 +1,15 @@
 import { ServiceError } from '../errors.ts';
+import { freeTurn } from '../freeTurn.ts';
 import { derivedId, newId } from '../ids.ts';
 import { toCell } from './cells.ts';
 import type { Cell, Column, DatasetRow, DatasetStore, DatasetVersion, RowTables, StoredRow, Stretch } from './dataset.ts';
+import { checkColumns, type DatasetLimits } from './limits.ts';
 
 export interface RowDeps {
   datasets: Pick<DatasetStore, 'version' | 'runRows' | 'publishRunRows' | 'forgetRunRows'>;
   rows: RowTables;
+  /** What the rows of a run may hold; the default where absent. */
+  limits?: DatasetLimits;
 }
 
 /** Rows of published versions, of deleted datasets too: a run that uses a version keeps it. */
@@ -99,7 +103,9 @@ export async function storeRunRows(
     let ordinal = 0;
     for await (const record of records) {
       const cells = Object.entries(record).map(([name, value]) => [name, toCell(value)] as const);
-      yield { rowKey: ordinal, rowId: derivedId(runId, ordinal), cells: keys.cells(cells), ...stamp };
+      const row = { rowKey: ordinal, rowId: derivedId(runId, ordinal), cells: keys.cells(cells), ...stamp };
+      checkColumns(keys.count, deps.limits, ['body', 'records', ordinal]);
+      yield row;
       ordinal += 1;
     }
   };
@@ -123,6 +129,10 @@ export class ColumnKeys {
 
   get columns(): Column[] {
     return [...this.#byName].map(([name, key]) => ({ key, name }));
+  }
+
+  get count(): number {
+    return this.#byName.size;
   }
 
   keyOf(name: string): number {
@@ -170,6 +180,7 @@ export async function insertInBatches(
   for await (const row of rows) {
     batch.push(row);
     count += 1;
+    await freeTurn();
     for (const cell of Object.values(row.cells)) characters += typeof cell === 'string' ? cell.length : 50;
     if (batch.length < MAX_ROWS_PER_INSERT && characters < MAX_CHARACTERS_PER_INSERT) continue;
     await tables.insertRows(ownerId, batch);

@@ -46,10 +46,12 @@ const FormFlag = z
   .pipe(z.enum(['true', 'false', '1', '0', '']))
   .transform((text) => text === 'true' || text === '1');
 
+/** Columns that one target of a mapping may take: as many as a dataset may have at most. */
+const mappedColumns = z.array(z.string()).max(10_000);
 const mapped = z.union([
-  z.array(z.string()).transform((columns) => ({ columns, flatten: false })),
+  mappedColumns.transform((columns) => ({ columns, flatten: false })),
   z
-    .object({ columns: z.array(z.string()), flatten: z.boolean().nullish() })
+    .object({ columns: mappedColumns, flatten: z.boolean().nullish() })
     .transform(({ columns, flatten }) => ({ columns, flatten: flatten ?? false })),
 ]);
 
