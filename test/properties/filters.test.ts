@@ -7,6 +7,7 @@ import { derivedId, newId } from '../../shared/ids.ts';
 import { columnFinder } from '../../shared/records/findColumn.ts';
 import type { StoredRecord } from '../../shared/records/record.ts';
 import type { RecordPageQuery } from '../../shared/records/searchRecords.ts';
+import { canonicalFilter } from '../../shared/stores/clickhouse/canonicalFilter.ts';
 import { type ColumnFilter, type Filter, FilterExpression, MAX_FILTER_DEPTH } from '../../shared/wire/filters.ts';
 import { matchesFilter, type ValueOf } from '../support/matchesFilter.ts';
 import { openRecordTables } from '../support/recordRun.ts';
@@ -287,6 +288,51 @@ test.prop([fc.oneof({ weight: 4, arbitrary: filterTree }, { weight: 1, arbitrary
   PATIENCE_MS,
 );
 
+/** A tree that names few leaves, each many times: of columns that are derived as often as of the records' own. */
+const derivedColumns = columns.filter(({ source, id }) => source.at !== 'record' || id === 'id' || id === 'trace_id');
+const { tree: oftenNamed } = fc.letrec<{ tree: (pool: object[]) => object }>((tie) => ({
+  tree: fc.oneof(
+    { maxDepth: 4 },
+    fc.nat().map((n) => (pool: object[]) => pool[n % pool.length] as object),
+    fc
+      .record({
+        by: fc.constantFrom('and', 'or', 'not'),
+        parts: fc.array(tie('tree'), { maxLength: 5 }),
+      })
+      .map(({ by, parts }) => (pool: object[]) => {
+        const inner = parts.map((part) => part(pool));
+        return by === 'not' ? { not: inner[0] ?? { or: [] } } : { [by]: inner };
+      }),
+  ),
+}));
+const leafPool = fc.array(fc.oneof(fc.constantFrom(...derivedColumns).chain(leafFor), leaf), { minLength: 1, maxLength: 5 });
+const repetitive = fc.tuple(leafPool, oftenNamed).map(([pool, tree]) => tree(pool));
+
+test.prop([repetitive, someKinds], { numRuns: 120 })(
+  'a filter that names a leaf many times is answered as one that names it once',
+  async (given, kinds) => {
+    const filter = FilterExpression.parse(given);
+    const wanted = newest.filter((record) => kinds.includes(record.type) && matchesFilter(filter, valueIn(record)));
+    const twice = FilterExpression.parse({ and: [given, { or: [given, given] }, { not: { not: given } }] });
+    const { keys, total } = await pageOf(query(await stored(twice), { kinds }));
+    expect(ids(keys)).toEqual(ids(wanted));
+    expect(total).toBe(wanted.length);
+  },
+  PATIENCE_MS,
+);
+
+test.prop([fc.oneof(repetitive, filterTree, deepTree)], { numRuns: 1_000 })(
+  'the canonical form of a filter keeps the same records, and has no other canonical form',
+  (given) => {
+    const filter = FilterExpression.parse(given);
+    fc.pre(!JSON.stringify(filter).includes('"fully_annotated"'));
+    const canonical = canonicalFilter(filter as ColumnFilter);
+    for (const record of newest) expect(matchesFilter(canonical, valueIn(record))).toBe(matchesFilter(filter, valueIn(record)));
+    expect(canonicalFilter(canonical)).toEqual(canonical);
+    expect(canonicalFilter({ or: [canonical, { and: [filter as ColumnFilter, canonical] }] })).toEqual(canonical);
+  },
+);
+
 const sortable = columns.filter((column) => column.sortable);
 
 // A boolean of the trace's own, which is another column than that of its spans.
@@ -367,4 +413,56 @@ test('the number of matches is exact where a page is read from a small part of a
   expect(await answers()).toEqual([6000, 1500, 1500]);
   await tables.merge();
   expect(await answers()).toEqual([6000, 1500, 1500]);
+});
+
+test('900 equal leaves on what is derived are answered like one, in a run with many rewritten records', async () => {
+  const rewritten = { projectId: newId(), runId: newId() };
+  const records = Array.from({ length: 1_500 }, (_, n): StoredRecord => {
+    const id = derivedId('rewritten', n);
+    return {
+      ...{ project_id: rewritten.projectId, run_id: rewritten.runId, id, type: n % 2 === 0 ? 'trace' : 'llm', version: 1 },
+      ...{ created_at: time(n), session_id: id, trace_id: derivedId('rewritten', n - (n % 2)) },
+    };
+  });
+  await tables.store(records);
+  await tables.store(records.map((record, n) => ({ ...record, version: 2, trace_is_complete: n % 6 !== 0 })));
+  const leaf = (column_id: string, value: boolean) => ({ type: 'boolean', column_id, operator: 'eq', value });
+  const ask = async (filter: object) =>
+    tables.reads.count(query(await stored(FilterExpression.parse(filter)), { run: rewritten, kinds: spanKinds }));
+  const complete = Array.from({ length: 900 }, () => leaf('is_complete', true));
+  expect(await ask({ or: complete })).toBe(500);
+  expect(await ask({ and: complete.slice(0, 450).map((one) => ({ not: one })) })).toBe(250);
+  const groups = complete
+    .slice(0, 300)
+    .map((one, n) => ({ or: [one, { type: 'text', column_id: 'name', operator: 'eq', value: `${n}` }] }));
+  expect(await ask({ and: groups })).toBe(500);
+});
+
+test('a filter that asks for too much is refused before it runs, and the answer says what to reduce', async () => {
+  const many = <T>(count: number, one: (n: number) => T) => Array.from({ length: count }, (_, n) => one(n));
+  const ask = async (filter: object) => tables.reads.page(query(await stored(FilterExpression.parse(filter))));
+  const texts = (count: number, operator: string) => ({ type: 'text', column_id: 'name', operator, value: many(count, String) });
+  await expect(ask(texts(1_001, 'contains'))).rejects.toThrow(/look for 1001 values in all, and at most 1000/);
+  await expect(ask({ or: [texts(600, 'contains'), { not: texts(601, 'contains') }] })).rejects.toThrow(/look for 1201 values/);
+  const ids = { type: 'id', column_id: 'id', operator: 'contains', value: many(10_000, String) };
+  await expect(ask({ or: [ids, ids, ids] })).rejects.toMatchObject({ code: 'QueryTooExpensive' });
+  await expect(ask({ or: many(21, (n) => ({ ...texts(10_000, 'one_of'), column_id: `user_metadata/${n}` })) })).rejects.toThrow(
+    /lists have 210000 values/,
+  );
+  const scores = many(65, (n) => ({
+    and: [
+      { type: 'number', column_id: 'metrics/toxicity', operator: 'gt', value: n },
+      { type: 'text', column_id: 'name', operator: 'eq', value: String(n) },
+    ],
+  }));
+  await expect(ask({ or: scores })).rejects.toThrow(/65 different conditions/);
+  // What is named twice counts once, and conditions on one metric are one.
+  const found = await ask({ or: [texts(600, 'contains'), { not: texts(600, 'contains') }, ...scores.slice(1)] });
+  expect(found.total).toBe(newest.length);
+  const ranges = many(900, (n) => ({ type: 'number', column_id: 'metrics/toxicity', operator: 'gt', value: n }));
+  expect((await ask({ or: ranges })).total).toBe((await ask(ranges[0] as object)).total);
+  const wanted = newest.map(({ id }) => ({ type: 'id', column_id: 'id', value: id }));
+  expect(
+    (await ask({ or: [...wanted, ...many(200, (n) => ({ type: 'id', column_id: 'id', value: derivedId('no', n) }))] })).total,
+  ).toBe(newest.length);
 });

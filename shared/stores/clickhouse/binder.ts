@@ -4,11 +4,15 @@ import type { ParamValue } from './connect.ts';
 /** Collects the values of one statement: each gets the next number, so that equal queries have equal text. */
 export class Binder {
   readonly params: Record<string, ParamValue> = {};
+  readonly #names = new Map<string, Map<ParamValue, string>>();
   #count = 0;
 
-  /** The placeholder that stands for `value` in the SQL text. */
+  /** The placeholder that stands for `value` in the SQL text; the same one for the same value, so that equal conditions have equal text. */
   readonly bind = (value: ParamValue, type: string): string => {
-    const name = `p${this.#count++}`;
+    const ofType = this.#names.get(type) ?? new Map<ParamValue, string>();
+    this.#names.set(type, ofType);
+    const name = ofType.get(value) ?? `p${this.#count++}`;
+    ofType.set(value, name);
     this.params[name] = value;
     return `{${name}:${type}}`;
   };

@@ -70,6 +70,8 @@ export interface ColumnSql {
   text: string;
   /** Turns a condition on `value` into one on the record. */
   onRecord(condition: string): string;
+  /** Whether `value` reads other records of the run. */
+  readsOthers?: true;
 }
 
 const same = (condition: string): string => condition;
@@ -100,12 +102,15 @@ export function columnSql(column: ColumnDef, { bind, scoresInRun, from, newest, 
       if (kinds?.every((kind) => kind === 'trace')) return derived(source.column);
       const holders = `SELECT id FROM ${from} WHERE ${newest} AND type = 'trace' AND ${source.column} != ${source.absent}`;
       const found = source.absent ? `trace_id NOT IN (${holders})` : `trace_id IN (${holders})`;
-      return derived(`if(isNull(trace_id), NULL, ${found})`);
+      return { ...derived(`if(isNull(trace_id), NULL, ${found})`), readsOthers: true };
     }
     case 'children':
-      return derived(
-        `if(type = 'session', NULL, id IN (SELECT assumeNotNull(parent_id) FROM ${from} WHERE ${newest} AND isNotNull(parent_id)))`,
-      );
+      return {
+        ...derived(
+          `if(type = 'session', NULL, id IN (SELECT assumeNotNull(parent_id) FROM ${from} WHERE ${newest} AND isNotNull(parent_id)))`,
+        ),
+        readsOthers: true,
+      };
     case 'metric': {
       const rows = `SELECT record_created_at, record_id FROM metric_values FINAL WHERE ${scoresInRun} AND metric = ${bind(source.metric, 'String')} AND ${HAS_VALUE}`;
       const value = metricValueColumn(column);

@@ -3,23 +3,114 @@ import { ServiceError } from '../../errors.ts';
 import type { FindColumn } from '../../records/findColumn.ts';
 import type { ColumnFilter, ColumnLeaf } from '../../wire/filters.ts';
 import { type Bind, numberParam, TIME, timeParam } from './binder.ts';
+import { canonicalFilter } from './canonicalFilter.ts';
 import { type ColumnSql, columnSql, type Scope } from './columnSql.ts';
 import { keysBy } from './tables.ts';
+
+/** What one filter may ask for, beside its depth and size (shared/wire/filters.ts). More is answered 422, before anything is read. */
+export const filterBudget = {
+  /** Different conditions on derived columns and ids: each reads another table, or the run once more. */
+  derived: 64,
+  /** Values of `contains` in all: each is looked for in every text. 1,000 in 20,000 texts of 1 KB take 1.2 s, 10,000 of them 13 s. */
+  parts: 1_000,
+  /** Values of all other lists. */
+  values: 200_000,
+};
 
 /**
  * Boolean SQL of a filter over the newest versions of a run's records. Only names of the registry reach the text; every value goes through `scope.bind`.
  * A record that lacks a value matches no leaf on its column, `ne` and `not_in` included; so `not` keeps it.
- * @throws ServiceError `ColumnUnknown`; `ColumnNotFilterable`, also for a leaf that does not fit its column.
+ * @throws ServiceError `ColumnUnknown`; `ColumnNotFilterable`, also for a leaf that does not fit its column; `QueryTooExpensive` beyond `filterBudget`.
  */
 export function compileFilter(filter: ColumnFilter, scope: Scope, findColumn: FindColumn): string {
-  const compile = (inner: ColumnFilter): string => {
-    if ('and' in inner) return inner.and.length > 0 ? `(${inner.and.map(compile).join(' AND ')})` : 'true';
-    if ('or' in inner) return inner.or.length > 0 ? `(${inner.or.map(compile).join(' OR ')})` : 'false';
-    if ('not' in inner) return `NOT ifNull(${compile(inner.not)}, false)`;
-    return compileLeaf(inner.filter, scope, findColumn);
+  const canonical = withinBudget(canonicalFilter(filter));
+  const derived = new Map<string, string>();
+  /** What reads something else stands in the text once, however often the filter names it. */
+  const once = (sql: string): string => {
+    const name = derived.get(sql);
+    if (name !== undefined) return name;
+    derived.set(sql, `derived_${derived.size}`);
+    return `(${sql} AS derived_${derived.size - 1})`;
   };
-  return compile(filter);
+  const onRecord = ({ sql, condition }: Compiled): string => (sql ? once(sql.onRecord(condition)) : condition);
+  const compile = (inner: ColumnFilter): Compiled => {
+    if ('and' in inner) return joined(inner.and.map(compile), ' AND ', 'true');
+    if ('or' in inner) return joined(inner.or.map(compile), ' OR ', 'false');
+    if ('not' in inner) return { condition: `NOT ifNull(${onRecord(compile(inner.not))}, false)` };
+    const leaf = inner.filter;
+    const { column, sql, condition } = readLeaf(leaf, scope, findColumn);
+    if (column.source.at === 'metric') return { condition: condition(sql), sql, metric: column.id };
+    if (sql.readsOthers) return { condition: condition({ ...sql, value: once(sql.value) }) };
+    return { condition: readsKeys(leaf) ? once(condition(sql)) : condition(sql) };
+  };
+  /** Parts about the same metric become one condition on its values, of which a record has at most one. */
+  const joined = (parts: Compiled[], by: ' AND ' | ' OR ', none: 'true' | 'false'): Compiled => {
+    const [first] = parts;
+    if (!first) return { condition: none };
+    const groups = [...Map.groupBy(parts, ({ metric }) => metric)].flatMap(([metric, some]): Compiled[] =>
+      metric === undefined
+        ? some
+        : [
+            {
+              ...(some[0] as Compiled),
+              condition: allOf(
+                some.map(({ condition }) => condition),
+                by,
+              ),
+            },
+          ],
+    );
+    const [only] = groups;
+    return groups.length === 1 && only ? only : { condition: allOf(groups.map(onRecord), by) };
+  };
+  const sql = onRecord(compile(canonical));
+  if (derived.size > filterBudget.derived) {
+    const asked = `it has ${derived.size} different conditions on metrics, is_complete, has_children, id and trace_id`;
+    throw tooExpensive(
+      `${asked}, and at most ${filterBudget.derived} may be asked for; join conditions on one column, or ask in several requests`,
+    );
+  }
+  return sql;
 }
+
+interface Compiled {
+  condition: string;
+  /** Of a condition on the values of one metric, which `onRecord` makes one on the record. */
+  sql?: ColumnSql;
+  metric?: string;
+}
+
+const allOf = (conditions: readonly string[], by: ' AND ' | ' OR '): string => `(${conditions.join(by)})`;
+
+/** @throws ServiceError `QueryTooExpensive` where its values are too many; equal leaves count once. */
+function withinBudget(filter: ColumnFilter): ColumnFilter {
+  const leaves = new Set<ColumnLeaf>();
+  const gather = (inner: ColumnFilter): void => {
+    if ('filter' in inner) leaves.add(inner.filter);
+    else if ('not' in inner) gather(inner.not);
+    else for (const one of 'and' in inner ? inner.and : inner.or) gather(one);
+  };
+  gather(filter);
+  let parts = 0;
+  let values = 0;
+  for (const { type, operator, value } of leaves) {
+    const count = Array.isArray(value) ? value.length : 1;
+    if (operator === 'contains' && type !== 'collection') parts += count;
+    else values += count;
+  }
+  if (parts > filterBudget.parts)
+    throw tooExpensive(
+      `its contains look for ${parts} values in all, and at most ${filterBudget.parts} may be; send fewer values, or ask in several requests`,
+    );
+  if (values > filterBudget.values)
+    throw tooExpensive(
+      `its lists have ${values} values in all, and at most ${filterBudget.values} may be given; send fewer values, or ask in several requests`,
+    );
+  return filter;
+}
+
+const tooExpensive = (reason: string): ServiceError =>
+  new ServiceError('QueryTooExpensive', `the filter is too expensive: ${reason}`, { context: { limit: 'filter' } });
 
 /**
  * The same filter as a condition on the values of `metric` in `metric_values`, where every leaf is about that one metric; undefined otherwise, and
@@ -41,12 +132,7 @@ export function compileOverValues(
     if (parts.length === 0 || parts.includes(undefined)) return undefined;
     return `(${parts.join('and' in inner ? ' AND ' : ' OR ')})`;
   };
-  return compile(filter);
-}
-
-function compileLeaf(leaf: ColumnLeaf, scope: Scope, findColumn: FindColumn): string {
-  const { sql, condition } = readLeaf(leaf, scope, findColumn);
-  return sql.onRecord(condition(sql));
+  return compile(withinBudget(canonicalFilter(filter)));
 }
 
 function readLeaf(leaf: ColumnLeaf, scope: Scope, findColumn: FindColumn) {
@@ -97,6 +183,8 @@ const any = (conditions: string[]): string => (conditions.length > 0 ? `(${condi
 
 /** The tables that tell, by their order, when the records with an id were made. */
 const placedBy: Readonly<Record<string, string>> = { id: keysBy.id, trace_id: keysBy.trace_id };
+const readsKeys = ({ type, operator, column_id }: ColumnLeaf): boolean =>
+  type === 'id' && (operator === 'eq' || operator === 'one_of') && column_id in placedBy;
 
 /** A text that is no uuid equals no id; a list stands for any of its values, whichever operator carries it. */
 function idSql(leaf: ColumnLeaf & { type: 'id' }, value: string, column: ColumnDef, { bind, inRun }: Scope): string {
