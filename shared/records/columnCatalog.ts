@@ -65,7 +65,8 @@ export async function findColumnFor(
   const plain = columnFinder(definitions.builtIn);
   if (named.every((id) => isKnown(plain, id))) return plain;
   const [ofRun, valued] = await Promise.all([definitions.ofRun(run), reads.metricsWithValues(run, {})]);
-  const wanted = valued.filter(({ metric }) => named.some((id) => [id, explainedBy(id)].includes(`metrics/${metric}`)));
+  const asked = new Set(named.flatMap((id) => [id, explainedBy(id) ?? []].flat()));
+  const wanted = valued.filter(({ metric }) => asked.has(`metrics/${metric}`));
   const columns = [...(await undefinedMetrics(reads, run, wanted)).values(), ...ofRun, ...definitions.builtIn];
   const find = columnFinder(columns);
   const others = named.flatMap((id): ColumnDef[] => {
