@@ -8,6 +8,7 @@ import { createTokens } from '../shared/accounts/tokens.ts';
 import { createAnnotationReads } from '../shared/annotations/annotationReads.ts';
 import { withAnnotatedIds } from '../shared/annotations/fullyAnnotated.ts';
 import { type Domain, repeat } from '../shared/assemble.ts';
+import { createAssetAccess } from '../shared/assets/assetAccess.ts';
 import type { Config } from '../shared/config.ts';
 import { purgeUnusedRows } from '../shared/datasets/purge.ts';
 import { storeRunRows } from '../shared/datasets/rowStore.ts';
@@ -36,6 +37,7 @@ import { unexpiredReader } from '../shared/records/unexpiredReader.ts';
 import { metricDefinitions } from '../shared/scorers/metricDefinitions.ts';
 import { namedScorers } from '../shared/scorers/namedScorers.ts';
 import { projectMetricColumns, scorersOfRun } from '../shared/scorers/runSettings.ts';
+import { scorersSeenBy } from '../shared/scorers/scorersSeenBy.ts';
 import { withUnaskedMetrics } from '../shared/scorers/unaskedMetrics.ts';
 import { createScoringStarter } from '../shared/scoring/startScoring.ts';
 import { deleteAttempts, runTallies } from '../shared/stores/clickhouse/experimentRecords.ts';
@@ -50,6 +52,8 @@ import { clickhouseRunCounts } from '../shared/stores/clickhouse/runCounts.ts';
 import { clickhouseTraceGraph } from '../shared/stores/clickhouse/traceGraph.ts';
 import type { Stores } from '../shared/stores/open.ts';
 import { postgresAccounts } from '../shared/stores/postgres/accounts.ts';
+import { postgresAssets } from '../shared/stores/postgres/assetAccess.ts';
+import { collaboratorStore } from '../shared/stores/postgres/collaborators.ts';
 import { postgresExperimentGroups } from '../shared/stores/postgres/experimentGroups.ts';
 import { postgresExperiments } from '../shared/stores/postgres/experimentStore.ts';
 import { postgresJobs } from '../shared/stores/postgres/jobs.ts';
@@ -170,8 +174,9 @@ export async function assembleApi(
     newId,
   });
   const access = createProjectAccess(projects);
+  const assets = createAssetAccess(postgresAssets(database));
   const runLookup = createRunLookup(logStreams);
-  const gate = createGate({ credentials, access, apiKeyHeaders: config.API_KEY_HEADERS });
+  const gate = createGate({ credentials, access, assets, apiKeyHeaders: config.API_KEY_HEADERS });
   const deletion = {
     deletions: projects,
     deleteRecords,
@@ -236,6 +241,7 @@ export async function assembleApi(
     scorings: domain.scorings,
     scorers: domain.scorers,
     datasets: domain.datasets,
+    assets,
     requestRun: request,
     newId,
     progressOf: progressFractions({
@@ -283,7 +289,16 @@ export async function assembleApi(
     ...accountRoutes({ accounts, passwords, credentials, access, newId, now }),
     ...projectRoutes({ projects, accounts, access, ...deletion }),
     ...retentionRoutes({ retention: domain.retention, expiries }),
-    ...collaboratorRoutes({ projects, access }),
+    ...collaboratorRoutes({
+      projects,
+      access,
+      assets,
+      assetCollaborators: {
+        dataset: collaboratorStore(database, 'dataset'),
+        prompt: collaboratorStore(database, 'prompt'),
+        integration: collaboratorStore(database, 'integration'),
+      },
+    }),
     ...logStreamRoutes({ logStreams, accounts, runCounts, ...deletion }),
     ...traceRoutes(recordDeps),
     ...spanRoutes(recordDeps),
@@ -302,7 +317,8 @@ export async function assembleApi(
     ...traceGraphRoutes({ ...search, graph: clickhouseTraceGraph(domain.clickhouse) }),
     ...metricsTestingRoutes({
       ...search,
-      namedScorers: (names) => namedScorers(domain.scorers, names),
+      namedScorers: (caller, names) => namedScorers(scorersSeenBy(domain.scorers, assets, caller), names),
+      assets,
       scorers: domain.scorers,
       stream: clickhouseRecordStream(domain.clickhouse),
     }),
@@ -325,19 +341,21 @@ export async function assembleApi(
     ...metricSearchRoutes({ ...search, timelines: clickhouseMetricTimeline(domain.clickhouse) }),
     ...integrationRoutes({
       store: domain.integrations,
+      assets,
       keyRing: domain.keyRing,
       checkAddress: (url) => domain.outbound.check(url),
       newId,
     }),
-    ...datasetRoutes({ ...domain.datasetDeps, gate, readRecords: recordsToCopy(domain.clickhouse, expiries.before) }),
-    ...promptRoutes({ ...domain.datasetDeps, prompts: domain.prompts, gate }),
-    ...scorerRoutes({ scorers: domain.scorers }),
-    ...metricSettingsRoutes({ scorers: domain.scorers }),
+    ...datasetRoutes({ ...domain.datasetDeps, gate, assets, readRecords: recordsToCopy(domain.clickhouse, expiries.before) }),
+    ...promptRoutes({ ...domain.datasetDeps, prompts: domain.prompts, gate, assets }),
+    ...scorerRoutes({ scorers: domain.scorers, gate, assets }),
+    ...metricSettingsRoutes({ scorers: domain.scorers, assets }),
     ...recomputeMetricsRoutes({
       ...search,
       scorings: domain.scorings,
       start: scoring.start,
-      metricsOf: (run, scorerIds) => scorersOfRun(domain.scorers, run.projectId, run.runId, scorerIds),
+      metricsOf: (caller, run, scorerIds) =>
+        scorersOfRun(scorersSeenBy(domain.scorers, assets, caller), run.projectId, run.runId, scorerIds),
     }),
     ...experimentRoutes(experimentDeps),
     ...experimentGroupRoutes(experimentDeps),
@@ -345,6 +363,10 @@ export async function assembleApi(
     ...jobRoutes(experimentDeps),
     ...experimentRunRoutes({
       find: (experimentId) => ledger.find(experimentId),
+      async mustSeePrompt(caller, versionId) {
+        const version = await domain.prompts.version(versionId);
+        if (!version || !(await assets.sees(caller, 'prompt', version.templateId))) throw noPromptVersion(versionId);
+      },
       request,
       control: runControl(starting),
       caller: {
@@ -482,7 +504,7 @@ function runChecks({
     storeRunRows: async (runId, records) => void (await storeRunRows(datasetDeps, runId, records)),
     async checkPrompt(versionId, settings, shape) {
       const version = await prompts.version(versionId);
-      if (!version) throw new ServiceError('NotFound', `no prompt template version ${versionId}`);
+      if (!version) throw noPromptVersion(versionId);
       checkPrompt(version.template, shape);
       await models.resolveModel(typeof settings.model_alias === 'string' ? settings.model_alias : null);
     },
@@ -497,3 +519,5 @@ function runChecks({
     checkMetrics: async (run) => void (await metricsOf(run)),
   };
 }
+
+const noPromptVersion = (versionId: string) => new ServiceError('NotFound', `no prompt template version ${versionId}`);

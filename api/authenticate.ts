@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Credentials } from '../shared/accounts/credentials.ts';
 import { type Caller, mayInOrganization, mayInProject } from '../shared/accounts/permissions.ts';
+import type { AssetAccess } from '../shared/assets/assetAccess.ts';
 import { ServiceError } from '../shared/errors.ts';
 import type { ProjectAccess } from '../shared/projects/access.ts';
 import type { Gate } from './route.ts';
@@ -9,7 +10,12 @@ import type { Gate } from './route.ts';
  * The gate in front of every route. Of the four schemes any one is enough: an API key in one of `apiKeyHeaders`, a bearer token, or Basic.
  * Where a request carries several, the first that holds counts.
  */
-export function createGate(deps: { credentials: Credentials; access: ProjectAccess; apiKeyHeaders: readonly string[] }): Gate {
+export function createGate(deps: {
+  credentials: Credentials;
+  access: ProjectAccess;
+  assets: Pick<AssetAccess, 'require'>;
+  apiKeyHeaders: readonly string[];
+}): Gate {
   const keyHeaders = deps.apiKeyHeaders.map((name) => name.toLowerCase());
   return {
     async authenticate(request) {
@@ -28,14 +34,18 @@ export function createGate(deps: { credentials: Credentials; access: ProjectAcce
       throw refusal;
     },
 
-    async authorize(caller, access, projectId) {
+    async authorize(caller, access, id) {
       if (access === 'public' || access === 'signedIn') return undefined;
       if ('organization' in access) {
         if (!mayInOrganization(caller, access.organization)) throw notAllowed(caller, access.organization);
         return undefined;
       }
-      if (projectId === undefined) throw new Error('a route that needs a project has no project_id in its path');
-      const project = await deps.access.visible(caller, projectId);
+      if ('asset' in access) {
+        await deps.assets.require(caller, access.asset, id, access.action);
+        return undefined;
+      }
+      if (id === undefined) throw new Error('a route that needs a project has no project_id in its path');
+      const project = await deps.access.visible(caller, id);
       if (!project) throw new ServiceError('NotFound', 'no such project');
       if (!mayInProject(project.role, access.project)) throw notAllowed(caller, access.project, project.role);
       return { id: project.id, name: project.name };

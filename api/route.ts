@@ -3,7 +3,8 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Request, type Response, Router } from 'express';
 import type { z } from 'zod';
-import type { Caller, OrganizationNeed, ProjectAction } from '../shared/accounts/permissions.ts';
+import type { AssetAction, Caller, OrganizationNeed, ProjectAction } from '../shared/accounts/permissions.ts';
+import type { AssetKind } from '../shared/assets/assetAccess.ts';
 import { type ErrorName, type InvalidItem, RequestInvalid, ServiceError } from '../shared/errors.ts';
 import { checkAnswer } from './answers.ts';
 import { type BodyBounds, openBodyShare } from './bodyBounds.ts';
@@ -13,7 +14,25 @@ import { FormReader } from './readForm.ts';
 import { unknownKeyItems } from './unknownKeys.ts';
 
 /** What a route needs of its caller. `public` routes are the only ones that answer without credentials. */
-export type Access = 'public' | 'signedIn' | { organization: OrganizationNeed } | { project: ProjectAction | 'read' };
+export type Access = 'public' | 'signedIn' | { organization: OrganizationNeed } | { project: ProjectAction | 'read' } | AssetNeed;
+
+/** What a route needs on the one dataset, prompt, scorer or integration that its path names. */
+interface AssetNeed {
+  asset: AssetKind;
+  action: AssetAction;
+  /** Finds the id where the path has a name instead. */
+  idOf?(params: Record<string, string>): Promise<string | undefined>;
+  /** What is needed where nothing has the name (yet), and of keys limited to a project in any case. */
+  orElse?: OrganizationNeed;
+}
+
+/** The parameter of a path that holds the id of such a thing. */
+export const assetParameter: Record<AssetKind, string> = {
+  dataset: 'dataset_id',
+  prompt: 'template_id',
+  scorer: 'scorer_id',
+  integration: 'integration_id',
+};
 
 /** The project of the path, as routes need it. */
 export interface ProjectInPath {
@@ -25,8 +44,11 @@ export interface ProjectInPath {
 export interface Gate {
   /** @throws ServiceError `Unauthenticated` */
   authenticate(request: IncomingMessage): Promise<Caller>;
-  /** @throws ServiceError `Forbidden`, or `NotFound` for a project that is unknown or not visible to the caller. */
-  authorize(caller: Caller, access: Access, projectId: string | undefined): Promise<ProjectInPath | undefined>;
+  /**
+   * @param id of the project, or of the thing of another kind, that `access` speaks of
+   * @throws ServiceError `Forbidden`, or `NotFound` for one that is unknown or not visible to the caller.
+   */
+  authorize(caller: Caller, access: Access, id: string | undefined): Promise<ProjectInPath | undefined>;
 }
 
 export interface HandleInput<P, Q, B> {
@@ -157,9 +179,7 @@ async function run(route: Endpoint, { gate, bodies, checkReplies }: Around, requ
   response.locals.errorForm = route.errorForm;
   const caller = route.access === 'public' ? undefined : await gate.authenticate(request);
   const params = route.params ? parse(route.params, request.params, 'path') : undefined;
-  const project = caller
-    ? await gate.authorize(caller, route.access, (params as { project_id?: string } | undefined)?.project_id)
-    : undefined;
+  const project = caller ? await authorized(route.access, gate, caller, params as Record<string, string> | undefined) : undefined;
   const query = route.query ? parse(route.query, withoutPath(request), 'query') : undefined;
   const admitted = caller && (await route.admit?.(caller, request));
   const kind = route.bodyKind ?? 'json';
@@ -184,6 +204,16 @@ async function run(route: Endpoint, { gate, bodies, checkReplies }: Around, requ
   } finally {
     share?.release();
   }
+}
+
+async function authorized(access: Access, gate: Gate, caller: Caller, params: Record<string, string> = {}) {
+  if (typeof access === 'string' || !('asset' in access)) return gate.authorize(caller, access, params.project_id);
+  const id = access.idOf ? await access.idOf(params) : params[assetParameter[access.asset]];
+  if (access.orElse && (id === undefined || caller.projectKey))
+    await gate.authorize(caller, { organization: access.orElse }, undefined);
+  // To a key limited to a project, what is not there and what it does not see are the same.
+  if (id === undefined && !caller.projectKey) return undefined;
+  return gate.authorize(caller, access, id);
 }
 
 /** Published clients repeat the parameters of the path in the query. */

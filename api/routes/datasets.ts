@@ -1,5 +1,7 @@
 import { z } from 'zod';
-import { type Caller, mayInOrganization } from '../../shared/accounts/permissions.ts';
+import { type AssetAction, type Caller, mayOnAsset, type ProjectRole } from '../../shared/accounts/permissions.ts';
+import { type AssetAccess, homeProject } from '../../shared/assets/assetAccess.ts';
+import { mustNameOne } from '../../shared/assets/onlyOne.ts';
 import { mappedColumnNames, rowMapping, someNames } from '../../shared/datasets/columnMapping.ts';
 import {
   cellsByName,
@@ -23,7 +25,6 @@ import {
   type ColumnMapping,
   CreateDatasetForm,
   CreateDatasetQuery,
-  type DatasetAction,
   DatasetContent,
   DatasetInputJsonField,
   DatasetResponse,
@@ -46,13 +47,15 @@ import { type Endpoint, endpoint, type Gate, Reply } from '../route.ts';
 
 export interface DatasetRouteDeps extends DatasetDeps {
   gate: Pick<Gate, 'authorize'>;
+  assets: AssetAccess;
   /** Input, output and metadata of traces and spans, for copying them into rows. */
   readRecords: ReadRecords;
 }
 
 const tag = 'Datasets';
-const read = { organization: 'read_assets' } as const;
+const list = { organization: 'read_assets' } as const;
 const write = { organization: 'write_assets' } as const;
+const needs = (action: AssetAction) => ({ asset: 'dataset', action }) as const;
 const OneDataset = z.object({ dataset_id: Uuid });
 const OneVersion = z.object({ dataset_id: Uuid, version_index: z.coerce.number().int() });
 const ListQuery = PageQuery.extend({ actions: ActionsQuery });
@@ -62,7 +65,7 @@ const UPLOAD_LIMIT = 128 * 1024 * 1024;
 const EDIT_LIMIT = 64 * 1024 * 1024;
 
 export function datasetRoutes(deps: DatasetRouteDeps): Endpoint[] {
-  const { datasets, rows } = deps;
+  const { datasets, rows, assets } = deps;
 
   /** Nobody may name a project they cannot see. */
   const seenProject = async (caller: Caller, projectId: string | undefined): Promise<string | undefined> => {
@@ -70,14 +73,26 @@ export function datasetRoutes(deps: DatasetRouteDeps): Endpoint[] {
     return projectId;
   };
 
-  const list = async (caller: Caller, params: z.output<typeof ListDatasetParams>, query: z.output<typeof ListQuery>) => {
-    if (!query.actions.every((action) => mayDo(caller, action))) return { ...pageFields(query, 0, 0), datasets: [] };
-    const found = await datasets.query({ ...params, page: query });
+  const find = async (caller: Caller, params: z.output<typeof ListDatasetParams>, query: z.output<typeof ListQuery>) => {
+    const viewer = await assets.viewer(caller, query.actions);
+    const found = await datasets.query({ ...params, viewer, page: query });
+    await mustNameOne('dataset', params.filters, found.total, async () => {
+      const page = { starting_token: 0, limit: found.total };
+      return (await datasets.query({ ...params, viewer, page })).datasets;
+    });
+    const roles = await assets.roles(
+      caller,
+      'dataset',
+      found.datasets.map(({ id }) => id),
+    );
     return {
       ...pageFields(query, found.datasets.length, found.total),
-      datasets: found.datasets.map((dataset) => toResponse(dataset, caller)),
+      datasets: found.datasets.map((dataset) => toResponse(dataset, roles.get(dataset.id))),
     };
   };
+
+  const described = async (caller: Caller, dataset: Dataset) =>
+    toResponse(dataset, (await assets.roles(caller, 'dataset', [dataset.id])).get(dataset.id));
 
   const content = async (datasetId: string, versionIndex: number | undefined, page: PageRequest, mapping?: ColumnMapping) => {
     const version = await foundVersion(datasets, datasetId, versionIndex);
@@ -132,7 +147,8 @@ export function datasetRoutes(deps: DatasetRouteDeps): Endpoint[] {
       bodyLimit: UPLOAD_LIMIT,
       response: DatasetResponse,
       handle: async ({ query, body, caller }) => {
-        const projectId = await seenProject(caller, body.project_id ?? undefined);
+        const projectId = await seenProject(caller, homeProject(caller, body.project_id ?? undefined));
+        if (body.copy_from_dataset_id) await assets.require(caller, 'dataset', body.copy_from_dataset_id, 'read');
         const copyOf = body.copy_from_dataset_id
           ? await foundVersion(datasets, body.copy_from_dataset_id, body.copy_from_dataset_version_index ?? undefined)
           : undefined;
@@ -145,8 +161,9 @@ export function datasetRoutes(deps: DatasetRouteDeps): Endpoint[] {
           hidden: query.hidden || (body.hidden ?? false),
           draft: body.draft ?? false,
           userId: caller.userId,
+          viewer: await assets.viewer(caller),
         });
-        return toResponse(dataset, caller);
+        return described(caller, dataset);
       },
     }),
     endpoint({
@@ -154,10 +171,10 @@ export function datasetRoutes(deps: DatasetRouteDeps): Endpoint[] {
       path: '/datasets',
       summary: 'List datasets, last changed first',
       tag,
-      access: read,
+      access: list,
       query: ListQuery,
       response: ListDatasetResponse,
-      handle: ({ query, caller }) => list(caller, { filters: [], sort: null }, query),
+      handle: ({ query, caller }) => find(caller, { filters: [], sort: null }, query),
     }),
     endpoint({
       method: 'delete',
@@ -167,14 +184,21 @@ export function datasetRoutes(deps: DatasetRouteDeps): Endpoint[] {
       access: write,
       body: BulkDeleteDatasetsRequest,
       response: BulkDeleteDatasetsResponse,
-      handle: async ({ body }) => {
+      handle: async ({ body, caller }) => {
         const ids = [...new Set(body.dataset_ids)];
-        const outcomes = await Promise.all(ids.map(async (id) => ({ id, removed: await datasets.remove(id) })));
-        const failed = outcomes.filter(({ removed }) => !removed);
+        const roles = await assets.roles(caller, 'dataset', ids);
+        const outcomes = await Promise.all(
+          ids.map(async (id) => {
+            const role = roles.get(id);
+            if (role && !mayOnAsset(role, 'delete')) return { id, reason: 'you may not delete this dataset' };
+            return { id, reason: role && (await datasets.remove(id)) ? undefined : 'there is no such dataset' };
+          }),
+        );
+        const failed = outcomes.flatMap(({ id, reason }) => (reason ? [{ dataset_id: id, dataset_name: '', reason }] : []));
         const deleted = ids.length - failed.length;
         return {
           deleted_count: deleted,
-          failed_deletions: failed.map(({ id }) => ({ dataset_id: id, dataset_name: '', reason: 'there is no such dataset' })),
+          failed_deletions: failed,
           message: `${deleted} of ${ids.length} datasets deleted`,
         };
       },
@@ -182,33 +206,35 @@ export function datasetRoutes(deps: DatasetRouteDeps): Endpoint[] {
     endpoint({
       method: 'post',
       path: '/datasets/query',
+      errors: ['Conflict'],
       summary: 'Find datasets',
       tag,
-      access: read,
+      access: list,
       query: ListQuery,
       body: ListDatasetParams,
       response: ListDatasetResponse,
-      handle: ({ query, body, caller }) => list(caller, body, query),
+      handle: ({ query, body, caller }) => find(caller, body, query),
     }),
     endpoint({
       method: 'post',
       path: '/datasets/query/count',
       summary: 'Count datasets',
       tag,
-      access: read,
+      access: list,
       body: ListDatasetParams,
       response: z.number().int(),
-      handle: async ({ body }) => (await datasets.query({ ...body, page: { starting_token: 0, limit: 1 } })).total,
+      handle: async ({ body, caller }) =>
+        (await datasets.query({ ...body, viewer: await assets.viewer(caller), page: { starting_token: 0, limit: 1 } })).total,
     }),
     endpoint({
       method: 'get',
       path: '/datasets/{dataset_id}',
       summary: 'Get a dataset',
       tag,
-      access: read,
+      access: needs('read'),
       params: OneDataset,
       response: DatasetResponse,
-      handle: async ({ params, caller }) => toResponse(await foundDataset(datasets, params.dataset_id), caller),
+      handle: async ({ params, caller }) => described(caller, await foundDataset(datasets, params.dataset_id)),
     }),
     endpoint({
       method: 'patch',
@@ -216,14 +242,14 @@ export function datasetRoutes(deps: DatasetRouteDeps): Endpoint[] {
       errors: ['Conflict'],
       summary: 'Rename a dataset, publish a draft, or map its columns',
       tag,
-      access: write,
+      access: needs('rename'),
       params: OneDataset,
       body: UpdateDatasetRequest,
       response: DatasetResponse,
       handle: async ({ params, body, caller }) => {
         const dataset = await foundDataset(datasets, params.dataset_id);
         const name = body.name
-          ? await freeDatasetName(datasets, body.name.value, body.name.appendSuffix, dataset.name)
+          ? await freeDatasetName(datasets, await assets.viewer(caller), body.name.value, body.name.appendSuffix, dataset.name)
           : undefined;
         if (body.column_mapping) await mapColumns(deps, dataset.id, body.column_mapping, caller.userId);
         await datasets.update(dataset.id, {
@@ -231,7 +257,7 @@ export function datasetRoutes(deps: DatasetRouteDeps): Endpoint[] {
           draft: body.draft ?? undefined,
           columnMapping: body.column_mapping ?? undefined,
         });
-        return toResponse(await foundDataset(datasets, dataset.id), caller);
+        return described(caller, await foundDataset(datasets, dataset.id));
       },
     }),
     endpoint({
@@ -240,7 +266,7 @@ export function datasetRoutes(deps: DatasetRouteDeps): Endpoint[] {
       summary: 'Delete a dataset',
       description: 'Its rows stay readable for the experiments that use it, until the last of them is deleted.',
       tag,
-      access: write,
+      access: needs('delete'),
       params: OneDataset,
       response: z.null(),
       handle: async ({ params }) => {
@@ -253,7 +279,7 @@ export function datasetRoutes(deps: DatasetRouteDeps): Endpoint[] {
       path: '/datasets/{dataset_id}/content',
       summary: 'Read rows of the current version',
       tag,
-      access: read,
+      access: needs('read'),
       params: OneDataset,
       query: PageQuery,
       response: DatasetContent,
@@ -265,7 +291,7 @@ export function datasetRoutes(deps: DatasetRouteDeps): Endpoint[] {
       errors: ['Conflict', 'PreconditionFailed'],
       summary: 'Edit rows and columns: one call makes one version',
       tag,
-      access: write,
+      access: needs('update'),
       params: OneDataset,
       body: UpdateDatasetContentRequest,
       bodyLimit: EDIT_LIMIT,
@@ -290,7 +316,7 @@ export function datasetRoutes(deps: DatasetRouteDeps): Endpoint[] {
       errors: ['Conflict'],
       summary: "Return to an older version, or take another dataset's content",
       tag,
-      access: write,
+      access: needs('update'),
       params: OneDataset,
       body: ReplaceContentRequest,
       status: 204,
@@ -298,6 +324,7 @@ export function datasetRoutes(deps: DatasetRouteDeps): Endpoint[] {
         await foundDataset(datasets, params.dataset_id);
         if ('rollback_version' in body) await rollBack(deps, params.dataset_id, body.rollback_version, caller.userId);
         else {
+          await assets.require(caller, 'dataset', body.dataset_id, 'read');
           const source = await foundVersion(datasets, body.dataset_id, body.version_index ?? undefined);
           await replaceContent(deps, params.dataset_id, source, caller.userId);
         }
@@ -310,7 +337,7 @@ export function datasetRoutes(deps: DatasetRouteDeps): Endpoint[] {
       path: '/datasets/{dataset_id}/download',
       summary: 'Download the current version as a file',
       tag,
-      access: read,
+      access: needs('export'),
       params: OneDataset,
       query: z.object({ format: z.enum(['csv', 'jsonl']).default('csv') }),
       produces: ['text/csv', 'application/x-ndjson'],
@@ -337,7 +364,7 @@ export function datasetRoutes(deps: DatasetRouteDeps): Endpoint[] {
       path: '/datasets/{dataset_id}/preview',
       summary: 'See rows as a column mapping would make them',
       tag,
-      access: read,
+      access: needs('read'),
       params: OneDataset,
       query: PageQuery,
       body: PreviewDatasetRequest,
@@ -349,7 +376,7 @@ export function datasetRoutes(deps: DatasetRouteDeps): Endpoint[] {
       path: '/datasets/{dataset_id}/content/query',
       summary: 'Find and sort rows of the current version',
       tag,
-      access: read,
+      access: needs('read'),
       params: OneDataset,
       query: PageQuery,
       body: QueryDatasetParams,
@@ -385,7 +412,7 @@ export function datasetRoutes(deps: DatasetRouteDeps): Endpoint[] {
       path: '/datasets/{dataset_id}/variable_preview',
       summary: 'Keys of the JSON objects in the input column, with sample values',
       tag,
-      access: read,
+      access: needs('read'),
       params: OneDataset,
       response: z.array(DatasetInputJsonField),
       handle: async ({ params }) => inputJsonFields(rows, await foundVersion(datasets, params.dataset_id), 10),
@@ -395,7 +422,7 @@ export function datasetRoutes(deps: DatasetRouteDeps): Endpoint[] {
       path: '/datasets/{dataset_id}/versions/query',
       summary: 'List versions, newest first',
       tag,
-      access: read,
+      access: needs('read'),
       params: OneDataset,
       query: PageQuery,
       body: ListDatasetVersionParams,
@@ -411,7 +438,7 @@ export function datasetRoutes(deps: DatasetRouteDeps): Endpoint[] {
       path: '/datasets/{dataset_id}/versions/{version_index}/content',
       summary: 'Read rows of one version',
       tag,
-      access: read,
+      access: needs('read'),
       params: OneVersion,
       query: PageQuery,
       response: DatasetContent,
@@ -422,7 +449,7 @@ export function datasetRoutes(deps: DatasetRouteDeps): Endpoint[] {
       path: '/datasets/{dataset_id}/versions/{version_index}',
       summary: 'Name a version',
       tag,
-      access: write,
+      access: needs('update'),
       params: OneVersion,
       body: UpdateDatasetVersionRequest,
       response: DatasetVersionResponse,
@@ -437,7 +464,7 @@ export function datasetRoutes(deps: DatasetRouteDeps): Endpoint[] {
       path: '/datasets/{dataset_id}/projects',
       summary: 'Projects that use a dataset, last use first',
       tag,
-      access: read,
+      access: needs('read'),
       params: OneDataset,
       query: PageQuery,
       response: ListDatasetProjectsResponse,
@@ -472,16 +499,14 @@ async function isSeen(gate: Pick<Gate, 'authorize'>, caller: Caller, projectId: 
   }
 }
 
-/** Datasets are the organization's: one rule for all of them. They are not shared one by one. */
-function mayDo(caller: Caller, action: DatasetAction): boolean {
-  if (action === 'share') return false;
-  return mayInOrganization(caller, action === 'export' ? 'read_assets' : 'write_assets');
-}
-
-function toResponse(dataset: Dataset, caller: Caller): z.output<typeof DatasetResponse> {
+function toResponse(dataset: Dataset, role: ProjectRole | undefined): z.output<typeof DatasetResponse> {
   return {
     id: dataset.id,
-    permissions: everyDatasetAction.map((action) => ({ action, allowed: mayDo(caller, action), message: null })),
+    permissions: everyDatasetAction.map((action) => ({
+      action,
+      allowed: role !== undefined && mayOnAsset(role, action),
+      message: null,
+    })),
     name: dataset.name,
     created_at: dataset.createdAt,
     updated_at: dataset.updatedAt,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Caller } from '../../shared/accounts/permissions.ts';
 import { limitsFrom } from '../../shared/coordination/callLimits.ts';
 import { ServiceError } from '../../shared/errors.ts';
 import type { CallerDeps } from '../../shared/experiments/callerRows.ts';
@@ -27,6 +28,8 @@ import { type Endpoint, endpoint } from '../route.ts';
 export interface ExperimentRunDeps {
   find(experimentId: string): Promise<ExperimentRun | undefined>;
   request(experimentId: string, wish: RunWish): Promise<{ run: ExperimentRun; started: boolean }>;
+  /** @throws ServiceError `NotFound` for a prompt version that the caller does not see. */
+  mustSeePrompt(caller: Caller, versionId: string): Promise<void>;
   control: RunControl;
   caller: CallerDeps;
   progress(run: ExperimentRun): Promise<RunProgressView>;
@@ -69,8 +72,9 @@ export function experimentRunRoutes(deps: ExperimentRunDeps): Endpoint[] {
       body: RunRequest,
       bodyLimit: 256 * 1024 * 1024,
       response: RunReply,
-      handle: async ({ params, body }) => {
+      handle: async ({ params, body, caller }) => {
         await inProject(params);
+        if (body.runner?.kind === 'prompt_template') await deps.mustSeePrompt(caller, body.runner.prompt_template_version_id);
         const { run, started } = await deps.request(params.experiment_id, toWish(body));
         if (body.process) await deps.caller.offered.takeOver(run.experimentId, body.process);
         return toReply(run, started);

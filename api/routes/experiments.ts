@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Request } from 'express';
 import type { z } from 'zod';
+import type { AssetAccess } from '../../shared/assets/assetAccess.ts';
 import type { ColumnDef } from '../../shared/columns/columnDef.ts';
 import { RequestInvalid } from '../../shared/errors.ts';
+import { assetsSeenBy } from '../../shared/experiments/assetsSeenBy.ts';
 import { experimentColumns } from '../../shared/experiments/columns.ts';
 import { type CreateDeps, createExperiment } from '../../shared/experiments/create.ts';
 import type { Creation } from '../../shared/experiments/experimentStore.ts';
@@ -38,6 +40,7 @@ import { type Endpoint, endpoint } from '../route.ts';
 import { tagToWire } from './experimentTags.ts';
 
 export interface ExperimentRouteDeps extends CreateDeps, ExperimentDeps, DeleteDeps {
+  assets: AssetAccess;
   /** Columns of the metrics that any run of the project computes. */
   metricColumns(projectId: string): Promise<ColumnDef[]>;
   /** Values of the metrics of these experiments' records, counted in buckets; of the records that every filter keeps. */
@@ -82,8 +85,10 @@ export function experimentRoutes(deps: ExperimentRouteDeps): Endpoint[] {
       params: ProjectParams,
       body: ExperimentCreateRequest,
       response: ExperimentResponse,
-      handle: async ({ project, body, caller, request }) =>
-        toWire(await view(deps, await createExperiment(deps, project.id, caller.userId, body, creationOf(request, body)))),
+      handle: async ({ project, body, caller, request }) => {
+        const seen = assetsSeenBy(deps, deps.assets, caller);
+        return toWire(await view(deps, await createExperiment(seen, project.id, caller.userId, body, creationOf(request, body))));
+      },
     }),
     endpoint({
       method: 'get',

@@ -1,8 +1,11 @@
+import type { AssetAction, Caller } from '../../shared/accounts/permissions.ts';
+import type { AssetAccess } from '../../shared/assets/assetAccess.ts';
 import { limitsBody, limitsFrom } from '../../shared/coordination/callLimits.ts';
 import {
   findById,
   findByProvider,
   findCustom,
+  ofProvider,
   removeIntegration,
   toDefinition,
   toRecord,
@@ -34,19 +37,33 @@ import {
 } from '../../shared/wire/integrations.ts';
 import { type Endpoint, endpoint, Reply } from '../route.ts';
 
-export type IntegrationRouteDeps = SaveDeps & { store: IntegrationStore };
+export type IntegrationRouteDeps = SaveDeps & { store: IntegrationStore; assets: AssetAccess };
 
 const tag = 'Integrations';
 const read = { organization: 'read_integrations' } as const;
-/** Who may change integrations may read their secrets (`read_secrets`). */
-const manage = { organization: 'manage_integrations' } as const;
+const needs = (action: AssetAction) => ({ asset: 'integration', action }) as const;
 
 const definitionDescription =
-  'The only answer that holds secrets, for callers whose `read_secrets` permission is true: administrators and managers.';
+  'The only answer that holds secrets, for callers whose `read_secrets` permission is true: its owners, administrators and managers.';
 
 /** Model providers. Literal paths stand before those with a name in the same place. */
 export function integrationRoutes(deps: IntegrationRouteDeps): Endpoint[] {
-  const { store } = deps;
+  const { store, assets } = deps;
+  /** What is needed on the integration of this provider and name; where there is none, what making one needs. */
+  const onNamed = (action: AssetAction, provider: string | undefined, name: string | undefined) =>
+    ({
+      ...needs(action),
+      idOf: async (params: Record<string, string>) =>
+        (await store.find(provider ?? (params.name as string), name ?? (params.name as string)))?.id,
+      orElse: action === 'read' ? 'read_integrations' : 'manage_integrations',
+    }) as const;
+  const onProvider = {
+    ...needs('read'),
+    idOf: async (params: Record<string, string>) => (await ofProvider(store, params.name as string))?.id,
+    orElse: 'read_integrations',
+  } as const;
+  const described = async (caller: Caller, integration: Integration) =>
+    toRecord(integration, (await assets.roles(caller, 'integration', [integration.id])).get(integration.id));
   const definitionOf = async (name: string): Promise<Reply> => {
     const integration = await findCustom(store, name);
     const body = toDefinition(integration.config, openSecrets(deps.keyRing, integration));
@@ -60,7 +77,15 @@ export function integrationRoutes(deps: IntegrationRouteDeps): Endpoint[] {
       tag,
       access: read,
       response: IntegrationDB.array(),
-      handle: async ({ caller }) => (await store.list()).map((integration) => toRecord(integration, caller)),
+      handle: async ({ caller }) => {
+        const all = await store.list();
+        const roles = await assets.roles(
+          caller,
+          'integration',
+          all.map(({ id }) => id),
+        );
+        return all.filter(({ id }) => roles.has(id)).map((integration) => toRecord(integration, roles.get(integration.id)));
+      },
     }),
     endpoint({
       method: 'get',
@@ -76,18 +101,18 @@ export function integrationRoutes(deps: IntegrationRouteDeps): Endpoint[] {
       path: '/integrations/openai',
       summary: 'Create or update the OpenAI integration',
       tag,
-      access: manage,
+      access: onNamed('update', 'openai', 'openai'),
       body: OpenAIIntegrationCreate,
       response: IntegrationDB,
       handle: async ({ body, caller }) =>
-        toRecord(
+        described(
+          caller,
           await saveProviderIntegration(
             deps,
             caller.userId,
             { provider: 'openai', config: { organizationId: body.organization_id ?? null } },
             body.token,
           ),
-          caller,
         ),
     }),
     endpoint({
@@ -95,22 +120,22 @@ export function integrationRoutes(deps: IntegrationRouteDeps): Endpoint[] {
       path: '/integrations/mistral',
       summary: 'Create or update the Mistral integration',
       tag,
-      access: manage,
+      access: onNamed('update', 'mistral', 'mistral'),
       body: MistralIntegrationCreate,
       response: IntegrationDB,
       handle: async ({ body, caller }) =>
-        toRecord(await saveProviderIntegration(deps, caller.userId, { provider: 'mistral', config: {} }, body.token), caller),
+        described(caller, await saveProviderIntegration(deps, caller.userId, { provider: 'mistral', config: {} }, body.token)),
     }),
     endpoint({
       method: 'put',
       path: '/integrations/custom',
       summary: 'Create or update the custom integration with the slug `custom`',
       tag,
-      access: manage,
+      access: onNamed('update', 'custom', 'custom'),
       body: CustomIntegrationCreate,
       response: IntegrationDB,
       handle: async ({ body, caller }) =>
-        toRecord(await saveCustomIntegration(deps, { name: 'custom', userId: caller.userId }, body), caller),
+        described(caller, await saveCustomIntegration(deps, { name: 'custom', userId: caller.userId }, body)),
     }),
     endpoint({
       method: 'get',
@@ -119,7 +144,7 @@ export function integrationRoutes(deps: IntegrationRouteDeps): Endpoint[] {
       summary: 'Definition of the custom integration with the slug `custom`, with its secrets',
       description: definitionDescription,
       tag,
-      access: manage,
+      access: onNamed('read_secrets', 'custom', 'custom'),
       response: CustomIntegrationDefinition,
       handle: () => definitionOf('custom'),
     }),
@@ -130,29 +155,29 @@ export function integrationRoutes(deps: IntegrationRouteDeps): Endpoint[] {
       description:
         'Secrets (`token`, `api_key_value`, `headers`, `init_kwargs`) are sealed; only the definition route returns them. A secret that is left out stays as it is stored, unless the endpoint, the token URL, the key header or the authentication type changes: then it must be given again. `token` holds OAuth2 client credentials: `client_id:client_secret`, the same in base64, or JSON with `client_id` and `client_secret`.',
       tag,
-      access: manage,
+      access: onNamed('update', 'custom', undefined),
       params: CustomIntegrationPath,
       body: CustomIntegrationCreate,
       response: IntegrationDB,
       handle: async ({ params, body, caller }) =>
-        toRecord(await saveCustomIntegration(deps, { name: params.name, userId: caller.userId }, body), caller),
+        described(caller, await saveCustomIntegration(deps, { name: params.name, userId: caller.userId }, body)),
     }),
     endpoint({
       method: 'get',
       path: '/integrations/custom/{name}',
       summary: 'Get a custom integration',
       tag,
-      access: read,
+      access: onNamed('read', 'custom', undefined),
       params: CustomIntegrationPath,
       response: IntegrationDB,
-      handle: async ({ params, caller }) => toRecord(await findCustom(store, params.name), caller),
+      handle: async ({ params, caller }) => described(caller, await findCustom(store, params.name)),
     }),
     endpoint({
       method: 'delete',
       path: '/integrations/custom/{name}',
       summary: 'Delete a custom integration',
       tag,
-      access: manage,
+      access: onNamed('delete', 'custom', undefined),
       params: CustomIntegrationPath,
       response: AnyJson,
       handle: async ({ params }) => removeIntegration(store, 'custom', params.name),
@@ -163,7 +188,7 @@ export function integrationRoutes(deps: IntegrationRouteDeps): Endpoint[] {
       summary: 'Definition of a custom integration, with its secrets',
       description: definitionDescription,
       tag,
-      access: manage,
+      access: onNamed('read_secrets', 'custom', undefined),
       params: CustomIntegrationPath,
       response: CustomIntegrationDefinition,
       handle: ({ params }) => definitionOf(params.name),
@@ -173,7 +198,7 @@ export function integrationRoutes(deps: IntegrationRouteDeps): Endpoint[] {
       path: '/integrations/custom/{name}/status',
       summary: 'Whether a custom integration is configured',
       tag,
-      access: read,
+      access: onNamed('read', 'custom', undefined),
       params: CustomIntegrationPath,
       response: IntegrationStatus,
       handle: async ({ params }) => statusOf(await findCustom(store, params.name)),
@@ -183,7 +208,7 @@ export function integrationRoutes(deps: IntegrationRouteDeps): Endpoint[] {
       path: '/integrations/{name}',
       summary: "A provider's settings, without secrets",
       tag,
-      access: read,
+      access: onProvider,
       params: ProviderPath,
       response: ProviderSettings,
       handle: async ({ params }) => toSettings(await findByProvider(store, params.name)),
@@ -193,7 +218,7 @@ export function integrationRoutes(deps: IntegrationRouteDeps): Endpoint[] {
       path: '/integrations/{name}',
       summary: "Delete a provider's integration",
       tag,
-      access: manage,
+      access: onNamed('delete', undefined, undefined),
       params: ProviderPath,
       response: AnyJson,
       handle: async ({ params }) => removeIntegration(store, params.name, params.name),
@@ -203,7 +228,7 @@ export function integrationRoutes(deps: IntegrationRouteDeps): Endpoint[] {
       path: '/integrations/{name}/status',
       summary: "Whether a provider's integration is configured",
       tag,
-      access: read,
+      access: onProvider,
       params: ProviderPath,
       response: IntegrationStatus,
       handle: async ({ params }) => statusOf(await findByProvider(store, params.name)),
@@ -213,7 +238,7 @@ export function integrationRoutes(deps: IntegrationRouteDeps): Endpoint[] {
       path: '/integrations/{integration_id}/limits',
       summary: 'What the calls of an integration may use',
       tag,
-      access: read,
+      access: needs('read'),
       params: IntegrationIdPath,
       response: CallLimitsBody,
       handle: async ({ params }) => limitsBody((await findById(store, params.integration_id)).limits),
@@ -225,7 +250,7 @@ export function integrationRoutes(deps: IntegrationRouteDeps): Endpoint[] {
       description:
         'Replaces all limits; calls that wait go by the new ones within a second, or with the next call of their process.',
       tag,
-      access: manage,
+      access: needs('update'),
       params: IntegrationIdPath,
       body: CallLimitsBody,
       response: CallLimitsBody,

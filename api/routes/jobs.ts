@@ -1,4 +1,6 @@
 import type { Caller, ProjectAction } from '../../shared/accounts/permissions.ts';
+import type { AssetAccess } from '../../shared/assets/assetAccess.ts';
+import { assetsSeenBy } from '../../shared/experiments/assetsSeenBy.ts';
 import { createJob, findJob, type JobDeps, type JobView, type JobViewDeps, jobsOfRun } from '../../shared/experiments/jobs.ts';
 import {
   CreateJobRequest,
@@ -14,6 +16,7 @@ import { type Endpoint, endpoint } from '../route.ts';
 export interface JobRouteDeps extends JobDeps, JobViewDeps {
   experiments: JobDeps['experiments'];
   jobs: JobDeps['jobs'];
+  assets: AssetAccess;
   /** @throws ServiceError `Forbidden`, or `NotFound` for a project that is unknown or not visible to the caller. */
   authorizeProject(caller: Caller, action: ProjectAction | 'read', projectId: string): Promise<unknown>;
   /** Where a person sees an experiment. */
@@ -39,7 +42,7 @@ export function jobRoutes(deps: JobRouteDeps): Endpoint[] {
       response: CreateJobResponse,
       handle: async ({ body, caller }) => {
         await deps.authorizeProject(caller, 'create_run', body.project_id);
-        const { experiment, jobId, run, started } = await createJob(deps, body);
+        const { experiment, jobId, run, started } = await createJob(assetsSeenBy(deps, deps.assets, caller), body);
         const link = deps.linkTo(experiment.projectId, experiment.id);
         const message = `Experiment ${JSON.stringify(experiment.name)} ${started ? 'started' : 'is running'}: ${run.rowCount} rows. Results: ${link}`;
         return { ...body, job_id: jobId, message, link };

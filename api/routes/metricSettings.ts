@@ -1,6 +1,9 @@
 import { z } from 'zod';
+import type { Caller } from '../../shared/accounts/permissions.ts';
+import type { AssetAccess } from '../../shared/assets/assetAccess.ts';
 import { readRunSettings, saveRunSettings } from '../../shared/scorers/runSettings.ts';
 import type { RunScorerSettings, ScorerStore } from '../../shared/scorers/scorer.ts';
+import { scorersSeenBy } from '../../shared/scorers/scorersSeenBy.ts';
 import { Uuid } from '../../shared/wire/common.ts';
 import {
   MetricSettingsRequest,
@@ -15,8 +18,14 @@ const RunPath = z.object({ project_id: Uuid, run_id: Uuid });
 const read = { project: 'read' } as const;
 const write = { project: 'set_metric' } as const;
 
+export interface MetricSettingsDeps {
+  scorers: ScorerStore;
+  assets: AssetAccess;
+}
+
 /** The metrics switched on for a run, in the two forms of the interface: by run, and by log stream or experiment. */
-export function metricSettingsRoutes({ scorers }: { scorers: ScorerStore }): Endpoint[] {
+export function metricSettingsRoutes({ scorers, assets }: MetricSettingsDeps): Endpoint[] {
+  const seenBy = (caller: Caller) => scorersSeenBy(scorers, assets, caller);
   return [
     endpoint({
       method: 'get',
@@ -33,6 +42,7 @@ export function metricSettingsRoutes({ scorers }: { scorers: ScorerStore }): End
       endpoint({
         method,
         path: '/projects/{project_id}/runs/{run_id}/scorer-settings',
+        errors: ['Conflict'],
         summary: 'Set the metrics of a run',
         description: 'A list that is sent replaces the stored one; one that is absent or null stays.',
         tag,
@@ -40,10 +50,10 @@ export function metricSettingsRoutes({ scorers }: { scorers: ScorerStore }): End
         params: RunPath,
         body: RunScorerSettingsRequest,
         response: RunScorerSettingsResponse,
-        handle: async ({ params, body, project }) =>
+        handle: async ({ params, body, project, caller }) =>
           toRunSettings(
             params.run_id,
-            await saveRunSettings(scorers, project.id, params.run_id, {
+            await saveRunSettings(seenBy(caller), project.id, params.run_id, {
               scorers: body.scorers,
               segmentFilters: body.segment_filters,
             }),
@@ -56,6 +66,7 @@ export function metricSettingsRoutes({ scorers }: { scorers: ScorerStore }): End
       z.object({ project_id: Uuid, log_stream_id: Uuid }),
       (params) => params.log_stream_id,
       scorers,
+      seenBy,
     ),
     ...settingsOf(
       'experiment',
@@ -63,6 +74,7 @@ export function metricSettingsRoutes({ scorers }: { scorers: ScorerStore }): End
       z.object({ project_id: Uuid, experiment_id: Uuid }),
       (params) => params.experiment_id,
       scorers,
+      seenBy,
     ),
   ];
 }
@@ -73,6 +85,7 @@ function settingsOf<P extends z.ZodObject>(
   params: P,
   runId: (params: z.output<P>) => string,
   scorers: ScorerStore,
+  seenBy: (caller: Caller) => ScorerStore,
 ): Endpoint[] {
   const path = `/projects/{project_id}/${collection}/{${kind}_id}/metric_settings`;
   const what = kind === 'experiment' ? 'an experiment' : 'a log stream';
@@ -91,6 +104,7 @@ function settingsOf<P extends z.ZodObject>(
     endpoint({
       method: 'patch',
       path,
+      errors: ['Conflict'],
       summary: `Set the metrics of ${what}`,
       description: 'A list that is sent replaces the stored one; one that is absent or null stays.',
       tag,
@@ -98,10 +112,10 @@ function settingsOf<P extends z.ZodObject>(
       params,
       body: MetricSettingsRequest,
       response: MetricSettingsResponse,
-      handle: async ({ params: inPath, body, project }) =>
+      handle: async ({ params: inPath, body, project, caller }) =>
         toSettings(
           await saveRunSettings(
-            scorers,
+            seenBy(caller),
             project.id,
             runId(inPath as z.output<P>),
             { scorers: body.scorers, segmentFilters: body.segment_filters },

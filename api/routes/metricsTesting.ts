@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { Caller } from '../../shared/accounts/permissions.ts';
+import type { AssetAccess } from '../../shared/assets/assetAccess.ts';
 import { standardColumns } from '../../shared/columns/standard.ts';
 import { type RunIds, runKinds } from '../../shared/projects/runs.ts';
 import { describedColumns, toDescriptor } from '../../shared/records/columnCatalog.ts';
@@ -18,7 +20,9 @@ import type { RecordColumnDeps } from './recordColumns.ts';
 
 export interface MetricsTestingDeps extends RecordColumnDeps {
   records: RecordColumnDeps['records'] & MetricHealthDeps['records'];
-  namedScorers(names: readonly string[]): Promise<NamedScorer[]>;
+  /** @throws ServiceError `Conflict` for a name of several scorers that the caller sees. */
+  namedScorers(caller: Caller, names: readonly string[]): Promise<NamedScorer[]>;
+  assets: Pick<AssetAccess, 'require'>;
   scorers: Pick<ScorerStore, 'find'>;
   stream: MetricHealthDeps['stream'];
 }
@@ -28,6 +32,7 @@ export const metricsTestingRoutes = (deps: MetricsTestingDeps): Endpoint[] => [
   endpoint({
     method: 'post',
     path: '/projects/{project_id}/metrics-testing/available_columns',
+    errors: ['Conflict'],
     summary: 'List the columns of the metrics testing table',
     description:
       'The columns of the run, where one is named, and those of the metric under test: `metrics/<metric_key>` by its output type, with `cot_enabled` its explanation, and one for each of `required_scorers`.',
@@ -36,14 +41,14 @@ export const metricsTestingRoutes = (deps: MetricsTestingDeps): Endpoint[] => [
     params: z.object({ project_id: Uuid }),
     body: MetricsTestingAvailableColumnsRequest,
     response: LogRecordsAvailableColumnsResponse,
-    async handle({ params, body }) {
+    async handle({ params, body, caller }) {
       const tested = metricsTestingColumns({
         name: body.name,
         metricKey: body.metric_key,
         outputType: body.output_type ?? null,
         scoreType: body.score_type ?? null,
         withChainOfThought: body.cot_enabled,
-        requiredScorers: await deps.namedScorers(body.required_scorers),
+        requiredScorers: await deps.namedScorers(caller, body.required_scorers),
       });
       const listed = namesARun(body)
         ? await describedColumns(deps.records, deps.metrics, await deps.findRun(params.project_id, body), {})
@@ -63,7 +68,8 @@ export const metricsTestingRoutes = (deps: MetricsTestingDeps): Endpoint[] => [
     params: z.object({ project_id: Uuid, run_id: Uuid }),
     body: ComputeHealthScoreRequest,
     response: HealthScoreResult,
-    async handle({ params, body }) {
+    async handle({ params, body, caller }) {
+      await deps.assets.require(caller, 'scorer', body.scorer_id, 'read');
       const run = await deps.findRun(params.project_id, { metrics_testing_id: params.run_id });
       const health = await metricHealth(deps, {
         run,

@@ -1,5 +1,7 @@
 import { z } from 'zod';
-import { type Caller, mayInOrganization } from '../../shared/accounts/permissions.ts';
+import { type AssetAction, type Caller, mayOnAsset, type ProjectRole } from '../../shared/accounts/permissions.ts';
+import { type AssetAccess, homeProject } from '../../shared/assets/assetAccess.ts';
+import { mustNameOne } from '../../shared/assets/onlyOne.ts';
 import { type DatasetDeps, foundVersion } from '../../shared/datasets/createDataset.ts';
 import { datasetRowStore } from '../../shared/datasets/rowStore.ts';
 import { ServiceError } from '../../shared/errors.ts';
@@ -38,11 +40,13 @@ import { type Endpoint, endpoint, type Gate } from '../route.ts';
 export interface PromptRouteDeps extends DatasetDeps {
   prompts: PromptStore;
   gate: Pick<Gate, 'authorize'>;
+  assets: AssetAccess;
 }
 
 const tag = 'Prompts';
 const read = { organization: 'read_assets' } as const;
 const write = { organization: 'write_assets' } as const;
+const needs = (action: AssetAction) => ({ asset: 'prompt', action }) as const;
 const inProject = { project: 'read' } as const;
 
 const versionNumber = z.coerce.number().int().min(0).max(2_147_483_647);
@@ -51,8 +55,19 @@ const OneVersion = z.object({ template_id: Uuid, version: versionNumber });
 const OneProject = z.object({ project_id: Uuid });
 
 export function promptRoutes(deps: PromptRouteDeps): Endpoint[] {
-  const { prompts } = deps;
+  const { prompts, assets } = deps;
   const rowStore = datasetRowStore(deps);
+
+  const listed = async (caller: Caller, found: readonly Prompt[]) => {
+    const roles = await assets.roles(
+      caller,
+      'prompt',
+      found.map(({ id }) => id),
+    );
+    return found.map((prompt) => toResponse(prompt, roles.get(prompt.id)));
+  };
+  const described = async (caller: Caller, prompt: Prompt) =>
+    toResponse(prompt, (await assets.roles(caller, 'prompt', [prompt.id])).get(prompt.id));
 
   const create = async (caller: Caller, body: z.output<typeof CreateTemplateRequest>, projectId: string | undefined) => {
     const { name, hidden, ...version } = body;
@@ -62,9 +77,10 @@ export function promptRoutes(deps: PromptRouteDeps): Endpoint[] {
       hidden,
       projectId,
       userId: caller.userId,
+      viewer: await assets.viewer(caller),
       version,
     });
-    return toResponse(prompt, caller);
+    return described(caller, prompt);
   };
 
   const remove = async (id: string) => {
@@ -75,12 +91,15 @@ export function promptRoutes(deps: PromptRouteDeps): Endpoint[] {
   const select = async (id: string, version: number, caller: Caller) => {
     versionOf(await foundPrompt(prompts, id), version);
     await prompts.select(id, version);
-    return toResponse(await foundPrompt(prompts, id), caller);
+    return described(caller, await foundPrompt(prompts, id));
   };
 
   /** A template that is linked to the project, or 404. */
-  const ofProject = async (projectId: string, id: string): Promise<Prompt> => {
-    if (await prompts.isInProject(id, projectId)) return foundPrompt(prompts, id);
+  const ofProject = async (caller: Caller, projectId: string, id: string, action: AssetAction): Promise<Prompt> => {
+    if (await prompts.isInProject(id, projectId)) {
+      await assets.require(caller, 'prompt', id, action);
+      return foundPrompt(prompts, id);
+    }
     throw new ServiceError('NotFound', `there is no prompt template ${id} in this project`);
   };
 
@@ -88,6 +107,7 @@ export function promptRoutes(deps: PromptRouteDeps): Endpoint[] {
     endpoint({
       method: 'post',
       path: '/templates/query',
+      errors: ['Conflict'],
       summary: 'Find prompt templates',
       tag,
       access: read,
@@ -95,10 +115,15 @@ export function promptRoutes(deps: PromptRouteDeps): Endpoint[] {
       body: ListTemplateParams,
       response: ListTemplateResponse,
       handle: async ({ query, body, caller }) => {
-        const found = await prompts.query({ ...body, page: query });
+        const viewer = await assets.viewer(caller);
+        const found = await prompts.query({ ...body, viewer, page: query });
+        await mustNameOne('prompt template', body.filters, found.total, async () => {
+          const page = { starting_token: 0, limit: found.total };
+          return (await prompts.query({ ...body, viewer, page })).prompts;
+        });
         return {
           ...pageFields(query, found.prompts.length, found.total),
-          templates: found.prompts.map((prompt) => toResponse(prompt, caller)),
+          templates: await listed(caller, found.prompts),
         };
       },
     }),
@@ -107,7 +132,7 @@ export function promptRoutes(deps: PromptRouteDeps): Endpoint[] {
       path: '/templates/{template_id}/versions/query',
       summary: 'List versions of a template, newest first',
       tag,
-      access: read,
+      access: needs('read'),
       params: OneTemplate,
       query: PageQuery,
       body: ListVersionParams,
@@ -129,8 +154,9 @@ export function promptRoutes(deps: PromptRouteDeps): Endpoint[] {
       body: CreateTemplateRequest,
       response: TemplateResponse,
       handle: async ({ query, body, caller }) => {
-        if (query.project_id !== undefined) await deps.gate.authorize(caller, inProject, query.project_id);
-        return create(caller, body, query.project_id);
+        const projectId = homeProject(caller, query.project_id);
+        if (projectId !== undefined) await deps.gate.authorize(caller, inProject, projectId);
+        return create(caller, body, projectId);
       },
     }),
     endpoint({
@@ -141,14 +167,21 @@ export function promptRoutes(deps: PromptRouteDeps): Endpoint[] {
       access: write,
       body: BulkDeleteTemplatesRequest,
       response: BulkDeleteTemplatesResponse,
-      handle: async ({ body }) => {
+      handle: async ({ body, caller }) => {
         const ids = [...new Set(body.template_ids)];
-        const outcomes = await Promise.all(ids.map(async (id) => ({ id, removed: await prompts.remove(id) })));
-        const failed = outcomes.filter(({ removed }) => !removed);
+        const roles = await assets.roles(caller, 'prompt', ids);
+        const outcomes = await Promise.all(
+          ids.map(async (id) => {
+            const role = roles.get(id);
+            if (role && !mayOnAsset(role, 'delete')) return { id, reason: 'you may not delete this prompt template' };
+            return { id, reason: role && (await prompts.remove(id)) ? undefined : 'there is no such prompt template' };
+          }),
+        );
+        const failed = outcomes.flatMap(({ id, reason }) => (reason ? [{ template_id: id, reason }] : []));
         const deleted = ids.length - failed.length;
         return {
           deleted_count: deleted,
-          failed_deletions: failed.map(({ id }) => ({ template_id: id, reason: 'there is no such prompt template' })),
+          failed_deletions: failed,
           message: `${deleted} of ${ids.length} prompt templates deleted`,
         };
       },
@@ -158,10 +191,10 @@ export function promptRoutes(deps: PromptRouteDeps): Endpoint[] {
       path: '/templates/{template_id}',
       summary: 'Get a prompt template',
       tag,
-      access: read,
+      access: needs('read'),
       params: OneTemplate,
       response: TemplateResponse,
-      handle: async ({ params, caller }) => toResponse(await foundPrompt(prompts, params.template_id), caller),
+      handle: async ({ params, caller }) => described(caller, await foundPrompt(prompts, params.template_id)),
     }),
     endpoint({
       method: 'patch',
@@ -169,17 +202,23 @@ export function promptRoutes(deps: PromptRouteDeps): Endpoint[] {
       errors: ['Conflict'],
       summary: 'Rename a prompt template',
       tag,
-      access: write,
+      access: needs('rename'),
       params: OneTemplate,
       body: UpdateTemplateRequest,
       response: TemplateResponse,
       handle: async ({ params, body, caller }) => {
         const prompt = await foundPrompt(prompts, params.template_id);
         if (body.name) {
-          const name = await freePromptName(prompts, body.name.value, body.name.appendSuffix, prompt.name);
+          const name = await freePromptName(
+            prompts,
+            await assets.viewer(caller),
+            body.name.value,
+            body.name.appendSuffix,
+            prompt.name,
+          );
           await prompts.rename(prompt.id, name);
         }
-        return toResponse(await foundPrompt(prompts, prompt.id), caller);
+        return described(caller, await foundPrompt(prompts, prompt.id));
       },
     }),
     endpoint({
@@ -188,7 +227,7 @@ export function promptRoutes(deps: PromptRouteDeps): Endpoint[] {
       summary: 'Delete a prompt template',
       description: 'Experiments that use one of its versions keep it.',
       tag,
-      access: write,
+      access: needs('delete'),
       params: OneTemplate,
       response: Message,
       handle: ({ params }) => remove(params.template_id),
@@ -199,7 +238,7 @@ export function promptRoutes(deps: PromptRouteDeps): Endpoint[] {
       errors: ['Conflict'],
       summary: 'Add a version; it is not selected by this',
       tag,
-      access: write,
+      access: needs('update'),
       params: OneTemplate,
       body: CreateVersionRequest,
       response: TemplateVersionResponse,
@@ -211,7 +250,7 @@ export function promptRoutes(deps: PromptRouteDeps): Endpoint[] {
       path: '/templates/{template_id}/versions/{version}',
       summary: 'Get a version of a template',
       tag,
-      access: read,
+      access: needs('read'),
       params: OneVersion,
       response: TemplateVersionResponse,
       handle: async ({ params }) => toVersionResponse(versionOf(await foundPrompt(prompts, params.template_id), params.version)),
@@ -221,7 +260,7 @@ export function promptRoutes(deps: PromptRouteDeps): Endpoint[] {
       path: '/templates/{template_id}/versions/{version}',
       summary: 'Select a version',
       tag,
-      access: write,
+      access: needs('update'),
       params: OneVersion,
       response: TemplateResponse,
       handle: ({ params, caller }) => select(params.template_id, params.version, caller),
@@ -236,12 +275,13 @@ export function promptRoutes(deps: PromptRouteDeps): Endpoint[] {
       query: PageQuery,
       body: RenderTemplateRequest,
       response: RenderTemplateResponse,
-      handle: async ({ query, body }) => {
+      handle: async ({ query, body, caller }) => {
         if ('input_strings' in body.data) {
           const inputs = body.data.input_strings;
           const rendered = renderForInputs(body.template, inputs.slice(query.starting_token, query.starting_token + query.limit));
           return { ...pageFields(query, rendered.length, inputs.length), rendered_templates: rendered };
         }
+        await assets.require(caller, 'dataset', body.data.dataset_id, 'read');
         const version = await foundVersion(deps.datasets, body.data.dataset_id, body.data.dataset_version_index ?? undefined);
         const rendered = await renderForRows(body.template, rowStore, version, query);
         return { ...pageFields(query, rendered.length, version.numRows), rendered_templates: rendered };
@@ -281,8 +321,9 @@ export function promptRoutes(deps: PromptRouteDeps): Endpoint[] {
       response: z.array(TemplateResponse),
       handle: async ({ params, caller }) => {
         const filters = [{ name: 'used_in_project' as const, value: params.project_id }];
-        const found = await prompts.query({ filters, sort: null, page: { starting_token: 0, limit: MAX_LISTED } });
-        return found.prompts.map((prompt) => toResponse(prompt, caller));
+        const viewer = await assets.viewer(caller);
+        const found = await prompts.query({ viewer, filters, sort: null, page: { starting_token: 0, limit: MAX_LISTED } });
+        return listed(caller, found.prompts);
       },
     }),
     endpoint({
@@ -311,7 +352,8 @@ export function promptRoutes(deps: PromptRouteDeps): Endpoint[] {
       access: inProject,
       params: OneProject.extend(OneTemplate.shape),
       response: TemplateResponse,
-      handle: async ({ params, caller }) => toResponse(await ofProject(params.project_id, params.template_id), caller),
+      handle: async ({ params, caller }) =>
+        described(caller, await ofProject(caller, params.project_id, params.template_id, 'read')),
     }),
     endpoint({
       method: 'delete',
@@ -321,7 +363,7 @@ export function promptRoutes(deps: PromptRouteDeps): Endpoint[] {
       access: { project: 'update' },
       params: OneProject.extend(OneTemplate.shape),
       response: Message,
-      handle: async ({ params }) => remove((await ofProject(params.project_id, params.template_id)).id),
+      handle: async ({ params, caller }) => remove((await ofProject(caller, params.project_id, params.template_id, 'delete')).id),
     }),
     endpoint({
       method: 'post',
@@ -334,7 +376,7 @@ export function promptRoutes(deps: PromptRouteDeps): Endpoint[] {
       body: CreateVersionRequest,
       response: TemplateVersionResponse,
       handle: async ({ params, body, caller }) => {
-        const prompt = await ofProject(params.project_id, params.template_id);
+        const prompt = await ofProject(caller, params.project_id, params.template_id, 'update');
         return toVersionResponse(await addPromptVersion(prompts, prompt.id, body, caller.userId));
       },
     }),
@@ -346,8 +388,8 @@ export function promptRoutes(deps: PromptRouteDeps): Endpoint[] {
       access: inProject,
       params: OneProject.extend(OneVersion.shape),
       response: TemplateVersionResponse,
-      handle: async ({ params }) =>
-        toVersionResponse(versionOf(await ofProject(params.project_id, params.template_id), params.version)),
+      handle: async ({ params, caller }) =>
+        toVersionResponse(versionOf(await ofProject(caller, params.project_id, params.template_id, 'read'), params.version)),
     }),
     endpoint({
       method: 'put',
@@ -358,7 +400,7 @@ export function promptRoutes(deps: PromptRouteDeps): Endpoint[] {
       params: OneProject.extend(OneVersion.shape),
       response: TemplateResponse,
       handle: async ({ params, caller }) =>
-        select((await ofProject(params.project_id, params.template_id)).id, params.version, caller),
+        select((await ofProject(caller, params.project_id, params.template_id, 'update')).id, params.version, caller),
     }),
   ];
 }
@@ -366,14 +408,18 @@ export function promptRoutes(deps: PromptRouteDeps): Endpoint[] {
 // This form of the list has no pages; clients ask for no more elsewhere.
 const MAX_LISTED = 1000;
 
-const promptActions = ['update', 'delete'] as const;
+const promptActions = ['update', 'delete', 'share'] as const;
 
-function toResponse(prompt: Prompt, caller: Caller): z.output<typeof TemplateResponse> {
+function toResponse(prompt: Prompt, role: ProjectRole | undefined): z.output<typeof TemplateResponse> {
   const selected = versionOf(prompt, prompt.selectedVersion);
   const numbers = prompt.versions.map(({ version }) => version);
   return {
     id: prompt.id,
-    permissions: promptActions.map((action) => ({ action, allowed: mayInOrganization(caller, 'write_assets'), message: null })),
+    permissions: promptActions.map((action) => ({
+      action,
+      allowed: role !== undefined && mayOnAsset(role, action),
+      message: null,
+    })),
     name: prompt.name,
     template: typeof selected.template === 'string' ? selected.template : JSON.stringify(selected.template),
     selected_version: toVersionResponse(selected),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Caller } from '../../shared/accounts/permissions.ts';
 import type { RunRef } from '../../shared/projects/runs.ts';
 import type { EnabledMetric } from '../../shared/scorers/resolveMetrics.ts';
 import { type RequestScoringDeps, requestScoring } from '../../shared/scoring/requestScoring.ts';
@@ -13,8 +14,8 @@ import { type Endpoint, endpoint } from '../route.ts';
 import { type RecordSearchDeps, recordQuery, sortableColumn } from './recordSearch.ts';
 
 export interface RecomputeDeps extends RecordSearchDeps, RequestScoringDeps {
-  /** @throws RequestInvalid for a scorer that is unknown or deleted. */
-  metricsOf(run: RunRef, scorerIds: readonly string[]): Promise<EnabledMetric[]>;
+  /** @throws RequestInvalid for a scorer that is unknown, deleted, or not the caller's to see. */
+  metricsOf(caller: Caller, run: RunRef, scorerIds: readonly string[]): Promise<EnabledMetric[]>;
 }
 
 /** Scoring of stored records again, under both spellings that clients use. */
@@ -34,7 +35,7 @@ export const recomputeMetricsRoutes = (deps: RecomputeDeps): Endpoint[] =>
       async handle({ params, body, caller }) {
         const query = await recordQuery(deps, params.project_id, [], body, body.sort ? [body.sort.column_id] : []);
         if (body.sort) sortableColumn(query, body.sort.column_id);
-        const metrics = await deps.metricsOf(query.run, body.scorer_ids);
+        const metrics = await deps.metricsOf(caller, query.run, body.scorer_ids);
         const kinds = [...new Set(metrics.flatMap((metric) => metric.kinds))];
         // Counted before anything is queued: what is wrong with the filters is answered here.
         const records = await deps.records.count({ ...query, kinds });

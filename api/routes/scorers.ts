@@ -1,5 +1,7 @@
 import { z } from 'zod';
-import { type Caller, mayInOrganization } from '../../shared/accounts/permissions.ts';
+import { type AssetAction, type Caller, mayOnAsset, type ProjectRole } from '../../shared/accounts/permissions.ts';
+import { type AssetAccess, homeProject } from '../../shared/assets/assetAccess.ts';
+import { mustNameOne } from '../../shared/assets/onlyOne.ts';
 import { isGlobal, labelOf, listScorers } from '../../shared/scorers/listScorers.ts';
 import {
   addJudgeVersion,
@@ -10,7 +12,9 @@ import {
   getVersion,
   updateScorer,
 } from '../../shared/scorers/manageScorers.ts';
+import { presets } from '../../shared/scorers/presets.ts';
 import type { Scorer, ScorerStore, ScorerVersion } from '../../shared/scorers/scorer.ts';
+import { scorersSeenBy } from '../../shared/scorers/scorersSeenBy.ts';
 import { Message, PageQuery, pageFields, Uuid } from '../../shared/wire/common.ts';
 import {
   CreateLlmScorerVersionRequest,
@@ -23,7 +27,7 @@ import {
   ScorerVersionResponse,
   UpdateScorerRequest,
 } from '../../shared/wire/scorers.ts';
-import { type Endpoint, endpoint } from '../route.ts';
+import { type Endpoint, endpoint, type Gate } from '../route.ts';
 
 const tag = 'Scorers';
 const ScorerPath = z.object({ scorer_id: Uuid });
@@ -33,25 +37,43 @@ const actions = z
   .transform((given) => [given ?? []].flat());
 const read = { organization: 'read_assets' } as const;
 const write = { organization: 'write_assets' } as const;
+const needs = (action: AssetAction) => ({ asset: 'scorer', action }) as const;
+
+export interface ScorerRouteDeps {
+  scorers: ScorerStore;
+  gate: Pick<Gate, 'authorize'>;
+  assets: AssetAccess;
+}
 
 /** Metric definitions: users' own, and the built-in ones among them. */
-export function scorerRoutes({ scorers }: { scorers: ScorerStore }): Endpoint[] {
+export function scorerRoutes({ scorers, gate, assets }: ScorerRouteDeps): Endpoint[] {
+  const described = async (caller: Caller, scorer: Scorer) =>
+    toScorer(scorer, (await assets.roles(caller, 'scorer', [scorer.id])).get(scorer.id));
+
   return [
     endpoint({
       method: 'post',
       path: '/scorers',
-      errors: ['Conflict'],
+      errors: ['NotFound', 'Conflict'],
       summary: 'Create a scorer',
       description: 'A scorer of type llm computes once it has a version (POST /scorers/{scorer_id}/version/llm).',
       tag,
       access: write,
       body: CreateScorerRequest,
       response: ScorerResponse,
-      handle: async ({ body, caller }) => toScorer(await createScorer(scorers, body, caller.userId), caller),
+      handle: async ({ body, caller }) => {
+        const home = homeProject(caller, undefined);
+        const projectIds = body.project_ids.length > 0 || home === undefined ? body.project_ids : [home];
+        for (const id of projectIds) await gate.authorize(caller, { project: 'read' }, id);
+        // With a key limited to a project nothing is made for the organization.
+        const input = { ...body, project_ids: projectIds, is_global: home === undefined ? body.is_global : false };
+        return described(caller, await createScorer(scorers, scorersSeenBy(scorers, assets, caller), input, caller.userId));
+      },
     }),
     endpoint({
       method: 'post',
       path: '/scorers/list',
+      errors: ['Conflict'],
       summary: 'List scorers, built-in metrics included',
       tag,
       access: read,
@@ -59,11 +81,20 @@ export function scorerRoutes({ scorers }: { scorers: ScorerStore }): Endpoint[] 
       body: ListScorersRequest,
       response: ListScorersResponse,
       handle: async ({ query, body, caller }) => {
-        const allowed = (scorer: Scorer) => query.actions.every((action) => mayWith(scorer, action, caller));
-        const page = await listScorers(scorers, { ...body, offset: query.starting_token, limit: query.limit, allowed });
+        const all = [...(await scorers.list()), ...presets];
+        const roles = await assets.roles(
+          caller,
+          'scorer',
+          all.map(({ id }) => id),
+        );
+        const allowed = ({ id }: Scorer) => query.actions.every((action) => mayWith(roles.get(id), action));
+        const seen = all.filter((scorer) => roles.has(scorer.id) && allowed(scorer));
+        const found = await listScorers(scorers, seen, body);
+        await mustNameOne('scorer', body.filters, found.length, async () => found);
+        const page = found.slice(query.starting_token, query.starting_token + query.limit);
         return {
-          ...pageFields(query, page.scorers.length, page.total),
-          scorers: page.scorers.map((scorer) => toScorer(scorer, caller)),
+          ...pageFields(query, page.length, found.length),
+          scorers: page.map((scorer) => toScorer(scorer, roles.get(scorer.id))),
         };
       },
     }),
@@ -72,10 +103,10 @@ export function scorerRoutes({ scorers }: { scorers: ScorerStore }): Endpoint[] 
       path: '/scorers/{scorer_id}',
       summary: 'Read a scorer',
       tag,
-      access: read,
+      access: needs('read'),
       params: ScorerPath,
       response: ScorerResponse,
-      handle: async ({ params, caller }) => toScorer(await getScorer(scorers, params.scorer_id), caller),
+      handle: async ({ params, caller }) => described(caller, await getScorer(scorers, params.scorer_id)),
     }),
     endpoint({
       method: 'patch',
@@ -83,11 +114,14 @@ export function scorerRoutes({ scorers }: { scorers: ScorerStore }): Endpoint[] 
       errors: ['Conflict'],
       summary: 'Change a scorer',
       tag,
-      access: write,
+      access: needs('update'),
       params: ScorerPath,
       body: UpdateScorerRequest,
       response: ScorerResponse,
-      handle: async ({ params, body, caller }) => toScorer(await updateScorer(scorers, params.scorer_id, body), caller),
+      handle: async ({ params, body, caller }) => {
+        const seen = scorersSeenBy(scorers, assets, caller);
+        return described(caller, await updateScorer(scorers, seen, params.scorer_id, body));
+      },
     }),
     endpoint({
       method: 'delete',
@@ -95,7 +129,7 @@ export function scorerRoutes({ scorers }: { scorers: ScorerStore }): Endpoint[] 
       summary: 'Delete a scorer',
       description: 'Runs that used it keep their values.',
       tag,
-      access: write,
+      access: needs('delete'),
       params: ScorerPath,
       response: Message,
       handle: async ({ params }) => ({ message: `Scorer ${(await deleteScorer(scorers, params.scorer_id)).name} was deleted` }),
@@ -107,7 +141,7 @@ export function scorerRoutes({ scorers }: { scorers: ScorerStore }): Endpoint[] 
       description:
         'Settings that are left out come from the defaults of the scorer. The new version is the latest and the default.',
       tag,
-      access: write,
+      access: needs('update'),
       params: ScorerPath,
       body: CreateLlmScorerVersionRequest,
       response: ScorerVersionResponse,
@@ -121,7 +155,7 @@ export function scorerRoutes({ scorers }: { scorers: ScorerStore }): Endpoint[] 
       path: '/scorers/{scorer_id}/version',
       summary: 'Read a version of a scorer, the latest by default',
       tag,
-      access: read,
+      access: needs('read'),
       params: ScorerPath,
       query: z.object({ version: z.coerce.number().int().min(0).max(2_147_483_647).optional() }),
       response: ScorerVersionResponse,
@@ -135,7 +169,7 @@ export function scorerRoutes({ scorers }: { scorers: ScorerStore }): Endpoint[] 
       path: '/scorers/{scorer_id}/versions',
       summary: 'List the versions of a scorer, newest first',
       tag,
-      access: read,
+      access: needs('read'),
       params: ScorerPath,
       query: PageQuery,
       response: ListScorerVersionsResponse,
@@ -148,17 +182,14 @@ export function scorerRoutes({ scorers }: { scorers: ScorerStore }): Endpoint[] 
   ];
 }
 
-function mayWith(scorer: Scorer, action: z.output<typeof ScorerAction>, caller: Caller): boolean {
-  if (action === 'autotune_apply') return false;
-  if (action === 'export') return true;
-  return scorer.scorerType !== 'preset' && mayInOrganization(caller, 'write_assets');
-}
+const mayWith = (role: ProjectRole | undefined, action: z.output<typeof ScorerAction>): boolean =>
+  role !== undefined && action !== 'autotune_apply' && mayOnAsset(role, action);
 
-function toScorer(scorer: Scorer, caller: Caller): z.input<typeof ScorerResponse> {
+function toScorer(scorer: Scorer, role: ProjectRole | undefined): z.input<typeof ScorerResponse> {
   const { definition } = scorer;
   return {
     id: scorer.id,
-    permissions: ScorerAction.options.map((action) => ({ action, allowed: mayWith(scorer, action, caller), message: null })),
+    permissions: ScorerAction.options.map((action) => ({ action, allowed: mayWith(role, action), message: null })),
     name: scorer.name,
     scorer_type: scorer.scorerType,
     label: labelOf(scorer),

@@ -87,6 +87,26 @@ export function mayInQueue(role: ProjectRole, action: QueueAction | 'read'): boo
 export const queuePermissions = (role: ProjectRole): Permission<QueueAction>[] =>
   queueActions.map((action) => ({ action, allowed: mayInQueue(role, action) }));
 
+export type AssetAction = 'read' | 'update' | 'rename' | 'delete' | 'share' | 'export' | 'read_secrets';
+
+const readingAssets: readonly AssetAction[] = ['read', 'export'];
+const ownersOfAssets: readonly AssetAction[] = ['share', 'read_secrets'];
+
+/**
+ * The caller's role on a dataset, prompt, scorer or integration. A key limited to a project never exceeds its own role.
+ * @param grant the strongest role that the thing gives this caller: by name, through a group, with a project, or as one of the organization
+ */
+export function roleOnAsset(caller: Caller, grant: ProjectRole): ProjectRole {
+  if (caller.projectKey) return weaker(caller.role === 'read_only' ? 'viewer' : grant, caller.projectKey.role);
+  return ownRole(caller.role, grant) ?? grant;
+}
+
+/** Owners may do everything, editors all but share it and read its secrets, the others read and export it. */
+export function mayOnAsset(role: ProjectRole, action: AssetAction): boolean {
+  if (readingAssets.includes(action) || role === 'owner') return true;
+  return role === 'editor' && !ownersOfAssets.includes(action);
+}
+
 /** What a route may need outside projects. */
 export type OrganizationNeed =
   | 'manage_users'
@@ -105,7 +125,7 @@ const organizationNeeds: Record<OrganizationNeed, readonly UserRole[]> = {
   manage_integrations: ['admin', 'manager'],
   read_integrations: ['admin', 'manager', 'user', 'read_only'],
   create_project: ['admin', 'manager', 'user'],
-  // Datasets, prompts and scorers: shared by the organization.
+  // Making datasets, prompts and scorers, and listing them. What they may do with one is their role there.
   write_assets: ['admin', 'manager', 'user'],
   read_assets: ['admin', 'manager', 'user', 'read_only'],
   create_queue: ['admin', 'manager', 'user'],

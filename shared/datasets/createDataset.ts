@@ -1,3 +1,4 @@
+import type { AssetViewer } from '../assets/assetAccess.ts';
 import { RequestInvalid, ServiceError } from '../errors.ts';
 import { freeName, nameStem } from '../freeName.ts';
 import { newId } from '../ids.ts';
@@ -31,10 +32,13 @@ export interface CreateDataset {
   appendSuffix: boolean;
   content: { file: Blob; format: DatasetFormat } | { copyOf: DatasetVersion } | undefined;
   columnMapping: ColumnMapping | undefined;
+  /** The project that it belongs to; undefined: it is the organization's. */
   projectId: string | undefined;
   hidden: boolean;
   draft: boolean;
   userId: string;
+  /** Its name must differ from those that its author sees. */
+  viewer: AssetViewer;
 }
 
 export const noChanges: VersionChanges = {
@@ -53,7 +57,7 @@ export async function createDataset(
   now: () => Date = () => new Date(),
 ): Promise<Dataset> {
   // Told before the file is read; the name is settled when the dataset is published.
-  await freeDatasetName(deps.datasets, input.name, input.appendSuffix);
+  await freeDatasetName(deps.datasets, input.viewer, input.name, input.appendSuffix);
   const id = newId();
   const at = now().toISOString();
   const source = sourceRows(deps, input.content);
@@ -108,11 +112,12 @@ export async function createDataset(
 async function publishNew(
   datasets: DatasetStore,
   dataset: Omit<NewDataset, 'name'>,
-  wanted: { name: string; appendSuffix: boolean },
+  wanted: Pick<CreateDataset, 'name' | 'appendSuffix' | 'viewer'>,
   first: NewVersion,
 ): Promise<void> {
   try {
-    await datasets.insert({ ...dataset, name: await freeDatasetName(datasets, wanted.name, wanted.appendSuffix) }, first);
+    const name = await freeDatasetName(datasets, wanted.viewer, wanted.name, wanted.appendSuffix);
+    await datasets.insert({ ...dataset, name }, first);
   } catch (err) {
     if (!wanted.appendSuffix || !(err instanceof ServiceError) || err.code !== 'Conflict') throw err;
     await publishNew(datasets, dataset, wanted, first);
@@ -156,11 +161,12 @@ export async function findDataset(
 /** The name, or a free one like it. @throws ServiceError `Conflict` */
 export async function freeDatasetName(
   datasets: Pick<DatasetStore, 'namesFrom'>,
+  viewer: AssetViewer,
   name: string,
   appendSuffix: boolean,
   except?: string,
 ): Promise<string> {
-  return freeName(await datasets.namesFrom(nameStem(name)), { what: 'dataset', name, appendSuffix, except });
+  return freeName(await datasets.namesFrom(nameStem(name), viewer), { what: 'dataset', name, appendSuffix, except });
 }
 
 interface SourceRows {

@@ -1,3 +1,4 @@
+import type { AssetViewer } from '../assets/assetAccess.ts';
 import type { DatasetFilter, DatasetSort, UserInfo } from '../wire/datasets.ts';
 
 /** What a cell holds. Anything else in an upload is stored as its JSON text. */
@@ -118,6 +119,7 @@ export interface NewVersion extends VersionChanges {
 
 /** A list of datasets to find, in order: names of the interface. */
 export interface DatasetQuery {
+  viewer: AssetViewer;
   filters: readonly DatasetFilter[];
   sort: DatasetSort | null;
   page: { starting_token: number; limit: number };
@@ -157,8 +159,8 @@ export interface DatasetStore {
   nameVersion(datasetId: string, versionIndex: number, name: string | null): Promise<boolean>;
   /** Hides the dataset and frees its name. False when there is none. */
   remove(datasetId: string): Promise<boolean>;
-  /** Names in use that start with `prefix`. */
-  namesFrom(prefix: string): Promise<string[]>;
+  /** Names that start with `prefix`, of what the viewer sees. */
+  namesFrom(prefix: string, viewer: AssetViewer): Promise<string[]>;
   /** Notes that a project uses the dataset, as of now. */
   link(datasetId: string, projectId: string): Promise<void>;
   projectsOf(datasetId: string): Promise<ProjectOfDataset[]>;
@@ -178,6 +180,7 @@ export interface NewDataset {
   hidden: boolean;
   draft: boolean;
   columnMapping: unknown;
+  /** The project that it belongs to; undefined: it is the organization's. */
   projectId: string | undefined;
   nextRowKey: number;
   nextColumnKey: number;

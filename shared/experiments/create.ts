@@ -115,6 +115,6 @@ export async function chosenDataset(
 }
 
 /** @throws ServiceError `NotFound` */
-export async function mustHaveTemplate(experiments: Pick<ExperimentStore, 'templateVersionExists'>, id: string): Promise<void> {
-  if (!(await experiments.templateVersionExists(id))) throw new ServiceError('NotFound', `no prompt template version ${id}`);
+export async function mustHaveTemplate(experiments: Pick<ExperimentStore, 'templateOfVersion'>, id: string): Promise<void> {
+  if (!(await experiments.templateOfVersion(id))) throw new ServiceError('NotFound', `no prompt template version ${id}`);
 }

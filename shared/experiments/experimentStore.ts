@@ -151,7 +151,8 @@ export interface ExperimentStore {
   ): Promise<Experiment | undefined>;
   /** False when its run goes on: what a run is made from is frozen then. */
   define(experimentId: string, change: DefinitionChange): Promise<boolean>;
-  templateVersionExists(templateVersionId: string): Promise<boolean>;
+  /** The prompt template of a version; undefined when there is none. */
+  templateOfVersion(templateVersionId: string): Promise<string | undefined>;
 }
 
 export interface ExperimentGroupStore {

@@ -1,24 +1,20 @@
-import { type Caller, mayInOrganization } from '../accounts/permissions.ts';
+import { mayOnAsset, type ProjectRole } from '../accounts/permissions.ts';
 import { ServiceError } from '../errors.ts';
 import type { CustomIntegrationDefinition, IntegrationProvider, ProviderSettings } from '../wire/integrations.ts';
 import type { CustomConfig, Integration, IntegrationStore, Secrets } from './integration.ts';
 
-/** What this caller may do with integrations, as replies say it. All callers of the organization see its integrations, so there is nothing to share. */
-export function permissionsOf(caller: Caller) {
-  const allowed = mayInOrganization(caller, 'manage_integrations');
-  const denied = allowed ? {} : { message: 'only administrators and managers may do this' };
-  return [
-    { action: 'update' as const, allowed, ...denied },
-    { action: 'delete' as const, allowed, ...denied },
-    { action: 'share' as const, allowed: false, message: 'integrations belong to the whole organization' },
-    { action: 'read_secrets' as const, allowed, ...denied },
-  ];
+/** What a caller with this role on an integration may do with it, as replies say it. */
+function permissionsOf(role: ProjectRole | undefined) {
+  return (['update', 'delete', 'share', 'read_secrets'] as const).map((action) => {
+    const allowed = role !== undefined && mayOnAsset(role, action);
+    return { action, allowed, ...(allowed ? {} : { message: 'only its owners, administrators and managers may do this' }) };
+  });
 }
 
-export function toRecord(integration: Integration, caller: Caller) {
+export function toRecord(integration: Integration, role: ProjectRole | undefined) {
   return {
     id: integration.id,
-    permissions: permissionsOf(caller),
+    permissions: permissionsOf(role),
     name: integration.name,
     provider: integration.provider,
     created_at: integration.createdAt.toISOString(),
@@ -30,8 +26,12 @@ export function toRecord(integration: Integration, caller: Caller) {
 }
 
 /** The integration of a provider: for `custom` the one with that slug, or else the oldest, as older clients know only one. */
+export const ofProvider = async (store: IntegrationStore, provider: string): Promise<Integration | undefined> =>
+  (await store.find(provider, provider)) ?? (await store.list()).find((one) => one.provider === provider);
+
+/** @throws ServiceError `IntegrationNotFound` */
 export async function findByProvider(store: IntegrationStore, provider: string): Promise<Integration> {
-  const found = (await store.find(provider, provider)) ?? (await store.list()).find((one) => one.provider === provider);
+  const found = await ofProvider(store, provider);
   if (found) return found;
   throw new ServiceError('IntegrationNotFound', `no ${provider} integration is configured`);
 }

@@ -53,7 +53,25 @@ export interface PendingDeletion {
   requestedAt: Date;
 }
 
-export interface ProjectStore extends MembershipSource {
+/** Who a project, or another thing that has collaborators, is shared with; `id` is that thing's. */
+export interface CollaboratorStore {
+  userCollaborators(id: string, page: Page): Promise<PageOf<UserCollaborator>>;
+  /** Adds users, named by id or email, or changes their role. @throws ServiceError `NotFound` for an unknown user; nothing is changed then. */
+  setUserCollaborators(
+    id: string,
+    given: readonly { userId: string | undefined; email: string | undefined; role: ProjectRole }[],
+  ): Promise<UserCollaborator[]>;
+  updateUserCollaborator(id: string, userId: string, role: ProjectRole): Promise<UserCollaborator | undefined>;
+  removeUserCollaborator(id: string, userId: string): Promise<boolean>;
+
+  groupCollaborators(id: string, page: Page): Promise<PageOf<GroupCollaborator>>;
+  /** Adds groups or changes their role. @throws ServiceError `NotFound` for an unknown group; nothing is changed then. */
+  setGroupCollaborators(id: string, given: readonly { groupId: string; role: ProjectRole }[]): Promise<GroupCollaborator[]>;
+  updateGroupCollaborator(id: string, groupId: string, role: ProjectRole): Promise<GroupCollaborator | undefined>;
+  removeGroupCollaborator(id: string, groupId: string): Promise<boolean>;
+}
+
+export interface ProjectStore extends MembershipSource, CollaboratorStore {
   /** Inserts a project with its creator as owner. @throws ServiceError `Conflict` when the name is taken. */
   insert(project: Pick<Project, 'id' | 'name' | 'type' | 'createdBy'>): Promise<Project>;
   /** Projects that `viewer` sees; all of them without a page. `membership` is the viewer's role by name or through a group. */
@@ -63,24 +81,6 @@ export interface ProjectStore extends MembershipSource {
   update(projectId: string, change: Partial<Pick<Project, 'name' | 'labels' | 'description'>>): Promise<Project | undefined>;
   /** The newest `limit` runs of each project. */
   newestRuns(projectIds: readonly string[], limit: number): Promise<Run[]>;
-
-  userCollaborators(projectId: string, page: Page): Promise<PageOf<UserCollaborator>>;
-  /** Adds users, named by id or email, or changes their role. @throws ServiceError `NotFound` for an unknown user; nothing is changed then. */
-  setUserCollaborators(
-    projectId: string,
-    given: readonly { userId: string | undefined; email: string | undefined; role: ProjectRole }[],
-  ): Promise<UserCollaborator[]>;
-  updateUserCollaborator(projectId: string, userId: string, role: ProjectRole): Promise<UserCollaborator | undefined>;
-  removeUserCollaborator(projectId: string, userId: string): Promise<boolean>;
-
-  groupCollaborators(projectId: string, page: Page): Promise<PageOf<GroupCollaborator>>;
-  /** Adds groups or changes their role. @throws ServiceError `NotFound` for an unknown group; nothing is changed then. */
-  setGroupCollaborators(
-    projectId: string,
-    given: readonly { groupId: string; role: ProjectRole }[],
-  ): Promise<GroupCollaborator[]>;
-  updateGroupCollaborator(projectId: string, groupId: string, role: ProjectRole): Promise<GroupCollaborator | undefined>;
-  removeGroupCollaborator(projectId: string, groupId: string): Promise<boolean>;
 }
 
 /** Deleting in two stores: the metadata goes in one transaction that leaves a note, the note goes when the records are gone. */

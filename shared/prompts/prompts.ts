@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { AssetViewer } from '../assets/assetAccess.ts';
 import { ServiceError } from '../errors.ts';
 import { freeName, nameStem } from '../freeName.ts';
 import { newId } from '../ids.ts';
@@ -56,6 +57,7 @@ export interface PromptStore {
   /** Exact name, among the prompts of a project where one is given. */
   findByName(name: string, projectId?: string): Promise<Prompt | undefined>;
   query(query: {
+    viewer: AssetViewer;
     filters: readonly TemplateFilter[];
     sort: TemplateSort | null;
     page: Page;
@@ -71,8 +73,8 @@ export interface PromptStore {
   rename(promptId: string, name: string): Promise<void>;
   /** Hides the prompt and frees its name. False when there is none. */
   remove(promptId: string): Promise<boolean>;
-  /** Names in use that start with `prefix`. */
-  namesFrom(prefix: string): Promise<string[]>;
+  /** Names that start with `prefix`, of what the viewer sees. */
+  namesFrom(prefix: string, viewer: AssetViewer): Promise<string[]>;
   isInProject(promptId: string, projectId: string): Promise<boolean>;
 }
 
@@ -112,15 +114,18 @@ export interface CreatePrompt {
   /** A taken name gets a suffix instead of an error. */
   appendSuffix: boolean;
   hidden: boolean;
+  /** The project that it belongs to; undefined: it is the organization's. */
   projectId: string | undefined;
   userId: string;
+  /** Its name must differ from those that its author sees. */
+  viewer: AssetViewer;
   version: CreateVersionRequest;
 }
 
 /** A new prompt with its version 1, selected. @throws ServiceError `Conflict` when the name is taken. */
 export async function createPrompt(prompts: PromptStore, input: CreatePrompt): Promise<Prompt> {
   const id = newId();
-  const name = await freePromptName(prompts, input.name, input.appendSuffix);
+  const name = await freePromptName(prompts, input.viewer, input.name, input.appendSuffix);
   try {
     await prompts.insert({ ...input, id, name }, changesSince(undefined, input.version));
   } catch (err) {
@@ -168,9 +173,10 @@ function changesSince(
 /** The name, or a free one like it. @throws ServiceError `Conflict` */
 export async function freePromptName(
   prompts: Pick<PromptStore, 'namesFrom'>,
+  viewer: AssetViewer,
   name: string,
   appendSuffix: boolean,
   except?: string,
 ): Promise<string> {
-  return freeName(await prompts.namesFrom(nameStem(name)), { what: 'prompt template', name, appendSuffix, except });
+  return freeName(await prompts.namesFrom(nameStem(name), viewer), { what: 'prompt template', name, appendSuffix, except });
 }

@@ -1,32 +1,18 @@
 import type { ScorerFilter, ScorerSort } from '../wire/scorers.ts';
-import { presets } from './presets.ts';
 import type { Scorer, ScorerStore } from './scorer.ts';
 import { textFits } from './textFits.ts';
 
-export interface ScorerPage {
-  scorers: Scorer[];
-  total: number;
-}
-
 /**
- * Scorers that fit every filter: the users' own, newest change first, then the built-ins, unless a sort is given. There are hundreds of them at
- * most, so they are filtered here and one rule holds for built-ins and stored ones alike.
+ * The scorers of `all` that fit every filter, in their order unless a sort is given. There are hundreds of them at most, so they are filtered here
+ * and one rule holds for built-ins and stored ones alike.
  */
 export async function listScorers(
-  store: Pick<ScorerStore, 'list' | 'enabledIn'>,
-  request: {
-    filters: readonly ScorerFilter[];
-    sort: ScorerSort | null;
-    offset: number;
-    limit: number;
-    /** Which scorers the caller asked for by what they may do with them. */
-    allowed: (scorer: Scorer) => boolean;
-  },
-): Promise<ScorerPage> {
-  const all = [...(await store.list()), ...presets].filter(request.allowed);
-  const found = request.filters.reduce<Scorer[]>((scorers, filter) => scorers.filter(filterOver(filter, all)), all);
-  const sorted = request.sort ? await sort(store, found, request.sort) : found;
-  return { scorers: sorted.slice(request.offset, request.offset + request.limit), total: sorted.length };
+  store: Pick<ScorerStore, 'enabledIn'>,
+  all: readonly Scorer[],
+  request: { filters: readonly ScorerFilter[]; sort: ScorerSort | null },
+): Promise<Scorer[]> {
+  const found = request.filters.reduce<Scorer[]>((scorers, filter) => scorers.filter(filterOver(filter, all)), [...all]);
+  return request.sort ? sort(store, found, request.sort) : found;
 }
 
 type Test = (scorer: Scorer) => boolean;

@@ -6,10 +6,16 @@ import type { Scorer, ScorerDefinition, ScorerStore, ScorerVersion } from './sco
 import { judgedOutputTypes } from './scorerAsMetric.ts';
 
 /**
- * Stores a scorer of the organization. It computes nothing until it has a version.
- * @throws ServiceError `Conflict` when a scorer or a built-in metric has the name.
+ * Stores a scorer: of its projects, or of the organization without any. It computes nothing until it has a version.
+ * @param seen the scorers that its author sees
+ * @throws ServiceError `Conflict` when one of those, or a built-in metric, has the name.
  */
-export async function createScorer(store: ScorerStore, input: CreateScorerRequest, createdBy: string): Promise<Scorer> {
+export async function createScorer(
+  store: ScorerStore,
+  seen: Pick<ScorerStore, 'list'>,
+  input: CreateScorerRequest,
+  createdBy: string,
+): Promise<Scorer> {
   if (input.scorer_type === 'preset')
     throw new RequestInvalid([
       { loc: ['body', 'scorer_type'], msg: 'preset scorers are built in; make one of type llm', type: 'scorer_type' },
@@ -21,9 +27,11 @@ export async function createScorer(store: ScorerStore, input: CreateScorerReques
     name,
     scorerType: scorer_type,
     definition: present(settings),
+    organization: project_ids.length === 0 || input.is_global === true,
     projectIds: project_ids,
     createdBy,
   };
+  await refuseTakenName(seen, name, scorer.id);
   if (presetById(scorer.id) || !(await store.insert(scorer))) throw nameTaken(name);
   return getScorer(store, scorer.id);
 }
@@ -36,10 +44,18 @@ export async function getScorer(store: Pick<ScorerStore, 'find'>, id: string): P
 }
 
 /** Changes what is given. @throws ServiceError `NotFound`, `Forbidden` for a built-in, `Conflict` when the new name is taken. */
-export async function updateScorer(store: ScorerStore, id: string, input: UpdateScorerRequest): Promise<Scorer> {
+export async function updateScorer(
+  store: ScorerStore,
+  seen: Pick<ScorerStore, 'list'>,
+  id: string,
+  input: UpdateScorerRequest,
+): Promise<Scorer> {
   const scorer = await getOwnScorer(store, id);
   const { name, default_version_id, ...settings } = input;
-  if (name && name.toLowerCase() !== scorer.name.toLowerCase()) refuseBuiltinName(name);
+  if (name && name.toLowerCase() !== scorer.name.toLowerCase()) {
+    refuseBuiltinName(name);
+    await refuseTakenName(seen, name, id);
+  }
   if (default_version_id && (await store.findVersionById(default_version_id))?.scorerId !== id)
     throw new RequestInvalid([
       { loc: ['body', 'default_version_id'], msg: 'this scorer has no such version', type: 'version_unknown' },
@@ -138,6 +154,11 @@ async function getOwnScorer(store: ScorerStore, id: string): Promise<Scorer> {
 function refuseBuiltinName(name: string): void {
   if (builtinByName(name))
     throw new ServiceError('Conflict', `${JSON.stringify(name)} is the name of a built-in metric: choose another`);
+}
+
+async function refuseTakenName(seen: Pick<ScorerStore, 'list'>, name: string, id: string): Promise<void> {
+  const isTaken = (await seen.list()).some((other) => other.id !== id && other.name.toLowerCase() === name.toLowerCase());
+  if (isTaken) throw nameTaken(name);
 }
 
 const notFound = (id: string) => new ServiceError('NotFound', `no scorer has the id ${id}`);

@@ -1,3 +1,4 @@
+import { onlyOne } from '../assets/onlyOne.ts';
 import { closestNames } from '../closestNames.ts';
 import type { RecordKind } from '../columns/columnDef.ts';
 import { type InvalidItem, RequestInvalid } from '../errors.ts';
@@ -32,7 +33,7 @@ export type ScorerLookup = Pick<ScorerStore, 'list' | 'findEver' | 'findVersionB
 /**
  * The metrics that a request names: built-ins by label, wire name or id, scorers that users defined by label, name or id, in the order given,
  * each once (the last setting counts).
- * @throws RequestInvalid naming each metric that is unknown, with the names nearest to it, or that cannot be computed.
+ * @throws ServiceError `Conflict` for a name of several scorers; RequestInvalid naming each metric that is unknown, with the names nearest to it, or that cannot be computed.
  */
 export async function resolveMetrics(
   store: ScorerLookup,
@@ -65,7 +66,8 @@ function byName(name: string, own: readonly Scorer[]): Found {
   const builtin = builtinByName(name);
   if (builtin) return enabled(builtin.metric, { id: builtin.scorerId, scorer_type: 'preset' }, 'preset', null);
   const key = name.trim().toLowerCase();
-  const scorer = own.find((one) => [one.id, one.name.toLowerCase(), one.definition.label?.toLowerCase()].includes(key));
+  const named = own.filter((one) => one.name.toLowerCase() === key);
+  const scorer = onlyOne('scorer', name, named) ?? own.find((one) => [one.id, one.definition.label?.toLowerCase()].includes(key));
   if (!scorer) return { problem: `no metric is called ${JSON.stringify(name)}; nearest: ${nearest(name, own)}` };
   return fromScorer(scorer, scorer.defaultVersion, { id: scorer.id, scorer_type: scorer.scorerType });
 }

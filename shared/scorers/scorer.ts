@@ -56,6 +56,9 @@ interface NewScorer {
   name: string;
   scorerType: Scorer['scorerType'];
   definition: ScorerDefinition;
+  /** Seen by the whole organization. */
+  organization: boolean;
+  /** The projects that it belongs to. */
   projectIds: string[];
   createdBy: string;
 }
@@ -74,14 +77,14 @@ export interface RunScorerSettings {
 
 /** Where scorers that users defined, their versions and the settings of runs are kept. */
 export interface ScorerStore {
-  /** False when another scorer has the name or the id. */
+  /** False when another scorer of the organization, or of these projects, has the name, or one has the id. */
   insert(scorer: NewScorer): Promise<boolean>;
   /** Those not deleted, newest change first. */
   list(): Promise<Scorer[]>;
   /** By id, deleted ones included: their values outlive them. */
   findEver(ids: readonly string[]): Promise<Scorer[]>;
   find(id: string): Promise<Scorer | undefined>;
-  /** False when another scorer has the new name. */
+  /** False when another scorer of the organization, or of its projects, has the new name. */
   update(id: string, change: ScorerChange): Promise<boolean>;
   /** False when there was none. */
   delete(id: string): Promise<boolean>;

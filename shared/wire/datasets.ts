@@ -13,7 +13,6 @@ export type UserInfo = z.output<typeof UserInfo>;
 export const Permission = z.object({ action: z.string(), allowed: z.boolean(), message: z.string().nullish() });
 
 const datasetActions = z.enum(['update', 'delete', 'share', 'export', 'rename']);
-export type DatasetAction = z.output<typeof datasetActions>;
 export const everyDatasetAction = datasetActions.options;
 
 /** One value or several of a repeated query parameter. */

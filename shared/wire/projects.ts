@@ -169,8 +169,6 @@ export const UserCollaboratorsCreate = z
   .max(1_000);
 export const GroupCollaboratorsCreate = z.array(z.object({ role: Role, group_id: Uuid })).max(1_000);
 export const CollaboratorUpdate = z.object({ role: ProjectRole });
-export const UserCollaboratorParams = z.object({ project_id: Uuid, user_id: Uuid });
-export const GroupCollaboratorParams = z.object({ project_id: Uuid, group_id: Uuid });
 
 const Collaborator = z.object({
   id: Uuid,

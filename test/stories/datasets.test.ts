@@ -441,7 +441,7 @@ describe('finding', () => {
     }
     expect(new Set(seen).size).toBe(seen.length);
     expect(seen).toHaveLength((await call('POST', '/datasets/query/count', {})).body);
-    expect((await call('GET', '/datasets?actions=share&actions=update')).body.datasets).toEqual([]);
+    expect((await call('GET', '/datasets?actions=share&actions=update')).body.datasets.length).toBeGreaterThan(0);
     expect((await call('GET', '/datasets?actions=update&limit=1')).body.datasets).toHaveLength(1);
     expect((await call('GET', '/datasets?actions=fly')).status).toBe(422);
   });

@@ -9,12 +9,14 @@ import { createApp } from '../../api/app.ts';
 import type { Gate } from '../../api/route.ts';
 import { integrationRoutes } from '../../api/routes/integrations.ts';
 import { mayInOrganization, type UserRole } from '../../shared/accounts/permissions.ts';
+import { type AssetAccess, createAssetAccess } from '../../shared/assets/assetAccess.ts';
 import { ServiceError } from '../../shared/errors.ts';
 import { newId } from '../../shared/ids.ts';
 import type { IntegrationStore } from '../../shared/integrations/integration.ts';
 import { createOutboundGuard } from '../../shared/integrations/outbound.ts';
 import { openSecrets, resealAll } from '../../shared/integrations/sealing.ts';
 import { newKeyRing, openKeyRing } from '../../shared/integrations/secrets.ts';
+import { postgresAssets } from '../../shared/stores/postgres/assetAccess.ts';
 import { type Database, openDatabase } from '../../shared/stores/postgres/connect.ts';
 import { postgresIntegrations } from '../../shared/stores/postgres/integrations.ts';
 import { userRoles } from '../../shared/wire/accounts.ts';
@@ -32,6 +34,7 @@ const guard = createOutboundGuard({
 let directory: string;
 let database: Database;
 let store: IntegrationStore;
+let assets: AssetAccess;
 let base: string;
 let close: () => Promise<void>;
 let logged = '';
@@ -43,7 +46,8 @@ const gate: Gate = {
     if (!role) throw new ServiceError('Unauthenticated', 'no credentials');
     return { userId: USER, email: 'a@example.com', role };
   },
-  async authorize(caller, access) {
+  async authorize(caller, access, id) {
+    if (typeof access === 'object' && 'asset' in access) await assets.require(caller, access.asset, id, access.action);
     if (typeof access === 'object' && 'organization' in access && !mayInOrganization(caller, access.organization))
       throw new ServiceError('Forbidden', 'not allowed');
     return undefined;
@@ -54,6 +58,7 @@ beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'assay-integrations-'));
   database = await openDatabase({ directory });
   store = postgresIntegrations(database);
+  assets = createAssetAccess(postgresAssets(database));
   const log = pino(
     { level: 'trace' },
     new Writable({
@@ -64,7 +69,13 @@ beforeAll(async () => {
     }),
   );
   const app = createApp({
-    endpoints: integrationRoutes({ store, keyRing, checkAddress: guard.check, newId }),
+    endpoints: integrationRoutes({
+      store,
+      assets,
+      keyRing,
+      checkAddress: guard.check,
+      newId,
+    }),
     gate,
     log,
     apiKeyHeaders: ['Service-API-Key'],
@@ -393,7 +404,7 @@ describe('roles', () => {
     expect(Object.fromEntries(permissions.map(({ action, allowed }) => [action, allowed]))).toEqual({
       update: manages,
       delete: manages,
-      share: false,
+      share: manages,
       read_secrets: manages,
     });
     const expected = manages ? 200 : 403;

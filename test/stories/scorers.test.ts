@@ -9,6 +9,7 @@ import type { Gate } from '../../api/route.ts';
 import { metricSettingsRoutes } from '../../api/routes/metricSettings.ts';
 import { scorerRoutes } from '../../api/routes/scorers.ts';
 import { mayInOrganization, type UserRole } from '../../shared/accounts/permissions.ts';
+import { createAssetAccess } from '../../shared/assets/assetAccess.ts';
 import { RequestInvalid, ServiceError } from '../../shared/errors.ts';
 import { newId } from '../../shared/ids.ts';
 import { builtinMetrics } from '../../shared/metrics/index.ts';
@@ -18,6 +19,7 @@ import { isScored } from '../../shared/scorers/isScored.ts';
 import { resolveMetrics } from '../../shared/scorers/resolveMetrics.ts';
 import { enabledMetricColumns, projectMetricColumns, runScorers } from '../../shared/scorers/runSettings.ts';
 import type { ScorerStore } from '../../shared/scorers/scorer.ts';
+import { postgresAssets } from '../../shared/stores/postgres/assetAccess.ts';
 import { type Database, openDatabase } from '../../shared/stores/postgres/connect.ts';
 import { scorerStore } from '../../shared/stores/postgres/scorers.ts';
 
@@ -99,7 +101,8 @@ beforeAll(async () => {
   database = await openDatabase({ directory: join(directory, 'pg') });
   store = scorerStore(database);
   await database.query(`INSERT INTO users (id, email, role) VALUES ($1, 'ada@example.com', 'admin')`, [userId]);
-  const endpoints = [...scorerRoutes({ scorers: store }), ...metricSettingsRoutes({ scorers: store })];
+  const assets = createAssetAccess(postgresAssets(database));
+  const endpoints = [...scorerRoutes({ scorers: store, gate, assets }), ...metricSettingsRoutes({ scorers: store, assets })];
   const app = createApp({
     endpoints,
     gate,

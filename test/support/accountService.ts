@@ -15,12 +15,15 @@ import { ensureAdministrator } from '../../shared/accounts/administrator.ts';
 import { createCredentials } from '../../shared/accounts/credentials.ts';
 import { createPasswords, type Passwords } from '../../shared/accounts/passwords.ts';
 import { createTokens } from '../../shared/accounts/tokens.ts';
+import { createAssetAccess } from '../../shared/assets/assetAccess.ts';
 import { inProcessCoordination } from '../../shared/coordination/inProcess.ts';
 import { ServiceError } from '../../shared/errors.ts';
 import { newId } from '../../shared/ids.ts';
 import { createProjectAccess } from '../../shared/projects/access.ts';
 import { createRunLookup, type RunCount } from '../../shared/projects/runs.ts';
 import { postgresAccounts } from '../../shared/stores/postgres/accounts.ts';
+import { postgresAssets } from '../../shared/stores/postgres/assetAccess.ts';
+import { collaboratorStore } from '../../shared/stores/postgres/collaborators.ts';
 import { openDatabase } from '../../shared/stores/postgres/connect.ts';
 import { postgresLogStreams } from '../../shared/stores/postgres/logStreams.ts';
 import { postgresProjects } from '../../shared/stores/postgres/projects.ts';
@@ -57,6 +60,7 @@ export async function startAccountService(url?: string) {
   const coordination = inProcessCoordination();
   const credentials = createCredentials({ accounts, passwords, tokens, loginCache: coordination.logins, keys, now, newId });
   const access = createProjectAccess(projects);
+  const assets = createAssetAccess(postgresAssets(database));
   const runLookup = createRunLookup(logStreams);
   const recordStore = { down: false, counts: new Map<string, RunCount>() };
   const deletions = {
@@ -80,7 +84,16 @@ export async function startAccountService(url?: string) {
     ...healthRoutes({ health: async () => health, version: '0.1.0' }),
     ...accountRoutes({ accounts, passwords, credentials, access, newId, now }),
     ...projectRoutes({ projects, accounts, access, ...deletions }),
-    ...collaboratorRoutes({ projects, access }),
+    ...collaboratorRoutes({
+      projects,
+      access,
+      assets,
+      assetCollaborators: {
+        dataset: collaboratorStore(database, 'dataset'),
+        prompt: collaboratorStore(database, 'prompt'),
+        integration: collaboratorStore(database, 'integration'),
+      },
+    }),
     ...logStreamRoutes({ logStreams, accounts, runCounts, ...deletions }),
   ];
   const administrator = await ensureAdministrator(
@@ -88,7 +101,7 @@ export async function startAccountService(url?: string) {
     { email: 'admin@example.com', password: adminPassword },
   );
   if (!administrator.created) throw new Error('the database had an administrator already');
-  const gate = createGate({ credentials, access, apiKeyHeaders });
+  const gate = createGate({ credentials, access, assets, apiKeyHeaders });
   const http = await serve(
     createApp({
       endpoints,

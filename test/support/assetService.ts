@@ -7,11 +7,13 @@ import type { Gate } from '../../api/route.ts';
 import { datasetRoutes } from '../../api/routes/datasets.ts';
 import { promptRoutes } from '../../api/routes/prompts.ts';
 import type { Caller } from '../../shared/accounts/permissions.ts';
+import { createAssetAccess } from '../../shared/assets/assetAccess.ts';
 import type { CopiedRecord } from '../../shared/datasets/editContent.ts';
 import { ServiceError } from '../../shared/errors.ts';
 import { newId } from '../../shared/ids.ts';
 import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
 import { datasetRows, datasetRowTables } from '../../shared/stores/clickhouse/datasetRows.ts';
+import { postgresAssets } from '../../shared/stores/postgres/assetAccess.ts';
 import { openDatabase } from '../../shared/stores/postgres/connect.ts';
 import { datasetStore } from '../../shared/stores/postgres/datasets.ts';
 import { promptStore } from '../../shared/stores/postgres/prompts.ts';
@@ -42,13 +44,15 @@ export async function startAssetService() {
   const records = new Map<string, CopiedRecord>();
   const deps = { datasets: datasetStore(database), rows: datasetRows(clickhouse) };
   const prompts = promptStore(database);
+  const assets = createAssetAccess(postgresAssets(database));
   const endpoints = [
     ...datasetRoutes({
       ...deps,
       gate,
+      assets,
       readRecords: async (_projectId, ids) => ids.flatMap((id) => records.get(id) ?? []),
     }),
-    ...promptRoutes({ ...deps, prompts, gate }),
+    ...promptRoutes({ ...deps, prompts, gate, assets }),
   ];
   const http = await serve(
     createApp({ endpoints, gate, log: pino({ level: 'silent' }), apiKeyHeaders: ['Service-API-Key'], checkReplies: true }),

@@ -10,6 +10,7 @@ import { experimentTagRoutes } from '../../api/routes/experimentTags.ts';
 import { jobRoutes } from '../../api/routes/jobs.ts';
 import { metricSettingsRoutes } from '../../api/routes/metricSettings.ts';
 import type { Caller } from '../../shared/accounts/permissions.ts';
+import { createAssetAccess } from '../../shared/assets/assetAccess.ts';
 import { RequestInvalid, ServiceError } from '../../shared/errors.ts';
 import type { Experiment } from '../../shared/experiments/experimentStore.ts';
 import { type RunChecks, requestRun } from '../../shared/experiments/prepareRun.ts';
@@ -18,6 +19,7 @@ import { newId } from '../../shared/ids.ts';
 import { deleteWithRecords } from '../../shared/projects/deletions.ts';
 import type { RunCount } from '../../shared/projects/runs.ts';
 import { projectMetricColumns } from '../../shared/scorers/runSettings.ts';
+import { postgresAssets } from '../../shared/stores/postgres/assetAccess.ts';
 import { openDatabase } from '../../shared/stores/postgres/connect.ts';
 import { datasetStore } from '../../shared/stores/postgres/datasets.ts';
 import { postgresExperimentGroups } from '../../shared/stores/postgres/experimentGroups.ts';
@@ -114,6 +116,7 @@ export async function startExperimentService(url?: string) {
     scorings: postgresScorings(database),
     datasets,
     scorers,
+    assets: createAssetAccess(postgresAssets(database)),
     newId,
     requestRun: (experimentId: string, request: Parameters<typeof requestRun>[2]) =>
       requestRun({ ...checks, workflows }, experimentId, request),

@@ -2,6 +2,8 @@ import { z } from 'zod';
 import type { Dataset, DatasetQuery, DatasetStore, DatasetVersion, NewVersion } from '../../datasets/dataset.ts';
 import { nameTaken } from '../../freeName.ts';
 import { type DatasetFilter, type DatasetSort, UserInfo } from '../../wire/datasets.ts';
+import { addOwner, listedSql } from './assetAccess.ts';
+import { createBinder } from './conditions.ts';
 import { type Database, isUniqueViolation, type Queries } from './connect.ts';
 import { goneMeanwhile } from './missingReference.ts';
 import { lowerCase, textSql } from './textFilter.ts';
@@ -93,8 +95,9 @@ export function datasetStore(database: Database): DatasetStore {
       await database
         .transaction(async (tx) => {
           await tx.query(
-            `INSERT INTO datasets (id, name, hidden, draft, current_version_index, next_row_key, next_column_key, column_mapping, created_by, created_at, updated_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)`,
+            `INSERT INTO datasets (id, name, hidden, draft, current_version_index, next_row_key, next_column_key, column_mapping, created_by, created_at, updated_at,
+               organization, project_id)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $11, $12)`,
             [
               dataset.id,
               dataset.name,
@@ -106,8 +109,11 @@ export function datasetStore(database: Database): DatasetStore {
               dataset.columnMapping === undefined ? null : JSON.stringify(dataset.columnMapping),
               first.by,
               first.at,
+              dataset.projectId === undefined,
+              dataset.projectId ?? null,
             ],
           );
+          await addOwner(tx, 'dataset', dataset.id, first.by);
           await insertVersion(tx, dataset.id, FIRST_VERSION, first);
           if (dataset.projectId !== undefined) await link(tx, dataset.id, dataset.projectId);
         })
@@ -120,8 +126,8 @@ export function datasetStore(database: Database): DatasetStore {
       return row && DatasetRow.parse(row);
     },
 
-    async query({ filters, sort, page }) {
-      const { where, order, params } = compile({ filters, sort });
+    async query({ viewer, filters, sort, page }) {
+      const { where, order, params } = compile({ viewer, filters, sort });
       const counted = await database.maybeOne(`SELECT count(*)::int AS total FROM datasets d WHERE ${where}`, params.whereOnly);
       const rows = await database.query(
         `${selectDatasets} WHERE ${where} ORDER BY ${order} LIMIT ${page.limit} OFFSET ${page.starting_token}`,
@@ -200,8 +206,13 @@ export function datasetStore(database: Database): DatasetStore {
       return row !== undefined;
     },
 
-    async namesFrom(prefix) {
-      const rows = await database.query('SELECT name FROM datasets WHERE deleted_at IS NULL AND starts_with(name, $1)', [prefix]);
+    async namesFrom(prefix, viewer) {
+      const { bind, values } = createBinder();
+      const rows = await database.query(
+        `SELECT d.name FROM datasets d WHERE d.deleted_at IS NULL AND starts_with(d.name, ${bind(prefix, 'text')})
+           AND ${listedSql('dataset', 'd', viewer, bind)}`,
+        values,
+      );
       return rows.map((row) => z.object({ name: z.string() }).parse(row).name);
     },
 
@@ -322,12 +333,17 @@ function orNameTaken(err: unknown, name: string): never {
 }
 
 /** Boolean SQL over the alias `d`. Hidden datasets are found by name or id only. */
-function compile({ filters, sort }: Pick<DatasetQuery, 'filters' | 'sort'>) {
-  const values: unknown[] = [];
+function compile({ viewer, filters, sort }: Pick<DatasetQuery, 'viewer' | 'filters' | 'sort'>) {
+  const { values, bind: bindAs } = createBinder();
   const bind = (value: unknown) => `$${values.push(value)}`;
   const asked = filters.map((filter) => filterSql(filter, bind));
   const namesOne = filters.some((filter) => (filter.name === 'name' || filter.name === 'id') && filter.operator === 'eq');
-  const where = ['d.deleted_at IS NULL', ...(namesOne ? [] : ['NOT d.hidden']), ...asked].join(' AND ');
+  const where = [
+    'd.deleted_at IS NULL',
+    ...(namesOne ? [] : ['NOT d.hidden']),
+    ...asked,
+    listedSql('dataset', 'd', viewer, bindAs),
+  ].join(' AND ');
   const whereOnly = [...values];
   const order = `${sort ? `${sortSql(sort, bind)} ${sort.ascending ? 'ASC NULLS FIRST' : 'DESC NULLS LAST'}` : 'd.updated_at DESC'}, d.created_at DESC, d.id`;
   return { where, order, params: { whereOnly, all: values } };

@@ -258,13 +258,13 @@ export function postgresExperiments(database: Database): ExperimentStore {
       );
       return row !== undefined;
     },
-    async templateVersionExists(templateVersionId) {
+    async templateOfVersion(templateVersionId) {
       const row = await database.maybeOne(
-        `SELECT 1 AS found FROM prompt_template_versions v JOIN prompt_templates t ON t.id = v.template_id
+        `SELECT t.id FROM prompt_template_versions v JOIN prompt_templates t ON t.id = v.template_id
           WHERE v.id = $1 AND t.deleted_at IS NULL`,
         [templateVersionId],
       );
-      return row !== undefined;
+      return row && z.string().parse(row.id);
     },
   };
 }

@@ -6,6 +6,7 @@ import {
   SealedSecrets,
   StoredLimits,
 } from '../../integrations/integration.ts';
+import { addOwner } from './assetAccess.ts';
 import type { Database, Queries, Row } from './connect.ts';
 
 const Identity = z.object({
@@ -45,7 +46,8 @@ export function postgresIntegrations(database: Database): IntegrationStore {
       database.transaction(async (tx) => {
         // A lock on the name, because a row that does not exist yet cannot be locked.
         await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`integration/${provider}/${name}`]);
-        const draft = build(await find(tx, provider, name));
+        const existing = await find(tx, provider, name);
+        const draft = build(existing);
         const row = await tx.maybeOne(
           `INSERT INTO integrations (id, provider, name, config, secrets, created_by)
            VALUES ($1, $2, $3, $4, $5, $6)
@@ -54,6 +56,7 @@ export function postgresIntegrations(database: Database): IntegrationStore {
            RETURNING *`,
           [draft.id, provider, name, JSON.stringify(draft.config), JSON.stringify(draft.sealed), userId],
         );
+        if (!existing) await addOwner(tx, 'integration', draft.id, userId);
         return toIntegration(row as Row);
       }),
     remove: async (provider, name) =>

@@ -1,22 +1,13 @@
 import { z } from 'zod';
 import { ServiceError } from '../../errors.ts';
 import { newId } from '../../ids.ts';
-import type {
-  DeletionStore,
-  GroupCollaborator,
-  PendingDeletion,
-  Project,
-  ProjectQuery,
-  ProjectStore,
-  UserCollaborator,
-  Viewer,
-} from '../../projects/projectStore.ts';
+import type { DeletionStore, PendingDeletion, Project, ProjectQuery, ProjectStore, Viewer } from '../../projects/projectStore.ts';
 import { type Run, runKinds } from '../../projects/runs.ts';
 import { projectRoles } from '../../wire/accounts.ts';
 import { projectTypes } from '../../wire/projects.ts';
+import { collaboratorStore } from './collaborators.ts';
 import { type Binder, createBinder, idCondition, numberCondition, textCondition, timeCondition, where } from './conditions.ts';
-import { type Database, isUniqueViolation, type Queries } from './connect.ts';
-import { goneMeanwhile } from './missingReference.ts';
+import { type Database, isUniqueViolation } from './connect.ts';
 
 const ProjectRow = z
   .object({
@@ -61,40 +52,6 @@ const RunRow = z
       createdBy: row.created_by,
       createdAt: row.created_at,
       updatedAt: row.updated_at,
-    }),
-  );
-
-const UserCollaboratorRow = z
-  .object({
-    id: z.string(),
-    role: z.enum(projectRoles),
-    created_at: z.date(),
-    user_id: z.string(),
-    email: z.string(),
-    first_name: z.string().nullable(),
-    last_name: z.string().nullable(),
-  })
-  .transform(
-    (row): UserCollaborator => ({
-      id: row.id,
-      role: row.role,
-      createdAt: row.created_at,
-      userId: row.user_id,
-      email: row.email,
-      firstName: row.first_name,
-      lastName: row.last_name,
-    }),
-  );
-
-const GroupCollaboratorRow = z
-  .object({ id: z.string(), role: z.enum(projectRoles), created_at: z.date(), group_id: z.string(), group_name: z.string() })
-  .transform(
-    (row): GroupCollaborator => ({
-      id: row.id,
-      role: row.role,
-      createdAt: row.created_at,
-      groupId: row.group_id,
-      groupName: row.group_name,
     }),
   );
 
@@ -177,36 +134,12 @@ const nameTaken = (err: unknown): never => {
   throw err;
 };
 
-const userCollaborators = `SELECT c.id, c.role, c.created_at, u.id AS user_id, u.email, u.first_name, u.last_name
-  FROM project_users c JOIN users u ON u.id = c.user_id WHERE c.project_id = $1`;
-const groupCollaborators = `SELECT c.id, c.role, c.created_at, g.id AS group_id, g.name AS group_name
-  FROM project_groups c JOIN user_groups g ON g.id = c.group_id WHERE c.project_id = $1`;
-
-const collaborator = async <T>(
-  queries: Queries,
-  query: string,
-  column: string,
-  row: z.ZodType<T>,
-  projectId: string,
-  id: string,
-) => {
-  const found = await queries.maybeOne(`${query} AND c.${column} = $2`, [projectId, id]);
-  return found && row.parse(found);
-};
-const oneUser = (queries: Queries, projectId: string, userId: string) =>
-  collaborator(queries, userCollaborators, 'user_id', UserCollaboratorRow, projectId, userId);
-const oneGroup = (queries: Queries, projectId: string, groupId: string) =>
-  collaborator(queries, groupCollaborators, 'group_id', GroupCollaboratorRow, projectId, groupId);
-
 /** Projects, their collaborators and the notes of unfinished deletions in Postgres. */
 export function postgresProjects(database: Database): ProjectStore & DeletionStore {
   const count = async (viewer: Viewer, query: ProjectQuery) => {
     const { bind, values } = createBinder();
     return Total.parse(await database.maybeOne(`SELECT count(*) AS total ${visible(viewer, query, bind).from}`, values)).total;
   };
-  const total = async (table: 'project_users' | 'project_groups', projectId: string) =>
-    Total.parse(await database.maybeOne(`SELECT count(*) AS total FROM ${table} WHERE project_id = $1`, [projectId])).total;
-
   return {
     async membership(projectId, userId) {
       const row = await database.maybeOne(
@@ -265,81 +198,7 @@ export function postgresProjects(database: Database): ProjectStore & DeletionSto
       return z.array(RunRow).parse(rows);
     },
 
-    async userCollaborators(projectId, page) {
-      const rows = await database.query(`${userCollaborators} ORDER BY c.created_at, c.id LIMIT $2 OFFSET $3`, [
-        projectId,
-        page.limit,
-        page.offset,
-      ]);
-      return { items: z.array(UserCollaboratorRow).parse(rows), total: await total('project_users', projectId) };
-    },
-    setUserCollaborators: (projectId, given) =>
-      database
-        .transaction(async (tx) => {
-          const added: UserCollaborator[] = [];
-          for (const { userId, email, role } of given) {
-            const user = await tx.maybeOne(
-              'SELECT id FROM users WHERE removed_at IS NULL AND CASE WHEN $1::uuid IS NULL THEN lower(email) = lower($2) ELSE id = $1 END',
-              [userId ?? null, email ?? null],
-            );
-            if (!user) throw new ServiceError('NotFound', `no user ${userId ?? email}`);
-            await tx.query(
-              `INSERT INTO project_users (id, project_id, user_id, role) VALUES ($1, $2, $3, $4)
-             ON CONFLICT (project_id, user_id) DO UPDATE SET role = excluded.role`,
-              [newId(), projectId, user.id, role],
-            );
-            added.push((await oneUser(tx, projectId, z.string().parse(user.id))) as UserCollaborator);
-          }
-          return added;
-        })
-        .catch(goneMeanwhile('project')),
-    async updateUserCollaborator(projectId, userId, role) {
-      await database.query('UPDATE project_users SET role = $3 WHERE project_id = $1 AND user_id = $2', [
-        projectId,
-        userId,
-        role,
-      ]);
-      return oneUser(database, projectId, userId);
-    },
-    async removeUserCollaborator(projectId, userId) {
-      const sql = 'DELETE FROM project_users WHERE project_id = $1 AND user_id = $2 RETURNING id';
-      return (await database.maybeOne(sql, [projectId, userId])) !== undefined;
-    },
-
-    async groupCollaborators(projectId, page) {
-      const rows = await database.query(`${groupCollaborators} ORDER BY c.created_at, c.id LIMIT $2 OFFSET $3`, [
-        projectId,
-        page.limit,
-        page.offset,
-      ]);
-      return { items: z.array(GroupCollaboratorRow).parse(rows), total: await total('project_groups', projectId) };
-    },
-    setGroupCollaborators: (projectId, given) =>
-      database
-        .transaction(async (tx) => {
-          const added: GroupCollaborator[] = [];
-          for (const { groupId, role } of given) {
-            if (!(await tx.maybeOne('SELECT id FROM user_groups WHERE id = $1', [groupId])))
-              throw new ServiceError('NotFound', `no group ${groupId}`);
-            await tx.query(
-              `INSERT INTO project_groups (id, project_id, group_id, role) VALUES ($1, $2, $3, $4)
-             ON CONFLICT (project_id, group_id) DO UPDATE SET role = excluded.role`,
-              [newId(), projectId, groupId, role],
-            );
-            added.push((await oneGroup(tx, projectId, groupId)) as GroupCollaborator);
-          }
-          return added;
-        })
-        .catch(goneMeanwhile('project')),
-    async updateGroupCollaborator(projectId, groupId, role) {
-      const sql = 'UPDATE project_groups SET role = $3 WHERE project_id = $1 AND group_id = $2';
-      await database.query(sql, [projectId, groupId, role]);
-      return oneGroup(database, projectId, groupId);
-    },
-    async removeGroupCollaborator(projectId, groupId) {
-      const sql = 'DELETE FROM project_groups WHERE project_id = $1 AND group_id = $2 RETURNING id';
-      return (await database.maybeOne(sql, [projectId, groupId])) !== undefined;
-    },
+    ...collaboratorStore(database, 'project'),
 
     removeMetadata: (deletionId, projectId, runId) =>
       database.transaction(async (tx): Promise<PendingDeletion | undefined> => {

@@ -4,6 +4,8 @@ import type { NewPromptVersion, Prompt, PromptStore, PromptVersion } from '../..
 import type { PromptTemplate } from '../../prompts/render.ts';
 import { UserInfo } from '../../wire/datasets.ts';
 import { PromptRunSettings, Template, type TemplateFilter } from '../../wire/prompts.ts';
+import { addOwner, listedSql } from './assetAccess.ts';
+import { createBinder } from './conditions.ts';
 import { type Database, isUniqueViolation, type Queries } from './connect.ts';
 import { lowerCase, textSql } from './textFilter.ts';
 import { TimeRow, userInfoSql } from './userInfo.ts';
@@ -89,9 +91,11 @@ export function promptStore(database: Database): PromptStore {
       await database
         .transaction(async (tx) => {
           await tx.query(
-            `INSERT INTO prompt_templates (id, name, hidden, selected_version, created_by, created_at, updated_at) VALUES ($1, $2, $3, 1, $4, now(), now())`,
-            [id, name, hidden, userId],
+            `INSERT INTO prompt_templates (id, name, hidden, selected_version, created_by, created_at, updated_at, organization, project_id)
+             VALUES ($1, $2, $3, 1, $4, now(), now(), $5, $6)`,
+            [id, name, hidden, userId, projectId === undefined, projectId ?? null],
           );
+          await addOwner(tx, 'prompt', id, userId);
           await insertVersion(tx, id, 1, userId, first);
           if (projectId !== undefined)
             await tx.query('INSERT INTO prompt_template_projects (template_id, project_id) VALUES ($1, $2)', [id, projectId]);
@@ -113,14 +117,15 @@ export function promptStore(database: Database): PromptStore {
       )[0];
     },
 
-    async query({ filters, sort, page }) {
-      const values: unknown[] = [];
+    async query({ viewer, filters, sort, page }) {
+      const { values, bind: bindAs } = createBinder();
       const bind = (value: unknown) => `$${values.push(value)}`;
       const namesOne = filters.some((filter) => filter.name === 'name' && filter.operator === 'eq');
       const where = [
         't.deleted_at IS NULL',
         ...(namesOne ? [] : ['NOT t.hidden']),
         ...filters.map((filter) => filterSql(filter, bind)),
+        listedSql('prompt', 't', viewer, bindAs),
       ].join(' AND ');
       const order = sort ? `t.${sort.name} ${sort.ascending ? 'ASC' : 'DESC'}` : 't.updated_at DESC';
       const counted = await database.maybeOne(`SELECT count(*)::int AS total FROM prompt_templates t WHERE ${where}`, values);
@@ -187,10 +192,13 @@ export function promptStore(database: Database): PromptStore {
       return row !== undefined;
     },
 
-    async namesFrom(prefix) {
-      const rows = await database.query('SELECT name FROM prompt_templates WHERE deleted_at IS NULL AND starts_with(name, $1)', [
-        prefix,
-      ]);
+    async namesFrom(prefix, viewer) {
+      const { bind, values } = createBinder();
+      const rows = await database.query(
+        `SELECT t.name FROM prompt_templates t WHERE t.deleted_at IS NULL AND starts_with(t.name, ${bind(prefix, 'text')})
+           AND ${listedSql('prompt', 't', viewer, bind)}`,
+        values,
+      );
       return rows.map((row) => z.object({ name: z.string() }).parse(row).name);
     },
 

@@ -101,9 +101,20 @@ export function scorerStore(database: Database): ScorerStore {
   return {
     async insert(scorer) {
       const rows = await database.query(
-        `INSERT INTO scorers (id, name, scorer_type, definition, project_ids, created_by) VALUES ($1, $2, $3, $4, $5, $6)
-         ON CONFLICT DO NOTHING RETURNING id`,
-        [scorer.id, scorer.name, scorer.scorerType, JSON.stringify(scorer.definition), scorer.projectIds, scorer.createdBy],
+        `WITH made AS (INSERT INTO scorers (id, name, scorer_type, definition, project_ids, created_by, organization)
+           VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING RETURNING id),
+         owner AS (INSERT INTO scorer_users (id, asset_id, user_id, role)
+           SELECT gen_random_uuid(), made.id, u.id, 'owner' FROM made JOIN users u ON u.id = $6)
+         SELECT id FROM made`,
+        [
+          scorer.id,
+          scorer.name,
+          scorer.scorerType,
+          JSON.stringify(scorer.definition),
+          scorer.projectIds,
+          scorer.createdBy,
+          scorer.organization,
+        ],
       );
       return rows.length === 1;
     },

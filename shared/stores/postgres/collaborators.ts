@@ -1,0 +1,139 @@
+import { z } from 'zod';
+import type { AssetKind } from '../../assets/assetAccess.ts';
+import { ServiceError } from '../../errors.ts';
+import { newId } from '../../ids.ts';
+import type { CollaboratorStore, GroupCollaborator, UserCollaborator } from '../../projects/projectStore.ts';
+import { projectRoles } from '../../wire/accounts.ts';
+import type { Database, Queries } from './connect.ts';
+import { goneMeanwhile } from './missingReference.ts';
+
+const UserCollaboratorRow = z
+  .object({
+    id: z.string(),
+    role: z.enum(projectRoles),
+    created_at: z.date(),
+    user_id: z.string(),
+    email: z.string(),
+    first_name: z.string().nullable(),
+    last_name: z.string().nullable(),
+  })
+  .transform(
+    (row): UserCollaborator => ({
+      id: row.id,
+      role: row.role,
+      createdAt: row.created_at,
+      userId: row.user_id,
+      email: row.email,
+      firstName: row.first_name,
+      lastName: row.last_name,
+    }),
+  );
+
+const GroupCollaboratorRow = z
+  .object({ id: z.string(), role: z.enum(projectRoles), created_at: z.date(), group_id: z.string(), group_name: z.string() })
+  .transform(
+    (row): GroupCollaborator => ({
+      id: row.id,
+      role: row.role,
+      createdAt: row.created_at,
+      groupId: row.group_id,
+      groupName: row.group_name,
+    }),
+  );
+
+const Total = z.object({ total: z.number() });
+
+/** Who a project, or an asset of one kind, is shared with: the tables `<kind>_users` and `<kind>_groups`. */
+export function collaboratorStore(database: Database, kind: 'project' | AssetKind): CollaboratorStore {
+  const users = `${kind}_users`;
+  const groups = `${kind}_groups`;
+  const column = kind === 'project' ? 'project_id' : 'asset_id';
+  const userCollaborators = `SELECT c.id, c.role, c.created_at, u.id AS user_id, u.email, u.first_name, u.last_name
+    FROM ${users} c JOIN users u ON u.id = c.user_id WHERE c.${column} = $1`;
+  const groupCollaborators = `SELECT c.id, c.role, c.created_at, g.id AS group_id, g.name AS group_name
+    FROM ${groups} c JOIN user_groups g ON g.id = c.group_id WHERE c.${column} = $1`;
+  const oneUser = async (queries: Queries, id: string, userId: string) => {
+    const row = await queries.maybeOne(`${userCollaborators} AND c.user_id = $2`, [id, userId]);
+    return row && UserCollaboratorRow.parse(row);
+  };
+  const oneGroup = async (queries: Queries, id: string, groupId: string) => {
+    const row = await queries.maybeOne(`${groupCollaborators} AND c.group_id = $2`, [id, groupId]);
+    return row && GroupCollaboratorRow.parse(row);
+  };
+  const total = async (table: string, id: string) =>
+    Total.parse(await database.maybeOne(`SELECT count(*) AS total FROM ${table} WHERE ${column} = $1`, [id])).total;
+
+  return {
+    async userCollaborators(id, page) {
+      const rows = await database.query(`${userCollaborators} ORDER BY c.created_at, c.id LIMIT $2 OFFSET $3`, [
+        id,
+        page.limit,
+        page.offset,
+      ]);
+      return { items: z.array(UserCollaboratorRow).parse(rows), total: await total(users, id) };
+    },
+    setUserCollaborators: (id, given) =>
+      database
+        .transaction(async (tx) => {
+          const added: UserCollaborator[] = [];
+          for (const { userId, email, role } of given) {
+            const user = await tx.maybeOne(
+              'SELECT id FROM users WHERE removed_at IS NULL AND CASE WHEN $1::uuid IS NULL THEN lower(email) = lower($2) ELSE id = $1 END',
+              [userId ?? null, email ?? null],
+            );
+            if (!user) throw new ServiceError('NotFound', `no user ${userId ?? email}`);
+            await tx.query(
+              `INSERT INTO ${users} (id, ${column}, user_id, role) VALUES ($1, $2, $3, $4)
+             ON CONFLICT (${column}, user_id) DO UPDATE SET role = excluded.role`,
+              [newId(), id, user.id, role],
+            );
+            added.push((await oneUser(tx, id, z.string().parse(user.id))) as UserCollaborator);
+          }
+          return added;
+        })
+        .catch(goneMeanwhile(kind)),
+    async updateUserCollaborator(id, userId, role) {
+      await database.query(`UPDATE ${users} SET role = $3 WHERE ${column} = $1 AND user_id = $2`, [id, userId, role]);
+      return oneUser(database, id, userId);
+    },
+    async removeUserCollaborator(id, userId) {
+      const sql = `DELETE FROM ${users} WHERE ${column} = $1 AND user_id = $2 RETURNING id`;
+      return (await database.maybeOne(sql, [id, userId])) !== undefined;
+    },
+
+    async groupCollaborators(id, page) {
+      const rows = await database.query(`${groupCollaborators} ORDER BY c.created_at, c.id LIMIT $2 OFFSET $3`, [
+        id,
+        page.limit,
+        page.offset,
+      ]);
+      return { items: z.array(GroupCollaboratorRow).parse(rows), total: await total(groups, id) };
+    },
+    setGroupCollaborators: (id, given) =>
+      database
+        .transaction(async (tx) => {
+          const added: GroupCollaborator[] = [];
+          for (const { groupId, role } of given) {
+            if (!(await tx.maybeOne('SELECT id FROM user_groups WHERE id = $1', [groupId])))
+              throw new ServiceError('NotFound', `no group ${groupId}`);
+            await tx.query(
+              `INSERT INTO ${groups} (id, ${column}, group_id, role) VALUES ($1, $2, $3, $4)
+             ON CONFLICT (${column}, group_id) DO UPDATE SET role = excluded.role`,
+              [newId(), id, groupId, role],
+            );
+            added.push((await oneGroup(tx, id, groupId)) as GroupCollaborator);
+          }
+          return added;
+        })
+        .catch(goneMeanwhile(kind)),
+    async updateGroupCollaborator(id, groupId, role) {
+      const sql = `UPDATE ${groups} SET role = $3 WHERE ${column} = $1 AND group_id = $2`;
+      await database.query(sql, [id, groupId, role]);
+      return oneGroup(database, id, groupId);
+    },
+    async removeGroupCollaborator(id, groupId) {
+      const sql = `DELETE FROM ${groups} WHERE ${column} = $1 AND group_id = $2 RETURNING id`;
+      return (await database.maybeOne(sql, [id, groupId])) !== undefined;
+    },
+  };
+}
