@@ -66,6 +66,7 @@ import type { Filter } from '../shared/wire/filters.ts';
 import { createApp } from './app.ts';
 import { createGate } from './authenticate.ts';
 import { openBodyBounds } from './bodyBounds.ts';
+import { createClientAddresses } from './clientAddress.ts';
 import { createHealth } from './health.ts';
 import { accountRoutes } from './routes/accounts.ts';
 import { annotationQueueRoutes } from './routes/annotationQueues.ts';
@@ -82,6 +83,7 @@ import { healthRoutes } from './routes/health.ts';
 import { ingestCounterRoutes } from './routes/ingestCounters.ts';
 import { integrationRoutes } from './routes/integrations.ts';
 import { jobRoutes } from './routes/jobs.ts';
+import { loginSessionRoutes } from './routes/loginSessions.ts';
 import { logStreamRoutes } from './routes/logStreams.ts';
 import { metricSearchRoutes } from './routes/metricSearch.ts';
 import { metricSettingsRoutes } from './routes/metricSettings.ts';
@@ -163,12 +165,13 @@ export async function assembleApi(
   });
   const logStreams = postgresLogStreams(database);
   const keys = accountKeys(parseSecretKeys(secretKeys));
-  const passwords = createPasswords({ atOnce: 2, waiting: 100 });
+  const passwords = createPasswords({ atOnce: 2, waiting: 300, waitingOfOne: 100 });
   const credentials = createCredentials({
     accounts,
     passwords,
     tokens: createTokens(keys, now),
     loginCache: stores.coordination.logins,
+    attempts: stores.coordination.attempts,
     keys,
     now,
     newId,
@@ -176,7 +179,8 @@ export async function assembleApi(
   const access = createProjectAccess(projects);
   const assets = createAssetAccess(postgresAssets(database));
   const runLookup = createRunLookup(logStreams);
-  const gate = createGate({ credentials, access, assets, apiKeyHeaders: config.API_KEY_HEADERS });
+  const clients = createClientAddresses(config.TRUSTED_PROXIES);
+  const gate = createGate({ credentials, access, assets, apiKeyHeaders: config.API_KEY_HEADERS, clients });
   const deletion = {
     deletions: projects,
     deleteRecords,
@@ -286,7 +290,8 @@ export async function assembleApi(
   );
   const endpoints = [
     ...healthRoutes({ health: createHealth(stores, around.pingTemporal, () => stuckRuns), version: VERSION }),
-    ...accountRoutes({ accounts, passwords, credentials, access, newId, now }),
+    ...accountRoutes({ accounts, passwords, credentials, access, clients, newId, now }),
+    ...loginSessionRoutes({ accounts, passwords, credentials, clients, now }),
     ...projectRoutes({ projects, accounts, access, ...deletion }),
     ...retentionRoutes({ retention: domain.retention, expiries }),
     ...collaboratorRoutes({

@@ -4,6 +4,7 @@ import { type Caller, mayInOrganization, mayInProject } from '../shared/accounts
 import type { AssetAccess } from '../shared/assets/assetAccess.ts';
 import { ServiceError } from '../shared/errors.ts';
 import type { ProjectAccess } from '../shared/projects/access.ts';
+import type { ClientAddresses } from './clientAddress.ts';
 import type { Gate } from './route.ts';
 
 /**
@@ -15,6 +16,7 @@ export function createGate(deps: {
   access: ProjectAccess;
   assets: Pick<AssetAccess, 'require'>;
   apiKeyHeaders: readonly string[];
+  clients: ClientAddresses;
 }): Gate {
   const keyHeaders = deps.apiKeyHeaders.map((name) => name.toLowerCase());
   return {
@@ -23,7 +25,7 @@ export function createGate(deps: {
         'Unauthenticated',
         `no credentials: send an API key in ${deps.apiKeyHeaders.join(' or ')}, a bearer token, or Basic authentication`,
       );
-      for (const attempt of attempts(request, deps.credentials, keyHeaders)) {
+      for (const attempt of attempts(request, deps, keyHeaders)) {
         try {
           return await attempt();
         } catch (err) {
@@ -53,7 +55,11 @@ export function createGate(deps: {
   };
 }
 
-function attempts(request: IncomingMessage, credentials: Credentials, keyHeaders: readonly string[]): (() => Promise<Caller>)[] {
+function attempts(
+  request: IncomingMessage,
+  { credentials, clients }: { credentials: Credentials; clients: ClientAddresses },
+  keyHeaders: readonly string[],
+): (() => Promise<Caller>)[] {
   const keys = keyHeaders.flatMap((name) => request.headers[name] ?? []);
   const found = keys.map((key) => () => credentials.ofApiKey(key));
   const [, scheme = '', value = ''] = /^(\S+) +(.+)$/.exec(request.headers.authorization ?? '') ?? [];
@@ -63,13 +69,10 @@ function attempts(request: IncomingMessage, credentials: Credentials, keyHeaders
     const colon = pair.indexOf(':');
     // No account has a name with NUL, and the stores refuse the question.
     if (colon >= 0 && !pair.includes('\0'))
-      found.push(() => credentials.ofPassword(pair.slice(0, colon), pair.slice(colon + 1), addressOf(request)));
+      found.push(() => credentials.ofPassword(pair.slice(0, colon), pair.slice(colon + 1), clients.of(request)));
   }
   return found;
 }
-
-/** The other end of the connection. Headers that claim another address are a caller's words and are not read. */
-export const addressOf = (request: IncomingMessage): string => request.socket.remoteAddress ?? 'unknown';
 
 function notAllowed(caller: Caller, need: string, projectRole?: string): ServiceError {
   const role = projectRole ? `${projectRole} of this project` : caller.projectKey ? 'a key limited to a project' : caller.role;

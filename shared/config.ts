@@ -33,6 +33,12 @@ const url = (protocols: string[]) =>
 const origin = url(['http:', 'https:'])
   .refine((text) => /^https?:\/\/[^/?#@]+\/?$/i.test(text), { error: 'must be http:// or https:// with a host, and no path' })
   .transform((text) => new URL(text).origin);
+/** An address, or a network as `address/bits`. */
+const isNetwork = (text: string): boolean => {
+  const [network = '', bits, ...more] = text.split('/');
+  const most = { 0: -1, 4: 32, 6: 128 }[isIP(network)] ?? -1;
+  return more.length === 0 && most > 0 && (bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= most));
+};
 
 const count = (least: number, most: number) => {
   const error = `must be a number, ${least} to ${most}`;
@@ -125,7 +131,9 @@ const Config = z.object({
     .refine((names) => names.length > 0 && names.every((name) => /^[A-Za-z0-9-]+$/.test(name)), {
       error: 'must be one or more header names, comma separated',
     }),
-  TRUSTED_PROXIES: list.default([]),
+  TRUSTED_PROXIES: list
+    .default([])
+    .refine((entries) => entries.every(isNetwork), { error: 'must be addresses or CIDRs, comma separated' }),
   SECRET_KEYS: z.string().optional(),
   OUTBOUND_ALLOW: list.default([]),
   RUNNERS_DIR: folder.optional(),

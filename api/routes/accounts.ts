@@ -3,7 +3,7 @@ import type { TLSSocket } from 'node:tls';
 import { z } from 'zod';
 import type * as accounts from '../../shared/accounts/accountStore.ts';
 import { type ApiKeyDeps, createApiKey, deleteApiKey, listApiKeys } from '../../shared/accounts/apiKeys.ts';
-import type { Credentials, Session } from '../../shared/accounts/credentials.ts';
+import type { Credentials, LoginClient, Session } from '../../shared/accounts/credentials.ts';
 import { type Caller, mayInOrganization, userPermissions } from '../../shared/accounts/permissions.ts';
 import { REFRESH_TOKEN_SECONDS } from '../../shared/accounts/tokens.ts';
 import { changeRole, createUser, removeUser, type UserDeps } from '../../shared/accounts/users.ts';
@@ -30,21 +30,21 @@ import {
   UserUpdate,
 } from '../../shared/wire/accounts.ts';
 import { PageQuery, type PageRequest, pageFields, Uuid } from '../../shared/wire/common.ts';
-import { addressOf } from '../authenticate.ts';
+import type { ClientAddresses } from '../clientAddress.ts';
 import { type Endpoint, endpoint, Reply } from '../route.ts';
 
-export type AccountDeps = UserDeps & ApiKeyDeps & { credentials: Credentials; access: ProjectAccess };
+export type AccountDeps = UserDeps & ApiKeyDeps & { credentials: Credentials; access: ProjectAccess; clients: ClientAddresses };
 
-const LOGIN_BODY_BYTES = 64 * 1024;
-const UserParams = z.object({ user_id: Uuid });
+export const LOGIN_BODY_BYTES = 64 * 1024;
+export const UserParams = z.object({ user_id: Uuid });
 const tag = 'Accounts';
 
 /** Logins, users, API keys and groups of users. */
 export function accountRoutes(deps: AccountDeps): Endpoint[] {
-  return [...loginRoutes(deps.credentials), ...userRoutes(deps), ...apiKeyRoutes(deps), ...groupRoutes(deps)];
+  return [...loginRoutes(deps), ...userRoutes(deps), ...apiKeyRoutes(deps), ...groupRoutes(deps)];
 }
 
-const loginRoutes = (credentials: Credentials): Endpoint[] => [
+const loginRoutes = ({ credentials, clients }: AccountDeps): Endpoint[] => [
   endpoint({
     method: 'post',
     path: '/login',
@@ -57,7 +57,7 @@ const loginRoutes = (credentials: Credentials): Endpoint[] => [
     bodyLimit: LOGIN_BODY_BYTES,
     response: Token,
     handle: async ({ body, request }) =>
-      sessionReply(request, await credentials.logInWithPassword(body.username, body.password, addressOf(request))),
+      sessionReply(request, await credentials.logInWithPassword(body.username, body.password, clientOf(clients, request))),
   }),
   endpoint({
     method: 'post',
@@ -93,7 +93,8 @@ const loginRoutes = (credentials: Credentials): Endpoint[] => [
     access: 'public',
     bodyLimit: LOGIN_BODY_BYTES,
     response: Token,
-    handle: async ({ request }) => sessionReply(request, await credentials.refresh(refreshCookie(request))),
+    handle: async ({ request }) =>
+      sessionReply(request, await credentials.refresh(givenRefreshToken(request), clientOf(clients, request))),
   }),
 ];
 
@@ -147,12 +148,12 @@ const userRoutes = (deps: AccountDeps): Endpoint[] => [
     method: 'delete',
     path: '/users/{user_id}',
     errors: ['Conflict'],
-    summary: 'Remove a user with their keys and tokens',
+    summary: 'Remove another user with their keys and tokens',
     tag,
     access: { organization: 'manage_users' },
     params: UserParams,
     status: 204,
-    handle: async ({ params }) => removeUser(deps, params.user_id),
+    handle: async ({ params, caller }) => removeUser(deps, caller, params.user_id),
   }),
 ];
 
@@ -258,11 +259,21 @@ function sessionReply(request: IncomingMessage, { accessToken, refreshToken }: S
   });
 }
 
-function refreshCookie(request: IncomingMessage): string {
-  const [, value] = /(?:^|;\s*)refresh_token=([^;\s]+)/.exec(request.headers.cookie ?? '') ?? [];
+function givenRefreshToken(request: IncomingMessage): string {
+  const value = refreshCookie(request);
   if (!value) throw new ServiceError('Unauthenticated', 'no refresh_token cookie: log in');
   return value;
 }
+
+export const refreshCookie = (request: IncomingMessage): string | undefined =>
+  /(?:^|;\s*)refresh_token=([^;\s]+)/.exec(request.headers.cookie ?? '')?.[1];
+
+const USER_AGENT_LENGTH = 200;
+
+const clientOf = (clients: ClientAddresses, request: IncomingMessage): LoginClient => ({
+  address: clients.of(request),
+  userAgent: request.headers['user-agent']?.slice(0, USER_AGENT_LENGTH) ?? null,
+});
 
 export const toUserInfo = ({ id, email, firstName, lastName }: accounts.User): z.input<typeof UserInfo> => ({
   id,

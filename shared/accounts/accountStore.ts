@@ -22,6 +22,18 @@ export interface Login {
   tokenVersion: number;
 }
 
+/** A login by password, from then until it ends. */
+export interface LoginSession {
+  id: string;
+  /** Where it was last opened or refreshed from. */
+  address: string | null;
+  userAgent: string | null;
+  createdAt: Date;
+  /** To the minute. */
+  lastUsed: Date;
+  expiresAt: Date;
+}
+
 export interface ApiKey {
   id: string;
   userId: string;
@@ -85,6 +97,32 @@ export interface AccountStore {
   apiKeyById(keyId: string): Promise<{ key: ApiKey; owner: Login } | undefined>;
   /** Notes that a key was used, unless that was noted within the last minute. */
   touchApiKey(keyId: string): Promise<void>;
+  /**
+   * The login of a token's user while its session has not ended, and when that was last noted as used. Tokens of former releases name no session.
+   */
+  loginOfSession(
+    userId: string,
+    tokenVersion: number,
+    sessionId: string | undefined,
+  ): Promise<{ login: Login; lastUsed: Date | null } | undefined>;
+  /** True for a session that was ended, or whose refresh token was used twice. */
+  hasEnded(sessionId: string): Promise<boolean>;
+  /** Notes a session that was opened or refreshed. Of a user's sessions the hundred last used are kept. */
+  noteSession(session: Pick<LoginSession, 'id' | 'address' | 'userAgent' | 'expiresAt'> & { userId: string }): Promise<void>;
+  /** Notes that a session was used, unless that was noted within the last minute. */
+  touchSession(sessionId: string): Promise<void>;
+  sessions(userId: string, page: Page): Promise<PageOf<LoginSession>>;
+  /** Ends a session; false when `userId` is given and it is none of theirs that is listed. */
+  endSession(sessionId: string, userId?: string): Promise<boolean>;
+  /** Ends all sessions of a user; false when there is no such user. */
+  endSessions(userId: string): Promise<boolean>;
+  /** Sets a user's password and ends all their sessions but `keep`, and their reset. */
+  setPassword(userId: string, passwordHash: string, keep: string | undefined): Promise<void>;
+  /** Replaces the one that the user may have. */
+  insertPasswordReset(reset: { userId: string; tokenHash: string; createdBy: string; expiresAt: Date }): Promise<void>;
+  isPasswordReset(tokenHash: string, now: Date): Promise<boolean>;
+  /** Uses a reset to set its user's password; false when it was used meanwhile or has ended. */
+  spendPasswordReset(tokenHash: string, now: Date, passwordHash: string): Promise<boolean>;
   /** Marks a token id as spent; false when it was already, or its family was ended. A token spent twice ends its family. */
   spendRefreshToken(tokenId: string, family: string, expiresAt: Date): Promise<boolean>;
 

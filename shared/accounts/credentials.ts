@@ -4,11 +4,11 @@ import { ServiceError } from '../errors.ts';
 import type { AccountKeys } from './accountKeys.ts';
 import type { AccountStore, ApiKey, Login } from './accountStore.ts';
 import { apiKeyHash, isMistypedApiKey } from './apiKeyText.ts';
-import { FailureLimit } from './failureLimit.ts';
+import type { Attempt, LoginAttempts } from './loginAttempts.ts';
 import type { LoginCache } from './loginCache.ts';
 import type { Passwords } from './passwords.ts';
 import type { Caller } from './permissions.ts';
-import type { TokenSubject, Tokens } from './tokens.ts';
+import { REFRESH_TOKEN_SECONDS, type TokenSubject, type Tokens } from './tokens.ts';
 
 /** What a login gives: both are secrets of the caller. */
 export interface Session {
@@ -16,23 +16,30 @@ export interface Session {
   refreshToken: string;
 }
 
+/** Where a login comes from, to tell its user's sessions apart. */
+export interface LoginClient {
+  address: string;
+  userAgent: string | null;
+}
+
 /** Turns what a caller shows into who they are. Every method throws ServiceError `Unauthenticated` for credentials that do not hold. */
 export interface Credentials {
   ofApiKey(key: string): Promise<Caller>;
   ofToken(token: string): Promise<Caller>;
-  /** @throws ServiceError `TooManyRequests` after too many failures of this account from this address. */
+  /** @throws ServiceError `TooManyRequests` after many failures of this account from this address, until some seconds have passed. */
   ofPassword(email: string, password: string, address: string): Promise<Caller>;
-  logInWithPassword(email: string, password: string, address: string): Promise<Session>;
+  logInWithPassword(email: string, password: string, client: LoginClient): Promise<Session>;
   logInWithApiKey(key: string): Promise<Session>;
   /** A new session for a refresh token, which is spent by it. */
-  refresh(refreshToken: string): Promise<Session>;
+  refresh(refreshToken: string, client: LoginClient): Promise<Session>;
+  /** Ends the sessions of these tokens, in this process at once; what is no token of ours, or has ended, is left out. */
+  logOut(tokens: { access: string | undefined; refresh: string | undefined }): Promise<void>;
   /** Drops what is remembered of users and keys: call after changing one, so that it holds at once in this process. */
   forget(): void;
 }
 
 const REMEMBERED_LOGIN_MS = 60_000;
 const TOUCH_MS = 60_000;
-const FAILURE_WINDOW_MS = 5 * 60_000;
 
 interface KnownKey {
   key: ApiKey;
@@ -44,18 +51,17 @@ export function createCredentials(deps: {
   passwords: Passwords;
   tokens: Tokens;
   loginCache: LoginCache;
+  attempts: LoginAttempts;
   keys: readonly [AccountKeys, ...AccountKeys[]];
   now: () => Date;
   newId: () => string;
 }): Credentials {
-  const { accounts, passwords, tokens, loginCache, now, newId } = deps;
+  const { accounts, passwords, tokens, loginCache, attempts, now, newId } = deps;
   // At most a second old: a change made by another process holds after that.
   const knownKeys = new BriefCache<KnownKey>({ ttlMs: 1_000, maxEntries: 10_000 });
   const knownTokens = new BriefCache<{ caller: Caller; expiresAt: Date }>({ ttlMs: 1_000, maxEntries: 10_000 });
-  const knownLogins = new BriefCache<Login>({ ttlMs: 1_000, maxEntries: 10_000 });
-  // Ten wrong passwords for one account from one address, and three hundred from one address for any (many people may share it).
-  const ofAccount = new FailureLimit({ limit: 10, windowMs: FAILURE_WINDOW_MS, maxKeys: 50_000 });
-  const ofAddress = new FailureLimit({ limit: 300, windowMs: FAILURE_WINDOW_MS, maxKeys: 50_000 });
+  // Of an account that does not exist it is remembered too: it must not cost another time than one that does.
+  const knownLogins = new BriefCache<{ login: Login | undefined }>({ ttlMs: 1_000, maxEntries: 10_000 });
   const verifying = new Map<string, Promise<boolean>>();
 
   async function knownKey(text: string): Promise<KnownKey> {
@@ -76,56 +82,84 @@ export function createCredentials(deps: {
 
   const hasEnded = (at: Date | null): boolean => at !== null && at <= now();
 
+  interface Known {
+    caller: Caller;
+    tokenVersion: number;
+    /** The end of the API key behind it. */
+    expiresAt: Date | null;
+  }
+
   /** The caller a token stands for, as they are today. */
-  async function callerOf(subject: TokenSubject): Promise<{ caller: Caller; expiresAt: Date | null } | undefined> {
-    if (subject.apiKeyId === undefined) {
-      const login = await accounts.loginById(subject.userId);
-      return login && login.tokenVersion === subject.tokenVersion ? { caller: callerOfLogin(login), expiresAt: null } : undefined;
-    }
-    const known = await accounts.apiKeyById(subject.apiKeyId);
-    if (!known || known.owner.userId !== subject.userId || known.owner.tokenVersion !== subject.tokenVersion) return undefined;
+  const callerOf = (subject: TokenSubject): Promise<Known | undefined> =>
+    subject.apiKeyId === undefined ? callerOfSession(subject) : callerOfApiKey(subject, subject.apiKeyId);
+
+  async function callerOfSession({ userId, tokenVersion, sessionId }: TokenSubject): Promise<Known | undefined> {
+    const known = await accounts.loginOfSession(userId, tokenVersion, sessionId);
+    if (!known) return undefined;
+    const { login, lastUsed } = known;
+    if (sessionId !== undefined && lastUsed !== null && now().getTime() - lastUsed.getTime() > TOUCH_MS)
+      await accounts.touchSession(sessionId);
+    const caller = { ...callerOfLogin(login), ...(sessionId === undefined ? {} : { sessionId }) };
+    return { caller, tokenVersion: login.tokenVersion, expiresAt: null };
+  }
+
+  /** A token made with a key ends with the key, or when it is logged out; a new password leaves both. */
+  async function callerOfApiKey({ userId, sessionId }: TokenSubject, apiKeyId: string): Promise<Known | undefined> {
+    const [known, hasEnded] = await Promise.all([
+      accounts.apiKeyById(apiKeyId),
+      sessionId === undefined ? false : accounts.hasEnded(sessionId),
+    ]);
+    if (!known || hasEnded || known.owner.userId !== userId) return undefined;
     await touch(known.key);
-    return { caller: callerOfKey(known), expiresAt: known.key.expiresAt };
+    return { caller: callerOfKey(known), tokenVersion: known.owner.tokenVersion, expiresAt: known.key.expiresAt };
   }
 
   async function verifiedLogin(email: string, password: string, address: string): Promise<Login> {
-    const account = email.toLowerCase();
-    const pair = JSON.stringify([account, address]);
-    const refuseIfLimited = () => {
-      const wait = Math.max(ofAccount.waitSeconds(pair) ?? 0, ofAddress.waitSeconds(address) ?? 0);
-      if (wait > 0)
-        throw new ServiceError('TooManyRequests', 'too many failed logins: wait before you try again', {
-          retryAfterSeconds: wait,
-        });
-    };
-    refuseIfLimited();
-    const login = await knownLogins.get(account, () => accounts.loginByEmail(account));
+    const attempt = { account: email.toLowerCase(), address };
+    refuseFor(await attempts.waitMs(attempt));
+    const found = await knownLogins.get(createHash('sha256').update(attempt.account).digest('base64'), async () => ({
+      login: await accounts.loginByEmail(attempt.account),
+    }));
+    const login = found?.login;
     // The stored hash is part of the key, so a new password, or none any more, ends what is remembered.
     const remembered = createHmac('sha256', deps.keys[0].rememberedLogin)
-      .update(JSON.stringify([login?.userId ?? account, login?.passwordHash ?? null, password]))
+      .update(JSON.stringify([login?.userId ?? attempt.account, login?.passwordHash ?? null, password]))
       .digest('base64url');
-    if (login && (await loginCache.get(remembered)) === login.userId) return login;
+    if ((await loginCache.get(remembered)) === login?.userId && login) return login;
     // Equal attempts at the same moment are one: a client that starts fifty logins pays for one.
-    const underWay = verifying.get(remembered) ?? verify(password, login, refuseIfLimited);
+    const underWay = verifying.get(remembered) ?? verify(password, login, attempt);
     verifying.set(remembered, underWay);
     const right = await underWay.finally(() => verifying.delete(remembered));
-    if (!right || !login) {
-      ofAccount.count(pair);
-      ofAddress.count(address);
-      throw new ServiceError('Unauthenticated', 'wrong email or password');
-    }
-    ofAccount.clear(pair);
+    if (!right || !login) throw new ServiceError('Unauthenticated', 'wrong email or password');
     await loginCache.set(remembered, login.userId, REMEMBERED_LOGIN_MS);
     return login;
   }
 
-  const verify = (password: string, login: Login | undefined, stillAllowed: () => void) =>
-    passwords.verify(password, login?.passwordHash ?? null, stillAllowed);
+  async function verify(password: string, login: Login | undefined, attempt: Attempt): Promise<boolean> {
+    refuseFor(await attempts.begin(attempt));
+    let isRight: boolean;
+    try {
+      isRight = await passwords.verify(password, login?.passwordHash ?? null, attempt.address);
+    } catch (err) {
+      await attempts.takeBack(attempt, 'not made');
+      throw err;
+    }
+    if (isRight) await attempts.takeBack(attempt, 'right');
+    return isRight;
+  }
 
-  async function newSession(subject: TokenSubject, notAfter: Date | null, family: string): Promise<Session> {
+  /** Tokens of a session, which begins or goes on with them. */
+  async function newTokens(
+    subject: TokenSubject & { sessionId: string },
+    notAfter: Date | null,
+    client: LoginClient | undefined,
+  ): Promise<Session> {
+    const { userId, sessionId } = subject;
+    const expiresAt = new Date(now().getTime() + REFRESH_TOKEN_SECONDS * 1_000);
+    if (client && subject.apiKeyId === undefined) await accounts.noteSession({ id: sessionId, userId, expiresAt, ...client });
     const [accessToken, refreshToken] = await Promise.all([
       tokens.signAccess(subject, notAfter),
-      tokens.signRefresh({ ...subject, tokenId: newId(), family }),
+      tokens.signRefresh({ ...subject, tokenId: newId() }),
     ]);
     return { accessToken, refreshToken };
   }
@@ -144,23 +178,32 @@ export function createCredentials(deps: {
       return known.caller;
     },
     ofPassword: async (email, password, address) => callerOfLogin(await verifiedLogin(email, password, address)),
-    async logInWithPassword(email, password, address) {
-      const { userId, tokenVersion } = await verifiedLogin(email, password, address);
-      return newSession({ userId, tokenVersion }, null, newId());
+    async logInWithPassword(email, password, client) {
+      const { userId, tokenVersion } = await verifiedLogin(email, password, client.address);
+      return newTokens({ userId, tokenVersion, sessionId: newId() }, null, client);
     },
     async logInWithApiKey(text) {
       const { key, owner } = await knownKey(text);
-      const subject = { userId: owner.userId, tokenVersion: owner.tokenVersion, apiKeyId: key.id };
-      return newSession(subject, key.expiresAt, newId());
+      const subject = { userId: owner.userId, tokenVersion: owner.tokenVersion, apiKeyId: key.id, sessionId: newId() };
+      return newTokens(subject, key.expiresAt, undefined);
     },
-    async refresh(refreshToken) {
+    async refresh(refreshToken, client) {
       const subject = await tokens.readRefresh(refreshToken);
       if (!subject) throw endedToken();
       const known = await callerOf(subject);
       if (!known || hasEnded(known.expiresAt)) throw endedToken();
-      if (!(await accounts.spendRefreshToken(subject.tokenId, subject.family, subject.expiresAt))) throw endedToken();
-      const { userId, tokenVersion, apiKeyId } = subject;
-      return newSession({ userId, tokenVersion, apiKeyId }, known.expiresAt, subject.family);
+      if (!(await accounts.spendRefreshToken(subject.tokenId, subject.sessionId, subject.expiresAt))) {
+        knownTokens.clear(); // its session ends, if it was used twice
+        throw endedToken();
+      }
+      const { userId, apiKeyId, sessionId } = subject;
+      return newTokens({ userId, tokenVersion: known.tokenVersion, apiKeyId, sessionId }, known.expiresAt, client);
+    },
+    async logOut({ access, refresh }) {
+      const read = await Promise.all([access && tokens.readAccess(access), refresh && tokens.readRefresh(refresh)]);
+      const ending = new Set(read.flatMap((token) => (token && token.sessionId !== undefined ? [token.sessionId] : [])));
+      for (const sessionId of ending) await accounts.endSession(sessionId);
+      knownTokens.clear();
     },
     forget() {
       knownKeys.clear();
@@ -176,6 +219,13 @@ const callerOfKey = ({ key, owner }: KnownKey): Caller => ({
   ...callerOfLogin(owner),
   ...(key.projectId && key.projectRole ? { projectKey: { projectId: key.projectId, role: key.projectRole } } : {}),
 });
+
+function refuseFor(waitMs: number): void {
+  if (waitMs > 0)
+    throw new ServiceError('TooManyRequests', 'too many failed logins: wait before you try again', {
+      retryAfterSeconds: waitMs / 1_000,
+    });
+}
 
 const wrongKey = () => new ServiceError('Unauthenticated', 'this API key is unknown, has ended or was deleted');
 const endedToken = () => new ServiceError('Unauthenticated', 'this token is not valid, has ended or was revoked: log in again');

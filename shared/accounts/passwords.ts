@@ -15,29 +15,28 @@ export interface Passwords {
   hash(password: string): Promise<string>;
   /**
    * True when `password` gives `hash`. Without a hash (no such user) the same work is done and the answer is false.
-   * @param stillAllowed asked when the turn comes, before any work; throws to give up.
+   * @param party who asks, such as the client's address: parties take turns, and each has only so many places in the line.
    * @throws ServiceError `TooManyRequests` when too many wait already.
    */
-  verify(password: string, hash: string | null, stillAllowed?: () => void): Promise<boolean>;
+  verify(password: string, hash: string | null, party?: string): Promise<boolean>;
 }
 
 /**
  * @param limits `atOnce` hashes are computed at a time: each holds 19 MiB and a thread of the pool that files and DNS need too. `waiting` more
- * may wait; a longer line is refused rather than let grow.
+ * may wait, `waitingOfOne` of them of one party; a longer line is refused rather than let grow.
  */
-export function createPasswords(limits: { atOnce: number; waiting: number }): Passwords {
+export function createPasswords(limits: { atOnce: number; waiting: number; waitingOfOne: number }): Passwords {
   const inTurn = createLine(limits);
   const ofNobody = `$argon2id$v=19$m=${cost.memory},t=${cost.passes},p=${cost.parallelism}$${unpadded(randomBytes(SALT_BYTES))}$${unpadded(randomBytes(TAG_BYTES))}`;
   return {
     hash: (password) =>
-      inTurn(async () => {
+      inTurn('', async () => {
         const salt = randomBytes(SALT_BYTES);
         const tag = await derive('argon2id', { message: password, nonce: salt, tagLength: TAG_BYTES, ...cost });
         return `$argon2id$v=19$m=${cost.memory},t=${cost.passes},p=${cost.parallelism}$${unpadded(salt)}$${unpadded(tag)}`;
       }),
-    verify: (password, hash, stillAllowed) =>
-      inTurn(async () => {
-        stillAllowed?.();
+    verify: (password, hash, party = '') =>
+      inTurn(party, async () => {
         const [, memory, passes, parallelism, salt = '', tag = ''] = phcString.exec(hash ?? ofNobody) ?? [];
         const expected = Buffer.from(tag, 'base64');
         if (expected.length === 0) throw new Error('a stored password hash is not a PHC string of Argon2id');
@@ -56,21 +55,36 @@ export function createPasswords(limits: { atOnce: number; waiting: number }): Pa
 
 const unpadded = (bytes: Buffer): string => bytes.toString('base64').replaceAll('=', '');
 
-function createLine({ atOnce, waiting }: { atOnce: number; waiting: number }) {
+function createLine({ atOnce, waiting, waitingOfOne }: { atOnce: number; waiting: number; waitingOfOne: number }) {
   let running = 0;
-  const line: (() => void)[] = [];
-  return async <T>(work: () => Promise<T>): Promise<T> => {
+  let inLine = 0;
+  // In the order of their turns; none is empty.
+  const lines = new Map<string, (() => void)[]>();
+  const nextInLine = (): (() => void) | undefined => {
+    const [first] = lines;
+    if (!first) return undefined;
+    const [party, line] = first;
+    lines.delete(party);
+    const go = line.shift();
+    if (line.length > 0) lines.set(party, line);
+    inLine -= 1;
+    return go;
+  };
+  return async <T>(party: string, work: () => Promise<T>): Promise<T> => {
     if (running < atOnce) running += 1;
     else {
-      if (line.length >= waiting)
+      const line = lines.get(party) ?? [];
+      if (inLine >= waiting || line.length >= waitingOfOne)
         throw new ServiceError('TooManyRequests', 'too many logins at once: try again in a moment', { retryAfterSeconds: 2 });
+      inLine += 1;
+      lines.set(party, line);
       // Whoever ends hands its place over, so `running` does not change.
       await new Promise<void>((go) => line.push(go));
     }
     try {
       return await work();
     } finally {
-      const next = line.shift();
+      const next = nextInLine();
       if (next) next();
       else running -= 1;
     }

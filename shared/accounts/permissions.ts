@@ -14,6 +14,8 @@ export interface Caller {
   userId: string;
   email: string;
   role: UserRole;
+  /** Present for a token of a login by password. */
+  sessionId?: string;
   /** Present for an API key limited to one project. */
   projectKey?: { projectId: string; role: ProjectRole };
 }

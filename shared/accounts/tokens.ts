@@ -8,11 +8,13 @@ export interface TokenSubject {
   tokenVersion: number;
   /** Set for a login by API key: the token ends with the key. */
   apiKeyId?: string | undefined;
+  /** The login that it comes from: the family of its refresh tokens. Tokens of former releases lack it. */
+  sessionId?: string | undefined;
 }
 
 /** A token that was read: signed by us and not ended. */
 type ReadToken = TokenSubject & { expiresAt: Date };
-type ReadRefreshToken = ReadToken & { tokenId: string; family: string };
+type ReadRefreshToken = ReadToken & { tokenId: string; sessionId: string };
 
 /** A day: one existing client keeps its token for the life of its process. */
 const ACCESS_TOKEN_SECONDS = 86_400;
@@ -27,7 +29,13 @@ export interface Tokens {
   readRefresh(token: string): Promise<ReadRefreshToken | undefined>;
 }
 
-const Claims = z.object({ sub: z.string(), ver: z.number(), key: z.string().optional(), exp: z.number() });
+const Claims = z.object({
+  sub: z.string(),
+  ver: z.number(),
+  key: z.string().optional(),
+  sid: z.string().optional(),
+  exp: z.number(),
+});
 const RefreshClaims = Claims.extend({ jti: z.string(), fam: z.string() });
 
 /** JSON web tokens (HS256). Access and refresh tokens have keys of their own, so neither passes for the other. */
@@ -58,6 +66,7 @@ export function createTokens(keys: readonly [AccountKeys, ...AccountKeys[]], now
     userId: claims.sub,
     tokenVersion: claims.ver,
     apiKeyId: claims.key,
+    sessionId: claims.sid,
     expiresAt: new Date(claims.exp * 1_000),
   });
   const secondsFromNow = (seconds: number) => Math.floor(now().getTime() / 1_000) + seconds;
@@ -65,17 +74,20 @@ export function createTokens(keys: readonly [AccountKeys, ...AccountKeys[]], now
   return {
     signAccess(one, notAfter) {
       const end = secondsFromNow(ACCESS_TOKEN_SECONDS);
-      return sign('accessToken', one, { exp: notAfter ? Math.min(end, Math.floor(notAfter.getTime() / 1_000)) : end });
+      return sign('accessToken', one, {
+        ...(one.sessionId ? { sid: one.sessionId } : {}),
+        exp: notAfter ? Math.min(end, Math.floor(notAfter.getTime() / 1_000)) : end,
+      });
     },
     async readAccess(token) {
       const claims = await read('accessToken', token, Claims);
       return claims && subject(claims);
     },
     signRefresh: (one) =>
-      sign('refreshToken', one, { jti: one.tokenId, fam: one.family, exp: secondsFromNow(REFRESH_TOKEN_SECONDS) }),
+      sign('refreshToken', one, { jti: one.tokenId, fam: one.sessionId, exp: secondsFromNow(REFRESH_TOKEN_SECONDS) }),
     async readRefresh(token) {
       const claims = await read('refreshToken', token, RefreshClaims);
-      return claims && { ...subject(claims), tokenId: claims.jti, family: claims.fam };
+      return claims && { ...subject(claims), tokenId: claims.jti, sessionId: claims.fam };
     },
   };
 }

@@ -2,7 +2,7 @@ import { ServiceError } from '../errors.ts';
 import type { AccountStore, User, UserChange } from './accountStore.ts';
 import type { Credentials } from './credentials.ts';
 import type { Passwords } from './passwords.ts';
-import type { UserRole } from './permissions.ts';
+import { type Caller, mayOnUser, type UserRole } from './permissions.ts';
 
 export interface UserDeps {
   accounts: AccountStore;
@@ -13,11 +13,13 @@ export interface UserDeps {
 
 /** @throws ServiceError `Conflict` when the email is taken. */
 export async function createUser(
-  { accounts, passwords, newId }: UserDeps,
+  { accounts, passwords, credentials, newId }: UserDeps,
   input: { email: string; password: string; role: UserRole },
 ): Promise<User> {
   const passwordHash = await passwords.hash(input.password);
-  return accounts.insertUser({ id: newId(), email: input.email, role: input.role, passwordHash });
+  const created = await accounts.insertUser({ id: newId(), email: input.email, role: input.role, passwordHash });
+  credentials.forget(); // that there was no such account
+  return created;
 }
 
 /** Gives a user another role, from their next request on. @throws ServiceError `NotFound`, or `Conflict` for the last administrator. */
@@ -27,8 +29,13 @@ export async function changeRole({ accounts, credentials }: UserDeps, userId: st
   return changed;
 }
 
-/** Removes a user; their keys and tokens end at once. @throws ServiceError `NotFound`, or `Conflict` for the last administrator. */
-export async function removeUser({ accounts, credentials }: UserDeps, userId: string): Promise<void> {
+/**
+ * Removes a user; their keys and tokens end at once.
+ * @throws ServiceError `Forbidden` for oneself, `NotFound`, or `Conflict` where two administrators remove each other and this is the last.
+ */
+export async function removeUser({ accounts, credentials }: UserDeps, caller: Caller, userId: string): Promise<void> {
+  if (!mayOnUser(caller, userId, 'delete'))
+    throw new ServiceError('Forbidden', 'not allowed: administrators are removed by another administrator, not by themselves');
   done(await accounts.removeUser(userId));
   credentials.forget();
 }

@@ -1,3 +1,4 @@
+import type { LoginAttempts } from '../accounts/loginAttempts.ts';
 import type { LoginCache } from '../accounts/loginCache.ts';
 
 /** What processes of one service tell each other while they run. Nothing here is a record: it may be lost at any time and is rebuilt. */
@@ -6,6 +7,7 @@ export interface Coordination {
   concurrency: ConcurrencyLimit;
   calls: CallGate;
   logins: LoginCache;
+  attempts: LoginAttempts;
   /** @throws ServiceError `Unavailable` when the other side does not answer. */
   ping(): Promise<void>;
   close(): Promise<void>;

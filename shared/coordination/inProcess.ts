@@ -1,4 +1,5 @@
 import { type Coordination, PART_MS } from './coordination.ts';
+import { inProcessAttempts } from './inProcessAttempts.ts';
 import { inProcessGates } from './inProcessGates.ts';
 
 const MAX_LOGINS = 10_000;
@@ -10,6 +11,7 @@ export function inProcessCoordination(options: { now?: () => number } = {}): Coo
     progress: progressBoard(now),
     ...inProcessGates(now),
     logins: loginCache(now),
+    attempts: inProcessAttempts(now),
     ping: async () => {},
     close: async () => {},
   };

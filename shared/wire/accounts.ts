@@ -108,6 +108,26 @@ export const CreateUserRequest = z.object({
     .nullish()
     .transform((role) => (role === 'system_admin' ? 'admin' : role === 'system_user' ? 'user' : (role ?? 'read_only'))),
 });
+export const PasswordChange = z.object({ old_password: z.string().min(1).max(1_000), new_password: Password });
+export const PasswordReset = z.object({ reset_token: z.string().min(1).max(1_000), new_password: Password });
+export const PasswordResetCreated = z
+  .object({ user_id: Uuid, email: z.string(), reset_token: z.string(), expires_at: z.iso.datetime() })
+  .meta({ id: 'PasswordResetCreated' });
+
+export const LoginSession = z
+  .object({
+    id: Uuid,
+    created_at: z.iso.datetime(),
+    last_used: z.iso.datetime(),
+    expires_at: z.iso.datetime(),
+    address: z.string().nullable(),
+    user_agent: z.string().nullable(),
+    /** The one that this request was made with. */
+    is_current: z.boolean(),
+  })
+  .meta({ id: 'LoginSession' });
+export const LoginSessionsPage = z.object({ sessions: z.array(LoginSession), ...PageFields });
+
 export const UserUpdate = z.object({ role: UserRole });
 
 export const CreateApiKeyRequest = z

@@ -337,6 +337,37 @@ function contract(open: (processes: number) => Promise<Coordination[]>): void {
     await expect.poll(() => other.logins.get(short)).toBeUndefined();
   });
 
+  test('failed logins are counted over all processes; a success begins anew, and what was not made is not counted', async () => {
+    const [one, other = one] = await processes(2);
+    const attempt = { account: newId(), address: '192.0.2.1' };
+    const wait = (process: Coordination) => process.attempts.waitMs(attempt);
+    const fail = async (times: number) => {
+      for (let n = 0; n < times; n += 1) expect(await (n % 2 ? one : other).attempts.begin(attempt)).toBe(0);
+    };
+    await fail(10);
+    expect(await wait(one)).toBeGreaterThan(0);
+    expect(await wait(other)).toBeLessThanOrEqual(2_000);
+    expect(await other.attempts.begin(attempt)).toBeGreaterThan(0);
+    expect(await one.attempts.waitMs({ ...attempt, address: '192.0.2.2' })).toBe(0);
+    expect(await one.attempts.waitMs({ ...attempt, account: newId() })).toBe(0);
+    await other.attempts.takeBack(attempt, 'not made');
+    expect(await wait(one)).toBe(0);
+    await fail(1);
+    await one.attempts.takeBack(attempt, 'right');
+    await fail(9);
+    expect(await wait(other)).toBe(0);
+  });
+
+  test('an address that fails for many accounts is slowed down for all of them', async () => {
+    const [one, other = one] = await processes(2);
+    const address = newId();
+    await Promise.all(
+      Array.from({ length: 300 }, (_, n) => (n % 2 ? one : other).attempts.begin({ account: `${newId()}`, address })),
+    );
+    expect(await other.attempts.waitMs({ account: newId(), address })).toBeGreaterThan(0);
+    expect(await other.attempts.waitMs({ account: newId(), address: newId() })).toBe(0);
+  });
+
   test('answers a ping', async () => {
     const [process] = await processes(1);
     await process.ping();
@@ -422,6 +453,9 @@ describeWithServer('through Redis', redisProgram, (program) => {
       await expect(other.ping()).rejects.toMatchObject(unavailable);
       expect(await other.logins.get('x')).toBeUndefined();
       await other.logins.set('x', 'user', 1_000);
+      const attempt = { account: 'x', address: '192.0.2.1' };
+      for (let failure = 0; failure < 10; failure += 1) expect(await other.attempts.begin(attempt)).toBe(0);
+      expect(await other.attempts.waitMs(attempt)).toBeGreaterThan(0);
 
       const again = await startRedisServer(program, { port: lost.port });
       await expect

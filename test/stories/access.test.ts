@@ -15,6 +15,8 @@ const publicRoutes = [
   'POST /login',
   'POST /login/api_key',
   'POST /login/social',
+  'POST /logout',
+  'POST /password_reset',
   'POST /refresh_token',
 ];
 

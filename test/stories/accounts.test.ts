@@ -1,5 +1,5 @@
 import { decodeJwt } from 'jose';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { ensureAdministrator } from '../../shared/accounts/administrator.ts';
 import { isMistypedApiKey, newApiKeyText } from '../../shared/accounts/apiKeyText.ts';
 import { createPasswords } from '../../shared/accounts/passwords.ts';
@@ -101,32 +101,93 @@ function stories(databaseUrl: () => Promise<string | undefined>): void {
       expect(wrong.body).toEqual(unknown.body);
     });
 
+    test('a new user is known at once, also where their email was tried before', async () => {
+      const user = { email: `${newId()}@example.com`, password: 'Some-Password-1' };
+      expect((await logIn(user.email, user.password)).status).toBe(401);
+      await service.admin('POST', '/users', user);
+      expect((await logIn(user.email, user.password)).status).toBe(200);
+    });
+
     test('a login without a field is 422 and names it', async () => {
       const { status, body } = await service.request('POST', '/login', { form: { username: 'admin@example.com' } });
       expect(status).toBe(422);
       expect(body.detail[0].loc).toEqual(['body', 'password']);
     });
 
-    test('ten failures stop an account from this address with Retry-After, even with the right password; others go on', async () => {
-      const victim = await service.user('user');
-      const bystander = await service.user('user');
-      for (let attempt = 0; attempt < 10; attempt += 1) expect((await logIn(victim.email, `Wrong-${attempt}`)).status).toBe(401);
-      const refused = await logIn(victim.email, victim.password);
-      expect(refused.status).toBe(429);
-      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
-      expect((await service.request('GET', '/current_user', { headers: basic(victim.email, victim.password) })).status).toBe(429);
-      expect((await logIn(bystander.email, bystander.password)).status).toBe(200);
-      // A token that was there before goes on working.
-      expect((await victim.call('GET', '/current_user')).status).toBe(200);
-    });
+    describe('that fail', () => {
+      let address = '';
+      const logInFrom = (from: string, username: string, password: string) =>
+        service.request('POST', '/login', { form: { username, password }, headers: { 'X-Forwarded-For': from } });
+      const failures = async (count: number, username: string, from = address) => {
+        for (let attempt = 0; attempt < count; attempt += 1)
+          expect((await logInFrom(from, username, `Wrong-${attempt}`)).status).toBe(401);
+      };
+      let addresses = 0;
+      const freshAddress = () => `198.51.${100 + Math.floor(++addresses / 250)}.${addresses % 250}`;
+      beforeEach(() => {
+        service.clock.at = Date.now();
+        address = freshAddress();
+      });
+      afterEach(() => {
+        Object.assign(service.clock, { at: undefined, offsetMs: 0 });
+      });
 
-    test('parallel guesses do not slip past the limit', async () => {
-      const { email } = await service.user('user');
-      const answers = await Promise.all(Array.from({ length: 40 }, (_, guess) => logIn(email, `Guess-${guess}`)));
-      const tried = answers.filter(({ status }) => status === 401).length;
-      expect(tried).toBeGreaterThanOrEqual(10);
-      expect(tried).toBeLessThanOrEqual(12);
-      expect(answers.filter(({ status }) => status === 429)).toHaveLength(40 - tried);
+      test('ten slow an account down from this address, even with the right password; other accounts and addresses go on', async () => {
+        const victim = await service.user('user');
+        const bystander = await service.user('user');
+        await failures(10, victim.email);
+        const refused = await logInFrom(address, victim.email, victim.password);
+        expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '2']);
+        const headers = { ...basic(victim.email, victim.password), 'X-Forwarded-For': address };
+        expect((await service.request('GET', '/current_user', { headers })).status).toBe(429);
+        expect((await logInFrom(address, bystander.email, bystander.password)).status).toBe(200);
+        expect((await logInFrom(freshAddress(), victim.email, victim.password)).status).toBe(200);
+        // A token that was there before goes on working.
+        expect((await victim.call('GET', '/current_user')).status).toBe(200);
+        // After the wait, and once no earlier login is remembered, the right password is let in, and what failed is forgotten.
+        service.clock.offsetMs = 61_000;
+        expect((await logInFrom(address, victim.email, victim.password)).status).toBe(200);
+        await failures(9, victim.email);
+      });
+
+      test('wait twice as long after each, a minute at most, and are forgotten after a quarter of an hour', async () => {
+        const { email } = await service.user('user');
+        await failures(10, email);
+        const waits: number[] = [];
+        for (let more = 0; more < 7; more += 1) {
+          const refused = await logInFrom(address, email, 'Wrong-again');
+          waits.push(Number(refused.headers.get('retry-after')));
+          service.clock.offsetMs += 1_000 * (waits.at(-1) ?? 0);
+          await failures(1, email);
+        }
+        expect(waits).toEqual([2, 4, 8, 16, 32, 60, 60]);
+        service.clock.offsetMs += 15 * 60_000;
+        await failures(10, email);
+      });
+
+      test('cannot lock out an account from elsewhere, however many addresses they come from', async () => {
+        const { email, password } = await service.user('user');
+        for (let guess = 0; guess < 101; guess += 1) await failures(1, email, freshAddress());
+        // From here on one failure of an address is enough to slow it down.
+        await failures(1, email);
+        expect((await logInFrom(address, email, 'Wrong-again')).status).toBe(429);
+        expect((await logInFrom(freshAddress(), email, password)).status).toBe(200);
+      });
+
+      test('count for the network of an IPv6 address, and for accounts that do not exist as for those that do', async () => {
+        for (const email of [(await service.user('user')).email, `${newId()}@example.com`]) {
+          for (let guess = 0; guess < 10; guess += 1) await failures(1, email, `2001:db8:${addresses}:1::${guess + 1}`);
+          expect((await logInFrom(`2001:db8:${addresses}:1:ffff::1`, email, 'Wrong-1')).status).toBe(429);
+          await failures(1, email, `2001:db8:${addresses}:2::1`);
+        }
+      });
+
+      test('do not slip past the limit in parallel', async () => {
+        const { email } = await service.user('user');
+        const answers = await Promise.all(Array.from({ length: 40 }, (_, guess) => logInFrom(address, email, `Guess-${guess}`)));
+        expect(answers.filter(({ status }) => status === 401)).toHaveLength(10);
+        expect(answers.filter(({ status }) => status === 429)).toHaveLength(30);
+      });
     });
 
     test('a login through another provider is refused in words', async () => {
@@ -312,8 +373,20 @@ function stories(databaseUrl: () => Promise<string | undefined>): void {
     test('the last administrator stays one', async () => {
       const { body: me } = await service.admin('GET', '/current_user');
       expect((await service.admin('PUT', `/users/${me.id}`, { role: 'user' })).status).toBe(409);
-      expect((await service.admin('DELETE', `/users/${me.id}`)).status).toBe(409);
+      expect((await service.admin('DELETE', `/users/${me.id}`)).status).toBe(403);
       expect((await service.admin('PUT', `/users/${newId()}`, { role: 'user' })).status).toBe(404);
+    });
+
+    test('an administrator is removed by another one, as the permissions say', async () => {
+      const [one, other] = [await service.user('admin'), await service.user('admin')];
+      const mayDelete = async (by: typeof one, whom: typeof one) => {
+        const { body } = await by.call('GET', '/users?limit=1000');
+        const { permissions } = body.users.find(({ id }: { id: string }) => id === whom.id);
+        return permissions.find(({ action }: { action: string }) => action === 'delete').allowed;
+      };
+      expect([await mayDelete(one, one), (await one.call('DELETE', `/users/${one.id}`)).status]).toEqual([false, 403]);
+      expect([await mayDelete(one, other), (await one.call('DELETE', `/users/${other.id}`)).status]).toEqual([true, 204]);
+      expect((await service.admin('DELETE', `/users/${one.id}`)).status).toBe(204);
     });
 
     test('of starts at the same moment one creates the administrator', async () => {
@@ -382,6 +455,21 @@ function stories(databaseUrl: () => Promise<string | undefined>): void {
       expect((await member.call('GET', `/projects/${project.id}`)).status).toBe(404);
     });
 
+    test('a hidden group cannot be shared by its id alone: to who does not see it, there is none', async () => {
+      const [owner, member] = [await service.user('user'), await service.user('user')];
+      const { body: group } = await service.admin('POST', '/groups', { name: `g ${newId()}`, visibility: 'hidden' });
+      await service.admin('POST', `/groups/${group.id}/members`, [{ user_id: member.id }]);
+      const shareBy = async (by: typeof owner, group_id: string) => {
+        const { body: project } = await by.call('POST', '/projects', { name: newId() });
+        const { status, body } = await by.call('POST', `/projects/${project.id}/groups`, [{ group_id, role: 'viewer' }]);
+        return { status, detail: String(body.detail).replace(group_id, 'ID') };
+      };
+      const refused = await shareBy(owner, group.id);
+      expect(refused.status).toBe(404);
+      expect(refused).toEqual(await shareBy(owner, newId()));
+      expect((await shareBy(member, group.id)).status).toBe(200);
+    });
+
     test('an unknown member changes nothing', async () => {
       const user = await service.user('user');
       const { body: group } = await service.admin('POST', '/groups', { name: `g ${newId()}`, visibility: 'hidden' });
@@ -394,7 +482,7 @@ function stories(databaseUrl: () => Promise<string | undefined>): void {
 
   describe('passwords', () => {
     test('a hash is a PHC string of Argon2id that only its password fits', async () => {
-      const passwords = createPasswords({ atOnce: 2, waiting: 10 });
+      const passwords = createPasswords({ atOnce: 2, waiting: 10, waitingOfOne: 10 });
       const hash = await passwords.hash('päss wörd');
       expect(hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
       expect(await passwords.verify('päss wörd', hash)).toBe(true);
@@ -403,11 +491,21 @@ function stories(databaseUrl: () => Promise<string | undefined>): void {
     });
 
     test('a line that is too long is refused, not grown', async () => {
-      const passwords = createPasswords({ atOnce: 1, waiting: 1 });
+      const passwords = createPasswords({ atOnce: 1, waiting: 1, waitingOfOne: 1 });
       const outcomes = await Promise.allSettled([passwords.hash('a'), passwords.hash('b'), passwords.hash('c')]);
       expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected']);
       expect(outcomes[2]).toMatchObject({ reason: { code: 'TooManyRequests' } });
       await expect(passwords.hash('d')).resolves.toMatch(/^\$argon2id/);
+    });
+
+    test('one who fills the line leaves room for others, who take turns with them', async () => {
+      const passwords = createPasswords({ atOnce: 1, waiting: 5, waitingOfOne: 3 });
+      const hash = await passwords.hash('right');
+      const order: string[] = [];
+      const verify = (party: string) => passwords.verify('right', hash, party).then(() => void order.push(party));
+      const outcomes = await Promise.allSettled([...Array.from({ length: 5 }, () => verify('many')), verify('few')]);
+      expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(1);
+      expect(order).toEqual(['many', 'many', 'few', 'many', 'many']);
     });
 
     test('fifty logins at once cost one verification, and those of the next minute none', async () => {

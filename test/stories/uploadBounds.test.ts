@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { FormReader } from '../../api/readForm.ts';
+import type { AssetViewer } from '../../shared/assets/assetAccess.ts';
 import { createDataset } from '../../shared/datasets/createDataset.ts';
 import { editContent } from '../../shared/datasets/editContent.ts';
 import { readRows } from '../../shared/datasets/readRows.ts';
@@ -24,8 +25,10 @@ afterAll(async () => {
 });
 
 const small = () => ({ datasets: service.datasets, rows: service.rows, limits: { rows: 3, columns: 2 } });
+const viewer: AssetViewer = { userId: newId(), everything: true, limited: false, projects: [], grants: [] };
 const create = (format: DatasetFormat, text: string) =>
   createDataset(small(), {
+    viewer,
     ...{ name: newId(), appendSuffix: false, columnMapping: undefined, projectId: undefined, hidden: false, draft: false },
     content: { file: new Blob([text]), format },
     userId: service.caller.userId,

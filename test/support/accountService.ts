@@ -5,9 +5,11 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { createApp } from '../../api/app.ts';
 import { createGate } from '../../api/authenticate.ts';
+import { createClientAddresses } from '../../api/clientAddress.ts';
 import { accountRoutes } from '../../api/routes/accounts.ts';
 import { collaboratorRoutes } from '../../api/routes/collaborators.ts';
 import { healthRoutes } from '../../api/routes/health.ts';
+import { loginSessionRoutes } from '../../api/routes/loginSessions.ts';
 import { logStreamRoutes } from '../../api/routes/logStreams.ts';
 import { projectRoutes } from '../../api/routes/projects.ts';
 import { accountKeys } from '../../shared/accounts/accountKeys.ts';
@@ -44,10 +46,11 @@ export async function startAccountService(url?: string) {
   const accounts = postgresAccounts(database);
   const projects = postgresProjects(database);
   const logStreams = postgresLogStreams(database);
-  const clock = { offsetMs: 0 };
-  const now = () => new Date(Date.now() + clock.offsetMs);
+  /** `at` stops it. */
+  const clock: { offsetMs: number; at?: number | undefined } = { offsetMs: 0 };
+  const now = () => new Date((clock.at ?? Date.now()) + clock.offsetMs);
   const keys = accountKeys([{ id: 'k1', key: randomBytes(32) }]);
-  const hashing = createPasswords({ atOnce: 2, waiting: 100 });
+  const hashing = createPasswords({ atOnce: 2, waiting: 300, waitingOfOne: 100 });
   const verifications = { count: 0 };
   const passwords: Passwords = {
     ...hashing,
@@ -57,8 +60,19 @@ export async function startAccountService(url?: string) {
     },
   };
   const tokens = createTokens(keys, now);
-  const coordination = inProcessCoordination();
-  const credentials = createCredentials({ accounts, passwords, tokens, loginCache: coordination.logins, keys, now, newId });
+  const coordination = inProcessCoordination({ now: () => now().getTime() });
+  const credentials = createCredentials({
+    accounts,
+    passwords,
+    tokens,
+    loginCache: coordination.logins,
+    attempts: coordination.attempts,
+    keys,
+    now,
+    newId,
+  });
+  // Requests of tests come from this machine: it stands for a proxy, and they say from where.
+  const clients = createClientAddresses(['127.0.0.1']);
   const access = createProjectAccess(projects);
   const assets = createAssetAccess(postgresAssets(database));
   const runLookup = createRunLookup(logStreams);
@@ -82,7 +96,8 @@ export async function startAccountService(url?: string) {
     new Map([...recordStore.counts].filter(([runId]) => runIds.includes(runId)));
   const endpoints = [
     ...healthRoutes({ health: async () => health, version: '0.1.0' }),
-    ...accountRoutes({ accounts, passwords, credentials, access, newId, now }),
+    ...accountRoutes({ accounts, passwords, credentials, access, clients, newId, now }),
+    ...loginSessionRoutes({ accounts, passwords, credentials, clients, now }),
     ...projectRoutes({ projects, accounts, access, ...deletions }),
     ...collaboratorRoutes({
       projects,
@@ -101,7 +116,7 @@ export async function startAccountService(url?: string) {
     { email: 'admin@example.com', password: adminPassword },
   );
   if (!administrator.created) throw new Error('the database had an administrator already');
-  const gate = createGate({ credentials, access, assets, apiKeyHeaders });
+  const gate = createGate({ credentials, access, assets, apiKeyHeaders, clients });
   const http = await serve(
     createApp({
       endpoints,

@@ -1,4 +1,5 @@
 import type { Coordination } from '../../coordination/coordination.ts';
+import { redisAttempts } from './attempts.ts';
 import type { RedisConnection } from './connect.ts';
 import { redisGates } from './gates.ts';
 import { redisLoginCache } from './loginCache.ts';
@@ -15,6 +16,7 @@ export function redisCoordination(redis: RedisConnection, options: { leaseMs?: n
     concurrency,
     calls,
     logins: redisLoginCache(redis),
+    attempts: redisAttempts(redis),
     ping: () => redis.ping(),
     async close() {
       await close();

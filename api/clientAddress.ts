@@ -1,0 +1,77 @@
+import type { IncomingMessage } from 'node:http';
+import { BlockList, isIP } from 'node:net';
+
+/** Who stands at the other end of a request: the peer itself, or the client that trusted proxies say they speak for. */
+export interface ClientAddresses {
+  /**
+   * The address of the client, in the shortest form of its family. Behind proxies it is the right-most one of `X-Forwarded-For` or `Forwarded`
+   * that is no trusted proxy; the headers of other peers are not read. Where both headers are there and differ, or the entry is no address, it is
+   * the proxy's: one of the headers is then the client's own words.
+   */
+  of(request: IncomingMessage): string;
+  /** True where the peer is a trusted proxy, so that what its other `X-Forwarded-*` headers say holds too. */
+  isProxied(request: IncomingMessage): boolean;
+}
+
+/** @param trusted `TRUSTED_PROXIES`: addresses and CIDRs. */
+export function createClientAddresses(trusted: readonly string[]): ClientAddresses {
+  const proxies = new BlockList();
+  for (const entry of trusted) {
+    const [network = '', bits] = entry.split('/');
+    const family = isIP(network) === 6 ? 'ipv6' : 'ipv4';
+    proxies.addSubnet(network, Number(bits ?? (family === 'ipv6' ? 128 : 32)), family);
+  }
+  const isTrusted = (address: string): boolean =>
+    isIP(address) !== 0 && proxies.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+
+  /** Walks from the peer to the left until a hop is not trusted. Undefined where a hop names no address. */
+  const client = (peer: string, hops: readonly (string | undefined)[]): string | undefined => {
+    let at: string | undefined = peer;
+    for (let index = hops.length - 1; index >= 0 && at !== undefined && isTrusted(at); index -= 1) at = hops[index];
+    return at;
+  };
+  const peerOf = (request: IncomingMessage): string => plain(request.socket.remoteAddress ?? '') ?? 'unknown';
+
+  return {
+    of(request) {
+      const peer = peerOf(request);
+      if (!isTrusted(peer)) return peer;
+      const lists = [
+        hopsOf(request, 'x-forwarded-for', (entry) => entry),
+        hopsOf(request, 'forwarded', (entry) => /(?:^|;)\s*for\s*=\s*([^;]*)/i.exec(entry)?.[1] ?? ''),
+      ].filter((hops) => hops.length > 0);
+      const found = new Set(lists.map((hops) => client(peer, hops)));
+      const [address] = found;
+      return found.size === 1 && address !== undefined ? address : peer;
+    },
+    isProxied: (request) => isTrusted(peerOf(request)),
+  };
+}
+
+/** The addresses of a list header, left to right; Node joins several headers of one name. */
+function hopsOf(request: IncomingMessage, header: string, nodeOf: (entry: string) => string): (string | undefined)[] {
+  const value = request.headers[header];
+  if (value === undefined) return [];
+  return String(value)
+    .split(',')
+    .map((entry) => addressIn(nodeOf(entry.trim())));
+}
+
+/** `192.0.2.1`, `192.0.2.1:80`, `[2001:db8::1]:80`, quoted or not (RFC 7239 section 6); undefined for `unknown` and names. */
+function addressIn(node: string): string | undefined {
+  const bare = node.trim().replace(/^"(.*)"$/, '$1');
+  const inner = /^\[([^\]]*)\](?::\d+)?$/.exec(bare)?.[1] ?? /^([\d.]+):\d+$/.exec(bare)?.[1] ?? bare;
+  return plain(inner);
+}
+
+/** One text for one address: an IPv4 address mapped into IPv6 is the IPv4 one, an IPv6 address has its shortest form and no zone. */
+function plain(text: string): string | undefined {
+  const bare = text.replace(/%.*$/, '');
+  if (isIP(bare) !== 6) return isIP(bare) === 4 ? bare : undefined;
+  const [, high, low] = /^::ffff:([\da-f]{1,4}):([\da-f]{1,4})$/.exec(shortest(bare)) ?? [];
+  if (high === undefined || low === undefined) return shortest(bare);
+  const number = (Number.parseInt(high, 16) << 16) | Number.parseInt(low, 16);
+  return [number >>> 24, (number >>> 16) & 255, (number >>> 8) & 255, number & 255].join('.');
+}
+
+const shortest = (ipv6: string): string => new URL(`http://[${ipv6}]`).hostname.slice(1, -1);
