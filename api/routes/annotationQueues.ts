@@ -118,7 +118,9 @@ export function annotationQueueRoutes(deps: QueueDeps): Endpoint[] {
         const { queue } = await queueFor(deps, caller, params.queue_id, 'update');
         const description = body.description ?? undefined;
         const named = body.name ?? { value: queue.name, appendSuffix: false };
-        await withFreeName(deps, named, queue.name, (name) => annotations.updateQueue(queue.id, { name, description }));
+        await withFreeName(deps, caller, named, queue.name, (name) =>
+          annotations.updateQueue(queue.id, { name, description }, queueViewerOf(caller)),
+        );
         return answer(caller, queue.id);
       },
     }),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Caller, mayInProject, mayOnAsset } from '../../shared/accounts/permissions.ts';
+import { type Caller, mayInOrganization, mayInProject, mayOnAsset } from '../../shared/accounts/permissions.ts';
 import type { AssetAccess, AssetKind } from '../../shared/assets/assetAccess.ts';
 import { ServiceError } from '../../shared/errors.ts';
 import type { ProjectAccess } from '../../shared/projects/access.ts';
@@ -201,7 +201,8 @@ function groupRoutes(shared: Shared): Endpoint[] {
       response: z.array(GroupCollaborator),
       async handle({ params, body, caller }) {
         const given = body.map(({ group_id, role }) => ({ groupId: group_id, role }));
-        const added = await store.setGroupCollaborators(idIn(params), given);
+        const by = { userId: caller.userId, seesHidden: mayInOrganization(caller, 'manage_users') };
+        const added = await store.setGroupCollaborators(idIn(params), given, by);
         shared.changed();
         const permissions = await permissionsOn(shared, caller, idIn(params));
         return added.map((collaborator) => toGroupCollaborator(collaborator, permissions));

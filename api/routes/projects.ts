@@ -81,6 +81,8 @@ export const projectRoutes = (deps: ProjectDeps): Endpoint[] => [
     method: 'get',
     path: '/projects',
     summary: 'Projects by exact name; an empty list when there is none',
+    description:
+      'Names are unique among the projects that their creator sees, so others may share projects of one name with you: the one that you have seen longest is the first.',
     tag,
     access: 'signedIn',
     query: ProjectsQuery,
@@ -130,8 +132,8 @@ export const projectRoutes = (deps: ProjectDeps): Endpoint[] => [
     params: ProjectParams,
     body: ProjectUpdate,
     response: ProjectUpdateResponse,
-    async handle({ project, body }) {
-      const updated = await updateProject(deps, project.id, toChange(body));
+    async handle({ project, body, caller }) {
+      const updated = await updateProject(deps, caller, project.id, toChange(body));
       return { ...toCreated(updated), labels: toLabels(updated), description: updated.description };
     },
   }),

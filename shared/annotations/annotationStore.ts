@@ -93,19 +93,25 @@ export interface ExportLink {
 export interface AnnotationStore extends AnnotationSource {
   /**
    * Inserts a queue with its creator as owner, these annotators, and copies of the templates of another queue.
-   * @throws ServiceError `Conflict` when the name is taken, `NotFound` for an unknown annotator; nothing is stored then.
+   * @throws ServiceError `Conflict` when a queue that its creator sees has the name, `NotFound` for an unknown annotator; nothing is stored then.
    */
   insertQueue(
-    queue: Pick<Queue, 'id' | 'name' | 'description'> & { createdBy: string },
+    queue: Pick<Queue, 'id' | 'name' | 'description'>,
+    creator: QueueViewer,
     more: { users: readonly NewQueueUser[]; templates: readonly NewTemplate[] },
   ): Promise<void>;
   findQueue(viewer: QueueViewer, queueId: string): Promise<Queue | undefined>;
   queues(viewer: QueueViewer, query: QueueQuery, page: Page): Promise<PageOf<Queue>>;
   countQueues(viewer: QueueViewer, query: QueueQuery): Promise<number>;
-  /** Changes what is given. @throws ServiceError `Conflict` when the name is taken. */
-  updateQueue(queueId: string, change: { name?: string | undefined; description?: string | undefined }): Promise<void>;
+  /** Changes what is given. @throws ServiceError `Conflict` when another queue that `viewer` sees has the new name. */
+  updateQueue(
+    queueId: string,
+    change: { name?: string | undefined; description?: string | undefined },
+    viewer: QueueViewer,
+  ): Promise<void>;
   removeQueue(queueId: string): Promise<void>;
-  queueNamesFrom(prefix: string): Promise<string[]>;
+  /** Names of queues that `viewer` sees. */
+  queueNamesFrom(viewer: QueueViewer, prefix: string): Promise<string[]>;
 
   queueUsers(queueId: string, page: Page): Promise<PageOf<QueueUser>>;
   /** Adds users or changes their role. @throws ServiceError `NotFound` for an unknown user; nothing is changed then. */

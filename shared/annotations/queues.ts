@@ -45,15 +45,16 @@ interface WantedName {
   appendSuffix: boolean;
 }
 
-/** Runs `store` with the name, or with a free one like it; another request may take that one in between. @throws ServiceError `Conflict` */
+/** Runs `store` with the name, or with one like it that is free among the queues that the caller sees; another request may take that one in between. @throws ServiceError `Conflict` */
 export async function withFreeName<T>(
   { annotations }: Pick<QueueDeps, 'annotations'>,
+  caller: Caller,
   { value, appendSuffix }: WantedName,
   except: string | undefined,
   store: (name: string) => Promise<T>,
 ): Promise<T> {
   for (;;) {
-    const names = await annotations.queueNamesFrom(nameStem(value));
+    const names = await annotations.queueNamesFrom(queueViewerOf(caller), nameStem(value));
     const name = freeName(names, { what: 'annotation queue', name: value, appendSuffix, except });
     try {
       return await store(name);
@@ -85,8 +86,8 @@ export async function createQueue(
     trackProgress: true,
   }));
   const id = deps.newId();
-  await withFreeName(deps, input.name, undefined, (name) =>
-    deps.annotations.insertQueue({ id, name, description: input.description, createdBy: caller.userId }, { users, templates }),
+  await withFreeName(deps, caller, input.name, undefined, (name) =>
+    deps.annotations.insertQueue({ id, name, description: input.description }, queueViewerOf(caller), { users, templates }),
   );
   return id;
 }

@@ -65,20 +65,37 @@ export interface CollaboratorStore {
   removeUserCollaborator(id: string, userId: string): Promise<boolean>;
 
   groupCollaborators(id: string, page: Page): Promise<PageOf<GroupCollaborator>>;
-  /** Adds groups or changes their role. @throws ServiceError `NotFound` for an unknown group; nothing is changed then. */
-  setGroupCollaborators(id: string, given: readonly { groupId: string; role: ProjectRole }[]): Promise<GroupCollaborator[]>;
+  /**
+   * Adds groups or changes their role.
+   * @throws ServiceError `NotFound` for a group that is unknown, or hidden from who shares; nothing is changed then.
+   */
+  setGroupCollaborators(
+    id: string,
+    given: readonly { groupId: string; role: ProjectRole }[],
+    by: { userId: string; seesHidden: boolean },
+  ): Promise<GroupCollaborator[]>;
   updateGroupCollaborator(id: string, groupId: string, role: ProjectRole): Promise<GroupCollaborator | undefined>;
   removeGroupCollaborator(id: string, groupId: string): Promise<boolean>;
 }
 
 export interface ProjectStore extends MembershipSource, CollaboratorStore {
-  /** Inserts a project with its creator as owner. @throws ServiceError `Conflict` when the name is taken. */
-  insert(project: Pick<Project, 'id' | 'name' | 'type' | 'createdBy'>): Promise<Project>;
-  /** Projects that `viewer` sees; all of them without a page. `membership` is the viewer's role by name or through a group. */
+  /** Inserts a project with its creator as owner. @throws ServiceError `Conflict` when a project that they see has the name. */
+  insert(project: Pick<Project, 'id' | 'name' | 'type'>, creator: Viewer): Promise<Project>;
+  /**
+   * Projects that `viewer` sees; all of them without a page. `membership` is the viewer's role by name or through a group. Asked for by exact name and
+   * without a sort, the one that the viewer has seen longest is the first.
+   */
   find(viewer: Viewer, query: ProjectQuery, page?: Page): Promise<PageOf<Project & { membership: ProjectRole | undefined }>>;
   count(viewer: Viewer, query: ProjectQuery): Promise<number>;
-  /** Changes what is given. Undefined when there is no such project. @throws ServiceError `Conflict` when the name is taken. */
-  update(projectId: string, change: Partial<Pick<Project, 'name' | 'labels' | 'description'>>): Promise<Project | undefined>;
+  /**
+   * Changes what is given. Undefined when there is no such project.
+   * @throws ServiceError `Conflict` when another project that `viewer` sees has the name.
+   */
+  update(
+    projectId: string,
+    change: Partial<Pick<Project, 'name' | 'labels' | 'description'>>,
+    viewer: Viewer,
+  ): Promise<Project | undefined>;
   /** The newest `limit` runs of each project. */
   newestRuns(projectIds: readonly string[], limit: number): Promise<Run[]>;
 }

@@ -11,20 +11,21 @@ export const viewerOf = (caller: Caller): Viewer => ({
   onlyProjectId: caller.projectKey?.projectId,
 });
 
-/** Creates a project; its creator owns it. @throws ServiceError `Conflict` when the name is taken. */
+/** Creates a project; its creator owns it. @throws ServiceError `Conflict` when a project that the caller sees has the name. */
 export const createProject = (
   { projects, newId }: { projects: ProjectStore; newId: () => string },
   caller: Caller,
   input: { name: string; type: ProjectType },
-): Promise<Project> => projects.insert({ id: newId(), name: input.name, type: input.type, createdBy: caller.userId });
+): Promise<Project> => projects.insert({ id: newId(), name: input.name, type: input.type }, viewerOf(caller));
 
-/** Changes what is given of a project. @throws ServiceError `Conflict` when the name is taken. */
+/** Changes what is given of a project. @throws ServiceError `Conflict` when another project that the caller sees has the name. */
 export async function updateProject(
   { projects, access }: { projects: ProjectStore; access: Pick<ProjectAccess, 'forget'> },
+  caller: Caller,
   projectId: string,
   change: Partial<Pick<Project, 'name' | 'labels' | 'description'>>,
 ): Promise<Project> {
-  const updated = await projects.update(projectId, change);
+  const updated = await projects.update(projectId, change, viewerOf(caller));
   access.forget();
   if (!updated) throw new ServiceError('NotFound', 'no such project');
   return updated;

@@ -126,6 +126,16 @@ describe('queues', () => {
     expect(new Set(made.map((queue) => queue.name)).size).toBe(5);
   });
 
+  test('a name that is taken by a queue that the caller does not see is free to them', async () => {
+    const { name } = await newQueue();
+    const other = await person('user');
+    const make = (more: object = {}) => other.call('POST', '/annotation_queues', { name: { value: name, ...more } });
+    const made = await make();
+    expect([made.status, made.body.name]).toEqual([200, name]);
+    expect((await make()).status).toBe(409);
+    expect((await make({ append_suffix_if_duplicate: true })).body.name).toBe(`${name} (1)`);
+  });
+
   test('queues are paged, filtered by numbers and projects, and sorted', async () => {
     const { project, streamId, ids } = await logged('a', 'b');
     const [small, large] = [await newQueue(), await newQueue()];

@@ -75,6 +75,33 @@ function stories(databaseUrl: () => Promise<string | undefined>): void {
       expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409]);
     });
 
+    test('a name that is taken by a project that the caller may not see is free to them, and says nothing of it', async () => {
+      const [one, other] = [await service.user('user'), await service.user('user')];
+      const name = `hidden ${newId()}`;
+      const theirs = await one.call('POST', '/projects', { name });
+      const mine = await other.call('POST', '/projects', { name });
+      expect([theirs.status, mine.status]).toEqual([200, 200]);
+      expect((await other.call('POST', '/projects', { name })).status).toBe(409);
+      const renamed = await other.call('POST', '/projects', { name: `renamed ${newId()}` });
+      expect((await other.call('PUT', `/projects/${renamed.body.id}`, { name })).status).toBe(409);
+      // Who sees both can still change the rest of either.
+      expect((await admin('PUT', `/projects/${mine.body.id}`, { name, description: 'd' })).status).toBe(200);
+      expect((await admin('POST', '/projects', { name })).status).toBe(409);
+    });
+
+    test('of projects of one name the one that its caller has seen longest comes first, whatever is shared with them later', async () => {
+      const [victim, other] = [await service.user('user'), await service.user('user')];
+      const name = `shared ${newId()}`;
+      const older = (await other.call('POST', '/projects', { name })).body.id;
+      const mine = (await victim.call('POST', '/projects', { name })).body.id;
+      const found = async (call: typeof admin) =>
+        (await call('GET', `/projects?project_name=${encodeURIComponent(name)}`)).body.map(({ id }: { id: string }) => id);
+      expect(await found(victim.call)).toEqual([mine]);
+      await other.call('POST', `/projects/${older}/users`, [{ user_id: victim.id, role: 'owner' }]);
+      expect(await found(victim.call)).toEqual([mine, older]);
+      expect(await found(admin)).toEqual([older, mine]);
+    });
+
     test('name, description and labels change; what is absent or null stays', async () => {
       const project = await service.project();
       const first = await admin('PUT', `/projects/${project.id}`, { description: 'what it is', labels: ['sample'] });

@@ -143,7 +143,10 @@ export async function openDeletionStores(folder?: string, shared?: { clickhouse:
     userId,
     processOf,
     async run(): Promise<RunRef> {
-      const project = await projects.insert({ id: newId(), name: newId(), type: 'gen_ai', createdBy: userId });
+      const project = await projects.insert(
+        { id: newId(), name: newId(), type: 'gen_ai' },
+        { userId, seesAll: true, onlyProjectId: undefined },
+      );
       const stream = await logStreams.insert({ id: newId(), projectId: project.id, name: 's', createdBy: userId });
       return { projectId: project.id, runId: stream.id };
     },

@@ -24,7 +24,7 @@ import {
 } from '../../wire/annotations.ts';
 import { UserInfo } from '../../wire/datasets.ts';
 import { type Binder, createBinder, idCondition, numberCondition, textCondition, timeCondition, where } from './conditions.ts';
-import { type Database, isUniqueViolation, type Queries } from './connect.ts';
+import type { Database, Queries } from './connect.ts';
 import { goneMeanwhile } from './missingReference.ts';
 import { TimeRow, userInfoSql } from './userInfo.ts';
 
@@ -224,17 +224,26 @@ const annotationsSql = (
     coalesce((SELECT jsonb_agg(jsonb_build_object('templateId', a.template_id, 'recordId', a.record_id, 'userId', a.user_id, 'value', a.value, 'explanation', a.explanation) ORDER BY a.created_at, a.user_id)
       FROM annotation_ratings a JOIN m USING (queue_id, record_id)), '[]') AS ratings`;
 
-const orNameTaken =
-  (name: string | undefined) =>
-  (err: unknown): never => {
-    throw isUniqueViolation(err, 'annotation_queues_name') ? nameTaken('annotation queue', name ?? '', err) : err;
-  };
+const seenBy = ({ userId, seesAll }: QueueViewer, bind: Binder['bind']): string =>
+  seesAll ? 'true' : `${membershipOf(bind(userId, 'uuid'))} IS NOT NULL`;
+
+/**
+ * Holds a name until the transaction ends, unless another queue that `viewer` sees has it: one that they may not see has no part in it.
+ * @throws ServiceError `Conflict`
+ */
+async function takeName(tx: Queries, viewer: QueueViewer, name: string, queueId: string): Promise<void> {
+  await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`annotation queue name/${name}`]);
+  const { bind, values } = createBinder();
+  const other = `q.name = ${bind(name, 'text')} AND q.id <> ${bind(queueId, 'uuid')}`;
+  const taken = await tx.query(`SELECT q.id FROM annotation_queues q WHERE ${other} AND ${seenBy(viewer, bind)} LIMIT 1`, values);
+  if (taken.length > 0) throw nameTaken('annotation queue', name);
+}
 
 /** Annotation queues and all that is in them. */
 export function postgresAnnotations(database: Database): AnnotationStore {
   const visible = (viewer: QueueViewer, query: QueueQuery, bind: Binder['bind']): string => {
     const conditions = query.filters.map((filter) => condition(filter, bind));
-    if (!viewer.seesAll) conditions.push(`${membershipOf(bind(viewer.userId, 'uuid'))} IS NOT NULL`);
+    conditions.push(seenBy(viewer, bind));
     return `FROM ${queueSource} ${where(conditions)}`;
   };
   const select = (viewer: QueueViewer, bind: Binder['bind']) =>
@@ -258,20 +267,20 @@ export function postgresAnnotations(database: Database): AnnotationStore {
   };
 
   return {
-    insertQueue: ({ id, name, description, createdBy }, more) =>
-      database
-        .transaction(async (tx) => {
-          await tx.query('INSERT INTO annotation_queues (id, name, description, created_by) VALUES ($1, $2, $3, $4)', [
-            id,
-            name,
-            description,
-            createdBy,
-          ]);
-          for (const user of more.users) await setUser(tx, id, user);
-          await setUser(tx, id, { userId: createdBy, email: undefined, role: 'owner', trackProgress: true });
-          await insertTemplates(tx, id, more.templates, createdBy);
-        })
-        .catch(orNameTaken(name)),
+    insertQueue: ({ id, name, description }, creator, more) =>
+      database.transaction(async (tx) => {
+        const createdBy = creator.userId;
+        await takeName(tx, creator, name, id);
+        await tx.query('INSERT INTO annotation_queues (id, name, description, created_by) VALUES ($1, $2, $3, $4)', [
+          id,
+          name,
+          description,
+          createdBy,
+        ]);
+        for (const user of more.users) await setUser(tx, id, user);
+        await setUser(tx, id, { userId: createdBy, email: undefined, role: 'owner', trackProgress: true });
+        await insertTemplates(tx, id, more.templates, createdBy);
+      }),
     async findQueue(viewer, queueId) {
       const { bind, values } = createBinder();
       const filters = [{ name: 'id', operator: 'eq', value: queueId }] as const;
@@ -291,19 +300,25 @@ export function postgresAnnotations(database: Database): AnnotationStore {
       return { items: z.array(QueueRow).parse(rows), total: await countQueues(viewer, query) };
     },
     countQueues,
-    async updateQueue(queueId, { name, description }) {
-      await database
-        .query(
+    updateQueue: (queueId, { name, description }, viewer) =>
+      database.transaction(async (tx) => {
+        const current = await tx.maybeOne('SELECT name FROM annotation_queues WHERE id = $1', [queueId]);
+        if (name !== undefined && name !== current?.name) await takeName(tx, viewer, name, queueId);
+        await tx.query(
           `UPDATE annotation_queues SET name = coalesce($2, name), description = coalesce($3, description), updated_at = now() WHERE id = $1`,
           [queueId, name ?? null, description ?? null],
-        )
-        .catch(orNameTaken(name));
-    },
+        );
+      }),
     async removeQueue(queueId) {
       await database.query('DELETE FROM annotation_queues WHERE id = $1', [queueId]);
     },
-    async queueNamesFrom(prefix) {
-      const rows = await database.query('SELECT name FROM annotation_queues WHERE starts_with(name, $1)', [prefix]);
+    async queueNamesFrom(viewer, prefix) {
+      const { bind, values } = createBinder();
+      const named = `starts_with(q.name, ${bind(prefix, 'text')})`;
+      const rows = await database.query(
+        `SELECT q.name FROM annotation_queues q WHERE ${named} AND ${seenBy(viewer, bind)}`,
+        values,
+      );
       return rows.map((row) => z.object({ name: z.string() }).parse(row).name);
     },
 

@@ -4,6 +4,7 @@ import { ServiceError } from '../../errors.ts';
 import { newId } from '../../ids.ts';
 import type { CollaboratorStore, GroupCollaborator, UserCollaborator } from '../../projects/projectStore.ts';
 import { projectRoles } from '../../wire/accounts.ts';
+import { isVisibleGroup } from './accounts.ts';
 import type { Database, Queries } from './connect.ts';
 import { goneMeanwhile } from './missingReference.ts';
 
@@ -109,12 +110,13 @@ export function collaboratorStore(database: Database, kind: 'project' | AssetKin
       ]);
       return { items: z.array(GroupCollaboratorRow).parse(rows), total: await total(groups, id) };
     },
-    setGroupCollaborators: (id, given) =>
+    setGroupCollaborators: (id, given, { userId, seesHidden }) =>
       database
         .transaction(async (tx) => {
           const added: GroupCollaborator[] = [];
           for (const { groupId, role } of given) {
-            if (!(await tx.maybeOne('SELECT id FROM user_groups WHERE id = $1', [groupId])))
+            const group = `SELECT g.id FROM user_groups g WHERE g.id = $1 AND ${isVisibleGroup('$2', '$3')}`;
+            if (!(await tx.maybeOne(group, [groupId, userId, seesHidden])))
               throw new ServiceError('NotFound', `no group ${groupId}`);
             await tx.query(
               `INSERT INTO ${groups} (id, ${column}, group_id, role) VALUES ($1, $2, $3, $4)

@@ -7,7 +7,7 @@ import { projectRoles } from '../../wire/accounts.ts';
 import { projectTypes } from '../../wire/projects.ts';
 import { collaboratorStore } from './collaborators.ts';
 import { type Binder, createBinder, idCondition, numberCondition, textCondition, timeCondition, where } from './conditions.ts';
-import { type Database, isUniqueViolation } from './connect.ts';
+import type { Database, Queries } from './connect.ts';
 
 const ProjectRow = z
   .object({
@@ -128,11 +128,24 @@ const PendingRow = z
     }),
   );
 
-const nameTaken = (err: unknown): never => {
-  if (isUniqueViolation(err, 'projects_name'))
-    throw new ServiceError('Conflict', 'a project with this name exists already', { cause: err });
-  throw err;
-};
+/** Since when user `userId` sees project `p`, where they do not see all: since they were made a member, by name or through a group. */
+const seenSince = (userId: string) => `least(
+  (SELECT c.created_at FROM project_users c WHERE c.project_id = p.id AND c.user_id = ${userId}),
+  (SELECT min(c.created_at) FROM project_groups c JOIN user_group_members g ON g.group_id = c.group_id AND g.user_id = ${userId} AND g.role <> 'pending'
+   WHERE c.project_id = p.id))`;
+
+/**
+ * Holds a name until the transaction ends, unless a project that `viewer` sees has it: one that they may not see has no part in it.
+ * @throws ServiceError `Conflict`
+ */
+async function takeName(tx: Queries, viewer: Viewer, name: string): Promise<void> {
+  await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`project name/${name}`]);
+  const { bind, values } = createBinder();
+  const filters = [{ name: 'name', operator: 'eq', value: name, case_sensitive: true }] as const;
+  const { from } = visible(viewer, { filters }, bind);
+  if ((await tx.query(`SELECT p.id ${from} LIMIT 1`, values)).length > 0)
+    throw new ServiceError('Conflict', 'a project with this name exists already');
+}
 
 /** Projects, their collaborators and the notes of unfinished deletions in Postgres. */
 export function postgresProjects(database: Database): ProjectStore & DeletionStore {
@@ -148,26 +161,29 @@ export function postgresProjects(database: Database): ProjectStore & DeletionSto
       );
       return row && z.object({ id: z.string(), name: z.string(), membership: Membership }).parse(row);
     },
-    insert: ({ id, name, type, createdBy }) =>
-      database
-        .transaction(async (tx) => {
-          const row = await tx.maybeOne(
-            `INSERT INTO projects AS p (id, name, type, created_by) VALUES ($1, $2, $3, $4) RETURNING ${columns}`,
-            [id, name, type, createdBy],
-          );
-          await tx.query(`INSERT INTO project_users (id, project_id, user_id, role) VALUES ($1, $2, $3, 'owner')`, [
-            newId(),
-            id,
-            createdBy,
-          ]);
-          return ProjectRow.parse(row);
-        })
-        .catch(nameTaken),
+    insert: ({ id, name, type }, viewer) =>
+      database.transaction(async (tx) => {
+        await takeName(tx, viewer, name);
+        const createdBy = viewer.userId;
+        const row = await tx.maybeOne(
+          `INSERT INTO projects AS p (id, name, type, created_by) VALUES ($1, $2, $3, $4) RETURNING ${columns}`,
+          [id, name, type, createdBy],
+        );
+        await tx.query(`INSERT INTO project_users (id, project_id, user_id, role) VALUES ($1, $2, $3, 'owner')`, [
+          newId(),
+          id,
+          createdBy,
+        ]);
+        return ProjectRow.parse(row);
+      }),
     async find(viewer, query, page) {
       const { bind, values } = createBinder();
       const { from, membership } = visible(viewer, query, bind);
-      const by = query.sort ? sortSql[query.sort.name] : 'p.created_at';
-      const direction = query.sort?.ascending ? 'ASC' : 'DESC';
+      // Of several projects of one name, the one that the caller has seen longest is the first: nobody takes another's place by giving one away.
+      const isNamed = !query.sort && query.filters.some((filter) => filter.name === 'name' && filter.operator === 'eq');
+      const since = () => (viewer.seesAll ? 'p.created_at' : seenSince(bind(viewer.userId, 'uuid')));
+      const by = isNamed ? since() : query.sort ? sortSql[query.sort.name] : 'p.created_at';
+      const direction = isNamed || query.sort?.ascending ? 'ASC' : 'DESC';
       const limits = page ? `LIMIT ${bind(page.limit, 'int8')} OFFSET ${bind(page.offset, 'int8')}` : '';
       const rows = await database.query(
         `SELECT ${columns}, ${membership()} AS membership ${from} ORDER BY ${by} ${direction}, p.id ${direction} ${limits}`,
@@ -177,17 +193,18 @@ export function postgresProjects(database: Database): ProjectStore & DeletionSto
       return { items, total: page ? await count(viewer, query) : items.length };
     },
     count,
-    async update(projectId, { name, labels, description }) {
-      const row = await database
-        .maybeOne(
+    update: (projectId, { name, labels, description }, viewer) =>
+      database.transaction(async (tx) => {
+        const current = await tx.maybeOne('SELECT name FROM projects WHERE id = $1', [projectId]);
+        if (name !== undefined && name !== current?.name) await takeName(tx, viewer, name);
+        const row = await tx.maybeOne(
           `UPDATE projects AS p SET name = coalesce($2, name), labels = coalesce($3, labels), description = coalesce($4, description),
              updated_at = now()
            WHERE id = $1 RETURNING ${columns}`,
           [projectId, name ?? null, labels ?? null, description ?? null],
-        )
-        .catch(nameTaken);
-      return row && ProjectRow.parse(row);
-    },
+        );
+        return row && ProjectRow.parse(row);
+      }),
     async newestRuns(projectIds, limit) {
       const rows = await database.query(
         `SELECT r.* FROM unnest($1::uuid[]) AS p(id)
