@@ -37,7 +37,7 @@ export function assembleActivities(domain: Domain, environment: Readonly<Record<
           run,
           runner.url,
           openHeaders(domain.keyRing, run.experimentId, runner.headers ?? {}),
-          domain.outbound.fetch,
+          domain.outbound,
           domain.calls,
         );
       case 'caller_function':

@@ -33,6 +33,11 @@ export interface OutboundGuard {
    * @throws OutboundRefused, the signal's reason, or a TypeError `fetch failed` with the cause, as `fetch` would
    */
   request(url: string, init: OutboundRequest): Promise<OutboundAnswer>;
+  /**
+   * False for an address in a private range that the rules let in without naming its port: whatever fails there is told in one form, so that
+   * nobody finds out by errors which ports of a network are open. A name counts by the addresses that it was last connected to.
+   */
+  tells(url: string): boolean;
   /** The same as `fetch`, for code that is not ours: its Response costs several times the CPU. */
   fetch: typeof fetch;
   close(): Promise<void>;
@@ -59,7 +64,7 @@ const MAX_TARGETS = 1_000;
 
 /** @throws Error naming the entry of `OUTBOUND_ALLOW` that is none of host, host:port, CIDR. */
 export function createOutboundGuard(rules: OutboundRules): OutboundGuard {
-  const allowed = parseAllowList(rules.allow);
+  const { allowed, isPortNamed } = parseAllowList(rules.allow);
   const resolve = rules.lookup ?? systemLookup;
 
   const refusal = (address: string, host: string, port: number): string | undefined => {
@@ -70,6 +75,15 @@ export function createOutboundGuard(rules: OutboundRules): OutboundGuard {
     if (range === 'loopback' && rules.allowLoopback) return undefined;
     if (allowed(host, judged, port)) return undefined;
     return `${describe(host, address)} is a ${range} address; the operator can allow it in OUTBOUND_ALLOW (host, host:port or CIDR)`;
+  };
+
+  const isOpen = (address: string, host: string, port: number): boolean =>
+    rangeOf(address) === 'public' || isPortNamed(host, address, port);
+  /** Names that led to addresses which are not open, with the port. */
+  const quiet = new Set<string>();
+  const noteQuiet = (host: string, port: number) => {
+    quiet.add(`${host} ${port}`);
+    if (quiet.size > MAX_TARGETS) quiet.delete(quiet.keys().next().value as string);
   };
 
   /** Checks all that can be known without resolving the name. */
@@ -99,6 +113,7 @@ export function createOutboundGuard(rules: OutboundRules): OutboundGuard {
           const refused = refusal(address, host, port);
           if (refused) return callback(new OutboundRefused(refused), '', 0);
         }
+        if (!addresses.every(({ address }) => isOpen(address, host, port))) noteQuiet(host, port);
         if (options.all) return callback(null, addresses);
         const first = addresses[0];
         callback(null, first?.address ?? '', first?.family ?? 0);
@@ -127,6 +142,15 @@ export function createOutboundGuard(rules: OutboundRules): OutboundGuard {
     return target;
   };
 
+  const tells: OutboundGuard['tells'] = (text) => {
+    try {
+      const { host, port } = parse(text);
+      return isIP(host) ? isOpen(host, host, port) : !quiet.has(`${host} ${port}`);
+    } catch {
+      return true; // refused by a rule, which says itself why
+    }
+  };
+
   const request: OutboundGuard['request'] = async (to, { method, headers, body, signal }) => {
     const target = targetOf(to);
     try {
@@ -140,6 +164,7 @@ export function createOutboundGuard(rules: OutboundRules): OutboundGuard {
       const { statusCode: status } = answer;
       if (status >= 300 && status < 400 && answer.headers.location !== undefined) {
         await answer.body.dump();
+        if (!tells(to)) throw new Error('a redirect');
         throw new OutboundRefused(`${target.origin} answered with a redirect (${status}); redirects are not followed`);
       }
       return { status, headers: answer.headers, bytes: await answer.body.arrayBuffer() };
@@ -160,6 +185,7 @@ export function createOutboundGuard(rules: OutboundRules): OutboundGuard {
       }
     },
     request,
+    tells,
     fetch: async (input, init = {}) => {
       const headers = new Headers(init.headers);
       if (init.body instanceof URLSearchParams) headers.set('content-type', 'application/x-www-form-urlencoded;charset=UTF-8');
@@ -333,8 +359,10 @@ function addSubnet(list: BlockList, subnet: string): void {
   list.addSubnet(network, Number(bits), isIP(network) === 6 ? 'ipv6' : 'ipv4');
 }
 
-/** Entries of `OUTBOUND_ALLOW` as one question: is this address, of this host, at this port, allowed? */
-function parseAllowList(entries: readonly string[]): (host: string, address: string, port: number) => boolean {
+type AddressQuestion = (host: string, address: string, port: number) => boolean;
+
+/** Entries of `OUTBOUND_ALLOW` as questions: is this address, of this host, at this port, allowed, and is it so by an entry that names the port? */
+function parseAllowList(entries: readonly string[]): { allowed: AddressQuestion; isPortNamed: AddressQuestion } {
   const subnets = new BlockList();
   const hosts = new Set<string>();
   for (const entry of entries) {
@@ -351,9 +379,15 @@ function parseAllowList(entries: readonly string[]): (host: string, address: str
       hosts.add(port === undefined ? hostOf(url) : `${hostOf(url)} ${Number(port)}`);
     } else throw notAnEntry(entry);
   }
-  const named = (host: string, port: number) => hosts.has(host) || hosts.has(`${host} ${port}`);
-  return (host, address, port) =>
-    named(host, port) || named(address, port) || subnets.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+  const isPortNamed: AddressQuestion = (host, address, port) => hosts.has(`${host} ${port}`) || hosts.has(`${address} ${port}`);
+  return {
+    isPortNamed,
+    allowed: (host, address, port) =>
+      isPortNamed(host, address, port) ||
+      hosts.has(host) ||
+      hosts.has(address) ||
+      subnets.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4'),
+  };
 }
 
 const notAnEntry = (entry: string): Error => new Error(`OUTBOUND_ALLOW: "${entry}" is not a host, host:port or CIDR`);

@@ -7,6 +7,10 @@ const OVERLOADED = 529;
 /** Wrong or missing credentials, no money left, forbidden, no such model or path, or too much for hours. */
 const refusals: ReadonlySet<number> = new Set([401, 402, 403, 404, 408, 429]);
 
+/** What is told of a failure where nothing may be told of the other side. */
+export const UNTOLD =
+  'the address could not be used: it is in a private range, where no more is told unless the operator names its host and port in OUTBOUND_ALLOW';
+
 /** Why one try failed. Internal to the providers: no cause is kept, because it could hold the other side's answer. */
 export class AttemptFailure extends Error {
   readonly outcome: AttemptOutcome;
@@ -31,6 +35,17 @@ export class AttemptFailure extends Error {
     this.retryAfterMs = details.retryAfterMs;
     this.isOverload =
       details.retry && (details.isOverload || status === 429 || status === OVERLOADED || details.retryAfterMs !== undefined);
+  }
+
+  /**
+   * What is told of it where nothing may be told of the other side: the same for a closed port and for one that answers. Whether the call is worth
+   * another try, and whom the failure speaks against, stays as it is.
+   */
+  untold(): AttemptFailure {
+    const { isOfProvider } = this;
+    return Object.defineProperty(new AttemptFailure('connection_error', UNTOLD, { retry: this.retry }), 'isOfProvider', {
+      value: isOfProvider,
+    });
   }
 
   /** The other side is down, or refuses whatever it is asked: the next call will most likely fail as this one did. */

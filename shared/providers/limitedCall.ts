@@ -41,6 +41,8 @@ export interface LimitedCall {
   again?: (failure: AttemptFailure) => boolean;
   /** Gets every try as it ends. */
   attempts: Attempt[];
+  /** False when nothing may be told of why the other side failed: asked when the call is given up. */
+  tells: () => boolean;
 }
 
 /**
@@ -101,16 +103,27 @@ export async function limitedCall<T>(
     }
     retryWaitMs = 0;
     if (call.again?.(failure)) continue;
-    if (!failure.retry || spentMs >= call.timeLimitMs) throw failure;
+    if (!failure.retry || spentMs >= call.timeLimitMs) throw given(call, failure);
     if (failure.isOverload) {
-      if (permits.refusedForMs >= rules.maxRefusedMs) throw failure;
+      if (permits.refusedForMs >= rules.maxRefusedMs) throw given(call, failure);
       continue;
     }
     failures++;
-    if (failures >= rules.maxAttempts) throw failure;
+    if (failures >= rules.maxAttempts) throw given(call, failure);
     retryWaitMs = Math.min(rules.maxDelayMs, rules.minDelayMs * 2 ** Math.min(failures - 1, 30)) * (1 + Math.random() * JITTER);
     await asWait(call, () => pause(retryWaitMs, call.stopping ?? signal));
   }
+}
+
+/** Failures that come of our own rules, limits and code: they say nothing of the other side. */
+const isOurs: ReadonlySet<Attempt['outcome']> = new Set(['refused', 'timeout', 'handler_error']);
+
+/** The failure of a call that is given up, and its tries, as far as they may be told. */
+function given({ attempts, tells }: LimitedCall, failure: AttemptFailure): AttemptFailure {
+  if (isOurs.has(failure.outcome) || tells()) return failure;
+  for (const [index, { status: _status, ...attempt }] of attempts.entries())
+    attempts[index] = isOurs.has(attempt.outcome) ? attempt : { ...attempt, outcome: 'connection_error' };
+  return failure.untold();
 }
 
 async function asWait<T>({ waiting }: Pick<LimitedCall, 'waiting'>, work: () => Promise<T>): Promise<T> {

@@ -23,7 +23,7 @@ export interface ModelCallerDeps {
   integrations: Pick<IntegrationStore, 'list'>;
   /** Opens the sealed secrets of an integration. */
   openSecrets(integration: Integration): Secrets;
-  outbound: Pick<OutboundGuard, 'request' | 'fetch'>;
+  outbound: Pick<OutboundGuard, 'request' | 'fetch' | 'tells'>;
   /** HANDLERS_DIR; undefined where none is configured. */
   handlersDir: string | undefined;
   calls: CallGate;
@@ -143,6 +143,7 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
             stopping: call.stopping,
             again,
             attempts,
+            tells: () => addressesOf(connection).every(deps.outbound.tells),
           },
           attempt,
         );
@@ -193,13 +194,19 @@ async function callHandler(handler: CustomHandler, connection: Connection, call:
     });
   }
   if (typeof answer?.content !== 'string')
-    throw new AttemptFailure('malformed_answer', `${who} must answer an object with a text \`content\``, { retry: false });
+    throw new AttemptFailure('handler_error', `${who} must answer an object with a text \`content\``, { retry: false });
   return answer;
 }
 
 const MAX_HANDLER_MESSAGE = 300;
 /** Shorter values are words, not secrets. */
 const SHORTEST_SECRET = 4;
+
+/** What a call of the integration talks to. */
+const addressesOf = ({ endpoint, authentication }: Connection): string[] => [
+  endpoint,
+  ...(authentication.kind === 'oauth2' ? [authentication.tokenUrl] : []),
+];
 
 /** A handler's own words, without the secrets it was given. */
 function withoutSecrets(text: string, { authentication, handler }: Connection, headers: Record<string, string>): string {

@@ -204,7 +204,7 @@ describe('embedded on loopback', () => {
   test.each(['http://169.254.169.254/', 'http://10.0.0.1/', '/elsewhere', 'https://example.com/'])(
     'a redirect to %s is not followed',
     async (target) => {
-      const guard = guardOf({ allowLoopback: true });
+      const guard = guardOf({ allow: [`127.0.0.1:${port}`] });
       reached = [];
       await expect(guard.fetch(`http://127.0.0.1:${port}/?to=${encodeURIComponent(target)}`)).rejects.toThrow(
         /answered with a redirect \(307\); redirects are not followed/,
@@ -212,4 +212,20 @@ describe('embedded on loopback', () => {
       expect(reached).toHaveLength(1);
     },
   );
+
+  test('failures are told of public addresses, refused ones, and ports that the operator named', async () => {
+    const names = { 'inside.example': ['10.0.0.1'], 'named.example': ['10.0.0.1'], 'outside.example': ['203.0.113.1 8.8.8.8'] };
+    const guard = guardOf({
+      allowLoopback: true,
+      allow: ['10.0.0.0/8', '10.2.0.1:80', 'named.example:8080', '203.0.113.1'],
+      names,
+    });
+    // A name counts by the addresses that it was last connected to: nothing listens there.
+    const signal = AbortSignal.timeout(200);
+    const urls = ['http://inside.example/', 'http://named.example:8080/', 'http://outside.example/'];
+    await Promise.allSettled(urls.map((url) => guard.fetch(url, { signal })));
+    expect([...urls, 'http://unasked.example/'].map(guard.tells)).toEqual([false, true, false, true]);
+    const addresses = ['8.8.8.8', '127.0.0.1', '10.1.0.1', '10.2.0.1', '10.2.0.1:81', '192.168.0.1', '[::ffff:10.1.0.1]'];
+    expect(addresses.map((address) => guard.tells(`http://${address}/`))).toEqual([true, false, false, true, false, true, false]);
+  });
 });

@@ -3,15 +3,25 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type CustomConfig, type Integration, providerNames, type Secrets } from '../../shared/integrations/integration.ts';
-import { createOutboundGuard } from '../../shared/integrations/outbound.ts';
+import { createOutboundGuard, type OutboundGuard } from '../../shared/integrations/outbound.ts';
 import { builtinModels, findBuiltinModel } from '../../shared/providers/builtinModels.ts';
 import { providers } from '../../shared/providers/index.ts';
 import type { ModelCall, ModelCallError, ModelCaller } from '../../shared/providers/modelCall.ts';
 import { runHandlerSteps } from '../support/handlerProcess.ts';
 import { customIntegration, modelCallerOver } from '../support/modelCallers.ts';
-import { cutOff, fails, hangs, late, type ModelEndpoint, says, sends, startModelEndpoint } from '../support/modelEndpoint.ts';
+import {
+  type Answer,
+  cutOff,
+  fails,
+  hangs,
+  late,
+  type ModelEndpoint,
+  says,
+  sends,
+  startModelEndpoint,
+} from '../support/modelEndpoint.ts';
 
-const guard = createOutboundGuard({ allow: [], allowLoopback: true });
+let guard: OutboundGuard;
 let endpoint: ModelEndpoint;
 let tokenServer: ModelEndpoint;
 let handlersDir: string;
@@ -20,16 +30,17 @@ beforeAll(async () => {
   handlersDir = await mkdtemp(join(tmpdir(), 'assay-handlers-'));
 });
 afterAll(async () => {
-  await guard.close();
   await rm(handlersDir, { recursive: true });
 });
 beforeEach(async () => {
   endpoint = await startModelEndpoint();
   tokenServer = await startModelEndpoint();
+  guard = createOutboundGuard({ allow: [endpoint, tokenServer].map(({ url }) => new URL(url).host), allowLoopback: true });
 });
 afterEach(async () => {
   await endpoint.close();
   await tokenServer.close();
+  await guard.close();
 });
 
 const integration = (config: Partial<CustomConfig> = {}, secrets?: Secrets, name?: string): Integration =>
@@ -322,6 +333,32 @@ describe('when the endpoint fails', () => {
     for (const { startedAt, endedAt } of answer.attempts) expect(endedAt >= startedAt).toBe(true);
   });
 
+  test('at a private address whose port the operator did not name, all failures are told alike', async () => {
+    const told = [];
+    for (const rules of [
+      { allow: [], allowLoopback: true },
+      { allow: ['127.0.0.0/8'], allowLoopback: false },
+      { allow: ['127.0.0.1'], allowLoopback: false },
+    ]) {
+      const quiet = createOutboundGuard(rules);
+      const caller = modelCallerOver([integration()], quiet, handlersDir);
+      const redirect: Answer = (_request, response) => void response.writeHead(302, { location: '/' }).end();
+      for (const answer of [fails(405), fails(401), fails(500), cutOff, redirect, sends(200, 'no completion')]) {
+        endpoint.otherwise(answer);
+        const { message, status, attempts } = await failure(caller.complete(callOf()));
+        told.push({ message, status, outcomes: [...new Set(outcomes({ attempts }))] });
+      }
+      const closed = modelCallerOver([integration({ endpoint: 'http://127.0.0.1:9/v1' })], quiet, handlersDir);
+      const { message, status, attempts } = await failure(closed.complete(callOf()));
+      told.push({ message, status, outcomes: [...new Set(outcomes({ attempts }))] });
+      await quiet.close();
+    }
+    expect(new Set(told.map((one) => JSON.stringify(one)))).toEqual(
+      new Set([JSON.stringify({ message: told[0]?.message, outcomes: ['connection_error'] })]),
+    );
+    expect(told[0]?.message).toContain('OUTBOUND_ALLOW');
+  });
+
   test('attempts end at the limit, and the failure is not permanent', async () => {
     endpoint.otherwise(fails(502));
     const err = await failure(callerOf(integration()).complete(callOf()));
@@ -410,7 +447,9 @@ describe('when the endpoint fails', () => {
   test('a dead endpoint says so', async () => {
     const dead = await startModelEndpoint();
     await dead.close();
-    const err = await failure(callerOf(integration({ endpoint: dead.url })).complete(callOf()));
+    const naming = createOutboundGuard({ allow: [new URL(dead.url).host], allowLoopback: true });
+    const err = await failure(modelCallerOver([integration({ endpoint: dead.url })], naming).complete(callOf()));
+    await naming.close();
     expect(err).toMatchObject({ permanent: false, message: 'the model endpoint could not be reached: connection refused' });
     expect(err.attempts).toHaveLength(3);
   });

@@ -4,8 +4,9 @@ import type { ExperimentRow, ExperimentRun } from '../../shared/experiments/expe
 import { recordableResult } from '../../shared/experiments/recordableResult.ts';
 import type { RowResult } from '../../shared/experiments/rowTrace.ts';
 import type { RowContext, RowRunner } from '../../shared/experiments/runRows.ts';
+import type { OutboundGuard } from '../../shared/integrations/outbound.ts';
 import { MOST_CALLS } from '../../shared/providers/callLimits.ts';
-import { AttemptFailure, connectionFailure, httpFailure } from '../../shared/providers/failures.ts';
+import { AttemptFailure, connectionFailure, httpFailure, UNTOLD } from '../../shared/providers/failures.ts';
 import { defaultRetryRules, limitedCall } from '../../shared/providers/limitedCall.ts';
 import type { TimeLimit } from '../../shared/providers/timeLimit.ts';
 
@@ -19,13 +20,13 @@ const Answer = z.object({ output: z.unknown(), error: anything, spans: anything,
 /**
  * Posts each row to a URL and takes the output from its JSON answer: `{ row, input, experiment, attempt }` in, `{ output, error?, spans?, metrics? }`
  * out. It is called, waited for and tried again as a model is; all runs that name the same address share it.
- * @param fetch guarded against addresses that the configuration does not allow
+ * @param outbound refuses addresses that the configuration does not allow
  */
 export function httpRunner(
   run: ExperimentRun,
   url: string,
   headers: Record<string, string>,
-  fetch: typeof globalThis.fetch,
+  outbound: Pick<OutboundGuard, 'fetch' | 'tells'>,
   calls: CallGate,
 ): RowRunner {
   const { rowTimeLimitMs, maxCallAttempts, limits } = run.settings;
@@ -48,7 +49,7 @@ export function httpRunner(
         startedAt = new Date();
         const start = process.hrtime.bigint();
         try {
-          const response = await fetch(url, {
+          const response = await outbound.fetch(url, {
             method: 'POST',
             redirect: 'error',
             headers: { 'content-type': 'application/json', accept: 'application/json', ...headers },
@@ -79,6 +80,7 @@ export function httpRunner(
             waiting,
             stopping,
             attempts: [],
+            tells: () => outbound.tells(url),
           },
           call,
         );
@@ -92,7 +94,7 @@ export function httpRunner(
           spans: [],
           startedAt,
           durationNs,
-          error: reason(err),
+          error: err instanceof AttemptFailure || outbound.tells(url) ? reason(err) : UNTOLD,
           isProviderFailure: err instanceof AttemptFailure && err.isOfProvider,
         };
       }
