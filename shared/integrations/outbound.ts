@@ -78,7 +78,7 @@ export function createOutboundGuard(rules: OutboundRules): OutboundGuard {
   };
 
   const isOpen = (address: string, host: string, port: number): boolean =>
-    rangeOf(address) === 'public' || isPortNamed(host, address, port);
+    rangeOf(address).range === 'public' || isPortNamed(host, address, port);
   /** Names that led to addresses which are not open, with the port. */
   const quiet = new Set<string>();
   const noteQuiet = (host: string, port: number) => {

@@ -63,7 +63,7 @@ export async function makeWorkspace(service: TestService, mark: string): Promise
   await post(`${at}/users`, roles);
   const { id: group } = await asAdmin('/groups', { name: `${mark} group`, visibility: 'hidden' });
   await asAdmin(`/groups/${group}/members`, [{ user_id: grouped.id }]);
-  await post(`${at}/groups`, [{ group_id: group, role: 'editor' }]);
+  await asAdmin(`${at}/groups`, [{ group_id: group, role: 'editor' }]);
 
   const stream = (await post(`${at}/log_streams`, { name: `${mark} stream` })).id;
   const experiment = (await post(`${at}/experiments`, { name: `${mark} experiment` })).id;
