@@ -5,6 +5,7 @@ const benchmarks: Record<string, () => Promise<{ run(args: string[]): Promise<vo
   kills: () => import('./kills.ts'),
   lanes: () => import('./lanes.ts'),
   metrics: () => import('./metrics.ts'),
+  neighbours: () => import('./neighbours.ts'),
   search: () => import('./search.ts'),
   soak: () => import('./soak.ts'),
 };
