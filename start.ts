@@ -5,6 +5,7 @@ import { assembleApi } from './api/assembleApi.ts';
 import { listen } from './api/server.ts';
 import { assembleDomain } from './shared/assemble.ts';
 import { type Config, readConfig } from './shared/config.ts';
+import { eventLoopLimits, watchEventLoop } from './shared/eventLoopWatch.ts';
 import { runProcess } from './shared/runProcess.ts';
 import { secretKeysOf } from './shared/secretKeys.ts';
 import { openDataFolder } from './shared/stores/dataFolder.ts';
@@ -109,6 +110,7 @@ export async function startService(
     const settings = { ...workerSettings(config), queues: queueNames, deployment: undefined };
     worker = opened.adopt(await startWorker(connection, settings, activities), (it) => it.stop());
     worker.finished.catch((err: unknown) => log.fatal({ err }, 'the worker broke'));
+    opened.adopt(await watchEventLoop(eventLoopLimits(config, 2)), (watch) => watch.stop());
     server.serve(api.app);
     return {
       url: server.url,

@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import { assembleDomain } from '../shared/assemble.ts';
 import { readConfig } from '../shared/config.ts';
+import { eventLoopLimits, watchEventLoop } from '../shared/eventLoopWatch.ts';
 import { runProcess } from '../shared/runProcess.ts';
 import { openServers } from '../shared/stores/openServers.ts';
 import { pingTemporal } from '../shared/stores/temporal/connect.ts';
@@ -34,6 +35,7 @@ async function start() {
     if (!config.ADMIN_PASSWORD) process.stdout.write(`first administrator, shown this once: ${email}, password ${password}\n`);
     if (!config.ADMIN_API_KEY) process.stdout.write(`first administrator's API key, shown this once: ${apiKey}\n`);
   }
+  opened.adopt(await watchEventLoop(eventLoopLimits(config, 1)), (watch) => watch.stop());
   server.serve(api.app);
   log.info({ url: config.PUBLIC_URL ?? server.url }, 'the api is ready');
   return {

@@ -138,6 +138,8 @@ const Config = z.object({
   OUTBOUND_ALLOW: list.default([]),
   RUNNERS_DIR: folder.optional(),
   HANDLERS_DIR: folder.optional(),
+  BLOCKED_WARN_SECONDS: count(1, 86_400).default(30),
+  BLOCKED_END_SECONDS: count(0, 86_400).default(120),
   LOG_LEVEL: z.enum(logLevels, { error: `must be one of ${logLevels.join(', ')}` }).default('info'),
 });
 

@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import { assembleDomain } from '../shared/assemble.ts';
 import { readConfig } from '../shared/config.ts';
+import { eventLoopLimits, watchEventLoop } from '../shared/eventLoopWatch.ts';
 import { runProcess } from '../shared/runProcess.ts';
 import { openServers } from '../shared/stores/openServers.ts';
 import { connectTemporalWorker } from '../shared/stores/temporal/connect.ts';
@@ -24,6 +25,7 @@ async function start() {
   const activities = assembleActivities(domain, process.env);
   const worker = opened.adopt(await startWorker(connection, workerSettings(config), activities), (it) => it.stop());
   worker.finished.catch((err: unknown) => log.fatal({ err }, 'the worker broke'));
+  opened.adopt(await watchEventLoop(eventLoopLimits(config, 1)), (watch) => watch.stop());
   log.info({ namespace: config.TEMPORAL_NAMESPACE, queues: config.WORKER_QUEUES }, 'the worker is ready');
   return { broken: worker.finished, stop: () => opened.disposeAsync() };
 }

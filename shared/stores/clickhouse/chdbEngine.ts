@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type ChdbQueryStream, drainPending, Session } from 'chdb';
+import { endOnCrash } from './endOnCrash.ts';
 import { HungStatements, readSeconds, StatementHangs, type StatementLimits, statementLimits } from './hungStatements.ts';
 
 export type SettingValue = string | number | boolean;
@@ -76,6 +77,7 @@ export function openChdbEngine(
   // That this cures it is likely, not proven; `HungStatements` gives up what hangs all the same.
   const inserts = new Turns(1);
   const keeper = new Session(dataDir, { connectionArgs: options.engineArguments ?? [] }); // the engine lives as long as one session does
+  endOnCrash();
   clearBodies(join(dataDir, BODIES));
   const hung = new HungStatements({ ...statementLimits, ...options.limits }, (tag) =>
     keeper.queryAsync(`KILL QUERY WHERE Settings['${TAG_SETTING}'] = '${tag}' ASYNC`),

@@ -1,0 +1,33 @@
+import { watchEventLoop } from '../../shared/eventLoopWatch.ts';
+import { runProcess } from '../../shared/runProcess.ts';
+import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
+
+/** A process of the service with the embedded engine in it, whose event loop is watched every 50 ms. It does what it is told on standard input. */
+const [folder = '', warnMs = '0', endMs = '0'] = process.argv.slice(2);
+const does: Record<string, () => unknown> = {
+  block() {
+    for (;;);
+  },
+  blockForAWhile() {
+    for (const end = performance.now() + 1_000; performance.now() < end; );
+  },
+  exhaustHeap() {
+    for (const kept: unknown[] = []; ; ) kept.push(new Array(100_000).fill(0).map((_, at) => ({ at })));
+  },
+};
+await runProcess(
+  async () => {
+    const clickhouse = openClickHouse({ dataDir: folder });
+    await clickhouse.command({ name: 'asked', sql: 'SELECT 1' });
+    const watch = await watchEventLoop({ warnMs: Number(warnMs), endMs: Number(endMs), logFd: 2, beatMs: 50 });
+    process.stdin.on('data', (line) => does[line.toString().trim()]?.());
+    process.stdout.write('ready\n');
+    return {
+      async stop() {
+        await watch.stop();
+        await clickhouse.close();
+      },
+    };
+  },
+  { underNpm: false },
+);
