@@ -11,6 +11,7 @@ import { keepStanding } from './experiments/keepStanding.ts';
 import type { RunTally } from './experiments/progress.ts';
 import { rememberedRows } from './experiments/rememberedRows.ts';
 import type { RowLog } from './experiments/rowLog.ts';
+import { RowMemory } from './experiments/rowMemory.ts';
 import { type SumDeps, settleRun, sumUp } from './experiments/settleRun.ts';
 import { standingRows } from './experiments/standingRows.ts';
 import type { RunWorkflows } from './experiments/startRun.ts';
@@ -248,6 +249,7 @@ export function assembleDomain(
     },
     tally,
     outdated,
+    rowMemory: new RowMemory(config.ROW_MEMORY_MB * 1024 * 1024),
     renewal,
     /** Tidies and sums up what a run has recorded. */
     settleRecords: (run: ExperimentRun) =>

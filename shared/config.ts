@@ -123,6 +123,7 @@ const Config = z.object({
   DATASET_COLUMNS: count(1, 10_000).default(1_000),
   BODIES_MB: count(16, 100_000).default(192),
   BODY_BYTES_PER_SECOND: count(1, 999_999).default(1_024),
+  ROW_MEMORY_MB: count(10, 100_000).default(64),
   ADMIN_EMAIL: z.email({ error: 'must be an e-mail address' }).optional(),
   ADMIN_PASSWORD: z.string().min(8, { error: 'must have at least 8 characters' }).optional(),
   ADMIN_API_KEY: z.string().min(16, { error: 'must have at least 16 characters' }).optional(),

@@ -7,6 +7,7 @@ import { type Notices, offerRows } from '../shared/experiments/callerRows.ts';
 import type { ExperimentRow, ExperimentRun } from '../shared/experiments/experiment.ts';
 import type { OfferedRows } from '../shared/experiments/offeredRows.ts';
 import { attemptNumber, type RowLog, type RowSourceReader } from '../shared/experiments/rowLog.ts';
+import type { RowMemory } from '../shared/experiments/rowMemory.ts';
 import { rowSlots } from '../shared/experiments/rowSlots.ts';
 import type { RunLedger } from '../shared/experiments/runLedger.ts';
 import { type AttemptLog, type ChunkProgress, type RowRunner, runRows } from '../shared/experiments/runRows.ts';
@@ -39,6 +40,7 @@ export interface ActivityDeps {
   notices: Notices;
   /** Makes the runner of an experiment. @throws ServiceError when its template, model or module cannot be had. */
   createRunner(run: ExperimentRun): Promise<RowRunner>;
+  rowMemory: RowMemory;
   /** The metrics that the run's settings name, frozen at the first call of its workflow. */
   freezeMetrics(run: ExperimentRun): Promise<EnabledMetric[]>;
   scoring: ScoreRangeDeps;
@@ -213,6 +215,7 @@ export function createActivities(deps: ActivityDeps, ending: AbortSignal) {
               log: deps.rowLog,
               attempts: deps.attempts,
               runner,
+              memory: deps.rowMemory,
               // While the shared slots cannot be had the rows wait: what is under way goes on, and no row starts over.
               takeSlot: (signal: AbortSignal) => stored(() => slots.take(signal), signal),
               handOver,

@@ -5,6 +5,7 @@ import { givenUpAfter } from './givenUpAfter.ts';
 import { recordRows } from './recordRows.ts';
 import { RowFeed } from './rowFeed.ts';
 import type { RowLog, RowSourceReader } from './rowLog.ts';
+import type { RowMemory, RowShare } from './rowMemory.ts';
 import { RowRecorder } from './rowRecorder.ts';
 import type { RowResult } from './rowTrace.ts';
 import { type RowLimit, withRowDeadline } from './withRowDeadline.ts';
@@ -35,6 +36,8 @@ export interface RowContext extends RowLimit {
   attempt: number;
   /** Aborts when nothing new is to begin: a row that only waits then rejects with its reason, and is left to a resume. */
   stopping: AbortSignal;
+  /** For what the row holds of a large answer, until it is recorded. */
+  memory: RowShare;
 }
 
 export interface ChunkProgress {
@@ -49,6 +52,8 @@ export interface RunRowsDeps {
   log: RowLog;
   attempts: AttemptLog;
   runner: RowRunner;
+  /** Of all rows of this process. */
+  memory: RowMemory;
   /**
    * Waits for one of the run's slots, which all its chunks share in every process, and takes it until it is released.
    * @throws the signal's reason
@@ -101,9 +106,15 @@ export async function runRows(
   const stopListening = onAbort(stopping, () => noFurther.abort());
   const box = setTimeout(() => noFurther.abort(), TIME_BOX_MS);
 
+  const shares = new Map<number, RowShare>();
+  const release = ({ ordinal }: ExperimentRow) => {
+    shares.get(ordinal)?.release();
+    shares.delete(ordinal);
+  };
   const recorder = new RowRecorder({
     write: recordRows(deps, run, attempt, givenUp.signal),
     onRecorded: ({ row }) => {
+      release(row);
       feed.noteRecorded(row.ordinal);
       recorded++;
       show();
@@ -114,7 +125,9 @@ export async function runRows(
   const runRow = async (row: ExperimentRow) => {
     const startedAt = new Date();
     deps.attempts.note(run, { rowId: row.rowId, ordinal: row.ordinal, attempt, startedAt, endedAt: null, outcome: 'started' });
-    const result = await withRowDeadline((limit) => deps.runner.run(row, { attempt, stopping, ...limit }), {
+    const memory = deps.memory.open();
+    shares.set(row.ordinal, memory);
+    const result = await withRowDeadline((limit) => deps.runner.run(row, { attempt, stopping, memory, ...limit }), {
       limitMs: run.settings.rowTimeLimitMs,
       signal: givenUp.signal,
       onLate: (workedMs) => deps.onLate(row, workedMs),
@@ -124,7 +137,10 @@ export async function runRows(
     });
     const outcome = result === undefined ? 'abandoned' : result.error === undefined ? 'succeeded' : 'failed';
     deps.attempts.note(run, { rowId: row.rowId, ordinal: row.ordinal, attempt, startedAt, endedAt: new Date(), outcome });
-    if (result === undefined) return;
+    if (result === undefined) {
+      release(row);
+      return;
+    }
     recorder.add({ row, result });
     failing ??= streak.note(result);
     if (failing !== undefined) noFurther.abort();
@@ -138,20 +154,20 @@ export async function runRows(
         await recorder.progress();
         continue;
       }
-      const release = await deps.takeSlot(noFurther.signal).catch((err: unknown) => {
+      const releaseSlot = await deps.takeSlot(noFurther.signal).catch((err: unknown) => {
         if (!noFurther.signal.aborted) throw err;
         return undefined;
       });
-      if (!release) return;
-      const row = noFurther.signal.aborted ? undefined : await feed.next().catch(released(release));
+      if (!releaseSlot) return;
+      const row = noFurther.signal.aborted ? undefined : await feed.next().catch(released(releaseSlot));
       if (!row) {
-        release();
+        releaseSlot();
         return;
       }
       const running = runRow(row)
         .catch(fail)
         .finally(() => {
-          release();
+          releaseSlot();
           inFlight.delete(running);
         });
       inFlight.add(running);
@@ -170,6 +186,7 @@ export async function runRows(
     await Promise.all([recorder.flush(), deps.attempts.flush()]);
   } finally {
     givenUp.end();
+    for (const share of shares.values()) share.release();
     clearTimeout(box);
     stopListening();
   }

@@ -1,6 +1,6 @@
 import { lookup as systemLookup } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
-import { Agent, type Dispatcher, Pool } from 'undici';
+import { Agent, type Dispatcher, errors, Pool } from 'undici';
 
 /** A request to a user-supplied address that this service must not make. The message names the rule, never the answer of the other side. */
 export class OutboundRefused extends Error {
@@ -28,8 +28,8 @@ export interface OutboundGuard {
    */
   check(url: string): Promise<void>;
   /**
-   * A request under the same rules, checked again on the address that is really connected to; its answer is read whole. Redirects are refused,
-   * answers above 64 MiB too. Bound in time only by the caller's signal.
+   * A request under the same rules, checked again on the address that is really connected to; its answer is read whole. Redirects are refused, and
+   * answers above `most` bytes, of which no more is read. Bound in time only by the caller's signal.
    * @throws OutboundRefused, the signal's reason, or a TypeError `fetch failed` with the cause, as `fetch` would
    */
   request(url: string, init: OutboundRequest): Promise<OutboundAnswer>;
@@ -48,6 +48,10 @@ export interface OutboundRequest {
   headers: Readonly<Record<string, string>>;
   body: string | null;
   signal: AbortSignal | null;
+  /** Bytes that the answer may have. */
+  most: number;
+  /** Is asked once, before more than {@link SMALL_ANSWER_BYTES} of the answer are read, for so many bytes in all; until it resolves the answer waits. */
+  room?: ((bytes: number) => Promise<void>) | undefined;
 }
 
 export interface OutboundAnswer {
@@ -59,7 +63,10 @@ export interface OutboundAnswer {
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const SAVE_TIME_LOOKUP_MS = 2_000;
-const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+/** Of an answer that is read by code that is not ours: handlers of models, tokens. */
+const FETCHED_BYTES = 16 * 1024 * 1024;
+/** Answers up to this size are read without a look at what others hold. */
+export const SMALL_ANSWER_BYTES = 64 * 1024;
 const MAX_TARGETS = 1_000;
 
 /** @throws Error naming the entry of `OUTBOUND_ALLOW` that is none of host, host:port, CIDR. */
@@ -127,7 +134,6 @@ export function createOutboundGuard(rules: OutboundRules): OutboundGuard {
     allowH2: false,
     headersTimeout: 0,
     bodyTimeout: 0,
-    maxResponseSize: MAX_ANSWER_BYTES,
   });
 
   // What can be known of an address without resolving its name does not change: thousands of calls go to the same one.
@@ -151,7 +157,7 @@ export function createOutboundGuard(rules: OutboundRules): OutboundGuard {
     }
   };
 
-  const request: OutboundGuard['request'] = async (to, { method, headers, body, signal }) => {
+  const request: OutboundGuard['request'] = async (to, { method, headers, body, signal, most, room }) => {
     const target = targetOf(to);
     try {
       const answer = await agent.request({
@@ -167,7 +173,7 @@ export function createOutboundGuard(rules: OutboundRules): OutboundGuard {
         if (!tells(to)) throw new Error('a redirect');
         throw new OutboundRefused(`${target.origin} answered with a redirect (${status}); redirects are not followed`);
       }
-      return { status, headers: answer.headers, bytes: await answer.body.arrayBuffer() };
+      return { status, headers: answer.headers, bytes: await readWithin(answer, most, room) };
     } catch (err) {
       if (signal?.aborted) throw signal.reason;
       // As `fetch` would say it, so that its callers need to know one form only.
@@ -194,12 +200,41 @@ export function createOutboundGuard(rules: OutboundRules): OutboundGuard {
         headers: Object.fromEntries(headers),
         body: init.body == null ? null : String(init.body),
         signal: init.signal ?? null,
+        most: FETCHED_BYTES,
       });
       const body = answer.bytes.byteLength === 0 ? null : answer.bytes;
       return new Response(body, { status: answer.status, headers: headersOf(answer.headers) });
     },
     close: () => agent.close(),
   };
+}
+
+/** The body of an answer: what is too large is not read to its end, and the connection is closed. */
+async function readWithin(
+  { body, headers }: Dispatcher.ResponseData,
+  most: number,
+  room: OutboundRequest['room'],
+): Promise<ArrayBuffer> {
+  const announced = Number(headers['content-length'] ?? most);
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  let hasRoom = room === undefined;
+  // Leaving the loop by an error destroys the body.
+  for await (const chunk of body as AsyncIterable<Uint8Array>) {
+    size += chunk.length;
+    if (size > most || announced > most) throw new errors.ResponseExceededMaxSizeError();
+    chunks.push(chunk);
+    if (hasRoom || size <= SMALL_ANSWER_BYTES) continue;
+    hasRoom = true;
+    await room?.(announced);
+  }
+  const whole = new Uint8Array(size);
+  let at = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, at);
+    at += chunk.length;
+  }
+  return whole.buffer;
 }
 
 /** The headers of an answer in the form of `fetch`. */

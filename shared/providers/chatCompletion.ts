@@ -1,5 +1,5 @@
 import { OpenAICompatibleChatLanguageModel } from '@ai-sdk/openai-compatible';
-import { headersOf, type OutboundGuard } from '../integrations/outbound.ts';
+import { headersOf, type OutboundGuard, type OutboundRequest } from '../integrations/outbound.ts';
 import type { HandlerAnswer } from './customHandler.ts';
 import { AttemptFailure, connectionFailure, httpFailure } from './failures.ts';
 
@@ -10,10 +10,15 @@ export interface ChatRequest {
   body: Record<string, unknown>;
   headers: Record<string, string>;
   signal: AbortSignal;
+  /** Is asked before a large answer is read. */
+  room?: OutboundRequest['room'];
 }
 
 /** One request of the OpenAI chat protocol, without retries. @throws AttemptFailure, or the signal's reason. */
 export type CompleteChat = (request: ChatRequest) => Promise<HandlerAnswer>;
+
+/** Bytes of a completion that are read. */
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
 const ENDPOINT = 'the model endpoint';
 
@@ -25,12 +30,14 @@ const sdk = new OpenAICompatibleChatLanguageModel('per request', { provider: 'as
 
 /** @param request the outbound guard's */
 export function createChatCompletion(request: OutboundGuard['request']): CompleteChat {
-  return async ({ endpoint, body, headers, signal }) => {
+  return async ({ endpoint, body, headers, signal, room }) => {
     const answer = await request(completionsUrl(endpoint), {
       method: 'POST',
       headers: { 'user-agent': 'assay', ...headers, 'content-type': 'application/json' },
       body: JSON.stringify(body),
       signal,
+      most: MAX_ANSWER_BYTES,
+      room,
     }).catch((err: unknown) => {
       signal.throwIfAborted();
       throw connectionFailure(ENDPOINT, err);

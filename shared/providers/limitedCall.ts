@@ -49,13 +49,16 @@ export interface LimitedCall {
  * Calls another side, and again where it fails in a way that may pass: the one rule for model calls and runner URLs. Each try waits for its permits;
  * what an overloaded side asks to wait is waited for there, by all calls to it in all processes. Waiting is no part of a try, uses up none, and
  * takes nothing of the time limit.
- * @param attempt one try; `tokens` are those it really used, where they are known
+ * @param attempt one try; `tokens` are those it really used, where they are known. What it waits for by `wait` is no part of it either
  * @throws AttemptFailure of the last try; the reason of a signal when it aborts; what else `attempt` throws
  */
 export async function limitedCall<T>(
   calls: CallGate,
   call: LimitedCall,
-  attempt: (limit: TimeLimit) => Promise<{ value: T; tokens?: number | undefined }>,
+  attempt: (
+    limit: TimeLimit,
+    wait: <W>(work: () => Promise<W>) => Promise<W>,
+  ) => Promise<{ value: T; tokens?: number | undefined }>,
 ): Promise<T> {
   const { rules, signal, attempts } = call;
   let spentMs = 0;
@@ -78,7 +81,7 @@ export async function limitedCall<T>(
         ...(waited && { waited }),
       });
     try {
-      const { value, tokens } = await attempt(limit);
+      const { value, tokens } = await attempt(limit, (work) => limit.suspend(() => asWait(call, work)));
       outcome = { result: 'ok', tokens };
       record('ok', 200);
       return value;
@@ -97,7 +100,7 @@ export async function limitedCall<T>(
         ? { result: 'overloaded', retryAfterMs: failure.retryAfterMs, tokens: 0 }
         : { result: 'other', ...(failure.status !== undefined && { tokens: 0 }) };
     } finally {
-      spentMs += performance.now() - start;
+      spentMs += performance.now() - start - limit.waitedMs();
       limit.clear();
       permits.leave(outcome);
     }

@@ -16,6 +16,8 @@ export interface ModelCall {
   waiting?: (() => () => void) | undefined;
   /** Ends waits alone, before `signal` ends everything; where it is absent `signal` does. */
   stopping?: AbortSignal | undefined;
+  /** What is asked before a large answer is read, where others share the memory for those. */
+  memory?: { take(bytes: number, signal: AbortSignal): Promise<void> } | undefined;
   retry?: Partial<RetryRules> | undefined;
   /** Milliseconds for all tries together; waits do not count. 300,000 where it is absent. */
   timeLimitMs?: number | undefined;

@@ -1,7 +1,7 @@
 import type { CallGate } from '../coordination/coordination.ts';
 import { ServiceError } from '../errors.ts';
 import type { Integration, IntegrationStore, Secrets } from '../integrations/integration.ts';
-import { type OutboundGuard, OutboundRefused } from '../integrations/outbound.ts';
+import { type OutboundGuard, OutboundRefused, type OutboundRequest } from '../integrations/outbound.ts';
 import { callLimits } from './callLimits.ts';
 import { createChatCompletion } from './chatCompletion.ts';
 import { type ChatMessage, toProtocol } from './chatMessage.ts';
@@ -83,7 +83,7 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
       let isRefreshed = false;
       let durationNs = 0;
 
-      const send = async (limit: TimeLimit): Promise<HandlerAnswer> => {
+      const send = async (limit: TimeLimit, room: OutboundRequest['room']): Promise<HandlerAnswer> => {
         const headers = requestHeaders(connection, call.context, accessToken);
         const handler = connection.handler && (await limit.race(loadHandler(integration.id, connection.handler)));
         const start = process.hrtime.bigint();
@@ -105,16 +105,18 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
               body: { model: model.name, ...parameters, messages: call.messages.map(toProtocol) },
               headers,
               signal: limit.signal,
+              room,
             });
-        durationNs = Number(process.hrtime.bigint() - start);
+        durationNs = Number(process.hrtime.bigint() - start) - Math.round(limit.waitedMs() * 1e6);
         return answer;
       };
 
-      const attempt = async (limit: TimeLimit) => {
+      const attempt = async (limit: TimeLimit, wait: <T>(work: () => Promise<T>) => Promise<T>) => {
         accessToken = undefined;
         if (connection.authentication.kind === 'oauth2')
           accessToken = await limit.race(tokens.get(tokenKey, connection.authentication));
-        const value = await send(limit);
+        const { memory } = call;
+        const value = await send(limit, memory && ((bytes) => wait(() => memory.take(bytes, call.signal))));
         const { inputTokens, outputTokens } = value;
         return {
           value,

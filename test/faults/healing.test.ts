@@ -14,6 +14,7 @@ import { keepStanding } from '../../shared/experiments/keepStanding.ts';
 import { type ProgressDeps, runProgress } from '../../shared/experiments/progress.ts';
 import { reconcileRuns } from '../../shared/experiments/reconcileRuns.ts';
 import { recordRows } from '../../shared/experiments/recordRows.ts';
+import { RowMemory } from '../../shared/experiments/rowMemory.ts';
 import type { RunLedger } from '../../shared/experiments/runLedger.ts';
 import { type RunRowsDeps, runRows } from '../../shared/experiments/runRows.ts';
 import type { RunWorkflows } from '../../shared/experiments/startRun.ts';
@@ -98,6 +99,7 @@ test('rows that have ended count as running until they are recorded, so that a p
       },
       close: async () => undefined,
     },
+    memory: new RowMemory(1_000),
     takeSlot: async () => () => undefined,
     untilStored: <T>(operation: () => Promise<T>) => operation(),
     onProgress: ({ running }: { running: number }) => seen.push(running),
@@ -121,6 +123,7 @@ test('a chunk of which one row hangs gives its place to the next one', async () 
       },
       close: async () => undefined,
     },
+    memory: new RowMemory(1_000),
     takeSlot: async () => () => undefined,
     handOver: async (to: number) => handedOver.resolve(to),
     untilStored: <T>(operation: () => Promise<T>) => operation(),
@@ -175,6 +178,7 @@ describe('a result that the store does not take', () => {
         run: async (row) => ({ output: `answer to ${row.input}`, spans: [], startedAt: new Date(), durationNs: 1 }),
         close: async () => undefined,
       },
+      memory: new RowMemory(1_000),
       takeSlot: async () => () => undefined,
       handOver: async () => undefined,
       onLate: () => undefined,

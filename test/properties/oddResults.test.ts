@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defaultRunSettings, type ExperimentRow, type ExperimentRun } from '../../shared/experiments/experiment.ts';
 import type { GivenResult } from '../../shared/experiments/recordableResult.ts';
+import { RowMemory } from '../../shared/experiments/rowMemory.ts';
 import { rowTraceId } from '../../shared/experiments/rowTrace.ts';
 import { type RunRowsDeps, runRows } from '../../shared/experiments/runRows.ts';
 import { untilStored } from '../../shared/experiments/untilStored.ts';
@@ -92,6 +93,7 @@ async function recorded(results: readonly GivenResult[]) {
       untilStored(operation, signal, (err) => {
         throw err;
       }),
+    memory: new RowMemory(1_000),
     takeSlot: async () => () => undefined,
     handOver: async () => undefined,
     onLate: () => undefined,

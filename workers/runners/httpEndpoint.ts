@@ -4,7 +4,7 @@ import type { ExperimentRow, ExperimentRun } from '../../shared/experiments/expe
 import { recordableResult } from '../../shared/experiments/recordableResult.ts';
 import type { RowResult } from '../../shared/experiments/rowTrace.ts';
 import type { RowContext, RowRunner } from '../../shared/experiments/runRows.ts';
-import type { OutboundGuard } from '../../shared/integrations/outbound.ts';
+import { headersOf, type OutboundGuard } from '../../shared/integrations/outbound.ts';
 import { MOST_CALLS } from '../../shared/providers/callLimits.ts';
 import { AttemptFailure, connectionFailure, httpFailure, UNTOLD } from '../../shared/providers/failures.ts';
 import { defaultRetryRules, limitedCall } from '../../shared/providers/limitedCall.ts';
@@ -12,6 +12,8 @@ import type { TimeLimit } from '../../shared/providers/timeLimit.ts';
 
 /** Bytes of an answer that are read; a larger one fails the row. */
 const MAX_ANSWER_BYTES = 10 * 1024 * 1024;
+
+const utf8 = new TextDecoder();
 
 /** What its parts hold is not looked at here: the record of the row takes whatever they are. */
 const anything = z.unknown().optional();
@@ -26,7 +28,7 @@ export function httpRunner(
   run: ExperimentRun,
   url: string,
   headers: Record<string, string>,
-  outbound: Pick<OutboundGuard, 'fetch' | 'tells'>,
+  outbound: Pick<OutboundGuard, 'request' | 'tells'>,
   calls: CallGate,
 ): RowRunner {
   const { rowTimeLimitMs, maxCallAttempts, limits } = run.settings;
@@ -35,7 +37,7 @@ export function httpRunner(
   const gates = limits ? [own, shared] : [shared];
   const who = "the runner's URL";
   return {
-    async run(row: ExperimentRow, { attempt, signal, waiting, stopping }: RowContext): Promise<RowResult> {
+    async run(row: ExperimentRow, { attempt, signal, waiting, stopping, memory }: RowContext): Promise<RowResult> {
       let startedAt = new Date();
       // Of the last try alone.
       let durationNs: number | null = null;
@@ -45,25 +47,27 @@ export function httpRunner(
         experiment: { id: run.experimentId, name: run.name, project_id: run.projectId },
         attempt,
       });
-      const call = async (limit: TimeLimit) => {
+      const call = async (limit: TimeLimit, wait: <T>(work: () => Promise<T>) => Promise<T>) => {
         startedAt = new Date();
         const start = process.hrtime.bigint();
         try {
-          const response = await outbound.fetch(url, {
+          const answer = await outbound.request(url, {
             method: 'POST',
-            redirect: 'error',
             headers: { 'content-type': 'application/json', accept: 'application/json', ...headers },
             body,
             signal: limit.signal,
+            most: MAX_ANSWER_BYTES,
+            room: (bytes) => wait(() => memory.take(bytes, signal)),
           });
-          const text = await boundedText(response);
-          if (!response.ok) throw httpFailure(who, response.status, response.headers);
-          return { value: text };
+          const { status, headers: received, bytes } = answer;
+          if (status < 200 || status > 299) throw httpFailure(who, status, headersOf(received));
+          memory.keep(bytes.byteLength);
+          return { value: utf8.decode(bytes) };
         } catch (err) {
           limit.signal.throwIfAborted();
           throw err instanceof AttemptFailure ? err : connectionFailure(who, err);
         } finally {
-          durationNs = Number(process.hrtime.bigint() - start);
+          durationNs = Number(process.hrtime.bigint() - start) - Math.round(limit.waitedMs() * 1e6);
         }
       };
       try {
@@ -108,18 +112,4 @@ function reason(err: unknown): string {
   if (err instanceof z.ZodError || err instanceof SyntaxError)
     return 'the runner\'s URL did not answer with a JSON object that has an "output"';
   return err instanceof Error ? err.message : String(err);
-}
-
-async function boundedText(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body ?? []) {
-    size += chunk.length;
-    if (size > MAX_ANSWER_BYTES)
-      throw new AttemptFailure('malformed_answer', `the answer of the runner's URL is larger than ${MAX_ANSWER_BYTES} bytes`, {
-        retry: false,
-      });
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }

@@ -15,7 +15,7 @@ export function promptTemplateRunner(
   const modelAlias = String(settings.model_alias ?? '');
   const context = { jobId: jobIdOf(run), userId: run.createdBy, projectId: run.projectId, runId: run.experimentId };
   return {
-    async run(row: ExperimentRow, { signal, waiting, stopping }: RowContext): Promise<RowResult> {
+    async run(row: ExperimentRow, { signal, waiting, stopping, memory }: RowContext): Promise<RowResult> {
       const startedAt = new Date();
       const messages = renderPrompt(template.template, row.variables);
       try {
@@ -30,6 +30,7 @@ export function promptTemplateRunner(
           signal,
           waiting,
           stopping,
+          memory,
         });
         return {
           output: answer.text,
