@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { bytePool } from '../shared/bytePool.ts';
 import { RequestInvalid, ServiceError } from '../shared/errors.ts';
+import { checkValues } from '../shared/jsonValues.ts';
 import type { FormReader } from './readForm.ts';
 
 /**
@@ -84,6 +85,7 @@ export function discardRest(request: IncomingMessage, response: ServerResponse):
 
 function readJson(text: string, maxDepth: number): unknown {
   if (text.trim() === '') return undefined;
+  checkValues(text);
   let value: unknown;
   try {
     value = JSON.parse(text);

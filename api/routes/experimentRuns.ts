@@ -70,7 +70,7 @@ export function experimentRunRoutes(deps: ExperimentRunDeps): Endpoint[] {
       access: { project: 'create_run' },
       params: Params,
       body: RunRequest,
-      bodyLimit: 256 * 1024 * 1024,
+      bodyLimit: 128 * 1024 * 1024,
       response: RunReply,
       handle: async ({ params, body, caller }) => {
         await inProject(params);
@@ -156,7 +156,7 @@ export function experimentRunRoutes(deps: ExperimentRunDeps): Endpoint[] {
       access: { project: 'log_data' },
       params: Params,
       body: ResultsRequest,
-      bodyLimit: 256 * 1024 * 1024,
+      bodyLimit: 128 * 1024 * 1024,
       response: ResultsReply,
       handle: async ({ params, body }) => {
         const run = await inProject(params);

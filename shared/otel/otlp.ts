@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import protobuf from 'protobufjs';
 import { ServiceError } from '../errors.ts';
+import { checkValues } from '../jsonValues.ts';
 import { DEPTH_OF_LIST, DEPTH_OF_TREE, DEPTH_OF_VALUES, exportReader, MAX_DEPTH, type ReadResource } from './readExport.ts';
 
 /** The two encodings of OTLP over HTTP. */
@@ -76,6 +77,7 @@ const UNKNOWN = 2;
  */
 function readJson(bytes: Uint8Array): object {
   const text = asBuffer(bytes).toString('utf8');
+  checkValues(text);
   const body: unknown = /\\u[dD]/.test(text) ? JSON.parse(text, wellFormed) : JSON.parse(text);
   if (!isObject(body) || Array.isArray(body)) throw new TypeError('not an object');
   for (const resource of listIn(body, 'resourceSpans')) {

@@ -72,6 +72,9 @@ interface Open {
 type Issue = z.core.$ZodIssue;
 type Context = z.RefinementCtx;
 
+/** Records of one request: they are made ready in one turn of the event loop. */
+const MAX_RECORDS = 100_000;
+
 /**
  * Lays a forest of traces or spans flat: parents first, siblings in their order. A record that its schema refuses is mended; what is no record is
  * refused alone. Iterative: depth costs no stack.
@@ -80,6 +83,8 @@ function flatten(roots: readonly unknown[], top: 'trace' | 'span', rootSchema: z
   const nodes: LoggedNode[] = [];
   const refused = new RefusedList();
   const issues: { issue: Issue; place: PropertyKey[] }[] = [];
+  let count = roots.length;
+  if (count > MAX_RECORDS) return tooMany(context);
   const open: Open[] = roots.map((value, index) => ({ value, depth: 0, parent: undefined, above: undefined, index })).reverse();
   for (let next = open.pop(); next; next = open.pop()) {
     const isTop = next.above === undefined;
@@ -109,10 +114,17 @@ function flatten(roots: readonly unknown[], top: 'trace' | 'span', rootSchema: z
     if (!spans?.length) continue;
     const below =
       next.depth < MAX_SPAN_DEPTH ? { parent: position, depth: next.depth + 1 } : { parent: next.parent, depth: next.depth };
+    count += spans.length;
+    if (count > MAX_RECORDS) return tooMany(context);
     for (let at = spans.length - 1; at >= 0; at--) open.push({ value: spans[at], ...below, above: next, index: at });
   }
   if (nodes.length > 0) return { nodes, refused };
   for (const { issue, place } of issues.slice(0, MAX_ISSUES)) addIssue(context, issue, place);
+  return z.NEVER;
+}
+
+function tooMany(context: Context): never {
+  context.addIssue({ code: 'custom', message: `a request may hold ${MAX_RECORDS} traces and spans; send less per request` });
   return z.NEVER;
 }
 

@@ -7,6 +7,8 @@ import { openBodyBounds } from '../../api/bodyBounds.ts';
 import { endpoint, type Gate } from '../../api/route.ts';
 import { ByteShares } from '../../shared/byteShares.ts';
 import { ServiceError } from '../../shared/errors.ts';
+import { newId } from '../../shared/ids.ts';
+import { LogTracesIngestRequest } from '../../shared/wire/ingest.ts';
 import { type HttpService, serve } from '../support/http.ts';
 import { type RawConnection, rawConnection } from '../support/rawHttp.ts';
 
@@ -166,6 +168,33 @@ describe('who may not send a body', () => {
     expect((await refused.answer()).status).toBe(404);
     expect((await post('ada', '/named', '{}', { project: 'open' })).status).toBe(200);
   });
+});
+
+test('a body of many short values is refused for their number, and one of long texts is not', async () => {
+  const dense = `{"items":[${'1,'.repeat(4_500_000)}1]}`;
+  const refused = await post('ada', '/projects/p/things', dense);
+  expect([refused.status, ((await refused.json()) as { detail: string }).detail]).toEqual([
+    413,
+    'the body holds more than 4000000 JSON values; send less per request',
+  ]);
+  const text = '\\",[{'.repeat(700_000);
+  expect((await post('ada', '/projects/p/things', JSON.stringify({ items: [text, 'b\\', text] }))).status).toBe(200);
+});
+
+test('a request may hold so many traces and spans', () => {
+  const traces = (count: number, spans: number) =>
+    LogTracesIngestRequest.safeParse({
+      log_stream_id: newId(),
+      traces: Array.from({ length: count }, () => ({
+        input: 'x',
+        spans: Array.from({ length: spans }, () => ({ type: 'tool' })),
+      })),
+    });
+  expect(traces(100, 9).success).toBe(true);
+  for (const refused of [traces(100_001, 0), traces(2, 50_000)])
+    expect(refused.error?.issues).toMatchObject([
+      { message: 'a request may hold 100000 traces and spans; send less per request' },
+    ]);
 });
 
 test('a body that can never be held is refused for its size', async () => {
