@@ -5,6 +5,7 @@ import { type Request, type Response, Router } from 'express';
 import type { z } from 'zod';
 import type { AssetAction, Caller, OrganizationNeed, ProjectAction } from '../shared/accounts/permissions.ts';
 import type { AssetKind } from '../shared/assets/assetAccess.ts';
+import { onBehalfOf } from '../shared/currentCaller.ts';
 import { type ErrorName, type InvalidItem, RequestInvalid, ServiceError } from '../shared/errors.ts';
 import { checkAnswer } from './answers.ts';
 import { type BodyBounds, openBodyShare } from './bodyBounds.ts';
@@ -199,8 +200,10 @@ async function run(route: Endpoint, { gate, bodies, checkReplies }: Around, requ
     const given = route.body ? await readBody(request, kind, { limit, share, pace: bodies.pace, form }) : undefined;
     response.locals.parts = partsToName(route, request, given);
     const body = route.body ? parse(route.body, given, 'body') : undefined;
-    const result = await route.handle({ params, query, body, caller, project, request, signal: aborted.signal } as never);
-    await write(route, checkReplies, response, result instanceof Reply ? result : new Reply({ body: result }));
+    await onBehalfOf(caller?.userId, async () => {
+      const result = await route.handle({ params, query, body, caller, project, request, signal: aborted.signal } as never);
+      await write(route, checkReplies, response, result instanceof Reply ? result : new Reply({ body: result }));
+    });
   } finally {
     share?.release();
   }

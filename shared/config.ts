@@ -117,6 +117,7 @@ const Config = z.object({
   WORKER_POLLERS: perTaskKind(100),
   POSTGRES_CONNECTIONS: count(2, 1_000).default(10),
   CLICKHOUSE_CONNECTIONS: count(1, 1_000).default(10),
+  QUERY_MEMORY_MB: count(64, 100_000).optional(),
   HELD_UPDATES: count(1, 999_999).default(10_000),
   HELD_UPDATES_MB: count(1, 100_000).default(64),
   DATASET_ROWS: count(1, 100_000_000).default(1_000_000),

@@ -1,4 +1,5 @@
 import { ByteShares } from '../byteShares.ts';
+import { onBehalfOf } from '../currentCaller.ts';
 
 /** Where a group stands among the others. */
 export interface Place {
@@ -106,8 +107,9 @@ export class WriteQueue<R extends { bytes: number }> {
       this.#writeNext();
     };
     const before = this.#turn;
-    const written = this.#exclusive.then(() =>
-      this.#options.write(this.#takeGroup(), { before, sent: () => this.#sent, isReady }),
+    // A group is of many callers: none of them waits for the statements of the one that came first.
+    const written = onBehalfOf(undefined, () =>
+      this.#exclusive.then(() => this.#options.write(this.#takeGroup(), { before, sent: () => this.#sent, isReady })),
     );
     // One that fails early lets the next one in no sooner than what came before it is done.
     this.#begun(Promise.all([written, before]).then(() => isReady(new Set())));

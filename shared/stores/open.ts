@@ -18,7 +18,13 @@ import { redisNotices } from './redis/notices.ts';
 
 type StoreSettings = Pick<
   Config,
-  'CLICKHOUSE_URL' | 'CLICKHOUSE_CONNECTIONS' | 'DATABASE_URL' | 'POSTGRES_CONNECTIONS' | 'REDIS_URL' | 'DATA_DIR'
+  | 'CLICKHOUSE_URL'
+  | 'CLICKHOUSE_CONNECTIONS'
+  | 'QUERY_MEMORY_MB'
+  | 'DATABASE_URL'
+  | 'POSTGRES_CONNECTIONS'
+  | 'REDIS_URL'
+  | 'DATA_DIR'
 >;
 
 export interface Stores {
@@ -51,12 +57,13 @@ export async function openStores(config: StoreSettings, log?: Pick<Logger, 'erro
 }
 
 async function openRecords(
-  { CLICKHOUSE_URL: url, CLICKHOUSE_CONNECTIONS, DATA_DIR }: StoreSettings,
+  { CLICKHOUSE_URL: url, CLICKHOUSE_CONNECTIONS, QUERY_MEMORY_MB, DATA_DIR }: StoreSettings,
   opened: AsyncDisposableStack,
   log: Pick<Logger, 'error' | 'warn'> | undefined,
 ): Promise<ClickHouse> {
   const clickhouse = openClickHouse({
     ...(url ? { url, connections: CLICKHOUSE_CONNECTIONS } : { dataDir: join(DATA_DIR, 'clickhouse') }),
+    ...(QUERY_MEMORY_MB !== undefined && { queryMemoryBytes: QUERY_MEMORY_MB * 1024 ** 2 }),
     onHang: (statement, err) => log?.error({ err, statement }, 'a statement of the record store hangs and was given up'),
   });
   opened.defer(() => clickhouse.close());

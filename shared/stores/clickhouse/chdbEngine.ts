@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type ChdbQueryStream, drainPending, Session } from 'chdb';
+import { currentCaller } from '../../currentCaller.ts';
 import { endOnCrash } from './endOnCrash.ts';
+import { FairTurns } from './fairTurns.ts';
 import { HungStatements, readSeconds, StatementHangs, type StatementLimits, statementLimits } from './hungStatements.ts';
 
 export type SettingValue = string | number | boolean;
@@ -72,10 +74,11 @@ export function openChdbEngine(
   dataDir: string,
   options: { engineArguments?: readonly string[]; maxReads?: number; limits?: Partial<StatementLimits> } = {},
 ): ChdbEngine {
-  const reads = new Turns(options.maxReads ?? MAX_READS);
+  const ofService = new FairTurns(options.maxReads ?? MAX_READS);
+  const ofCallers = new FairTurns(MAX_READS + 1, MAX_READS);
   // One at a time: of two small inserts at once one was seen never to return (in one run of the tests of many), which held up every writer behind it.
   // That this cures it is likely, not proven; `HungStatements` gives up what hangs all the same.
-  const inserts = new Turns(1);
+  const inserts = new FairTurns(1);
   const keeper = new Session(dataDir, { connectionArgs: options.engineArguments ?? [] }); // the engine lives as long as one session does
   endOnCrash();
   clearBodies(join(dataDir, BODIES));
@@ -110,7 +113,7 @@ export function openChdbEngine(
 
   return {
     query: (statement) =>
-      reads.run(() => {
+      (currentCaller() === undefined ? ofService : ofCallers).run(() => {
         statement.signal?.throwIfAborted(); // it may have waited long for its turn
         return withSession(statement, (session) => session.query(statement));
       }),
@@ -154,31 +157,12 @@ export function openChdbEngine(
  * Each running statement holds one of libuv's threads (four, unless the process was started with more), which files, DNS and password hashing need
  * too. With 24 long queries at once and no limit a file read took 1.7 s and a one-row insert as long; the queries themselves are not done later for
  * waiting, each uses all cores. Of a page (a filter of two columns in 1 M records) two at once took 68 ms, three 62: planning them is a third of it.
+ * One caller may have so many at a time, all of them one more: long statements of one leave room for another's. What the service does by itself,
+ * such as the look-ups of ingest and of scoring, waits for no caller.
  */
 const MAX_READS = 3;
 
 type InTurn = <T>(work: () => Promise<T>) => Promise<T>;
-
-class Turns {
-  #free: number;
-  readonly #waiting: (() => void)[] = [];
-
-  constructor(size: number) {
-    this.#free = size;
-  }
-
-  async run<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#free > 0) this.#free--;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    try {
-      return await work();
-    } finally {
-      const next = this.#waiting.shift();
-      if (next) next();
-      else this.#free++;
-    }
-  }
-}
 
 /** A value in the text form that ClickHouse parses a bound parameter from: escaped at the top, quoted inside arrays. */
 export function paramText(value: unknown): string {

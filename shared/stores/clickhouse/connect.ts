@@ -2,9 +2,11 @@ import { mkdirSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { type ClickHouseClient, ClickHouseLogLevel, createClient } from '@clickhouse/client';
 import type { z } from 'zod';
+import { currentCaller } from '../../currentCaller.ts';
 import { ServiceError } from '../../errors.ts';
 import { chdbConnection, clickHouseError } from './chdbConnection.ts';
 import { type ChdbEngine, openChdbEngine, paramText } from './chdbEngine.ts';
+import { FairTurns } from './fairTurns.ts';
 import { readSeconds, StatementHangs, type StatementLimits, statementLimits } from './hungStatements.ts';
 import { KeptAnswers } from './keptAnswers.ts';
 import { linesOf } from './linesOf.ts';
@@ -25,6 +27,8 @@ export interface ClickHouseRead<T> {
   maxSeconds?: number;
   /** Engine settings of this statement alone. */
   settings?: Record<string, string | number>;
+  /** Bytes of values that it may answer; beyond them it is refused as a query that is too expensive by its `result`. */
+  maxResultBytes?: number;
   /** Its answer follows from what is stored alone: the embedded engine is not asked it again before the next write. */
   isRepeatable?: boolean;
 }
@@ -76,7 +80,7 @@ export interface ClickHouseOptions {
   connections?: number;
   /** Folder of the embedded engine; used when there is no `url`. */
   dataDir?: string | undefined;
-  /** Most memory one query may take, in bytes. */
+  /** Most memory one query may take, in bytes: 512 MiB in the embedded engine, 2 GiB on a server when absent. */
   queryMemoryBytes?: number;
   /** Most memory the embedded engine may take in all, in bytes. */
   engineMemoryBytes?: number;
@@ -88,6 +92,15 @@ export interface ClickHouseOptions {
 
 const GiB = 1024 ** 3;
 const DEFAULT_SECONDS = 30;
+/** Four statements of callers run at once in the embedded engine: together they stay below its bound, with room for inserts, merges and caches. */
+const EMBEDDED_QUERY_BYTES = GiB / 2;
+const SERVER_QUERY_BYTES = 2 * GiB;
+const ENGINE_BYTES = 3 * GiB;
+/** Answers that are read while they are made, such as exports: so many at a time, and of one caller. */
+const STREAMS = 8;
+const STREAMS_OF_CALLER = 2;
+/** Connections to a server that callers leave to the service's own work. */
+const OWN_CONNECTIONS = 2;
 
 /** The client's own log would repeat each error on our output, with its stack; whoever gets the error tells it once. */
 const quiet = { level: ClickHouseLogLevel.OFF };
@@ -97,7 +110,7 @@ const quiet = { level: ClickHouseLogLevel.OFF };
  * @throws Error with one clear sentence when another process has the folder open or the URL is wrong.
  */
 export function openClickHouse(options: ClickHouseOptions): ClickHouse {
-  const queryMemoryBytes = options.queryMemoryBytes ?? 2 * GiB;
+  const queryMemoryBytes = options.queryMemoryBytes ?? (options.url ? SERVER_QUERY_BYTES : EMBEDDED_QUERY_BYTES);
   const readSettings = {
     max_memory_usage: queryMemoryBytes,
     max_bytes_before_external_sort: Math.floor(queryMemoryBytes / 4),
@@ -121,10 +134,10 @@ export function openClickHouse(options: ClickHouseOptions): ClickHouse {
       request_timeout: 2_000 * limits.statementSeconds,
       ...(options.connections !== undefined && { max_open_connections: options.connections }),
     });
-    return new Store({ ...store, client, engine: undefined });
+    return new Store({ ...store, client, engine: undefined, connections: options.connections ?? 10 });
   }
   if (!options.dataDir) throw new Error('openClickHouse needs a url or a dataDir');
-  const engine = openEngine(options.dataDir, options.engineMemoryBytes ?? 3 * GiB, limits);
+  const engine = openEngine(options.dataDir, options.engineMemoryBytes ?? ENGINE_BYTES, limits);
   return new Store({ ...store, client: createClient({ connection: chdbConnection(engine) }), engine });
 }
 
@@ -167,6 +180,8 @@ interface StoreParts {
   client: ClickHouseClient;
   /** Undefined with a server. */
   engine: ChdbEngine | undefined;
+  /** To a server; the embedded engine lets its statements in by itself. */
+  connections?: number;
   readSettings: Record<string, string | number>;
   limits: StatementLimits;
   onHang: ClickHouseOptions['onHang'];
@@ -179,13 +194,19 @@ class Store implements ClickHouse {
   readonly #readSettings: Record<string, string | number>;
   readonly #limits: StatementLimits;
   readonly #onHang: ClickHouseOptions['onHang'];
+  readonly #turns: FairTurns | undefined;
+  readonly #streams = new FairTurns(STREAMS, STREAMS_OF_CALLER);
   readonly #kept = new KeptAnswers();
   #writesBegun = 0;
   #writesUnderWay = 0;
 
-  constructor({ client, engine, readSettings, limits, onHang }: StoreParts) {
+  constructor({ client, engine, connections, readSettings, limits, onHang }: StoreParts) {
     this.#client = client;
     this.#engine = engine;
+    if (connections !== undefined) {
+      const ofCallers = Math.max(1, connections - OWN_CONNECTIONS);
+      this.#turns = new FairTurns(ofCallers, Math.max(1, Math.floor(ofCallers * 0.75)));
+    }
     this.#readSettings = readSettings;
     this.#limits = limits;
     this.#onHang = onHang;
@@ -215,7 +236,9 @@ class Store implements ClickHouse {
     signal?.throwIfAborted();
     const sql = this.#withSettings(read, { use_uncompressed_cache: 0 });
     const parse = rowParser(read.row);
+    const release = currentCaller() === undefined ? () => {} : await this.#streams.take();
     try {
+      signal?.throwIfAborted();
       if (this.#engine) {
         const params = Object.fromEntries(Object.entries(read.params ?? {}).map(([name, value]) => [name, paramText(value)]));
         const pieces = this.#engine.stream({ sql, params, format: 'JSONEachRow', signal });
@@ -240,6 +263,8 @@ class Store implements ClickHouse {
       }
     } catch (err) {
       throw this.#fault(err, read.name);
+    } finally {
+      release();
     }
   }
 
@@ -327,11 +352,13 @@ class Store implements ClickHouse {
   }
 
   async #ask(read: ClickHouseRead<unknown>, query: string, format: 'JSON' | 'JSONEachRow'): Promise<string> {
-    try {
-      return await this.#onServer(this.#readSeconds(read), async (sending) => {
+    const ask = () =>
+      this.#onServer(this.#readSeconds(read), async (sending) => {
         const result = await this.#client.query({ query, query_params: { ...read.params }, format, ...sending });
         return await result.text();
       });
+    try {
+      return await (this.#turns && currentCaller() !== undefined ? this.#turns.run(ask) : ask());
     } catch (err) {
       throw this.#fault(err, read.name);
     }
@@ -359,7 +386,13 @@ class Store implements ClickHouse {
   }
 
   #withSettings(read: ClickHouseRead<unknown>, settings: Record<string, string | number>): string {
-    const all = { ...this.#readSettings, max_execution_time: read.maxSeconds ?? DEFAULT_SECONDS, ...settings, ...read.settings };
+    const all = {
+      ...this.#readSettings,
+      max_execution_time: read.maxSeconds ?? DEFAULT_SECONDS,
+      ...(read.maxResultBytes !== undefined && { max_result_bytes: read.maxResultBytes }),
+      ...settings,
+      ...read.settings,
+    };
     return `${read.sql}${settingsClause({ ...all, log_comment: read.name })}`;
   }
 }
@@ -411,7 +444,18 @@ const tooExpensive = new Set([
   'TOO_MANY_ROWS',
   'TOO_MANY_BYTES',
   'TOO_MANY_ROWS_OR_BYTES',
+  'TOO_BIG_AST',
+  'TOO_DEEP_AST',
+  'QUERY_IS_TOO_LARGE',
 ]);
+/** What was too much, where it is not time, and what helps. */
+const limitOf: Readonly<Record<string, [limit: string, help: string]>> = {
+  MEMORY_LIMIT_EXCEEDED: ['memory', 'narrow its filters or sort by created_at'],
+  TOO_MANY_ROWS_OR_BYTES: ['result', 'ask for fewer records at a time, or for fewer columns'],
+  TOO_BIG_AST: ['size', 'send fewer filters and values'],
+  TOO_DEEP_AST: ['size', 'send fewer filters and values'],
+  QUERY_IS_TOO_LARGE: ['size', 'send fewer filters and values'],
+};
 const busy = new Set([
   'TOO_MANY_PARTS',
   'NOT_ENOUGH_SPACE',
@@ -473,10 +517,12 @@ function asServiceError(err: unknown, name: string): unknown {
     }
     if (away.has(type)) return unavailable(err);
     if (!tooExpensive.has(type)) return err;
-    const limit = type === 'MEMORY_LIMIT_EXCEEDED' ? 'memory' : 'time';
-    const message = `the query ran into its ${limit} limit; narrow its filters or sort by created_at`;
-    return new ServiceError('QueryTooExpensive', message, { context: { query: name, limit }, cause: err });
+    const [limit, help] = limitOf[type] ?? ['time', 'narrow its filters or sort by created_at'];
+    return overLimit(name, limit, help, err);
   }
+  // More than the longest text that the process can hold.
+  if (code === 'ERR_STRING_TOO_LONG' || /invalid string length/i.test(err.message))
+    return overLimit(name, 'result', 'ask for fewer records at a time, or for fewer columns', err);
   const unreachable =
     // The last ones are those of a disk or a process that is full, when the embedded engine's rows are written down.
     /^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|EPIPE|EHOST|ENET|EMFILE|ENFILE|ENOSPC|ENOMEM|EDQUOT|EIO|CHDB_)/.test(String(code)) ||
@@ -485,6 +531,9 @@ function asServiceError(err: unknown, name: string): unknown {
     (code === undefined && ofProxy.test(err.message));
   return unreachable ? unavailable(err) : err;
 }
+
+const overLimit = (query: string, limit: string, help: string, cause: unknown) =>
+  new ServiceError('QueryTooExpensive', `the query ran into its ${limit} limit; ${help}`, { context: { query, limit }, cause });
 
 const unavailable = (cause: unknown) =>
   new ServiceError('Unavailable', 'the record store does not answer; try again', { cause, retryAfterSeconds: 2 });

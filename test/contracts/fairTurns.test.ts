@@ -1,0 +1,73 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { onBehalfOf } from '../../shared/currentCaller.ts';
+import { type ClickHouse, openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
+import { FairTurns } from '../../shared/stores/clickhouse/fairTurns.ts';
+
+/** Work that ends when the test says so, and what has begun. */
+function works(turns: FairTurns) {
+  const begun: string[] = [];
+  const ends = new Map<string, () => void>();
+  const ended: Promise<void>[] = [];
+  return {
+    begun,
+    async add(caller: string | undefined, name: string): Promise<void> {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      ends.set(name, resolve);
+      const work = () => {
+        begun.push(name);
+        return promise;
+      };
+      ended.push(onBehalfOf(caller, () => turns.run(work)));
+      await new Promise(setImmediate);
+    },
+    async end(name: string): Promise<void> {
+      ends.get(name)?.();
+      await new Promise(setImmediate);
+    },
+    allEnded: () => Promise.all(ended),
+  };
+}
+
+test('callers take turns, and one has only its share', async () => {
+  const { begun, add, end, allEnded } = works(new FairTurns(3, 2));
+  for (const n of [1, 2, 3, 4]) await add('ada', `a${n}`);
+  expect(begun).toEqual(['a1', 'a2']);
+  for (const n of [1, 2]) await add('bob', `b${n}`);
+  await add('cyd', 'c1');
+  expect(begun).toEqual(['a1', 'a2', 'b1']);
+  await end('a1');
+  await end('a2');
+  await end('a3');
+  expect(begun).toEqual(['a1', 'a2', 'b1', 'a3', 'b2', 'c1']);
+  for (const name of ['b1', 'b2', 'c1', 'a4']) await end(name);
+  await allEnded();
+  expect(begun).toEqual(['a1', 'a2', 'b1', 'a3', 'b2', 'c1', 'a4']);
+});
+
+test('work that fails ends its turn', async () => {
+  const turns = new FairTurns(1);
+  await expect(turns.run(() => Promise.reject(new Error('no')))).rejects.toThrow('no');
+  expect(await turns.run(async () => 'next')).toBe('next');
+});
+
+test('long statements of one caller hold up neither another’s nor those of the service', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'assay-turns-'));
+  const clickhouse = openClickHouse({ dataDir });
+  try {
+    let done = 0;
+    const ask = (read: Parameters<ClickHouse['query']>[0]) => clickhouse.query(read);
+    const long = { name: 'long', sql: 'SELECT sleep(1)', row: (row: unknown) => row };
+    const longs = Array.from({ length: 9 }, () => onBehalfOf('ada', () => ask(long)).then(() => ++done));
+    const short = { name: 'short', sql: 'SELECT 1', row: (row: unknown) => row };
+    await onBehalfOf('bob', () => ask(short));
+    await ask(short);
+    expect(done).toBeLessThan(9);
+    await Promise.all(longs);
+  } finally {
+    await clickhouse.close();
+    await rm(dataDir, { recursive: true, force: true });
+  }
+});
