@@ -55,7 +55,12 @@ export interface PageKeys {
   keys: RecordKey[];
   /** Where they come with their keys in one statement. */
   records?: StoredRecord[];
+  /** Whether their records turned out to be too large for one statement. */
+  areLarge?: boolean;
 }
+
+/** Bytes of the records of a page: one that would have more ends before, and says where the next one begins. */
+export const MAX_PAGE_BYTES = 32 * 1024 * 1024;
 
 /** Is called again where the page turns out to be another: the last result counts. */
 export type Describe<T> = (page: PageKeys) => Promise<T>;
@@ -80,6 +85,17 @@ export interface StoredReads {
   countBefore(query: RecordPageQuery): Promise<number>;
   /** The newest version of these records, in the order of the keys; those deleted since are left out. `columns` absent: all. */
   records(run: RecordRun, keys: readonly RecordKey[], columns?: readonly string[]): Promise<StoredRecord[]>;
+  /**
+   * As `records`, as far as they fit into so many bytes, but always the first; `taken`: of how many keys.
+   * @param areLarge whether it is known that they do not all fit
+   */
+  recordsWithin(
+    run: RecordRun,
+    keys: readonly RecordKey[],
+    columns: readonly string[] | undefined,
+    maxBytes: number,
+    areLarge: boolean,
+  ): Promise<{ records: StoredRecord[]; taken: number }>;
   /** Those of these traces that are stored, and those of these records that have a child. */
   family(run: RecordRun, keys: readonly RecordKey[]): Promise<{ storedTraces: Set<string>; parents: Set<string> }>;
   /** Those of these traces that more spans will follow. */
@@ -147,29 +163,38 @@ export interface FoundPage {
 export async function searchRecords(reads: RecordReads, query: RecordPageQuery, view: PageView): Promise<FoundPage> {
   const { run, limit } = query;
   const isBehind = query.after !== undefined;
-  const page = reads.recordPage(isBehind ? { ...query, limit: limit + 1 } : query, view.columns, async ({ keys, records }) => ({
-    records: await describeRecords(reads, run, keys.slice(0, limit), view, records?.slice(0, limit)),
-    found: keys.length,
-  }));
+  const page = reads.recordPage(
+    isBehind ? { ...query, limit: limit + 1 } : query,
+    view.columns,
+    async ({ keys, records: known, areLarge = false }) => {
+      const shown = keys.slice(0, limit);
+      const reading = known
+        ? Promise.resolve({ records: known.slice(0, limit), taken: shown.length })
+        : reads.recordsWithin(run, shown, view.columns, MAX_PAGE_BYTES, areLarge);
+      const ofPage = reading.then(({ records }) => records);
+      const records = await describeRecords(reads, run, shown, view, ofPage);
+      return { records, taken: (await reading).taken, found: keys.length };
+    },
+  );
   const before = isBehind && query.offset === 0 ? reads.countBefore(query) : query.offset;
   const [{ described, total }, offset] = await Promise.all([page, before]);
-  const { records, found } = described;
+  const { records, taken, found } = described;
   // By the keys: of a record that is deleted meanwhile, or whose write was cut off, there is nothing to show.
-  const end = offset + Math.min(found, limit);
-  const isFollowed = isBehind ? found > limit : end < total;
+  const end = offset + taken;
+  const isFollowed = isBehind ? found > taken : end < total;
   return { records, total, offset, next: isFollowed && end > offset ? end : null };
 }
 
 /**
  * The records of these keys, in their order, with what is derived for them. A record deleted since its key was found is left out.
- * @param known the records, where they are known already
+ * @param known the records, where they are read already; those that are not among them are left out
  */
 export async function describeRecords(
   reads: RecordReads,
   run: RecordRun,
   keys: readonly RecordKey[],
   view: PageView,
-  known?: readonly StoredRecord[],
+  known?: Promise<readonly StoredRecord[]>,
 ): Promise<FoundRecord[]> {
   if (keys.length === 0) return [];
   const ofKind = (kind: RecordKind) => keys.filter(({ type }) => type === kind).map(({ id }) => id);

@@ -60,6 +60,9 @@ export function clickhouseRecordReader(clickhouse: ClickHouse): RecordReader {
   };
 }
 
+/** Bytes of a trace or session that is read as a whole. */
+const MAX_GROUP_BYTES = 128 * 1024 * 1024;
+
 /**
  * The newest versions of all records that a key puts into one trace or session. The time range comes first: it is what the record table is
  * ordered by, and keeps the wide columns of all others unread.
@@ -78,5 +81,6 @@ async function readGroup(
           ORDER BY version DESC LIMIT 1 BY id LIMIT ${group.limit}`,
     params: { ...runParams(run), group: group.id, first: group.first, last: group.last },
     row,
+    maxResultBytes: MAX_GROUP_BYTES,
   });
 }

@@ -5,11 +5,15 @@ import { Binder, TIME, timeParam } from './binder.ts';
 import { HAS_VALUE, ofKindsSql, type Scope, scopeOf } from './columnSql.ts';
 import type { ClickHouse } from './connect.ts';
 import { metricOfRow } from './metricRow.ts';
-import { recordPages } from './recordPages.ts';
+import { isOverSize, recordPages } from './recordPages.ts';
 import { recordRows } from './recordRow.ts';
+import { TEXT_BYTES } from './shortColumns.ts';
 
 /** Reads of one page that are named by id go in groups of this many, so that no statement grows without bound. */
 const KEYS_PER_READ = 1000;
+
+/** Values of metrics, with their explanations, of a group of records: a page of 1,000 records may have 134 kB of them each. */
+const MAX_DERIVED_BYTES = 128 * 1024 * 1024;
 
 /** Metrics that are searched one by one, as parts of one statement; of more all values are read. */
 const METRICS_AT_ONCE = 100;
@@ -20,20 +24,33 @@ export function clickHouseRecordReads(clickhouse: ClickHouse): StoredReads {
     ...recordPages(clickhouse),
 
     async records(run, keys, columns) {
-      const { select, row } = recordRows(run, columns);
-      const read = (group: readonly RecordKey[]): Promise<StoredRecord[]> => {
-        const binder = new Binder();
-        const { bind, inRun } = scopeOf(binder.bind, run);
-        return clickhouse.query({
-          name: 'records of a page',
-          sql: `SELECT ${select} FROM records WHERE ${inRun} AND created_at IN ${bind(times(group), `Array(${TIME})`)} AND id IN ${bind(ids(group), 'Array(UUID)')} ORDER BY version DESC LIMIT 1 BY id`,
-          params: binder.params,
-          row,
+      return (await inGroups(keys, (group) => recordsOf(clickhouse, run, group, columns))).flat();
+    },
+
+    async recordsWithin(run, keys, columns, maxBytes, areLarge) {
+      const records: StoredRecord[] = [];
+      let left = maxBytes;
+      for (let from = 0; from < keys.length; from += KEYS_PER_READ) {
+        const group = keys.slice(from, from + KEYS_PER_READ);
+        // Pages are small as a rule: how large the texts are is asked where they turn out not to be, and between the groups of a long page.
+        const whole = areLarge ? undefined : await unlessOverSize(recordsOf(clickhouse, run, group, columns, left));
+        if (whole && keys.length <= KEYS_PER_READ) return { records: whole, taken: keys.length };
+        const sizes = await textBytes(clickhouse, run, group);
+        const bytesOf = ({ id }: RecordKey) => sizes.get(id) ?? 0;
+        if (whole) {
+          records.push(...whole);
+          left -= group.reduce((sum, key) => sum + bytesOf(key), 0);
+          continue;
+        }
+        const fitting = group.findIndex((key) => {
+          left -= bytesOf(key);
+          return left < 0;
         });
-      };
-      const found = (await inGroups(keys, read)).flat();
-      const byId = new Map(found.map((record) => [record.id, record]));
-      return keys.flatMap(({ id }) => byId.get(id) ?? []);
+        const taken = Math.max(fitting === -1 ? group.length : fitting, from === 0 ? 1 : 0);
+        if (taken > 0) records.push(...(await recordsOf(clickhouse, run, group.slice(0, taken), columns)));
+        return { records, taken: from + taken };
+      }
+      return { records, taken: keys.length };
     },
 
     async family(run, keys) {
@@ -91,6 +108,7 @@ export function clickHouseRecordReads(clickhouse: ClickHouse): StoredReads {
           sql: `SELECT record_id, metric, status, value, explanation, metadata, details FROM metric_values WHERE ${scoresInRun}${named} AND ${place(scope)} ORDER BY version DESC LIMIT 1 BY record_id, metric`,
           params: binder.params,
           row: metricOfRow,
+          maxResultBytes: MAX_DERIVED_BYTES,
         });
       };
       const ofKeys = (group: readonly RecordKey[]) =>
@@ -161,6 +179,46 @@ export function clickHouseRecordReads(clickhouse: ClickHouse): StoredReads {
       return new Map(counts.flat());
     },
   };
+}
+
+async function recordsOf(
+  clickhouse: ClickHouse,
+  run: RecordRun,
+  keys: readonly RecordKey[],
+  columns: readonly string[] | undefined,
+  maxResultBytes?: number,
+): Promise<StoredRecord[]> {
+  if (keys.length === 0) return [];
+  const { select, row } = recordRows(run, columns);
+  const binder = new Binder();
+  const { bind, inRun } = scopeOf(binder.bind, run);
+  const found = await clickhouse.query({
+    name: 'records of a page',
+    sql: `SELECT ${select} FROM records WHERE ${inRun} AND created_at IN ${bind(times(keys), `Array(${TIME})`)} AND id IN ${bind(ids(keys), 'Array(UUID)')} ORDER BY version DESC LIMIT 1 BY id`,
+    params: binder.params,
+    row,
+    ...(maxResultBytes !== undefined && { maxResultBytes: Math.max(1, maxResultBytes) }),
+  });
+  const byId = new Map(found.map((record) => [record.id, record]));
+  return keys.flatMap(({ id }) => byId.get(id) ?? []);
+}
+
+const unlessOverSize = <T>(read: Promise<T>): Promise<T | undefined> =>
+  read.catch((err: unknown) => {
+    if (!isOverSize(err)) throw err;
+    return undefined;
+  });
+
+async function textBytes(clickhouse: ClickHouse, run: RecordRun, keys: readonly RecordKey[]): Promise<Map<string, number>> {
+  const binder = new Binder();
+  const { bind, inRun } = scopeOf(binder.bind, run);
+  const rows = await clickhouse.query({
+    name: 'sizes of a page',
+    sql: `SELECT id, max(${TEXT_BYTES}) AS bytes FROM records WHERE ${inRun} AND created_at IN ${bind(times(keys), `Array(${TIME})`)} AND id IN ${bind(ids(keys), 'Array(UUID)')} GROUP BY id`,
+    params: binder.params,
+    row: (row) => row as { id: string; bytes: string },
+  });
+  return new Map(rows.map(({ id, bytes }) => [id, Number(bytes)]));
 }
 
 type WithNumbers = (

@@ -5,14 +5,10 @@ import type { ClickHouse } from './connect.ts';
 import { keyOfRow } from './keyRow.ts';
 import { newestVersions } from './newestVersions.ts';
 import { matchingSql, pageSource, sortValue } from './recordPages.ts';
+import { TEXT_BYTES } from './shortColumns.ts';
 
 /** A caller may read as slowly as it likes; its hanging up ends the statement. */
 const MAX_SECONDS = 24 * 3600;
-
-/** Lengths of the texts that may be long; the store has them beside the texts, which are not read for it. */
-const BYTES = ['input', 'output', 'redacted_input', 'redacted_output', 'tools', 'events']
-  .map((name) => `ifNull(length(records.${name}), 0)`)
-  .join(' + ');
 
 const sizedKey = (row: unknown): SizedKey => ({ ...keyOfRow(row), bytes: Number((row as { bytes: string }).bytes) });
 
@@ -25,7 +21,7 @@ export function clickhouseRecordStream(clickhouse: ClickHouse): ExportReads {
       const { from, orderBy } = pageSource(query, scope);
       const keys = clickhouse.stream({
         name: 'keys of an export',
-        sql: `SELECT records.id AS id, records.created_at AS created_at, records.type AS type, records.trace_id AS trace_id, ${BYTES} AS bytes FROM ${from} WHERE ${rootsSql(query, scope)} ORDER BY ${orderBy}`,
+        sql: `SELECT records.id AS id, records.created_at AS created_at, records.type AS type, records.trace_id AS trace_id, ${TEXT_BYTES} AS bytes FROM ${from} WHERE ${rootsSql(query, scope)} ORDER BY ${orderBy}`,
         params: binder.params,
         row: sizedKey,
         maxSeconds: MAX_SECONDS,
@@ -49,7 +45,7 @@ export function clickhouseRecordStream(clickhouse: ClickHouse): ExportReads {
       yield* clickhouse.stream({
         name: 'records of an export',
         sql: `SELECT root_id, id, created_at, type, trace_id, bytes, ${traceStart} AS trace_start
-              FROM (SELECT id, created_at, type, trace_id, ${BYTES} AS bytes, ${holder} AS holder FROM ${scope.from} WHERE ${scope.newest}) AS members
+              FROM (SELECT id, created_at, type, trace_id, ${TEXT_BYTES} AS bytes, ${holder} AS holder FROM ${scope.from} WHERE ${scope.newest}) AS members
               INNER JOIN (SELECT records.id AS root_id, records.created_at AS root_created_at, ${sortValue(query, scope)} AS root_value FROM ${from} WHERE ${rootsSql(query, scope)}) AS roots
               ON members.holder = roots.root_id
               ORDER BY ${order}root_created_at DESC, ${idOrder('root_id')} DESC, isNotNull(trace_id), trace_start, trace_id, created_at, id`,

@@ -13,6 +13,8 @@ const longTexts = [
   'tools',
   'events',
 ] as const;
+/** Lengths of the texts of a record that may be long; the store has them beside the texts, which are not read for it. */
+export const TEXT_BYTES = longTexts.map((name) => `ifNull(length(records.${name}), 0)`).join(' + ');
 /** What every read of records takes as it lies: what rows are found, ordered and grouped by, and times. */
 const placeColumns = ['id', 'created_at', 'updated_at', 'type', 'trace_id', 'parent_id', 'session_id', 'version'] as const;
 /** A read names its run. */
