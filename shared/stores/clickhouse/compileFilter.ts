@@ -10,7 +10,7 @@ import { keysBy } from './tables.ts';
 /** What one filter may ask for, beside its depth and size (shared/wire/filters.ts). More is answered 422, before anything is read. */
 export const filterBudget = {
   /** Different conditions on derived columns and ids: each reads another table, or the run once more. */
-  derived: 64,
+  derived: 32,
   /** Values of `contains` in all: each is looked for in every text. 1,000 in 20,000 texts of 1 KB take 1.2 s, 10,000 of them 13 s. */
   parts: 1_000,
   /** Values of all other lists. */
