@@ -1,14 +1,24 @@
 import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { settingNames } from '../../shared/config.ts';
+import { parse } from 'yaml';
+import { readConfig, settingNames } from '../../shared/config.ts';
 import { describeWithServer } from '../support/describeWithServer.ts';
 import { findProgram } from '../support/serverProcess.ts';
 import { NODE_ENVIRONMENT, NODE_FLAGS } from '../support/serviceProcess.ts';
 
 const read = (path: string) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8');
-const given = { SECRET_KEYS: 'k1:AAAA', ADMIN_EMAIL: 'admin@example.com', ADMIN_PASSWORD: 'eight characters' };
+const given = {
+  SECRET_KEYS: 'k1:AAAA',
+  ADMIN_EMAIL: 'admin@example.com',
+  ADMIN_PASSWORD: 'eight characters',
+  CLICKHOUSE_PASSWORD: 'of-clickhouse',
+  POSTGRES_PASSWORD: 'of-postgres',
+  REDIS_PASSWORD: 'of-redis',
+};
 
 describeWithServer('docker-compose.yml', { name: 'docker-compose', path: findProgram('docker-compose') }, (program) => {
   const config = async (environment: Record<string, string>) => {
@@ -28,6 +38,51 @@ describeWithServer('docker-compose.yml', { name: 'docker-compose', path: findPro
         .match(/ {4}- .+/g) ?? [];
     expect(published).toHaveLength(2);
     for (const port of published) expect(port).toMatch(/ - 127\.0\.0\.1:\d+:\d+\/tcp$/);
+  });
+
+  test('bounds every service: no new privileges, memory, capabilities', async () => {
+    const { services } = parse(await config(given)) as {
+      services: Record<string, { security_opt?: string[]; cap_drop?: string[]; mem_limit?: string; read_only?: boolean }>;
+    };
+    expect(Object.keys(services).length).toBe(7);
+    for (const [name, service] of Object.entries(services)) {
+      expect([name, service.security_opt, service.cap_drop]).toEqual([name, ['no-new-privileges:true'], ['ALL']]);
+      expect(service.mem_limit, name).toBeTruthy();
+    }
+    for (const ours of ['api', 'worker']) expect(services[ours]?.read_only).toBe(true);
+  });
+
+  test('takes what the documented command writes, which is another each time and never overwritten', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'assay-env-'));
+    try {
+      await mkdir(join(folder, 'docker'));
+      await copyFile(new URL('../../docker/makeEnv.sh', import.meta.url), join(folder, 'docker/makeEnv.sh'));
+      const make = () =>
+        promisify(execFile)('sh', [join(folder, 'docker/makeEnv.sh')], {
+          env: { PATH: process.env.PATH, ADMIN_EMAIL: 'admin@example.com' },
+        });
+      await make();
+      const path = join(folder, '.env');
+      const first = await readFile(path, 'utf8');
+      expect((await stat(path)).mode & 0o777).toBe(0o600);
+      const written = Object.fromEntries(
+        first
+          .trim()
+          .split('\n')
+          .map((line) => line.split(/=(.*)/s).slice(0, 2)),
+      );
+      expect(Object.keys(written).sort()).toEqual(Object.keys(given).sort());
+      expect(readConfig({ ADMIN_EMAIL: written.ADMIN_EMAIL, ADMIN_PASSWORD: written.ADMIN_PASSWORD })).toBeTruthy();
+      const resolved = await config(written);
+      for (const value of Object.values(written)) expect(resolved).toContain(value);
+      await expect(make()).rejects.toMatchObject({ stderr: expect.stringContaining('there already') });
+      await rm(path);
+      await make();
+      const again = await readFile(path, 'utf8');
+      for (const value of Object.values(written)) if (value !== 'admin@example.com') expect(again).not.toContain(value);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
   });
 
   test.each(Object.keys(given))('without %s it is refused by that name', async (name) => {
