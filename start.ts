@@ -2,8 +2,10 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Logger, pino } from 'pino';
 import { assembleApi } from './api/assembleApi.ts';
-import { listen } from './api/server.ts';
+import { type Listening, listen } from './api/server.ts';
+import { temporalPages } from './api/temporalPages.ts';
 import { assembleDomain } from './shared/assemble.ts';
+import type { Environment } from './shared/childEnvironment.ts';
 import { type Config, readConfig } from './shared/config.ts';
 import { eventLoopLimits, watchEventLoop } from './shared/eventLoopWatch.ts';
 import { runProcess } from './shared/runProcess.ts';
@@ -19,6 +21,7 @@ import { temporalRelease } from './shared/stores/temporal/temporalRelease.ts';
 import { queueNames } from './shared/taskQueues.ts';
 import { together } from './shared/together.ts';
 import { assembleActivities } from './workers/assembleActivities.ts';
+import { moduleIsolation } from './workers/runners/moduleIsolation.ts';
 import { logTemporalTo, type RunningWorker, startWorker } from './workers/worker.ts';
 import { workerSettings } from './workers/workerSettings.ts';
 
@@ -26,7 +29,7 @@ export interface Service {
   url: string;
   /** `PUBLIC_URL`, or where it listens: for people to open. */
   publicUrl: string;
-  /** Temporal's own pages, where the service runs its own Temporal. */
+  /** Temporal's own pages, where the service runs its own Temporal: for administrators, with their password. */
   temporalUiUrl: string | undefined;
   email: string;
   /** Set by the start that created the administrator. */
@@ -35,8 +38,6 @@ export interface Service {
   broken: Promise<void>;
   stop(): Promise<void>;
 }
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface StartOptions {
   /** Parse every reply with its schema (tests). */
@@ -105,17 +106,21 @@ export async function startService(
 
     const connection = opened.adopt(await connectTemporalWorker(temporal.address), (it) => it.close());
     signal?.throwIfAborted();
-    const activities = assembleActivities(domain, environment);
+    const activities = assembleActivities(domain, moduleIsolation(config, environment, log));
     // The one process serves every queue, and its open runs never wait for another build of it.
     const settings = { ...workerSettings(config), queues: queueNames, deployment: undefined };
     worker = opened.adopt(await startWorker(connection, settings, activities), (it) => it.stop());
     worker.finished.catch((err: unknown) => log.fatal({ err }, 'the worker broke'));
     opened.adopt(await watchEventLoop(eventLoopLimits(config, 2)), (watch) => watch.stop());
     server.serve(api.app);
+    if (temporal.pages) {
+      const { server: pages, upstream } = temporal.pages;
+      pages.serve(temporalPages({ gate: api.gate, log, upstream, url: pages.url, apiKeyHeaders: config.API_KEY_HEADERS }));
+    }
     return {
       url: server.url,
       publicUrl: config.PUBLIC_URL ?? server.url,
-      temporalUiUrl: temporal.uiUrl,
+      temporalUiUrl: temporal.pages?.server.url,
       email: api.administrator.email,
       created: api.administrator.created ? { password: api.administrator.password, apiKey: api.administrator.apiKey } : undefined,
       broken: Promise.race([worker.finished, stores.clickhouse.broken]),
@@ -136,13 +141,14 @@ async function openTemporal(
   opened: AsyncDisposableStack,
   signal: AbortSignal,
 ) {
-  let uiUrl: string | undefined;
+  let pages: { server: Listening; upstream: string } | undefined;
   let at = temporalAddress(config);
   if (!at) {
+    const own = opened.adopt(await listen('127.0.0.1', config.TEMPORAL_UI_PORT, 'TEMPORAL_UI_PORT'), (it) => it.close());
     const path = await findTemporal({
       dataDir: config.DATA_DIR,
       cacheDir: defaultCacheDir(environment.XDG_CACHE_HOME),
-      searchPath: environment.PATH,
+      environment,
       release: temporalRelease,
       onProgress: say,
       signal,
@@ -153,13 +159,14 @@ async function openTemporal(
       dataDir: config.DATA_DIR,
       ip: '127.0.0.1',
       port: config.TEMPORAL_PORT,
-      uiPort: config.TEMPORAL_UI_PORT,
+      uiPort: 0, // any: people come through the login before it
       namespace: config.TEMPORAL_NAMESPACE,
+      environment,
       log: { info: say, warn: say },
     });
     opened.defer(() => server.stop());
     at = { address: server.address };
-    uiUrl = server.uiUrl;
+    pages = { server: own, upstream: server.uiUrl };
   }
   const { connection, client } = await connectTemporal({
     ...at,
@@ -170,7 +177,7 @@ async function openTemporal(
   opened.defer(() => connection.close());
   const ping = () => pingTemporal(connection, config.TEMPORAL_NAMESPACE);
   const namespace = temporalNamespace(connection, client, config.TEMPORAL_NAMESPACE, log);
-  return { address: at, client, uiUrl, ping, namespace };
+  return { address: at, client, pages, ping, namespace };
 }
 
 /**
@@ -203,7 +210,7 @@ if (import.meta.main) {
       `Assay is ready after ${((performance.now() - began) / 1_000).toFixed(1)} s`,
       `  API         ${service.publicUrl}`,
       `  API docs    ${service.publicUrl}/docs`,
-      ...(service.temporalUiUrl ? [`  Temporal UI ${service.temporalUiUrl}`] : []),
+      ...(service.temporalUiUrl ? [`  Temporal UI ${service.temporalUiUrl} (log in with the account below)`] : []),
       `  account     ${service.email}`,
       ...(generated.password ? [`  password    ${generated.password}`] : []),
       ...(generated.api_key ? [`  API key     ${generated.api_key}`] : []),

@@ -68,6 +68,7 @@ import { createGate } from './authenticate.ts';
 import { openBodyBounds } from './bodyBounds.ts';
 import { createClientAddresses } from './clientAddress.ts';
 import { createHealth } from './health.ts';
+import type { Gate } from './route.ts';
 import { accountRoutes } from './routes/accounts.ts';
 import { annotationQueueRoutes } from './routes/annotationQueues.ts';
 import { annotationRecordRoutes } from './routes/annotationRecords.ts';
@@ -105,6 +106,8 @@ export const VERSION = '0.1.0';
 
 export interface Api {
   app: Express;
+  /** Who may call what: for what else listens beside `app`. */
+  gate: Gate;
   administrator: Administrator;
   /** Ends the work that the api does by itself. */
   stop(): Promise<void>;
@@ -454,6 +457,7 @@ export async function assembleApi(
   ];
   return {
     app,
+    gate,
     administrator,
     stop: async () => {
       stopping.abort();

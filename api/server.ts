@@ -26,9 +26,10 @@ const SWEEP_MS = 50;
 
 /**
  * Listens at once, so that a taken port is known before anything else is opened.
+ * @param setting where the port was set
  * @throws Error with one sentence when the port is taken or the address is not this machine's.
  */
-export async function listen(host: string, port: number): Promise<Listening> {
+export async function listen(host: string, port: number, setting = 'PORT'): Promise<Listening> {
   let answer: RequestListener = answerStarting;
   let closing: Promise<void> | undefined;
   const onRequest: RequestListener = (request, response) => {
@@ -40,7 +41,7 @@ export async function listen(host: string, port: number): Promise<Listening> {
   const server = createServer({ requireHostHeader: false, connectionsCheckingInterval: CHECK_MS }, onRequest);
   server.on('checkExpectation', onRequest);
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (err) => reject(explained(err, host, port)));
+    server.once('error', (err) => reject(explained(err, host, port, setting)));
     server.listen(port, host, resolve);
   });
   server.on('clientError', refuseUnreadable);
@@ -110,11 +111,12 @@ function unreadable(code: string | undefined): ServiceError {
   return new ServiceError('BadRequest', 'this is not a request of HTTP/1.1');
 }
 
-function explained(err: NodeJS.ErrnoException, host: string, port: number): Error {
+function explained(err: NodeJS.ErrnoException, host: string, port: number, setting: string): Error {
   if (err.code === 'EADDRINUSE')
-    return new Error(`port ${port} on ${host} is taken: stop what uses it, or set PORT`, { cause: err });
+    return new Error(`port ${port} on ${host} is taken: stop what uses it, or set ${setting}`, { cause: err });
   if (err.code === 'EADDRNOTAVAIL' || err.code === 'ENOTFOUND' || err.code === 'EAI_AGAIN')
     return new Error(`HOST ${host} is not an address of this machine`, { cause: err });
-  if (err.code === 'EACCES') return new Error(`port ${port} needs rights that this process lacks: set PORT`, { cause: err });
+  if (err.code === 'EACCES')
+    return new Error(`port ${port} needs rights that this process lacks: set ${setting}`, { cause: err });
   return err;
 }

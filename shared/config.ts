@@ -139,6 +139,18 @@ const Config = z.object({
   SECRET_KEYS: z.string().optional(),
   OUTBOUND_ALLOW: list.default([]),
   RUNNERS_DIR: folder.optional(),
+  RUNNER_ENV: list.default([]).refine((names) => names.every((name) => /^[A-Za-z_]\w*$/.test(name)), {
+    error: 'must be names of environment variables, comma separated',
+  }),
+  RUNNER_USER: z
+    .string()
+    .regex(/^\d{1,9}(?::\d{1,9})?$/, { error: 'must be uid or uid:gid, as numbers' })
+    .transform((text) => {
+      const [uid, gid = uid] = text.split(':').map(Number) as [number, number?];
+      return { uid, gid };
+    })
+    .refine(() => process.getuid?.() === 0, { error: 'needs a service that runs as root: no other may change users' })
+    .optional(),
   HANDLERS_DIR: folder.optional(),
   BLOCKED_WARN_SECONDS: count(1, 86_400).default(30),
   BLOCKED_END_SECONDS: count(0, 86_400).default(120),
@@ -175,6 +187,9 @@ function problemsTogether(config: Config): string[] {
   );
   return [
     ...(config.TEMPORAL_TLS === 'false' && tls.length > 0 ? [`TEMPORAL_TLS is false, but ${tls.join(', ')} set`] : []),
+    ...config.RUNNER_ENV.filter((name) => name in Config.shape).map(
+      (name) => `RUNNER_ENV names the setting ${name} of this service`,
+    ),
     ...needs('TEMPORAL_TLS_CERT', 'TEMPORAL_TLS_KEY'),
     ...needs('TEMPORAL_TLS_KEY', 'TEMPORAL_TLS_CERT'),
     ...(['TEMPORAL_TLS', ...tls] as const).flatMap((name) => needs(name, 'TEMPORAL_ADDRESS')),

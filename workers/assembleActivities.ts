@@ -13,11 +13,12 @@ import { assembleScoring } from './assembleScoring.ts';
 import { datasetOutputsRunner } from './runners/datasetOutputs.ts';
 import { httpRunner } from './runners/httpEndpoint.ts';
 import { moduleRunner } from './runners/module.ts';
+import type { ModuleIsolation } from './runners/moduleIsolation.ts';
 import { promptTemplateRunner } from './runners/promptTemplate.ts';
 import type { WorkerDeps } from './worker.ts';
 
-/** What the activities need, over the domain. @param environment of the service: what little of it a runner module sees is taken from here */
-export function assembleActivities(domain: Domain, environment: Readonly<Record<string, string | undefined>>): WorkerDeps {
+/** What the activities need, over the domain. @param isolation what runner modules see and who they are */
+export function assembleActivities(domain: Domain, isolation: ModuleIsolation): WorkerDeps {
   const { clickhouse, log } = domain;
 
   const createRunner = async (run: ExperimentRun): Promise<RowRunner> => {
@@ -31,7 +32,7 @@ export function assembleActivities(domain: Domain, environment: Readonly<Record<
       case 'dataset_outputs':
         return datasetOutputsRunner;
       case 'module':
-        return moduleRunner(run, await runnerModulePath(domain.runnersDir, runner.name), environment);
+        return moduleRunner(run, await runnerModulePath(domain.runnersDir, runner.name), isolation);
       case 'http':
         return httpRunner(
           run,

@@ -7,6 +7,7 @@ import { openServers } from '../shared/stores/openServers.ts';
 import { connectTemporalWorker } from '../shared/stores/temporal/connect.ts';
 import { temporalRunWorkflows } from '../shared/stores/temporal/runWorkflows.ts';
 import { assembleActivities } from './assembleActivities.ts';
+import { moduleIsolation } from './runners/moduleIsolation.ts';
 import { logTemporalTo, startWorker } from './worker.ts';
 import { workerSettings } from './workerSettings.ts';
 
@@ -22,7 +23,7 @@ async function start() {
   const domain = assembleDomain(servers.stores, workflows, config, config.SECRET_KEYS as string, log);
   opened.defer(() => domain.outbound.close());
   const connection = opened.adopt(await connectTemporalWorker(servers.temporal), (it) => it.close());
-  const activities = assembleActivities(domain, process.env);
+  const activities = assembleActivities(domain, moduleIsolation(config, process.env, log));
   const worker = opened.adopt(await startWorker(connection, workerSettings(config), activities), (it) => it.stop());
   worker.finished.catch((err: unknown) => log.fatal({ err }, 'the worker broke'));
   opened.adopt(await watchEventLoop(eventLoopLimits(config, 1)), (watch) => watch.stop());

@@ -69,6 +69,7 @@ describeWithServer(
         port: 0,
         uiPort: 0,
         namespace: 'default',
+        environment: process.env,
         log: { info: () => undefined, warn: console.log },
       });
       const [host, port] = temporal.address.split(':');

@@ -298,7 +298,7 @@ describeWithServer(
       const page = await browser.newPage();
       const wrong: string[] = [];
       await page.addInitScript(
-        "addEventListener('securitypolicyviolation', (it) => console.error(`${it.violatedDirective} refused ${it.blockedURI}`));",
+        "addEventListener('securitypolicyviolation', (it) => console.error(it.violatedDirective + ' refused ' + it.blockedURI));",
       );
       page.on('console', (message) => message.type() === 'error' && wrong.push(message.text()));
       page.on('pageerror', (error) => wrong.push(error.message));

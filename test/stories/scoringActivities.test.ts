@@ -90,7 +90,7 @@ async function experiment(metrics: ScorerConfig[], concurrency = 20) {
     }
   };
   const read: number[] = [];
-  const scoring = assembleActivities(domain, {}).scoring;
+  const scoring = assembleActivities(domain, { env: {} }).scoring;
   const activities = createScoringActivities(
     {
       ...scoring,
@@ -122,7 +122,7 @@ async function experiment(metrics: ScorerConfig[], concurrency = 20) {
       run = requested?.run as ExperimentRun;
       await domain.ledger.setState(id, ['requested'], 'running');
     },
-    settle: () => assembleActivities(domain, {}).settleRecords(run),
+    settle: () => assembleActivities(domain, { env: {} }).settleRecords(run),
     end: () => domain.ledger.end(id, run.workflowNumber, 'completed', { error: null }),
     set: (scorers: ScorerConfig[]) => domain.scorers.saveRunSettings(projectId, id, { scorers }),
     async record(from: number, to: number, output = 'answer', spans: object[] = [], round = 1) {
@@ -244,7 +244,7 @@ test('values of former releases stand, unless scores alone are asked for', async
     details: {},
   });
   const run = { projectId, runId: one.id };
-  const marks = assembleActivities(domain, {}).scoring.marking.marks;
+  const marks = assembleActivities(domain, { env: {} }).scoring.marking.marks;
   const lacking = marks.lacking(run, {
     metrics: [{ name: 'correctness', version: 'x' }],
     withSpans: false,

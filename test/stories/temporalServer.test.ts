@@ -71,7 +71,7 @@ describe('finding a Temporal server', () => {
     const found = await findTemporal({
       dataDir: options.dataDir ?? (await folder()),
       cacheDir: options.cacheDir ?? (await folder()),
-      searchPath: options.path,
+      environment: { ...process.env, PATH: options.path },
       release: { downloads, sha256: 'sha256' in options ? pinned(options.sha256) : temporalRelease.sha256 },
       onProgress: (line) => progress.push(line),
     });
@@ -189,7 +189,7 @@ describe('finding a Temporal server', () => {
     const finding = findTemporal({
       dataDir: cache,
       cacheDir: cache,
-      searchPath: `${tools}:/bin:/usr/bin`,
+      environment: { ...process.env, PATH: `${tools}:/bin:/usr/bin` },
       release: { ...temporalRelease, downloads },
       onProgress: () => {},
       signal: interrupt.signal,
@@ -214,7 +214,7 @@ describe('a Temporal dev server', { timeout: 30_000 }, () => {
     const options = {
       dataDir: cacheDir,
       cacheDir,
-      searchPath: process.env.PATH,
+      environment: process.env,
       release: temporalRelease,
       onProgress: (line: string) => console.info(line),
     };
@@ -236,6 +236,7 @@ describe('a Temporal dev server', { timeout: 30_000 }, () => {
       port: 0,
       uiPort: 0,
       namespace: 'assay-test',
+      environment: process.env,
       log,
       ...ports,
     });

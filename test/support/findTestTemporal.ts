@@ -6,7 +6,7 @@ export const findTestTemporal = (dataDir: string): Promise<string> =>
   findTemporal({
     dataDir,
     cacheDir: defaultCacheDir(process.env.XDG_CACHE_HOME),
-    searchPath: process.env.PATH,
+    environment: process.env,
     release: temporalRelease,
     onProgress: (line) => console.log(line),
   });

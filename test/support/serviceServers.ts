@@ -51,6 +51,7 @@ export async function startServiceServers(
       port: 0,
       uiPort: 0,
       namespace: 'default',
+      environment: process.env,
       log: { info: console.log, warn: console.log },
     }),
   ]);

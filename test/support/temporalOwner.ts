@@ -10,7 +10,7 @@ const say = (message: string) => console.error(message);
 const path = await findTemporal({
   dataDir,
   cacheDir,
-  searchPath: process.env.PATH,
+  environment: process.env,
   release: temporalRelease,
   onProgress: say,
 });
@@ -21,6 +21,7 @@ const server = await startTemporalDevServer({
   port: 0,
   uiPort: 0,
   namespace: 'default',
+  environment: process.env,
   log: { info: say, warn: say },
 });
 console.log(JSON.stringify({ address: server.address, serverPid: server.pid, watchdogPid: server.watchdogPid }));

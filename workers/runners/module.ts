@@ -1,6 +1,7 @@
 import type { ExperimentRow, ExperimentRun } from '../../shared/experiments/experiment.ts';
 import type { RowResult } from '../../shared/experiments/rowTrace.ts';
 import type { RowContext, RowRunner } from '../../shared/experiments/runRows.ts';
+import type { ModuleIsolation } from './moduleIsolation.ts';
 import { HostDied, type HostedModule, ModuleHost } from './moduleProcess.ts';
 
 /** Times a row may take its process down before it is recorded as failed. */
@@ -8,15 +9,13 @@ const MAX_DEATHS_PER_ROW = 3;
 /** Processes in which rows under suspicion run, each alone. */
 const MAX_CELLS = 4;
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 /**
  * Runs rows in a child process that holds the module. When the process dies, or must be ended because a row holds its event loop, any of the rows
  * it had may be the cause: each of them is run again, alone in a process. The guilty one fails after {@link MAX_DEATHS_PER_ROW} deaths or at its
  * time limit, the others finish.
  */
-export function moduleRunner(run: ExperimentRun, modulePath: string, environment: Environment): RowRunner {
-  const module: HostedModule = { run, modulePath, environment };
+export function moduleRunner(run: ExperimentRun, modulePath: string, isolation: ModuleIsolation): RowRunner {
+  const module: HostedModule = { run, modulePath, isolation };
   const together = new ModuleHost(module);
   together.warm(); // while the first rows are read
   const cells = new Cells(module);

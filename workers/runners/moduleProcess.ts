@@ -7,6 +7,7 @@ import type { RowResult } from '../../shared/experiments/rowTrace.ts';
 import type { RowContext } from '../../shared/experiments/runRows.ts';
 import { onAbort } from '../../shared/onAbort.ts';
 import type { LoggedSpan } from '../../shared/wire/records.ts';
+import type { ModuleIsolation } from './moduleIsolation.ts';
 
 export type HostRequest =
   | {
@@ -44,8 +45,7 @@ export type HostMessage =
 export interface HostedModule {
   run: ExperimentRun;
   modulePath: string;
-  /** Of the service; little of it reaches the module. */
-  environment: Readonly<Record<string, string | undefined>>;
+  isolation: ModuleIsolation;
 }
 
 /** Starts in a row that may end before the module is loaded. */
@@ -137,14 +137,11 @@ class HostProcess {
   private readonly running = new Map<number, Running>();
   private nextId = 1;
 
-  constructor({ run, modulePath, environment }: HostedModule) {
+  constructor({ run, modulePath, isolation }: HostedModule) {
     this.run_ = run;
     this.child = fork(join(import.meta.dirname, 'moduleHost.ts'), [modulePath], {
       serialization: 'json',
-      // A registered runner sees no setting of the service: no key, no address. With Node's compile cache the process is ready in half the time.
-      env: Object.fromEntries(
-        ['PATH', 'HOME', 'TMPDIR', 'TZ', 'LANG', 'NODE_COMPILE_CACHE'].map((name) => [name, environment[name]]),
-      ),
+      ...isolation,
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
     this.ready = new Promise((resolve, reject) => {

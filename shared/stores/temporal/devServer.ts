@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import { z } from 'zod';
+import { childEnvironment, type Environment } from '../../childEnvironment.ts';
 import { ServiceError } from '../../errors.ts';
 import { searchAttributes } from '../../experiments/workflow.ts';
 import { assertFree, freePort } from '../../freePort.ts';
@@ -22,6 +23,8 @@ export interface TemporalDevServerOptions {
   /** 0 picks a free one. */
   uiPort: number;
   namespace: string;
+  /** Of the service; little of it reaches the server. */
+  environment: Environment;
   log: { info(message: string): void; warn(message: string): void };
 }
 
@@ -56,6 +59,8 @@ const dynamicConfig = {
   'matching.numTaskqueueWritePartitions': 1,
   // The worker that schedules an activity gets it with the same answer, without a poll.
   'system.enableActivityEagerExecution': true,
+  // Its HTTP API, at a port that it picks: no name that a page of another site was loaded by.
+  'frontend.httpAllowedHosts': ['127.0.0.1:*', 'localhost:*'],
 };
 
 /** Milliseconds after its first answer in which a new server has registered what its command line names. */
@@ -96,7 +101,7 @@ export async function startTemporalDevServer(options: TemporalDevServerOptions):
   const address = `${ip}:${port}`;
   const args = serverArguments({ ip, port, uiPort, namespace, database: join(dataDir, 'temporal.sqlite') });
   const owner = await processIdentity(process.pid, process.platform);
-  const watchdog = startWatchdog();
+  const watchdog = startWatchdog(childEnvironment(options.environment));
   const stopping = new AbortController();
 
   async function launch(): Promise<{ child: ChildProcess; gone: Promise<string> }> {

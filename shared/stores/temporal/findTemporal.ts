@@ -10,6 +10,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { childEnvironment, type Environment } from '../../childEnvironment.ts';
 import { ServiceError } from '../../errors.ts';
 import { type TemporalRelease, temporalArchive, temporalVersion } from './temporalRelease.ts';
 import { startWatchdog } from './watchdog.ts';
@@ -31,8 +32,8 @@ export interface FindTemporalOptions {
   dataDir: string;
   /** Shared by all data folders of a user; see `defaultCacheDir`. */
   cacheDir: string;
-  /** The PATH to look for `temporal`, and for `go`, in. */
-  searchPath: string | undefined;
+  /** Of the service. `temporal` and `go` are looked for in its PATH; programs see little more of it. */
+  environment: Environment;
   /** Where it is downloaded from, and what a download must be: `temporalRelease`. */
   release: TemporalRelease;
   onProgress: (line: string) => void;
@@ -50,15 +51,16 @@ export function defaultCacheDir(xdgCacheHome: string | undefined): string {
  * @throws ServiceError `Unavailable` when none of the ways works; the message says what to install or set.
  */
 export async function findTemporal(options: FindTemporalOptions): Promise<string> {
-  const { dataDir, cacheDir, searchPath, onProgress, signal } = options;
-  const installed = await onPath('temporal', searchPath);
+  const { dataDir, cacheDir, environment, onProgress, signal } = options;
+  const own = childEnvironment(environment);
+  const installed = await onPath('temporal', environment.PATH);
   if (installed !== undefined) {
-    if (await runs(installed)) return installed;
+    if (await runs(installed, own)) return installed;
     onProgress(`${installed} does not run as Temporal's command line; looking further`);
   }
   for (const folder of [dataDir, cacheDir]) {
     const kept = join(folder, keptName);
-    if ((await isProgram(kept)) && (await runs(kept))) return kept;
+    if ((await isProgram(kept)) && (await runs(kept, own))) return kept;
   }
   const folder = await writableFolder(cacheDir, dataDir);
   const work = await mkdtemp(join(folder, '.temporal-'));
@@ -69,7 +71,7 @@ export async function findTemporal(options: FindTemporalOptions): Promise<string
       const program = join(work, 'temporal');
       try {
         await obtain(program, options);
-        if (!(await runs(program))) throw new Error('what came does not run on this machine');
+        if (!(await runs(program, own))) throw new Error('what came does not run on this machine');
         const kept = join(folder, keptName);
         await rename(program, kept); // at once or not at all: another start never sees half a file
         onProgress(`Temporal ${temporalVersion} is kept as ${kept}`);
@@ -91,7 +93,7 @@ export async function findTemporal(options: FindTemporalOptions): Promise<string
   }
 }
 
-async function download(program: string, { release, onProgress, signal }: FindTemporalOptions): Promise<void> {
+async function download(program: string, { environment, release, onProgress, signal }: FindTemporalOptions): Promise<void> {
   const name = temporalArchive(process.platform, process.arch);
   const expected = release.sha256[name];
   if (expected === undefined) throw new Error(`no checksum of ${name} is known`);
@@ -126,15 +128,18 @@ async function download(program: string, { release, onProgress, signal }: FindTe
   }
   const found = digest.digest('hex');
   if (found !== expected) throw new Error(`${url} has the SHA-256 checksum ${found}, not ${expected}`);
-  await ended(spawn('tar', ['-xzf', archive, '-C', dirname(program), 'temporal'], { stdio: 'ignore' }), 'tar');
+  await ended(
+    spawn('tar', ['-xzf', archive, '-C', dirname(program), 'temporal'], { env: childEnvironment(environment), stdio: 'ignore' }),
+    'tar',
+  );
 }
 
-async function build(program: string, { searchPath, onProgress, signal }: FindTemporalOptions): Promise<void> {
-  const go = await onPath('go', searchPath);
+async function build(program: string, { environment, onProgress, signal }: FindTemporalOptions): Promise<void> {
+  const go = await onPath('go', environment.PATH);
   if (go === undefined) throw new Error('there is no `go` on PATH');
   onProgress(`building Temporal ${temporalVersion} with ${go}: some 3 minutes, the first time only`);
   // Under a watchdog: should we be killed, the compiler ends with us.
-  const watchdog = startWatchdog();
+  const watchdog = startWatchdog(childEnvironment(environment, Object.keys(environment).filter(isForGo)));
   // -s -w: without symbol tables and debug data the program is a third smaller.
   const flags = `-s -w -X github.com/temporalio/cli/temporalcli.Version=${temporalVersion}`;
   const args = ['build', '-v', '-ldflags', flags, '-o', program, 'github.com/temporalio/cli/cmd/temporal'];
@@ -164,6 +169,9 @@ async function build(program: string, { searchPath, onProgress, signal }: FindTe
   }
 }
 
+/** Settings of the toolchain, of what it fetches modules with, and of proxies. */
+const isForGo = (name: string): boolean => /^(?:C?GO|CC$|GIT_|SSL_|XDG_)|^(?:https?|no|all)_proxy$/i.test(name);
+
 async function ended(child: ChildProcess, name: string): Promise<void> {
   const [code, signal] = await once(child, 'exit');
   if (code !== 0) throw new Error(`${name} ended with ${signal ?? code}`);
@@ -185,8 +193,8 @@ async function isProgram(path: string): Promise<boolean> {
 }
 
 /** False for another program of this name, another machine's format, and a broken file. */
-async function runs(path: string): Promise<boolean> {
-  return promisify(execFile)(path, ['--version'], { timeout: VERSION_CHECK_MS }).then(
+async function runs(path: string, env: NodeJS.ProcessEnv): Promise<boolean> {
+  return promisify(execFile)(path, ['--version'], { env, timeout: VERSION_CHECK_MS }).then(
     ({ stdout }) => stdout.startsWith('temporal version'),
     () => false,
   );

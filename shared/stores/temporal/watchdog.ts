@@ -23,15 +23,16 @@ type Guard = ChildProcessByStdio<Writable, null, null>;
  * Starts a guard process that reads a pipe from us and ends what we have spawned through it at end of file: the kernel closes the pipe
  * however this process dies. The guard runs in a session of its own, so that Ctrl-C and a closed terminal do not reach it before us.
  * A guard that is killed is replaced, and the program it watched goes on.
+ * @param environment all that the guard and what it watches get to see
  */
-export function startWatchdog(): Watchdog {
+export function startWatchdog(environment: NodeJS.ProcessEnv): Watchdog {
   let ended = false;
   let watched: ChildProcess | undefined;
   let replacedAt = Number.NEGATIVE_INFINITY;
   let guard = startGuard();
 
   function startGuard(): Guard {
-    const started = spawn('/bin/sh', [script], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
+    const started = spawn('/bin/sh', [script], { detached: true, env: environment, stdio: ['pipe', 'ignore', 'ignore'] });
     started.stdin.on('error', () => {}); // EPIPE: the guard is gone; its `exit` starts the next one
     started.once('error', () => {}); // no process could be started: there is no `exit` then, and the next spawn tries again
     started.once('exit', () => {
@@ -59,6 +60,7 @@ export function startWatchdog(): Watchdog {
       const stdio: StdioOptions = ['ignore', stdout, stderr, guard.stdin];
       const child = spawn('/bin/sh', ['-c', 'echo "$$" >&3 && exec 3>&- && exec "$@"', 'sh', path, ...args], {
         detached: true,
+        env: environment,
         stdio,
         ...(cwd !== undefined && { cwd }),
       });
