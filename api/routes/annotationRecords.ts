@@ -417,12 +417,18 @@ async function* written(
   deps: AnnotationRecordDeps,
   queries: readonly RecordQuery[],
   columnIds: readonly string[],
-  { export_format: format, redact, export_computed_metrics_only: computedMetricsOnly }: AnnotationQueueExportRequest,
+  {
+    export_format: format,
+    redact,
+    export_computed_metrics_only: computedMetricsOnly,
+    spreadsheet_safe: spreadsheetSafe,
+  }: AnnotationQueueExportRequest,
   signal: AbortSignal,
 ): AsyncGenerator<string, void> {
   const shape = { redact, computedMetricsOnly, includeMetricMetadata: false };
   const all = queries.map((query) => ({ ...query, finishedSessionsOnly: false, signal }));
-  if (format !== 'jsonl') yield* exportFlat(deps, all, shape, { format: format === 'csv' ? 'csv' : 'jsonl', columnIds });
+  if (format !== 'jsonl')
+    yield* exportFlat(deps, all, shape, { format: format === 'csv' ? 'csv' : 'jsonl', columnIds, spreadsheetSafe });
   else
     for (const query of all)
       for (const kinds of nestedKinds)

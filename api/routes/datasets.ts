@@ -29,6 +29,7 @@ import {
   DatasetInputJsonField,
   DatasetResponse,
   DatasetVersionResponse,
+  DownloadDatasetQuery,
   everyDatasetAction,
   ListDatasetParams,
   ListDatasetProjectsResponse,
@@ -339,7 +340,7 @@ export function datasetRoutes(deps: DatasetRouteDeps): Endpoint[] {
       tag,
       access: needs('export'),
       params: OneDataset,
-      query: z.object({ format: z.enum(['csv', 'jsonl']).default('csv') }),
+      query: DownloadDatasetQuery,
       produces: ['text/csv', 'application/x-ndjson'],
       response: AnyJson,
       handle: async ({ params, query }) => {
@@ -351,7 +352,7 @@ export function datasetRoutes(deps: DatasetRouteDeps): Endpoint[] {
         };
         const names = version.columns.map(({ name }) => name);
         return new Reply({
-          stream: writeRows(query.format, names, cells()),
+          stream: writeRows(query.format, names, cells(), query.spreadsheet_safe),
           headers: {
             'Content-Type': query.format === 'csv' ? 'text/csv; charset=utf-8' : 'application/x-ndjson; charset=utf-8',
             'Content-Disposition': `attachment; filename*=UTF-8''${encodeURIComponent(`${dataset.name}.${query.format}`).replaceAll(/['()*]/g, '_')}`,

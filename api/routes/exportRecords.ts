@@ -94,7 +94,7 @@ async function written(
   deps: ExportDeps,
   query: ExportQuery,
   shape: ExportShape,
-  { export_format, column_ids }: LogRecordsExportRequest,
+  { export_format, column_ids, spreadsheet_safe: spreadsheetSafe }: LogRecordsExportRequest,
 ): Promise<AsyncGenerator<string | Uint8Array, void>> {
   if (export_format === 'jsonl') return exportNested(deps, query, shape);
   const isWhole = export_format === 'jsonl_flat' || !column_ids?.length;
@@ -103,6 +103,7 @@ async function written(
   return exportFlat(deps, [query], shape, {
     format: export_format === 'csv' ? 'csv' : 'jsonl',
     columnIds: chosen.map(({ id }) => id),
+    spreadsheetSafe,
   });
 }
 

@@ -60,9 +60,9 @@ export function exportFlat(
   deps: ExportDeps,
   queries: readonly ExportQuery[],
   shape: ExportShape,
-  { format, columnIds }: { format: 'csv' | 'jsonl'; columnIds: readonly string[] },
+  { format, columnIds, spreadsheetSafe }: { format: 'csv' | 'jsonl'; columnIds: readonly string[]; spreadsheetSafe: boolean },
 ): AsyncGenerator<string, void> {
-  return writeRows(format, columnIds, flatRows(deps, queries, shape, columnIds));
+  return writeRows(format, columnIds, flatRows(deps, queries, shape, columnIds), spreadsheetSafe);
 }
 
 /**

@@ -357,6 +357,8 @@ export const AnnotationQueueExportRequest = z
       .transform((given) => given ?? true),
     file_name: z.string().max(1_000).nullish(),
     export_computed_metrics_only: flag,
+    /** Of csv: texts that a spreadsheet would run as a formula begin with `'`. */
+    spreadsheet_safe: flag,
     record_selector: RecordSelector,
   })
   .meta({ id: 'AnnotationQueueExportRequest' });

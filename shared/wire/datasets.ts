@@ -67,6 +67,10 @@ export type ColumnMapping = z.output<typeof ColumnMapping>;
 export const DatasetFormat = z.enum(['csv', 'feather', 'json', 'jsonl']);
 export type DatasetFormat = z.output<typeof DatasetFormat>;
 
+export const DownloadDatasetQuery = z.object({
+  format: z.enum(['csv', 'jsonl']).default('csv'),
+  spreadsheet_safe: FormFlag.default(false),
+});
 export const CreateDatasetQuery = z.object({ format: DatasetFormat.default('csv'), hidden: FormFlag.default(false) });
 
 /** An absent part and an empty one mean the same. */

@@ -18,6 +18,8 @@ export const LogRecordsExportRequest = z
       .transform((given) => given ?? true),
     file_name: z.string().max(1000).nullish(),
     export_computed_metrics_only: flag,
+    /** Of csv: texts that a spreadsheet would run as a formula begin with `'`. */
+    spreadsheet_safe: flag,
     filters: FilterList.optional(),
     filter_tree: FilterExpression.nullish(),
     sort: SortClause.nullish(),

@@ -30,12 +30,12 @@ const tableOf = (cell: fc.Arbitrary<Cell>) =>
     }),
   );
 
-async function written(format: 'csv' | 'jsonl', names: string[], rows: Cell[][]): Promise<string> {
+async function written(format: 'csv' | 'jsonl', names: string[], rows: Cell[][], spreadsheetSafe = false): Promise<string> {
   const parts: string[] = [];
   const pages = async function* () {
     yield rows;
   };
-  for await (const part of writeRows(format, names, pages())) parts.push(part);
+  for await (const part of writeRows(format, names, pages(), spreadsheetSafe)) parts.push(part);
   return parts.join('');
 }
 
@@ -145,4 +145,16 @@ describe('pages', () => {
     },
     60_000,
   );
+});
+
+test('a CSV that is safe for spreadsheets has no text that one would run; as it is, it is read back', async () => {
+  const texts = ['=1+1', '+1+1', '-1-1', '@SUM(1)', '\t=1', '\r=1', ' =1', '\uFF1D1+1', '-5', '+1.5e3', 'a=b', '', 'x'];
+  const rows: Cell[][] = texts.map((text) => [text, -5]);
+  const safe = await written('csv', ['=name', 'number'], rows, true);
+  expect(safe).toBe(
+    `'=name,number\r\n'=1+1,-5\r\n'+1+1,-5\r\n'-1-1,-5\r\n'@SUM(1),-5\r\n'\t=1,-5\r\n"'\r=1",-5\r\n' =1,-5\r\n'\uFF1D1+1,-5\r\n` +
+      `-5,-5\r\n+1.5e3,-5\r\na=b,-5\r\n"",-5\r\nx,-5\r\n`,
+  );
+  expect(await written('csv', ['=name', 'number'], rows)).toMatch(/^=name,number\r\n=1\+1,-5\r\n/);
+  expect(await written('jsonl', ['a'], [['=1']], true)).toBe('{"a":"=1"}\n');
 });
