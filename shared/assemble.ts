@@ -238,6 +238,7 @@ export function assembleDomain(
     rows,
     rowLog,
     runnersDir: config.RUNNERS_DIR,
+    runnerMemoryMb: config.RUNNER_MEMORY_MB,
     frozenMetrics,
     metricsOf,
     scoredMetrics,

@@ -151,6 +151,7 @@ const Config = z.object({
     })
     .refine(() => process.getuid?.() === 0, { error: 'needs a service that runs as root: no other may change users' })
     .optional(),
+  RUNNER_MEMORY_MB: count(64, 100_000).default(1_024),
   HANDLERS_DIR: folder.optional(),
   BLOCKED_WARN_SECONDS: count(1, 86_400).default(30),
   BLOCKED_END_SECONDS: count(0, 86_400).default(120),

@@ -32,7 +32,7 @@ export function assembleActivities(domain: Domain, isolation: ModuleIsolation): 
       case 'dataset_outputs':
         return datasetOutputsRunner;
       case 'module':
-        return moduleRunner(run, await runnerModulePath(domain.runnersDir, runner.name), isolation);
+        return moduleRunner(run, await runnerModulePath(domain.runnersDir, runner.name), isolation, domain.runnerMemoryMb);
       case 'http':
         return httpRunner(
           run,

@@ -13,9 +13,10 @@ const MAX_CELLS = 4;
  * Runs rows in a child process that holds the module. When the process dies, or must be ended because a row holds its event loop, any of the rows
  * it had may be the cause: each of them is run again, alone in a process. The guilty one fails after {@link MAX_DEATHS_PER_ROW} deaths or at its
  * time limit, the others finish.
+ * @param memoryMb MiB of the heap of each process
  */
-export function moduleRunner(run: ExperimentRun, modulePath: string, isolation: ModuleIsolation): RowRunner {
-  const module: HostedModule = { run, modulePath, isolation };
+export function moduleRunner(run: ExperimentRun, modulePath: string, isolation: ModuleIsolation, memoryMb: number): RowRunner {
+  const module: HostedModule = { run, modulePath, isolation, memoryMb };
   const together = new ModuleHost(module);
   together.warm(); // while the first rows are read
   const cells = new Cells(module);

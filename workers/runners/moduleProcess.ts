@@ -46,6 +46,8 @@ export interface HostedModule {
   run: ExperimentRun;
   modulePath: string;
   isolation: ModuleIsolation;
+  /** MiB of the JavaScript heap of each process; one that needs more dies. */
+  memoryMb: number;
 }
 
 /** Starts in a row that may end before the module is loaded. */
@@ -137,10 +139,11 @@ class HostProcess {
   private readonly running = new Map<number, Running>();
   private nextId = 1;
 
-  constructor({ run, modulePath, isolation }: HostedModule) {
+  constructor({ run, modulePath, isolation, memoryMb }: HostedModule) {
     this.run_ = run;
     this.child = fork(join(import.meta.dirname, 'moduleHost.ts'), [modulePath], {
       serialization: 'json',
+      execArgv: [...process.execArgv, `--max-old-space-size=${memoryMb}`],
       ...isolation,
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });

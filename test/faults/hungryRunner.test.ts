@@ -1,0 +1,40 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { ExperimentRow, ExperimentRun } from '../../shared/experiments/experiment.ts';
+import { RowMemory } from '../../shared/experiments/rowMemory.ts';
+import { newId } from '../../shared/ids.ts';
+import { moduleRunner } from '../../workers/runners/module.ts';
+
+const MODULE = `
+  export default async (input) => {
+    if (input === 'eats') for (const kept = []; ; ) kept.push(new Array(100_000).fill(0).map((_, at) => ({ at })));
+    if (input === 'loops') for (;;);
+    return input;
+  };`;
+
+test('rows that eat memory or loop cost only themselves', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'assay-hungry-'));
+  const path = join(folder, 'hungry.mjs');
+  await writeFile(path, MODULE);
+  const run = { experimentId: newId(), name: 'r', projectId: newId(), settings: { rowTimeLimitMs: 10_000 } } as ExperimentRun;
+  const runner = moduleRunner(run, path, { env: process.env }, 64);
+  const signal = new AbortController().signal;
+  const context = { attempt: 1, signal, stopping: signal, waiting: () => () => undefined, memory: new RowMemory(1).open() };
+  const row = (input: string, ordinal: number) =>
+    ({ rowId: newId(), ordinal, input, expected: null, metadata: {}, generatedOutput: null, variables: {} }) as ExperimentRow;
+  try {
+    const results = await Promise.all(['a', 'eats', 'b', 'loops', 'c'].map((input, at) => runner.run(row(input, at), context)));
+    expect(results.map(({ output, error }) => output ?? error)).toEqual([
+      'a',
+      "the runner's process died 3 times on this row",
+      'b',
+      'the row took longer than its time limit of 10000 ms',
+      'c',
+    ]);
+  } finally {
+    await runner.close();
+    await rm(folder, { recursive: true });
+  }
+});
