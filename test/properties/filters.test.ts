@@ -433,9 +433,11 @@ test('900 equal leaves on what is derived are answered like one, in a run with m
   expect(await ask({ or: complete })).toBe(500);
   expect(await ask({ and: complete.slice(0, 450).map((one) => ({ not: one })) })).toBe(250);
   const groups = complete
-    .slice(0, 300)
+    .slice(0, 90)
     .map((one, n) => ({ or: [one, { type: 'text', column_id: 'name', operator: 'eq', value: `${n}` }] }));
   expect(await ask({ and: groups })).toBe(500);
+  const more = groups.map((group) => ({ or: [{ and: [group, leaf('has_children', false)] }, leaf('has_children', true)] }));
+  await expect(ask({ and: more })).rejects.toThrow(/different groups, and at most 100/);
 });
 
 test('a filter that asks for too much is refused before it runs, and the answer says what to reduce', async () => {

@@ -11,6 +11,8 @@ import { keysBy } from './tables.ts';
 export const filterBudget = {
   /** Different conditions on derived columns and ids: each reads another table, or the run once more. */
   derived: 32,
+  /** Places in which they stand once equal parts are one: the engine plans each by itself, with the ids of a run's rewritten records (1.7 MB). */
+  places: 100,
   /** Values of `contains` in all: each is looked for in every text. 1,000 in 20,000 texts of 1 KB take 1.2 s, 10,000 of them 13 s. */
   parts: 1_000,
   /** Values of all other lists. */
@@ -26,7 +28,9 @@ export function compileFilter(filter: ColumnFilter, scope: Scope, findColumn: Fi
   const canonical = withinBudget(canonicalFilter(filter));
   const derived = new Map<string, string>();
   /** What reads something else stands in the text once, however often the filter names it. */
+  let places = 0;
   const once = (sql: string): string => {
+    places++;
     const name = derived.get(sql);
     if (name !== undefined) return name;
     derived.set(sql, `derived_${derived.size}`);
@@ -64,6 +68,10 @@ export function compileFilter(filter: ColumnFilter, scope: Scope, findColumn: Fi
     return groups.length === 1 && only ? only : { condition: allOf(groups.map(onRecord), by) };
   };
   const sql = onRecord(compile(canonical));
+  if (places > filterBudget.places) {
+    const asked = `it tests metrics, is_complete, has_children, id and trace_id in ${places} different groups`;
+    throw tooExpensive(`${asked}, and at most ${filterBudget.places} may be; put what they have in common before the groups`);
+  }
   if (derived.size > filterBudget.derived) {
     const asked = `it has ${derived.size} different conditions on metrics, is_complete, has_children, id and trace_id`;
     throw tooExpensive(
