@@ -47,6 +47,16 @@ export const expected: Record<string, string> = {
   'POST /groups/{group_id}/members': '                             1 +333 33333 3 3333 3 ..',
   'GET /collaborator_roles': '                                     1 ++++ +++++ + ++++ + ..',
 
+  // Logins and passwords. A key limited to a project has no sessions and no password.
+  'POST /logout': '                                                   + .... ..... . .... . ..',
+  'GET /current_user/sessions': '                                     1 ++++ +++++ + 3333 3 ..',
+  'DELETE /current_user/sessions/{session_id}': '                     1 4444 44444 4 3333 3 ..',
+  'PUT /current_user/password': '                                     1 2222 22222 2 2222 2 ..',
+  'DELETE /users/{user_id}/sessions': '                               1 +333 33333 3 3333 3 ..',
+  'POST /users/{user_id}/password_reset': '                           1 +333 33333 3 3333 3 ..',
+  'POST /password_reset': '                                           1 1111 11111 1 1111 1 ..',
+  'DELETE /current_user/sessions': '                                  1 .... ..... . .... . ..',
+
   // Annotation queues: the roles are those in the queue. It holds records of any project, so a key limited to one has no part in it.
   'POST /annotation_queues': '                                     1 +++3 ++++3 + 3333 3 ..',
   'POST /annotation_queues/query': '                               1 ++++ +++++ + 3333 3 ..',
@@ -279,6 +289,32 @@ export const expected: Record<string, string> = {
   'GET /llm_integrations/{llm_integration}/models': '              1 ++++ +++++ + ++33 + ..',
   'GET /llm_integrations/{llm_integration}/scorer_models': '       1 ++++ +++++ + ++33 + ..',
   'DELETE /integrations/{name}': '                                 1 ++33 33333 3 3333 3 ..',
+
+  // Sharing: with the roles in the project that the thing belongs to; integrations are the organization's.
+  'POST /datasets/{dataset_id}/users': '                              1 ++44 +3333 4 +333 4 44',
+  'GET /datasets/{dataset_id}/users': '                               1 ++44 +++++ 4 ++++ 4 44',
+  'PATCH /datasets/{dataset_id}/users/{user_id}': '                   1 ++44 +3333 4 +333 4 44',
+  'DELETE /datasets/{dataset_id}/users/{user_id}': '                  1 ++44 +3333 4 +333 4 44',
+  'POST /datasets/{dataset_id}/groups': '                             1 ++44 +3333 4 +333 4 44',
+  'GET /datasets/{dataset_id}/groups': '                              1 ++44 +++++ 4 ++++ 4 44',
+  'PATCH /datasets/{dataset_id}/groups/{group_id}': '                 1 ++44 +3333 4 +333 4 44',
+  'DELETE /datasets/{dataset_id}/groups/{group_id}': '                1 ++44 +3333 4 +333 4 44',
+  'POST /templates/{template_id}/users': '                            1 ++44 +3333 4 +333 4 44',
+  'GET /templates/{template_id}/users': '                             1 ++44 +++++ 4 ++++ 4 44',
+  'PATCH /templates/{template_id}/users/{user_id}': '                 1 ++44 +3333 4 +333 4 44',
+  'DELETE /templates/{template_id}/users/{user_id}': '                1 ++44 +3333 4 +333 4 44',
+  'POST /templates/{template_id}/groups': '                           1 ++44 +3333 4 +333 4 44',
+  'GET /templates/{template_id}/groups': '                            1 ++44 +++++ 4 ++++ 4 44',
+  'PATCH /templates/{template_id}/groups/{group_id}': '               1 ++44 +3333 4 +333 4 44',
+  'DELETE /templates/{template_id}/groups/{group_id}': '              1 ++44 +3333 4 +333 4 44',
+  'POST /integrations/{integration_id}/users': '                      1 ++33 33333 3 4444 4 ..',
+  'GET /integrations/{integration_id}/users': '                       1 ++++ +++++ + 4444 4 ..',
+  'PATCH /integrations/{integration_id}/users/{user_id}': '           1 ++33 33333 3 4444 4 ..',
+  'DELETE /integrations/{integration_id}/users/{user_id}': '          1 ++33 33333 3 4444 4 ..',
+  'POST /integrations/{integration_id}/groups': '                     1 ++33 33333 3 4444 4 ..',
+  'GET /integrations/{integration_id}/groups': '                      1 ++++ +++++ + 4444 4 ..',
+  'PATCH /integrations/{integration_id}/groups/{group_id}': '         1 ++33 33333 3 4444 4 ..',
+  'DELETE /integrations/{integration_id}/groups/{group_id}': '        1 ++33 33333 3 4444 4 ..',
 };
 
 /**

@@ -114,6 +114,44 @@ export const plans: Record<string, Plan> = {
   'POST /groups': { body: () => ({ name: name() }) },
   'POST /groups/{group_id}/members': { body: ({ at }) => [{ user_id: at.user }] },
 
+  'DELETE /users/{user_id}/sessions': { path: ({ at }) => ({ user_id: at.user }), fresh: freshUser },
+  'POST /users/{user_id}/password_reset': { path: ({ at }) => ({ user_id: at.user }), fresh: freshUser },
+  'POST /password_reset': { body: () => ({ reset_token: 'wrong', new_password: 'Other-Password-1' }) },
+  'PUT /current_user/password': { body: () => ({ old_password: 'wrong', new_password: 'x' }) },
+  'DELETE /current_user/sessions/{session_id}': { path: () => ({ session_id: newId() }) },
+  ...Object.fromEntries(
+    (
+      [
+        ['/datasets/{dataset_id}', (at) => `/datasets/${at.dataset}`],
+        ['/templates/{template_id}', (at) => `/templates/${at.template}`],
+        ['/integrations/{integration_id}', (at) => `/integrations/${at.integrationId}`],
+      ] satisfies [string, (at: Workspace) => string][]
+    ).flatMap(([path, of]): [string, Plan][] => {
+      const user = {
+        async fresh({ service, at }: Target) {
+          const { id } = await newAccount(service, 'user');
+          await made(service, `${of(at)}/users`, [{ user_id: id, role: 'viewer' }]);
+          return { collaborator: id };
+        },
+      };
+      const group = {
+        async fresh({ service, at }: Target) {
+          const { id } = await made<{ id: string }>(service, '/groups', { name: name() });
+          await made(service, `${of(at)}/groups`, [{ group_id: id, role: 'viewer' }]);
+          return { group: id };
+        },
+      };
+      return [
+        [`POST ${path}/users`, { body: ({ at }) => [{ user_id: at.collaborator, role: 'viewer' }] }],
+        [`PATCH ${path}/users/{user_id}`, { ...user, body: () => ({ role: 'viewer' }) }],
+        [`DELETE ${path}/users/{user_id}`, user],
+        [`POST ${path}/groups`, { body: ({ at }) => [{ group_id: at.group, role: 'viewer' }] }],
+        [`PATCH ${path}/groups/{group_id}`, { ...group, body: () => ({ role: 'viewer' }) }],
+        [`DELETE ${path}/groups/{group_id}`, group],
+      ];
+    }),
+  ),
+
   'POST /annotation_queues': { body: () => ({ name: name() }) },
   'PATCH /annotation_queues/{queue_id}': { body: ({ at }) => ({ description: at.mark }) },
   'DELETE /annotation_queues/{queue_id}': { fresh: freshQueue },
