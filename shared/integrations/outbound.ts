@@ -84,8 +84,11 @@ export function createOutboundGuard(rules: OutboundRules): OutboundGuard {
     return `${describe(host, address)} is a ${range} address; the operator can allow it in OUTBOUND_ALLOW (host, host:port or CIDR)`;
   };
 
-  const isOpen = (address: string, host: string, port: number): boolean =>
-    rangeOf(address).range === 'public' || isPortNamed(host, address, port);
+  const isOpen = (address: string, host: string, port: number): boolean => {
+    const { range } = rangeOf(address);
+    // Callers who are on this machine can look at its ports themselves.
+    return range === 'public' || (range === 'loopback' && rules.allowLoopback) || isPortNamed(host, address, port);
+  };
   /** Names that led to addresses which are not open, with the port. */
   const quiet = new Set<string>();
   const noteQuiet = (host: string, port: number) => {

@@ -179,7 +179,9 @@ export async function invalidCallers(service: TestService, secretKeys: string): 
     'a token signed by no one': bearer(`${encoded('{"alg":"none","typ":"JWT"}')}.${encoded(claims)}.`),
     'a token whose claims were changed': bearer(live.token.replace(/\.[^.]+\./, `.${encoded(claims)}.`)),
     'a token signed with an empty secret': bearer(signedWith('', keys[0].id, claims)),
-    'a refresh token': bearer(await ours.signRefresh({ ...subject, tokenId: crypto.randomUUID(), sessionId: crypto.randomUUID() })),
+    'a refresh token': bearer(
+      await ours.signRefresh({ ...subject, tokenId: crypto.randomUUID(), sessionId: crypto.randomUUID() }),
+    ),
   };
   return Object.entries(headers).map(([name, one]) => ({
     ...{ name, column: 'none' as const, headers: one, seesProject: false, seesOtherProject: false },
