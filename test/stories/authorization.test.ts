@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { invalidCallers, made, type TestCaller, validCallers } from '../support/authorization/callers.ts';
-import { columns, expected, notYet } from '../support/authorization/expectations.ts';
+import { columns, expected } from '../support/authorization/expectations.ts';
 import { operationOf, plans, send, type Target } from '../support/authorization/requests.ts';
 import { makeDataset, makeWorkspace, type Workspace } from '../support/authorization/workspace.ts';
 import type { OpenApiDocument } from '../support/hostileRequests.ts';
@@ -64,13 +64,8 @@ test('every row of the table, and every plan, is of an operation that the servic
   expect(Object.keys(plans).filter((row) => !served.has(operationOf(row)))).toEqual([]);
 });
 
-test('every row that does not hold yet differs from the table', () => {
-  expect(Object.keys(notYet).filter((row) => expected[row] === undefined || sameCells(row))).toEqual([]);
-});
-const sameCells = (row: string): boolean => rowOf(cellsOf(notYet[row] as string)) === rowOf(cellsOf(expected[row] as string));
-
 test.each(ROWS)('%s', async (row) => {
-  const cells = cellsOf((notYet[row] ?? expected[row]) as string);
+  const cells = cellsOf(expected[row] as string);
   const cellOf = ({ column }: TestCaller) => cells[columns.indexOf(column)] as string;
   const asked = callers.filter((caller) => cellOf(caller) !== '.');
   const answers = new Map<TestCaller, string>();
