@@ -201,8 +201,7 @@ function groupRoutes(shared: Shared): Endpoint[] {
       response: z.array(GroupCollaborator),
       async handle({ params, body, caller }) {
         const given = body.map(({ group_id, role }) => ({ groupId: group_id, role }));
-        const by = { userId: caller.userId, seesHidden: mayInOrganization(caller, 'manage_users') };
-        const added = await store.setGroupCollaborators(idIn(params), given, by);
+        const added = await store.setGroupCollaborators(idIn(params), given, groupViewer(caller));
         shared.changed();
         const permissions = await permissionsOn(shared, caller, idIn(params));
         return added.map((collaborator) => toGroupCollaborator(collaborator, permissions));
@@ -218,7 +217,10 @@ function groupRoutes(shared: Shared): Endpoint[] {
       query: PageQuery,
       response: GroupCollaboratorsPage,
       async handle({ params, query, caller }) {
-        const { items, total } = await store.groupCollaborators(idIn(params), toPage(query));
+        // Who changes with whom it is shared sees all of it.
+        const viewer = groupViewer(caller);
+        const by = { ...viewer, seesHidden: viewer.seesHidden || (await shared.mayShare(caller, idIn(params))) };
+        const { items, total } = await store.groupCollaborators(idIn(params), toPage(query), by);
         const permissions = await permissionsOn(shared, caller, idIn(params));
         return {
           collaborators: items.map((collaborator) => toGroupCollaborator(collaborator, permissions)),
@@ -255,6 +257,11 @@ function groupRoutes(shared: Shared): Endpoint[] {
     }),
   ];
 }
+
+const groupViewer = (caller: Caller): stored.GroupViewer => ({
+  userId: caller.userId,
+  seesHidden: mayInOrganization(caller, 'manage_users'),
+});
 
 const toPage = ({ starting_token, limit }: PageRequest) => ({ offset: starting_token, limit });
 

@@ -68,12 +68,6 @@ const EDIT_LIMIT = 64 * 1024 * 1024;
 export function datasetRoutes(deps: DatasetRouteDeps): Endpoint[] {
   const { datasets, rows, assets } = deps;
 
-  /** Nobody may name a project they cannot see. */
-  const seenProject = async (caller: Caller, projectId: string | undefined): Promise<string | undefined> => {
-    if (projectId !== undefined) await deps.gate.authorize(caller, { project: 'read' }, projectId);
-    return projectId;
-  };
-
   const find = async (caller: Caller, params: z.output<typeof ListDatasetParams>, query: z.output<typeof ListQuery>) => {
     const viewer = await assets.viewer(caller, query.actions);
     const found = await datasets.query({ ...params, viewer, page: query });
@@ -148,7 +142,8 @@ export function datasetRoutes(deps: DatasetRouteDeps): Endpoint[] {
       bodyLimit: UPLOAD_LIMIT,
       response: DatasetResponse,
       handle: async ({ query, body, caller }) => {
-        const projectId = await seenProject(caller, homeProject(caller, body.project_id ?? undefined));
+        const projectId = homeProject(caller, body.project_id ?? undefined);
+        if (projectId !== undefined) await deps.gate.authorize(caller, { project: 'update' }, projectId);
         if (body.copy_from_dataset_id) await assets.require(caller, 'dataset', body.copy_from_dataset_id, 'read');
         const copyOf = body.copy_from_dataset_id
           ? await foundVersion(datasets, body.copy_from_dataset_id, body.copy_from_dataset_version_index ?? undefined)
@@ -303,7 +298,7 @@ export function datasetRoutes(deps: DatasetRouteDeps): Endpoint[] {
           edits: body.edits,
           userId: caller.userId,
           readRecords: async (projectId, ids) => {
-            await seenProject(caller, projectId);
+            await deps.gate.authorize(caller, { project: 'read' }, projectId);
             return deps.readRecords(projectId, ids);
           },
           isExpected: (version) => matchesEtag(request.headers['if-match'], version),

@@ -155,7 +155,7 @@ export function promptRoutes(deps: PromptRouteDeps): Endpoint[] {
       response: TemplateResponse,
       handle: async ({ query, body, caller }) => {
         const projectId = homeProject(caller, query.project_id);
-        if (projectId !== undefined) await deps.gate.authorize(caller, inProject, projectId);
+        if (projectId !== undefined) await deps.gate.authorize(caller, { project: 'update' }, projectId);
         return create(caller, body, projectId);
       },
     }),

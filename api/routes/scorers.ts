@@ -64,7 +64,7 @@ export function scorerRoutes({ scorers, gate, assets }: ScorerRouteDeps): Endpoi
       handle: async ({ body, caller }) => {
         const home = homeProject(caller, undefined);
         const projectIds = body.project_ids.length > 0 || home === undefined ? body.project_ids : [home];
-        for (const id of projectIds) await gate.authorize(caller, { project: 'read' }, id);
+        for (const id of projectIds) await gate.authorize(caller, { project: 'update' }, id);
         // With a key limited to a project nothing is made for the organization.
         const input = { ...body, project_ids: projectIds, is_global: home === undefined ? body.is_global : false };
         return described(caller, await createScorer(scorers, scorersSeenBy(scorers, assets, caller), input, caller.userId));

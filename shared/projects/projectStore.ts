@@ -53,6 +53,12 @@ export interface PendingDeletion {
   requestedAt: Date;
 }
 
+/** Whose view of the groups of users is asked for. */
+export interface GroupViewer {
+  userId: string;
+  seesHidden: boolean;
+}
+
 /** Who a project, or another thing that has collaborators, is shared with; `id` is that thing's. */
 export interface CollaboratorStore {
   userCollaborators(id: string, page: Page): Promise<PageOf<UserCollaborator>>;
@@ -64,7 +70,8 @@ export interface CollaboratorStore {
   updateUserCollaborator(id: string, userId: string, role: ProjectRole): Promise<UserCollaborator | undefined>;
   removeUserCollaborator(id: string, userId: string): Promise<boolean>;
 
-  groupCollaborators(id: string, page: Page): Promise<PageOf<GroupCollaborator>>;
+  /** @param by who asks: hidden groups are listed for their members, and where `seesHidden` */
+  groupCollaborators(id: string, page: Page, by: GroupViewer): Promise<PageOf<GroupCollaborator>>;
   /**
    * Adds groups or changes their role.
    * @throws ServiceError `NotFound` for a group that is unknown, or hidden from who shares; nothing is changed then.
@@ -72,7 +79,7 @@ export interface CollaboratorStore {
   setGroupCollaborators(
     id: string,
     given: readonly { groupId: string; role: ProjectRole }[],
-    by: { userId: string; seesHidden: boolean },
+    by: GroupViewer,
   ): Promise<GroupCollaborator[]>;
   updateGroupCollaborator(id: string, groupId: string, role: ProjectRole): Promise<GroupCollaborator | undefined>;
   removeGroupCollaborator(id: string, groupId: string): Promise<boolean>;

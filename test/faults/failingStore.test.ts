@@ -108,7 +108,7 @@ test('a record that the store refuses fails its own request alone', async () => 
 test('more than can wait is refused with 429 and Retry-After, and taken again later', async () => {
   const gate = Promise.withResolvers<void>();
   const { store, records } = recordsInMemory({ onKeys: () => gate.promise });
-  const writer = new RecordWriter({ store, queueBytes: 10_000 });
+  const writer = new RecordWriter({ store, queueBytes: 20_000 });
   const big = 'x'.repeat(4000);
   const first = [writer.write(run, log(newId(), big)), writer.write(run, log(newId(), big))];
   await expect(writer.write(run, log(newId(), big))).rejects.toMatchObject({ code: 'TooManyRequests', retryAfterSeconds: 1 });

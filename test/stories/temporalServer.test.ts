@@ -153,7 +153,7 @@ describe('finding a Temporal server', () => {
     // Stands in for the compiler (the real build takes minutes): writes what it was asked for to the file after -o.
     await program(
       join(tools, 'go'),
-      `pwd >&2; while [ "$1" != -o ]; do shift; done; printf '#!/bin/sh\\n${aTemporal}\\n' > "$2"; chmod +x "$2"`,
+      `pwd >&2; while [ "$1" != -o ]; do shift; done; printf '#!/bin/sh\\n${aTemporal}\\n' > "$2"; /bin/chmod +x "$2"`,
     );
     const { found, progress } = await find({ path: tools, cacheDir: cache });
     expect(found).toBe(join(cache, `temporal-${temporalVersion}`));

@@ -110,7 +110,7 @@ const userColumns =
   'u.id, u.email, u.first_name, u.last_name, u.role, u.created_at, u.updated_at, o.id AS organization_id, o.name AS organization_name';
 
 /** The rows of a page and how many there are in all, from two queries over the same `params`. */
-async function pageOf<T>(
+export async function pageOf<T>(
   database: Queries,
   sql: { page: string; count: string; params: unknown[] },
   page: Page,

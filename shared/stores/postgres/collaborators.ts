@@ -4,7 +4,7 @@ import { ServiceError } from '../../errors.ts';
 import { newId } from '../../ids.ts';
 import type { CollaboratorStore, GroupCollaborator, UserCollaborator } from '../../projects/projectStore.ts';
 import { projectRoles } from '../../wire/accounts.ts';
-import { isVisibleGroup } from './accounts.ts';
+import { isVisibleGroup, pageOf } from './accounts.ts';
 import type { Database, Queries } from './connect.ts';
 import { goneMeanwhile } from './missingReference.ts';
 
@@ -42,36 +42,34 @@ const GroupCollaboratorRow = z
     }),
   );
 
-const Total = z.object({ total: z.number() });
+
+const userColumns = 'c.id, c.role, c.created_at, u.id AS user_id, u.email, u.first_name, u.last_name';
+const groupColumns = 'c.id, c.role, c.created_at, g.id AS group_id, g.name AS group_name';
 
 /** Who a project, or an asset of one kind, is shared with: the tables `<kind>_users` and `<kind>_groups`. */
 export function collaboratorStore(database: Database, kind: 'project' | AssetKind): CollaboratorStore {
   const users = `${kind}_users`;
   const groups = `${kind}_groups`;
   const column = kind === 'project' ? 'project_id' : 'asset_id';
-  const userCollaborators = `SELECT c.id, c.role, c.created_at, u.id AS user_id, u.email, u.first_name, u.last_name
-    FROM ${users} c JOIN users u ON u.id = c.user_id WHERE c.${column} = $1`;
-  const groupCollaborators = `SELECT c.id, c.role, c.created_at, g.id AS group_id, g.name AS group_name
-    FROM ${groups} c JOIN user_groups g ON g.id = c.group_id WHERE c.${column} = $1`;
+  const ofUsers = `FROM ${users} c JOIN users u ON u.id = c.user_id WHERE c.${column} = $1`;
+  const ofGroups = `FROM ${groups} c JOIN user_groups g ON g.id = c.group_id WHERE c.${column} = $1`;
   const oneUser = async (queries: Queries, id: string, userId: string) => {
-    const row = await queries.maybeOne(`${userCollaborators} AND c.user_id = $2`, [id, userId]);
+    const row = await queries.maybeOne(`SELECT ${userColumns} ${ofUsers} AND c.user_id = $2`, [id, userId]);
     return row && UserCollaboratorRow.parse(row);
   };
   const oneGroup = async (queries: Queries, id: string, groupId: string) => {
-    const row = await queries.maybeOne(`${groupCollaborators} AND c.group_id = $2`, [id, groupId]);
+    const row = await queries.maybeOne(`SELECT ${groupColumns} ${ofGroups} AND c.group_id = $2`, [id, groupId]);
     return row && GroupCollaboratorRow.parse(row);
   };
-  const total = async (table: string, id: string) =>
-    Total.parse(await database.maybeOne(`SELECT count(*) AS total FROM ${table} WHERE ${column} = $1`, [id])).total;
 
   return {
-    async userCollaborators(id, page) {
-      const rows = await database.query(`${userCollaborators} ORDER BY c.created_at, c.id LIMIT $2 OFFSET $3`, [
-        id,
-        page.limit,
-        page.offset,
-      ]);
-      return { items: z.array(UserCollaboratorRow).parse(rows), total: await total(users, id) };
+    userCollaborators: (id, page) => {
+      const sql = {
+        page: `SELECT ${userColumns} ${ofUsers} ORDER BY c.created_at, c.id`,
+        count: `SELECT count(*) AS total ${ofUsers}`,
+        params: [id],
+      };
+      return pageOf(database, sql, page, UserCollaboratorRow);
     },
     setUserCollaborators: (id, given) =>
       database
@@ -102,13 +100,14 @@ export function collaboratorStore(database: Database, kind: 'project' | AssetKin
       return (await database.maybeOne(sql, [id, userId])) !== undefined;
     },
 
-    async groupCollaborators(id, page) {
-      const rows = await database.query(`${groupCollaborators} ORDER BY c.created_at, c.id LIMIT $2 OFFSET $3`, [
-        id,
-        page.limit,
-        page.offset,
-      ]);
-      return { items: z.array(GroupCollaboratorRow).parse(rows), total: await total(groups, id) };
+    groupCollaborators: (id, page, { userId, seesHidden }) => {
+      const seen = `${ofGroups} AND ${isVisibleGroup('$2', '$3')}`;
+      const sql = {
+        page: `SELECT ${groupColumns} ${seen} ORDER BY c.created_at, c.id`,
+        count: `SELECT count(*) AS total ${seen}`,
+        params: [id, userId, seesHidden],
+      };
+      return pageOf(database, sql, page, GroupCollaboratorRow);
     },
     setGroupCollaborators: (id, given, { userId, seesHidden }) =>
       database

@@ -160,10 +160,10 @@ export const expected: Record<string, string> = {
   'POST /projects/{project_id}/metrics-testing/available_columns': '1 ++44 +++++ 4 ++++ 4 ..',
   'POST /projects/{project_id}/metrics-testing/{run_id}/health-score': '1 ++44 +++++ 4 ++++ 4 44',
   'POST /projects/{project_id}/export_records': '                  1 ++44 +++++ 4 ++++ 4 44',
-  // The project is named by headers: without them it is the caller's own to say.
-  'POST /v1/traces': '                                             1 ++++ +++++ + ++++ + ..',
-  'POST /otel/traces': '                                           1 ++++ +++++ + ++++ + ..',
-  'POST /otel/v1/traces': '                                        1 ++++ +++++ + ++++ + ..',
+  // Without headers that name a project, it is the caller's default one; with a limited key the key's, by its role there.
+  'POST /v1/traces': '                                             1 ++++ +++++ + ++33 + ..',
+  'POST /otel/traces': '                                           1 ++++ +++++ + ++33 + ..',
+  'POST /otel/v1/traces': '                                        1 ++++ +++++ + ++33 + ..',
 
   // Experiments.
   'GET /projects/{project_id}/experiments': '                      1 ++44 +++++ 4 ++++ 4 ..',
@@ -198,11 +198,12 @@ export const expected: Record<string, string> = {
 
   // Datasets: those of a project go by the roles in it, those made without one are the organization's, of which keys limited to a project see none.
   'POST /datasets': '                                              1 +++3 ++++3 + ++33 + ..',
-  'POST /datasets in the project': '                               1 ++44 ++333 4 ++33 4 ..',
+  'POST /datasets in the project': '                               1 ++43 ++333 4 ++33 4 ..',
   'GET /datasets': '                                               1 ++++ +++++ + ++++ + ..',
   'POST /datasets/query': '                                        1 ++++ +++++ + ++++ + ..',
   'POST /datasets/query/count': '                                  1 ++++ +++++ + ++++ + ..',
-  'DELETE /datasets/bulk_delete': '                                1 ++44 ++333 4 ++33 4 44',
+  // Its answer says which ones were not deleted, and nothing of them: that they are still there is shown at the end.
+  'DELETE /datasets/bulk_delete': '                                1 +++3 ++++3 + ++33 + ++',
   'GET /datasets/{dataset_id}': '                                  1 ++44 +++++ 4 ++++ 4 44',
   'PATCH /datasets/{dataset_id}': '                                1 ++44 ++333 4 ++33 4 44',
   'DELETE /datasets/{dataset_id}': '                               1 ++44 ++333 4 ++33 4 44',
@@ -220,7 +221,7 @@ export const expected: Record<string, string> = {
   'GET /datasets/{dataset_id} of the organization': '              1 ++++ +++++ + 4444 4 ..',
   'PATCH /datasets/{dataset_id} of the organization': '            1 +++3 ++++3 + 4444 4 ..',
   'DELETE /datasets/{dataset_id} of the organization': '           1 +++3 ++++3 + 4444 4 ..',
-  'DELETE /datasets/bulk_delete of the organization': '            1 +++3 ++++3 + 4444 4 ..',
+  'DELETE /datasets/bulk_delete of the organization': '            1 +++3 ++++3 + ++33 + ..',
   'GET /datasets/{dataset_id}/content of the organization': '      1 ++++ +++++ + 4444 4 ..',
   'PATCH /datasets/{dataset_id}/content of the organization': '    1 +++3 ++++3 + 4444 4 ..',
   'PUT /datasets/{dataset_id}/content of the organization': '      1 +++3 ++++3 + 4444 4 ..',
@@ -228,9 +229,9 @@ export const expected: Record<string, string> = {
 
   // Prompts, likewise.
   'POST /templates': '                                             1 +++3 ++++3 + ++33 + ..',
-  'POST /templates in the project': '                              1 ++44 ++333 4 ++33 4 ..',
+  'POST /templates in the project': '                              1 ++43 ++333 4 ++33 4 ..',
   'POST /templates/query': '                                       1 ++++ +++++ + ++++ + ..',
-  'DELETE /templates/bulk_delete': '                               1 ++44 ++333 4 ++33 4 44',
+  'DELETE /templates/bulk_delete': '                               1 +++3 ++++3 + ++33 + ++',
   'GET /templates/{template_id}': '                                1 ++44 +++++ 4 ++++ 4 44',
   'PATCH /templates/{template_id}': '                              1 ++44 ++333 4 ++33 4 44',
   'DELETE /templates/{template_id}': '                             1 ++44 ++333 4 ++33 4 44',
@@ -241,7 +242,7 @@ export const expected: Record<string, string> = {
   'GET /templates/{template_id} of the organization': '            1 ++++ +++++ + 4444 4 ..',
   'PATCH /templates/{template_id} of the organization': '          1 +++3 ++++3 + 4444 4 ..',
   'DELETE /templates/{template_id} of the organization': '         1 +++3 ++++3 + 4444 4 ..',
-  'DELETE /templates/bulk_delete of the organization': '           1 +++3 ++++3 + 4444 4 ..',
+  'DELETE /templates/bulk_delete of the organization': '           1 +++3 ++++3 + ++33 + ..',
   'POST /templates/{template_id}/versions of the organization': '  1 +++3 ++++3 + 4444 4 ..',
   'POST /render_template': '                                       1 ++++ +++++ + ++++ + ..',
   'POST /render_template for rows': '                              1 ++44 +++++ 4 ++++ 4 44',
@@ -257,7 +258,7 @@ export const expected: Record<string, string> = {
 
   // Scorers, likewise.
   'POST /scorers': '                                               1 +++3 ++++3 + ++33 + ..',
-  'POST /scorers for the project': '                               1 ++44 ++333 4 ++33 4 ..',
+  'POST /scorers for the project': '                               1 ++43 ++333 4 ++33 4 ..',
   'POST /scorers/list': '                                          1 ++++ +++++ + ++++ + ..',
   'GET /scorers/{scorer_id}': '                                    1 ++44 +++++ 4 ++++ 4 44',
   'PATCH /scorers/{scorer_id}': '                                  1 ++44 ++333 4 ++33 4 44',
@@ -277,14 +278,14 @@ export const expected: Record<string, string> = {
   'PUT /integrations/custom': '                                    1 ++33 33333 3 3333 3 ..',
   'GET /integrations/custom/definition': '                         1 ++33 33333 3 3333 3 ..',
   'PUT /integrations/custom/{name}': '                             1 ++33 33333 3 3333 3 ..',
-  'GET /integrations/custom/{name}': '                             1 ++++ +++++ + ++33 + ..',
+  'GET /integrations/custom/{name}': '                             1 ++++ +++++ + 4433 4 ..',
   'DELETE /integrations/custom/{name}': '                          1 ++33 33333 3 3333 3 ..',
   'GET /integrations/custom/{name}/definition': '                  1 ++33 33333 3 3333 3 ..',
-  'GET /integrations/custom/{name}/status': '                      1 ++++ +++++ + ++33 + ..',
-  'GET /integrations/{name}': '                                    1 ++++ +++++ + ++33 + ..',
-  'GET /integrations/{name}/status': '                             1 ++++ +++++ + ++33 + ..',
-  'GET /integrations/{integration_id}/limits': '                   1 ++++ +++++ + ++33 + ..',
-  'PUT /integrations/{integration_id}/limits': '                   1 ++33 33333 3 3333 3 ..',
+  'GET /integrations/custom/{name}/status': '                      1 ++++ +++++ + 4433 4 ..',
+  'GET /integrations/{name}': '                                    1 ++++ +++++ + 4433 4 ..',
+  'GET /integrations/{name}/status': '                             1 ++++ +++++ + 4433 4 ..',
+  'GET /integrations/{integration_id}/limits': '                   1 ++++ +++++ + 4444 4 ..',
+  'PUT /integrations/{integration_id}/limits': '                   1 ++33 33333 3 4444 4 ..',
   'GET /llm_integrations': '                                       1 ++++ +++++ + ++33 + ..',
   'GET /llm_integrations/{llm_integration}/models': '              1 ++++ +++++ + ++33 + ..',
   'GET /llm_integrations/{llm_integration}/scorer_models': '       1 ++++ +++++ + ++33 + ..',

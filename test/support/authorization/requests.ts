@@ -48,6 +48,10 @@ const integration = { endpoint: 'https://example.com', authentication_type: 'non
 const otlp = { headers: { 'content-type': 'application/json' }, body: () => ({ resourceSpans: [] }) };
 
 const freshUser = async ({ service }: Target) => ({ user: (await newAccount(service, 'user')).id });
+/** One that all see: a hidden one is shared only by those who see it. */
+const freshGroup = async ({ service }: Target) => ({
+  group: (await made<{ id: string }>(service, '/groups', { name: name(), visibility: 'public' })).id,
+});
 const freshDataset = async ({ service, maker, ofProject }: Target) => ({
   dataset: await makeDataset(service, maker, name(), ofProject),
 });
@@ -145,7 +149,7 @@ export const plans: Record<string, Plan> = {
         [`POST ${path}/users`, { body: ({ at }) => [{ user_id: at.collaborator, role: 'viewer' }] }],
         [`PATCH ${path}/users/{user_id}`, { ...user, body: () => ({ role: 'viewer' }) }],
         [`DELETE ${path}/users/{user_id}`, user],
-        [`POST ${path}/groups`, { body: ({ at }) => [{ group_id: at.group, role: 'viewer' }] }],
+        [`POST ${path}/groups`, { fresh: freshGroup, body: ({ at }) => [{ group_id: at.group, role: 'viewer' }] }],
         [`PATCH ${path}/groups/{group_id}`, { ...group, body: () => ({ role: 'viewer' }) }],
         [`DELETE ${path}/groups/{group_id}`, group],
       ];
@@ -192,7 +196,7 @@ export const plans: Record<string, Plan> = {
   'POST /projects/{project_id}/users': { body: ({ at }) => [{ user_id: at.collaborator, role: 'viewer' }] },
   'PATCH /projects/{project_id}/users/{user_id}': { body: () => ({ role: 'viewer' }) },
   'DELETE /projects/{project_id}/users/{user_id}': { fresh: freshCollaborator((at) => `/projects/${at.project}/users`) },
-  'POST /projects/{project_id}/groups': { body: ({ at }) => [{ group_id: at.group, role: 'editor' }] },
+  'POST /projects/{project_id}/groups': { fresh: freshGroup, body: ({ at }) => [{ group_id: at.group, role: 'editor' }] },
   'PATCH /projects/{project_id}/groups/{group_id}': { body: () => ({ role: 'editor' }) },
   'DELETE /projects/{project_id}/groups/{group_id}': {
     async fresh({ service, at }) {
