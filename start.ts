@@ -5,7 +5,8 @@ import { assembleApi } from './api/assembleApi.ts';
 import { type Listening, listen } from './api/server.ts';
 import { temporalPages } from './api/temporalPages.ts';
 import { assembleDomain } from './shared/assemble.ts';
-import type { Environment } from './shared/childEnvironment.ts';
+import type { Environment } from './shared/childProcesses/childEnvironment.ts';
+import { codeIsolation } from './shared/childProcesses/codeIsolation.ts';
 import { type Config, readConfig } from './shared/config.ts';
 import { eventLoopLimits, watchEventLoop } from './shared/eventLoopWatch.ts';
 import { runProcess } from './shared/runProcess.ts';
@@ -21,7 +22,7 @@ import { temporalRelease } from './shared/stores/temporal/temporalRelease.ts';
 import { queueNames } from './shared/taskQueues.ts';
 import { together } from './shared/together.ts';
 import { assembleActivities } from './workers/assembleActivities.ts';
-import { moduleIsolation } from './workers/runners/moduleIsolation.ts';
+import { runnerModules } from './workers/runners/moduleProcess.ts';
 import { logTemporalTo, type RunningWorker, startWorker } from './workers/worker.ts';
 import { workerSettings } from './workers/workerSettings.ts';
 
@@ -93,6 +94,7 @@ export async function startService(
       config,
       secretKeys,
       log,
+      environment,
     );
     opened.defer(() => domain.outbound.close());
 
@@ -106,7 +108,7 @@ export async function startService(
 
     const connection = opened.adopt(await connectTemporalWorker(temporal.address), (it) => it.close());
     signal?.throwIfAborted();
-    const activities = assembleActivities(domain, moduleIsolation(config, environment, log));
+    const activities = assembleActivities(domain, codeIsolation(runnerModules, config, environment, log));
     // The one process serves every queue, and its open runs never wait for another build of it.
     const settings = { ...workerSettings(config), queues: queueNames, deployment: undefined };
     worker = opened.adopt(await startWorker(connection, settings, activities), (it) => it.stop());

@@ -20,7 +20,7 @@ async function start() {
   const secretKeys = config.SECRET_KEYS as string;
   const namespace = temporalNamespace(servers.connection, servers.client, config.TEMPORAL_NAMESPACE, log);
   const workflows = temporalRunWorkflows(servers.client, namespace.searchAttributes);
-  const domain = assembleDomain(servers.stores, workflows, config, secretKeys, log);
+  const domain = assembleDomain(servers.stores, workflows, config, secretKeys, log, process.env);
   opened.defer(() => domain.outbound.close());
   const api = await assembleApi(domain, servers.stores, config, secretKeys, {
     pingTemporal: () => pingTemporal(servers.connection, config.TEMPORAL_NAMESPACE),

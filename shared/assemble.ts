@@ -1,5 +1,7 @@
 import type { Logger } from 'pino';
 import { BriefCache } from './briefCache.ts';
+import type { Environment } from './childProcesses/childEnvironment.ts';
+import { codeIsolation } from './childProcesses/codeIsolation.ts';
 import { type Config, isLoopback } from './config.ts';
 import type { CallGate } from './coordination/coordination.ts';
 import { toExperimentRow } from './datasets/experimentRow.ts';
@@ -20,6 +22,7 @@ import { createOutboundGuard } from './integrations/outbound.ts';
 import { openSecrets } from './integrations/sealing.ts';
 import { type KeyRing, openKeyRing } from './integrations/secrets.ts';
 import { createExpiries } from './projects/retention.ts';
+import { handlerClasses } from './providers/handlers/handlerProcess.ts';
 import { createModelCaller } from './providers/modelCaller.ts';
 import { type DeleteDeps, deleteStraySpans, eraseTraces } from './records/delete.ts';
 import { type OnRecordsDeleted, recordErasure } from './records/eraseRecords.ts';
@@ -70,6 +73,7 @@ export function assembleDomain(
   config: Config,
   secretKeys: string,
   log: Logger,
+  environment: Environment,
 ) {
   const { clickhouse, database, coordination, notices } = stores;
   const keyRing: KeyRing = openKeyRing(secretKeys);
@@ -128,7 +132,11 @@ export function assembleDomain(
     integrations,
     openSecrets: (integration) => openSecrets(keyRing, integration),
     outbound,
-    handlersDir: config.HANDLERS_DIR,
+    handlers: {
+      directory: config.HANDLERS_DIR,
+      isolation: codeIsolation(handlerClasses, config, environment, log),
+      memoryMb: config.RUNNER_MEMORY_MB,
+    },
     calls,
   });
 

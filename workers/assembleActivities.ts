@@ -1,4 +1,5 @@
 import type { Domain } from '../shared/assemble.ts';
+import type { CodeIsolation } from '../shared/childProcesses/codeIsolation.ts';
 import { ServiceError } from '../shared/errors.ts';
 import type { ExperimentRun } from '../shared/experiments/experiment.ts';
 import { openHeaders } from '../shared/experiments/runnerHeaders.ts';
@@ -13,12 +14,11 @@ import { assembleScoring } from './assembleScoring.ts';
 import { datasetOutputsRunner } from './runners/datasetOutputs.ts';
 import { httpRunner } from './runners/httpEndpoint.ts';
 import { moduleRunner } from './runners/module.ts';
-import type { ModuleIsolation } from './runners/moduleIsolation.ts';
 import { promptTemplateRunner } from './runners/promptTemplate.ts';
 import type { WorkerDeps } from './worker.ts';
 
 /** What the activities need, over the domain. @param isolation what runner modules see and who they are */
-export function assembleActivities(domain: Domain, isolation: ModuleIsolation): WorkerDeps {
+export function assembleActivities(domain: Domain, isolation: CodeIsolation): WorkerDeps {
   const { clickhouse, log } = domain;
 
   const createRunner = async (run: ExperimentRun): Promise<RowRunner> => {

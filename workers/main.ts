@@ -1,5 +1,6 @@
 import { pino } from 'pino';
 import { assembleDomain } from '../shared/assemble.ts';
+import { codeIsolation } from '../shared/childProcesses/codeIsolation.ts';
 import { readConfig } from '../shared/config.ts';
 import { eventLoopLimits, watchEventLoop } from '../shared/eventLoopWatch.ts';
 import { runProcess } from '../shared/runProcess.ts';
@@ -7,7 +8,7 @@ import { openServers } from '../shared/stores/openServers.ts';
 import { connectTemporalWorker } from '../shared/stores/temporal/connect.ts';
 import { temporalRunWorkflows } from '../shared/stores/temporal/runWorkflows.ts';
 import { assembleActivities } from './assembleActivities.ts';
-import { moduleIsolation } from './runners/moduleIsolation.ts';
+import { runnerModules } from './runners/moduleProcess.ts';
 import { logTemporalTo, startWorker } from './worker.ts';
 import { workerSettings } from './workerSettings.ts';
 
@@ -20,10 +21,10 @@ async function start() {
   const servers = opened.adopt(await openServers(config, log), (those) => those.close());
   // A worker starts no run, so it need not know what runs may be searched by.
   const workflows = temporalRunWorkflows(servers.client, () => []);
-  const domain = assembleDomain(servers.stores, workflows, config, config.SECRET_KEYS as string, log);
+  const domain = assembleDomain(servers.stores, workflows, config, config.SECRET_KEYS as string, log, process.env);
   opened.defer(() => domain.outbound.close());
   const connection = opened.adopt(await connectTemporalWorker(servers.temporal), (it) => it.close());
-  const activities = assembleActivities(domain, moduleIsolation(config, process.env, log));
+  const activities = assembleActivities(domain, codeIsolation(runnerModules, config, process.env, log));
   const worker = opened.adopt(await startWorker(connection, workerSettings(config), activities), (it) => it.stop());
   worker.finished.catch((err: unknown) => log.fatal({ err }, 'the worker broke'));
   opened.adopt(await watchEventLoop(eventLoopLimits(config, 1)), (watch) => watch.stop());

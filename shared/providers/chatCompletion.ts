@@ -1,7 +1,7 @@
 import { OpenAICompatibleChatLanguageModel } from '@ai-sdk/openai-compatible';
 import { headersOf, type OutboundGuard, type OutboundRequest } from '../integrations/outbound.ts';
-import type { HandlerAnswer } from './customHandler.ts';
 import { AttemptFailure, connectionFailure, httpFailure } from './failures.ts';
+import type { HandlerAnswer } from './handlers/customHandler.ts';
 
 export interface ChatRequest {
   /** Base URL, or the full address when its path ends in `/chat/completions`. */

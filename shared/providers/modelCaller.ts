@@ -5,12 +5,14 @@ import { type OutboundGuard, OutboundRefused, type OutboundRequest } from '../in
 import { callLimits } from './callLimits.ts';
 import { createChatCompletion } from './chatCompletion.ts';
 import { type ChatMessage, toProtocol } from './chatMessage.ts';
-import type { CustomHandler, HandlerAnswer, HandlerCall } from './customHandler.ts';
 import { AttemptFailure, connectionFailure, httpFailure, isConnectionFailure } from './failures.ts';
 import { fileProblem } from './files.ts';
+import type { HandlerAnswer } from './handlers/customHandler.ts';
+import { type HandlerReply, HandlerThrew } from './handlers/handlerProcess.ts';
+import { createHandlers, type Handlers, type HandlersOptions } from './handlers/handlers.ts';
+import type { HandlerRequest } from './handlers/messages.ts';
 import { connectionOf } from './index.ts';
 import { defaultRetryRules, limitedCall } from './limitedCall.ts';
-import { createHandlerLoader } from './loadHandler.ts';
 import { type Attempt, type ModelAnswer, ModelCallError, type ModelCaller } from './modelCall.ts';
 import { type CallableModel, resolveModel } from './models.ts';
 import { createAccessTokens } from './oauth2.ts';
@@ -24,8 +26,8 @@ export interface ModelCallerDeps {
   /** Opens the sealed secrets of an integration. */
   openSecrets(integration: Integration): Secrets;
   outbound: Pick<OutboundGuard, 'request' | 'fetch' | 'tells'>;
-  /** HANDLERS_DIR; undefined where none is configured. */
-  handlersDir: string | undefined;
+  /** Where handler classes are, and what their processes are started with. */
+  handlers: Omit<HandlersOptions, 'fetch'>;
   calls: CallGate;
 }
 
@@ -36,7 +38,7 @@ const INTEGRATIONS_FRESH_MS = 1_000;
 export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
   const chat = createChatCompletion(deps.outbound.request);
   const tokens = createAccessTokens(deps.outbound.fetch);
-  const loadHandler = createHandlerLoader(deps.handlersDir);
+  const handlers = createHandlers({ ...deps.handlers, fetch: deps.outbound.fetch });
   const integrations = remembered(() => deps.integrations.list(), INTEGRATIONS_FRESH_MS);
   const limits = callLimits(deps.calls);
   const connections = new WeakMap<Integration, Connection>();
@@ -85,28 +87,22 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
 
       const send = async (limit: TimeLimit, room: OutboundRequest['room']): Promise<HandlerAnswer> => {
         const headers = requestHeaders(connection, call.context, accessToken);
-        const handler = connection.handler && (await limit.race(loadHandler(integration.id, connection.handler)));
+        if (connection.handler) {
+          const { endpoint } = connection;
+          const request = { model: model.name, messages: call.messages as ChatMessage[], parameters, endpoint, headers };
+          const asked = { ...request, context: call.context };
+          const reply = await limit.race(callHandler(handlers, integration.id, connection, asked, limit.signal));
+          durationNs = reply.durationNs;
+          return reply.answer;
+        }
         const start = process.hrtime.bigint();
-        const answer = handler
-          ? await limit.race(
-              callHandler(handler, connection, {
-                model: model.name,
-                messages: structuredClone(call.messages) as ChatMessage[],
-                parameters: structuredClone(parameters),
-                endpoint: connection.endpoint,
-                headers,
-                context: call.context,
-                fetch: deps.outbound.fetch,
-                signal: limit.signal,
-              }),
-            )
-          : await chat({
-              endpoint: connection.endpoint,
-              body: { model: model.name, ...parameters, messages: call.messages.map(toProtocol) },
-              headers,
-              signal: limit.signal,
-              room,
-            });
+        const answer = await chat({
+          endpoint: connection.endpoint,
+          body: { model: model.name, ...parameters, messages: call.messages.map(toProtocol) },
+          headers,
+          signal: limit.signal,
+          room,
+        });
         durationNs = Number(process.hrtime.bigint() - start) - Math.round(limit.waitedMs() * 1e6);
         return answer;
       };
@@ -177,27 +173,35 @@ function requestHeaders(
   return all;
 }
 
-/** A handler's `complete`, with what it throws turned into our failures. */
-async function callHandler(handler: CustomHandler, connection: Connection, call: HandlerCall): Promise<HandlerAnswer> {
-  const who = `the handler ${connection.handler?.className}`;
-  let answer: HandlerAnswer;
+/** A handler's `complete`, with what it throws turned into our failures. @param key the integration */
+async function callHandler(
+  handlers: Handlers,
+  key: string,
+  connection: Connection,
+  call: HandlerRequest,
+  signal: AbortSignal,
+): Promise<HandlerReply> {
+  const config = connection.handler as NonNullable<Connection['handler']>;
+  const who = `the handler ${config.className}`;
+  let reply: HandlerReply;
   try {
-    answer = await handler.complete(call);
+    reply = await handlers.complete(key, config, call, signal);
   } catch (err) {
-    call.signal.throwIfAborted();
-    const { status, retryAfterMs } = err as { status?: unknown; retryAfterMs?: unknown };
-    if (typeof status === 'number' && status >= 400 && status <= 599) {
-      const headers = new Headers(typeof retryAfterMs === 'number' ? { 'retry-after-ms': String(retryAfterMs) } : {});
+    signal.throwIfAborted();
+    if (err instanceof OutboundRefused || isConnectionFailure(err)) throw connectionFailure(`${who}'s endpoint`, err);
+    if (!(err instanceof HandlerThrew)) throw err;
+    const { status, retryAfterMs } = err;
+    if (status !== undefined && status >= 400 && status <= 599) {
+      const headers = new Headers(retryAfterMs === undefined ? {} : { 'retry-after-ms': String(retryAfterMs) });
       throw httpFailure(`${who}'s endpoint`, status, headers);
     }
-    if (err instanceof OutboundRefused || isConnectionFailure(err)) throw connectionFailure(`${who}'s endpoint`, err);
-    throw new AttemptFailure('handler_error', `${who} failed: ${withoutSecrets(String(err), connection, call.headers)}`, {
+    throw new AttemptFailure('handler_error', `${who} failed: ${withoutSecrets(err.message, connection, call.headers)}`, {
       retry: false,
     });
   }
-  if (typeof answer?.content !== 'string')
+  if (typeof reply.answer?.content !== 'string')
     throw new AttemptFailure('handler_error', `${who} must answer an object with a text \`content\``, { retry: false });
-  return answer;
+  return reply;
 }
 
 const MAX_HANDLER_MESSAGE = 300;

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -7,7 +7,7 @@ import { createOutboundGuard, type OutboundGuard } from '../../shared/integratio
 import { builtinModels, findBuiltinModel } from '../../shared/providers/builtinModels.ts';
 import { providers } from '../../shared/providers/index.ts';
 import type { ModelCall, ModelCallError, ModelCaller } from '../../shared/providers/modelCall.ts';
-import { runHandlerSteps } from '../support/handlerProcess.ts';
+import { runHandlerSteps } from '../support/handlerSteps.ts';
 import { customIntegration, modelCallerOver } from '../support/modelCallers.ts';
 import {
   type Answer,
@@ -698,5 +698,63 @@ describe('a handler class', () => {
       use('changing.mjs'),
     ]);
     expect(outcomes.map((outcome) => outcome.text)).toEqual(['before', 'after']);
+  });
+
+  test('that loops, crashes or eats memory costs the calls that do it, and no other call of its integration', async () => {
+    await writeFile(
+      join(handlersDir, 'does.mjs'),
+      `${imports}
+        const held = [];
+        export class Does extends CustomHandler {
+          async complete({ messages }) {
+            const what = messages[0].content;
+            if (what === 'waits') await new Promise((resolve) => setTimeout(resolve, 300));
+            if (what === 'loops') for (;;);
+            if (what === 'crashes') process.exit(3);
+            if (what === 'eats') for (;;) held.push(new Array(1e5).fill(Math.random()));
+            return { content: what };
+          }
+        }`,
+    );
+    const config = { endpoint: `${endpoint.url}/v1`, handler: { fileName: 'does.mjs', className: 'Does' } };
+    const caller = callerOf({ ...customIntegration(config), limits: { concurrency: 10 } });
+    const ask = (content: string) =>
+      caller.complete(callOf({ messages: [{ role: 'user', content }] })).then(
+        ({ text }) => text,
+        ({ message }) => message,
+      );
+    const asked = ['waits', 'loops', 'waits', 'crashes', 'waits', 'eats', 'waits'];
+    expect(await Promise.all(asked.map(ask))).toEqual([
+      ...['waits', 'the handler Does held its process for 10 s', 'waits', 'the handler Does brought its process down'],
+      ...['waits', 'the handler Does brought its process down', 'waits'],
+    ]);
+    expect(await ask('answers')).toBe('answers');
+  });
+
+  test('reads nothing of the service but what it is given', async () => {
+    const text = `${imports} export class Echo extends CustomHandler { async complete() { return { content: JSON.stringify(process.env) }; } }`;
+    const [outcome] = await runHandlerSteps(handlersDir, [{ write: 'environment.mjs', text }, use('environment.mjs')]);
+    expect(Object.keys(JSON.parse(outcome?.text ?? ''))).toEqual(expect.not.arrayContaining(['PATH', 'HOME', 'VITEST']));
+  });
+
+  test('whose request is given up sees it end, and one whose request fails is told apart from one that fails itself', async () => {
+    endpoint.otherwise(hangs);
+    const text = `${imports}
+      export class Echo extends CustomHandler {
+        async complete({ endpoint, fetch }) {
+          const reason = await fetch(endpoint, { signal: AbortSignal.timeout(50) }).catch((err) => err.name);
+          return { content: reason };
+        }
+      }
+      export class Closed extends CustomHandler {
+        async complete({ fetch }) { return { content: await (await fetch('http://127.0.0.1:9/')).text() }; }
+      }`;
+    const outcomes = await runHandlerSteps(handlersDir, [
+      { write: 'asks.mjs', text },
+      use('asks.mjs'),
+      { ...use('asks.mjs', 'Closed'), call: { retry: { maxAttempts: 1 } } },
+    ]);
+    expect(outcomes[0]?.text).toBe('TimeoutError');
+    expect(outcomes[1]).toMatchObject({ error: { permanent: false }, attempts: ['connection_error'] });
   });
 });

@@ -40,7 +40,7 @@ beforeAll(async () => {
     rowWorkers: async () => 1,
     score: async () => undefined,
   };
-  domain = assembleDomain(stores, workflows, config, secretKeysOf(undefined, folder), pino({ level: 'silent' }));
+  domain = assembleDomain(stores, workflows, config, secretKeysOf(undefined, folder), pino({ level: 'silent' }), {});
   await stores.database.query("INSERT INTO users (id, email, first_name, role) VALUES ($1, 'ada@example.com', 'Ada', 'user')", [
     userId,
   ]);

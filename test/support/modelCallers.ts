@@ -42,6 +42,6 @@ export const modelCallerOver = (integrations: Integration[], guard: OutboundGuar
     integrations: { list: async () => integrations },
     openSecrets: (one) => one.sealed,
     outbound: guard,
-    handlersDir,
+    handlers: { directory: handlersDir, isolation: { env: {} }, memoryMb: 128 },
     calls: inProcessCoordination().calls,
   });

@@ -1,7 +1,8 @@
+import { Cells } from '../../shared/childProcesses/cells.ts';
+import type { CodeIsolation } from '../../shared/childProcesses/codeIsolation.ts';
 import type { ExperimentRow, ExperimentRun } from '../../shared/experiments/experiment.ts';
 import type { RowResult } from '../../shared/experiments/rowTrace.ts';
 import type { RowContext, RowRunner } from '../../shared/experiments/runRows.ts';
-import type { ModuleIsolation } from './moduleIsolation.ts';
 import { HostDied, type HostedModule, ModuleHost } from './moduleProcess.ts';
 
 /** Times a row may take its process down before it is recorded as failed. */
@@ -15,11 +16,11 @@ const MAX_CELLS = 4;
  * time limit, the others finish.
  * @param memoryMb MiB of the heap of each process
  */
-export function moduleRunner(run: ExperimentRun, modulePath: string, isolation: ModuleIsolation, memoryMb: number): RowRunner {
+export function moduleRunner(run: ExperimentRun, modulePath: string, isolation: CodeIsolation, memoryMb: number): RowRunner {
   const module: HostedModule = { run, modulePath, isolation, memoryMb };
   const together = new ModuleHost(module);
   together.warm(); // while the first rows are read
-  const cells = new Cells(module);
+  const cells = new Cells(MAX_CELLS, () => new ModuleHost(module));
 
   const alone = async (row: ExperimentRow, context: RowContext, { startedAt }: HostDied): Promise<RowResult> => {
     let started = startedAt;
@@ -61,35 +62,4 @@ export function moduleRunner(run: ExperimentRun, modulePath: string, isolation: 
       await Promise.all([together.close(), cells.close()]);
     },
   };
-}
-
-/** A few processes, each for one row at a time. */
-class Cells {
-  private readonly module: HostedModule;
-  private readonly all: ModuleHost[] = [];
-  private readonly free: ModuleHost[] = [];
-  private readonly waiting: ((cell: ModuleHost) => void)[] = [];
-
-  constructor(module: HostedModule) {
-    this.module = module;
-  }
-
-  async take(): Promise<ModuleHost> {
-    const free = this.free.pop();
-    if (free) return free;
-    if (this.all.length >= MAX_CELLS) return new Promise((resolve) => this.waiting.push(resolve));
-    const cell = new ModuleHost(this.module);
-    this.all.push(cell);
-    return cell;
-  }
-
-  giveBack(cell: ModuleHost): void {
-    const next = this.waiting.shift();
-    if (next) next(cell);
-    else this.free.push(cell);
-  }
-
-  async close(): Promise<void> {
-    await Promise.all(this.all.map((cell) => cell.close()));
-  }
 }

@@ -4,7 +4,7 @@
  */
 import { pathToFileURL } from 'node:url';
 import { type OpenSpan, toWire, withParent } from '../../client/spans.ts';
-import { dieWithParent } from '../../shared/parentWatch.ts';
+import { dieWithParent } from '../../shared/childProcesses/parentWatch.ts';
 import type { HostMessage, HostRequest } from './moduleProcess.ts';
 
 type RunnerFunction = (input: unknown, context: RunnerModuleContext) => unknown;

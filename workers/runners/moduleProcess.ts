@@ -1,13 +1,14 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import type { CodeIsolation, OperatorCode } from '../../shared/childProcesses/codeIsolation.ts';
+import { Hopeless, type Life, Respawning } from '../../shared/childProcesses/respawning.ts';
 import { ServiceError } from '../../shared/errors.ts';
 import type { ExperimentRow, ExperimentRun } from '../../shared/experiments/experiment.ts';
 import type { RowResult } from '../../shared/experiments/rowTrace.ts';
 import type { RowContext } from '../../shared/experiments/runRows.ts';
 import { onAbort } from '../../shared/onAbort.ts';
 import type { LoggedSpan } from '../../shared/wire/records.ts';
-import type { ModuleIsolation } from './moduleIsolation.ts';
 
 export type HostRequest =
   | {
@@ -41,17 +42,21 @@ export type HostMessage =
       spans: LoggedSpan[];
     };
 
+export const runnerModules: OperatorCode = {
+  what: 'runner modules',
+  setting: 'RUNNERS_DIR',
+  program: join(import.meta.dirname, 'moduleHost.ts'),
+};
+
 /** A module, and the run whose rows it is for. */
 export interface HostedModule {
   run: ExperimentRun;
   modulePath: string;
-  isolation: ModuleIsolation;
+  isolation: CodeIsolation;
   /** MiB of the JavaScript heap of each process; one that needs more dies. */
   memoryMb: number;
 }
 
-/** Starts in a row that may end before the module is loaded. */
-const MAX_STARTS = 3;
 /** Milliseconds that a row gets to react to the end of its time. */
 const ABORT_GRACE_MS = 2_000;
 
@@ -70,52 +75,28 @@ export class HostDied extends Error {
 
 /** A process with a module in it, replaced when it has died. */
 export class ModuleHost {
-  private readonly module: HostedModule;
-  private current: Promise<HostProcess> | undefined;
-  private closed = false;
+  private readonly processes: Respawning<HostProcess>;
 
   constructor(module: HostedModule) {
-    this.module = module;
+    this.processes = new Respawning(() => new HostProcess(module));
   }
 
   /** @throws HostDied when the process dies on the row, or on another that it runs at the same time; ServiceError when the module cannot be loaded. */
   async run(row: ExperimentRow, context: RowContext): Promise<RowResult> {
-    for (;;) {
-      this.current ??= this.start();
-      const starting = this.current;
-      const host = await starting.catch((err: unknown) => {
-        if (this.current === starting) this.current = undefined;
-        throw err;
-      });
-      context.signal.throwIfAborted();
-      if (!host.dead) return host.run(row, context);
-      if (this.current === starting) this.current = undefined;
-    }
+    const host = await this.processes.get().catch((err: unknown) => {
+      if (!(err instanceof Hopeless)) throw err;
+      throw new ServiceError('BadRequest', `the runner module cannot be loaded: ${err.message}`, { cause: err });
+    });
+    context.signal.throwIfAborted();
+    return host.run(row, context);
   }
 
-  /** Starts the process before there is a row for it. Who comes first with one hears what is wrong with the module. */
   warm(): void {
-    this.current ??= this.start();
-    this.current.catch(() => undefined);
+    this.processes.warm();
   }
 
-  async close(): Promise<void> {
-    this.closed = true;
-    await (await this.current?.catch(() => undefined))?.end();
-  }
-
-  private async start(): Promise<HostProcess> {
-    for (let starts = 1; ; starts++) {
-      const host = new HostProcess(this.module);
-      try {
-        await host.ready;
-        return host;
-      } catch (err) {
-        if (this.closed || err instanceof ServiceError) throw err;
-        if (starts === MAX_STARTS)
-          throw new ServiceError('BadRequest', `the runner's process ended at each of ${MAX_STARTS} starts`, { cause: err });
-      }
-    }
+  close(): Promise<void> {
+    return this.processes.close();
   }
 }
 
@@ -131,7 +112,7 @@ interface Running {
 }
 
 /** One life of a process. */
-class HostProcess {
+class HostProcess implements Life {
   readonly ready: Promise<void>;
   dead = false;
   private readonly run_: ExperimentRun;
@@ -141,7 +122,7 @@ class HostProcess {
 
   constructor({ run, modulePath, isolation, memoryMb }: HostedModule) {
     this.run_ = run;
-    this.child = fork(join(import.meta.dirname, 'moduleHost.ts'), [modulePath], {
+    this.child = fork(runnerModules.program, [modulePath], {
       serialization: 'json',
       execArgv: [...process.execArgv, `--max-old-space-size=${memoryMb}`],
       ...isolation,
@@ -152,8 +133,7 @@ class HostProcess {
         // The module has the same channel and may say anything.
         if (!message) return;
         if (message.type === 'ready') resolve();
-        else if (message.type === 'broken')
-          reject(new ServiceError('BadRequest', `the runner module cannot be loaded: ${message.message}`));
+        else if (message.type === 'broken') reject(new Hopeless(message.message));
         else if (message.type === 'heard') this.heard(message.id);
         else if (message.type === 'done') this.finish(message);
       });

@@ -42,7 +42,6 @@ const GroupCollaboratorRow = z
     }),
   );
 
-
 const userColumns = 'c.id, c.role, c.created_at, u.id AS user_id, u.email, u.first_name, u.last_name';
 const groupColumns = 'c.id, c.role, c.created_at, g.id AS group_id, g.name AS group_name';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import { z } from 'zod';
-import { childEnvironment, type Environment } from '../../childEnvironment.ts';
+import { childEnvironment, type Environment } from '../../childProcesses/childEnvironment.ts';
 import { ServiceError } from '../../errors.ts';
 import { searchAttributes } from '../../experiments/workflow.ts';
 import { assertFree, freePort } from '../../freePort.ts';

@@ -10,7 +10,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { childEnvironment, type Environment } from '../../childEnvironment.ts';
+import { childEnvironment, type Environment } from '../../childProcesses/childEnvironment.ts';
 import { ServiceError } from '../../errors.ts';
 import { type TemporalRelease, temporalArchive, temporalVersion } from './temporalRelease.ts';
 import { startWatchdog } from './watchdog.ts';

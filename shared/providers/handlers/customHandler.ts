@@ -1,5 +1,5 @@
-import type { AssistantMessage, ChatMessage } from './chatMessage.ts';
-import type { CallContext } from './provider.ts';
+import type { AssistantMessage, ChatMessage } from '../chatMessage.ts';
+import type { CallContext } from '../provider.ts';
 
 /** One model call, as a handler class gets it. */
 export interface HandlerCall {
@@ -39,7 +39,8 @@ export interface HandlerAnswer {
  *       async complete({ messages }) { return { content: String(messages.at(-1)?.content) }; }
  *     }
  *
- * One instance serves all calls of its integration, several at a time. To have a call tried again, throw an error with a `status` of 408, 429 or
+ * It runs in a process of its own, as runner modules do. One instance serves all calls of its integration, several at a time, until the process
+ * dies; what may have brought it down is called again, in another process. To have a call tried again, throw an error with a `status` of 408, 429 or
  * 5xx (and `retryAfterMs`, if known); other errors end it.
  */
 export abstract class CustomHandler {

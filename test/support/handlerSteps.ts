@@ -1,12 +1,6 @@
-/**
- * Runs handler steps in a plain Node process, because the test runner loads modules in its own way: there, a handler's base class would be another
- * one than the service's. Steps come on standard input, outcomes leave on standard output, both as JSON.
- */
-import { spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import type { CustomConfig, Secrets } from '../../shared/integrations/integration.ts';
 import { createOutboundGuard } from '../../shared/integrations/outbound.ts';
 import type { ModelCall } from '../../shared/providers/modelCall.ts';
@@ -23,19 +17,8 @@ export interface HandlerOutcome {
   attempts: string[];
 }
 
-/** The outcome of every call of the steps, in order. Handler files are written to, and read from, `directory`. */
+/** The outcome of every call of the steps, in order; `times` calls of a step are made one after the other. Handler files are in `directory`. */
 export async function runHandlerSteps(directory: string, steps: HandlerStep[]): Promise<HandlerOutcome[]> {
-  const child = spawn(process.execPath, [fileURLToPath(import.meta.url)], { stdio: ['pipe', 'pipe', 'inherit'], env: {} });
-  child.stdin.end(JSON.stringify({ directory, steps }));
-  const chunks: Buffer[] = [];
-  for await (const chunk of child.stdout) chunks.push(chunk);
-  return JSON.parse(Buffer.concat(chunks).toString('utf8'));
-}
-
-async function main(): Promise<void> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of process.stdin) chunks.push(chunk);
-  const { directory, steps } = JSON.parse(Buffer.concat(chunks).toString('utf8')) as { directory: string; steps: HandlerStep[] };
   const guard = createOutboundGuard({ allow: [], allowLoopback: true });
   const integrations = new Map<string, ReturnType<typeof customIntegration>>();
   const callers = new Map<string, ReturnType<typeof modelCallerOver>>();
@@ -71,8 +54,6 @@ async function main(): Promise<void> {
         ),
       );
   }
-  process.stdout.write(JSON.stringify(outcomes));
   await guard.close();
+  return outcomes;
 }
-
-if (import.meta.main) await main();

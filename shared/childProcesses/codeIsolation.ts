@@ -1,0 +1,56 @@
+import { spawnSync } from 'node:child_process';
+import type { Logger } from 'pino';
+import type { Config } from '../config.ts';
+import { childEnvironment, type Environment } from './childEnvironment.ts';
+
+/** What a process with an operator's code is started with, in the words of Node's `fork`. */
+export interface CodeIsolation {
+  env: NodeJS.ProcessEnv;
+  uid?: number;
+  gid?: number;
+}
+
+/** `nobody` on Linux. */
+const NOBODY = { uid: 65_534, gid: 65_534 };
+
+/** Code of the operator that runs in child processes. */
+export interface OperatorCode {
+  /** What it is called: `runner modules`. */
+  what: string;
+  /** The setting that names its folder. */
+  setting: 'RUNNERS_DIR' | 'HANDLERS_DIR';
+  /** Path of the program that loads it. */
+  program: string;
+}
+
+/**
+ * A runner module or a handler class sees no setting of the service, only the variables that `RUNNER_ENV` names. Where the service runs as root, its
+ * process is another user's, who can read neither the environment of the service's processes nor its data folder.
+ * @throws Error when the user of `RUNNER_USER` cannot read what the process needs
+ */
+export function codeIsolation(
+  { what, setting, program }: OperatorCode,
+  config: Pick<Config, 'RUNNER_ENV' | 'RUNNER_USER' | OperatorCode['setting']>,
+  environment: Environment,
+  log: Logger,
+): CodeIsolation {
+  // With Node's compile cache the process is ready in half the time.
+  const env = childEnvironment(environment, ['NODE_COMPILE_CACHE', ...config.RUNNER_ENV]);
+  const user = config.RUNNER_USER ?? (process.getuid?.() === 0 ? NOBODY : undefined);
+  const folder = config[setting];
+  if (folder === undefined || user === undefined || user.uid === 0) return { env };
+  const { HOME: _, ...others } = env; // the service's own
+  if (mayRead(user, program, folder)) return { env: others, ...user };
+  const problem = `user ${user.uid} cannot read this service's program, or ${setting} ${folder}`;
+  if (config.RUNNER_USER) throw new Error(`RUNNER_USER: ${problem}`);
+  log.warn(`${problem}: ${what} run as root, and can read the service's environment and data. See RUNNER_USER`);
+  return { env };
+}
+
+/** Tried by a process of that user, since rights of all folders above count. */
+function mayRead(user: { uid: number; gid: number }, program: string, folder: string): boolean {
+  const look = `const { accessSync, constants } = require('node:fs');
+    accessSync(process.argv[1], constants.R_OK);
+    accessSync(process.argv[2], constants.R_OK | constants.X_OK);`;
+  return spawnSync(process.execPath, ['-e', look, program, folder], { ...user, env: {}, stdio: 'ignore' }).status === 0;
+}

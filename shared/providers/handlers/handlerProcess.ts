@@ -1,0 +1,241 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { setPriority } from 'node:os';
+import { join } from 'node:path';
+import type { CodeIsolation, OperatorCode } from '../../childProcesses/codeIsolation.ts';
+import { Hopeless, type Life } from '../../childProcesses/respawning.ts';
+import { onAbort } from '../../onAbort.ts';
+import type { HandlerAnswer } from './customHandler.ts';
+import type { FromHandler, HandlerFailure, HandlerRequest, ToHandler } from './messages.ts';
+
+export const handlerClasses: OperatorCode = {
+  what: 'handler classes',
+  setting: 'HANDLERS_DIR',
+  program: join(import.meta.dirname, 'handlerHost.ts'),
+};
+
+/** A class, and what its processes are started with. */
+export interface HostedHandler {
+  path: string;
+  className: string;
+  initKwargs: Record<string, unknown>;
+  isolation: CodeIsolation;
+  /** MiB of the JavaScript heap of each process; one that needs more dies. */
+  memoryMb: number;
+  /** `fetch` under the service's rules for user-supplied addresses. */
+  fetch: typeof fetch;
+}
+
+/** Milliseconds between two looks whether a process with calls turns its event loop, and the looks in a row that it may miss. */
+const LOOK_MS = 2_000;
+const MAX_MISSED = 5;
+/** Milliseconds that a file may take to load. */
+const LOAD_MS = 30_000;
+/** Below what the service itself runs with: a handler that computes takes no time from the answers to others. */
+const NICENESS = 10;
+
+/** The process that a call ran in has died, or was ended because its event loop was held. */
+export class HandlerDied extends Error {
+  /** No other call was in it. */
+  readonly wasAlone: boolean;
+  readonly isHeld: boolean;
+  constructor(wasAlone: boolean, isHeld: boolean) {
+    super(isHeld ? `held its process for ${(LOOK_MS * MAX_MISSED) / 1_000} s` : 'brought its process down');
+    this.wasAlone = wasAlone;
+    this.isHeld = isHeld;
+  }
+}
+
+/** What the handler threw. Its text may hold secrets that the handler was given. */
+export class HandlerThrew extends Error {
+  readonly status: number | undefined;
+  readonly retryAfterMs: number | undefined;
+  constructor({ text, status, retryAfterMs }: HandlerFailure) {
+    super(text);
+    this.status = status;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** What a handler answered, and how long it took. */
+export interface HandlerReply {
+  answer: HandlerAnswer;
+  durationNs: number;
+}
+
+interface Call {
+  resolve(reply: HandlerReply): void;
+  reject(err: unknown): void;
+  /** Stops listening for the end of the call's signal. */
+  forget(): void;
+}
+
+/** One life of a process with a handler in it. */
+export class HandlerProcess implements Life {
+  readonly ready: Promise<void>;
+  dead = false;
+  private readonly child: ChildProcess;
+  private readonly fetch: typeof fetch;
+  private readonly calls = new Map<number, Call>();
+  /** Requests that the handler makes now. */
+  private readonly requests = new Map<number, AbortController>();
+  /** What failed them, for the error of a call that ends with it. */
+  private readonly requestFailures = new Map<number, unknown>();
+  private lastCall = 0;
+  private looking: NodeJS.Timeout | undefined;
+  private missed = 0;
+
+  constructor({ path, className, initKwargs, isolation, memoryMb, fetch }: HostedHandler) {
+    this.fetch = fetch;
+    this.child = fork(handlerClasses.program, [], {
+      serialization: 'advanced',
+      execArgv: [...process.execArgv, `--max-old-space-size=${memoryMb}`],
+      ...isolation,
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
+    lowerPriority(this.child.pid);
+    this.ready = new Promise((resolve, reject) => {
+      const giveUp = (reason: string) => {
+        reject(new Hopeless(reason));
+        this.died(false);
+      };
+      const overdue = setTimeout(() => giveUp(`it was not loaded within ${LOAD_MS / 1_000} s`), LOAD_MS);
+      this.child.on('message', (message: FromHandler | null) => {
+        if (message?.type === 'ready') {
+          clearTimeout(overdue);
+          resolve();
+        } else if (message?.type === 'broken') giveUp(message.reason);
+        else if (message) this.hear(message);
+      });
+      this.child.once('exit', (code, signal) => {
+        clearTimeout(overdue);
+        reject(new Error(`ended at its start (${signal ?? code})`));
+        this.died(false);
+      });
+      this.child.once('error', (err) => {
+        reject(err);
+        this.died(false);
+      });
+    });
+    this.ready.then(() => this.keepAlive(false)).catch(() => undefined); // of a process that ends later, whoever has a call in it hears
+    this.tell({ type: 'load', path, className, initKwargs });
+  }
+
+  /** @throws HandlerThrew, HandlerDied, what failed a request that the handler made, or the signal's reason */
+  async call(call: HandlerRequest, signal: AbortSignal): Promise<HandlerReply> {
+    signal.throwIfAborted();
+    const id = ++this.lastCall;
+    return new Promise((resolve, reject) => {
+      const forget = onAbort(signal, () => {
+        this.tell({ type: 'abort', id });
+        this.take(id)?.reject(signal.reason);
+      });
+      this.calls.set(id, { resolve, reject, forget });
+      this.look();
+      this.tell({ type: 'call', id, call });
+    });
+  }
+
+  async end(): Promise<void> {
+    if (this.child.exitCode !== null || this.child.signalCode !== null || this.child.pid === undefined) return;
+    const gone = once(this.child, 'exit');
+    this.died(false);
+    await gone;
+  }
+
+  private hear(message: Exclude<FromHandler, { type: 'ready' | 'broken' }>): void {
+    switch (message.type) {
+      case 'pong':
+        this.missed = 0;
+        return;
+      case 'answered':
+        this.take(message.id)?.resolve(message);
+        return;
+      case 'failed': {
+        const failure = message.fetch === undefined ? undefined : this.requestFailures.get(message.fetch);
+        this.take(message.id)?.reject(failure ?? new HandlerThrew(message));
+        return;
+      }
+      case 'fetch':
+        void this.request(message);
+        return;
+      case 'abortFetch':
+        this.requests.get(message.id)?.abort();
+    }
+  }
+
+  private async request({ id, url, method, headers, body }: Extract<FromHandler, { type: 'fetch' }>): Promise<void> {
+    const abort = new AbortController();
+    this.requests.set(id, abort);
+    try {
+      const answer = await this.fetch(url, { method, headers, body, signal: abort.signal });
+      const bytes = new Uint8Array(await answer.arrayBuffer());
+      this.tell({ type: 'fetched', id, status: answer.status, headers: [...answer.headers], body: bytes });
+    } catch (err) {
+      // Kept while there are calls, one of which it may end.
+      this.requestFailures.set(id, err);
+      const { name, message } = err as Error;
+      this.tell({ type: 'fetchFailed', id, name, message });
+    } finally {
+      this.requests.delete(id);
+    }
+  }
+
+  private tell(message: ToHandler): void {
+    this.child.send(message, () => undefined); // a closed channel is followed by the `exit` that answers for all calls
+  }
+
+  /** Watches the process while there are calls in it. */
+  private look(): void {
+    if (this.looking) return;
+    this.keepAlive(true);
+    this.missed = 0;
+    this.looking = setInterval(() => {
+      // Counted by looks, not by time: a service that was held itself does not blame the handler.
+      if (this.missed++ >= MAX_MISSED) this.died(true);
+      else this.tell({ type: 'ping' });
+    }, LOOK_MS);
+  }
+
+  /** A process without calls keeps no service from ending, and goes with it. */
+  private keepAlive(is: boolean): void {
+    if (is) {
+      this.child.ref();
+      this.child.channel?.ref();
+    } else if (this.calls.size === 0) {
+      this.child.unref();
+      this.child.channel?.unref();
+    }
+  }
+
+  /** Ends the process, if it has not ended by itself, and gives all its calls back. */
+  private died(isHeld: boolean): void {
+    if (!this.dead) this.child.kill('SIGKILL');
+    this.dead = true;
+    for (const request of this.requests.values()) request.abort();
+    const wasAlone = this.calls.size === 1;
+    for (const id of [...this.calls.keys()]) this.take(id)?.reject(new HandlerDied(wasAlone, isHeld));
+  }
+
+  private take(id: number): Call | undefined {
+    const call = this.calls.get(id);
+    if (!call) return undefined;
+    this.calls.delete(id);
+    call.forget();
+    if (this.calls.size === 0) {
+      clearInterval(this.looking);
+      this.looking = undefined;
+      this.requestFailures.clear();
+      this.keepAlive(false);
+    }
+    return call;
+  }
+}
+
+function lowerPriority(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) setPriority(pid, NICENESS);
+  } catch {
+    // It has ended already, or the system knows no priorities.
+  }
+}

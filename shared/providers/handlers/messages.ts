@@ -1,0 +1,38 @@
+import type { HandlerAnswer, HandlerCall } from './customHandler.ts';
+
+/** A call as it goes to the process: what it cannot carry is made there. */
+export type HandlerRequest = Omit<HandlerCall, 'fetch' | 'signal'>;
+
+/** What a handler process is told. */
+export type ToHandler =
+  | { type: 'load'; path: string; className: string; initKwargs: Record<string, unknown> }
+  | { type: 'call'; id: number; call: HandlerRequest }
+  | { type: 'abort'; id: number }
+  /** Answered by `pong`: the event loop of the process turns. */
+  | { type: 'ping' }
+  | { type: 'fetched'; id: number; status: number; headers: [string, string][]; body: Uint8Array }
+  | { type: 'fetchFailed'; id: number; name: string; message: string };
+
+/** What a handler process says. A handler has the same channel, and may say anything. */
+export type FromHandler =
+  | { type: 'ready' }
+  /** The class cannot be used, and why. */
+  | { type: 'broken'; reason: string }
+  | { type: 'pong' }
+  | { type: 'answered'; id: number; answer: HandlerAnswer; durationNs: number }
+  | HandlerFailure
+  /** `fetch` of a call, which the service makes under its rules for addresses; `id` is the request's own. */
+  | { type: 'fetch'; id: number; url: string; method: string; headers: [string, string][]; body: string | null }
+  | { type: 'abortFetch'; id: number };
+
+/** What a handler threw. */
+export interface HandlerFailure {
+  type: 'failed';
+  id: number;
+  text: string;
+  /** The HTTP status that the error carries. */
+  status?: number;
+  retryAfterMs?: number;
+  /** The request whose failure it is. */
+  fetch?: number;
+}
