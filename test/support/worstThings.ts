@@ -2,6 +2,8 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { ServiceClient } from '../../client/http.ts';
@@ -183,12 +185,14 @@ async function bigAnswers(): Promise<{ url: string; server: Server }> {
   const text = Buffer.alloc(1024 * 1024, 'x');
   const server = createServer(async (request, response) => {
     request.resume();
-    response.on('error', () => undefined);
     response.writeHead(200, { 'content-type': 'application/json' });
-    response.write('{"output":"');
-    for (let sent = 0; sent < ANSWER_BYTES && !response.destroyed; sent += text.length)
-      if (!response.write(text)) await new Promise<void>((resolve) => response.once('drain', resolve).once('close', resolve));
-    response.end('"}');
+    const parts = function* () {
+      yield '{"output":"';
+      for (let sent = 0; sent < ANSWER_BYTES; sent += text.length) yield text;
+      yield '"}';
+    };
+    // The service hangs up when it has read enough.
+    await pipeline(Readable.from(parts(), { objectMode: false }), response).catch(() => undefined);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, server };
