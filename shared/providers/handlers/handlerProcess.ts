@@ -31,12 +31,14 @@ const LOOK_MS = 2_000;
 const MAX_MISSED = 5;
 /** Milliseconds that a file may take to load. */
 const LOAD_MS = 30_000;
+/** Milliseconds without a call after which a process ends. */
+const IDLE_MS = 300_000;
 /** Below what the service itself runs with: a handler that computes takes no time from the answers to others. */
 const NICENESS = 10;
 
 /** The process that a call ran in has died, or was ended because its event loop was held. */
 export class HandlerDied extends Error {
-  /** No other call was in it. */
+  /** No other call was in it, so that this one is the cause. */
   readonly wasAlone: boolean;
   readonly isHeld: boolean;
   constructor(wasAlone: boolean, isHeld: boolean) {
@@ -84,6 +86,9 @@ export class HandlerProcess implements Life {
   private lastCall = 0;
   private looking: NodeJS.Timeout | undefined;
   private missed = 0;
+  /** A call was given up, and the process has shown no sign of life since: it may be held by it. */
+  private unheard = false;
+  private idle: NodeJS.Timeout | undefined;
 
   constructor({ path, className, initKwargs, isolation, memoryMb, fetch }: HostedHandler) {
     this.fetch = fetch;
@@ -117,7 +122,7 @@ export class HandlerProcess implements Life {
         this.died(false);
       });
     });
-    this.ready.then(() => this.keepAlive(false)).catch(() => undefined); // of a process that ends later, whoever has a call in it hears
+    this.ready.then(() => this.rest()).catch(() => undefined); // of a process that ends later, whoever has a call in it hears
     this.tell({ type: 'load', path, className, initKwargs });
   }
 
@@ -128,6 +133,7 @@ export class HandlerProcess implements Life {
     return new Promise((resolve, reject) => {
       const forget = onAbort(signal, () => {
         this.tell({ type: 'abort', id });
+        this.unheard = true;
         this.take(id)?.reject(signal.reason);
       });
       this.calls.set(id, { resolve, reject, forget });
@@ -147,6 +153,7 @@ export class HandlerProcess implements Life {
     switch (message.type) {
       case 'pong':
         this.missed = 0;
+        this.unheard = false;
         return;
       case 'answered':
         this.take(message.id)?.resolve(message);
@@ -185,35 +192,47 @@ export class HandlerProcess implements Life {
     this.child.send(message, () => undefined); // a closed channel is followed by the `exit` that answers for all calls
   }
 
-  /** Watches the process while there are calls in it. */
+  /** Watches the process while there are calls in it, and until it has shown that the last one does not hold it. */
   private look(): void {
+    this.child.ref();
+    this.child.channel?.ref();
+    clearTimeout(this.idle);
     if (this.looking) return;
-    this.keepAlive(true);
     this.missed = 0;
     this.looking = setInterval(() => {
       // Counted by looks, not by time: a service that was held itself does not blame the handler.
-      if (this.missed++ >= MAX_MISSED) this.died(true);
-      else this.tell({ type: 'ping' });
-    }, LOOK_MS);
+      if (this.missed > MAX_MISSED) this.died(true);
+      else if (this.calls.size === 0 && this.missed === 0) this.rest();
+      else {
+        this.missed++;
+        this.tell({ type: 'ping' });
+      }
+    }, LOOK_MS).unref();
   }
 
-  /** A process without calls keeps no service from ending, and goes with it. */
-  private keepAlive(is: boolean): void {
-    if (is) {
-      this.child.ref();
-      this.child.channel?.ref();
-    } else if (this.calls.size === 0) {
-      this.child.unref();
-      this.child.channel?.unref();
-    }
+  /** A process without calls keeps no service from ending, and ends itself when it is not needed for long. */
+  private rest(): void {
+    if (this.calls.size > 0 || this.dead) return;
+    clearInterval(this.looking);
+    this.looking = undefined;
+    this.requestFailures.clear();
+    this.unref();
+    this.idle = setTimeout(() => this.died(false), IDLE_MS).unref();
+  }
+
+  private unref(): void {
+    this.child.unref();
+    this.child.channel?.unref();
   }
 
   /** Ends the process, if it has not ended by itself, and gives all its calls back. */
   private died(isHeld: boolean): void {
     if (!this.dead) this.child.kill('SIGKILL');
     this.dead = true;
+    clearInterval(this.looking);
+    clearTimeout(this.idle);
     for (const request of this.requests.values()) request.abort();
-    const wasAlone = this.calls.size === 1;
+    const wasAlone = this.calls.size === 1 && !this.unheard;
     for (const id of [...this.calls.keys()]) this.take(id)?.reject(new HandlerDied(wasAlone, isHeld));
   }
 
@@ -222,12 +241,7 @@ export class HandlerProcess implements Life {
     if (!call) return undefined;
     this.calls.delete(id);
     call.forget();
-    if (this.calls.size === 0) {
-      clearInterval(this.looking);
-      this.looking = undefined;
-      this.requestFailures.clear();
-      this.keepAlive(false);
-    }
+    if (this.calls.size === 0) this.unref();
     return call;
   }
 }

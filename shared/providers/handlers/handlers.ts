@@ -81,7 +81,7 @@ export function createHandlers(options: HandlersOptions): Handlers {
         if (!(err instanceof HandlerDied)) throw err;
         // A process may be ended from outside: a call that was alone is at fault for certain when it held it.
         if (err.wasAlone && err.isHeld) throw atFault(config, err);
-        return await alone(config, loaded, call, signal);
+        return await alone(config, loaded.cells, call, signal);
       } finally {
         loaded.calls--;
         if (loaded.calls === 0 && all.get(key) !== loaded) close(loaded);
@@ -90,12 +90,23 @@ export function createHandlers(options: HandlersOptions): Handlers {
   };
 }
 
-async function alone(config: HandlerConfig, { cells }: Loaded, call: HandlerRequest, signal: AbortSignal): Promise<HandlerReply> {
+async function alone(
+  config: HandlerConfig,
+  cells: Loaded['cells'],
+  call: HandlerRequest,
+  signal: AbortSignal,
+): Promise<HandlerReply> {
   const cell = await cells.take();
   try {
-    return await (await started(config, cell)).call(call, signal);
-  } catch (err) {
-    throw err instanceof HandlerDied ? atFault(config, err) : err;
+    for (;;) {
+      try {
+        return await (await started(config, cell)).call(call, signal);
+      } catch (err) {
+        if (!(err instanceof HandlerDied)) throw err;
+        // Else it died of a call that was given up before: this one has the next process.
+        if (err.wasAlone) throw atFault(config, err);
+      }
+    }
   } finally {
     cells.giveBack(cell);
   }
