@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 
 /** Who stands at the other end of a request: the peer itself, or the client that trusted proxies say they speak for. */
 export interface ClientAddresses {
@@ -9,8 +10,8 @@ export interface ClientAddresses {
    * the proxy's: one of the headers is then the client's own words.
    */
   of(request: IncomingMessage): string;
-  /** True where the peer is a trusted proxy, so that what its other `X-Forwarded-*` headers say holds too. */
-  isProxied(request: IncomingMessage): boolean;
+  /** True where the client speaks TLS: to this process, or to a trusted proxy that says so in `X-Forwarded-Proto` or `Forwarded`. */
+  isTls(request: IncomingMessage): boolean;
 }
 
 /** @param trusted `TRUSTED_PROXIES`: addresses and CIDRs. */
@@ -37,30 +38,46 @@ export function createClientAddresses(trusted: readonly string[]): ClientAddress
       const peer = peerOf(request);
       if (!isTrusted(peer)) return peer;
       const lists = [
-        hopsOf(request, 'x-forwarded-for', (entry) => entry),
-        hopsOf(request, 'forwarded', (entry) => /(?:^|;)\s*for\s*=\s*([^;]*)/i.exec(entry)?.[1] ?? ''),
+        entriesOf(request, 'x-forwarded-for').map(addressIn),
+        entriesOf(request, 'forwarded').map((entry) => addressIn(parameterOf(entry, 'for') ?? '')),
       ].filter((hops) => hops.length > 0);
       const found = new Set(lists.map((hops) => client(peer, hops)));
       const [address] = found;
       return found.size === 1 && address !== undefined ? address : peer;
     },
-    isProxied: (request) => isTrusted(peerOf(request)),
+    isTls(request) {
+      if ((request.socket as TLSSocket).encrypted === true) return true;
+      if (!isTrusted(peerOf(request))) return false;
+      // The left-most entry is that of the proxy which the client speaks to.
+      const [forwardedProto] = entriesOf(request, 'x-forwarded-proto');
+      const [forwarded = ''] = entriesOf(request, 'forwarded');
+      return [forwardedProto, parameterOf(forwarded, 'proto')].some((proto) => proto?.toLowerCase() === 'https');
+    },
   };
 }
 
-/** The addresses of a list header, left to right; Node joins several headers of one name. */
-function hopsOf(request: IncomingMessage, header: string, nodeOf: (entry: string) => string): (string | undefined)[] {
+/** The entries of a list header, left to right; Node joins several headers of one name. */
+function entriesOf(request: IncomingMessage, header: string): string[] {
   const value = request.headers[header];
-  if (value === undefined) return [];
-  return String(value)
-    .split(',')
-    .map((entry) => addressIn(nodeOf(entry.trim())));
+  return value === undefined
+    ? []
+    : String(value)
+        .split(',')
+        .map((entry) => entry.trim());
 }
 
-/** `192.0.2.1`, `192.0.2.1:80`, `[2001:db8::1]:80`, quoted or not (RFC 7239 section 6); undefined for `unknown` and names. */
+/** A parameter of one entry of `Forwarded`, without its quotes. */
+function parameterOf(entry: string, name: 'for' | 'proto'): string | undefined {
+  const pair = entry.split(';').find((one) => one.split('=')[0]?.trim().toLowerCase() === name);
+  return pair
+    ?.slice(pair.indexOf('=') + 1)
+    .trim()
+    .replace(/^"(.*)"$/, '$1');
+}
+
+/** `192.0.2.1`, `192.0.2.1:80`, `[2001:db8::1]:80` (RFC 7239 section 6); undefined for `unknown` and names. */
 function addressIn(node: string): string | undefined {
-  const bare = node.trim().replace(/^"(.*)"$/, '$1');
-  const inner = /^\[([^\]]*)\](?::\d+)?$/.exec(bare)?.[1] ?? /^([\d.]+):\d+$/.exec(bare)?.[1] ?? bare;
+  const inner = /^\[([^\]]*)\](?::\d+)?$/.exec(node)?.[1] ?? /^([\d.]+):\d+$/.exec(node)?.[1] ?? node;
   return plain(inner);
 }
 

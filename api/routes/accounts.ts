@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http';
-import type { TLSSocket } from 'node:tls';
 import { z } from 'zod';
 import type * as accounts from '../../shared/accounts/accountStore.ts';
 import { type ApiKeyDeps, createApiKey, deleteApiKey, listApiKeys } from '../../shared/accounts/apiKeys.ts';
@@ -57,7 +56,11 @@ const loginRoutes = ({ credentials, clients }: AccountDeps): Endpoint[] => [
     bodyLimit: LOGIN_BODY_BYTES,
     response: Token,
     handle: async ({ body, request }) =>
-      sessionReply(request, await credentials.logInWithPassword(body.username, body.password, clientOf(clients, request))),
+      sessionReply(
+        clients,
+        request,
+        await credentials.logInWithPassword(body.username, body.password, clientOf(clients, request)),
+      ),
   }),
   endpoint({
     method: 'post',
@@ -69,7 +72,7 @@ const loginRoutes = ({ credentials, clients }: AccountDeps): Endpoint[] => [
     body: ApiKeyLoginRequest,
     bodyLimit: LOGIN_BODY_BYTES,
     response: Token,
-    handle: async ({ body, request }) => sessionReply(request, await credentials.logInWithApiKey(body.api_key)),
+    handle: async ({ body, request }) => sessionReply(clients, request, await credentials.logInWithApiKey(body.api_key)),
   }),
   endpoint({
     method: 'post',
@@ -94,7 +97,7 @@ const loginRoutes = ({ credentials, clients }: AccountDeps): Endpoint[] => [
     bodyLimit: LOGIN_BODY_BYTES,
     response: Token,
     handle: async ({ request }) =>
-      sessionReply(request, await credentials.refresh(givenRefreshToken(request), clientOf(clients, request))),
+      sessionReply(clients, request, await credentials.refresh(givenRefreshToken(request), clientOf(clients, request))),
   }),
 ];
 
@@ -250,9 +253,9 @@ function found<T>(value: T | undefined): T {
 }
 
 /** The access token as the body, the refresh token as a cookie that scripts cannot read and other sites cannot send. */
-function sessionReply(request: IncomingMessage, { accessToken, refreshToken }: Session): Reply {
-  const isTls = (request.socket as TLSSocket).encrypted === true || request.headers['x-forwarded-proto'] === 'https';
-  const attributes = `Max-Age=${REFRESH_TOKEN_SECONDS}; Path=/; HttpOnly; SameSite=Strict${isTls ? '; Secure' : ''}`;
+function sessionReply(clients: ClientAddresses, request: IncomingMessage, { accessToken, refreshToken }: Session): Reply {
+  const secure = clients.isTls(request) ? '; Secure' : '';
+  const attributes = `Max-Age=${REFRESH_TOKEN_SECONDS}; Path=/; HttpOnly; SameSite=Strict${secure}`;
   return new Reply({
     body: { access_token: accessToken, token_type: 'bearer' },
     headers: { 'Set-Cookie': `refresh_token=${refreshToken}; ${attributes}`, 'Cache-Control': 'no-store' },

@@ -83,6 +83,18 @@ function stories(databaseUrl: () => Promise<string | undefined>): void {
       expect(headers.get('set-cookie')).toMatch(/^refresh_token=.*; HttpOnly; SameSite=Strict$/);
     });
 
+    test('only a trusted proxy says that the refresh cookie travels over TLS', async () => {
+      await using bare = await startAccountService(await databaseUrl(), []);
+      const cookieOf = async ({ request, administrator }: AccountService, proto: string) => {
+        const json = { api_key: administrator.apiKey };
+        const { headers } = await request('POST', '/login/api_key', { json, headers: { 'X-Forwarded-Proto': proto } });
+        return headers.get('set-cookie');
+      };
+      expect(await cookieOf(service, 'https')).toMatch(/; SameSite=Strict; Secure$/);
+      expect(await cookieOf(service, 'http')).toMatch(/; SameSite=Strict$/);
+      expect(await cookieOf(bare, 'https')).toMatch(/; SameSite=Strict$/);
+    });
+
     test('a login by API key works without the prefix and with it', async () => {
       const { apiKey } = service.administrator as { apiKey: string };
       for (const path of ['/login/api_key', '/v2/login/api_key']) {

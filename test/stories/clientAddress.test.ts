@@ -35,10 +35,20 @@ describe('the client of a request', () => {
     ['the proxy, where a hop hides', from('10.0.0.1', undefined, 'for=_hidden'), '10.0.0.1'],
   ])('is %s', (_what, found, expected) => expect(found).toBe(expected));
 
-  test('only a trusted peer speaks for others', () => {
-    expect(clients.isProxied(request('10.1.2.3'))).toBe(true);
-    expect(clients.isProxied(request('203.0.113.5'))).toBe(false);
-    expect(createClientAddresses([]).isProxied(request('127.0.0.1'))).toBe(false);
+  test.each([
+    ['a trusted proxy says so', '10.1.2.3', { 'x-forwarded-proto': 'https' }, true],
+    ['the first of two proxies says so', '10.1.2.3', { 'x-forwarded-proto': 'HTTPS, http' }, true],
+    ['it says so in Forwarded', '10.1.2.3', { forwarded: 'for=198.51.100.1;Proto="https", for=10.0.0.2;proto=http' }, true],
+    ['a trusted proxy says http', '10.1.2.3', { 'x-forwarded-proto': 'http' }, false],
+    ['a trusted proxy says nothing', '10.1.2.3', {}, false],
+    ['another peer says so', '203.0.113.5', { 'x-forwarded-proto': 'https', forwarded: 'proto=https' }, false],
+  ])('is known to speak TLS or not: %s', (_what, peer, headers, isTls) => {
+    expect(clients.isTls(request(peer, headers as Record<string, string>))).toBe(isTls);
+  });
+
+  test('speaks TLS to this process', () => {
+    const encrypted = { socket: { remoteAddress: '203.0.113.5', encrypted: true }, headers: {} } as unknown as IncomingMessage;
+    expect(clients.isTls(encrypted)).toBe(true);
   });
 });
 

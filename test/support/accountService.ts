@@ -38,9 +38,10 @@ export type Caller = (method: string, path: string, json?: unknown) => Promise<A
 
 /**
  * Accounts, projects and log streams over a real Postgres (embedded, or at `url`), served over HTTP. Records live in another store, so this
- * one's count of them is a map: deleting empties it, and fails while `recordStore.down` is set.
+ * one's count of them is a map: deleting empties it, and fails while `recordStore.down` is set. Requests of tests come from this machine: it stands
+ * for a proxy unless `trustedProxies` says otherwise, and they say from where.
  */
-export async function startAccountService(url?: string) {
+export async function startAccountService(url?: string, trustedProxies: readonly string[] = ['127.0.0.1']) {
   const directory = await mkdtemp(join(tmpdir(), 'assay-accounts-'));
   const database = await openDatabase(url ? { url } : { directory });
   const accounts = postgresAccounts(database);
@@ -71,8 +72,7 @@ export async function startAccountService(url?: string) {
     now,
     newId,
   });
-  // Requests of tests come from this machine: it stands for a proxy, and they say from where.
-  const clients = createClientAddresses(['127.0.0.1']);
+  const clients = createClientAddresses(trustedProxies);
   const access = createProjectAccess(projects);
   const assets = createAssetAccess(postgresAssets(database));
   const runLookup = createRunLookup(logStreams);
