@@ -6,13 +6,13 @@ import type { z } from 'zod';
 import type { AssetAction, Caller, OrganizationNeed, ProjectAction } from '../shared/accounts/permissions.ts';
 import type { AssetKind } from '../shared/assets/assetAccess.ts';
 import { onBehalfOf } from '../shared/currentCaller.ts';
-import { type ErrorName, type InvalidItem, RequestInvalid, ServiceError } from '../shared/errors.ts';
+import { type ErrorName, RequestInvalid, ServiceError } from '../shared/errors.ts';
 import { checkAnswer } from './answers.ts';
 import { type BodyBounds, openBodyShare } from './bodyBounds.ts';
+import { parsePart } from './parsePart.ts';
 import type { RequestParts } from './placeInRequest.ts';
 import { type BodyKind, readBody } from './readBody.ts';
 import { FormReader } from './readForm.ts';
-import { unknownKeyItems } from './unknownKeys.ts';
 
 /** What a route needs of its caller. `public` routes are the only ones that answer without credentials. */
 export type Access = 'public' | 'signedIn' | { organization: OrganizationNeed } | { project: ProjectAction | 'read' } | AssetNeed;
@@ -179,9 +179,9 @@ async function run(route: Endpoint, { gate, bodies, checkReplies }: Around, requ
   });
   response.locals.errorForm = route.errorForm;
   const caller = route.access === 'public' ? undefined : await gate.authenticate(request);
-  const params = route.params ? parse(route.params, request.params, 'path') : undefined;
+  const params = route.params ? parsePart(route.params, request.params, 'path') : undefined;
   const project = caller ? await authorized(route.access, gate, caller, params as Record<string, string> | undefined) : undefined;
-  const query = route.query ? parse(route.query, withoutPath(request), 'query') : undefined;
+  const query = route.query ? parsePart(route.query, withoutPath(request), 'query') : undefined;
   const admitted = caller && (await route.admit?.(caller, request));
   const kind = route.bodyKind ?? 'json';
   await using form = kind === 'multipart' ? new FormReader(request.headers['content-type'] ?? '') : undefined;
@@ -199,7 +199,7 @@ async function run(route: Endpoint, { gate, bodies, checkReplies }: Around, requ
     const limit = Math.min(route.bodyLimit ?? DEFAULT_BODY_LIMIT, shares.largestRequest);
     const given = route.body ? await readBody(request, kind, { limit, share, pace: bodies.pace, form }) : undefined;
     response.locals.parts = partsToName(route, request, given);
-    const body = route.body ? parse(route.body, given, 'body') : undefined;
+    const body = route.body ? parsePart(route.body, given, 'body') : undefined;
     await onBehalfOf(caller?.userId, async () => {
       const result = await route.handle({ params, query, body, caller, project, request, signal: aborted.signal } as never);
       await write(route, checkReplies, response, result instanceof Reply ? result : new Reply({ body: result }));
@@ -280,48 +280,3 @@ async function sendParts(parts: Parts, response: Response, reply: Reply): Promis
 function setHeaders(response: Response, { headers }: Reply): void {
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
 }
-
-function parse(schema: z.ZodType, value: unknown, where: 'path' | 'query' | 'body'): unknown {
-  const result = schema.safeParse(value);
-  if (result.success) return result.data;
-  throw new RequestInvalid(
-    result.error.issues.flatMap((issue) =>
-      issue.code === 'unrecognized_keys'
-        ? unknownKeyItems(issue, location(where, issue.path), schema, value)
-        : invalidItems(issue, where),
-    ),
-  );
-}
-
-/** One item per problem. Where no member of a union fits, the member that came nearest (fewest problems, deepest) speaks for it. */
-function invalidItems(issue: z.core.$ZodIssue, where: string, prefix: PropertyKey[] = []): InvalidItem[] {
-  const path = [...prefix, ...issue.path];
-  if (issue.code === 'invalid_union' && issue.errors.length > 0) {
-    const nearest = [...issue.errors].sort((a, b) => depth(b) - depth(a) || a.length - b.length)[0] ?? [];
-    if (depth(nearest) > 0) return nearest.flatMap((inner) => invalidItems(inner, where, path));
-    const expected = issue.errors.flat().map((one) => ('expected' in one ? String(one.expected) : one.message));
-    return [
-      {
-        loc: location(where, path),
-        msg: `none of the accepted forms fits: ${[...new Set(expected)].join(', ')}`,
-        type: issue.code,
-      },
-    ];
-  }
-  if (issue.code === 'invalid_type' && issue.message.endsWith('received undefined'))
-    return [
-      { loc: location(where, path), msg: path.length > 0 ? 'this field is required' : `a ${where} is required`, type: 'missing' },
-    ];
-  return [{ loc: location(where, path), msg: issue.message, type: issue.code }];
-}
-
-/** How deep in the value the deepest of these problems lies. */
-function depth(issues: readonly z.core.$ZodIssue[]): number {
-  const below = (issue: z.core.$ZodIssue) => (issue.code === 'invalid_union' ? Math.max(0, ...issue.errors.map(depth)) : 0);
-  return Math.max(0, ...issues.map((issue) => issue.path.length + below(issue)));
-}
-
-const location = (where: string, path: PropertyKey[]): (string | number)[] => [
-  where,
-  ...path.map((key) => (typeof key === 'number' ? key : String(key))),
-];

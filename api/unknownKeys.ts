@@ -2,6 +2,9 @@ import { z } from 'zod';
 import { closestNames } from '../shared/closestNames.ts';
 import type { InvalidItem } from '../shared/errors.ts';
 
+/** Characters of a key in the location of a problem: a hundred problems below one long key are not to be a hundred times as long. */
+export const LOCATION_CHARACTERS = 200;
+
 /** What is said of keys that the object at `path` below `schema` does not have: one item each, with the known keys that look most like it. */
 export function unknownKeyItems(
   { keys, path }: { keys: readonly string[]; path: readonly PropertyKey[] },
@@ -13,7 +16,8 @@ export function unknownKeyItems(
   return keys.map((key) => {
     const closest = closestNames(key, known);
     const hint = closest.length > 0 ? `; the closest are ${closest.join(', ')}` : '';
-    return { loc: [...loc, key], msg: `there is no key ${JSON.stringify(key.slice(0, 200))} here${hint}`, type: 'unknown_key' };
+    const name = key.slice(0, LOCATION_CHARACTERS);
+    return { loc: [...loc, name], msg: `there is no key ${JSON.stringify(name)} here${hint}`, type: 'unknown_key' };
   });
 }
 

@@ -103,13 +103,29 @@ export interface InvalidItem {
   ctx?: Record<string, unknown>;
 }
 
+/** Problems that one answer lists; a last item counts the others. */
+export const LISTED_PROBLEMS = 100;
+
 /** The request does not fit the interface: answered 422 with these items. */
 export class RequestInvalid extends Error {
   readonly items: InvalidItem[];
 
-  constructor(items: InvalidItem[]) {
-    super(items.map((item) => `${item.loc.join('.')}: ${item.msg}`).join('; '));
+  /** @param more problems that are not among `items`; `unknown` where they were not looked for. */
+  constructor(items: InvalidItem[], more: number | 'unknown' = 0) {
+    const listed = items.slice(0, LISTED_PROBLEMS);
+    const left = more === 'unknown' ? more : more + items.length - listed.length;
+    const all = left === 0 ? listed : [...listed, moreProblems(left, listed)];
+    super(all.map((item) => `${item.loc.join('.')}: ${item.msg}`).join('; '));
     this.name = 'RequestInvalid';
-    this.items = items;
+    this.items = all;
   }
+}
+
+/** Stands for problems that are not listed; its place is the part of the request. */
+function moreProblems(count: number | 'unknown', [first]: readonly InvalidItem[]): InvalidItem {
+  const loc = first?.loc.slice(0, 1) ?? ['body'];
+  const type = 'more_problems';
+  return count === 'unknown'
+    ? { loc, msg: 'there may be more problems: of a large request only the first is looked for', type }
+    : { loc, msg: `and ${count} more ${count === 1 ? 'problem' : 'problems'}`, type, ctx: { count } };
 }

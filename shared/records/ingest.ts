@@ -80,9 +80,6 @@ async function writeEach(
   };
 }
 
-/** Problems that an error names. */
-const MAX_ITEMS = 100;
-
 /** Names the records that a write left out. @throws RequestInvalid when it left out all of them */
 function addRefused(
   refused: RefusedList,
@@ -95,7 +92,7 @@ function addRefused(
   );
   if (leftOut.size === 0) return new Set();
   const reasons = changes.flatMap((change) => leftOut.get(change) ?? []);
-  if (reasons.length === changes.length) throw new RequestInvalid(reasons.slice(0, MAX_ITEMS).flatMap(({ items }) => items));
+  if (reasons.length === changes.length) throw new RequestInvalid(reasons.flatMap(({ items }) => items));
   for (const [position, change] of changes.entries()) {
     const reason = leftOut.get(change);
     const { index, givenId } = nodes[position] as LoggedNode;

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { systemMetricNames } from '../columns/recordTableColumns.ts';
 import { RequestInvalid, ServiceError } from '../errors.ts';
+import { atFirstProblem } from '../wire/atFirstProblem.ts';
 import { KeptValues, mendFields } from '../wire/mendFields.ts';
 import { SpanNode } from '../wire/records.ts';
 import { fileIds } from './fileIds.ts';
@@ -225,7 +226,7 @@ function inKind(stored: StoredRecord, type: StoredRecord['type']): StoredRecord 
 function inShape(type: StoredRecord['type'], field: 'input' | 'output', value: unknown): unknown {
   if (value === undefined || value === null) return undefined;
   for (const form of [value, typeof value === 'string' ? value : JSON.stringify(value)]) {
-    const result = SpanNode.safeParse({ type, [field]: form });
+    const result = SpanNode.safeParse({ type, [field]: form }, atFirstProblem);
     if (result.success) return result.data[field];
   }
   return undefined;
@@ -319,10 +320,10 @@ interface FittingTexts extends Pick<RecordUpdate, 'input' | 'output'> {
 function fitting(type: StoredRecord['type'], { input, output }: RecordUpdate): FittingTexts {
   const fields: Record<string, unknown> = { type, input, output };
   const kept = new KeptValues();
-  let result = SpanNode.safeParse(fields);
+  let result = SpanNode.safeParse(fields, atFirstProblem);
   if (!result.success) {
     mendFields(fields, SpanNode, type, kept);
-    result = SpanNode.safeParse(fields);
+    result = SpanNode.safeParse(fields, atFirstProblem);
   }
   const given = { input, output };
   const lost = (['input', 'output'] as const).filter((field) => given[field] != null && result.data?.[field] === undefined);

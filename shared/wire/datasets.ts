@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { PageFields, Uuid } from './common.ts';
+import { mapOf } from './mapOf.ts';
 
 /** Who made or changed something. */
 export const UserInfo = z.object({
@@ -60,7 +61,7 @@ export const ColumnMapping = z.looseObject({
   generated_output: mapped.nullish(),
   metadata: mapped.nullish(),
   // Columns that hold the reference value of a metric, by metric.
-  mgt: z.record(z.string(), mapped.nullable()).nullish(),
+  mgt: mapOf(z.string(), mapped.nullable()).nullish(),
 });
 export type ColumnMapping = z.output<typeof ColumnMapping>;
 
@@ -213,7 +214,7 @@ export const Cell = z.union([
 export const ColumnName = z.string().min(1).max(255).refine(isNameText, 'a column name cannot hold NUL or a lone surrogate');
 
 /** Cells as callers give them. What is no cell kind (a boolean, a list, a nested object) is stored as its JSON text. */
-const GivenCells = z.record(ColumnName, z.unknown());
+const GivenCells = mapOf(ColumnName, z.unknown());
 const columnName = z.string().max(255);
 
 export const DatasetEdit = z.discriminatedUnion('edit_type', [

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { atFirstProblem } from './atFirstProblem.ts';
 import { documentedAs, Uuid } from './common.ts';
 import { mendedMetrics, mendedTags, mendedTextMap, numberOf } from './mendFields.ts';
 import { type MendedRecord, mendRecord } from './mendRecord.ts';
@@ -89,12 +90,12 @@ function flatten(roots: readonly unknown[], top: 'trace' | 'span', rootSchema: z
   for (let next = open.pop(); next; next = open.pop()) {
     const isTop = next.above === undefined;
     const schema = isTop ? rootSchema : SpanNode;
-    let result = schema.safeParse(next.value);
+    let result = schema.safeParse(next.value, atFirstProblem);
     let mended: MendedRecord | undefined;
     if (!result.success) {
       const start = next.parent === undefined ? undefined : nodes[next.parent]?.fields.created_at;
       mended = mendRecord(next.value, schema, isTop ? top : 'span', start);
-      if (mended) result = schema.safeParse(mended.fields);
+      if (mended) result = schema.safeParse(mended.fields, atFirstProblem);
     }
     const place = result.success ? [] : placeOf(next);
     if (!result.success) {
@@ -119,7 +120,7 @@ function flatten(roots: readonly unknown[], top: 'trace' | 'span', rootSchema: z
     for (let at = spans.length - 1; at >= 0; at--) open.push({ value: spans[at], ...below, above: next, index: at });
   }
   if (nodes.length > 0) return { nodes, refused };
-  for (const { issue, place } of issues.slice(0, MAX_ISSUES)) addIssue(context, issue, place);
+  for (const { issue, place } of issues) addIssue(context, issue, place);
   return z.NEVER;
 }
 
@@ -127,9 +128,6 @@ function tooMany(context: Context): never {
   context.addIssue({ code: 'custom', message: `a request may hold ${MAX_RECORDS} traces and spans; send less per request` });
   return z.NEVER;
 }
-
-/** Problems that an error names. */
-const MAX_ISSUES = 100;
 
 function spansBelow(value: unknown): unknown[] | undefined {
   const { spans } = value as { spans?: unknown };
@@ -166,7 +164,7 @@ const Origin = {
 
 /** A field whose odd values are made to fit. @param mended what stands for a value that the schema refuses */
 function generous<T extends z.ZodType>(schema: T, mended: (value: unknown) => unknown) {
-  const field = z.preprocess((value) => (schema.safeParse(value).success ? value : mended(value)), schema);
+  const field = z.preprocess((value) => (schema.validate(value) ? value : mended(value)), schema);
   documentedAs.set(field, schema);
   return field.optional();
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { Uuid } from './common.ts';
+import { documentedAs, Uuid } from './common.ts';
+import { mapOf } from './mapOf.ts';
 
 export const IntegrationProvider = z.enum([
   'anthropic',
@@ -137,14 +138,18 @@ const contextFields = ['job_id', 'user_id', 'project_id', 'run_id'] as const;
 
 const MAX_HEADERS = 50;
 /** Headers that a request to another service may carry, by name. */
-export const Headers = z.record(z.string(), HeaderValue).superRefine((headers, context) => {
+export const Headers = mapOf(z.string(), HeaderValue).superRefine((headers, context) => {
   const names = Object.keys(headers);
-  if (names.length > MAX_HEADERS) context.addIssue({ code: 'custom', message: `at most ${MAX_HEADERS} headers` });
+  if (names.length > MAX_HEADERS) {
+    context.addIssue({ code: 'custom', message: `at most ${MAX_HEADERS} headers` });
+    return;
+  }
   // Not as the record's key type: that would say "invalid key" without the reason.
   for (const name of names)
     for (const { message } of HeaderName.safeParse(name).error?.issues ?? [])
       context.addIssue({ code: 'custom', path: [name], message });
 });
+documentedAs.set(Headers, z.record(z.string(), HeaderValue));
 
 export const AuthenticationType = z.enum(['api_key', 'none', 'oauth2']);
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { atFirstProblem } from './atFirstProblem.ts';
 import { type MessageRole, messageRole } from './messageRoles.ts';
 import { ContentParts, Document, jsonProblem, LlmEvent, LoggedMessage, ToolCall } from './recordParts.ts';
 import { textOf } from './textOf.ts';
@@ -36,10 +37,8 @@ export class KeptValues {
  * @param type kind of the record: the forms of inputs and outputs follow from it
  */
 export function mendFields(fields: Fields, schema: z.ZodType, type: unknown, kept: KeptValues): void {
-  const refused = (): string[] => {
-    const checked = schema.safeParse(fields);
-    return checked.success ? [] : [...new Set(checked.error.issues.map(({ path }) => String(path[0])))];
-  };
+  // None is required, and none depends on another: one by one, a field is not looked through after its first problem.
+  const refused = () => Object.keys(fields).filter((field) => !schema.validate({ type: fields.type, [field]: fields[field] }));
   const given = { ...fields };
   for (const field of refused()) {
     // Clients write "" for what they do not know.
@@ -155,10 +154,9 @@ const each =
   (schema: z.ZodType, mended: Repair = (one) => one): Repair =>
   (value, path, keep) =>
     (Array.isArray(value) ? value : [value]).flatMap((one, index) => {
-      const checked = schema.safeParse(one);
-      if (checked.success) return [one];
+      if (schema.validate(one)) return [one];
       const again = mended(one, `${path}.${index}`, keep);
-      if (schema.safeParse(again).success) return [again];
+      if (schema.validate(again)) return [again];
       keep(`${path}.${index}`, one);
       return [];
     });
@@ -210,9 +208,9 @@ function role(given: Fields, byDefault: MessageRole, path: string, keep: Keep): 
 
 function message(value: unknown, byDefault: MessageRole, path: string, keep: Keep): LoggedMessage {
   if (!isObject(value) || !('role' in value || 'content' in value)) return { role: byDefault, content: textOf(value ?? '') };
-  if (LoggedMessage.safeParse(value).success) return value as LoggedMessage;
+  if (LoggedMessage.validate(value)) return value as LoggedMessage;
   const { content, tool_call_id, tool_calls } = value;
-  const calls = tool_calls == null ? undefined : ToolCall.array().safeParse(toolCalls(tool_calls));
+  const calls = tool_calls == null ? undefined : ToolCall.array().safeParse(toolCalls(tool_calls), atFirstProblem);
   if (calls && !calls.success) keep(`${path}.tool_calls`, tool_calls);
   return {
     role: role(value, byDefault, path, keep),
@@ -237,13 +235,13 @@ const toolCalls = (value: unknown): unknown =>
 function contentOf(value: unknown): LoggedMessage['content'] {
   if (!Array.isArray(value)) return textOf(value ?? '');
   return value.flatMap((part) => {
-    const known = ContentParts.safeParse([part]);
+    const known = ContentParts.safeParse([part], atFirstProblem);
     return known.success ? known.data : [{ type: 'text' as const, text: textOf(part) }];
   });
 }
 
 function document(value: unknown): unknown {
-  if (Document.safeParse(value).success) return value;
+  if (Document.validate(value)) return value;
   if (!isObject(value) || !('content' in value)) return { content: textOf(value) };
   const { content, metadata } = value;
   if (metadata == null) return { content: textOf(content) };

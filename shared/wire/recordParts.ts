@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Uuid } from './common.ts';
+import { mapOf } from './mapOf.ts';
 import { loggedMessageRoles } from './messageRoles.ts';
 
 /** Text of a record. A lone surrogate cannot be stored as UTF-8 and becomes U+FFFD. */
@@ -8,7 +9,7 @@ export const Text = z.string().overwrite((text) => text.toWellFormed());
 export const Int32 = z.int32();
 
 /** String values only; null stands for absent. */
-export const TextMap = z.record(Text, Text);
+export const TextMap = mapOf(Text, Text);
 
 export const TextContentPart = z.object({ type: z.literal('text').default('text'), text: Text }).meta({ id: 'TextContentPart' });
 export const FileContentPart = z
@@ -32,7 +33,7 @@ export type LoggedMessage = z.output<typeof LoggedMessage>;
 export const Document = z
   .object({
     content: Text,
-    metadata: z.record(Text, z.union([z.boolean(), Text, z.number()])).nullish(),
+    metadata: mapOf(Text, z.union([z.boolean(), Text, z.number()])).nullish(),
   })
   .meta({ id: 'Document' });
 
@@ -91,7 +92,7 @@ export const LlmMetrics = z
   .catchall(AnyValue)
   .meta({ id: 'LlmMetrics' });
 
-export const AnyObject = z.record(z.string(), AnyValue);
+export const AnyObject = mapOf(z.string(), AnyValue);
 const eventFields = {
   id: Text.nullish(),
   status: z.enum(['in_progress', 'completed', 'failed', 'cancelled', 'incomplete']).nullish(),

@@ -1,10 +1,13 @@
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { createApp } from '../../api/app.ts';
 import { type Endpoint, endpoint, type Gate, Reply } from '../../api/route.ts';
 import { ServiceClient } from '../../client/http.ts';
 import { type ErrorName, errorCodes, ServiceError } from '../../shared/errors.ts';
 import { newId } from '../../shared/ids.ts';
+import { mapOf } from '../../shared/wire/mapOf.ts';
+import { KeptValues, mendFields } from '../../shared/wire/mendFields.ts';
 import { type HttpService, serve } from '../support/http.ts';
 import { startTestService, type TestProject, type TestService } from '../support/service.ts';
 
@@ -71,6 +74,97 @@ test('a route that answers what it does not declare fails its tests', async () =
   };
   expect(await statuses(true)).toEqual([500, 500, 200]);
   expect(await statuses(false)).toEqual([409, 200, 200]);
+});
+
+describe('a request with many problems', () => {
+  let http: HttpService;
+  let looks = 0;
+  const bad = z.custom<string>(() => {
+    looks += 1;
+    return false;
+  }, 'not this');
+  const route = { method: 'post', summary: 'x', tag: 'x', access: 'signedIn', handle: async () => null } as const;
+  const gate = { authenticate: async () => ({ userId: 'a' }), authorize: async () => undefined } as unknown as Gate;
+  beforeAll(async () => {
+    const endpoints = [
+      endpoint({ ...route, path: '/list', body: z.object({ list: z.array(bad) }) }),
+      endpoint({ ...route, path: '/record', body: z.object({ record: mapOf(z.string(), bad) }) }),
+      endpoint({
+        ...route,
+        path: '/union',
+        body: z.object({ list: z.array(z.union([bad, z.object({ inner: z.array(bad) })])) }),
+      }),
+      endpoint({ ...route, path: '/keys', body: z.strictObject({ known: z.string().optional() }) }),
+    ];
+    http = await serve(
+      createApp({ endpoints, gate, log: pino({ level: 'silent' }), apiKeyHeaders: ['Key'], checkReplies: true }),
+    );
+  });
+  afterAll(() => http.close());
+  beforeEach(() => {
+    looks = 0;
+  });
+  const post = async (path: string, json: object) => {
+    const { status, body } = await http.request('POST', path, { json });
+    expect(status).toBe(422);
+    return body.detail as { loc: (string | number)[]; msg: string; type: string; ctx?: object }[];
+  };
+  const entries = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`key ${index}`, 1]));
+  const notThis = (index: number) => ({ loc: ['body', 'list', index], msg: 'not this', type: 'custom' });
+
+  test('lists all of a hundred', async () => {
+    expect(await post('/list', { list: Array(100).fill(1) })).toEqual(Array.from({ length: 100 }, (_, index) => notThis(index)));
+  });
+
+  test.each([
+    ['list', { list: Array(101).fill(1) }, '1 more problem'],
+    ['list', { list: Array(9_000).fill(1) }, '8900 more problems'],
+    ['record', { record: entries(1_000) }, '900 more problems'],
+    ['keys', entries(9_000), '8900 more problems'],
+  ])('lists a hundred of a %s and counts the others', async (path, body, more) => {
+    const detail = await post(`/${path}`, body);
+    expect(detail).toHaveLength(101);
+    expect(detail.at(-1)).toEqual({
+      loc: ['body'],
+      msg: `and ${more}`,
+      type: 'more_problems',
+      ctx: { count: Number.parseInt(more, 10) },
+    });
+  });
+
+  test.each([
+    ['list', { list: Array(1_000_000).fill(1) }, 1],
+    ['record', { record: entries(100_000) }, 2],
+    ['union', { list: Array(100_000).fill({ inner: Array(10).fill(1) }) }, 2],
+  ])('is left at the first where it is large: a %s', async (path, body, expected) => {
+    const detail = await post(`/${path}`, body);
+    expect(detail).toHaveLength(2);
+    expect(detail.at(-1)).toMatchObject({ loc: ['body'], type: 'more_problems' });
+    expect(looks).toBe(expected);
+  });
+
+  test('names a hundred of many unknown keys', async () => {
+    const detail = await post('/keys', entries(100_000));
+    expect(detail).toHaveLength(101);
+    expect(detail[0]).toMatchObject({ loc: ['body', 'key 0'], type: 'unknown_key' });
+    expect(detail.at(-1)).toMatchObject({ type: 'more_problems' });
+  });
+
+  test('does not repeat a long key with each', async () => {
+    const key = 'k'.repeat(1_000_000);
+    for (const [path, body] of [
+      ['/record', { record: { [key]: 1, [`${key}2`]: 1 } }],
+      ['/keys', { [key]: 1 }],
+    ] as const)
+      expect(JSON.stringify(await post(path, body)).length).toBeLessThan(2_000);
+  });
+
+  test('a logged record is mended without a look at what comes after its first problem in a field', () => {
+    const schema = z.object({ type: z.string(), input: z.array(bad).nullish(), name: z.string().nullish() });
+    const fields: Record<string, unknown> = { type: 'llm', input: Array(100_000).fill({}), name: 'n', other: 1 };
+    mendFields(fields, schema, 'llm', new KeptValues());
+    expect([fields, looks]).toEqual([{ type: 'llm', input: undefined, name: 'n', other: 1 }, 2]);
+  });
 });
 
 describe('a request that is refused says where', () => {
