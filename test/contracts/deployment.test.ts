@@ -52,6 +52,23 @@ describeWithServer('docker-compose.yml', { name: 'docker-compose', path: findPro
     for (const ours of ['api', 'worker']) expect(services[ours]?.read_only).toBe(true);
   });
 
+  test('hands what an operator sets to the API and the worker, and otherwise leaves the defaults', async () => {
+    const set = {
+      PUBLIC_URL: 'https://assay.example.com',
+      TRUSTED_PROXIES: '10.0.0.0/8',
+      BODIES_MB: '256',
+      DATASET_ROWS: '1000',
+    };
+    const environments = async (environment: Record<string, string>) => {
+      const { services } = parse(await config(environment)) as { services: Record<string, { environment: object }> };
+      return ['api', 'worker'].map((name) => services[name]?.environment);
+    };
+    for (const environment of await environments({ ...given, ...set })) expect(environment).toMatchObject(set);
+    const unset = Object.fromEntries(Object.keys(set).map((name) => [name, '']));
+    for (const environment of await environments(given)) expect(environment).toMatchObject(unset);
+    expect(readConfig(unset)).toEqual(readConfig({}));
+  });
+
   test('takes what the documented command writes, which is another each time and never overwritten', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'assay-env-'));
     try {
