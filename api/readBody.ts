@@ -31,6 +31,8 @@ export interface BodyPace {
 export interface BodyOptions {
   /** Most bytes after decompression. */
   limit: number;
+  /** Most values of a JSON body; absent: as many as any text of JSON may hold. */
+  values?: number;
   share: BodyShare | undefined;
   pace: BodyPace;
   /** Takes the body of a form in place of the memory; of the kind `multipart` alone. */
@@ -52,9 +54,9 @@ export async function readBody(request: IncomingMessage, kind: BodyKind, options
     case 'multipart':
       return options.form?.end();
     case 'json':
-      return readJson(textOf(pieces), MAX_DEPTH);
+      return readJson(textOf(pieces), MAX_DEPTH, options.values);
     case 'records':
-      return readJson(textOf(pieces), Number.POSITIVE_INFINITY);
+      return readJson(textOf(pieces), Number.POSITIVE_INFINITY, options.values);
   }
 }
 
@@ -83,9 +85,9 @@ export function discardRest(request: IncomingMessage, response: ServerResponse):
   });
 }
 
-function readJson(text: string, maxDepth: number): unknown {
+function readJson(text: string, maxDepth: number, values?: number): unknown {
   if (text.trim() === '') return undefined;
-  checkValues(text);
+  checkValues(text, values);
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -181,6 +181,16 @@ test('a body of many short values is refused for their number, and one of long t
   expect((await post('ada', '/projects/p/things', JSON.stringify({ items: [text, 'b\\', text] }))).status).toBe(200);
 });
 
+test('of a route without a limit of its own it may hold fewer values', async () => {
+  const ofProject = { project: 'open' };
+  const refused = await post('ada', '/named', `{"items":[${'1,'.repeat(250_000)}1]}`, ofProject);
+  expect([refused.status, ((await refused.json()) as { detail: string }).detail]).toEqual([
+    413,
+    'the body holds more than 250000 JSON values; send less per request',
+  ]);
+  expect((await post('ada', '/named', `{"items":[${'1,'.repeat(240_000)}1]}`, ofProject)).status).toBe(200);
+});
+
 test('a request may hold so many traces and spans', () => {
   const traces = (count: number, spans: number) =>
     LogTracesIngestRequest.safeParse({
