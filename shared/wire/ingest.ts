@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { atFirstProblem } from './atFirstProblem.ts';
 import { documentedAs, Uuid } from './common.ts';
+import { crowdedFields } from './crowdedFields.ts';
 import { mendedMetrics, mendedTags, mendedTextMap, numberOf } from './mendFields.ts';
 import { type MendedRecord, mendRecord } from './mendRecord.ts';
 import { Int32, jsonProblem, LlmMetrics, Metrics, StepInput, StepOutput, Text, TextMap } from './recordParts.ts';
@@ -90,7 +91,8 @@ function flatten(roots: readonly unknown[], top: 'trace' | 'span', rootSchema: z
   for (let next = open.pop(); next; next = open.pop()) {
     const isTop = next.above === undefined;
     const schema = isTop ? rootSchema : SpanNode;
-    let result = schema.safeParse(next.value, atFirstProblem);
+    // What holds too much to be looked at as it is fits no schema.
+    let result = schema.safeParse(crowdedFields(next.value).length > 0 ? undefined : next.value, atFirstProblem);
     let mended: MendedRecord | undefined;
     if (!result.success) {
       const start = next.parent === undefined ? undefined : nodes[next.parent]?.fields.created_at;

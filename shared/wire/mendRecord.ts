@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { crowdedFields } from './crowdedFields.ts';
 import { type Fields, isObject, KeptValues, mendFields } from './mendFields.ts';
 import { textOf } from './textOf.ts';
 
@@ -10,6 +11,16 @@ export interface MendedRecord {
 }
 
 const kinds: ReadonlySet<unknown> = new Set(['llm', 'tool', 'retriever', 'workflow', 'agent', 'control']);
+
+/** Fields that take a text of any length in place of a value of many parts. */
+const contents: ReadonlySet<string> = new Set([
+  'input',
+  'output',
+  'redacted_input',
+  'redacted_output',
+  'dataset_input',
+  'dataset_output',
+]);
 
 /**
  * A trace or span made to fit its schema, whatever JSON it holds: nobody can be asked what was meant, and nothing is to be lost for a part that is
@@ -27,6 +38,10 @@ export function mendRecord(given: unknown, schema: z.ZodType, top: 'trace' | 'sp
   if (said !== undefined && said !== null && said !== type) kept.keep('type', fields.type);
   fields.type = type;
   const id = fields.id ?? (top === 'trace' ? fields.trace_id : undefined);
+  for (const field of crowdedFields(fields)) {
+    if (!contents.has(field)) kept.keep(field, fields[field]);
+    fields[field] = contents.has(field) ? textOf(fields[field]) : undefined;
+  }
   mendFields(fields, schema, type, kept);
   if (isObject(spans)) fields.spans = [spans];
   else if (Array.isArray(spans)) fields.spans = spans;

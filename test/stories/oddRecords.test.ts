@@ -41,6 +41,20 @@ describe('a record that is odd costs nothing', () => {
     expect(span).toMatchObject({ input: [{ role: known }], output: { role: known }, user_metadata: {} });
   });
 
+  test('a field of very many values is text where texts belong, and its beginning is kept as text elsewhere', async () => {
+    const many = Array.from({ length: 50_001 }, () => 0);
+    const keys = Object.fromEntries(many.map((value, index) => [`k${index}`, value]));
+    const fields = { input: many, tags: many, metrics: keys, user_metadata: keys };
+    const { input, tags, user_metadata } = await logged(fields);
+    expect(input).toBe(JSON.stringify(many));
+    expect(tags).toEqual([]);
+    expect(user_metadata).toMatchObject({ user_metadata: expect.stringMatching(/^{"k0":0.*…$/) });
+    expect(Object.keys(user_metadata as unknown as object).sort()).toEqual(['metrics', 'tags', 'user_metadata']);
+    const text = JSON.stringify(many);
+    const span = await spanOf({ type: 'llm', input: many, output: many });
+    expect(span).toMatchObject({ input: [{ role: 'user', content: text }], output: { role: 'assistant', content: text } });
+  });
+
   test('spans that are counted from 1 in each trace stay where they are, and come again as themselves', async () => {
     const { post, get } = service.space();
     const spans = ['1', '2'].map((id) => ({ type: 'workflow', id, name: `span ${id}` }));
