@@ -347,8 +347,20 @@ const ScorerSort = z.discriminatedUnion('name', [
 ]);
 export type ScorerSort = z.output<typeof ScorerSort>;
 
+/** Each value is compared with every scorer. */
+const MAX_FILTER_VALUES = 1_000;
+const ScorerFilters = z
+  .array(ScorerFilter)
+  .max(100)
+  .refine(
+    (filters) =>
+      filters.reduce((sum, one) => sum + ('value' in one && Array.isArray(one.value) ? one.value.length : 1), 0) <=
+      MAX_FILTER_VALUES,
+    `the filters have at most ${MAX_FILTER_VALUES} values in all: ask for fewer`,
+  );
+
 export const ListScorersRequest = z
-  .object({ filters: z.array(ScorerFilter).max(100).nullish(), sort: ScorerSort.nullish() })
+  .object({ filters: ScorerFilters.nullish(), sort: ScorerSort.nullish() })
   .nullish()
   .transform((body) => ({ filters: body?.filters ?? [], sort: body?.sort ?? null }));
 

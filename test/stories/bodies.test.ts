@@ -9,6 +9,7 @@ import { ByteShares } from '../../shared/byteShares.ts';
 import { ServiceError } from '../../shared/errors.ts';
 import { newId } from '../../shared/ids.ts';
 import { LogTracesIngestRequest } from '../../shared/wire/ingest.ts';
+import { ListScorersRequest } from '../../shared/wire/scorers.ts';
 import { type HttpService, serve } from '../support/http.ts';
 import { type RawConnection, rawConnection } from '../support/rawHttp.ts';
 
@@ -205,6 +206,15 @@ test('a request may hold so many traces and spans', () => {
     expect(refused.error?.issues).toMatchObject([
       { message: 'a request may hold 100000 traces and spans; send less per request' },
     ]);
+});
+
+test('the filters of a list of scorers have so many values in all', () => {
+  const filters = (count: number) =>
+    ListScorersRequest.safeParse({
+      filters: Array.from({ length: count }, () => ({ name: 'label', operator: 'one_of', value: Array(100).fill('x') })),
+    });
+  expect(filters(10).success).toBe(true);
+  expect(filters(11).error?.issues).toMatchObject([{ message: 'the filters have at most 1000 values in all: ask for fewer' }]);
 });
 
 test('a body that can never be held is refused for its size', async () => {
