@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { atFirstProblem } from './atFirstProblem.ts';
 import { documentedAs, Uuid } from './common.ts';
-import { crowdedFields } from './crowdedFields.ts';
+import { FieldBudget, fieldSizes, isCrowded } from './crowdedFields.ts';
 import { mendedMetrics, mendedTags, mendedTextMap, numberOf } from './mendFields.ts';
 import { type MendedRecord, mendRecord } from './mendRecord.ts';
 import { Int32, jsonProblem, LlmMetrics, Metrics, StepInput, StepOutput, Text, TextMap } from './recordParts.ts';
@@ -84,6 +84,7 @@ const MAX_RECORDS = 100_000;
 function flatten(roots: readonly unknown[], top: 'trace' | 'span', rootSchema: z.ZodType, context: Context): LoggedForest {
   const nodes: LoggedNode[] = [];
   const refused = new RefusedList();
+  const budget = new FieldBudget();
   const issues: { issue: Issue; place: PropertyKey[] }[] = [];
   let count = roots.length;
   if (count > MAX_RECORDS) return tooMany(context);
@@ -92,11 +93,12 @@ function flatten(roots: readonly unknown[], top: 'trace' | 'span', rootSchema: z
     const isTop = next.above === undefined;
     const schema = isTop ? rootSchema : SpanNode;
     // What holds too much to be looked at as it is fits no schema.
-    let result = schema.safeParse(crowdedFields(next.value).length > 0 ? undefined : next.value, atFirstProblem);
+    const sizes = fieldSizes(next.value);
+    let result = schema.safeParse(isCrowded(sizes) ? undefined : next.value, atFirstProblem);
     let mended: MendedRecord | undefined;
     if (!result.success) {
       const start = next.parent === undefined ? undefined : nodes[next.parent]?.fields.created_at;
-      mended = mendRecord(next.value, schema, isTop ? top : 'span', start);
+      mended = mendRecord(next.value, schema, { top: isTop ? top : 'span', start, crowded: budget.crowded(sizes) });
       if (mended) result = schema.safeParse(mended.fields, atFirstProblem);
     }
     const place = result.success ? [] : placeOf(next);

@@ -1,5 +1,4 @@
 import type { z } from 'zod';
-import { crowdedFields } from './crowdedFields.ts';
 import { type Fields, isObject, KeptValues, mendFields } from './mendFields.ts';
 import { textOf } from './textOf.ts';
 
@@ -26,10 +25,15 @@ const contents: ReadonlySet<string> = new Set([
  * A trace or span made to fit its schema, whatever JSON it holds: nobody can be asked what was meant, and nothing is to be lost for a part that is
  * odd. What a schema refuses is read where its meaning is plain, becomes text where the field takes text, and is kept as text in the
  * `user_metadata` of the record where it does not. Undefined for what is no record at all.
- * @param top the record is a trace; a span that says no kind that is known is a workflow
- * @param start time of a record that says none that can be stored
+ * @param options.top the record is a trace; a span that says no kind that is known is a workflow
+ * @param options.start time of a record that says none that can be stored
+ * @param options.crowded fields that hold too many values to be looked at one by one
  */
-export function mendRecord(given: unknown, schema: z.ZodType, top: 'trace' | 'span', start: unknown): MendedRecord | undefined {
+export function mendRecord(
+  given: unknown,
+  schema: z.ZodType,
+  { top, start, crowded }: { top: 'trace' | 'span'; start: unknown; crowded: readonly string[] },
+): MendedRecord | undefined {
   if (!isObject(given)) return undefined;
   const kept = new KeptValues();
   const { spans, ...fields } = given;
@@ -38,7 +42,7 @@ export function mendRecord(given: unknown, schema: z.ZodType, top: 'trace' | 'sp
   if (said !== undefined && said !== null && said !== type) kept.keep('type', fields.type);
   fields.type = type;
   const id = fields.id ?? (top === 'trace' ? fields.trace_id : undefined);
-  for (const field of crowdedFields(fields)) {
+  for (const field of crowded) {
     if (!contents.has(field)) kept.keep(field, fields[field]);
     fields[field] = contents.has(field) ? textOf(fields[field]) : undefined;
   }

@@ -55,6 +55,18 @@ describe('a record that is odd costs nothing', () => {
     expect(span).toMatchObject({ input: [{ role: 'user', content: text }], output: { role: 'assistant', content: text } });
   });
 
+  test('of records that hold very many values together, the later ones keep the beginning of what does not fit', async () => {
+    const { post, get } = service.space();
+    const many = Array.from({ length: 40_000 }, () => 0);
+    const traces = Array.from({ length: 8 }, () => ({ input: 'x', tags: many }));
+    const { status, body } = await post('/traces', { traces, include_trace_ids: true });
+    expect(status).toBe(200);
+    const tags = await Promise.all(
+      body.trace_ids.map(async (id: string) => (await get(`/traces/${id}`)).body.tags.length as number),
+    );
+    expect(tags).toEqual([...Array.from({ length: 6 }, () => many.length), 0, 0]);
+  });
+
   test('spans that are counted from 1 in each trace stay where they are, and come again as themselves', async () => {
     const { post, get } = service.space();
     const spans = ['1', '2'].map((id) => ({ type: 'workflow', id, name: `span ${id}` }));
