@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import type { CodeIsolation, OperatorCode } from '../../shared/childProcesses/codeIsolation.ts';
+import { lowerPriority } from '../../shared/childProcesses/lowerPriority.ts';
 import { Hopeless, type Life, Respawning } from '../../shared/childProcesses/respawning.ts';
 import { ServiceError } from '../../shared/errors.ts';
 import type { ExperimentRow, ExperimentRun } from '../../shared/experiments/experiment.ts';
@@ -128,6 +129,7 @@ class HostProcess implements Life {
       ...isolation,
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
+    lowerPriority(this.child.pid);
     this.ready = new Promise((resolve, reject) => {
       this.child.on('message', (message: HostMessage | null) => {
         // The module has the same channel and may say anything.

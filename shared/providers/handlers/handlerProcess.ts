@@ -1,8 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { setPriority } from 'node:os';
 import { join } from 'node:path';
 import type { CodeIsolation, OperatorCode } from '../../childProcesses/codeIsolation.ts';
+import { lowerPriority } from '../../childProcesses/lowerPriority.ts';
 import { Hopeless, type Life } from '../../childProcesses/respawning.ts';
 import { onAbort } from '../../onAbort.ts';
 import type { HandlerAnswer } from './customHandler.ts';
@@ -33,8 +33,6 @@ const MAX_MISSED = 5;
 const LOAD_MS = 30_000;
 /** Milliseconds without a call after which a process ends. */
 const IDLE_MS = 300_000;
-/** Below what the service itself runs with: a handler that computes takes no time from the answers to others. */
-const NICENESS = 10;
 
 /** The process that a call ran in has died, or was ended because its event loop was held. */
 export class HandlerDied extends Error {
@@ -243,13 +241,5 @@ export class HandlerProcess implements Life {
     call.forget();
     if (this.calls.size === 0) this.unref();
     return call;
-  }
-}
-
-function lowerPriority(pid: number | undefined): void {
-  try {
-    if (pid !== undefined) setPriority(pid, NICENESS);
-  } catch {
-    // It has ended already, or the system knows no priorities.
   }
 }
