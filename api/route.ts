@@ -9,6 +9,7 @@ import { onBehalfOf } from '../shared/currentCaller.ts';
 import { type ErrorName, RequestInvalid, ServiceError } from '../shared/errors.ts';
 import { checkAnswer } from './answers.ts';
 import { type BodyBounds, openBodyShare } from './bodyBounds.ts';
+import { jsonInPieces } from './jsonInPieces.ts';
 import { parsePart } from './parsePart.ts';
 import type { RequestParts } from './placeInRequest.ts';
 import { type BodyKind, readBody } from './readBody.ts';
@@ -260,7 +261,9 @@ async function write(route: Endpoint, checkReplies: boolean, response: Response,
     if (!checked.success)
       throw new Error(`reply of ${route.method} ${route.path} does not fit its schema: ${checked.error.message}`);
   }
-  response.status(200).json(reply.body ?? null);
+  const text = await jsonInPieces(reply.body ?? null);
+  if (!response.hasHeader('Content-Type')) response.type('json');
+  response.status(200).send(text);
 }
 
 /** Nothing is sent before the first part is there: what fails until then is answered as an error, not as a file that breaks off. */
