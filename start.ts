@@ -96,9 +96,9 @@ export async function startService(
       log,
       environment,
     );
-    opened.defer(() => domain.outbound.close());
+    opened.defer(() => domain.integrations.outbound.close());
 
-    const api = await assembleApi(domain, stores, config, secretKeys, {
+    const api = await assembleApi(domain, config, {
       pingTemporal: temporal.ping,
       prepareTemporal: temporal.namespace.prepare,
       keepCredentials: (credentials) => keepCredentials(config, credentials),
@@ -108,7 +108,7 @@ export async function startService(
 
     const connection = opened.adopt(await connectTemporalWorker(temporal.address), (it) => it.close());
     signal?.throwIfAborted();
-    const activities = assembleActivities(domain, codeIsolation(runnerModules, config, environment, log));
+    const activities = assembleActivities(domain, codeIsolation(runnerModules, config, environment, log), config);
     // The one process serves every queue, and its open runs never wait for another build of it.
     const settings = { ...workerSettings(config), queues: queueNames, deployment: undefined };
     worker = opened.adopt(await startWorker(connection, settings, activities), (it) => it.stop());

@@ -21,8 +21,8 @@ async function start() {
   const namespace = temporalNamespace(servers.connection, servers.client, config.TEMPORAL_NAMESPACE, log);
   const workflows = temporalRunWorkflows(servers.client, namespace.searchAttributes);
   const domain = assembleDomain(servers.stores, workflows, config, secretKeys, log, process.env);
-  opened.defer(() => domain.outbound.close());
-  const api = await assembleApi(domain, servers.stores, config, secretKeys, {
+  opened.defer(() => domain.integrations.outbound.close());
+  const api = await assembleApi(domain, config, {
     pingTemporal: () => pingTemporal(servers.connection, config.TEMPORAL_NAMESPACE),
     prepareTemporal: namespace.prepare,
     keepCredentials() {},

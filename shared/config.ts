@@ -204,3 +204,10 @@ export function isLoopback(host: string): boolean {
   if (host === 'localhost') return true;
   return isIP(host) === 4 ? host.startsWith('127.') : host === '::1';
 }
+
+/**
+ * Whether every caller is on this machine, so that addresses on it may be named. One for callers elsewhere, or a proxy that passes them on, says that a
+ * loopback `HOST` tells nothing of its callers.
+ */
+export const allowsLoopback = ({ HOST, PUBLIC_URL, TRUSTED_PROXIES }: Config): boolean =>
+  isLoopback(HOST) && PUBLIC_URL === undefined && TRUSTED_PROXIES.length === 0;

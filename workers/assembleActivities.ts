@@ -1,14 +1,16 @@
+import type { Logger } from 'pino';
 import type { Domain } from '../shared/assemble.ts';
 import type { CodeIsolation } from '../shared/childProcesses/codeIsolation.ts';
+import type { Config } from '../shared/config.ts';
+import type { Coordination } from '../shared/coordination/coordination.ts';
 import { ServiceError } from '../shared/errors.ts';
 import type { ExperimentRun } from '../shared/experiments/experiment.ts';
+import { RowMemory } from '../shared/experiments/rowMemory.ts';
 import { openHeaders } from '../shared/experiments/runnerHeaders.ts';
 import { runnerModulePath } from '../shared/experiments/runnerModulePath.ts';
 import { runnerThatEnds } from '../shared/experiments/runnerThatEnds.ts';
 import type { RowRunner } from '../shared/experiments/runRows.ts';
-import { sweepProject } from '../shared/records/sweepExpired.ts';
 import { attemptLog, runSummary } from '../shared/stores/clickhouse/experimentRecords.ts';
-import { clickhouseExpired } from '../shared/stores/clickhouse/expiredRecords.ts';
 import type { ActivityDeps } from './activities.ts';
 import { assembleScoring } from './assembleScoring.ts';
 import { datasetOutputsRunner } from './runners/datasetOutputs.ts';
@@ -18,8 +20,13 @@ import { promptTemplateRunner } from './runners/promptTemplate.ts';
 import type { WorkerDeps } from './worker.ts';
 
 /** What the activities need, over the domain. @param isolation what runner modules see and who they are */
-export function assembleActivities(domain: Domain, isolation: CodeIsolation): WorkerDeps {
-  const { clickhouse, log } = domain;
+export function assembleActivities(
+  domain: Domain,
+  isolation: CodeIsolation,
+  config: Pick<Config, 'RUNNERS_DIR' | 'RUNNER_MEMORY_MB' | 'ROW_MEMORY_MB'>,
+): WorkerDeps {
+  const { log, stores, experiments, integrations, records } = domain;
+  const { clickhouse, coordination } = stores;
 
   const createRunner = async (run: ExperimentRun): Promise<RowRunner> => {
     const { runner } = run;
@@ -32,13 +39,13 @@ export function assembleActivities(domain: Domain, isolation: CodeIsolation): Wo
       case 'dataset_outputs':
         return datasetOutputsRunner;
       case 'module':
-        return moduleRunner(run, await runnerModulePath(domain.runnersDir, runner.name), isolation, domain.runnerMemoryMb);
+        return moduleRunner(run, await runnerModulePath(config.RUNNERS_DIR, runner.name), isolation, config.RUNNER_MEMORY_MB);
       case 'http':
         return httpRunner(
           run,
           runner.url,
-          openHeaders(domain.keyRing, run.experimentId, runner.headers ?? {}),
-          domain.outbound,
+          openHeaders(integrations.keyRing, run.experimentId, runner.headers ?? {}),
+          integrations.outbound,
           domain.calls,
         );
       case 'caller_function':
@@ -48,31 +55,32 @@ export function assembleActivities(domain: Domain, isolation: CodeIsolation): Wo
     }
   };
 
-  const scoring = assembleScoring(domain, domain.settleRecords);
+  const scoring = assembleScoring(domain);
 
   return {
-    ...domain,
-    sweeps: {
-      projects: (after, limit) => domain.retention.projects(after, limit),
-      sweep: (projectId, signal) =>
-        sweepProject(
-          { ...domain.deletion, retention: domain.retention, expired: clickhouseExpired(clickhouse) },
-          projectId,
-          signal,
-        ),
-    },
+    ledger: experiments.ledger,
+    workflows: domain.workflows,
+    coordination,
+    rows: experiments.rows,
+    rowLog: experiments.rowLog,
+    offered: experiments.offered,
+    notices: domain.stores.notices,
+    rowMemory: new RowMemory(config.ROW_MEMORY_MB * 1024 * 1024),
+    settleRecords: experiments.settle,
+    log,
+    sweeps: records.sweeps,
     scoring,
     freezeMetrics: async (run) => (await scoring.frozen(run)).metrics,
     attempts: attemptLog(clickhouse, (err) => log.warn({ err }, 'attempts of rows were not noted')),
     createRunner: async (run) => runnerThatEnds(await createRunner(run)),
-    publishRunning: runningPublisher(domain),
+    publishRunning: runningPublisher(coordination, log),
     countRows: (run) => runSummary(clickhouse, run),
   };
 }
 
 /** A word that does not get through is followed by the next. */
 const runningPublisher =
-  ({ coordination, log }: Domain): ActivityDeps['publishRunning'] =>
+  (coordination: Pick<Coordination, 'progress'>, log: Pick<Logger, 'debug'>): ActivityDeps['publishRunning'] =>
   ({ experimentId }, part, rowsRunning) =>
     void coordination.progress
       .publish(experimentId, part, rowsRunning)

@@ -1,26 +1,26 @@
 import type { Domain } from '../shared/assemble.ts';
 import { RequestInvalid, ServiceError } from '../shared/errors.ts';
-import { defaultRunSettings, type ExperimentRun, hasEnded } from '../shared/experiments/experiment.ts';
+import { defaultRunSettings, isUnderWay } from '../shared/experiments/experiment.ts';
+import { withoutExpired } from '../shared/projects/retention.ts';
 import { findColumnFor } from '../shared/records/columnCatalog.ts';
 import { thawMetric } from '../shared/scorers/frozenMetric.ts';
-import { metricDefinitions } from '../shared/scorers/metricDefinitions.ts';
 import { type EnabledMetric, resolveMetrics } from '../shared/scorers/resolveMetrics.ts';
 import { scorersOfRun } from '../shared/scorers/runSettings.ts';
 import { freezeMetrics, metricsOfWorkflow } from '../shared/scoring/frozenMetrics.ts';
 import type { ScoredRun } from '../shared/scoring/scoring.ts';
-import { clickhouseMarks } from '../shared/stores/clickhouse/markedValues.ts';
-import { clickHouseRecordReads } from '../shared/stores/clickhouse/recordReads.ts';
 import { clickhouseRecordStream } from '../shared/stores/clickhouse/recordStream.ts';
 import { clickhouseRollUpReads } from '../shared/stores/clickhouse/rollUpReads.ts';
 import { recordSizes, recordsToScore } from '../shared/stores/clickhouse/scoredRecords.ts';
 import { type JudgedRun, judgeContext, judgedExperiment } from './judgeContext.ts';
 import type { WorkerDeps } from './worker.ts';
 
-/** What the scoring of runs needs, over the domain. @param settle sums an experiment up */
-export function assembleScoring(domain: Domain, settle: (run: ExperimentRun) => Promise<unknown>): WorkerDeps['scoring'] {
-  const { clickhouse, frozenMetrics: frozen, ledger, log, scorers, scorings, workflows } = domain;
-  const definitions = metricDefinitions(scorers);
-  const reads = clickHouseRecordReads(clickhouse);
+/** What the scoring of runs needs, over the domain. */
+export function assembleScoring(domain: Domain): WorkerDeps['scoring'] {
+  const { experiments, expiries, log, records, scoring, stores, workflows } = domain;
+  const { clickhouse } = stores;
+  const { ledger } = experiments;
+  const { store: scorers, frozen, definitions } = domain.scorers;
+  const { marks, scorings } = scoring;
   const freezing = {
     frozen,
     async judgeModel(wanted: string | null): Promise<string | null> {
@@ -42,22 +42,19 @@ export function assembleScoring(domain: Domain, settle: (run: ExperimentRun) => 
     scorings,
     ledger,
     workflows,
-    rows: domain.rows,
+    rows: experiments.rows,
     log,
-    write: (run, values) => domain.metricValues.write(run, values),
+    write: (run, values) => records.values.write(run, values),
     recordSizes: (run, ids, withSpans) => recordSizes(clickhouse, run, ids, withSpans),
     rollUpReads: clickhouseRollUpReads(clickhouse),
     marking: {
-      marks: clickhouseMarks(clickhouse),
+      marks,
       stream: clickhouseRecordStream(clickhouse),
       // The columns were accepted with the request; a metric may have lost its values since, or not have any yet.
       findColumn: (run, { filter, sort }) =>
-        findColumnFor(reads, definitions, run, { filter, alsoNamed: sort ? [sort.columnId] : [], takesUnvalued: true }),
-      write: (run, values) => domain.metricValues.write(run, values),
-      async unexpired(run) {
-        const expiry = await domain.expiries.of(run.projectId, [run.runId]);
-        return expiry ? { ...run, expiry } : run;
-      },
+        findColumnFor(records.reads, definitions, run, { filter, alsoNamed: sort ? [sort.columnId] : [], takesUnvalued: true }),
+      write: (run, values) => records.values.write(run, values),
+      unexpired: (run) => withoutExpired(run, expiries),
     },
     records: (run, ids, withSpans) => recordsToScore(clickhouse, run, ids, withSpans),
     metricsOf: (run, scorerIds) => scorersOfRun(scorers, run.projectId, run.runId, scorerIds),
@@ -67,7 +64,8 @@ export function assembleScoring(domain: Domain, settle: (run: ExperimentRun) => 
       return (await scorersOfRun(scorers, run.projectId, run.runId, [scorerId]))[0] as EnabledMetric;
     },
     freeze: async (run, metrics) => freezeMetrics(freezing, run.runId, metrics, (await judged(run)).modelAlias),
-    frozen: (run) => metricsOfWorkflow({ ...freezing, enabled: domain.metricsOf }, run, judgedExperiment(run).modelAlias),
+    frozen: (run) =>
+      metricsOfWorkflow({ ...freezing, enabled: domain.scorers.enabledMetrics }, run, judgedExperiment(run).modelAlias),
     looked: (run, lookedTo) => frozen.looked(run.experimentId, run.workflowNumber, lookedTo),
     async enabled({ projectId, runId }) {
       const settings = await scorers.runSettings(projectId, runId);
@@ -87,7 +85,7 @@ export function assembleScoring(domain: Domain, settle: (run: ExperimentRun) => 
     async aggregate({ runId }) {
       const run = await ledger.find(runId);
       // One that goes on sums up its values when it ends.
-      if (run && (run.state === 'idle' || hasEnded(run.state))) await ledger.setAggregates(runId, await settle(run));
+      if (run && !isUnderWay(run.state)) await ledger.setAggregates(runId, await experiments.settle(run));
     },
   };
 }

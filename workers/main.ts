@@ -22,9 +22,9 @@ async function start() {
   // A worker starts no run, so it need not know what runs may be searched by.
   const workflows = temporalRunWorkflows(servers.client, () => []);
   const domain = assembleDomain(servers.stores, workflows, config, config.SECRET_KEYS as string, log, process.env);
-  opened.defer(() => domain.outbound.close());
+  opened.defer(() => domain.integrations.outbound.close());
   const connection = opened.adopt(await connectTemporalWorker(servers.temporal), (it) => it.close());
-  const activities = assembleActivities(domain, codeIsolation(runnerModules, config, process.env, log));
+  const activities = assembleActivities(domain, codeIsolation(runnerModules, config, process.env, log), config);
   const worker = opened.adopt(await startWorker(connection, workerSettings(config), activities), (it) => it.stop());
   worker.finished.catch((err: unknown) => log.fatal({ err }, 'the worker broke'));
   opened.adopt(await watchEventLoop(eventLoopLimits(config, 1)), (watch) => watch.stop());

@@ -17,6 +17,7 @@ import {
   updateExperiment,
   view,
 } from '../../shared/experiments/list.ts';
+import type { MetricBuckets } from '../../shared/experiments/metricBuckets.ts';
 import type { ExperimentView } from '../../shared/experiments/response.ts';
 import type { MetricAggregates } from '../../shared/metrics/aggregate.ts';
 import { pageFields } from '../../shared/wire/common.ts';
@@ -44,11 +45,7 @@ export interface ExperimentRouteDeps extends CreateDeps, ExperimentDeps, DeleteD
   /** Columns of the metrics that any run of the project computes. */
   metricColumns(projectId: string): Promise<ColumnDef[]>;
   /** Values of the metrics of these experiments' records, counted in buckets; of the records that every filter keeps. */
-  metricBuckets(
-    projectId: string,
-    experimentIds: readonly string[],
-    filters: readonly Filter[],
-  ): Promise<z.input<typeof ExperimentMetricsResponse>['metrics']>;
+  metricBuckets(projectId: string, experimentIds: readonly string[], filters: readonly Filter[]): Promise<MetricBuckets[]>;
 }
 
 const tag = 'Experiments';
@@ -136,7 +133,7 @@ export function experimentRoutes(deps: ExperimentRouteDeps): Endpoint[] {
       body: ExperimentMetricsRequest,
       response: ExperimentMetricsResponse,
       handle: async ({ project, body }) => ({
-        metrics: await deps.metricBuckets(project.id, await deps.experiments.ids(project.id), body.filters),
+        metrics: (await deps.metricBuckets(project.id, await deps.experiments.ids(project.id), body.filters)).map(bucketsToWire),
       }),
     }),
     endpoint({
@@ -185,11 +182,17 @@ export function experimentRoutes(deps: ExperimentRouteDeps): Endpoint[] {
       response: ExperimentMetricsResponse,
       handle: async ({ project, params, body }) => {
         const { id } = await getExperiment(deps, project.id, params.experiment_id);
-        return { metrics: await deps.metricBuckets(project.id, [id], body.filters) };
+        return { metrics: (await deps.metricBuckets(project.id, [id], body.filters)).map(bucketsToWire) };
       },
     }),
   ];
 }
+
+const bucketsToWire = ({ rollUp, outputType, ...buckets }: MetricBuckets) => ({
+  ...buckets,
+  roll_up_method: rollUp,
+  data_type: outputType,
+});
 
 async function pageOf(deps: ExperimentDeps, projectId: string, request: z.output<typeof ExperimentSearchRequest>) {
   const { starting_token: offset, limit, include_counts } = request;

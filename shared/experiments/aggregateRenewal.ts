@@ -16,6 +16,8 @@ const LONGEST_WAIT_MS = 4_000;
 const REST = 2;
 /** Experiments computed at a time. */
 const AT_ONCE = 2;
+/** Milliseconds between two looks at what waits, while something does. */
+const LOOK_MS = 250;
 /** Milliseconds until the next try: of what rests or is somebody else's, of what a run goes on of, after a failure. */
 const TRY_AGAIN_MS = { later: 250, running: 1_000, failed: 5_000 } as const;
 
@@ -37,6 +39,7 @@ export class AggregateRenewal {
   readonly #waiting = new Map<string, Waiting>();
   readonly #lanes = new Set<Promise<void>>();
   readonly #underWay = new Set<string>();
+  #timer: NodeJS.Timeout | undefined;
   #stopped = false;
 
   constructor(deps: RenewalDeps) {
@@ -49,10 +52,20 @@ export class AggregateRenewal {
     const waiting = this.#waiting.get(run.runId);
     if (waiting) waiting.last = now;
     else this.#waiting.set(run.runId, { run, since: now, last: now, from: now });
+    this.#lookSoon();
   }
 
-  /** Begins to compute what is due, without waiting for the end. */
-  async renewDue(): Promise<void> {
+  #lookSoon(): void {
+    if (this.#stopped || this.#timer || this.#waiting.size === 0) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#renewDue();
+      this.#lookSoon();
+    }, LOOK_MS);
+  }
+
+  /** Begins to compute what is due. */
+  #renewDue(): void {
     while (this.#lanes.size < AT_ONCE && !this.#stopped) {
       const first = this.#takeDue();
       if (!first) return;
@@ -66,11 +79,13 @@ export class AggregateRenewal {
     for (const run of await this.#deps.outdated.left(fresh))
       if (!this.#waiting.has(run.runId))
         this.#waiting.set(run.runId, { run, since: Number.NEGATIVE_INFINITY, last: Number.NEGATIVE_INFINITY, from: 0 });
+    this.#lookSoon();
   }
 
   /** Begins nothing more. Resolves when what is under way has ended. */
   async stop(): Promise<void> {
     this.#stopped = true;
+    clearTimeout(this.#timer);
     await Promise.all(this.#lanes);
   }
 
@@ -127,5 +142,6 @@ export class AggregateRenewal {
     const from = performance.now() + inMs;
     const newer = this.#waiting.get(tried.run.runId);
     this.#waiting.set(tried.run.runId, { ...tried, last: newer?.last ?? tried.last, from });
+    this.#lookSoon();
   }
 }

@@ -39,6 +39,9 @@ export type RunState = (typeof runStates)[number];
 
 export const hasEnded = (state: RunState): boolean => state === 'completed' || state === 'failed' || state === 'cancelled';
 
+/** Whether a workflow of the experiment goes on, or is about to. */
+export const isUnderWay = (state: RunState): boolean => state !== 'idle' && !hasEnded(state);
+
 /** Which rows a workflow runs: those not recorded yet, those recorded as failed before it started, or none (scores only). */
 export type RowsToRun = 'missing' | 'failed' | 'none';
 

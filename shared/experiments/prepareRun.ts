@@ -1,6 +1,6 @@
 import { RequestInvalid, ServiceError } from '../errors.ts';
 import { definedRunner } from './definedRunner.ts';
-import { type ExperimentRun, hasEnded, type RowsToRun, type Runner, type RunSettings } from './experiment.ts';
+import { type ExperimentRun, isUnderWay, type RowsToRun, type Runner, type RunSettings } from './experiment.ts';
 import type { Experiment } from './experimentStore.ts';
 import type { RunDefinition, RunLedger } from './runLedger.ts';
 import { type StartDeps, startRun } from './startRun.ts';
@@ -57,8 +57,7 @@ export async function requestRun(
   const current = await deps.ledger.find(experimentId);
   if (!current) throw new ServiceError('NotFound', `no experiment ${experimentId}`);
   const after = request.after ?? current.workflowNumber;
-  const goesOn = current.state !== 'idle' && !hasEnded(current.state);
-  if (goesOn || current.workflowNumber !== after) return { run: current, started: false };
+  if (isUnderWay(current.state) || current.workflowNumber !== after) return { run: current, started: false };
   const rowsToRun = request.rowsToRun ?? 'missing';
   const runner = request.runner ?? (await unnamedRunner(deps, current, request));
   const { shape, records } = await shapeOf(deps, current, request);

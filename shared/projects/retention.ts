@@ -117,11 +117,14 @@ class Renewed<V> {
 
 const goodFor = (tookMs: number): number => Math.min(Math.max(tookMs * KEPT_GOOD.timesTaken, KEPT_GOOD.minMs), KEPT_GOOD.maxMs);
 
+/** The run as reads take it: without what has expired in it. */
+export async function withoutExpired(run: RunRef, expiries: Pick<Expiries, 'of'>): Promise<RunRef> {
+  const expiry = await expiries.of(run.projectId, [run.runId]);
+  return expiry ? { ...run, expiry } : run;
+}
+
 /** The lookup for reads: the run without what has expired in it. */
 export const unexpired =
   (find: RunLookup, expiries: Pick<Expiries, 'of'>): RunLookup =>
-  async (projectId, ids) => {
-    const run: RunRef = await find(projectId, ids);
-    const expiry = await expiries.of(run.projectId, [run.runId]);
-    return expiry ? { ...run, expiry } : run;
-  };
+  async (projectId, ids) =>
+    withoutExpired(await find(projectId, ids), expiries);

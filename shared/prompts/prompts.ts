@@ -81,9 +81,12 @@ export interface PromptStore {
 /** The version that an experiment names. @throws ServiceError `NotFound` */
 export async function findPromptVersion(prompts: Pick<PromptStore, 'version'>, versionId: string): Promise<PromptVersion> {
   const version = await prompts.version(versionId);
-  if (!version) throw new ServiceError('NotFound', `there is no prompt version ${versionId}`);
+  if (!version) throw noPromptVersion(versionId);
   return version;
 }
+
+export const noPromptVersion = (versionId: string): ServiceError =>
+  new ServiceError('NotFound', `there is no prompt version ${versionId}`);
 
 /** A version by the prompt's name: the selected one without a number. @throws ServiceError `NotFound` */
 export async function findPromptVersionByName(

@@ -43,6 +43,8 @@ export interface DeletionWishes {
   remove(id: string): Promise<void>;
   /** Those that nobody has attended for `ms`, which are then attended by the caller. */
   takeUnattended(ms: number): Promise<DeletionWish[]>;
+  /** Nobody attends any of them: for the start of the only process, whose predecessor has died. */
+  freeAll(): Promise<void>;
 }
 
 export interface DeleteDeps {
@@ -116,7 +118,7 @@ function namedIds(filter: Filter): 'all' | readonly string[] | undefined {
 
 /**
  * Carries out what former processes have left: records that match, but for those written since the deletion was asked for.
- * @param unattendedMs how long nobody must have worked at it; 0 where this process is the only one and works at none
+ * @param unattendedMs how long nobody must have worked at it
  * @param stopping ends the work after the records at hand
  */
 export async function finishDeletions(

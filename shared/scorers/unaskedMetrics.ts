@@ -1,3 +1,5 @@
+import { isUnderWay } from '../experiments/experiment.ts';
+import type { RunLedger } from '../experiments/runLedger.ts';
 import type { RunRef } from '../projects/runs.ts';
 import type { StoredMetric, StoredReads } from '../records/searchRecords.ts';
 import { builtinById } from './presets.ts';
@@ -13,13 +15,14 @@ type MetricResults = StoredReads['metricResults'];
 export function withUnaskedMetrics(
   stored: MetricResults,
   settings: Pick<ScorerStore, 'runSettings'>,
-  isUnderWay: (runId: string) => Promise<boolean>,
+  ledger: Pick<RunLedger, 'find'>,
 ): MetricResults {
   return async (run, keys, metrics) => {
     const [results, enabled] = await Promise.all([stored(run, keys, metrics), enabledIn(settings, run)]);
     const wanted = enabled.filter(({ metric }) => metrics?.includes(metric) ?? true);
     if (wanted.length === 0) return results;
-    const isPending = await isUnderWay(run.runId);
+    const experiment = await ledger.find(run.runId);
+    const isPending = experiment !== undefined && isUnderWay(experiment.state);
     const states = wanted.map((one) => ({ ...one, state: stateOf(one, isPending) }));
     const all = new Map(results);
     for (const { id, type } of keys) {

@@ -5,7 +5,7 @@ import { asyncLocalStorage, type Context } from '@temporalio/activity';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { assembleDomain, type Domain } from '../../shared/assemble.ts';
-import { readConfig } from '../../shared/config.ts';
+import { type Config, readConfig } from '../../shared/config.ts';
 import type { ExperimentRun } from '../../shared/experiments/experiment.ts';
 import { attemptNumber } from '../../shared/experiments/rowLog.ts';
 import { rowTrace, rowTraceId } from '../../shared/experiments/rowTrace.ts';
@@ -25,12 +25,13 @@ import { createScoringActivities } from '../../workers/scoringActivities.ts';
 let folder: string;
 let stores: Stores;
 let domain: Domain;
+let settings: Config;
 const userId = newId();
 const projectId = newId();
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'assay-scoring-'));
-  const config = readConfig({ DATA_DIR: folder });
-  stores = await openStores(config);
+  settings = readConfig({ DATA_DIR: folder });
+  stores = await openStores(settings);
   const workflows: RunWorkflows & ScoringWorkflows = {
     start: async () => undefined,
     standing: async () => ({ kind: 'open', runId: newId(), problem: null }),
@@ -40,7 +41,7 @@ beforeAll(async () => {
     rowWorkers: async () => 1,
     score: async () => undefined,
   };
-  domain = assembleDomain(stores, workflows, config, secretKeysOf(undefined, folder), pino({ level: 'silent' }), {});
+  domain = assembleDomain(stores, workflows, settings, secretKeysOf(undefined, folder), pino({ level: 'silent' }), {});
   await stores.database.query("INSERT INTO users (id, email, first_name, role) VALUES ($1, 'ada@example.com', 'Ada', 'user')", [
     userId,
   ]);
@@ -50,7 +51,7 @@ beforeAll(async () => {
   ]);
 });
 afterAll(async () => {
-  await domain?.outbound.close();
+  await domain?.integrations.outbound.close();
   await stores?.close();
   await rm(folder, { recursive: true, force: true });
 });
@@ -90,7 +91,7 @@ async function experiment(metrics: ScorerConfig[], concurrency = 20) {
     }
   };
   const read: number[] = [];
-  const scoring = assembleActivities(domain, { env: {} }).scoring;
+  const scoring = assembleActivities(domain, { env: {} }, settings).scoring;
   const activities = createScoringActivities(
     {
       ...scoring,
@@ -117,14 +118,18 @@ async function experiment(metrics: ScorerConfig[], concurrency = 20) {
     pass,
     /** Starts the next workflow of the experiment. */
     async begin(rowsToRun: 'missing' | 'none' = 'missing') {
-      const after = (await domain.ledger.find(id))?.workflowNumber ?? 0;
-      const requested = await domain.ledger.request(id, after, { rowsToRun, rowCount: 400, settings: { concurrency } });
+      const after = (await domain.experiments.ledger.find(id))?.workflowNumber ?? 0;
+      const requested = await domain.experiments.ledger.request(id, after, {
+        rowsToRun,
+        rowCount: 400,
+        settings: { concurrency },
+      });
       run = requested?.run as ExperimentRun;
-      await domain.ledger.setState(id, ['requested'], 'running');
+      await domain.experiments.ledger.setState(id, ['requested'], 'running');
     },
-    settle: () => assembleActivities(domain, { env: {} }).settleRecords(run),
-    end: () => domain.ledger.end(id, run.workflowNumber, 'completed', { error: null }),
-    set: (scorers: ScorerConfig[]) => domain.scorers.saveRunSettings(projectId, id, { scorers }),
+    settle: () => assembleActivities(domain, { env: {} }, settings).settleRecords(run),
+    end: () => domain.experiments.ledger.end(id, run.workflowNumber, 'completed', { error: null }),
+    set: (scorers: ScorerConfig[]) => domain.scorers.store.saveRunSettings(projectId, id, { scorers }),
     async record(from: number, to: number, output = 'answer', spans: object[] = [], round = 1) {
       const rows = rowIds.slice(from, to).map((rowId, index) => ({
         rowId,
@@ -136,7 +141,7 @@ async function experiment(metrics: ScorerConfig[], concurrency = 20) {
         variables: {},
       }));
       const result = { output, spans: spans as never, startedAt: new Date(), durationNs: 1 };
-      await domain.rowLog.write(
+      await domain.experiments.rowLog.write(
         run,
         rows.map((row) => rowTrace(id, row, result)),
         attemptNumber(run.workflowNumber, round, 1),
@@ -146,7 +151,7 @@ async function experiment(metrics: ScorerConfig[], concurrency = 20) {
     score: (rest?: Partial<ScorePass>, cancelled?: AbortSignal) => called(() => activities.scoreMarked(pass(rest)), cancelled),
     prepareAsked: () => called(() => activities.prepareScoring({ projectId, runId: id })),
     async states(metric: string) {
-      const values = await domain.metricValues.byMetric({ projectId, runId: id }, metric);
+      const values = await domain.records.values.byMetric({ projectId, runId: id }, metric);
       const counts: Record<string, number> = {};
       for (const { status, value } of values) {
         const state = status === 'success' ? String(value) : status;
@@ -244,7 +249,7 @@ test('values of former releases stand, unless scores alone are asked for', async
     details: {},
   });
   const run = { projectId, runId: one.id };
-  const marks = assembleActivities(domain, { env: {} }).scoring.marking.marks;
+  const marks = assembleActivities(domain, { env: {} }, settings).scoring.marking.marks;
   const lacking = marks.lacking(run, {
     metrics: [{ name: 'correctness', version: 'x' }],
     withSpans: false,
@@ -256,7 +261,7 @@ test('values of former releases stand, unless scores alone are asked for', async
   const at = (row: number) => ({ ...value(row), recordCreatedAt: createdAt.get(one.traceId(row)) as string });
   // Of the first two the scorer is known and its version is not; the third is its caller's own.
   const scorerId = config('correctness').id;
-  await domain.metricValues.write(run, [{ ...at(0), scorerId }, { ...at(1), scorerId }, at(2)]);
+  await domain.records.values.write(run, [{ ...at(0), scorerId }, { ...at(1), scorerId }, at(2)]);
   await one.prepare({ ended: true });
   await one.score();
   expect(await one.states('correctness')).toEqual({ false: 3, true: 3 });
@@ -307,7 +312,7 @@ test('what is asked for while a run goes on waits for its end, so that no value 
   const one = await experiment([config('correctness')]);
   await one.begin();
   await one.record(0, 4);
-  await domain.scorings.request(
+  await domain.scoring.scorings.request(
     {
       id: newId(),
       projectId,

@@ -136,8 +136,8 @@ export async function startExperimentService(url?: string) {
           name: 'correct',
           buckets: { false: 1, true: 3 },
           average: 0.75,
-          roll_up_method: 'average',
-          data_type: 'boolean' as const,
+          rollUp: 'average' as const,
+          outputType: 'boolean' as const,
         },
       ];
     },

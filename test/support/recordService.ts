@@ -120,6 +120,7 @@ function notesInMemory(): { notes: ErasureNotes; wishes: DeletionWishes } {
     attend: async () => {},
     remove: async () => {},
     takeUnattended: async () => [],
+    freeAll: async () => {},
   };
   return { notes, wishes };
 }

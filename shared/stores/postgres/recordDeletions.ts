@@ -129,5 +129,8 @@ export function postgresDeletionWishes(database: Database): DeletionWishes {
       );
       return z.array(WishRow).parse(rows);
     },
+    async freeAll() {
+      await database.query("UPDATE record_deletions SET attended_at = '-infinity'");
+    },
   };
 }

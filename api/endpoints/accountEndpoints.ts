@@ -1,0 +1,15 @@
+import type { Domain } from '../../shared/assemble.ts';
+import { newId } from '../../shared/ids.ts';
+import type { ClientAddresses } from '../clientAddress.ts';
+import type { Endpoint } from '../route.ts';
+import { accountRoutes } from '../routes/accounts.ts';
+import { loginSessionRoutes } from '../routes/loginSessions.ts';
+
+/** Users, API keys, groups, logins and passwords. */
+export function accountEndpoints(
+  { accounts: { accounts, passwords, credentials }, projects }: Domain,
+  clients: ClientAddresses,
+): Endpoint[] {
+  const deps = { accounts, passwords, credentials, access: projects.access, clients, newId, now: () => new Date() };
+  return [...accountRoutes(deps), ...loginSessionRoutes(deps)];
+}

@@ -1,0 +1,27 @@
+import type { Domain } from '../../shared/assemble.ts';
+import { newId } from '../../shared/ids.ts';
+import { recordsToCopy } from '../../shared/stores/clickhouse/recordsToCopy.ts';
+import type { Endpoint, Gate } from '../route.ts';
+import { datasetRoutes } from '../routes/datasets.ts';
+import { integrationRoutes } from '../routes/integrations.ts';
+import { metricSettingsRoutes } from '../routes/metricSettings.ts';
+import { promptRoutes } from '../routes/prompts.ts';
+import { scorerRoutes } from '../routes/scorers.ts';
+
+/** What experiments are made of: datasets, prompts, scorers and integrations. */
+export function assetEndpoints(domain: Domain, gate: Gate): Endpoint[] {
+  const { assets, datasets, expiries, integrations, prompts, scorers, stores } = domain;
+  return [
+    ...integrationRoutes({
+      store: integrations.store,
+      assets,
+      keyRing: integrations.keyRing,
+      checkAddress: (url) => integrations.outbound.check(url),
+      newId,
+    }),
+    ...datasetRoutes({ ...datasets.deps, gate, assets, readRecords: recordsToCopy(stores.clickhouse, expiries.before) }),
+    ...promptRoutes({ ...datasets.deps, prompts, gate, assets }),
+    ...scorerRoutes({ scorers: scorers.store, gate, assets }),
+    ...metricSettingsRoutes({ scorers: scorers.store, assets }),
+  ];
+}

@@ -1,0 +1,63 @@
+import type { Caller, ProjectAction } from '../../shared/accounts/permissions.ts';
+import type { Domain } from '../../shared/assemble.ts';
+import { progressFractions } from '../../shared/experiments/progress.ts';
+import { newId } from '../../shared/ids.ts';
+import { promptSeenBy } from '../../shared/prompts/promptSeenBy.ts';
+import { projectMetricColumns } from '../../shared/scorers/runSettings.ts';
+import { runTallies } from '../../shared/stores/clickhouse/experimentRecords.ts';
+import { clickhouseRunCounts } from '../../shared/stores/clickhouse/runCounts.ts';
+import { postgresExperimentGroups } from '../../shared/stores/postgres/experimentGroups.ts';
+import { postgresJobs } from '../../shared/stores/postgres/jobs.ts';
+import { postgresRunTags } from '../../shared/stores/postgres/runTags.ts';
+import type { Endpoint, Gate } from '../route.ts';
+import { experimentGroupRoutes } from '../routes/experimentGroups.ts';
+import { experimentRunRoutes } from '../routes/experimentRuns.ts';
+import { experimentRoutes } from '../routes/experiments.ts';
+import { experimentTagRoutes } from '../routes/experimentTags.ts';
+import { jobRoutes } from '../routes/jobs.ts';
+
+/** Experiments, their groups, tags and jobs, and their runs. */
+export function experimentEndpoints(domain: Domain, gate: Gate): Endpoint[] {
+  const { assets, datasets, experimentStore, experiments, expiries, projects, prompts, scorers, scoring, stores } = domain;
+  const { clickhouse, database } = stores;
+  const { ledger, rows, rowLog, offered, notices, workflows, request, control, progress } = experiments;
+  const find = ledger.find.bind(ledger);
+  const deps = {
+    experiments: experimentStore,
+    groups: postgresExperimentGroups(database),
+    tags: postgresRunTags(database),
+    jobs: postgresJobs(database),
+    scorings: scoring.scorings,
+    scorers: scorers.store,
+    datasets: datasets.deps.datasets,
+    assets,
+    requestRun: request,
+    newId,
+    progressOf: progressFractions({
+      metricIds: experimentStore.metricIds,
+      tallies: (runs, metricIds) => runTallies(clickhouse, runs, metricIds),
+    }),
+    countRecords: clickhouseRunCounts(clickhouse, expiries.of),
+    cancelRun: experiments.endRun,
+    deleteRun: projects.deleteRun,
+    metricColumns: (projectId: string) => projectMetricColumns(scorers.store, projectId),
+    metricBuckets: experiments.metricBuckets,
+    authorizeProject: (caller: Caller, action: ProjectAction | 'read', projectId: string) =>
+      gate.authorize(caller, { project: action }, projectId),
+    linkTo: (projectId: string, experimentId: string) => `/projects/${projectId}/experiments/${experimentId}`,
+  };
+  return [
+    ...experimentRoutes(deps),
+    ...experimentGroupRoutes(deps),
+    ...experimentTagRoutes(deps),
+    ...jobRoutes(deps),
+    ...experimentRunRoutes({
+      find,
+      mustSeePrompt: async (caller, versionId) => void (await promptSeenBy(prompts, assets, caller, versionId)),
+      request,
+      control,
+      caller: { rows, log: rowLog, offered, notices, find, signal: workflows.signal, workflowProgress: workflows.progress },
+      progress,
+    }),
+  ];
+}

@@ -1,0 +1,29 @@
+import type { Domain } from '../../shared/assemble.ts';
+import { clickhouseRunCounts } from '../../shared/stores/clickhouse/runCounts.ts';
+import { collaboratorStore } from '../../shared/stores/postgres/collaborators.ts';
+import type { Endpoint } from '../route.ts';
+import { collaboratorRoutes } from '../routes/collaborators.ts';
+import { logStreamRoutes } from '../routes/logStreams.ts';
+import { projectRoutes } from '../routes/projects.ts';
+import { retentionRoutes } from '../routes/retention.ts';
+
+/** Projects, who sees them, their log streams, and how long they keep records. */
+export function projectEndpoints({ stores, accounts: { accounts }, assets, projects, retention, expiries }: Domain): Endpoint[] {
+  const { access, deletion, logStreams } = projects;
+  const { clickhouse, database } = stores;
+  return [
+    ...projectRoutes({ projects: projects.projects, accounts, access, ...deletion }),
+    ...retentionRoutes({ retention, expiries }),
+    ...collaboratorRoutes({
+      projects: projects.projects,
+      access,
+      assets,
+      assetCollaborators: {
+        dataset: collaboratorStore(database, 'dataset'),
+        prompt: collaboratorStore(database, 'prompt'),
+        integration: collaboratorStore(database, 'integration'),
+      },
+    }),
+    ...logStreamRoutes({ logStreams, accounts, runCounts: clickhouseRunCounts(clickhouse, expiries.of), ...deletion }),
+  ];
+}

@@ -1,0 +1,86 @@
+import type { Domain } from '../../shared/assemble.ts';
+import { newId } from '../../shared/ids.ts';
+import { withoutExpired } from '../../shared/projects/retention.ts';
+import { namedScorers } from '../../shared/scorers/namedScorers.ts';
+import { scorersOfRun } from '../../shared/scorers/runSettings.ts';
+import { scorersSeenBy } from '../../shared/scorers/scorersSeenBy.ts';
+import { clickhouseMetricTimeline } from '../../shared/stores/clickhouse/metricTimeline.ts';
+import { clickhouseRecordStream } from '../../shared/stores/clickhouse/recordStream.ts';
+import { clickhouseTraceGraph } from '../../shared/stores/clickhouse/traceGraph.ts';
+import type { BodyBounds } from '../bodyBounds.ts';
+import type { Endpoint, Gate } from '../route.ts';
+import { annotationQueueRoutes } from '../routes/annotationQueues.ts';
+import { annotationRecordRoutes } from '../routes/annotationRecords.ts';
+import { annotationTemplateRoutes } from '../routes/annotationTemplates.ts';
+import { exportRecordRoutes } from '../routes/exportRecords.ts';
+import { ingestCounterRoutes } from '../routes/ingestCounters.ts';
+import { metricSearchRoutes } from '../routes/metricSearch.ts';
+import { metricsTestingRoutes } from '../routes/metricsTesting.ts';
+import { openTelemetryRoutes } from '../routes/openTelemetry.ts';
+import { recomputeMetricsRoutes } from '../routes/recomputeMetrics.ts';
+import { recordColumnRoutes } from '../routes/recordColumns.ts';
+import { recordSearchRoutes } from '../routes/recordSearch.ts';
+import { sessionRoutes } from '../routes/sessions.ts';
+import { spanRoutes } from '../routes/spans.ts';
+import { traceGraphRoutes } from '../routes/traceGraph.ts';
+import { traceRoutes } from '../routes/traces.ts';
+
+/** Records: logged, searched, exported, annotated, and scored anew. */
+export function recordEndpoints(domain: Domain, gate: Gate, bodies: BodyBounds): Endpoint[] {
+  const { accounts, assets, annotations, annotationStore, expiries, projects, records, scorers, scoring, stores } = domain;
+  const { writer, reading, deletion, heldUpdates } = records;
+  const { findRun, ingestRun } = projects;
+  const { clickhouse } = stores;
+  const stream = clickhouseRecordStream(clickhouse);
+  const search = { records: records.reads, findRun: projects.findUnexpiredRun, metrics: scorers.definitions };
+  // An update changes, and a deletion takes, also what no read shows any more.
+  const recordDeps = { ...search, findRun, ingestRun, writer, reading, deletion };
+  const authorizeProject: Parameters<typeof annotationRecordRoutes>[0]['authorizeProject'] = (caller, action, projectId) =>
+    gate.authorize(caller, { project: action }, projectId);
+  const queues = { annotations: annotationStore, newId };
+  return [
+    ...traceRoutes(recordDeps),
+    ...spanRoutes(recordDeps),
+    ...ingestCounterRoutes({ writer, bodies: bodies.memory, heldUpdates: heldUpdates.usage }),
+    ...openTelemetryRoutes({
+      writer,
+      projects: projects.projects,
+      logStreams: projects.logStreams,
+      findRun,
+      newId,
+      authorizeProject,
+    }),
+    ...sessionRoutes(recordDeps),
+    ...recordSearchRoutes(search),
+    ...recordColumnRoutes(search),
+    ...traceGraphRoutes({ ...search, graph: clickhouseTraceGraph(clickhouse) }),
+    ...metricsTestingRoutes({
+      ...search,
+      namedScorers: (caller, names) => namedScorers(scorersSeenBy(scorers.store, assets, caller), names),
+      assets,
+      scorers: scorers.store,
+      stream,
+    }),
+    ...annotationQueueRoutes(queues),
+    ...annotationTemplateRoutes(queues),
+    ...annotationRecordRoutes({
+      ...search,
+      ...queues,
+      stream,
+      accounts: accounts.accounts,
+      authorizeProject,
+      unexpired: (run) => withoutExpired(run, expiries),
+      forget: annotations.forget,
+      now: () => new Date(),
+    }),
+    ...exportRecordRoutes({ ...search, stream }),
+    ...metricSearchRoutes({ ...search, timelines: clickhouseMetricTimeline(clickhouse) }),
+    ...recomputeMetricsRoutes({
+      ...search,
+      scorings: scoring.scorings,
+      start: scoring.start,
+      metricsOf: (caller, run, scorerIds) =>
+        scorersOfRun(scorersSeenBy(scorers.store, assets, caller), run.projectId, run.runId, scorerIds),
+    }),
+  ];
+}

@@ -1,0 +1,38 @@
+import { ServiceError } from '../errors.ts';
+import type { RunRef } from '../projects/runs.ts';
+import { eraseTraces } from '../records/delete.ts';
+import { logTraces } from '../records/ingest.ts';
+import type { Records } from '../records/openRecords.ts';
+import type { KeepStanding } from './keepStanding.ts';
+import type { RowLog } from './rowLog.ts';
+import type { RunLedger } from './runLedger.ts';
+import { type StandingRowDeps, standingRows } from './standingRows.ts';
+
+export interface LoggedRowDeps {
+  ledger: Pick<RunLedger, 'goesOn'>;
+  records: Pick<Records, 'writer' | 'deletion'>;
+  recorded: RowLog['recorded'];
+  deleted: StandingRowDeps['deleted'];
+  keep: KeepStanding;
+}
+
+/** The log of rows over the records: nothing is recorded once the run has ended, and nothing stays of what was deleted. */
+export function loggedRows({ ledger, records, recorded, deleted, keep }: LoggedRowDeps): RowLog {
+  const refOf = (run: { projectId: string; experimentId: string }): RunRef => ({
+    projectId: run.projectId,
+    runId: run.experimentId,
+  });
+  return standingRows(
+    {
+      recorded,
+      write: (run, traces, attempt) =>
+        keep(run, async () => {
+          // Somebody may have terminated the workflow.
+          if (!(await ledger.goesOn(run.experimentId, run.workflowNumber)))
+            throw new ServiceError('Conflict', `the run of experiment ${run.experimentId} has ended`);
+          await logTraces(records.writer, refOf(run), traces, { attempt });
+        }),
+    },
+    { deleted, erase: (run, traceIds) => eraseTraces(records.deletion, refOf(run), traceIds) },
+  );
+}

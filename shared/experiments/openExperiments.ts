@@ -1,0 +1,187 @@
+import type { Logger } from 'pino';
+import { withAnnotatedIds } from '../annotations/fullyAnnotated.ts';
+import type { Coordination } from '../coordination/coordination.ts';
+import type { KeyRing } from '../integrations/secrets.ts';
+import { type RecurringJob, SECOND_MS } from '../maintenance/recurringJob.ts';
+import { type Expiries, withoutExpired } from '../projects/retention.ts';
+import type { DeleteRecords, RunRef } from '../projects/runs.ts';
+import { findColumnFor } from '../records/columnCatalog.ts';
+import { deleteStraySpans } from '../records/delete.ts';
+import type { ErasedKey } from '../records/eraseRecords.ts';
+import type { Records } from '../records/openRecords.ts';
+import type { Scorers } from '../scorers/openScorers.ts';
+import type { MarkStore, ScoringStore } from '../scoring/scoring.ts';
+import type { Filter } from '../wire/filters.ts';
+import { AggregateRenewal } from './aggregateRenewal.ts';
+import type { Notices } from './callerRows.ts';
+import { type ExperimentRun, isUnderWay } from './experiment.ts';
+import { keepStanding } from './keepStanding.ts';
+import { loggedRows } from './loggedRows.ts';
+import { type MetricBuckets, metricBuckets } from './metricBuckets.ts';
+import type { OfferedRows } from './offeredRows.ts';
+import type { OutdatedAggregates } from './outdatedAggregates.ts';
+import { type RunRequest, requestRun } from './prepareRun.ts';
+import { type RunProgressView, type RunTally, runProgress } from './progress.ts';
+import { recentTallies } from './recentTallies.ts';
+import { type ReconcileReport, reconcileRuns } from './reconcileRuns.ts';
+import { rememberedRows } from './rememberedRows.ts';
+import type { RowLog, RowSourceReader } from './rowLog.ts';
+import { type RunCheckDeps, runChecks } from './runChecks.ts';
+import type { RunLedger } from './runLedger.ts';
+import { sealRunner } from './runnerHeaders.ts';
+import { type SumDeps, settleRun, sumUp } from './settleRun.ts';
+import type { StandingRowDeps } from './standingRows.ts';
+import type { RunWorkflows } from './startRun.ts';
+import { type RunControl, runControl } from './steerRun.ts';
+
+export interface ExperimentsDeps extends Omit<RunCheckDeps, 'datasets' | 'scorers'> {
+  datasets: RunCheckDeps['datasets'] & { rowsOfRuns: RowSourceReader };
+  scorers: Scorers;
+  ledger: RunLedger;
+  offered: OfferedRows;
+  outdated: OutdatedAggregates;
+  workflows: RunWorkflows;
+  progressBoard: Coordination['progress'];
+  notices: Notices;
+  records: Records;
+  expiries: Expiries;
+  keyRing: KeyRing;
+  scorings: Pick<ScoringStore, 'marked'>;
+  marks: Pick<MarkStore, 'unmark'>;
+  /** What the record store knows of runs. */
+  stored: {
+    tally(run: Pick<ExperimentRun, 'projectId' | 'experimentId'>, metrics: string[]): Promise<RunTally>;
+    recorded: RowLog['recorded'];
+    straySpans(run: RunRef): Promise<ErasedKey[]>;
+    systemAggregates: SumDeps['systemAggregates'];
+    deleteRecords: DeleteRecords;
+  };
+  /** Of these traces, those that were deleted while the run's workflow ran. */
+  deletedRows: StandingRowDeps['deleted'];
+  log: Pick<Logger, 'info' | 'warn' | 'error'>;
+}
+
+export interface Experiments {
+  ledger: RunLedger;
+  offered: OfferedRows;
+  notices: Notices;
+  workflows: RunWorkflows;
+  /** Rows of runs, of which those read lately are remembered. */
+  rows: RowSourceReader;
+  rowLog: RowLog;
+  request(experimentId: string, request: RunRequest): ReturnType<typeof requestRun>;
+  control: RunControl;
+  /** Ends the run of an experiment; one that has none, or has ended, is no error. */
+  endRun(experimentId: string): Promise<void>;
+  progress(run: ExperimentRun): Promise<RunProgressView>;
+  metricBuckets(projectId: string, experimentIds: readonly string[], filters: readonly Filter[]): Promise<MetricBuckets[]>;
+  /** Tidies and sums up what a run has recorded. */
+  settle(run: ExperimentRun): ReturnType<typeof settleRun>;
+  /** Makes runs agree with their workflows. It stays with each api process: `stuckRuns`, which `/healthcheck` shows, is what this one has seen. */
+  reconcile(): Promise<void>;
+  /** Runs whose workflows do not get on, as the last look found. */
+  stuckRuns(): readonly ExperimentRun[];
+  /** Has outdated aggregates computed that processes before this one have left. */
+  start(): Promise<void>;
+  /** For the start of the only process: what its predecessor was computing is free again. */
+  takeOver(): Promise<void>;
+  stop(): Promise<void>;
+  jobs: RecurringJob[];
+}
+
+/** Experiments and their runs. */
+export function openExperiments(deps: ExperimentsDeps): Experiments {
+  const { ledger, workflows, outdated, records, scorers, stored, notices, log, expiries } = deps;
+  const starting = { ledger, workflows };
+  const checks = runChecks(deps);
+  const control = runControl(starting);
+  const summing: SumDeps = {
+    systemAggregates: stored.systemAggregates,
+    values: records.values,
+    metricsOf: scorers.scoredMetrics,
+  };
+  const settle = (run: ExperimentRun) =>
+    settleRun(
+      {
+        ...summing,
+        deleteStraySpans: ({ projectId, experimentId: runId }) =>
+          deleteStraySpans(records.deletion, stored.straySpans, { projectId, runId }),
+        // What somebody has asked to be computed again stays marked.
+        async unmark({ projectId, experimentId: runId }) {
+          const requested = (await deps.scorings.marked(runId)).flatMap(({ scorerIds }) => scorerIds);
+          await deps.marks.unmark({ projectId, runId }, requested);
+        },
+      },
+      run,
+    );
+  const renewal = new AggregateRenewal({
+    outdated,
+    async compute({ runId }) {
+      const run = await ledger.find(runId);
+      return run && { aggregates: await sumUp(summing, run), workflowNumber: run.workflowNumber };
+    },
+    onError: (runId, err) => log.warn({ err, runId }, 'the aggregates of an experiment were not computed; it is tried again'),
+  });
+  records.whenOutdated((run) => renewal.changed(run));
+  const progressDeps = {
+    tally: recentTallies(stored.tally),
+    metricNames: scorers.metricNames,
+    board: deps.progressBoard,
+    times: (experimentId: string) => ledger.times(experimentId),
+  };
+  const bucketDeps = {
+    records: {
+      page: async (query: Parameters<typeof records.reads.page>[0]) =>
+        records.reads.page({ ...query, run: await withoutExpired(query.run, expiries) }),
+    },
+    values: records.values,
+    metricsOf: scorers.enabledMetrics,
+    findColumnFor: (run: RunRef, filter: Parameters<typeof findColumnFor>[3]['filter']) =>
+      findColumnFor(records.reads, scorers.definitions, run, { filter }),
+    storedFilter: (run: RunRef, filter: Filter) => withAnnotatedIds(records.reads, run, filter),
+  };
+  const report: ReconcileReport = {
+    started: ({ experimentId }) => log.info({ experimentId }, 'a run without a workflow was started'),
+    ended: ({ experimentId }, reason) => log.warn({ experimentId, reason }, 'a run ended because its workflow did'),
+    stuck: ({ experimentId, workflowId }, problem) =>
+      log.error({ experimentId, workflowId, problem }, 'the workflow of a run does not get on'),
+    failed: ({ experimentId }, err) => log.warn({ err, experimentId }, 'a run could not be looked after; it is tried again'),
+  };
+  let stuckRuns: readonly ExperimentRun[] = [];
+  return {
+    ledger,
+    offered: deps.offered,
+    notices,
+    workflows,
+    rows: rememberedRows(deps.datasets.rowsOfRuns),
+    rowLog: loggedRows({
+      ledger,
+      records,
+      recorded: stored.recorded,
+      deleted: deps.deletedRows,
+      keep: keepStanding({ exists: (id) => ledger.exists(id), deleteRecords: stored.deleteRecords }),
+    }),
+    request: (experimentId, { runner, ...request }) =>
+      requestRun({ ...starting, ...checks }, experimentId, {
+        ...request,
+        ...(runner ? { runner: sealRunner(deps.keyRing, experimentId, runner) } : {}),
+      }),
+    control,
+    async endRun(experimentId) {
+      const run = await ledger.find(experimentId);
+      if (run && isUnderWay(run.state)) await control.cancel(run);
+    },
+    progress: (run) => runProgress(progressDeps, run),
+    metricBuckets: (projectId, experimentIds, filters) =>
+      metricBuckets(bucketDeps, projectId, experimentIds, { and: [...filters] }),
+    settle,
+    async reconcile() {
+      stuckRuns = await reconcileRuns({ ...starting, settle, notify: (id) => notices.notify(id) }, report);
+    },
+    stuckRuns: () => stuckRuns,
+    start: () => renewal.renewLeft(true),
+    takeOver: () => outdated.freeAll(),
+    stop: () => renewal.stop(),
+    jobs: [{ name: 'renew-outdated-aggregates', every: 30 * SECOND_MS, run: () => renewal.renewLeft(false) }],
+  };
+}

@@ -1,0 +1,44 @@
+import type { Datasets } from '../datasets/openDatasets.ts';
+import { RequestInvalid } from '../errors.ts';
+import { type OutboundGuard, OutboundRefused } from '../integrations/outbound.ts';
+import { findPromptVersion, type PromptStore } from '../prompts/prompts.ts';
+import { checkPrompt } from '../prompts/render.ts';
+import type { ModelCaller } from '../providers/modelCall.ts';
+import type { Scorers } from '../scorers/openScorers.ts';
+import type { ExperimentStore } from './experimentStore.ts';
+import type { RunChecks } from './prepareRun.ts';
+import type { RunLedger } from './runLedger.ts';
+import { runnerModulePath } from './runnerModulePath.ts';
+
+export interface RunCheckDeps {
+  ledger: RunLedger;
+  experiments: Pick<ExperimentStore, 'find'>;
+  datasets: Pick<Datasets, 'shapeOf' | 'storeRunRows'>;
+  prompts: Pick<PromptStore, 'version'>;
+  models: Pick<ModelCaller, 'resolveModel'>;
+  outbound: Pick<OutboundGuard, 'check'>;
+  scorers: Pick<Scorers, 'enabledMetrics'>;
+  runnersDir: string | undefined;
+}
+
+/** The checks before a run, over the other modules. */
+export const runChecks = (deps: RunCheckDeps): RunChecks => ({
+  ledger: deps.ledger,
+  experimentOf: ({ projectId, experimentId }) => deps.experiments.find(projectId, experimentId),
+  shapeOf: deps.datasets.shapeOf,
+  storeRunRows: deps.datasets.storeRunRows,
+  async checkPrompt(versionId, settings, shape) {
+    const { template } = await findPromptVersion(deps.prompts, versionId);
+    checkPrompt(template, shape);
+    await deps.models.resolveModel(typeof settings.model_alias === 'string' ? settings.model_alias : null);
+  },
+  checkModule: async (name) => void (await runnerModulePath(deps.runnersDir, name)),
+  async checkUrl(url) {
+    await deps.outbound.check(url).catch((err: unknown) => {
+      if (err instanceof OutboundRefused)
+        throw new RequestInvalid([{ loc: ['body', 'runner', 'url'], msg: err.message, type: 'outbound_refused' }]);
+      throw err;
+    });
+  },
+  checkMetrics: async (run) => void (await deps.scorers.enabledMetrics(run)),
+});

@@ -1,0 +1,60 @@
+import { newId } from '../ids.ts';
+import { MINUTE_MS, type RecurringJob } from '../maintenance/recurringJob.ts';
+import { createProjectAccess, type ProjectAccess } from './access.ts';
+import { type DeletionDeps, deleteWithRecords, finishDeletions } from './deletions.ts';
+import { createIngestLookup, type IngestLookup, type OpenMetricsTesting } from './openRun.ts';
+import type { DeletionStore, LogStreamStore, ProjectStore } from './projectStore.ts';
+import { type Expiries, unexpired } from './retention.ts';
+import { createRunLookup, type DeleteRecords, type RunLookup } from './runs.ts';
+
+export interface ProjectDeps {
+  projects: ProjectStore & DeletionStore;
+  logStreams: LogStreamStore;
+  expiries: Expiries;
+  openMetricsTesting: OpenMetricsTesting;
+  deleteRecords: DeleteRecords;
+  /** Drops what is remembered of who may see which project. */
+  forgetCallers(): void;
+}
+
+export interface Projects {
+  projects: ProjectStore;
+  logStreams: LogStreamStore;
+  access: ProjectAccess;
+  findRun: RunLookup;
+  /** As `findRun`, without what has expired in the run. */
+  findUnexpiredRun: RunLookup;
+  ingestRun: IngestLookup;
+  /** What the routes that delete a project or a run need. */
+  deletion: DeletionDeps;
+  deleteRun(projectId: string, runId: string): Promise<boolean>;
+  jobs: RecurringJob[];
+}
+
+/** Projects, their runs, who may see them, and their deletion. */
+export function openProjects(deps: ProjectDeps): Projects {
+  const { projects, logStreams, deleteRecords } = deps;
+  const access = createProjectAccess(projects);
+  const lookup = createRunLookup(logStreams);
+  const deletion: DeletionDeps = {
+    deletions: projects,
+    deleteRecords,
+    newId,
+    forget() {
+      access.forget();
+      lookup.forget();
+      deps.forgetCallers();
+    },
+  };
+  return {
+    projects,
+    logStreams,
+    access,
+    findRun: lookup.find,
+    findUnexpiredRun: unexpired(lookup.find, deps.expiries),
+    ingestRun: createIngestLookup(lookup.find, deps.openMetricsTesting),
+    deletion,
+    deleteRun: (projectId, runId) => deleteWithRecords(deletion, projectId, runId),
+    jobs: [{ name: 'finish-project-deletions', every: MINUTE_MS, atStart: true, run: () => finishDeletions(deletion) }],
+  };
+}

@@ -1,0 +1,152 @@
+import { HOUR_MS, MINUTE_MS, type RecurringJob } from '../maintenance/recurringJob.ts';
+import type { Expiries, RetentionStore } from '../projects/retention.ts';
+import type { DeleteRecords, RunRef } from '../projects/runs.ts';
+import { findColumnFor, type MetricDefinitions } from './columnCatalog.ts';
+import { type DeleteDeps, type DeletionWishes, finishDeletions, type RecordEraser } from './delete.ts';
+import { type ErasureNotes, type OnRecordsDeleted, recordErasure } from './eraseRecords.ts';
+import type { ForgetHeldUpdates, HeldUpdates, HeldUpdateUsage } from './heldUpdates.ts';
+import type { MetricValueStore } from './metricValues.ts';
+import type { ReadDeps, RecordReader } from './read.ts';
+import type { RecordStore, WithLocks } from './recordStore.ts';
+import { RecordWriter } from './recordWriter.ts';
+import type { RecordReads } from './searchRecords.ts';
+import { type StandingDeps, standingValues } from './standingValues.ts';
+import { type ExpiredReads, sweepProject } from './sweepExpired.ts';
+import { unexpiredReader } from './unexpiredReader.ts';
+
+/** The store of updates whose records have not come. */
+export interface HeldUpdateStore extends HeldUpdates {
+  forget: ForgetHeldUpdates;
+  forgetRecords: OnRecordsDeleted;
+  usage(projectId: string): Promise<HeldUpdateUsage>;
+  /** Removes those that have waited for a day. @returns the projects that they were of, each once for every update */
+  removeExpired(): Promise<string[]>;
+}
+
+export interface RecordsDeps {
+  store: RecordStore;
+  reads: RecordReads;
+  reader: RecordReader;
+  values: MetricValueStore;
+  eraser: RecordEraser & StandingDeps['store'];
+  expired: ExpiredReads;
+  erasures: ErasureNotes;
+  deletions: DeletionWishes;
+  heldUpdates: HeldUpdateStore;
+  /** Absent where this process is the only one that writes. */
+  withLocks: WithLocks | undefined;
+  metrics: MetricDefinitions;
+  retention: Pick<RetentionStore, 'get' | 'projects'>;
+  expiries: Expiries;
+  /** What goes with the records of a whole project or run: each deletes its own. */
+  deleteAll: readonly DeleteRecords[];
+  /** What else belongs to records and goes with them. */
+  onRecordsDeleted: readonly OnRecordsDeleted[];
+  /** Gets the number of updates that were dropped because their records did not come. */
+  onUpdatesExpired(updates: number): void;
+}
+
+export interface Records {
+  reads: RecordReads;
+  /** Reads of single records, without what has expired. */
+  reading: ReadDeps;
+  writer: RecordWriter;
+  deletion: DeleteDeps;
+  values: MetricValueStore;
+  heldUpdates: Pick<HeldUpdateStore, 'usage'>;
+  /** Deletes every record of a project, or of one run of it, with all that belongs to them. */
+  deleteAll: DeleteRecords;
+  /** From now on `changed` hears of every experiment whose aggregates a write or a deletion by clients has made outdated. */
+  whenOutdated(changed: (experiment: RunRef) => void): void;
+  /** Projects with a retention, and the removal of what has expired in one. */
+  sweeps: {
+    projects: RetentionStore['projects'];
+    /** @returns how many records went */
+    sweep(projectId: string, signal: AbortSignal): Promise<number>;
+  };
+  /** For the start of the only process: what its predecessor was at work on is free again. */
+  takeOver(): Promise<void>;
+  jobs: RecurringJob[];
+}
+
+/** Milliseconds after which a deletion that no process says to be at work on is taken over. */
+const UNATTENDED_MS = MINUTE_MS;
+
+/** Records: written, read, deleted and swept. */
+export function openRecords(deps: RecordsDeps): Records {
+  const { reads, eraser, heldUpdates, erasures, deletions, metrics, expiries } = deps;
+  let outdated: (run: RunRef) => void = () => {};
+  const onRecordsDeleted = [...deps.onRecordsDeleted, heldUpdates.forgetRecords];
+  const erasure = recordErasure({ eraser, notes: erasures, onRecordsDeleted });
+  const writer = new RecordWriter({
+    store: deps.store,
+    guard: erasure.guard,
+    held: heldUpdates,
+    ...(deps.withLocks ? { withLocks: deps.withLocks } : {}),
+  });
+  writer.whenOutdated((run) => outdated(run));
+  const deletion: DeleteDeps = {
+    reads,
+    eraser,
+    erasure,
+    wishes: deletions,
+    forgetHeldUpdates: heldUpdates.forget,
+    writer,
+    onDeleted: (run) => outdated(run),
+    now: () => new Date(),
+  };
+  return {
+    reads,
+    reading: { reader: unexpiredReader(deps.reader, expiries), reads },
+    writer,
+    deletion,
+    values: standingValues(deps.values, { store: eraser, writer }),
+    heldUpdates,
+    async deleteAll(projectId, runId) {
+      // The marker is there: writes that began before it end now, and later ones are refused.
+      await writer.settled(projectId, runId);
+      for (const remove of deps.deleteAll) await remove(projectId, runId);
+      for (const forget of onRecordsDeleted) await forget({ projectId, ...(runId === undefined ? {} : { runId }) });
+    },
+    whenOutdated(changed) {
+      outdated = changed;
+    },
+    sweeps: {
+      projects: deps.retention.projects,
+      sweep: (projectId, signal) =>
+        sweepProject({ ...deletion, retention: deps.retention, expired: deps.expired }, projectId, signal),
+    },
+    takeOver: () => deletions.freeAll(),
+    jobs: [
+      {
+        name: 'finish-record-erasures',
+        every: MINUTE_MS,
+        atStart: true,
+        // Whoever has the run to itself finishes what was cut off there.
+        async run() {
+          for (const run of await erasures.unfinished()) await writer.exclusively(run, async () => {});
+        },
+      },
+      {
+        name: 'finish-record-deletions',
+        every: MINUTE_MS,
+        atStart: true,
+        run: (signal) =>
+          finishDeletions(
+            { ...deletion, findColumn: (run, filter) => findColumnFor(reads, metrics, run, { filter }) },
+            UNATTENDED_MS,
+            signal,
+          ),
+      },
+      {
+        name: 'drop-expired-updates',
+        every: HOUR_MS,
+        async run() {
+          const expired = await heldUpdates.removeExpired();
+          for (const projectId of expired) writer.counters.drop(projectId, 1);
+          if (expired.length > 0) deps.onUpdatesExpired(expired.length);
+        },
+      },
+    ],
+  };
+}

@@ -1,0 +1,45 @@
+import type { ExperimentRun } from '../experiments/experiment.ts';
+import type { MetricDefinitions } from '../records/columnCatalog.ts';
+import type { FrozenMetricStore } from '../scoring/frozenMetrics.ts';
+import { thawMetric } from './frozenMetric.ts';
+import { metricDefinitions } from './metricDefinitions.ts';
+import type { EnabledMetric } from './resolveMetrics.ts';
+import { runScorers } from './runSettings.ts';
+import type { ScorerStore } from './scorer.ts';
+
+type ExperimentRef = Pick<ExperimentRun, 'projectId' | 'experimentId'>;
+
+export interface Scorers {
+  store: ScorerStore;
+  frozen: FrozenMetricStore;
+  definitions: MetricDefinitions;
+  /** The metrics that an experiment's settings name, as they are now. */
+  enabledMetrics(run: ExperimentRef): Promise<EnabledMetric[]>;
+  /** The metrics that the values of an experiment were made by; of one that never ran, those of its settings beside them. */
+  scoredMetrics(run: ExperimentRef): Promise<EnabledMetric[]>;
+  /** Names of the metrics that the newest workflow of an experiment computes, or will. */
+  metricNames(run: ExperimentRun): Promise<string[]>;
+}
+
+/** Scorers, and which metrics runs compute with them. */
+export function openScorers(store: ScorerStore, frozen: FrozenMetricStore): Scorers {
+  const enabledMetrics = (run: ExperimentRef) => runScorers(store, run.projectId, run.experimentId);
+  return {
+    store,
+    frozen,
+    definitions: metricDefinitions(store),
+    enabledMetrics,
+    async scoredMetrics(run) {
+      const hasRun = (await frozen.ofRun(run.experimentId)) !== undefined;
+      const made = (await frozen.newest(run.experimentId)).map(thawMetric);
+      if (hasRun) return made;
+      const others = (await enabledMetrics(run)).filter(({ scorerId }) => !made.some((one) => one.scorerId === scorerId));
+      return [...made, ...others];
+    },
+    async metricNames(run) {
+      const ofRun = await frozen.ofRun(run.experimentId);
+      const metrics = ofRun?.number === run.workflowNumber ? ofRun.metrics.map(thawMetric) : await enabledMetrics(run);
+      return metrics.map(({ name }) => name);
+    },
+  };
+}
