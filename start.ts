@@ -101,6 +101,7 @@ export async function startService(
     const api = await assembleApi(domain, config, {
       pingTemporal: temporal.ping,
       prepareTemporal: temporal.namespace.prepare,
+      startJobs: temporal.namespace.startJobs,
       keepCredentials: (credentials) => keepCredentials(config, credentials),
       checkReplies,
     });

@@ -30,8 +30,10 @@ export interface Api {
 
 export interface ApiSurroundings {
   pingTemporal(): Promise<void>;
-  /** Sees to what our workflows find in Temporal. */
-  prepareTemporal(): Promise<void>;
+  /** Sees to what our workflows find in Temporal, the schedules of these jobs among it. */
+  prepareTemporal(jobs: readonly RecurringJob[]): Promise<void>;
+  /** Runs the jobs that are run at each start. */
+  startJobs(jobs: readonly RecurringJob[]): Promise<void>;
   /** Called with the first administrator's credentials before that account is created. */
   keepCredentials(credentials: { email: string; password: string; apiKey: string }): void;
   /** Parse every reply with its schema (tests). */
@@ -80,29 +82,24 @@ export async function assembleApi(domain: Domain, config: Config, around: ApiSur
     bodies,
   });
 
-  const prepare = () =>
-    around.prepareTemporal().catch((err: unknown) => log.warn({ err }, 'Temporal is not prepared; it is tried again'));
+  const warn = (message: string) => (err: unknown) => log.warn({ err }, message);
+  const prepare = () => around.prepareTemporal(domain.jobs).catch(warn('Temporal is not prepared; it is tried again'));
   await prepare();
   if (!config.DATABASE_URL) await domain.takeOver();
-  const stopping = new AbortController();
-  const runJob = ({ name, run }: RecurringJob) =>
-    run(stopping.signal).catch((err: unknown) => log.warn({ err }, `the job ${name} failed; it is tried again`));
-  const jobsAtStart = Promise.all(domain.jobs.filter(({ atStart }) => atStart).map(runJob));
+  await around.startJobs(domain.jobs).catch(warn('jobs were not run at the start; they run at their next time'));
   await experiments.reconcile();
   await experiments.start();
+  // All else that recurs has a schedule. These two see to it that there are schedules and workflows, so they cannot be ones themselves.
   const stops = [
     repeat(RECONCILE_RUNS_MS, experiments.reconcile, log, 'looking after runs'),
     repeat(PREPARE_MS, prepare, log, 'preparing Temporal'),
-    ...domain.jobs.map((job) => repeat(job.every, () => runJob(job), log, job.name)),
   ];
   return {
     app,
     gate,
     administrator,
     async stop() {
-      stopping.abort();
       for (const stop of stops) await stop();
-      await jobsAtStart;
       await domain.stop();
     },
   };

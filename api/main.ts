@@ -25,6 +25,7 @@ async function start() {
   const api = await assembleApi(domain, config, {
     pingTemporal: () => pingTemporal(servers.connection, config.TEMPORAL_NAMESPACE),
     prepareTemporal: namespace.prepare,
+    startJobs: namespace.startJobs,
     keepCredentials() {},
   });
   opened.defer(() => api.stop());

@@ -69,6 +69,7 @@ export function assembleActivities(
     settleRecords: experiments.settle,
     log,
     sweeps: records.sweeps,
+    jobs: domain.jobs,
     scoring,
     freezeMetrics: async (run) => (await scoring.frozen(run)).metrics,
     attempts: attemptLog(clickhouse, (err) => log.warn({ err }, 'attempts of rows were not noted')),

@@ -23,6 +23,7 @@ async function start() {
   const workflows = temporalRunWorkflows(servers.client, () => []);
   const domain = assembleDomain(servers.stores, workflows, config, config.SECRET_KEYS as string, log, process.env);
   opened.defer(() => domain.integrations.outbound.close());
+  opened.defer(() => domain.stop());
   const connection = opened.adopt(await connectTemporalWorker(servers.temporal), (it) => it.close());
   const activities = assembleActivities(domain, codeIsolation(runnerModules, config, process.env, log), config);
   const worker = opened.adopt(await startWorker(connection, workerSettings(config), activities), (it) => it.stop());

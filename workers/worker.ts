@@ -1,7 +1,9 @@
 import { DefaultLogger, type NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import type { Logger } from 'pino';
+import type { RecurringJob } from '../shared/maintenance/recurringJob.ts';
 import { type QueueName, taskQueues } from '../shared/taskQueues.ts';
 import { type ActivityDeps, createActivities } from './activities.ts';
+import { createJobActivities } from './jobActivities.ts';
 import { createScoringActivities, type ScoringActivityDeps } from './scoringActivities.ts';
 import { createSweepActivities, type SweepActivityDeps } from './sweepActivities.ts';
 import type { WorkerSettings } from './workerSettings.ts';
@@ -10,6 +12,7 @@ import { workflowBundle } from './workflowBundle.ts';
 export interface WorkerDeps extends ActivityDeps {
   sweeps: SweepActivityDeps;
   scoring: ScoringActivityDeps & ActivityDeps['scoring'];
+  jobs: readonly RecurringJob[];
 }
 
 export interface RunningWorker {
@@ -31,7 +34,7 @@ export function logTemporalTo(log: Logger): void {
 }
 
 /**
- * Starts what runs experiments, scores records and sweeps away what has expired: one Temporal worker for each task queue that this process serves,
+ * Starts what runs experiments, scores records and does what recurs: one Temporal worker for each task queue that this process serves,
  * that of the control queue with the workflow code.
  */
 export async function startWorker(
@@ -42,7 +45,7 @@ export async function startWorker(
   const ending = new AbortController();
   const experiments = createActivities(deps, ending.signal);
   const scoring = createScoringActivities(deps.scoring, ending.signal);
-  const maintenance = createSweepActivities(deps.sweeps);
+  const maintenance = { ...createSweepActivities(deps.sweeps), ...createJobActivities(deps.jobs, deps.log, ending.signal) };
   const activities: Record<QueueName, object> = {
     // All of them: workflows of former releases, and workers of such a release that decide for them, have everything done here.
     control: { ...experiments, ...scoring, ...maintenance },

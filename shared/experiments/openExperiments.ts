@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { withAnnotatedIds } from '../annotations/fullyAnnotated.ts';
 import type { Coordination } from '../coordination/coordination.ts';
 import type { KeyRing } from '../integrations/secrets.ts';
-import { type RecurringJob, SECOND_MS } from '../maintenance/recurringJob.ts';
+import { MINUTE_MS, type RecurringJob } from '../maintenance/recurringJob.ts';
 import { type Expiries, withoutExpired } from '../projects/retention.ts';
 import type { DeleteRecords, RunRef } from '../projects/runs.ts';
 import { findColumnFor } from '../records/columnCatalog.ts';
@@ -77,7 +77,10 @@ export interface Experiments {
   metricBuckets(projectId: string, experimentIds: readonly string[], filters: readonly Filter[]): Promise<MetricBuckets[]>;
   /** Tidies and sums up what a run has recorded. */
   settle(run: ExperimentRun): ReturnType<typeof settleRun>;
-  /** Makes runs agree with their workflows. It stays with each api process: `stuckRuns`, which `/healthcheck` shows, is what this one has seen. */
+  /**
+   * Makes runs agree with their workflows. Each api process does this by itself, it is no recurring job: it heals what Temporal has lost, schedules
+   * included, and `/healthcheck` of the process shows `stuckRuns`, what its last look found.
+   */
   reconcile(): Promise<void>;
   /** Runs whose workflows do not get on, as the last look found. */
   stuckRuns(): readonly ExperimentRun[];
@@ -182,6 +185,6 @@ export function openExperiments(deps: ExperimentsDeps): Experiments {
     start: () => renewal.renewLeft(true),
     takeOver: () => outdated.freeAll(),
     stop: () => renewal.stop(),
-    jobs: [{ name: 'renew-outdated-aggregates', every: 30 * SECOND_MS, run: () => renewal.renewLeft(false) }],
+    jobs: [{ name: 'renew-outdated-aggregates', every: 2 * MINUTE_MS, run: () => renewal.renewLeft(false) }],
   };
 }

@@ -10,6 +10,5 @@ export interface RecurringJob {
   run(signal: AbortSignal): Promise<unknown>;
 }
 
-export const SECOND_MS = 1_000;
-export const MINUTE_MS = 60 * SECOND_MS;
+export const MINUTE_MS = 60_000;
 export const HOUR_MS = 60 * MINUTE_MS;

@@ -55,6 +55,6 @@ export function openProjects(deps: ProjectDeps): Projects {
     ingestRun: createIngestLookup(lookup.find, deps.openMetricsTesting),
     deletion,
     deleteRun: (projectId, runId) => deleteWithRecords(deletion, projectId, runId),
-    jobs: [{ name: 'finish-project-deletions', every: MINUTE_MS, atStart: true, run: () => finishDeletions(deletion) }],
+    jobs: [{ name: 'finish-project-deletions', every: 5 * MINUTE_MS, atStart: true, run: () => finishDeletions(deletion) }],
   };
 }

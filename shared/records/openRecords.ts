@@ -120,7 +120,7 @@ export function openRecords(deps: RecordsDeps): Records {
     jobs: [
       {
         name: 'finish-record-erasures',
-        every: MINUTE_MS,
+        every: 5 * MINUTE_MS,
         atStart: true,
         // Whoever has the run to itself finishes what was cut off there.
         async run() {

@@ -1,4 +1,4 @@
-import { MINUTE_MS, type RecurringJob, SECOND_MS } from '../maintenance/recurringJob.ts';
+import { MINUTE_MS, type RecurringJob } from '../maintenance/recurringJob.ts';
 import type { MarkStore, ScoringStore } from './scoring.ts';
 import { createScoringStarter, type ScoringStarter, type StartScoringDeps } from './startScoring.ts';
 
@@ -23,7 +23,7 @@ export function openScoring(deps: ScoringDeps): Scoring {
     written,
     stop,
     jobs: [
-      { name: 'start-waiting-scorings', every: 30 * SECOND_MS, atStart: true, run: reconcile },
+      { name: 'start-waiting-scorings', every: MINUTE_MS, atStart: true, run: reconcile },
       { name: 'find-unscored-records', every: 5 * MINUTE_MS, atStart: true, run: findUnseen },
     ],
   };

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Connection } from '@temporalio/client';
 import { expect, test, vi } from 'vitest';
+import { jobScheduleId } from '../../shared/maintenance/jobWorkflow.ts';
 import { SWEEP_SCHEDULE } from '../../shared/records/sweepWorkflow.ts';
 import { connectTemporal } from '../../shared/stores/temporal/connect.ts';
 import { findTestTemporal } from '../support/findTestTemporal.ts';
@@ -60,6 +61,8 @@ test('a Temporal server that is replaced by an empty one costs no run, and gets 
   left.defer(() => connection.close());
   const schedule = await client.schedule.getHandle(SWEEP_SCHEDULE).describe();
   expect(schedule.scheduleId).toBe(SWEEP_SCHEDULE);
+  const job = await client.schedule.getHandle(jobScheduleId('finish-record-deletions')).describe();
+  expect(job.spec.intervals).toMatchObject([{ every: 60_000 }]);
   await expect
     .poll(async () => (await client.workflow.count("AssayExperiment = 'after' AND AssayStatus = 'completed'")).count, {
       timeout: 30_000,

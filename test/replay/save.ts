@@ -10,6 +10,7 @@ import { setTimeout } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { ServiceClient } from '../../client/http.ts';
+import { jobScheduleId } from '../../shared/maintenance/jobWorkflow.ts';
 import { scoringWorkflowId } from '../../shared/scoring/workflow.ts';
 import { startBareTemporal } from '../support/bareTemporal.ts';
 import { type ExperimentOf, newExperiment, scorerNamed } from '../support/runs.ts';
@@ -142,6 +143,14 @@ try {
   await setTimeout(1_000); // the workflow waits for more by then
   await saveHistory('scoredCarriedOverFrom', scoring, scoringFirst);
   await saveHistory('scored', scoring);
+
+  // A recurring job, as each start runs it.
+  const schedule = new Client({ connection }).schedule.getHandle(jobScheduleId('finish-record-deletions'));
+  const [run] = (await schedule.describe()).info.recentActions;
+  if (run?.action.type !== 'startWorkflow') throw new Error('the start has run no job');
+  const { workflowId } = run.action.workflow;
+  await workflow.getHandle(workflowId).result();
+  await saveHistory('recurringJob', workflowId);
 } finally {
   await connection.close();
   await service.kill('SIGTERM');

@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { JOB_SCHEDULE_PREFIX } from '../../shared/maintenance/jobWorkflow.ts';
 import { scoringWorkflowId } from '../../shared/scoring/workflow.ts';
 import { taskQueues } from '../../shared/taskQueues.ts';
 import { type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
@@ -93,4 +96,21 @@ test('an experiment does not wait for log streams, however many wait for their j
       scoreMarked: taskQueues.scoring,
     });
   }
+});
+
+test('every recurring job has a schedule of its own, as the page on running says, and its work is on the maintenance queue', async () => {
+  const listed: string[] = [];
+  for await (const { scheduleId } of client.schedule.list())
+    if (scheduleId.startsWith(JOB_SCHEDULE_PREFIX)) listed.push(scheduleId.slice(JOB_SCHEDULE_PREFIX.length));
+  const page = readFileSync(join(import.meta.dirname, '../../docs/running.md'), 'utf8');
+  const [, table = ''] = page.split('### Recurring jobs');
+  const described = [...(table.split('### ')[0]?.matchAll(/^\| `([a-z-]+)` \|/gm) ?? [])].map(([, name]) => name);
+  expect(listed.sort()).toEqual(described.sort());
+
+  const { info } = await client.schedule.getHandle(`${JOB_SCHEDULE_PREFIX}finish-record-deletions`).describe();
+  const [run] = info.recentActions;
+  if (run?.action.type !== 'startWorkflow') throw new Error('the start has run no job');
+  const { workflow } = run.action;
+  await client.workflow.getHandle(workflow.workflowId).result();
+  expect(await queuesOf(workflow.workflowId)).toEqual({ runRecurringJob: taskQueues.maintenance });
 });

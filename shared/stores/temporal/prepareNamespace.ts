@@ -1,34 +1,59 @@
 import type { Client, Connection } from '@temporalio/client';
 import type { Logger } from 'pino';
 import { type SearchAttribute, searchAttributes } from '../../experiments/workflow.ts';
-import { ensureSearchAttributes } from './connect.ts';
+import type { RecurringJob } from '../../maintenance/recurringJob.ts';
+import { ensureSearchAttributes, isRefusal } from './connect.ts';
+import { agreeJobSchedules, createJobSchedules, startJobs } from './jobSchedules.ts';
 import { scheduleSweeps } from './sweepSchedule.ts';
 
 const PATIENCE_MS = 10_000;
 
 export interface Namespace {
-  /** To be repeated: the server may have been replaced by an empty one. */
-  prepare(): Promise<void>;
+  /** To be repeated: the server may have been replaced by an empty one. The first time that it succeeds, schedules follow changes of their jobs. */
+  prepare(jobs: readonly RecurringJob[]): Promise<void>;
+  /** Runs the jobs that are run at each start. */
+  startJobs(jobs: readonly RecurringJob[]): Promise<void>;
   /** Those that the namespace has, as the last look found. */
   searchAttributes(): readonly SearchAttribute[];
 }
 
-/** What our workflows find in their namespace: search attributes, as far as they may be added, and the daily sweep. */
+/** What our workflows find in their namespace: search attributes, as far as they may be added, and the schedules of recurring work. */
 export function temporalNamespace(connection: Connection, client: Client, name: string, log: Logger): Namespace {
   const wanted = Object.keys(searchAttributes) as SearchAttribute[];
   // Until it is known what the namespace has, nothing is set: a workflow that sets what is not there gets nowhere.
   let missing: readonly SearchAttribute[] = wanted;
   let isSaid = '';
+  let schedules: 'unknown' | 'agreed' | 'refused' = 'unknown';
+  const schedule = async (jobs: readonly RecurringJob[]): Promise<void> => {
+    try {
+      await client.withDeadline(Date.now() + PATIENCE_MS, async () => {
+        await scheduleSweeps(client);
+        await (schedules === 'agreed' ? createJobSchedules(client, jobs) : agreeJobSchedules(client, jobs));
+      });
+      schedules = 'agreed';
+    } catch (err) {
+      if (!isRefusal(err)) throw err;
+      if (schedules !== 'refused') log.error(withoutSchedules(name, jobs));
+      schedules = 'refused';
+    }
+  };
   return {
-    async prepare() {
-      await scheduleSweeps(client);
+    async prepare(jobs) {
+      await schedule(jobs);
       missing = await connection.withDeadline(Date.now() + PATIENCE_MS, () => ensureSearchAttributes(connection, name));
       if (missing.length > 0 && String(missing) !== isSaid) log.warn(sentenceFor(name, missing));
       isSaid = String(missing);
     },
+    async startJobs(jobs) {
+      if (schedules === 'agreed') await client.withDeadline(Date.now() + PATIENCE_MS, () => startJobs(client, jobs));
+    },
     searchAttributes: () => wanted.filter((one) => !missing.includes(one)),
   };
 }
+
+const withoutSchedules = (namespace: string, jobs: readonly RecurringJob[]): string =>
+  `the Temporal namespace ${namespace} refuses schedules, so nothing that recurs is done (${jobs.map(({ name }) => name).join(', ')}, and the daily sweep): ` +
+  'let the key or certificate of this service create schedules there, or use a Temporal server of 1.17 or newer with frontend.enableSchedules on';
 
 const sentenceFor = (namespace: string, missing: readonly SearchAttribute[]): string =>
   `the Temporal namespace ${namespace} lacks search attributes that may not be added from here: runs work, but Temporal's own pages cannot list them by these; ` +

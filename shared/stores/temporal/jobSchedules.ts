@@ -1,0 +1,63 @@
+import { type Client, ScheduleAlreadyRunning, type ScheduleDescription, ScheduleOverlapPolicy } from '@temporalio/client';
+import { JOB_SCHEDULE_PREFIX, jobScheduleId, RUN_JOB } from '../../maintenance/jobWorkflow.ts';
+import type { RecurringJob } from '../../maintenance/recurringJob.ts';
+import { taskQueues } from '../../taskQueues.ts';
+
+/** Missed times of up to so long ago are made up for by one run. */
+const CATCH_UP = '1 hour';
+
+/** What a job's schedule is made of; its state, say a pause by hand, is not among it. */
+const scheduleOf = ({ name, every }: RecurringJob) => ({
+  spec: { intervals: [{ every }] },
+  policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: CATCH_UP } as const,
+  action: {
+    type: 'startWorkflow' as const,
+    workflowType: RUN_JOB,
+    taskQueue: taskQueues.control,
+    args: [{ name }],
+    workflowId: jobScheduleId(name),
+  },
+});
+
+const agrees = ({ spec, action }: ScheduleDescription, { every }: RecurringJob): boolean =>
+  spec.intervals?.length === 1 &&
+  spec.intervals[0]?.every === every &&
+  action.workflowType === RUN_JOB &&
+  action.taskQueue === taskQueues.control;
+
+async function jobScheduleIds(client: Client): Promise<Set<string>> {
+  const ids = new Set<string>();
+  for await (const { scheduleId } of client.schedule.list()) if (scheduleId.startsWith(JOB_SCHEDULE_PREFIX)) ids.add(scheduleId);
+  return ids;
+}
+
+/** Creates the schedules that are not there. Safe in any number of processes, to be repeated: the server may have been replaced by an empty one. */
+export async function createJobSchedules(client: Client, jobs: readonly RecurringJob[]): Promise<void> {
+  const known = await jobScheduleIds(client);
+  for (const job of jobs) {
+    const scheduleId = jobScheduleId(job.name);
+    if (known.has(scheduleId)) continue;
+    await client.schedule.create({ scheduleId, ...scheduleOf(job) }).catch((err: unknown) => {
+      if (!(err instanceof ScheduleAlreadyRunning)) throw err;
+    });
+  }
+}
+
+/** As `createJobSchedules`; besides, schedules get the intervals of their jobs, and those of jobs that are no more are deleted. For the start. */
+export async function agreeJobSchedules(client: Client, jobs: readonly RecurringJob[]): Promise<void> {
+  await createJobSchedules(client, jobs);
+  const surplus = await jobScheduleIds(client);
+  for (const job of jobs) {
+    const scheduleId = jobScheduleId(job.name);
+    surplus.delete(scheduleId);
+    const handle = client.schedule.getHandle(scheduleId);
+    if (!agrees(await handle.describe(), job)) await handle.update((found) => ({ ...found, ...scheduleOf(job) }));
+  }
+  for (const scheduleId of surplus) await client.schedule.getHandle(scheduleId).delete();
+}
+
+/** Runs those jobs now that are run at each start, unless they run already. */
+export async function startJobs(client: Client, jobs: readonly RecurringJob[]): Promise<void> {
+  for (const { name, atStart } of jobs)
+    if (atStart) await client.schedule.getHandle(jobScheduleId(name)).trigger(ScheduleOverlapPolicy.SKIP);
+}
