@@ -119,6 +119,12 @@ module.exports = {
       { path: '^(workers|workflows)/', ...atRunTime },
     ),
     rule(
+      'routes-know-no-other-route',
+      'What several routes share lives beside them: api/records/ for requests of records, api/views/ for how things are answered.',
+      { path: '^api/routes/' },
+      { path: '^api/routes/' },
+    ),
+    rule(
       'client-is-alone',
       'The published client carries types of shared/wire and nothing else at run time.',
       { path: '^client/' },

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type * as accounts from '../../shared/accounts/accountStore.ts';
 import { type ApiKeyDeps, createApiKey, deleteApiKey, listApiKeys } from '../../shared/accounts/apiKeys.ts';
 import type { Credentials, LoginClient, Session } from '../../shared/accounts/credentials.ts';
-import { type Caller, mayInOrganization, userPermissions } from '../../shared/accounts/permissions.ts';
+import { type Caller, mayInOrganization } from '../../shared/accounts/permissions.ts';
 import { REFRESH_TOKEN_SECONDS } from '../../shared/accounts/tokens.ts';
 import { changeRole, createUser, removeUser, type UserDeps } from '../../shared/accounts/users.ts';
 import { ServiceError } from '../../shared/errors.ts';
@@ -24,18 +24,17 @@ import {
   User,
   UserGroup,
   UserGroupsPage,
-  type UserInfo,
   UsersPage,
   UserUpdate,
 } from '../../shared/wire/accounts.ts';
 import { PageQuery, type PageRequest, pageFields, Uuid } from '../../shared/wire/common.ts';
 import type { ClientAddresses } from '../clientAddress.ts';
+import { LOGIN_BODY_BYTES, refreshCookie, UserParams } from '../loginRequest.ts';
 import { type Endpoint, endpoint, Reply } from '../route.ts';
+import { toUser } from '../views/users.ts';
 
 export type AccountDeps = UserDeps & ApiKeyDeps & { credentials: Credentials; access: ProjectAccess; clients: ClientAddresses };
 
-export const LOGIN_BODY_BYTES = 64 * 1024;
-export const UserParams = z.object({ user_id: Uuid });
 const tag = 'Accounts';
 
 /** Logins, users, API keys and groups of users. */
@@ -268,38 +267,12 @@ function givenRefreshToken(request: IncomingMessage): string {
   return value;
 }
 
-export const refreshCookie = (request: IncomingMessage): string | undefined =>
-  /(?:^|;\s*)refresh_token=([^;\s]+)/.exec(request.headers.cookie ?? '')?.[1];
-
 const USER_AGENT_LENGTH = 200;
 
 const clientOf = (clients: ClientAddresses, request: IncomingMessage): LoginClient => ({
   address: clients.of(request),
   userAgent: request.headers['user-agent']?.slice(0, USER_AGENT_LENGTH) ?? null,
 });
-
-export const toUserInfo = ({ id, email, firstName, lastName }: accounts.User): z.input<typeof UserInfo> => ({
-  id,
-  email,
-  first_name: firstName,
-  last_name: lastName,
-});
-
-export function toUser(caller: Caller, user: accounts.User): z.input<typeof User> {
-  return {
-    id: user.id,
-    permissions: userPermissions(caller, user.id),
-    email: user.email,
-    first_name: user.firstName,
-    last_name: user.lastName,
-    auth_method: 'email',
-    role: user.role,
-    organization_id: user.organizationId,
-    organization_name: user.organizationName,
-    created_at: user.createdAt.toISOString(),
-    updated_at: user.updatedAt.toISOString(),
-  };
-}
 
 const toNewApiKey = (body: z.output<typeof CreateApiKeyRequest>) => ({
   description: body.description,

@@ -50,9 +50,11 @@ import {
   LogRecordsQueryCountResponse,
 } from '../../shared/wire/recordSearch.ts';
 import { PartialRecord } from '../../shared/wire/storedRecords.ts';
+import { allColumns, type ExportDeps, known } from '../records/exportColumns.ts';
+import { attachment, formats } from '../records/exportFile.ts';
+import { pageReply, selection } from '../records/recordPage.ts';
+import { sortableColumn } from '../records/recordQuery.ts';
 import { type Endpoint, endpoint, Reply } from '../route.ts';
-import { allColumns, attachment, type ExportDeps, formats, known } from './exportRecords.ts';
-import { pageReply, selection, sortableColumn } from './recordSearch.ts';
 
 export interface AnnotationRecordDeps extends QueueDeps, ExportDeps {
   accounts: Pick<AccountStore, 'loginById'>;

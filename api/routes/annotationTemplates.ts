@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { Template } from '../../shared/annotations/annotationStore.ts';
 import { type QueueDeps, queueFor, templatesToCopy } from '../../shared/annotations/queues.ts';
 import { newTemplate } from '../../shared/annotations/templates.ts';
 import { RequestInvalid, ServiceError } from '../../shared/errors.ts';
@@ -13,6 +12,7 @@ import {
 } from '../../shared/wire/annotations.ts';
 import { Message } from '../../shared/wire/common.ts';
 import { type Endpoint, endpoint } from '../route.ts';
+import { toTemplateResponse } from '../views/annotationTemplates.ts';
 
 const tag = 'Annotations';
 const access = { organization: 'use_queues' } as const;
@@ -101,15 +101,3 @@ function found<T>(template: T | undefined): T {
   if (template === undefined) throw new ServiceError('NotFound', 'no such template in this annotation queue');
   return template;
 }
-
-export const toTemplateResponse = (template: Template): z.input<typeof AnnotationTemplateDB> => ({
-  id: template.id,
-  name: template.name,
-  include_explanation: template.includeExplanation,
-  criteria: template.criteria,
-  constraints: template.constraints,
-  created_at: template.createdAt,
-  created_by: template.createdBy,
-  position: template.position,
-  usage_count: template.usageCount,
-});

@@ -1,4 +1,3 @@
-import type { RunTag } from '../../shared/experiments/experimentStore.ts';
 import { findTag, listTags, putTag, removeTag, type TagDeps, updateTag } from '../../shared/experiments/tags.ts';
 import { Message } from '../../shared/wire/common.ts';
 import {
@@ -9,6 +8,7 @@ import {
   RunTags,
 } from '../../shared/wire/experiments.ts';
 import { type Endpoint, endpoint } from '../route.ts';
+import { tagToWire } from '../views/experimentTags.ts';
 
 const tag = 'Experiment tags';
 const read = { project: 'read' } as const;
@@ -79,15 +79,3 @@ export function experimentTagRoutes(deps: TagDeps): Endpoint[] {
     }),
   ];
 }
-
-export const tagToWire = (tagOfRun: RunTag) => ({
-  id: tagOfRun.id,
-  key: tagOfRun.key,
-  value: tagOfRun.value,
-  tag_type: tagOfRun.tagType,
-  project_id: tagOfRun.projectId,
-  run_id: tagOfRun.runId,
-  created_by: tagOfRun.createdBy,
-  created_at: tagOfRun.createdAt.toISOString(),
-  updated_at: tagOfRun.updatedAt.toISOString(),
-});

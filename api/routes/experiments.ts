@@ -38,7 +38,7 @@ import {
 } from '../../shared/wire/experiments.ts';
 import type { Filter } from '../../shared/wire/filters.ts';
 import { type Endpoint, endpoint } from '../route.ts';
-import { tagToWire } from './experimentTags.ts';
+import { tagToWire } from '../views/experimentTags.ts';
 
 export interface ExperimentRouteDeps extends CreateDeps, ExperimentDeps, DeleteDeps {
   assets: AssetAccess;

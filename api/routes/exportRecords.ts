@@ -1,58 +1,24 @@
 import { z } from 'zod';
-import { annotationColumns, isAnnotationColumn } from '../../shared/annotations/annotationColumns.ts';
 import { type ColumnDef, type RecordKind, spanKinds } from '../../shared/columns/columnDef.ts';
-import { systemMetricColumns } from '../../shared/columns/recordTableColumns.ts';
-import { standardColumns } from '../../shared/columns/standard.ts';
-import { availableColumns } from '../../shared/records/columnCatalog.ts';
 import {
   type ExportQuery,
-  type ExportReads,
   type ExportShape,
   exportFlat,
   exportNested,
   exportParquet,
 } from '../../shared/records/exportRecords.ts';
 import { isMetricColumn, metricOfColumn } from '../../shared/records/findColumn.ts';
-import { shownFields } from '../../shared/records/recordView.ts';
 import { Uuid } from '../../shared/wire/common.ts';
 import { LogRecordsExportRequest } from '../../shared/wire/recordExport.ts';
+import { allColumns, type ExportDeps, known, ratedColumns } from '../records/exportColumns.ts';
+import { attachment, formats } from '../records/exportFile.ts';
+import { recordQuery, sortableColumn } from '../records/recordQuery.ts';
 import { type Endpoint, endpoint, Reply } from '../route.ts';
-import { type RecordSearchDeps, recordQuery, sortableColumn } from './recordSearch.ts';
-
-export interface ExportDeps extends RecordSearchDeps {
-  stream: ExportReads;
-}
 
 const kindsOf = { session: ['session'], trace: ['trace'], span: spanKinds } as const satisfies Record<
   string,
   readonly RecordKind[]
 >;
-/** Maps that a column id may name whole; single keys of theirs are columns of their own. */
-const wholeMaps: readonly ColumnDef[] = ['user_metadata', 'dataset_metadata'].map(asText);
-
-function asText(id: string): ColumnDef {
-  return {
-    id,
-    label: id,
-    description: 'JSON text.',
-    category: 'standard',
-    groupLabel: 'Standard',
-    dataType: 'text',
-    kinds: [],
-    source: { at: 'record', sqlType: 'String' },
-    sortable: false,
-    filterable: false,
-    optional: false,
-  };
-}
-
-export const formats = {
-  jsonl: { contentType: 'application/x-ndjson; charset=utf-8', ending: '.jsonl' },
-  jsonl_flat: { contentType: 'application/x-ndjson; charset=utf-8', ending: '.jsonl' },
-  csv: { contentType: 'text/csv; charset=utf-8', ending: '.csv' },
-  parquet: { contentType: 'application/vnd.apache.parquet', ending: '.parquet' },
-} as const;
-
 /** Export of the records of a run as a file. */
 export const exportRecordRoutes = (deps: ExportDeps): Endpoint[] => [
   endpoint({
@@ -114,36 +80,8 @@ async function sharesAmong(deps: ExportDeps, { run, kinds }: ExportQuery, column
   return new Set(ids.filter((id) => !whole.has(metricOfColumn(id))));
 }
 
-export const known = (columnIds: readonly string[], { findColumn }: Pick<ExportQuery, 'findColumn'>): ColumnDef[] =>
-  [...new Set(columnIds)].map((id) => (isAnnotationColumn(id) || isFieldAlone(id) ? asText(id) : findColumn(id)));
-
-/** A field of records that is no column of the catalog, such as a map as a whole. */
-const isFieldAlone = (id: string): boolean => shownFields.has(id) && !standardColumns.some((column) => column.id === id);
-
-/** Every column that applies to the exported kinds, the two maps whole, and every metric with a value. */
-export async function allColumns(
-  deps: RecordSearchDeps,
-  { run, kinds }: Pick<ExportQuery, 'run' | 'kinds'>,
-): Promise<ColumnDef[]> {
-  const standard = standardColumns.filter((column) => column.kinds.some((kind) => (kinds as readonly string[]).includes(kind)));
-  const metrics = (await availableColumns(deps.records, deps.metrics, run, {})).filter(({ id }) => isMetricColumn(id));
-  const all = [...standard, ...wholeMaps, ...systemMetricColumns, ...metrics];
-  return [...new Map(all.map((column) => [column.id, column])).values()];
-}
-
-/** What annotators say of the run's records. */
-const ratedColumns = async ({ records }: ExportDeps, { run }: ExportQuery): Promise<ColumnDef[]> =>
-  annotationColumns(await records.annotationTemplates(run)).map(({ id }) => asText(id));
-
 function fileName({ file_name, root_type, export_format }: LogRecordsExportRequest): string {
   const { ending } = formats[export_format];
   const name = file_name || `${root_type}s`;
   return name.endsWith(ending) ? name : `${name}${ending}`;
 }
-
-export const attachment = (contentType: string, name: string) => ({
-  'Content-Type': contentType,
-  'Content-Disposition': `attachment; filename*=UTF-8''${encoded(name)}`,
-});
-
-const encoded = (name: string): string => encodeURIComponent(name.toWellFormed()).replaceAll(/['()*]/g, '_');

@@ -2,8 +2,8 @@ import type { ByteShares } from '../../shared/byteShares.ts';
 import type { HeldUpdateUsage } from '../../shared/records/heldUpdates.ts';
 import type { RecordWriter } from '../../shared/records/recordWriter.ts';
 import { IngestCountersResponse } from '../../shared/wire/ingest.ts';
+import { ProjectParams } from '../../shared/wire/projects.ts';
 import { type Endpoint, endpoint } from '../route.ts';
-import { ProjectParams } from './traces.ts';
 
 /** What became of the records that were sent to a project, and how much is under way. */
 export const ingestCounterRoutes = (deps: {

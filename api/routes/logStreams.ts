@@ -16,7 +16,7 @@ import {
   ProjectParams,
 } from '../../shared/wire/projects.ts';
 import { type Endpoint, endpoint } from '../route.ts';
-import { toUserInfo } from './accounts.ts';
+import { toUserInfo } from '../views/users.ts';
 
 export type LogStreamDeps = DeletionDeps & {
   logStreams: stored.LogStreamStore;

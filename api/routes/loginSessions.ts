@@ -18,8 +18,8 @@ import {
 } from '../../shared/wire/accounts.ts';
 import { PageQuery, pageFields, Uuid } from '../../shared/wire/common.ts';
 import type { ClientAddresses } from '../clientAddress.ts';
+import { LOGIN_BODY_BYTES, refreshCookie, UserParams } from '../loginRequest.ts';
 import { type Endpoint, endpoint, Reply } from '../route.ts';
-import { LOGIN_BODY_BYTES, refreshCookie, UserParams } from './accounts.ts';
 
 export type LoginSessionDeps = PasswordDeps & { credentials: Credentials; clients: ClientAddresses };
 

@@ -4,8 +4,8 @@ import { ingestSpans } from '../../shared/otel/ingestSpans.ts';
 import { type OtlpEncoding, openOtlp } from '../../shared/otel/otlp.ts';
 import { openTargets, type TargetDeps, targetOfHeaders } from '../../shared/otel/target.ts';
 import type { RecordWriter } from '../../shared/records/recordWriter.ts';
+import { INGEST_BODY_LIMIT } from '../records/loggedRecords.ts';
 import { type Endpoint, type ErrorForm, endpoint, Reply } from '../route.ts';
-import { INGEST_BODY_LIMIT } from './traces.ts';
 
 export interface OpenTelemetryDeps extends TargetDeps {
   writer: Pick<RecordWriter, 'writeParts'>;

@@ -24,7 +24,7 @@ import {
   type Run,
 } from '../../shared/wire/projects.ts';
 import { type Endpoint, endpoint } from '../route.ts';
-import { toUser, toUserInfo } from './accounts.ts';
+import { toUser, toUserInfo } from '../views/users.ts';
 
 export type ProjectDeps = DeletionDeps & {
   projects: stored.ProjectStore;

@@ -1,16 +1,9 @@
 import { z } from 'zod';
-import type { RunLookup } from '../../shared/projects/runs.ts';
-import { describedColumns, type MetricDefinitions } from '../../shared/records/columnCatalog.ts';
-import type { RecordReads } from '../../shared/records/searchRecords.ts';
+import { describedColumns } from '../../shared/records/columnCatalog.ts';
 import { Uuid } from '../../shared/wire/common.ts';
 import { LogRecordsAvailableColumnsRequest, LogRecordsAvailableColumnsResponse } from '../../shared/wire/recordSearch.ts';
+import type { RecordColumnDeps } from '../records/recordQuery.ts';
 import { type Endpoint, endpoint } from '../route.ts';
-
-export interface RecordColumnDeps {
-  records: Pick<RecordReads, 'metricsWithValues' | 'booleanMetrics' | 'annotationTemplates'>;
-  findRun: RunLookup;
-  metrics: MetricDefinitions;
-}
 
 /** The column catalogs: one list for sessions, traces and spans alike, as each descriptor says where it applies. */
 export function recordColumnRoutes(deps: RecordColumnDeps): Endpoint[] {

@@ -3,9 +3,11 @@ import { readSession } from '../../shared/records/read.ts';
 import { openSession } from '../../shared/records/sessions.ts';
 import { Uuid } from '../../shared/wire/common.ts';
 import { SessionCreateRequest, SessionCreateResponse } from '../../shared/wire/ingest.ts';
+import { ProjectParams } from '../../shared/wire/projects.ts';
 import { StoredSession } from '../../shared/wire/storedRecords.ts';
+import { deleteRoute } from '../records/deleteRoute.ts';
+import { ReadQuery, type RecordDeps } from '../records/loggedRecords.ts';
 import { type Endpoint, endpoint, Reply } from '../route.ts';
-import { deleteRoute, ProjectParams, ReadQuery, type RecordDeps } from './traces.ts';
 
 const tag = 'Records';
 

@@ -9,18 +9,11 @@ import {
   LogSpanUpdateRequest,
   LogSpanUpdateResponse,
 } from '../../shared/wire/ingest.ts';
+import { ProjectParams } from '../../shared/wire/projects.ts';
 import { StoredSpan } from '../../shared/wire/storedRecords.ts';
+import { deleteRoute } from '../records/deleteRoute.ts';
+import { answerFor, INGEST_BODY_LIMIT, ReadQuery, type RecordDeps, refusedIn, sameAsInPath } from '../records/loggedRecords.ts';
 import { type Endpoint, endpoint, Reply } from '../route.ts';
-import {
-  answerFor,
-  deleteRoute,
-  INGEST_BODY_LIMIT,
-  ProjectParams,
-  ReadQuery,
-  type RecordDeps,
-  refusedIn,
-  sameAsInPath,
-} from './traces.ts';
 
 const tag = 'Records';
 

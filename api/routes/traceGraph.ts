@@ -1,9 +1,9 @@
 import { availableColumns } from '../../shared/records/columnCatalog.ts';
 import { aggregateTraces, type TraceGraphReads } from '../../shared/records/traceGraph.ts';
+import { ProjectParams } from '../../shared/wire/projects.ts';
 import { AggregatedTraceViewRequest, AggregatedTraceViewResponse } from '../../shared/wire/traceGraph.ts';
+import { type RecordSearchDeps, recordQuery } from '../records/recordQuery.ts';
 import { type Endpoint, endpoint } from '../route.ts';
-import { type RecordSearchDeps, recordQuery } from './recordSearch.ts';
-import { ProjectParams } from './traces.ts';
 
 export interface TraceGraphDeps extends RecordSearchDeps {
   graph: TraceGraphReads;

@@ -1,0 +1,56 @@
+import { annotationColumns, isAnnotationColumn } from '../../shared/annotations/annotationColumns.ts';
+import type { ColumnDef } from '../../shared/columns/columnDef.ts';
+import { systemMetricColumns } from '../../shared/columns/recordTableColumns.ts';
+import { standardColumns } from '../../shared/columns/standard.ts';
+import { availableColumns } from '../../shared/records/columnCatalog.ts';
+import type { ExportQuery, ExportReads } from '../../shared/records/exportRecords.ts';
+import { isMetricColumn } from '../../shared/records/findColumn.ts';
+import { shownFields } from '../../shared/records/recordView.ts';
+import type { RecordSearchDeps } from './recordQuery.ts';
+
+export interface ExportDeps extends RecordSearchDeps {
+  stream: ExportReads;
+}
+
+/** Maps that a column id may name whole; single keys of theirs are columns of their own. */
+const wholeMaps: readonly ColumnDef[] = ['user_metadata', 'dataset_metadata'].map(asText);
+
+function asText(id: string): ColumnDef {
+  return {
+    id,
+    label: id,
+    description: 'JSON text.',
+    category: 'standard',
+    groupLabel: 'Standard',
+    dataType: 'text',
+    kinds: [],
+    source: { at: 'record', sqlType: 'String' },
+    sortable: false,
+    filterable: false,
+    optional: false,
+  };
+}
+
+/** The columns of these ids. @throws ServiceError `ColumnUnknown` */
+export const known = (columnIds: readonly string[], { findColumn }: Pick<ExportQuery, 'findColumn'>): ColumnDef[] =>
+  [...new Set(columnIds)].map((id) => (isAnnotationColumn(id) || isFieldAlone(id) ? asText(id) : findColumn(id)));
+
+/** A field of records that is no column of the catalog, such as a map as a whole. */
+const isFieldAlone = (id: string): boolean => shownFields.has(id) && !standardColumns.some((column) => column.id === id);
+
+/** Every column that applies to the exported kinds, the two maps whole, and every metric with a value. */
+export async function allColumns(
+  deps: RecordSearchDeps,
+  { run, kinds }: Pick<ExportQuery, 'run' | 'kinds'>,
+): Promise<ColumnDef[]> {
+  const standard = standardColumns.filter((column) => column.kinds.some((kind) => (kinds as readonly string[]).includes(kind)));
+  const metrics = (await availableColumns(deps.records, deps.metrics, run, {})).filter(({ id }) => isMetricColumn(id));
+  const all = [...standard, ...wholeMaps, ...systemMetricColumns, ...metrics];
+  return [...new Map(all.map((column) => [column.id, column])).values()];
+}
+
+/** What annotators say of the run's records. */
+export const ratedColumns = async (
+  { records }: Pick<RecordSearchDeps, 'records'>,
+  { run }: Pick<ExportQuery, 'run'>,
+): Promise<ColumnDef[]> => annotationColumns(await records.annotationTemplates(run)).map(({ id }) => asText(id));

@@ -1,0 +1,43 @@
+import type { z } from 'zod';
+import { isAnnotationColumn } from '../../shared/annotations/annotationColumns.ts';
+import { systemMetricNames } from '../../shared/columns/recordTableColumns.ts';
+import { explainedBy, isMetricColumn, metricOfColumn } from '../../shared/records/findColumn.ts';
+import { shownFields } from '../../shared/records/recordView.ts';
+import type { FoundPage, PageView, RecordQuery } from '../../shared/records/searchRecords.ts';
+import type { LogRecordsPartialQueryRequest } from '../../shared/wire/recordSearch.ts';
+
+/** What `select_columns` asks for: record columns (absent: all of them) and metrics. */
+export function selection(
+  { select_columns: select }: Pick<z.output<typeof LogRecordsPartialQueryRequest>, 'select_columns'>,
+  { findColumn }: Pick<RecordQuery, 'findColumn'>,
+): Pick<PageView, 'columns' | 'metrics'> {
+  if (!select) return { metrics: 'all' };
+  const all = select.column_ids ?? [];
+  const ids = all.filter((id) => !isMetricColumn(id));
+  for (const id of ids) if (!isAnnotationColumn(id) && !shownFields.has(id)) findColumn(id);
+  const metricIds = [...all, ...select.metric_columns_names].filter(isMetricColumn);
+  const named = [
+    ...metricIds.map(metricOfColumn),
+    ...select.metric_columns_names.filter((name) => !isMetricColumn(name)),
+  ].flatMap((name) => [name, explainedBy(name) ?? []].flat());
+  const everyMetric = select.include_all_metrics || (select.includes_metric_columns && named.length === 0);
+  const metrics = everyMetric ? 'all' : named.filter((name) => !systemMetricNames.has(name));
+  return select.column_ids ? { metrics, columns: ids } : { metrics };
+}
+
+/** A page of records as it is answered. */
+export function pageReply<R>(
+  { records, total, offset, next }: FoundPage,
+  limit: number,
+  show: (one: FoundPage['records'][number]) => R,
+) {
+  return {
+    records: records.map(show),
+    num_rows: total,
+    starting_token: offset,
+    limit,
+    paginated: next !== null,
+    next_starting_token: next,
+    last_row_id: records.at(-1)?.record.id ?? null,
+  };
+}

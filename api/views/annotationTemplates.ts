@@ -1,0 +1,15 @@
+import type { z } from 'zod';
+import type { Template } from '../../shared/annotations/annotationStore.ts';
+import type { AnnotationTemplateDB } from '../../shared/wire/annotations.ts';
+
+export const toTemplateResponse = (template: Template): z.input<typeof AnnotationTemplateDB> => ({
+  id: template.id,
+  name: template.name,
+  include_explanation: template.includeExplanation,
+  criteria: template.criteria,
+  constraints: template.constraints,
+  created_at: template.createdAt,
+  created_by: template.createdBy,
+  position: template.position,
+  usage_count: template.usageCount,
+});
