@@ -29,6 +29,7 @@ import { clickhouseDeleteRecords, clickhouseRecordEraser, straySpans } from './s
 import { clickhouseRecordReader } from './stores/clickhouse/recordReader.ts';
 import { clickHouseRecordReads } from './stores/clickhouse/recordReads.ts';
 import { clickhouseRecordStore } from './stores/clickhouse/recordStore.ts';
+import { clickhouseRecordStream } from './stores/clickhouse/recordStream.ts';
 import { systemAggregates } from './stores/clickhouse/systemAggregates.ts';
 import type { Stores } from './stores/open.ts';
 import { postgresAccounts } from './stores/postgres/accounts.ts';
@@ -142,9 +143,15 @@ export function assembleDomain(
   });
   const scoring = openScoring({
     scorings,
-    workflows,
     marks,
-    onError: (runId, err) => log.warn({ err, runId }, 'the scoring of a run could not be started; it is tried again'),
+    workflows,
+    scorers,
+    ledger,
+    models,
+    records,
+    stream: clickhouseRecordStream(clickhouse),
+    expiries,
+    log,
   });
   const experiments = openExperiments({
     ledger,

@@ -1,40 +1,15 @@
-import type { Domain } from '../shared/assemble.ts';
 import { ServiceError } from '../shared/errors.ts';
-import { type ExperimentRun, jobIdOf, type RunSettings } from '../shared/experiments/experiment.ts';
 import { type JudgeRequest, NotNow, type ScoreContext } from '../shared/metrics/metric.ts';
+import type { ModelCaller } from '../shared/providers/modelCall.ts';
 import type { EnabledMetric } from '../shared/scorers/resolveMetrics.ts';
-
-/** For whom a judge is asked, and how often when it does not answer. */
-export interface JudgedRun {
-  projectId: string;
-  runId: string;
-  userId: string;
-  jobId: string;
-  /** The run's own model. */
-  modelAlias: string | null;
-  maxCallAttempts: number;
-  limits: RunSettings['limits'];
-}
-
-export function judgedExperiment(run: ExperimentRun): JudgedRun {
-  const ofRun = run.runner.kind === 'prompt_template' ? run.runner.settings.model_alias : undefined;
-  return {
-    projectId: run.projectId,
-    runId: run.experimentId,
-    userId: run.createdBy,
-    jobId: jobIdOf(run),
-    modelAlias: typeof ofRun === 'string' ? ofRun : null,
-    maxCallAttempts: run.settings.maxCallAttempts,
-    limits: run.settings.limits,
-  };
-}
+import type { JudgedRun } from '../shared/scoring/judgedRun.ts';
 
 /**
  * A judged metric's model: the one its settings name, else the run's own, else the default of the first integration.
  * @param stopping ends waits for a slot, a rate or a retry; a call that is under way goes on until `signal` aborts
  */
 export function judgeContext(
-  { models }: Pick<Domain, 'models'>,
+  models: Pick<ModelCaller, 'complete'>,
   { modelAlias, maxCallAttempts, limits, jobId, userId, projectId, runId }: JudgedRun,
   metric: EnabledMetric,
   signal: AbortSignal,

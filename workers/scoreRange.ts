@@ -2,14 +2,15 @@ import type { ExperimentRun } from '../shared/experiments/experiment.ts';
 import type { RowSourceReader } from '../shared/experiments/rowLog.ts';
 import { rowTraceId } from '../shared/experiments/rowTrace.ts';
 import type { Chunk, ChunkOutcome } from '../shared/experiments/workflow.ts';
+import { judgedExperiment } from '../shared/scoring/judgedRun.ts';
+import type { ScoredRunMetrics } from '../shared/scoring/runMetrics.ts';
 import { scoreValues } from '../shared/scoring/scoreValues.ts';
 import type { MarkedValue } from '../shared/scoring/scoring.ts';
-import { judgedExperiment } from './judgeContext.ts';
-import { type FrozenRun, type ValueScoringDeps, valueScoring } from './valueScoring.ts';
+import { type ValueScoringDeps, valueScoring } from './valueScoring.ts';
 
 export interface ScoreRangeDeps extends ValueScoringDeps {
   rows: RowSourceReader;
-  frozen(run: ExperimentRun): Promise<FrozenRun>;
+  metrics: Pick<ScoredRunMetrics, 'frozen'>;
 }
 
 /** Rows of a range that are looked at together. */
@@ -30,7 +31,7 @@ export async function scoreRange(
   onProgress: (rows: number) => void,
 ): Promise<ChunkOutcome> {
   const { values, inLanes, lacking } = valueScoring(deps, ending);
-  const frozen = await deps.frozen(run);
+  const frozen = await deps.metrics.frozen(run);
   const byName = new Map(frozen.metrics.map((metric) => [metric.name, metric]));
   const given = {
     ...values(judgedExperiment(run)),

@@ -2,41 +2,22 @@ import { Context } from '@temporalio/activity';
 import { RequestInvalid, ServiceError } from '../shared/errors.ts';
 import { type ExperimentRun, hasEnded } from '../shared/experiments/experiment.ts';
 import { mayPass } from '../shared/experiments/untilStored.ts';
-import type { EnabledMetric } from '../shared/scorers/resolveMetrics.ts';
+import { judgedExperiment } from '../shared/scoring/judgedRun.ts';
 import { type Marked, markRequested, newValues } from '../shared/scoring/markRecords.ts';
+import type { ScoredRunMetrics } from '../shared/scoring/runMetrics.ts';
 import { type ScoreMarkedDeps, scoreMarked } from '../shared/scoring/scoreMarked.ts';
-import {
-  type MarkedMetric,
-  type ScoredRun,
-  type ScoringRequest,
-  type ScoringStore,
-  versionNow,
-} from '../shared/scoring/scoring.ts';
+import { type ScoredRun, type ScoringRequest, type ScoringStore, versionNow } from '../shared/scoring/scoring.ts';
 import { type SettleDeps, settleScorings } from '../shared/scoring/settleScorings.ts';
 import type { Prepared, ScoredOutcome, ScorePass } from '../shared/scoring/workflow.ts';
-import type { SegmentFilter } from '../shared/wire/scorers.ts';
 import { beating } from './activities.ts';
 import { type CurrentRunDeps, currentRun } from './currentRun.ts';
-import { type JudgedRun, judgedExperiment } from './judgeContext.ts';
-import { type FrozenRun, type ValueScoringDeps, valueScoring } from './valueScoring.ts';
+import { type ValueScoringDeps, valueScoring } from './valueScoring.ts';
 
 export interface ScoringActivityDeps extends Pick<SettleDeps, 'aggregate'>, Omit<ValueScoringDeps, 'ledger' | 'workflows'> {
   ledger: ValueScoringDeps['ledger'] & CurrentRunDeps['ledger'];
   workflows: ValueScoringDeps['workflows'] & CurrentRunDeps['workflows'];
   scorings: ScoringStore;
-  /** Metrics by the ids of their scorers, as they are now. @throws RequestInvalid when one cannot be computed. */
-  metricsOf(run: ScoredRun, scorerIds: readonly string[]): Promise<EnabledMetric[]>;
-  /** The metric that a mark names. @throws RequestInvalid when it cannot be computed. */
-  markedMetric(run: ScoredRun, marked: MarkedMetric): Promise<EnabledMetric>;
-  /** Keeps metrics as they are now for the marks that name them. */
-  freeze(run: ScoredRun, metrics: readonly EnabledMetric[]): Promise<EnabledMetric[]>;
-  /** What the newest workflow of an experiment computes, frozen when it began. */
-  frozen(run: ExperimentRun): Promise<FrozenRun>;
-  /** Notes that an experiment's rows recorded before this were looked at. */
-  looked(run: ExperimentRun, lookedTo: number): Promise<void>;
-  /** What is switched on for the run; metrics that cannot be computed any more are left out. */
-  enabled(run: ScoredRun): Promise<{ metrics: EnabledMetric[]; segments: readonly SegmentFilter[] }>;
-  judged(run: ScoredRun): Promise<JudgedRun>;
+  metrics: ScoredRunMetrics;
 }
 
 /** Before every record. */
@@ -65,7 +46,7 @@ export function createScoringActivities(deps: ScoringActivityDeps, ending: Abort
 
   const markRequest = async (run: ScoredRun, request: ScoringRequest): Promise<Marked | undefined> => {
     try {
-      const metrics = await deps.freeze(run, await deps.metricsOf(run, request.scorerIds));
+      const metrics = await deps.metrics.freeze(run, await deps.metrics.byScorer(run, request.scorerIds));
       const marked = await markRequested(marking, request, metrics);
       const markedTo = versionNow() + 1_000; // within this millisecond more than one write may have been made
       // A repeat finds those of a former execution marked, which a filter on their values no longer takes.
@@ -86,7 +67,7 @@ export function createScoringActivities(deps: ScoringActivityDeps, ending: Abort
   };
 
   const prepareExperiment = async (run: ScoredRun, experiment: ExperimentRun, ended: boolean): Promise<Prepared> => {
-    const frozen = await deps.frozen(experiment);
+    const frozen = await deps.metrics.frozen(experiment);
     const began = versionNow();
     const since = ended ? 0 : Math.max(0, frozen.lookedTo - OVERLAP);
     const { marked, scored, more } = await computeOrMark(
@@ -97,7 +78,7 @@ export function createScoringActivities(deps: ScoringActivityDeps, ending: Abort
       frozen.metrics,
     );
     if (more || !marked) return { oldest: EARLIEST, scored, more: true };
-    await deps.looked(experiment, began);
+    await deps.metrics.looked(experiment, began);
     return { oldest: Context.current().info.attempt > 1 ? EARLIEST : marked.oldest, scored };
   };
 
@@ -125,10 +106,10 @@ export function createScoringActivities(deps: ScoringActivityDeps, ending: Abort
         let scored = 0;
         const unseen = await scorings.unseen(runId);
         if (unseen) {
-          const { metrics: enabled, segments } = await deps.enabled(run);
-          const metrics = await deps.freeze(run, enabled);
+          const { metrics: enabled, segments } = await deps.metrics.enabled(run);
+          const metrics = await deps.metrics.freeze(run, enabled);
           const found = newValues(marking, run, metrics, segments, unseen.since);
-          const fresh = await computeOrMark(run, undefined, await deps.judged(run), found, metrics);
+          const fresh = await computeOrMark(run, undefined, await deps.metrics.judged(run), found, metrics);
           scored = fresh.scored;
           marked.push(fresh.marked);
           if (fresh.more) return { oldest: EARLIEST, scored, more: true };
@@ -158,9 +139,9 @@ export function createScoringActivities(deps: ScoringActivityDeps, ending: Abort
           settleScorings(settling, run).catch((err: unknown) => deps.log.debug({ err, runId }, 'progress was not noted'));
         };
         const given: ScoreMarkedDeps = {
-          ...values(await deps.judged(run)),
+          ...values(await deps.metrics.judged(run)),
           marks: marking.marks,
-          metricOf: deps.markedMetric,
+          metricOf: deps.metrics.byMark,
           onProgress: note,
         };
         const lanes = experiment?.settings.concurrency ?? LANES;

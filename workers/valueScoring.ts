@@ -5,11 +5,11 @@ import { givenUpAfter } from '../shared/experiments/givenUpAfter.ts';
 import { untilStored } from '../shared/experiments/untilStored.ts';
 import type { RunRef } from '../shared/projects/runs.ts';
 import type { EnabledMetric } from '../shared/scorers/resolveMetrics.ts';
+import type { JudgedRun } from '../shared/scoring/judgedRun.ts';
 import { lackingValues, type MarkDeps, type Marked, markJudged } from '../shared/scoring/markRecords.ts';
 import { type ScoreValuesDeps, type ScoreValuesOptions, scoreValues } from '../shared/scoring/scoreValues.ts';
 import type { MarkedValue } from '../shared/scoring/scoring.ts';
 import { CANCEL_GRACE_MS, type GiveUpDeps, mustGiveUp, STOP_GRACE_MS } from './giveUp.ts';
-import type { JudgedRun } from './judgeContext.ts';
 
 export interface ValueScoringDeps extends Pick<ScoreValuesDeps, 'records' | 'recordSizes' | 'write' | 'rollUpReads'>, GiveUpDeps {
   marking: MarkDeps;

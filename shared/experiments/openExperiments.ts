@@ -58,7 +58,7 @@ export interface ExperimentsDeps extends Omit<RunCheckDeps, 'datasets' | 'scorer
   };
   /** Of these traces, those that were deleted while the run's workflow ran. */
   deletedRows: StandingRowDeps['deleted'];
-  log: Pick<Logger, 'info' | 'warn' | 'error'>;
+  log: Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>;
 }
 
 export interface Experiments {
@@ -75,6 +75,10 @@ export interface Experiments {
   endRun(experimentId: string): Promise<void>;
   progress(run: ExperimentRun): Promise<RunProgressView>;
   metricBuckets(projectId: string, experimentIds: readonly string[], filters: readonly Filter[]): Promise<MetricBuckets[]>;
+  /** Says how many rows of a part of the run this process has in its hands. What does not get through is followed by the next. */
+  publishRunning(run: Pick<ExperimentRun, 'experimentId'>, part: string, rowsRunning: number): void;
+  /** Stores the aggregates of an experiment anew, unless a run of it goes on: that one stores them when it ends. */
+  sumUpAtRest(experiment: RunRef): Promise<void>;
   /** Tidies and sums up what a run has recorded. */
   settle(run: ExperimentRun): ReturnType<typeof settleRun>;
   /**
@@ -177,6 +181,15 @@ export function openExperiments(deps: ExperimentsDeps): Experiments {
     progress: (run) => runProgress(progressDeps, run),
     metricBuckets: (projectId, experimentIds, filters) =>
       metricBuckets(bucketDeps, projectId, experimentIds, { and: [...filters] }),
+    publishRunning({ experimentId }, part, rowsRunning) {
+      deps.progressBoard
+        .publish(experimentId, part, rowsRunning)
+        .catch((err: unknown) => log.debug({ err }, 'progress was not shown'));
+    },
+    async sumUpAtRest({ runId }) {
+      const run = await ledger.find(runId);
+      if (run && !isUnderWay(run.state)) await ledger.setAggregates(runId, await settle(run));
+    },
     settle,
     async reconcile() {
       stuckRuns = await reconcileRuns({ ...starting, settle, notify: (id) => notices.notify(id) }, report);

@@ -1,24 +1,55 @@
 import { MINUTE_MS, type RecurringJob } from '../maintenance/recurringJob.ts';
-import type { MarkStore, ScoringStore } from './scoring.ts';
-import { createScoringStarter, type ScoringStarter, type StartScoringDeps } from './startScoring.ts';
+import { type Expiries, withoutExpired } from '../projects/retention.ts';
+import { findColumnFor } from '../records/columnCatalog.ts';
+import type { Records } from '../records/openRecords.ts';
+import type { Scorers } from '../scorers/openScorers.ts';
+import type { MarkDeps } from './markRecords.ts';
+import { type RunMetricsDeps, type ScoredRunMetrics, scoredRunMetrics } from './runMetrics.ts';
+import type { MarkStore, ScoringStore, ScoringWorkflows } from './scoring.ts';
+import { createScoringStarter, type ScoringStarter } from './startScoring.ts';
 
-export interface ScoringDeps extends StartScoringDeps {
+export interface ScoringDeps extends RunMetricsDeps {
   scorings: ScoringStore;
   marks: MarkStore;
+  workflows: ScoringWorkflows;
+  scorers: Scorers;
+  records: Pick<Records, 'reads' | 'values'>;
+  /** Keys of the records that a request selects. */
+  stream: MarkDeps['stream'];
+  expiries: Expiries;
 }
 
 export interface Scoring extends Pick<ScoringStarter, 'start' | 'written' | 'stop'> {
   scorings: ScoringStore;
-  marks: MarkStore;
+  /** What marking the records of a request needs. */
+  marking: MarkDeps;
+  metrics: ScoredRunMetrics;
   jobs: RecurringJob[];
 }
 
 /** Scores of log streams, and scores that are computed anew: what is to be done, and its start. */
 export function openScoring(deps: ScoringDeps): Scoring {
-  const { start, written, stop, reconcile, findUnseen } = createScoringStarter(deps);
+  const { expiries, log, marks, records, scorers, scorings } = deps;
+  const { start, written, stop, reconcile, findUnseen } = createScoringStarter({
+    scorings,
+    workflows: deps.workflows,
+    marks,
+    onError: (runId, err) => log.warn({ err, runId }, 'the scoring of a run could not be started; it is tried again'),
+  });
   return {
-    scorings: deps.scorings,
-    marks: deps.marks,
+    scorings,
+    marking: {
+      marks,
+      stream: deps.stream,
+      // The columns were accepted with the request; a metric may have lost its values since, or not have any yet.
+      findColumn(run, { filter, sort }) {
+        const named = { filter, alsoNamed: sort ? [sort.columnId] : [], takesUnvalued: true };
+        return findColumnFor(records.reads, scorers.definitions, run, named);
+      },
+      write: (run, values) => records.values.write(run, values),
+      unexpired: (run) => withoutExpired(run, expiries),
+    },
+    metrics: scoredRunMetrics(deps),
     start,
     written,
     stop,

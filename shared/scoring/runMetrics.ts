@@ -1,0 +1,82 @@
+import type { Logger } from 'pino';
+import { RequestInvalid, ServiceError } from '../errors.ts';
+import type { ExperimentRun } from '../experiments/experiment.ts';
+import type { RunLedger } from '../experiments/runLedger.ts';
+import type { ModelCaller } from '../providers/modelCall.ts';
+import { thawMetric } from '../scorers/frozenMetric.ts';
+import type { Scorers } from '../scorers/openScorers.ts';
+import { type EnabledMetric, resolveMetrics } from '../scorers/resolveMetrics.ts';
+import { scorersOfRun } from '../scorers/runSettings.ts';
+import type { SegmentFilter } from '../wire/scorers.ts';
+import { freezeMetrics, metricsOfWorkflow } from './frozenMetrics.ts';
+import { type JudgedRun, judgedExperiment, judgedLogs } from './judgedRun.ts';
+import type { MarkedMetric, ScoredRun } from './scoring.ts';
+
+export interface RunMetricsDeps {
+  scorers: Pick<Scorers, 'store' | 'frozen' | 'enabledMetrics'>;
+  ledger: Pick<RunLedger, 'find'>;
+  models: Pick<ModelCaller, 'resolveModel'>;
+  log: Pick<Logger, 'warn'>;
+}
+
+/** Which metrics a run is scored with, and for whom its judges are asked. */
+export interface ScoredRunMetrics {
+  judged(run: ScoredRun): Promise<JudgedRun>;
+  /** Metrics by the ids of their scorers, as they are now. @throws RequestInvalid when one cannot be computed. */
+  byScorer(run: ScoredRun, scorerIds: readonly string[]): Promise<EnabledMetric[]>;
+  /** The metric that a mark names. @throws RequestInvalid when it cannot be computed. */
+  byMark(run: ScoredRun, marked: MarkedMetric): Promise<EnabledMetric>;
+  /** Keeps metrics as they are now for the marks that name them. */
+  freeze(run: ScoredRun, metrics: readonly EnabledMetric[]): Promise<EnabledMetric[]>;
+  /** What the newest workflow of an experiment computes, frozen when it began. */
+  frozen(run: ExperimentRun): ReturnType<typeof metricsOfWorkflow>;
+  /** Notes that an experiment's rows recorded before this were looked at. */
+  looked(run: ExperimentRun, lookedTo: number): Promise<void>;
+  /** What is switched on for the run; metrics that cannot be computed any more are left out. */
+  enabled(run: ScoredRun): Promise<{ metrics: EnabledMetric[]; segments: readonly SegmentFilter[] }>;
+}
+
+export function scoredRunMetrics({ scorers, ledger, models, log }: RunMetricsDeps): ScoredRunMetrics {
+  const { store, frozen, enabledMetrics } = scorers;
+  const freezing = {
+    frozen,
+    async judgeModel(wanted: string | null): Promise<string | null> {
+      try {
+        const { integration, model } = await models.resolveModel(wanted);
+        return `${integration.name}/${model.alias}`;
+      } catch (err) {
+        if (err instanceof ServiceError && err.permanent) return wanted;
+        throw err;
+      }
+    },
+  };
+  const judged = async (run: ScoredRun): Promise<JudgedRun> => {
+    const experiment = run.kind === 'experiment' ? await ledger.find(run.runId) : undefined;
+    return experiment ? judgedExperiment(experiment) : judgedLogs(run);
+  };
+  const byScorer = (run: ScoredRun, scorerIds: readonly string[]) => scorersOfRun(store, run.projectId, run.runId, scorerIds);
+  return {
+    judged,
+    byScorer,
+    async byMark(run, { scorerId, scorerVersion }) {
+      const found = scorerVersion === '' ? undefined : await frozen.find(run.runId, scorerVersion);
+      return found ? thawMetric(found) : ((await byScorer(run, [scorerId]))[0] as EnabledMetric);
+    },
+    freeze: async (run, metrics) => freezeMetrics(freezing, run.runId, metrics, (await judged(run)).modelAlias),
+    frozen: (run) => metricsOfWorkflow({ ...freezing, enabled: enabledMetrics }, run, judgedExperiment(run).modelAlias),
+    looked: (run, lookedTo) => frozen.looked(run.experimentId, run.workflowNumber, lookedTo),
+    async enabled({ projectId, runId }) {
+      const settings = await store.runSettings(projectId, runId);
+      const metrics: EnabledMetric[] = [];
+      for (const config of settings?.scorers ?? []) {
+        try {
+          metrics.push(...(await resolveMetrics(store, [config])));
+        } catch (err) {
+          if (!(err instanceof RequestInvalid)) throw err;
+          log.warn({ runId, scorerId: config.id, reason: err.message }, 'a metric of a log stream cannot be computed');
+        }
+      }
+      return { metrics, segments: settings?.segmentFilters ?? [] };
+    },
+  };
+}
