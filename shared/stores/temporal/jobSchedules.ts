@@ -1,4 +1,10 @@
-import { type Client, ScheduleAlreadyRunning, type ScheduleDescription, ScheduleOverlapPolicy } from '@temporalio/client';
+import {
+  type Client,
+  ScheduleAlreadyRunning,
+  type ScheduleDescription,
+  ScheduleNotFoundError,
+  ScheduleOverlapPolicy,
+} from '@temporalio/client';
 import { JOB_SCHEDULE_PREFIX, jobScheduleId, RUN_JOB } from '../../maintenance/jobWorkflow.ts';
 import type { RecurringJob } from '../../maintenance/recurringJob.ts';
 import { taskQueues } from '../../taskQueues.ts';
@@ -53,7 +59,14 @@ export async function agreeJobSchedules(client: Client, jobs: readonly Recurring
     const handle = client.schedule.getHandle(scheduleId);
     if (!agrees(await handle.describe(), job)) await handle.update((found) => ({ ...found, ...scheduleOf(job) }));
   }
-  for (const scheduleId of surplus) await client.schedule.getHandle(scheduleId).delete();
+  for (const scheduleId of surplus) {
+    await client.schedule
+      .getHandle(scheduleId)
+      .delete()
+      .catch((err: unknown) => {
+        if (!(err instanceof ScheduleNotFoundError)) throw err; // another process was quicker
+      });
+  }
 }
 
 /** Runs those jobs now that are run at each start, unless they run already. */
