@@ -84,13 +84,14 @@ test('a job runs once at each of its times, whatever the number of apis and work
   expect(new Set(runs('count').slice(before + 1))).toEqual(new Set([String(workers[1]?.pid)]));
 
   await schedule('count').pause();
-  await expect.poll(async () => (await schedule('count').describe()).info.runningActions.length, { timeout: 60_000 }).toBe(0);
-  const taken = (await schedule('count').describe()).info.numActionsTaken;
-  await expect.poll(async () => (await executions('count')).length, { timeout: 60_000 }).toBe(taken);
+  const taken = async () => (await schedule('count').describe()).info.numActionsTaken;
+  // Temporal lists an execution that has ended a moment later.
+  await expect.poll(async () => (await taken()) - (await executions('count')).length, { timeout: 60_000 }).toBe(0);
   // Each time is in the id of its execution; the kill may have cost a run that was under way its line.
-  expect(new Set(await executions('count')).size).toBe(taken);
-  expect(runs('count').length).toBeGreaterThanOrEqual(taken);
-  expect(runs('count').length).toBeLessThanOrEqual(taken + 1);
+  const times = new Set(await executions('count')).size;
+  expect(times).toBe(await taken());
+  expect(runs('count').length).toBeGreaterThanOrEqual(times);
+  expect(runs('count').length).toBeLessThanOrEqual(times + 1);
 });
 
 test('a start changes intervals, deletes the schedule of a job that is no more, and touches no other and no pause', async () => {

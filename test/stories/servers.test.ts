@@ -6,6 +6,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createPrompt } from '../../client/createPrompt.ts';
 import type { ServiceClient } from '../../client/http.ts';
 import { newId } from '../../shared/ids.ts';
+import { jobScheduleId } from '../../shared/maintenance/jobWorkflow.ts';
+import { connectTemporal } from '../../shared/stores/temporal/connect.ts';
 import { describeWithServer } from '../support/describeWithServer.ts';
 import { late, type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
 import { postgresProgram } from '../support/postgresServer.ts';
@@ -90,6 +92,32 @@ describeWithServer('two apis and two workers over servers', postgresProgram, (po
         const user = await fetch(`${other.url}/current_user`, { headers: { authorization: `Bearer ${access_token}` } });
         expect(user.status).toBe(200);
       }
+    });
+
+    test('both apis agree on one schedule for each recurring job, and one of the workers runs it each time', async () => {
+      const { connection, client } = await connectTemporal({ address: servers.temporal.address, namespace: 'default' });
+      await using left = new AsyncDisposableStack();
+      left.defer(() => connection.close());
+      const schedules: string[] = [];
+      for await (const { scheduleId } of client.schedule.list()) schedules.push(scheduleId);
+      expect(new Set(schedules).size).toBe(schedules.length);
+
+      const scheduleId = jobScheduleId('finish-record-deletions');
+      const schedule = client.schedule.getHandle(scheduleId);
+      await schedule.pause(); // its next time would be one run more
+      const taken = async () => (await schedule.describe()).info.numActionsTaken;
+      const before = await taken();
+      await schedule.trigger();
+      await expect.poll(taken, { timeout: 30_000 }).toBe(before + 1);
+      const last = (await schedule.describe()).info.recentActions.at(-1)?.action;
+      if (last?.type !== 'startWorkflow') throw new Error('the schedule has run nothing');
+      const run = client.workflow.getHandle(last.workflow.workflowId);
+      await run.result();
+      const { events } = await run.fetchHistory();
+      const runners = (events ?? []).flatMap(({ activityTaskStartedEventAttributes: started }) => started?.identity ?? []);
+      expect(runners).toHaveLength(1);
+      expect(workers.map((worker) => worker.pid())).toContain(Number.parseInt(runners[0] ?? '', 10));
+      await schedule.unpause();
     });
 
     test('what one api was told the other knows at once; of updates through both none is lost', async () => {
