@@ -1,7 +1,7 @@
 import type { CallLimits, CallOutcome, WaitReason } from './coordination.ts';
 
 /**
- * How calls of one key slow down and recover. docs/integrations.md gives the reasons; the script for Redis takes the same figures.
+ * How calls of one key slow down and recover. docs/model-calls.md gives the reasons; the script for Redis takes the same figures.
  */
 export const paceFigures = {
   /** Part of the calls in flight that is left after an answer that says "too much". */

@@ -7,11 +7,13 @@ import { metricsTestingColumns } from '../../shared/records/metricsTestingColumn
 import { metricStatuses } from '../../shared/wire/metricResults.ts';
 import { OutputType } from '../../shared/wire/scorers.ts';
 
-const page = readFileSync(join(import.meta.dirname, '../../docs/columns.md'), 'utf8');
-const section = (title: string) => page.split(`## ${title}\n`)[1]?.split('\n## ')[0] ?? '';
-/** The rows of the first table of a section, cell by cell. */
-const rows = (title: string) =>
-  section(title)
+/** The rows of the tables of a section, cell by cell. */
+const rows = (page: string, title: string) =>
+  (
+    readFileSync(join(import.meta.dirname, '../../docs', page), 'utf8')
+      .split(`## ${title}\n`)[1]
+      ?.split('\n## ')[0] ?? ''
+  )
     .split('\n')
     .filter((line) => line.startsWith('| `'))
     .map((line) => line.slice(2, -2).split(' | '));
@@ -22,10 +24,10 @@ const kinds = (named: string): readonly RecordKind[] => {
   return named === 'spans' ? spanKinds : (named.split(', ') as RecordKind[]);
 };
 
-describe('the page of columns', () => {
-  test('has every standard column as the catalogs list it, in their order', () => {
+describe('the pages of columns and metrics', () => {
+  test('have every standard column as the catalogs list it, in their order', () => {
     expect(
-      rows('Standard columns').map(([id, type, filter, of, sortable, what]) => [
+      rows('columns.md', 'Standard columns').map(([id, type, filter, of, sortable, what]) => [
         id,
         type,
         filter,
@@ -40,13 +42,15 @@ describe('the page of columns', () => {
     );
   });
 
-  test('has every state of a metric', () => {
-    const named = rows('Metrics').flatMap(([states = '']) => states.split(', ').map((state) => state.replaceAll('`', '')));
+  test('have every state of a metric', () => {
+    const named = rows('metric-values.md', 'What does the state of a metric mean?').flatMap(([states = '']) =>
+      states.split(', ').map((state) => state.replaceAll('`', '')),
+    );
     expect(named.sort()).toEqual([...metricStatuses].sort());
   });
 
-  test('has every output type with the data type of its column', () => {
-    const said = rows('A metric under test').flatMap(([types = '', dataType = '']) =>
+  test('have every output type with the data type of its column', () => {
+    const said = rows('metrics-testing.md', 'Output types').flatMap(([types = '', dataType = '']) =>
       types.split(', ').map((type) => [type.replaceAll('`', ''), dataType.split(',')[0]]),
     );
     const tested = { name: 'm', metricKey: 'm', scoreType: null, withChainOfThought: false, requiredScorers: [] };

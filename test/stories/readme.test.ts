@@ -2,7 +2,7 @@ import { execFile, spawn } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { settingNames } from '../../shared/config.ts';
@@ -59,14 +59,52 @@ test('the page of errors has every error as it is answered', () => {
   ).toEqual(Object.entries(errorCodes).map(([name, code]) => ({ name, ...code })));
 });
 
-const pages = ['README.md', ...globSync('docs/*.md', { cwd: root }).sort()];
+const pages = ['README.md', ...globSync('docs/**/*.md', { cwd: root }).sort()];
 
-test.each(pages)('%s links to files that are there, and names no others', (path) => {
-  const links = [...page(path).matchAll(/\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)/g)].map(([, to = '']) => join(dirname(path), to));
-  const named = [...page(path).matchAll(/`((?:api|client|demo|docs|shared|test|workers|workflows)\/[\w./-]+)`/g)].map(
-    ([, to = '']) => to,
+/** The fragments that headings of a page can be linked by, as GitHub makes them. */
+const fragmentsOf = (path: string) =>
+  [...page(path).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
   );
-  expect([...links, ...named].filter((to) => !existsSync(join(root, to)))).toEqual([]);
+
+describe.each(pages)('%s', (path) => {
+  test('links to pages and headings that exist, and names no other files', () => {
+    const links = [...page(path).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)].map(([, to, fragment]) => ({
+      file: to ? join(dirname(path), to) : path,
+      fragment,
+    }));
+    const missing = links.filter(
+      ({ file, fragment }) => !existsSync(join(root, file)) || (fragment && !fragmentsOf(file).includes(fragment)),
+    );
+    const named = [...page(path).matchAll(/`((?:api|client|demo|docs|shared|test|workers|workflows)\/[\w./-]+)`/g)].map(
+      ([, to = '']) => to,
+    );
+    expect([...missing, ...named.filter((to) => !existsSync(join(root, to)))]).toEqual([]);
+  });
+
+  test.skipIf(path === 'README.md')('is at most 120 lines long, and another page leads to it', () => {
+    expect(page(path).trimEnd().split('\n').length).toBeLessThanOrEqual(120);
+    const leading = pages.filter((other) => other !== path && page(other).includes(`](${relative(dirname(other), path)}`));
+    expect(leading).not.toEqual([]);
+  });
+});
+
+test('every decision says why it was taken and when to look again', () => {
+  const decisions = globSync('docs/decisions/*.md', { cwd: root, exclude: ['docs/decisions/README.md'] });
+  const incomplete = decisions.filter((path) => {
+    const parts = ['**Context.**', '| option | figures | taken |', '**Choice.**', '**Look again when**'];
+    return !parts.every((part) => page(path).includes(part));
+  });
+  expect(incomplete).toEqual([]);
+});
+
+test('the glossary has at most 40 terms, in alphabetical order', () => {
+  const terms = [...page('docs/glossary.md').matchAll(/^\| ([^|]+) \|/gm)].map(([, term = '']) => term).slice(2);
+  expect(terms.length).toBeLessThanOrEqual(40);
+  expect(terms).toEqual([...terms].sort());
 });
 
 describe('examples', () => {

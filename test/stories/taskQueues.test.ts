@@ -98,13 +98,13 @@ test('an experiment does not wait for log streams, however many wait for their j
   }
 });
 
-test('every recurring job has a schedule of its own, as the page on running says, and its work is on the maintenance queue', async () => {
+test('every recurring job has a schedule of its own, as the page on workers says, and its work is on the maintenance queue', async () => {
   const listed: string[] = [];
   for await (const { scheduleId } of client.schedule.list())
     if (scheduleId.startsWith(JOB_SCHEDULE_PREFIX)) listed.push(scheduleId.slice(JOB_SCHEDULE_PREFIX.length));
-  const page = readFileSync(join(import.meta.dirname, '../../docs/running.md'), 'utf8');
-  const [, table = ''] = page.split('### Recurring jobs');
-  const described = [...(table.split('### ')[0]?.matchAll(/^\| `([a-z-]+)` \|/gm) ?? [])].map(([, name]) => name);
+  const page = readFileSync(join(import.meta.dirname, '../../docs/workers.md'), 'utf8');
+  const [, table = ''] = page.split('## Recurring jobs');
+  const described = [...(table.split('\n## ')[0]?.matchAll(/^\| `([a-z-]+)` \|/gm) ?? [])].map(([, name]) => name);
   expect(listed.sort()).toEqual(described.sort());
 
   const { info } = await client.schedule.getHandle(`${JOB_SCHEDULE_PREFIX}finish-record-deletions`).describe();

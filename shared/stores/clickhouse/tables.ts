@@ -61,7 +61,7 @@ export const records: Table = {
   columns: [...recordTableColumns, shortsColumn, isRewrite],
   indexes: [
     // Words to rows. A part of a text is looked for in the list of words, and the rows come from the index alone: the texts stay unread
-    // (docs/search.md has the figures of what else was tried). Built at the first merge: 13 µs of CPU a record less than at the insertion and at
+    // (docs/decisions/text-index.md has the figures of what else was tried). Built at the first merge: 13 µs of CPU a record less than at the insertion and at
     // each merge, and the texts of the few parts that are not merged yet are scanned.
     ...['input', "ifNull(output, '')"].map((expression, position) => ({
       name: `words_${position}`,
