@@ -90,7 +90,7 @@ module.exports = {
       'workflows-are-deterministic',
       'Workflow code imports only the Temporal workflow SDK and files that import nothing else; types may come from shared and workers.',
       { path: '^workflows/' },
-      { path: oursExcept('workflows', 'shared/experiments'), pathNot: '^shared/taskQueues\\.ts$', ...atRunTime },
+      { path: oursExcept('workflows', 'shared/experiments'), pathNot: '^shared/config/taskQueues\\.ts$', ...atRunTime },
     ),
     rule(
       'workflows-use-no-package',

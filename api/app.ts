@@ -4,7 +4,7 @@ import { dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import express, { type Express, type RequestHandler } from 'express';
 import type { Logger } from 'pino';
-import { ServiceError } from '../shared/errors.ts';
+import { ServiceError } from '../shared/errors/errors.ts';
 import { pagePolicy } from './answerHeaders.ts';
 import { type BodyBounds, openBodyBounds } from './bodyBounds.ts';
 import { errorResponse } from './errorResponse.ts';

@@ -1,7 +1,7 @@
 import type { Express } from 'express';
 import type { Administrator } from '../shared/accounts/administrator.ts';
 import type { Domain } from '../shared/assemble.ts';
-import type { Config } from '../shared/config.ts';
+import type { Config } from '../shared/config/config.ts';
 import type { RecurringJob } from '../shared/maintenance/recurringJob.ts';
 import { repeat } from '../shared/maintenance/repeat.ts';
 import { createApp } from './app.ts';

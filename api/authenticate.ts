@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Credentials } from '../shared/accounts/credentials.ts';
 import { type Caller, mayInOrganization, mayInProject } from '../shared/accounts/permissions.ts';
 import type { AssetAccess } from '../shared/assets/assetAccess.ts';
-import { ServiceError } from '../shared/errors.ts';
+import { ServiceError } from '../shared/errors/errors.ts';
 import type { ProjectAccess } from '../shared/projects/access.ts';
 import type { ClientAddresses } from './clientAddress.ts';
 import type { Gate } from './route.ts';

@@ -1,6 +1,6 @@
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import type { Logger } from 'pino';
-import { errorCodes, type InvalidItem, RequestInvalid, ServiceError } from '../shared/errors.ts';
+import { errorCodes, type InvalidItem, RequestInvalid, ServiceError } from '../shared/errors/errors.ts';
 import { placeInRequest, type RequestParts } from './placeInRequest.ts';
 import { discardRest } from './readBody.ts';
 import { CallerLeft, type ErrorForm } from './route.ts';

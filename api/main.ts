@@ -1,8 +1,8 @@
 import { pino } from 'pino';
 import { assembleDomain } from '../shared/assemble.ts';
-import { readConfig } from '../shared/config.ts';
-import { eventLoopLimits, watchEventLoop } from '../shared/eventLoopWatch.ts';
-import { runProcess } from '../shared/runProcess.ts';
+import { runProcess } from '../shared/childProcesses/runProcess.ts';
+import { eventLoopLimits, watchEventLoop } from '../shared/concurrency/eventLoopWatch.ts';
+import { readConfig } from '../shared/config/config.ts';
 import { openServers } from '../shared/stores/openServers.ts';
 import { pingTemporal } from '../shared/stores/temporal/connect.ts';
 import { temporalNamespace } from '../shared/stores/temporal/prepareNamespace.ts';

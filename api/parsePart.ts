@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { type InvalidItem, LISTED_PROBLEMS, RequestInvalid } from '../shared/errors.ts';
+import { type InvalidItem, LISTED_PROBLEMS, RequestInvalid } from '../shared/errors/errors.ts';
 import { atFirstProblem } from '../shared/wire/atFirstProblem.ts';
 import { LOCATION_CHARACTERS, unknownKeyItems } from './unknownKeys.ts';
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { isLoopback } from '../shared/config.ts';
-import { ServiceError } from '../shared/errors.ts';
+import { isLoopback } from '../shared/config/config.ts';
+import { ServiceError } from '../shared/errors/errors.ts';
 
 /**
  * Decides whether a request is for this service by the name in it. With a `publicUrl` only that host and loopback names are: a page of another

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { bytePool } from '../shared/bytePool.ts';
-import { RequestInvalid, ServiceError } from '../shared/errors.ts';
-import { checkValues } from '../shared/jsonValues.ts';
+import { bytePool } from '../shared/concurrency/bytePool.ts';
+import { RequestInvalid, ServiceError } from '../shared/errors/errors.ts';
+import { checkValues } from '../shared/json/jsonValues.ts';
 import type { FormReader } from './readForm.ts';
 
 /**

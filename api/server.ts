@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, maxHeaderSize, type RequestListener, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { ServiceError } from '../shared/errors.ts';
+import { ServiceError } from '../shared/errors/errors.ts';
 import { answerHeaders } from './answerHeaders.ts';
 import { errorBody } from './errorResponse.ts';
 

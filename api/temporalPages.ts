@@ -2,7 +2,7 @@ import { type ClientRequest, request as httpRequest, type IncomingMessage } from
 import { pipeline } from 'node:stream/promises';
 import express, { type Express, type Request, type Response } from 'express';
 import type { Logger } from 'pino';
-import { ServiceError } from '../shared/errors.ts';
+import { ServiceError } from '../shared/errors/errors.ts';
 import { errorResponse } from './errorResponse.ts';
 import { hostCheck } from './publicHost.ts';
 import type { Gate } from './route.ts';

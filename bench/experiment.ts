@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
 import { ServiceClient } from '../client/http.ts';
 import { runExperiment } from '../client/runExperiment.ts';
-import { newId } from '../shared/ids.ts';
+import { newId } from '../shared/identifiers/ids.ts';
 import { percentile } from '../shared/metrics/percentile.ts';
 import { openClickHouse } from '../shared/stores/clickhouse/connect.ts';
 import { postgresProgram } from '../test/support/postgresServer.ts';

@@ -10,7 +10,7 @@ import { parseArgs } from 'node:util';
 import { Agent, fetch } from 'undici';
 import { ServiceClient } from '../client/http.ts';
 import { Logger } from '../client/logger.ts';
-import { newId } from '../shared/ids.ts';
+import { newId } from '../shared/identifiers/ids.ts';
 import { percentile } from '../shared/metrics/percentile.ts';
 import { NODE_ENVIRONMENT, NODE_FLAGS, serviceFolder } from '../test/support/serviceProcess.ts';
 import { cpuSeconds, untilIdle } from './cpu.ts';

@@ -1,4 +1,4 @@
-import { newId } from '../shared/ids.ts';
+import { newId } from '../shared/identifiers/ids.ts';
 import { ingestTraces } from '../shared/records/ingest.ts';
 import type { Block, NewVersion, RecordStore } from '../shared/records/recordStore.ts';
 import { RecordWriter } from '../shared/records/recordWriter.ts';

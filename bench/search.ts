@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { recordKinds, spanKinds } from '../shared/columns/columnDef.ts';
-import { newId } from '../shared/ids.ts';
+import { newId } from '../shared/identifiers/ids.ts';
 import { metricColumn } from '../shared/metrics/metricColumn.ts';
 import { percentile } from '../shared/metrics/percentile.ts';
 import { toxicity } from '../shared/metrics/toxicity.ts';

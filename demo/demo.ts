@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createDataset, type ExperimentRunResults, getDataset, runExperiment, ServiceClient } from '../client/index.ts';
-import { assertFree } from '../shared/freePort.ts';
-import { runProcess } from '../shared/runProcess.ts';
+import { assertFree } from '../shared/childProcesses/freePort.ts';
+import { runProcess } from '../shared/childProcesses/runProcess.ts';
 import { type Service, startService } from '../start.ts';
 import { problemsFile } from './problems.ts';
 import { ProgressLine } from './progressLine.ts';

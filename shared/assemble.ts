@@ -4,7 +4,7 @@ import { createAnnotationReads } from './annotations/annotationReads.ts';
 import { createAssetAccess } from './assets/assetAccess.ts';
 import type { Environment } from './childProcesses/childEnvironment.ts';
 import { codeIsolation } from './childProcesses/codeIsolation.ts';
-import { allowsLoopback, type Config } from './config.ts';
+import { allowsLoopback, type Config } from './config/config.ts';
 import { openDatasets } from './datasets/openDatasets.ts';
 import { openExperiments } from './experiments/openExperiments.ts';
 import type { RunWorkflows } from './experiments/startRun.ts';

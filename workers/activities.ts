@@ -2,7 +2,7 @@ import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import type { Logger } from 'pino';
 import type { Coordination } from '../shared/coordination/coordination.ts';
-import { RequestInvalid, ServiceError } from '../shared/errors.ts';
+import { RequestInvalid, ServiceError } from '../shared/errors/errors.ts';
 import { type Notices, offerRows } from '../shared/experiments/callerRows.ts';
 import type { ExperimentRow, ExperimentRun } from '../shared/experiments/experiment.ts';
 import type { OfferedRows } from '../shared/experiments/offeredRows.ts';

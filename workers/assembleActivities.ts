@@ -1,6 +1,6 @@
 import type { Domain } from '../shared/assemble.ts';
 import type { CodeIsolation } from '../shared/childProcesses/codeIsolation.ts';
-import type { Config } from '../shared/config.ts';
+import type { Config } from '../shared/config/config.ts';
 import { RowMemory } from '../shared/experiments/rowMemory.ts';
 import { attemptLog, runSummary } from '../shared/stores/clickhouse/experimentRecords.ts';
 import { assembleScoring } from './assembleScoring.ts';

@@ -1,4 +1,4 @@
-import { ServiceError } from '../shared/errors.ts';
+import { ServiceError } from '../shared/errors/errors.ts';
 import { type JudgeRequest, NotNow, type ScoreContext } from '../shared/metrics/metric.ts';
 import type { ModelCaller } from '../shared/providers/modelCall.ts';
 import type { EnabledMetric } from '../shared/scorers/resolveMetrics.ts';

@@ -1,5 +1,5 @@
 import { Context } from '@temporalio/activity';
-import { RequestInvalid, ServiceError } from '../shared/errors.ts';
+import { RequestInvalid, ServiceError } from '../shared/errors/errors.ts';
 import { type ExperimentRun, hasEnded } from '../shared/experiments/experiment.ts';
 import { mayPass } from '../shared/experiments/untilStored.ts';
 import { judgedExperiment } from '../shared/scoring/judgedRun.ts';

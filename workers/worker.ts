@@ -1,7 +1,7 @@
 import { DefaultLogger, type NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import type { Logger } from 'pino';
+import { type QueueName, taskQueues } from '../shared/config/taskQueues.ts';
 import type { RecurringJob } from '../shared/maintenance/recurringJob.ts';
-import { type QueueName, taskQueues } from '../shared/taskQueues.ts';
 import { type ActivityDeps, createActivities } from './activities.ts';
 import { createJobActivities } from './jobActivities.ts';
 import { createScoringActivities, type ScoringActivityDeps } from './scoringActivities.ts';

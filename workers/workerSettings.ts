@@ -1,5 +1,5 @@
-import type { Config, TaskKind } from '../shared/config.ts';
-import type { QueueName } from '../shared/taskQueues.ts';
+import type { Config, TaskKind } from '../shared/config/config.ts';
+import type { QueueName } from '../shared/config/taskQueues.ts';
 
 export interface WorkerSettings {
   namespace: string;

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { newId } from '../shared/ids.ts';
+import { newId } from '../shared/identifiers/ids.ts';
 
 const project = join(import.meta.dirname, '..');
 /** What workflow code may be made of: our own files, and the packages that npm has installed. */

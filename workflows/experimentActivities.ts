@@ -1,7 +1,7 @@
 import { ActivityCancellationType, proxyActivities } from '@temporalio/workflow';
+import { taskQueues } from '../shared/config/taskQueues.ts';
 import type { Chunk, ChunkOutcome, RunPlan, RunSummary } from '../shared/experiments/workflow.ts';
 import type { Prepared, ScoredOutcome } from '../shared/scoring/workflow.ts';
-import { taskQueues } from '../shared/taskQueues.ts';
 import type { Activities } from '../workers/activities.ts';
 import type { ScoringActivities } from '../workers/scoringActivities.ts';
 

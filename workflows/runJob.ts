@@ -1,6 +1,6 @@
 import { proxyActivities } from '@temporalio/workflow';
+import { taskQueues } from '../shared/config/taskQueues.ts';
 import type { JobInput } from '../shared/maintenance/jobWorkflow.ts';
-import { taskQueues } from '../shared/taskQueues.ts';
 import type { JobActivities } from '../workers/jobActivities.ts';
 
 const activities = proxyActivities<JobActivities>({

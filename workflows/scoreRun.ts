@@ -10,8 +10,8 @@ import {
   upsertMemo,
   workflowInfo,
 } from '@temporalio/workflow';
+import { taskQueues } from '../shared/config/taskQueues.ts';
 import type { ScoreRunInput, ScoreRunProgress } from '../shared/scoring/workflow.ts';
-import { taskQueues } from '../shared/taskQueues.ts';
 import type { ScoringActivities } from '../workers/scoringActivities.ts';
 import { KnownAttributes, keyword } from './knownAttributes.ts';
 

@@ -1,6 +1,6 @@
 import { continueAsNew, log, proxyActivities, workflowInfo } from '@temporalio/workflow';
+import { taskQueues } from '../shared/config/taskQueues.ts';
 import type { SweepInput } from '../shared/records/sweepWorkflow.ts';
-import { taskQueues } from '../shared/taskQueues.ts';
 import type { SweepActivities } from '../workers/sweepActivities.ts';
 
 const { projectsToSweep, sweepProject } = proxyActivities<SweepActivities>({

@@ -1,5 +1,5 @@
 import type { Domain } from '../../shared/assemble.ts';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import type { ClientAddresses } from '../clientAddress.ts';
 import type { Endpoint } from '../route.ts';
 import { accountRoutes } from '../routes/accounts.ts';

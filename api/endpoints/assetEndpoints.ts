@@ -1,5 +1,5 @@
 import type { Domain } from '../../shared/assemble.ts';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { recordsToCopy } from '../../shared/stores/clickhouse/recordsToCopy.ts';
 import type { Endpoint, Gate } from '../route.ts';
 import { datasetRoutes } from '../routes/datasets.ts';

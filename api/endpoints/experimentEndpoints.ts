@@ -1,7 +1,7 @@
 import type { Caller, ProjectAction } from '../../shared/accounts/permissions.ts';
 import type { Domain } from '../../shared/assemble.ts';
 import { progressFractions } from '../../shared/experiments/progress.ts';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { promptSeenBy } from '../../shared/prompts/promptSeenBy.ts';
 import { projectMetricColumns } from '../../shared/scorers/runSettings.ts';
 import { runTallies } from '../../shared/stores/clickhouse/experimentRecords.ts';

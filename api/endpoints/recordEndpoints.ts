@@ -1,5 +1,5 @@
 import type { Domain } from '../../shared/assemble.ts';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { withoutExpired } from '../../shared/projects/retention.ts';
 import { namedScorers } from '../../shared/scorers/namedScorers.ts';
 import { scorersOfRun } from '../../shared/scorers/runSettings.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { RequestInvalid } from '../../shared/errors.ts';
+import { RequestInvalid } from '../../shared/errors/errors.ts';
 import type { IngestLookup } from '../../shared/projects/openRun.ts';
 import type { RunIds } from '../../shared/projects/runs.ts';
 import type { DeleteDeps } from '../../shared/records/delete.ts';

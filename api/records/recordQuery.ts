@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { withAnnotatedIds } from '../../shared/annotations/fullyAnnotated.ts';
 import type { RecordKind } from '../../shared/columns/columnDef.ts';
-import { ServiceError } from '../../shared/errors.ts';
+import { ServiceError } from '../../shared/errors/errors.ts';
 import type { RunLookup } from '../../shared/projects/runs.ts';
 import { findColumnFor, type MetricDefinitions } from '../../shared/records/columnCatalog.ts';
 import type { RecordQuery, RecordReads, RecordRun } from '../../shared/records/searchRecords.ts';

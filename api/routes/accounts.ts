@@ -6,7 +6,7 @@ import type { Credentials, LoginClient, Session } from '../../shared/accounts/cr
 import { type Caller, mayInOrganization } from '../../shared/accounts/permissions.ts';
 import { REFRESH_TOKEN_SECONDS } from '../../shared/accounts/tokens.ts';
 import { changeRole, createUser, removeUser, type UserDeps } from '../../shared/accounts/users.ts';
-import { ServiceError } from '../../shared/errors.ts';
+import { ServiceError } from '../../shared/errors/errors.ts';
 import type { ProjectAccess } from '../../shared/projects/access.ts';
 import {
   type ApiKey,

@@ -11,7 +11,7 @@ import {
   withFreeName,
 } from '../../shared/annotations/queues.ts';
 import { summarizeQueue } from '../../shared/annotations/summarize.ts';
-import { ServiceError } from '../../shared/errors.ts';
+import { ServiceError } from '../../shared/errors/errors.ts';
 import {
   AnnotationQueueCountResponse,
   AnnotationQueueDetailsResponse,

@@ -18,7 +18,7 @@ import { type QueueDeps, queueFor } from '../../shared/annotations/queues.ts';
 import { checkRating } from '../../shared/annotations/templates.ts';
 import { type RecordKind, recordKinds, spanKinds } from '../../shared/columns/columnDef.ts';
 import { standardColumns } from '../../shared/columns/standard.ts';
-import { ServiceError } from '../../shared/errors.ts';
+import { ServiceError } from '../../shared/errors/errors.ts';
 import type { RunRef } from '../../shared/projects/runs.ts';
 import { availableColumns, findColumnFor, toDescriptor } from '../../shared/records/columnCatalog.ts';
 import { exportFlat, exportNested } from '../../shared/records/exportRecords.ts';

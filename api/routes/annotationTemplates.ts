@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type QueueDeps, queueFor, templatesToCopy } from '../../shared/annotations/queues.ts';
 import { newTemplate } from '../../shared/annotations/templates.ts';
-import { RequestInvalid, ServiceError } from '../../shared/errors.ts';
+import { RequestInvalid, ServiceError } from '../../shared/errors/errors.ts';
 import {
   AnnotationTemplateDB,
   AnnotationTemplateReorder,

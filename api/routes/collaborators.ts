@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Caller, mayInOrganization, mayInProject, mayOnAsset } from '../../shared/accounts/permissions.ts';
 import type { AssetAccess, AssetKind } from '../../shared/assets/assetAccess.ts';
-import { ServiceError } from '../../shared/errors.ts';
+import { ServiceError } from '../../shared/errors/errors.ts';
 import type { ProjectAccess } from '../../shared/projects/access.ts';
 import type * as stored from '../../shared/projects/projectStore.ts';
 import { PageQuery, type PageRequest, pageFields, Uuid } from '../../shared/wire/common.ts';

@@ -16,7 +16,7 @@ import type { Column, Dataset, DatasetVersion, StoredRow, Stretch } from '../../
 import { editContent, mapColumns, type ReadRecords, replaceContent, rollBack } from '../../shared/datasets/editContent.ts';
 import { inputJsonFields, pagesOf, ROWS_PER_PAGE, rowPages } from '../../shared/datasets/rowStore.ts';
 import { writeRows } from '../../shared/datasets/writeRows.ts';
-import { RequestInvalid, ServiceError } from '../../shared/errors.ts';
+import { RequestInvalid, ServiceError } from '../../shared/errors/errors.ts';
 import { AnyJson, PageQuery, type PageRequest, pageFields, Uuid } from '../../shared/wire/common.ts';
 import {
   ActionsQuery,

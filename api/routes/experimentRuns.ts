@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Caller } from '../../shared/accounts/permissions.ts';
 import { limitsFrom } from '../../shared/coordination/callLimits.ts';
-import { ServiceError } from '../../shared/errors.ts';
+import { ServiceError } from '../../shared/errors/errors.ts';
 import type { CallerDeps } from '../../shared/experiments/callerRows.ts';
 import { leaseRows, recordResults } from '../../shared/experiments/callerRows.ts';
 import type { ExperimentRun, Runner, RunSettings } from '../../shared/experiments/experiment.ts';

@@ -3,7 +3,7 @@ import type { Request } from 'express';
 import type { z } from 'zod';
 import type { AssetAccess } from '../../shared/assets/assetAccess.ts';
 import type { ColumnDef } from '../../shared/columns/columnDef.ts';
-import { RequestInvalid } from '../../shared/errors.ts';
+import { RequestInvalid } from '../../shared/errors/errors.ts';
 import { assetsSeenBy } from '../../shared/experiments/assetsSeenBy.ts';
 import { experimentColumns } from '../../shared/experiments/columns.ts';
 import { type CreateDeps, createExperiment } from '../../shared/experiments/create.ts';

@@ -1,4 +1,4 @@
-import { ServiceError } from '../../shared/errors.ts';
+import { ServiceError } from '../../shared/errors/errors.ts';
 import { HealthcheckResponse } from '../../shared/wire/accounts.ts';
 import { type Endpoint, endpoint } from '../route.ts';
 

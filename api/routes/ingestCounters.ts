@@ -1,4 +1,4 @@
-import type { ByteShares } from '../../shared/byteShares.ts';
+import type { ByteShares } from '../../shared/concurrency/byteShares.ts';
 import type { HeldUpdateUsage } from '../../shared/records/heldUpdates.ts';
 import type { RecordWriter } from '../../shared/records/recordWriter.ts';
 import { IngestCountersResponse } from '../../shared/wire/ingest.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { AccountStore, User } from '../../shared/accounts/accountStore.ts';
-import { ServiceError } from '../../shared/errors.ts';
+import { ServiceError } from '../../shared/errors/errors.ts';
 import { type DeletionDeps, deleteWithRecords } from '../../shared/projects/deletions.ts';
 import type * as stored from '../../shared/projects/projectStore.ts';
 import type { RunCounts } from '../../shared/projects/runs.ts';

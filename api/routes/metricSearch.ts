@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ColumnDef } from '../../shared/columns/columnDef.ts';
-import { RequestInvalid } from '../../shared/errors.ts';
+import { RequestInvalid } from '../../shared/errors/errors.ts';
 import type { RunIds } from '../../shared/projects/runs.ts';
 import { availableColumns, columnsOf, findColumnFor } from '../../shared/records/columnCatalog.ts';
 import { isMetricColumn, metricOfColumn } from '../../shared/records/findColumn.ts';

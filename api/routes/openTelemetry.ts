@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ServiceError } from '../../shared/errors.ts';
+import { ServiceError } from '../../shared/errors/errors.ts';
 import { ingestSpans } from '../../shared/otel/ingestSpans.ts';
 import { type OtlpEncoding, openOtlp } from '../../shared/otel/otlp.ts';
 import { openTargets, type TargetDeps, targetOfHeaders } from '../../shared/otel/target.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { AccountStore, User } from '../../shared/accounts/accountStore.ts';
 import { type Caller, type ProjectAction, projectPermissions, roleInProject } from '../../shared/accounts/permissions.ts';
-import { ServiceError } from '../../shared/errors.ts';
+import { ServiceError } from '../../shared/errors/errors.ts';
 import type { ProjectAccess } from '../../shared/projects/access.ts';
 import type { DeletionDeps } from '../../shared/projects/deletions.ts';
 import type * as stored from '../../shared/projects/projectStore.ts';

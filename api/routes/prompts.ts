@@ -4,7 +4,7 @@ import { type AssetAccess, homeProject } from '../../shared/assets/assetAccess.t
 import { mustNameOne } from '../../shared/assets/onlyOne.ts';
 import { type DatasetDeps, foundVersion } from '../../shared/datasets/createDataset.ts';
 import { datasetRowStore } from '../../shared/datasets/rowStore.ts';
-import { ServiceError } from '../../shared/errors.ts';
+import { ServiceError } from '../../shared/errors/errors.ts';
 import {
   addPromptVersion,
   createPrompt,

@@ -1,4 +1,4 @@
-import { ServiceError } from '../../shared/errors.ts';
+import { ServiceError } from '../../shared/errors/errors.ts';
 import type { Expiries, Retention, RetentionStore } from '../../shared/projects/retention.ts';
 import { ProjectParams } from '../../shared/wire/projects.ts';
 import { RetentionRequest, RetentionResponse } from '../../shared/wire/retention.ts';

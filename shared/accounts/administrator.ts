@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { newId } from '../ids.ts';
+import { newId } from '../identifiers/ids.ts';
 import type { AccountStore } from './accountStore.ts';
 import { apiKeyHash, newApiKeyText, truncatedApiKey } from './apiKeyText.ts';
 import type { Passwords } from './passwords.ts';

@@ -1,4 +1,4 @@
-import { RequestInvalid, ServiceError } from '../errors.ts';
+import { RequestInvalid, ServiceError } from '../errors/errors.ts';
 import type { ProjectAccess } from '../projects/access.ts';
 import type { AccountStore, ApiKey, Page, PageOf } from './accountStore.ts';
 import { apiKeyHash, newApiKeyText, truncatedApiKey } from './apiKeyText.ts';

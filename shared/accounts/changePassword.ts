@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { RequestInvalid, ServiceError } from '../errors.ts';
+import { RequestInvalid, ServiceError } from '../errors/errors.ts';
 import type { AccountStore, User } from './accountStore.ts';
 import type { Credentials } from './credentials.ts';
 import { refuseProjectKey } from './loginSessions.ts';

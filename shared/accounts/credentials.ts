@@ -1,6 +1,6 @@
 import { createHash, createHmac } from 'node:crypto';
-import { BriefCache } from '../briefCache.ts';
-import { ServiceError } from '../errors.ts';
+import { BriefCache } from '../concurrency/briefCache.ts';
+import { ServiceError } from '../errors/errors.ts';
 import type { AccountKeys } from './accountKeys.ts';
 import type { AccountStore, ApiKey, Login } from './accountStore.ts';
 import { apiKeyHash, isMistypedApiKey } from './apiKeyText.ts';

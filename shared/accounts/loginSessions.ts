@@ -1,4 +1,4 @@
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors/errors.ts';
 import type { AccountStore, LoginSession, Page, PageOf } from './accountStore.ts';
 import type { Credentials } from './credentials.ts';
 import type { Caller } from './permissions.ts';

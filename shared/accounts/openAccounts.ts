@@ -1,4 +1,4 @@
-import { newId } from '../ids.ts';
+import { newId } from '../identifiers/ids.ts';
 import { parseSecretKeys } from '../integrations/secrets.ts';
 import { accountKeys } from './accountKeys.ts';
 import type { AccountStore } from './accountStore.ts';

@@ -1,4 +1,4 @@
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors/errors.ts';
 import type { AccountStore, User, UserChange } from './accountStore.ts';
 import type { Credentials } from './credentials.ts';
 import type { Passwords } from './passwords.ts';

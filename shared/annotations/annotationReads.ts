@@ -1,4 +1,4 @@
-import { BriefCache } from '../briefCache.ts';
+import { BriefCache } from '../concurrency/briefCache.ts';
 import type { RunRef } from '../projects/runs.ts';
 import type { RecordAnnotations } from '../wire/annotationRatings.ts';
 import { annotationsByRecord, type RatedTemplate, type StoredAnnotations } from './summarize.ts';

@@ -1,6 +1,6 @@
 import type { ColumnDef } from '../columns/columnDef.ts';
 import { recordKinds } from '../columns/columnDef.ts';
-import { RequestInvalid } from '../errors.ts';
+import { RequestInvalid } from '../errors/errors.ts';
 import type { RunRef } from '../projects/runs.ts';
 import { type FindColumn, isMetricColumn, metricOfColumn } from '../records/findColumn.ts';
 import {

@@ -6,8 +6,8 @@ import {
   roleInQueue,
   seesAllProjects,
 } from '../accounts/permissions.ts';
-import { ServiceError } from '../errors.ts';
-import { freeName, nameStem } from '../freeName.ts';
+import { ServiceError } from '../errors/errors.ts';
+import { freeName, nameStem } from '../identifiers/freeName.ts';
 import type { AnnotationStore, NewTemplate, Queue, QueueViewer } from './annotationStore.ts';
 import { copiedTemplate } from './templates.ts';
 

@@ -1,5 +1,5 @@
 import { parse, stringify, YAMLError } from 'yaml';
-import { RequestInvalid } from '../errors.ts';
+import { RequestInvalid } from '../errors/errors.ts';
 import type { AnnotationRating } from '../wire/annotationRatings.ts';
 import {
   type AnnotationConstraints,

@@ -7,7 +7,7 @@ import {
   roleOnAsset,
   seesAllProjects,
 } from '../accounts/permissions.ts';
-import { type ErrorName, ServiceError } from '../errors.ts';
+import { type ErrorName, ServiceError } from '../errors/errors.ts';
 import { presetById } from '../scorers/presets.ts';
 import { projectRoles } from '../wire/accounts.ts';
 

@@ -1,4 +1,4 @@
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors/errors.ts';
 
 /** @throws ServiceError `Conflict` when a name that should tell one thing stands for several that the caller sees. */
 export function onlyOne<T>(what: string, name: string, found: readonly T[]): T | undefined {

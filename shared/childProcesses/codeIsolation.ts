@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import type { Logger } from 'pino';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { childEnvironment, type Environment } from './childEnvironment.ts';
 
 /** What a process with an operator's code is started with, in the words of Node's `fork`. */

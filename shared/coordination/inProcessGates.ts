@@ -1,4 +1,4 @@
-import { onAbort } from '../onAbort.ts';
+import { onAbort } from '../concurrency/onAbort.ts';
 import { type AcquireOptions, type CallGate, type ConcurrencyLimit, slotsOf, type WaitReason } from './coordination.ts';
 import { newPace, noteEnd, noteStart, type Pace, paceFigures, slotsAllowed, startsAt } from './pace.ts';
 

@@ -1,4 +1,4 @@
-import { type InvalidItem, RequestInvalid } from '../errors.ts';
+import { type InvalidItem, RequestInvalid } from '../errors/errors.ts';
 import type { ColumnMapping } from '../wire/datasets.ts';
 import { parseJson, toCell } from './cells.ts';
 import type { Cell } from './dataset.ts';

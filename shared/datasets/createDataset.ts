@@ -1,7 +1,7 @@
 import type { AssetViewer } from '../assets/assetAccess.ts';
-import { RequestInvalid, ServiceError } from '../errors.ts';
-import { freeName, nameStem } from '../freeName.ts';
-import { newId } from '../ids.ts';
+import { RequestInvalid, ServiceError } from '../errors/errors.ts';
+import { freeName, nameStem } from '../identifiers/freeName.ts';
+import { newId } from '../identifiers/ids.ts';
 import type { ColumnMapping, DatasetFormat } from '../wire/datasets.ts';
 import { mappedColumnNames, rowMapping } from './columnMapping.ts';
 import type {

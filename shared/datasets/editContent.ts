@@ -1,6 +1,6 @@
-import { RequestInvalid, ServiceError } from '../errors.ts';
-import { freeTurn } from '../freeTurn.ts';
-import { newId } from '../ids.ts';
+import { freeTurn } from '../concurrency/freeTurn.ts';
+import { RequestInvalid, ServiceError } from '../errors/errors.ts';
+import { newId } from '../identifiers/ids.ts';
 import type { ColumnMapping, DatasetEdit } from '../wire/datasets.ts';
 import { toCell } from './cells.ts';
 import { mappedColumnNames, rowMapping, someNames } from './columnMapping.ts';

@@ -1,4 +1,4 @@
-import { RequestInvalid } from '../errors.ts';
+import { RequestInvalid } from '../errors/errors.ts';
 
 /** What a dataset may hold. One that holds more already keeps it. */
 export interface DatasetLimits {

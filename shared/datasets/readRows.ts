@@ -1,7 +1,7 @@
 import { pipeline, Readable } from 'node:stream';
 import { CsvError, parse as csvParser } from 'csv-parse';
-import { type InvalidItem, RequestInvalid } from '../errors.ts';
-import { freeTurn } from '../freeTurn.ts';
+import { freeTurn } from '../concurrency/freeTurn.ts';
+import { type InvalidItem, RequestInvalid } from '../errors/errors.ts';
 import { ColumnName, type DatasetFormat } from '../wire/datasets.ts';
 import { parseJson, toCell } from './cells.ts';
 import type { Cell } from './dataset.ts';

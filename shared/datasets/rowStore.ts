@@ -1,6 +1,6 @@
-import { ServiceError } from '../errors.ts';
-import { freeTurn } from '../freeTurn.ts';
-import { derivedId, newId } from '../ids.ts';
+import { freeTurn } from '../concurrency/freeTurn.ts';
+import { ServiceError } from '../errors/errors.ts';
+import { derivedId, newId } from '../identifiers/ids.ts';
 import { toCell } from './cells.ts';
 import type { Cell, Column, DatasetRow, DatasetStore, DatasetVersion, RowTables, StoredRow, Stretch } from './dataset.ts';
 import { checkColumns, type DatasetLimits } from './limits.ts';

@@ -1,4 +1,4 @@
-import { jsonText } from '../jsonText.ts';
+import { jsonText } from '../json/jsonText.ts';
 import { cellText } from './cells.ts';
 import type { Cell } from './dataset.ts';
 

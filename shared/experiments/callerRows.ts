@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors/errors.ts';
 import { type ExperimentRow, type ExperimentRun, hasEnded } from './experiment.ts';
 import type { LeasedRow, OfferedRows } from './offeredRows.ts';
 import { type GivenResult, recordableResult } from './recordableResult.ts';

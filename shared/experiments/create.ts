@@ -1,5 +1,5 @@
 import type { DatasetStore } from '../datasets/dataset.ts';
-import { RequestInvalid, ServiceError } from '../errors.ts';
+import { RequestInvalid, ServiceError } from '../errors/errors.ts';
 import { resolveMetrics } from '../scorers/resolveMetrics.ts';
 import type { ExperimentCreateRequest } from '../wire/experiments.ts';
 import type { Creation, DatasetVersionRef, Experiment, ExperimentStore } from './experimentStore.ts';

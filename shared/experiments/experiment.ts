@@ -1,5 +1,5 @@
 import type { CallLimits } from '../coordination/coordination.ts';
-import { derivedId } from '../ids.ts';
+import { derivedId } from '../identifiers/ids.ts';
 
 /** What runs a row. `dataset_outputs` takes the outputs that the dataset already holds and only scores them. */
 export type Runner =

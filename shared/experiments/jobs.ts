@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type InvalidItem, RequestInvalid, ServiceError } from '../errors.ts';
+import { type InvalidItem, RequestInvalid, ServiceError } from '../errors/errors.ts';
 import type { RunCounts } from '../projects/runs.ts';
 import { resolveMetrics } from '../scorers/resolveMetrics.ts';
 import { saveRunSettings } from '../scorers/runSettings.ts';

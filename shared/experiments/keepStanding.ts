@@ -1,4 +1,4 @@
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors/errors.ts';
 import type { DeleteRecords } from '../projects/runs.ts';
 import type { ExperimentRun } from './experiment.ts';
 

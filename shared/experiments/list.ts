@@ -1,5 +1,5 @@
 import type { Page, PageOf } from '../accounts/accountStore.ts';
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors/errors.ts';
 import type { ExperimentUpdateRequest } from '../wire/experiments.ts';
 import { hasEnded } from './experiment.ts';
 import type { Experiment, ExperimentQuery, ExperimentStore } from './experimentStore.ts';

@@ -1,4 +1,4 @@
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors/errors.ts';
 import type { RunRef } from '../projects/runs.ts';
 import { eraseTraces } from '../records/delete.ts';
 import { logTraces } from '../records/ingest.ts';

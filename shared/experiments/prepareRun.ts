@@ -1,4 +1,4 @@
-import { RequestInvalid, ServiceError } from '../errors.ts';
+import { RequestInvalid, ServiceError } from '../errors/errors.ts';
 import { definedRunner } from './definedRunner.ts';
 import { type ExperimentRun, isUnderWay, type RowsToRun, type Runner, type RunSettings } from './experiment.ts';
 import type { Experiment } from './experimentStore.ts';

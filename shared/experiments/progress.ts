@@ -1,5 +1,5 @@
 import type { ProgressBoard } from '../coordination/coordination.ts';
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors/errors.ts';
 import type { Notices } from './callerRows.ts';
 import { type ExperimentRun, hasEnded, type RunState } from './experiment.ts';
 import type { Experiment, ExperimentStore } from './experimentStore.ts';

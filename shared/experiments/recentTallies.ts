@@ -1,4 +1,4 @@
-import { BriefCache } from '../briefCache.ts';
+import { BriefCache } from '../concurrency/briefCache.ts';
 import type { ExperimentRun } from './experiment.ts';
 import type { RunTally } from './progress.ts';
 

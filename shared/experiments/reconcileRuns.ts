@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors/errors.ts';
 import { type ExperimentRun, hasEnded } from './experiment.ts';
 import { type StartDeps, startWorkflow, type WorkflowStanding } from './startRun.ts';
 import { pauseSignal } from './workflow.ts';

@@ -1,4 +1,4 @@
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors/errors.ts';
 import type { ExperimentRun } from './experiment.ts';
 import { MAX_ERROR_CHARACTERS } from './recordableResult.ts';
 import { resultBytes } from './rowBytes.ts';

@@ -1,4 +1,4 @@
-import { onAbort } from '../onAbort.ts';
+import { onAbort } from '../concurrency/onAbort.ts';
 
 interface Waiting {
   bytes: number;

@@ -1,4 +1,4 @@
-import { derivedId } from '../ids.ts';
+import { derivedId } from '../identifiers/ids.ts';
 import type { LoggedSpan, LoggedTrace } from '../wire/records.ts';
 import { textOf } from '../wire/textOf.ts';
 import type { ExperimentRow } from './experiment.ts';

@@ -1,5 +1,5 @@
 import type { Datasets } from '../datasets/openDatasets.ts';
-import { RequestInvalid } from '../errors.ts';
+import { RequestInvalid } from '../errors/errors.ts';
 import { type OutboundGuard, OutboundRefused } from '../integrations/outbound.ts';
 import { findPromptVersion, type PromptStore } from '../prompts/prompts.ts';
 import { checkPrompt } from '../prompts/render.ts';

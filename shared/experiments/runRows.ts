@@ -1,4 +1,4 @@
-import { onAbort } from '../onAbort.ts';
+import { onAbort } from '../concurrency/onAbort.ts';
 import type { ExperimentRow, ExperimentRun } from './experiment.ts';
 import { FailureStreak } from './failureStreak.ts';
 import { givenUpAfter } from './givenUpAfter.ts';

@@ -1,6 +1,6 @@
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors/errors.ts';
 
 /**
  * Where a registered runner lies.

@@ -1,4 +1,4 @@
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors/errors.ts';
 import type { RowRunner } from './runRows.ts';
 import { reasonOf } from './untilStored.ts';
 

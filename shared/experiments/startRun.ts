@@ -1,4 +1,4 @@
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors/errors.ts';
 import type { ExperimentRun } from './experiment.ts';
 import type { RunDefinition, RunLedger } from './runLedger.ts';
 import type { RunExperimentInput, WorkflowProgress } from './workflow.ts';

@@ -1,4 +1,4 @@
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors/errors.ts';
 import { type ExperimentRun, hasEnded } from './experiment.ts';
 import type { RunLedger } from './runLedger.ts';
 import type { RunWorkflows } from './startRun.ts';

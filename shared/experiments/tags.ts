@@ -1,4 +1,4 @@
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors/errors.ts';
 import type { RunTagCreateRequest } from '../wire/experiments.ts';
 import type { ExperimentStore, RunTag, RunTagStore } from './experimentStore.ts';
 

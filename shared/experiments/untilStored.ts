@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { RequestInvalid, ServiceError } from '../errors.ts';
+import { RequestInvalid, ServiceError } from '../errors/errors.ts';
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;

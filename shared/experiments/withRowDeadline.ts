@@ -1,4 +1,4 @@
-import { onAbort } from '../onAbort.ts';
+import { onAbort } from '../concurrency/onAbort.ts';
 import type { RowResult } from './rowTrace.ts';
 
 /** What a runner is given with its row. */

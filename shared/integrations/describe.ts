@@ -1,5 +1,5 @@
 import { mayOnAsset, type ProjectRole } from '../accounts/permissions.ts';
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors/errors.ts';
 import type { CustomIntegrationDefinition, IntegrationProvider, ProviderSettings } from '../wire/integrations.ts';
 import type { CustomConfig, Integration, IntegrationStore, Secrets } from './integration.ts';
 

@@ -1,4 +1,4 @@
-import { type InvalidItem, RequestInvalid } from '../errors.ts';
+import { type InvalidItem, RequestInvalid } from '../errors/errors.ts';
 import { closestBuiltinModels, findBuiltinModel } from '../providers/builtinModels.ts';
 import type { CustomIntegrationCreate } from '../wire/integrations.ts';
 import type {

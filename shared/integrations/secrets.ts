@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors/errors.ts';
 
 /** Seals secrets at rest. The identity names the record and field a secret belongs to: a sealed text moved elsewhere does not open. */
 export interface KeyRing {

@@ -1,5 +1,5 @@
 import type { Caller } from '../accounts/permissions.ts';
-import { RequestInvalid, ServiceError } from '../errors.ts';
+import { RequestInvalid, ServiceError } from '../errors/errors.ts';
 import type { RunRef } from '../projects/runs.ts';
 import type { RecordWriter } from '../records/recordWriter.ts';
 import type { ExportResult } from './otlp.ts';

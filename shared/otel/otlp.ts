@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import protobuf from 'protobufjs';
-import { ServiceError } from '../errors.ts';
-import { checkValues } from '../jsonValues.ts';
+import { ServiceError } from '../errors/errors.ts';
+import { checkValues } from '../json/jsonValues.ts';
 import { DEPTH_OF_LIST, DEPTH_OF_TREE, DEPTH_OF_VALUES, exportReader, MAX_DEPTH, type ReadResource } from './readExport.ts';
 
 /** The two encodings of OTLP over HTTP. */

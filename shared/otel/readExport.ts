@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import protobuf from 'protobufjs';
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors/errors.ts';
 import { Attributes, type AttributeValue } from './attributes.ts';
 import type { OtelSpan } from './span.ts';
 

@@ -1,4 +1,4 @@
-import { derivedId } from '../ids.ts';
+import { derivedId } from '../identifiers/ids.ts';
 import type { RunRef } from '../projects/runs.ts';
 import { openedSession, sessionIdOf } from '../records/ingest.ts';
 import type { LoggedRecord, RecordChange } from '../records/recordChange.ts';

@@ -1,6 +1,6 @@
 import type { Caller, ProjectAction } from '../accounts/permissions.ts';
-import { BriefCache } from '../briefCache.ts';
-import { RequestInvalid, ServiceError } from '../errors.ts';
+import { BriefCache } from '../concurrency/briefCache.ts';
+import { RequestInvalid, ServiceError } from '../errors/errors.ts';
 import type { LogStreamStore, ProjectStore } from '../projects/projectStore.ts';
 import { viewerOf } from '../projects/projects.ts';
 import type { RunLookup, RunRef } from '../projects/runs.ts';

@@ -1,5 +1,5 @@
 import { type Caller, type ProjectRole, roleInProject } from '../accounts/permissions.ts';
-import { BriefCache } from '../briefCache.ts';
+import { BriefCache } from '../concurrency/briefCache.ts';
 
 interface ProjectMembership {
   id: string;

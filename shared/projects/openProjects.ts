@@ -1,4 +1,4 @@
-import { newId } from '../ids.ts';
+import { newId } from '../identifiers/ids.ts';
 import { MINUTE_MS, type RecurringJob } from '../maintenance/recurringJob.ts';
 import { createProjectAccess, type ProjectAccess } from './access.ts';
 import { type DeletionDeps, deleteWithRecords, finishDeletions } from './deletions.ts';

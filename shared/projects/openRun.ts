@@ -1,4 +1,4 @@
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors/errors.ts';
 import type { RunIds, RunLookup, RunRef } from './runs.ts';
 
 /** Opens a metrics-testing run in a project, unless it is open. False where the id is another run's. */

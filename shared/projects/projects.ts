@@ -1,5 +1,5 @@
 import { type Caller, seesAllProjects } from '../accounts/permissions.ts';
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors/errors.ts';
 import type { ProjectAccess } from './access.ts';
 import { type DeletionDeps, deleteWithRecords } from './deletions.ts';
 import type { Project, ProjectStore, ProjectType, Viewer } from './projectStore.ts';

@@ -1,4 +1,4 @@
-import { BriefCache } from '../briefCache.ts';
+import { BriefCache } from '../concurrency/briefCache.ts';
 import type { Expiry, RunLookup, RunRef } from './runs.ts';
 
 export interface Retention {

@@ -1,5 +1,5 @@
-import { BriefCache } from '../briefCache.ts';
-import { RequestInvalid, ServiceError } from '../errors.ts';
+import { BriefCache } from '../concurrency/briefCache.ts';
+import { RequestInvalid, ServiceError } from '../errors/errors.ts';
 
 export const runKinds = ['log_stream', 'experiment', 'metrics_testing'] as const;
 export type RunKind = (typeof runKinds)[number];

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { AssetViewer } from '../assets/assetAccess.ts';
-import { ServiceError } from '../errors.ts';
-import { freeName, nameStem } from '../freeName.ts';
-import { newId } from '../ids.ts';
+import { ServiceError } from '../errors/errors.ts';
+import { freeName, nameStem } from '../identifiers/freeName.ts';
+import { newId } from '../identifiers/ids.ts';
 import type { UserInfo } from '../wire/datasets.ts';
 import type { CreateVersionRequest, PromptRunSettings, TemplateFilter, TemplateSort, VersionSort } from '../wire/prompts.ts';
 import type { PromptTemplate } from './render.ts';

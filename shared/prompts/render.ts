@@ -1,5 +1,5 @@
-import { MAX_PROMPT, MAX_TEXT, replaceWithin, TextBudget, TextTooLarge } from '../boundedText.ts';
-import { RequestInvalid } from '../errors.ts';
+import { RequestInvalid } from '../errors/errors.ts';
+import { MAX_PROMPT, MAX_TEXT, replaceWithin, TextBudget, TextTooLarge } from './boundedText.ts';
 
 export type MessagePart = { type: 'text'; text: string } | { type: 'file'; file_id: string };
 /** One message of a prompt. Keys beside these two are kept as they came. */

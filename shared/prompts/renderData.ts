@@ -1,7 +1,7 @@
-import { TextBudget, TextTooLarge } from '../boundedText.ts';
 import { toExperimentRow } from '../datasets/experimentRow.ts';
 import type { DatasetRowStore } from '../datasets/rowStore.ts';
-import { RequestInvalid } from '../errors.ts';
+import { RequestInvalid } from '../errors/errors.ts';
+import { TextBudget, TextTooLarge } from './boundedText.ts';
 import { renderText } from './render.ts';
 
 export interface RenderedText {

@@ -1,4 +1,4 @@
-import { closestNames } from '../closestNames.ts';
+import { closestNames } from '../identifiers/closestNames.ts';
 import type { Modality, RunParameter } from '../wire/integrations.ts';
 import { findModel } from './findModel.ts';
 

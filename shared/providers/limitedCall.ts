@@ -1,5 +1,5 @@
+import { onAbort } from '../concurrency/onAbort.ts';
 import type { CallGate, CallLimits, CallOutcome, CallPermit } from '../coordination/coordination.ts';
-import { onAbort } from '../onAbort.ts';
 import { AttemptFailure } from './failures.ts';
 import type { Attempt } from './modelCall.ts';
 import { type TimeLimit, timeLimit } from './timeLimit.ts';

@@ -1,5 +1,5 @@
 import type { CallGate } from '../coordination/coordination.ts';
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors/errors.ts';
 import type { Integration, IntegrationStore, Secrets } from '../integrations/integration.ts';
 import { type OutboundGuard, OutboundRefused, type OutboundRequest } from '../integrations/outbound.ts';
 import { callLimits } from './callLimits.ts';

@@ -1,5 +1,5 @@
-import { closestNames } from '../closestNames.ts';
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors/errors.ts';
+import { closestNames } from '../identifiers/closestNames.ts';
 import type { CustomModel, Integration } from '../integrations/integration.ts';
 import type { Modality } from '../wire/integrations.ts';
 import { builtinModels, defaultParameters, findBuiltinModel, type ParameterMap, spellingsOf } from './builtinModels.ts';

@@ -1,4 +1,4 @@
-import { onAbort } from '../onAbort.ts';
+import { onAbort } from '../concurrency/onAbort.ts';
 
 export type TimeLimit = ReturnType<typeof timeLimit>;
 

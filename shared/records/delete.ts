@@ -1,5 +1,5 @@
 import { type RecordKind, spanKinds } from '../columns/columnDef.ts';
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors/errors.ts';
 import type { RunRef } from '../projects/runs.ts';
 import { timeOf } from '../wire/time.ts';
 import type { ErasedKey, RecordErasure } from './eraseRecords.ts';

@@ -1,6 +1,6 @@
 import type { ColumnDef } from '../columns/columnDef.ts';
 import { writeRows } from '../datasets/writeRows.ts';
-import { jsonText } from '../jsonText.ts';
+import { jsonText } from '../json/jsonText.ts';
 import type { RunRef } from '../projects/runs.ts';
 import { explainedBy, isMetricColumn, metricOfColumn } from './findColumn.ts';
 import { type Attached, attachedTo, sessionTree, type Tree, traceTrees } from './read.ts';

@@ -1,4 +1,4 @@
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors/errors.ts';
 import type { RunRef } from '../projects/runs.ts';
 import type { HeldUpdate, HeldUpdates } from './heldUpdates.ts';
 import type { IngestCounters } from './ingestCounters.ts';

@@ -1,5 +1,5 @@
-import { RequestInvalid } from '../errors.ts';
-import { derivedId, newId } from '../ids.ts';
+import { RequestInvalid } from '../errors/errors.ts';
+import { derivedId, newId } from '../identifiers/ids.ts';
 import type { RunRef } from '../projects/runs.ts';
 import { type LoggedFields, type LoggedForest, type LoggedNode, LoggedTraces, type RefusedList } from '../wire/ingest.ts';
 import type { LoggedTrace } from '../wire/records.ts';

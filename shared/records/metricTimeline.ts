@@ -1,6 +1,6 @@
 import type { ColumnDef, RecordKind } from '../columns/columnDef.ts';
 import type { SystemMetric } from '../columns/recordTableColumns.ts';
-import { RequestInvalid } from '../errors.ts';
+import { RequestInvalid } from '../errors/errors.ts';
 import { type MetricAggregates, rollUp, shareOfFalse } from '../metrics/aggregate.ts';
 import type { StandardError } from '../wire/common.ts';
 import { type BucketedMetrics, bucketKeys, DEFAULT_MINUTES, type Figure, type MetricAggregation } from '../wire/metricSearch.ts';

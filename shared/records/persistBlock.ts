@@ -1,4 +1,4 @@
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors/errors.ts';
 import type { Block } from './recordStore.ts';
 
 /** Pauses before a block that could not be stored is sent again. */

@@ -1,4 +1,4 @@
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors/errors.ts';
 import type { RunRef } from '../projects/runs.ts';
 import type { RecordAnnotations } from '../wire/annotationRatings.ts';
 import { MAX_SPAN_DEPTH } from '../wire/ingest.ts';

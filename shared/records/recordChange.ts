@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { systemMetricNames } from '../columns/recordTableColumns.ts';
-import { RequestInvalid, ServiceError } from '../errors.ts';
+import { RequestInvalid, ServiceError } from '../errors/errors.ts';
 import { atFirstProblem } from '../wire/atFirstProblem.ts';
 import { KeptValues, mendFields } from '../wire/mendFields.ts';
 import { SpanNode } from '../wire/records.ts';

@@ -1,6 +1,6 @@
 import { noAnnotations } from '../annotations/summarize.ts';
 import { type RecordKind, recordKinds } from '../columns/columnDef.ts';
-import { templateOf } from '../templateOf.ts';
+import { templateOf } from '../prompts/templateOf.ts';
 import { readableMetricValue } from '../wire/metricResults.ts';
 import type { ExtendedRecord, PartialRecord } from '../wire/storedRecords.ts';
 import type { FoundRecord, PageView, StoredMetric } from './searchRecords.ts';

@@ -1,4 +1,4 @@
-import { RequestInvalid } from '../errors.ts';
+import { RequestInvalid } from '../errors/errors.ts';
 import { editDistance } from '../metrics/editDistance.ts';
 
 const filterKeys = ['filters', 'filter_tree'];

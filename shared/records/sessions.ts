@@ -1,5 +1,5 @@
-import { ServiceError } from '../errors.ts';
-import { newId } from '../ids.ts';
+import { ServiceError } from '../errors/errors.ts';
+import { newId } from '../identifiers/ids.ts';
 import type { RunRef } from '../projects/runs.ts';
 import { sessionIdOf } from './ingest.ts';
 import { asUnavailable } from './persistBlock.ts';

@@ -1,4 +1,4 @@
-import { RequestInvalid } from '../errors.ts';
+import { RequestInvalid } from '../errors/errors.ts';
 import type { RunRef } from '../projects/runs.ts';
 import { type GroupDeps, GroupState } from './groupState.ts';
 import type { HeldUpdate } from './heldUpdates.ts';

@@ -1,5 +1,5 @@
 import type { ColumnDef, RecordKind } from '../columns/columnDef.ts';
-import { derivedId } from '../ids.ts';
+import { derivedId } from '../identifiers/ids.ts';
 import { percentile } from '../metrics/percentile.ts';
 import type { RunRef } from '../projects/runs.ts';
 import type { AggregatedTraceView, GraphEdge, GraphNode, Histogram, NodeMetric } from '../wire/traceGraph.ts';

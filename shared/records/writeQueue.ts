@@ -1,5 +1,5 @@
-import { ByteShares } from '../byteShares.ts';
-import { onBehalfOf } from '../currentCaller.ts';
+import { onBehalfOf } from '../accounts/currentCaller.ts';
+import { ByteShares } from '../concurrency/byteShares.ts';
 
 /** Where a group stands among the others. */
 export interface Place {

@@ -1,4 +1,4 @@
-import type { RequestInvalid } from '../errors.ts';
+import type { RequestInvalid } from '../errors/errors.ts';
 import type { RunRef } from '../projects/runs.ts';
 import type { HeldUpdate } from './heldUpdates.ts';
 import type { RecordChange, WrittenRecord } from './recordChange.ts';

@@ -1,5 +1,5 @@
-import { RequestInvalid } from '../errors.ts';
-import { derivedId } from '../ids.ts';
+import { RequestInvalid } from '../errors/errors.ts';
+import { derivedId } from '../identifiers/ids.ts';
 import { withJudges } from '../metrics/scoreRecord.ts';
 import type { ScorerConfig } from '../wire/scorers.ts';
 import { builtinById } from './presets.ts';

@@ -1,4 +1,4 @@
-import { derivedId } from '../ids.ts';
+import { derivedId } from '../identifiers/ids.ts';
 import type { SegmentFilter } from '../wire/scorers.ts';
 import { isScored, type ScoringTarget } from './isScored.ts';
 import type { EnabledMetric } from './resolveMetrics.ts';

@@ -1,5 +1,5 @@
-import { RequestInvalid, ServiceError } from '../errors.ts';
-import { derivedId, newId } from '../ids.ts';
+import { RequestInvalid, ServiceError } from '../errors/errors.ts';
+import { derivedId, newId } from '../identifiers/ids.ts';
 import type { CreateLlmScorerVersionRequest, CreateScorerRequest, UpdateScorerRequest } from '../wire/scorers.ts';
 import { builtinByName, presetById } from './presets.ts';
 import type { Scorer, ScorerDefinition, ScorerStore, ScorerVersion } from './scorer.ts';

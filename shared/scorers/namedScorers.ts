@@ -1,4 +1,4 @@
-import { RequestInvalid } from '../errors.ts';
+import { RequestInvalid } from '../errors/errors.ts';
 import { metricColumn } from '../metrics/metricColumn.ts';
 import type { NamedScorer } from '../records/metricsTestingColumns.ts';
 import { type EnabledMetric, resolveMetrics, type ScorerLookup } from './resolveMetrics.ts';

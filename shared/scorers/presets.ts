@@ -1,4 +1,4 @@
-import { derivedId } from '../ids.ts';
+import { derivedId } from '../identifiers/ids.ts';
 import { builtinMetrics } from '../metrics/index.ts';
 import type { Metric } from '../metrics/metric.ts';
 import type { Scorer } from './scorer.ts';

@@ -1,7 +1,7 @@
 import { onlyOne } from '../assets/onlyOne.ts';
-import { closestNames } from '../closestNames.ts';
 import type { RecordKind } from '../columns/columnDef.ts';
-import { type InvalidItem, RequestInvalid } from '../errors.ts';
+import { type InvalidItem, RequestInvalid } from '../errors/errors.ts';
+import { closestNames } from '../identifiers/closestNames.ts';
 import { builtinMetrics } from '../metrics/index.ts';
 import type { Metric } from '../metrics/metric.ts';
 import { withJudges } from '../metrics/scoreRecord.ts';

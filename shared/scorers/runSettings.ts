@@ -1,5 +1,5 @@
 import type { ColumnDef } from '../columns/columnDef.ts';
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors/errors.ts';
 import { metricColumn } from '../metrics/metricColumn.ts';
 import type { ScorerConfig, SegmentFilter } from '../wire/scorers.ts';
 import { type EnabledMetric, resolveMetrics, type ScorerLookup } from './resolveMetrics.ts';

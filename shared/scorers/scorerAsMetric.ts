@@ -1,8 +1,8 @@
-import { MAX_TEXT, replaceWithin, TextBudget } from '../boundedText.ts';
 import type { RecordKind } from '../columns/columnDef.ts';
 import { type AnswerForm, anyOf, askJudge, freeText, oneOf, rating, wholeNumber, yesNo } from '../metrics/judging/askJudge.ts';
 import type { Metric, ScoredRecord } from '../metrics/metric.ts';
 import { withJudges } from '../metrics/scoreRecord.ts';
+import { MAX_TEXT, replaceWithin, TextBudget } from '../prompts/boundedText.ts';
 import type { OutputType, RollUpMethod } from '../wire/scorers.ts';
 import type { JudgeDefinition, Scorer, ScorerVersion } from './scorer.ts';
 

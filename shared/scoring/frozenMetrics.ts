@@ -1,4 +1,4 @@
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors/errors.ts';
 import type { ExperimentRun } from '../experiments/experiment.ts';
 import { type FrozenMetric, freezeMetric, thawMetric } from '../scorers/frozenMetric.ts';
 import type { EnabledMetric } from '../scorers/resolveMetrics.ts';

@@ -1,4 +1,4 @@
-import { newId } from '../ids.ts';
+import { newId } from '../identifiers/ids.ts';
 import type { RunRef } from '../projects/runs.ts';
 import type { EnabledMetric } from '../scorers/resolveMetrics.ts';
 import type { ScoringStore, Selection } from './scoring.ts';

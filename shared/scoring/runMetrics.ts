@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { RequestInvalid, ServiceError } from '../errors.ts';
+import { RequestInvalid, ServiceError } from '../errors/errors.ts';
 import type { ExperimentRun } from '../experiments/experiment.ts';
 import type { RunLedger } from '../experiments/runLedger.ts';
 import type { ModelCaller } from '../providers/modelCall.ts';

@@ -1,4 +1,4 @@
-import { RequestInvalid } from '../errors.ts';
+import { RequestInvalid } from '../errors/errors.ts';
 import type { EnabledMetric } from '../scorers/resolveMetrics.ts';
 import { type ScoreValuesDeps, type ScoreValuesOptions, scoreValues } from './scoreValues.ts';
 import type { MarkedMetric, MarkStore, ScoredRun } from './scoring.ts';

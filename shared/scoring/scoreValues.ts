@@ -1,5 +1,5 @@
 import type { RecordKind } from '../columns/columnDef.ts';
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors/errors.ts';
 import { FailureStreak } from '../experiments/failureStreak.ts';
 import type { Score, ScoreContext, ScoredRecord } from '../metrics/metric.ts';
 import { scoreRecord } from '../metrics/scoreRecord.ts';

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import type { Config } from '../config.ts';
+import { together } from '../concurrency/together.ts';
+import type { Config } from '../config/config.ts';
 import type { Coordination } from '../coordination/coordination.ts';
 import { inProcessCoordination } from '../coordination/inProcess.ts';
 import type { Notices } from '../experiments/callerRows.ts';
 import { inProcessNotices } from '../experiments/notices.ts';
-import { together } from '../together.ts';
 import { type ClickHouse, openClickHouse } from './clickhouse/connect.ts';
 import { datasetRowTables } from './clickhouse/datasetRows.ts';
 import { rowAttemptsTable } from './clickhouse/experimentRecords.ts';

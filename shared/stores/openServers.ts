@@ -1,6 +1,6 @@
 import type { Client, Connection } from '@temporalio/client';
 import type { Logger } from 'pino';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { parseSecretKeys } from '../integrations/secrets.ts';
 import { openStores, type Stores } from './open.ts';
 import { connectTemporal, type TemporalAddress, temporalAddress } from './temporal/connect.ts';

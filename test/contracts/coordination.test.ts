@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFin
 import { type CallLimits, type Coordination, type EnterOptions, PART_MS } from '../../shared/coordination/coordination.ts';
 import { inProcessCoordination } from '../../shared/coordination/inProcess.ts';
 import { untilStored } from '../../shared/experiments/untilStored.ts';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { connectRedis } from '../../shared/stores/redis/connect.ts';
 import { redisCoordination } from '../../shared/stores/redis/coordination.ts';
 import { describeWithServer } from '../support/describeWithServer.ts';

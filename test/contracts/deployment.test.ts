@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { readConfig, settingNames } from '../../shared/config.ts';
+import { readConfig, settingNames } from '../../shared/config/config.ts';
 import { describeWithServer } from '../support/describeWithServer.ts';
 import { findProgram } from '../support/serverProcess.ts';
 import { NODE_ENVIRONMENT, NODE_FLAGS } from '../support/serviceProcess.ts';

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { onBehalfOf } from '../../shared/currentCaller.ts';
+import { onBehalfOf } from '../../shared/accounts/currentCaller.ts';
 import { type ClickHouse, openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
 import { FairTurns } from '../../shared/stores/clickhouse/fairTurns.ts';
 

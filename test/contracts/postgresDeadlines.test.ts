@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { readConfig } from '../../shared/config.ts';
+import { readConfig } from '../../shared/config/config.ts';
 import { openStores } from '../../shared/stores/open.ts';
 import { type Database, openDatabase } from '../../shared/stores/postgres/connect.ts';
 import { describeWithServer } from '../support/describeWithServer.ts';

@@ -8,7 +8,7 @@ import { pipeline } from 'node:stream';
 import { createServer, type Server } from 'node:tls';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { readConfig } from '../../shared/config.ts';
+import { readConfig } from '../../shared/config/config.ts';
 import {
   connectTemporal,
   connectTemporalWorker,

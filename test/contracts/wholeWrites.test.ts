@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { postgresExperiments } from '../../shared/stores/postgres/experimentStore.ts';
 import { postgresOfferedRows } from '../../shared/stores/postgres/offeredRows.ts';
 import { startExperimentService } from '../support/experimentService.ts';

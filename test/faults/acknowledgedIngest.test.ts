@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { ConnectionError } from '../../client/errors.ts';
 import { ServiceClient } from '../../client/http.ts';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { serviceFolder } from '../support/serviceProcess.ts';
 
 let folder: string;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { ExperimentRow, ExperimentRun } from '../../shared/experiments/experiment.ts';
 import { RowMemory } from '../../shared/experiments/rowMemory.ts';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { moduleRunner } from '../../workers/runners/module.ts';
 
 const MODULE = `

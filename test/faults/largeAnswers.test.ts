@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { inProcessCoordination } from '../../shared/coordination/inProcess.ts';
 import type { ExperimentRow, ExperimentRun } from '../../shared/experiments/experiment.ts';
 import { RowMemory } from '../../shared/experiments/rowMemory.ts';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { createOutboundGuard, type OutboundGuard } from '../../shared/integrations/outbound.ts';
 import { httpRunner } from '../../workers/runners/httpEndpoint.ts';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ServiceClient } from '../../client/http.ts';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { fails, late, says, startModelEndpoint } from '../support/modelEndpoint.ts';
 import { type ExperimentOf, modelAt, newExperiment } from '../support/runs.ts';
 import { type ServiceProcess, serviceFolder } from '../support/serviceProcess.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { ServiceError } from '../../shared/errors.ts';
-import { newId } from '../../shared/ids.ts';
+import { ServiceError } from '../../shared/errors/errors.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import type { LoggedRecord, RecordChange } from '../../shared/records/recordChange.ts';
 import { RecordWriter } from '../../shared/records/recordWriter.ts';
 import { recordsInMemory, type StoreHooks } from '../support/recordsInMemory.ts';

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { HttpStatusError } from '../../client/errors.ts';
 import { ServiceClient } from '../../client/http.ts';
 import { attemptNumber } from '../../shared/experiments/rowLog.ts';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { logTraces } from '../../shared/records/ingest.ts';
 import { RecordWriter } from '../../shared/records/recordWriter.ts';
 import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';

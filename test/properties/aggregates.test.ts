@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect } from 'vitest';
 import type { ColumnDef } from '../../shared/columns/columnDef.ts';
 import type { ExperimentRun } from '../../shared/experiments/experiment.ts';
 import { settleRun } from '../../shared/experiments/settleRun.ts';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { aggregate, rollUp } from '../../shared/metrics/aggregate.ts';
 import { percentile } from '../../shared/metrics/percentile.ts';
 import type { RunRef } from '../../shared/projects/runs.ts';

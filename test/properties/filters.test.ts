@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import { withAnnotatedIds } from '../../shared/annotations/fullyAnnotated.ts';
 import { type ColumnDef, isSpanKind, type RecordKind, recordKinds, spanKinds } from '../../shared/columns/columnDef.ts';
 import { standardColumns } from '../../shared/columns/standard.ts';
-import { derivedId, newId } from '../../shared/ids.ts';
+import { derivedId, newId } from '../../shared/identifiers/ids.ts';
 import { columnFinder } from '../../shared/records/findColumn.ts';
 import type { StoredRecord } from '../../shared/records/record.ts';
 import type { RecordPageQuery } from '../../shared/records/searchRecords.ts';

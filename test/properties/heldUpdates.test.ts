@@ -1,7 +1,7 @@
 import { fc, test } from '@fast-check/vitest';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { ServiceError } from '../../shared/errors.ts';
-import { newId } from '../../shared/ids.ts';
+import { ServiceError } from '../../shared/errors/errors.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import type { RunRef } from '../../shared/projects/runs.ts';
 import type { RecordUpdate } from '../../shared/records/recordChange.ts';
 import { clickhouseRecordStore } from '../../shared/stores/clickhouse/recordStore.ts';

@@ -1,6 +1,6 @@
 import { fc, test } from '@fast-check/vitest';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { startRecordService } from '../support/recordService.ts';
 
 let service: Awaited<ReturnType<typeof startRecordService>>;

@@ -1,6 +1,6 @@
 import { fc, test } from '@fast-check/vitest';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { startRecordService } from '../support/recordService.ts';
 
 /** Texts that would mean something if they ever reached a statement, a pattern, a map's key or a JSON writer as they are. */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fc, test } from '@fast-check/vitest';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { type ClickHouse, openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
 import { NativeBlock, nativeTypes } from '../../shared/stores/clickhouse/nativeBlock.ts';
 

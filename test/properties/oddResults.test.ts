@@ -10,7 +10,7 @@ import { RowMemory } from '../../shared/experiments/rowMemory.ts';
 import { rowTraceId } from '../../shared/experiments/rowTrace.ts';
 import { type RunRowsDeps, runRows } from '../../shared/experiments/runRows.ts';
 import { untilStored } from '../../shared/experiments/untilStored.ts';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { logTraces } from '../../shared/records/ingest.ts';
 import { RecordWriter } from '../../shared/records/recordWriter.ts';
 import { type ClickHouse, openClickHouse } from '../../shared/stores/clickhouse/connect.ts';

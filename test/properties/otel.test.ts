@@ -1,7 +1,7 @@
 import { fc, test } from '@fast-check/vitest';
 import protobuf from 'protobufjs';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { Attributes, type AttributeValue } from '../../shared/otel/attributes.ts';
 import { ingestSpans } from '../../shared/otel/ingestSpans.ts';
 import { mapSpan } from '../../shared/otel/mapSpan.ts';

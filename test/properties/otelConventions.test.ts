@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { fc, test } from '@fast-check/vitest';
 import protobuf from 'protobufjs';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { ingestSpans } from '../../shared/otel/ingestSpans.ts';
 import { openOtlp } from '../../shared/otel/otlp.ts';
 import { spanRecordId, traceRecordId } from '../../shared/otel/recordsOf.ts';

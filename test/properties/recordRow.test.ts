@@ -1,7 +1,7 @@
 import { fc, test } from '@fast-check/vitest';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { recordTableColumns } from '../../shared/columns/recordTableColumns.ts';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import type { StoredRecord } from '../../shared/records/record.ts';
 import { openRecordTables } from '../support/recordRun.ts';
 

@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
+import { onAbort } from '../../shared/concurrency/onAbort.ts';
 import type { RowResult } from '../../shared/experiments/rowTrace.ts';
 import { type RowLimit, withRowDeadline } from '../../shared/experiments/withRowDeadline.ts';
-import { onAbort } from '../../shared/onAbort.ts';
 
 const result: RowResult = { output: 'an answer', spans: [], startedAt: new Date(), durationNs: 5 };
 const LIMIT = 50;

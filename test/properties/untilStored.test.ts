@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ServiceError } from '../../shared/errors.ts';
+import { ServiceError } from '../../shared/errors/errors.ts';
 import { untilStored } from '../../shared/experiments/untilStored.ts';
 
 const away = new ServiceError('Unavailable', 'the store is away');

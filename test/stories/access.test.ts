@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createApp } from '../../api/app.ts';
 import type { Endpoint } from '../../api/route.ts';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { type AccountService, startAccountService } from '../support/accountService.ts';
 import { everyEndpoint } from '../support/everyEndpoint.ts';
 import { type HttpService, serve } from '../support/http.ts';

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { ensureAdministrator } from '../../shared/accounts/administrator.ts';
 import { isMistypedApiKey, newApiKeyText } from '../../shared/accounts/apiKeyText.ts';
 import { createPasswords } from '../../shared/accounts/passwords.ts';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { type AccountService, adminPassword, startAccountService } from '../support/accountService.ts';
 import { describeWithServer } from '../support/describeWithServer.ts';
 import { emptyDatabase } from '../support/emptyDatabase.ts';

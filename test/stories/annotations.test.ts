@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { addToAnnotationQueue, createAnnotationQueue, getAnnotationQueue } from '../../client/index.ts';
 import { createAnnotationReads } from '../../shared/annotations/annotationReads.ts';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
 let service: TestService;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createDataset, createPrompt, getDataset, getPrompt, Logger, runExperiment, ServiceClient } from '../../client/index.ts';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { startTestService, type TestProject, type TestService } from '../support/service.ts';
 
 vi.setConfig({ testTimeout: 60_000 });

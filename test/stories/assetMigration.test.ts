@@ -5,7 +5,7 @@ import { PGlite } from '@electric-sql/pglite';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Caller, UserRole } from '../../shared/accounts/permissions.ts';
 import { type AssetKind, createAssetAccess } from '../../shared/assets/assetAccess.ts';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { postgresAssets } from '../../shared/stores/postgres/assetAccess.ts';
 import { collaboratorStore } from '../../shared/stores/postgres/collaborators.ts';
 import { type Database, openDatabase } from '../../shared/stores/postgres/connect.ts';

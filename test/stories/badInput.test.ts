@@ -8,7 +8,7 @@ import { gzipSync } from 'node:zlib';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Endpoint } from '../../api/route.ts';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { openDatabase } from '../../shared/stores/postgres/connect.ts';
 import { everyEndpoint } from '../support/everyEndpoint.ts';
 import { fairAnswer } from '../support/fairAnswer.ts';

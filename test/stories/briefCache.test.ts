@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { BriefCache } from '../../shared/briefCache.ts';
+import { BriefCache } from '../../shared/concurrency/briefCache.ts';
 
 /** A load that ends when the test says so. */
 function controlledLoad<V>() {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { createClientAddresses } from '../../api/clientAddress.ts';
-import { readConfig } from '../../shared/config.ts';
+import { readConfig } from '../../shared/config/config.ts';
 
 const request = (remoteAddress: string, headers: Record<string, string> = {}) =>
   ({ socket: { remoteAddress }, headers }) as unknown as IncomingMessage;

@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { createApp } from '../../api/app.ts';
 import { endpoint, Reply } from '../../api/route.ts';
-import { ServiceError } from '../../shared/errors.ts';
+import { ServiceError } from '../../shared/errors/errors.ts';
 import { serve } from '../support/http.ts';
 
 interface Line {

@@ -3,7 +3,7 @@ import { findDataset } from '../../shared/datasets/createDataset.ts';
 import { toExperimentRow } from '../../shared/datasets/experimentRow.ts';
 import { purgeUnusedRows } from '../../shared/datasets/purge.ts';
 import { datasetRowStore, runRows, storeRunRows } from '../../shared/datasets/rowStore.ts';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { DatasetContent } from '../../shared/wire/datasets.ts';
 import { type AssetService, startAssetService } from '../support/assetService.ts';
 import type { RequestOptions } from '../support/http.ts';

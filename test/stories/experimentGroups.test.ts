@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { describeWithServer } from '../support/describeWithServer.ts';
 import { type ExperimentService, startExperimentService } from '../support/experimentService.ts';
 import { type PostgresServer, postgresProgram, startPostgresServer } from '../support/postgresServer.ts';

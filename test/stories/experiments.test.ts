@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ExperimentRun } from '../../shared/experiments/experiment.ts';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { attemptLog, deleteAttempts, rowAttemptsTable, runTallies } from '../../shared/stores/clickhouse/experimentRecords.ts';
 import { type ExperimentService, startExperimentService } from '../support/experimentService.ts';
 import { startRecordService } from '../support/recordService.ts';

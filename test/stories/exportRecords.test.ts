@@ -1,6 +1,6 @@
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { exportFlat, exportNested } from '../../shared/records/exportRecords.ts';
 import { columnFinder } from '../../shared/records/findColumn.ts';
 import type { StoredRecord } from '../../shared/records/record.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createExperiment, Logger, ServiceClient } from '../../client/index.ts';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { builtinByName } from '../../shared/scorers/presets.ts';
 import type { ExperimentColumn, ExperimentResponse } from '../../shared/wire/experiments.ts';
 import { experimentOf } from '../support/runs.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { type AccountService, startAccountService } from '../support/accountService.ts';
 import { describeWithServer } from '../support/describeWithServer.ts';
 import { emptyDatabase } from '../support/emptyDatabase.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { metricFields } from '../../shared/stores/clickhouse/metricRow.ts';
 import type { LogRecordsColumnInfo } from '../../shared/wire/recordSearch.ts';
 import { startSearchService } from '../support/searchService.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { builtinByName } from '../../shared/scorers/presets.ts';
 import { readParquet } from '../support/readParquet.ts';
 import { startTestService, type TestProject, type TestService } from '../support/service.ts';

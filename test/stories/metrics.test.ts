@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fc, test as propertyTest } from '@fast-check/vitest';
 import { describe, expect, test } from 'vitest';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { aggregate, rollUp } from '../../shared/metrics/aggregate.ts';
 import { contains } from '../../shared/metrics/contains.ts';
 import { correctness } from '../../shared/metrics/correctness.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ExperimentAggregates } from '../../shared/experiments/aggregates.ts';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { postgresOutdatedAggregates } from '../../shared/stores/postgres/outdatedAggregates.ts';
 import { postgresDeletionWishes, postgresErasures } from '../../shared/stores/postgres/recordDeletions.ts';
 import { describeWithServer } from '../support/describeWithServer.ts';

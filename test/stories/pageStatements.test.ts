@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { columnFinder } from '../../shared/records/findColumn.ts';
 import type { StoredRecord } from '../../shared/records/record.ts';
 import type { RecordPageQuery } from '../../shared/records/searchRecords.ts';

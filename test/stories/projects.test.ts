@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { finishDeletions } from '../../shared/projects/deletions.ts';
 import { type AccountService, type Caller, startAccountService } from '../support/accountService.ts';
 import { describeWithServer } from '../support/describeWithServer.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { findPromptVersion, findPromptVersionByName } from '../../shared/prompts/prompts.ts';
 import { checkPrompt, promptVariables, renderPrompt } from '../../shared/prompts/render.ts';
 import { type AssetService, startAssetService } from '../support/assetService.ts';

@@ -1,6 +1,6 @@
 import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readConfig } from '../../shared/config.ts';
+import { readConfig } from '../../shared/config/config.ts';
 import { rawConnection } from '../support/rawHttp.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 

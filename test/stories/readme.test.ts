@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { settingNames } from '../../shared/config.ts';
-import { errorCodes } from '../../shared/errors.ts';
+import { settingNames } from '../../shared/config/config.ts';
+import { errorCodes } from '../../shared/errors/errors.ts';
 import { ownPort } from '../support/ownPort.ts';
 
 const root = join(import.meta.dirname, '../..');

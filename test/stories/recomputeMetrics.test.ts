@@ -1,6 +1,6 @@
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { builtinByName } from '../../shared/scorers/presets.ts';
 import { scoringWorkflowId } from '../../shared/scoring/workflow.ts';
 import { type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';

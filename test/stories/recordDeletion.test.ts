@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { deleteStraySpans } from '../../shared/records/delete.ts';
 import { logTraces } from '../../shared/records/ingest.ts';
 import { clickhouseDeleteRecords, straySpans } from '../../shared/stores/clickhouse/recordDeletion.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { spanRecordId, traceRecordId } from '../../shared/otel/recordsOf.ts';
 import { startRecordService } from '../support/recordService.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { createExpiries } from '../../shared/projects/retention.ts';
 import { SWEEP_SCHEDULE } from '../../shared/records/sweepWorkflow.ts';
 import { connectTemporal } from '../../shared/stores/temporal/connect.ts';

@@ -6,10 +6,10 @@ import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { taskQueues } from '../../shared/config/taskQueues.ts';
 import type { Chunk, ChunkOutcome, RunPlan } from '../../shared/experiments/workflow.ts';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import type { Prepared, ScoredOutcome } from '../../shared/scoring/workflow.ts';
-import { taskQueues } from '../../shared/taskQueues.ts';
 import { workflowBundle } from '../../workers/workflowBundle.ts';
 import { type BareTemporal, startBareTemporal } from '../support/bareTemporal.ts';
 

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createPrompt } from '../../client/createPrompt.ts';
 import type { ServiceClient } from '../../client/http.ts';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { jobScheduleId } from '../../shared/maintenance/jobWorkflow.ts';
 import { connectTemporal } from '../../shared/stores/temporal/connect.ts';
 import { describeWithServer } from '../support/describeWithServer.ts';

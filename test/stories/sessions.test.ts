@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { startRecordService } from '../support/recordService.ts';
 
 let service: Awaited<ReturnType<typeof startRecordService>>;

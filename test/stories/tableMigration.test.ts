@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { recordKinds } from '../../shared/columns/columnDef.ts';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { columnFinder } from '../../shared/records/findColumn.ts';
 import type { StoredRecord } from '../../shared/records/record.ts';
 import { migrateTables } from '../../shared/stores/clickhouse/tables.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import type { StoredRecord } from '../../shared/records/record.ts';
 import type { AggregatedTraceView } from '../../shared/wire/traceGraph.ts';
 import { startSearchService } from '../support/searchService.ts';

@@ -9,7 +9,7 @@ import { createDataset } from '../../shared/datasets/createDataset.ts';
 import { editContent } from '../../shared/datasets/editContent.ts';
 import { readRows } from '../../shared/datasets/readRows.ts';
 import { storeRunRows } from '../../shared/datasets/rowStore.ts';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import type { DatasetEdit, DatasetFormat } from '../../shared/wire/datasets.ts';
 import { type AssetService, startAssetService } from '../support/assetService.ts';
 

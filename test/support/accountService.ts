@@ -19,8 +19,8 @@ import { createPasswords, type Passwords } from '../../shared/accounts/passwords
 import { createTokens } from '../../shared/accounts/tokens.ts';
 import { createAssetAccess } from '../../shared/assets/assetAccess.ts';
 import { inProcessCoordination } from '../../shared/coordination/inProcess.ts';
-import { ServiceError } from '../../shared/errors.ts';
-import { newId } from '../../shared/ids.ts';
+import { ServiceError } from '../../shared/errors/errors.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { createProjectAccess } from '../../shared/projects/access.ts';
 import { createRunLookup, type RunCount } from '../../shared/projects/runs.ts';
 import { postgresAccounts } from '../../shared/stores/postgres/accounts.ts';

@@ -1,5 +1,5 @@
-import { watchEventLoop } from '../../shared/eventLoopWatch.ts';
-import { runProcess } from '../../shared/runProcess.ts';
+import { runProcess } from '../../shared/childProcesses/runProcess.ts';
+import { watchEventLoop } from '../../shared/concurrency/eventLoopWatch.ts';
 import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
 
 /** A process of the service with the embedded engine in it, whose event loop is watched every 50 ms. It does what it is told on standard input. */

@@ -1,5 +1,5 @@
 // Deletes the traces of a run that it has filled, tells when it is in the middle of it, and goes no further: the test kills it there.
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { openDeletionStores } from './deletionStores.ts';
 
 const [, , folder = ''] = process.argv;

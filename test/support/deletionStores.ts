@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { deleteWithRecords } from '../../shared/projects/deletions.ts';
 import { createIngestLookup } from '../../shared/projects/openRun.ts';
 import { createRunLookup, type DeleteRecords, type RunRef } from '../../shared/projects/runs.ts';

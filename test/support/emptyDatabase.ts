@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import type { PostgresServer } from './postgresServer.ts';
 
 /** The URL of a new, empty database on a running server. */

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { runProcess } from '../../shared/runProcess.ts';
+import { runProcess } from '../../shared/childProcesses/runProcess.ts';
 import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
 import { namedPipe } from './namedPipe.ts';
 

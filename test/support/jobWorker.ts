@@ -3,7 +3,7 @@ import { appendFileSync } from 'node:fs';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { pino } from 'pino';
 import { z } from 'zod';
-import { taskQueues } from '../../shared/taskQueues.ts';
+import { taskQueues } from '../../shared/config/taskQueues.ts';
 import { createJobActivities } from '../../workers/jobActivities.ts';
 import { workflowBundle } from '../../workers/workflowBundle.ts';
 

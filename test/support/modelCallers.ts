@@ -1,5 +1,5 @@
 import { inProcessCoordination } from '../../shared/coordination/inProcess.ts';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import type { CustomConfig, Integration, Secrets } from '../../shared/integrations/integration.ts';
 import type { OutboundGuard } from '../../shared/integrations/outbound.ts';
 import type { ModelCaller } from '../../shared/providers/modelCall.ts';

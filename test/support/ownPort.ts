@@ -1,4 +1,4 @@
-import { assertFree } from '../../shared/freePort.ts';
+import { assertFree } from '../../shared/childProcesses/freePort.ts';
 
 /**
  * Below the ports that the service takes for itself and systems give to others. The runner numbers the processes in which test files run at the same

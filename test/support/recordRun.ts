@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import type { StoredRecord } from '../../shared/records/record.ts';
 import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
 import { metricFields } from '../../shared/stores/clickhouse/metricRow.ts';

@@ -12,7 +12,7 @@ import { recordSearchRoutes } from '../../api/routes/recordSearch.ts';
 import { sessionRoutes } from '../../api/routes/sessions.ts';
 import { spanRoutes } from '../../api/routes/spans.ts';
 import { traceRoutes } from '../../api/routes/traces.ts';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { createRunLookup } from '../../shared/projects/runs.ts';
 import type { DeletionWishes } from '../../shared/records/delete.ts';
 import { type Erasure, type ErasureNotes, recordErasure } from '../../shared/records/eraseRecords.ts';

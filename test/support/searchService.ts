@@ -7,7 +7,7 @@ import { recordColumnRoutes } from '../../api/routes/recordColumns.ts';
 import { recordSearchRoutes } from '../../api/routes/recordSearch.ts';
 import { traceGraphRoutes } from '../../api/routes/traceGraph.ts';
 import type { Caller } from '../../shared/accounts/permissions.ts';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import { builtinMetrics } from '../../shared/metrics/index.ts';
 import { metricColumn } from '../../shared/metrics/metricColumn.ts';
 import { toxicity } from '../../shared/metrics/toxicity.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import type { Neighbour } from './worstThings.ts';
 
 const EVERY_MS = 300;

@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { ServiceClient } from '../../client/http.ts';
-import { newId } from '../../shared/ids.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 import type { ServiceProcess } from './serviceProcess.ts';
 
 const MEGABYTE = 1_000_000;

@@ -1,5 +1,5 @@
 import type { CodeIsolation } from '../../shared/childProcesses/codeIsolation.ts';
-import type { Config } from '../../shared/config.ts';
+import type { Config } from '../../shared/config/config.ts';
 import type { CallGate } from '../../shared/coordination/coordination.ts';
 import type { ExperimentRun } from '../../shared/experiments/experiment.ts';
 import { openHeaders } from '../../shared/experiments/runnerHeaders.ts';

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import type { CodeIsolation, OperatorCode } from '../../shared/childProcesses/codeIsolation.ts';
 import { lowerPriority } from '../../shared/childProcesses/lowerPriority.ts';
 import { Hopeless, type Life, Respawning } from '../../shared/childProcesses/respawning.ts';
-import { ServiceError } from '../../shared/errors.ts';
+import { onAbort } from '../../shared/concurrency/onAbort.ts';
+import { ServiceError } from '../../shared/errors/errors.ts';
 import type { ExperimentRow, ExperimentRun } from '../../shared/experiments/experiment.ts';
 import type { RowResult } from '../../shared/experiments/rowTrace.ts';
 import type { RowContext } from '../../shared/experiments/runRows.ts';
-import { onAbort } from '../../shared/onAbort.ts';
 import type { LoggedSpan } from '../../shared/wire/records.ts';
 
 export type HostRequest =

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { MAX_PROMPT, TextBudget } from '../../boundedText.ts';
-import { derivedId } from '../../ids.ts';
+import { derivedId } from '../../identifiers/ids.ts';
+import { MAX_PROMPT, TextBudget } from '../../prompts/boundedText.ts';
 import { type JudgeAnswer, type JudgeUsage, type MetricValue, NotNow, type Score, type ScoreContext } from '../metric.ts';
 
 /** What a judge may answer, and how its answer becomes a value. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { CodeIsolation, OperatorCode } from '../../childProcesses/codeIsolation.ts';
 import { lowerPriority } from '../../childProcesses/lowerPriority.ts';
 import { Hopeless, type Life } from '../../childProcesses/respawning.ts';
-import { onAbort } from '../../onAbort.ts';
+import { onAbort } from '../../concurrency/onAbort.ts';
 import type { HandlerAnswer } from './customHandler.ts';
 import type { FromHandler, HandlerFailure, HandlerRequest, ToHandler } from './messages.ts';
 

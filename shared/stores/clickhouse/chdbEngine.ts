@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type ChdbQueryStream, drainPending, Session } from 'chdb';
-import { currentCaller } from '../../currentCaller.ts';
+import { currentCaller } from '../../accounts/currentCaller.ts';
 import { endOnCrash } from './endOnCrash.ts';
 import { FairTurns } from './fairTurns.ts';
 import { HungStatements, readSeconds, StatementHangs, type StatementLimits, statementLimits } from './hungStatements.ts';

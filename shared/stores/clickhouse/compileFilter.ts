@@ -1,5 +1,5 @@
 import { type ColumnDef, filterTypeOf } from '../../columns/columnDef.ts';
-import { ServiceError } from '../../errors.ts';
+import { ServiceError } from '../../errors/errors.ts';
 import type { FindColumn } from '../../records/findColumn.ts';
 import type { ColumnFilter, ColumnLeaf } from '../../wire/filters.ts';
 import { type Bind, numberParam, TIME, timeParam } from './binder.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { ContentQuery, RowTables, StoredRow, Stretch } from '../../datasets/dataset.ts';
 import { cutStretches } from '../../datasets/rowStore.ts';
-import { ServiceError } from '../../errors.ts';
-import { newId } from '../../ids.ts';
+import { ServiceError } from '../../errors/errors.ts';
+import { newId } from '../../identifiers/ids.ts';
 import { timeOfColumn } from './binder.ts';
 import type { ClickHouse, ClickHouseRead, ParamValue } from './connect.ts';
 

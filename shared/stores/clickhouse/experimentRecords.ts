@@ -4,7 +4,7 @@ import type { RunTally } from '../../experiments/progress.ts';
 import type { RecordedRow } from '../../experiments/rowLog.ts';
 import type { AttemptLog, RowAttempt } from '../../experiments/runRows.ts';
 import type { RunSummary } from '../../experiments/workflow.ts';
-import { newId } from '../../ids.ts';
+import { newId } from '../../identifiers/ids.ts';
 import type { DeleteRecords } from '../../projects/runs.ts';
 import { IN_RUN } from './binder.ts';
 import type { ClickHouse } from './connect.ts';

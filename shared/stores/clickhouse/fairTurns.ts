@@ -1,4 +1,4 @@
-import { currentCaller } from '../../currentCaller.ts';
+import { currentCaller } from '../../accounts/currentCaller.ts';
 
 /**
  * Lets a number of statements run at once, of one caller only a share of them. Callers that wait are let in one after the other, each with the oldest

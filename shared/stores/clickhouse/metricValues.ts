@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { RecordKind } from '../../columns/columnDef.ts';
-import { newId } from '../../ids.ts';
+import { newId } from '../../identifiers/ids.ts';
 import { noAggregates } from '../../metrics/aggregate.ts';
 import type { RunRef } from '../../projects/runs.ts';
 import type { MetricValueStore, StoredMetricValue } from '../../records/metricValues.ts';

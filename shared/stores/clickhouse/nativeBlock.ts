@@ -1,5 +1,5 @@
-import { bytePool } from '../../bytePool.ts';
-import { ServiceError } from '../../errors.ts';
+import { bytePool } from '../../concurrency/bytePool.ts';
+import { ServiceError } from '../../errors/errors.ts';
 
 /**
  * Rows as one block of ClickHouse's format `Native`: column by column, as the engine keeps them, so that it neither parses text nor collects rows.

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { type ColumnDef, type RecordKind, recordKinds } from '../../columns/columnDef.ts';
-import { ServiceError } from '../../errors.ts';
+import { ServiceError } from '../../errors/errors.ts';
 import type { StoredRecord } from '../../records/record.ts';
 import {
   type Describe,

@@ -1,8 +1,8 @@
 import { systemMetricNames, systemMetrics } from '../../columns/recordTableColumns.ts';
 import type { RunRef } from '../../projects/runs.ts';
+import { templateOf } from '../../prompts/templateOf.ts';
 import type { StoredRecord } from '../../records/record.ts';
 import type { NewVersion } from '../../records/recordStore.ts';
-import { templateOf } from '../../templateOf.ts';
 import { timeOfColumn } from './binder.ts';
 import type { NativeBlock } from './nativeBlock.ts';
 import { blankShorts, Shorts, selectedForRead, shortsColumn, withoutColumn } from './shortColumns.ts';

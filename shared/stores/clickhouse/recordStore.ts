@@ -1,8 +1,8 @@
-import { newId } from '../../ids.ts';
+import { together } from '../../concurrency/together.ts';
+import { newId } from '../../identifiers/ids.ts';
 import type { RunRef } from '../../projects/runs.ts';
 import type { StoredRecord } from '../../records/record.ts';
 import type { Block, NewKey, RecordKey, RecordStore } from '../../records/recordStore.ts';
-import { together } from '../../together.ts';
 import { IN_RUN, runParams, timeOfColumn, timeParam } from './binder.ts';
 import type { ClickHouse } from './connect.ts';
 import { inChunks } from './inChunks.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { AccountStore, Login, LoginSession, NewApiKey, NewUser, Page, PageOf } from '../../accounts/accountStore.ts';
-import { ServiceError } from '../../errors.ts';
+import { ServiceError } from '../../errors/errors.ts';
 import { groupVisibilities, projectRoles, userRoles } from '../../wire/accounts.ts';
 import { type Database, isUniqueViolation, type Queries, type Row } from './connect.ts';
 import { goneMeanwhile } from './missingReference.ts';

@@ -12,9 +12,9 @@ import type {
   Template,
 } from '../../annotations/annotationStore.ts';
 import type { StoredAnnotations } from '../../annotations/summarize.ts';
-import { ServiceError } from '../../errors.ts';
-import { nameTaken } from '../../freeName.ts';
-import { newId } from '../../ids.ts';
+import { ServiceError } from '../../errors/errors.ts';
+import { nameTaken } from '../../identifiers/freeName.ts';
+import { newId } from '../../identifiers/ids.ts';
 import { projectRoles } from '../../wire/accounts.ts';
 import {
   AnnotationQueueExportRequest,

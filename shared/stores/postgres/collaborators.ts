@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { AssetKind } from '../../assets/assetAccess.ts';
-import { ServiceError } from '../../errors.ts';
-import { newId } from '../../ids.ts';
+import { ServiceError } from '../../errors/errors.ts';
+import { newId } from '../../identifiers/ids.ts';
 import type { CollaboratorStore, GroupCollaborator, UserCollaborator } from '../../projects/projectStore.ts';
 import { projectRoles } from '../../wire/accounts.ts';
 import { isVisibleGroup, pageOf } from './accounts.ts';

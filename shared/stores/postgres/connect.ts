@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PGlite, type Results, type Transaction } from '@electric-sql/pglite';
 import pg from 'pg';
-import { RequestInvalid, ServiceError } from '../../errors.ts';
+import { RequestInvalid, ServiceError } from '../../errors/errors.ts';
 
 export type Row = Record<string, unknown>;
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Dataset, DatasetQuery, DatasetStore, DatasetVersion, NewVersion } from '../../datasets/dataset.ts';
-import { nameTaken } from '../../freeName.ts';
+import { nameTaken } from '../../identifiers/freeName.ts';
 import { type DatasetFilter, type DatasetSort, UserInfo } from '../../wire/datasets.ts';
 import { addOwner, listedSql } from './assetAccess.ts';
 import { createBinder } from './conditions.ts';

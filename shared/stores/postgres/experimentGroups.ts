@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { ServiceError } from '../../errors.ts';
+import { ServiceError } from '../../errors/errors.ts';
 import type { ExperimentGroup, ExperimentGroupStore, GroupChoice } from '../../experiments/experimentStore.ts';
 import { SYSTEM_GROUP } from '../../experiments/groups.ts';
-import { newId } from '../../ids.ts';
+import { newId } from '../../identifiers/ids.ts';
 import { UserInfo } from '../../wire/datasets.ts';
 import type { Database, Queries } from './connect.ts';
 import { userInfoSql } from './userInfo.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ServiceError } from '../../errors.ts';
+import { ServiceError } from '../../errors/errors.ts';
 import type { RunRef } from '../../projects/runs.ts';
 import type { OnRecordsDeleted } from '../../records/eraseRecords.ts';
 import type { ForgetHeldUpdates, HeldUpdate, HeldUpdates, HeldUpdateUsage, StoredHeldUpdate } from '../../records/heldUpdates.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ServiceError } from '../../errors.ts';
+import { ServiceError } from '../../errors/errors.ts';
 import type { LogStream, LogStreamQuery, LogStreamStore } from '../../projects/projectStore.ts';
 import { type Binder, createBinder, idCondition, textCondition, timeCondition } from './conditions.ts';
 import { type Database, isUniqueViolation } from './connect.ts';

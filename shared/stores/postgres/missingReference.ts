@@ -1,4 +1,4 @@
-import { ServiceError } from '../../errors.ts';
+import { ServiceError } from '../../errors/errors.ts';
 
 /**
  * For `catch`: what a row refers to was deleted since the caller was let in (Postgres' foreign key violation, 23503), so it is answered as if

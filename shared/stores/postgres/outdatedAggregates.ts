@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { OutdatedAggregates } from '../../experiments/outdatedAggregates.ts';
-import { newId } from '../../ids.ts';
+import { newId } from '../../identifiers/ids.ts';
 import type { RunRef } from '../../projects/runs.ts';
 import type { Database } from './connect.ts';
 

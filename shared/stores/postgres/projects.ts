@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { ServiceError } from '../../errors.ts';
-import { newId } from '../../ids.ts';
+import { ServiceError } from '../../errors/errors.ts';
+import { newId } from '../../identifiers/ids.ts';
 import type { DeletionStore, PendingDeletion, Project, ProjectQuery, ProjectStore, Viewer } from '../../projects/projectStore.ts';
 import { type Run, runKinds } from '../../projects/runs.ts';
 import { projectRoles } from '../../wire/accounts.ts';

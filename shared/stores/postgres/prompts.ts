@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { nameTaken } from '../../freeName.ts';
+import { nameTaken } from '../../identifiers/freeName.ts';
 import type { NewPromptVersion, Prompt, PromptStore, PromptVersion } from '../../prompts/prompts.ts';
 import type { PromptTemplate } from '../../prompts/render.ts';
 import { UserInfo } from '../../wire/datasets.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { recordKinds } from '../../columns/columnDef.ts';
 import type { StandingRowDeps } from '../../experiments/standingRows.ts';
-import { newId } from '../../ids.ts';
+import { newId } from '../../identifiers/ids.ts';
 import type { RunRef } from '../../projects/runs.ts';
 import type { DeletionWish, DeletionWishes } from '../../records/delete.ts';
 import type { Erasure, ErasureNotes } from '../../records/eraseRecords.ts';

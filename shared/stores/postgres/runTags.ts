@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ServiceError } from '../../errors.ts';
+import { ServiceError } from '../../errors/errors.ts';
 import type { RunTag, RunTagStore } from '../../experiments/experimentStore.ts';
 import { type Database, isUniqueViolation } from './connect.ts';
 import { goneMeanwhile } from './missingReference.ts';

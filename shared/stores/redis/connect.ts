@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { ServiceError } from '../../errors.ts';
+import { ServiceError } from '../../errors/errors.ts';
 
 /** One service's connection to Redis. After a loss it reconnects by itself; what is asked meanwhile fails at once. */
 export interface RedisConnection {

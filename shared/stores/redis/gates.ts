@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import { onAbort } from '../../concurrency/onAbort.ts';
 import {
   type AcquireOptions,
   type CallGate,
@@ -8,8 +9,7 @@ import {
   slotsOf,
   type WaitReason,
 } from '../../coordination/coordination.ts';
-import { ServiceError } from '../../errors.ts';
-import { onAbort } from '../../onAbort.ts';
+import { ServiceError } from '../../errors/errors.ts';
 import type { RedisConnection } from './connect.ts';
 import { grantsChannel, keysOf, partyOf, syncScript, waitReasons } from './gateScript.ts';
 import { type RedisScript, redisScript } from './script.ts';

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { Client, Connection, type ConnectionOptions, isGrpcServiceError } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
-import type { Config } from '../../config.ts';
-import { ServiceError } from '../../errors.ts';
+import type { Config } from '../../config/config.ts';
+import { ServiceError } from '../../errors/errors.ts';
 import { type SearchAttribute, searchAttributes } from '../../experiments/workflow.ts';
 
 export interface TemporalAddress {

@@ -6,9 +6,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import { z } from 'zod';
 import { childEnvironment, type Environment } from '../../childProcesses/childEnvironment.ts';
-import { ServiceError } from '../../errors.ts';
+import { assertFree, freePort } from '../../childProcesses/freePort.ts';
+import { ServiceError } from '../../errors/errors.ts';
 import { searchAttributes } from '../../experiments/workflow.ts';
-import { assertFree, freePort } from '../../freePort.ts';
 import { type ProcessIdentity, processIdentity } from './processIdentity.ts';
 import { startWatchdog } from './watchdog.ts';
 

@@ -11,7 +11,7 @@ import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { childEnvironment, type Environment } from '../../childProcesses/childEnvironment.ts';
-import { ServiceError } from '../../errors.ts';
+import { ServiceError } from '../../errors/errors.ts';
 import { type TemporalRelease, temporalArchive, temporalVersion } from './temporalRelease.ts';
 import { startWatchdog } from './watchdog.ts';
 

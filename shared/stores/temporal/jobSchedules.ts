@@ -5,9 +5,9 @@ import {
   ScheduleNotFoundError,
   ScheduleOverlapPolicy,
 } from '@temporalio/client';
+import { taskQueues } from '../../config/taskQueues.ts';
 import { JOB_SCHEDULE_PREFIX, jobScheduleId, RUN_JOB } from '../../maintenance/jobWorkflow.ts';
 import type { RecurringJob } from '../../maintenance/recurringJob.ts';
-import { taskQueues } from '../../taskQueues.ts';
 
 /** Missed times of up to so long ago are made up for by one run. */
 const CATCH_UP = '1 hour';

@@ -4,7 +4,8 @@ import {
   type WorkflowExecutionDescription,
   WorkflowNotFoundError,
 } from '@temporalio/client';
-import { ServiceError } from '../../errors.ts';
+import { taskQueues } from '../../config/taskQueues.ts';
+import { ServiceError } from '../../errors/errors.ts';
 import type { RunWorkflows, WorkflowStanding } from '../../experiments/startRun.ts';
 import {
   progressQuery,
@@ -15,7 +16,6 @@ import {
 } from '../../experiments/workflow.ts';
 import type { ScoringWorkflows } from '../../scoring/scoring.ts';
 import { moreSignal, SCORE_RUN, type ScoreRunInput, scoringWorkflowId } from '../../scoring/workflow.ts';
-import { taskQueues } from '../../taskQueues.ts';
 import { endReason, taskProblem } from './workflowHistory.ts';
 
 /** Milliseconds after which Temporal counts as not answering. The SDK tries again by itself until then. */

@@ -1,6 +1,6 @@
 import { type Client, ScheduleAlreadyRunning, ScheduleOverlapPolicy } from '@temporalio/client';
+import { taskQueues } from '../../config/taskQueues.ts';
 import { SWEEP_EXPIRED, SWEEP_SCHEDULE } from '../../records/sweepWorkflow.ts';
-import { taskQueues } from '../../taskQueues.ts';
 
 /** Has expired records swept every day. Any process may ask for it at any time: the schedule is made once, and one that was changed by hand stays. */
 export async function scheduleSweeps(client: Client): Promise<void> {

@@ -1,4 +1,4 @@
-import { newId } from '../../../shared/ids.ts';
+import { newId } from '../../../shared/identifiers/ids.ts';
 import type { TestService } from '../service.ts';
 import { made, newAccount, newKey, only, type TestCaller } from './callers.ts';
 import { datasetForm, makeDataset, type Workspace } from './workspace.ts';

@@ -1,4 +1,4 @@
-import { newId } from '../../../shared/ids.ts';
+import { newId } from '../../../shared/identifiers/ids.ts';
 import type { TestService } from '../service.ts';
 import { type Account, type Members, made, newAccount } from './callers.ts';
 

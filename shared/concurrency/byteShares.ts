@@ -1,4 +1,4 @@
-import { ServiceError } from './errors.ts';
+import { ServiceError } from '../errors/errors.ts';
 
 /** One request's part of the bytes. */
 export interface ByteShare {

@@ -1,6 +1,6 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { newKeyRing, parseSecretKeys } from './integrations/secrets.ts';
+import { newKeyRing, parseSecretKeys } from '../integrations/secrets.ts';
 
 /**
  * The keys that seal secrets: SECRET_KEYS, or, for the embedded service, one made at the first start and kept in the data folder.

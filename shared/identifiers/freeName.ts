@@ -1,4 +1,4 @@
-import { ServiceError } from './errors.ts';
+import { ServiceError } from '../errors/errors.ts';
 
 const MAX_NAME_LENGTH = 128;
 /** Names that start with this part of a name may collide with it or with one of its suffixed forms. */

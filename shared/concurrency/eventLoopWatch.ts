@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import type { Config } from './config.ts';
+import type { Config } from '../config/config.ts';
 
 export interface EventLoopLimits {
   /** Blocked for so long, the thread says so in the log. */

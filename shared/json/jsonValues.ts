@@ -1,4 +1,4 @@
-import { ServiceError } from './errors.ts';
+import { ServiceError } from '../errors/errors.ts';
 
 /**
  * Values in one JSON text. Each takes up to 60 bytes of memory, however few characters it has: 4 million are 240 MB, and a text of 64 MiB could hold 30

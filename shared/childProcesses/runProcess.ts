@@ -1,4 +1,4 @@
-import { dieWithParent } from './childProcesses/parentWatch.ts';
+import { dieWithParent } from './parentWatch.ts';
 
 /** Something that a process runs until it is told to stop. */
 export interface Running {
