@@ -1,7 +1,7 @@
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import type { Logger } from 'pino';
 import { errorCodes, type InvalidItem, RequestInvalid, ServiceError } from '../shared/errors/errors.ts';
-import { placeInRequest, type RequestParts } from './placeInRequest.ts';
+import { pathInRequest, type RequestParts } from './pathInRequest.ts';
 import { discardRest } from './readBody.ts';
 import { CallerLeft, type ErrorForm } from './route.ts';
 
@@ -68,7 +68,7 @@ function invalidBody(err: RequestInvalid | ServiceError, parts: RequestParts = {
   if (err instanceof RequestInvalid) return { detail: err.items };
   const ctx = { ...err.context, error_code: errorCodes[err.code].errorCode };
   const type = err.code.replaceAll(/(?!^)[A-Z]/g, '_$&').toLowerCase();
-  return errorBody(err, [{ loc: placeInRequest(parts, err.named), msg: err.message, type, ctx }]);
+  return errorBody(err, [{ loc: pathInRequest(parts, err.named), msg: err.message, type, ctx }]);
 }
 
 function send(request: Request, response: Response, status: number, body: { detail: unknown }): void {

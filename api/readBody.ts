@@ -123,14 +123,14 @@ const LONE_SURROGATE = /\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u
 function wellFormed(value: unknown): unknown {
   const whole = { value };
   const open: Record<string, unknown>[] = [whole];
-  for (let holder = open.pop(); holder; holder = open.pop()) {
-    for (const key of Object.keys(holder)) {
-      const inner = holder[key];
-      if (typeof inner === 'string') holder[key] = inner.toWellFormed();
+  for (let container = open.pop(); container; container = open.pop()) {
+    for (const key of Object.keys(container)) {
+      const inner = container[key];
+      if (typeof inner === 'string') container[key] = inner.toWellFormed();
       else if (typeof inner === 'object' && inner !== null) {
         const fitting =
           Array.isArray(inner) || Object.keys(inner).every((name) => name.isWellFormed()) ? inner : withWellFormedKeys(inner);
-        holder[key] = fitting;
+        container[key] = fitting;
         open.push(fitting as Record<string, unknown>);
       }
     }

@@ -11,7 +11,7 @@ import { checkAnswer } from './answers.ts';
 import { type BodyBounds, openBodyShare } from './bodyBounds.ts';
 import { jsonInPieces } from './jsonInPieces.ts';
 import { parsePart } from './parsePart.ts';
-import type { RequestParts } from './placeInRequest.ts';
+import type { RequestParts } from './pathInRequest.ts';
 import { type BodyKind, readBody } from './readBody.ts';
 import { FormReader } from './readForm.ts';
 

@@ -224,7 +224,7 @@ class ExperimentRun<Input, Output> {
     }
   }
 
-  /** Sees the run to its end, or as far as it is to be waited for. Gives how it ended where that was told. */
+  /** Sees the run to its end, or as far as it is to be waited for. Gives how it ended where that was report. */
   private async follow(experiment: ExperimentResponse): Promise<ExperimentProgress | undefined> {
     const ended = new AbortController();
     const watching = this.options.onProgress ? this.watch(experiment, ended.signal) : undefined;
@@ -281,11 +281,11 @@ class ExperimentRun<Input, Output> {
       logger.warn(`results could not be handed over, they are sent again: ${textOf(error)}`);
       return;
     }
-    const told = async () => onError(error);
-    told().catch((thrown: unknown) => logger.warn(`onError failed: ${textOf(thrown)}`));
+    const report = async () => onError(error);
+    report().catch((thrown: unknown) => logger.warn(`onError failed: ${textOf(thrown)}`));
   }
 
-  /** The service starts a prompt over a dataset with its creation; all else is told with the start what runs the rows and how. */
+  /** The service starts a prompt over a dataset with its creation; all else is report with the start what runs the rows and how. */
   private isTriggered(): boolean {
     const settings = Object.values(this.settings()).some((value) => value !== undefined);
     return this.chosen.prompt !== undefined && 'dataset' in this.chosen.rows && !settings;

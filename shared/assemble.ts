@@ -48,7 +48,7 @@ import { postgresOfferedRows } from './stores/postgres/offeredRows.ts';
 import { postgresOutdatedAggregates } from './stores/postgres/outdatedAggregates.ts';
 import { postgresProjects } from './stores/postgres/projects.ts';
 import { promptStore } from './stores/postgres/prompts.ts';
-import { postgresDeletedRows, postgresDeletionWishes, postgresErasures } from './stores/postgres/recordDeletions.ts';
+import { postgresDeletedRows, postgresDeletionRequests, postgresErasures } from './stores/postgres/recordDeletions.ts';
 import { postgresRetention } from './stores/postgres/retention.ts';
 import { scorerStore } from './stores/postgres/scorers.ts';
 import { postgresScorings } from './stores/postgres/scorings.ts';
@@ -120,7 +120,7 @@ export function assembleDomain(
     eraser: clickhouseRecordEraser(clickhouse),
     expired: clickhouseExpired(clickhouse),
     erasures: postgresErasures(database),
-    deletions: postgresDeletionWishes(database),
+    deletions: postgresDeletionRequests(database),
     heldUpdates: postgresHeldUpdates(database, {
       updates: config.HELD_UPDATES,
       bytes: config.HELD_UPDATES_MB * 1024 * 1024,

@@ -53,7 +53,7 @@ export interface ActivityDeps {
   log: Logger;
 }
 
-interface RunRef {
+interface ExperimentRef {
   experimentId: string;
   projectId: string;
   number: number;
@@ -76,7 +76,7 @@ const CHUNKS_PER_WORKER = 2;
  * @param ending aborts when the worker ends. Its activities are called back then, but one that its workflow had called back before is not told again
  */
 export function createActivities(deps: ActivityDeps, ending: AbortSignal) {
-  const findRun = async (ref: RunRef): Promise<ExperimentRun> => {
+  const findRun = async (ref: ExperimentRef): Promise<ExperimentRun> => {
     const run = await currentRun(deps, ref);
     if ('none' in run) throw ended(run.none);
     return run;
@@ -122,7 +122,7 @@ export function createActivities(deps: ActivityDeps, ending: AbortSignal) {
 
   return {
     /** Freezes what the run will do. Metrics that cannot be had fail the run before any row is paid for. */
-    planExperiment: (ref: RunRef): Promise<RunPlan> =>
+    planExperiment: (ref: ExperimentRef): Promise<RunPlan> =>
       beating(async () => {
         const run = await findRun(ref);
         await deps.ledger.setState(run.experimentId, ['requested'], 'running');
@@ -253,7 +253,7 @@ export function createActivities(deps: ActivityDeps, ending: AbortSignal) {
       }),
 
     /** Aggregates and the final state, in this order: progress is complete only when the aggregates are there. */
-    finishExperiment: (ref: RunRef): Promise<RunSummary> =>
+    finishExperiment: (ref: ExperimentRef): Promise<RunSummary> =>
       beating(async () => {
         if (Context.current().info.attempt > 1) {
           // It may have ended the run before its answer was lost.
@@ -268,7 +268,7 @@ export function createActivities(deps: ActivityDeps, ending: AbortSignal) {
       }),
 
     /** Ends a run that was cancelled or cannot go on; what is recorded stays and is aggregated. */
-    endExperiment: (ref: RunRef, state: 'failed' | 'cancelled', error: string | null): Promise<RunSummary | undefined> =>
+    endExperiment: (ref: ExperimentRef, state: 'failed' | 'cancelled', error: string | null): Promise<RunSummary | undefined> =>
       beating(async () => {
         const run = await deps.ledger.find(ref.experimentId);
         if (!run || run.workflowNumber !== ref.number) return undefined;
@@ -282,7 +282,7 @@ export function createActivities(deps: ActivityDeps, ending: AbortSignal) {
       }),
 
     /** @param reason why the run pauses, where it does so by itself */
-    markPaused: (ref: RunRef, paused: boolean, reason: string | null = null): Promise<void> =>
+    markPaused: (ref: ExperimentRef, paused: boolean, reason: string | null = null): Promise<void> =>
       beating(async () => {
         await deps.ledger.setState(
           ref.experimentId,

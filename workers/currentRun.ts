@@ -5,7 +5,7 @@ import type { RunWorkflows } from '../shared/experiments/startRun.ts';
 
 export interface CurrentRunDeps {
   ledger: Pick<RunLedger, 'find' | 'reopen'>;
-  workflows: Pick<RunWorkflows, 'standing'>;
+  workflows: Pick<RunWorkflows, 'status'>;
 }
 
 /**
@@ -20,9 +20,9 @@ export async function currentRun(
   if (!run) return { none: `experiment ${experimentId} was deleted` };
   if (run.workflowNumber !== number) return { none: `experiment ${experimentId} has a newer run` };
   if (!hasEnded(run.state)) return run;
-  const standing = await workflows.standing(run);
+  const status = await workflows.status(run);
   const asking = Context.current().info.workflowExecution?.runId;
-  if (standing.kind !== 'open' || standing.runId !== asking) return { none: `the run of experiment ${experimentId} has ended` };
+  if (status.kind !== 'open' || status.runId !== asking) return { none: `the run of experiment ${experimentId} has ended` };
   await ledger.reopen(experimentId, number);
   return { ...run, state: 'running' };
 }

@@ -37,7 +37,7 @@ const scoring = proxyActivities<ScoringActivities>({
   cancellationType,
 });
 
-export interface RunRef {
+export interface ExperimentRef {
   experimentId: string;
   projectId: string;
   number: number;
@@ -46,11 +46,11 @@ export interface RunRef {
 const rowsText = ({ from, to }: Pick<Chunk, 'from' | 'to'>) => `rows ${from + 1} to ${to}`;
 
 /** The activities of one run, each with the line that Temporal's own pages show beside it. */
-export function activitiesOf(ref: RunRef) {
+export function activitiesOf(ref: ExperimentRef) {
   const { experimentId: runId, projectId, number } = ref;
   return {
     plan: (): Promise<RunPlan> => control.planExperiment.executeWithOptions({ summary: 'plan' }, [ref]),
-    runRows: (chunk: Omit<Chunk, keyof RunRef>): Promise<ChunkOutcome> =>
+    runRows: (chunk: Omit<Chunk, keyof ExperimentRef>): Promise<ChunkOutcome> =>
       rows.runRows.executeWithOptions({ summary: `${rowsText(chunk)}, up to ${chunk.lanes} in flight in the run` }, [
         { ...ref, ...chunk },
       ]),

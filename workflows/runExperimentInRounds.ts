@@ -55,7 +55,7 @@ const { runRows, scoreRows } = proxyActivities<Activities>({
 /** Lanes of one chunk. More than this and a chunk is split, so that a run can use several workers. */
 const MAX_LANES_PER_CHUNK = 100;
 
-/** Fewer recorded rows than this wait for others before they are scored: each stretch is a step in the history. */
+/** Fewer recorded rows than this wait for others before they are scored: each range is a step in the history. */
 const MIN_ROWS_SCORED_ALONG = 250;
 
 /**
@@ -106,15 +106,15 @@ export async function runExperimentInRounds(input: RunExperimentInput): Promise<
 
 type RunChunk = (chunk: Pick<Chunk, 'from' | 'to' | 'lanes' | 'round'>) => Promise<ChunkOutcome>;
 
-/** Scores rows that are recorded while others still run, stretch by stretch. What it leaves is scored when the rows have ended. */
+/** Scores rows that are recorded while others still run, range by range. What it leaves is scored when the rows have ended. */
 async function scoreAlong(state: RunProgress, score: RunChunk): Promise<void> {
   for (;;) {
-    await condition(() => state.alongIsOver || (!state.paused && !state.cancelled && state.stretchToScore() !== undefined));
-    const stretch = state.stretchToScore();
-    if (state.alongIsOver || !stretch) return;
-    const chunk = { ...stretch, lanes: state.concurrency, round: state.round };
-    const { takenTo } = await state.interruptible(() => score(chunk).catch(calledBack(stretch)));
-    state.noteScored({ from: stretch.from, to: takenTo });
+    await condition(() => state.alongIsOver || (!state.paused && !state.cancelled && state.rangeToScore() !== undefined));
+    const range = state.rangeToScore();
+    if (state.alongIsOver || !range) return;
+    const chunk = { ...range, lanes: state.concurrency, round: state.round };
+    const { takenTo } = await state.interruptible(() => score(chunk).catch(calledBack(range)));
+    state.noteScored({ from: range.from, to: takenTo });
   }
 }
 
@@ -313,7 +313,7 @@ class RunProgress {
   }
 
   /** Recorded rows without scores, when they are enough to be worth a step of their own. */
-  stretchToScore(): OrdinalRange | undefined {
+  rangeToScore(): OrdinalRange | undefined {
     for (const [begin, end] of this.recorded) {
       for (const range of this.unscored) {
         const [from, to] = [Math.max(begin, range.from), Math.min(end, range.to)];
@@ -327,7 +327,7 @@ class RunProgress {
     this.unscored = without(this.unscored, range);
   }
 
-  /** Lets the stretch that is being scored end. @throws what made scoring fail */
+  /** Lets the range that is being scored end. @throws what made scoring fail */
   async endAlong(): Promise<void> {
     this.alongIsOver = true;
     await this.along;

@@ -12,7 +12,7 @@ import {
   foundVersion,
   freeDatasetName,
 } from '../../shared/datasets/createDataset.ts';
-import type { Column, Dataset, DatasetVersion, StoredRow, Stretch } from '../../shared/datasets/dataset.ts';
+import type { Column, Dataset, DatasetVersion, KeyRange, StoredRow } from '../../shared/datasets/dataset.ts';
 import { editContent, mapColumns, type ReadRecords, replaceContent, rollBack } from '../../shared/datasets/editContent.ts';
 import { inputJsonFields, pagesOf, ROWS_PER_PAGE, rowPages } from '../../shared/datasets/rowStore.ts';
 import { writeRows } from '../../shared/datasets/writeRows.ts';
@@ -393,8 +393,8 @@ export function datasetRoutes(deps: DatasetRouteDeps): Endpoint[] {
         const pages = async function* () {
           for (let start = 0; start < found.length; start += ROWS_PER_PAGE) {
             const some = found.slice(start, start + ROWS_PER_PAGE);
-            const stretches = some.map(({ rowKey }): Stretch => ({ rowKey, count: 1 }));
-            for await (const stored of pagesOf(rows, version.datasetId, stretches)) {
+            const ranges = some.map(({ rowKey }): KeyRange => ({ rowKey, count: 1 }));
+            for await (const stored of pagesOf(rows, version.datasetId, ranges)) {
               const located = some.splice(0, stored.length);
               yield stored.map((row, index) => ({ row, index: located[index]?.ordinal ?? 0 }));
             }

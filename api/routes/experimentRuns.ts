@@ -5,7 +5,7 @@ import { ServiceError } from '../../shared/errors/errors.ts';
 import type { CallerDeps } from '../../shared/experiments/callerRows.ts';
 import { leaseRows, recordResults } from '../../shared/experiments/callerRows.ts';
 import type { ExperimentRun, Runner, RunSettings } from '../../shared/experiments/experiment.ts';
-import type { RunRequest as RunWish } from '../../shared/experiments/prepareRun.ts';
+import type { RunRequest as ParsedRunRequest } from '../../shared/experiments/prepareRun.ts';
 import { type RunProgressView, untilEnded } from '../../shared/experiments/progress.ts';
 import type { RunControl } from '../../shared/experiments/steerRun.ts';
 import { Uuid } from '../../shared/wire/common.ts';
@@ -27,7 +27,7 @@ import { type Endpoint, endpoint } from '../route.ts';
 
 export interface ExperimentRunDeps {
   find(experimentId: string): Promise<ExperimentRun | undefined>;
-  request(experimentId: string, wish: RunWish): Promise<{ run: ExperimentRun; started: boolean }>;
+  request(experimentId: string, request: ParsedRunRequest): Promise<{ run: ExperimentRun; started: boolean }>;
   /** @throws ServiceError `NotFound` for a prompt version that the caller does not see. */
   mustSeePrompt(caller: Caller, versionId: string): Promise<void>;
   control: RunControl;
@@ -75,7 +75,7 @@ export function experimentRunRoutes(deps: ExperimentRunDeps): Endpoint[] {
       handle: async ({ params, body, caller }) => {
         await inProject(params);
         if (body.runner?.kind === 'prompt_template') await deps.mustSeePrompt(caller, body.runner.prompt_template_version_id);
-        const { run, started } = await deps.request(params.experiment_id, toWish(body));
+        const { run, started } = await deps.request(params.experiment_id, parsedRunRequest(body));
         if (body.process) await deps.caller.offered.takeOver(run.experimentId, body.process);
         return toReply(run, started);
       },
@@ -188,7 +188,7 @@ export function experimentRunRoutes(deps: ExperimentRunDeps): Endpoint[] {
   ];
 }
 
-function toWish(body: z.output<typeof RunRequest>): RunWish {
+function parsedRunRequest(body: z.output<typeof RunRequest>): ParsedRunRequest {
   return {
     ...(body.runner ? { runner: toRunner(body.runner) } : {}),
     ...(body.records ? { records: body.records } : {}),

@@ -109,9 +109,9 @@ async function sortValues(
   keys: readonly RecordKey[],
   { id }: ColumnDef,
 ): Promise<Map<string, SortValue>> {
-  const [holder, ...rest] = id.split('/') as [string, ...string[]];
+  const [container, ...rest] = id.split('/') as [string, ...string[]];
   const view: PageView = {
-    columns: [holder],
+    columns: [container],
     metrics: isMetricColumn(id) ? [metricOfColumn(id)] : [],
     ...{ includeCounts: false, includeMetricMetadata: false, truncate: false },
   };
@@ -120,7 +120,7 @@ async function sortValues(
     if (id === 'has_children') return hasChildren;
     const scored = metrics[0]?.result;
     if (scored && 'value' in scored) return scored.value;
-    const value = (record as unknown as Record<string, unknown>)[holder];
+    const value = (record as unknown as Record<string, unknown>)[container];
     return rest.length === 0 ? value : (value as Record<string, unknown> | undefined)?.[rest.join('/')];
   };
   return new Map(

@@ -1,6 +1,6 @@
 import { dieWithParent } from './parentWatch.ts';
 
-/** Something that a process runs until it is told to stop. */
+/** Something that a process runs until it is stopping to stop. */
 export interface Running {
   stop(): Promise<void>;
   /** Rejects when it cannot go on. */
@@ -26,32 +26,32 @@ export async function runProcess(
 ): Promise<never> {
   // Deprecations are for those who build this: a Temporal server with TLS at an IP address would put one before the sentence that says what is wrong.
   process.noDeprecation = true;
-  const told = new AbortController();
-  const tell = () => {
-    told.abort();
+  const stopping = new AbortController();
+  const requestStop = () => {
+    stopping.abort();
     setTimeout(() => fail(new Error(`not stopped within ${STOP_MS} ms`)), STOP_MS).unref();
   };
   // Heard more than once: a terminal signals the whole group, and npm passes it on besides.
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => told.signal.aborted || tell());
-  if (options.underNpm) dieWithParent({ lookMs: PARENT_LOOK_MS, graceMs: ORPHAN_MS, onGone: () => told.abort() });
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stopping.signal.aborted || requestStop());
+  if (options.underNpm) dieWithParent({ lookMs: PARENT_LOOK_MS, graceMs: ORPHAN_MS, onGone: () => stopping.abort() });
 
   let running: Running;
   try {
-    running = await start(told.signal);
+    running = await start(stopping.signal);
   } catch (err) {
-    if (told.signal.aborted) process.exit(0);
+    if (stopping.signal.aborted) process.exit(0);
     fail(err);
   }
   const stop = new Promise<void>((resolve) => {
-    if (told.signal.aborted) resolve();
-    told.signal.addEventListener('abort', () => resolve());
+    if (stopping.signal.aborted) resolve();
+    stopping.signal.addEventListener('abort', () => resolve());
   });
   try {
     await Promise.race([stop, ...(running.broken ? [running.broken] : [])]);
   } catch (err) {
     process.exitCode = 1;
     say(err);
-    tell();
+    requestStop();
   }
   try {
     await running.stop();

@@ -80,7 +80,7 @@ export async function createDataset(
     // One client uploads an empty list as a single `{}`: rows without any column are no rows.
     const numRows = columns.length === 0 ? 0 : stored;
     const contentId = newId();
-    if (numRows > 0) await deps.rows.insertStretches(id, contentId, [{ rowKey: 0, count: numRows }]);
+    if (numRows > 0) await deps.rows.insertRanges(id, contentId, [{ rowKey: 0, count: numRows }]);
     const dataset = {
       id,
       hidden: input.hidden,

@@ -34,7 +34,7 @@ export interface StoredRow {
 }
 
 /** Rows of consecutive keys: `count` rows from `rowKey` on. A version's order is a list of these. */
-export interface Stretch {
+export interface KeyRange {
   rowKey: number;
   count: number;
 }
@@ -82,13 +82,13 @@ export interface ContentQuery {
 /** Where rows are kept. `ownerId` is a dataset, or the storage of one run's own rows; `contentId` names a list ordinal -> row. */
 export interface RowTables {
   insertRows(ownerId: string, rows: readonly StoredRow[]): Promise<void>;
-  insertStretches(ownerId: string, contentId: string, stretches: readonly Stretch[]): Promise<void>;
-  /** The stretches of a content that hold the ordinals [from, to), whole list by default, cut to that range, in order. */
-  stretches(ownerId: string, contentId: string, from?: number, to?: number): Promise<Stretch[]>;
-  /** The rows of these stretches, in their order: as many of them as some MB hold, and at least the first. */
-  page(ownerId: string, stretches: readonly Stretch[]): Promise<StoredRow[]>;
-  /** Ids of the rows of these stretches, in their order, all of them. */
-  ids(ownerId: string, stretches: readonly Stretch[]): Promise<string[]>;
+  insertRanges(ownerId: string, contentId: string, ranges: readonly KeyRange[]): Promise<void>;
+  /** The ranges of a content that hold the ordinals [from, to), whole list by default, cut to that range, in order. */
+  ranges(ownerId: string, contentId: string, from?: number, to?: number): Promise<KeyRange[]>;
+  /** The rows of these ranges, in their order: as many of them as some MB hold, and at least the first. */
+  page(ownerId: string, ranges: readonly KeyRange[]): Promise<StoredRow[]>;
+  /** Ids of the rows of these ranges, in their order, all of them. */
+  ids(ownerId: string, ranges: readonly KeyRange[]): Promise<string[]>;
   /** Keys of all stored rows with one of these ids, of any version. */
   keysOf(ownerId: string, rowIds: readonly string[]): Promise<{ rowKey: number; rowId: string }[]>;
   /** Ordinal and key of the rows that fit, one page of them, and how many fit in all. */

@@ -5,7 +5,7 @@ import type { ColumnMapping, DatasetEdit } from '../wire/datasets.ts';
 import { toCell } from './cells.ts';
 import { mappedColumnNames, rowMapping, someNames } from './columnMapping.ts';
 import { cellsByName, type DatasetDeps, foundVersion, noChanges } from './createDataset.ts';
-import type { Cell, Column, DatasetVersion, NewVersion, StoredRow, Stretch, VersionChanges } from './dataset.ts';
+import type { Cell, Column, DatasetVersion, KeyRange, NewVersion, StoredRow, VersionChanges } from './dataset.ts';
 import { checkColumns, checkRows } from './limits.ts';
 import { ColumnKeys, insertInBatches, madeBy, pagesOf, rowPages } from './rowStore.ts';
 
@@ -87,11 +87,11 @@ async function applyEdits(
   if (columnsAdded > 0) checkColumns(table.columnCount, deps.limits, ['body', 'edits']);
   const taken = await deps.datasets.takeKeys(version.datasetId, table.draftCount, table.newColumnCount);
   if (!taken) return undefined;
-  const { rows, stretches, columns } = table.finish(taken, { userId: input.userId, at, versionIndex: version.versionIndex + 1 });
+  const { rows, ranges, columns } = table.finish(taken, { userId: input.userId, at, versionIndex: version.versionIndex + 1 });
   await insertInBatches(deps.rows, version.datasetId, rows);
   const contentId = newId();
-  await deps.rows.insertStretches(version.datasetId, contentId, stretches);
-  const numRows = stretches.reduce((sum, { count }) => sum + count, 0);
+  await deps.rows.insertRanges(version.datasetId, contentId, ranges);
+  const numRows = ranges.reduce((sum, { count }) => sum + count, 0);
   const next: NewVersion = { ...table.changes, contentId, numRows, columns, by: input.userId, at };
   return deps.datasets.publish(version.datasetId, version.versionIndex, next);
 }
@@ -99,7 +99,7 @@ async function applyEdits(
 class EditedTable {
   readonly changes: VersionChanges = { ...noChanges };
   readonly #version: DatasetVersion;
-  readonly #stretches: Stretch[];
+  readonly #ranges: KeyRange[];
   /** Stored rows of this version that edits name, by row id. */
   readonly #named: Map<string, StoredRow>;
   readonly #removed = new Set<number>();
@@ -115,26 +115,26 @@ class EditedTable {
   #columns: Map<string, Column>;
   #newColumns = 0;
 
-  private constructor(version: DatasetVersion, stretches: Stretch[], named: Map<string, StoredRow>) {
+  private constructor(version: DatasetVersion, ranges: KeyRange[], named: Map<string, StoredRow>) {
     this.#version = version;
-    this.#stretches = stretches;
+    this.#ranges = ranges;
     this.#named = named;
     this.#columns = byName(version.columns);
   }
 
   static async open(deps: DatasetDeps, version: DatasetVersion, edits: readonly DatasetEdit[]): Promise<EditedTable> {
-    const stretches = await deps.rows.stretches(version.datasetId, version.contentId);
+    const ranges = await deps.rows.ranges(version.datasetId, version.contentId);
     const ids = edits.flatMap((edit) =>
       'row_ids' in edit ? edit.row_ids : 'row_id' in edit && edit.row_id ? [edit.row_id] : [],
     );
-    const isCurrent = membership(stretches);
+    const isCurrent = membership(ranges);
     const named = new Map<string, StoredRow>();
     for (let start = 0; start < ids.length; start += MAX_IDS_PER_READ) {
       const keys = await deps.rows.keysOf(version.datasetId, ids.slice(start, start + MAX_IDS_PER_READ));
       const current = keys.filter(({ rowKey }) => isCurrent(rowKey)).map(({ rowKey }) => ({ rowKey, count: 1 }));
       for await (const page of pagesOf(deps.rows, version.datasetId, current)) for (const row of page) named.set(row.rowId, row);
     }
-    return new EditedTable(version, stretches, named);
+    return new EditedTable(version, ranges, named);
   }
 
   get draftCount(): number {
@@ -186,10 +186,10 @@ class EditedTable {
   finish(
     taken: { rowKey: number; columnKey: number },
     { userId, at, versionIndex }: { userId: string; at: string; versionIndex: number },
-  ): { rows: StoredRow[]; stretches: Stretch[]; columns: Column[] } {
+  ): { rows: StoredRow[]; ranges: KeyRange[]; columns: Column[] } {
     const realKey = (key: number) => (key < 0 ? taken.columnKey - key - 1 : key);
     const rows: StoredRow[] = [];
-    const order: Stretch[] = [];
+    const order: KeyRange[] = [];
     const place = (rowKey: number, count: number) => {
       const last = order.at(-1);
       if (last && last.rowKey + last.count === rowKey) last.count += count;
@@ -215,8 +215,8 @@ class EditedTable {
     };
     this.#before.toReversed().forEach(storeNew);
     const touched = this.#kept ? undefined : [...this.#removed, ...this.#changed.keys()].sort((a, b) => a - b);
-    for (const stretch of this.#stretches) {
-      for (const { rowKey, count } of this.#kept ? keptOf(stretch, this.#kept) : cutAt(stretch, touched ?? [])) {
+    for (const range of this.#ranges) {
+      for (const { rowKey, count } of this.#kept ? keptOf(range, this.#kept) : cutAt(range, touched ?? [])) {
         const changed = count === 1 ? this.#changed.get(rowKey) : undefined;
         if (changed) store(changed);
         else if (!this.#removed.has(rowKey) || count > 1) place(rowKey, count);
@@ -224,7 +224,7 @@ class EditedTable {
     }
     this.#after.forEach(storeNew);
     const columns = [...this.#columns.values()].map(({ key, name }) => ({ key: realKey(key), name }));
-    return { rows, stretches: order, columns };
+    return { rows, ranges: order, columns };
   }
 
   #newRow(values: Record<string, unknown>, rowId: string | null | undefined, loc: (string | number)[]): Draft {
@@ -347,13 +347,13 @@ const invalid = (loc: (string | number)[], type: string, msg: string) => new Req
 const asText = (value: unknown): string | null =>
   value === null || value === undefined ? null : typeof value === 'string' ? value : JSON.stringify(value);
 
-/** Says which keys are in a list of stretches. */
-function membership(stretches: readonly Stretch[]): (rowKey: number) => boolean {
-  const sorted = [...stretches].sort((a, b) => a.rowKey - b.rowKey);
+/** Says which keys are in a list of ranges. */
+function membership(ranges: readonly KeyRange[]): (rowKey: number) => boolean {
+  const sorted = [...ranges].sort((a, b) => a.rowKey - b.rowKey);
   const starts = sorted.map(({ rowKey }) => rowKey);
   return (rowKey) => {
-    const stretch = sorted[firstAtLeast(starts, rowKey + 1) - 1];
-    return stretch !== undefined && rowKey < stretch.rowKey + stretch.count;
+    const range = sorted[firstAtLeast(starts, rowKey + 1) - 1];
+    return range !== undefined && rowKey < range.rowKey + range.count;
   };
 }
 
@@ -382,8 +382,8 @@ function columnChanges(
   return { columnsAdded: onlyIn(to, from), columnsRemoved: onlyIn(from, to), columnsRenamed: renamed.length };
 }
 
-/** A stretch in pieces, so that each of the given keys in it is a piece of its own. `keys` ascend. */
-function* cutAt({ rowKey, count }: Stretch, keys: readonly number[]): Generator<Stretch, void> {
+/** A range in pieces, so that each of the given keys in it is a piece of its own. `keys` ascend. */
+function* cutAt({ rowKey, count }: KeyRange, keys: readonly number[]): Generator<KeyRange, void> {
   const end = rowKey + count;
   let start = rowKey;
   for (let at = firstAtLeast(keys, start); at < keys.length; at += 1) {
@@ -396,7 +396,7 @@ function* cutAt({ rowKey, count }: Stretch, keys: readonly number[]): Generator<
   if (start < end) yield { rowKey: start, count: end - start };
 }
 
-function* keptOf({ rowKey, count }: Stretch, kept: ReadonlySet<number>): Generator<Stretch, void> {
+function* keptOf({ rowKey, count }: KeyRange, kept: ReadonlySet<number>): Generator<KeyRange, void> {
   for (let key = rowKey; key < rowKey + count; key += 1) if (kept.has(key)) yield { rowKey: key, count: 1 };
 }
 
@@ -478,7 +478,7 @@ async function rewrite(
   };
   const numRows = await insertInBatches(deps.rows, current.datasetId, rows());
   const contentId = newId();
-  if (numRows > 0) await deps.rows.insertStretches(current.datasetId, contentId, [{ rowKey: taken.rowKey, count: numRows }]);
+  if (numRows > 0) await deps.rows.insertRanges(current.datasetId, contentId, [{ rowKey: taken.rowKey, count: numRows }]);
   await publishNext(deps, current, {
     rowsAdded: isOwn ? 0 : numRows,
     rowsRemoved: isOwn ? 0 : current.numRows,

@@ -5,7 +5,7 @@ import { HOUR_MS, type RecurringJob } from '../maintenance/recurringJob.ts';
 import type { DatasetDeps } from './createDataset.ts';
 import { toExperimentRow } from './experimentRow.ts';
 import { purgeUnusedRows } from './purge.ts';
-import { datasetRowStore, runRows, storeRunRows } from './rowStore.ts';
+import { datasetRowStore, rowsOfRuns, storeRunRows } from './rowStore.ts';
 
 export interface Datasets {
   /** What the operations on datasets need. */
@@ -25,7 +25,7 @@ const UNUSED_MS = 24 * HOUR_MS;
 /** Datasets, and the rows that runs have without one. */
 export function openDatasets(deps: DatasetDeps): Datasets {
   const ofDatasets = datasetRowStore(deps);
-  const ofRuns = runRows(deps);
+  const ofRuns = rowsOfRuns(deps);
   return {
     deps,
     rowsOfRuns: {

@@ -2,7 +2,7 @@ import { freeTurn } from '../concurrency/freeTurn.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { derivedId, newId } from '../identifiers/ids.ts';
 import { toCell } from './cells.ts';
-import type { Cell, Column, DatasetRow, DatasetStore, DatasetVersion, RowTables, StoredRow, Stretch } from './dataset.ts';
+import type { Cell, Column, DatasetRow, DatasetStore, DatasetVersion, KeyRange, RowTables, StoredRow } from './dataset.ts';
 import { checkColumns, type DatasetLimits } from './limits.ts';
 
 export interface RowDeps {
@@ -63,7 +63,7 @@ export interface RunRows {
   inputFields(runId: string): Promise<string[]>;
 }
 
-export function runRows(deps: RowDeps): RunRows {
+export function rowsOfRuns(deps: RowDeps): RunRows {
   const entry = async (runId: string) => {
     const found = await deps.datasets.runRows(runId);
     if (!found) throw new ServiceError('NotFound', `run ${runId} has no rows of its own`);
@@ -110,7 +110,7 @@ export async function storeRunRows(
     }
   };
   const numRows = await insertInBatches(deps.rows, storageId, rows());
-  await deps.rows.insertStretches(storageId, storageId, numRows === 0 ? [] : [{ rowKey: 0, count: numRows }]);
+  await deps.rows.insertRanges(storageId, storageId, numRows === 0 ? [] : [{ rowKey: 0, count: numRows }]);
   const entry = { storageId, numRows, columns: keys.columns };
   if (await deps.datasets.publishRunRows(runId, entry)) return answer(entry);
   await deps.rows.deleteOwner(storageId);
@@ -195,12 +195,12 @@ type Content = Pick<DatasetVersion, 'datasetId' | 'contentId' | 'columns'>;
 
 async function readPage(tables: RowTables, { datasetId, contentId, columns }: Content, from: number, to: number) {
   if (to <= from) return [];
-  const stored = await tables.page(datasetId, await tables.stretches(datasetId, contentId, from, to));
+  const stored = await tables.page(datasetId, await tables.ranges(datasetId, contentId, from, to));
   return stored.map((row, index) => toDatasetRow(row, columns, from + index));
 }
 
 async function readIds(tables: RowTables, { datasetId, contentId }: Content, from: number, to: number): Promise<string[]> {
-  return to <= from ? [] : tables.ids(datasetId, await tables.stretches(datasetId, contentId, from, to));
+  return to <= from ? [] : tables.ids(datasetId, await tables.ranges(datasetId, contentId, from, to));
 }
 
 const toDatasetRow = (row: StoredRow, columns: readonly Column[], ordinal: number): DatasetRow => ({
@@ -230,28 +230,28 @@ export async function* rowPages(
 ): AsyncGenerator<StoredRow[], void> {
   const end = Math.min(to, version.numRows);
   for (let start = from; start < end; start += ROWS_PER_PAGE) {
-    const stretches = await tables.stretches(version.datasetId, version.contentId, start, Math.min(start + ROWS_PER_PAGE, end));
-    yield* pagesOf(tables, version.datasetId, stretches);
+    const ranges = await tables.ranges(version.datasetId, version.contentId, start, Math.min(start + ROWS_PER_PAGE, end));
+    yield* pagesOf(tables, version.datasetId, ranges);
   }
 }
 
-/** The rows of these stretches, in pages. */
+/** The rows of these ranges, in pages. */
 export async function* pagesOf(
   tables: Pick<RowTables, 'page'>,
   ownerId: string,
-  stretches: readonly Stretch[],
+  ranges: readonly KeyRange[],
 ): AsyncGenerator<StoredRow[], void> {
-  for (let rest = stretches; rest.length > 0; ) {
+  for (let rest = ranges; rest.length > 0; ) {
     const page = await tables.page(ownerId, rest);
     yield page;
-    rest = cutStretches(rest, page.length, Number.POSITIVE_INFINITY);
+    rest = cutRanges(rest, page.length, Number.POSITIVE_INFINITY);
   }
 }
 
-/** Of the rows of these stretches, those at the positions [from, to). */
-export function cutStretches(stretches: readonly Stretch[], from: number, to: number): Stretch[] {
+/** Of the rows of these ranges, those at the positions [from, to). */
+export function cutRanges(ranges: readonly KeyRange[], from: number, to: number): KeyRange[] {
   let position = 0;
-  return stretches.flatMap(({ rowKey, count }) => {
+  return ranges.flatMap(({ rowKey, count }) => {
     const [first, end] = [Math.max(from - position, 0), Math.min(to - position, count)];
     position += count;
     return end > first ? [{ rowKey: rowKey + first, count: end - first }] : [];

@@ -139,7 +139,7 @@ export interface Lease {
 }
 
 /** What a caller's process asks for. */
-export interface LeaseWish {
+export interface LeaseRequest {
   process: string;
   limit: number;
   waitMs: number;
@@ -155,7 +155,7 @@ export interface LeaseWish {
 export async function leaseRows(
   deps: CallerDeps,
   found: ExperimentRun,
-  { process, limit, waitMs, holding }: LeaseWish,
+  { process, limit, waitMs, holding }: LeaseRequest,
   signal: AbortSignal,
 ): Promise<Lease> {
   const { experimentId } = found;

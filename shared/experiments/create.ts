@@ -84,7 +84,7 @@ async function start(
     await launch(deps, experiment, { ...request, project_id: projectId, run_id: id }, experiment.workflowNumber);
   } catch (err) {
     const current = await deps.experiments.find(projectId, id);
-    // The wish to run is kept once it is committed: the run starts by itself, so the creation has succeeded.
+    // The request to run is kept once it is committed: the run starts by itself, so the creation has succeeded.
     if (current && current.state !== 'idle') return current;
     await deps.experiments.discard(id, newGroupId);
     throw err;

@@ -119,7 +119,7 @@ async function mustFind(deps: JobDeps, projectId: string, experimentId: string):
 type JobStatus = (typeof jobStatuses)[number];
 
 /** How what a job follows stands. */
-interface JobStanding {
+interface JobProgress {
   status: JobStatus;
   note: string | null;
   error: string | null;
@@ -132,7 +132,7 @@ interface JobStanding {
 }
 
 /** A job with how its run or its scoring stands. One of an earlier start shows the run as it stands now, since that goes on with the same rows. */
-export interface JobView extends Job, JobStanding {}
+export interface JobView extends Job, JobProgress {}
 
 export interface JobViewDeps {
   experiments: Pick<ExperimentStore, 'find'>;
@@ -181,18 +181,18 @@ const scoringStatusOf: Record<ScoringState, JobStatus> = {
 async function views(deps: JobViewDeps, projectId: string, runId: string, jobs: readonly Job[]): Promise<JobView[]> {
   const scoringIds = new Set(jobs.flatMap(({ scoringId }) => scoringId ?? []));
   const ofScorings = new Map(
-    await Promise.all([...scoringIds].map(async (id) => [id, standingOfScoring(await deps.scorings.find(id))] as const)),
+    await Promise.all([...scoringIds].map(async (id) => [id, progressOfScoring(await deps.scorings.find(id))] as const)),
   );
   const ofRun = jobs.some(({ scoringId }) => scoringId === null)
-    ? await standingOfExperiment(deps, await deps.experiments.find(projectId, runId))
+    ? await progressOfExperiment(deps, await deps.experiments.find(projectId, runId))
     : undefined;
   return jobs.flatMap((job) => {
-    const standing = job.scoringId === null ? ofRun : ofScorings.get(job.scoringId);
-    return standing ? [{ ...job, ...standing }] : [];
+    const progress = job.scoringId === null ? ofRun : ofScorings.get(job.scoringId);
+    return progress ? [{ ...job, ...progress }] : [];
   });
 }
 
-async function standingOfExperiment(deps: JobViewDeps, experiment: Experiment | undefined): Promise<JobStanding | undefined> {
+async function progressOfExperiment(deps: JobViewDeps, experiment: Experiment | undefined): Promise<JobProgress | undefined> {
   if (!experiment) return undefined;
   const progress = (await deps.progressOf([experiment])).get(experiment.id) ?? 0;
   const { state, error, startedAt, endedAt } = experiment;
@@ -209,7 +209,7 @@ async function standingOfExperiment(deps: JobViewDeps, experiment: Experiment | 
   };
 }
 
-function standingOfScoring(scoring: ScoringStatus | undefined): JobStanding | undefined {
+function progressOfScoring(scoring: ScoringStatus | undefined): JobProgress | undefined {
   if (!scoring) return undefined;
   const { state, total, done, error, startedAt, endedAt } = scoring;
   return {

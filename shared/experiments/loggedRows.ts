@@ -3,17 +3,17 @@ import type { RunRef } from '../projects/runs.ts';
 import { eraseTraces } from '../records/delete.ts';
 import { logTraces } from '../records/ingest.ts';
 import type { Records } from '../records/openRecords.ts';
-import type { KeepStanding } from './keepStanding.ts';
+import type { KeepUnlessDeleted } from './keepUnlessDeleted.ts';
 import type { RowLog } from './rowLog.ts';
 import type { RunLedger } from './runLedger.ts';
-import { type StandingRowDeps, standingRows } from './standingRows.ts';
+import { type DeletedRowDeps, withoutDeletedRows } from './withoutDeletedRows.ts';
 
 export interface LoggedRowDeps {
   ledger: Pick<RunLedger, 'goesOn'>;
   records: Pick<Records, 'writer' | 'deletion'>;
   recorded: RowLog['recorded'];
-  deleted: StandingRowDeps['deleted'];
-  keep: KeepStanding;
+  deleted: DeletedRowDeps['deleted'];
+  keep: KeepUnlessDeleted;
 }
 
 /** The log of rows over the records: nothing is recorded once the run has ended, and nothing stays of what was deleted. */
@@ -22,7 +22,7 @@ export function loggedRows({ ledger, records, recorded, deleted, keep }: LoggedR
     projectId: run.projectId,
     runId: run.experimentId,
   });
-  return standingRows(
+  return withoutDeletedRows(
     {
       recorded,
       write: (run, traces, attempt) =>

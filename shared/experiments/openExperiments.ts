@@ -15,7 +15,7 @@ import type { Filter } from '../wire/filters.ts';
 import { AggregateRenewal } from './aggregateRenewal.ts';
 import type { Notices } from './callerRows.ts';
 import { type ExperimentRun, isUnderWay } from './experiment.ts';
-import { keepStanding } from './keepStanding.ts';
+import { keepUnlessDeleted } from './keepUnlessDeleted.ts';
 import { loggedRows } from './loggedRows.ts';
 import { type MetricBuckets, metricBuckets } from './metricBuckets.ts';
 import type { OfferedRows } from './offeredRows.ts';
@@ -30,9 +30,9 @@ import { type RunCheckDeps, runChecks } from './runChecks.ts';
 import type { RunLedger } from './runLedger.ts';
 import { sealRunner } from './runnerHeaders.ts';
 import { type SumDeps, settleRun, sumUp } from './settleRun.ts';
-import type { StandingRowDeps } from './standingRows.ts';
 import type { RunWorkflows } from './startRun.ts';
 import { type RunControl, runControl } from './steerRun.ts';
+import type { DeletedRowDeps } from './withoutDeletedRows.ts';
 
 export interface ExperimentsDeps extends Omit<RunCheckDeps, 'datasets' | 'scorers'> {
   datasets: RunCheckDeps['datasets'] & { rowsOfRuns: RowSourceReader };
@@ -57,7 +57,7 @@ export interface ExperimentsDeps extends Omit<RunCheckDeps, 'datasets' | 'scorer
     deleteRecords: DeleteRecords;
   };
   /** Of these traces, those that were deleted while the run's workflow ran. */
-  deletedRows: StandingRowDeps['deleted'];
+  deletedRows: DeletedRowDeps['deleted'];
   log: Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>;
 }
 
@@ -166,7 +166,7 @@ export function openExperiments(deps: ExperimentsDeps): Experiments {
       records,
       recorded: stored.recorded,
       deleted: deps.deletedRows,
-      keep: keepStanding({ exists: (id) => ledger.exists(id), deleteRecords: stored.deleteRecords }),
+      keep: keepUnlessDeleted({ exists: (id) => ledger.exists(id), deleteRecords: stored.deleteRecords }),
     }),
     request: (experimentId, { runner, ...request }) =>
       requestRun({ ...starting, ...checks }, experimentId, {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceError } from '../errors/errors.ts';
 import { type ExperimentRun, hasEnded } from './experiment.ts';
-import { type StartDeps, startWorkflow, type WorkflowStanding } from './startRun.ts';
+import { type StartDeps, startWorkflow, type WorkflowStatus } from './startRun.ts';
 import { pauseSignal } from './workflow.ts';
 
 /** Runs looked after at a time: a workflow service that does not answer takes seconds for each. */
@@ -41,15 +41,15 @@ export async function reconcileRuns(deps: ReconcileDeps, report: ReconcileReport
   const lane = async () => {
     for (const run of runs) {
       try {
-        const standing = await deps.workflows.standing(run);
-        if (standing.kind === 'open') {
-          await noteProblem(deps, run, standing.problem);
-          if (standing.problem !== null) {
+        const status = await deps.workflows.status(run);
+        if (status.kind === 'open') {
+          await noteProblem(deps, run, status.problem);
+          if (status.problem !== null) {
             stuck.push(run);
-            report.stuck(run, standing.problem);
+            report.stuck(run, status.problem);
           }
           if (run.state === 'requested') await deps.ledger.setState(run.experimentId, ['requested'], 'running');
-        } else await heal(deps, run, standing, report);
+        } else await heal(deps, run, status, report);
       } catch (err) {
         report.failed(run, err);
       }
@@ -66,13 +66,13 @@ async function noteProblem({ ledger }: ReconcileDeps, run: ExperimentRun, proble
 async function heal(
   deps: ReconcileDeps,
   listed: ExperimentRun,
-  standing: Exclude<WorkflowStanding, { kind: 'open' }>,
+  status: Exclude<WorkflowStatus, { kind: 'open' }>,
   report: ReconcileReport,
 ): Promise<void> {
   // The list may be older than the answer: a workflow notes the end of its run before it closes.
   const run = await deps.ledger.find(listed.experimentId);
   if (!run || hasEnded(run.state) || run.workflowNumber !== listed.workflowNumber) return;
-  if (standing.kind === 'absent') {
+  if (status.kind === 'absent') {
     await startWorkflow(deps, run);
     // A new workflow knows nothing of the pause of the one that was lost.
     if (run.state === 'paused')
@@ -80,12 +80,12 @@ async function heal(
     report.started(run);
     return;
   }
-  const { state, reason } = endOf(standing);
-  if (standing.how === 'terminated') {
-    const left = standing.closedAt.getTime() + TERMINATED_GRACE_MS - Date.now();
+  const { state, reason } = endOf(status);
+  if (status.how === 'terminated') {
+    const left = status.closedAt.getTime() + TERMINATED_GRACE_MS - Date.now();
     if (left > 0) await delay(Math.min(left, TERMINATED_GRACE_MS));
     // A reset ends an execution in the same way, and opens another.
-    if ((await deps.workflows.standing(run)).kind === 'open') return;
+    if ((await deps.workflows.status(run)).kind === 'open') return;
   }
   const aggregates = await deps.settle(run).catch((err: unknown) => {
     // A store that is away is waited for: this run is looked after again.
@@ -98,7 +98,7 @@ async function heal(
   deps.notify(run.experimentId);
 }
 
-function endOf({ how, reason }: Extract<WorkflowStanding, { kind: 'closed' }>): {
+function endOf({ how, reason }: Extract<WorkflowStatus, { kind: 'closed' }>): {
   state: 'failed' | 'cancelled';
   reason: string;
 } {

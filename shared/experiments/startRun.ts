@@ -4,7 +4,7 @@ import type { RunDefinition, RunLedger } from './runLedger.ts';
 import type { RunExperimentInput, WorkflowProgress } from './workflow.ts';
 
 /** A workflow as its server knows it; the newest execution counts, so that a reset goes on as the same run. */
-export type WorkflowStanding =
+export type WorkflowStatus =
   | { kind: 'absent' }
   /** `problem`: why its tasks fail again and again. */
   | { kind: 'open'; runId: string; problem: string | null }
@@ -15,18 +15,18 @@ export type WorkflowStanding =
       reason: string | null;
     };
 
-type RunRef = Pick<ExperimentRun, 'workflowId'>;
+type WorkflowRef = Pick<ExperimentRun, 'workflowId'>;
 
 /** The durable execution of runs, as starting and steering them needs it. */
 export interface RunWorkflows {
   /** Starts the workflow of a run; does nothing when the server knows that workflow, however it stands. */
   start(input: Omit<RunExperimentInput, 'searchAttributes'>, run: ExperimentRun): Promise<void>;
-  standing(run: RunRef): Promise<WorkflowStanding>;
-  signal(run: RunRef, name: string, ...args: unknown[]): Promise<void>;
+  status(run: WorkflowRef): Promise<WorkflowStatus>;
+  signal(run: WorkflowRef, name: string, ...args: unknown[]): Promise<void>;
   /** Asks the workflow to end, as a cancel in Temporal's own pages does. */
-  cancel(run: RunRef): Promise<void>;
+  cancel(run: WorkflowRef): Promise<void>;
   /** What the workflow itself knows; undefined when there is none. Leaves nothing in its history. */
-  progress(run: RunRef): Promise<WorkflowProgress | undefined>;
+  progress(run: WorkflowRef): Promise<WorkflowProgress | undefined>;
   /** Processes that take chunks of rows at present. */
   rowWorkers(): Promise<number>;
 }

@@ -11,11 +11,11 @@ const MAX_CHARACTERS = 200;
 export function newWorkflowId(run: Pick<ExperimentRun, 'projectName' | 'name' | 'experimentId'>, number: number): string {
   const end = `/${run.experimentId}/${number}`;
   const [project, experiment] = [run.projectName, run.name].map(escaped) as [string[], string[]];
-  const room = MAX_CHARACTERS - end.length - 1;
-  // A short name leaves its room to the other.
-  const forProject = Math.min(project.length, Math.max(Math.floor(room / 2), room - experiment.length));
+  const available = MAX_CHARACTERS - end.length - 1;
+  // A short name leaves its available to the other.
+  const forProject = Math.min(project.length, Math.max(Math.floor(available / 2), available - experiment.length));
   const text = (characters: string[], length: number) => characters.slice(0, length).join('');
-  return `${text(project, forProject)}/${text(experiment, room - forProject)}${end}`;
+  return `${text(project, forProject)}/${text(experiment, available - forProject)}${end}`;
 }
 
 const escaped = (name: string): string[] => [...name.replaceAll(/[^\p{L}\p{M}\p{N}._-]+/gu, '-')];

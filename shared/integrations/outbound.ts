@@ -37,7 +37,7 @@ export interface OutboundGuard {
    * False for an address in a private range that the rules let in without naming its port: whatever fails there is told in one form, so that
    * nobody finds out by errors which ports of a network are open. A name counts by the addresses that it was last connected to.
    */
-  tells(url: string): boolean;
+  mayExplain(url: string): boolean;
   /** The same as `fetch`, for code that is not ours: its Response costs several times the CPU. */
   fetch: typeof fetch;
   close(): Promise<void>;
@@ -51,7 +51,7 @@ export interface OutboundRequest {
   /** Bytes that the answer may have. */
   most: number;
   /** Is asked once, before more than {@link SMALL_ANSWER_BYTES} of the answer are read, for so many bytes in all; until it resolves the answer waits. */
-  room?: ((bytes: number) => Promise<void>) | undefined;
+  reserve?: ((bytes: number) => Promise<void>) | undefined;
 }
 
 export interface OutboundAnswer {
@@ -151,7 +151,7 @@ export function createOutboundGuard(rules: OutboundRules): OutboundGuard {
     return target;
   };
 
-  const tells: OutboundGuard['tells'] = (text) => {
+  const mayExplain: OutboundGuard['mayExplain'] = (text) => {
     try {
       const { host, port } = parse(text);
       return isIP(host) ? isOpen(host, host, port) : !quiet.has(`${host} ${port}`);
@@ -160,7 +160,7 @@ export function createOutboundGuard(rules: OutboundRules): OutboundGuard {
     }
   };
 
-  const request: OutboundGuard['request'] = async (to, { method, headers, body, signal, most, room }) => {
+  const request: OutboundGuard['request'] = async (to, { method, headers, body, signal, most, reserve }) => {
     const target = targetOf(to);
     try {
       const answer = await agent.request({
@@ -173,10 +173,10 @@ export function createOutboundGuard(rules: OutboundRules): OutboundGuard {
       const { statusCode: status } = answer;
       if (status >= 300 && status < 400 && answer.headers.location !== undefined) {
         await answer.body.dump();
-        if (!tells(to)) throw new Error('a redirect');
+        if (!mayExplain(to)) throw new Error('a redirect');
         throw new OutboundRefused(`${target.origin} answered with a redirect (${status}); redirects are not followed`);
       }
-      return { status, headers: answer.headers, bytes: await readWithin(answer, most, room) };
+      return { status, headers: answer.headers, bytes: await readWithin(answer, most, reserve) };
     } catch (err) {
       if (signal?.aborted) throw signal.reason;
       // As `fetch` would say it, so that its callers need to know one form only.
@@ -194,7 +194,7 @@ export function createOutboundGuard(rules: OutboundRules): OutboundGuard {
       }
     },
     request,
-    tells,
+    mayExplain,
     fetch: async (input, init = {}) => {
       const headers = new Headers(init.headers);
       if (init.body instanceof URLSearchParams) headers.set('content-type', 'application/x-www-form-urlencoded;charset=UTF-8');
@@ -216,20 +216,20 @@ export function createOutboundGuard(rules: OutboundRules): OutboundGuard {
 async function readWithin(
   { body, headers }: Dispatcher.ResponseData,
   most: number,
-  room: OutboundRequest['room'],
+  reserve: OutboundRequest['reserve'],
 ): Promise<ArrayBuffer> {
   const announced = Number(headers['content-length'] ?? most);
   const chunks: Uint8Array[] = [];
   let size = 0;
-  let hasRoom = room === undefined;
+  let reserved = reserve === undefined;
   // Leaving the loop by an error destroys the body.
   for await (const chunk of body as AsyncIterable<Uint8Array>) {
     size += chunk.length;
     if (size > most || announced > most) throw new errors.ResponseExceededMaxSizeError();
     chunks.push(chunk);
-    if (hasRoom || size <= SMALL_ANSWER_BYTES) continue;
-    hasRoom = true;
-    await room?.(announced);
+    if (reserved || size <= SMALL_ANSWER_BYTES) continue;
+    reserved = true;
+    await reserve?.(announced);
   }
   const whole = new Uint8Array(size);
   let at = 0;

@@ -157,9 +157,9 @@ function conversation(span: OtelSpan): Conversation {
     found.finishReason ??= form.finishReason;
   };
   const details = events.filter(({ name }) => name === 'gen_ai.client.inference.operation.details');
-  for (const holder of [attributes, ...details.map((event) => event.attributes)]) {
-    if (instructions.length === 0) instructions = instructionsIn(holder);
-    add(inAttributes(holder));
+  for (const container of [attributes, ...details.map((event) => event.attributes)]) {
+    if (instructions.length === 0) instructions = instructionsIn(container);
+    add(inAttributes(container));
   }
   if (events.length > 0) add(inEvents(events));
   add(inEvents(listedEvents(attributes, 'events')));

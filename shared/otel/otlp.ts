@@ -85,9 +85,10 @@ function readJson(bytes: Uint8Array): object {
     for (const scope of listIn(resource, 'scopeSpans')) {
       dropAttributes(isObject(scope) ? scope.scope : undefined);
       for (const span of listIn(scope, 'spans')) {
-        for (const holder of [span, ...listIn(span, 'links')]) {
-          if (!isObject(holder)) continue;
-          for (const name of ['traceId', 'spanId', 'parentSpanId']) if (name in holder) holder[name] = hexBytes(holder[name]);
+        for (const container of [span, ...listIn(span, 'links')]) {
+          if (!isObject(container)) continue;
+          for (const name of ['traceId', 'spanId', 'parentSpanId'])
+            if (name in container) container[name] = hexBytes(container[name]);
         }
         cutAttributes(span);
         for (const event of listIn(span, 'events')) cutAttributes(event, DEPTH_OF_VALUES + 1);
@@ -99,12 +100,12 @@ function readJson(bytes: Uint8Array): object {
 }
 
 /** Those of scopes and links are not read: whatever is in them refuses nothing. */
-function dropAttributes(holder: unknown): void {
-  if (isObject(holder)) delete holder.attributes;
+function dropAttributes(container: unknown): void {
+  if (isObject(container)) delete container.attributes;
 }
 
-function cutAttributes(holder: unknown, depth = DEPTH_OF_VALUES): void {
-  for (const attribute of listIn(holder, 'attributes')) if (isObject(attribute)) cutDeep(attribute.value, depth);
+function cutAttributes(container: unknown, depth = DEPTH_OF_VALUES): void {
+  for (const attribute of listIn(container, 'attributes')) if (isObject(attribute)) cutDeep(attribute.value, depth);
 }
 
 /** Empties what lies deeper than the reader goes, which is where it sees that: what writes JSON as protobuf would refuse the whole request. */

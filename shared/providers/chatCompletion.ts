@@ -11,7 +11,7 @@ export interface ChatRequest {
   headers: Record<string, string>;
   signal: AbortSignal;
   /** Is asked before a large answer is read. */
-  room?: OutboundRequest['room'];
+  reserve?: OutboundRequest['reserve'];
 }
 
 /** One request of the OpenAI chat protocol, without retries. @throws AttemptFailure, or the signal's reason. */
@@ -30,14 +30,14 @@ const sdk = new OpenAICompatibleChatLanguageModel('per request', { provider: 'as
 
 /** @param request the outbound guard's */
 export function createChatCompletion(request: OutboundGuard['request']): CompleteChat {
-  return async ({ endpoint, body, headers, signal, room }) => {
+  return async ({ endpoint, body, headers, signal, reserve }) => {
     const answer = await request(completionsUrl(endpoint), {
       method: 'POST',
       headers: { 'user-agent': 'assay', ...headers, 'content-type': 'application/json' },
       body: JSON.stringify(body),
       signal,
       most: MAX_ANSWER_BYTES,
-      room,
+      reserve,
     }).catch((err: unknown) => {
       signal.throwIfAborted();
       throw connectionFailure(ENDPOINT, err);

@@ -8,7 +8,7 @@ const OVERLOADED = 529;
 const refusals: ReadonlySet<number> = new Set([401, 402, 403, 404, 408, 429]);
 
 /** What is told of a failure where nothing may be told of the other side. */
-export const UNTOLD =
+export const UNEXPLAINED =
   'the address could not be used: it is in a private range, where no more is told unless the operator names its host and port in OUTBOUND_ALLOW';
 
 /** Why one try failed. Internal to the providers: no cause is kept, because it could hold the other side's answer. */
@@ -43,7 +43,7 @@ export class AttemptFailure extends Error {
    */
   untold(): AttemptFailure {
     const { isOfProvider } = this;
-    return Object.defineProperty(new AttemptFailure('connection_error', UNTOLD, { retry: this.retry }), 'isOfProvider', {
+    return Object.defineProperty(new AttemptFailure('connection_error', UNEXPLAINED, { retry: this.retry }), 'isOfProvider', {
       value: isOfProvider,
     });
   }

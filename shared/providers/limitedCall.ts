@@ -42,7 +42,7 @@ export interface LimitedCall {
   /** Gets every try as it ends. */
   attempts: Attempt[];
   /** False when nothing may be told of why the other side failed: asked when the call is given up. */
-  tells: () => boolean;
+  mayExplain: () => boolean;
 }
 
 /**
@@ -122,8 +122,8 @@ export async function limitedCall<T>(
 const isOurs: ReadonlySet<Attempt['outcome']> = new Set(['refused', 'timeout', 'handler_error']);
 
 /** The failure of a call that is given up, and its tries, as far as they may be told. */
-function given({ attempts, tells }: LimitedCall, failure: AttemptFailure): AttemptFailure {
-  if (isOurs.has(failure.outcome) || tells()) return failure;
+function given({ attempts, mayExplain }: LimitedCall, failure: AttemptFailure): AttemptFailure {
+  if (isOurs.has(failure.outcome) || mayExplain()) return failure;
   for (const [index, { status: _status, ...attempt }] of attempts.entries())
     attempts[index] = isOurs.has(attempt.outcome) ? attempt : { ...attempt, outcome: 'connection_error' };
   return failure.untold();

@@ -25,7 +25,7 @@ export interface ModelCallerDeps {
   integrations: Pick<IntegrationStore, 'list'>;
   /** Opens the sealed secrets of an integration. */
   openSecrets(integration: Integration): Secrets;
-  outbound: Pick<OutboundGuard, 'request' | 'fetch' | 'tells'>;
+  outbound: Pick<OutboundGuard, 'request' | 'fetch' | 'mayExplain'>;
   /** Where handler classes are, and what their processes are started with. */
   handlers: Omit<HandlersOptions, 'fetch'>;
   calls: CallGate;
@@ -85,7 +85,7 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
       let isRefreshed = false;
       let durationNs = 0;
 
-      const send = async (limit: TimeLimit, room: OutboundRequest['room']): Promise<HandlerAnswer> => {
+      const send = async (limit: TimeLimit, reserve: OutboundRequest['reserve']): Promise<HandlerAnswer> => {
         const headers = requestHeaders(connection, call.context, accessToken);
         if (connection.handler) {
           const { endpoint } = connection;
@@ -101,7 +101,7 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
           body: { model: model.name, ...parameters, messages: call.messages.map(toProtocol) },
           headers,
           signal: limit.signal,
-          room,
+          reserve,
         });
         durationNs = Number(process.hrtime.bigint() - start) - Math.round(limit.waitedMs() * 1e6);
         return answer;
@@ -141,7 +141,7 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
             stopping: call.stopping,
             again,
             attempts,
-            tells: () => addressesOf(connection).every(deps.outbound.tells),
+            mayExplain: () => addressesOf(connection).every(deps.outbound.mayExplain),
           },
           attempt,
         );

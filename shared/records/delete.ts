@@ -12,20 +12,20 @@ import type { RecordQuery, RecordReads } from './searchRecords.ts';
 type Filter = RecordQuery['filter'];
 
 /** The column by which a record says what it belongs to. */
-type Holder = 'trace_id' | 'session_id';
+type Container = 'trace_id' | 'session_id';
 
 /** What deleting needs of the store. */
 export interface RecordEraser {
   /** Keys of every record that belongs to one of these traces or sessions, they themselves included. */
-  members(run: RunRef, of: Holder, ids: readonly string[]): Promise<RecordKey[]>;
+  members(run: RunRef, of: Container, ids: readonly string[]): Promise<RecordKey[]>;
   /** How many `members` gives. */
-  countMembers(run: RunRef, of: Holder, ids: readonly string[]): Promise<number>;
+  countMembers(run: RunRef, of: Container, ids: readonly string[]): Promise<number>;
   /** Removes all versions, metric values and keys of these records; nobody finds them afterwards. Safe to repeat. */
   erase(run: RunRef, keys: readonly ErasedKey[]): Promise<void>;
 }
 
 /** A deletion that was asked for and is not done. */
-export interface DeletionWish {
+export interface DeletionRequest {
   id: string;
   run: RunRef;
   kinds: readonly RecordKind[];
@@ -35,14 +35,14 @@ export interface DeletionWish {
 }
 
 /** Deletions that were asked for: noted before the first record goes, removed when all of them have gone. */
-export interface DeletionWishes {
-  add(wish: Omit<DeletionWish, 'id'>): Promise<string>;
+export interface DeletionRequests {
+  add(request: Omit<DeletionRequest, 'id'>): Promise<string>;
   /** Says that the deletion is being carried out. */
   attend(id: string): Promise<void>;
   /** The deletion is done; of an experiment it is noted that its aggregates are outdated. */
   remove(id: string): Promise<void>;
   /** Those that nobody has attended for `ms`, which are then attended by the caller. */
-  takeUnattended(ms: number): Promise<DeletionWish[]>;
+  takeUnattended(ms: number): Promise<DeletionRequest[]>;
   /** Nobody attends any of them: for the start of the only process, whose predecessor has died. */
   freeAll(): Promise<void>;
 }
@@ -51,7 +51,7 @@ export interface DeleteDeps {
   reads: Pick<RecordReads, 'page'>;
   eraser: Pick<RecordEraser, 'members' | 'countMembers'>;
   erasure: Pick<RecordErasure, 'erase'>;
-  wishes: DeletionWishes;
+  requests: DeletionRequests;
   forgetHeldUpdates: ForgetHeldUpdates;
   writer: Pick<RecordWriter, 'exclusively'>;
   /** Hears of every run of which records were deleted by request. */
@@ -84,7 +84,7 @@ export async function deleteRecords(deps: DeleteDeps, query: RecordQuery): Promi
     await forgetWaiting(deps, run, waiting);
     return 0;
   }
-  const id = await deps.wishes.add({ run: { projectId: run.projectId, runId: run.runId }, kinds, filter, requestedAt });
+  const id = await deps.requests.add({ run: { projectId: run.projectId, runId: run.runId }, kinds, filter, requestedAt });
   return carryOut(deps, id, query, waiting);
 }
 
@@ -127,7 +127,7 @@ export async function finishDeletions(
   stopping: AbortSignal,
 ): Promise<void> {
   const failures: unknown[] = [];
-  for (const { id, run, kinds, filter, requestedAt } of await deps.wishes.takeUnattended(unattendedMs)) {
+  for (const { id, run, kinds, filter, requestedAt } of await deps.requests.takeUnattended(unattendedMs)) {
     const writtenBefore: Filter = {
       filter: { type: 'date', column_id: 'updated_at', operator: 'lte', value: requestedAt },
     };
@@ -143,7 +143,7 @@ export async function finishDeletions(
       );
     } catch (err) {
       // A metric that the filter names may be gone by now: nothing has a value of it, and this deletion cannot go on. Others do not wait for one that fails.
-      if (err instanceof ServiceError && cannotGoOn.has(err.code)) await deps.wishes.remove(id);
+      if (err instanceof ServiceError && cannotGoOn.has(err.code)) await deps.requests.remove(id);
       else failures.push(err);
     }
   }
@@ -175,11 +175,11 @@ async function carryOut(
         if (stopping?.aborted) return deleted; // the next start goes on
         const ids = keys.slice(from, from + ROOTS_PER_ERASURE).map((key) => key.id);
         deleted += await eraseInPieces(deps, ofStep, ids);
-        await deps.wishes.attend(id);
+        await deps.requests.attend(id);
       }
     }
   }
-  await deps.wishes.remove(id);
+  await deps.requests.remove(id);
   deps.onDeleted(query.run);
   return deleted;
 }
@@ -203,11 +203,11 @@ async function eraseMatching(
 ): Promise<number | undefined> {
   const among: Filter = { filter: { type: 'id', column_id: 'id', operator: 'one_of', value: ids } };
   const { keys } = await reads.page({ ...query, filter: { and: [query.filter, among] }, offset: 0, limit: ids.length });
-  const { of, holders } = holdersOf(query.kinds, keys);
-  if (keys.length > 1 && (await eraser.countMembers(query.run, of, holders)) > MAX_ERASED) return undefined;
-  const doomed = await withMembers(eraser, query.run, query.kinds, keys);
-  await erasure.erase(query.run, doomed);
-  return doomed.length;
+  const { of, containers } = containersOf(query.kinds, keys);
+  if (keys.length > 1 && (await eraser.countMembers(query.run, of, containers)) > MAX_ERASED) return undefined;
+  const toErase = await withMembers(eraser, query.run, query.kinds, keys);
+  await erasure.erase(query.run, toErase);
+  return toErase.length;
 }
 
 /** Erases these traces with all that is below them, whatever they hold. */
@@ -239,11 +239,11 @@ export async function deleteStraySpans(
 type Found = { id: string; createdAt: string; traceId: string | null };
 
 /** By what the members of these records are found: sessions and traces by themselves, spans among all of their traces. */
-function holdersOf(kinds: readonly RecordKind[], keys: readonly Found[]): { of: Holder; holders: string[] } {
+function containersOf(kinds: readonly RecordKind[], keys: readonly Found[]): { of: Container; containers: string[] } {
   const ids = keys.map(({ id }) => id);
-  if (kinds.includes('session')) return { of: 'session_id', holders: ids };
-  if (kinds.includes('trace')) return { of: 'trace_id', holders: ids };
-  return { of: 'trace_id', holders: [...new Set(keys.flatMap(({ traceId }) => (traceId === null ? [] : [traceId])))] };
+  if (kinds.includes('session')) return { of: 'session_id', containers: ids };
+  if (kinds.includes('trace')) return { of: 'trace_id', containers: ids };
+  return { of: 'trace_id', containers: [...new Set(keys.flatMap(({ traceId }) => (traceId === null ? [] : [traceId])))] };
 }
 
 async function withMembers(
@@ -254,16 +254,16 @@ async function withMembers(
 ): Promise<ErasedKey[]> {
   if (keys.length === 0) return [];
   const found = keys.map(({ id, createdAt }) => ({ id, created_at: createdAt }));
-  const { of, holders } = holdersOf(kinds, keys);
-  const members = await eraser.members(run, of, holders);
+  const { of, containers } = containersOf(kinds, keys);
+  const members = await eraser.members(run, of, containers);
   if (kinds.includes('session') || kinds.includes('trace')) return unique([...found, ...members]);
   const children = Map.groupBy(members, ({ parent_id }) => parent_id);
-  const doomed = new Map<string, ErasedKey>(found.map((key) => [key.id, key]));
+  const toErase = new Map<string, ErasedKey>(found.map((key) => [key.id, key]));
   // The map grows while it is walked: each span brings its children behind itself.
-  for (const { id } of doomed.values()) {
-    for (const child of children.get(id) ?? []) if (isSpan(child) && !doomed.has(child.id)) doomed.set(child.id, child);
+  for (const { id } of toErase.values()) {
+    for (const child of children.get(id) ?? []) if (isSpan(child) && !toErase.has(child.id)) toErase.set(child.id, child);
   }
-  return [...doomed.values()];
+  return [...toErase.values()];
 }
 
 const isSpan = ({ type }: RecordKey): boolean => (spanKinds as readonly RecordKey['type'][]).includes(type);

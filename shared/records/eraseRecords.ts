@@ -22,7 +22,7 @@ export interface ErasureNotes {
    * Notes on the way that the aggregates of the experiments among `logged` are outdated, and gives these: all in the one statement that every write
    * waits for.
    */
-  standing(runs: readonly RunRef[], logged: readonly RunRef[]): Promise<RunsToWrite & { unfinished: readonly RunRef[] }>;
+  deletionState(runs: readonly RunRef[], logged: readonly RunRef[]): Promise<RunsToWrite & { unfinished: readonly RunRef[] }>;
 }
 
 /** What a deletion takes: a whole project, one run of it (`runId`), or records of a run (`ids`). */
@@ -62,7 +62,7 @@ export function recordErasure({ eraser, notes, onRecordsDeleted }: ErasureDeps):
   const carryOut = async ({ id, run, keys }: Erasure): Promise<void> => {
     await eraser.erase(run, keys);
     const ids = keys.map((key) => key.id);
-    for (const tell of onRecordsDeleted) await tell({ projectId: run.projectId, runId: run.runId, ids });
+    for (const notify of onRecordsDeleted) await notify({ projectId: run.projectId, runId: run.runId, ids });
     await notes.remove(id);
   };
   return {
@@ -74,7 +74,7 @@ export function recordErasure({ eraser, notes, onRecordsDeleted }: ErasureDeps):
       for (const erasure of noted) await carryOut(erasure);
     },
     async guard(runs, logged) {
-      const { unfinished, ...toWrite } = await notes.standing(runs, logged);
+      const { unfinished, ...toWrite } = await notes.deletionState(runs, logged);
       for (const run of unfinished) for (const erasure of await notes.of(run)) await carryOut(erasure);
       return toWrite;
     },

@@ -21,9 +21,9 @@ export interface ExportReads {
   /** Of the records that match. */
   keys(query: ExportQuery): AsyncIterable<SizedKey>;
   /**
-   * Of the records that match and of all that are in them, root by root and trace by trace. `holder` is the column that names the root.
+   * Of the records that match and of all that are in them, root by root and trace by trace. `container` is the column that names the root.
    */
-  members(query: ExportQuery, holder: 'trace_id' | 'session_id'): AsyncIterable<SizedKey & { rootId: string }>;
+  members(query: ExportQuery, container: 'trace_id' | 'session_id'): AsyncIterable<SizedKey & { rootId: string }>;
 }
 
 export interface ExportDeps {
@@ -159,7 +159,7 @@ async function* inGroups(members: AsyncIterable<SizedKey & { rootId: string }>):
     const last = groups.at(-1);
     if (last?.rootId === rootId && last.traceId === key.traceId) last.keys.push(key);
     else {
-      if (!held.hasRoomFor(bytes)) {
+      if (!held.fits(bytes)) {
         yield groups;
         groups = [];
         held.clear();
@@ -175,7 +175,7 @@ async function* inBatches(keys: AsyncIterable<SizedKey>): AsyncGenerator<RecordK
   let batch: RecordKey[] = [];
   const held = new Held();
   for await (const { bytes, ...key } of keys) {
-    if (!held.hasRoomFor(bytes)) {
+    if (!held.fits(bytes)) {
       yield batch;
       batch = [];
       held.clear();
@@ -192,7 +192,7 @@ class Held {
   #bytes = 0;
 
   /** An empty batch takes a record of any size. */
-  hasRoomFor(bytes: number): boolean {
+  fits(bytes: number): boolean {
     return this.#records === 0 || (this.#records < MAX_BATCH && this.#bytes + bytes <= BATCH_BYTES);
   }
 
@@ -267,13 +267,13 @@ function saysSomething(value: unknown): boolean {
 type CellValue = string | number | boolean | null;
 
 function cellOf(record: Tree, id: string): CellValue {
-  const [holder, ...rest] = id.split('/');
+  const [container, ...rest] = id.split('/');
   const value =
     rest.length === 0
       ? record[id]
       : isMetricColumn(id)
         ? metricCell(record, metricOfColumn(id))
-        : valueAt(record[holder as string], rest.join('/'));
+        : valueAt(record[container as string], rest.join('/'));
   if (value === undefined || value === null) return null;
   return typeof value === 'object' ? JSON.stringify(value) : (value as CellValue);
 }

@@ -3,12 +3,12 @@ import type { RunRef } from '../projects/runs.ts';
 import type { HeldUpdate, HeldUpdates, StoredHeldUpdate } from './heldUpdates.ts';
 import type { StoredRecord } from './record.ts';
 import { type RecordChange, type RecordUpdate, settle, type WrittenRecord, withHeldUpdates } from './recordChange.ts';
-import type { NewPlace, RecordKey, RecordStore } from './recordStore.ts';
+import type { RecordKey, RecordStore, WrittenKey } from './recordStore.ts';
 import type { VersionClock } from './versionClock.ts';
 import { lockOf } from './writeLocks.ts';
 import type { Outcome, WriteRequest } from './writeRequest.ts';
 
-/** The session of an awaited trace of which no more is known than that a span of it named a session. */
+/** The session of an pending trace of which no more is known than that a span of it named a session. */
 const UNSETTLED = '00000000-0000-0000-0000-000000000000';
 
 export interface GroupDeps {
@@ -58,7 +58,7 @@ export class GroupState {
     const state = this.#runs.get(lockOf(run)) as RunState;
     const held: HeldUpdate[] = [];
     const settled = new Map<string, StoredRecord>();
-    const awaited = new Map<string, NewPlace>();
+    const pending = new Map<string, WrittenKey>();
     const given: [id: string, metrics: RecordUpdate['metrics']][] = [];
     const written = changes.map((change): WrittenRecord => {
       const id = change.action === 'update' ? change.id : change.record.id;
@@ -73,7 +73,7 @@ export class GroupState {
         const { session_id = id } = change.record;
         const place = key ?? ({ id, type: 'awaited', trace_id: null, parent_id: null, created_at: at } as const);
         const next = Math.max(version, (key?.version ?? 0) + 1);
-        awaited.set(id, { ...place, session_id, project_id: run.projectId, run_id: run.runId, version: next });
+        pending.set(id, { ...place, session_id, project_id: run.projectId, run_id: run.runId, version: next });
         return { id, session_id, trace_id: id, isNew: false };
       }
       if (change.action === 'update' && !stored && state.canHold && !state.deleted.has(id)) {
@@ -87,7 +87,7 @@ export class GroupState {
         createdAt: key && key.type !== 'awaited' ? key.created_at : stored?.created_at,
         traceSession,
         traceAttempt: trace?.attempt,
-        // The key of an awaited trace may be of a process whose clock is ahead.
+        // The key of an pending trace may be of a process whose clock is ahead.
         version: Math.max(version, (stored?.version ?? 0) + 1, (key?.version ?? 0) + 1),
         at,
       });
@@ -97,9 +97,9 @@ export class GroupState {
       const record = next && waiting.length > 0 ? withHeldUpdates(next, waiting) : next;
       if (record) settled.set(id, record);
       // The span is in a session of its own choice: when its trace comes, it is looked for.
-      if (record && traceId !== null && !trace && !traceKey && !awaited.has(traceId) && record.session_id !== traceId) {
+      if (record && traceId !== null && !trace && !traceKey && !pending.has(traceId) && record.session_id !== traceId) {
         const place = { id: traceId, type: 'awaited', trace_id: null, parent_id: null, created_at: at } as const;
-        awaited.set(traceId, { ...place, session_id: UNSETTLED, project_id: run.projectId, run_id: run.runId, version });
+        pending.set(traceId, { ...place, session_id: UNSETTLED, project_id: run.projectId, run_id: run.runId, version });
       }
       if (record) given.push([id, change.action === 'update' ? change.update.metrics : change.record.metrics]);
       for (const { update } of waiting) given.push([id, update.metrics]);
@@ -111,10 +111,10 @@ export class GroupState {
       state.records.set(id, record);
       state.changed.add(id);
     }
-    for (const [id, key] of awaited) {
+    for (const [id, key] of pending) {
       if (state.keys.get(id)?.session_id === key.session_id) continue;
       state.keys.set(id, key);
-      state.awaited.set(id, key);
+      state.pending.set(id, key);
     }
     for (const [id, metrics] of given) {
       for (const metric in metrics) {
@@ -129,7 +129,7 @@ export class GroupState {
   /** Spans can come before their trace: they move to its session when it says one. */
   async followSessions(): Promise<void> {
     for (const state of this.#runs.values()) {
-      const traces: { id: string; session_id: string }[] = [...state.awaited.values()].filter(
+      const traces: { id: string; session_id: string }[] = [...state.pending.values()].filter(
         ({ session_id }) => session_id !== UNSETTLED,
       );
       for (const id of state.changed) {
@@ -162,8 +162,8 @@ export class GroupState {
   }
 
   /** Traces that this group has said the session of, and whose record has not come. */
-  awaited(): NewPlace[] {
-    return [...this.#runs.values()].flatMap((state) => [...state.awaited.values()].filter(({ id }) => !state.records.has(id)));
+  pending(): WrittenKey[] {
+    return [...this.#runs.values()].flatMap((state) => [...state.pending.values()].filter(({ id }) => !state.records.has(id)));
   }
 
   /** Updates that were held and whose records are stored with this group, or were before. */
@@ -186,9 +186,9 @@ export class GroupState {
   /** Ids of the records that this group writes, and of their traces: those that they leave, too; and of those that updates wait for. */
   touched(): Set<string> {
     const ids = new Set<string>();
-    for (const { changed, records, keys, awaited, held } of this.#runs.values()) {
+    for (const { changed, records, keys, pending, held } of this.#runs.values()) {
       for (const id of held.keys()) ids.add(id);
-      for (const id of awaited.keys()) ids.add(id);
+      for (const id of pending.keys()) ids.add(id);
       for (const id of changed) {
         ids.add(id);
         for (const traceId of [records.get(id)?.trace_id, keys.get(id)?.trace_id]) if (traceId) ids.add(traceId);
@@ -243,7 +243,7 @@ interface RunState {
   keys: Map<string, RecordKey>;
   records: Map<string, StoredRecord>;
   changed: Set<string>;
-  awaited: Map<string, NewPlace>;
+  pending: Map<string, WrittenKey>;
   metricsGiven: Map<string, Set<string>>;
   canHold: boolean;
   /** Updates by the records that they wait for: those that were held before, and those of this group. */
@@ -261,17 +261,17 @@ async function loadRun(
   holding: { heldOf(ids: readonly string[]): Promise<StoredHeldUpdate[]> } | undefined,
 ): Promise<RunState> {
   const ids = new Set<string>();
-  const told = new Set<string | null>([null]);
+  const included = new Set<string | null>([null]);
   for (const change of changes)
     if (change.action !== 'update' && change.record.session_id !== undefined && change.record.type === 'trace')
-      told.add(change.record.id);
+      included.add(change.record.id);
   for (const change of changes) {
     if (change.action === 'update') ids.add(change.id);
     else {
       const { id, trace_id } = change.record;
       if (!change.freshId) ids.add(id);
       // Where these changes do not say the session of its trace.
-      if (!told.has(trace_id)) ids.add(trace_id as string);
+      if (!included.has(trace_id)) ids.add(trace_id as string);
     }
   }
   const keys = new Map((ids.size === 0 ? [] : await store.keys(run, [...ids])).map((key) => [key.id, key]));
@@ -289,7 +289,7 @@ async function loadRun(
     keys,
     records,
     changed: new Set(),
-    awaited: new Map(),
+    pending: new Map(),
     metricsGiven: new Map(),
     canHold: holding !== undefined,
     held: Map.groupBy(held, ({ id }) => id),

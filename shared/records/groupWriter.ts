@@ -8,7 +8,7 @@ import type { RecordStore, WithLocks, WriteGuard } from './recordStore.ts';
 import { type SettledGroup, settleGroup } from './settleGroup.ts';
 import type { VersionClock } from './versionClock.ts';
 import { lockOf, locksOf } from './writeLocks.ts';
-import type { Place } from './writeQueue.ts';
+import type { QueuePosition } from './writeQueue.ts';
 import type { WriteRequest } from './writeRequest.ts';
 
 export interface GroupWriterDeps {
@@ -25,7 +25,7 @@ export interface GroupWriterDeps {
 }
 
 /** Where a group stands that the guard has let in. */
-interface LetIn extends Place {
+interface LetIn extends QueuePosition {
   /** False where no update of the run's records is held. */
   mayHold(run: RunRef): boolean;
 }
@@ -42,7 +42,7 @@ export class GroupWriter {
     this.#deps = deps;
   }
 
-  async write(group: WriteRequest[], place: Place): Promise<void> {
+  async write(group: WriteRequest[], position: QueuePosition): Promise<void> {
     const runs = new Map(group.map(({ run }) => [lockOf(run), run]));
     try {
       await this.#deps.withLocks(locksOf(group), async () => {
@@ -52,10 +52,10 @@ export class GroupWriter {
         const holding = new Set(withHeldUpdates.map(lockOf));
         // The group before this one may have held updates after the guard was asked.
         const mayHold = (run: RunRef) => holding.has(lockOf(run)) || this.#holds !== holds;
-        const standing = group.filter(({ run }) => !deleted.has(lockOf(run)));
+        const kept = group.filter(({ run }) => !deleted.has(lockOf(run)));
         for (const request of group)
           if (deleted.has(lockOf(request.run))) request.reject(new ServiceError('RunNotFound', 'the run was deleted'));
-        if (standing.length > 0) await this.#writeOrSplit(standing, { ...place, mayHold });
+        if (kept.length > 0) await this.#writeOrSplit(kept, { ...position, mayHold });
         for (const run of outdated) this.#deps.onOutdated(run);
       });
     } catch (err) {
@@ -67,14 +67,14 @@ export class GroupWriter {
    * A group that cannot be stored is tried request by request, so that only the guilty one fails. The next group goes by the records of the whole one:
    * it is not let in by the first of its requests, and settled again when it was made ready before the last of them.
    */
-  async #writeOrSplit(group: WriteRequest[], place: LetIn): Promise<void> {
+  async #writeOrSplit(group: WriteRequest[], position: LetIn): Promise<void> {
     try {
-      await this.#storeGroup(group, place);
+      await this.#storeGroup(group, position);
     } catch (err) {
       const [only] = group;
       if (group.length > 1 && !isTransient(err)) {
         this.#splits++;
-        const alone = { ...place, isReady: () => {} };
+        const alone = { ...position, isReady: () => {} };
         for (const request of group) await this.#writeOrSplit([request], alone);
         this.#splits++;
       } else if (isTransient(err)) for (const request of group) request.reject(asUnavailable(err));

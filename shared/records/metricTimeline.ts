@@ -19,17 +19,17 @@ export interface TimelineQuery extends Omit<RecordQuery, 'kinds'> {
 }
 
 /** Where a figure belongs: a bucket (of a group), or the whole range when both are null. */
-interface Place {
+interface TimelineCell {
   group: string | null;
   bucket: number | null;
 }
-export interface CountCell extends Place {
+export interface CountCell extends TimelineCell {
   traces: number;
   /** Sessions of which a record is there, whenever they were opened. */
   sessions: number;
   spans: number;
 }
-export interface MetricCell extends Place {
+export interface MetricCell extends TimelineCell {
   metric: string;
   aggregates: MetricAggregates;
   failed: number;
@@ -103,7 +103,7 @@ export async function metricTimeline(
   // Maps, since a key may be `__proto__`, which an object takes for its own.
   const whole = new Map<string, Figure>(empty);
   const buckets = new Map(groups.map((group) => [group, times.map((time) => new Map<string, unknown>([...time, ...empty]))]));
-  const put = ({ group, bucket }: Place, figures: Iterable<[key: string, value: Figure]>): void => {
+  const put = ({ group, bucket }: TimelineCell, figures: Iterable<[key: string, value: Figure]>): void => {
     const place = bucket === null ? whole : buckets.get(group ?? UNGROUPED)?.[bucket];
     for (const [key, value] of figures) place?.set(key, value);
   };
@@ -126,7 +126,7 @@ export async function metricTimeline(
   };
 }
 
-const nodeCounts = ({ traces, sessions, spans }: Omit<CountCell, keyof Place>): [string, number][] => [
+const nodeCounts = ({ traces, sessions, spans }: Omit<CountCell, keyof TimelineCell>): [string, number][] => [
   ['requests_count', traces],
   ['session_count', sessions],
   ['span_count', spans],

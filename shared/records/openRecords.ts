@@ -2,7 +2,7 @@ import { HOUR_MS, MINUTE_MS, type RecurringJob } from '../maintenance/recurringJ
 import type { Expiries, RetentionStore } from '../projects/retention.ts';
 import type { DeleteRecords, RunRef } from '../projects/runs.ts';
 import { findColumnFor, type MetricDefinitions } from './columnCatalog.ts';
-import { type DeleteDeps, type DeletionWishes, finishDeletions, type RecordEraser } from './delete.ts';
+import { type DeleteDeps, type DeletionRequests, finishDeletions, type RecordEraser } from './delete.ts';
 import { type ErasureNotes, type OnRecordsDeleted, recordErasure } from './eraseRecords.ts';
 import type { ForgetHeldUpdates, HeldUpdates, HeldUpdateUsage } from './heldUpdates.ts';
 import type { MetricValueStore } from './metricValues.ts';
@@ -10,9 +10,9 @@ import type { ReadDeps, RecordReader } from './read.ts';
 import type { RecordStore, WithLocks } from './recordStore.ts';
 import { RecordWriter } from './recordWriter.ts';
 import type { RecordReads } from './searchRecords.ts';
-import { type StandingDeps, standingValues } from './standingValues.ts';
 import { type ExpiredReads, sweepProject } from './sweepExpired.ts';
 import { unexpiredReader } from './unexpiredReader.ts';
+import { type DeletedRecordDeps, withoutDeletedRecords } from './withoutDeletedRecords.ts';
 
 /** The store of updates whose records have not come. */
 export interface HeldUpdateStore extends HeldUpdates {
@@ -28,10 +28,10 @@ export interface RecordsDeps {
   reads: RecordReads;
   reader: RecordReader;
   values: MetricValueStore;
-  eraser: RecordEraser & StandingDeps['store'];
+  eraser: RecordEraser & DeletedRecordDeps['store'];
   expired: ExpiredReads;
   erasures: ErasureNotes;
-  deletions: DeletionWishes;
+  deletions: DeletionRequests;
   heldUpdates: HeldUpdateStore;
   /** Absent where this process is the only one that writes. */
   withLocks: WithLocks | undefined;
@@ -89,7 +89,7 @@ export function openRecords(deps: RecordsDeps): Records {
     reads,
     eraser,
     erasure,
-    wishes: deletions,
+    requests: deletions,
     forgetHeldUpdates: heldUpdates.forget,
     writer,
     onDeleted: (run) => outdated(run),
@@ -100,7 +100,7 @@ export function openRecords(deps: RecordsDeps): Records {
     reading: { reader: unexpiredReader(deps.reader, expiries), reads },
     writer,
     deletion,
-    values: standingValues(deps.values, { store: eraser, writer }),
+    values: withoutDeletedRecords(deps.values, { store: eraser, writer }),
     heldUpdates,
     async deleteAll(projectId, runId) {
       // The marker is there: writes that began before it end now, and later ones are refused.

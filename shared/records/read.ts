@@ -173,11 +173,11 @@ export function traceTrees(
         if (placed.has(child.id)) continue;
         placed.add(child.id);
         next.into.spans?.push(tree);
-        const holder =
+        const container =
           next.depth + 1 < MAX_SPAN_DEPTH && tree.spans
             ? { into: tree, depth: next.depth + 1 }
             : { into: next.into, depth: next.depth };
-        open.push({ id: child.id, ...holder });
+        open.push({ id: child.id, ...container });
       }
     }
   };

@@ -23,7 +23,7 @@ export interface RecordUpdate {
   status_code?: number | null | undefined;
   tags?: readonly string[] | null | undefined;
   duration_ns?: number | null | undefined;
-  /** Each takes the place of the stored one of its name, but for those that are null. */
+  /** Each takes the level of the stored one of its name, but for those that are null. */
   metrics?: Readonly<Record<string, unknown>> | null | undefined;
   /** True closes a trace; nothing opens one again. */
   is_complete?: boolean | null | undefined;
@@ -33,7 +33,7 @@ export interface RecordUpdate {
  * One step of a write.
  * - `log`: stores the record; on top of what is stored under its id, where it is there already (a repeat, or a fuller version); what an
  *   update has set stays.
- * - `replace`: stores the record in place of what is there, unless a higher attempt wrote that or its trace.
+ * - `replace`: stores the record in level of what is there, unless a higher attempt wrote that or its trace.
  * - `open`: stores the record unless its id is there already.
  * - `await`: says in which session a trace is whose own record may come later; nothing else of the record counts.
  * - `update`: changes a stored trace or span. One that is not stored yet takes the update when it comes, where updates are held; a record that was
@@ -111,8 +111,8 @@ function changed(change: RecordChange, from: Settling): StoredRecord | undefined
   if (change.action !== 'replace') refuseTakenId(record, stored);
   if (stored && change.action === 'open') return undefined;
   if (stored && change.action === 'await' && record.session_id === stored.session_id) return undefined;
-  const standing = Math.max(stored?.attempt ?? 0, from.traceAttempt ?? 0);
-  if (change.action === 'replace' && standing > (record.attempt ?? 0)) return undefined;
+  const currentAttempt = Math.max(stored?.attempt ?? 0, from.traceAttempt ?? 0);
+  if (change.action === 'replace' && currentAttempt > (record.attempt ?? 0)) return undefined;
   const base = stored && change.action !== 'replace' ? merge(inKind(stored, record.type), record) : record;
   // A span that is logged again in another trace goes to the session of that one.
   const sessionKept = stored?.trace_id === record.trace_id ? stored.session_id : undefined;
@@ -123,7 +123,7 @@ function changed(change: RecordChange, from: Settling): StoredRecord | undefined
     created_at: from.createdAt ?? record.created_at ?? from.at,
     // A span is in the session of its trace, whatever it says itself.
     session_id:
-      (placeOf(record) === 'span' ? from.traceSession : undefined) ??
+      (levelOf(record) === 'span' ? from.traceSession : undefined) ??
       record.session_id ??
       sessionKept ??
       from.traceSession ??
@@ -159,17 +159,17 @@ const known = (record: StoredRecord): Record<string, unknown> =>
 
 const maps: ReadonlySet<string> = new Set(['user_metadata', 'dataset_metadata', 'metrics']);
 
-type Place = 'trace' | 'session' | 'span';
-const placeOf = ({ type }: Pick<StoredRecord, 'type'>): Place => (type === 'trace' || type === 'session' ? type : 'span');
+type Level = 'trace' | 'session' | 'span';
+const levelOf = ({ type }: Pick<StoredRecord, 'type'>): Level => (type === 'trace' || type === 'session' ? type : 'span');
 
 /**
- * An id is one record of its run: a trace, a session or a span. The kinds of spans share a place, so that a span may be logged again as another.
+ * An id is one record of its run: a trace, a session or a span. The kinds of spans share a level, so that a span may be logged again as another.
  * @throws RequestInvalid when another one has the id, which the record would take away.
  */
 function refuseTakenId(record: LoggedRecord, stored: StoredRecord | undefined): void {
-  const place = placeOf(record);
-  if (stored && placeOf(stored) !== place) throw idTaken(record, `is that of a ${placeOf(stored)} of this run`);
-  if (place === 'span' && record.id === record.trace_id) throw idTaken(record, 'is that of its trace');
+  const level = levelOf(record);
+  if (stored && levelOf(stored) !== level) throw idTaken(record, `is that of a ${levelOf(stored)} of this run`);
+  if (level === 'span' && record.id === record.trace_id) throw idTaken(record, 'is that of its trace');
 }
 
 const idTaken = ({ id, type }: LoggedRecord, whose: string): RequestInvalid =>
@@ -264,7 +264,7 @@ function updated({ id, of, update }: RecordChange & { action: 'update' }, { stor
   return { ...withUpdate(stored, { ...update, ...texts }, kept), updated_at: at, version };
 }
 
-const isOf = (of: HeldUpdate['of'], record: Pick<StoredRecord, 'type'>): boolean => placeOf(record) === of;
+const isOf = (of: HeldUpdate['of'], record: Pick<StoredRecord, 'type'>): boolean => levelOf(record) === of;
 
 /** @param kept texts for the metadata: what was odd in the update */
 function withUpdate(stored: StoredRecord, update: RecordUpdate, kept?: Record<string, string>): StoredRecord {

@@ -6,7 +6,7 @@ import type { StoredRecord } from './record.ts';
 export interface RecordKey {
   id: string;
   created_at: string;
-  /** An awaited trace has no record yet: only its session is settled, its `created_at` is not. */
+  /** An pending trace has no record yet: only its session is settled, its `created_at` is not. */
   type: StoredRecord['type'] | 'awaited';
   trace_id: string | null;
   parent_id: string | null;
@@ -54,11 +54,11 @@ export interface NewValue {
 }
 
 /** A key as it is written now. */
-export type NewPlace = RecordKey & Pick<StoredRecord, 'project_id' | 'run_id' | 'version'>;
+export type WrittenKey = RecordKey & Pick<StoredRecord, 'project_id' | 'run_id' | 'version'>;
 
-/** A record whose place is new, or a trace that is awaited. */
+/** A record whose place is new, or a trace that is pending. */
 export interface NewKey {
-  record: StoredRecord | NewPlace;
+  record: StoredRecord | WrittenKey;
   /** The trace that it leaves, when it was stored in another. */
   leaves: string | undefined;
 }

@@ -39,8 +39,8 @@ export class RecordWriter {
   readonly #withLocks: WithLocks;
   readonly #guard: WriteGuard;
   readonly #queue: WriteQueue<WriteRequest>;
-  #tell: (run: RunRef) => void = () => {};
-  #tellOutdated: (run: RunRef) => void = () => {};
+  #notify: (run: RunRef) => void = () => {};
+  #notifyOutdated: (run: RunRef) => void = () => {};
 
   constructor({ store, withLocks, guard, held, groupBytes, queueBytes, now }: RecordWriterOptions) {
     this.#withLocks = withLocks ?? ((_keys, work) => work());
@@ -52,11 +52,11 @@ export class RecordWriter {
       held,
       counters: this.counters,
       clock: new VersionClock(now ?? (() => new Date())),
-      onStored: (run) => this.#tell(run),
-      onOutdated: (run) => this.#tellOutdated(run),
+      onStored: (run) => this.#notify(run),
+      onOutdated: (run) => this.#notifyOutdated(run),
     });
     this.#queue = new WriteQueue({
-      write: (group, place) => groups.write(group, place),
+      write: (group, position) => groups.write(group, position),
       groupBytes: groupBytes ?? GROUP_BYTES,
       queueBytes: queueBytes ?? QUEUE_BYTES,
     });
@@ -97,17 +97,17 @@ export class RecordWriter {
     return promise;
   }
 
-  /** From now on `tell` hears of every run to which something was written. */
-  whenStored(tell: (run: RunRef) => void): void {
-    this.#tell = tell;
+  /** From now on `notify` hears of every run to which something was written. */
+  whenStored(notify: (run: RunRef) => void): void {
+    this.#notify = notify;
   }
 
-  /** From now on `tell` hears of every experiment to which clients have written. */
-  whenOutdated(tell: (experiment: RunRef) => void): void {
-    this.#tellOutdated = tell;
+  /** From now on `notify` hears of every experiment to which clients have written. */
+  whenOutdated(notify: (experiment: RunRef) => void): void {
+    this.#notifyOutdated = notify;
   }
 
-  /** Runs `work` while nothing is written to `run`, here or in another process: deletions take their place between writes. */
+  /** Runs `work` while nothing is written to `run`, here or in another process: deletions take their position between writes. */
   exclusively<T>(run: RunRef, work: () => Promise<T>): Promise<T> {
     return this.#queue.inTurn(() =>
       this.#withLocks([sharedLock(lockOfProject(run)), ownLock(lockOf(run))], async () => {

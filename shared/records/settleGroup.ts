@@ -45,7 +45,7 @@ export async function settleGroup(
   const records = state.changed();
   const values = records.flatMap((record) => loggedValues(record, state.metricsGiven(record), state.isKnown(record)));
   const moved = [
-    ...state.awaited().map((record) => ({ record, leaves: undefined })),
+    ...state.pending().map((record) => ({ record, leaves: undefined })),
     ...records.filter((record) => state.keyChanged(record)).map((record) => ({ record, leaves: state.leaves(record) })),
   ];
   // Whoever finds a record finds its key, and a row that counts as stored has its values; values that are stored have their key.

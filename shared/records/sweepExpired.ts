@@ -6,7 +6,7 @@ import type { RecordKey } from './recordStore.ts';
 
 /** A record on the older side of the time, and the trace that it goes or stays with; a session has its own id there. */
 export interface OlderRecord extends ErasedKey {
-  holder: string;
+  container: string;
   isSession: boolean;
 }
 
@@ -51,9 +51,9 @@ async function sweepRun(deps: SweepDeps, run: RunRef, before: string, signal: Ab
       signal.throwIfAborted();
       const found = await find(run, before, after, LOOKED_AT);
       const taken = await fewEnough(deps.eraser, run, found);
-      const doomed = await expiredWith(deps.eraser, run, taken, isNewer);
-      await deps.erasure.erase(run, doomed);
-      erased += doomed.length;
+      const toErase = await expiredWith(deps.eraser, run, taken, isNewer);
+      await deps.erasure.erase(run, toErase);
+      erased += toErase.length;
       return { last: taken.at(-1), more: taken.length < found.length || found.length === LOOKED_AT };
     });
   const sweepAll = async (isNewer: (key: ErasedKey) => boolean, find: ExpiredReads['older']): Promise<void> => {
@@ -77,19 +77,19 @@ async function fewEnough(
   found: readonly OlderRecord[],
 ): Promise<readonly OlderRecord[]> {
   let taken = found;
-  let holders = new Set(found.map(({ holder }) => holder));
-  while (holders.size > 1 && (await countMembers(eraser, run, taken)) > MAX_ERASED) {
-    holders = new Set([...holders].slice(0, Math.ceil(holders.size / 2)));
+  let containers = new Set(found.map(({ container }) => container));
+  while (containers.size > 1 && (await countMembers(eraser, run, taken)) > MAX_ERASED) {
+    containers = new Set([...containers].slice(0, Math.ceil(containers.size / 2)));
     taken = found.slice(
       0,
-      found.findIndex(({ holder }) => !holders.has(holder)),
+      found.findIndex(({ container }) => !containers.has(container)),
     );
   }
   return taken;
 }
 
 async function countMembers(eraser: SweepDeps['eraser'], run: RunRef, found: readonly OlderRecord[]): Promise<number> {
-  const { sessionIds, traceIds } = holdersOf(found);
+  const { sessionIds, traceIds } = containersOf(found);
   const counts = [
     sessionIds.length > 0 ? eraser.countMembers(run, 'session_id', sessionIds) : 0,
     traceIds.length > 0 ? eraser.countMembers(run, 'trace_id', traceIds) : 0,
@@ -97,8 +97,10 @@ async function countMembers(eraser: SweepDeps['eraser'], run: RunRef, found: rea
   return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
 }
 
-function holdersOf(found: readonly OlderRecord[]): { sessionIds: string[]; traceIds: string[] } {
-  const of = (isSession: boolean) => [...new Set(found.filter((one) => one.isSession === isSession).map(({ holder }) => holder))];
+function containersOf(found: readonly OlderRecord[]): { sessionIds: string[]; traceIds: string[] } {
+  const of = (isSession: boolean) => [
+    ...new Set(found.filter((one) => one.isSession === isSession).map(({ container }) => container)),
+  ];
   return { sessionIds: of(true), traceIds: of(false) };
 }
 
@@ -109,10 +111,10 @@ async function expiredWith(
   found: readonly OlderRecord[],
   isNewer: (key: ErasedKey) => boolean,
 ): Promise<ErasedKey[]> {
-  const { sessionIds, traceIds } = holdersOf(found);
+  const { sessionIds, traceIds } = containersOf(found);
   const traces = Map.groupBy(traceIds.length > 0 ? await eraser.members(run, 'trace_id', traceIds) : [], traceOf);
-  const doomed = new Map<string, ErasedKey>();
-  const take = ({ id, created_at }: ErasedKey) => void doomed.set(id, { id, created_at });
+  const toErase = new Map<string, ErasedKey>();
+  const take = ({ id, created_at }: ErasedKey) => void toErase.set(id, { id, created_at });
   for (const traceId of traceIds) {
     const members = traces.get(traceId) ?? [];
     if (!members.some(isNewer)) for (const member of members) take(member);
@@ -120,7 +122,7 @@ async function expiredWith(
   const held = sessionIds.length > 0 ? await eraser.members(run, 'session_id', sessionIds) : [];
   const alive = new Set(held.filter(isNewer).map(({ session_id }) => session_id));
   for (const record of found) if (record.isSession && !alive.has(record.id)) take(record);
-  return [...doomed.values()];
+  return [...toErase.values()];
 }
 
 const traceOf = ({ trace_id }: RecordKey): string => trace_id ?? '';

@@ -2,7 +2,7 @@ import { onBehalfOf } from '../accounts/currentCaller.ts';
 import { ByteShares } from '../concurrency/byteShares.ts';
 
 /** Where a group stands among the others. */
-export interface Place {
+export interface QueuePosition {
   /** When all that came before it is done. */
   before: Promise<unknown>;
   /** What the group before it touches, which is sent now or was. */
@@ -13,7 +13,7 @@ export interface Place {
 
 export interface WriteQueueOptions<R> {
   /** Writes one group. It has answered each of the requests when it ends. */
-  write(group: R[], place: Place): Promise<void>;
+  write(group: R[], position: QueuePosition): Promise<void>;
   /** Bytes that are written together. */
   groupBytes: number;
   /** Bytes that may wait to be written; more is refused. */

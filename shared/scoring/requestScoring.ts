@@ -5,12 +5,12 @@ import type { ScoringStore, Selection } from './scoring.ts';
 
 export interface RequestScoringDeps {
   scorings: Pick<ScoringStore, 'request'>;
-  /** Has the run's wishes done; fails never, as what is stored is started later. */
+  /** Has the run's requests done; fails never, as what is stored is started later. */
   start(runId: string): Promise<void>;
 }
 
 /**
- * Stores the wish to score records again, with a job for each metric, then has it done.
+ * Stores the request to score records again, with a job for each metric, then has it done.
  * @returns the ids of the jobs; none when no metric was named
  * @throws ServiceError `NotFound` when the run was deleted meanwhile
  */
@@ -24,8 +24,8 @@ export async function requestScoring(
   if (metrics.length === 0) return [];
   const jobs = metrics.map(({ config }) => ({ id: newId(), config }));
   const { projectId, runId } = run;
-  const wish = { id: newId(), projectId, runId, scorerIds: metrics.map(({ scorerId }) => scorerId), selection, createdBy };
-  await deps.scorings.request(wish, jobs);
+  const request = { id: newId(), projectId, runId, scorerIds: metrics.map(({ scorerId }) => scorerId), selection, createdBy };
+  await deps.scorings.request(request, jobs);
   await deps.start(runId);
   return jobs.map(({ id }) => id);
 }

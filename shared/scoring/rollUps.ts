@@ -6,16 +6,16 @@ import type { MetricValue } from '../records/recordStore.ts';
 import type { EnabledMetric } from '../scorers/resolveMetrics.ts';
 
 /** A trace or a session that holds scored records. */
-export interface Holder {
+export interface Container {
   id: string;
   createdAt: string;
   /** Of a trace; null for a session. */
   traceId: string | null;
 }
 
-/** A value of a record below a holder. */
+/** A value of a record below a container. */
 export interface HeldValue {
-  holderId: string;
+  containerId: string;
   metric: string;
   recordId: string;
   value: Score;
@@ -23,7 +23,7 @@ export interface HeldValue {
 
 export interface RollUpReads {
   /** Those that are stored. */
-  holders(run: RunRef, kind: 'trace' | 'session', ids: readonly string[]): Promise<Holder[]>;
+  containers(run: RunRef, kind: 'trace' | 'session', ids: readonly string[]): Promise<Container[]>;
   /** Values of the spans of these traces, or of the traces of these sessions. */
   heldValues(run: RunRef, kind: 'trace' | 'session', ids: readonly string[], metrics: readonly string[]): Promise<HeldValue[]>;
 }
@@ -61,49 +61,51 @@ async function rollUpInto(
   kind: 'trace' | 'session',
   values: readonly MetricValue[],
   metrics: ReadonlyMap<string, EnabledMetric>,
-  holderOf: (value: MetricValue) => string | undefined,
+  containerOf: (value: MetricValue) => string | undefined,
 ): Promise<MetricValue[]> {
   const held = values.flatMap((value) => {
-    const holderId = holderOf(value);
-    return holderId === undefined ? [] : [{ holderId, value }];
+    const containerId = containerOf(value);
+    return containerId === undefined ? [] : [{ containerId, value }];
   });
   if (held.length === 0) return [];
-  const ids = [...new Set(held.map(({ holderId }) => holderId))];
-  const [holders, stored] = await Promise.all([
-    reads.holders(run, kind, ids),
+  const ids = [...new Set(held.map(({ containerId }) => containerId))];
+  const [containers, stored] = await Promise.all([
+    reads.containers(run, kind, ids),
     reads.heldValues(run, kind, ids, [...new Set(held.map(({ value }) => value.metric))]),
   ]);
-  const keyOf = (metric: string, holderId: string) => `${holderId}/${metric}`;
-  const all = new Map(held.map(({ holderId, value }) => [keyOf(value.metric, holderId), new Map<string, Score>()]));
-  for (const { holderId, metric, recordId, value } of stored) all.get(keyOf(metric, holderId))?.set(recordId, value);
-  for (const { holderId, value } of held) {
-    const ofHolder = all.get(keyOf(value.metric, holderId)) as Map<string, Score>;
+  const keyOf = (metric: string, containerId: string) => `${containerId}/${metric}`;
+  const all = new Map(held.map(({ containerId, value }) => [keyOf(value.metric, containerId), new Map<string, Score>()]));
+  for (const { containerId, metric, recordId, value } of stored) all.get(keyOf(metric, containerId))?.set(recordId, value);
+  for (const { containerId, value } of held) {
+    const ofContainer = all.get(keyOf(value.metric, containerId)) as Map<string, Score>;
     const hasValue = value.status === 'success' || value.status === 'roll_up';
-    if (hasValue && value.value !== null && value.value !== undefined) ofHolder.set(value.recordId, value.value as Score);
-    else ofHolder.delete(value.recordId);
+    if (hasValue && value.value !== null && value.value !== undefined) ofContainer.set(value.recordId, value.value as Score);
+    else ofContainer.delete(value.recordId);
   }
-  const byId = new Map(holders.map((holder) => [holder.id, holder]));
-  const pairs = new Map(held.map(({ holderId, value }) => [keyOf(value.metric, holderId), { holderId, metric: value.metric }]));
-  return [...pairs].flatMap(([key, { holderId, metric: name }]) => {
-    const holder = byId.get(holderId);
+  const byId = new Map(containers.map((container) => [container.id, container]));
+  const pairs = new Map(
+    held.map(({ containerId, value }) => [keyOf(value.metric, containerId), { containerId, metric: value.metric }]),
+  );
+  return [...pairs].flatMap(([key, { containerId, metric: name }]) => {
+    const container = byId.get(containerId);
     const metric = metrics.get(name);
     const below = [...(all.get(key) as Map<string, Score>).values()];
-    if (!holder || !metric || below.length === 0) return [];
-    return [rolledUp(holder, kind, metric, below)];
+    if (!container || !metric || below.length === 0) return [];
+    return [rolledUp(container, kind, metric, below)];
   });
 }
 
-function rolledUp(holder: Holder, kind: 'trace' | 'session', metric: EnabledMetric, values: readonly Score[]): MetricValue {
+function rolledUp(container: Container, kind: 'trace' | 'session', metric: EnabledMetric, values: readonly Score[]): MetricValue {
   const sums = aggregate(values);
   const whole = rollUp(sums, metric.rollUp);
   const numbers = { average: sums.avg, sum: sums.sum, max: sums.max, min: sums.min };
   const given = Object.entries(numbers).filter(([, number]) => number !== null);
   return {
     metric: metric.name,
-    recordId: holder.id,
-    recordCreatedAt: holder.createdAt,
+    recordId: container.id,
+    recordCreatedAt: container.createdAt,
     recordType: kind,
-    traceId: holder.traceId,
+    traceId: container.traceId,
     scorerId: metric.scorerId,
     status: 'roll_up',
     // Of categories the most frequent one stands for all.

@@ -11,14 +11,14 @@ export interface ScoredRun extends RunRef {
   createdBy: string;
 }
 
-/** Which records a wish is about: those that match, or one page of them. */
+/** Which records a request is about: those that match, or one page of them. */
 export interface Selection {
   filter: RecordQuery['filter'];
   sort?: { columnId: string; ascending: boolean };
   page?: { offset: number; limit: number; after?: string };
 }
 
-/** A wish to score records of a run again. */
+/** A request to score records of a run again. */
 export interface ScoringRequest extends RunRef {
   id: string;
   scorerIds: string[];
@@ -28,7 +28,7 @@ export interface ScoringRequest extends RunRef {
 
 export type ScoringState = 'requested' | 'running' | 'completed' | 'failed';
 
-/** How such a wish stands; counts are of values, one for each record and metric. */
+/** How such a request stands; counts are of values, one for each record and metric. */
 export interface ScoringStatus {
   state: ScoringState;
   total: number;
@@ -38,7 +38,7 @@ export interface ScoringStatus {
   endedAt: Date | null;
 }
 
-/** A wish whose records are marked. */
+/** A request whose records are marked. */
 export interface MarkedScoring {
   id: string;
   scorerIds: string[];
@@ -52,7 +52,7 @@ export interface ScorerJob {
   config: ScorerConfig;
 }
 
-/** Wishes to score, and how far new records are scored: in the metadata store, so that they outlive every process. */
+/** Requests to score, and how far new records are scored: in the metadata store, so that they outlive every process. */
 export interface ScoringStore {
   /** @throws ServiceError `NotFound` when the run was deleted meanwhile. */
   request(scoring: ScoringRequest, jobs: readonly ScorerJob[]): Promise<void>;
@@ -71,7 +71,7 @@ export interface ScoringStore {
   unseen(runId: string): Promise<{ since: number; began: Date } | undefined>;
   /** The look that began then has ended. */
   seen(runId: string, began: Date): Promise<void>;
-  /** Runs with a wish that has not ended, or with records that were not looked at. */
+  /** Runs with a request that has not ended, or with records that were not looked at. */
   waiting(): Promise<string[]>;
   /** Log streams with metrics switched on, and the version that they were last looked at. */
   scoredStreams(): Promise<{ run: RunRef; lookedAt: number }[]>;

@@ -7,7 +7,7 @@ export interface SettleDeps {
   aggregate(run: ScoredRun): Promise<void>;
 }
 
-/** Notes how far each wish of the run is, and ends those of which nothing is left to compute: an experiment's aggregates come first. */
+/** Notes how far each request of the run is, and ends those of which nothing is left to compute: an experiment's aggregates come first. */
 export async function settleScorings({ store, marks, aggregate }: SettleDeps, run: ScoredRun): Promise<void> {
   const ended: string[] = [];
   for (const { id, scorerIds, markedTo, total } of await store.marked(run.runId)) {

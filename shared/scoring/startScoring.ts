@@ -10,7 +10,7 @@ export interface StartScoringDeps {
 }
 
 export interface ScoringStarter {
-  /** Has a run's wishes done. Fails never: `reconcile` starts what is stored. */
+  /** Has a run's requests done. Fails never: `reconcile` starts what is stored. */
   start(runId: string): Promise<void>;
   /** Records of the run were written: where metrics are switched on for a log stream, they are scored a second later. */
   written(run: RunRef): void;

@@ -9,7 +9,7 @@ import { recordKinds } from '../../shared/columns/columnDef.ts';
 import { ServiceError } from '../../shared/errors/errors.ts';
 import type { ExperimentRun } from '../../shared/experiments/experiment.ts';
 import { attemptNumber, type RowLog } from '../../shared/experiments/rowLog.ts';
-import { standingRows } from '../../shared/experiments/standingRows.ts';
+import { withoutDeletedRows } from '../../shared/experiments/withoutDeletedRows.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { finishDeletions as finishRunDeletions } from '../../shared/projects/deletions.ts';
 import type { RunRef } from '../../shared/projects/runs.ts';
@@ -225,11 +225,11 @@ describe('deleted records', () => {
     let first = true;
     const deps = {
       ...process.deps,
-      wishes: {
-        ...process.deps.wishes,
+      requests: {
+        ...process.deps.requests,
         // Noted after the first look and before the records are taken.
-        async add(wish: Parameters<typeof process.deps.wishes.add>[0]) {
-          const id = await process.deps.wishes.add(wish);
+        async add(request: Parameters<typeof process.deps.requests.add>[0]) {
+          const id = await process.deps.requests.add(request);
           if (first) await page.pass();
           first = false;
           return id;
@@ -397,10 +397,10 @@ describe('deleted records', () => {
       },
     };
     await expect(finishDeletions(deps, 0, new AbortController().signal)).rejects.toBe(tooSlow);
-    const left = await process.deps.wishes.takeUnattended(0);
+    const left = await process.deps.requests.takeUnattended(0);
     expect(left.map(({ run }) => run.runId)).toEqual([slow.runId]);
     await finishAll(process);
-    expect(await process.deps.wishes.takeUnattended(0)).toEqual([]);
+    expect(await process.deps.requests.takeUnattended(0)).toEqual([]);
   });
 
   test('what belongs to them elsewhere is told again when it could not be taken', async () => {
@@ -430,8 +430,8 @@ describe('deleted records', () => {
     const wrong = { filter: { type: 'number', column_id: 'name', operator: 'eq', value: 1 } } as const;
     const deleted = deleteRecords(process.deps, { run, kinds: ['trace'], filter: wrong, findColumn: columnFinder([]) });
     await expect(deleted).rejects.toMatchObject({ code: 'ColumnNotFilterable' });
-    const left = await process.deps.wishes.takeUnattended(0);
-    expect(left.filter((wish) => wish.run.runId === run.runId)).toEqual([]);
+    const left = await process.deps.requests.takeUnattended(0);
+    expect(left.filter((request) => request.run.runId === run.runId)).toEqual([]);
   });
 });
 
@@ -483,7 +483,7 @@ describe('rows of a running experiment', () => {
       [experimentId, projectId, groupId],
     );
     const run = { projectId, runId: experimentId };
-    const log = standingRows(
+    const log = withoutDeletedRows(
       {
         recorded: (of, ids) => recordedRows(clickhouse, of, ids),
         write: (_of, traces, attempt) => logTraces(process.writer, run, traces, { attempt }),

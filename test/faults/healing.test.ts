@@ -10,7 +10,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { RequestInvalid, ServiceError } from '../../shared/errors/errors.ts';
 import { type OfferDeps, offerRows } from '../../shared/experiments/callerRows.ts';
 import { defaultRunSettings, type ExperimentRow, type ExperimentRun } from '../../shared/experiments/experiment.ts';
-import { keepStanding } from '../../shared/experiments/keepStanding.ts';
+import { keepUnlessDeleted } from '../../shared/experiments/keepUnlessDeleted.ts';
 import { type ProgressDeps, runProgress } from '../../shared/experiments/progress.ts';
 import { reconcileRuns } from '../../shared/experiments/reconcileRuns.ts';
 import { recordRows } from '../../shared/experiments/recordRows.ts';
@@ -279,7 +279,7 @@ describe('a result that the store does not take', () => {
   test('a look-up that fails after the write does not speak against the write', async () => {
     const odd = new RequestInvalid([{ loc: ['body'], msg: 'not the row’s fault', type: 'odd' }]);
     const looks = vi.fn(async () => true).mockRejectedValueOnce(odd);
-    const keep = keepStanding({ exists: looks, deleteRecords: async () => undefined });
+    const keep = keepUnlessDeleted({ exists: looks, deleteRecords: async () => undefined });
     const { taken } = await recordedBy(() => keep(aRun(), async () => undefined));
     expect(taken).toEqual(answers);
     expect(looks.mock.calls.length).toBeGreaterThan(1);
@@ -300,7 +300,7 @@ function around(runs: ExperimentRun[], workflows: Partial<RunWorkflows> = {}) {
   };
   const idle: RunWorkflows = {
     start: async () => undefined,
-    standing: async () => ({ kind: 'absent' }),
+    status: async () => ({ kind: 'absent' }),
     signal: async () => undefined,
     cancel: async () => undefined,
     progress: async () => undefined,
@@ -313,7 +313,7 @@ test('a run that cannot be looked after holds up no other; a paused one that was
   const [broken, lost, paused] = [aRun({ workflowId: 'broken' }), aRun(), aRun({ state: 'paused' })];
   const signals: unknown[] = [];
   const deps = around([broken, lost, paused], {
-    async standing({ workflowId }) {
+    async status({ workflowId }) {
       if (workflowId === broken.workflowId) throw new ServiceError('Unavailable', 'no answer');
       return { kind: 'absent' };
     },

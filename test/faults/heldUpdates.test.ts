@@ -173,7 +173,7 @@ test('a deletion that cannot be noted drops no update that waits', async () => {
   await process.log(run, [{ id, input: 'q' }]);
   await update(process, run, early, { output: 'held' });
   const away = new ServiceError('Unavailable', 'away');
-  const deps = { ...process.deps, wishes: { ...process.deps.wishes, add: () => Promise.reject(away) } };
+  const deps = { ...process.deps, requests: { ...process.deps.requests, add: () => Promise.reject(away) } };
   await expect(deleteRecords(deps, { ...deletionOf(run, id), filter: { and: [] } })).rejects.toBe(away);
   expect(await process.held.usage(run.projectId)).toMatchObject({ updates: 1 });
   expect(await recordOf(run, id)).toMatchObject({ input: 'q' });

@@ -224,9 +224,17 @@ describe('embedded on loopback', () => {
     const signal = AbortSignal.timeout(200);
     const urls = ['http://inside.example/', 'http://named.example:8080/', 'http://outside.example/'];
     await Promise.allSettled(urls.map((url) => guard.fetch(url, { signal })));
-    expect([...urls, 'http://unasked.example/'].map(guard.tells)).toEqual([false, true, false, true]);
+    expect([...urls, 'http://unasked.example/'].map(guard.mayExplain)).toEqual([false, true, false, true]);
     const addresses = ['8.8.8.8', '127.0.0.1', '10.1.0.1', '10.2.0.1', '10.2.0.1:81', '192.168.0.1', '[::ffff:10.1.0.1]'];
-    expect(addresses.map((address) => guard.tells(`http://${address}/`))).toEqual([true, true, false, true, false, true, false]);
-    expect(guardOf({ allow: ['127.0.0.0/8'] }).tells('http://127.0.0.1/')).toBe(false);
+    expect(addresses.map((address) => guard.mayExplain(`http://${address}/`))).toEqual([
+      true,
+      true,
+      false,
+      true,
+      false,
+      true,
+      false,
+    ]);
+    expect(guardOf({ allow: ['127.0.0.0/8'] }).mayExplain('http://127.0.0.1/')).toBe(false);
   });
 });

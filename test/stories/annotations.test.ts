@@ -121,8 +121,8 @@ describe('queues', () => {
   test('a taken name is refused, unless a suffix is asked for', async () => {
     const { name } = await newQueue();
     expect((await asAdministrator('POST', '/annotation_queues', { name: { value: name } })).status).toBe(409);
-    const wish = { name: { value: name, append_suffix_if_duplicate: true } };
-    const made = await Promise.all(Array.from({ length: 5 }, () => post('/annotation_queues', wish)));
+    const request = { name: { value: name, append_suffix_if_duplicate: true } };
+    const made = await Promise.all(Array.from({ length: 5 }, () => post('/annotation_queues', request)));
     expect(new Set(made.map((queue) => queue.name)).size).toBe(5);
   });
 

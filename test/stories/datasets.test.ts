@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findDataset } from '../../shared/datasets/createDataset.ts';
 import { toExperimentRow } from '../../shared/datasets/experimentRow.ts';
 import { purgeUnusedRows } from '../../shared/datasets/purge.ts';
-import { datasetRowStore, runRows, storeRunRows } from '../../shared/datasets/rowStore.ts';
+import { datasetRowStore, rowsOfRuns, storeRunRows } from '../../shared/datasets/rowStore.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { DatasetContent } from '../../shared/wire/datasets.ts';
 import { type AssetService, startAssetService } from '../support/assetService.ts';
@@ -572,16 +572,16 @@ describe('rows for experiments', () => {
     const [first, second] = await Promise.all([storeRunRows(service, runId, records), storeRunRows(service, runId, records)]);
     expect(first).toEqual({ rowCount: 2, columnNames: ['input', 'output', 'extra'] });
     expect(second).toEqual(first);
-    const rows = await runRows(service).page(runId, 0, 100);
+    const rows = await rowsOfRuns(service).page(runId, 0, 100);
     expect(rows.map((row) => row.values)).toEqual([
       { input: { question: 'a' }, output: 1, extra: null },
       { input: 'b', output: null, extra: '[1,2]' },
     ]);
     expect(await storeRunRows(service, runId, records)).toEqual(first);
-    expect((await runRows(service).page(runId, 1, 2))[0]?.rowId).toBe(rows[1]?.rowId);
-    expect(await runRows(service).inputFields(runId)).toEqual(['question']);
+    expect((await rowsOfRuns(service).page(runId, 1, 2))[0]?.rowId).toBe(rows[1]?.rowId);
+    expect(await rowsOfRuns(service).inputFields(runId)).toEqual(['question']);
     await purgeUnusedRows(service, new Date(Date.now() + 60_000).toISOString());
-    await expect(runRows(service).rowCount(runId)).rejects.toMatchObject({ code: 'NotFound' });
+    await expect(rowsOfRuns(service).rowCount(runId)).rejects.toMatchObject({ code: 'NotFound' });
   });
 
   test('a page holds some MB of rows, however large they are and in whatever order; ids are read without them', async () => {
@@ -589,7 +589,7 @@ describe('rows for experiments', () => {
     const size = (index: number) => (index === 20 ? 20_000_000 : index > 30 ? 100 : 1_000_000);
     const records = Array.from({ length: 60 }, (_, index) => ({ input: `${index} `.padEnd(size(index), 'x') }));
     await storeRunRows(service, runId, records);
-    const store = runRows(service);
+    const store = rowsOfRuns(service);
     const found: string[] = [];
     for (let from = 0; from < records.length; ) {
       const page = await store.page(runId, from, records.length);

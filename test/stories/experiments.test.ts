@@ -191,7 +191,7 @@ describe('creating with trigger', () => {
       expect(await service.database.query(`SELECT * FROM ${table} WHERE project_id = $1`, [project])).toEqual([]);
   });
 
-  test('succeeds when the wish to run is kept and only the workflow service is away', async () => {
+  test('succeeds when the request to run is kept and only the workflow service is away', async () => {
     const project = await service.project();
     service.workflowService.down = true;
     const experiment = await created(project, { name: 'later', trigger: true, dataset: await dataset() });

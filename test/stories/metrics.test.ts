@@ -469,9 +469,9 @@ describe('aggregates', () => {
     });
     const rolledUp = (method: RollUpMethod, values: (string | boolean)[]) => {
       const metric = { ...toxicity, name: 'own', rollUp: method, kinds: ['llm'], scorerId: 'own' } as unknown as EnabledMetric;
-      const holders = async (_run: unknown, _kind: string, ids: readonly string[]) =>
+      const containers = async (_run: unknown, _kind: string, ids: readonly string[]) =>
         ids.map((id) => ({ id, createdAt: '', traceId: id === traceId ? traceId : null }));
-      const reads = { holders, heldValues: async () => [] };
+      const reads = { containers, heldValues: async () => [] };
       return rollUps(
         reads,
         { projectId: newId(), runId: newId() },

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ExperimentAggregates } from '../../shared/experiments/aggregates.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { postgresOutdatedAggregates } from '../../shared/stores/postgres/outdatedAggregates.ts';
-import { postgresDeletionWishes, postgresErasures } from '../../shared/stores/postgres/recordDeletions.ts';
+import { postgresDeletionRequests, postgresErasures } from '../../shared/stores/postgres/recordDeletions.ts';
 import { describeWithServer } from '../support/describeWithServer.ts';
 import { type ExperimentService, startExperimentService } from '../support/experimentService.ts';
 import { type PostgresServer, postgresProgram, startPostgresServer } from '../support/postgresServer.ts';
@@ -35,7 +35,7 @@ function cases(urlOf: () => Promise<string | undefined>): void {
   const aggregates = (score: number): ExperimentAggregates => ({ metrics: {}, rolledUp: { score } });
   const computed = (score: number, workflowNumber = 0) => ({ aggregates: aggregates(score), workflowNumber });
   /** As a process of its own does. */
-  const note = (...runs: Run[]) => postgresErasures(service.database).standing(runs, runs);
+  const note = (...runs: Run[]) => postgresErasures(service.database).deletionState(runs, runs);
   const claim = async (run: Run) => {
     const claimed = await outdated.claim(run);
     return typeof claimed === 'string' ? claimed : claimed.claim;
@@ -55,7 +55,7 @@ function cases(urlOf: () => Promise<string | undefined>): void {
     const [first, second] = [await newRun(), await newRun()];
     const stream = { projectId: first.projectId, runId: newId() };
     const byId = (a: Run, b: Run) => (a.runId < b.runId ? -1 : 1);
-    const { outdated: noted } = await postgresErasures(service.database).standing(
+    const { outdated: noted } = await postgresErasures(service.database).deletionState(
       [first, stream, second],
       [first, stream, second],
     );
@@ -72,10 +72,10 @@ function cases(urlOf: () => Promise<string | undefined>): void {
     const notes = postgresErasures(service.database);
     const notedAt = () =>
       service.database.maybeOne('SELECT noted_at::text FROM outdated_aggregates WHERE run_id = $1', [run.runId]);
-    expect(await notes.standing([run, stream], [run, stream])).toMatchObject({ outdated: [run] });
+    expect(await notes.deletionState([run, stream], [run, stream])).toMatchObject({ outdated: [run] });
     const first = await notedAt();
-    expect(await notes.standing([run, stream], [run, stream])).toMatchObject({ outdated: [run] });
-    expect(await notes.standing([run], [])).toMatchObject({ outdated: [] });
+    expect(await notes.deletionState([run, stream], [run, stream])).toMatchObject({ outdated: [run] });
+    expect(await notes.deletionState([run], [])).toMatchObject({ outdated: [] });
     expect(await notedAt()).toEqual(first);
     await note(run);
     expect(await notedAt()).not.toEqual(first);
@@ -143,10 +143,10 @@ function cases(urlOf: () => Promise<string | undefined>): void {
 
   test('a deletion of records by request notes, and a deleted experiment leaves nothing', async () => {
     const run = await newRun();
-    const wishes = postgresDeletionWishes(service.database);
-    const id = await wishes.add({ run, kinds: ['trace'], filter: { and: [] }, requestedAt: new Date().toISOString() });
+    const requests = postgresDeletionRequests(service.database);
+    const id = await requests.add({ run, kinds: ['trace'], filter: { and: [] }, requestedAt: new Date().toISOString() });
     expect(await left(run, true)).toBe(false);
-    await wishes.remove(id);
+    await requests.remove(id);
     expect(await left(run, true)).toBe(true);
     expect((await service.call('DELETE', `/projects/${run.projectId}/experiments/${run.runId}`)).status).toBe(204);
     expect(await left(run, true)).toBe(false);

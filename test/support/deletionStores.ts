@@ -12,7 +12,7 @@ import type { HeldUpdates } from '../../shared/records/heldUpdates.ts';
 import { ingestTraces } from '../../shared/records/ingest.ts';
 import type { RecordStore } from '../../shared/records/recordStore.ts';
 import { RecordWriter } from '../../shared/records/recordWriter.ts';
-import { type StandingDeps, standingValues } from '../../shared/records/standingValues.ts';
+import { type DeletedRecordDeps, withoutDeletedRecords } from '../../shared/records/withoutDeletedRecords.ts';
 import { type ClickHouse, openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
 import { clickhouseMetricValues } from '../../shared/stores/clickhouse/metricValues.ts';
 import { clickhouseDeleteRecords, clickhouseRecordEraser } from '../../shared/stores/clickhouse/recordDeletion.ts';
@@ -25,10 +25,10 @@ import { advisoryLocks } from '../../shared/stores/postgres/locks.ts';
 import { postgresLogStreams } from '../../shared/stores/postgres/logStreams.ts';
 import { postgresMetricsTestingRuns } from '../../shared/stores/postgres/metricsTestingRuns.ts';
 import { postgresProjects } from '../../shared/stores/postgres/projects.ts';
-import { postgresDeletionWishes, postgresErasures } from '../../shared/stores/postgres/recordDeletions.ts';
+import { postgresDeletionRequests, postgresErasures } from '../../shared/stores/postgres/recordDeletions.ts';
 import { LogTracesIngestRequest } from '../../shared/wire/ingest.ts';
 
-export type Eraser = RecordEraser & StandingDeps['store'];
+export type Eraser = RecordEraser & DeletedRecordDeps['store'];
 
 /** Where a test holds up what goes on: everything else is the real thing. */
 export interface Gates {
@@ -90,7 +90,7 @@ export async function openDeletionStores(folder?: string, shared?: { clickhouse:
       eraser,
       erasure,
       writer,
-      wishes: postgresDeletionWishes(database),
+      requests: postgresDeletionRequests(database),
       forgetHeldUpdates: held.forget,
       onDeleted: () => {},
       now: () => new Date(),
@@ -112,7 +112,7 @@ export async function openDeletionStores(folder?: string, shared?: { clickhouse:
       deletion,
       lookup,
       ingestLookup: createIngestLookup(lookup.find, postgresMetricsTestingRuns(database)),
-      values: standingValues(clickhouseMetricValues(clickhouse), { store: eraser, writer }),
+      values: withoutDeletedRecords(clickhouseMetricValues(clickhouse), { store: eraser, writer }),
       log: (run: RunRef, traces: object[]) => {
         const { traces: flat } = LogTracesIngestRequest.parse({ log_stream_id: run.runId, traces });
         return ingestTraces(writer, run, { traces: flat, isComplete: true });

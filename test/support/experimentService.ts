@@ -72,7 +72,7 @@ export async function startExperimentService(url?: string) {
       if (workflowService.down) throw new ServiceError('Unavailable', 'the workflow service does not answer');
       started.push(experimentId);
     },
-    standing: async () => ({ kind: 'open', runId: newId(), problem: null }),
+    status: async () => ({ kind: 'open', runId: newId(), problem: null }),
     signal: async () => undefined,
     cancel: async () => undefined,
     progress: async () => undefined,

@@ -14,7 +14,7 @@ import { spanRoutes } from '../../api/routes/spans.ts';
 import { traceRoutes } from '../../api/routes/traces.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { createRunLookup } from '../../shared/projects/runs.ts';
-import type { DeletionWishes } from '../../shared/records/delete.ts';
+import type { DeletionRequests } from '../../shared/records/delete.ts';
 import { type Erasure, type ErasureNotes, recordErasure } from '../../shared/records/eraseRecords.ts';
 import { RecordWriter, type RecordWriterOptions } from '../../shared/records/recordWriter.ts';
 import type { RecordReads } from '../../shared/records/searchRecords.ts';
@@ -43,7 +43,7 @@ export function recordApp(
   const bodies = options.bodies ?? openBodyBounds();
   const reads: RecordReads = { ...clickHouseRecordReads(clickhouse), ...noAnnotations };
   const eraser = clickhouseRecordEraser(clickhouse);
-  const { notes, wishes } = notesInMemory();
+  const { notes, requests } = notesInMemory();
   const erasure = recordErasure({ eraser, notes, onRecordsDeleted: [] });
   const writer = new RecordWriter({ store: clickhouseRecordStore(clickhouse), guard: erasure.guard, ...options });
   const findRun = createRunLookup({ runExists: async () => true }).find;
@@ -55,7 +55,7 @@ export function recordApp(
       reads,
       eraser,
       erasure,
-      wishes,
+      requests,
       forgetHeldUpdates: async () => {},
       writer,
       onDeleted: () => {},
@@ -100,7 +100,7 @@ export function recordApp(
 }
 
 /** There is no Postgres here, so deletions are noted where a crash would lose them: what outlives one is tested over real stores. */
-function notesInMemory(): { notes: ErasureNotes; wishes: DeletionWishes } {
+function notesInMemory(): { notes: ErasureNotes; requests: DeletionRequests } {
   const erasures = new Map<string, Erasure>();
   const notes: ErasureNotes = {
     async add(run, keys) {
@@ -111,19 +111,19 @@ function notesInMemory(): { notes: ErasureNotes; wishes: DeletionWishes } {
     remove: async (id) => void erasures.delete(id),
     of: async (run) => [...erasures.values()].filter((erasure) => erasure.run.runId === run.runId),
     unfinished: async () => [...erasures.values()].map(({ run }) => run),
-    standing: async (runs) => {
+    deletionState: async (runs) => {
       const unfinished = new Set([...erasures.values()].map(({ run }) => run.runId));
       return { deleted: [], unfinished: runs.filter(({ runId }) => unfinished.has(runId)), withHeldUpdates: [], outdated: [] };
     },
   };
-  const wishes: DeletionWishes = {
+  const requests: DeletionRequests = {
     add: async () => newId(),
     attend: async () => {},
     remove: async () => {},
     takeUnattended: async () => [],
     freeAll: async () => {},
   };
-  return { notes, wishes };
+  return { notes, requests };
 }
 
 /** The record routes over an embedded ClickHouse of their own. Each `space` is a project and a run that nobody else uses. */

@@ -6,7 +6,7 @@ import type { RowResult } from '../../shared/experiments/rowTrace.ts';
 import type { RowContext, RowRunner } from '../../shared/experiments/runRows.ts';
 import { headersOf, type OutboundGuard } from '../../shared/integrations/outbound.ts';
 import { MOST_CALLS } from '../../shared/providers/callLimits.ts';
-import { AttemptFailure, connectionFailure, httpFailure, UNTOLD } from '../../shared/providers/failures.ts';
+import { AttemptFailure, connectionFailure, httpFailure, UNEXPLAINED } from '../../shared/providers/failures.ts';
 import { defaultRetryRules, limitedCall } from '../../shared/providers/limitedCall.ts';
 import type { TimeLimit } from '../../shared/providers/timeLimit.ts';
 
@@ -28,7 +28,7 @@ export function httpRunner(
   run: ExperimentRun,
   url: string,
   headers: Record<string, string>,
-  outbound: Pick<OutboundGuard, 'request' | 'tells'>,
+  outbound: Pick<OutboundGuard, 'request' | 'mayExplain'>,
   calls: CallGate,
 ): RowRunner {
   const { rowTimeLimitMs, maxCallAttempts, limits } = run.settings;
@@ -57,7 +57,7 @@ export function httpRunner(
             body,
             signal: limit.signal,
             most: MAX_ANSWER_BYTES,
-            room: (bytes) => wait(() => memory.take(bytes, signal)),
+            reserve: (bytes) => wait(() => memory.take(bytes, signal)),
           });
           const { status, headers: received, bytes } = answer;
           if (status < 200 || status > 299) throw httpFailure(who, status, headersOf(received));
@@ -84,7 +84,7 @@ export function httpRunner(
             waiting,
             stopping,
             attempts: [],
-            tells: () => outbound.tells(url),
+            mayExplain: () => outbound.mayExplain(url),
           },
           call,
         );
@@ -98,7 +98,7 @@ export function httpRunner(
           spans: [],
           startedAt,
           durationNs,
-          error: err instanceof AttemptFailure || outbound.tells(url) ? reason(err) : UNTOLD,
+          error: err instanceof AttemptFailure || outbound.mayExplain(url) ? reason(err) : UNEXPLAINED,
           isProviderFailure: err instanceof AttemptFailure && err.isOfProvider,
         };
       }

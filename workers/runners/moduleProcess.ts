@@ -155,14 +155,14 @@ class HostProcess implements Life {
     const id = this.nextId++;
     return new Promise((resolve, reject) => {
       const forget = onAbort(context.signal, () => {
-        this.tell({ type: 'abort', id, reason: 'the row was given up' });
+        this.send({ type: 'abort', id, reason: 'the row was given up' });
         this.take(id)?.reject(context.signal.reason);
       });
       const timer = setTimeout(() => this.overdue(id), this.run_.settings.rowTimeLimitMs);
       const startedAt = new Date();
       this.running.set(id, { startedAt, overdue: false, heard: false, timer, resolve, reject, forget });
       const { rowId, ordinal, input, expected, metadata, variables } = row;
-      this.tell({
+      this.send({
         type: 'run',
         id,
         row: { id: rowId, ordinal, input, expected, metadata, values: variables },
@@ -179,7 +179,7 @@ class HostProcess implements Life {
     await gone;
   }
 
-  private tell(request: HostRequest): void {
+  private send(request: HostRequest): void {
     this.child.send(request, () => undefined); // a closed channel is followed by the `exit` that answers for all rows
   }
 
@@ -187,7 +187,7 @@ class HostProcess implements Life {
     const entry = this.running.get(id);
     if (!entry) return;
     entry.overdue = true;
-    this.tell({ type: 'abort', id, reason: 'the row took longer than its time limit' });
+    this.send({ type: 'abort', id, reason: 'the row took longer than its time limit' });
     entry.timer = setTimeout(() => {
       // A process that hears is well: only this row does not end, and is left to itself. One that does not hear is held by one of its rows.
       if (entry.heard) this.take(id)?.resolve(this.tooLong(entry));

@@ -121,7 +121,7 @@ export class HandlerProcess implements Life {
       });
     });
     this.ready.then(() => this.rest()).catch(() => undefined); // of a process that ends later, whoever has a call in it hears
-    this.tell({ type: 'load', path, className, initKwargs });
+    this.send({ type: 'load', path, className, initKwargs });
   }
 
   /** @throws HandlerThrew, HandlerDied, what failed a request that the handler made, or the signal's reason */
@@ -130,13 +130,13 @@ export class HandlerProcess implements Life {
     const id = ++this.lastCall;
     return new Promise((resolve, reject) => {
       const forget = onAbort(signal, () => {
-        this.tell({ type: 'abort', id });
+        this.send({ type: 'abort', id });
         this.unheard = true;
         this.take(id)?.reject(signal.reason);
       });
       this.calls.set(id, { resolve, reject, forget });
       this.look();
-      this.tell({ type: 'call', id, call });
+      this.send({ type: 'call', id, call });
     });
   }
 
@@ -175,18 +175,18 @@ export class HandlerProcess implements Life {
     try {
       const answer = await this.fetch(url, { method, headers, body, signal: abort.signal });
       const bytes = new Uint8Array(await answer.arrayBuffer());
-      this.tell({ type: 'fetched', id, status: answer.status, headers: [...answer.headers], body: bytes });
+      this.send({ type: 'fetched', id, status: answer.status, headers: [...answer.headers], body: bytes });
     } catch (err) {
       // Kept while there are calls, one of which it may end.
       this.requestFailures.set(id, err);
       const { name, message } = err as Error;
-      this.tell({ type: 'fetchFailed', id, name, message });
+      this.send({ type: 'fetchFailed', id, name, message });
     } finally {
       this.requests.delete(id);
     }
   }
 
-  private tell(message: ToHandler): void {
+  private send(message: ToHandler): void {
     this.child.send(message, () => undefined); // a closed channel is followed by the `exit` that answers for all calls
   }
 
@@ -203,7 +203,7 @@ export class HandlerProcess implements Life {
       else if (this.calls.size === 0 && this.missed === 0) this.rest();
       else {
         this.missed++;
-        this.tell({ type: 'ping' });
+        this.send({ type: 'ping' });
       }
     }, LOOK_MS).unref();
   }

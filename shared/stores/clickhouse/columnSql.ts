@@ -39,11 +39,11 @@ export function unexpiredSql(
   const { before, kept } = expiry;
   const since = bind(timeParam(before), TIME);
   if (kept.length === 0) return ` AND ${time} >= ${since}`;
-  const holders =
+  const containers =
     kept === 'many'
       ? `(SELECT arrayJoin([assumeNotNull(trace_id), session_id]) FROM records WHERE ${ofRun} AND created_at >= ${since} AND isNotNull(trace_id))`
       : bind(kept, 'Array(UUID)');
-  return ` AND (${time} >= ${since} OR ifNull(trace_id, ${id}) IN ${holders})`;
+  return ` AND (${time} >= ${since} OR ifNull(trace_id, ${id}) IN ${containers})`;
 }
 
 /** ` AND …` for the records of these kinds; empty where these are all. */
@@ -100,8 +100,8 @@ export function columnSql(column: ColumnDef, { bind, scoresInRun, from, newest, 
     case 'trace': {
       // Of 20 M records 2.5 M traces would be looked up in a list of themselves.
       if (kinds?.every((kind) => kind === 'trace')) return derived(source.column);
-      const holders = `SELECT id FROM ${from} WHERE ${newest} AND type = 'trace' AND ${source.column} != ${source.absent}`;
-      const found = source.absent ? `trace_id NOT IN (${holders})` : `trace_id IN (${holders})`;
+      const containers = `SELECT id FROM ${from} WHERE ${newest} AND type = 'trace' AND ${source.column} != ${source.absent}`;
+      const found = source.absent ? `trace_id NOT IN (${containers})` : `trace_id IN (${containers})`;
       return { ...derived(`if(isNull(trace_id), NULL, ${found})`), readsOthers: true };
     }
     case 'children':

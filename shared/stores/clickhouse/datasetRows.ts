@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import type { ContentQuery, RowTables, StoredRow, Stretch } from '../../datasets/dataset.ts';
-import { cutStretches } from '../../datasets/rowStore.ts';
+import type { ContentQuery, KeyRange, RowTables, StoredRow } from '../../datasets/dataset.ts';
+import { cutRanges } from '../../datasets/rowStore.ts';
 import { ServiceError } from '../../errors/errors.ts';
 import { newId } from '../../identifiers/ids.ts';
 import { timeOfColumn } from './binder.ts';
 import type { ClickHouse, ClickHouseRead, ParamValue } from './connect.ts';
 
 /**
- * Rows at keys that are given out once, and per content the list of stretches of keys that makes its order: rows [a, b) of a version are a range
+ * Rows at keys that are given out once, and per content the list of ranges of keys that makes its order: rows [a, b) of a version are a range
  * of the first table's key, however long the dataset is. An edit writes the new rows and a short list; it copies no row.
  */
 const ddl = [
@@ -39,7 +39,7 @@ export async function datasetRowTables(clickhouse: ClickHouse): Promise<void> {
 }
 
 const count = z.coerce.number().int();
-const StretchRow = z
+const KeyRangeRow = z
   .object({ ordinal: count, row_key: count, count })
   .transform((row) => ({ ordinal: row.ordinal, rowKey: row.row_key, count: row.count }));
 /** As the table gives it: 64-bit integers as text. Not checked row by row: only this file writes the table, and rows are many. */
@@ -97,10 +97,10 @@ export function datasetRows(clickhouse: ClickHouse): RowTables {
     what: Pick<ClickHouseRead<T>, 'name' | 'settings' | 'row'>,
     columns: string,
     ownerId: string,
-    stretches: readonly Stretch[],
+    ranges: readonly KeyRange[],
   ) => {
-    const starts = stretches.map(({ rowKey }) => rowKey);
-    const lengths = stretches.map(({ count: length }) => length);
+    const starts = ranges.map(({ rowKey }) => rowKey);
+    const lengths = ranges.map(({ count: length }) => length);
     return clickhouse.query({
       ...what,
       sql: `SELECT row_key, ${columns}
@@ -109,17 +109,17 @@ export function datasetRows(clickhouse: ClickHouse): RowTables {
       params: {
         owner: ownerId,
         first: starts.reduce((a, b) => Math.min(a, b)),
-        last: stretches.reduce((last, { rowKey, count: length }) => Math.max(last, rowKey + length - 1), 0),
+        last: ranges.reduce((last, { rowKey, count: length }) => Math.max(last, rowKey + length - 1), 0),
         starts,
         lengths,
       },
     });
   };
 
-  /** In the order of the stretches. */
-  const inOrder = <T extends { rowKey: number }>(found: readonly T[], ownerId: string, stretches: readonly Stretch[]): T[] => {
+  /** In the order of the ranges. */
+  const inOrder = <T extends { rowKey: number }>(found: readonly T[], ownerId: string, ranges: readonly KeyRange[]): T[] => {
     const byKey = new Map(found.map((row) => [row.rowKey, row]));
-    return stretches.flatMap(({ rowKey, count: length }) =>
+    return ranges.flatMap(({ rowKey, count: length }) =>
       Array.from({ length }, (_, step) => {
         const row = byKey.get(rowKey + step);
         if (!row) throw new Error(`dataset ${ownerId} lacks its row at key ${rowKey + step}`);
@@ -148,9 +148,9 @@ export function datasetRows(clickhouse: ClickHouse): RowTables {
       });
     },
 
-    async insertStretches(ownerId, contentId, stretches) {
+    async insertRanges(ownerId, contentId, ranges) {
       let ordinal = 0;
-      const rows = stretches.map(({ rowKey, count: length }) => {
+      const rows = ranges.map(({ rowKey, count: length }) => {
         const row = { owner_id: ownerId, content_id: contentId, ordinal, row_key: rowKey, count: length };
         ordinal += length;
         return row;
@@ -158,27 +158,27 @@ export function datasetRows(clickhouse: ClickHouse): RowTables {
       await clickhouse.insert({ table: 'dataset_stretches', token: newId(), rows });
     },
 
-    async stretches(ownerId, contentId, from = 0, to = Number.MAX_SAFE_INTEGER) {
+    async ranges(ownerId, contentId, from = 0, to = Number.MAX_SAFE_INTEGER) {
       const found = await clickhouse.query({
-        name: 'dataset stretches',
+        name: 'dataset ranges',
         sql: `SELECT ordinal, row_key, count FROM dataset_stretches
           WHERE owner_id = {owner:UUID} AND content_id = {content:UUID} AND ordinal < {to:UInt64} AND ordinal + count > {from:UInt64}
           ORDER BY ordinal`,
         params: { owner: ownerId, content: contentId, from, to },
-        row: StretchRow,
+        row: KeyRangeRow,
       });
-      return found.map(({ ordinal, rowKey, count: length }): Stretch => {
+      return found.map(({ ordinal, rowKey, count: length }): KeyRange => {
         const skipped = Math.max(0, from - ordinal);
         return { rowKey: rowKey + skipped, count: Math.min(ordinal + length, to) - ordinal - skipped };
       });
     },
 
-    async page(ownerId, stretches) {
-      if (stretches.length === 0) return [];
-      const total = stretches.reduce((sum, { count: length }) => sum + length, 0);
+    async page(ownerId, ranges) {
+      if (ranges.length === 0) return [];
+      const total = ranges.reduce((sum, { count: length }) => sum + length, 0);
       let wanted = Math.min(total, fitting.get(ownerId) ?? total);
       for (;;) {
-        const some = cutStretches(stretches, 0, wanted);
+        const some = cutRanges(ranges, 0, wanted);
         // A row that is larger than a page is one.
         const limit = wanted > 1 ? { max_result_bytes: PAGE_BYTES, result_overflow_mode: 'throw' } : {};
         let bytes = 0;
@@ -200,13 +200,13 @@ export function datasetRows(clickhouse: ClickHouse): RowTables {
       }
     },
 
-    async ids(ownerId, stretches) {
-      if (stretches.length === 0) return [];
+    async ids(ownerId, ranges) {
+      if (ranges.length === 0) return [];
       const row = z
         .object({ row_key: count, row_id: z.string() })
         .transform((one) => ({ rowKey: one.row_key, rowId: one.row_id }));
-      const found = await read({ name: 'dataset row ids', row }, 'row_id', ownerId, stretches);
-      return inOrder(found, ownerId, stretches).map(({ rowId }) => rowId);
+      const found = await read({ name: 'dataset row ids', row }, 'row_id', ownerId, ranges);
+      return inOrder(found, ownerId, ranges).map(({ rowId }) => rowId);
     },
 
     async keysOf(ownerId, rowIds) {

@@ -26,11 +26,11 @@ export const clickhouseStraddling =
     const older = `(SELECT ifNull(trace_id, id) FROM records WHERE ${IN_RUNS} AND created_at < ${BEFORE})`;
     const kept = await clickhouse.query({
       name: 'traces and sessions on both sides of a retention',
-      sql: `SELECT DISTINCT arrayJoin([assumeNotNull(trace_id), session_id]) AS holder FROM records
+      sql: `SELECT DISTINCT arrayJoin([assumeNotNull(trace_id), session_id]) AS container FROM records
             WHERE ${IN_RUNS} AND created_at >= ${BEFORE} AND isNotNull(trace_id) AND (trace_id IN ${older} OR session_id IN ${older})
-            HAVING holder IN ${older} LIMIT ${MAX_KEPT + 1}`,
+            HAVING container IN ${older} LIMIT ${MAX_KEPT + 1}`,
       params,
-      row: (row) => (row as { holder: string }).holder,
+      row: (row) => (row as { container: string }).container,
     });
     return kept.length > MAX_KEPT ? 'many' : kept;
   };
@@ -64,7 +64,7 @@ export const clickhouseExpired = (clickhouse: ClickHouse): ExpiredReads => ({
   },
 });
 
-const expired = 'id, created_at, type, assumeNotNull(ifNull(trace_id, id)) AS holder';
+const expired = 'id, created_at, type, assumeNotNull(ifNull(trace_id, id)) AS container';
 
 const behind = (after: ErasedKey | undefined): string =>
   after === undefined ? '' : ` AND (created_at, id) > ({time:${TIME}}, {after:UUID})`;
@@ -76,6 +76,6 @@ const expiredParams = (run: RunRef, before: string, after: ErasedKey | undefined
 });
 
 function toExpired(row: unknown) {
-  const { id, created_at, type, holder } = row as { id: string; created_at: string; type: string; holder: string };
-  return { id, created_at: timeOfColumn(created_at), isSession: type === 'session', holder };
+  const { id, created_at, type, container } = row as { id: string; created_at: string; type: string; container: string };
+  return { id, created_at: timeOfColumn(created_at), isSession: type === 'session', container };
 }

@@ -90,8 +90,8 @@ const isOnRecord = ({ groupBy }: TimelineQuery): boolean => groupBy?.source.at =
 function placedSql(query: TimelineQuery, scope: Scope): string {
   if (!isOnRecord(query)) return scope.from;
   const asked = `SELECT assumeNotNull(trace_id) FROM ${scope.from} WHERE ${matching(query, scope)} AND ${IS_SPAN}`;
-  const groups = `SELECT id AS holder, ${ownGroupSql(query, scope)} AS trace_group FROM ${scope.from} WHERE ${scope.newest} AND type = 'trace' AND id IN (${asked})`;
-  return `${scope.from} LEFT JOIN (${groups}) AS holders ON trace_id = holder`;
+  const groups = `SELECT id AS container, ${ownGroupSql(query, scope)} AS trace_group FROM ${scope.from} WHERE ${scope.newest} AND type = 'trace' AND id IN (${asked})`;
+  return `${scope.from} LEFT JOIN (${groups}) AS containers ON trace_id = container`;
 }
 
 /** `grp` (NULL for a group that is not shown) and `bucket`. */

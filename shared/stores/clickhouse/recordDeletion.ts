@@ -1,7 +1,7 @@
 import type { DeleteRecords, RunRef } from '../../projects/runs.ts';
 import type { RecordEraser } from '../../records/delete.ts';
 import type { ErasedKey } from '../../records/eraseRecords.ts';
-import type { StandingDeps } from '../../records/standingValues.ts';
+import type { DeletedRecordDeps } from '../../records/withoutDeletedRecords.ts';
 import { IN_RUN, runParams, timeOfColumn, timeParam } from './binder.ts';
 import type { ClickHouse } from './connect.ts';
 import { inChunks } from './inChunks.ts';
@@ -21,7 +21,7 @@ const keyParams = (run: RunRef, keys: readonly ErasedKey[]) => ({
  * few parts, 1.7 s in 122, since each part takes a turn. ALTER … DELETE rewrites every column of every part it touches: 14 s. The records go before
  * their values: whoever writes a value and then finds the record knows that the value goes with it.
  */
-export function clickhouseRecordEraser(clickhouse: ClickHouse): RecordEraser & StandingDeps['store'] {
+export function clickhouseRecordEraser(clickhouse: ClickHouse): RecordEraser & DeletedRecordDeps['store'] {
   const eraseValues = async (run: RunRef, keys: readonly ErasedKey[]): Promise<void> => {
     const where = `${IN_RUN} AND record_created_at IN ${TIMES} AND record_id IN ${IDS}`;
     await remove(clickhouse, 'metric_values', where, keyParams(run, keys));
@@ -41,8 +41,8 @@ export function clickhouseRecordEraser(clickhouse: ClickHouse): RecordEraser & S
         return asked.filter(({ id }) => !stored.has(id));
       }),
 
-    members: (run, of, holders) =>
-      inChunks(holders, (ids) =>
+    members: (run, of, containers) =>
+      inChunks(containers, (ids) =>
         clickhouse.query({
           name: `record keys by ${of}`,
           sql: `SELECT ${keyColumns} FROM ${membersSql(of)}`,
@@ -51,8 +51,8 @@ export function clickhouseRecordEraser(clickhouse: ClickHouse): RecordEraser & S
         }),
       ),
 
-    async countMembers(run, of, holders) {
-      const counts = await inChunks(holders, (ids) =>
+    async countMembers(run, of, containers) {
+      const counts = await inChunks(containers, (ids) =>
         clickhouse.query({
           name: `number of records by ${of}`,
           sql: `SELECT count() AS members FROM ${membersSql(of)}`,

@@ -154,7 +154,7 @@ export function clickHouseRecordReads(clickhouse: ClickHouse): StoredReads {
         const binder = new Binder();
         return clickhouse.query({
           name: 'spans of traces',
-          sql: `SELECT trace_id AS holder, count() AS held FROM (${membersSql(scopeOf(binder.bind, run), group)}) WHERE type NOT IN ('trace', 'session', '') GROUP BY trace_id`,
+          sql: `SELECT trace_id AS container, count() AS held FROM (${membersSql(scopeOf(binder.bind, run), group)}) WHERE type NOT IN ('trace', 'session', '') GROUP BY trace_id`,
           params: binder.params,
           row: heldOfRow,
         });
@@ -171,7 +171,7 @@ export function clickHouseRecordReads(clickhouse: ClickHouse): StoredReads {
         const newest = `SELECT session_id, type FROM record_keys WHERE ${inRun} AND id IN (SELECT id FROM record_keys WHERE ${inRun} AND session_id IN ${wanted}) ORDER BY version DESC LIMIT 1 BY id`;
         return clickhouse.query({
           name: 'traces of sessions',
-          sql: `SELECT session_id AS holder, count() AS held FROM (${newest}) WHERE type = 'trace' AND session_id IN ${wanted} GROUP BY session_id`,
+          sql: `SELECT session_id AS container, count() AS held FROM (${newest}) WHERE type = 'trace' AND session_id IN ${wanted} GROUP BY session_id`,
           params: binder.params,
           row: heldOfRow,
         });
@@ -270,8 +270,8 @@ function membersSql({ bind, inRun }: Scope, traceIds: readonly string[]): string
 }
 
 const heldOfRow = (row: unknown): [string, number] => {
-  const { holder, held } = row as { holder: string; held: string };
-  return [holder, Number(held)];
+  const { container, held } = row as { container: string; held: string };
+  return [container, Number(held)];
 };
 
 const isLargeTrace = (keys: readonly RecordKey[]): boolean =>

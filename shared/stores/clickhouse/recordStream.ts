@@ -35,19 +35,19 @@ export function clickhouseRecordStream(clickhouse: ClickHouse): ExportReads {
       }
     },
 
-    async *members(query, holder) {
+    async *members(query, container) {
       const binder = new Binder();
       const scope = scopeOf(binder.bind, query.run, await newestVersions(clickhouse, query.run));
       const { from } = pageSource(query, scope);
       const order = query.sort ? `root_value ${query.sort.ascending ? 'ASC' : 'DESC'} NULLS LAST, ` : '';
       // Traces of a session in the order of their start, each with all its records; the session itself, which is in no trace, before them.
-      const traceStart = holder === 'session_id' ? 'min(created_at) OVER (PARTITION BY root_id, trace_id)' : 'root_created_at';
+      const traceStart = container === 'session_id' ? 'min(created_at) OVER (PARTITION BY root_id, trace_id)' : 'root_created_at';
       yield* clickhouse.stream({
         name: 'records of an export',
         sql: `SELECT root_id, id, created_at, type, trace_id, bytes, ${traceStart} AS trace_start
-              FROM (SELECT id, created_at, type, trace_id, ${TEXT_BYTES} AS bytes, ${holder} AS holder FROM ${scope.from} WHERE ${scope.newest}) AS members
+              FROM (SELECT id, created_at, type, trace_id, ${TEXT_BYTES} AS bytes, ${container} AS container FROM ${scope.from} WHERE ${scope.newest}) AS members
               INNER JOIN (SELECT records.id AS root_id, records.created_at AS root_created_at, ${sortValue(query, scope)} AS root_value FROM ${from} WHERE ${rootsSql(query, scope)}) AS roots
-              ON members.holder = roots.root_id
+              ON members.container = roots.root_id
               ORDER BY ${order}root_created_at DESC, ${idOrder('root_id')} DESC, isNotNull(trace_id), trace_start, trace_id, created_at, id`,
         params: binder.params,
         row: (row) => ({ ...sizedKey(row), rootId: (row as { root_id: string }).root_id }),

@@ -12,11 +12,11 @@ const below = {
 } as const;
 
 const KeyRow = z.object({ id: z.string(), created_at: z.string() });
-const ValueRow = z.object({ holder: z.string(), metric: z.string(), record: z.string(), value: z.string() });
+const ValueRow = z.object({ container: z.string(), metric: z.string(), record: z.string(), value: z.string() });
 
 export function clickhouseRollUpReads(clickhouse: ClickHouse): RollUpReads {
   return {
-    async holders(run, kind, ids) {
+    async containers(run, kind, ids) {
       const rows = await clickhouse.query({
         name: `${kind}s to roll up into`,
         sql: `SELECT id, created_at FROM record_keys WHERE ${IN_RUN} AND id IN {ids:Array(UUID)} AND type = {kind:String} ORDER BY version DESC LIMIT 1 BY id`,
@@ -32,13 +32,13 @@ export function clickhouseRollUpReads(clickhouse: ClickHouse): RollUpReads {
 
     async heldValues(run, kind, ids, metrics) {
       const { column, kinds, states } = below[kind];
-      // Where a record is now its newest key says; an older one may name another holder.
-      const keys = `SELECT id, argMax(created_at, version) AS made, argMax(${column}, version) AS holder FROM record_keys
+      // Where a record is now its newest key says; an older one may name another container.
+      const keys = `SELECT id, argMax(created_at, version) AS made, argMax(${column}, version) AS container FROM record_keys
                      WHERE ${IN_RUN} AND ${kinds} AND id IN (SELECT id FROM ${keysBy[column]} WHERE ${IN_RUN} AND ${column} IN {ids:Array(UUID)})
-                     GROUP BY id HAVING holder IN {ids:Array(UUID)}`;
+                     GROUP BY id HAVING container IN {ids:Array(UUID)}`;
       const rows = await clickhouse.query({
         name: `values to roll up into ${kind}s`,
-        sql: `SELECT k.holder AS holder, v.metric AS metric, v.record_id AS record, v.value AS value
+        sql: `SELECT k.container AS container, v.metric AS metric, v.record_id AS record, v.value AS value
                 FROM (SELECT metric, record_id, value FROM metric_values FINAL
                        WHERE ${IN_RUN} AND metric IN {metrics:Array(String)} AND (record_created_at, record_id) IN (SELECT made, id FROM (${keys}))
                          AND ${states} AND value != '') AS v
@@ -46,8 +46,8 @@ export function clickhouseRollUpReads(clickhouse: ClickHouse): RollUpReads {
         params: { ...runParams(run), ids, metrics },
         row: ValueRow,
       });
-      return rows.map(({ holder, metric, record, value }) => ({
-        holderId: holder,
+      return rows.map(({ container, metric, record, value }) => ({
+        containerId: container,
         metric,
         recordId: record,
         value: JSON.parse(value) as MetricValue,

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { recordKinds } from '../../columns/columnDef.ts';
-import type { StandingRowDeps } from '../../experiments/standingRows.ts';
+import type { DeletedRowDeps } from '../../experiments/withoutDeletedRows.ts';
 import { newId } from '../../identifiers/ids.ts';
 import type { RunRef } from '../../projects/runs.ts';
-import type { DeletionWish, DeletionWishes } from '../../records/delete.ts';
+import type { DeletionRequest, DeletionRequests } from '../../records/delete.ts';
 import type { Erasure, ErasureNotes } from '../../records/eraseRecords.ts';
 import type { Database } from './connect.ts';
 import { NotedRuns, noteOutdatedSql } from './outdatedAggregates.ts';
@@ -13,14 +13,14 @@ const RefRow = Ref.transform((row): RunRef => ({ projectId: row.project_id, runI
 const ErasureRow = Ref.extend({ id: z.string(), keys: z.array(z.object({ id: z.string(), created_at: z.string() })) }).transform(
   ({ id, keys, ...row }): Erasure => ({ id, keys, run: { projectId: row.project_id, runId: row.run_id } }),
 );
-const StandingRow = Ref.extend({ deleted: z.boolean(), unfinished: z.boolean(), holds: z.boolean(), outdated: z.boolean() });
-const WishRow = Ref.extend({
+const DeletionStateRow = Ref.extend({ deleted: z.boolean(), unfinished: z.boolean(), holds: z.boolean(), outdated: z.boolean() });
+const DeletionRequestRow = Ref.extend({
   id: z.string(),
   kinds: z.array(z.enum(recordKinds)),
-  filter: z.custom<DeletionWish['filter']>(), // as it was when its request was parsed
+  filter: z.custom<DeletionRequest['filter']>(), // as it was when its request was parsed
   requested_at: z.string(),
 }).transform(
-  ({ id, kinds, filter, ...row }): DeletionWish => ({
+  ({ id, kinds, filter, ...row }): DeletionRequest => ({
     id,
     kinds,
     filter,
@@ -56,7 +56,7 @@ export function postgresErasures(database: Database): ErasureNotes {
     async unfinished() {
       return z.array(RefRow).parse(await database.query('SELECT DISTINCT project_id, run_id FROM record_erasures'));
     },
-    async standing(runs, logged) {
+    async deletionState(runs, logged) {
       const toNote = noted.lacking(logged);
       const now = performance.now();
       const note = toNote.length > 0;
@@ -76,7 +76,7 @@ export function postgresErasures(database: Database): ErasureNotes {
           ...(note ? [toNote.map(({ runId }) => runId)] : []),
         ],
       );
-      const found = z.array(StandingRow).parse(rows);
+      const found = z.array(DeletionStateRow).parse(rows);
       const those = (is: 'deleted' | 'unfinished' | 'holds' | 'outdated') =>
         found.filter((row) => row[is]).map((row) => RefRow.parse(row));
       noted.remember(toNote, those('outdated'), now);
@@ -92,7 +92,7 @@ export function postgresErasures(database: Database): ErasureNotes {
 
 /** What was deleted of an experiment while its workflow ran. */
 export const postgresDeletedRows =
-  (database: Database): StandingRowDeps['deleted'] =>
+  (database: Database): DeletedRowDeps['deleted'] =>
   async ({ experimentId, workflowNumber }, traceIds) => {
     const rows = await database.query(
       'SELECT record_id FROM deleted_rows WHERE run_id = $1 AND workflow_number = $2 AND record_id = ANY($3::uuid[])',
@@ -102,7 +102,7 @@ export const postgresDeletedRows =
   };
 
 /** Deletions by filter that are not done. */
-export function postgresDeletionWishes(database: Database): DeletionWishes {
+export function postgresDeletionRequests(database: Database): DeletionRequests {
   return {
     async add({ run, kinds, filter, requestedAt }) {
       const id = newId();
@@ -127,7 +127,7 @@ export function postgresDeletionWishes(database: Database): DeletionWishes {
          RETURNING id, project_id, run_id, kinds, filter, to_char(requested_at AT TIME ZONE 'UTC', ${CANONICAL}) AS requested_at`,
         [ms],
       );
-      return z.array(WishRow).parse(rows);
+      return z.array(DeletionRequestRow).parse(rows);
     },
     async freeAll() {
       await database.query("UPDATE record_deletions SET attended_at = '-infinity'");

@@ -6,7 +6,7 @@ import {
 } from '@temporalio/client';
 import { taskQueues } from '../../config/taskQueues.ts';
 import { ServiceError } from '../../errors/errors.ts';
-import type { RunWorkflows, WorkflowStanding } from '../../experiments/startRun.ts';
+import type { RunWorkflows, WorkflowStatus } from '../../experiments/startRun.ts';
 import {
   progressQuery,
   RUN_EXPERIMENT,
@@ -92,9 +92,9 @@ export function temporalRunWorkflows(
       });
     },
 
-    standing: (run) =>
+    status: (run) =>
       unlessAbsent(
-        async () => standingOf(client, await handleOf(run).describe()),
+        async () => statusOf(client, await handleOf(run).describe()),
         () => ({ kind: 'absent' }),
       ),
 
@@ -127,9 +127,9 @@ export function temporalRunWorkflows(
   };
 }
 
-async function standingOf(client: Client, description: WorkflowExecutionDescription): Promise<WorkflowStanding> {
+async function statusOf(client: Client, description: WorkflowExecutionDescription): Promise<WorkflowStatus> {
   const { workflowId, runId, closeTime } = description;
-  const closed = async (how: Extract<WorkflowStanding, { kind: 'closed' }>['how']): Promise<WorkflowStanding> => ({
+  const closed = async (how: Extract<WorkflowStatus, { kind: 'closed' }>['how']): Promise<WorkflowStatus> => ({
     kind: 'closed',
     how,
     closedAt: closeTime ?? new Date(),

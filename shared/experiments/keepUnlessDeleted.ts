@@ -2,13 +2,16 @@ import { ServiceError } from '../errors/errors.ts';
 import type { DeleteRecords } from '../projects/runs.ts';
 import type { ExperimentRun } from './experiment.ts';
 
-export interface StandingDeps {
+export interface KeepDeps {
   exists(experimentId: string): Promise<boolean>;
   deleteRecords: DeleteRecords;
 }
 
 /** Writes to an experiment so that nothing of it stays when it was deleted meanwhile. */
-export type KeepStanding = <T>(run: Pick<ExperimentRun, 'projectId' | 'experimentId'>, write: () => Promise<T>) => Promise<T>;
+export type KeepUnlessDeleted = <T>(
+  run: Pick<ExperimentRun, 'projectId' | 'experimentId'>,
+  write: () => Promise<T>,
+) => Promise<T>;
 
 /**
  * Rows in flight may end after their experiment was deleted. A deletion takes the metadata first and the records then: whoever finds the metadata
@@ -16,7 +19,7 @@ export type KeepStanding = <T>(run: Pick<ExperimentRun, 'projectId' | 'experimen
  * @throws ServiceError from the returned function: `NotFound` when the experiment is gone, `Unavailable` when that cannot be told (the write can
  * be repeated). Every other error is that of the write.
  */
-export function keepStanding({ exists, deleteRecords }: StandingDeps): KeepStanding {
+export function keepUnlessDeleted({ exists, deleteRecords }: KeepDeps): KeepUnlessDeleted {
   const look = sharedWork(exists);
   const clear = sharedWork((experimentId: string, projectId: string) => deleteRecords(projectId, experimentId));
   return async (run, write) => {

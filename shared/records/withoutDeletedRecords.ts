@@ -3,7 +3,7 @@ import type { ErasedKey } from './eraseRecords.ts';
 import type { MetricValueStore } from './metricValues.ts';
 import type { RecordWriter } from './recordWriter.ts';
 
-export interface StandingDeps {
+export interface DeletedRecordDeps {
   store: {
     /** Those of these records that are not stored. */
     missing(run: RunRef, keys: readonly ErasedKey[]): Promise<ErasedKey[]>;
@@ -16,7 +16,7 @@ export interface StandingDeps {
  * Values as they are computed beside the records: of a record that was deleted meanwhile none stays. An erasure takes the records first and their
  * values then, so who still finds the record after writing wrote before its values were taken; who does not takes the values back.
  */
-export function standingValues(values: MetricValueStore, { store, writer }: StandingDeps): MetricValueStore {
+export function withoutDeletedRecords(values: MetricValueStore, { store, writer }: DeletedRecordDeps): MetricValueStore {
   return {
     ...values,
     async write(run, written) {
