@@ -44,7 +44,7 @@ module.exports = {
 
     rule(
       'domain-knows-no-outside',
-      'shared/<thing> declares ports; stores, faces and workers come to it, never the other way. assemble.ts is where they are joined.',
+      'shared/<thing> declares ports; stores, the api and workers come to it, never the other way. assemble.ts is where they are joined.',
       { path: '^shared/(?!stores/|assemble\\.ts$)' },
       { path: '^(api|client|workers|workflows|shared/stores)/' },
     ),
@@ -61,7 +61,7 @@ module.exports = {
       { path: packages(drivers) },
     ),
     rule(
-      'stores-know-no-face',
+      'stores-know-no-api',
       'A store fulfils ports and knows nobody who calls it.',
       { path: '^shared/stores/' },
       { path: `^(api|client|workers|workflows)/|${packages(['express'])}` },
@@ -99,7 +99,7 @@ module.exports = {
       { dependencyTypes: ['core', 'npm', 'npm-dev'], pathNot: packages(['@temporalio/workflow', '@temporalio/common']) },
     ),
 
-    rule('workers-know-no-face', 'Workers serve no HTTP.', { path: '^workers/' }, { path: `^api/|${packages(['express'])}` }),
+    rule('workers-know-no-api', 'Workers serve no HTTP.', { path: '^workers/' }, { path: `^api/|${packages(['express'])}` }),
     rule(
       'client-only-in-runners',
       'A registered runner module logs through the client, so its host must share the client with it; no other worker code may.',

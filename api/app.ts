@@ -24,7 +24,7 @@ export interface AppOptions {
   bodies?: BodyBounds;
 }
 
-/** The HTTP face: request ids, the prefix rule, the routes, the documents, errors. */
+/** The HTTP server: request ids, the prefix rule, the routes, the documents, errors. */
 export function createApp({ endpoints, gate, log, apiKeyHeaders, checkReplies, publicUrl, bodies }: AppOptions): Express {
   const checkHost = hostCheck(publicUrl);
   const app = express();
