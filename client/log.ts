@@ -35,12 +35,12 @@ export function log<Args extends unknown[], Result>(
   return function logged(this: unknown, ...args) {
     const { kind = 'workflow', input, output, describe, ...fields } = options;
     const parent = currentParent();
-    const place = parent ?? { children: [] };
+    const container = parent ?? { children: [] };
     const span = openSpan(kind, input ? input(...args) : args.length === 1 ? args[0] : args, {
       name: fn.name || kind,
       ...fields,
     });
-    place.children.push(span);
+    container.children.push(span);
     const finish = (outcome: Outcome): void => {
       if ('value' in outcome) {
         const value = outcome.value as Awaited<Result>;
@@ -52,9 +52,9 @@ export function log<Args extends unknown[], Result>(
         span.statusCode = 500;
       }
       closeSpan(span);
-      if (!parent) currentLogger()?.addSpans(place.children);
+      if (!parent) currentLogger()?.addSpans(container.children);
     };
-    const below = holdsSpans(kind) ? span : place;
+    const below = holdsSpans(kind) ? span : container;
     return withParent(below, () => settled(() => fn.apply(this, args), finish, below));
   };
 }
@@ -62,7 +62,7 @@ export function log<Args extends unknown[], Result>(
 type Outcome = { value: unknown } | { error: unknown };
 type Finish = (outcome: Outcome) => void;
 
-function settled<Result>(call: () => Result, finish: Finish, place: { children: OpenSpan[] }): Result {
+function settled<Result>(call: () => Result, finish: Finish, container: { children: OpenSpan[] }): Result {
   let result: Result;
   try {
     result = call();
@@ -70,7 +70,7 @@ function settled<Result>(call: () => Result, finish: Finish, place: { children: 
     finish({ error });
     throw error;
   }
-  if (isGenerator(result)) return watched(result, finish, place) as Result;
+  if (isGenerator(result)) return watched(result, finish, container) as Result;
   // Other thenables are handed on untouched: to ask for what a query builder gives would start it.
   if (!(result instanceof Promise)) {
     finish({ value: result });
@@ -94,10 +94,10 @@ const isGenerator = (value: unknown): value is AnyGenerator =>
   /^\[object (Async)?Generator\]$/.test(Object.prototype.toString.call(value));
 
 /**
- * The same generator, of either kind; its span ends when it does, or when its reader stops. Its body runs where the reader asks, so the place is set
+ * The same generator, of either kind; its span ends when it does, or when its reader stops. Its body runs where the reader asks, so the container is set
  * at each step.
  */
-function watched(generator: AnyGenerator, finish: Finish, place: { children: OpenSpan[] }): AnyGenerator {
+function watched(generator: AnyGenerator, finish: Finish, container: { children: OpenSpan[] }): AnyGenerator {
   const given: unknown[] = [];
   let hasEnded = false;
   const note: Finish = (outcome) => {
@@ -113,7 +113,7 @@ function watched(generator: AnyGenerator, finish: Finish, place: { children: Ope
   const step =
     (name: 'next' | 'return' | 'throw') =>
     (...sent: [unknown]) =>
-      settled(() => withParent(place, () => generator[name](...sent)), note, place);
+      settled(() => withParent(container, () => generator[name](...sent)), note, container);
   const steps = { next: step('next'), return: step('return'), throw: step('throw') };
   return Object.assign(Object.create(Object.getPrototypeOf(generator)), steps);
 }

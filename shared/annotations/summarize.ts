@@ -206,11 +206,11 @@ const AGREEMENT_BUCKETS = 5;
 function agreementBuckets(agreements: readonly number[]): AnnotationAgreementAggregate | null {
   const average = mean(agreements);
   if (average === null) return null;
-  const place = (agreement: number) => Math.min(Math.floor(agreement * AGREEMENT_BUCKETS), AGREEMENT_BUCKETS - 1);
+  const bucketOf = (agreement: number) => Math.min(Math.floor(agreement * AGREEMENT_BUCKETS), AGREEMENT_BUCKETS - 1);
   const buckets = Array.from({ length: AGREEMENT_BUCKETS }, (_, index) => ({
     min_inclusive: index / AGREEMENT_BUCKETS,
     max_exclusive: index === AGREEMENT_BUCKETS - 1 ? null : (index + 1) / AGREEMENT_BUCKETS,
-    count: agreements.filter((agreement) => place(agreement) === index).length,
+    count: agreements.filter((agreement) => bucketOf(agreement) === index).length,
   }));
   return { buckets, average_agreement: average };
 }

@@ -190,7 +190,7 @@ class EditedTable {
     const realKey = (key: number) => (key < 0 ? taken.columnKey - key - 1 : key);
     const rows: StoredRow[] = [];
     const order: KeyRange[] = [];
-    const place = (rowKey: number, count: number) => {
+    const append = (rowKey: number, count: number) => {
       const last = order.at(-1);
       if (last && last.rowKey + last.count === rowKey) last.count += count;
       else order.push({ rowKey, count });
@@ -208,7 +208,7 @@ class EditedTable {
         cells: Object.fromEntries(Object.entries(cells).map(([key, cell]) => [realKey(Number(key)), cell])),
       };
       rows.push(row);
-      place(row.rowKey, 1);
+      append(row.rowKey, 1);
     };
     const storeNew = (draft: Draft) => {
       if (this.#drafts.get(draft.rowId) === draft) store(draft);
@@ -219,7 +219,7 @@ class EditedTable {
       for (const { rowKey, count } of this.#kept ? keptOf(range, this.#kept) : cutAt(range, touched ?? [])) {
         const changed = count === 1 ? this.#changed.get(rowKey) : undefined;
         if (changed) store(changed);
-        else if (!this.#removed.has(rowKey) || count > 1) place(rowKey, count);
+        else if (!this.#removed.has(rowKey) || count > 1) append(rowKey, count);
       }
     }
     this.#after.forEach(storeNew);
@@ -295,7 +295,7 @@ class EditedTable {
     const column = this.#column(from, [...loc, 'column_name']);
     if (from === to) return;
     if (this.#columns.has(to)) throw invalid([...loc, 'new_column_name'], 'column_exists', `there is a column "${to}" already`);
-    // It keeps its place.
+    // It keeps its position.
     this.#columns = byName([...this.#columns.values()].map((one) => (one === column ? { key: one.key, name: to } : one)));
     this.changes.columnsRenamed += 1;
   }

@@ -56,11 +56,11 @@ function canonical(written: string): string {
   const significant = digits.replace(/0+$/, '');
   // value = significant × 10^scale
   const scale = Number(exponent) - fraction.length + (digits.length - significant.length);
-  return `${negative ? '-' : ''}${placed(significant, scale)}`;
+  return `${negative ? '-' : ''}${withPoint(significant, scale)}`;
 }
 
 /** Digits with their point, written out where that is short. */
-function placed(digits: string, scale: number): string {
+function withPoint(digits: string, scale: number): string {
   if (Math.abs(scale) > 400) return `${digits}e${scale}`;
   if (scale >= 0) return digits + '0'.repeat(scale);
   const padded = digits.padStart(1 - scale, '0');

@@ -18,8 +18,8 @@ export function documentsIn(answer: AttributeValue | undefined): RetrievedDocume
   }
   const { documents, role: _role, content, parts, finish_reason: _reason, ...others } = structure;
   if (Object.values(others).some((value) => value !== null)) return undefined;
-  const places = [documents, content, parts].filter((place) => place !== undefined);
-  return places.length === 1 ? documentsIn(places[0]) : undefined;
+  const sources = [documents, content, parts].filter((field) => field !== undefined);
+  return sources.length === 1 ? documentsIn(sources[0]) : undefined;
 }
 
 /** A message has a role, and a part of one has a type of its own. */
@@ -29,13 +29,13 @@ const isDocument = (value: AttributeValue): value is Tree =>
   value.role === undefined &&
   (value.type === undefined || value.type === 'Document');
 
-/** A document in the form of the interface: what it has no place for is in the metadata. */
+/** A document in the form of the interface: what it has no field for is in the metadata. */
 export function documentOf(value: AttributeValue): RetrievedDocument {
   if (!isTree(value)) return { content: textOf(value) };
   const { metadata, ...others } = value;
-  const place = ['content', 'page_content', 'text'].find((name) => (others[name] ?? null) !== null);
-  const content = place === undefined ? '' : textOf(others[place] as AttributeValue);
-  if (place !== undefined) delete others[place];
+  const field = ['content', 'page_content', 'text'].find((name) => (others[name] ?? null) !== null);
+  const content = field === undefined ? '' : textOf(others[field] as AttributeValue);
+  if (field !== undefined) delete others[field];
   const about = isTree(metadata) ? metadata : { metadata: metadata ?? null };
   return { content, metadata: plainValues(Object.entries({ ...others, ...about })) };
 }

@@ -104,9 +104,9 @@ function addModelCall(mapped: MappedSpan, { temperature, model, finishReason, to
 function addTexts(mapped: MappedSpan, content: SpanContent): [string, AttributeValue][] {
   const { type } = mapped;
   const said: [string, AttributeValue][] = [];
-  const known = (place: string, byDefault: MessageRole, message: SaidMessage): LoggedMessage => {
+  const known = (attribute: string, byDefault: MessageRole, message: SaidMessage): LoggedMessage => {
     const role = messageRole(message.role);
-    if (role === undefined && said.length < MAX_ROLES) said.push([`${place}.role`, message.role]);
+    if (role === undefined && said.length < MAX_ROLES) said.push([`${attribute}.role`, message.role]);
     return { ...message, role: role ?? byDefault };
   };
   if (content.input !== undefined) {

@@ -71,9 +71,9 @@ export class GroupState {
       const key = state.keys.get(id);
       if (change.action === 'await' && !stored) {
         const { session_id = id } = change.record;
-        const place = key ?? ({ id, type: 'awaited', trace_id: null, parent_id: null, created_at: at } as const);
+        const newKey = key ?? ({ id, type: 'awaited', trace_id: null, parent_id: null, created_at: at } as const);
         const next = Math.max(version, (key?.version ?? 0) + 1);
-        pending.set(id, { ...place, session_id, project_id: run.projectId, run_id: run.runId, version: next });
+        pending.set(id, { ...newKey, session_id, project_id: run.projectId, run_id: run.runId, version: next });
         return { id, session_id, trace_id: id, isNew: false };
       }
       if (change.action === 'update' && !stored && state.canHold && !state.deleted.has(id)) {
@@ -98,8 +98,8 @@ export class GroupState {
       if (record) settled.set(id, record);
       // The span is in a session of its own choice: when its trace comes, it is looked for.
       if (record && traceId !== null && !trace && !traceKey && !pending.has(traceId) && record.session_id !== traceId) {
-        const place = { id: traceId, type: 'awaited', trace_id: null, parent_id: null, created_at: at } as const;
-        pending.set(traceId, { ...place, session_id: UNSETTLED, project_id: run.projectId, run_id: run.runId, version });
+        const newKey = { id: traceId, type: 'awaited', trace_id: null, parent_id: null, created_at: at } as const;
+        pending.set(traceId, { ...newKey, session_id: UNSETTLED, project_id: run.projectId, run_id: run.runId, version });
       }
       if (record) given.push([id, change.action === 'update' ? change.update.metrics : change.record.metrics]);
       for (const { update } of waiting) given.push([id, update.metrics]);

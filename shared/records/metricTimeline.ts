@@ -104,8 +104,8 @@ export async function metricTimeline(
   const whole = new Map<string, Figure>(empty);
   const buckets = new Map(groups.map((group) => [group, times.map((time) => new Map<string, unknown>([...time, ...empty]))]));
   const put = ({ group, bucket }: TimelineCell, figures: Iterable<[key: string, value: Figure]>): void => {
-    const place = bucket === null ? whole : buckets.get(group ?? UNGROUPED)?.[bucket];
-    for (const [key, value] of figures) place?.set(key, value);
+    const cell = bucket === null ? whole : buckets.get(group ?? UNGROUPED)?.[bucket];
+    for (const [key, value] of figures) cell?.set(key, value);
   };
   for (const count of counts) put(count, nodeCounts(count));
   const standardErrors = new Map<string, StandardError>();

@@ -163,15 +163,15 @@ export function traceTrees(
     trees.set(record.id, tree);
   }
   const children = Map.groupBy(sorted, ({ parent_id }) => parent_id ?? null);
-  const placed = new Set<string>();
-  const place = (root: Tree, depth: number): void => {
-    placed.add(root.id);
+  const inTree = new Set<string>();
+  const attachBelow = (root: Tree, depth: number): void => {
+    inTree.add(root.id);
     const open = [{ id: root.id, into: root, depth }];
     for (let next = open.pop(); next; next = open.pop()) {
       for (const child of children.get(next.id) ?? []) {
         const tree = trees.get(child.id) as Tree;
-        if (placed.has(child.id)) continue;
-        placed.add(child.id);
+        if (inTree.has(child.id)) continue;
+        inTree.add(child.id);
         next.into.spans?.push(tree);
         const container =
           next.depth + 1 < MAX_SPAN_DEPTH && tree.spans
@@ -183,13 +183,13 @@ export function traceTrees(
   };
   const root = trace && trees.get(trace.id);
   const tops: Tree[] = [];
-  if (root) place(root, 0);
+  if (root) attachBelow(root, 0);
   const startNewTop = (record: StoredRecord): void => {
-    if (placed.has(record.id)) return;
+    if (inTree.has(record.id)) return;
     const tree = trees.get(record.id) as Tree;
     if (root) root.spans?.push(tree);
     else tops.push(tree);
-    place(tree, 1);
+    attachBelow(tree, 1);
   };
   for (const record of sorted) if (!trees.has(record.parent_id ?? '')) startNewTop(record);
   // What is left hangs in a circle.

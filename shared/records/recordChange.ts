@@ -142,12 +142,12 @@ function changed(change: RecordChange, from: Settling): StoredRecord | undefined
 function saysNothingNew(given: LoggedRecord, next: StoredRecord, { stored, key }: Settling): boolean {
   if (!stored || !key || Object.keys(given.metrics ?? {}).some((name) => !systemMetricNames.has(name))) return false;
   const { session_id, trace_id, parent_id = null, type } = next;
-  if (!isDeepStrictEqual({ session_id, trace_id, parent_id, type }, placeIn(key))) return false;
+  if (!isDeepStrictEqual({ session_id, trace_id, parent_id, type }, positionOf(key))) return false;
   const { updated_at, version } = stored;
   return isDeepStrictEqual(known(stored), known({ ...next, updated_at, version } as StoredRecord));
 }
 
-const placeIn = ({ session_id, trace_id, parent_id, type }: RecordKey) => ({ session_id, trace_id, parent_id, type });
+const positionOf = ({ session_id, trace_id, parent_id, type }: RecordKey) => ({ session_id, trace_id, parent_id, type });
 
 /** What a record says: absent, null and empty say nothing. */
 const known = (record: StoredRecord): Record<string, unknown> =>

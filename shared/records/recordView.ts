@@ -26,7 +26,7 @@ const always: Readonly<Record<string, unknown>> = {
 const alwaysShown = Object.keys(always);
 
 /** Where every record is. */
-const place: Readonly<Record<string, unknown>> = { session_id: '', project_id: '', run_id: '' };
+const withoutPosition: Readonly<Record<string, unknown>> = { session_id: '', project_id: '', run_id: '' };
 
 const empty: Readonly<Record<string, unknown>> = {
   input: '',
@@ -67,7 +67,7 @@ interface Shape {
 const shapes: ReadonlyMap<RecordKind, Shape> = new Map(
   recordKinds.map((kind) => {
     const onlyHere = Object.fromEntries(onlyFor[kind].map((name) => [name, null]));
-    const fields: Record<string, unknown> = { ...always, ...place, ...empty, ...onlyHere };
+    const fields: Record<string, unknown> = { ...always, ...withoutPosition, ...empty, ...onlyHere };
     const names = new Set(Object.keys(fields));
     if (outputIsNeverNull.has(kind)) delete fields.output;
     const blank = templateOf({ ...fields, ...noAnnotations(), files: null, has_children: null, metric_info: {} });

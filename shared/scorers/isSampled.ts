@@ -18,8 +18,8 @@ export function isSampled(
       (!multimodal_scorers || (metric.config.multimodal_capabilities ?? []).length > 0) &&
       isScored({ kinds: [target.kind as EnabledMetric['kinds'][number]], filters: filter ? [filter] : [] }, target),
   );
-  return segment === undefined || placeOf(target.traceId) < segment.sample_rate;
+  return segment === undefined || shareOf(target.traceId) < segment.sample_rate;
 }
 
 /** A number in [0, 1) that the trace's id alone decides. Ids that callers choose need not be random, hence the hash. */
-const placeOf = (traceId: string): number => Number.parseInt(derivedId('sample', traceId).slice(0, 8), 16) / 2 ** 32;
+const shareOf = (traceId: string): number => Number.parseInt(derivedId('sample', traceId).slice(0, 8), 16) / 2 ** 32;

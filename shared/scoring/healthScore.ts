@@ -171,4 +171,4 @@ const sameLength = (score: readonly string[], truth: readonly string[]): boolean
 /** Places at which the chunk list says true. */
 const onlyTrue = ([score, truth]: readonly [readonly string[], readonly string[]]) => [placesOf(score), placesOf(truth)] as const;
 const placesOf = (flags: readonly string[]): Set<string> =>
-  new Set(flags.flatMap((flag, place) => (flag === 'true' ? [String(place)] : [])));
+  new Set(flags.flatMap((flag, index) => (flag === 'true' ? [String(index)] : [])));

@@ -66,7 +66,7 @@ interface Open {
   value: unknown;
   depth: number;
   parent: number | undefined;
-  /** The node above in the request, for the place named in an error. */
+  /** The node above in the request, for the path named in an error. */
   above: Open | undefined;
   index: number;
 }
@@ -85,7 +85,7 @@ function flatten(roots: readonly unknown[], top: 'trace' | 'span', rootSchema: z
   const nodes: LoggedNode[] = [];
   const refused = new RefusedList();
   const budget = new FieldBudget();
-  const issues: { issue: Issue; place: PropertyKey[] }[] = [];
+  const issues: { issue: Issue; path: PropertyKey[] }[] = [];
   let count = roots.length;
   if (count > MAX_RECORDS) return tooMany(context);
   const open: Open[] = roots.map((value, index) => ({ value, depth: 0, parent: undefined, above: undefined, index })).reverse();
@@ -101,11 +101,11 @@ function flatten(roots: readonly unknown[], top: 'trace' | 'span', rootSchema: z
       mended = mendRecord(next.value, schema, { top: isTop ? top : 'span', start, crowded: budget.crowded(sizes) });
       if (mended) result = schema.safeParse(mended.fields, atFirstProblem);
     }
-    const place = result.success ? [] : placeOf(next);
+    const path = result.success ? [] : pathOf(next);
     if (!result.success) {
       const [issue] = result.error.issues as [Issue];
-      issues.push({ issue, place });
-      refused.add({ index: place[0] as number, id: null, message: `${place.join('.')}: ${issue.message}` });
+      issues.push({ issue, path });
+      refused.add({ index: path[0] as number, id: null, message: `${path.join('.')}: ${issue.message}` });
       continue;
     }
     // The parser has just made this object, so it is ours to change; a copy without the two keys would cost as much as the check.
@@ -124,7 +124,7 @@ function flatten(roots: readonly unknown[], top: 'trace' | 'span', rootSchema: z
     for (let at = spans.length - 1; at >= 0; at--) open.push({ value: spans[at], ...below, above: next, index: at });
   }
   if (nodes.length > 0) return { nodes, refused };
-  for (const { issue, place } of issues) addIssue(context, issue, place);
+  for (const { issue, path } of issues) addIssue(context, issue, path);
   return z.NEVER;
 }
 
@@ -138,14 +138,14 @@ function spansBelow(value: unknown): unknown[] | undefined {
   return Array.isArray(spans) ? spans : undefined;
 }
 
-function placeOf(node: Open): (string | number)[] {
-  const place: (string | number)[] = [];
-  for (let at: Open | undefined = node; at; at = at.above) place.push(at.index, ...(at.above ? ['spans'] : []));
-  return place.reverse();
+function pathOf(node: Open): (string | number)[] {
+  const path: (string | number)[] = [];
+  for (let at: Open | undefined = node; at; at = at.above) path.push(at.index, ...(at.above ? ['spans'] : []));
+  return path.reverse();
 }
 
-const addIssue = (context: Context, issue: Issue, place: PropertyKey[]): void =>
-  context.addIssue({ ...issue, path: [...place, ...issue.path] } as Parameters<Context['addIssue']>[0]);
+const addIssue = (context: Context, issue: Issue, path: PropertyKey[]): void =>
+  context.addIssue({ ...issue, path: [...path, ...issue.path] } as Parameters<Context['addIssue']>[0]);
 
 const forest = (top: 'trace' | 'span', schema: z.ZodType) =>
   z

@@ -22,7 +22,7 @@ export function clickhouseMetricTimeline(clickhouse: ClickHouse): TimelineReads 
       return clickhouse.query({
         name: 'groups of a timeline',
         isRepeatable: true,
-        sql: `SELECT ${groupSql(query, scope)} AS grp FROM ${placedSql(query, scope)} WHERE ${matching(query, scope)} GROUP BY grp ORDER BY count() DESC, grp LIMIT ${limit}`,
+        sql: `SELECT ${groupSql(query, scope)} AS grp FROM ${withGroupsSql(query, scope)} WHERE ${matching(query, scope)} GROUP BY grp ORDER BY count() DESC, grp LIMIT ${limit}`,
         params,
         row: (row) => (row as { grp: string }).grp,
       });
@@ -35,7 +35,7 @@ export function clickhouseMetricTimeline(clickhouse: ClickHouse): TimelineReads 
         isRepeatable: true,
         sql: `SELECT grouping(bucket) AS whole, grp, bucket, countIf(type = 'trace') AS traces, countIf(type NOT IN ('trace', 'session')) AS spans,
                 uniqExactIf(session_id, type = 'session' OR session_id != trace_id) AS sessions
-              FROM (SELECT type, session_id, trace_id, ${placeSql(query, scope, groups, 'created_at')} FROM ${placedSql(query, scope)} WHERE ${matching(query, scope)})
+              FROM (SELECT type, session_id, trace_id, ${cellSql(query, scope, groups, 'created_at')} FROM ${withGroupsSql(query, scope)} WHERE ${matching(query, scope)})
               GROUP BY GROUPING SETS ((grp, bucket), ())`,
         params,
         row: toCount,
@@ -87,7 +87,7 @@ const groupSql = (query: TimelineQuery, scope: Scope): string =>
 const isOnRecord = ({ groupBy }: TimelineQuery): boolean => groupBy?.source.at === 'record' || groupBy?.source.at === 'map';
 
 /** What records are read from where their group is asked for. */
-function placedSql(query: TimelineQuery, scope: Scope): string {
+function withGroupsSql(query: TimelineQuery, scope: Scope): string {
   if (!isOnRecord(query)) return scope.from;
   const asked = `SELECT assumeNotNull(trace_id) FROM ${scope.from} WHERE ${matching(query, scope)} AND ${IS_SPAN}`;
   const groups = `SELECT id AS container, ${ownGroupSql(query, scope)} AS trace_group FROM ${scope.from} WHERE ${scope.newest} AND type = 'trace' AND id IN (${asked})`;
@@ -95,7 +95,7 @@ function placedSql(query: TimelineQuery, scope: Scope): string {
 }
 
 /** `grp` (NULL for a group that is not shown) and `bucket`. */
-function placeSql(query: TimelineQuery, scope: Scope, groups: readonly string[], time: string): string {
+function cellSql(query: TimelineQuery, scope: Scope, groups: readonly string[], time: string): string {
   const group = groupSql(query, scope);
   const shown = query.groupBy ? `if(has(${scope.bind(groups, 'Array(String)')}, ${group}), ${group}, NULL)` : 'NULL';
   return `CAST(${shown} AS Nullable(String)) AS grp, ${bucketSql(query, scope, time)} AS bucket`;
@@ -113,7 +113,7 @@ function ownNumbersSql(query: TimelineQuery, scope: Scope, groups: readonly stri
   });
   const all = measures.length > 0 ? `[${measures.join(', ')}]` : 'CAST([] AS Array(Tuple(String, Nullable(Float64))))';
   return `SELECT grp, bucket, measure.1 AS metric, measure.2 AS number, false AS is_boolean, CAST([] AS Array(String)) AS categories, 'success' AS status, '' AS details
-          FROM (SELECT ${placeSql(query, scope, groups, 'created_at')}, arrayFilter(measure -> isNotNull(measure.2), ${all}) AS measures FROM ${placedSql(query, scope)} WHERE ${matching(query, scope)})
+          FROM (SELECT ${cellSql(query, scope, groups, 'created_at')}, arrayFilter(measure -> isNotNull(measure.2), ${all}) AS measures FROM ${withGroupsSql(query, scope)} WHERE ${matching(query, scope)})
           ARRAY JOIN measures AS measure`;
 }
 
@@ -137,24 +137,24 @@ function scoresSql(query: TimelineQuery, scope: Scope, groups: readonly string[]
   const isWholeRun = 'and' in query.filter && query.filter.and.length === 0;
   if (isWholeRun && !query.groupBy)
     return `SELECT CAST(NULL AS Nullable(String)) AS grp, ${bucketSql(query, scope, 'record_created_at')} AS bucket, metric, number, is_boolean, categories, status, details FROM (${scores})`;
-  return `SELECT ${shown} FROM (${scores}) AS scores INNER JOIN (SELECT id, ${placeSql(query, scope, groups, 'created_at')} FROM ${placedSql(query, scope)} WHERE ${matching(query, scope)}) AS places ON scores.record_id = places.id`;
+  return `SELECT ${shown} FROM (${scores}) AS scores INNER JOIN (SELECT id, ${cellSql(query, scope, groups, 'created_at')} FROM ${withGroupsSql(query, scope)} WHERE ${matching(query, scope)}) AS places ON scores.record_id = places.id`;
 }
 
-interface PlaceRow {
+interface CellKeyRow {
   whole: number;
   grp: string | null;
   bucket: string;
 }
 
-const toPlace = ({ whole, grp, bucket }: PlaceRow) =>
+const toCellKey = ({ whole, grp, bucket }: CellKeyRow) =>
   Number(whole) === 1 ? { group: null, bucket: null } : { group: grp, bucket: Number(bucket) };
 
 function toCount(row: unknown): CountCell {
   const { traces, sessions, spans } = row as Record<string, string>;
-  return { ...toPlace(row as PlaceRow), traces: Number(traces), sessions: Number(sessions), spans: Number(spans) };
+  return { ...toCellKey(row as CellKeyRow), traces: Number(traces), sessions: Number(sessions), spans: Number(spans) };
 }
 
-interface CellRow extends PlaceRow {
+interface CellRow extends CellKeyRow {
   metric: string;
   succeeded: string;
   failed: string;
@@ -166,7 +166,7 @@ interface CellRow extends PlaceRow {
 function toCell(row: unknown): MetricCell {
   const cell = row as CellRow;
   return {
-    ...toPlace(cell),
+    ...toCellKey(cell),
     metric: cell.metric,
     failed: Number(cell.failed),
     standardError: cell.failure === '' ? null : JSON.parse(cell.failure).standard_error,
