@@ -8,6 +8,10 @@ export const spanKinds = ['llm', 'agent', 'workflow', 'control', 'retriever', 't
 export type SpanKind = (typeof spanKinds)[number];
 export const isSpanKind = (kind: RecordKind): kind is SpanKind => (spanKinds as readonly RecordKind[]).includes(kind);
 
+/** The kinds that are logged in trees, as traces and their spans; a session has routes of its own. */
+export const loggedKinds = ['trace', ...spanKinds] as const satisfies readonly RecordKind[];
+export type LoggedKind = (typeof loggedKinds)[number];
+
 export type ColumnDataType = 'text' | 'timestamp' | 'string_list' | 'integer' | 'uuid' | 'boolean' | 'floating_point';
 export type FilterType = 'text' | 'date' | 'collection' | 'number' | 'id' | 'boolean';
 
@@ -22,6 +26,20 @@ export const filterTypeOf = {
   boolean: 'boolean',
 } as const satisfies Record<ColumnDataType, FilterType>;
 
+/** How the record table keeps a value. */
+export interface StoredForm {
+  /** ClickHouse type, with the codec and the default of its column. */
+  sqlType: string;
+  /**
+   * - `json`: as JSON text.
+   * - `text or json`: a text as it is, any other value as JSON text; a second column, `<name>_is_json`, says which.
+   * - `metrics`: each number with a name in a column of its own, the others as JSON text (see `systemMetrics.ts`).
+   */
+  as?: 'json' | 'text or json' | 'metrics';
+  /** Its texts may be long, so they are read only where they are asked for. */
+  isLong?: true;
+}
+
 /**
  * Where a column's value is found.
  * - `record`: a column of the record table (of the same name, unless `name` says another), of this ClickHouse type.
@@ -31,7 +49,7 @@ export const filterTypeOf = {
  * - `map`: one key of a map column of the record table.
  */
 export type ColumnSource =
-  | { at: 'record'; sqlType: string; name?: string }
+  | ({ at: 'record'; name?: string } & StoredForm)
   | { at: 'trace'; column: string; absent: boolean }
   | { at: 'children' }
   | { at: 'metric'; metric: string }
@@ -63,7 +81,7 @@ export interface ColumnDef {
   isEmpty?: boolean;
 }
 
-/** A column that is stored with every record and neither listed, filtered nor sorted. */
+/** A column of a table. */
 export interface StoredColumn {
   name: string;
   sqlType: string;

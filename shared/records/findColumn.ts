@@ -1,6 +1,6 @@
 import type { ColumnDef } from '../columns/columnDef.ts';
-import { systemMetricColumns } from '../columns/recordTableColumns.ts';
 import { standardColumns } from '../columns/standard.ts';
+import { systemMetricColumns } from '../columns/systemMetrics.ts';
 import { ServiceError } from '../errors/errors.ts';
 
 /** Gives the columns of a request their definitions. @throws ServiceError `ColumnUnknown`, naming the id. */

@@ -1,4 +1,4 @@
-import { systemMetricNames } from '../columns/recordTableColumns.ts';
+import { systemMetricNames } from '../columns/systemMetrics.ts';
 import type { RunRef } from '../projects/runs.ts';
 import type { HeldUpdate, HeldUpdates, StoredHeldUpdate } from './heldUpdates.ts';
 import type { StoredRecord } from './record.ts';

@@ -1,5 +1,5 @@
 import type { ColumnDef, RecordKind } from '../columns/columnDef.ts';
-import type { SystemMetric } from '../columns/recordTableColumns.ts';
+import type { SystemMetric } from '../columns/systemMetrics.ts';
 import { RequestInvalid } from '../errors/errors.ts';
 import { type MetricAggregates, rollUp, shareOfFalse } from '../metrics/aggregate.ts';
 import type { StandardError } from '../wire/common.ts';

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { systemMetricNames } from '../columns/recordTableColumns.ts';
+import { systemMetricNames } from '../columns/systemMetrics.ts';
 import { RequestInvalid, ServiceError } from '../errors/errors.ts';
 import { atFirstProblem } from '../wire/atFirstProblem.ts';
 import { KeptValues, mendFields } from '../wire/mendFields.ts';

@@ -1,5 +1,7 @@
 import { noAnnotations } from '../annotations/summarize.ts';
 import { type RecordKind, recordKinds } from '../columns/columnDef.ts';
+import type { RecordField } from '../columns/recordField.ts';
+import { recordFields, storedFields } from '../columns/recordFields.ts';
 import { templateOf } from '../prompts/templateOf.ts';
 import { readableMetricValue } from '../wire/metricResults.ts';
 import type { ExtendedRecord, PartialRecord } from '../wire/storedRecords.ts';
@@ -7,52 +9,6 @@ import type { FoundRecord, PageView, StoredMetric } from './searchRecords.ts';
 
 /** With `truncate_fields` a text longer than this is cut to it, and ends with an ellipsis. */
 export const TRUNCATED_LENGTH = 1000;
-
-/** What every partial record carries, selected or not. */
-const always: Readonly<Record<string, unknown>> = {
-  id: '',
-  type: '',
-  name: '',
-  created_at: '',
-  tags: [],
-  progress_message: '',
-  error_message: '',
-  user_metadata: {},
-  dataset_metadata: {},
-  file_ids: [],
-  file_modalities: [],
-  metrics: {},
-};
-const alwaysShown = Object.keys(always);
-
-/** Where every record is. */
-const withoutPosition: Readonly<Record<string, unknown>> = { session_id: '', project_id: '', run_id: '' };
-
-const empty: Readonly<Record<string, unknown>> = {
-  input: '',
-  output: null,
-  redacted_input: null,
-  redacted_output: null,
-  status_code: null,
-  external_id: null,
-  dataset_input: null,
-  dataset_output: null,
-  trace_id: null,
-  updated_at: null,
-  metrics_batch_id: null,
-  session_batch_id: null,
-};
-const spanOnly = ['parent_id', 'step_number'];
-const onlyFor: Readonly<Record<RecordKind, readonly string[]>> = {
-  trace: [],
-  session: ['previous_session_id'],
-  agent: [...spanOnly, 'agent_type', 'agent_name'],
-  workflow: spanOnly,
-  llm: [...spanOnly, 'tools', 'events', 'model', 'temperature', 'finish_reason'],
-  tool: [...spanOnly, 'tool_call_id'],
-  retriever: spanOnly,
-  control: [...spanOnly, 'control_id', 'agent_name', 'check_stage', 'applies_to', 'evaluator_name', 'selector_path'],
-};
 
 /** The interface has no null here; the key is left out. */
 const outputIsNeverNull: ReadonlySet<RecordKind> = new Set(['llm', 'retriever']);
@@ -64,19 +20,26 @@ interface Shape {
   names: ReadonlySet<string>;
 }
 
+const isShownFor = (field: RecordField, kind: RecordKind): boolean => kind in field.answered;
+const blankOf = (fields: readonly RecordField[]) => Object.fromEntries(fields.map(({ id, blank }) => [id, blank]));
+
 const shapes: ReadonlyMap<RecordKind, Shape> = new Map(
   recordKinds.map((kind) => {
-    const onlyHere = Object.fromEntries(onlyFor[kind].map((name) => [name, null]));
-    const fields: Record<string, unknown> = { ...always, ...withoutPosition, ...empty, ...onlyHere };
+    const fields = blankOf(storedFields.filter((field) => isShownFor(field, kind)));
     const names = new Set(Object.keys(fields));
     if (outputIsNeverNull.has(kind)) delete fields.output;
-    const blank = templateOf({ ...fields, ...noAnnotations(), files: null, has_children: null, metric_info: {} });
-    return [kind, { blank, names }];
+    return [
+      kind,
+      { blank: templateOf({ ...fields, ...noAnnotations(), files: null, has_children: null, metric_info: {} }), names },
+    ];
   }),
 );
 const shapeOf = (kind: RecordKind): Shape => shapes.get(kind) as Shape;
 
-/** Every key that a record of some kind may show. */
+/** What every partial record carries, selected or not. */
+const alwaysShown = recordFields.filter(({ always }) => always).map(({ id }) => id);
+
+/** Every key that a record of some kind may show and the record store has. */
 export const shownFields: ReadonlySet<string> = new Set([
   ...[...shapes.values()].flatMap(({ names }) => [...names]),
   ...['metric_info', 'files', 'num_spans', 'num_traces'],
@@ -101,9 +64,9 @@ export function toExtendedRecord(found: FoundRecord, view: PageView): ExtendedRe
 export function toPartialRecord(found: FoundRecord, view: PageView, selected: readonly string[]): PartialRecord {
   const { record } = found;
   const fields: Record<string, unknown> = {};
-  const { names } = shapeOf(record.type);
+  const { names, blank } = shapeOf(record.type);
   for (const name of [...alwaysShown, ...selected]) {
-    if (names.has(name)) fields[name] = (record as unknown as Record<string, unknown>)[name] ?? empty[name] ?? null;
+    if (names.has(name)) fields[name] = (record as unknown as Record<string, unknown>)[name] ?? blank[name] ?? null;
   }
   if (fields.output === null && outputIsNeverNull.has(record.type)) delete fields.output;
   if (selected.includes('has_children')) fields.has_children = found.hasChildren;

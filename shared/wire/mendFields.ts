@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { ColumnDataType } from '../columns/columnDef.ts';
+import { standardColumns } from '../columns/standard.ts';
 import { atFirstProblem } from './atFirstProblem.ts';
 import { type MessageRole, messageRole } from './messageRoles.ts';
 import { ContentParts, Document, jsonProblem, LlmEvent, LoggedMessage, ToolCall } from './recordParts.ts';
@@ -170,29 +172,27 @@ const event: Repair = (value, path, keep) =>
       }
     : value;
 
-const fieldRepairs: Record<string, Repair> = {
+/** Of a field that catalogs list, where it takes any value of its type. */
+const repairsOfType: Partial<Record<ColumnDataType, Repair>> = {
+  text: textOf,
+  integer: wholeNumber,
+  floating_point: finiteNumber,
+  timestamp: time,
+  string_list: mendedTags,
+};
+
+const fieldRepairs: Readonly<Record<string, Repair>> = {
+  ...Object.fromEntries(
+    standardColumns.flatMap(({ id, dataType, allowedValues }) => {
+      const repair = allowedValues ? undefined : repairsOfType[dataType];
+      return repair ? [[id, repair]] : [];
+    }),
+  ),
   user_metadata: mendedTextMap,
   dataset_metadata: mendedTextMap,
-  tags: mendedTags,
   metrics,
   tools: each(z.record(z.string(), z.unknown()).refine((one) => jsonProblem(one) === undefined)),
   events: each(LlmEvent, event),
-  status_code: wholeNumber,
-  step_number: wholeNumber,
-  control_id: wholeNumber,
-  temperature: finiteNumber,
-  created_at: time,
-  name: textOf,
-  external_id: textOf,
-  dataset_input: textOf,
-  dataset_output: textOf,
-  error_message: textOf,
-  model: textOf,
-  finish_reason: textOf,
-  tool_call_id: textOf,
-  agent_name: textOf,
-  evaluator_name: textOf,
-  selector_path: textOf,
 };
 
 const isMessage = (value: unknown): value is Fields => isObject(value) && 'role' in value && 'content' in value;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { type SystemMetric, systemMetrics } from '../columns/systemMetrics.ts';
 import { Uuid } from './common.ts';
 import { mapOf } from './mapOf.ts';
 import { loggedMessageRoles } from './messageRoles.ts';
@@ -78,17 +79,7 @@ const count = z.int().nullish();
 /** Every other key is kept as it is. */
 export const Metrics = z.object({ duration_ns: count }).catchall(AnyValue).meta({ id: 'Metrics' });
 export const LlmMetrics = z
-  .object({
-    duration_ns: count,
-    num_input_tokens: count,
-    num_output_tokens: count,
-    num_total_tokens: count,
-    time_to_first_token_ns: count,
-    num_image_input_tokens: count,
-    num_audio_input_tokens: count,
-    num_audio_output_tokens: count,
-    num_image_output_tokens: count,
-  })
+  .object(Object.fromEntries(systemMetrics.map((name) => [name, count])) as Record<SystemMetric, typeof count>)
   .catchall(AnyValue)
   .meta({ id: 'LlmMetrics' });
 
@@ -173,11 +164,27 @@ export const LlmEvent = z.discriminatedUnion('type', [
     .meta({ id: 'MCPApprovalRequestEvent' }),
 ]);
 
+export const fileModalities = ['text', 'document', 'image', 'audio', 'video'] as const;
+export const FileMetadata = z
+  .object({
+    file_id: Uuid,
+    modality: z.enum(fileModalities),
+    content_type: z.string().nullish(),
+    url: z.string().nullish(),
+    url_expires_at: z.string().nullish(),
+    size_bytes: z.int().nullish(),
+    filename: z.string().nullish(),
+    source: z.enum(['direct_upload', 'external_files_api', 'external_url', 'assembled_stream']),
+    status: z.enum(['complete', 'failed', 'pending', 'not_uploaded']),
+  })
+  .meta({ id: 'FileMetadata' });
+
 export const agentTypes = ['default', 'planner', 'react', 'reflection', 'router', 'classifier', 'supervisor', 'judge'] as const;
 export const controlCheckStages = ['pre', 'post'] as const;
 export const controlAppliesTo = ['llm_call', 'tool_call'] as const;
 
 /** Input of a trace; of session, agent, workflow and control; of tool and retriever. The llm input is an array of messages. */
 export const TraceInput = z.union([Text, ContentParts]);
+export const TraceOutput = z.union([Text, ContentParts]);
 export const StepInput = z.union([Text, z.array(LoggedMessage), ContentParts]);
 export const StepOutput = z.union([Text, LoggedMessage, z.array(Document), ContentParts, ControlResult]);

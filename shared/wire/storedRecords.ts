@@ -1,147 +1,32 @@
 import { z } from 'zod';
-import { annotationFields } from './annotationRatings.ts';
+import type { RecordKind } from '../columns/columnDef.ts';
+import { answeredRecord, requiredFields } from '../columns/recordFields.ts';
 import { Uuid } from './common.ts';
-import { MetricResult } from './metricResults.ts';
-import {
-  agentTypes,
-  ContentParts,
-  ControlResult,
-  controlAppliesTo,
-  controlCheckStages,
-  Document,
-  LlmEvent,
-  LlmMetrics,
-  LoggedMessage,
-  Metrics,
-  StepInput,
-  StepOutput,
-  TraceInput,
-} from './recordParts.ts';
 
 // Records as the service answers them: three families (search, single read with children, partial search) over the same eight kinds.
 
-const AnyMap = z.record(z.string(), z.unknown());
-const time = z.string();
-
-const modalities = ['text', 'document', 'image', 'audio', 'video'] as const;
-const FileMetadata = z
-  .object({
-    file_id: Uuid,
-    modality: z.enum(modalities),
-    content_type: z.string().nullish(),
-    url: z.string().nullish(),
-    url_expires_at: time.nullish(),
-    size_bytes: z.int().nullish(),
-    filename: z.string().nullish(),
-    source: z.enum(['direct_upload', 'external_files_api', 'external_url', 'assembled_stream']),
-    status: z.enum(['complete', 'failed', 'pending', 'not_uploaded']),
-  })
-  .meta({ id: 'FileMetadata' });
-
-const common = {
-  name: z.string(),
-  created_at: time,
-  user_metadata: z.record(z.string(), z.string()),
-  tags: z.array(z.string()),
-  status_code: z.int().nullable(),
-  metrics: Metrics,
-  external_id: z.string().nullable(),
-  dataset_input: z.string().nullable(),
-  dataset_output: z.string().nullable(),
-  dataset_metadata: z.record(z.string(), z.string()),
-  id: Uuid,
-  session_id: Uuid,
-  trace_id: Uuid.nullable(),
-  project_id: Uuid,
-  run_id: Uuid,
-  updated_at: time.nullable(),
-  has_children: z.boolean().nullable(),
-  metrics_batch_id: Uuid.nullable(),
-  session_batch_id: Uuid.nullable(),
-  ...annotationFields,
-  file_ids: z.array(Uuid),
-  file_modalities: z.array(z.enum(modalities)),
-  progress_message: z.string(),
-  error_message: z.string(),
-  metric_info: z.record(z.string(), MetricResult).nullable(),
-  files: z.record(Uuid, FileMetadata).nullable(),
-};
-const spanFields = { ...common, is_complete: z.boolean(), parent_id: Uuid, step_number: z.int().nullable() };
-const texts = <I extends z.ZodType, O extends z.ZodType>(input: I, output: O) => ({
-  input,
-  redacted_input: input.nullable(),
-  output: output.nullable(),
-  redacted_output: output.nullable(),
-});
-
-const trace = z.object({
-  type: z.literal('trace'),
-  ...common,
-  ...texts(TraceInput, z.union([z.string(), ContentParts])),
-  trace_id: Uuid,
-  is_complete: z.boolean(),
-  num_spans: z.int().nullable(),
-});
-const session = z.object({
-  type: z.literal('session'),
-  ...common,
-  ...texts(StepInput, StepOutput),
-  session_id: Uuid.nullable(),
-  previous_session_id: Uuid.nullable(),
-  num_traces: z.int().nullable(),
-});
-const agent = z.object({
-  type: z.literal('agent'),
-  ...spanFields,
-  ...texts(StepInput, StepOutput),
-  agent_type: z.enum(agentTypes),
-  agent_name: z.string().nullable(),
-});
-const workflow = z.object({ type: z.literal('workflow'), ...spanFields, ...texts(StepInput, StepOutput) });
-const llm = z.object({
-  type: z.literal('llm'),
-  ...spanFields,
-  ...texts(z.array(LoggedMessage), LoggedMessage),
-  metrics: LlmMetrics,
-  tools: z.array(AnyMap).nullable(),
-  events: z.array(LlmEvent).nullable(),
-  model: z.string().nullable(),
-  temperature: z.number().nullable(),
-  finish_reason: z.string().nullable(),
-});
-const tool = z.object({
-  type: z.literal('tool'),
-  ...spanFields,
-  ...texts(z.string(), z.string()),
-  tool_call_id: z.string().nullable(),
-});
-const retriever = z.object({ type: z.literal('retriever'), ...spanFields, ...texts(z.string(), z.array(Document)) });
-const control = z.object({
-  type: z.literal('control'),
-  ...spanFields,
-  ...texts(StepInput, ControlResult),
-  control_id: z.int().nullable(),
-  agent_name: z.string().nullable(),
-  check_stage: z.enum(controlCheckStages).nullable(),
-  applies_to: z.enum(controlAppliesTo).nullable(),
-  evaluator_name: z.string().nullable(),
-  selector_path: z.string().nullable(),
-});
+const trace = answeredRecord('trace');
+const session = answeredRecord('session');
+const agent = answeredRecord('agent');
+const workflow = answeredRecord('workflow');
+const llm = answeredRecord('llm');
+const tool = answeredRecord('tool');
+const retriever = answeredRecord('retriever');
+const control = answeredRecord('control');
 
 /** Keys that an answer may leave out: every one that the interface does not mark required. */
-const requiredKeys = { type: true, id: true, project_id: true, run_id: true } as const;
-const optionalBut = <S extends z.ZodRawShape, M extends Partial<Record<keyof S, true>>>(kind: z.ZodObject<S>, required: M) =>
-  kind.partial().required({ ...requiredKeys, ...required } as never);
+const optionalBut = <S extends z.ZodRawShape>(kind: z.ZodObject<S>, type: RecordKind) =>
+  kind.partial().required(requiredFields(type) as never);
 
 const required = {
-  trace: optionalBut(trace, { session_id: true, trace_id: true }),
-  session: optionalBut(session, {}),
-  agent: optionalBut(agent, { session_id: true, parent_id: true }),
-  workflow: optionalBut(workflow, { session_id: true, parent_id: true }),
-  llm: optionalBut(llm, { session_id: true, parent_id: true }),
-  tool: optionalBut(tool, { session_id: true, parent_id: true }),
-  retriever: optionalBut(retriever, { session_id: true, parent_id: true }),
-  control: optionalBut(control, { session_id: true, parent_id: true }),
+  trace: optionalBut(trace, 'trace'),
+  session: optionalBut(session, 'session'),
+  agent: optionalBut(agent, 'agent'),
+  workflow: optionalBut(workflow, 'workflow'),
+  llm: optionalBut(llm, 'llm'),
+  tool: optionalBut(tool, 'tool'),
+  retriever: optionalBut(retriever, 'retriever'),
+  control: optionalBut(control, 'control'),
 };
 
 const named = <T extends z.ZodType>(schema: T, id: string): T => schema.meta({ id });

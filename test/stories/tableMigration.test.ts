@@ -3,6 +3,7 @@ import { recordKinds } from '../../shared/columns/columnDef.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { columnFinder } from '../../shared/records/findColumn.ts';
 import type { StoredRecord } from '../../shared/records/record.ts';
+import { readRecords } from '../../shared/stores/clickhouse/recordStore.ts';
 import { migrateTables } from '../../shared/stores/clickhouse/tables.ts';
 import { openRecordTables } from '../support/recordRun.ts';
 
@@ -39,4 +40,27 @@ test('a table of a former release gets the projections of this one, for the reco
   const query = { run, kinds: recordKinds, filter: { and: [] }, findColumn: columnFinder([]), offset: 0, limit: 2 };
   const { described, total } = await tables.reads.recordPage(query, undefined, async ({ keys }) => keys.length);
   expect({ keys: described, total }).toEqual({ keys: 2, total: 3 });
+});
+
+test('what updates have set is still known of records that a former release updated, which kept it in the cache alone', async () => {
+  const run = { projectId: newId(), runId: newId() };
+  const id = newId();
+  await alter('DROP COLUMN updated_fields');
+  const cached = JSON.stringify({ name: 'call', updated_fields: ['output', 'metrics/cost'] });
+  const row = { project_id: run.projectId, run_id: run.runId, id, trace_id: id, session_id: id, type: 'trace', version: 2 };
+  await tables.clickhouse.insert({
+    table: 'records',
+    rows: [{ ...row, created_at: '2026-02-01 00:00:00.000000', name: 'call', shorts: cached }],
+    token: newId(),
+  });
+  await migrateTables(tables.clickhouse);
+  const at = { id, created_at: '2026-02-01T00:00:00.000000Z' };
+  const read = () => readRecords(tables.clickhouse, run, [at]);
+  expect(await read()).toMatchObject([{ name: 'call', updated_fields: ['output', 'metrics/cost'] }]);
+
+  const [stored] = await read();
+  await tables.store([{ ...(stored as StoredRecord), version: 3, updated_fields: ['output', 'input'] }]);
+  expect(await read()).toMatchObject([{ name: 'call', version: 3, updated_fields: ['output', 'input'] }]);
+  const caches = await rows(`SELECT shorts FROM records WHERE id = '${id}' AND version = 3`);
+  expect(JSON.parse(caches[0]?.shorts ?? '')).not.toHaveProperty('updated_fields');
 });

@@ -1,4 +1,4 @@
-import { systemMetrics } from '../../columns/recordTableColumns.ts';
+import { systemMetrics } from '../../columns/systemMetrics.ts';
 import type { CountCell, MetricCell, OwnNumber, TimelineQuery, TimelineReads } from '../../records/metricTimeline.ts';
 import { aggregatesOf, Distribution, distributionSql, Figures, figuresSql } from './aggregateSql.ts';
 import { Binder, TIME, timeParam } from './binder.ts';

@@ -7,7 +7,7 @@ import type { ClickHouse } from './connect.ts';
 import { metricOfRow } from './metricRow.ts';
 import { isOverSize, recordPages } from './recordPages.ts';
 import { recordRows } from './recordRow.ts';
-import { TEXT_BYTES } from './shortColumns.ts';
+import { TEXT_BYTES } from './shortColumnsCache.ts';
 
 /** Reads of one page that are named by id go in groups of this many, so that no statement grows without bound. */
 const KEYS_PER_READ = 1000;

@@ -72,7 +72,7 @@ export async function readRecords(
   run: RunRef,
   keys: readonly Pick<RecordKey, 'id' | 'created_at'>[],
 ): Promise<StoredRecord[]> {
-  const { select, row } = recordRows(run);
+  const { select, row } = recordRows(run, undefined, true);
   return inChunks(keys, (chunk) =>
     clickhouse.query({
       name: 'records by key',

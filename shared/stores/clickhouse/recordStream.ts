@@ -5,7 +5,7 @@ import type { ClickHouse } from './connect.ts';
 import { keyOfRow } from './keyRow.ts';
 import { newestVersions } from './newestVersions.ts';
 import { matchingSql, pageSource, sortValue } from './recordPages.ts';
-import { TEXT_BYTES } from './shortColumns.ts';
+import { TEXT_BYTES } from './shortColumnsCache.ts';
 
 /** A caller may read as slowly as it likes; its hanging up ends the statement. */
 const MAX_SECONDS = 24 * 3600;

@@ -1,7 +1,7 @@
 import type { StoredColumn } from '../../columns/columnDef.ts';
 import { recordTableColumns } from '../../columns/recordTableColumns.ts';
 import type { ClickHouse } from './connect.ts';
-import { shortsColumn } from './shortColumns.ts';
+import { shortColumnsCache } from './shortColumnsCache.ts';
 
 export interface Table {
   name: string;
@@ -58,7 +58,7 @@ const rewrites = { name: 'rewrites', expression: 'is_rewrite', type: 'minmax', g
  */
 export const records: Table = {
   name: 'records',
-  columns: [...recordTableColumns, shortsColumn, isRewrite],
+  columns: [...recordTableColumns, shortColumnsCache, isRewrite],
   indexes: [
     // Words to rows. A part of a text is looked for in the list of words, and the rows come from the index alone: the texts stay unread
     // (docs/decisions/text-index.md has the figures of what else was tried). Built at the first merge: 13 µs of CPU a record less than at the insertion and at

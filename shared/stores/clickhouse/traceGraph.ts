@@ -1,5 +1,5 @@
 import type { RecordKind } from '../../columns/columnDef.ts';
-import { systemMetrics } from '../../columns/recordTableColumns.ts';
+import { systemMetrics } from '../../columns/systemMetrics.ts';
 import type { GraphRecord, GraphScore, TraceGraphReads } from '../../records/traceGraph.ts';
 import { Binder, TIME, timeOfColumn, timeParam } from './binder.ts';
 import { HAS_VALUE, scopeOf } from './columnSql.ts';

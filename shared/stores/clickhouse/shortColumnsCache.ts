@@ -1,57 +1,51 @@
 import type { StoredColumn } from '../../columns/columnDef.ts';
+import { storedFields } from '../../columns/recordFields.ts';
 import { recordTableColumns } from '../../columns/recordTableColumns.ts';
-import type { StoredRecord } from '../../records/record.ts';
+
+// A cache of the short columns of each row: one column, `shorts`, holds their values once more, as JSON text. Whoever reads whole records reads this
+// one column in place of fifty: 50 scattered records of 1 M take 30 ms of CPU instead of 68. Every value has its home in a column of its own.
 
 /** Columns of a record that may hold long texts. */
-const longTexts = [
-  'input',
-  'output',
-  'redacted_input',
-  'redacted_output',
-  'dataset_input',
-  'dataset_output',
-  'tools',
-  'events',
-] as const;
+const longTexts = storedFields.filter(({ stored }) => stored.isLong).map(({ id }) => id);
 /** Lengths of the texts of a record that may be long; the store has them beside the texts, which are not read for it. */
 export const TEXT_BYTES = longTexts.map((name) => `ifNull(length(records.${name}), 0)`).join(' + ');
-/** What every read of records takes as it lies: what rows are found, ordered and grouped by, and times. */
-const placeColumns = ['id', 'created_at', 'updated_at', 'type', 'trace_id', 'parent_id', 'session_id', 'version'] as const;
+/** What every read of records takes from the columns: what rows are found, ordered and grouped by. */
+const keyColumns = ['id', 'type', 'trace_id', 'parent_id', 'session_id', 'version'] as const;
 /** A read names its run. */
 const ofRun = ['project_id', 'run_id'] as const;
+/** Times are read from their columns, which print them in one way. */
+const times = recordTableColumns.filter(({ sqlType }) => sqlType.includes('DateTime64')).map(({ name }) => name);
+/** Only who rewrites a record asks for it. */
+const ofRewrites = ['updated_fields'] as const;
 
-const readAlone: ReadonlySet<string> = new Set([...longTexts, ...placeColumns, ...ofRun]);
-const shortColumns = recordTableColumns.filter(({ name }) => !readAlone.has(name));
+const notCached: ReadonlySet<string> = new Set([...longTexts, ...keyColumns, ...times, ...ofRun, ...ofRewrites]);
+const shortColumns = recordTableColumns.filter(({ name }) => !notCached.has(name));
 const shortNames: ReadonlySet<string> = new Set(shortColumns.map(({ name }) => name));
-
-/** Kept in the JSON text alone, without a column: only who rewrites a record asks for it, and reads the record whole. */
-export const withoutColumn: ReadonlySet<string> = new Set<keyof StoredRecord>(['updated_fields']);
 
 const typeOf = ({ sqlType }: StoredColumn): string => sqlType.replace(/ (DEFAULT|CODEC).*$/, '');
 const shortTypes = shortColumns.map((column) => `${column.name} ${typeOf(column)}`).join(', ');
 
-/**
- * The short columns of a row once more, as JSON text: whoever reads whole records reads one column in place of fifty. 50 scattered records of 1 M
- * take 30 ms of CPU instead of 68. Rows from before the column, and rows written without it, get it from their columns when they are read.
- */
-export const shortsColumn: StoredColumn = {
+/** Rows without it, such as those from before the cache, get it from their columns when they are read. */
+export const shortColumnsCache: StoredColumn = {
   name: 'shorts',
   sqlType: `String DEFAULT toJSONString(CAST((${[...shortNames].join(', ')}), 'Tuple(${shortTypes})')) CODEC(ZSTD(1))`,
 };
 
-/** What a read of whole records selects; `columns` leaves out the long texts that are not among them. */
-export const selectedForRead = (columns?: readonly string[]): string[] => [
-  ...placeColumns,
+/** What a read of records selects. @param columns leaves out the long texts that are not among them @param forRewrite with what only a rewrite needs */
+export const selectedForRead = (columns?: readonly string[], forRewrite = false): string[] => [
+  ...keyColumns,
+  ...times,
   ...longTexts.filter((name) => columns?.includes(name) ?? true),
-  shortsColumn.name,
+  ...(forRewrite ? ofRewrites : []),
+  shortColumnsCache.name,
 ];
 
-/** Gathers the short columns of one row that is written. */
-export class Shorts {
+/** Gathers the cache of one row that is written. */
+export class CachedColumns {
   readonly #values: Record<string, unknown> = {};
 
   put(name: string, value: unknown): void {
-    if (withoutColumn.has(name) || (shortNames.has(name) && value !== blankShorts[name])) this.#values[name] = value;
+    if (shortNames.has(name) && value !== blankShortColumns[name]) this.#values[name] = value;
   }
 
   /** With U+FFFD for halves of characters, as the engine keeps texts as UTF-8; they are the only `\ud…` that stringify makes. */
@@ -64,7 +58,7 @@ export class Shorts {
 }
 
 /** The short columns of a row that gives none of them. Lists and maps are frozen: rows share them. */
-export const blankShorts: Readonly<Record<string, unknown>> = Object.fromEntries(
+export const blankShortColumns: Readonly<Record<string, unknown>> = Object.fromEntries(
   shortColumns.map(({ name, sqlType }) => [name, blankOf(sqlType)]),
 );
 
