@@ -53,7 +53,7 @@ export async function run(args: string[]): Promise<void> {
     const environment = { RUNNERS_DIR: join(folder, 'runners') };
     if (values.only !== 'servers') {
       await fill(join(folder, 'data'), records);
-      const where = await serviceFolder(join(folder, 'data'), environment, values.checkout);
+      const where = await serviceFolder(join(folder, 'data'), environment, { root: values.checkout });
       const service = await where.start();
       try {
         await measure(service, { rows, runs, records, wanted, temporal: `127.0.0.1:${where.environment.TEMPORAL_PORT}` });

@@ -23,8 +23,8 @@ import { untilStored } from '../../shared/experiments/untilStored.ts';
 import type { Chunk } from '../../shared/experiments/workflow.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
-import { openDatabase } from '../../shared/stores/postgres/connect.ts';
 import { type ActivityDeps, createActivities } from '../../workers/activities.ts';
+import { openSeededDatabase } from '../support/seedPostgres.ts';
 
 const aRun = (fields: Partial<ExperimentRun> = {}): ExperimentRun => ({
   experimentId: newId(),
@@ -451,7 +451,7 @@ describe('what passes by itself is told from what does not', () => {
   test('the metadata store', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'assay-healing-'));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
-    const database = await openDatabase({ directory: folder });
+    const database = await openSeededDatabase(join(folder, 'postgres'));
     onTestFinished(() => database.close());
     for (const code of ['57014', '53100', '53200', '53300', '58030', '40001', '40P01', '57P01'])
       await expect(database.exec(`DO $$ BEGIN RAISE EXCEPTION 'x' USING ERRCODE = '${code}'; END $$`)).rejects.toMatchObject({

@@ -9,11 +9,11 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Endpoint } from '../../api/route.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
-import { openDatabase } from '../../shared/stores/postgres/connect.ts';
 import { everyEndpoint } from '../support/everyEndpoint.ts';
 import { fairAnswer } from '../support/fairAnswer.ts';
 import { type RawConnection, rawConnection } from '../support/rawHttp.ts';
 import { newExperiment } from '../support/runs.ts';
+import { openSeededDatabase } from '../support/seedPostgres.ts';
 import { startTestService, type TestProject, type TestService } from '../support/service.ts';
 
 const endpoints = await everyEndpoint();
@@ -604,7 +604,7 @@ describe('who may not', () => {
 
 test('an error of the metadata store is logged without the values it was given', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'assay-bad-values-'));
-  const database = await openDatabase({ directory });
+  const database = await openSeededDatabase(join(directory, 'postgres'));
   const lines: string[] = [];
   const log = pino({}, { write: (line: string) => lines.push(line) });
   for (const sql of ['SELECT $1::int', 'SELECT $1::text FROM nowhere'])

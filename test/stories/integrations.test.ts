@@ -17,9 +17,10 @@ import { createOutboundGuard } from '../../shared/integrations/outbound.ts';
 import { openSecrets, resealAll } from '../../shared/integrations/sealing.ts';
 import { newKeyRing, openKeyRing } from '../../shared/integrations/secrets.ts';
 import { postgresAssets } from '../../shared/stores/postgres/assetAccess.ts';
-import { type Database, openDatabase } from '../../shared/stores/postgres/connect.ts';
+import type { Database } from '../../shared/stores/postgres/connect.ts';
 import { postgresIntegrations } from '../../shared/stores/postgres/integrations.ts';
 import { userRoles } from '../../shared/wire/accounts.ts';
+import { openSeededDatabase } from '../support/seedPostgres.ts';
 
 const USER = newId();
 const ringText = newKeyRing();
@@ -56,7 +57,7 @@ const gate: Gate = {
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'assay-integrations-'));
-  database = await openDatabase({ directory });
+  database = await openSeededDatabase(join(directory, 'postgres'));
   store = postgresIntegrations(database);
   assets = createAssetAccess(postgresAssets(database));
   const log = pino(

@@ -70,7 +70,7 @@ beforeAll(async () => {
 
   const copy = join(folder, 'copy');
   await copyWith(ENTRY + TIME_ENTRY, copy);
-  service = await (await serviceFolder(dataDir, {}, copy)).start();
+  service = await (await serviceFolder(dataDir, {}, { root: copy })).start();
   await inStream('traces', {
     traces: [
       {

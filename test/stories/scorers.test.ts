@@ -20,8 +20,9 @@ import { resolveMetrics } from '../../shared/scorers/resolveMetrics.ts';
 import { enabledMetricColumns, projectMetricColumns, runScorers } from '../../shared/scorers/runSettings.ts';
 import type { ScorerStore } from '../../shared/scorers/scorer.ts';
 import { postgresAssets } from '../../shared/stores/postgres/assetAccess.ts';
-import { type Database, openDatabase } from '../../shared/stores/postgres/connect.ts';
+import type { Database } from '../../shared/stores/postgres/connect.ts';
 import { scorerStore } from '../../shared/stores/postgres/scorers.ts';
+import { openSeededDatabase } from '../support/seedPostgres.ts';
 
 type Json = Record<string, unknown>;
 interface ScorerJson extends Json {
@@ -98,7 +99,7 @@ const versioned = async (name: string, more: Json = {}, prompt = 'Is the {{outpu
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'scorers-'));
-  database = await openDatabase({ directory: join(directory, 'pg') });
+  database = await openSeededDatabase(join(directory, 'postgres'));
   store = scorerStore(database);
   await database.query(`INSERT INTO users (id, email, role) VALUES ($1, 'ada@example.com', 'admin')`, [userId]);
   const assets = createAssetAccess(postgresAssets(database));

@@ -21,6 +21,7 @@ import { postgresExperiments } from '../../shared/stores/postgres/experimentStor
 import type { ScorerConfig } from '../../shared/wire/scorers.ts';
 import { assembleActivities } from '../../workers/assembleActivities.ts';
 import { createScoringActivities } from '../../workers/scoringActivities.ts';
+import { seedPostgres } from '../support/seedPostgres.ts';
 
 let folder: string;
 let stores: Stores;
@@ -31,6 +32,7 @@ const projectId = newId();
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'assay-scoring-'));
   settings = readConfig({ DATA_DIR: folder });
+  await seedPostgres(join(folder, 'postgres'));
   stores = await openStores(settings);
   const workflows: RunWorkflows & ScoringWorkflows = {
     start: async () => undefined,

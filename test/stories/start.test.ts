@@ -55,7 +55,7 @@ describe('the service on one folder', () => {
   let folder: ServiceFolder;
   let service: ServiceProcess;
   beforeAll(async () => {
-    folder = await serviceFolder(dataDir, { ADMIN_API_KEY: '' });
+    folder = await serviceFolder(dataDir, { ADMIN_API_KEY: '' }, { empty: true });
   });
   afterAll(() => service?.kill('SIGKILL'));
 

@@ -30,6 +30,7 @@ import { openDatabase } from '../../shared/stores/postgres/connect.ts';
 import { postgresLogStreams } from '../../shared/stores/postgres/logStreams.ts';
 import { postgresProjects } from '../../shared/stores/postgres/projects.ts';
 import { type Answer, type RequestOptions, serve } from './http.ts';
+import { openSeededDatabase } from './seedPostgres.ts';
 
 const apiKeyHeaders = ['Service-API-Key', 'Service-AO-API-Key'];
 export const adminPassword = 'Correct-Horse-1';
@@ -43,7 +44,7 @@ export type Caller = (method: string, path: string, json?: unknown) => Promise<A
  */
 export async function startAccountService(url?: string, trustedProxies: readonly string[] = ['127.0.0.1']) {
   const directory = await mkdtemp(join(tmpdir(), 'assay-accounts-'));
-  const database = await openDatabase(url ? { url } : { directory });
+  const database = await (url ? openDatabase({ url }) : openSeededDatabase(join(directory, 'postgres')));
   const accounts = postgresAccounts(database);
   const projects = postgresProjects(database);
   const logStreams = postgresLogStreams(database);

@@ -14,15 +14,15 @@ import { newId } from '../../shared/identifiers/ids.ts';
 import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
 import { datasetRows, datasetRowTables } from '../../shared/stores/clickhouse/datasetRows.ts';
 import { postgresAssets } from '../../shared/stores/postgres/assetAccess.ts';
-import { openDatabase } from '../../shared/stores/postgres/connect.ts';
 import { datasetStore } from '../../shared/stores/postgres/datasets.ts';
 import { promptStore } from '../../shared/stores/postgres/prompts.ts';
 import { type Answer, serve } from './http.ts';
+import { openSeededDatabase } from './seedPostgres.ts';
 
 /** Datasets and prompts over the embedded stores, served over HTTP. Everyone may do everything in the projects made by `project()`. */
 export async function startAssetService() {
   const directory = await mkdtemp(join(tmpdir(), 'assay-assets-'));
-  const database = await openDatabase({ directory: join(directory, 'postgres') });
+  const database = await openSeededDatabase(join(directory, 'postgres'));
   const clickhouse = openClickHouse({ dataDir: join(directory, 'clickhouse') });
   await datasetRowTables(clickhouse);
   const caller: Caller = { userId: newId(), email: 'ada@example.com', role: 'user' };

@@ -27,6 +27,7 @@ import { postgresMetricsTestingRuns } from '../../shared/stores/postgres/metrics
 import { postgresProjects } from '../../shared/stores/postgres/projects.ts';
 import { postgresDeletionRequests, postgresErasures } from '../../shared/stores/postgres/recordDeletions.ts';
 import { LogTracesIngestRequest } from '../../shared/wire/ingest.ts';
+import { openSeededDatabase } from './seedPostgres.ts';
 
 export type Eraser = RecordEraser & DeletedRecordDeps['store'];
 
@@ -60,7 +61,7 @@ export async function openDeletionStores(folder?: string, shared?: { clickhouse:
   const directory = folder ?? (await mkdtemp(join(tmpdir(), 'assay-deletion-')));
   const clickhouse = shared?.clickhouse ?? openClickHouse({ dataDir: join(directory, 'clickhouse') });
   if (!shared) await migrateTables(clickhouse);
-  const database = await openDatabase(shared ? { url: shared.postgresUrl } : { directory: join(directory, 'postgres') });
+  const database = await (shared ? openDatabase({ url: shared.postgresUrl }) : openSeededDatabase(join(directory, 'postgres')));
   const userId = newId();
   await database.query("INSERT INTO users (id, email, role) VALUES ($1, $2, 'admin')", [userId, `${userId}@example.com`]);
   const projects = postgresProjects(database);

@@ -33,6 +33,7 @@ import { scorerStore } from '../../shared/stores/postgres/scorers.ts';
 import { postgresScorings } from '../../shared/stores/postgres/scorings.ts';
 import { PromptRunSettings } from '../../shared/wire/prompts.ts';
 import { type Answer, serve } from './http.ts';
+import { openSeededDatabase } from './seedPostgres.ts';
 
 /**
  * Experiments, groups, tags and jobs over a real Postgres (embedded, or at `url`), served over HTTP. Runs are checked and requested as in service,
@@ -41,7 +42,7 @@ import { type Answer, serve } from './http.ts';
  */
 export async function startExperimentService(url?: string) {
   const directory = await mkdtemp(join(tmpdir(), 'assay-experiments-'));
-  const database = await openDatabase(url ? { url } : { directory });
+  const database = await (url ? openDatabase({ url }) : openSeededDatabase(join(directory, 'postgres')));
   const caller: Caller = { userId: newId(), email: `${newId()}@example.com`, role: 'user' };
   await database.query("INSERT INTO users (id, email, first_name, role) VALUES ($1, $2, 'Ada', $3)", [
     caller.userId,

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ServiceClient } from '../../client/http.ts';
 import { startService } from '../../start.ts';
+import { seedPostgres } from './seedPostgres.ts';
 
 const API_KEY = 'test-administrator-key';
 
@@ -34,6 +35,7 @@ export interface TestService extends AsyncDisposable {
  */
 export async function startTestService(environment: Record<string, string> = {}): Promise<TestService> {
   const dataDir = await mkdtemp(join(tmpdir(), 'assay-service-'));
+  await seedPostgres(join(dataDir, 'postgres'));
   const service = await startService(
     {
       PATH: process.env.PATH,

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { ownPort } from './ownPort.ts';
+import { seedPostgres } from './seedPostgres.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -35,8 +36,14 @@ export interface ServiceFolder {
 /**
  * A service that runs as a process of its own and keeps its folder and ports from start to start, so that it can be killed and started again.
  * @param root the checkout whose service it is
+ * @param empty whether the folder is left as it is, for the service to create all its stores by itself
  */
-export async function serviceFolder(dataDir: string, extra: Record<string, string> = {}, root = ROOT): Promise<ServiceFolder> {
+export async function serviceFolder(
+  dataDir: string,
+  extra: Record<string, string> = {},
+  { root = ROOT, empty = root !== ROOT }: { root?: string | undefined; empty?: boolean } = {},
+): Promise<ServiceFolder> {
+  if (!empty) await seedPostgres(join(dataDir, 'postgres'));
   const apiKey = 'test-administrator-key';
   const environment = {
     DATA_DIR: dataDir,
