@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import { BlockList, isIP } from 'node:net';
+import { isIP } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import { addressRanges } from '../shared/config/addressRanges.ts';
 
 /** Who stands at the other end of a request: the peer itself, or the client that trusted proxies say they speak for. */
 export interface ClientAddresses {
@@ -16,19 +17,12 @@ export interface ClientAddresses {
 
 /** @param trusted `TRUSTED_PROXIES`: addresses and CIDRs. */
 export function createClientAddresses(trusted: readonly string[]): ClientAddresses {
-  const proxies = new BlockList();
-  for (const entry of trusted) {
-    const [network = '', bits] = entry.split('/');
-    const family = isIP(network) === 6 ? 'ipv6' : 'ipv4';
-    proxies.addSubnet(network, Number(bits ?? (family === 'ipv6' ? 128 : 32)), family);
-  }
-  const isTrusted = (address: string): boolean =>
-    isIP(address) !== 0 && proxies.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+  const proxies = addressRanges(trusted);
 
   /** Walks from the peer to the left until a hop is not trusted. Undefined where a hop names no address. */
   const client = (peer: string, hops: readonly (string | undefined)[]): string | undefined => {
     let at: string | undefined = peer;
-    for (let index = hops.length - 1; index >= 0 && at !== undefined && isTrusted(at); index -= 1) at = hops[index];
+    for (let index = hops.length - 1; index >= 0 && at !== undefined && proxies.has(at); index -= 1) at = hops[index];
     return at;
   };
   const peerOf = (request: IncomingMessage): string => plain(request.socket.remoteAddress ?? '') ?? 'unknown';
@@ -36,7 +30,7 @@ export function createClientAddresses(trusted: readonly string[]): ClientAddress
   return {
     of(request) {
       const peer = peerOf(request);
-      if (!isTrusted(peer)) return peer;
+      if (!proxies.has(peer)) return peer;
       const lists = [
         entriesOf(request, 'x-forwarded-for').map(addressIn),
         entriesOf(request, 'forwarded').map((entry) => addressIn(parameterOf(entry, 'for') ?? '')),
@@ -47,7 +41,7 @@ export function createClientAddresses(trusted: readonly string[]): ClientAddress
     },
     isTls(request) {
       if ((request.socket as TLSSocket).encrypted === true) return true;
-      if (!isTrusted(peerOf(request))) return false;
+      if (!proxies.has(peerOf(request))) return false;
       // The left-most entry is that of the proxy which the client speaks to.
       const [forwardedProto] = entriesOf(request, 'x-forwarded-proto');
       const [forwarded = ''] = entriesOf(request, 'forwarded');

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
-import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { isAddressRange, loopback } from './addressRanges.ts';
 import { queueNames } from './taskQueues.ts';
 
 const port = z
@@ -33,13 +33,6 @@ const url = (protocols: string[]) =>
 const origin = url(['http:', 'https:'])
   .refine((text) => /^https?:\/\/[^/?#@]+\/?$/i.test(text), { error: 'must be http:// or https:// with a host, and no path' })
   .transform((text) => new URL(text).origin);
-/** An address, or a network as `address/bits`. */
-const isNetwork = (text: string): boolean => {
-  const [network = '', bits, ...more] = text.split('/');
-  const most = { 0: -1, 4: 32, 6: 128 }[isIP(network)] ?? -1;
-  return more.length === 0 && most > 0 && (bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= most));
-};
-
 const count = (least: number, most: number) => {
   const error = `must be a number, ${least} to ${most}`;
   return z
@@ -135,7 +128,7 @@ const Config = z.object({
     }),
   TRUSTED_PROXIES: list
     .default([])
-    .refine((entries) => entries.every(isNetwork), { error: 'must be addresses or CIDRs, comma separated' }),
+    .refine((entries) => entries.every(isAddressRange), { error: 'must be addresses or CIDRs, comma separated' }),
   SECRET_KEYS: z.string().optional(),
   OUTBOUND_ALLOW: list.default([]),
   RUNNERS_DIR: folder.optional(),
@@ -200,10 +193,7 @@ function problemsTogether(config: Config): string[] {
 }
 
 /** True when only this machine can reach `host`. */
-export function isLoopback(host: string): boolean {
-  if (host === 'localhost') return true;
-  return isIP(host) === 4 ? host.startsWith('127.') : host === '::1';
-}
+export const isLoopback = (host: string): boolean => host === 'localhost' || loopback.has(host);
 
 /**
  * Whether every caller is on this machine, so that addresses on it may be named. One for callers elsewhere, or a proxy that passes them on, says that a

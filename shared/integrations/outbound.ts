@@ -1,6 +1,7 @@
 import { lookup as systemLookup } from 'node:dns';
-import { BlockList, isIP, type LookupFunction } from 'node:net';
+import { isIP, type LookupFunction } from 'node:net';
 import { Agent, type Dispatcher, errors, Pool } from 'undici';
+import { type AddressRanges, addressRanges, isAddressRange, loopback } from '../config/addressRanges.ts';
 
 /** A request to a user-supplied address that this service must not make. The message names the rule, never the answer of the other side. */
 export class OutboundRefused extends Error {
@@ -293,18 +294,18 @@ const METADATA_NAMES = new Set([
   'metadata.platformequinix.com',
 ]);
 
-const ranges: Record<Exclude<Range, 'public'>, BlockList> = {
-  metadata: blockList(
+const ranges: Record<Exclude<Range, 'public'>, AddressRanges> = {
+  metadata: addressRanges([
     // Link-local: AWS and its containers, GCP, Azure, Oracle, DigitalOcean, OpenStack, Hetzner, IBM, Tencent, Scaleway and more.
     ...['169.254.0.0/16', 'fe80::/10'],
     // Outside it: AWS, GCP, Azure, Alibaba, Oracle (two), Volcengine, Scaleway, Akamai.
     ...['fd00:ec2::/32', 'fd20:ce::/32', '168.63.129.16/32', '100.100.100.200/32', '192.0.0.192/32', 'fd00:c1::/32'],
     ...['100.96.0.96/32', 'fd00:42::42/128', 'fd00:a9fe:a9fe::/48'],
-  ),
-  loopback: blockList('127.0.0.0/8', '::1/128'),
-  private: blockList('10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', 'fc00::/7', 'fec0::/10'),
+  ]),
+  loopback,
+  private: addressRanges(['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', 'fc00::/7', 'fec0::/10']),
   // https://www.iana.org/assignments/iana-ipv4-special-registry and its IPv6 sister. 0.0.0.0 reaches this machine on Linux.
-  reserved: blockList(
+  reserved: addressRanges([
     '0.0.0.0/8',
     '192.0.0.0/24',
     '192.0.2.0/24',
@@ -318,12 +319,12 @@ const ranges: Record<Exclude<Range, 'public'>, BlockList> = {
     '2001:db8::/32',
     '2002::/16', // 6to4
     '3fff::/20',
-  ),
+  ]),
 };
 
 /** What else there is of IPv6 is reserved: `::`, NAT64 (64:ff9b::/96 and 64:ff9b:1::/48), multicast, ranges that nobody has yet. */
-const globalUnicast = blockList('2000::/3');
-const mapped = blockList('::ffff:0:0/96');
+const globalUnicast = addressRanges(['2000::/3']);
+const mapped = addressRanges(['::ffff:0:0/96']);
 
 /**
  * What kind of address this is, and the address that the rules are about. An IPv4 address inside an IPv6 one is judged as itself, or it would
@@ -331,18 +332,18 @@ const mapped = blockList('::ffff:0:0/96');
  */
 function rangeOf(address: string): { range: Range; judged: string } {
   const bare = address.replace(/%.*$/, '');
-  if (isIP(bare) !== 6) return { range: rangeIn(bare, 'ipv4') ?? 'public', judged: bare };
-  const inner = embeddedIpv4(bare).map((one) => ({ range: rangeIn(one, 'ipv4'), judged: one }));
+  if (isIP(bare) !== 6) return { range: rangeIn(bare) ?? 'public', judged: bare };
+  const inner = embeddedIpv4(bare).map((one) => ({ range: rangeIn(one), judged: one }));
   for (const range of ['metadata', 'loopback', 'private', 'reserved'] as const) {
     const found = inner.find((one) => one.range === range);
     if (found) return { range, judged: found.judged };
   }
-  if (mapped.check(bare, 'ipv6')) return { range: 'public', judged: bare };
-  return { range: rangeIn(bare, 'ipv6') ?? (globalUnicast.check(bare, 'ipv6') ? 'public' : 'reserved'), judged: bare };
+  if (mapped.has(bare)) return { range: 'public', judged: bare };
+  return { range: rangeIn(bare) ?? (globalUnicast.has(bare) ? 'public' : 'reserved'), judged: bare };
 }
 
-function rangeIn(address: string, family: 'ipv4' | 'ipv6'): Exclude<Range, 'public'> | undefined {
-  return (['metadata', 'loopback', 'private', 'reserved'] as const).find((range) => ranges[range].check(address, family));
+function rangeIn(address: string): Exclude<Range, 'public'> | undefined {
+  return (['metadata', 'loopback', 'private', 'reserved'] as const).find((range) => ranges[range].has(address));
 }
 
 /** What a translator or tunnel may take for the IPv4 address in this one: where a range has several forms, each of them. */
@@ -386,30 +387,17 @@ function ipv6Words(address: string): number[] {
   return [...words(head), ...new Array(8 - words(head).length - after.length).fill(0), ...after];
 }
 
-function blockList(...subnets: string[]): BlockList {
-  const list = new BlockList();
-  for (const subnet of subnets) addSubnet(list, subnet);
-  return list;
-}
-
-function addSubnet(list: BlockList, subnet: string): void {
-  const [network = '', bits] = subnet.split('/');
-  list.addSubnet(network, Number(bits), isIP(network) === 6 ? 'ipv6' : 'ipv4');
-}
-
 type AddressQuestion = (host: string, address: string, port: number) => boolean;
 
 /** Entries of `OUTBOUND_ALLOW` as questions: is this address, of this host, at this port, allowed, and is it so by an entry that names the port? */
 function parseAllowList(entries: readonly string[]): { allowed: AddressQuestion; isPortNamed: AddressQuestion } {
-  const subnets = new BlockList();
+  const subnets: string[] = [];
   const hosts = new Set<string>();
   for (const entry of entries) {
     const lower = entry.toLowerCase();
     if (entry.includes('/')) {
-      const [network = '', bits = ''] = entry.split('/');
-      const family = isIP(network);
-      if (family === 0 || !/^\d{1,3}$/.test(bits) || Number(bits) > (family === 6 ? 128 : 32)) throw notAnEntry(entry);
-      addSubnet(subnets, entry);
+      if (!isAddressRange(entry)) throw notAnEntry(entry);
+      subnets.push(entry);
     } else if (isIP(entry)) hosts.add(hostOf(new URL(isIP(entry) === 6 ? `http://[${entry}]` : `http://${entry}`)));
     else if (URL.canParse(`http://${lower}`) && /^(?:\[[\da-f:.]+\]|[\w.-]+)(?::\d{1,5})?$/.test(lower)) {
       const url = new URL(`http://${lower}`);
@@ -417,14 +405,12 @@ function parseAllowList(entries: readonly string[]): { allowed: AddressQuestion;
       hosts.add(port === undefined ? hostOf(url) : `${hostOf(url)} ${Number(port)}`);
     } else throw notAnEntry(entry);
   }
+  const networks = addressRanges(subnets);
   const isPortNamed: AddressQuestion = (host, address, port) => hosts.has(`${host} ${port}`) || hosts.has(`${address} ${port}`);
   return {
     isPortNamed,
     allowed: (host, address, port) =>
-      isPortNamed(host, address, port) ||
-      hosts.has(host) ||
-      hosts.has(address) ||
-      subnets.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4'),
+      isPortNamed(host, address, port) || hosts.has(host) || hosts.has(address) || networks.has(address),
   };
 }
 
