@@ -20,6 +20,18 @@ module.exports = {
       {},
       { circular: true, ...viaRunTimeOnly() },
     ),
+    rule(
+      'client-is-a-tree',
+      'Types count here: whoever reads one file of the client has not to read them all.',
+      { path: '^client/' },
+      { circular: true, path: '^client/' },
+    ),
+    rule(
+      'records-know-no-annotations',
+      'Annotations are about records. What records show of them is a port, shared/records/annotationReads.ts.',
+      { path: '^shared/records/' },
+      { path: '^shared/annotations/' },
+    ),
     rule('resolvable', 'An import must lead somewhere.', {}, { couldNotResolve: true }),
     rule('no-undeclared-package', 'A package must be in package.json.', {}, { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] }),
     rule(

@@ -2,25 +2,10 @@ import type { z } from 'zod';
 import type { ScorerConfig, ScorerResponse } from '../shared/wire/scorers.ts';
 import { ValueError } from './errors.ts';
 import { everyItem } from './everyItem.ts';
-import type { HostedRow } from './hostedRow.ts';
 import type { ServiceClient } from './http.ts';
+import type { LocalMetric } from './localMetric.ts';
 
 type Scorer = z.output<typeof ScorerResponse>;
-
-/** What a metric computed in this process gives: it becomes a searchable column. A map gives one column for each key. */
-export type LocalScore =
-  | number
-  | string
-  | boolean
-  | null
-  | (number | string | boolean | null)[]
-  | { [key: string]: number | string | boolean | null };
-
-/** A metric computed in this process, after the row's function has ended. What it throws leaves the row without this metric. */
-export interface LocalMetric<Input = unknown, Output = unknown> {
-  name: string;
-  score(row: HostedRow<Input>, output: Output): LocalScore | undefined | Promise<LocalScore | undefined>;
-}
 
 /**
  * A metric: the label, name or id of a built-in or of one of yours; an object with a name and, for another than its default version, a number;

@@ -1,25 +1,9 @@
 import type { z } from 'zod';
 import type { LeasedRow as LeasedRowSchema } from '../shared/wire/experimentRuns.ts';
-import type { LocalMetric, LocalScore } from './chooseMetrics.ts';
+import type { HostedRow, LocalMetric, LocalScore } from './localMetric.ts';
 import { asText, type OpenSpan, textOf, toWire, withParent } from './spans.ts';
 
 export type LeasedRow = z.output<typeof LeasedRowSchema>;
-
-/** A row as a function and a local metric see it. */
-export interface HostedRow<Input = unknown> {
-  /** The `input` cell, parsed where it is JSON; all cells by column name where the dataset has no column `input`. */
-  input: Input;
-  /** The reference answer: the cell `output`, else `ground_truth`. */
-  expected: string | null;
-  metadata: Record<string, string>;
-  /** Every cell by column name. */
-  values: Record<string, unknown>;
-  /** Position in the dataset, from 0. */
-  ordinal: number;
-  id: string;
-  /** Aborts when the row's time is over or the experiment is stopped: hand it to what can be cut short. */
-  signal: AbortSignal;
-}
 
 export interface RowWork<Input, Output> {
   function: (input: Input, row: HostedRow<Input>) => Output | Promise<Output>;

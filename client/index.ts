@@ -2,7 +2,7 @@
 export type { ExperimentResponse } from '../shared/wire/experiments.ts';
 export { type AddToAnnotationQueueOptions, addToAnnotationQueue } from './addToAnnotationQueue.ts';
 export type { DatasetChoice, DatasetReference } from './chooseDataset.ts';
-export type { LocalMetric, LocalScore, MetricChoice } from './chooseMetrics.ts';
+export type { MetricChoice } from './chooseMetrics.ts';
 export type { PromptChoice } from './choosePrompt.ts';
 export {
   type AnnotationQueueResponse,
@@ -22,18 +22,19 @@ export {
   TakenOverError,
   ValueError,
 } from './errors.ts';
+export type { ExperimentProgress, ExperimentRunResults } from './experimentRunResults.ts';
 export { getAnnotationQueue } from './getAnnotationQueue.ts';
 export { getDataset } from './getDataset.ts';
 export { getExperiment } from './getExperiment.ts';
 export { getExperiments } from './getExperiments.ts';
 export { getPrompt } from './getPrompt.ts';
-export type { HostedRow } from './hostedRow.ts';
 export { type ClientOptions, ServiceClient } from './http.ts';
 export { type ExperimentGroupResponse, listExperimentGroups } from './listExperimentGroups.ts';
+export type { HostedRow, LocalMetric, LocalScore } from './localMetric.ts';
 export { type LogOptions, log } from './log.ts';
 export { Logger, type LoggerOptions } from './logger.ts';
 export type { OperationOptions, ProjectChoice } from './project.ts';
 export type { PromptSettings } from './promptSettings.ts';
-export { type ExperimentProgress, type ExperimentRunResults, type RunExperimentOptions, runExperiment } from './runExperiment.ts';
+export { type RunExperimentOptions, runExperiment } from './runExperiment.ts';
 export type { SpanFields, SpanKind } from './spans.ts';
 export type { FinishedSpan, SpanPlace, TraceBuilder, TraceFields } from './trace.ts';

@@ -1,24 +1,24 @@
 import type { z } from 'zod';
-import type { ProgressReply, RunnerRequest, RunReply } from '../shared/wire/experimentRuns.ts';
+import type { RunnerRequest, RunReply } from '../shared/wire/experimentRuns.ts';
 import type { ExperimentResponse } from '../shared/wire/experiments.ts';
 import { type ChosenRows, checkDatasetChoice, chooseRows, type DatasetChoice, isOver } from './chooseDataset.ts';
-import { checkMetrics, chooseScorers, isLocal, type LocalMetric, type MetricChoice } from './chooseMetrics.ts';
+import { checkMetrics, chooseScorers, isLocal, type MetricChoice } from './chooseMetrics.ts';
 import { type ChosenPrompt, choosePrompt, isPromptOf, type PromptChoice } from './choosePrompt.ts';
 import { type ExperimentGroupChoice, groupKeys, requiredName } from './createExperiment.ts';
 import { readEnvironment } from './environment.ts';
 import { ConnectionError, ExperimentRunError, HttpStatusError, ValueError } from './errors.ts';
+import type { ExperimentProgress, ExperimentRunResults } from './experimentRunResults.ts';
 import { searchExperiments } from './getExperiments.ts';
-import { type HostedRow, type LeasedRow, runHostedRow } from './hostedRow.ts';
+import { type LeasedRow, runHostedRow } from './hostedRow.ts';
 import { hostRows } from './hostRows.ts';
 import { pause, type ServiceClient } from './http.ts';
+import type { HostedRow, LocalMetric } from './localMetric.ts';
 import { clientOf, type OperationOptions, resolveProject } from './project.ts';
 import { type PromptSettings, settingsKeys } from './promptSettings.ts';
 import { isRowOf } from './recordRows.ts';
 import { textOf } from './spans.ts';
 import { timedName, unfinishedExperiment } from './unfinishedExperiment.ts';
 
-/** Rows and scores of a run: how many there are, how many are done. */
-export type ExperimentProgress = z.output<typeof ProgressReply>;
 type Runner = z.input<typeof RunnerRequest>;
 
 export interface RunExperimentOptions<Input = unknown, Output = unknown>
@@ -74,18 +74,6 @@ export interface RunExperimentOptions<Input = unknown, Output = unknown>
   resume?: boolean | undefined;
   /** Stops waiting and starting rows. The run itself stays: the same call goes on with it later. */
   signal?: AbortSignal | undefined;
-}
-
-export interface ExperimentRunResults {
-  /** As the service gives it: keys in snake_case, aggregates of metrics in `aggregate_metrics` and `structured_aggregate_metrics`. */
-  experiment: ExperimentResponse;
-  progress: ExperimentProgress;
-  /** One line for people. */
-  message: string;
-  /** Where the results are shown. */
-  link: string;
-  /** True when an unfinished experiment was gone on with. */
-  resumed: boolean;
 }
 
 /**

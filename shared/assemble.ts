@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { openAccounts } from './accounts/openAccounts.ts';
-import { createAnnotationReads } from './annotations/annotationReads.ts';
+import { createAnnotationReads } from './annotations/createAnnotationReads.ts';
 import { createAssetAccess } from './assets/assetAccess.ts';
 import type { Environment } from './childProcesses/childEnvironment.ts';
 import { codeIsolation } from './childProcesses/codeIsolation.ts';

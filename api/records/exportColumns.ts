@@ -1,7 +1,7 @@
-import { annotationColumns, isAnnotationColumn } from '../../shared/annotations/annotationColumns.ts';
 import type { ColumnDef } from '../../shared/columns/columnDef.ts';
 import { standardColumns } from '../../shared/columns/standard.ts';
 import { systemMetricColumns } from '../../shared/columns/systemMetrics.ts';
+import { annotationColumns, isAnnotationColumn } from '../../shared/records/annotationColumns.ts';
 import { availableColumns } from '../../shared/records/columnCatalog.ts';
 import type { ExportQuery, ExportReads } from '../../shared/records/exportRecords.ts';
 import { isMetricColumn } from '../../shared/records/findColumn.ts';

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import { isAnnotationColumn } from '../../shared/annotations/annotationColumns.ts';
 import { systemMetricNames } from '../../shared/columns/systemMetrics.ts';
+import { isAnnotationColumn } from '../../shared/records/annotationColumns.ts';
 import { explainedBy, isMetricColumn, metricOfColumn } from '../../shared/records/findColumn.ts';
 import { shownFields } from '../../shared/records/recordView.ts';
 import type { FoundPage, PageView, RecordQuery } from '../../shared/records/searchRecords.ts';

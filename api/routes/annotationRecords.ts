@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { AccountStore } from '../../shared/accounts/accountStore.ts';
 import type { Caller, ProjectAction } from '../../shared/accounts/permissions.ts';
-import { annotationColumns } from '../../shared/annotations/annotationColumns.ts';
 import type { StoredRating } from '../../shared/annotations/annotationStore.ts';
 import { idIsOneOf, withAnnotatedIds } from '../../shared/annotations/fullyAnnotated.ts';
 import {
@@ -20,6 +19,7 @@ import { type RecordKind, recordKinds, spanKinds } from '../../shared/columns/co
 import { standardColumns } from '../../shared/columns/standard.ts';
 import { ServiceError } from '../../shared/errors/errors.ts';
 import type { RunRef } from '../../shared/projects/runs.ts';
+import { annotationColumns } from '../../shared/records/annotationColumns.ts';
 import { availableColumns, findColumnFor, toDescriptor } from '../../shared/records/columnCatalog.ts';
 import { exportFlat, exportNested } from '../../shared/records/exportRecords.ts';
 import { columnFinder, type FindColumn } from '../../shared/records/findColumn.ts';

@@ -9,7 +9,7 @@ import type {
   StoredConstraints,
 } from '../wire/annotations.ts';
 import type { UserInfo } from '../wire/datasets.ts';
-import type { AnnotationSource } from './annotationReads.ts';
+import type { AnnotationSource } from './createAnnotationReads.ts';
 import type { RatingValue, StoredAnnotations } from './summarize.ts';
 
 export interface Queue {

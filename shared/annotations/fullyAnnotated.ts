@@ -1,6 +1,6 @@
 import type { RunRef } from '../projects/runs.ts';
+import type { AnnotationReads } from '../records/annotationReads.ts';
 import type { ColumnFilter, Filter } from '../wire/filters.ts';
-import type { AnnotationReads } from './annotationReads.ts';
 
 /**
  * The filter with the ids of the records that are fully annotated in the place of that leaf: ratings are in another store, and people make few.

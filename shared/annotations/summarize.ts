@@ -1,4 +1,10 @@
-import type { AnnotationAggregate, AnnotationRating, RecordAnnotations } from '../wire/annotationRatings.ts';
+import type { RatedTemplate } from '../records/annotationReads.ts';
+import {
+  type AnnotationAggregate,
+  type AnnotationRating,
+  noAnnotations,
+  type RecordAnnotations,
+} from '../wire/annotationRatings.ts';
 import type { AnnotationAgreementAggregate, StoredConstraints } from '../wire/annotations.ts';
 
 export type RatingValue = AnnotationRating['value'];
@@ -14,12 +20,6 @@ export interface StoredAnnotations {
   ratings: readonly Rating[];
 }
 
-export interface RatedTemplate {
-  id: string;
-  queueId: string;
-  constraints: StoredConstraints;
-}
-
 export interface Rating {
   templateId: string;
   recordId: string;
@@ -27,16 +27,6 @@ export interface Rating {
   value: RatingValue;
   explanation: string | null;
 }
-
-export const noAnnotations = (): RecordAnnotations => ({
-  feedback_rating_info: {},
-  annotations: {},
-  annotation_aggregates: {},
-  annotation_agreement: {},
-  overall_annotation_agreement: null,
-  annotation_queue_ids: [],
-  fully_annotated: null,
-});
 
 /** The annotation fields of every record that is in a queue. */
 export function annotationsByRecord(stored: StoredAnnotations): Map<string, RecordAnnotations> {

@@ -1,8 +1,8 @@
-import { annotationColumns } from '../annotations/annotationColumns.ts';
 import { type ColumnDef, filterTypeOf } from '../columns/columnDef.ts';
 import { standardColumns } from '../columns/standard.ts';
 import type { Filter } from '../wire/filters.ts';
 import type { LogRecordsColumnInfo } from '../wire/recordSearch.ts';
+import { annotationColumns } from './annotationColumns.ts';
 import { columnFinder, explainedBy, type FindColumn, isMetricColumn, metricOfColumn } from './findColumn.ts';
 import { explanationColumn } from './metricsTestingColumns.ts';
 import type { RecordReads, RecordRun, TimeRange } from './searchRecords.ts';

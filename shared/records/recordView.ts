@@ -1,8 +1,8 @@
-import { noAnnotations } from '../annotations/summarize.ts';
 import { type RecordKind, recordKinds } from '../columns/columnDef.ts';
 import type { RecordField } from '../columns/recordField.ts';
 import { recordFields, storedFields } from '../columns/recordFields.ts';
 import { templateOf } from '../prompts/templateOf.ts';
+import { noAnnotations } from '../wire/annotationRatings.ts';
 import { readableMetricValue } from '../wire/metricResults.ts';
 import type { ExtendedRecord, PartialRecord } from '../wire/storedRecords.ts';
 import type { FoundRecord, PageView, StoredMetric } from './searchRecords.ts';

@@ -1,9 +1,9 @@
-import type { AnnotationReads } from '../annotations/annotationReads.ts';
 import type { ColumnDef, RecordKind } from '../columns/columnDef.ts';
 import type { RunRef } from '../projects/runs.ts';
 import type { RecordAnnotations } from '../wire/annotationRatings.ts';
 import type { ColumnFilter } from '../wire/filters.ts';
 import type { MetricResult } from '../wire/metricResults.ts';
+import type { AnnotationReads } from './annotationReads.ts';
 import type { FindColumn } from './findColumn.ts';
 import type { StoredRecord } from './record.ts';
 

@@ -75,6 +75,18 @@ export interface RecordAnnotations {
   annotation_queue_ids: string[];
   fully_annotated: boolean | null;
 }
+
+/** Of a record that is in no queue. */
+export const noAnnotations = (): RecordAnnotations => ({
+  feedback_rating_info: {},
+  annotations: {},
+  annotation_aggregates: {},
+  annotation_agreement: {},
+  overall_annotation_agreement: null,
+  annotation_queue_ids: [],
+  fully_annotated: null,
+});
+
 /** Fields of a record that carry its annotations, by template where they are maps. */
 export const annotationFields: {
   [K in keyof RecordAnnotations]: z.ZodType<RecordAnnotations[K], RecordAnnotations[K]>;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { addToAnnotationQueue, createAnnotationQueue, getAnnotationQueue } from '../../client/index.ts';
-import { createAnnotationReads } from '../../shared/annotations/annotationReads.ts';
+import { createAnnotationReads } from '../../shared/annotations/createAnnotationReads.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 

@@ -1,4 +1,4 @@
-import type { AnnotationReads } from '../../shared/annotations/annotationReads.ts';
+import type { AnnotationReads } from '../../shared/records/annotationReads.ts';
 
 /** For services without queues. */
 export const noAnnotations: AnnotationReads = {

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { NamedTemplate } from '../../annotations/annotationReads.ts';
 import type {
   AnnotationStore,
   NewQueueUser,
@@ -15,6 +14,7 @@ import type { StoredAnnotations } from '../../annotations/summarize.ts';
 import { ServiceError } from '../../errors/errors.ts';
 import { nameTaken } from '../../identifiers/freeName.ts';
 import { newId } from '../../identifiers/ids.ts';
+import type { NamedTemplate } from '../../records/annotationReads.ts';
 import { projectRoles } from '../../wire/accounts.ts';
 import {
   AnnotationQueueExportRequest,

@@ -1,22 +1,7 @@
 import { BriefCache } from '../concurrency/briefCache.ts';
 import type { RunRef } from '../projects/runs.ts';
-import type { RecordAnnotations } from '../wire/annotationRatings.ts';
-import { annotationsByRecord, type RatedTemplate, type StoredAnnotations } from './summarize.ts';
-
-/** A template as the column catalogs name it. */
-export type NamedTemplate = RatedTemplate & { name: string };
-
-/** What the reads of records ask about annotations. */
-export interface AnnotationReads {
-  /** The annotation fields of those of these records that are in a queue. */
-  annotations(run: RunRef, recordIds: readonly string[]): Promise<ReadonlyMap<string, RecordAnnotations>>;
-  /**
-   * The run's records whose queues have templates, all of them rated: by anybody, or by each of `userIds`.
-   */
-  fullyAnnotated(run: RunRef, userIds?: readonly string[]): Promise<string[]>;
-  /** Templates of the queues that hold records of the run, by queue and position. */
-  annotationTemplates(run: RunRef): Promise<NamedTemplate[]>;
-}
+import type { AnnotationReads, NamedTemplate } from '../records/annotationReads.ts';
+import { annotationsByRecord, type StoredAnnotations } from './summarize.ts';
 
 /** What these reads need of the store. */
 export interface AnnotationSource {

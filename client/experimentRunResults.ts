@@ -1,0 +1,19 @@
+import type { z } from 'zod';
+import type { ProgressReply } from '../shared/wire/experimentRuns.ts';
+import type { ExperimentResponse } from '../shared/wire/experiments.ts';
+
+/** Rows and scores of a run: how many there are, how many are done. */
+export type ExperimentProgress = z.output<typeof ProgressReply>;
+
+/** What `runExperiment` gives when the run has ended, or is left to itself. */
+export interface ExperimentRunResults {
+  /** As the service gives it: keys in snake_case, aggregates of metrics in `aggregate_metrics` and `structured_aggregate_metrics`. */
+  experiment: ExperimentResponse;
+  progress: ExperimentProgress;
+  /** One line for people. */
+  message: string;
+  /** Where the results are shown. */
+  link: string;
+  /** True when an unfinished experiment was gone on with. */
+  resumed: boolean;
+}
