@@ -21,6 +21,8 @@ import { defaultCacheDir, findTemporal } from './shared/stores/temporal/findTemp
 import { temporalNamespace } from './shared/stores/temporal/prepareNamespace.ts';
 import { temporalRunWorkflows } from './shared/stores/temporal/runWorkflows.ts';
 import { temporalRelease } from './shared/stores/temporal/temporalRelease.ts';
+import { openMetricsServer } from './shared/telemetry/metricsServer.ts';
+import { openTelemetry } from './shared/telemetry/telemetry.ts';
 import { assembleActivities } from './workers/assembleActivities.ts';
 import { runnerModules } from './workers/runners/moduleProcess.ts';
 import { logTemporalTo, type RunningWorker, startWorker } from './workers/worker.ts';
@@ -32,6 +34,8 @@ export interface Service {
   publicUrl: string;
   /** Temporal's own pages, where the service runs its own Temporal: for administrators, with their password. */
   temporalUiUrl: string | undefined;
+  /** Where the metrics of the process are read, where `METRICS_PORT` is set. */
+  metricsUrl: string | undefined;
   email: string;
   /** Set by the start that created the administrator. */
   created: { password: string; apiKey: string } | undefined;
@@ -60,6 +64,7 @@ export async function startService(
   const config = readConfig(environment);
   const log = pino({ level: config.LOG_LEVEL, base: null }, pino.destination({ fd: 2, sync: true }));
   const server = await listen(config.HOST, config.PORT);
+  const telemetry = openTelemetry();
   const opened = new AsyncDisposableStack();
   let worker: RunningWorker | undefined;
   let stopped: Promise<void> | undefined;
@@ -70,6 +75,7 @@ export async function startService(
   };
   try {
     logTemporalTo(log);
+    const metrics = opened.adopt(await openMetricsServer(config, telemetry), (it) => it.close());
     say(`Assay is starting; its data is in ${config.DATA_DIR}`);
     openDataFolder(config.DATA_DIR);
     const storesFailed = new AbortController();
@@ -94,6 +100,7 @@ export async function startService(
       config,
       secretKeys,
       log,
+      telemetry,
       environment,
     );
     opened.defer(() => domain.integrations.outbound.close());
@@ -124,6 +131,7 @@ export async function startService(
       url: server.url,
       publicUrl: config.PUBLIC_URL ?? server.url,
       temporalUiUrl: temporal.pages?.server.url,
+      metricsUrl: metrics.url,
       email: api.administrator.email,
       created: api.administrator.created ? { password: api.administrator.password, apiKey: api.administrator.apiKey } : undefined,
       broken: Promise.race([worker.finished, stores.clickhouse.broken]),
@@ -214,6 +222,7 @@ if (import.meta.main) {
       `  API         ${service.publicUrl}`,
       `  API docs    ${service.publicUrl}/docs`,
       ...(service.temporalUiUrl ? [`  Temporal UI ${service.temporalUiUrl} (log in with the account below)`] : []),
+      ...(service.metricsUrl ? [`  metrics     ${service.metricsUrl}`] : []),
       `  account     ${service.email}`,
       ...(generated.password ? [`  password    ${generated.password}`] : []),
       ...(generated.api_key ? [`  API key     ${generated.api_key}`] : []),

@@ -10,6 +10,7 @@ import { type BodyBounds, openBodyBounds } from './bodyBounds.ts';
 import { errorResponse } from './errorResponse.ts';
 import { openapiDocument } from './openapi.ts';
 import { hostCheck } from './publicHost.ts';
+import { type RequestMetricsDeps, requestMetrics } from './requestMetrics.ts';
 import { type Endpoint, type Gate, mount } from './route.ts';
 
 export interface AppOptions {
@@ -18,6 +19,8 @@ export interface AppOptions {
   log: Logger;
   apiKeyHeaders: readonly string[];
   checkReplies: boolean;
+  /** Absent: requests are neither counted nor logged. */
+  requests?: Omit<RequestMetricsDeps, 'log'>;
   /** `PUBLIC_URL`: the only host that is answered. */
   publicUrl?: string | undefined;
   /** Absent: those of a service without settings. */
@@ -25,11 +28,21 @@ export interface AppOptions {
 }
 
 /** The HTTP server: request ids, the prefix rule, the routes, the documents, errors. */
-export function createApp({ endpoints, gate, log, apiKeyHeaders, checkReplies, publicUrl, bodies }: AppOptions): Express {
+export function createApp({
+  endpoints,
+  gate,
+  log,
+  apiKeyHeaders,
+  checkReplies,
+  requests,
+  publicUrl,
+  bodies,
+}: AppOptions): Express {
   const checkHost = hostCheck(publicUrl);
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
+  if (requests) app.use(requestMetrics({ ...requests, log }));
   app.use((request, response, next) => {
     const given = request.headers['x-request-id'];
     response.locals.requestId = typeof given === 'string' && /^[\w.-]{1,100}$/.test(given) ? given : randomUUID();

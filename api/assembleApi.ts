@@ -78,6 +78,7 @@ export async function assembleApi(domain: Domain, config: Config, around: ApiSur
     log,
     apiKeyHeaders: config.API_KEY_HEADERS,
     checkReplies: around.checkReplies ?? false,
+    requests: { telemetry: domain.telemetry, slowMs: config.SLOW_REQUEST_SECONDS * 1_000 },
     publicUrl: config.PUBLIC_URL,
     bodies,
   });

@@ -7,6 +7,8 @@ import { openServers } from '../shared/stores/openServers.ts';
 import { pingTemporal } from '../shared/stores/temporal/connect.ts';
 import { temporalNamespace } from '../shared/stores/temporal/prepareNamespace.ts';
 import { temporalRunWorkflows } from '../shared/stores/temporal/runWorkflows.ts';
+import { openMetricsServer } from '../shared/telemetry/metricsServer.ts';
+import { openTelemetry } from '../shared/telemetry/telemetry.ts';
 import { assembleApi } from './assembleApi.ts';
 import { listen } from './server.ts';
 
@@ -15,12 +17,14 @@ async function start() {
   const config = readConfig(process.env);
   const log = pino({ level: config.LOG_LEVEL, base: null });
   const server = await listen(config.HOST, config.PORT);
+  const telemetry = openTelemetry();
   const opened = new AsyncDisposableStack();
+  const metrics = opened.adopt(await openMetricsServer(config, telemetry), (it) => it.close());
   const servers = opened.adopt(await openServers(config, log), (those) => those.close());
   const secretKeys = config.SECRET_KEYS as string;
   const namespace = temporalNamespace(servers.connection, servers.client, config.TEMPORAL_NAMESPACE, log);
   const workflows = temporalRunWorkflows(servers.client, namespace.searchAttributes);
-  const domain = assembleDomain(servers.stores, workflows, config, secretKeys, log, process.env);
+  const domain = assembleDomain(servers.stores, workflows, config, secretKeys, log, telemetry, process.env);
   opened.defer(() => domain.integrations.outbound.close());
   const api = await assembleApi(domain, config, {
     pingTemporal: () => pingTemporal(servers.connection, config.TEMPORAL_NAMESPACE),
@@ -38,7 +42,7 @@ async function start() {
   }
   opened.adopt(await watchEventLoop(eventLoopLimits(config, 1)), (watch) => watch.stop());
   server.serve(api.app);
-  log.info({ url: config.PUBLIC_URL ?? server.url }, 'the api is ready');
+  log.info({ url: config.PUBLIC_URL ?? server.url, metrics: metrics.url }, 'the api is ready');
   return {
     async stop() {
       await server.close();

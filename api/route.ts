@@ -105,6 +105,8 @@ export interface Endpoint {
   bodyLimit?: number;
   /** Logs records: they wait while the store is busy, so that small requests count as well among what all bodies may hold. */
   isIngest?: boolean;
+  /** Answers when something happens, or sends a file of any size: however long that takes, the request is not named as slow. */
+  waits?: true;
   /**
    * Asked before the body is read, on routes whose path does not name the project: the id of the one that a header names, if any.
    * @throws what the caller gets instead
@@ -180,6 +182,7 @@ async function run(route: Endpoint, { gate, bodies, checkReplies }: Around, requ
   response.once('close', () => {
     if (!response.writableFinished) aborted.abort(new CallerLeft('the caller hung up'));
   });
+  response.locals.endpoint = route;
   response.locals.errorForm = route.errorForm;
   const caller = route.access === 'public' ? undefined : await gate.authenticate(request);
   const params = route.params ? parsePart(route.params, request.params, 'path') : undefined;

@@ -52,6 +52,7 @@ import { postgresDeletedRows, postgresDeletionRequests, postgresErasures } from 
 import { postgresRetention } from './stores/postgres/retention.ts';
 import { scorerStore } from './stores/postgres/scorers.ts';
 import { postgresScorings } from './stores/postgres/scorings.ts';
+import type { Telemetry } from './telemetry/telemetry.ts';
 
 export type Domain = ReturnType<typeof assembleDomain>;
 
@@ -62,6 +63,7 @@ export function assembleDomain(
   config: Config,
   secretKeys: string,
   log: Logger,
+  telemetry: Telemetry,
   environment: Environment,
 ) {
   const { clickhouse, database, coordination, notices } = stores;
@@ -192,6 +194,7 @@ export function assembleDomain(
   return {
     stores,
     log,
+    telemetry,
     workflows,
     accounts,
     assets,

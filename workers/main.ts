@@ -7,6 +7,8 @@ import { readConfig } from '../shared/config/config.ts';
 import { openServers } from '../shared/stores/openServers.ts';
 import { connectTemporalWorker } from '../shared/stores/temporal/connect.ts';
 import { temporalRunWorkflows } from '../shared/stores/temporal/runWorkflows.ts';
+import { openMetricsServer } from '../shared/telemetry/metricsServer.ts';
+import { openTelemetry } from '../shared/telemetry/telemetry.ts';
 import { assembleActivities } from './assembleActivities.ts';
 import { runnerModules } from './runners/moduleProcess.ts';
 import { logTemporalTo, startWorker } from './worker.ts';
@@ -17,11 +19,13 @@ async function start() {
   const config = readConfig(process.env);
   const log = pino({ level: config.LOG_LEVEL, base: null });
   logTemporalTo(log);
+  const telemetry = openTelemetry();
   const opened = new AsyncDisposableStack();
+  const metrics = opened.adopt(await openMetricsServer(config, telemetry), (it) => it.close());
   const servers = opened.adopt(await openServers(config, log), (those) => those.close());
   // A worker starts no run, so it need not know what runs may be searched by.
   const workflows = temporalRunWorkflows(servers.client, () => []);
-  const domain = assembleDomain(servers.stores, workflows, config, config.SECRET_KEYS as string, log, process.env);
+  const domain = assembleDomain(servers.stores, workflows, config, config.SECRET_KEYS as string, log, telemetry, process.env);
   opened.defer(() => domain.integrations.outbound.close());
   opened.defer(() => domain.stop());
   const connection = opened.adopt(await connectTemporalWorker(servers.temporal), (it) => it.close());
@@ -29,7 +33,7 @@ async function start() {
   const worker = opened.adopt(await startWorker(connection, workerSettings(config), activities), (it) => it.stop());
   worker.finished.catch((err: unknown) => log.fatal({ err }, 'the worker broke'));
   opened.adopt(await watchEventLoop(eventLoopLimits(config, 1)), (watch) => watch.stop());
-  log.info({ namespace: config.TEMPORAL_NAMESPACE, queues: config.WORKER_QUEUES }, 'the worker is ready');
+  log.info({ namespace: config.TEMPORAL_NAMESPACE, queues: config.WORKER_QUEUES, metrics: metrics.url }, 'the worker is ready');
   return { broken: worker.finished, stop: () => opened.disposeAsync() };
 }
 

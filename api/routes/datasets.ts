@@ -336,6 +336,7 @@ export function datasetRoutes(deps: DatasetRouteDeps): Endpoint[] {
       access: needs('export'),
       params: OneDataset,
       query: DownloadDatasetQuery,
+      waits: true,
       produces: ['text/csv', 'application/x-ndjson'],
       response: AnyJson,
       handle: async ({ params, query }) => {

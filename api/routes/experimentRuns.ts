@@ -88,6 +88,7 @@ export function experimentRunRoutes(deps: ExperimentRunDeps): Endpoint[] {
       access: { project: 'read' },
       params: Params,
       query: ProgressQuery,
+      waits: true,
       response: ProgressReply,
       handle: async ({ params, query, signal }) => {
         const { notices } = deps.caller;
@@ -122,6 +123,7 @@ export function experimentRunRoutes(deps: ExperimentRunDeps): Endpoint[] {
       access: { project: 'log_data' },
       params: Params,
       body: LeaseRequest,
+      waits: true,
       response: LeaseReply,
       handle: async ({ params, body, signal }) => {
         const run = await inProject(params);

@@ -31,6 +31,7 @@ export const exportRecordRoutes = (deps: ExportDeps): Endpoint[] => [
     access: { project: 'export_data' },
     params: z.object({ project_id: Uuid }),
     body: LogRecordsExportRequest,
+    waits: true,
     produces: ['application/x-ndjson', 'text/csv', 'application/vnd.apache.parquet'],
     response: z.string(),
     async handle({ params, body, signal }) {

@@ -146,6 +146,10 @@ const Config = z.object({
     .optional(),
   RUNNER_MEMORY_MB: count(64, 100_000).default(1_024),
   HANDLERS_DIR: folder.optional(),
+  METRICS_HOST: z.string().default('127.0.0.1'),
+  METRICS_PORT: port.optional(),
+  METRICS_TOKEN: z.string().min(16, { error: 'must have at least 16 characters' }).optional(),
+  SLOW_REQUEST_SECONDS: count(0, 86_400).default(10),
   BLOCKED_WARN_SECONDS: count(1, 86_400).default(30),
   BLOCKED_END_SECONDS: count(0, 86_400).default(120),
   LOG_LEVEL: z.enum(logLevels, { error: `must be one of ${logLevels.join(', ')}` }).default('info'),
@@ -187,6 +191,9 @@ function problemsTogether(config: Config): string[] {
     ...needs('TEMPORAL_TLS_CERT', 'TEMPORAL_TLS_KEY'),
     ...needs('TEMPORAL_TLS_KEY', 'TEMPORAL_TLS_CERT'),
     ...(['TEMPORAL_TLS', ...tls] as const).flatMap((name) => needs(name, 'TEMPORAL_ADDRESS')),
+    ...(config.METRICS_PORT !== undefined && config.METRICS_TOKEN === undefined && !isLoopback(config.METRICS_HOST)
+      ? [`METRICS_HOST ${config.METRICS_HOST} can be reached from elsewhere and needs METRICS_TOKEN`]
+      : []),
     ...needs('TEMPORAL_DEPLOYMENT_NAME', 'TEMPORAL_BUILD_ID'),
     ...needs('TEMPORAL_BUILD_ID', 'TEMPORAL_DEPLOYMENT_NAME'),
   ];

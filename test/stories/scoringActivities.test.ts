@@ -18,6 +18,7 @@ import type { ScoringWorkflows } from '../../shared/scoring/scoring.ts';
 import type { ScorePass } from '../../shared/scoring/workflow.ts';
 import { openStores, type Stores } from '../../shared/stores/open.ts';
 import { postgresExperiments } from '../../shared/stores/postgres/experimentStore.ts';
+import { openTelemetry } from '../../shared/telemetry/telemetry.ts';
 import type { ScorerConfig } from '../../shared/wire/scorers.ts';
 import { assembleActivities } from '../../workers/assembleActivities.ts';
 import { createScoringActivities } from '../../workers/scoringActivities.ts';
@@ -43,7 +44,15 @@ beforeAll(async () => {
     rowWorkers: async () => 1,
     score: async () => undefined,
   };
-  domain = assembleDomain(stores, workflows, settings, secretKeysOf(undefined, folder), pino({ level: 'silent' }), {});
+  domain = assembleDomain(
+    stores,
+    workflows,
+    settings,
+    secretKeysOf(undefined, folder),
+    pino({ level: 'silent' }),
+    openTelemetry(),
+    {},
+  );
   await stores.database.query("INSERT INTO users (id, email, first_name, role) VALUES ($1, 'ada@example.com', 'Ada', 'user')", [
     userId,
   ]);

@@ -17,6 +17,8 @@ export interface TestService extends AsyncDisposable {
   apiKey: string;
   dataDir: string;
   temporalUiUrl: string;
+  /** Where its metrics are read; empty without `METRICS_PORT`. */
+  metricsUrl: string;
   client: ServiceClient;
   /** One request with the administrator's key, as it is on the wire. */
   request(
@@ -66,6 +68,7 @@ export async function startTestService(environment: Record<string, string> = {})
     apiKey: API_KEY,
     dataDir,
     temporalUiUrl: service.temporalUiUrl ?? '',
+    metricsUrl: service.metricsUrl ?? '',
     client: new ServiceClient({ apiUrl: service.url, apiKey: API_KEY }),
     request,
     async project() {

@@ -1,0 +1,116 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import express from 'express';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { requestMetrics } from '../../api/requestMetrics.ts';
+import { readConfig } from '../../shared/config/config.ts';
+import { type Instrument, instruments } from '../../shared/telemetry/instruments.ts';
+import { openMetricsServer } from '../../shared/telemetry/metricsServer.ts';
+import { openTelemetry } from '../../shared/telemetry/telemetry.ts';
+import { readMetrics, sumOf } from '../support/readMetrics.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService({ METRICS_PORT: '0' });
+});
+afterAll(() => service[Symbol.asyncDispose]());
+
+const metrics = () => readMetrics(service.metricsUrl);
+
+describe('the metrics of a service', () => {
+  test('count and time requests by route and status, and no names of users', async () => {
+    const { id } = await service.project();
+    await service.request('GET', `/projects/${id}`);
+    await service.request('GET', '/projects/no-id');
+    await service.request('GET', '/secret-path');
+    const samples = await metrics();
+    const requests = 'http_server_request_duration_seconds_count';
+    const route = { http_request_method: 'GET', http_route: '/projects/{project_id}' };
+    expect(sumOf(samples, requests, { ...route, http_response_status_code: '200' })).toBe(1);
+    expect(sumOf(samples, requests, { ...route, http_response_status_code: '422' })).toBe(1);
+    expect(sumOf(samples, requests, { http_route: 'other', http_response_status_code: '404' })).toBe(1);
+    expect(JSON.stringify(samples)).not.toContain('secret-path');
+    expect(JSON.stringify(samples)).not.toContain(id);
+  });
+
+  test('say how the process is', async () => {
+    const samples = await metrics();
+    expect(sumOf(samples, 'process_cpu_seconds_total')).toBeGreaterThan(0);
+    expect(sumOf(samples, 'process_resident_memory_bytes')).toBeGreaterThan(1e7);
+    expect(samples.filter(({ name }) => name === 'assay_event_loop_delay_seconds')).toHaveLength(3);
+  });
+});
+
+describe('the port of the metrics', () => {
+  const token = 'a-token-of-scrapers';
+  const open = (settings: Record<string, string>) => openMetricsServer(readConfig(settings), openTelemetry());
+
+  test('is closed without its setting', async () => {
+    expect((await open({})).url).toBeUndefined();
+  });
+
+  test('answers GET /metrics alone, and whoever has the token', async () => {
+    const server = await open({ METRICS_PORT: '0', METRICS_TOKEN: token });
+    const url = server.url as string;
+    const status = async (address: string, method: string, sent?: string) =>
+      (await fetch(address, { method, headers: sent === undefined ? {} : { Authorization: `Bearer ${sent}` } })).status;
+    expect(await status(url, 'GET', token)).toBe(200);
+    expect(await status(url, 'GET')).toBe(401);
+    expect(await status(url, 'GET', 'another')).toBe(401);
+    expect(await status(url, 'POST', token)).toBe(405);
+    expect(await status(url.replace('/metrics', '/'), 'GET', token)).toBe(404);
+    await server.close();
+  });
+
+  test('says so when it is in use', async () => {
+    const server = await open({ METRICS_PORT: '0' });
+    const { port } = new URL(server.url as string);
+    await expect(open({ METRICS_PORT: port })).rejects.toThrow(
+      `the metrics cannot be served at 127.0.0.1:${port} (METRICS_PORT)`,
+    );
+    await server.close();
+  });
+
+  test('needs a token where other machines reach it', () => {
+    expect(() => readConfig({ METRICS_PORT: '9464', METRICS_HOST: '0.0.0.0' })).toThrow('needs METRICS_TOKEN');
+  });
+});
+
+/** The lines of the log that a request to `path` leaves. */
+async function logOf(path: string, slowMs: number) {
+  const lines: { level: number; msg: string; path?: string; status?: number }[] = [];
+  const log = pino({ level: 'debug' }, { write: (line: string) => lines.push(JSON.parse(line)) });
+  const app = express();
+  app.use(requestMetrics({ telemetry: openTelemetry(), log, slowMs }));
+  const server = app.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`);
+  await new Promise((resolve) => server.close(resolve));
+  return lines;
+}
+
+describe('the log', () => {
+  test('has a line for each request at debug, without its query', async () => {
+    const lines = await logOf('/nothing?token=hidden', 0);
+    expect(lines).toMatchObject([{ level: 20, msg: 'request', path: '/nothing', status: 404 }]);
+    expect(JSON.stringify(lines)).not.toContain('hidden');
+  });
+
+  test('has slow requests at warn', async () => {
+    expect(await logOf('/nothing', 1e-6)).toMatchObject([{ level: 40, msg: 'slow request', path: '/nothing' }]);
+  });
+});
+
+test('the page of metrics has every metric with its labels', () => {
+  const page = readFileSync(join(import.meta.dirname, '../../docs/monitoring.md'), 'utf8');
+  const rows = [...page.matchAll(/^\| `([a-z_]+)` \|([^|]*)\|/gm)].map(([, name, labels = '']) => ({
+    name,
+    labels: [...labels.matchAll(/`(\w+)`/g)].map(([, label]) => label),
+  }));
+  const declared = Object.entries<Instrument>(instruments).map(([name, { labels }]) => ({ name, labels: Object.keys(labels) }));
+  expect(rows).toEqual(declared);
+});
