@@ -74,14 +74,14 @@ export async function startService(
     return stopped;
   };
   try {
-    logTemporalTo(log);
+    logTemporalTo(log, telemetry);
     const metrics = opened.adopt(await openMetricsServer(config, telemetry), (it) => it.close());
     say(`Assay is starting; its data is in ${config.DATA_DIR}`);
     openDataFolder(config.DATA_DIR);
     const storesFailed = new AbortController();
     const openOwn = async () => {
       try {
-        const stores = opened.adopt(await openStores(config, log), (those) => those.close());
+        const stores = opened.adopt(await openStores(config, log, telemetry), (those) => those.close());
         return { stores, secretKeys: secretKeysOf(config.SECRET_KEYS, config.DATA_DIR) };
       } catch (err) {
         storesFailed.abort(err); // whoever has to correct something does not wait for Temporal's download

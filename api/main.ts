@@ -20,7 +20,7 @@ async function start() {
   const telemetry = openTelemetry();
   const opened = new AsyncDisposableStack();
   const metrics = opened.adopt(await openMetricsServer(config, telemetry), (it) => it.close());
-  const servers = opened.adopt(await openServers(config, log), (those) => those.close());
+  const servers = opened.adopt(await openServers(config, log, telemetry), (those) => those.close());
   const secretKeys = config.SECRET_KEYS as string;
   const namespace = temporalNamespace(servers.connection, servers.client, config.TEMPORAL_NAMESPACE, log);
   const workflows = temporalRunWorkflows(servers.client, namespace.searchAttributes);

@@ -102,6 +102,7 @@ export function assembleDomain(
       memoryMb: config.RUNNER_MEMORY_MB,
     },
     calls,
+    telemetry,
   });
   const scorers = openScorers(scorerStore(database), postgresFrozenMetrics(database));
   const annotations = createAnnotationReads(annotationStore);
@@ -133,6 +134,7 @@ export function assembleDomain(
     expiries,
     deleteAll: [deleteAttempts(clickhouse), deleteRecords],
     onRecordsDeleted: [annotationStore.forgetRecords],
+    telemetry,
     onUpdatesExpired: (expired) => log.warn({ expired }, 'updates were dropped whose records did not come within a day'),
   });
   const projects = openProjects({
@@ -182,6 +184,7 @@ export function assembleDomain(
       deleteRecords,
     },
     deletedRows: postgresDeletedRows(database),
+    telemetry,
     log,
   });
   const jobs: readonly RecurringJob[] = [

@@ -5,7 +5,15 @@ import { judgeContext } from './judgeContext.ts';
 import type { WorkerDeps } from './worker.ts';
 
 /** What the scoring of runs needs, over the domain. */
-export function assembleScoring({ experiments, log, models, scoring, stores, workflows }: Domain): WorkerDeps['scoring'] {
+export function assembleScoring({
+  experiments,
+  log,
+  models,
+  scoring,
+  stores,
+  telemetry,
+  workflows,
+}: Domain): WorkerDeps['scoring'] {
   const { clickhouse } = stores;
   const { ledger, rows, sumUpAtRest } = experiments;
   const { scorings, marking, metrics } = scoring;
@@ -22,6 +30,10 @@ export function assembleScoring({ experiments, log, models, scoring, stores, wor
     recordSizes: (run, ids, withSpans) => recordSizes(clickhouse, run, ids, withSpans),
     rollUpReads: clickhouseRollUpReads(clickhouse),
     contextFor: (run, metric, signal, stopping) => judgeContext(models, run, metric, signal, stopping),
+    onStored(by, status) {
+      if (status !== 'computing' && status !== 'pending' && status !== 'roll_up')
+        telemetry.add('assay_scores_total', 1, { by, status });
+    },
     aggregate: sumUpAtRest,
   };
 }

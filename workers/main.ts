@@ -18,11 +18,11 @@ import { workerSettings } from './workerSettings.ts';
 async function start() {
   const config = readConfig(process.env);
   const log = pino({ level: config.LOG_LEVEL, base: null });
-  logTemporalTo(log);
   const telemetry = openTelemetry();
+  logTemporalTo(log, telemetry);
   const opened = new AsyncDisposableStack();
   const metrics = opened.adopt(await openMetricsServer(config, telemetry), (it) => it.close());
-  const servers = opened.adopt(await openServers(config, log), (those) => those.close());
+  const servers = opened.adopt(await openServers(config, log, telemetry), (those) => those.close());
   // A worker starts no run, so it need not know what runs may be searched by.
   const workflows = temporalRunWorkflows(servers.client, () => []);
   const domain = assembleDomain(servers.stores, workflows, config, config.SECRET_KEYS as string, log, telemetry, process.env);

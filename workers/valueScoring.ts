@@ -11,7 +11,9 @@ import { type ScoreValuesDeps, type ScoreValuesOptions, scoreValues } from '../s
 import type { MarkedValue } from '../shared/scoring/scoring.ts';
 import { CANCEL_GRACE_MS, type GiveUpDeps, mustGiveUp, STOP_GRACE_MS } from './giveUp.ts';
 
-export interface ValueScoringDeps extends Pick<ScoreValuesDeps, 'records' | 'recordSizes' | 'write' | 'rollUpReads'>, GiveUpDeps {
+export interface ValueScoringDeps
+  extends Pick<ScoreValuesDeps, 'records' | 'recordSizes' | 'write' | 'rollUpReads' | 'onStored'>,
+    GiveUpDeps {
   marking: MarkDeps;
   contextFor(run: JudgedRun, ...rest: Parameters<ScoreValuesDeps['contextFor']>): ReturnType<ScoreValuesDeps['contextFor']>;
   log: Logger;
@@ -38,6 +40,7 @@ export function valueScoring(deps: ValueScoringDeps, ending: AbortSignal) {
     recordSizes: deps.recordSizes,
     write: deps.write,
     rollUpReads: deps.rollUpReads,
+    onStored: deps.onStored,
     contextFor: (...rest: Parameters<ScoreValuesDeps['contextFor']>) => deps.contextFor(judged, ...rest),
     untilStored: <T>(operation: () => Promise<T>, signal: AbortSignal) =>
       untilStored(operation, signal, (err) => deps.log.error({ err }, 'a store operation failed; it is tried again')),

@@ -2,6 +2,7 @@ import { DefaultLogger, type NativeConnection, Runtime, Worker } from '@temporal
 import type { Logger } from 'pino';
 import { type QueueName, taskQueues } from '../shared/config/taskQueues.ts';
 import type { RecurringJob } from '../shared/maintenance/recurringJob.ts';
+import type { Telemetry } from '../shared/telemetry/telemetry.ts';
 import { type ActivityDeps, createActivities } from './activities.ts';
 import { createJobActivities } from './jobActivities.ts';
 import { createScoringActivities, type ScoringActivityDeps } from './scoringActivities.ts';
@@ -21,16 +22,20 @@ export interface RunningWorker {
   stop(): Promise<void>;
 }
 
+/** How the SDK's native core begins the line about a workflow task that it fails; there is no event for that. */
+const TASK_FAILED = 'Failing workflow task';
+
 /** The SDK's own words go where ours go; its chatter about a worker's states is for debugging. */
-export function logTemporalTo(log: Logger): void {
+export function logTemporalTo(log: Logger, telemetry: Pick<Telemetry, 'add'>): void {
   const levels = { TRACE: 'trace', DEBUG: 'debug', INFO: 'debug', WARN: 'warn', ERROR: 'error' } as const;
   const logger = new DefaultLogger('INFO', ({ level, message, meta }) => {
     const { error, ...rest } = meta ?? {};
+    if (message.startsWith(TASK_FAILED)) telemetry.add('assay_workflow_task_failures_total', 1, {});
     // Only the worker of the control queue has workflows, as it should be.
     const isAsMeant = message.startsWith('No workflows registered');
     log[isAsMeant ? 'debug' : levels[level]]({ ...rest, ...(error === undefined ? {} : { err: error }) }, message);
   });
-  Runtime.install({ logger });
+  Runtime.install({ logger, telemetryOptions: { logging: { forward: {} } } });
 }
 
 /**

@@ -3,6 +3,7 @@ import type { RunRef } from '../projects/runs.ts';
 import { eraseTraces } from '../records/delete.ts';
 import { logTraces } from '../records/ingest.ts';
 import type { Records } from '../records/openRecords.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { KeepUnlessDeleted } from './keepUnlessDeleted.ts';
 import type { RowLog } from './rowLog.ts';
 import type { RunLedger } from './runLedger.ts';
@@ -14,10 +15,11 @@ export interface LoggedRowDeps {
   recorded: RowLog['recorded'];
   deleted: DeletedRowDeps['deleted'];
   keep: KeepUnlessDeleted;
+  telemetry: Pick<Telemetry, 'add'>;
 }
 
 /** The log of rows over the records: nothing is recorded once the run has ended, and nothing stays of what was deleted. */
-export function loggedRows({ ledger, records, recorded, deleted, keep }: LoggedRowDeps): RowLog {
+export function loggedRows({ ledger, records, recorded, deleted, keep, telemetry }: LoggedRowDeps): RowLog {
   const refOf = (run: { projectId: string; experimentId: string }): RunRef => ({
     projectId: run.projectId,
     runId: run.experimentId,
@@ -31,6 +33,11 @@ export function loggedRows({ ledger, records, recorded, deleted, keep }: LoggedR
           if (!(await ledger.goesOn(run.experimentId, run.workflowNumber)))
             throw new ServiceError('Conflict', `the run of experiment ${run.experimentId} has ended`);
           await logTraces(records.writer, refOf(run), traces, { attempt });
+          for (const { status_code } of traces)
+            telemetry.add('assay_rows_total', 1, {
+              runner: run.runner.kind,
+              outcome: status_code === 200 ? 'succeeded' : 'failed',
+            });
         }),
     },
     { deleted, erase: (run, traceIds) => eraseTraces(records.deletion, refOf(run), traceIds) },

@@ -11,6 +11,7 @@ import type { ErasedKey } from '../records/eraseRecords.ts';
 import type { Records } from '../records/openRecords.ts';
 import type { Scorers } from '../scorers/openScorers.ts';
 import type { MarkStore, ScoringStore } from '../scoring/scoring.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Filter } from '../wire/filters.ts';
 import { AggregateRenewal } from './aggregateRenewal.ts';
 import type { Notices } from './callerRows.ts';
@@ -58,6 +59,7 @@ export interface ExperimentsDeps extends Omit<RunCheckDeps, 'datasets' | 'scorer
   };
   /** Of these traces, those that were deleted while the run's workflow ran. */
   deletedRows: DeletedRowDeps['deleted'];
+  telemetry: Pick<Telemetry, 'add' | 'observe'>;
   log: Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>;
 }
 
@@ -155,6 +157,12 @@ export function openExperiments(deps: ExperimentsDeps): Experiments {
     failed: ({ experimentId }, err) => log.warn({ err, experimentId }, 'a run could not be looked after; it is tried again'),
   };
   let stuckRuns: readonly ExperimentRun[] = [];
+  deps.telemetry.observe('assay_runs_stuck', () => [{ value: stuckRuns.length, labels: {} }]);
+  /** By experiment and part of its rows. */
+  const running = new Map<string, number>();
+  deps.telemetry.observe('assay_rows_running', () => [
+    { value: [...running.values()].reduce((sum, rows) => sum + rows, 0), labels: {} },
+  ]);
   return {
     ledger,
     offered: deps.offered,
@@ -164,6 +172,7 @@ export function openExperiments(deps: ExperimentsDeps): Experiments {
     rowLog: loggedRows({
       ledger,
       records,
+      telemetry: deps.telemetry,
       recorded: stored.recorded,
       deleted: deps.deletedRows,
       keep: keepUnlessDeleted({ exists: (id) => ledger.exists(id), deleteRecords: stored.deleteRecords }),
@@ -182,6 +191,8 @@ export function openExperiments(deps: ExperimentsDeps): Experiments {
     metricBuckets: (projectId, experimentIds, filters) =>
       metricBuckets(bucketDeps, projectId, experimentIds, { and: [...filters] }),
     publishRunning({ experimentId }, part, rowsRunning) {
+      if (rowsRunning > 0) running.set(`${experimentId}/${part}`, rowsRunning);
+      else running.delete(`${experimentId}/${part}`);
       deps.progressBoard
         .publish(experimentId, part, rowsRunning)
         .catch((err: unknown) => log.debug({ err }, 'progress was not shown'));

@@ -41,6 +41,8 @@ export interface LimitedCall {
   again?: (failure: AttemptFailure) => boolean;
   /** Gets every try as it ends. */
   attempts: Attempt[];
+  /** Hears of every try as it ends. */
+  onAttempt?: (attempt: Attempt) => void;
   /** False when nothing may be told of why the other side failed: asked when the call is given up. */
   mayExplain: () => boolean;
 }
@@ -72,14 +74,17 @@ export async function limitedCall<T>(
     const waited = retryWaitMs > 0 ? { ms: Math.round(retryWaitMs), reason: 'retry' as const } : permits.waited;
     let outcome: CallOutcome = { result: 'other' };
     let failure: AttemptFailure;
-    const record = (result: Attempt['outcome'], status?: number) =>
-      attempts.push({
+    const record = (result: Attempt['outcome'], status?: number) => {
+      const one: Attempt = {
         startedAt,
         endedAt: Date.now(),
         outcome: result,
         ...(status !== undefined && { status }),
         ...(waited && { waited }),
-      });
+      };
+      attempts.push(one);
+      call.onAttempt?.(one);
+    };
     try {
       const { value, tokens } = await attempt(limit, (work) => limit.suspend(() => asWait(call, work)));
       outcome = { result: 'ok', tokens };

@@ -2,6 +2,7 @@ import type { CallGate } from '../coordination/coordination.ts';
 import { ServiceError } from '../errors/errors.ts';
 import type { Integration, IntegrationStore, Secrets } from '../integrations/integration.ts';
 import { type OutboundGuard, OutboundRefused, type OutboundRequest } from '../integrations/outbound.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import { callLimits } from './callLimits.ts';
 import { createChatCompletion } from './chatCompletion.ts';
 import { type ChatMessage, toProtocol } from './chatMessage.ts';
@@ -29,6 +30,7 @@ export interface ModelCallerDeps {
   /** Where handler classes are, and what their processes are started with. */
   handlers: Omit<HandlersOptions, 'fetch'>;
   calls: CallGate;
+  telemetry?: Pick<Telemetry, 'add' | 'record'>;
 }
 
 const DEFAULT_TIME_LIMIT_MS = 300_000;
@@ -141,11 +143,18 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
             stopping: call.stopping,
             again,
             attempts,
+            onAttempt: ({ startedAt, endedAt, outcome }) =>
+              deps.telemetry?.record('assay_model_attempt_duration_seconds', Math.max(0, endedAt - startedAt) / 1_000, {
+                integration: integration.name,
+                outcome,
+              }),
             mayExplain: () => addressesOf(connection).every(deps.outbound.mayExplain),
           },
           attempt,
         );
-        return toModelAnswer(answer, model, durationNs, attempts);
+        const result = toModelAnswer(answer, model, durationNs, attempts);
+        countUsage(deps.telemetry, integration.name, result);
+        return result;
       } catch (err) {
         if (!(err instanceof AttemptFailure)) throw err;
         const { message, retry, status, isOfProvider } = err;
@@ -153,6 +162,16 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
       }
     },
   };
+}
+
+function countUsage(
+  telemetry: ModelCallerDeps['telemetry'],
+  integration: string,
+  { inputTokens, outputTokens, costUsd }: ModelAnswer,
+): void {
+  telemetry?.add('assay_model_tokens_total', inputTokens ?? 0, { integration, direction: 'input' });
+  telemetry?.add('assay_model_tokens_total', outputTokens ?? 0, { integration, direction: 'output' });
+  telemetry?.add('assay_model_cost_usd_total', costUsd ?? 0, { integration });
 }
 
 /** Header names in lower case, so that no two spellings of one name are sent. The authentication wins, the body's own type is not to be changed. */

@@ -1,6 +1,7 @@
 import { HOUR_MS, MINUTE_MS, type RecurringJob } from '../maintenance/recurringJob.ts';
 import type { Expiries, RetentionStore } from '../projects/retention.ts';
 import type { DeleteRecords, RunRef } from '../projects/runs.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import { findColumnFor, type MetricDefinitions } from './columnCatalog.ts';
 import { type DeleteDeps, type DeletionRequests, finishDeletions, type RecordEraser } from './delete.ts';
 import { type ErasureNotes, type OnRecordsDeleted, recordErasure } from './eraseRecords.ts';
@@ -42,6 +43,7 @@ export interface RecordsDeps {
   deleteAll: readonly DeleteRecords[];
   /** What else belongs to records and goes with them. */
   onRecordsDeleted: readonly OnRecordsDeleted[];
+  telemetry: Pick<Telemetry, 'record' | 'observe'>;
   /** Gets the number of updates that were dropped because their records did not come. */
   onUpdatesExpired(updates: number): void;
 }
@@ -83,8 +85,13 @@ export function openRecords(deps: RecordsDeps): Records {
     guard: erasure.guard,
     held: heldUpdates,
     ...(deps.withLocks ? { withLocks: deps.withLocks } : {}),
+    onGroup(changes, bytes) {
+      deps.telemetry.record('assay_ingest_group_records', changes, {});
+      deps.telemetry.record('assay_ingest_group_bytes', bytes, {});
+    },
   });
   writer.whenOutdated((run) => outdated(run));
+  deps.telemetry.observe('assay_ingest_queue_bytes', () => [{ value: writer.waitingBytes, labels: {} }]);
   const deletion: DeleteDeps = {
     reads,
     eraser,

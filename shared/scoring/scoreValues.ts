@@ -7,6 +7,7 @@ import type { RunRef } from '../projects/runs.ts';
 import type { MetricValue } from '../records/recordStore.ts';
 import { isScored } from '../scorers/isScored.ts';
 import type { EnabledMetric } from '../scorers/resolveMetrics.ts';
+import type { MetricStatus } from '../wire/metricResults.ts';
 import { toMetricValue } from './metricValue.ts';
 import { type RollUpReads, rollUps } from './rollUps.ts';
 import { type MarkedValue, versionNow } from './scoring.ts';
@@ -48,6 +49,8 @@ export interface ScoreValuesDeps {
   untilStored<T>(operation: () => Promise<T>, signal: AbortSignal): Promise<T>;
   rollUpReads: RollUpReads;
   onProgress(scored: number): void;
+  /** Hears of values that were computed and stored. */
+  onStored?: ((by: EnabledMetric['needs'], status: MetricStatus) => void) | undefined;
 }
 
 export interface ScoreValuesOptions {
@@ -354,6 +357,7 @@ class ValueWriter {
       await this.#deps.write(this.#run, [...values, ...rolledUp.map((value) => ({ ...value, version }))]);
     }, this.#expired.signal);
     this.written += values.length;
+    for (const { work, value } of batch) this.#deps.onStored?.(work.metric.needs, value.status);
     this.#deps.onProgress(this.written);
   }
 }

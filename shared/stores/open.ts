@@ -6,6 +6,7 @@ import type { Coordination } from '../coordination/coordination.ts';
 import { inProcessCoordination } from '../coordination/inProcess.ts';
 import type { Notices } from '../experiments/callerRows.ts';
 import { inProcessNotices } from '../experiments/notices.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import { type ClickHouse, openClickHouse } from './clickhouse/connect.ts';
 import { datasetRowTables } from './clickhouse/datasetRows.ts';
 import { rowAttemptsTable } from './clickhouse/experimentRecords.ts';
@@ -27,6 +28,8 @@ type StoreSettings = Pick<
   | 'DATA_DIR'
 >;
 
+type StoreTelemetry = Pick<Telemetry, 'add' | 'record'>;
+
 export interface Stores {
   clickhouse: ClickHouse;
   database: Database;
@@ -39,13 +42,17 @@ export interface Stores {
  * Opens every store: a server where the configuration names one, else the embedded one in `DATA_DIR`. Schemas are brought up to date.
  * @param log hears of statements that were not answered in their time, and of connections that broke
  */
-export async function openStores(config: StoreSettings, log?: Pick<Logger, 'error' | 'warn'>): Promise<Stores> {
+export async function openStores(
+  config: StoreSettings,
+  log?: Pick<Logger, 'error' | 'warn'>,
+  telemetry?: StoreTelemetry,
+): Promise<Stores> {
   const opened = new AsyncDisposableStack();
   try {
     if (!config.CLICKHOUSE_URL || !config.DATABASE_URL) opened.adopt(lockFolder(config.DATA_DIR), (lock) => lock.release());
     const opening = [
-      openRecords(config, opened, log),
-      openMetadata(config, opened, log),
+      openRecords(config, opened, log, telemetry),
+      openMetadata(config, opened, log, telemetry),
       openCoordination(config, opened),
     ] as const;
     const [clickhouse, database, { coordination, notices }] = await together(opening);
@@ -60,11 +67,18 @@ async function openRecords(
   { CLICKHOUSE_URL: url, CLICKHOUSE_CONNECTIONS, QUERY_MEMORY_MB, DATA_DIR }: StoreSettings,
   opened: AsyncDisposableStack,
   log: Pick<Logger, 'error' | 'warn'> | undefined,
+  telemetry: StoreTelemetry | undefined,
 ): Promise<ClickHouse> {
   const clickhouse = openClickHouse({
     ...(url ? { url, connections: CLICKHOUSE_CONNECTIONS } : { dataDir: join(DATA_DIR, 'clickhouse') }),
     ...(QUERY_MEMORY_MB !== undefined && { queryMemoryBytes: QUERY_MEMORY_MB * 1024 ** 2 }),
-    onHang: (statement, err) => log?.error({ err, statement }, 'a statement of the record store hangs and was given up'),
+    onHang(statement, err) {
+      telemetry?.add('assay_hung_statements_total', 1, { store: 'clickhouse' });
+      log?.error({ err, statement }, 'a statement of the record store hangs and was given up');
+    },
+    onInsert: (table, seconds, stored) =>
+      telemetry?.record('assay_insert_duration_seconds', seconds, { table, outcome: stored ? 'stored' : 'failed' }),
+    onWait: (seconds) => telemetry?.record('assay_pool_wait_seconds', seconds, { store: 'clickhouse' }),
   });
   opened.defer(() => clickhouse.close());
   if (url) {
@@ -85,11 +99,16 @@ async function openMetadata(
   { DATABASE_URL: url, POSTGRES_CONNECTIONS, DATA_DIR }: StoreSettings,
   opened: AsyncDisposableStack,
   log: Pick<Logger, 'error' | 'warn'> | undefined,
+  telemetry: StoreTelemetry | undefined,
 ): Promise<Database> {
   const server = url && {
     url,
     connections: POSTGRES_CONNECTIONS,
-    onLate: (statement: string, err: Error) => log?.error({ err, statement }, 'a statement of the metadata store was given up'),
+    onLate(statement: string, err: Error) {
+      telemetry?.add('assay_hung_statements_total', 1, { store: 'postgres' });
+      log?.error({ err, statement }, 'a statement of the metadata store was given up');
+    },
+    onWait: (seconds: number) => telemetry?.record('assay_pool_wait_seconds', seconds, { store: 'postgres' }),
     onLost: (err: Error) => log?.warn({ err }, 'a connection to the metadata store broke; it is made anew when it is needed'),
   };
   const database = await openDatabase(server || { directory: join(DATA_DIR, 'postgres') });

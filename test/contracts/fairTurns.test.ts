@@ -47,6 +47,18 @@ test('callers take turns, and one has only its share', async () => {
   expect(begun).toEqual(['a1', 'a2', 'b1', 'a3', 'b2', 'c1', 'a4']);
 });
 
+test('what waits says for how long, what is let in at once does not', async () => {
+  const waits: number[] = [];
+  const { add, end, allEnded } = works(new FairTurns(1, 1, (seconds) => waits.push(seconds)));
+  await add('ada', 'first');
+  await add('ada', 'second');
+  await end('first');
+  await end('second');
+  await allEnded();
+  expect(waits).toHaveLength(1);
+  expect(waits[0]).toBeGreaterThan(0);
+});
+
 test('work that fails ends its turn', async () => {
   const turns = new FairTurns(1);
   await expect(turns.run(() => Promise.reject(new Error('no')))).rejects.toThrow('no');

@@ -17,6 +17,7 @@ describeWithServer('a statement of a Postgres server that takes too long', postg
   let database: Database;
   const late: string[] = [];
   const lost: Error[] = [];
+  const waits: number[] = [];
   beforeAll(async () => {
     server = await startPostgresServer(program);
     database = await openDatabase({
@@ -24,6 +25,7 @@ describeWithServer('a statement of a Postgres server that takes too long', postg
       connections: 2,
       limits: { statementMs: 300, silentMs: 1_000, idleMs: 300 },
       onLost: (err) => lost.push(err),
+      onWait: (seconds) => waits.push(seconds),
       onLate: (sql, err) => late.push(`${sql}: ${err.message}`),
     });
     await database.exec('CREATE TABLE things (name text)');
@@ -41,6 +43,16 @@ describeWithServer('a statement of a Postgres server that takes too long', postg
       await then(Number(backend?.pid));
       await tx.query('SELECT $1::text AS after', [name]);
     });
+
+  test('a connection that is not free is waited for, which is timed', async () => {
+    await Promise.all([database.query('SELECT 1'), database.query('SELECT 1')]);
+    expect(waits.splice(0)).toEqual([]);
+    await Promise.all(Array.from({ length: 4 }, () => database.query('SELECT 1')));
+    await Promise.all(Array.from({ length: 3 }, () => database.transaction((tx) => tx.query('SELECT 1'))));
+    const waited = waits.splice(0);
+    expect(waited).toHaveLength(3);
+    expect(Math.min(...waited)).toBeGreaterThan(0);
+  });
 
   test('is ended by the server and undone; who waits hears of it, and so does the log, without its values', async () => {
     await expect(database.query('SELECT pg_sleep(60), $1::text', ['a secret'])).rejects.toMatchObject(unavailable);

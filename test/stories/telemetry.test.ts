@@ -4,13 +4,15 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import express from 'express';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { requestMetrics } from '../../api/requestMetrics.ts';
 import { readConfig } from '../../shared/config/config.ts';
 import { type Instrument, instruments } from '../../shared/telemetry/instruments.ts';
 import { openMetricsServer } from '../../shared/telemetry/metricsServer.ts';
 import { openTelemetry } from '../../shared/telemetry/telemetry.ts';
+import { fails, says, startModelEndpoint } from '../support/modelEndpoint.ts';
 import { readMetrics, sumOf } from '../support/readMetrics.ts';
+import { modelAt, newExperiment } from '../support/runs.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
 let service: TestService;
@@ -42,6 +44,64 @@ describe('the metrics of a service', () => {
     expect(sumOf(samples, 'process_cpu_seconds_total')).toBeGreaterThan(0);
     expect(sumOf(samples, 'process_resident_memory_bytes')).toBeGreaterThan(1e7);
     expect(samples.filter(({ name }) => name === 'assay_event_loop_delay_seconds')).toHaveLength(3);
+  });
+});
+
+describe('what the service does', () => {
+  test('ingest and search: groups, inserts and a queue that is empty again', async () => {
+    const { id } = await service.project();
+    const stream = await service.client.send<{ id: string }>(`/projects/${id}/log_streams`, { body: { name: 'main' } });
+    const before = await metrics();
+    const logged = Array.from({ length: 3 }, () => ({
+      input: 'a question',
+      spans: [{ type: 'tool', name: 'search', input: 'x' }],
+    }));
+    await service.client.send(`/projects/${id}/traces`, { body: { log_stream_id: stream.id, traces: logged } });
+    await service.client.send(`/projects/${id}/traces/search`, { body: { log_stream_id: stream.id } });
+    const after = await metrics();
+    const more = (name: string, labels?: Record<string, string>) => sumOf(after, name, labels) - sumOf(before, name, labels);
+    expect(more('assay_ingest_group_records_sum')).toBe(6);
+    expect(more('assay_ingest_group_records_count')).toBe(1);
+    expect(more('assay_ingest_group_bytes_sum')).toBeGreaterThan(100);
+    expect(more('assay_insert_duration_seconds_count', { table: 'records', outcome: 'stored' })).toBe(1);
+    expect(more('assay_insert_duration_seconds_sum')).toBeGreaterThan(0);
+    expect(sumOf(after, 'assay_ingest_queue_bytes')).toBe(0);
+    const route = { http_route: '/projects/{project_id}/traces/search', http_response_status_code: '200' };
+    expect(more('http_server_request_duration_seconds_count', route)).toBe(1);
+  });
+
+  test('an experiment: rows, tries, tokens and scores', async () => {
+    const judge = await startModelEndpoint();
+    onTestFinished(() => judge.close());
+    judge.next(fails(500));
+    judge.otherwise(says('{"explanation": "it agrees", "verdict": true}'));
+    await modelAt(service.client, 'judge', judge.url, ['judge-1']);
+    const { id } = await service.project();
+    const experiment = await newExperiment(service.client, id, { name: 'counted', metrics: ['exact_match', 'correctness'] });
+    const records = Array.from({ length: 3 }, (_, index) => ({ input: `${index}`, output: 'right', generated_output: 'right' }));
+    await experiment.start({ runner: { kind: 'dataset_outputs' }, records });
+    expect(await experiment.end()).toMatchObject({ state: 'completed', rows_done: 3 });
+    const samples = await metrics();
+    expect(sumOf(samples, 'assay_rows_total', { runner: 'dataset_outputs', outcome: 'succeeded' })).toBe(3);
+    expect(sumOf(samples, 'assay_rows_total', { outcome: 'failed' })).toBe(0);
+    expect(sumOf(samples, 'assay_rows_running')).toBe(0);
+    expect(sumOf(samples, 'assay_scores_total', { by: 'code', status: 'success' })).toBe(3);
+    expect(sumOf(samples, 'assay_scores_total', { by: 'judge', status: 'success' })).toBe(3);
+    const tries = 'assay_model_attempt_duration_seconds_count';
+    const answers = judge.requests.length - 1;
+    expect(answers).toBeGreaterThanOrEqual(3);
+    expect(sumOf(samples, tries, { integration: 'judge', outcome: 'http_error' })).toBe(1);
+    expect(sumOf(samples, tries, { integration: 'judge', outcome: 'ok' })).toBe(answers);
+    expect(sumOf(samples, 'assay_model_tokens_total', { integration: 'judge', direction: 'input' })).toBe(12 * answers);
+    expect(sumOf(samples, 'assay_model_tokens_total', { integration: 'judge', direction: 'output' })).toBe(3 * answers);
+  });
+
+  test('what has not happened is shown as 0, so that the first time is an increase', async () => {
+    const samples = await metrics();
+    const counted = (name: string) => samples.filter((one) => one.name === name).map(({ value }) => value);
+    expect(counted('assay_hung_statements_total')).toEqual([0, 0]);
+    expect(counted('assay_workflow_task_failures_total')).toEqual([0]);
+    expect(counted('assay_runs_stuck')).toEqual([0]);
   });
 });
 

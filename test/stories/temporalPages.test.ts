@@ -4,10 +4,13 @@ import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ServiceClient } from '../../client/http.ts';
+import { ownPort } from '../support/ownPort.ts';
+import { readMetrics, sumOf } from '../support/readMetrics.ts';
 import { type ExperimentOf, newExperiment } from '../support/runs.ts';
 import { type ServiceProcess, serviceFolder } from '../support/serviceProcess.ts';
 
 let folder: string;
+let metricsUrl: string;
 let service: ServiceProcess;
 let connection: Connection;
 let client: ServiceClient;
@@ -22,7 +25,11 @@ beforeAll(async () => {
   await writeFile(join(folder, 'hanging.mjs'), runner(600_000));
   await writeFile(join(folder, 'failing.mjs'), "export default () => { throw new Error('the model is gone'); };");
   await writeFile(join(folder, 'broken.mjs'), 'export default 7;');
-  const where = await serviceFolder(join(folder, 'data'), { RUNNERS_DIR: folder });
+  const where = await serviceFolder(join(folder, 'data'), {
+    RUNNERS_DIR: folder,
+    METRICS_PORT: String(await ownPort()),
+  });
+  metricsUrl = `http://127.0.0.1:${where.environment.METRICS_PORT}/metrics`;
   service = await where.start();
   client = new ServiceClient({ apiUrl: service.url, apiKey: service.apiKey });
   connection = await Connection.connect({ address: `127.0.0.1:${where.environment.TEMPORAL_PORT}` });
@@ -156,6 +163,9 @@ test('a workflow whose tasks fail is named within a minute, and the run goes on 
     message: expect.stringContaining('"stuck"'),
   });
   expect(service.output()).toContain('does not get on');
+  const metrics = await readMetrics(metricsUrl);
+  expect(sumOf(metrics, 'assay_runs_stuck')).toBe(1);
+  expect(sumOf(metrics, 'assay_workflow_task_failures_total')).toBeGreaterThan(0);
   await reset(experiment, [WITHOUT_SIGNALS]);
   expect(await experiment.end()).toMatchObject({ state: 'completed', rows_done: 200, message: null });
 });

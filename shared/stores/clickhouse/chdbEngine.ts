@@ -72,13 +72,19 @@ export interface ChdbEngine extends ChdbSession {
  */
 export function openChdbEngine(
   dataDir: string,
-  options: { engineArguments?: readonly string[]; maxReads?: number; limits?: Partial<StatementLimits> } = {},
+  options: {
+    engineArguments?: readonly string[];
+    maxReads?: number;
+    limits?: Partial<StatementLimits>;
+    /** Gets the seconds that a statement waited for its turn. */
+    onWait?: ((seconds: number) => void) | undefined;
+  } = {},
 ): ChdbEngine {
-  const ofService = new FairTurns(options.maxReads ?? MAX_READS);
-  const ofCallers = new FairTurns(MAX_READS + 1, MAX_READS);
+  const ofService = new FairTurns(options.maxReads ?? MAX_READS, undefined, options.onWait);
+  const ofCallers = new FairTurns(MAX_READS + 1, MAX_READS, options.onWait);
   // One at a time: of two small inserts at once one was seen never to return (in one run of the tests of many), which held up every writer behind it.
   // That this cures it is likely, not proven; `HungStatements` gives up what hangs all the same.
-  const inserts = new FairTurns(1);
+  const inserts = new FairTurns(1, undefined, options.onWait);
   const keeper = new Session(dataDir, { connectionArgs: options.engineArguments ?? [] }); // the engine lives as long as one session does
   endOnCrash();
   clearBodies(join(dataDir, BODIES));

@@ -86,6 +86,10 @@ export interface ClickHouseOptions {
   engineMemoryBytes?: number;
   /** Hears of every statement that was not answered in its time; whoever waited for it is told to try again. */
   onHang?: ((name: string, err: StatementHangs) => void) | undefined;
+  /** Hears of every insert, when it has ended: of its table, the seconds it took, and whether it was stored. */
+  onInsert?: ((table: string, seconds: number, stored: boolean) => void) | undefined;
+  /** Gets the seconds that a statement waited for a connection, or for its turn in the embedded engine. */
+  onWait?: ((seconds: number) => void) | undefined;
   /** When statements are given up; `statementLimits` where absent. */
   limits?: Partial<StatementLimits>;
 }
@@ -124,7 +128,8 @@ export function openClickHouse(options: ClickHouseOptions): ClickHouse {
     use_uncompressed_cache: 1,
   };
   const limits = { ...statementLimits, ...options.limits };
-  const store = { readSettings, limits, onHang: options.onHang };
+  const { onHang, onInsert, onWait } = options;
+  const store = { readSettings, limits, onHang, onInsert, onWait };
   if (options.url) {
     const client = createClient({
       url: options.url,
@@ -137,14 +142,19 @@ export function openClickHouse(options: ClickHouseOptions): ClickHouse {
     return new Store({ ...store, client, engine: undefined, connections: options.connections ?? 10 });
   }
   if (!options.dataDir) throw new Error('openClickHouse needs a url or a dataDir');
-  const engine = openEngine(options.dataDir, options.engineMemoryBytes ?? ENGINE_BYTES, limits);
+  const engine = openEngine(options.dataDir, options.engineMemoryBytes ?? ENGINE_BYTES, limits, onWait);
   return new Store({ ...store, client: createClient({ connection: chdbConnection(engine) }), engine });
 }
 
-function openEngine(dataDir: string, engineMemoryBytes: number, limits: StatementLimits): ChdbEngine {
+function openEngine(
+  dataDir: string,
+  engineMemoryBytes: number,
+  limits: StatementLimits,
+  onWait: ClickHouseOptions['onWait'],
+): ChdbEngine {
   mkdirSync(dataDir, { recursive: true });
   try {
-    return openChdbEngine(dataDir, { engineArguments: engineArguments(engineMemoryBytes), limits });
+    return openChdbEngine(dataDir, { engineArguments: engineArguments(engineMemoryBytes), limits, onWait });
   } catch (err) {
     if (err instanceof Error && err.message.includes('Cannot lock file')) {
       throw new Error(`the data folder ${dataDir} is in use by another process`, { cause: err });
@@ -185,6 +195,8 @@ interface StoreParts {
   readSettings: Record<string, string | number>;
   limits: StatementLimits;
   onHang: ClickHouseOptions['onHang'];
+  onInsert: ClickHouseOptions['onInsert'];
+  onWait: ClickHouseOptions['onWait'];
 }
 
 class Store implements ClickHouse {
@@ -194,22 +206,24 @@ class Store implements ClickHouse {
   readonly #readSettings: Record<string, string | number>;
   readonly #limits: StatementLimits;
   readonly #onHang: ClickHouseOptions['onHang'];
+  readonly #onInsert: ClickHouseOptions['onInsert'];
   readonly #turns: FairTurns | undefined;
   readonly #streams = new FairTurns(STREAMS, STREAMS_OF_CALLER);
   readonly #kept = new KeptAnswers();
   #writesBegun = 0;
   #writesUnderWay = 0;
 
-  constructor({ client, engine, connections, readSettings, limits, onHang }: StoreParts) {
+  constructor({ client, engine, connections, readSettings, limits, onHang, onInsert, onWait }: StoreParts) {
     this.#client = client;
     this.#engine = engine;
     if (connections !== undefined) {
       const ofCallers = Math.max(1, connections - OWN_CONNECTIONS);
-      this.#turns = new FairTurns(ofCallers, Math.max(1, Math.floor(ofCallers * 0.75)));
+      this.#turns = new FairTurns(ofCallers, Math.max(1, Math.floor(ofCallers * 0.75)), onWait);
     }
     this.#readSettings = readSettings;
     this.#limits = limits;
     this.#onHang = onHang;
+    this.#onInsert = onInsert;
     this.broken = engine?.broken ?? new Promise<never>(() => {});
   }
 
@@ -268,7 +282,18 @@ class Store implements ClickHouse {
     }
   }
 
-  async insert({ table, rows, token, lateIndexes = [] }: ClickHouseInsert): Promise<void> {
+  async insert(insert: ClickHouseInsert): Promise<void> {
+    const begun = performance.now();
+    let stored = false;
+    try {
+      await this.#insert(insert);
+      stored = true;
+    } finally {
+      this.#onInsert?.(insert.table, (performance.now() - begun) / 1_000, stored);
+    }
+  }
+
+  async #insert({ table, rows, token, lateIndexes = [] }: ClickHouseInsert): Promise<void> {
     const isNative = !Buffer.isBuffer(rows) && 'native' in rows;
     const body = isNative ? rows.native : [Buffer.isBuffer(rows) ? rows : Buffer.from(rows.map(lineOf).join('\n'))];
     const size = body.reduce((sum, { length }) => sum + length, 0);

@@ -12,7 +12,11 @@ export class FairTurns {
   readonly #waiting = new Map<string | undefined, (() => void)[]>();
   #taken = 0;
 
-  constructor(size: number, share = size) {
+  readonly #onWait: (seconds: number) => void;
+
+  /** @param onWait gets how long a statement waited that was not let in at once */
+  constructor(size: number, share = size, onWait: (seconds: number) => void = () => {}) {
+    this.#onWait = onWait;
     this.#size = size;
     this.#share = share;
   }
@@ -36,7 +40,9 @@ export class FairTurns {
       const queue = this.#waiting.get(caller) ?? [];
       queue.push(resolve);
       this.#waiting.set(caller, queue);
+      const begun = performance.now();
       await promise;
+      this.#onWait((performance.now() - begun) / 1_000);
     }
     let isOver = false;
     return () => {

@@ -31,6 +31,8 @@ export interface DatabaseServer {
   limits?: DatabaseLimits;
   /** Hears of every statement that was given up, by its text, which holds no values. */
   onLate?: (sql: string, err: Error) => void;
+  /** Gets the seconds that a statement waited for a connection that was not free. */
+  onWait?: (seconds: number) => void;
   /** Hears of every connection that breaks, idle or within a transaction. */
   onLost?: (err: Error) => void;
 }
@@ -95,13 +97,13 @@ async function openEmbedded(directory: string): Promise<Database> {
 }
 
 async function connectServer(
-  { url, connections = 10, onLate, onLost }: DatabaseServer,
+  { url, connections = 10, onLate, onLost, onWait }: DatabaseServer,
   limits: DatabaseLimits | undefined,
 ): Promise<Database> {
   const types = {
     getTypeParser: (oid: number, format?: string) => (oid === 20 ? Number : pg.types.getTypeParser(oid, format as 'text')),
   };
-  const pool = new pg.Pool({
+  const pool = new TimedPool(onWait, {
     connectionString: url,
     max: connections,
     types: types as pg.CustomTypesConfig,
@@ -162,6 +164,32 @@ async function connectServer(
     close: () => pool.end(),
   };
 }
+
+/** Says how long a connection was waited for where all were in use. */
+class TimedPool extends pg.Pool {
+  readonly #onWait: ((seconds: number) => void) | undefined;
+
+  constructor(onWait: ((seconds: number) => void) | undefined, options: pg.PoolConfig) {
+    super(options);
+    this.#onWait = onWait;
+  }
+
+  override connect(): Promise<pg.PoolClient>;
+  override connect(callback: Connected): void;
+  // biome-ignore lint/suspicious/noConfusingVoidType: the driver's own two forms, of which `query` uses the one with a callback
+  override connect(callback?: Connected): Promise<pg.PoolClient> | void {
+    const isFree = this.idleCount > this.waitingCount || this.totalCount < this.options.max;
+    const begun = performance.now();
+    const had = () => (isFree ? undefined : this.#onWait?.((performance.now() - begun) / 1_000));
+    if (!callback) return super.connect().finally(had);
+    super.connect((...given) => {
+      had();
+      callback(...given);
+    });
+  }
+}
+
+type Connected = Parameters<pg.Pool['connect']>[0] extends infer C ? Exclude<C, undefined> : never;
 
 function queriesOver(
   run: (sql: string, params: unknown[]) => Promise<Pick<Results<Row>, 'rows'>>,
