@@ -1,8 +1,9 @@
 import type { ColumnDef } from '../../shared/columns/columnDef.ts';
+import { datasetColumns } from '../../shared/columns/dataset.ts';
 import { standardColumns } from '../../shared/columns/standard.ts';
 import { systemMetricColumns } from '../../shared/columns/systemMetrics.ts';
 import { annotationColumns, isAnnotationColumn } from '../../shared/records/annotationColumns.ts';
-import { availableColumns } from '../../shared/records/columnCatalog.ts';
+import { availableColumns, plainColumns } from '../../shared/records/columnCatalog.ts';
 import type { ExportQuery, ExportReads } from '../../shared/records/exportRecords.ts';
 import { isMetricColumn } from '../../shared/records/findColumn.ts';
 import { shownFields } from '../../shared/records/recordView.ts';
@@ -35,17 +36,18 @@ function asText(id: string): ColumnDef {
 export const known = (columnIds: readonly string[], { findColumn }: Pick<ExportQuery, 'findColumn'>): ColumnDef[] =>
   [...new Set(columnIds)].map((id) => (isAnnotationColumn(id) || isFieldAlone(id) ? asText(id) : findColumn(id)));
 
-/** A field of records that is no column of the catalog, such as a map as a whole. */
-const isFieldAlone = (id: string): boolean => shownFields.has(id) && !standardColumns.some((column) => column.id === id);
+const inCatalogs: ReadonlySet<string> = new Set([...standardColumns, ...datasetColumns].map(({ id }) => id));
+/** A field of records that is no column of the catalogs, such as a map as a whole. */
+const isFieldAlone = (id: string): boolean => shownFields.has(id) && !inCatalogs.has(id);
 
 /** Every column that applies to the exported kinds, the two maps whole, and every metric with a value. */
 export async function allColumns(
   deps: RecordSearchDeps,
   { run, kinds }: Pick<ExportQuery, 'run' | 'kinds'>,
 ): Promise<ColumnDef[]> {
-  const standard = standardColumns.filter((column) => column.kinds.some((kind) => (kinds as readonly string[]).includes(kind)));
+  const plain = plainColumns(run).filter((column) => column.kinds.some((kind) => (kinds as readonly string[]).includes(kind)));
   const metrics = (await availableColumns(deps.records, deps.metrics, run, {})).filter(({ id }) => isMetricColumn(id));
-  const all = [...standard, ...wholeMaps, ...systemMetricColumns, ...metrics];
+  const all = [...plain, ...wholeMaps, ...systemMetricColumns, ...metrics];
   return [...new Map(all.map((column) => [column.id, column])).values()];
 }
 

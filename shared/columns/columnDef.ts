@@ -59,7 +59,7 @@ export interface ColumnDef {
   id: string;
   label: string;
   description: string;
-  category: 'standard' | 'metric' | 'user_metadata' | 'dataset_metadata';
+  category: 'standard' | 'dataset' | 'metric' | 'user_metadata' | 'dataset_metadata';
   groupLabel: string;
   dataType: ColumnDataType;
   /** How a metric's value is shown; a `percentage` is stored as a fraction in [0, 1]. */

@@ -30,7 +30,10 @@ export interface FieldEntry {
 }
 
 /** A field that the catalogs list: `kinds` are those they name, and where its value is kept elsewhere `source` says so. */
-export interface ColumnEntry extends FieldEntry, Pick<ColumnDef, 'label' | 'description' | 'dataType'> {
+export interface ColumnEntry
+  extends FieldEntry,
+    Pick<ColumnDef, 'label' | 'description' | 'dataType'>,
+    Partial<Pick<ColumnDef, 'category' | 'groupLabel'>> {
   source?: ColumnDef['source'];
   sortable?: boolean;
   optional?: true;

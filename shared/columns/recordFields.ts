@@ -1,17 +1,18 @@
 import { z } from 'zod';
 import { annotationFields } from '../wire/annotationRatings.ts';
 import type { LoggedKind, RecordKind, StoredForm } from './columnDef.ts';
+import { datasetFields } from './dataset.ts';
 import type { ByKind, RecordField } from './recordField.ts';
 import { standardFields } from './standard.ts';
 import { unlistedFields } from './unlisted.ts';
 
-type Field = (typeof standardFields)[number] | (typeof unlistedFields)[number];
+type Field = (typeof standardFields)[number] | (typeof datasetFields)[number] | (typeof unlistedFields)[number];
 type Schemas<Side extends 'logged' | 'answered', K extends RecordKind> = {
   [F in Field as K extends keyof F[Side] ? F['id'] : never]: F[Side][K & keyof F[Side]];
 };
 
 /** Every field of records but their annotations, which are kept with the queues. */
-export const recordFields = [...standardFields, ...unlistedFields] as unknown as readonly RecordField[];
+export const recordFields = [...standardFields, ...datasetFields, ...unlistedFields] as unknown as readonly RecordField[];
 
 /** A field that is kept with its record. */
 export type StoredField = RecordField & { stored: StoredForm };

@@ -31,7 +31,7 @@ export function recordRows({ log, untilStored }: RecordRowsDeps, run: Experiment
     let unknownFailures = 0;
     return untilStored(async () => {
       try {
-        const traces = rows.map(({ row, result }) => rowTrace(run.experimentId, row, result));
+        const traces = rows.map(({ row, result }) => rowTrace(run, row, result));
         await log.write(run, traces, attempt);
       } catch (err) {
         if (isKnown(err) || ++unknownFailures < MAX_UNKNOWN_FAILURES) throw err;

@@ -1,5 +1,5 @@
+import type { ExperimentTrace } from '../records/ingest.ts';
 import type { ExperimentRow, ExperimentRun } from './experiment.ts';
-import type { rowTrace } from './rowTrace.ts';
 
 /** Rows of an experiment by ordinal, whatever they come from. */
 export interface RowSourceReader {
@@ -20,7 +20,7 @@ export interface RowLog {
   /** Of these trace ids, those that are recorded. */
   recorded(run: ExperimentRun, traceIds: string[]): Promise<Map<string, RecordedRow>>;
   /** Resolves when the traces can be found and survive a crash. */
-  write(run: ExperimentRun, traces: ReturnType<typeof rowTrace>[], attempt: number): Promise<void>;
+  write(run: ExperimentRun, traces: ExperimentTrace[], attempt: number): Promise<void>;
 }
 
 /**

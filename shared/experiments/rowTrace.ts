@@ -1,7 +1,8 @@
 import { derivedId } from '../identifiers/ids.ts';
-import type { LoggedSpan, LoggedTrace } from '../wire/records.ts';
+import type { ExperimentTrace } from '../records/ingest.ts';
+import type { LoggedSpan } from '../wire/records.ts';
 import { textOf } from '../wire/textOf.ts';
-import type { ExperimentRow } from './experiment.ts';
+import type { ExperimentRow, ExperimentRun } from './experiment.ts';
 import { type GivenResult, recordableResult } from './recordableResult.ts';
 
 /** What running one row gave. A row that failed has an `error`; its spans and whatever output there is are kept all the same. */
@@ -30,13 +31,23 @@ export const rowTraceId = (experimentId: string, rowId: string, trial = 0): stri
  * The records of one row: a trace with its spans, whose ids are a pure function of (experiment, row, trial, span path).
  * @param given whatever the runner gave: this is where it gets the form of a result, for runners of all kinds
  */
-export function rowTrace(experimentId: string, row: ExperimentRow, given: GivenResult): LoggedTrace & { ordinal: number } {
+export function rowTrace(
+  { experimentId, source }: Pick<ExperimentRun, 'experimentId' | 'source'>,
+  row: ExperimentRow,
+  given: GivenResult,
+): ExperimentTrace {
   const id = rowTraceId(experimentId, row.rowId);
   const result = recordableResult(given);
   return {
     type: 'trace',
     id,
     ordinal: row.ordinal,
+    ofRow: {
+      dataset_row_id: row.rowId,
+      dataset_version: source.kind === 'dataset' ? source.versionIndex : null,
+      dataset_row_ordinal: row.ordinal,
+      trial: 0,
+    },
     name: `row ${row.ordinal + 1}`,
     created_at: result.startedAt.toISOString(),
     input: row.input,
@@ -54,7 +65,7 @@ export function rowTrace(experimentId: string, row: ExperimentRow, given: GivenR
       ...usageOf(result.spans),
     },
     spans: withDerivedIds(result.spans, experimentId, row.rowId),
-  } as LoggedTrace & { ordinal: number };
+  } as ExperimentTrace;
 }
 
 const usageKeys = ['num_input_tokens', 'num_output_tokens', 'num_total_tokens', 'cost'] as const;

@@ -14,6 +14,8 @@ export interface RunIds {
 export interface RunRef {
   projectId: string;
   runId: string;
+  /** Set where a request named the run. */
+  kind?: RunKind;
   /** Set for reads of a project with a retention: they find nothing that has expired. */
   expiry?: Expiry;
 }
@@ -70,7 +72,7 @@ export function createRunLookup(store: RunExistence): { find: RunLookup; forget(
     async find(projectId, ids) {
       const { kind, selector, runId } = selectedRun(ids);
       const load = async () =>
-        uuid.test(runId) && (await store.runExists(projectId, kind, runId)) ? { projectId, runId } : undefined;
+        uuid.test(runId) && (await store.runExists(projectId, kind, runId)) ? { projectId, runId, kind } : undefined;
       const run = await known.get(`${projectId}/${kind}/${runId}`, load);
       if (!run) throw new ServiceError('RunNotFound', `no ${kind.replace('_', ' ')} with this ${selector} in the project`);
       return run;

@@ -1,4 +1,5 @@
 import { type ColumnDef, filterTypeOf } from '../columns/columnDef.ts';
+import { datasetColumns } from '../columns/dataset.ts';
 import { standardColumns } from '../columns/standard.ts';
 import type { Filter } from '../wire/filters.ts';
 import type { LogRecordsColumnInfo } from '../wire/recordSearch.ts';
@@ -18,7 +19,11 @@ export interface MetricDefinitions {
 
 type MetricReads = Pick<RecordReads, 'metricsWithValues' | 'booleanMetrics'>;
 
-/** The columns of a run's catalog: the standard ones, those always listed, the run's metrics, and every metric that has a value. */
+/** The columns of a run that are no metrics: the standard ones, then, in an experiment, what says which row a trace ran. */
+export const plainColumns = (run: RecordRun): readonly ColumnDef[] =>
+  run.kind === 'experiment' ? [...standardColumns, ...datasetColumns] : standardColumns;
+
+/** The columns of a run's catalog: the plain ones, those always listed, the run's metrics, and every metric that has a value. */
 export async function availableColumns(
   reads: MetricReads,
   definitions: MetricDefinitions,
@@ -34,7 +39,7 @@ export async function availableColumns(
   );
   const withValues = valued.flatMap(({ metric }) => known.get(`metrics/${metric}`) ?? unknown.get(metric) ?? []);
   const metrics = new Map([...definitions.alwaysListed, ...ofRun, ...withValues].map((column) => [column.id, column]));
-  return [...standardColumns, ...metrics.values()];
+  return [...plainColumns(run), ...metrics.values()];
 }
 
 /** The run's catalog as it is answered: those columns, and what its records hold of annotations. */

@@ -1,4 +1,5 @@
 import type { ColumnDef } from '../columns/columnDef.ts';
+import { datasetColumns } from '../columns/dataset.ts';
 import { standardColumns } from '../columns/standard.ts';
 import { systemMetricColumns } from '../columns/systemMetrics.ts';
 import { ServiceError } from '../errors/errors.ts';
@@ -7,7 +8,7 @@ import { ServiceError } from '../errors/errors.ts';
 export type FindColumn = (id: string) => ColumnDef;
 
 const builtIn: ReadonlyMap<string, ColumnDef> = new Map(
-  [...standardColumns, ...systemMetricColumns].map((column) => [column.id, column]),
+  [...standardColumns, ...datasetColumns, ...systemMetricColumns].map((column) => [column.id, column]),
 );
 const METRIC = 'metrics/';
 
@@ -21,7 +22,7 @@ export const explanationOf = (metric: string): string => `${metric}${EXPLANATION
 export const explainedBy = (name: string): string | undefined =>
   name.endsWith(EXPLANATION) ? name.slice(0, -EXPLANATION.length) : undefined;
 
-/** A lookup over the standard columns, the keys of the two metadata maps and the metrics given. */
+/** A lookup over the standard columns, those of dataset rows, the keys of the two metadata maps and the metrics given. */
 export function columnFinder(metrics: readonly ColumnDef[]): FindColumn {
   const byId = new Map(metrics.map((column) => [column.id, column]));
   return (id) => {

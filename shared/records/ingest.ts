@@ -1,9 +1,11 @@
+import type { datasetFields } from '../columns/dataset.ts';
 import { RequestInvalid } from '../errors/errors.ts';
 import { derivedId, newId } from '../identifiers/ids.ts';
 import type { RunRef } from '../projects/runs.ts';
 import { type LoggedFields, type LoggedForest, type LoggedNode, LoggedTraces, type RefusedList } from '../wire/ingest.ts';
 import type { LoggedTrace } from '../wire/records.ts';
 import { fileIds } from './fileIds.ts';
+import type { StoredRecord } from './record.ts';
 import type { LoggedRecord, RecordChange, WrittenRecord } from './recordChange.ts';
 import type { RecordWriter } from './recordWriter.ts';
 import type { Outcome } from './writeRequest.ts';
@@ -106,8 +108,11 @@ export function sessionOf([first]: readonly WrittenRecord[]): string | null {
   return first === undefined || first.session_id === first.trace_id ? null : first.session_id;
 }
 
-/** A trace as an experiment logs it. `ordinal`: the row whose records these are alone. */
-export type ExperimentTrace = LoggedTrace & { ordinal?: number };
+/** A trace as an experiment logs it. `ordinal`: the row whose records these are alone. `ofRow`: which row that is, for the trace's columns. */
+export type ExperimentTrace = LoggedTrace & {
+  ordinal?: number;
+  ofRow?: Pick<StoredRecord, (typeof datasetFields)[number]['id']>;
+};
 
 /**
  * Stores the traces of an experiment's rows, each with all its spans in one insert. They replace what a lower attempt stored under the same ids,
@@ -123,9 +128,13 @@ export async function logTraces(
   const { nodes } = LoggedTraces.parse(traces);
   const changes = recordsOf(run, nodes, { isComplete: true });
   const ordinals = traces.flatMap(({ ordinal }) => ordinal ?? []);
+  const rows = new Map(traces.map(({ id, ofRow }) => [id, ofRow]));
   await writer.write(
     run,
-    changes.map(({ record }) => ({ action: 'replace', record: { ...record, attempt } })),
+    changes.map(({ record }) => ({
+      action: 'replace',
+      record: { ...record, ...(record.type === 'trace' ? rows.get(record.id) : {}), attempt },
+    })),
     ordinals.length === traces.length ? ordinals : undefined,
   );
 }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { filterTypeOf, type RecordKind, recordKinds, spanKinds } from '../../shared/columns/columnDef.ts';
+import { datasetColumns } from '../../shared/columns/dataset.ts';
 import { standardColumns } from '../../shared/columns/standard.ts';
 import { metricsTestingColumns } from '../../shared/records/metricsTestingColumns.ts';
 import { metricStatuses } from '../../shared/wire/metricResults.ts';
@@ -25,9 +26,12 @@ const kinds = (named: string): readonly RecordKind[] => {
 };
 
 describe('the pages of columns and metrics', () => {
-  test('have every standard column as the catalogs list it, in their order', () => {
+  test.each([
+    ['standard', 'Standard columns', standardColumns],
+    ['dataset', 'Columns of experiments', datasetColumns],
+  ])('have every %s column as the catalogs list it, in their order', (_category, title, listed) => {
     expect(
-      rows('columns.md', 'Standard columns').map(([id, type, filter, of, sortable, what]) => [
+      rows('columns.md', title).map(([id, type, filter, of, sortable, what]) => [
         id,
         type,
         filter,
@@ -36,7 +40,7 @@ describe('the pages of columns and metrics', () => {
         what,
       ]),
     ).toEqual(
-      standardColumns.map(({ id, dataType, kinds: of, sortable, description }) => [
+      listed.map(({ id, dataType, kinds: of, sortable, description }) => [
         ...[`\`${id}\``, dataType, `\`${filterTypeOf[dataType]}\``, of, sortable ? 'yes' : 'no', description],
       ]),
     );

@@ -154,7 +154,7 @@ async function experiment(metrics: ScorerConfig[], concurrency = 20) {
       const result = { output, spans: spans as never, startedAt: new Date(), durationNs: 1 };
       await domain.experiments.rowLog.write(
         run,
-        rows.map((row) => rowTrace(id, row, result)),
+        rows.map((row) => rowTrace({ experimentId: id, source: { kind: 'run' } }, row, result)),
         attemptNumber(run.workflowNumber, round, 1),
       );
     },
