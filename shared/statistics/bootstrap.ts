@@ -1,0 +1,78 @@
+import { percentile } from '../metrics/percentile.ts';
+import { binomialDraw } from './binomialDraw.ts';
+import { type Differences, eachDifference } from './differences.ts';
+import { Random } from './random.ts';
+
+export interface Interval {
+  low: number;
+  high: number;
+}
+
+interface Resampling {
+  resamples: number;
+  seed: number;
+  /** Share of the resampled means that lie within the interval. */
+  level: number;
+}
+
+/**
+ * Percentile bootstrap intervals of the mean, one for each sample: as many pairs are drawn from the sample as it has, with replacement, and their mean
+ * taken, again and again. Samples with the same number of pairs share the random numbers, which takes half the time; the interval of one follows from
+ * itself and the seed alone.
+ */
+export function bootstrap(samples: readonly Differences[], resampling: Resampling): Interval[] {
+  const means = new Map<Differences, Float64Array>();
+  const ofEqualSize = new Map<number, Differences[]>();
+  for (const sample of samples) {
+    if (isCheaperCounted(sample)) means.set(sample, countedMeans(sample, resampling));
+    else ofEqualSize.set(sample.pairs, [...(ofEqualSize.get(sample.pairs) ?? []), sample]);
+  }
+  for (const group of ofEqualSize.values())
+    for (const [index, ofSample] of meansTogether(group, resampling).entries()) means.set(group[index] as Differences, ofSample);
+  return samples.map((sample) => intervalOf(means.get(sample) as Float64Array, resampling.level));
+}
+
+function intervalOf(means: Float64Array, level: number): Interval {
+  means.sort();
+  return { low: percentile(means, (1 - level) / 2), high: percentile(means, (1 + level) / 2) };
+}
+
+/** A draw from a binomial distribution takes as long as some fifty drawn pairs. */
+const isCheaperCounted = ({ values, pairs }: Differences): boolean => values.length * 50 < pairs;
+
+/** How often each distinct value is drawn is multinomial: one binomial number after the other. */
+function countedMeans({ values, counts, pairs }: Differences, { resamples, seed }: Resampling): Float64Array {
+  const random = new Random(seed);
+  return Float64Array.from({ length: resamples }, () => {
+    let [sum, draws, left] = [0, pairs, pairs];
+    for (const [index, value] of values.entries()) {
+      const count = counts[index] as number;
+      const drawn = count === left ? draws : binomialDraw(random, draws, count / left);
+      sum += drawn * value;
+      draws -= drawn;
+      left -= count;
+    }
+    return sum / pairs;
+  });
+}
+
+function meansTogether(samples: readonly Differences[], { resamples, seed }: Resampling): Float64Array[] {
+  const pairs = samples[0]?.pairs ?? 0;
+  const random = new Random(seed);
+  const all = samples.map(eachDifference);
+  const means = samples.map(() => new Float64Array(resamples));
+  const drawn = new Uint32Array(pairs);
+  const scale = pairs / 2 ** 32;
+  for (let resample = 0; resample < resamples; resample++) {
+    random.fill(drawn);
+    for (let index = 0; index < pairs; index++) drawn[index] = (drawn[index] as number) * scale;
+    for (const [index, values] of all.entries()) (means[index] as Float64Array)[resample] = sumOf(values, drawn) / pairs;
+  }
+  return means;
+}
+
+function sumOf(values: Float64Array, drawn: Uint32Array): number {
+  let sum = 0;
+  for (let index = 0; index < drawn.length; index++) sum += values[drawn[index] as number] as number;
+  return sum;
+}
