@@ -26,5 +26,9 @@ export type LocalScore =
 /** A metric computed in this process, after the row's function has ended. What it throws leaves the row without this metric. */
 export interface LocalMetric<Input = unknown, Output = unknown> {
   name: string;
+  /** Which of two numbers is better; without it neither is. */
+  direction?: 'higher' | 'lower' | undefined;
+  /** Between which numbers the values lie. */
+  range?: { min: number; max: number } | undefined;
   score(row: HostedRow<Input>, output: Output): LocalScore | undefined | Promise<LocalScore | undefined>;
 }

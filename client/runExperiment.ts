@@ -231,7 +231,13 @@ class ExperimentRun<Input, Output> {
 
   private start(experiment: ExperimentResponse, process: string | undefined): Promise<z.output<typeof RunReply>> {
     const { rows, client } = this.chosen;
-    const body = { runner: this.runner(), process, ...('records' in rows ? { records: rows.records } : {}), ...this.settings() };
+    const body = {
+      runner: this.runner(),
+      process,
+      ...('records' in rows ? { records: rows.records } : {}),
+      ...this.settings(),
+      logged_metrics: this.localMetrics().map(({ name, direction, range }) => ({ name, direction, range })),
+    };
     // Asked again while the run goes on, the service gives that run.
     return client.send(`${this.path(experiment)}/run`, { body, repeatable: true, signal: this.options.signal });
   }
@@ -243,7 +249,7 @@ class ExperimentRun<Input, Output> {
     const warn = (message: string) => client.logger.warn(message);
     const work = {
       function: run,
-      metrics: (this.options.metrics ?? []).filter(isLocal) as LocalMetric<Input, Awaited<Output>>[],
+      metrics: this.localMetrics(),
       warn: onceEach(warn),
     };
     await hostRows({
@@ -259,6 +265,10 @@ class ExperimentRun<Input, Output> {
       until: this.options.wait === false ? 'recorded' : 'ended',
       signal: this.options.signal,
     });
+  }
+
+  private localMetrics(): LocalMetric<Input, Awaited<Output>>[] {
+    return (this.options.metrics ?? []).filter(isLocal) as LocalMetric<Input, Awaited<Output>>[];
   }
 
   /** A callback that throws or rejects does not end the run, either. */

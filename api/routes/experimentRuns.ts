@@ -5,6 +5,7 @@ import { ServiceError } from '../../shared/errors/errors.ts';
 import type { CallerDeps } from '../../shared/experiments/callerRows.ts';
 import { leaseRows, recordResults } from '../../shared/experiments/callerRows.ts';
 import type { ExperimentRun, Runner, RunSettings } from '../../shared/experiments/experiment.ts';
+import { loggedMetricsOf } from '../../shared/experiments/metricScales.ts';
 import type { RunRequest as ParsedRunRequest } from '../../shared/experiments/prepareRun.ts';
 import { type RunProgressView, untilEnded } from '../../shared/experiments/progress.ts';
 import type { RunControl } from '../../shared/experiments/steerRun.ts';
@@ -195,6 +196,7 @@ function parsedRunRequest(body: z.output<typeof RunRequest>): ParsedRunRequest {
     ...(body.runner ? { runner: toRunner(body.runner) } : {}),
     ...(body.records ? { records: body.records } : {}),
     ...(body.rows_to_run ? { rowsToRun: body.rows_to_run } : {}),
+    ...(body.logged_metrics ? { loggedMetrics: loggedMetricsOf(body.logged_metrics) } : {}),
     ...(body.process ? { callerProcess: body.process } : {}),
     settings: toSettings(body),
   };

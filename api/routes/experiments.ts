@@ -252,6 +252,7 @@ function toWire(experiment: ExperimentView): ExperimentResponse {
     experiment_group_id: group.id,
     experiment_group_name: group.name,
     experiment_group_is_system: group.isSystem,
+    logged_metrics: Object.entries(experiment.loggedMetrics).map(([name, scale]) => ({ name, ...scale })),
   };
 }
 

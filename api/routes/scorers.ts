@@ -14,6 +14,7 @@ import {
 } from '../../shared/scorers/manageScorers.ts';
 import { presets } from '../../shared/scorers/presets.ts';
 import type { Scorer, ScorerStore, ScorerVersion } from '../../shared/scorers/scorer.ts';
+import { outputTypeOf, scorerScale } from '../../shared/scorers/scorerScale.ts';
 import { scorersSeenBy } from '../../shared/scorers/scorersSeenBy.ts';
 import { Message, PageQuery, pageFields, Uuid } from '../../shared/wire/common.ts';
 import {
@@ -216,6 +217,7 @@ function toScorer(scorer: Scorer, role: ProjectRole | undefined): z.input<typeof
     created_at: scorer.createdAt?.toISOString() ?? null,
     updated_at: scorer.updatedAt?.toISOString() ?? null,
     metric_color_picker_config: definition.metric_color_picker_config ?? null,
+    ...scorerScale(definition, outputTypeOf(scorer)),
     metric_name: scorer.name,
     is_global: isGlobal(scorer),
     scope_projects: scorer.scopeProjects,

@@ -1,3 +1,4 @@
+import type { MetricScale } from '../wire/metricScale.ts';
 import type { ScorerConfig } from '../wire/scorers.ts';
 
 /** Every kind of record, in the order the catalogs list them. */
@@ -72,6 +73,8 @@ export interface ColumnDef {
   multiValued?: boolean;
   allowedValues?: readonly string[];
   rollUpMethod?: string;
+  /** Of a metric that somebody has described. */
+  scale?: MetricScale;
   threshold?: { inverted: boolean; buckets: readonly number[]; displayValueLevels: readonly string[] };
   /** A metric's readable name, where the id holds a scorer's id. */
   metricKeyAlias?: string;

@@ -3,7 +3,9 @@ import { builtinMetrics } from '../metrics/index.ts';
 import { metricColumn } from '../metrics/metricColumn.ts';
 import { undefinedMetric } from '../records/columnCatalog.ts';
 import type { ExperimentColumn } from '../wire/experiments.ts';
+import { noScale } from '../wire/metricScale.ts';
 import type { AggregatedMetric } from './experimentStore.ts';
+import { measuredScale } from './metricScales.ts';
 
 type Standard = Pick<ExperimentColumn, 'id' | 'label' | 'description' | 'data_type'> & Partial<ExperimentColumn>;
 
@@ -122,6 +124,7 @@ const unset = {
   is_optional: false,
   roll_up_method: null,
   metric_key_alias: null,
+  ...noScale,
 } as const satisfies Partial<ExperimentColumn>;
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -132,7 +135,7 @@ function loggedMetrics(metrics: readonly ColumnDef[], aggregated: readonly Aggre
   const listed = new Set([...measured, ...metrics].map(({ id }) => id));
   return aggregated
     .filter(({ metric }) => !listed.has(`metrics/${metric}`) && !UUID.test(metric))
-    .map((one) => builtIn.get(one.metric) ?? undefinedMetric(one));
+    .map((one) => builtIn.get(one.metric) ?? { ...undefinedMetric(one), scale: one.scale });
 }
 
 /**
@@ -150,6 +153,7 @@ export const experimentColumns = (metrics: readonly ColumnDef[], aggregated: rea
     applicable_types: [],
     is_optional: true,
     roll_up_method: 'average',
+    ...measuredScale,
   })),
   ...[...metrics, ...loggedMetrics(metrics, aggregated)].map((metric) => ({
     ...unset,
@@ -165,5 +169,6 @@ export const experimentColumns = (metrics: readonly ColumnDef[], aggregated: rea
     is_empty: metric.isEmpty ?? false,
     roll_up_method: metric.rollUpMethod ?? null,
     metric_key_alias: metric.metricKeyAlias ?? null,
+    ...(metric.scale ?? noScale),
   })),
 ];

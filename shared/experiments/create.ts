@@ -5,6 +5,7 @@ import type { ExperimentCreateRequest } from '../wire/experiments.ts';
 import type { Creation, DatasetVersionRef, Experiment, ExperimentStore } from './experimentStore.ts';
 import { chosenGroup, defaultGroup } from './groups.ts';
 import { type LaunchDeps, launch } from './launch.ts';
+import { loggedMetricsOf } from './metricScales.ts';
 
 /** What experiments need of datasets. */
 export type DatasetLookup = Pick<DatasetStore, 'find' | 'version' | 'link'>;
@@ -52,6 +53,7 @@ export async function createExperiment(
     playgroundId: request.playground_id ?? null,
     playgroundPromptId: request.playground_prompt_id ?? null,
     scorers: metrics?.map((metric) => metric.config) ?? null,
+    loggedMetrics: loggedMetricsOf(request.logged_metrics),
     creation,
   });
   // The same creation came twice at once: this one takes what the other made.

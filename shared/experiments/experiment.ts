@@ -1,5 +1,9 @@
 import type { CallLimits } from '../coordination/coordination.ts';
 import { derivedId } from '../identifiers/ids.ts';
+import type { MetricScale } from '../wire/metricScale.ts';
+
+/** What clients say of the metrics that they log themselves, by name. */
+export type LoggedMetrics = Readonly<Record<string, MetricScale>>;
 
 /** What runs a row. `dataset_outputs` takes the outputs that the dataset already holds and only scores them. */
 export type Runner =
@@ -59,6 +63,8 @@ export interface ExperimentRun {
   datasetName: string | null;
   runner: Runner;
   settings: RunSettings;
+  /** What is said of metrics that clients log. */
+  loggedMetrics: LoggedMetrics;
   source: RowSource;
   state: RunState;
   workflowNumber: number;

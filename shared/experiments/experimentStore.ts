@@ -1,9 +1,10 @@
 import type { Page, PageOf } from '../accounts/accountStore.ts';
 import type { UserInfo } from '../wire/datasets.ts';
 import type { ExperimentFilter, ExperimentSort } from '../wire/experiments.ts';
+import type { MetricScale } from '../wire/metricScale.ts';
 import type { ScorerConfig } from '../wire/scorers.ts';
 import type { ExperimentAggregates } from './aggregates.ts';
-import type { RunState } from './experiment.ts';
+import type { LoggedMetrics, RunState } from './experiment.ts';
 
 export interface DatasetVersionRef {
   id: string;
@@ -33,6 +34,8 @@ export interface Experiment {
   } | null;
   promptSettings: Record<string, unknown> | null;
   playgroundId: string | null;
+  /** What is said of metrics that clients log, by name. */
+  loggedMetrics: LoggedMetrics;
   state: RunState;
   workflowNumber: number;
   rowCount: number | null;
@@ -90,6 +93,7 @@ export interface NewExperiment {
   playgroundPromptId: string | null;
   /** The metrics to switch on; null leaves the run without settings. */
   scorers: ScorerConfig[] | null;
+  loggedMetrics: LoggedMetrics;
   creation: Creation | null;
 }
 
@@ -118,6 +122,8 @@ export interface AggregatedMetric {
   /** Its key in the aggregates. */
   metric: string;
   dataType: 'boolean' | 'floating_point' | 'text';
+  /** What the newest of the experiments says of it that says anything. */
+  scale: MetricScale;
 }
 
 /** Where experiments, as resources, are kept; the states of their runs are the ledger's. */

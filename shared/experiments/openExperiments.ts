@@ -13,12 +13,14 @@ import type { Scorers } from '../scorers/openScorers.ts';
 import type { MarkStore, ScoringStore } from '../scoring/scoring.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Filter } from '../wire/filters.ts';
+import type { MetricScale } from '../wire/metricScale.ts';
 import { AggregateRenewal } from './aggregateRenewal.ts';
 import type { Notices } from './callerRows.ts';
 import { type ExperimentRun, isUnderWay } from './experiment.ts';
 import { keepUnlessDeleted } from './keepUnlessDeleted.ts';
 import { loggedRows } from './loggedRows.ts';
 import { type MetricBuckets, metricBuckets } from './metricBuckets.ts';
+import { metricScales } from './metricScales.ts';
 import type { OfferedRows } from './offeredRows.ts';
 import type { OutdatedAggregates } from './outdatedAggregates.ts';
 import { type RunRequest, requestRun } from './prepareRun.ts';
@@ -76,6 +78,8 @@ export interface Experiments {
   /** Ends the run of an experiment; one that has none, or has ended, is no error. */
   endRun(experimentId: string): Promise<void>;
   progress(run: ExperimentRun): Promise<RunProgressView>;
+  /** What the numbers of its metrics mean, as the scorers and the experiment say it now. */
+  metricScales(run: ExperimentRun): Promise<(metric: string) => MetricScale>;
   metricBuckets(projectId: string, experimentIds: readonly string[], filters: readonly Filter[]): Promise<MetricBuckets[]>;
   /** Says how many rows of a part of the run this process has in its hands. What does not get through is followed by the next. */
   publishRunning(run: Pick<ExperimentRun, 'experimentId'>, part: string, rowsRunning: number): void;
@@ -108,6 +112,10 @@ export function openExperiments(deps: ExperimentsDeps): Experiments {
     systemAggregates: stored.systemAggregates,
     values: records.values,
     metricsOf: scorers.scoredMetrics,
+  };
+  const scalesOf = async (run: ExperimentRun) => {
+    const [frozen, current] = await Promise.all([scorers.scoredMetrics(run), scorers.enabledMetrics(run)]);
+    return metricScales([...frozen, ...current], run.loggedMetrics);
   };
   const settle = (run: ExperimentRun) =>
     settleRun(
@@ -188,6 +196,7 @@ export function openExperiments(deps: ExperimentsDeps): Experiments {
       if (run && isUnderWay(run.state)) await control.cancel(run);
     },
     progress: (run) => runProgress(progressDeps, run),
+    metricScales: scalesOf,
     metricBuckets: (projectId, experimentIds, filters) =>
       metricBuckets(bucketDeps, projectId, experimentIds, { and: [...filters] }),
     publishRunning({ experimentId }, part, rowsRunning) {

@@ -1,6 +1,13 @@
 import { RequestInvalid, ServiceError } from '../errors/errors.ts';
 import { definedRunner } from './definedRunner.ts';
-import { type ExperimentRun, isUnderWay, type RowsToRun, type Runner, type RunSettings } from './experiment.ts';
+import {
+  type ExperimentRun,
+  isUnderWay,
+  type LoggedMetrics,
+  type RowsToRun,
+  type Runner,
+  type RunSettings,
+} from './experiment.ts';
 import type { Experiment } from './experimentStore.ts';
 import type { RunDefinition, RunLedger } from './runLedger.ts';
 import { type StartDeps, startRun } from './startRun.ts';
@@ -12,6 +19,7 @@ export interface RunRequest {
   records?: Record<string, unknown>[];
   rowsToRun?: RowsToRun;
   settings?: Partial<RunSettings>;
+  loggedMetrics?: LoggedMetrics;
   callerProcess?: string;
   /** The workflow number that the experiment had when this was decided on; absent: the one that it has now. */
   after?: number;
@@ -69,6 +77,7 @@ export async function requestRun(
     rowCount: shape.rowCount,
     ...(runner === current.runner ? {} : { runner }),
     ...(request.settings ? { settings: request.settings } : {}),
+    ...(request.loggedMetrics ? { loggedMetrics: request.loggedMetrics } : {}),
     ...(request.callerProcess ? { callerProcess: request.callerProcess } : {}),
   };
   return startRun(deps, experimentId, after, definition);

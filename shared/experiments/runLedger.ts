@@ -1,10 +1,12 @@
-import type { ExperimentRun, RowsToRun, Runner, RunSettings, RunState } from './experiment.ts';
+import type { ExperimentRun, LoggedMetrics, RowsToRun, Runner, RunSettings, RunState } from './experiment.ts';
 
 /** What a run is to do; absent parts keep what the experiment has. */
 export interface RunDefinition {
   rowsToRun: RowsToRun;
   runner?: Runner;
   settings?: Partial<RunSettings>;
+  /** Replaces what was said of the metrics named here. */
+  loggedMetrics?: LoggedMetrics;
   /** Rows of the frozen set. */
   rowCount?: number;
   /** The process that hosts the runner function. */

@@ -1,3 +1,4 @@
+import { noScale, UNIT_RANGE } from '../wire/metricScale.ts';
 import type { Metric } from './metric.ts';
 
 /** What the metrics of one kind have in common, so that each file says only what is its own. */
@@ -9,7 +10,8 @@ type Common = Pick<
   | 'outputType'
   | 'rollUp'
   | 'threshold'
-  | 'inverted'
+  | 'direction'
+  | 'range'
   | 'kinds'
   | 'needs'
   | 'needsReference'
@@ -24,7 +26,8 @@ export const REFERENCE: Common = {
   outputType: 'boolean',
   rollUp: 'percentage_true',
   threshold: null,
-  inverted: false,
+  direction: 'higher',
+  range: UNIT_RANGE,
   kinds: ['trace'],
   needs: 'code',
   needsReference: true,
@@ -48,7 +51,8 @@ export const TOKENS: Common = {
   outputType: 'count',
   rollUp: 'sum',
   threshold: null,
-  inverted: true,
+  direction: 'lower',
+  range: null,
   kinds: ['trace'],
   needs: 'code',
   readsSpans: true,
@@ -63,7 +67,8 @@ export const JUDGED_QUALITY: Common = {
   outputType: 'boolean',
   rollUp: 'percentage_true',
   threshold: null,
-  inverted: false,
+  direction: 'higher',
+  range: UNIT_RANGE,
   kinds: ['trace'],
   needs: 'judge',
   needsReference: false,
@@ -77,18 +82,20 @@ export const JUDGED_HARM: Common = {
   outputType: 'percentage',
   rollUp: 'average',
   threshold: { buckets: [0.2, 0.6], displayValueLevels: ['Low', 'Medium', 'High'] },
-  inverted: true,
+  direction: 'lower',
+  range: UNIT_RANGE,
   kinds: ['trace'],
   needs: 'judge',
   needsReference: false,
 };
 
 /** A harm that a judge finds or does not find. */
-export const JUDGED_ALARM: Common = { ...JUDGED_QUALITY, groupLabel: 'Safety Metrics', inverted: true };
+export const JUDGED_ALARM: Common = { ...JUDGED_QUALITY, groupLabel: 'Safety Metrics', direction: 'lower' };
 
 /** Labels given by a judge. */
 export const JUDGED_LABEL: Common = {
   ...JUDGED_QUALITY,
+  ...noScale,
   groupLabel: 'Expression and Style Metrics',
   dataType: 'text',
   outputType: 'categorical',

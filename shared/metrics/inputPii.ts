@@ -10,6 +10,5 @@ export const inputPii: Metric = {
   groupLabel: 'Safety Metrics',
   dataType: 'string_list',
   outputType: 'multilabel',
-  inverted: true,
   score: ({ input }, context) => findPersonalData(input, context),
 };

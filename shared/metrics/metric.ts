@@ -1,4 +1,5 @@
 import type { RecordKind } from '../columns/columnDef.ts';
+import type { MetricScale } from '../wire/metricScale.ts';
 import type { OutputType, RollUpMethod } from '../wire/scorers.ts';
 
 /** One record laid flat for scoring. Texts are what the record's columns show; null where the record has none. */
@@ -76,7 +77,7 @@ type MetricDataType = 'boolean' | 'integer' | 'floating_point' | 'text' | 'strin
 type MetricDataUnit = 'percentage' | 'milli_seconds' | 'dollars';
 
 /** A metric: what the catalogs say about its column, and how a record is scored. */
-export interface Metric {
+export interface Metric extends MetricScale {
   /** Wire name; the column is `metrics/<name>`. The scorer's id for a metric that a user defined, so that renaming moves no values. */
   name: string;
   /** The name a user gave, where `name` is an id (`metric_key_alias` of the catalogs). */
@@ -91,8 +92,6 @@ export interface Metric {
   rollUp: RollUpMethod;
   /** Limits between the display levels, one fewer than there are levels. */
   threshold: { buckets: readonly number[]; displayValueLevels: readonly string[] } | null;
-  /** True when lower is better. */
-  inverted: boolean;
   /** Kinds of record that are scored unless the run's settings name others. */
   kinds: readonly RecordKind[];
   needs: 'code' | 'judge';

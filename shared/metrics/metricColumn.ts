@@ -19,7 +19,8 @@ export function metricColumn(metric: Metric): ColumnDef {
     optional: false,
     ...(list ? { multiValued: true } : {}),
     rollUpMethod: metric.rollUp,
-    ...(metric.threshold === null ? {} : { threshold: { inverted: metric.inverted, ...metric.threshold } }),
+    scale: { direction: metric.direction, range: metric.range },
+    ...(metric.threshold === null ? {} : { threshold: { inverted: metric.direction === 'lower', ...metric.threshold } }),
     ...(metric.alias === undefined ? {} : { metricKeyAlias: metric.alias }),
   };
 }

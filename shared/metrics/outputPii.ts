@@ -10,6 +10,5 @@ export const outputPii: Metric = {
   groupLabel: 'Safety Metrics',
   dataType: 'string_list',
   outputType: 'multilabel',
-  inverted: true,
   score: ({ output }, context) => findPersonalData(output, context),
 };

@@ -1,3 +1,4 @@
+import { UNIT_RANGE } from '../wire/metricScale.ts';
 import type { Metric } from './metric.ts';
 
 export const toolErrorRate: Metric = {
@@ -10,7 +11,8 @@ export const toolErrorRate: Metric = {
   outputType: 'percentage',
   rollUp: 'average',
   threshold: { buckets: [0.1, 0.5], displayValueLevels: ['Low', 'Medium', 'High'] },
-  inverted: true,
+  direction: 'lower',
+  range: UNIT_RANGE,
   kinds: ['trace'],
   needs: 'code',
   readsSpans: true,

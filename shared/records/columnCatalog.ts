@@ -177,6 +177,7 @@ export function toDescriptor(column: ColumnDef): LogRecordsColumnInfo {
     ...(column.metricKeyAlias === undefined ? {} : { metric_key_alias: column.metricKeyAlias }),
     ...(column.scorerId === undefined ? {} : { scorer_id: column.scorerId }),
     ...(column.scorerConfig === undefined ? {} : { scorer_config: column.scorerConfig }),
+    ...column.scale,
     ...(column.threshold === undefined
       ? {}
       : {

@@ -4,6 +4,7 @@ import type { CreateLlmScorerVersionRequest, CreateScorerRequest, UpdateScorerRe
 import { builtinByName, presetById } from './presets.ts';
 import type { Scorer, ScorerDefinition, ScorerStore, ScorerVersion } from './scorer.ts';
 import { judgedOutputTypes } from './scorerAsMetric.ts';
+import { mustSuitScale, outputTypeOf } from './scorerScale.ts';
 
 /**
  * Stores a scorer: of its projects, or of the organization without any. It computes nothing until it has a version.
@@ -21,6 +22,7 @@ export async function createScorer(
       { loc: ['body', 'scorer_type'], msg: 'preset scorers are built in; make one of type llm', type: 'scorer_type' },
     ]);
   refuseBuiltinName(input.name);
+  mustSuitScale(input, input.output_type ?? input.defaults?.output_type ?? undefined);
   const { id = null, name, scorer_type, project_ids, default_version_id: _none, ...settings } = input;
   const scorer = {
     id: id ?? newId(),
@@ -60,7 +62,9 @@ export async function updateScorer(
     throw new RequestInvalid([
       { loc: ['body', 'default_version_id'], msg: 'this scorer has no such version', type: 'version_unknown' },
     ]);
-  const change = { name: name ?? undefined, defaultVersionId: default_version_id ?? undefined, definition: present(settings) };
+  const definition = { ...present(settings), ...takenBack(settings) };
+  mustSuitScale(definition, settings.output_type ?? outputTypeOf(scorer));
+  const change = { name: name ?? undefined, defaultVersionId: default_version_id ?? undefined, definition };
   if (!(await store.update(id, change))) throw nameTaken(name ?? scorer.name);
   return getScorer(store, id);
 }
@@ -107,6 +111,7 @@ export async function addJudgeVersion(
         type: 'output_type',
       },
     ]);
+  mustSuitScale(definition, outputType);
   const emptyTemplate = { value_field_name: 'rating', explanation_field_name: 'explanation', metric_few_shot_examples: [] };
   const version = await store.addVersion({
     id: newId(),
@@ -168,6 +173,15 @@ const nameTaken = (name: string) =>
 /** Without the members that are null or absent: `null` stands for absent. */
 const present = (settings: object): ScorerDefinition =>
   Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== null && value !== undefined));
+
+/** What null says of a scorer that had one: no direction, no range. */
+const takenBack = ({
+  direction,
+  range,
+}: Pick<UpdateScorerRequest, 'direction' | 'range'>): Pick<ScorerDefinition, 'direction' | 'range'> => ({
+  ...(direction === null ? { direction } : {}),
+  ...(range === null ? { range } : {}),
+});
 
 /** The id of what a version generated: the interface gives it one of its own beside the version's. */
 export const generatedScorerId = (version: ScorerVersion): string => derivedId('generated scorer', version.id);

@@ -25,6 +25,8 @@ export const presets: readonly Scorer[] = [...byId].map(([id, metric]) => ({
     scoreable_node_types: [...metric.kinds],
     roll_up_method: metric.rollUp,
     ground_truth: metric.needsReference,
+    direction: metric.direction,
+    range: metric.range,
     is_global: true,
     ...(metric.needs === 'judge' ? { defaults: { num_judges: 1, cot_enabled: true } } : {}),
   },

@@ -1,3 +1,4 @@
+import type { MetricScale } from '../wire/metricScale.ts';
 import type {
   ChainPollTemplate,
   CreateScorerRequest,
@@ -10,7 +11,9 @@ import type {
 type Definition = Omit<CreateScorerRequest, 'id' | 'name' | 'scorer_type' | 'default_version_id' | 'project_ids'>;
 
 /** What a scorer says about itself beside its name, as it came in: wire names, because it is stored and given back as it is. */
-export type ScorerDefinition = { [Key in keyof Definition]?: NonNullable<Definition[Key]> | undefined };
+export type ScorerDefinition = {
+  [Key in keyof Omit<Definition, keyof MetricScale>]?: NonNullable<Definition[Key]> | undefined;
+} & Partial<Pick<Definition, keyof MetricScale>>;
 
 /** A metric definition as users list it: one of theirs, or a built-in. */
 export interface Scorer {

@@ -5,6 +5,7 @@ import { withJudges } from '../metrics/scoreRecord.ts';
 import { MAX_TEXT, replaceWithin, TextBudget } from '../prompts/boundedText.ts';
 import type { OutputType, RollUpMethod } from '../wire/scorers.ts';
 import type { JudgeDefinition, Scorer, ScorerVersion } from './scorer.ts';
+import { scorerScale } from './scorerScale.ts';
 
 type Form = Pick<Metric, 'dataType' | 'dataUnit' | 'rollUp'> & { answer: AnswerForm };
 
@@ -44,7 +45,7 @@ export function scorerAsMetric(
     rollUp: suitedRollUp(scorer.definition.roll_up_method, column.rollUp),
     outputType: definition.outputType,
     threshold: null,
-    inverted: false,
+    ...scorerScale(scorer.definition, definition.outputType),
     kinds: definition.nodeTypes as RecordKind[],
     needs: 'judge',
     needsReference: withReference,

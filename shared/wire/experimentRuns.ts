@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { CallLimitsBody } from './callLimits.ts';
 import { documentedAs, Timestamp, Uuid } from './common.ts';
+import { LoggedMetrics } from './experiments.ts';
 import { Headers } from './integrations.ts';
 import { LoggedSpan } from './records.ts';
 
@@ -58,6 +59,7 @@ export const RunRequest = z
       .enum(['missing', 'failed', 'none'])
       .nullish()
       .describe('Rows not recorded yet (default), rows recorded as failed, or none: scores only.'),
+    logged_metrics: LoggedMetrics.nullish(),
     process: Uuid.nullish().describe('The process that hosts the function, for `caller_function`.'),
     ...settings,
   })

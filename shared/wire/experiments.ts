@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { UserInfo } from './accounts.ts';
 import { PageBody, PageFields, PageQuery, QueryFlag, Timestamp, Uuid } from './common.ts';
 import { FilterList } from './filters.ts';
+import { MetricDirection, MetricRange } from './metricScale.ts';
 import { PromptRunSettings } from './prompts.ts';
 import { OutputType, ScorerConfig } from './scorers.ts';
 
@@ -29,6 +30,21 @@ const ExperimentDatasetRequest = z
   .object({ dataset_id: Uuid, version_index: z.int32() })
   .meta({ id: 'ExperimentDatasetRequest' });
 
+const LoggedMetric = z
+  .object({
+    name: z.string().min(1).max(1_000),
+    direction: MetricDirection.nullable().default(null),
+    range: MetricRange.nullable().default(null),
+  })
+  .meta({ id: 'LoggedMetric' });
+/** Metrics that a client computes itself: what their numbers mean. */
+export const LoggedMetrics = z
+  .array(LoggedMetric)
+  .max(1_000)
+  .describe(
+    'Of metrics whose values clients log: which numbers are better, and between which they lie. A name that was given before is replaced.',
+  );
+
 export const ExperimentCreateRequest = z
   .object({
     name: Name,
@@ -40,6 +56,7 @@ export const ExperimentCreateRequest = z
     prompt_settings: PromptRunSettings.nullish(),
     scorers: z.array(ScorerConfig).max(200).nullish(),
     trigger: flag(false),
+    logged_metrics: LoggedMetrics.nullish(),
     ...groupSelection,
   })
   .meta({ id: 'ExperimentCreateRequest' });
@@ -178,6 +195,7 @@ export const ExperimentResponse = z
     experiment_group_id: Uuid,
     experiment_group_name: z.string(),
     experiment_group_is_system: z.boolean(),
+    logged_metrics: z.array(LoggedMetric),
   })
   .meta({ id: 'ExperimentResponse' });
 export type ExperimentResponse = z.output<typeof ExperimentResponse>;
@@ -219,6 +237,8 @@ export const ExperimentColumn = z
     is_optional: z.boolean(),
     roll_up_method: z.string().nullable(),
     metric_key_alias: z.string().nullable(),
+    direction: MetricDirection.nullable(),
+    range: MetricRange.nullable(),
   })
   .meta({ id: 'ExperimentColumnInfo' });
 export type ExperimentColumn = z.output<typeof ExperimentColumn>;

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { recordKinds } from '../columns/columnDef.ts';
 import { Uuid } from './common.ts';
 import { FilterExpression, FilterList } from './filters.ts';
+import { MetricDirection, MetricRange } from './metricScale.ts';
 import { ScorerConfig } from './scorers.ts';
 import { ExtendedRecord, PartialRecord } from './storedRecords.ts';
 import { ComparedTime } from './time.ts';
@@ -149,6 +150,8 @@ export const LogRecordsColumnInfo = z
     is_optional: z.boolean(),
     applicable_types: z.array(StepType),
     roll_up_method: z.string().optional(),
+    direction: MetricDirection.nullish(),
+    range: MetricRange.nullish(),
     metric_key_alias: z.string().optional(),
     scorer_id: Uuid.optional(),
     /** Of a metric that the run's settings name. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { PageFields, Timestamp, Uuid } from './common.ts';
+import { MetricDirection, MetricRange } from './metricScale.ts';
 
 export const OutputType = z
   .enum([
@@ -175,6 +176,8 @@ const scorerSettings = {
   multimodal_capabilities: z.array(MultimodalCapability).nullish(),
   roll_up_method: RollUpMethod.nullish(),
   metric_color_picker_config: MetricColorPicker.nullish(),
+  direction: MetricDirection.nullish(),
+  range: MetricRange.nullish(),
 };
 
 const ScorerName = z.string().trim().min(1).max(255);

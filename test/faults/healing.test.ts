@@ -36,6 +36,7 @@ const aRun = (fields: Partial<ExperimentRun> = {}): ExperimentRun => ({
   datasetName: null,
   runner: { kind: 'module', name: 'echo' },
   settings: defaultRunSettings,
+  loggedMetrics: {},
   source: { kind: 'run' },
   state: 'running',
   workflowNumber: 1,

@@ -57,6 +57,7 @@ async function recorded(results: readonly GivenResult[]) {
     datasetName: null,
     runner: { kind: 'module', name: 'odd' },
     settings: defaultRunSettings,
+    loggedMetrics: {},
     source: { kind: 'run' },
     state: 'running',
     workflowNumber: 1,

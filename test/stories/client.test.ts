@@ -180,7 +180,7 @@ describe('a function over rows', () => {
         return ask(input);
       },
       metrics: [
-        { name: 'same', score: ({ expected }, output) => expected === output },
+        { name: 'same', direction: 'higher', range: { min: 0, max: 1 }, score: ({ expected }, output) => expected === output },
         {
           name: 'brittle',
           score: () => {
@@ -209,6 +209,10 @@ describe('a function over rows', () => {
     expect(experiment).toMatchObject({
       name: 'function',
       experiment_group_name: 'Ungrouped',
+      logged_metrics: [
+        { name: 'same', direction: 'higher', range: { min: 0, max: 1 } },
+        { name: 'brittle', direction: null, range: null },
+      ],
       tags: { branch: [{ key: 'branch', value: 'main' }] },
     });
     expect(experiment.status.log_generation.progress_percent).toBe(1);

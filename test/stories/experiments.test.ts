@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ExperimentRun } from '../../shared/experiments/experiment.ts';
+import { loggedMetricsOf, metricScales } from '../../shared/experiments/metricScales.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
+import { builtinMetrics } from '../../shared/metrics/index.ts';
 import { attemptLog, deleteAttempts, rowAttemptsTable, runTallies } from '../../shared/stores/clickhouse/experimentRecords.ts';
 import { type ExperimentService, startExperimentService } from '../support/experimentService.ts';
 import { startRecordService } from '../support/recordService.ts';
@@ -342,6 +344,57 @@ describe('listing', () => {
       aggregate_metrics: { correct: 0.75 },
       structured_aggregate_metrics: { correct: { ...figures, value_distribution: { true: 3, false: 1 } } },
     });
+  });
+
+  test('says what the numbers of metrics mean that clients log', async () => {
+    const project = await service.project();
+    const length = { name: 'length', direction: 'lower' as const, range: null };
+    const clarity = { name: 'clarity', direction: 'higher' as const, range: { min: 1, max: 5 } };
+    const experiment = await created(project, {
+      name: 'scaled',
+      trigger: true,
+      dataset: await dataset(),
+      logged_metrics: [length],
+    });
+    expect(experiment.logged_metrics).toEqual([length]);
+    const figures = {
+      avg: 2,
+      sum: 8,
+      min: 1,
+      max: 5,
+      count: 4,
+      pct: null,
+      p50: 2,
+      p90: 5,
+      p95: 5,
+      p99: 5,
+      valueDistribution: null,
+    };
+    const end = (number: number) =>
+      service.ledger.end(experiment.id, number, 'completed', {
+        error: null,
+        aggregates: { metrics: { length: figures, clarity: figures, other: figures }, rolledUp: {} },
+      });
+    await end(1);
+    await service.requestRun(experiment.id, { rowsToRun: 'none', loggedMetrics: loggedMetricsOf([clarity]) });
+    await end(2);
+    const path = `${experimentsOf(project)}/${experiment.id}`;
+    const shown = (await service.call('GET', path)).body.logged_metrics;
+    expect(shown).toEqual(expect.arrayContaining([length, clarity]));
+    const { columns } = (await service.call('POST', `${experimentsOf(project)}/available_columns`)).body;
+    const column = (id: string) => columns.find((one: { id: string }) => one.id === `metrics/${id}`);
+    expect(column('length')).toMatchObject({ direction: 'lower', range: null });
+    expect(column('clarity')).toMatchObject({ direction: 'higher', range: { min: 1, max: 5 } });
+    expect(column('other')).toMatchObject({ direction: null, range: null });
+    expect(column('cost')).toMatchObject({ direction: 'lower', range: null });
+    const scales = metricScales(builtinMetrics, { length, latency: clarity });
+    expect([scales('length').direction, scales('latency').direction, scales('never heard of').direction]).toEqual([
+      'lower',
+      'lower',
+      null,
+    ]);
+    for (const wrong of [{ name: 'x', direction: 'up' }, { name: '' }, { name: 'x', range: { min: 1, max: 1 } }])
+      expect((await create(project, { name: 'wrong', logged_metrics: [wrong] })).status).toBe(422);
   });
 
   test('knows its columns and counts metrics in buckets', async () => {

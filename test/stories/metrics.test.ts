@@ -93,6 +93,23 @@ describe('the list of built-in metrics', () => {
       expect(threshold?.displayValueLevels).toHaveLength((threshold?.buckets.length ?? 0) + 1);
   });
 
+  test('numbers have a direction, shares and booleans a range; labels have neither', () => {
+    const ofType = (types: string[]) => builtinMetrics.filter(({ dataType }) => types.includes(dataType));
+    const labels = ofType(['text', 'string_list']);
+    expect(labels.map(({ direction, range }) => ({ direction, range }))).toEqual(
+      labels.map(() => ({ direction: null, range: null })),
+    );
+    const numbers = ofType(['boolean', 'integer', 'floating_point']);
+    expect(numbers.length + labels.length).toBe(builtinMetrics.length);
+    for (const { name, direction, range, outputType } of numbers) {
+      expect(direction, name).toMatch(/^(higher|lower)$/);
+      expect(range, name).toEqual(outputType === 'count' ? null : { min: 0, max: 1 });
+    }
+    const lower = numbers.filter(({ direction }) => direction === 'lower').map(({ name }) => name);
+    expect(lower).toEqual(expect.arrayContaining(['latency', 'total_tokens', 'tool_error_rate', 'toxicity', 'prompt_injection']));
+    expect(lower).not.toContain('correctness');
+  });
+
   test('toxicity has the column of the specification', () => {
     expect(toxicity).toMatchObject({
       name: 'toxicity',
@@ -100,7 +117,8 @@ describe('the list of built-in metrics', () => {
       dataType: 'floating_point',
       dataUnit: 'percentage',
       rollUp: 'average',
-      inverted: true,
+      direction: 'lower',
+      range: { min: 0, max: 1 },
       threshold: { displayValueLevels: ['Low', 'Medium', 'High'] },
     });
     expect(toxicity.threshold?.buckets).toHaveLength(2);

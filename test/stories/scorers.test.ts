@@ -15,6 +15,7 @@ import { newId } from '../../shared/identifiers/ids.ts';
 import { builtinMetrics } from '../../shared/metrics/index.ts';
 import type { JudgeRequest, ScoredRecord } from '../../shared/metrics/metric.ts';
 import { scoreRecord } from '../../shared/metrics/scoreRecord.ts';
+import { toDescriptor } from '../../shared/records/columnCatalog.ts';
 import { isScored } from '../../shared/scorers/isScored.ts';
 import { resolveMetrics } from '../../shared/scorers/resolveMetrics.ts';
 import { enabledMetricColumns, projectMetricColumns, runScorers } from '../../shared/scorers/runSettings.ts';
@@ -269,6 +270,60 @@ describe('scorers of users', () => {
     expect((await call('DELETE', `/scorers/${scorer.id}`)).status).toBe(404);
     expect(await listed([{ name: 'id', operator: 'eq', value: scorer.id }])).toEqual([]);
     await judgeScorer('Courtesy'); // the name is free again
+  });
+
+  test('says which values are better and between which they lie', async () => {
+    const rated = await judgeScorer('Rated', { output_type: 'discrete', direction: 'lower', range: { min: 1, max: 5 } });
+    const scale = { direction: 'lower', range: { min: 1, max: 5 } };
+    expect(rated).toMatchObject(scale);
+    expect((await call('POST', `/scorers/${rated.id}/version/llm`, { user_prompt: 'Rate {{output}}' })).status).toBe(200);
+    await call('PATCH', `/projects/${projectId}/log_streams/${runId}/metric_settings`, {
+      scorers: [{ id: rated.id, scorer_type: 'llm' }],
+    });
+    const columns = await enabledMetricColumns(store, projectId, runId);
+    expect(columns.map(toDescriptor)).toMatchObject([{ id: `metrics/${rated.id}`, ...scale }]);
+    expect((await call('PATCH', `/scorers/${rated.id}`, { tags: ['new'] })).body).toMatchObject(scale);
+    expect((await call('PATCH', `/scorers/${rated.id}`, { direction: 'higher' })).body).toMatchObject({
+      ...scale,
+      direction: 'higher',
+    });
+    expect((await call('PATCH', `/scorers/${rated.id}`, { direction: null, range: null })).body).toMatchObject({
+      direction: null,
+      range: null,
+    });
+    // What follows from the type of the values need not be said.
+    expect(await judgeScorer('Polite')).toMatchObject({ direction: null, range: { min: 0, max: 1 } });
+    expect(await judgeScorer('Tones', { output_type: 'categorical' })).toMatchObject({ direction: null, range: null });
+    expect((await listed([{ name: 'name', operator: 'eq', value: 'latency' }]))[0]).toMatchObject({
+      direction: 'lower',
+      range: null,
+    });
+  });
+
+  test('is refused a direction or a range that its values cannot have', async () => {
+    const refused = async (body: Json, key: string) => {
+      const answer = await call('POST', '/scorers', { name: `Odd ${newId()}`, scorer_type: 'llm', ...body });
+      expect(answer, JSON.stringify(answer.body)).toMatchObject({
+        status: 422,
+        body: { detail: [{ loc: ['body', ...key.split('.')] }] },
+      });
+    };
+    await refused({ direction: 'up' }, 'direction');
+    await refused({ output_type: 'discrete', range: { min: 5, max: 1 } }, 'range.max');
+    await refused({ output_type: 'discrete', range: { min: 1 } }, 'range.max');
+    await refused({ output_type: 'boolean', range: { min: 1, max: 5 } }, 'range');
+    await refused({ output_type: 'categorical', direction: 'higher' }, 'direction');
+    await refused({ output_type: 'freeform', range: { min: 0, max: 1 } }, 'range');
+    // The type may come with the first version: it is the one that is checked then.
+    const open = await call('POST', '/scorers', { name: 'Open', scorer_type: 'llm', range: { min: 1, max: 5 } });
+    expect(open.body).toMatchObject({ range: { min: 1, max: 5 } });
+    const version = (output_type: string) =>
+      call('POST', `/scorers/${open.body.id}/version/llm`, { user_prompt: 'Rate it', output_type });
+    expect((await version('boolean')).status).toBe(422);
+    expect((await version('count')).status).toBe(200);
+    expect(
+      (await call('PATCH', `/scorers/${open.body.id}`, { output_type: 'percentage', range: { min: 0, max: 2 } })).status,
+    ).toBe(422);
   });
 
   test('versions made at once are numbered one after the other', async () => {

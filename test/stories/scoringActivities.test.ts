@@ -89,6 +89,7 @@ async function experiment(metrics: ScorerConfig[], concurrency = 20) {
     playgroundId: null,
     playgroundPromptId: null,
     scorers: metrics,
+    loggedMetrics: {},
     creation: null,
   });
   const judge = { calls: 0, atOnce: 0, most: 0, answer: async (): Promise<string> => '{"verdict": true}' };

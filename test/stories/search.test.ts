@@ -294,6 +294,7 @@ test('the catalog lists the specification’s columns, to the letter', async () 
     },
     ...{ data_type: 'floating_point', data_unit: 'percentage', filter_type: 'number', filterable: true, sortable: true },
     ...{ multi_valued: false, is_empty: false, is_optional: false, applicable_types: [], roll_up_method: 'average' },
+    ...{ direction: 'lower', range: { min: 0, max: 1 } },
     threshold: {
       inverted: true,
       buckets: [expect.any(Number), expect.any(Number)],

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ExperimentAggregates } from '../../experiments/aggregates.ts';
-import { runStates } from '../../experiments/experiment.ts';
+import { type LoggedMetrics, runStates } from '../../experiments/experiment.ts';
 import type {
   AggregatedMetric,
   Experiment,
@@ -9,6 +9,7 @@ import type {
   NewExperiment,
 } from '../../experiments/experimentStore.ts';
 import { UserInfo } from '../../wire/datasets.ts';
+import { type MetricScale, noScale } from '../../wire/metricScale.ts';
 import { type Binder, createBinder, idCondition, textCondition, timeCondition, where } from './conditions.ts';
 import { type Database, isUniqueViolation, type Queries } from './connect.ts';
 import { removeEmptyGroup, resolveGroup } from './experimentGroups.ts';
@@ -45,6 +46,7 @@ const ExperimentRow = z
       .nullable(),
     prompt_settings: AnyObject.nullable(),
     playground_id: z.string().nullable(),
+    logged_metrics: z.custom<LoggedMetrics>((value) => typeof value === 'object'),
     state: z.enum(runStates),
     workflow_number: z.number(),
     row_count: z.number().nullable(),
@@ -76,6 +78,7 @@ const ExperimentRow = z
       },
       promptSettings: row.prompt_settings,
       playgroundId: row.playground_id,
+      loggedMetrics: row.logged_metrics,
       state: row.state,
       workflowNumber: row.workflow_number,
       rowCount: row.row_count,
@@ -91,7 +94,7 @@ const ExperimentRow = z
 
 const SELECT = `
   SELECT r.id, r.project_id, r.name, r.created_at, r.updated_at, ${userInfoSql('u')} AS created_by,
-         e.task_type, e.dataset_id, e.dataset_version_index, e.dataset_name, e.prompt_settings, e.playground_id,
+         e.task_type, e.dataset_id, e.dataset_version_index, e.dataset_name, e.prompt_settings, e.playground_id, e.logged_metrics,
          e.state, e.workflow_number, e.row_count, e.error, e.aggregates, e.started_at, e.ended_at,
          g.id AS group_id, g.name AS group_name, g.is_system AS group_is_system,
          (SELECT d.num_rows FROM dataset_versions d
@@ -103,12 +106,20 @@ const SELECT = `
 const FROM = `
   FROM experiments e JOIN runs r ON r.id = e.run_id JOIN experiment_groups g ON g.id = e.group_id JOIN users u ON u.id = r.created_by`;
 
-const AggregatedRow = z.object({ metric: z.string(), numbers: z.boolean(), booleans: z.boolean() }).transform(
-  ({ metric, numbers, booleans }): AggregatedMetric => ({
-    metric,
-    dataType: booleans ? 'boolean' : numbers ? 'floating_point' : 'text',
-  }),
-);
+const AggregatedRow = z
+  .object({
+    metric: z.string(),
+    numbers: z.boolean(),
+    booleans: z.boolean(),
+    scale: z.custom<MetricScale>((value) => typeof value === 'object').nullable(),
+  })
+  .transform(
+    ({ metric, numbers, booleans, scale }): AggregatedMetric => ({
+      metric,
+      dataType: booleans ? 'boolean' : numbers ? 'floating_point' : 'text',
+      scale: scale ?? noScale,
+    }),
+  );
 
 const MetricIdsRow = z.object({ id: z.string(), metrics: z.array(z.string()) });
 
@@ -218,8 +229,9 @@ export function postgresExperiments(database: Database): ExperimentStore {
     },
     async aggregatedMetrics(projectId) {
       const rows = await database.query(
-        `SELECT metric, bool_or(jsonb_typeof(figures -> 'avg') = 'number') AS numbers, bool_or(jsonb_typeof(figures -> 'pct') = 'number') AS booleans
-           FROM experiments, jsonb_each(aggregates -> 'metrics') AS found (metric, figures) WHERE project_id = $1 GROUP BY metric ORDER BY metric`,
+        `SELECT metric, bool_or(jsonb_typeof(figures -> 'avg') = 'number') AS numbers, bool_or(jsonb_typeof(figures -> 'pct') = 'number') AS booleans,
+                (array_agg(logged_metrics -> metric ORDER BY r.updated_at DESC) FILTER (WHERE logged_metrics -> metric IS NOT NULL))[1] AS scale
+           FROM experiments e JOIN runs r ON r.id = e.run_id, jsonb_each(aggregates -> 'metrics') AS found (metric, figures) WHERE e.project_id = $1 GROUP BY metric ORDER BY metric`,
         [projectId],
       );
       return z.array(AggregatedRow).parse(rows);
@@ -280,8 +292,8 @@ async function insert(tx: Queries, experiment: NewExperiment): Promise<{ newGrou
   ]);
   await tx.query(
     `INSERT INTO experiments (run_id, project_id, group_id, task_type, dataset_id, dataset_version_index, dataset_name,
-                              prompt_template_version_id, prompt_settings, playground_id, playground_prompt_id)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+                              prompt_template_version_id, prompt_settings, playground_id, playground_prompt_id, logged_metrics)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
     [
       id,
       projectId,
@@ -294,6 +306,7 @@ async function insert(tx: Queries, experiment: NewExperiment): Promise<{ newGrou
       json(experiment.promptSettings),
       experiment.playgroundId,
       experiment.playgroundPromptId,
+      JSON.stringify(experiment.loggedMetrics),
     ],
   );
   if (experiment.scorers)

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import {
   defaultRunSettings,
   type ExperimentRun,
+  type LoggedMetrics,
   type RowsToRun,
   type Runner,
   type RunSettings,
@@ -24,6 +25,7 @@ const RunRow = z.object({
   datasetName: z.string().nullable(),
   runner: z.custom<Runner>().nullable(),
   settings: z.custom<Partial<RunSettings>>(),
+  loggedMetrics: z.custom<LoggedMetrics>(),
   state: z.enum(runStates),
   workflowNumber: z.number(),
   workflowId: z.string(),
@@ -43,7 +45,8 @@ const Times = z
 
 const SELECT_RUN = `
   SELECT e.run_id AS "experimentId", e.project_id AS "projectId", r.name, p.name AS "projectName", g.name AS "groupName", r.created_by AS "createdBy",
-         e.dataset_id AS "datasetId", e.dataset_version_index AS "datasetVersionIndex", e.dataset_name AS "datasetName", e.runner, e.settings, e.state,
+         e.dataset_id AS "datasetId", e.dataset_version_index AS "datasetVersionIndex", e.dataset_name AS "datasetName", e.runner, e.settings,
+         e.logged_metrics AS "loggedMetrics", e.state,
          e.workflow_number AS "workflowNumber", coalesce(e.workflow_id, '') AS "workflowId", e.workflow_problem AS "workflowProblem", e.rows_to_run AS "rowsToRun", e.row_count AS "rowCount"
   FROM experiments e JOIN runs r ON r.id = e.run_id JOIN projects p ON p.id = e.project_id JOIN experiment_groups g ON g.id = e.group_id`;
 
@@ -68,6 +71,7 @@ export function postgresRunLedger(database: Database): RunLedger {
         const started = await tx.query(
           `UPDATE experiments SET state = 'requested', workflow_number = workflow_number + 1, rows_to_run = $3,
                   runner = coalesce($4::jsonb, runner), settings = settings || $5::jsonb, row_count = coalesce($6, row_count),
+                  logged_metrics = logged_metrics || $8::jsonb,
                   caller_process = coalesce($7, caller_process), caller_seen_at = CASE WHEN $7::text IS NULL THEN caller_seen_at ELSE now() END,
                   error = NULL, pause_reason = NULL, workflow_problem = NULL, ended_at = NULL, started_at = coalesce(started_at, now())
             WHERE run_id = $1 AND workflow_number = $2 AND state NOT IN ('requested', 'running', 'paused')
@@ -80,6 +84,7 @@ export function postgresRunLedger(database: Database): RunLedger {
             JSON.stringify(definition.settings ?? {}),
             definition.rowCount ?? null,
             definition.callerProcess ?? null,
+            JSON.stringify(definition.loggedMetrics ?? {}),
           ],
         );
         const run = await find(tx, experimentId);
