@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { createDataset, type ExperimentRunResults, getDataset, runExperiment, ServiceClient } from '../client/index.ts';
 import { assertFree } from '../shared/childProcesses/freePort.ts';
 import { runProcess } from '../shared/childProcesses/runProcess.ts';
+import { withoutSettings } from '../shared/config/config.ts';
 import { type Service, startService } from '../start.ts';
 import { problemsFile } from './problems.ts';
 import { ProgressLine } from './progressLine.ts';
@@ -44,8 +45,7 @@ async function start(signal: AbortSignal): Promise<Service> {
   // Servers that the environment names are not the demo's: it uses its own.
   return startService(
     {
-      PATH: process.env.PATH,
-      XDG_CACHE_HOME: process.env.XDG_CACHE_HOME,
+      ...withoutSettings(process.env), // a build of Temporal needs the home folder and the proxies of this machine
       DATA_DIR: dataDir,
       PORT: port,
       TEMPORAL_PORT: temporalPort,

@@ -160,6 +160,10 @@ export type Config = Readonly<z.output<typeof Config>>;
 /** Names of all settings, for the documentation test. */
 export const settingNames = Object.keys(Config.shape);
 
+/** What a machine gives every program: its home folder, proxies and toolchains, but no setting of this service. */
+export const withoutSettings = (environment: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> =>
+  Object.fromEntries(Object.entries(environment).filter(([name]) => !settingNames.includes(name)));
+
 /**
  * Reads the settings once. An empty variable counts as absent.
  * @throws Error with one line that names each wrong variable.
