@@ -1,7 +1,8 @@
 import type { z } from 'zod';
 import type { LeasedRow as LeasedRowSchema } from '../shared/wire/experimentRuns.ts';
+import { withParent } from './context.ts';
 import type { HostedRow, LocalMetric, LocalScore } from './localMetric.ts';
-import { asText, type OpenSpan, textOf, toWire, withParent } from './spans.ts';
+import { asText, nowNs, type OpenSpan, textOf, toWire } from './spans.ts';
 
 export type LeasedRow = z.output<typeof LeasedRowSchema>;
 
@@ -58,13 +59,13 @@ async function report<Input, Output>(
 ): Promise<RowReport> {
   const spans = { children: [] as OpenSpan[] };
   const startedAt = new Date();
-  const startNs = process.hrtime.bigint();
+  const startNs = nowNs();
   const ended = await within(timeLimitMs, limit, () => withParent(spans, async () => work.function(row.input, row)));
   const ran: RowReport = {
     ordinal: leased.ordinal,
     output: null,
     started_at: startedAt.toISOString(),
-    duration_ns: Number(process.hrtime.bigint() - startNs),
+    duration_ns: nowNs() - startNs,
   };
   if (spans.children.length > 0) ran.spans = spans.children.map(toWire);
   if ('error' in ended) return { ...ran, error: ended.error };

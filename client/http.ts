@@ -28,6 +28,8 @@ export interface Call {
   query?: Record<string, string | number | boolean | undefined>;
   headers?: Record<string, string>;
   timeoutMs?: number;
+  /** Times it is sent again; absent: as the client says. */
+  retries?: number;
   /** False where a repeat could do the thing twice. GET, PUT, PATCH and DELETE are safe by what they mean. */
   repeatable?: boolean;
   signal?: AbortSignal | undefined;
@@ -64,6 +66,7 @@ export class ServiceClient {
     const body = call.form ?? call.json ?? (call.body === undefined ? undefined : JSON.stringify(call.body));
     const method = call.method ?? (body === undefined ? 'GET' : 'POST');
     const repeatable = call.repeatable ?? method !== 'POST';
+    const retries = call.retries ?? this.retries;
     const request = {
       method,
       headers: {
@@ -86,7 +89,7 @@ export class ServiceClient {
         text = await response.text();
       } catch (err) {
         call.signal?.throwIfAborted();
-        if (!repeatable || attempt >= this.retries)
+        if (!repeatable || attempt >= retries)
           throw new ConnectionError(
             `${method} ${path}: ${this.apiUrl} does not answer (${reasonOf(err)}); is the service running?`,
             { cause: err },
@@ -97,7 +100,7 @@ export class ServiceClient {
       if (response.ok) return parsed(response, text, method, path) as T;
       const failure = failureOf(response, text, method, path);
       const waitMs = retryAfterMs(response) ?? backoffMs(attempt);
-      if (!mayPass(response.status, repeatable) || attempt >= this.retries || waitMs > MAX_PAUSE_MS) throw failure;
+      if (!mayPass(response.status, repeatable) || attempt >= retries || waitMs > MAX_PAUSE_MS) throw failure;
       await pause(waitMs, call.signal);
     }
   }

@@ -36,5 +36,6 @@ export { Logger, type LoggerOptions } from './logger.ts';
 export type { OperationOptions, ProjectChoice } from './project.ts';
 export type { PromptSettings } from './promptSettings.ts';
 export { type RunExperimentOptions, runExperiment } from './runExperiment.ts';
+export type { Session, SessionFields } from './session.ts';
 export type { SpanFields, SpanKind } from './spans.ts';
-export type { FinishedSpan, SpanPlace, TraceBuilder, TraceFields } from './trace.ts';
+export type { FinishedSpan, SpanBuilder, SpanPlace, TraceBuilder, TraceFields } from './trace.ts';

@@ -1,6 +1,6 @@
 import { readEnvironment } from './environment.ts';
 import { noneOf, ValueError } from './errors.ts';
-import { type ClientOptions, ServiceClient } from './http.ts';
+import { type Call, type ClientOptions, ServiceClient } from './http.ts';
 
 /** Which project an operation works in: exactly one of name and id. A parameter wins over SERVICE_PROJECT and SERVICE_PROJECT_ID. */
 export interface ProjectChoice {
@@ -15,20 +15,22 @@ export interface OperationOptions extends ProjectChoice {
 }
 
 export const clientOf = (options: Pick<OperationOptions, 'client'>): ServiceClient =>
-  options.client instanceof ServiceClient ? options.client : new ServiceClient(options.client);
+  // By its form: it may be of another copy of this module.
+  options.client && 'send' in options.client ? options.client : new ServiceClient(options.client);
 
 /**
  * The id of the chosen project.
  * @throws ValueError when the choice is missing or double, or there is no such project.
  */
-export async function resolveProject(client: ServiceClient, choice: ProjectChoice): Promise<string> {
+export async function resolveProject(client: ServiceClient, choice: ProjectChoice, call: Call = {}): Promise<string> {
   const { projectName, projectId } = chosen(choice);
   if (projectId !== undefined) {
-    const found = await client.send<{ id: string }>(`/projects/${encodeURIComponent(projectId)}`).catch(noneOf);
+    const found = await client.send<{ id: string }>(`/projects/${encodeURIComponent(projectId)}`, call).catch(noneOf);
     if (!found) throw new ValueError(`there is no project with the id ${projectId}`);
     return found.id;
   }
-  const [project] = await client.send<{ id: string }[]>('/projects', { query: { project_name: projectName, type: 'gen_ai' } });
+  const query = { project_name: projectName, type: 'gen_ai' };
+  const [project] = await client.send<{ id: string }[]>('/projects', { ...call, query });
   if (!project) throw new ValueError(`there is no project called ${JSON.stringify(projectName)}`);
   return project.id;
 }

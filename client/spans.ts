@@ -1,6 +1,5 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
-import { randomUUID } from 'node:crypto';
 import type { LoggedSpan } from '../shared/wire/records.ts';
+import { newId } from './newId.ts';
 
 export type SpanKind = LoggedSpan['type'];
 
@@ -28,49 +27,67 @@ export interface SpanFields {
   metrics?: Record<string, unknown>;
 }
 
+/** What spans are below of: a trace, a span, or the row of an experiment. */
+export interface SpanParent {
+  children: OpenSpan[];
+  /** Absent at the top. */
+  parent?: SpanParent | undefined;
+  /** Gets the spans that end after the trace was handed over; set at its top then. */
+  addLate?: ((span: OpenSpan) => void) | undefined;
+}
+
 /** A span that is being made: mutable until its end. */
-export interface OpenSpan extends SpanFields {
+export interface OpenSpan extends SpanFields, SpanParent {
   id: string;
   kind: SpanKind;
   input: unknown;
   output: unknown;
   startedAt: Date;
-  startNs: bigint;
+  startNs: number;
+  /** Absent until it ends. */
   durationNs: number | undefined;
-  children: OpenSpan[];
 }
 
-export function openSpan(kind: SpanKind, input: unknown, fields: SpanFields = {}): OpenSpan {
-  return {
+/** Begins a span, below `parent` where there is one. */
+export function openSpan(kind: SpanKind, input: unknown, fields: SpanFields = {}, parent?: SpanParent): OpenSpan {
+  const span: OpenSpan = {
     ...fields,
-    id: randomUUID(),
+    id: newId(),
     kind,
     input,
     output: undefined,
     startedAt: new Date(),
-    startNs: process.hrtime.bigint(),
+    startNs: nowNs(),
     durationNs: undefined,
     children: [],
+    parent,
   };
+  // Below a trace that was handed over, each span is sent by itself when it ends.
+  if (parent && !topOf(parent).addLate) parent.children.push(span);
+  return span;
 }
 
-export function closeSpan(span: OpenSpan): void {
-  span.durationNs ??= Number(process.hrtime.bigint() - span.startNs);
+/** Ends a span, once. */
+export function closeSpan(span: OpenSpan, durationNs = nowNs() - span.startNs): void {
+  if (span.durationNs !== undefined) return;
+  span.durationNs = durationNs;
+  topOf(span).addLate?.(span);
 }
 
-/** Where new spans belong: each asynchronous flow has its own, so rows and requests that run at the same time never mix. */
-const current = new AsyncLocalStorage<{ children: OpenSpan[] }>();
+/** Nanoseconds of a clock that never goes back, as finely as the runtime tells them. */
+export const nowNs = (): number => Math.round(performance.now() * 1_000_000);
 
-export const currentParent = (): { children: OpenSpan[] } | undefined => current.getStore();
-
-export const withParent = <T>(parent: { children: OpenSpan[] }, work: () => T): T => current.run(parent, work);
+function topOf(place: SpanParent): SpanParent {
+  let top = place;
+  while (top.parent) top = top.parent;
+  return top;
+}
 
 /** What a span of this kind does below itself belongs beside it: the interface lets llm and control spans have no spans of their own. */
 export const holdsSpans = (kind: SpanKind): boolean => kind !== 'llm' && kind !== 'control';
 
-/** The span as it is sent. A span that was not ended is ended now. */
+/** The span with those below it, as it is sent. One that has not ended is sent as it is now. */
 export function toWire(span: OpenSpan): LoggedSpan {
-  closeSpan(span);
   const { kind } = span;
   const wire: Record<string, unknown> = {
     type: kind,
@@ -85,7 +102,7 @@ export function toWire(span: OpenSpan): LoggedSpan {
     ...errorOf(span),
     metrics: defined({
       ...span.metrics,
-      duration_ns: span.durationNs,
+      duration_ns: span.durationNs ?? nowNs() - span.startNs,
       num_input_tokens: span.inputTokens,
       num_output_tokens: span.outputTokens,
       num_total_tokens: span.totalTokens ?? sum(span.inputTokens, span.outputTokens),
@@ -103,9 +120,25 @@ export function toWire(span: OpenSpan): LoggedSpan {
   return wire as unknown as LoggedSpan;
 }
 
+/** A span alone, inside those above it: records that are sent again are the same records, so this is how the service learns its place. */
+export function branchToWire(span: OpenSpan): LoggedSpan {
+  let wire = toWire({ ...span, children: [] });
+  for (let above = span.parent; above?.parent; above = above.parent)
+    wire = { ...toWire({ ...(above as OpenSpan), children: [] }), spans: [wire] } as LoggedSpan;
+  return wire;
+}
+
 /** What a record of a failure says of it; nothing where there is none. */
-export const errorOf = ({ errorMessage }: Pick<SpanFields, 'errorMessage'>) =>
+export const errorOf = ({ errorMessage }: { errorMessage?: string | undefined }) =>
   errorMessage === undefined ? {} : { error_message: errorMessage };
+
+/** What a record of what threw `error` says. A status of HTTP that the error carries is kept. */
+export function failureOf(error: unknown): { output: string; errorMessage: string; statusCode: number } {
+  const { status, statusCode = status } = (typeof error === 'object' && error !== null ? error : {}) as Record<string, unknown>;
+  const isHttpFailure = typeof statusCode === 'number' && statusCode >= 400 && statusCode < 600;
+  const errorMessage = textOf(error);
+  return { output: errorMessage, errorMessage, statusCode: isHttpFailure ? statusCode : 500 };
+}
 
 /** How a thrown value is shown. */
 export const textOf = (error: unknown): string => (error instanceof Error ? `${error.name}: ${error.message}` : String(error));

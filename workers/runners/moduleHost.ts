@@ -3,7 +3,8 @@
  * that loops, leaks or crashes takes only this process with it.
  */
 import { pathToFileURL } from 'node:url';
-import { type OpenSpan, toWire, withParent } from '../../client/spans.ts';
+import { withParent } from '../../client/context.ts';
+import { type OpenSpan, toWire } from '../../client/spans.ts';
 import { dieWithParent } from '../../shared/childProcesses/parentWatch.ts';
 import type { HostMessage, HostRequest } from './moduleProcess.ts';
 
