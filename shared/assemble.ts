@@ -11,6 +11,7 @@ import type { RunWorkflows } from './experiments/startRun.ts';
 import { waitingCalls } from './experiments/waitingCalls.ts';
 import { openIntegrations } from './integrations/openIntegrations.ts';
 import type { RecurringJob } from './maintenance/recurringJob.ts';
+import { openPrices } from './prices/openPrices.ts';
 import { openProjects } from './projects/openProjects.ts';
 import { createExpiries } from './projects/retention.ts';
 import { handlerClasses } from './providers/handlers/handlerProcess.ts';
@@ -92,7 +93,9 @@ export function assembleDomain(
   const calls = waitingCalls(coordination.calls, (err) =>
     log.error({ err }, 'no permit could be had for a call; it is tried again'),
   );
+  const prices = openPrices();
   const models = createModelCaller({
+    costOf: prices.costOf,
     integrations: integrations.store,
     openSecrets: integrations.openSecrets,
     outbound: integrations.outbound,
@@ -129,6 +132,7 @@ export function assembleDomain(
       bytes: config.HELD_UPDATES_MB * 1024 * 1024,
     }),
     withLocks: config.DATABASE_URL ? advisoryLocks(database) : undefined,
+    costOf: prices.costOf,
     metrics: scorers.definitions,
     retention,
     expiries,

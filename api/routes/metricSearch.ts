@@ -93,7 +93,7 @@ async function timelineQuery(
 ): Promise<TimelineQuery> {
   const run = await deps.findRun(projectId, body);
   const filter = await storedFilter(deps.records, run, body);
-  const columns = metrics.filter((name) => name !== 'cost').map((name) => `metrics/${name}`);
+  const columns = metrics.map((name) => `metrics/${name}`);
   const alsoNamed = [...columns, ...(body.group_by ? [body.group_by] : [])];
   const findColumn = await findColumnFor(deps.records, deps.metrics, run, {
     filter,

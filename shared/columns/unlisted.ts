@@ -54,6 +54,13 @@ export const unlistedFields = [
     always: true,
     stored: { sqlType: '', as: 'metrics' },
   }),
+  // Who said what a model call costs: whoever logged it, or the prices of the day.
+  field({
+    id: 'cost_source',
+    kinds: ['llm'],
+    answered: { llm: z.enum(['logged', 'price']).nullable() },
+    stored: { sqlType: 'LowCardinality(Nullable(String))' },
+  }),
   field({
     id: 'events',
     kinds: ['llm'],

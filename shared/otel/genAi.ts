@@ -123,6 +123,11 @@ const usageOf = (attributes: Attributes): SpanContent['usage'] => ({
     'gen_ai.usage.input_tokens.cached',
   ),
   cacheWriteTokens: attributes.count('gen_ai.usage.cache_creation.input_tokens', 'gen_ai.usage.cache_creation_input_tokens'),
+  reasoningTokens: attributes.count(
+    'gen_ai.usage.reasoning.output_tokens',
+    'gen_ai.usage.reasoning_tokens',
+    'gen_ai.usage.details.reasoning_tokens',
+  ),
   costUsd: attributes.number('gen_ai.usage.cost', 'gen_ai.cost.total_cost'),
 });
 

@@ -1,4 +1,3 @@
-import { costUsd } from '../providers/prices.ts';
 import { type MessageRole, messageRole } from '../wire/messageRoles.ts';
 import type { LoggedMessage } from '../wire/recordParts.ts';
 import { type Attributes, type AttributeValue, textOf } from './attributes.ts';
@@ -169,30 +168,33 @@ function errorOf({ failed, statusMessage, attributes }: OtelSpan, exception: Att
   return { statusCode: statusCode < 400 ? 500 : statusCode, message: message || 'error', others };
 }
 
-function metricsOf(span: OtelSpan, { usage, model, timeToFirstTokenNs }: SpanContent): Record<string, number> {
+function metricsOf(span: OtelSpan, { usage, timeToFirstTokenNs }: SpanContent): Record<string, number> {
   const metrics: Record<string, number> = {};
   const duration = durationNs(span);
   if (duration !== undefined) metrics.duration_ns = duration;
   if (timeToFirstTokenNs !== undefined && Number.isSafeInteger(timeToFirstTokenNs))
     metrics.time_to_first_token_ns = timeToFirstTokenNs;
-  if (usage) Object.assign(metrics, usageMetrics(withCacheOnce(usage), model));
+  if (usage) Object.assign(metrics, usageMetrics(withCacheOnce(usage)));
   return metrics;
 }
 
-function usageMetrics(usage: Usage, model: string | undefined): Record<string, number> {
-  const { inputTokens, outputTokens, cachedTokens = 0, cacheWriteTokens = 0 } = usage;
+function usageMetrics(usage: Usage): Record<string, number> {
+  const { inputTokens, outputTokens, costUsd } = usage;
   const metrics: Record<string, number> = {};
-  if (inputTokens !== undefined) metrics.num_input_tokens = inputTokens;
-  if (outputTokens !== undefined) metrics.num_output_tokens = outputTokens;
   const known = inputTokens !== undefined && outputTokens !== undefined;
-  const total = known ? inputTokens + outputTokens : (usage.totalTokens ?? inputTokens ?? outputTokens);
-  if (total !== undefined) metrics.num_total_tokens = total;
-  const priced =
-    model !== undefined && inputTokens !== undefined
-      ? costUsd({ model, inputTokens, cachedInputTokens: cachedTokens, cacheWriteTokens, outputTokens: outputTokens ?? 0 })
-      : null;
-  const cost = usage.costUsd ?? priced;
-  if (cost !== null) metrics.cost = cost;
+  const totalTokens = known ? inputTokens + outputTokens : (usage.totalTokens ?? inputTokens ?? outputTokens);
+  const counts: Record<string, number | undefined> = {
+    num_input_tokens: inputTokens,
+    num_output_tokens: outputTokens,
+    num_total_tokens: totalTokens,
+    num_cached_input_tokens: usage.cachedTokens,
+    num_cache_write_input_tokens: usage.cacheWriteTokens,
+    num_reasoning_output_tokens: usage.reasoningTokens,
+    num_audio_input_tokens: usage.audioInputTokens,
+    num_audio_output_tokens: usage.audioOutputTokens,
+  };
+  for (const name in counts) if (counts[name] !== undefined) metrics[name] = counts[name];
+  if (costUsd !== undefined) metrics.cost = costUsd;
   return metrics;
 }
 

@@ -91,6 +91,9 @@ const usageOf = (attributes: Attributes): SpanContent['usage'] => ({
   totalTokens: attributes.count('llm.token_count.total'),
   cachedTokens: attributes.count('llm.token_count.prompt_details.cache_read'),
   cacheWriteTokens: attributes.count('llm.token_count.prompt_details.cache_write'),
+  reasoningTokens: attributes.count('llm.token_count.completion_details.reasoning'),
+  audioInputTokens: attributes.count('llm.token_count.prompt_details.audio'),
+  audioOutputTokens: attributes.count('llm.token_count.completion_details.audio'),
   costUsd:
     attributes.number('llm.cost.total') ?? sum(attributes.number('llm.cost.prompt'), attributes.number('llm.cost.completion')),
 });

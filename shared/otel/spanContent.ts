@@ -19,6 +19,9 @@ export interface Usage {
   totalTokens?: number | undefined;
   cachedTokens?: number | undefined;
   cacheWriteTokens?: number | undefined;
+  reasoningTokens?: number | undefined;
+  audioInputTokens?: number | undefined;
+  audioOutputTokens?: number | undefined;
   costUsd?: number | undefined;
 }
 

@@ -77,4 +77,5 @@ const usageOf = (attributes: Attributes): SpanContent['usage'] => ({
   outputTokens: attributes.count('ai.usage.outputTokens', 'ai.usage.completionTokens'),
   totalTokens: attributes.count('ai.usage.totalTokens'),
   cachedTokens: attributes.count('ai.usage.cachedInputTokens'),
+  reasoningTokens: attributes.count('ai.usage.reasoningTokens'),
 });

@@ -90,6 +90,8 @@ function toAnswer({ content, finishReason, usage, response }: Generated): Handle
       inputTokens: usage.inputTokens.total ?? 0,
       cachedInputTokens: usage.inputTokens.cacheRead ?? 0,
       outputTokens: usage.outputTokens.total ?? 0,
+      ...(usage.inputTokens.cacheWrite !== undefined && { cacheWriteTokens: usage.inputTokens.cacheWrite }),
+      ...(usage.outputTokens.reasoning !== undefined && { reasoningTokens: usage.outputTokens.reasoning }),
     }),
   };
 }

@@ -36,10 +36,13 @@ export interface ModelAnswer {
   outputTokens: number | null;
   totalTokens: number | null;
   cachedInputTokens: number | null;
+  cacheWriteTokens: number | null;
+  /** Of the output tokens. */
+  reasoningTokens: number | null;
   /** The successful try alone: no wait, no earlier try, no token request. */
   durationNs: number;
   attempts: Attempt[];
-  /** At list price; null when the price or the token counts are unknown. */
+  /** In US dollars; null when the price or the token counts are unknown. */
   costUsd: number | null;
 }
 

@@ -2,6 +2,7 @@ import type { CallGate } from '../coordination/coordination.ts';
 import { ServiceError } from '../errors/errors.ts';
 import type { Integration, IntegrationStore, Secrets } from '../integrations/integration.ts';
 import { type OutboundGuard, OutboundRefused, type OutboundRequest } from '../integrations/outbound.ts';
+import type { Prices } from '../prices/openPrices.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { callLimits } from './callLimits.ts';
 import { createChatCompletion } from './chatCompletion.ts';
@@ -18,7 +19,6 @@ import { type Attempt, type ModelAnswer, ModelCallError, type ModelCaller } from
 import { type CallableModel, resolveModel } from './models.ts';
 import { createAccessTokens } from './oauth2.ts';
 import { requestParameters } from './parameters.ts';
-import { costUsd } from './prices.ts';
 import type { CallContext, Connection } from './provider.ts';
 import type { TimeLimit } from './timeLimit.ts';
 
@@ -30,6 +30,8 @@ export interface ModelCallerDeps {
   /** Where handler classes are, and what their processes are started with. */
   handlers: Omit<HandlersOptions, 'fetch'>;
   calls: CallGate;
+  /** What a call costs; null where that is not known. */
+  costOf: Prices['costOf'];
   telemetry?: Pick<Telemetry, 'add' | 'record'>;
 }
 
@@ -152,7 +154,9 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
           },
           attempt,
         );
-        const result = toModelAnswer(answer, model, durationNs, attempts);
+        const counts = tokensOf(answer);
+        const costUsd = deps.costOf({ ...counts, model: model.name, at: new Date().toISOString() });
+        const result = toModelAnswer(answer, model, { ...counts, costUsd, durationNs, attempts });
         countUsage(deps.telemetry, integration.name, result);
         return result;
       } catch (err) {
@@ -246,10 +250,14 @@ function withoutSecrets(text: string, { authentication, handler }: Connection, h
 const textsIn = (value: unknown): string[] =>
   typeof value === 'string' ? [value] : value !== null && typeof value === 'object' ? Object.values(value).flatMap(textsIn) : [];
 
-function toModelAnswer(answer: HandlerAnswer, model: CallableModel, durationNs: number, attempts: Attempt[]): ModelAnswer {
-  const [inputTokens, outputTokens] = [tokenCount(answer.inputTokens), tokenCount(answer.outputTokens)];
-  const cachedInputTokens = tokenCount(answer.cachedInputTokens);
-  const counted = inputTokens !== null && outputTokens !== null;
+type Measured = ReturnType<typeof tokensOf> & Pick<ModelAnswer, 'costUsd' | 'durationNs' | 'attempts'>;
+
+function toModelAnswer(
+  answer: HandlerAnswer,
+  model: CallableModel,
+  { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens, reasoningTokens, ...measured }: Measured,
+): ModelAnswer {
+  const isCounted = inputTokens !== undefined && outputTokens !== undefined;
   return {
     message: {
       role: 'assistant',
@@ -259,21 +267,27 @@ function toModelAnswer(answer: HandlerAnswer, model: CallableModel, durationNs: 
     text: answer.content,
     model: typeof answer.model === 'string' ? answer.model : model.name,
     finishReason: typeof answer.finishReason === 'string' ? answer.finishReason : null,
-    inputTokens,
-    outputTokens,
-    totalTokens: counted ? inputTokens + outputTokens : null,
-    cachedInputTokens,
-    durationNs,
-    attempts,
-    costUsd: counted
-      ? costUsd({ model: model.name, inputTokens, outputTokens, cachedInputTokens: cachedInputTokens ?? 0 })
-      : null,
+    inputTokens: inputTokens ?? null,
+    outputTokens: outputTokens ?? null,
+    totalTokens: isCounted ? inputTokens + outputTokens : null,
+    cachedInputTokens: cachedInputTokens ?? null,
+    cacheWriteTokens: cacheWriteTokens ?? null,
+    reasoningTokens: reasoningTokens ?? null,
+    ...measured,
   };
 }
 
-/** A count as a handler or an endpoint says it, in whole tokens; null for what is none. */
-const tokenCount = (value: unknown): number | null =>
-  typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER ? Math.round(value) : null;
+const tokensOf = (answer: HandlerAnswer) => ({
+  inputTokens: tokenCount(answer.inputTokens),
+  outputTokens: tokenCount(answer.outputTokens),
+  cachedInputTokens: tokenCount(answer.cachedInputTokens),
+  cacheWriteTokens: tokenCount(answer.cacheWriteTokens),
+  reasoningTokens: tokenCount(answer.reasoningTokens),
+});
+
+/** A count as a handler or an endpoint says it, in whole tokens; undefined for what is none. */
+const tokenCount = (value: unknown): number | undefined =>
+  typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER ? Math.round(value) : undefined;
 
 /** The result of `load`, asked for again when it is older than `freshMs`; callers at the same time share one request, failures are not kept. */
 function remembered<T>(load: () => Promise<T>, freshMs: number): () => Promise<T> {

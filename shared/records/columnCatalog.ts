@@ -1,6 +1,7 @@
 import { type ColumnDef, filterTypeOf } from '../columns/columnDef.ts';
 import { datasetColumns } from '../columns/dataset.ts';
 import { standardColumns } from '../columns/standard.ts';
+import { systemMetricColumns } from '../columns/systemMetrics.ts';
 import type { Filter } from '../wire/filters.ts';
 import type { LogRecordsColumnInfo } from '../wire/recordSearch.ts';
 import { annotationColumns } from './annotationColumns.ts';
@@ -31,7 +32,7 @@ export async function availableColumns(
   range: TimeRange,
 ): Promise<ColumnDef[]> {
   const [ofRun, valued] = await Promise.all([definitions.ofRun(run), reads.metricsWithValues(run, range)]);
-  const known = new Map([...definitions.builtIn, ...ofRun].map((column) => [column.id, column]));
+  const known = new Map([...definitions.builtIn, ...ofRun, ...systemMetricColumns].map((column) => [column.id, column]));
   const unknown = await undefinedMetrics(
     reads,
     run,

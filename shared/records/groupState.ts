@@ -5,6 +5,7 @@ import type { StoredRecord } from './record.ts';
 import { type RecordChange, type RecordUpdate, settle, type WrittenRecord, withHeldUpdates } from './recordChange.ts';
 import type { RecordKey, RecordStore, WrittenKey } from './recordStore.ts';
 import type { VersionClock } from './versionClock.ts';
+import { type CostOf, withCost } from './withCost.ts';
 import { lockOf } from './writeLocks.ts';
 import type { Outcome, WriteRequest } from './writeRequest.ts';
 
@@ -16,6 +17,7 @@ export interface GroupDeps {
   /** Absent where nothing is held. */
   held: HeldUpdates | undefined;
   clock: VersionClock;
+  costOf: CostOf;
   /** False where no update of the run's records is held. */
   mayHold(run: RunRef): boolean;
 }
@@ -24,12 +26,14 @@ export interface GroupDeps {
 export class GroupState {
   readonly #store: RecordStore;
   readonly #clock: VersionClock;
+  readonly #costOf: CostOf;
   readonly #runs: Map<string, RunState>;
   #last: RunState | undefined;
 
-  private constructor({ store, clock }: GroupDeps, runs: Map<string, RunState>) {
+  private constructor({ store, clock, costOf }: GroupDeps, runs: Map<string, RunState>) {
     this.#store = store;
     this.#clock = clock;
+    this.#costOf = costOf;
     this.#runs = runs;
   }
 
@@ -94,15 +98,19 @@ export class GroupState {
       // Of this request, too: an update may come right before its record.
       const areHeld = !stored && (state.held.size > 0 || held.length > 0);
       const waiting = areHeld ? [...(state.held.get(id) ?? []), ...held.filter((one) => one.id === id)] : [];
-      const record = next && waiting.length > 0 ? withHeldUpdates(next, waiting) : next;
+      const metrics = [
+        change.action === 'update' ? change.update.metrics : change.record.metrics,
+        ...waiting.map(({ update }) => update.metrics),
+      ];
+      const unpriced = next && waiting.length > 0 ? withHeldUpdates(next, waiting) : next;
+      const record = unpriced && withCost(unpriced, stored, metrics, this.#costOf);
       if (record) settled.set(id, record);
       // The span is in a session of its own choice: when its trace comes, it is looked for.
       if (record && traceId !== null && !trace && !traceKey && !pending.has(traceId) && record.session_id !== traceId) {
         const newKey = { id: traceId, type: 'awaited', trace_id: null, parent_id: null, created_at: at } as const;
         pending.set(traceId, { ...newKey, session_id: UNSETTLED, project_id: run.projectId, run_id: run.runId, version });
       }
-      if (record) given.push([id, change.action === 'update' ? change.update.metrics : change.record.metrics]);
-      for (const { update } of waiting) given.push([id, update.metrics]);
+      if (record) for (const one of metrics) given.push([id, one]);
       // A span that is refused with its trace need not be stored itself.
       const { session_id, trace_id } = record ?? stored ?? (trace as StoredRecord);
       return { id, session_id, trace_id, isNew: stored === undefined };

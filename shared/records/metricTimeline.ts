@@ -15,7 +15,7 @@ export interface TimelineQuery extends Omit<RecordQuery, 'kinds'> {
   bucketMinutes: number;
   groupBy?: ColumnDef | undefined;
   /** Kind of record that each of the records' own numbers is taken from; absent: every record that has it. */
-  ownNumbersOf?: Readonly<Record<OwnNumber, RecordKind>> | undefined;
+  ownNumbersOf?: Readonly<Record<SystemMetric, RecordKind>> | undefined;
 }
 
 /** Where a figure belongs: a bucket (of a group), or the whole range when both are null. */
@@ -45,13 +45,11 @@ export interface TimelineReads {
   metrics(query: TimelineQuery, groups: readonly string[], metrics?: readonly string[]): Promise<MetricCell[]>;
 }
 
-export type OwnNumber = SystemMetric | 'cost';
-
 /**
  * Tokens and cost are those of the model calls, so that a trace which repeats the sum of its calls is not counted twice; the duration is that of
  * the whole request.
  */
-export const ownNumberKinds: Readonly<Record<OwnNumber, RecordKind>> = {
+export const ownNumberKinds: Readonly<Record<SystemMetric, RecordKind>> = {
   duration_ns: 'trace',
   num_input_tokens: 'llm',
   num_output_tokens: 'llm',
@@ -61,6 +59,9 @@ export const ownNumberKinds: Readonly<Record<OwnNumber, RecordKind>> = {
   num_audio_input_tokens: 'llm',
   num_audio_output_tokens: 'llm',
   num_image_output_tokens: 'llm',
+  num_cached_input_tokens: 'llm',
+  num_cache_write_input_tokens: 'llm',
+  num_reasoning_output_tokens: 'llm',
   cost: 'llm',
 };
 

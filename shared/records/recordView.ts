@@ -1,6 +1,7 @@
 import { type RecordKind, recordKinds } from '../columns/columnDef.ts';
 import type { RecordField } from '../columns/recordField.ts';
 import { recordFields, storedFields } from '../columns/recordFields.ts';
+import { systemMetricNames } from '../columns/systemMetrics.ts';
 import { templateOf } from '../prompts/templateOf.ts';
 import { noAnnotations } from '../wire/annotationRatings.ts';
 import { readableMetricValue } from '../wire/metricResults.ts';
@@ -86,7 +87,9 @@ function finish(
   view: PageView,
   whole: Record<string, unknown>,
 ): unknown {
-  const scores = metrics.flatMap(({ metric, result }) => ('value' in result ? [[metric, result.value] as const] : []));
+  const scores = metrics.flatMap(({ metric, result }) =>
+    'value' in result && !systemMetricNames.has(metric) ? [[metric, result.value] as const] : [],
+  );
   whole.metrics = scores.length === 0 ? (record.metrics ?? {}) : { ...record.metrics, ...Object.fromEntries(scores) };
   if (isComplete !== null) whole.is_complete = isComplete;
   if (record.type === 'trace' && childCount !== null) whole.num_spans = childCount;

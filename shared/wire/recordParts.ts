@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type SystemMetric, systemMetrics } from '../columns/systemMetrics.ts';
+import { type SystemCount, systemCounts } from '../columns/systemMetrics.ts';
 import { Uuid } from './common.ts';
 import { mapOf } from './mapOf.ts';
 import { loggedMessageRoles } from './messageRoles.ts';
@@ -79,7 +79,10 @@ const count = z.int().nullish();
 /** Every other key is kept as it is. */
 export const Metrics = z.object({ duration_ns: count }).catchall(AnyValue).meta({ id: 'Metrics' });
 export const LlmMetrics = z
-  .object(Object.fromEntries(systemMetrics.map((name) => [name, count])) as Record<SystemMetric, typeof count>)
+  .object({
+    ...(Object.fromEntries(systemCounts.map((name) => [name, count])) as Record<SystemCount, typeof count>),
+    cost: z.number().nullish(),
+  })
   .catchall(AnyValue)
   .meta({ id: 'LlmMetrics' });
 

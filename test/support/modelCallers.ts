@@ -2,6 +2,7 @@ import { inProcessCoordination } from '../../shared/coordination/inProcess.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import type { CustomConfig, Integration, Secrets } from '../../shared/integrations/integration.ts';
 import type { OutboundGuard } from '../../shared/integrations/outbound.ts';
+import { openPrices } from '../../shared/prices/openPrices.ts';
 import type { ModelCaller } from '../../shared/providers/modelCall.ts';
 import { createModelCaller } from '../../shared/providers/modelCaller.ts';
 
@@ -44,4 +45,5 @@ export const modelCallerOver = (integrations: Integration[], guard: OutboundGuar
     outbound: guard,
     handlers: { directory: handlersDir, isolation: { env: {} }, memoryMb: 128 },
     calls: inProcessCoordination().calls,
+    costOf: openPrices().costOf,
   });

@@ -28,7 +28,11 @@ export interface HandlerAnswer {
   inputTokens?: number;
   /** Those of `inputTokens` that were read from a cache. */
   cachedInputTokens?: number;
+  /** Those of `inputTokens` that were written to a cache. */
+  cacheWriteTokens?: number;
   outputTokens?: number;
+  /** Those of `outputTokens` that were reasoning. */
+  reasoningTokens?: number;
 }
 
 /**

@@ -8,7 +8,6 @@ import { newId } from '../../identifiers/ids.ts';
 import type { DeleteRecords } from '../../projects/runs.ts';
 import { IN_RUN } from './binder.ts';
 import type { ClickHouse } from './connect.ts';
-import { measured } from './systemAggregates.ts';
 
 type RunOf = Pick<ExperimentRun, 'projectId' | 'experimentId'>;
 
@@ -55,7 +54,7 @@ const Summary = z.object({ rows: z.string().transform(Number), failedRows: z.str
 export async function runSummary(clickhouse: ClickHouse, run: RunOf): Promise<RunSummary> {
   const [summary] = await clickhouse.query({
     name: 'summary of a run',
-    sql: `SELECT count() AS rows, countIf(error_message != '') AS failedRows, toFloat64(ifNull(sum(${measured.cost}), 0)) AS costUsd
+    sql: `SELECT count() AS rows, countIf(error_message != '') AS failedRows, toFloat64(ifNull(sum(cost), 0)) AS costUsd
             FROM records FINAL WHERE ${IN_RUN} AND type = 'trace'`,
     params: scope(run),
     row: Summary,

@@ -1,16 +1,11 @@
-import { systemMetrics } from '../../columns/systemMetrics.ts';
-import type { CountCell, MetricCell, OwnNumber, TimelineQuery, TimelineReads } from '../../records/metricTimeline.ts';
+import { systemMetricNames, systemMetrics } from '../../columns/systemMetrics.ts';
+import type { CountCell, MetricCell, TimelineQuery, TimelineReads } from '../../records/metricTimeline.ts';
 import { aggregatesOf, Distribution, distributionSql, Figures, figuresSql } from './aggregateSql.ts';
 import { Binder, TIME, timeParam } from './binder.ts';
 import { columnSql, HAS_VALUE, type Scope, scopeOf } from './columnSql.ts';
 import { compileFilter } from './compileFilter.ts';
 import type { ClickHouse } from './connect.ts';
 import { type RunState, runStates } from './runState.ts';
-
-const ownNumbers: Readonly<Record<OwnNumber, string>> = {
-  ...(Object.fromEntries(systemMetrics.map((name) => [name, `toFloat64(${name})`])) as Record<OwnNumber, string>),
-  cost: "if(JSONHas(metrics_extra, 'cost'), JSONExtractFloat(metrics_extra, 'cost'), NULL)",
-};
 
 /** Figures of metrics over time: one pass over the records of the range, and one over their scores. */
 export function clickhouseMetricTimeline(clickhouse: ClickHouse): TimelineReads {
@@ -105,10 +100,10 @@ const bucketSql = ({ from, bucketMinutes }: TimelineQuery, { bind }: Scope, time
   `intDiv(dateDiff('microsecond', ${bind(timeParam(from), TIME)}, ${time}), ${bind(String(bucketMinutes * 60_000_000), 'Int64')})`;
 
 function ownNumbersSql(query: TimelineQuery, scope: Scope, groups: readonly string[], metrics?: readonly string[]): string {
-  const names = (Object.keys(ownNumbers) as OwnNumber[]).filter((name) => metrics === undefined || metrics.includes(name));
+  const names = systemMetrics.filter((name) => metrics === undefined || metrics.includes(name));
   const measures = names.map((name) => {
     const kind = query.ownNumbersOf?.[name];
-    const value = kind ? `if(type = ${scope.bind(kind, 'String')}, ${ownNumbers[name]}, NULL)` : ownNumbers[name];
+    const value = kind ? `if(type = ${scope.bind(kind, 'String')}, ${name}, NULL)` : name;
     return `(${scope.bind(name, 'String')}, CAST(${value} AS Nullable(Float64)))`;
   });
   const all = measures.length > 0 ? `[${measures.join(', ')}]` : 'CAST([] AS Array(Tuple(String, Nullable(Float64))))';
@@ -117,15 +112,15 @@ function ownNumbersSql(query: TimelineQuery, scope: Scope, groups: readonly stri
           ARRAY JOIN measures AS measure`;
 }
 
-const isOwn = (metric: string): boolean => Object.hasOwn(ownNumbers, metric);
+const isOwn = (metric: string): boolean => systemMetricNames.has(metric);
 
-/** The records' own numbers are read from them; a cost that was logged is a value of a metric as well. */
+/** The records' own numbers are read from them; former releases made a cost a value of a metric as well. */
 const isOfScores = (metrics?: readonly string[]): boolean => metrics === undefined || !metrics.every(isOwn);
 
 function scoresSql(query: TimelineQuery, scope: Scope, groups: readonly string[], metrics?: readonly string[]): string {
   const named =
     metrics === undefined
-      ? `metric NOT IN ${scope.bind(Object.keys(ownNumbers), 'Array(String)')}`
+      ? `metric NOT IN ${scope.bind([...systemMetrics], 'Array(String)')}`
       : `metric IN ${scope.bind(
           metrics.filter((metric) => !isOwn(metric)),
           'Array(String)',

@@ -128,12 +128,14 @@ export function clickHouseRecordReads(clickhouse: ClickHouse): StoredReads {
 
     async metricsWithValues(run, { from, to }) {
       const binder = new Binder();
-      const { bind, scoresInRun } = scopeOf(binder.bind, run);
-      const since = from === undefined ? '' : ` AND record_created_at >= ${bind(timeParam(from), TIME)}`;
-      const until = to === undefined ? '' : ` AND record_created_at <= ${bind(timeParam(to), TIME)}`;
+      const { bind, scoresInRun, inRun } = scopeOf(binder.bind, run);
+      const within = (time: string): string =>
+        (from === undefined ? '' : ` AND ${time} >= ${bind(timeParam(from), TIME)}`) +
+        (to === undefined ? '' : ` AND ${time} <= ${bind(timeParam(to), TIME)}`);
       return clickhouse.query({
         name: 'metrics with values',
-        sql: `SELECT metric, multiIf(countIf(isNotNull(number)) > 0, 'floating_point', countIf(notEmpty(texts)) > 0, 'string_list', 'text') AS dataType FROM metric_values WHERE ${scoresInRun}${since}${until} AND ${HAS_VALUE} GROUP BY metric ORDER BY metric`,
+        sql: `SELECT metric, dataType FROM (SELECT metric, multiIf(countIf(isNotNull(number)) > 0, 'floating_point', countIf(notEmpty(texts)) > 0, 'string_list', 'text') AS dataType FROM metric_values WHERE ${scoresInRun}${within('record_created_at')} AND metric != 'cost' AND ${HAS_VALUE} GROUP BY metric
+              UNION ALL (SELECT 'cost', 'floating_point' FROM records WHERE ${inRun}${within('created_at')} AND isNotNull(cost) LIMIT 1)) ORDER BY metric`,
         params: binder.params,
         row: (row) => row as { metric: string; dataType: 'floating_point' | 'text' | 'string_list' },
       });

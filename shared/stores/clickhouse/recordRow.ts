@@ -1,6 +1,6 @@
 import { storedFields } from '../../columns/recordFields.ts';
 import { isJsonColumn, recordTableColumns } from '../../columns/recordTableColumns.ts';
-import { metricsTableColumns, systemMetricNames, systemMetrics } from '../../columns/systemMetrics.ts';
+import { hasOwnColumn, metricsTableColumns, systemMetrics } from '../../columns/systemMetrics.ts';
 import type { RunRef } from '../../projects/runs.ts';
 import { templateOf } from '../../prompts/templateOf.ts';
 import type { StoredRecord } from '../../records/record.ts';
@@ -68,7 +68,7 @@ function putMetrics(put: (name: string, value: unknown) => void, metrics: Readon
   for (const name of Object.keys(metrics)) {
     const value = metrics[name];
     if (value === null || value === undefined) continue;
-    if (systemMetricNames.has(name) && Number.isSafeInteger(value)) put(name, value);
+    if (hasOwnColumn(name, value)) put(name, value);
     else {
       extra ??= [];
       extra.push([name, value]);

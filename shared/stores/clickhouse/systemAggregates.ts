@@ -4,14 +4,8 @@ import type { MetricAggregates } from '../../metrics/aggregate.ts';
 import { aggregatesOf, Figures, figuresSql } from './aggregateSql.ts';
 import type { ClickHouse } from './connect.ts';
 
-/** What every row has beside its metrics, as the aggregates name it, and where it stands. Cost has no column of its own. */
-export const measured = {
-  duration_ns: 'duration_ns',
-  num_input_tokens: 'num_input_tokens',
-  num_output_tokens: 'num_output_tokens',
-  num_total_tokens: 'num_total_tokens',
-  cost: "if(JSONHas(metrics_extra, 'cost'), JSONExtractFloat(metrics_extra, 'cost'), NULL)",
-} as const;
+/** What every row has beside its metrics. */
+const measured = ['duration_ns', 'num_input_tokens', 'num_output_tokens', 'num_total_tokens', 'cost'] as const;
 
 const Row = z.record(z.string(), Figures);
 
@@ -20,16 +14,15 @@ export async function systemAggregates(
   clickhouse: ClickHouse,
   run: Pick<ExperimentRun, 'projectId' | 'experimentId'>,
 ): Promise<Record<string, MetricAggregates>> {
-  const names = Object.keys(measured) as (keyof typeof measured)[];
-  const summary = (name: keyof typeof measured) => `${figuresSql(`toNullable(toFloat64(${measured[name]}))`)} AS ${name}`;
+  const summary = (name: string) => `${figuresSql(`toNullable(toFloat64(${name}))`)} AS ${name}`;
   const [row] = await clickhouse.query({
     name: 'system metrics of a run',
-    sql: `SELECT ${names.map(summary).join(', ')} FROM records FINAL WHERE project_id = {project:UUID} AND run_id = {run:UUID} AND type = 'trace'`,
+    sql: `SELECT ${measured.map(summary).join(', ')} FROM records FINAL WHERE project_id = {project:UUID} AND run_id = {run:UUID} AND type = 'trace'`,
     params: { project: run.projectId, run: run.experimentId },
     row: Row,
   });
   return Object.fromEntries(
-    names.flatMap((name) => {
+    measured.flatMap((name) => {
       const figures = row?.[name];
       return figures && figures[0] > 0 ? [[name, aggregatesOf(figures, 0)]] : [];
     }),

@@ -5,12 +5,7 @@ import { Binder, TIME, timeOfColumn, timeParam } from './binder.ts';
 import { HAS_VALUE, scopeOf } from './columnSql.ts';
 import type { ClickHouse } from './connect.ts';
 
-const numbers = [
-  ...systemMetrics,
-  "if(JSONHas(metrics_extra, 'cost'), toNullable(JSONExtractFloat(metrics_extra, 'cost')), NULL) AS cost",
-];
-
-/** The narrow columns of whole traces, and their scores, without the cost, which the records have themselves. */
+/** The narrow columns of whole traces, and their scores, without the cost: of records of former releases it was one as well. */
 export function clickhouseTraceGraph(clickhouse: ClickHouse): TraceGraphReads {
   return {
     records(run, traceIds) {
@@ -19,7 +14,7 @@ export function clickhouseTraceGraph(clickhouse: ClickHouse): TraceGraphReads {
       const wanted = bind(traceIds, 'Array(UUID)');
       return clickhouse.query({
         name: 'records of a trace graph',
-        sql: `SELECT id, type, name, created_at, assumeNotNull(trace_id) AS trace, parent_id, session_id, step_number, ${numbers.join(', ')} FROM records FINAL WHERE ${inRun} AND created_at IN (SELECT created_at FROM trace_members WHERE ${inRun} AND trace_id IN ${wanted}) AND trace_id IN ${wanted} ORDER BY created_at, id`,
+        sql: `SELECT id, type, name, created_at, assumeNotNull(trace_id) AS trace, parent_id, session_id, step_number, ${systemMetrics.join(', ')} FROM records FINAL WHERE ${inRun} AND created_at IN (SELECT created_at FROM trace_members WHERE ${inRun} AND trace_id IN ${wanted}) AND trace_id IN ${wanted} ORDER BY created_at, id`,
         params: binder.params,
         row: toRecord,
       });

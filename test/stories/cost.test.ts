@@ -1,0 +1,223 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { Logger, log, runExperiment } from '../../client/index.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
+import { type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
+import { modelAt } from '../support/runs.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+vi.setConfig({ testTimeout: 60_000 });
+
+let service: TestService;
+let endpoint: ModelEndpoint;
+let project: string;
+let stream: string;
+beforeAll(async () => {
+  [service, endpoint] = await Promise.all([startTestService(), startModelEndpoint()]);
+  await modelAt(service.client, 'calls', endpoint.url, ['gpt-4o', 'home-made']);
+});
+afterAll(async () => {
+  await endpoint?.close();
+  await service?.[Symbol.asyncDispose]();
+});
+
+// biome-ignore lint/suspicious/noExplicitAny: answers as they come over the wire
+type Json = any;
+
+const send = async (method: string, path: string, body?: object): Promise<Json> => {
+  const reply = await service.request(method, `/v2/projects/${project}${path}`, body && { log_stream_id: stream, ...body });
+  expect(reply, `${method} ${path}: ${JSON.stringify(reply.body)}`).toMatchObject({
+    status: expect.toSatisfy((status) => status < 300),
+  });
+  return reply.body;
+};
+/** Each test has a project and a log stream of its own. */
+async function space(): Promise<void> {
+  project = (await service.project()).id;
+  stream = (await send('POST', '/log_streams', { name: 'main' })).id;
+}
+const found = async (kind: 'spans' | 'traces' | 'sessions', body: object = {}): Promise<Json[]> =>
+  (await send('POST', `/${kind}/search`, body)).records;
+const llm = (fields: object = {}, metrics: object = {}) => ({
+  type: 'llm',
+  id: newId(),
+  model: 'gpt-4o',
+  input: 'q',
+  output: 'a',
+  metrics: { num_input_tokens: 1000, num_output_tokens: 100, ...metrics },
+  ...fields,
+});
+const logSpans = (...spans: object[]) => send('POST', '/traces', { traces: [{ id: newId(), input: 'q', spans }] });
+
+const PRICE = (1000 * 2.5 + 100 * 10) / 1e6;
+
+describe('a model call', () => {
+  test('costs the price of its model on its day, or what was logged with it', async () => {
+    await space();
+    const spans = [
+      llm({ name: 'priced' }),
+      llm({ name: 'cached' }, { num_cached_input_tokens: 600 }),
+      llm({ name: 'spelled otherwise', model: 'OpenAI/GPT-4o' }),
+      llm({ name: 'in spring', model: 'o3', created_at: '2025-05-01T00:00:00Z' }),
+      llm({ name: 'in summer', model: 'o3', created_at: '2025-07-01T00:00:00Z' }),
+      llm({ name: 'logged' }, { cost: 0.5 }),
+      llm({ name: 'free of charge' }, { cost: 0 }),
+      llm({ name: 'unknown', model: 'home-made' }),
+      llm({ name: 'not counted' }, { num_input_tokens: null, num_output_tokens: null }),
+    ];
+    await logSpans(...spans, {
+      type: 'tool',
+      name: 'tool',
+      model: 'gpt-4o',
+      metrics: { num_input_tokens: 1, num_output_tokens: 1 },
+    });
+    const records = new Map((await found('spans')).map((record) => [record.name, record]));
+    const costs = Object.fromEntries([...records].map(([name, { metrics }]) => [name, metrics.cost]));
+    expect(costs).toEqual({
+      priced: expect.closeTo(PRICE, 12),
+      cached: expect.closeTo((400 * 2.5 + 600 * 1.25 + 100 * 10) / 1e6, 12),
+      'spelled otherwise': expect.closeTo(PRICE, 12),
+      'in spring': expect.closeTo((1000 * 10 + 100 * 40) / 1e6, 12),
+      'in summer': expect.closeTo((1000 * 2 + 100 * 8) / 1e6, 12),
+      logged: 0.5,
+      'free of charge': 0,
+    });
+    expect(['priced', 'logged', 'unknown'].map((name) => records.get(name).cost_source)).toEqual(['price', 'logged', null]);
+    const dear = {
+      filters: [{ type: 'number', column_id: 'metrics/cost', operator: 'gt', value: 0.01 }],
+      sort: { column_id: 'metrics/cost', ascending: false },
+    };
+    expect((await found('spans', dear)).map(({ name }) => name)).toEqual(['logged', 'in spring']);
+    const { columns } = await send('POST', '/spans/available_columns', {});
+    expect(columns.find(({ id }: Json) => id === 'metrics/cost')).toMatchObject({
+      data_type: 'floating_point',
+      data_unit: 'dollars',
+      filterable: true,
+      sortable: true,
+    });
+  });
+
+  test('has its cost when its tokens have come, and keeps it as long as it is the same call', async () => {
+    await space();
+    const id = newId();
+    const cost = async () => (await send('GET', `/spans/${id}`)).metrics.cost;
+    await logSpans(llm({ id }, { num_input_tokens: null, num_output_tokens: null }));
+    expect(await cost()).toBeUndefined();
+    await send('PATCH', `/spans/${id}`, { span_id: id, metrics: { num_input_tokens: 1000, num_output_tokens: 100 } });
+    expect(await cost()).toBeCloseTo(PRICE, 12);
+    await send('PATCH', `/spans/${id}`, { span_id: id, tags: ['seen'] });
+    expect(await cost()).toBeCloseTo(PRICE, 12);
+    await send('PATCH', `/spans/${id}`, { span_id: id, metrics: { num_output_tokens: 200 } });
+    expect(await cost()).toBeCloseTo(PRICE + 0.001, 12);
+    await send('PATCH', `/spans/${id}`, { span_id: id, metrics: { cost: 7 } });
+    await send('PATCH', `/spans/${id}`, { span_id: id, metrics: { num_output_tokens: 300 } });
+    expect(await cost()).toBe(7);
+  });
+
+  test('an update that comes before its span prices it, and a repeat changes nothing', async () => {
+    await space();
+    const [id, trace] = [newId(), newId()];
+    await send('PATCH', `/spans/${id}`, { span_id: id, metrics: { num_output_tokens: 200 } });
+    const traces = [{ id: trace, input: 'q', spans: [llm({ id })] }];
+    for (let times = 0; times < 2; times++) await send('POST', '/traces', { traces });
+    expect((await send('GET', `/spans/${id}`)).metrics).toMatchObject({
+      num_output_tokens: 200,
+      cost: expect.closeTo(PRICE + 0.001, 12),
+    });
+  });
+
+  test('that is logged again as another model, or as no call at all, has that cost', async () => {
+    await space();
+    const [id, trace] = [newId(), newId()];
+    const again = (fields: object) =>
+      send('POST', '/traces', { traces: [{ id: trace, input: 'q', spans: [llm({ id, ...fields })] }] });
+    await again({});
+    await again({ model: 'gpt-4o-mini' });
+    expect((await send('GET', `/spans/${id}`)).metrics.cost).toBeCloseTo((1000 * 0.15 + 100 * 0.6) / 1e6, 12);
+    await again({ model: 'home-made' });
+    expect((await send('GET', `/spans/${id}`)).metrics).not.toHaveProperty('cost');
+    await again({});
+    await again({ type: 'tool', output: 'a' });
+    expect((await send('GET', `/spans/${id}`)).metrics).not.toHaveProperty('cost');
+  });
+});
+
+describe('every way of logging gives model calls a cost', () => {
+  const costs = async (run: object = {}): Promise<number[]> => (await found('spans', run)).map(({ metrics }) => metrics.cost);
+
+  test('OpenTelemetry, with reasoning and cache', async () => {
+    await space();
+    const attributes = {
+      'gen_ai.request.model': 'gpt-4o',
+      'gen_ai.usage.input_tokens': 1000,
+      'gen_ai.usage.output_tokens': 100,
+      'gen_ai.usage.cache_read.input_tokens': 600,
+      'gen_ai.usage.reasoning.output_tokens': 40,
+    };
+    const span = {
+      ...{
+        traceId: 'a'.repeat(32),
+        spanId: 'b'.repeat(16),
+        name: 'chat',
+        startTimeUnixNano: '1760000000000000000',
+        endTimeUnixNano: '1760000001000000000',
+      },
+      attributes: Object.entries(attributes).map(([key, value]) => ({
+        key,
+        value: typeof value === 'string' ? { stringValue: value } : { intValue: value },
+      })),
+    };
+    const headers = { project, logstream: 'main' };
+    const reply = await service.request(
+      'POST',
+      '/otel/v1/traces',
+      { resourceSpans: [{ scopeSpans: [{ spans: [span] }] }] },
+      headers,
+    );
+    expect(reply.status).toBe(200);
+    const [record] = await found('spans');
+    expect(record.metrics).toMatchObject({
+      num_cached_input_tokens: 600,
+      num_reasoning_output_tokens: 40,
+      cost: expect.closeTo((400 * 2.5 + 600 * 1.25 + 100 * 10) / 1e6, 12),
+    });
+  });
+
+  test('the client', async () => {
+    await space();
+    const logger = new Logger({ client: service.client, projectId: project, logStreamId: stream });
+    const trace = logger.startTrace('q');
+    trace.addLlmSpan({ input: 'q', output: 'a', model: 'gpt-4o', inputTokens: 1000, outputTokens: 100 });
+    trace.addLlmSpan({ input: 'q', output: 'a', model: 'gpt-4o', metrics: { cost: 0.25 } });
+    trace.conclude('a');
+    await logger.flush();
+    expect((await costs()).sort()).toEqual([expect.closeTo(PRICE, 12), 0.25]);
+  });
+
+  test('functions of the caller', async () => {
+    await space();
+    const { experiment } = await runExperiment({
+      client: service.client,
+      projectId: project,
+      experimentName: 'calls',
+      dataset: [{ input: 'q', output: 'a' }],
+      function: log({ kind: 'llm', model: 'gpt-4o', inputTokens: 1000, outputTokens: 100 }, (text: string) => text),
+    });
+    expect(await costs({ log_stream_id: undefined, experiment_id: experiment.id })).toEqual([expect.closeTo(PRICE, 12)]);
+  });
+
+  test('prompts of experiments', async () => {
+    await space();
+    endpoint.otherwise(says('a'));
+    const { experiment } = await runExperiment({
+      client: service.client,
+      projectId: project,
+      experimentName: 'prompt',
+      dataset: [{ input: 'q', output: 'a' }],
+      promptTemplate: '{{input}}',
+      promptSettings: { modelAlias: 'gpt-4o' },
+    });
+    expect(await costs({ log_stream_id: undefined, experiment_id: experiment.id })).toEqual([
+      expect.closeTo((8 * 2.5 + 4 * 1.25 + 3 * 10) / 1e6, 12),
+    ]);
+  });
+});
