@@ -9,7 +9,13 @@ import { percentile } from '../shared/metrics/percentile.ts';
 import { toxicity } from '../shared/metrics/toxicity.ts';
 import { columnFinder } from '../shared/records/findColumn.ts';
 import { readTrace } from '../shared/records/read.ts';
-import { type PageView, type RecordPageQuery, type RecordReads, searchRecords } from '../shared/records/searchRecords.ts';
+import {
+  findKeys,
+  type PageView,
+  type RecordPageQuery,
+  type RecordReads,
+  searchRecords,
+} from '../shared/records/searchRecords.ts';
 import { type ClickHouse, openClickHouse } from '../shared/stores/clickhouse/connect.ts';
 import { clickhouseRecordReader } from '../shared/stores/clickhouse/recordReader.ts';
 import { clickHouseRecordReads } from '../shared/stores/clickhouse/recordReads.ts';
@@ -108,7 +114,7 @@ const noAnnotations = {
 
 async function ask(clickhouse: ClickHouse, target: GeneratedRun, rounds: number): Promise<void> {
   const reads: RecordReads = { ...clickHouseRecordReads(clickhouse), ...noAnnotations };
-  const some = (await reads.page({ ...everything(target), offset: Math.floor(target.records / 3), limit: 1 })).keys[0];
+  const some = (await findKeys(reads, { ...everything(target), offset: Math.floor(target.records / 3), limit: 1 })).keys[0];
   const columns = ['question', 'p50 ms', 'p95 ms', 'num_rows', '× newest', 'rows read', 'MB read', 'bare scan ms'];
   console.log(columns.map((name, position) => (position === 0 ? name.padEnd(28) : name.padStart(13))).join(''));
   let newest: number | undefined;

@@ -7,6 +7,7 @@ import {
   describeRecords,
   type FoundPage,
   type FoundRecord,
+  findKeys,
   type PageView,
   type RecordKey,
   type RecordQuery,
@@ -76,7 +77,7 @@ export async function searchQueue(
   if (queries.length === 1) return searchRecords(reads, { ...only, ...page }, view);
   const found: Placed[] = [];
   for (const query of queries) {
-    const { keys } = await reads.page({ ...query, offset: 0, limit: MAX_QUEUE_RECORDS });
+    const { keys } = await findKeys(reads, { ...query, offset: 0, limit: MAX_QUEUE_RECORDS });
     const values = page.sort ? await sortValues(reads, query.run, keys, page.sort.column) : undefined;
     for (const key of keys) found.push({ run: query.run, key, value: values?.get(key.id) ?? null });
   }
@@ -149,10 +150,10 @@ export async function countQueue(reads: Pick<RecordReads, 'count'>, queries: rea
 }
 
 /** The ids of the records that these queries find. @throws RequestInvalid for more than a queue holds */
-export async function idsFound(reads: Pick<RecordReads, 'page'>, queries: readonly RecordQuery[]): Promise<string[]> {
+export async function idsFound(reads: Pick<RecordReads, 'readPage'>, queries: readonly RecordQuery[]): Promise<string[]> {
   const ids: string[] = [];
   for (const query of queries) {
-    const { keys, total } = await reads.page({ ...query, offset: 0, limit: MAX_QUEUE_RECORDS });
+    const { keys, total } = await findKeys(reads, { ...query, offset: 0, limit: MAX_QUEUE_RECORDS });
     if (total > MAX_QUEUE_RECORDS)
       throw new RequestInvalid([
         {
@@ -171,7 +172,7 @@ export async function idsFound(reads: Pick<RecordReads, 'page'>, queries: readon
  * @returns how many were not in the queue before
  */
 export async function addToQueue(
-  { reads, annotations }: { reads: Pick<RecordReads, 'page'>; annotations: AnnotationStore },
+  { reads, annotations }: { reads: Pick<RecordReads, 'readPage'>; annotations: AnnotationStore },
   queueId: string,
   query: RecordQuery,
   addedBy: string,

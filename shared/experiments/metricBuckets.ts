@@ -2,12 +2,12 @@ import { aggregate, countValues } from '../metrics/aggregate.ts';
 import type { MetricValue } from '../metrics/metric.ts';
 import type { FindColumn } from '../records/findColumn.ts';
 import type { MetricValueStore } from '../records/metricValues.ts';
-import type { RecordReads } from '../records/searchRecords.ts';
+import { findKeys, type RecordReads } from '../records/searchRecords.ts';
 import type { EnabledMetric } from '../scorers/resolveMetrics.ts';
 import type { ColumnFilter, Filter } from '../wire/filters.ts';
 
 export interface BucketDeps {
-  records: Pick<RecordReads, 'page'>;
+  records: Pick<RecordReads, 'readPage'>;
   values: Pick<MetricValueStore, 'of'>;
   metricsOf(run: { projectId: string; experimentId: string }): Promise<EnabledMetric[]>;
   findColumnFor(run: { projectId: string; runId: string }, filter: ColumnFilter): Promise<FindColumn>;
@@ -41,7 +41,7 @@ export async function metricBuckets(
     const filter = await deps.storedFilter(run, given);
     const findColumn = await deps.findColumnFor(run, filter);
     for (let offset = 0; ; offset += PAGE) {
-      const { keys, total } = await deps.records.page({ run, kinds: ['trace'], filter, findColumn, offset, limit: PAGE });
+      const { keys, total } = await findKeys(deps.records, { run, kinds: ['trace'], filter, findColumn, offset, limit: PAGE });
       const found =
         keys.length > 0
           ? await deps.values.of(

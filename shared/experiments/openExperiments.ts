@@ -148,8 +148,8 @@ export function openExperiments(deps: ExperimentsDeps): Experiments {
   };
   const bucketDeps = {
     records: {
-      page: async (query: Parameters<typeof records.reads.page>[0]) =>
-        records.reads.page({ ...query, run: await withoutExpired(query.run, expiries) }),
+      readPage: async (...[query, reading]: Parameters<typeof records.reads.readPage>) =>
+        records.reads.readPage({ ...query, run: await withoutExpired(query.run, expiries) }, reading),
     },
     values: records.values,
     metricsOf: scorers.enabledMetrics,

@@ -7,7 +7,7 @@ import type { FindColumn } from './findColumn.ts';
 import type { ForgetHeldUpdates, HeldUpdateFilter } from './heldUpdates.ts';
 import type { RecordKey } from './recordStore.ts';
 import type { RecordWriter } from './recordWriter.ts';
-import type { RecordQuery, RecordReads } from './searchRecords.ts';
+import { findKeys, type RecordQuery, type RecordReads } from './searchRecords.ts';
 
 type Filter = RecordQuery['filter'];
 
@@ -48,7 +48,7 @@ export interface DeletionRequests {
 }
 
 export interface DeleteDeps {
-  reads: Pick<RecordReads, 'page'>;
+  reads: Pick<RecordReads, 'readPage'>;
   eraser: Pick<RecordEraser, 'members' | 'countMembers'>;
   erasure: Pick<RecordErasure, 'erase'>;
   requests: DeletionRequests;
@@ -78,7 +78,7 @@ export const MAX_ERASED = 20_000;
 export async function deleteRecords(deps: DeleteDeps, query: RecordQuery): Promise<number> {
   const { run, kinds, filter } = query;
   const requestedAt = timeOf(deps.now());
-  const first = await deps.reads.page({ ...query, offset: 0, limit: 1 }); // a filter that cannot be applied is refused before it is noted
+  const first = await findKeys(deps.reads, { ...query, offset: 0, limit: 1 }); // a filter that cannot be applied is refused before it is noted
   const waiting = waitingFor(kinds, filter);
   if (first.keys.length === 0) {
     await forgetWaiting(deps, run, waiting);
@@ -169,7 +169,7 @@ async function carryOut(
     const kinds = step.filter((kind) => query.kinds.includes(kind));
     for (let found = kinds.length === 0 ? 0 : PAGE; found === PAGE; ) {
       const ofStep = { ...query, kinds };
-      const { keys } = await deps.reads.page({ ...ofStep, offset: 0, limit: PAGE });
+      const { keys } = await findKeys(deps.reads, { ...ofStep, offset: 0, limit: PAGE });
       found = keys.length;
       for (let from = 0; from < keys.length; from += ROOTS_PER_ERASURE) {
         if (stopping?.aborted) return deleted; // the next start goes on
@@ -202,7 +202,7 @@ async function eraseMatching(
   ids: string[],
 ): Promise<number | undefined> {
   const among: Filter = { filter: { type: 'id', column_id: 'id', operator: 'one_of', value: ids } };
-  const { keys } = await reads.page({ ...query, filter: { and: [query.filter, among] }, offset: 0, limit: ids.length });
+  const { keys } = await findKeys(reads, { ...query, filter: { and: [query.filter, among] }, offset: 0, limit: ids.length });
   const { of, containers } = containersOf(query.kinds, keys);
   if (keys.length > 1 && (await eraser.countMembers(query.run, of, containers)) > MAX_ERASED) return undefined;
   const toErase = await withMembers(eraser, query.run, query.kinds, keys);

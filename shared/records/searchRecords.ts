@@ -51,35 +51,36 @@ export const keyOf = ({ id, type, created_at, trace_id }: StoredRecord): RecordK
   traceId: trace_id,
 });
 
-export interface PageKeys {
+/** One page, as the store has read it. */
+export interface RecordPage {
   keys: RecordKey[];
   /** Where they come with their keys in one statement. */
   records?: StoredRecord[];
   /** Whether their records turned out to be too large for one statement. */
   areLarge?: boolean;
+  /** The number of all records that match; it is counted beside the page. */
+  total(): Promise<number>;
+  /** Whether the page shows the newest version of each of its records: a record that was changed while it was read may be there twice, or move others. */
+  isCurrent(): Promise<boolean>;
+}
+
+export interface PageReading {
+  /** Columns of the records that are read with their keys; absent: the keys alone are read. */
+  columns?: readonly string[] | 'all';
+  /** Whether the engine merges the versions of records: right whatever is written meanwhile, and slower (0.5 s for a million records). */
+  byMerging?: boolean;
 }
 
 /** Bytes of the records of a page: one that would have more ends before, and says where the next one begins. */
 export const MAX_PAGE_BYTES = 32 * 1024 * 1024;
-
-/** Is called again where the page turns out to be another: the last result counts. */
-export type Describe<T> = (page: PageKeys) => Promise<T>;
-
-export interface Page<T> {
-  described: T;
-  /** The number of all records that match. */
-  total: number;
-}
 
 /** The reads that a search is made of. */
 export interface RecordReads extends StoredReads, AnnotationReads {}
 
 /** Those of the record store. */
 export interface StoredReads {
-  /** One page of keys and the number of all records that match. */
-  page(query: RecordPageQuery): Promise<{ keys: RecordKey[]; total: number }>;
-  /** The same page, as `describe` tells it while the records are still counted; `columns` as for {@link StoredReads.records}. */
-  recordPage<T>(query: RecordPageQuery, columns: readonly string[] | undefined, describe: Describe<T>): Promise<Page<T>>;
+  /** Reads one page; {@link findKeys} and {@link searchRecords} see to it that what they give is current. */
+  readPage(query: RecordPageQuery, reading: PageReading): Promise<RecordPage>;
   count(query: RecordQuery): Promise<number>;
   /** How many of the records that match stand before the page that `after` begins. */
   countBefore(query: RecordPageQuery): Promise<number>;
@@ -156,33 +157,70 @@ export interface FoundPage {
   next: number | null;
 }
 
+/** The keys of one page, and the number of all records that match. */
+export async function findKeys(
+  reads: Pick<StoredReads, 'readPage'>,
+  query: RecordPageQuery,
+): Promise<{ keys: RecordKey[]; total: number }> {
+  const page = await reads.readPage(query, {});
+  const [total, isCurrent] = await Promise.all([page.total(), page.isCurrent()]);
+  if (isCurrent) return { keys: page.keys, total };
+  const merged = await reads.readPage(query, { byMerging: true });
+  return { keys: merged.keys, total: await merged.total() };
+}
+
 /**
  * Finds one page, then everything else about the records on it. Behind a cursor the numbers move with what is logged meanwhile: there a record more
  * than asked for says whether others follow, and where no offset comes with it, what stands before the page is counted.
  */
 export async function searchRecords(reads: RecordReads, query: RecordPageQuery, view: PageView): Promise<FoundPage> {
-  const { run, limit } = query;
+  const { limit } = query;
   const isBehind = query.after !== undefined;
-  const page = reads.recordPage(
-    isBehind ? { ...query, limit: limit + 1 } : query,
-    view.columns,
-    async ({ keys, records: known, areLarge = false }) => {
-      const shown = keys.slice(0, limit);
-      const reading = known
-        ? Promise.resolve({ records: known.slice(0, limit), taken: shown.length })
-        : reads.recordsWithin(run, shown, view.columns, MAX_PAGE_BYTES, areLarge);
-      const ofPage = reading.then(({ records }) => records);
-      const records = await describeRecords(reads, run, shown, view, ofPage);
-      return { records, taken: (await reading).taken, found: keys.length };
-    },
-  );
+  const page = shownPage(reads, isBehind ? { ...query, limit: limit + 1 } : query, limit, view);
   const before = isBehind && query.offset === 0 ? reads.countBefore(query) : query.offset;
-  const [{ described, total }, offset] = await Promise.all([page, before]);
-  const { records, taken, found } = described;
+  const [{ records, taken, found, total }, offset] = await Promise.all([page, before]);
   // By the keys: of a record that is deleted meanwhile, or whose write was cut off, there is nothing to show.
   const end = offset + taken;
   const isFollowed = isBehind ? found > taken : end < total;
   return { records, total, offset, next: isFollowed && end > offset ? end : null };
+}
+
+interface ShownPage {
+  records: FoundRecord[];
+  /** Of how many keys they are: fewer than asked for where they would be too large. */
+  taken: number;
+  /** Keys on the page. */
+  found: number;
+  total: number;
+}
+
+/** A page, of which `limit` records are shown. They are described while the page is counted and checked: 62 ms in all instead of 68. */
+async function shownPage(
+  reads: RecordReads,
+  query: RecordPageQuery,
+  limit: number,
+  view: PageView,
+  byMerging = false,
+): Promise<ShownPage> {
+  const { run } = query;
+  const page = await reads.readPage(query, { columns: view.columns ?? 'all', byMerging });
+  const keys = page.keys.slice(0, limit);
+  const reading = page.records
+    ? Promise.resolve({ records: page.records.slice(0, limit), taken: keys.length })
+    : reads.recordsWithin(run, keys, view.columns, MAX_PAGE_BYTES, page.areLarge ?? false);
+  const [{ taken }, records, total, isCurrent] = await Promise.all([
+    reading,
+    describeRecords(
+      reads,
+      run,
+      keys,
+      view,
+      reading.then((read) => read.records),
+    ),
+    page.total(),
+    page.isCurrent(),
+  ]);
+  return isCurrent ? { records, taken, found: page.keys.length, total } : shownPage(reads, query, limit, view, true);
 }
 
 /**

@@ -3,7 +3,7 @@ import { derivedId } from '../identifiers/ids.ts';
 import { percentile } from '../metrics/percentile.ts';
 import type { RunRef } from '../projects/runs.ts';
 import type { AggregatedTraceView, GraphEdge, GraphNode, Histogram, NodeMetric } from '../wire/traceGraph.ts';
-import type { RecordQuery, RecordReads } from './searchRecords.ts';
+import { findKeys, type RecordQuery, type RecordReads } from './searchRecords.ts';
 
 /** A record of a trace as the graph needs it. */
 export interface GraphRecord {
@@ -51,11 +51,11 @@ const HISTOGRAM_BUCKETS = 10;
  * @param columns labels and units of the metrics.
  */
 export async function aggregateTraces(
-  deps: { records: Pick<RecordReads, 'page' | 'spanCounts'>; graph: TraceGraphReads },
+  deps: { records: Pick<RecordReads, 'readPage' | 'spanCounts'>; graph: TraceGraphReads },
   query: Omit<RecordQuery, 'kinds'>,
   columns: readonly ColumnDef[],
 ): Promise<AggregatedTraceView> {
-  const { keys, total } = await deps.records.page({ ...query, kinds: ['trace'], offset: 0, limit: MAX_TRACES });
+  const { keys, total } = await findKeys(deps.records, { ...query, kinds: ['trace'], offset: 0, limit: MAX_TRACES });
   const counts = await deps.records.spanCounts(
     query.run,
     keys.map(({ id }) => id),

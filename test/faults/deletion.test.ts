@@ -19,6 +19,7 @@ import { columnFinder } from '../../shared/records/findColumn.ts';
 import { type ExperimentTrace, logTraces } from '../../shared/records/ingest.ts';
 import type { LoggedRecord } from '../../shared/records/recordChange.ts';
 import type { RecordStore } from '../../shared/records/recordStore.ts';
+import { findKeys } from '../../shared/records/searchRecords.ts';
 import { recordedRows } from '../../shared/stores/clickhouse/experimentRecords.ts';
 import { inChunks } from '../../shared/stores/clickhouse/inChunks.ts';
 import { clickHouseRecordReads } from '../../shared/stores/clickhouse/recordReads.ts';
@@ -244,7 +245,7 @@ describe('deleted records', () => {
     await process.log(run, [{ ...again, name: 'anew' }]);
     page.open();
     expect(await deleted).toBe(0);
-    const { keys } = await process.deps.reads.page({
+    const { keys } = await findKeys(process.deps.reads, {
       run,
       kinds: ['trace'],
       filter: { and: [] },

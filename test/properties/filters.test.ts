@@ -6,7 +6,7 @@ import { standardColumns } from '../../shared/columns/standard.ts';
 import { derivedId, newId } from '../../shared/identifiers/ids.ts';
 import { columnFinder } from '../../shared/records/findColumn.ts';
 import type { StoredRecord } from '../../shared/records/record.ts';
-import type { RecordPageQuery } from '../../shared/records/searchRecords.ts';
+import { findKeys, type RecordPageQuery } from '../../shared/records/searchRecords.ts';
 import { canonicalFilter } from '../../shared/stores/clickhouse/canonicalFilter.ts';
 import { type ColumnFilter, type Filter, FilterExpression, MAX_FILTER_DEPTH } from '../../shared/wire/filters.ts';
 import { matchesFilter, type ValueOf } from '../support/matchesFilter.ts';
@@ -254,10 +254,16 @@ const ids = (records: readonly { id: string }[]) => records.map(({ id }) => id).
 
 /** A page's keys, once it was seen that the page with its records has the same, and the newest version of each. */
 async function pageOf(of: RecordPageQuery) {
-  const { keys, total } = await tables.reads.page(of);
-  const { described, ...counted } = await tables.reads.recordPage(of, undefined, async (page) => page);
-  const { records } = described;
-  expect({ keys: described.keys, ...counted }).toEqual({ keys, total });
+  const { keys, total } = await findKeys(tables.reads, of);
+  const page = await tables.reads.readPage(of, { columns: 'all' });
+  const { records } = page;
+  expect({ keys: page.keys, total: await page.total(), isCurrent: await page.isCurrent() }).toEqual({
+    keys,
+    total,
+    isCurrent: true,
+  });
+  const merged = await tables.reads.readPage(of, { byMerging: true });
+  expect({ keys: merged.keys, total: await merged.total() }).toEqual({ keys, total });
   if (records) expect(records).toEqual(await tables.reads.records(of.run, keys));
   return { keys, total, records };
 }
@@ -406,8 +412,8 @@ test('the number of matches is exact where a page is read from a small part of a
   await tables.store(records.slice(3000).map((record, n) => ({ ...record, version: n < 500 ? 2 : 1 }))); // 500 of them again
   const fourth = await stored(FilterExpression.parse({ type: 'text', name: 'name', operator: 'eq', value: 'fourth' }));
   const answers = async () => [
-    (await tables.reads.page(query({ and: [] }, { run: long, limit: 5 }))).total,
-    (await tables.reads.page(query(fourth, { run: long, limit: 5 }))).total,
+    (await findKeys(tables.reads, query({ and: [] }, { run: long, limit: 5 }))).total,
+    (await findKeys(tables.reads, query(fourth, { run: long, limit: 5 }))).total,
     await tables.reads.count(query(fourth, { run: long })),
   ];
   expect(await answers()).toEqual([6000, 1500, 1500]);
@@ -442,7 +448,7 @@ test('900 equal leaves on what is derived are answered like one, in a run with m
 
 test('a filter that asks for too much is refused before it runs, and the answer says what to reduce', async () => {
   const many = <T>(count: number, one: (n: number) => T) => Array.from({ length: count }, (_, n) => one(n));
-  const ask = async (filter: object) => tables.reads.page(query(await stored(FilterExpression.parse(filter))));
+  const ask = async (filter: object) => findKeys(tables.reads, query(await stored(FilterExpression.parse(filter))));
   const texts = (count: number, operator: string) => ({ type: 'text', column_id: 'name', operator, value: many(count, String) });
   await expect(ask(texts(1_001, 'contains'))).rejects.toThrow(/look for 1001 values in all, and at most 1000/);
   await expect(ask({ or: [texts(600, 'contains'), { not: texts(601, 'contains') }] })).rejects.toThrow(/look for 1201 values/);

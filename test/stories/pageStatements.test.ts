@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { newId } from '../../shared/identifiers/ids.ts';
+import { metricColumn } from '../../shared/metrics/metricColumn.ts';
+import { toxicity } from '../../shared/metrics/toxicity.ts';
 import { columnFinder } from '../../shared/records/findColumn.ts';
 import type { StoredRecord } from '../../shared/records/record.ts';
-import type { RecordPageQuery } from '../../shared/records/searchRecords.ts';
+import { findKeys, type RecordPageQuery } from '../../shared/records/searchRecords.ts';
 import type { ClickHouse } from '../../shared/stores/clickhouse/connect.ts';
 import { KeptAnswers } from '../../shared/stores/clickhouse/keptAnswers.ts';
 import { clickhouseRecordEraser } from '../../shared/stores/clickhouse/recordDeletion.ts';
@@ -21,6 +23,9 @@ beforeAll(async () => {
 });
 afterAll(() => tables[Symbol.asyncDispose]());
 
+/** Done once, before the next statement of this name is sent. */
+let meanwhile: { name: string; work(): Promise<void> } | undefined;
+
 /** The same engine, whose reads are noted. */
 const listening = (clickhouse: ClickHouse): ClickHouse =>
   new Proxy(clickhouse, {
@@ -28,8 +33,14 @@ const listening = (clickhouse: ClickHouse): ClickHouse =>
       const value: unknown = Reflect.get(of, key, of);
       if (typeof value !== 'function') return value;
       return (...args: [{ name: string }]) => {
-        if (key === 'query' || key === 'page') statements.push(args[0].name);
-        return value.apply(of, args) as unknown;
+        const ask = () => value.apply(of, args) as unknown;
+        if (key !== 'query' && key !== 'page') return ask();
+        const [{ name }] = args;
+        statements.push(name);
+        if (meanwhile?.name !== name) return ask();
+        const { work } = meanwhile;
+        meanwhile = undefined;
+        return work().then(ask);
       };
     },
   });
@@ -55,8 +66,10 @@ const byName = { column: everything.findColumn('name'), ascending: true };
 
 async function pageOf(query: RecordPageQuery) {
   statements.length = 0;
-  const { described, total } = await reads.recordPage(query, undefined, async ({ keys }) => keys.map(({ id }) => id));
-  return { ids: described, total, statements: [...statements] };
+  const page = await reads.readPage(query, { columns: 'all' });
+  const [total, isCurrent] = await Promise.all([page.total(), page.isCurrent()]);
+  expect(isCurrent).toBe(true);
+  return { ids: page.keys.map(({ id }) => id), total, statements: [...statements] };
 }
 
 let old: StoredRecord[];
@@ -111,6 +124,35 @@ test('what is written to another run changes no answer', async () => {
   expect((await pageOf(everything)).total).toBe(12);
   await tables.store([{ ...record(30), run_id: newId() }]);
   expect((await pageOf(everything)).total).toBe(12);
+});
+
+test.each([0, 4])(
+  'a page from offset %i on, during whose reading a record is changed, shows each record once',
+  async (offset) => {
+    const newest = old[11] as StoredRecord;
+    const query = { ...everything, offset };
+    const wanted = await findKeys(reads, query);
+    meanwhile = { name: 'record page', work: () => tables.store([{ ...newest, version: 2, name: 'changed' }]) };
+    await tables.store([{ ...record(40), run_id: newId() }]); // so that what is known of the run is asked for anew
+    statements.length = 0;
+    expect(await findKeys(reads, query)).toEqual(wanted);
+    expect(meanwhile).toBeUndefined();
+    expect(statements.filter((name) => name === 'record page')).toHaveLength(2);
+  },
+);
+
+test('a page by a metric, during whose reading a value is changed, shows each record once, by its newest value', async () => {
+  const score = (one: StoredRecord, value: number, version = 1) =>
+    tables.score(one, 'toxicity', { status_type: 'success', value }, version);
+  for (const [n, one] of old.entries()) await score(one, n);
+  const column = metricColumn(toxicity);
+  const query = { ...everything, findColumn: columnFinder([column]), sort: { column, ascending: false } };
+  const last = old[11] as StoredRecord;
+  meanwhile = { name: 'page by a metric', work: () => score(last, -1, 2) };
+  const { keys, total } = await findKeys(reads, query);
+  expect(meanwhile).toBeUndefined();
+  expect(keys.map(({ id }) => id)).toEqual([10, 9, 8, 7, 6].map((n) => old[n]?.id));
+  expect(total).toBe(12);
 });
 
 test('the mark of writes is away while one is under way, and another one after it', async () => {

@@ -36,7 +36,7 @@ export async function openRecordTables() {
     async score(record: StoredRecord, metric: string, result: MetricResult, version: number): Promise<void> {
       const { project_id, run_id, created_at, id, type, trace_id } = record;
       const row = { project_id, run_id, metric, record_created_at: created_at, record_id: id, record_type: type, trace_id };
-      const rows = [{ ...row, ...metricFields(result), computed_at: created_at, version }];
+      const rows = [{ ...row, ...metricFields(result), computed_at: created_at, version, is_rewrite: version > 1 }];
       await clickhouse.insert({ table: 'metric_values', rows, token: newId() });
     },
     async [Symbol.asyncDispose](): Promise<void> {

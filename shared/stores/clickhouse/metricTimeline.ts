@@ -5,12 +5,12 @@ import { Binder, TIME, timeParam } from './binder.ts';
 import { columnSql, HAS_VALUE, type Scope, scopeOf } from './columnSql.ts';
 import { compileFilter } from './compileFilter.ts';
 import type { ClickHouse } from './connect.ts';
-import { type RunState, runStates } from './runState.ts';
+import { type RecordVersions, RunVersions } from './runVersions.ts';
 
 /** Figures of metrics over time: one pass over the records of the range, and one over their scores. */
 export function clickhouseMetricTimeline(clickhouse: ClickHouse): TimelineReads {
-  const stateOf = runStates(clickhouse);
-  const begin = async (query: TimelineQuery) => scopeIn(query, await stateOf(query.run).now);
+  const versions = new RunVersions(clickhouse);
+  const begin = async (query: TimelineQuery) => scopeIn(query, await versions.ofRecords(query.run));
   return {
     async groups(query, limit) {
       const { scope, params } = await begin(query);
@@ -56,7 +56,7 @@ export function clickhouseMetricTimeline(clickhouse: ClickHouse): TimelineReads 
   };
 }
 
-function scopeIn({ run }: TimelineQuery, { newest }: RunState) {
+function scopeIn({ run }: TimelineQuery, { newest }: RecordVersions) {
   const binder = new Binder();
   return { scope: scopeOf(binder.bind, run, newest), params: binder.params };
 }

@@ -1,15 +1,15 @@
 import { availableParallelism } from 'node:os';
 import { type ColumnDef, type RecordKind, recordKinds } from '../../columns/columnDef.ts';
+import { begun } from '../../concurrency/begun.ts';
 import { ServiceError } from '../../errors/errors.ts';
 import type { StoredRecord } from '../../records/record.ts';
 import {
-  type Describe,
   keyOf,
   MAX_PAGE_BYTES,
   type OrderedQuery,
-  type Page,
-  type PageKeys,
+  type PageReading,
   type RecordKey,
+  type RecordPage,
   type RecordPageQuery,
   type RecordQuery,
   type StoredReads,
@@ -19,10 +19,10 @@ import { columnSql, HAS_VALUE, idOrder, isStale, metricValueColumn, ofKindsSql, 
 import { compileFilter, isEmpty } from './compileFilter.ts';
 import type { ClickHouse, ClickHouseRead } from './connect.ts';
 import { keyOfRow } from './keyRow.ts';
-import { lastWrittenOnce, metricPage, type ReadPage } from './metricPage.ts';
-import { byMerging, type NewestVersions, newestVersions, sameVersions } from './newestVersions.ts';
+import { metricPage } from './metricPage.ts';
+import { byMerging, type NewestVersions } from './newestVersions.ts';
 import { type RowsOf, recordRows } from './recordRow.ts';
-import { type RunState, runStates } from './runState.ts';
+import type { RecordVersions, RunVersions } from './runVersions.ts';
 
 /** Longer pages are read by their keys, a group of them at a time. */
 const MAX_READ_AT_ONCE = 1000;
@@ -31,85 +31,53 @@ const MAX_READ_AT_ONCE = 1000;
 const SMALL_RUN = 150_000;
 
 /** Pages of a run's records, and their number. */
-export function recordPages(clickhouse: ClickHouse): Pick<StoredReads, 'page' | 'recordPage' | 'count' | 'countBefore'> {
-  const stateOf = runStates(clickhouse);
-  const writtenOnce = lastWrittenOnce(clickhouse);
-
-  const totalIn = async (query: RecordQuery, { newest, counts }: RunState): Promise<number> =>
+export function recordPages(
+  clickhouse: ClickHouse,
+  versions: RunVersions,
+): Pick<StoredReads, 'readPage' | 'count' | 'countBefore'> {
+  const totalIn = async (query: RecordQuery, { newest, counts }: RecordVersions): Promise<number> =>
     counts && isWhole(query) ? sizeOf(counts, query.kinds) : countMatching(clickhouse, query, newest);
-  const count = (query: RecordQuery): Promise<number> => {
-    const asked = stateOf(query.run);
-    const total = (state: RunState) => totalIn(query, state);
-    return isWhole(query) ? asked.now.then(total) : asked.read(total);
-  };
+  const count = async (query: RecordQuery): Promise<number> => totalIn(query, await versions.ofRecords(query.run));
 
-  /** With its records where they are wanted and come in one statement with their keys. */
-  const pageOf = async <T>(
-    given: RecordPageQuery,
-    recordsOf: RowsOf<StoredRecord> | undefined,
-    describe: Describe<T>,
-  ): Promise<Page<T>> => {
-    const query = withoutUsualSort(given);
-    const byMetric = await metricPage(clickhouse, query, writtenOnce, () => count(query), describe);
-    const { described, length, total, isOfPage } = byMetric ?? (await pageAmongNewest(query, recordsOf, describe));
-    // A full page that seems to be the last: what was logged between the count and the page may have pushed others behind it.
-    const isCounted = total !== undefined && (isOfPage || length < query.limit || query.offset + length < total);
-    return { described, total: isCounted ? total : await count(query) };
-  };
-
-  const pageAmongNewest = async <T>(
-    query: RecordPageQuery,
-    recordsOf: RowsOf<StoredRecord> | undefined,
-    describe: Describe<T>,
-  ): Promise<ReadPage<T>> => {
-    const { writeMark } = clickhouse;
-    const asked = stateOf(query.run);
-    const take = async (state: RunState) => {
-      const page = await readPage(clickhouse, query, state, recordsOf);
-      const [described, isTorn] = await Promise.all([
-        describe(page),
-        state.newest.from === 'records' && isTornPage(query, page.keys, asked.now, writeMark),
-      ]);
-      return { described, isTorn, total: page.total, length: page.keys.length };
+  const pageOfRecords = async (query: RecordPageQuery, { columns, byMerging: isMerged }: PageReading): Promise<RecordPage> => {
+    const { run, offset, limit, after } = query;
+    const known = isMerged ? { newest: byMerging } : await versions.ofRecords(run);
+    const isCounted = isCountedWithPage(query, known);
+    const rowsOf = columns && recordRows(run, columns === 'all' ? undefined : columns);
+    const reading = rowsAndKeys(clickhouse, query, known.newest, rowsOf, isCounted);
+    const counting = isCounted ? undefined : begun(totalIn(query, known));
+    const { total: counted, ...page } = await reading;
+    const { length } = page.keys;
+    return {
+      ...page,
+      async total() {
+        const total = counted ?? (await counting);
+        // A full page that seems to be the last: what was logged between the count and the page may have pushed others behind it.
+        const isCertain = total !== undefined && (counted !== undefined || length < limit || offset + length < total);
+        return isCertain ? total : count(query);
+      },
+      async isCurrent() {
+        // A version written since `known` stands beside the one it replaced: on the page, which then holds too few records, or among the rows before
+        // its offset, of which nothing is seen on the page and which then move it by one.
+        if (new Set(page.keys.map(({ id }) => id)).size < length) return false;
+        return offset === 0 || after !== undefined || versions.areCurrent(run, known);
+      },
     };
-    const [read, counted] = await Promise.all([
-      asked.read(take),
-      isCountedWithPage(query, asked.last) ? undefined : asked.now.then((state) => totalIn(query, state)),
-    ]);
-    if (read.isTorn) return take({ newest: byMerging });
-    return read.total === undefined ? { ...read, total: counted } : { ...read, isOfPage: true };
-  };
-
-  /**
-   * A version written since the stale ones were listed stands beside the one it replaced: on the page, which then holds too few records, or among the
-   * rows before its offset, of which nothing is seen on the page and which then move it by one.
-   * @param writeMark of the store, before it was asked for `state`
-   */
-  const isTornPage = async (
-    { run, offset, after }: RecordPageQuery,
-    keys: RecordKey[],
-    state: Promise<RunState>,
-    writeMark: number | undefined,
-  ) => {
-    if (new Set(keys.map(({ id }) => id)).size < keys.length) return true;
-    if (offset === 0 || after !== undefined || (writeMark !== undefined && writeMark === clickhouse.writeMark)) return false;
-    return !sameVersions(await newestVersions(clickhouse, run), (await state).newest);
   };
 
   return {
-    async page(query) {
-      const { described: keys, total } = await pageOf(query, undefined, async (page) => page.keys);
-      return { keys, total };
+    async readPage(given, reading) {
+      const query = withoutUsualSort(given);
+      return (await metricPage(clickhouse, versions, query, reading, count)) ?? pageOfRecords(query, reading);
     },
-    recordPage: (query, columns, describe) => pageOf(query, recordRows(query.run, columns), describe),
     count,
     async countBefore(given) {
       const query = withoutUsualSort(given);
-      const { newest: among } = await stateOf(query.run).now;
-      const start = await startAfter(clickhouse, query, among);
+      const { newest } = await versions.ofRecords(query.run);
+      const start = query.after === undefined ? undefined : await startAfter(clickhouse, query, query.after, newest);
       if (!start) return query.offset;
       const binder = new Binder();
-      const scope = scopeOf(binder.bind, query.run, among);
+      const scope = scopeOf(binder.bind, query.run, newest);
       const { from } = pageSource(query, scope);
       return countRows(
         clickhouse,
@@ -133,7 +101,7 @@ const sizeOf = (counts: ReadonlyMap<RecordKind, number>, kinds: readonly RecordK
   kinds.reduce((sum, kind) => sum + (counts.get(kind) ?? 0), 0);
 
 /** Whether one statement finds the page and all records that match. */
-const isCountedWithPage = (query: RecordPageQuery, { counts }: RunState): boolean =>
+const isCountedWithPage = (query: RecordPageQuery, { counts }: RecordVersions): boolean =>
   counts !== undefined &&
   sizeOf(counts, recordKinds) <= SMALL_RUN &&
   !isWhole(query) &&
@@ -141,24 +109,25 @@ const isCountedWithPage = (query: RecordPageQuery, { counts }: RunState): boolea
   query.after === undefined &&
   query.sort?.column.source.at !== 'metric';
 
-async function readPage(
+/** @param rowsOf the records that are read with their keys where one statement can; undefined: the keys alone */
+async function rowsAndKeys(
   clickhouse: ClickHouse,
   query: RecordPageQuery,
-  state: RunState,
-  recordsOf: RowsOf<StoredRecord> | undefined,
-): Promise<PageKeys & { total?: number | undefined }> {
-  const isCounted = isCountedWithPage(query, state);
+  newest: NewestVersions,
+  rowsOf: RowsOf<StoredRecord> | undefined,
+  isCounted: boolean,
+): Promise<Pick<RecordPage, 'keys' | 'records' | 'areLarge'> & { total?: number | undefined }> {
   let areLarge = false;
-  if (recordsOf && isReadAtOnce(query, state.newest)) {
+  if (rowsOf && isReadAtOnce(query, newest)) {
     try {
-      const { rows, total } = await rowsAmong(clickhouse, query, state.newest, recordsOf, isCounted, MAX_PAGE_BYTES);
+      const { rows, total } = await rowsAmong(clickhouse, query, newest, rowsOf, isCounted, MAX_PAGE_BYTES);
       return { keys: rows.map(keyOf), records: rows, total };
     } catch (err) {
       if (!isOverSize(err)) throw err;
       areLarge = true;
     }
   }
-  const { rows, total } = await rowsAmong(clickhouse, query, state.newest, keyRows, isCounted);
+  const { rows, total } = await rowsAmong(clickhouse, query, newest, keyRows, isCounted);
   return { keys: rows, total, areLarge };
 }
 
@@ -192,7 +161,7 @@ async function rowsAmong<T>(
   isCounted: boolean,
   maxResultBytes?: number,
 ): Promise<{ rows: T[]; total?: number }> {
-  const start = await startAfter(clickhouse, query, newest);
+  const start = query.after === undefined ? undefined : await startAfter(clickhouse, query, query.after, newest);
   const binder = new Binder();
   const scope = scopeOf(binder.bind, query.run, newest);
   const { from, orderBy } = pageSource(query, scope);
@@ -277,12 +246,16 @@ interface Start {
   value: string | null;
 }
 
-/** Where the page before ended; undefined without a cursor and for a cursor that is not stored. */
-async function startAfter(clickhouse: ClickHouse, query: RecordPageQuery, newest: NewestVersions): Promise<Start | undefined> {
-  if (query.after === undefined) return undefined;
+/** Where the page before ended; undefined where its last record is not stored. */
+async function startAfter(
+  clickhouse: ClickHouse,
+  query: RecordPageQuery,
+  after: string,
+  newest: NewestVersions,
+): Promise<Start | undefined> {
   const binder = new Binder();
   const scope = scopeOf(binder.bind, query.run, newest);
-  const id = binder.bind(query.after, 'UUID');
+  const id = binder.bind(after, 'UUID');
   const [start] = await clickhouse.query({
     name: 'end of the page before',
     sql: `SELECT records.id AS id, toString(records.created_at) AS created_at, toString(${sortValue(query, scope)}) AS value FROM ${sourceOf(query, scope)} WHERE ${scope.newest} AND records.id = ${id} AND records.created_at IN (SELECT created_at FROM record_keys WHERE ${scope.inRun} AND id = ${id})`,

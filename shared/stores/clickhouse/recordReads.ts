@@ -7,6 +7,7 @@ import type { ClickHouse } from './connect.ts';
 import { metricOfRow } from './metricRow.ts';
 import { isOverSize, recordPages } from './recordPages.ts';
 import { recordRows } from './recordRow.ts';
+import { RunVersions } from './runVersions.ts';
 import { TEXT_BYTES } from './shortColumnsCache.ts';
 
 /** Reads of one page that are named by id go in groups of this many, so that no statement grows without bound. */
@@ -19,9 +20,9 @@ const MAX_DERIVED_BYTES = 128 * 1024 * 1024;
 const METRICS_AT_ONCE = 100;
 
 /** The reads of a search over ClickHouse. Each names its run; rows of our own tables are mapped by hand, as a page has many. */
-export function clickHouseRecordReads(clickhouse: ClickHouse): StoredReads {
+export function clickHouseRecordReads(clickhouse: ClickHouse, versions = new RunVersions(clickhouse)): StoredReads {
   return {
-    ...recordPages(clickhouse),
+    ...recordPages(clickhouse, versions),
 
     async records(run, keys, columns) {
       return (await inGroups(keys, (group) => recordsOf(clickhouse, run, group, columns))).flat();
