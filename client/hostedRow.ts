@@ -36,7 +36,8 @@ export async function runHostedRow<Input, Output>(
     expected: leased.expected,
     metadata: leased.metadata,
     values: leased.values,
-    ordinal: leased.ordinal,
+    ordinal: leased.dataset_row_ordinal,
+    trial: leased.trial,
     id: leased.row_id,
     signal: limit.signal,
   };

@@ -9,6 +9,8 @@ export interface HostedRow<Input = unknown> {
   values: Record<string, unknown>;
   /** Position in the dataset, from 0. */
   ordinal: number;
+  /** Which repetition of the row this is, from 0. */
+  trial: number;
   id: string;
   /** Aborts when the row's time is over or the experiment is stopped: hand it to what can be cut short. */
   signal: AbortSignal;

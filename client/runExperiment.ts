@@ -50,6 +50,8 @@ export interface RunExperimentOptions<Input = unknown, Output = unknown>
    */
   onError?: ((error: unknown) => void) | undefined;
 
+  /** Times that each row is run, 1 by default; its aggregates then say how far the trials of a row agree. */
+  trials?: number | undefined;
   /** Rows in flight at any time. */
   concurrency?: number | undefined;
   /** Milliseconds for one row; one that takes longer is recorded as failed. */
@@ -177,6 +179,7 @@ class ExperimentRun<Input, Output> {
       name,
       runner: this.runner().kind,
       recordCount: 'records' in rows ? rows.records.length : undefined,
+      trials: this.options.trials ?? 1,
       fits: (experiment) =>
         isOver(experiment, rows) &&
         (!prompt || isPromptOf(experiment, prompt, this.promptSettings() ?? {})) &&
@@ -306,8 +309,9 @@ class ExperimentRun<Input, Output> {
   }
 
   private settings() {
-    const { concurrency, rowTimeLimitMs, maxCallAttempts, pauseAfterFailures, pauseAfterProviderFailures } = this.options;
+    const { trials, concurrency, rowTimeLimitMs, maxCallAttempts, pauseAfterFailures, pauseAfterProviderFailures } = this.options;
     return {
+      trials,
       concurrency,
       row_time_limit_ms: rowTimeLimitMs,
       max_call_attempts: maxCallAttempts,
@@ -385,6 +389,7 @@ function check<I, O>(options: RunExperimentOptions<I, O>): string {
   for (const key of ['function', 'onError', 'onProgress'] as const)
     if (options[key] && typeof options[key] !== 'function') throw new ValueError(`${key} must be a function`);
   for (const [key, least] of [
+    ['trials', 1],
     ['concurrency', 1],
     ['rowTimeLimitMs', 1],
     ['maxCallAttempts', 1],
@@ -418,7 +423,7 @@ function wrongParameter(err: unknown): never {
 
 /** @throws OtherRecords */
 function mustBeOf(records: readonly Record<string, unknown>[], leased: readonly LeasedRow[]): void {
-  if (!leased.every((row) => isRowOf(row, records[row.ordinal]))) throw new OtherRecords();
+  if (!leased.every((row) => isRowOf(row, records[row.dataset_row_ordinal]))) throw new OtherRecords();
 }
 
 const hasEnded = ({ state }: ExperimentProgress): boolean => state === 'completed' || state === 'failed' || state === 'cancelled';

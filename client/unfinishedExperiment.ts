@@ -12,6 +12,7 @@ export interface Likeness {
   fits(experiment: ExperimentResponse): boolean;
   /** Number of records, where the rows are records. */
   recordCount: number | undefined;
+  trials: number;
 }
 
 /** The name with the time, for an experiment whose name is taken: what the published clients do. */
@@ -35,6 +36,7 @@ export async function unfinishedExperiment(
   if (!experiment || !like.fits(experiment)) return undefined;
   const progress = await client.send<Progress>(`/projects/${projectId}/experiments/${experiment.id}/progress`);
   const goesOn = progress.state === 'requested' || progress.state === 'running' || progress.state === 'paused';
-  const sameRows = like.recordCount === undefined || like.recordCount === progress.rows_total;
+  const sameRows =
+    progress.trials === like.trials && (like.recordCount === undefined || like.recordCount * like.trials === progress.rows_total);
   return goesOn && progress.runner === like.runner && sameRows ? { experiment, progress } : undefined;
 }

@@ -6,7 +6,7 @@ import { RequestInvalid, ServiceError } from '../shared/errors/errors.ts';
 import { type Notices, offerRows } from '../shared/experiments/callerRows.ts';
 import type { ExperimentRow, ExperimentRun } from '../shared/experiments/experiment.ts';
 import type { OfferedRows } from '../shared/experiments/offeredRows.ts';
-import { attemptNumber, type RowLog, type RowSourceReader } from '../shared/experiments/rowLog.ts';
+import { attemptNumber, type RowLog, type RunRowReader } from '../shared/experiments/rowLog.ts';
 import type { RowMemory } from '../shared/experiments/rowMemory.ts';
 import { rowSlots } from '../shared/experiments/rowSlots.ts';
 import type { RunLedger } from '../shared/experiments/runLedger.ts';
@@ -33,7 +33,7 @@ export interface ActivityDeps {
   workflows: RunWorkflows;
   /** What several processes share: the run's slots. */
   coordination: Pick<Coordination, 'concurrency'>;
-  rows: RowSourceReader;
+  rows: RunRowReader;
   rowLog: RowLog;
   attempts: AttemptLog;
   offered: OfferedRows;

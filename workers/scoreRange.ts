@@ -1,6 +1,5 @@
 import type { ExperimentRun } from '../shared/experiments/experiment.ts';
-import type { RowSourceReader } from '../shared/experiments/rowLog.ts';
-import { rowTraceId } from '../shared/experiments/rowTrace.ts';
+import type { RunRowReader } from '../shared/experiments/rowLog.ts';
 import type { Chunk, ChunkOutcome } from '../shared/experiments/workflow.ts';
 import { judgedExperiment } from '../shared/scoring/judgedRun.ts';
 import type { ScoredRunMetrics } from '../shared/scoring/runMetrics.ts';
@@ -9,7 +8,7 @@ import type { MarkedValue } from '../shared/scoring/scoring.ts';
 import { type ValueScoringDeps, valueScoring } from './valueScoring.ts';
 
 export interface ScoreRangeDeps extends ValueScoringDeps {
-  rows: RowSourceReader;
+  rows: RunRowReader;
   metrics: Pick<ScoredRunMetrics, 'frozen'>;
 }
 
@@ -45,7 +44,7 @@ export async function scoreRange(
     for (let from = chunk.from; from < chunk.to; from += RANGE_ROWS) {
       if (options.stopping.aborted) return { takenTo: from, recorded };
       const to = Math.min(from + RANGE_ROWS, chunk.to);
-      const traceIds = (await deps.rows.ids(run, from, to)).map((rowId) => rowTraceId(run.experimentId, rowId));
+      const traceIds = await deps.rows.traceIds(run, from, to);
       const found = lacking(run, frozen, { traceIds });
       const where = { projectId: run.projectId, runId: run.experimentId };
       const { scored, more } = await scoreValues(given, where, found, { ...options, until, judged, showsComputing: false });

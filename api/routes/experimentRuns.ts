@@ -139,8 +139,10 @@ export function experimentRunRoutes(deps: ExperimentRunDeps): Endpoint[] {
           attempt,
           concurrency: run.settings.concurrency,
           row_time_limit_ms: run.settings.rowTimeLimitMs,
-          rows: rows.map(({ ordinal, rowId, input, expected, metadata, variables }) => ({
+          rows: rows.map(({ ordinal, sourceOrdinal, trial, rowId, input, expected, metadata, variables }) => ({
             ordinal,
+            dataset_row_ordinal: sourceOrdinal,
+            trial,
             row_id: rowId,
             input,
             expected,
@@ -197,6 +199,7 @@ function parsedRunRequest(body: z.output<typeof RunRequest>): ParsedRunRequest {
     ...(body.records ? { records: body.records } : {}),
     ...(body.rows_to_run ? { rowsToRun: body.rows_to_run } : {}),
     ...(body.logged_metrics ? { loggedMetrics: loggedMetricsOf(body.logged_metrics) } : {}),
+    ...(body.trials ? { trials: body.trials } : {}),
     ...(body.process ? { callerProcess: body.process } : {}),
     settings: toSettings(body),
   };
@@ -229,6 +232,7 @@ const toReply = (run: ExperimentRun, started: boolean): z.input<typeof RunReply>
   state: run.state,
   started,
   row_count: run.rowCount,
+  trials: run.trials,
   workflow_id: run.workflowId,
   concurrency: run.settings.concurrency,
 });
@@ -241,6 +245,7 @@ const toProgress = (view: RunProgressView, run: ExperimentRun): z.input<typeof P
   rows_done: view.rowsDone,
   rows_failed: view.rowsFailed,
   rows_running: view.rowsRunning,
+  trials: run.trials,
   scores_total: view.scoresTotal,
   scores_done: view.scoresDone,
   rows_per_second: view.rowsPerSecond,

@@ -248,6 +248,7 @@ function toWire(experiment: ExperimentView): ExperimentResponse {
       content: prompt.content,
     },
     tags: tagsByKey(experiment),
+    trials: experiment.trials,
     status: { log_generation: { progress_percent: experiment.progress } },
     experiment_group_id: group.id,
     experiment_group_name: group.name,

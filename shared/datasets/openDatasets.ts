@@ -1,6 +1,6 @@
 import type { ExperimentRun } from '../experiments/experiment.ts';
 import type { RowShape } from '../experiments/prepareRun.ts';
-import type { RowSourceReader } from '../experiments/rowLog.ts';
+import type { RowSource } from '../experiments/rowLog.ts';
 import { HOUR_MS, type RecurringJob } from '../maintenance/recurringJob.ts';
 import type { DatasetDeps } from './createDataset.ts';
 import { toExperimentRow } from './experimentRow.ts';
@@ -11,7 +11,7 @@ export interface Datasets {
   /** What the operations on datasets need. */
   deps: DatasetDeps;
   /** The rows of runs, whether they are a dataset's or the run's own. */
-  rowsOfRuns: RowSourceReader;
+  rowsOfRuns: RowSource;
   /** Undefined where a run without a dataset has no rows of its own. @throws ServiceError `NotFound` when its dataset is unknown */
   shapeOf(run: Pick<ExperimentRun, 'source' | 'experimentId'>): Promise<RowShape | undefined>;
   /** Stores records as the rows of one run. A repeat changes nothing. */

@@ -5,9 +5,8 @@ import type { LeasedRow, OfferedRows } from './offeredRows.ts';
 import { type GivenResult, recordableResult } from './recordableResult.ts';
 import { recordRows } from './recordRows.ts';
 import { resultBytes, rowBytes } from './rowBytes.ts';
-import { firstAttemptOf, mustRun, type RowLog, type RowSourceReader } from './rowLog.ts';
+import { firstAttemptOf, mustRun, type RowLog, type RunRowReader } from './rowLog.ts';
 import type { EndedRow } from './rowRecorder.ts';
-import { rowTraceId } from './rowTrace.ts';
 import { type ChunkProgress, TIME_BOX_MS } from './runRows.ts';
 import { isKnown } from './untilStored.ts';
 import { type Chunk, type ChunkOutcome, callerSignal, type WorkflowProgress } from './workflow.ts';
@@ -34,7 +33,7 @@ export interface Notices {
 }
 
 export interface OfferDeps {
-  rows: RowSourceReader;
+  rows: RunRowReader;
   log: RowLog;
   offered: OfferedRows;
   notices: Notices;
@@ -114,13 +113,13 @@ export async function offerRows(
 }
 
 async function missingRows(deps: OfferDeps, run: ExperimentRun, from: number, to: number): Promise<number[]> {
-  const traceIds = (await deps.rows.ids(run, from, to)).map((rowId) => rowTraceId(run.experimentId, rowId));
+  const traceIds = await deps.rows.traceIds(run, from, to);
   const recorded = await deps.log.recorded(run, traceIds);
   return traceIds.flatMap((id, index) => (mustRun(run, recorded.get(id)) ? [from + index] : []));
 }
 
 export interface CallerDeps {
-  rows: RowSourceReader;
+  rows: RunRowReader;
   log: RowLog;
   offered: OfferedRows;
   notices: Notices;

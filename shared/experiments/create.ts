@@ -52,6 +52,7 @@ export async function createExperiment(
     promptSettings: request.prompt_settings ?? null,
     playgroundId: request.playground_id ?? null,
     playgroundPromptId: request.playground_prompt_id ?? null,
+    trials: request.trials ?? 1,
     scorers: metrics?.map((metric) => metric.config) ?? null,
     loggedMetrics: loggedMetricsOf(request.logged_metrics),
     creation,

@@ -73,13 +73,16 @@ export interface ExperimentRun {
   /** Why the tasks of its workflow fail again and again. */
   workflowProblem: string | null;
   rowsToRun: RowsToRun;
-  /** Frozen when the run is requested. */
+  /** Times that each row is run. */
+  trials: number;
+  /** Executions of rows, each row as often as there are trials. Frozen when the run is requested. */
   rowCount: number;
 }
 
-/** A dataset row as an experiment sees it. */
-export interface ExperimentRow {
+/** A row as it is stored, wherever that is. */
+export interface SourceRow {
   rowId: string;
+  /** Position in the dataset version, or the list of records. */
   ordinal: number;
   input: string;
   expected: string | null;
@@ -87,6 +90,16 @@ export interface ExperimentRow {
   generatedOutput: string | null;
   /** Cells by column name; what a template's variables and a function's argument are taken from. */
   variables: Record<string, unknown>;
+}
+
+/** A row as a run executes it: once for each trial. */
+export interface ExperimentRow extends Omit<SourceRow, 'ordinal'> {
+  /** Position in the run: the rows of the first trial, then those of the second, and so on. */
+  ordinal: number;
+  /** Position in the dataset version, or the list of records. */
+  sourceOrdinal: number;
+  /** From 0. */
+  trial: number;
 }
 
 /** Id of the job that is a run's, or of the one that is its metric's. It follows from the run, so that whoever asks for it gets the same one. */

@@ -38,6 +38,8 @@ export interface Experiment {
   loggedMetrics: LoggedMetrics;
   state: RunState;
   workflowNumber: number;
+  trials: number;
+  /** Rows times trials; null before the first run. */
   rowCount: number | null;
   error: string | null;
   aggregates: ExperimentAggregates | null;
@@ -91,6 +93,7 @@ export interface NewExperiment {
   promptSettings: Record<string, unknown> | null;
   playgroundId: string | null;
   playgroundPromptId: string | null;
+  trials: number;
   /** The metrics to switch on; null leaves the run without settings. */
   scorers: ScorerConfig[] | null;
   loggedMetrics: LoggedMetrics;

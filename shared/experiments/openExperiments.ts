@@ -28,7 +28,8 @@ import { type RunProgressView, type RunTally, runProgress } from './progress.ts'
 import { recentTallies } from './recentTallies.ts';
 import { type ReconcileReport, reconcileRuns } from './reconcileRuns.ts';
 import { rememberedRows } from './rememberedRows.ts';
-import type { RowLog, RowSourceReader } from './rowLog.ts';
+import type { RowLog, RowSource, RunRowReader } from './rowLog.ts';
+import { rowsOfTrials } from './rowsOfTrials.ts';
 import { type RunCheckDeps, runChecks } from './runChecks.ts';
 import type { RunLedger } from './runLedger.ts';
 import { sealRunner } from './runnerHeaders.ts';
@@ -38,7 +39,7 @@ import { type RunControl, runControl } from './steerRun.ts';
 import type { DeletedRowDeps } from './withoutDeletedRows.ts';
 
 export interface ExperimentsDeps extends Omit<RunCheckDeps, 'datasets' | 'scorers'> {
-  datasets: RunCheckDeps['datasets'] & { rowsOfRuns: RowSourceReader };
+  datasets: RunCheckDeps['datasets'] & { rowsOfRuns: RowSource };
   scorers: Scorers;
   ledger: RunLedger;
   offered: OfferedRows;
@@ -71,7 +72,7 @@ export interface Experiments {
   notices: Notices;
   workflows: RunWorkflows;
   /** Rows of runs, of which those read lately are remembered. */
-  rows: RowSourceReader;
+  rows: RunRowReader;
   rowLog: RowLog;
   request(experimentId: string, request: RunRequest): ReturnType<typeof requestRun>;
   control: RunControl;
@@ -176,7 +177,7 @@ export function openExperiments(deps: ExperimentsDeps): Experiments {
     offered: deps.offered,
     notices,
     workflows,
-    rows: rememberedRows(deps.datasets.rowsOfRuns),
+    rows: rowsOfTrials(rememberedRows(deps.datasets.rowsOfRuns)),
     rowLog: loggedRows({
       ledger,
       records,

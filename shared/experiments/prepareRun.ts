@@ -1,4 +1,5 @@
 import { RequestInvalid, ServiceError } from '../errors/errors.ts';
+import { chosenTrials } from './chosenTrials.ts';
 import { definedRunner } from './definedRunner.ts';
 import {
   type ExperimentRun,
@@ -18,6 +19,8 @@ export interface RunRequest {
   /** Records to run over, for an experiment without a dataset; stored for this run only. */
   records?: Record<string, unknown>[];
   rowsToRun?: RowsToRun;
+  /** Times that each row is run. */
+  trials?: number;
   settings?: Partial<RunSettings>;
   loggedMetrics?: LoggedMetrics;
   callerProcess?: string;
@@ -69,12 +72,15 @@ export async function requestRun(
   const rowsToRun = request.rowsToRun ?? 'missing';
   const runner = request.runner ?? (await unnamedRunner(deps, current, request));
   const { shape, records } = await shapeOf(deps, current, request);
-  if (rowsToRun !== 'none') await checkRunner(deps, runner, shape);
+  const runsRows = rowsToRun !== 'none';
+  const trials = chosenTrials(current, request.trials, { rows: shape.rowCount, runsRows });
+  if (runsRows) await checkRunner(deps, runner, shape);
   await deps.checkMetrics(current);
   if (records) await deps.storeRunRows(current.experimentId, records);
   const definition: RunDefinition = {
     rowsToRun,
-    rowCount: shape.rowCount,
+    rowCount: shape.rowCount * trials,
+    trials,
     ...(runner === current.runner ? {} : { runner }),
     ...(request.settings ? { settings: request.settings } : {}),
     ...(request.loggedMetrics ? { loggedMetrics: request.loggedMetrics } : {}),

@@ -1,6 +1,6 @@
-import type { ExperimentRow, ExperimentRun } from './experiment.ts';
+import type { ExperimentRun, SourceRow } from './experiment.ts';
 import { rowBytes } from './rowBytes.ts';
-import type { RowSourceReader } from './rowLog.ts';
+import type { RowSource } from './rowLog.ts';
 
 /** Characters of all rows that are kept: some 5,000 rows of 3 KB. */
 const MAX_CHARACTERS = 16_000_000;
@@ -11,11 +11,11 @@ const PAGE_CHARACTERS = 8_000_000;
  * Rows that were read lately, kept for whoever asks next: a row is offered to the caller's process, leased to it, recorded and scored within seconds,
  * and each of them asks for it. What a run's rows are never changes. A page of which a row is missing is read whole.
  */
-export function rememberedRows(source: RowSourceReader, maxCharacters = MAX_CHARACTERS): RowSourceReader {
+export function rememberedRows(source: RowSource, maxCharacters = MAX_CHARACTERS): RowSource {
   // In the order in which they were read: the first is the oldest.
-  const known = new Map<string, ExperimentRow>();
+  const known = new Map<string, SourceRow>();
   let characters = 0;
-  const keep = (key: string, row: ExperimentRow): void => {
+  const keep = (key: string, row: SourceRow): void => {
     const before = known.get(key);
     if (before) characters -= rowBytes(before);
     known.delete(key);
@@ -29,13 +29,13 @@ export function rememberedRows(source: RowSourceReader, maxCharacters = MAX_CHAR
   };
   return {
     async page(run, from, to) {
-      const rows: ExperimentRow[] = [];
+      const rows: SourceRow[] = [];
       let size = 0;
-      for (let ordinal = from; ordinal < to && size < PAGE_CHARACTERS; ordinal++) {
-        const row = known.get(`${sourceOf(run)} ${ordinal}`);
+      for (let at = from; at < to && size < PAGE_CHARACTERS; at++) {
+        const row = known.get(`${sourceOf(run)} ${at}`);
         if (!row) {
           const read = await source.page(run, from, to);
-          for (const one of read) keep(`${sourceOf(run)} ${one.ordinal}`, one);
+          for (const [index, one] of read.entries()) keep(`${sourceOf(run)} ${from + index}`, one);
           return read;
         }
         rows.push(row);
@@ -45,8 +45,8 @@ export function rememberedRows(source: RowSourceReader, maxCharacters = MAX_CHAR
     },
     async ids(run, from, to) {
       const ids: string[] = [];
-      for (let ordinal = from; ordinal < to; ordinal++) {
-        const row = known.get(`${sourceOf(run)} ${ordinal}`);
+      for (let at = from; at < to; at++) {
+        const row = known.get(`${sourceOf(run)} ${at}`);
         if (!row) return source.ids(run, from, to);
         ids.push(row.rowId);
       }

@@ -1,4 +1,4 @@
-import type { ExperimentRow } from './experiment.ts';
+import type { SourceRow } from './experiment.ts';
 import type { GivenResult } from './recordableResult.ts';
 
 /** Of a value that is no text: its number and its place. */
@@ -10,7 +10,7 @@ export const resultBytes = ({ output, error, spans, localMetrics, tags }: GivenR
   bytesOf([output, error, spans, localMetrics, tags]);
 
 /** The same of a row: its texts, and the values that were made of them as much again. */
-export const rowBytes = ({ input, expected, metadata, generatedOutput, variables }: ExperimentRow): number =>
+export const rowBytes = ({ input, expected, metadata, generatedOutput, variables }: Omit<SourceRow, 'ordinal'>): number =>
   BYTES_PER_ROW + 2 * input.length + bytesOf([expected, metadata, generatedOutput, variables]);
 
 function bytesOf(open: unknown[]): number {

@@ -1,11 +1,11 @@
 import type { ExperimentRow, ExperimentRun } from './experiment.ts';
-import { mustRun, type RowLog, type RowSourceReader } from './rowLog.ts';
+import { mustRun, type RowLog, type RunRowReader } from './rowLog.ts';
 import { rowTraceId } from './rowTrace.ts';
 
 import type { OrdinalRange } from './workflow.ts';
 
 export interface RowFeedDeps {
-  rows: RowSourceReader;
+  rows: RunRowReader;
   log: Pick<RowLog, 'recorded'>;
   untilStored<T>(operation: () => Promise<T>, signal: AbortSignal): Promise<T>;
 }
@@ -81,7 +81,7 @@ export class RowFeed {
       const from = this.nextPage;
       const to = Math.min(from + PAGE_ROWS, this.chunk.to);
       const rows = await this.deps.untilStored(() => this.deps.rows.page(this.run, from, to), this.signal);
-      const traceIds = rows.map((row) => rowTraceId(this.run.experimentId, row.rowId));
+      const traceIds = rows.map((row) => rowTraceId(this.run.experimentId, row.rowId, row.trial));
       const recorded = await this.deps.untilStored(() => this.deps.log.recorded(this.run, traceIds), this.signal);
       this.ready.push(...rows.filter((_, index) => mustRun(this.run, recorded.get(traceIds[index] ?? ''))));
       const last = rows.at(-1);

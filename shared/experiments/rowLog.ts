@@ -1,12 +1,20 @@
 import type { ExperimentTrace } from '../records/ingest.ts';
-import type { ExperimentRow, ExperimentRun } from './experiment.ts';
+import type { ExperimentRow, ExperimentRun, SourceRow } from './experiment.ts';
 
-/** Rows of an experiment by ordinal, whatever they come from. */
-export interface RowSourceReader {
+/** The rows that a run is over, whatever they come from. */
+export interface RowSource {
   /** The rows [from, to), in order: as many of them as a page holds, which is bounded by bytes, and at least the first. None where they end. */
-  page(run: ExperimentRun, from: number, to: number): Promise<ExperimentRow[]>;
+  page(run: ExperimentRun, from: number, to: number): Promise<SourceRow[]>;
   /** Ids of the rows [from, to), in order, all of them. */
   ids(run: ExperimentRun, from: number, to: number): Promise<string[]>;
+}
+
+/** What a run executes, by ordinal. */
+export interface RunRowReader {
+  /** As the page of a source. */
+  page(run: ExperimentRun, from: number, to: number): Promise<ExperimentRow[]>;
+  /** Ids of the traces that [from, to) are recorded as, in order, all of them. */
+  traceIds(run: ExperimentRun, from: number, to: number): Promise<string[]>;
 }
 
 /** How a recorded row stands. */

@@ -36,7 +36,7 @@ export function rowTrace(
   row: ExperimentRow,
   given: GivenResult,
 ): ExperimentTrace {
-  const id = rowTraceId(experimentId, row.rowId);
+  const id = rowTraceId(experimentId, row.rowId, row.trial);
   const result = recordableResult(given);
   return {
     type: 'trace',
@@ -45,10 +45,10 @@ export function rowTrace(
     ofRow: {
       dataset_row_id: row.rowId,
       dataset_version: source.kind === 'dataset' ? source.versionIndex : null,
-      dataset_row_ordinal: row.ordinal,
-      trial: 0,
+      dataset_row_ordinal: row.sourceOrdinal,
+      trial: row.trial,
     },
-    name: `row ${row.ordinal + 1}`,
+    name: `row ${row.sourceOrdinal + 1}${row.trial > 0 ? `, trial ${row.trial + 1}` : ''}`,
     created_at: result.startedAt.toISOString(),
     input: row.input,
     output: result.output,
@@ -64,7 +64,7 @@ export function rowTrace(
       ...(result.durationNs === null ? {} : { duration_ns: result.durationNs }),
       ...usageOf(result.spans),
     },
-    spans: withDerivedIds(result.spans, experimentId, row.rowId),
+    spans: withDerivedIds(result.spans, experimentId, row),
   } as ExperimentTrace;
 }
 
@@ -91,7 +91,11 @@ function usageOf(spans: readonly unknown[]): Record<string, number> {
 const MAX_PATH = 4_000;
 
 /** Span ids by path in the tree: whoever ran the row, and however often, the third child of the first span has one id. */
-function withDerivedIds(spans: readonly unknown[], experimentId: string, rowId: string): Record<string, unknown>[] {
+function withDerivedIds(
+  spans: readonly unknown[],
+  experimentId: string,
+  { rowId, trial }: Pick<ExperimentRow, 'rowId' | 'trial'>,
+): Record<string, unknown>[] {
   interface Work {
     from: readonly unknown[];
     into: Record<string, unknown>[];
@@ -102,7 +106,7 @@ function withDerivedIds(spans: readonly unknown[], experimentId: string, rowId: 
   for (let work = open.pop(); work; work = open.pop()) {
     for (const [index, span] of work.from.entries()) {
       const path = `${work.path}/${index}`;
-      const id = derivedId(experimentId, rowId, 0, path);
+      const id = derivedId(experimentId, rowId, trial, path);
       const fields = typeof span === 'object' && span !== null ? span : { type: 'workflow', name: 'span', output: textOf(span) };
       const copy: Record<string, unknown> = { ...fields, id };
       if (Array.isArray(copy.spans) && copy.spans.length > 0) {

@@ -7,8 +7,9 @@ export interface RunDefinition {
   settings?: Partial<RunSettings>;
   /** Replaces what was said of the metrics named here. */
   loggedMetrics?: LoggedMetrics;
-  /** Rows of the frozen set. */
+  /** Rows of the frozen set times trials. */
   rowCount?: number;
+  trials?: number;
   /** The process that hosts the runner function. */
   callerProcess?: string;
 }

@@ -4,7 +4,7 @@ import { FailureStreak } from './failureStreak.ts';
 import { givenUpAfter } from './givenUpAfter.ts';
 import { recordRows } from './recordRows.ts';
 import { RowFeed } from './rowFeed.ts';
-import type { RowLog, RowSourceReader } from './rowLog.ts';
+import type { RowLog, RunRowReader } from './rowLog.ts';
 import type { RowMemory, RowShare } from './rowMemory.ts';
 import { RowRecorder } from './rowRecorder.ts';
 import type { RowResult } from './rowTrace.ts';
@@ -48,7 +48,7 @@ export interface ChunkProgress {
 }
 
 export interface RunRowsDeps {
-  rows: RowSourceReader;
+  rows: RunRowReader;
   log: RowLog;
   attempts: AttemptLog;
   runner: RowRunner;

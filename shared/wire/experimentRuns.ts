@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CallLimitsBody } from './callLimits.ts';
 import { documentedAs, Timestamp, Uuid } from './common.ts';
-import { LoggedMetrics } from './experiments.ts';
+import { LoggedMetrics, Trials } from './experiments.ts';
 import { Headers } from './integrations.ts';
 import { LoggedSpan } from './records.ts';
 
@@ -60,6 +60,7 @@ export const RunRequest = z
       .nullish()
       .describe('Rows not recorded yet (default), rows recorded as failed, or none: scores only.'),
     logged_metrics: LoggedMetrics.nullish(),
+    trials: Trials,
     process: Uuid.nullish().describe('The process that hosts the function, for `caller_function`.'),
     ...settings,
   })
@@ -72,7 +73,8 @@ export const RunReply = z
     experiment_id: Uuid,
     state: runState,
     started: z.boolean(),
-    row_count: z.int(),
+    row_count: z.int().describe('Executions: rows times trials.'),
+    trials: z.int(),
     workflow_id: z.string(),
     concurrency: z.int(),
   })
@@ -93,10 +95,11 @@ export const ProgressReply = z
     experiment_id: Uuid,
     state: runState,
     runner: z.enum(['prompt_template', 'dataset_outputs', 'caller_function', 'module', 'http']),
-    rows_total: z.int(),
+    rows_total: z.int().describe('Executions: rows times trials. All counts of rows are of these.'),
     rows_done: z.int(),
     rows_failed: z.int(),
     rows_running: z.int(),
+    trials: z.int(),
     scores_total: z.int(),
     scores_done: z.int(),
     rows_per_second: z.number().nullable(),
@@ -124,7 +127,13 @@ export const LeaseRequest = z.strictObject({
 });
 
 export const LeasedRow = z.object({
-  ordinal: z.int(),
+  ordinal: z
+    .int()
+    .describe(
+      'Position in the run, which says whose results are handed in: the rows of the first trial, then those of the second.',
+    ),
+  dataset_row_ordinal: z.int().describe('Position in the dataset version or list of records.'),
+  trial: z.int().describe('From 0.'),
   row_id: z.string(),
   input: z.string(),
   expected: z.string().nullable(),

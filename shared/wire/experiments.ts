@@ -26,6 +26,9 @@ const groupSelection = {
   experiment_group_name: z.string().min(1).max(255).nullish().describe('Created when the project lacks it.'),
 };
 
+/** How often each row is run. */
+export const Trials = z.number().int().min(1).max(100).nullish().describe('Times that each row is run, 1 by default.');
+
 const ExperimentDatasetRequest = z
   .object({ dataset_id: Uuid, version_index: z.int32() })
   .meta({ id: 'ExperimentDatasetRequest' });
@@ -56,6 +59,7 @@ export const ExperimentCreateRequest = z
     prompt_settings: PromptRunSettings.nullish(),
     scorers: z.array(ScorerConfig).max(200).nullish(),
     trigger: flag(false),
+    trials: Trials,
     logged_metrics: LoggedMetrics.nullish(),
     ...groupSelection,
   })
@@ -191,6 +195,7 @@ export const ExperimentResponse = z
     prompt_model: z.string().nullable(),
     prompt: z.object({ prompt_template_id: Uuid, version_index: z.int(), name: z.string(), content: z.string() }).nullable(),
     tags: z.record(z.string(), RunTags),
+    trials: z.int().describe('Times that each row is run.'),
     status: z.object({ log_generation: z.object({ progress_percent: z.number().min(0).max(1) }) }),
     experiment_group_id: Uuid,
     experiment_group_name: z.string(),

@@ -43,6 +43,7 @@ const aRun = (fields: Partial<ExperimentRun> = {}): ExperimentRun => ({
   workflowId: 'project/run/1',
   workflowProblem: null,
   rowsToRun: 'missing',
+  trials: 1,
   rowCount: 3,
   ...fields,
 });
@@ -51,6 +52,8 @@ const rowsOf = async (_run: ExperimentRun, from: number, to: number): Promise<Ex
   Array.from({ length: to - from }, (_, index) => ({
     rowId: newId(),
     ordinal: from + index,
+    sourceOrdinal: from + index,
+    trial: 0,
     input: `q${from + index}`,
     expected: null,
     metadata: {},
@@ -78,7 +81,7 @@ test('rows that have ended count as running until they are recorded, so that a p
   const seen: number[] = [];
   let atOnce = 0;
   const deps = {
-    rows: { page: rowsOf, ids: idsOf },
+    rows: { page: rowsOf, traceIds: idsOf },
     log: {
       recorded: async () => new Map(),
       async write() {
@@ -113,7 +116,7 @@ test('a chunk of which one row hangs gives its place to the next one', async () 
   const run = aRun();
   const handedOver = Promise.withResolvers<number>();
   const deps = {
-    rows: { page: rowsOf, ids: idsOf },
+    rows: { page: rowsOf, traceIds: idsOf },
     log: { recorded: async () => new Map(), write: async () => undefined },
     attempts: { note: () => undefined, flush: async () => undefined },
     runner: {
@@ -166,7 +169,7 @@ describe('a result that the store does not take', () => {
     const run = aRun();
     const [taken, reported]: [Map<string, string>, unknown[]] = [new Map(), []];
     const deps: RunRowsDeps = {
-      rows: { page: rowsOf, ids: idsOf },
+      rows: { page: rowsOf, traceIds: idsOf },
       log: {
         recorded: async () => new Map(),
         async write(_run, traces) {
@@ -352,7 +355,7 @@ test('a chunk of a caller gives its rows back after its time, so that the run ca
   let now = 0;
   const withdrawn: unknown[] = [];
   const deps = {
-    rows: { page: rowsOf, ids: idsOf },
+    rows: { page: rowsOf, traceIds: idsOf },
     log: { recorded: async () => new Map() },
     offered: {
       offer: async () => undefined,

@@ -64,12 +64,15 @@ async function recorded(results: readonly GivenResult[]) {
     workflowId: 'project/run/1',
     workflowProblem: null,
     rowsToRun: 'missing',
+    trials: 1,
     rowCount: results.length,
   };
   const rows = results.map(
     (_, ordinal): ExperimentRow => ({
       rowId: newId(),
       ordinal,
+      sourceOrdinal: ordinal,
+      trial: 0,
       input: `q${ordinal}`,
       expected: null,
       metadata: {},
@@ -80,7 +83,7 @@ async function recorded(results: readonly GivenResult[]) {
   const deps: RunRowsDeps = {
     rows: {
       page: async (_run, from, to) => rows.slice(from, to),
-      ids: async (_run, from, to) => rows.slice(from, to).map(({ rowId }) => rowId),
+      traceIds: async (_run, from, to) => rows.slice(from, to).map(({ rowId }) => rowTraceId(run.experimentId, rowId)),
     },
     log: {
       recorded: async () => new Map(),

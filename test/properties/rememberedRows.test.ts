@@ -1,8 +1,8 @@
 import { fc, test } from '@fast-check/vitest';
 import { describe, expect, it } from 'vitest';
-import type { ExperimentRow, ExperimentRun } from '../../shared/experiments/experiment.ts';
+import type { ExperimentRun, SourceRow } from '../../shared/experiments/experiment.ts';
 import { rememberedRows } from '../../shared/experiments/rememberedRows.ts';
-import type { RowSourceReader } from '../../shared/experiments/rowLog.ts';
+import type { RowSource } from '../../shared/experiments/rowLog.ts';
 
 const ROWS = 40;
 const CHARACTERS_PER_ROW = 1_000;
@@ -13,7 +13,7 @@ const runOf = (experimentId: string, versionIndex?: number) =>
     source: versionIndex === undefined ? { kind: 'run' } : { kind: 'dataset', datasetId: 'set', versionIndex },
   }) as ExperimentRun;
 
-const rowOf = (run: ExperimentRun, ordinal: number): ExperimentRow => ({
+const rowOf = (run: ExperimentRun, ordinal: number): SourceRow => ({
   rowId: `${run.source.kind === 'dataset' ? run.source.versionIndex : run.experimentId} ${ordinal}`,
   ordinal,
   input: 'x'.repeat(CHARACTERS_PER_ROW / 2),
@@ -31,7 +31,7 @@ function source() {
     const length = Math.max(0, Math.min(to, ROWS) - from);
     return Array.from({ length }, (_, step) => rowOf(run, from + step));
   };
-  const ids: RowSourceReader['ids'] = async (run, from, to) => (await page(run, from, to)).map(({ rowId }) => rowId);
+  const ids: RowSource['ids'] = async (run, from, to) => (await page(run, from, to)).map(({ rowId }) => rowId);
   return { asked, page, ids };
 }
 

@@ -62,10 +62,14 @@ async function isWhole(one: ExperimentOf, name: string, metric = 'exact_match'):
 }
 
 test('an experiment that had ended is what it was', async () => {
-  expect(await experiment('ended').progress()).toEqual({ ...facts.ended.progress, message: null });
+  expect(await experiment('ended').progress()).toEqual({ ...facts.ended.progress, message: null, trials: 1 });
   // Records of one time came in another order then.
   const byId = (traces: typeof facts.ended.traces) => traces.toSorted((a, b) => (a.id < b.id ? -1 : 1));
-  expect(byId(await experiment('ended').traces())).toEqual(byId(facts.ended.traces));
+  // This release says more of a trace; of these it does not know which rows they ran.
+  const unknown = { dataset_row_id: null, dataset_version: null, dataset_row_ordinal: null, trial: null };
+  expect(byId(await experiment('ended').traces())).toMatchObject(
+    byId(facts.ended.traces).map((trace) => ({ ...trace, ...unknown })),
+  );
 });
 
 test('a run that was under way goes on to its end and calls no model for a row that was recorded', async () => {
@@ -137,7 +141,8 @@ test('a log stream is searched as before, and what is logged to it is scored', a
         },
       })
       .then(({ records }) => records);
-  expect(await search('stream')).toEqual(facts.stream);
+  // This release says more of a trace.
+  expect(await search('stream')).toMatchObject(facts.stream);
   await client.send(`/projects/${facts.projectId}/traces`, {
     body: { log_stream_id: facts.streamId, traces: [{ input: 'later 1', output: 'answer to later 1' }] },
   });

@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDataset } from '../../client/createDataset.ts';
+import { runExperiment } from '../../client/runExperiment.ts';
+import { rowTraceId } from '../../shared/experiments/rowTrace.ts';
 import { type ExperimentOf, newExperiment } from '../support/runs.ts';
 import { startTestService, type TestProject, type TestService } from '../support/service.ts';
 
@@ -13,6 +15,11 @@ let runners: string;
 beforeAll(async () => {
   runners = await mkdtemp(join(tmpdir(), 'assay-runners-'));
   await writeFile(join(runners, 'echo.mjs'), 'export default (input) => input;');
+  // What it answers depends on the trial: of `even` the trials agree, of all else they do not.
+  await writeFile(
+    join(runners, 'moody.mjs'),
+    "export default (input, { row }) => (input === 'even' ? input : `${input} ${row.ordinal} ${row.trial}`);",
+  );
   service = await startTestService({ RUNNERS_DIR: runners });
   project = await service.project();
 });
@@ -154,5 +161,100 @@ describe('the traces of an experiment', () => {
     expect(await found({ experiment_id: logged.id })).toMatchObject([
       { dataset_row_id: null, dataset_version: null, dataset_row_ordinal: null, trial: null },
     ]);
+  });
+});
+
+describe('trials', () => {
+  const refused = async (one: ExperimentOf, request: object) =>
+    service.request('POST', `/v2/projects/${project.id}/experiments/${one.id}/run`, { runner: echo, ...request });
+
+  test('run each row so many times; the first ones keep the ids that rows without trials have', async () => {
+    const dataset = await datasetOf('repeated', ['even', 'odd', 'odder']);
+    const one = await newExperiment(service.client, project.id, {
+      name: 'repeated',
+      dataset: { dataset_id: dataset.id, version_index: 1 },
+    });
+    const { row_count, trials } = await one.start({ runner: { kind: 'module', name: 'moody' }, trials: 3, concurrency: 2 });
+    expect({ row_count, trials }).toEqual({ row_count: 9, trials: 3 });
+    expect(await one.end()).toMatchObject({ state: 'completed', trials: 3, rows_total: 9, rows_done: 9, rows_failed: 0 });
+    const traces = await found({ experiment_id: one.id }, { limit: 100 });
+    expect(new Set(traces.map(({ id }) => id))).toEqual(
+      new Set([0, 1, 2].flatMap((trial) => dataset.rows.map(({ row_id }) => rowTraceId(one.id, row_id, trial)))),
+    );
+    expect(rowTraceId(one.id, dataset.rows[0]?.row_id ?? '', 0)).toBe(rowTraceId(one.id, dataset.rows[0]?.row_id ?? ''));
+    const outputs = (await one.traces()).map(({ name, output }) => `${name}: ${output}`).sort();
+    expect(outputs).toEqual([
+      ...['row 1, trial 2: even', 'row 1, trial 3: even', 'row 1: even'],
+      ...['row 2, trial 2: odd 1 1', 'row 2, trial 3: odd 1 2', 'row 2: odd 1 0'],
+      ...['row 3, trial 2: odder 2 1', 'row 3, trial 3: odder 2 2', 'row 3: odder 2 0'],
+    ]);
+    const filters = [{ type: 'number', column_id: 'trial', operator: 'eq', value: 2 }];
+    expect(
+      (await found({ experiment_id: one.id }, { filters })).map(({ dataset_row_ordinal }) => dataset_row_ordinal).sort(),
+    ).toEqual([0, 1, 2]);
+    expect(await service.client.send(`/projects/${project.id}/experiments/${one.id}`)).toMatchObject({
+      trials: 3,
+      num_traces: 9,
+    });
+  });
+
+  test('are added by a later run, which runs these alone, and never taken away', async () => {
+    const one = await newExperiment(service.client, project.id, { name: 'more trials', trials: 2 });
+    await ended(one, { records: [{ input: 'a' }, { input: 'b' }] });
+    const before = await found({ experiment_id: one.id });
+    expect(before).toHaveLength(4);
+    for (const request of [{ trials: 1 }, { trials: 3, rows_to_run: 'none' }]) {
+      const { status, body } = await refused(one, request);
+      expect(status, JSON.stringify(body)).toBe(422);
+    }
+    expect(await ended(one, { trials: 3 })).toMatchObject({ rows_total: 6, rows_done: 6, trials: 3 });
+    const after = await found({ experiment_id: one.id });
+    expect(after).toHaveLength(6);
+    // What was recorded is not run again.
+    expect(after.filter(({ trial }) => trial !== 2)).toEqual(expect.arrayContaining(before));
+  });
+
+  test.each([0, -1, 1.5, 101, '3'])('%j of them is refused', async (trials) => {
+    const one = await newExperiment(service.client, project.id, { name: 'refused' });
+    const { status, body } = await refused(one, { trials, records: [{ input: 'a' }] });
+    expect(status).toBe(422);
+    expect(JSON.stringify(body)).toContain('trials');
+    expect((await one.progress()).state).toBe('idle');
+  });
+
+  test('run in the process of the caller, who is told which one it is; a run that is left goes on with those that are missing', async () => {
+    const records = Array.from({ length: 20 }, (_, index) => ({ input: `q${index}`, output: `q${index}` }));
+    const options = {
+      client: service.client,
+      projectId: project.id,
+      experimentName: 'by hand',
+      dataset: records,
+      trials: 3,
+      concurrency: 4,
+    };
+    const ran: string[] = [];
+    const left = new AbortController();
+    const run = (signal?: AbortSignal) =>
+      runExperiment({
+        ...options,
+        signal,
+        function: async (input: string, { ordinal, trial }) => {
+          ran.push(`${ordinal} ${trial}`);
+          if (ran.length === 30) left.abort(new Error('left'));
+          return input;
+        },
+      });
+    await expect(run(left.signal)).rejects.toThrow('left');
+    const { experiment, progress, resumed } = await run();
+    expect(resumed).toBe(true);
+    expect(progress).toMatchObject({ rows_total: 60, rows_done: 60, trials: 3 });
+    expect(new Set(ran).size).toBe(60);
+    expect(ran.length).toBeLessThan(60 + 30);
+    const traces = await found({ experiment_id: experiment.id }, { limit: 100 });
+    expect(new Set(traces.map((trace) => `${trace.dataset_row_ordinal} ${trace.trial}`))).toEqual(new Set(ran));
+    expect(traces).toHaveLength(60);
+    await expect(runExperiment({ ...options, trials: 0, function: String })).rejects.toThrow(
+      'trials must be a whole number from 1 on',
+    );
   });
 });

@@ -88,6 +88,7 @@ async function experiment(metrics: ScorerConfig[], concurrency = 20) {
     promptSettings: null,
     playgroundId: null,
     playgroundPromptId: null,
+    trials: 1,
     scorers: metrics,
     loggedMetrics: {},
     creation: null,
@@ -146,6 +147,8 @@ async function experiment(metrics: ScorerConfig[], concurrency = 20) {
       const rows = rowIds.slice(from, to).map((rowId, index) => ({
         rowId,
         ordinal: from + index,
+        sourceOrdinal: from + index,
+        trial: 0,
         input: `q${from + index}`,
         expected: 'answer',
         metadata: {},

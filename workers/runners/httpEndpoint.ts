@@ -42,7 +42,14 @@ export function httpRunner(
       // Of the last try alone.
       let durationNs: number | null = null;
       const body = JSON.stringify({
-        row: { id: row.rowId, ordinal: row.ordinal, expected: row.expected, metadata: row.metadata, values: row.variables },
+        row: {
+          id: row.rowId,
+          ordinal: row.sourceOrdinal,
+          trial: row.trial,
+          expected: row.expected,
+          metadata: row.metadata,
+          values: row.variables,
+        },
         input: row.input,
         experiment: { id: run.experimentId, name: run.name, project_id: run.projectId },
         attempt,

@@ -14,7 +14,10 @@ type RunnerFunction = (input: unknown, context: RunnerModuleContext) => unknown;
 export interface RunnerModuleContext {
   row: {
     id: string;
+    /** Position in the dataset version or list of records. */
     ordinal: number;
+    /** Which repetition of the row this is, from 0. */
+    trial: number;
     input: string;
     expected: string | null;
     metadata: Record<string, string>;

@@ -18,6 +18,7 @@ export type HostRequest =
       row: {
         id: string;
         ordinal: number;
+        trial: number;
         input: string;
         expected: string | null;
         metadata: Record<string, string>;
@@ -161,11 +162,11 @@ class HostProcess implements Life {
       const timer = setTimeout(() => this.overdue(id), this.run_.settings.rowTimeLimitMs);
       const startedAt = new Date();
       this.running.set(id, { startedAt, overdue: false, heard: false, timer, resolve, reject, forget });
-      const { rowId, ordinal, input, expected, metadata, variables } = row;
+      const { rowId, sourceOrdinal, trial, input, expected, metadata, variables } = row;
       this.send({
         type: 'run',
         id,
-        row: { id: rowId, ordinal, input, expected, metadata, values: variables },
+        row: { id: rowId, ordinal: sourceOrdinal, trial, input, expected, metadata, values: variables },
         experiment: { id: this.run_.experimentId, name: this.run_.name, projectId: this.run_.projectId },
         attempt: context.attempt,
       });

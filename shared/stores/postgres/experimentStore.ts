@@ -49,6 +49,7 @@ const ExperimentRow = z
     logged_metrics: z.custom<LoggedMetrics>((value) => typeof value === 'object'),
     state: z.enum(runStates),
     workflow_number: z.number(),
+    trials: z.number(),
     row_count: z.number().nullable(),
     error: z.string().nullable(),
     aggregates: z.custom<ExperimentAggregates>((value) => typeof value === 'object').nullable(),
@@ -81,6 +82,7 @@ const ExperimentRow = z
       loggedMetrics: row.logged_metrics,
       state: row.state,
       workflowNumber: row.workflow_number,
+      trials: row.trials,
       rowCount: row.row_count,
       error: row.error,
       aggregates: row.aggregates,
@@ -95,7 +97,7 @@ const ExperimentRow = z
 const SELECT = `
   SELECT r.id, r.project_id, r.name, r.created_at, r.updated_at, ${userInfoSql('u')} AS created_by,
          e.task_type, e.dataset_id, e.dataset_version_index, e.dataset_name, e.prompt_settings, e.playground_id, e.logged_metrics,
-         e.state, e.workflow_number, e.row_count, e.error, e.aggregates, e.started_at, e.ended_at,
+         e.state, e.workflow_number, e.trials, e.row_count, e.error, e.aggregates, e.started_at, e.ended_at,
          g.id AS group_id, g.name AS group_name, g.is_system AS group_is_system,
          (SELECT d.num_rows FROM dataset_versions d
            WHERE d.dataset_id = e.dataset_id AND d.version_index = e.dataset_version_index) AS dataset_row_count,
@@ -292,8 +294,8 @@ async function insert(tx: Queries, experiment: NewExperiment): Promise<{ newGrou
   ]);
   await tx.query(
     `INSERT INTO experiments (run_id, project_id, group_id, task_type, dataset_id, dataset_version_index, dataset_name,
-                              prompt_template_version_id, prompt_settings, playground_id, playground_prompt_id, logged_metrics)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+                              prompt_template_version_id, prompt_settings, playground_id, playground_prompt_id, logged_metrics, trials)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
     [
       id,
       projectId,
@@ -307,6 +309,7 @@ async function insert(tx: Queries, experiment: NewExperiment): Promise<{ newGrou
       experiment.playgroundId,
       experiment.playgroundPromptId,
       JSON.stringify(experiment.loggedMetrics),
+      experiment.trials,
     ],
   );
   if (experiment.scorers)

@@ -31,6 +31,7 @@ const RunRow = z.object({
   workflowId: z.string(),
   workflowProblem: z.string().nullable(),
   rowsToRun: z.enum(['missing', 'failed', 'none']),
+  trials: z.number(),
   rowCount: z.number().nullable(),
 });
 
@@ -47,7 +48,7 @@ const SELECT_RUN = `
   SELECT e.run_id AS "experimentId", e.project_id AS "projectId", r.name, p.name AS "projectName", g.name AS "groupName", r.created_by AS "createdBy",
          e.dataset_id AS "datasetId", e.dataset_version_index AS "datasetVersionIndex", e.dataset_name AS "datasetName", e.runner, e.settings,
          e.logged_metrics AS "loggedMetrics", e.state,
-         e.workflow_number AS "workflowNumber", coalesce(e.workflow_id, '') AS "workflowId", e.workflow_problem AS "workflowProblem", e.rows_to_run AS "rowsToRun", e.row_count AS "rowCount"
+         e.workflow_number AS "workflowNumber", coalesce(e.workflow_id, '') AS "workflowId", e.workflow_problem AS "workflowProblem", e.rows_to_run AS "rowsToRun", e.trials, e.row_count AS "rowCount"
   FROM experiments e JOIN runs r ON r.id = e.run_id JOIN projects p ON p.id = e.project_id JOIN experiment_groups g ON g.id = e.group_id`;
 
 /** The states of experiment runs: Postgres, not Temporal's retention, decides whether a run has ended. */
@@ -70,7 +71,7 @@ export function postgresRunLedger(database: Database): RunLedger {
       return database.transaction(async (tx) => {
         const started = await tx.query(
           `UPDATE experiments SET state = 'requested', workflow_number = workflow_number + 1, rows_to_run = $3,
-                  runner = coalesce($4::jsonb, runner), settings = settings || $5::jsonb, row_count = coalesce($6, row_count),
+                  runner = coalesce($4::jsonb, runner), settings = settings || $5::jsonb, row_count = coalesce($6, row_count), trials = coalesce($9, trials),
                   logged_metrics = logged_metrics || $8::jsonb,
                   caller_process = coalesce($7, caller_process), caller_seen_at = CASE WHEN $7::text IS NULL THEN caller_seen_at ELSE now() END,
                   error = NULL, pause_reason = NULL, workflow_problem = NULL, ended_at = NULL, started_at = coalesce(started_at, now())
@@ -85,6 +86,7 @@ export function postgresRunLedger(database: Database): RunLedger {
             definition.rowCount ?? null,
             definition.callerProcess ?? null,
             JSON.stringify(definition.loggedMetrics ?? {}),
+            definition.trials ?? null,
           ],
         );
         const run = await find(tx, experimentId);
