@@ -42,6 +42,7 @@ export function experimentEndpoints(domain: Domain, gate: Gate): Endpoint[] {
     deleteRun: projects.deleteRun,
     metricColumns: (projectId: string) => projectMetricColumns(scorers.store, projectId),
     metricBuckets: experiments.metricBuckets,
+    changeFigures: experiments.changeFigures,
     authorizeProject: (caller: Caller, action: ProjectAction | 'read', projectId: string) =>
       gate.authorize(caller, { project: action }, projectId),
     linkTo: (projectId: string, experimentId: string) => `/projects/${projectId}/experiments/${experimentId}`,

@@ -200,6 +200,7 @@ function parsedRunRequest(body: z.output<typeof RunRequest>): ParsedRunRequest {
     ...(body.rows_to_run ? { rowsToRun: body.rows_to_run } : {}),
     ...(body.logged_metrics ? { loggedMetrics: loggedMetricsOf(body.logged_metrics) } : {}),
     ...(body.trials ? { trials: body.trials } : {}),
+    ...(body.failed_rows ? { failedRows: body.failed_rows } : {}),
     ...(body.process ? { callerProcess: body.process } : {}),
     settings: toSettings(body),
   };

@@ -4,9 +4,11 @@ import type { z } from 'zod';
 import type { AssetAccess } from '../../shared/assets/assetAccess.ts';
 import type { ColumnDef } from '../../shared/columns/columnDef.ts';
 import { RequestInvalid } from '../../shared/errors/errors.ts';
+import type { ExperimentAggregates } from '../../shared/experiments/aggregates.ts';
 import { assetsSeenBy } from '../../shared/experiments/assetsSeenBy.ts';
 import { experimentColumns } from '../../shared/experiments/columns.ts';
 import { type CreateDeps, createExperiment } from '../../shared/experiments/create.ts';
+import type { FigureSettings } from '../../shared/experiments/experiment.ts';
 import type { Creation } from '../../shared/experiments/experimentStore.ts';
 import {
   type DeleteDeps,
@@ -18,11 +20,15 @@ import {
   view,
 } from '../../shared/experiments/list.ts';
 import type { MetricBuckets } from '../../shared/experiments/metricBuckets.ts';
+import { loggedMetricsOf } from '../../shared/experiments/metricScales.ts';
 import type { ExperimentView } from '../../shared/experiments/response.ts';
 import type { MetricAggregates } from '../../shared/metrics/aggregate.ts';
+import type { MetricCounts } from '../../shared/metrics/metricFigures.ts';
+import type { RunRef } from '../../shared/projects/runs.ts';
 import { pageFields } from '../../shared/wire/common.ts';
 import {
   ExperimentCreateRequest,
+  ExperimentFiguresRequest,
   ExperimentList,
   ExperimentMetricsRequest,
   ExperimentMetricsResponse,
@@ -44,6 +50,8 @@ export interface ExperimentRouteDeps extends CreateDeps, ExperimentDeps, DeleteD
   assets: AssetAccess;
   /** Columns of the metrics that any run of the project computes. */
   metricColumns(projectId: string): Promise<ColumnDef[]>;
+  /** Takes over how the figures of an experiment are made, and computes them anew. */
+  changeFigures(experiment: RunRef, change: FigureSettings): Promise<void>;
   /** Values of the metrics of these experiments' records, counted in buckets; of the records that every filter keeps. */
   metricBuckets(projectId: string, experimentIds: readonly string[], filters: readonly Filter[]): Promise<MetricBuckets[]>;
 }
@@ -160,6 +168,21 @@ export function experimentRoutes(deps: ExperimentRouteDeps): Endpoint[] {
         toWire(await updateExperiment(deps, project.id, params.experiment_id, body, caller.userId)),
     }),
     endpoint({
+      method: 'patch',
+      path: one,
+      summary: 'Say how the figures of an experiment are made',
+      description: 'The figures are computed anew before the answer comes; those of a run that goes on, at its end.',
+      tag,
+      access: { project: 'rename_run' },
+      params: ExperimentParams,
+      body: ExperimentFiguresRequest,
+      response: ExperimentResponse,
+      handle: async ({ project, params, body }) => {
+        await deps.changeFigures({ projectId: project.id, runId: params.experiment_id }, figureSettings(body));
+        return toWire(await getExperiment(deps, project.id, params.experiment_id));
+      },
+    }),
+    endpoint({
       method: 'delete',
       path: one,
       errors: ['Conflict'],
@@ -188,8 +211,15 @@ export function experimentRoutes(deps: ExperimentRouteDeps): Endpoint[] {
   ];
 }
 
-const bucketsToWire = ({ rollUp, outputType, ...buckets }: MetricBuckets) => ({
+const figureSettings = ({ failed_rows, logged_metrics }: z.output<typeof ExperimentFiguresRequest>): FigureSettings => ({
+  ...(failed_rows ? { failedRows: failed_rows } : {}),
+  ...(logged_metrics ? { loggedMetrics: loggedMetricsOf(logged_metrics) } : {}),
+});
+
+const bucketsToWire = ({ rollUp, outputType, counts, failedRows, ...buckets }: MetricBuckets) => ({
   ...buckets,
+  counts: metricCountsToWire(counts),
+  failed_rows: failedRows,
   roll_up_method: rollUp,
   data_type: outputType,
 });
@@ -232,6 +262,8 @@ function toWire(experiment: ExperimentView): ExperimentResponse {
     structured_aggregate_metrics:
       aggregates &&
       Object.fromEntries(Object.entries(aggregates.metrics).map(([name, values]) => [name, aggregatesToWire(values)])),
+    aggregate_metric_counts: countsToWire(aggregates),
+    failed_rows: experiment.failedRows,
     aggregate_feedback: {},
     rating_aggregates: {},
     ranking_score: null,
@@ -260,6 +292,28 @@ function toWire(experiment: ExperimentView): ExperimentResponse {
 /** By `fromEntries`, so that a tag with the key `__proto__` is a key like any other. */
 const tagsByKey = ({ tags }: ExperimentView): ExperimentResponse['tags'] =>
   Object.fromEntries([...Map.groupBy(tags.map(tagToWire), (one) => one.key)]);
+
+const metricCountsToWire = ({ notApplicable, failedRowsWithoutValue, ...counts }: MetricCounts) => ({
+  ...counts,
+  not_applicable: notApplicable,
+  failed_rows_without_value: failedRowsWithoutValue,
+});
+
+/** Null of aggregates that an earlier release has stored. */
+function countsToWire(aggregates: ExperimentAggregates | null): ExperimentResponse['aggregate_metric_counts'] {
+  if (!aggregates?.counts) return null;
+  const { rows = 0, rowsFailed = 0, counts } = aggregates;
+  return Object.fromEntries(
+    Object.entries(counts).map(([name, { counts: one, failedRows, worst }]) => [
+      name,
+      {
+        ...metricCountsToWire(one),
+        ...{ rows, rows_failed: rowsFailed },
+        ...{ failed_rows: failedRows, worst },
+      },
+    ]),
+  );
+}
 
 const aggregatesToWire = ({ valueDistribution, ...figures }: MetricAggregates) => ({
   ...figures,

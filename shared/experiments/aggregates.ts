@@ -1,7 +1,17 @@
 import type { MetricAggregates } from '../metrics/aggregate.ts';
+import type { FailedRowsCount, MetricCounts } from '../metrics/metricFigures.ts';
 
 /** What every row has beside its metrics, as the aggregates name it. */
 export const measuredMetrics = ['duration_ns', 'num_input_tokens', 'num_output_tokens', 'num_total_tokens', 'cost'] as const;
+
+/** What the figures of a metric are made of, and what rows that failed count as in them. */
+interface MadeOf extends FailedRowsCount {
+  counts: MetricCounts;
+}
+
+export interface SummedMetric extends MadeOf {
+  aggregates: MetricAggregates;
+}
 
 /** What the end of a run leaves on the experiment. */
 export interface ExperimentAggregates {
@@ -9,4 +19,9 @@ export interface ExperimentAggregates {
   metrics: Record<string, MetricAggregates>;
   /** The one number that stands for a metric by its roll-up, under the same names; those that roll up to counts of categories are not among them. */
   rolledUp: Record<string, number>;
+  /** Rows that were recorded, and those of them that failed. Releases before this one stored none of what follows. */
+  rows?: number;
+  rowsFailed?: number;
+  /** Under the same names. */
+  counts?: Record<string, MadeOf>;
 }

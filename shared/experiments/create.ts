@@ -3,6 +3,7 @@ import { RequestInvalid, ServiceError } from '../errors/errors.ts';
 import { resolveMetrics } from '../scorers/resolveMetrics.ts';
 import type { ExperimentCreateRequest } from '../wire/experiments.ts';
 import type { Creation, DatasetVersionRef, Experiment, ExperimentStore } from './experimentStore.ts';
+import { mustSuitFailedRows } from './failedRows.ts';
 import { chosenGroup, defaultGroup } from './groups.ts';
 import { type LaunchDeps, launch } from './launch.ts';
 import { loggedMetricsOf } from './metricScales.ts';
@@ -39,6 +40,9 @@ export async function createExperiment(
     : null;
   if (request.prompt_template_version_id) await mustHaveTemplate(deps.experiments, request.prompt_template_version_id);
   const metrics = request.scorers ? await resolveMetrics(deps.scorers, request.scorers) : null;
+  const failedRows = request.failed_rows ?? 'omit';
+  const loggedMetrics = loggedMetricsOf(request.logged_metrics);
+  mustSuitFailedRows(failedRows, metrics ?? [], loggedMetrics);
   const id = deps.newId();
   const inserted = await deps.experiments.insert({
     id,
@@ -54,7 +58,8 @@ export async function createExperiment(
     playgroundPromptId: request.playground_prompt_id ?? null,
     trials: request.trials ?? 1,
     scorers: metrics?.map((metric) => metric.config) ?? null,
-    loggedMetrics: loggedMetricsOf(request.logged_metrics),
+    loggedMetrics,
+    failedRows,
     creation,
   });
   // The same creation came twice at once: this one takes what the other made.

@@ -1,9 +1,17 @@
 import type { CallLimits } from '../coordination/coordination.ts';
 import { derivedId } from '../identifiers/ids.ts';
+import type { FailedRows } from '../metrics/metricFigures.ts';
 import type { MetricScale } from '../wire/metricScale.ts';
 
 /** What clients say of the metrics that they log themselves, by name. */
 export type LoggedMetrics = Readonly<Record<string, MetricScale>>;
+
+/** What is said of an experiment's figures; an absent part keeps what the experiment has. */
+export interface FigureSettings {
+  failedRows?: FailedRows;
+  /** Replaces what was said of the metrics named here. */
+  loggedMetrics?: LoggedMetrics;
+}
 
 /** What runs a row. `dataset_outputs` takes the outputs that the dataset already holds and only scores them. */
 export type Runner =
@@ -65,6 +73,7 @@ export interface ExperimentRun {
   settings: RunSettings;
   /** What is said of metrics that clients log. */
   loggedMetrics: LoggedMetrics;
+  failedRows: FailedRows;
   source: RowSource;
   state: RunState;
   workflowNumber: number;

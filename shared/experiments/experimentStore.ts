@@ -1,4 +1,5 @@
 import type { Page, PageOf } from '../accounts/accountStore.ts';
+import type { FailedRows } from '../metrics/metricFigures.ts';
 import type { UserInfo } from '../wire/datasets.ts';
 import type { ExperimentFilter, ExperimentSort } from '../wire/experiments.ts';
 import type { MetricScale } from '../wire/metricScale.ts';
@@ -36,6 +37,7 @@ export interface Experiment {
   playgroundId: string | null;
   /** What is said of metrics that clients log, by name. */
   loggedMetrics: LoggedMetrics;
+  failedRows: FailedRows;
   state: RunState;
   workflowNumber: number;
   trials: number;
@@ -97,6 +99,7 @@ export interface NewExperiment {
   /** The metrics to switch on; null leaves the run without settings. */
   scorers: ScorerConfig[] | null;
   loggedMetrics: LoggedMetrics;
+  failedRows: FailedRows;
   creation: Creation | null;
 }
 

@@ -1,15 +1,29 @@
 import { aggregate, countValues } from '../metrics/aggregate.ts';
 import type { MetricValue } from '../metrics/metric.ts';
+import {
+  addCounts,
+  type FailedRows,
+  failedRowsOf,
+  figuresOf,
+  type MetricCounts,
+  type RowOfMetric,
+} from '../metrics/metricFigures.ts';
 import type { FindColumn } from '../records/findColumn.ts';
 import type { MetricValueStore } from '../records/metricValues.ts';
 import { findKeys, type RecordReads } from '../records/searchRecords.ts';
 import type { EnabledMetric } from '../scorers/resolveMetrics.ts';
 import type { ColumnFilter, Filter } from '../wire/filters.ts';
+import type { MetricScale } from '../wire/metricScale.ts';
+import type { ExperimentRun } from './experiment.ts';
 
 export interface BucketDeps {
+  find(experimentId: string): Promise<ExperimentRun | undefined>;
   records: Pick<RecordReads, 'readPage'>;
+  /** Of these traces, those that are recorded, and whether they failed. */
+  recorded(run: ExperimentRun, traceIds: string[]): Promise<ReadonlyMap<string, { failed: boolean }>>;
   values: Pick<MetricValueStore, 'of'>;
-  metricsOf(run: { projectId: string; experimentId: string }): Promise<EnabledMetric[]>;
+  metricsOf(run: ExperimentRun): Promise<EnabledMetric[]>;
+  scalesOf(run: ExperimentRun): Promise<(metric: string) => MetricScale>;
   findColumnFor(run: { projectId: string; runId: string }, filter: ColumnFilter): Promise<FindColumn>;
   /** The filter as the record store answers it. */
   storedFilter(run: { projectId: string; runId: string }, filter: Filter): Promise<ColumnFilter>;
@@ -21,6 +35,10 @@ export interface MetricBuckets {
   average: number | null;
   rollUp: EnabledMetric['rollUp'] | null;
   outputType: EnabledMetric['outputType'] | null;
+  /** Of the experiments that have something of the metric. */
+  counts: MetricCounts;
+  /** Null where that differs between the experiments. */
+  failedRows: FailedRows | null;
 }
 
 const PAGE = 10_000;
@@ -33,42 +51,66 @@ export async function metricBuckets(
   experimentIds: readonly string[],
   given: Filter,
 ): Promise<MetricBuckets[]> {
-  const values = new Map<string, MetricValue[]>();
+  const gathered = new Map<string, { values: MetricValue[]; counts: MetricCounts; failedRows: FailedRows | null }>();
   const known = new Map<string, EnabledMetric>();
   for (const experimentId of experimentIds) {
-    const run = { projectId, runId: experimentId };
-    for (const metric of await deps.metricsOf({ projectId, experimentId })) known.set(metric.name, metric);
-    const filter = await deps.storedFilter(run, given);
-    const findColumn = await deps.findColumnFor(run, filter);
-    for (let offset = 0; ; offset += PAGE) {
-      const { keys, total } = await findKeys(deps.records, { run, kinds: ['trace'], filter, findColumn, offset, limit: PAGE });
-      const found =
-        keys.length > 0
-          ? await deps.values.of(
-              run,
-              keys.map((key) => key.id),
-            )
-          : [];
-      for (const { metric, status, value } of found) {
-        if (status !== 'success' || !isValue(value)) continue;
-        const ofMetric = values.get(metric);
-        if (ofMetric) ofMetric.push(value);
-        else values.set(metric, [value]);
-      }
-      if (offset + keys.length >= total || keys.length === 0) break;
+    const run = await deps.find(experimentId);
+    if (run?.projectId !== projectId) continue;
+    const [metrics, scaleOf, rows] = await Promise.all([deps.metricsOf(run), deps.scalesOf(run), rowsOf(deps, run, given)]);
+    for (const metric of metrics) known.set(metric.name, metric);
+    for (const [name, ofMetric] of rows) {
+      const { failedRows, worst } = failedRowsOf(run.failedRows, scaleOf(name));
+      const { values, counts } = figuresOf(ofMetric, { failedRows, worst }, known.get(name)?.dataType === 'boolean');
+      const before = gathered.get(name);
+      gathered.set(name, {
+        values: before ? [...before.values, ...values] : values,
+        counts: before ? addCounts(before.counts, counts) : counts,
+        failedRows: before && before.failedRows !== failedRows ? null : failedRows,
+      });
     }
   }
-  return [...values].map(([name, all]) => {
+  return [...gathered].flatMap(([name, { values, ...made }]) => {
+    if (values.length === 0) return [];
     const metric = known.get(name);
-    const numbers = all.filter((value) => typeof value === 'number');
+    const numbers = values.filter((value) => typeof value === 'number');
     return {
       name,
-      buckets: new Set(numbers).size > BINS ? binned(numbers) : Object.fromEntries(countValues(all)),
-      average: aggregate(all).avg,
+      buckets: new Set(numbers).size > BINS ? binned(numbers) : Object.fromEntries(countValues(values)),
+      average: aggregate(values).avg,
       rollUp: metric?.rollUp ?? null,
       outputType: metric?.outputType ?? null,
+      ...made,
     };
   });
+}
+
+/** What the traces that the filter keeps have of each metric that any of them has something of. */
+async function rowsOf(deps: BucketDeps, experiment: ExperimentRun, given: Filter): Promise<Map<string, RowOfMetric[]>> {
+  const run = { projectId: experiment.projectId, runId: experiment.experimentId };
+  const filter = await deps.storedFilter(run, given);
+  const findColumn = await deps.findColumnFor(run, filter);
+  const rows: { id: string; isFailed: boolean }[] = [];
+  const found = new Map<string, Map<string, RowOfMetric['results'][number]>>();
+  for (let offset = 0; ; offset += PAGE) {
+    const { keys, total } = await findKeys(deps.records, { run, kinds: ['trace'], filter, findColumn, offset, limit: PAGE });
+    const ids = keys.map(({ id }) => id);
+    const [recorded, results] =
+      ids.length > 0 ? await Promise.all([deps.recorded(experiment, ids), deps.values.of(run, ids)]) : [new Map(), []];
+    rows.push(...ids.map((id) => ({ id, isFailed: recorded.get(id)?.failed ?? false })));
+    for (const { metric, recordId, status, value } of results) {
+      if (status === 'roll_up') continue;
+      const ofMetric = found.get(metric) ?? new Map();
+      found.set(metric, ofMetric.set(recordId, { status, value: isValue(value) ? value : null }));
+    }
+    if (offset + keys.length >= total || keys.length === 0) break;
+  }
+  const resultsOf = (metric: Map<string, RowOfMetric['results'][number]>, id: string) => {
+    const result = metric.get(id);
+    return result ? [result] : [];
+  };
+  return new Map(
+    [...found].map(([name, metric]) => [name, rows.map(({ id, isFailed }) => ({ isFailed, results: resultsOf(metric, id) }))]),
+  );
 }
 
 const isValue = (value: unknown): value is MetricValue =>

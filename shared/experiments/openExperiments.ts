@@ -16,7 +16,8 @@ import type { Filter } from '../wire/filters.ts';
 import type { MetricScale } from '../wire/metricScale.ts';
 import { AggregateRenewal } from './aggregateRenewal.ts';
 import type { Notices } from './callerRows.ts';
-import { type ExperimentRun, isUnderWay } from './experiment.ts';
+import { changeFigures } from './changeFigures.ts';
+import { type ExperimentRun, type FigureSettings, isUnderWay } from './experiment.ts';
 import { keepUnlessDeleted } from './keepUnlessDeleted.ts';
 import { loggedRows } from './loggedRows.ts';
 import { type MetricBuckets, metricBuckets } from './metricBuckets.ts';
@@ -33,9 +34,10 @@ import { rowsOfTrials } from './rowsOfTrials.ts';
 import { type RunCheckDeps, runChecks } from './runChecks.ts';
 import type { RunLedger } from './runLedger.ts';
 import { sealRunner } from './runnerHeaders.ts';
-import { type SumDeps, settleRun, sumUp } from './settleRun.ts';
+import { settleRun } from './settleRun.ts';
 import type { RunWorkflows } from './startRun.ts';
 import { type RunControl, runControl } from './steerRun.ts';
+import { type SumDeps, sumUp } from './sumUp.ts';
 import type { DeletedRowDeps } from './withoutDeletedRows.ts';
 
 export interface ExperimentsDeps extends Omit<RunCheckDeps, 'datasets' | 'scorers'> {
@@ -86,6 +88,8 @@ export interface Experiments {
   publishRunning(run: Pick<ExperimentRun, 'experimentId'>, part: string, rowsRunning: number): void;
   /** Stores the aggregates of an experiment anew, unless a run of it goes on: that one stores them when it ends. */
   sumUpAtRest(experiment: RunRef): Promise<void>;
+  /** Takes over how the figures of an experiment are made, and computes them anew. */
+  changeFigures(experiment: RunRef, change: FigureSettings): Promise<void>;
   /** Tidies and sums up what a run has recorded. */
   settle(run: ExperimentRun): ReturnType<typeof settleRun>;
   /**
@@ -109,14 +113,15 @@ export function openExperiments(deps: ExperimentsDeps): Experiments {
   const starting = { ledger, workflows };
   const checks = runChecks(deps);
   const control = runControl(starting);
+  const scalesOf = async (run: ExperimentRun) => {
+    const [frozen, current] = await Promise.all([scorers.scoredMetrics(run), scorers.enabledMetrics(run)]);
+    return metricScales([...frozen, ...current], run.loggedMetrics);
+  };
   const summing: SumDeps = {
     systemAggregates: stored.systemAggregates,
     values: records.values,
     metricsOf: scorers.scoredMetrics,
-  };
-  const scalesOf = async (run: ExperimentRun) => {
-    const [frozen, current] = await Promise.all([scorers.scoredMetrics(run), scorers.enabledMetrics(run)]);
-    return metricScales([...frozen, ...current], run.loggedMetrics);
+    scalesOf,
   };
   const settle = (run: ExperimentRun) =>
     settleRun(
@@ -148,6 +153,9 @@ export function openExperiments(deps: ExperimentsDeps): Experiments {
     times: (experimentId: string) => ledger.times(experimentId),
   };
   const bucketDeps = {
+    find: (id: string) => ledger.find(id),
+    recorded: stored.recorded,
+    scalesOf,
     records: {
       readPage: async (...[query, reading]: Parameters<typeof records.reads.readPage>) =>
         records.reads.readPage({ ...query, run: await withoutExpired(query.run, expiries) }, reading),
@@ -211,6 +219,17 @@ export function openExperiments(deps: ExperimentsDeps): Experiments {
       const run = await ledger.find(runId);
       if (run && !isUnderWay(run.state)) await ledger.setAggregates(runId, await settle(run));
     },
+    changeFigures: (experiment, change) =>
+      changeFigures(
+        {
+          ledger,
+          enabledMetrics: scorers.enabledMetrics,
+          sumUp: (run) => sumUp(summing, run),
+          renew: (run) => renewal.changed(run),
+        },
+        experiment,
+        change,
+      ),
     settle,
     async reconcile() {
       stuckRuns = await reconcileRuns({ ...starting, settle, notify: (id) => notices.notify(id) }, report);

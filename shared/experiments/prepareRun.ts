@@ -3,8 +3,8 @@ import { chosenTrials } from './chosenTrials.ts';
 import { definedRunner } from './definedRunner.ts';
 import {
   type ExperimentRun,
+  type FigureSettings,
   isUnderWay,
-  type LoggedMetrics,
   type RowsToRun,
   type Runner,
   type RunSettings,
@@ -14,7 +14,7 @@ import type { RunDefinition, RunLedger } from './runLedger.ts';
 import { type StartDeps, startRun } from './startRun.ts';
 
 /** What somebody asks of a run; absent parts keep what the experiment has. */
-export interface RunRequest {
+export interface RunRequest extends FigureSettings {
   runner?: Runner;
   /** Records to run over, for an experiment without a dataset; stored for this run only. */
   records?: Record<string, unknown>[];
@@ -22,7 +22,6 @@ export interface RunRequest {
   /** Times that each row is run. */
   trials?: number;
   settings?: Partial<RunSettings>;
-  loggedMetrics?: LoggedMetrics;
   callerProcess?: string;
   /** The workflow number that the experiment had when this was decided on; absent: the one that it has now. */
   after?: number;
@@ -51,7 +50,7 @@ export interface RunChecks {
   checkModule(name: string): Promise<void>;
   /** @throws RequestInvalid when the address is not allowed. */
   checkUrl(url: string): Promise<void>;
-  /** @throws RequestInvalid when a metric of the run is unknown. */
+  /** @throws RequestInvalid when a metric of the run is unknown, or has no worst value where failed rows are to count as that. */
   checkMetrics(run: ExperimentRun): Promise<void>;
 }
 
@@ -75,7 +74,8 @@ export async function requestRun(
   const runsRows = rowsToRun !== 'none';
   const trials = chosenTrials(current, request.trials, { rows: shape.rowCount, runsRows });
   if (runsRows) await checkRunner(deps, runner, shape);
-  await deps.checkMetrics(current);
+  const { failedRows = current.failedRows, loggedMetrics } = request;
+  await deps.checkMetrics({ ...current, failedRows, loggedMetrics: { ...current.loggedMetrics, ...loggedMetrics } });
   if (records) await deps.storeRunRows(current.experimentId, records);
   const definition: RunDefinition = {
     rowsToRun,
@@ -83,6 +83,7 @@ export async function requestRun(
     trials,
     ...(runner === current.runner ? {} : { runner }),
     ...(request.settings ? { settings: request.settings } : {}),
+    ...(request.failedRows ? { failedRows: request.failedRows } : {}),
     ...(request.loggedMetrics ? { loggedMetrics: request.loggedMetrics } : {}),
     ...(request.callerProcess ? { callerProcess: request.callerProcess } : {}),
   };

@@ -6,6 +6,7 @@ import { checkPrompt } from '../prompts/render.ts';
 import type { ModelCaller } from '../providers/modelCall.ts';
 import type { Scorers } from '../scorers/openScorers.ts';
 import type { ExperimentStore } from './experimentStore.ts';
+import { mustSuitFailedRows } from './failedRows.ts';
 import type { RunChecks } from './prepareRun.ts';
 import type { RunLedger } from './runLedger.ts';
 import { runnerModulePath } from './runnerModulePath.ts';
@@ -40,5 +41,5 @@ export const runChecks = (deps: RunCheckDeps): RunChecks => ({
       throw err;
     });
   },
-  checkMetrics: async (run) => void (await deps.scorers.enabledMetrics(run)),
+  checkMetrics: async (run) => mustSuitFailedRows(run.failedRows, await deps.scorers.enabledMetrics(run), run.loggedMetrics),
 });

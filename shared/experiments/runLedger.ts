@@ -1,12 +1,10 @@
-import type { ExperimentRun, LoggedMetrics, RowsToRun, Runner, RunSettings, RunState } from './experiment.ts';
+import type { ExperimentRun, FigureSettings, RowsToRun, Runner, RunSettings, RunState } from './experiment.ts';
 
 /** What a run is to do; absent parts keep what the experiment has. */
-export interface RunDefinition {
+export interface RunDefinition extends FigureSettings {
   rowsToRun: RowsToRun;
   runner?: Runner;
   settings?: Partial<RunSettings>;
-  /** Replaces what was said of the metrics named here. */
-  loggedMetrics?: LoggedMetrics;
   /** Rows of the frozen set times trials. */
   rowCount?: number;
   trials?: number;
@@ -46,6 +44,8 @@ export interface RunLedger {
   reopen(experimentId: string, number: number): Promise<void>;
   /** Why the tasks of the run's workflow fail again and again; null when they do not. */
   setWorkflowProblem(experimentId: string, problem: string | null): Promise<void>;
+  /** Also while a run goes on. The aggregates are noted as outdated by it. */
+  setFigureSettings(experimentId: string, change: FigureSettings): Promise<void>;
   setSettings(experimentId: string, settings: Partial<RunSettings>): Promise<void>;
   /** Ends workflow `number` of the experiment; a newer one is left alone. */
   end(

@@ -1,4 +1,5 @@
 import type { MetricAggregates } from '../metrics/aggregate.ts';
+import type { MetricCounts } from '../metrics/metricFigures.ts';
 import type { RunRef } from '../projects/runs.ts';
 import type { MetricValue } from './recordStore.ts';
 
@@ -7,13 +8,25 @@ export interface StoredMetricValue extends MetricValue {
   computedAt: string;
 }
 
+export interface RunMetricCounts {
+  /** Traces, and those of them that failed. */
+  rows: number;
+  rowsFailed: number;
+  /** By name of the metric. */
+  metrics: ReadonlyMap<string, MetricCounts>;
+}
+
 /** Values and states of metrics, apart from the records: scoring rewrites no record, and the newest value of a record counts. */
 export interface MetricValueStore {
   write(run: RunRef, values: readonly MetricValue[]): Promise<void>;
   of(run: RunRef, recordIds: readonly string[]): Promise<StoredMetricValue[]>;
   /** Every value of one metric, oldest record first. */
   byMetric(run: RunRef, metric: string): Promise<StoredMetricValue[]>;
-  /** Of all values of one metric in one run, those that are rolled up left out: they are made of the others. */
-  aggregate(run: RunRef, metric: string): Promise<MetricAggregates>;
-  names(run: RunRef): Promise<string[]>;
+  /**
+   * Of all values of one metric in one run, those that are rolled up left out: they are made of the others.
+   * @param filled values that stand for missing ones
+   */
+  aggregate(run: RunRef, metric: string, filled?: { value: number | boolean; times: number }): Promise<MetricAggregates>;
+  /** What the rows of a run have of each metric that it has a value or a state of. */
+  counts(run: RunRef): Promise<RunMetricCounts>;
 }

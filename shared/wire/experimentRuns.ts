@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CallLimitsBody } from './callLimits.ts';
 import { documentedAs, Timestamp, Uuid } from './common.ts';
-import { LoggedMetrics, Trials } from './experiments.ts';
+import { FailedRowsSetting, LoggedMetrics, Trials } from './experiments.ts';
 import { Headers } from './integrations.ts';
 import { LoggedSpan } from './records.ts';
 
@@ -61,6 +61,7 @@ export const RunRequest = z
       .describe('Rows not recorded yet (default), rows recorded as failed, or none: scores only.'),
     logged_metrics: LoggedMetrics.nullish(),
     trials: Trials,
+    failed_rows: FailedRowsSetting.nullish(),
     process: Uuid.nullish().describe('The process that hosts the function, for `caller_function`.'),
     ...settings,
   })

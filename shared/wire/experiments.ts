@@ -33,6 +33,13 @@ const ExperimentDatasetRequest = z
   .object({ dataset_id: Uuid, version_index: z.int32() })
   .meta({ id: 'ExperimentDatasetRequest' });
 
+export const FailedRowsSetting = z
+  .enum(['omit', 'worst'])
+  .describe(
+    'What a row that failed counts as in the figures of a metric that has no value of it: not at all (`omit`, the default), or as the worst value in the ' +
+      "metric's range. `worst` is refused where a metric of the experiment has no direction or no range.",
+  );
+
 const LoggedMetric = z
   .object({
     name: z.string().min(1).max(1_000),
@@ -61,6 +68,7 @@ export const ExperimentCreateRequest = z
     trigger: flag(false),
     trials: Trials,
     logged_metrics: LoggedMetrics.nullish(),
+    failed_rows: FailedRowsSetting.nullish(),
     ...groupSelection,
   })
   .meta({ id: 'ExperimentCreateRequest' });
@@ -69,6 +77,10 @@ export type ExperimentCreateRequest = z.output<typeof ExperimentCreateRequest>;
 export const ExperimentUpdateRequest = z
   .object({ name: Name, task_type: TaskType.nullish(), ...groupSelection })
   .meta({ id: 'ExperimentUpdateRequest' });
+export const ExperimentFiguresRequest = z
+  .strictObject({ failed_rows: FailedRowsSetting.optional(), logged_metrics: LoggedMetrics.optional() })
+  .meta({ id: 'ExperimentFiguresRequest' });
+
 export type ExperimentUpdateRequest = z.output<typeof ExperimentUpdateRequest>;
 
 /** One value, or for `one_of` and `not_in` a list (where a single value counts as a list of one). */
@@ -147,6 +159,30 @@ export const MetricAggregates = z
   })
   .meta({ id: 'MetricAggregates' });
 
+const metricCounts = {
+  values: z.int().describe('Values that were computed or logged.'),
+  missing: z.int().describe('Rows and spans that were not computed, or not yet.'),
+  failed: z.int().describe('Those of which the scorer or its judge failed.'),
+  not_applicable: z.int().describe('Those of which the metric can have no value, and those that the settings leave out.'),
+  failed_rows_without_value: z
+    .int()
+    .describe('Rows that failed and have no value of the metric; they are in none of the other four numbers.'),
+};
+
+/** What the figures of a metric are made of. */
+const AggregateMetricCounts = z
+  .object({
+    ...metricCounts,
+    rows: z.int().describe('Rows that were recorded.'),
+    rows_failed: z.int().describe('Rows that failed.'),
+    failed_rows: FailedRowsSetting,
+    worst: z
+      .number()
+      .nullable()
+      .describe('What each failed row without a value counts as in the figures; null where they are left out.'),
+  })
+  .meta({ id: 'AggregateMetricCounts' });
+
 const TagText = z.string().max(256);
 export const RunTagCreateRequest = z
   .object({ key: TagText, value: TagText, tag_type: z.string().max(256) })
@@ -184,6 +220,8 @@ export const ExperimentResponse = z
     dataset: z.object({ dataset_id: Uuid, version_index: z.int(), name: z.string().nullable() }).nullable(),
     aggregate_metrics: z.record(z.string(), z.number()),
     structured_aggregate_metrics: z.record(z.string(), MetricAggregates).nullable(),
+    aggregate_metric_counts: z.record(z.string(), AggregateMetricCounts).nullable(),
+    failed_rows: FailedRowsSetting,
     aggregate_feedback: z.record(z.string(), z.unknown()),
     rating_aggregates: z.record(z.string(), z.unknown()),
     ranking_score: z.number().nullable(),
@@ -263,6 +301,8 @@ export const ExperimentMetricsResponse = z.object({
         average: z.number().nullable(),
         roll_up_method: z.string().nullable(),
         data_type: OutputType.nullable(),
+        counts: z.object(metricCounts),
+        failed_rows: FailedRowsSetting.nullable(),
       })
       .meta({ id: 'BucketedMetric' }),
   ),

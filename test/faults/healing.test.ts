@@ -37,6 +37,7 @@ const aRun = (fields: Partial<ExperimentRun> = {}): ExperimentRun => ({
   runner: { kind: 'module', name: 'echo' },
   settings: defaultRunSettings,
   loggedMetrics: {},
+  failedRows: 'omit',
   source: { kind: 'run' },
   state: 'running',
   workflowNumber: 1,

@@ -3,8 +3,10 @@ import { afterAll, beforeAll, describe, expect } from 'vitest';
 import type { ColumnDef } from '../../shared/columns/columnDef.ts';
 import type { ExperimentRun } from '../../shared/experiments/experiment.ts';
 import { settleRun } from '../../shared/experiments/settleRun.ts';
+import { sumUp } from '../../shared/experiments/sumUp.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { aggregate, rollUp } from '../../shared/metrics/aggregate.ts';
+import { failedRowsOf, figuresOf, type RowOfMetric } from '../../shared/metrics/metricFigures.ts';
 import { percentile } from '../../shared/metrics/percentile.ts';
 import type { RunRef } from '../../shared/projects/runs.ts';
 import type { FindColumn } from '../../shared/records/findColumn.ts';
@@ -15,6 +17,7 @@ import { clickhouseMetricTimeline } from '../../shared/stores/clickhouse/metricT
 import { clickHouseRecordReads } from '../../shared/stores/clickhouse/recordReads.ts';
 import { systemAggregates } from '../../shared/stores/clickhouse/systemAggregates.ts';
 import { clickhouseTraceGraph } from '../../shared/stores/clickhouse/traceGraph.ts';
+import { noScale } from '../../shared/wire/metricScale.ts';
 import type { RollUpMethod } from '../../shared/wire/scorers.ts';
 import { startRecordService } from '../support/recordService.ts';
 
@@ -50,7 +53,7 @@ describe('one definition of percentiles', () => {
 
     expect(await service.metricValues.aggregate(run, 'score')).toMatchObject(expected);
     const system = await systemAggregates(service.clickhouse, { projectId: run.projectId, experimentId: run.runId });
-    expect(system.duration_ns).toMatchObject(expected);
+    expect(system.duration_ns?.aggregates).toMatchObject(expected);
 
     const cells = await timelineOf(run);
     expect(cells).toHaveLength(4);
@@ -108,6 +111,7 @@ describe('one roll-up', () => {
             systemAggregates: async () => ({}),
             values: service.metricValues,
             metricsOf: async () => metrics,
+            scalesOf: async () => () => noScale,
             unmark: async () => undefined,
           },
           { projectId: run.projectId, experimentId: run.runId } as ExperimentRun,
@@ -122,6 +126,62 @@ describe('one roll-up', () => {
           Object.keys(plain).filter((name) => typeof plain[name as 'polite'] === 'number'),
         );
       }
+    },
+  );
+});
+
+const result = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ status: fc.constant('success'), value: fc.integer({ min: 0, max: 5 }) }) },
+  fc.record({
+    status: fc.constantFrom('failed', 'error', 'not_applicable', 'not_computed', 'pending', 'computing'),
+    value: fc.constant(null),
+  }),
+);
+const rowsOfMetric = fc.array(fc.record({ isFailed: fc.boolean(), results: fc.array(result, { maxLength: 1 }) }), {
+  minLength: 1,
+  maxLength: 15,
+}) as fc.Arbitrary<RowOfMetric[]>;
+
+describe('one count of what is not there', () => {
+  propertyTest.prop([rowsOfMetric, fc.constantFrom('omit' as const, 'worst' as const)], { numRuns: 20 })(
+    'the record store counts and sums up rows as they are counted and summed up one by one',
+    async (rows, wished) => {
+      const { post, run } = service.space();
+      const ids = rows.map(() => newId());
+      const traces = rows.map(({ isFailed }, at) => ({
+        id: ids[at],
+        input: 'q',
+        ...(isFailed ? { error_message: 'failed' } : {}),
+      }));
+      expect((await post('/traces', { traces })).status).toBe(200);
+      await service.metricValues.write(
+        run,
+        rows.flatMap(({ results }, at) =>
+          results.map(({ status, value }) => ({
+            ...{ metric: 'rating', recordId: ids[at] as string, recordType: 'trace' as const, traceId: ids[at] as string },
+            ...{ status: status as 'success', value: value as number, recordCreatedAt: '2026-01-01T00:00:00.000000Z' },
+          })),
+        ),
+      );
+      const scale = { direction: 'higher', range: { min: -1, max: 5 } } as const;
+      const stored = await sumUp(
+        {
+          systemAggregates: async () => ({}),
+          values: service.metricValues,
+          metricsOf: async () => [{ name: 'rating', rollUp: 'average' } as EnabledMetric],
+          scalesOf: async () => () => scale,
+        },
+        { projectId: run.projectId, experimentId: run.runId, failedRows: wished } as ExperimentRun,
+      );
+      const failedRows = failedRowsOf(wished, scale);
+      const { values, counts } = figuresOf(rows, failedRows);
+      expect(stored).toMatchObject({ rows: rows.length, rowsFailed: rows.filter(({ isFailed }) => isFailed).length });
+      expect(stored.counts).toEqual({ rating: { counts, ...failedRows } });
+      const { avg, ...figures } = aggregate(values);
+      expect(stored.metrics.rating).toMatchObject({ ...figures, avg: avg === null ? null : expect.closeTo(avg, 9) });
+      const { missing, failed, notApplicable, failedRowsWithoutValue } = counts;
+      expect(counts.values + missing + failed + notApplicable + failedRowsWithoutValue).toBe(rows.length);
+      expect(figures.count).toBe(counts.values + (wished === 'worst' ? failedRowsWithoutValue : 0));
     },
   );
 });

@@ -58,6 +58,7 @@ async function recorded(results: readonly GivenResult[]) {
     runner: { kind: 'module', name: 'odd' },
     settings: defaultRunSettings,
     loggedMetrics: {},
+    failedRows: 'omit',
     source: { kind: 'run' },
     state: 'running',
     workflowNumber: 1,

@@ -91,6 +91,7 @@ async function experiment(metrics: ScorerConfig[], concurrency = 20) {
     trials: 1,
     scorers: metrics,
     loggedMetrics: {},
+    failedRows: 'omit',
     creation: null,
   });
   const judge = { calls: 0, atOnce: 0, most: 0, answer: async (): Promise<string> => '{"verdict": true}' };

@@ -12,13 +12,16 @@ import { metricSettingsRoutes } from '../../api/routes/metricSettings.ts';
 import type { Caller } from '../../shared/accounts/permissions.ts';
 import { createAssetAccess } from '../../shared/assets/assetAccess.ts';
 import { RequestInvalid, ServiceError } from '../../shared/errors/errors.ts';
+import { changeFigures } from '../../shared/experiments/changeFigures.ts';
+import type { FigureSettings } from '../../shared/experiments/experiment.ts';
 import type { Experiment } from '../../shared/experiments/experimentStore.ts';
+import { mustSuitFailedRows } from '../../shared/experiments/failedRows.ts';
 import { type RunChecks, requestRun } from '../../shared/experiments/prepareRun.ts';
 import type { RunWorkflows } from '../../shared/experiments/startRun.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { deleteWithRecords } from '../../shared/projects/deletions.ts';
-import type { RunCount } from '../../shared/projects/runs.ts';
-import { projectMetricColumns } from '../../shared/scorers/runSettings.ts';
+import type { RunCount, RunRef } from '../../shared/projects/runs.ts';
+import { projectMetricColumns, runScorers } from '../../shared/scorers/runSettings.ts';
 import { postgresAssets } from '../../shared/stores/postgres/assetAccess.ts';
 import { openDatabase } from '../../shared/stores/postgres/connect.ts';
 import { datasetStore } from '../../shared/stores/postgres/datasets.ts';
@@ -98,7 +101,8 @@ export async function startExperimentService(url?: string) {
     },
     checkModule: async () => undefined,
     checkUrl: async () => undefined,
-    checkMetrics: async () => undefined,
+    checkMetrics: async (run) =>
+      mustSuitFailedRows(run.failedRows, await runScorers(scorers, run.projectId, run.experimentId), run.loggedMetrics),
   };
   const recordCounts = new Map<string, RunCount>();
   const deletions = {
@@ -129,6 +133,17 @@ export async function startExperimentService(url?: string) {
       await ledger.setState(experimentId, ['requested', 'running', 'paused'], 'cancelled');
     },
     deleteRun: (projectId: string, runId: string) => deleteWithRecords(deletions, projectId, runId),
+    changeFigures: (experiment: RunRef, change: FigureSettings) =>
+      changeFigures(
+        {
+          ledger,
+          enabledMetrics: (run) => runScorers(scorers, run.projectId, run.experimentId),
+          sumUp: async () => ({ metrics: {}, rolledUp: {} }),
+          renew: () => undefined,
+        },
+        experiment,
+        change,
+      ),
     metricColumns: (projectId: string) => projectMetricColumns(scorers, projectId),
     async metricBuckets(...asked: [string, readonly string[], readonly unknown[]]) {
       bucketRequests.push(asked);
@@ -139,6 +154,8 @@ export async function startExperimentService(url?: string) {
           average: 0.75,
           rollUp: 'average' as const,
           outputType: 'boolean' as const,
+          counts: { values: 4, missing: 0, failed: 0, notApplicable: 0, failedRowsWithoutValue: 0 },
+          failedRows: 'omit' as const,
         },
       ];
     },

@@ -8,9 +8,10 @@ import type { MetricValue } from '../../records/recordStore.ts';
 import type { MetricResult, MetricStatus } from '../../wire/metricResults.ts';
 import { timeOf } from '../../wire/time.ts';
 import { aggregatesOf, Distribution, distributionSql, Figures, figuresSql } from './aggregateSql.ts';
-import { IN_RUN, runParams, timeOfColumn } from './binder.ts';
+import { IN_RUN, numberParam, runParams, timeOfColumn } from './binder.ts';
 import type { ClickHouse } from './connect.ts';
 import { inChunks } from './inChunks.ts';
+import { metricCounts } from './metricCounts.ts';
 import { type MetricRow, metricFields } from './metricRow.ts';
 
 /** The row of a value or a state. */
@@ -35,6 +36,15 @@ export function metricValueRow(run: RunRef, value: MetricValue, version: number)
 }
 
 const Aggregate = z.object({ succeeded: z.coerce.number(), figures: Figures, distribution: Distribution });
+
+/** Rows like those of values that are there. */
+const FILLED = `SELECT 'success' AS status, {filling:Nullable(Float64)} AS number, {filledText:String} AS value, if({filledText:String} = '', [], [{filledText:String}]) AS category
+                FROM numbers({filledTimes:UInt64})`;
+const fillingParams = ({ value, times }: { value: number | boolean; times: number }) => ({
+  filling: numberParam(Number(value)),
+  filledText: typeof value === 'boolean' ? String(value) : '',
+  filledTimes: times,
+});
 
 interface ValueRow {
   metric: string;
@@ -103,16 +113,9 @@ export function clickhouseMetricValues(clickhouse: ClickHouse): MetricValueStore
         row: toValue,
       }),
 
-    async names(run) {
-      return clickhouse.query({
-        name: 'metrics of a run',
-        sql: `SELECT DISTINCT metric FROM metric_values WHERE ${IN_RUN} ORDER BY metric`,
-        params: runParams(run),
-        row: (row) => (row as { metric: string }).metric,
-      });
-    },
+    counts: (run) => metricCounts(clickhouse, run),
 
-    async aggregate(run, metric) {
+    async aggregate(run, metric, filled) {
       const [row] = await clickhouse.query({
         name: 'aggregate of a metric',
         // What is rolled up is made of the other values. Booleans count as 0 and 1; a list of texts counts once for each of its members.
@@ -123,8 +126,9 @@ export function clickhouseMetricValues(clickhouse: ClickHouse): MetricValueStore
                   multiIf(value IN ('true', 'false'), [value], isNotNull(text), [assumeNotNull(text)], arrayDistinct(texts)) AS category
                 FROM metric_values FINAL
                 WHERE ${IN_RUN} AND metric = {metric:String} AND status != 'roll_up'
+                ${filled ? `UNION ALL ${FILLED}` : ''}
               )`,
-        params: { ...runParams(run), metric },
+        params: { ...runParams(run), metric, ...(filled ? fillingParams(filled) : {}) },
         row: Aggregate,
       });
       if (!row) return noAggregates;

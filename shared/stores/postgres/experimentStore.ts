@@ -46,6 +46,7 @@ const ExperimentRow = z
       .nullable(),
     prompt_settings: AnyObject.nullable(),
     playground_id: z.string().nullable(),
+    failed_rows: z.enum(['omit', 'worst']),
     logged_metrics: z.custom<LoggedMetrics>((value) => typeof value === 'object'),
     state: z.enum(runStates),
     workflow_number: z.number(),
@@ -80,6 +81,7 @@ const ExperimentRow = z
       promptSettings: row.prompt_settings,
       playgroundId: row.playground_id,
       loggedMetrics: row.logged_metrics,
+      failedRows: row.failed_rows,
       state: row.state,
       workflowNumber: row.workflow_number,
       trials: row.trials,
@@ -96,7 +98,7 @@ const ExperimentRow = z
 
 const SELECT = `
   SELECT r.id, r.project_id, r.name, r.created_at, r.updated_at, ${userInfoSql('u')} AS created_by,
-         e.task_type, e.dataset_id, e.dataset_version_index, e.dataset_name, e.prompt_settings, e.playground_id, e.logged_metrics,
+         e.task_type, e.dataset_id, e.dataset_version_index, e.dataset_name, e.prompt_settings, e.playground_id, e.logged_metrics, e.failed_rows,
          e.state, e.workflow_number, e.trials, e.row_count, e.error, e.aggregates, e.started_at, e.ended_at,
          g.id AS group_id, g.name AS group_name, g.is_system AS group_is_system,
          (SELECT d.num_rows FROM dataset_versions d
@@ -294,8 +296,8 @@ async function insert(tx: Queries, experiment: NewExperiment): Promise<{ newGrou
   ]);
   await tx.query(
     `INSERT INTO experiments (run_id, project_id, group_id, task_type, dataset_id, dataset_version_index, dataset_name,
-                              prompt_template_version_id, prompt_settings, playground_id, playground_prompt_id, logged_metrics, trials)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+                              prompt_template_version_id, prompt_settings, playground_id, playground_prompt_id, logged_metrics, trials, failed_rows)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
     [
       id,
       projectId,
@@ -310,6 +312,7 @@ async function insert(tx: Queries, experiment: NewExperiment): Promise<{ newGrou
       experiment.playgroundPromptId,
       JSON.stringify(experiment.loggedMetrics),
       experiment.trials,
+      experiment.failedRows,
     ],
   );
   if (experiment.scorers)

@@ -11,7 +11,7 @@ import {
 import type { RunLedger } from '../../experiments/runLedger.ts';
 import { newWorkflowId } from '../../experiments/workflowId.ts';
 import type { Database, Queries } from './connect.ts';
-import { AT_REST } from './outdatedAggregates.ts';
+import { AT_REST, noteOutdatedSql } from './outdatedAggregates.ts';
 
 const RunRow = z.object({
   experimentId: z.string(),
@@ -26,6 +26,7 @@ const RunRow = z.object({
   runner: z.custom<Runner>().nullable(),
   settings: z.custom<Partial<RunSettings>>(),
   loggedMetrics: z.custom<LoggedMetrics>(),
+  failedRows: z.enum(['omit', 'worst']),
   state: z.enum(runStates),
   workflowNumber: z.number(),
   workflowId: z.string(),
@@ -47,7 +48,7 @@ const Times = z
 const SELECT_RUN = `
   SELECT e.run_id AS "experimentId", e.project_id AS "projectId", r.name, p.name AS "projectName", g.name AS "groupName", r.created_by AS "createdBy",
          e.dataset_id AS "datasetId", e.dataset_version_index AS "datasetVersionIndex", e.dataset_name AS "datasetName", e.runner, e.settings,
-         e.logged_metrics AS "loggedMetrics", e.state,
+         e.logged_metrics AS "loggedMetrics", e.failed_rows AS "failedRows", e.state,
          e.workflow_number AS "workflowNumber", coalesce(e.workflow_id, '') AS "workflowId", e.workflow_problem AS "workflowProblem", e.rows_to_run AS "rowsToRun", e.trials, e.row_count AS "rowCount"
   FROM experiments e JOIN runs r ON r.id = e.run_id JOIN projects p ON p.id = e.project_id JOIN experiment_groups g ON g.id = e.group_id`;
 
@@ -72,7 +73,7 @@ export function postgresRunLedger(database: Database): RunLedger {
         const started = await tx.query(
           `UPDATE experiments SET state = 'requested', workflow_number = workflow_number + 1, rows_to_run = $3,
                   runner = coalesce($4::jsonb, runner), settings = settings || $5::jsonb, row_count = coalesce($6, row_count), trials = coalesce($9, trials),
-                  logged_metrics = logged_metrics || $8::jsonb,
+                  logged_metrics = logged_metrics || $8::jsonb, failed_rows = coalesce($10, failed_rows),
                   caller_process = coalesce($7, caller_process), caller_seen_at = CASE WHEN $7::text IS NULL THEN caller_seen_at ELSE now() END,
                   error = NULL, pause_reason = NULL, workflow_problem = NULL, ended_at = NULL, started_at = coalesce(started_at, now())
             WHERE run_id = $1 AND workflow_number = $2 AND state NOT IN ('requested', 'running', 'paused')
@@ -87,6 +88,7 @@ export function postgresRunLedger(database: Database): RunLedger {
             definition.callerProcess ?? null,
             JSON.stringify(definition.loggedMetrics ?? {}),
             definition.trials ?? null,
+            definition.failedRows ?? null,
           ],
         );
         const run = await find(tx, experimentId);
@@ -115,6 +117,15 @@ export function postgresRunLedger(database: Database): RunLedger {
 
     async setWorkflowProblem(experimentId, problem) {
       await database.query('UPDATE experiments SET workflow_problem = $2 WHERE run_id = $1', [experimentId, problem]);
+    },
+
+    async setFigureSettings(experimentId, { failedRows, loggedMetrics }) {
+      await database.query(
+        `WITH changed AS (
+           UPDATE experiments SET failed_rows = coalesce($2, failed_rows), logged_metrics = logged_metrics || $3::jsonb WHERE run_id = $1 RETURNING run_id)
+         ${noteOutdatedSql('SELECT run_id FROM changed')}`,
+        [experimentId, failedRows ?? null, JSON.stringify(loggedMetrics ?? {})],
+      );
     },
 
     async setSettings(experimentId, settings) {

@@ -175,6 +175,7 @@ export const expected: Record<string, string> = {
   'POST /projects/{project_id}/experiment-groups/query': '         1 ++44 +++++ 4 ++++ 4 ..',
   'GET /projects/{project_id}/experiments/{experiment_id}': '      1 ++44 +++++ 4 ++++ 4 44',
   'PUT /projects/{project_id}/experiments/{experiment_id}': '      1 ++44 ++333 4 ++33 4 44',
+  'PATCH /projects/{project_id}/experiments/{experiment_id}': '    1 ++44 ++333 4 ++33 4 44',
   'DELETE /projects/{project_id}/experiments/{experiment_id}': '   1 ++44 ++333 4 ++33 4 44',
   'POST /projects/{project_id}/experiments/{experiment_id}/metrics': '1 ++44 +++++ 4 ++++ 4 44',
   'GET /projects/{project_id}/experiments/{experiment_id}/tags': ' 1 ++44 +++++ 4 ++++ 4 44',

@@ -1,0 +1,100 @@
+import type { MetricScale } from '../wire/metricScale.ts';
+import type { MetricValue } from './metric.ts';
+
+/** What a row that failed counts as in the figures of a metric that has no value of it: not at all, or as the worst value there is. */
+export type FailedRows = 'omit' | 'worst';
+
+/**
+ * What the figures of a metric are made of. Records are counted that say something of the metric, and rows of which none does: each once, as a value, or
+ * as why there is none.
+ */
+export interface MetricCounts {
+  values: number;
+  /** Nothing is known of them: never computed, or not yet. */
+  missing: number;
+  /** The scorer or its judge failed. */
+  failed: number;
+  /** The metric cannot have a value there, or the settings leave the record out. */
+  notApplicable: number;
+  /** Rows that failed and have no value of the metric; they are in none of the numbers above. */
+  failedRowsWithoutValue: number;
+}
+
+/** How the rows that failed count in a figure. */
+export interface FailedRowsCount {
+  failedRows: FailedRows;
+  /** What each of those without a value counts as; null where they are left out. */
+  worst: number | null;
+}
+
+/** What one row, its trace and spans, has of a metric. */
+export interface RowOfMetric {
+  isFailed: boolean;
+  /** Without those that are rolled up: they are made of the others. */
+  results: readonly { status: string; value: MetricValue | null }[];
+}
+
+const noCounts: MetricCounts = { values: 0, missing: 0, failed: 0, notApplicable: 0, failedRowsWithoutValue: 0 };
+
+/** The worst value that a metric can have; undefined where it has no direction or no limits. */
+export function worstOf({ direction, range }: MetricScale): number | undefined {
+  if (direction === null || range === null) return undefined;
+  return direction === 'higher' ? range.min : range.max;
+}
+
+/** Failed rows count as the worst value where that is wished and the metric has one. */
+export function failedRowsOf(wished: FailedRows, scale: MetricScale): FailedRowsCount {
+  const worst = wished === 'worst' ? worstOf(scale) : undefined;
+  return worst === undefined ? { failedRows: 'omit', worst: null } : { failedRows: 'worst', worst };
+}
+
+/** What fills the place of a missing value: of a metric of booleans a boolean. */
+export const filling = (worst: number, isBoolean: boolean): number | boolean => (isBoolean ? worst !== 0 : worst);
+
+/** Counts what rows have of a metric. The record store counts in the same way. */
+function countResults(rows: readonly RowOfMetric[]): MetricCounts {
+  const counts = { ...noCounts };
+  for (const { isFailed, results } of rows) {
+    const values = results.filter(({ status }) => status === 'success').length;
+    counts.values += values;
+    if (isFailed) {
+      if (values === 0) counts.failedRowsWithoutValue++;
+      continue;
+    }
+    if (results.length === 0) counts.missing++;
+    for (const { status } of results) {
+      if (status === 'failed' || status === 'error') counts.failed++;
+      else if (status === 'not_applicable' || status === 'not_computed') counts.notApplicable++;
+      else if (status !== 'success') counts.missing++;
+    }
+  }
+  return counts;
+}
+
+/**
+ * What the figures of a metric over rows are made of: the values, and those that stand for failed rows.
+ * @param isBoolean where no value says it
+ */
+export function figuresOf(
+  rows: readonly RowOfMetric[],
+  { worst }: FailedRowsCount,
+  isBoolean = false,
+): { values: MetricValue[]; counts: MetricCounts } {
+  const counts = countResults(rows);
+  const values = rows.flatMap(({ results }) =>
+    results.flatMap(({ status, value }) => (status === 'success' && value !== null ? [value] : [])),
+  );
+  const ofBooleans = values.length > 0 ? values.every((value) => typeof value === 'boolean') : isBoolean;
+  const filled =
+    worst === null ? [] : new Array<number | boolean>(counts.failedRowsWithoutValue).fill(filling(worst, ofBooleans));
+  return { values: [...values, ...filled], counts };
+}
+
+/** Of several groups of rows together. */
+export const addCounts = (one: MetricCounts, other: MetricCounts): MetricCounts => ({
+  values: one.values + other.values,
+  missing: one.missing + other.missing,
+  failed: one.failed + other.failed,
+  notApplicable: one.notApplicable + other.notApplicable,
+  failedRowsWithoutValue: one.failedRowsWithoutValue + other.failedRowsWithoutValue,
+});

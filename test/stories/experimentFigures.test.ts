@@ -1,0 +1,166 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { createExperiment, Logger, runExperiment } from '../../client/index.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
+import type { ExperimentResponse } from '../../shared/wire/experiments.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+vi.setConfig({ testTimeout: 60_000 });
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService();
+});
+afterAll(() => service?.[Symbol.asyncDispose]());
+
+const ROWS = 500;
+const FAILED = 167;
+const RIGHT = 300;
+const records = Array.from({ length: ROWS }, (_, at) => ({ input: String(at), output: 'right' }));
+
+/** Of 500 rows 167 fail, 300 give the right answer and 33 a wrong one. */
+function answer(input: string | number): string {
+  const at = Number(input);
+  if (at < FAILED) throw new Error('the model is away');
+  return at < FAILED + RIGHT ? 'right' : 'wrong';
+}
+
+const patched = async (projectId: string, id: string, body: object) =>
+  (await service.request('PATCH', `/v2/projects/${projectId}/experiments/${id}`, body)) as {
+    status: number;
+    body: ExperimentResponse & { detail: { loc: string[]; msg: string }[] };
+  };
+
+describe('rows that failed', () => {
+  test('are counted beside every figure, and count as the worst value where that is wished', async () => {
+    const { id: projectId } = await service.project();
+    const { experiment, progress } = await runExperiment({
+      client: service.client,
+      projectId,
+      experimentName: 'many failures',
+      dataset: records,
+      function: answer,
+      metrics: [
+        'exact_match',
+        { name: 'distance', direction: 'lower', range: { min: 0, max: 4 }, score: (_, output) => (output === 'right' ? 0 : 1) },
+        { name: 'tone', score: () => 'calm' },
+      ],
+      concurrency: 50,
+    });
+    expect(progress).toMatchObject({ rows_done: ROWS, rows_failed: FAILED });
+    const without = { rows: ROWS, rows_failed: FAILED, failed_rows_without_value: FAILED, failed: 0, not_applicable: 0 };
+    const omitted = { ...without, values: ROWS - FAILED, missing: 0, failed_rows: 'omit', worst: null };
+    expect(experiment).toMatchObject({
+      failed_rows: 'omit',
+      aggregate_metrics: { exact_match: RIGHT / (ROWS - FAILED) },
+      structured_aggregate_metrics: { exact_match: { count: ROWS - FAILED } },
+      aggregate_metric_counts: {
+        exact_match: omitted,
+        distance: omitted,
+        // Time was measured of every row.
+        duration_ns: { ...omitted, values: ROWS, failed_rows_without_value: 0 },
+      },
+    });
+
+    const refused = await patched(projectId, experiment.id, { failed_rows: 'worst' });
+    expect(refused).toMatchObject({ status: 422, body: { detail: [{ loc: ['body', 'failed_rows'] }] } });
+    expect(refused.body.detail[0]?.msg).toContain('"tone" has no direction and no range');
+    expect((await patched(projectId, experiment.id, { failed: 'worst' })).status).toBe(422);
+    expect((await patched(projectId, newId(), {})).status).toBe(404);
+
+    const scaled = { failed_rows: 'worst', logged_metrics: [{ name: 'tone', direction: 'higher', range: { min: 0, max: 1 } }] };
+    const worst = await patched(projectId, experiment.id, scaled);
+    expect(worst.status, JSON.stringify(worst.body)).toBe(200);
+    expect(worst.body).toMatchObject({
+      failed_rows: 'worst',
+      aggregate_metrics: { exact_match: RIGHT / ROWS },
+      structured_aggregate_metrics: {
+        exact_match: { count: ROWS, pct: RIGHT / ROWS, value_distribution: { true: RIGHT, false: ROWS - RIGHT } },
+        distance: { count: ROWS, max: 4, avg: (ROWS - FAILED - RIGHT + 4 * FAILED) / ROWS, p99: 4 },
+      },
+      aggregate_metric_counts: {
+        exact_match: { ...omitted, failed_rows: 'worst', worst: 0 },
+        distance: { ...omitted, failed_rows: 'worst', worst: 4 },
+        duration_ns: { failed_rows: 'omit' },
+      },
+    });
+    const buckets = await service.request('POST', `/v2/projects/${projectId}/experiments/${experiment.id}/metrics`, {});
+    const { rows: _, rows_failed: __, failed_rows, worst: ___, ...counts } = { ...omitted, failed_rows: 'worst' };
+    expect((buckets.body as { metrics: { name: string }[] }).metrics.find(({ name }) => name === 'exact_match')).toMatchObject({
+      ...{ average: RIGHT / ROWS, buckets: { true: RIGHT, false: ROWS - RIGHT } },
+      ...{ counts, failed_rows },
+    });
+    // Lists say the same, and it stays when the figures are computed again.
+    const listed = await service.request('GET', `/v2/projects/${projectId}/experiments/paginated`);
+    expect((listed.body as { experiments: ExperimentResponse[] }).experiments[0]?.aggregate_metric_counts).toEqual(
+      worst.body.aggregate_metric_counts,
+    );
+    const omit = await patched(projectId, experiment.id, { failed_rows: 'omit' });
+    expect(omit.body.aggregate_metrics.exact_match).toBe(RIGHT / (ROWS - FAILED));
+    expect(omit.body.aggregate_metric_counts).toMatchObject({ exact_match: omitted });
+  });
+
+  test('are the worst from the start where creation or start say so', async () => {
+    const { id: projectId } = await service.project();
+    const at = `/v2/projects/${projectId}/experiments`;
+    const create = (body: object) => service.request('POST', at, { name: 'strict', ...body });
+    const scorers = async (names: string[]) => {
+      const { body } = await service.request('POST', '/v2/scorers/list', {
+        filters: [{ name: 'name', operator: 'one_of', value: names }],
+      });
+      return (body as { scorers: { id: string }[] }).scorers.map(({ id }) => ({ id, scorer_type: 'preset' }));
+    };
+    const refused = await create({ failed_rows: 'worst', scorers: await scorers(['exact_match', 'latency']) });
+    expect(refused).toMatchObject({
+      status: 422,
+      body: { detail: [{ msg: expect.stringContaining('"latency" has no range') }] },
+    });
+    const { body } = await create({ failed_rows: 'worst', scorers: await scorers(['exact_match']) });
+    const experiment = body as ExperimentResponse;
+    expect(experiment).toMatchObject({ failed_rows: 'worst', aggregate_metric_counts: null });
+    const client = service.client;
+    const one = { runner: { kind: 'dataset_outputs' }, records: [{ input: 'q', output: 'a', generated_output: 'a' }] };
+    const run = (more: object) => service.request('POST', `${at}/${experiment.id}/run`, { ...one, ...more });
+    const unscaled = await run({ logged_metrics: [{ name: 'length', direction: 'lower' }] });
+    expect(unscaled).toMatchObject({
+      status: 422,
+      body: { detail: [{ msg: expect.stringContaining('"length" has no range') }] },
+    });
+    expect((await run({ failed_rows: 'omit' })).status).toBe(200);
+    await client.send(`${at}/${experiment.id}/progress`, { query: { wait_ms: 30_000 } });
+    const ended = await client.send<ExperimentResponse>(`${at}/${experiment.id}`);
+    expect(ended).toMatchObject({
+      failed_rows: 'omit',
+      aggregate_metric_counts: { exact_match: { values: 1, rows: 1, rows_failed: 0, failed_rows: 'omit' } },
+    });
+  });
+});
+
+describe('values that are not there', () => {
+  test('are told apart by why, also where clients log them', async () => {
+    const { id: projectId } = await service.project();
+    const { id } = await createExperiment({ client: service.client, projectId, experimentName: 'logged' });
+    const logger = new Logger({ client: service.client, projectId, experimentId: id });
+    for (const metrics of [{ score: 1 }, { score: 0 }, { other: 1 }, {}]) await logger.trace('row', () => 'done', { metrics });
+    await logger
+      .trace('broken', () => {
+        throw new Error('broken');
+      })
+      .catch(() => undefined);
+    await logger.flush();
+    const at = `/v2/projects/${projectId}/experiments/${id}`;
+    const now = () => service.client.send<ExperimentResponse>(at);
+    await expect
+      .poll(async () => (await now()).aggregate_metric_counts?.score, { timeout: 30_000 })
+      .toMatchObject({
+        ...{ values: 2, missing: 2, failed: 0, not_applicable: 0 },
+        ...{ rows: 5, rows_failed: 1, failed_rows_without_value: 1, failed_rows: 'omit' },
+      });
+    const worst = await patched(projectId, id, {
+      failed_rows: 'worst',
+      logged_metrics: [{ name: 'score', direction: 'higher', range: { min: -1, max: 1 } }],
+    });
+    expect(worst.body.aggregate_metrics.score).toBe(0);
+    // Of a metric that nobody has described it is not known what the worst value is: the figure says so.
+    expect(worst.body.aggregate_metric_counts?.other).toMatchObject({ failed_rows: 'omit', worst: null });
+  });
+});
