@@ -2,12 +2,12 @@
  * Which folder may import which (the table of the architecture page, as rules), and no cycles.
  * Type-only imports are told apart from others, which needs TypeScript below 7 installed.
  */
-const entries = '^(start\\.ts|demo/|bench/|tools/|test/|[^/]+\\.config\\.ts|(api|workers)/main\\.ts$)';
+const entries = '^(start\\.ts|demo/|bench/|tools/|test/|[^/]+\\.config\\.ts|(api|cli|workers)/main\\.ts$)';
 const drivers = ['@clickhouse/client', 'chdb', '@electric-sql/pglite', 'pg', 'ioredis'];
 const packages = (names) => `(^|node_modules/)(${names.join('|')})(/|$)`;
 /** Everything of ours, but for the given folders. */
 const oursExcept = (...folders) =>
-  `^(?!${folders.map((folder) => `${folder}/`).join('|')})(api|client|demo|bench|shared|test|workers|workflows)/`;
+  `^(?!${folders.map((folder) => `${folder}/`).join('|')})(api|cli|client|demo|bench|shared|test|workers|workflows)/`;
 
 const rule = (name, comment, from, to) => ({ name, severity: 'error', comment, from, to });
 const atRunTime = { dependencyTypesNot: ['type-only'] };
@@ -37,7 +37,7 @@ module.exports = {
     rule(
       'no-dev-package-in-the-service',
       'The image is installed without development packages.',
-      { path: '^(api|client|shared|workers|workflows)/|^start\\.ts$' },
+      { path: '^(api|cli|client|shared|workers|workflows)/|^start\\.ts$' },
       { dependencyTypes: ['npm-dev'], ...atRunTime },
     ),
 
@@ -58,7 +58,7 @@ module.exports = {
       'domain-knows-no-outside',
       'shared/<thing> declares ports; stores, the api and workers come to it, never the other way. assemble.ts is where they are joined.',
       { path: '^shared/(?!stores/|assemble\\.ts$)' },
-      { path: '^(api|client|workers|workflows|shared/stores)/' },
+      { path: '^(api|cli|client|workers|workflows|shared/stores)/' },
     ),
     rule(
       'domain-knows-no-driver',
@@ -69,14 +69,14 @@ module.exports = {
     rule(
       'drivers-live-in-stores',
       'One place talks to each store.',
-      { path: '^(api|client|workers|workflows)/' },
+      { path: '^(api|cli|client|workers|workflows)/' },
       { path: packages(drivers) },
     ),
     rule(
       'stores-know-no-api',
       'A store fulfils ports and knows nobody who calls it.',
       { path: '^shared/stores/' },
-      { path: `^(api|client|workers|workflows)/|${packages(['express'])}` },
+      { path: `^(api|cli|client|workers|workflows)/|${packages(['express'])}` },
     ),
     rule(
       'stores-know-no-other-store',
@@ -154,6 +154,19 @@ module.exports = {
       { path: '^client/' },
       { dependencyTypes: ['npm', 'npm-dev'], ...atRunTime },
     ),
+    rule(
+      'command-is-a-caller',
+      'The command line does what any caller may: it stands on the client library, and knows no store and no route.',
+      { path: '^cli/' },
+      { path: oursExcept('cli', 'client', 'shared/wire'), pathNot: '^shared/config/version\\.ts$' },
+    ),
+    rule(
+      'command-takes-wire-types-only',
+      'Reading the schemas of the interface would cost each command a tenth of a second.',
+      { path: '^cli/' },
+      { path: '^shared/wire/', ...atRunTime },
+    ),
+    rule('nothing-imports-the-command', 'It is where things begin.', { pathNot: '^(cli|test|demo)/' }, { path: '^cli/' }),
     rule(
       'nothing-imports-entries',
       'start.ts, main.ts, tests and benchmarks are where things begin.',

@@ -123,6 +123,8 @@ export async function startService(
     worker.finished.catch((err: unknown) => log.fatal({ err }, 'the worker broke'));
     opened.adopt(await watchEventLoop(eventLoopLimits(config, 2)), (watch) => watch.stop());
     server.serve(api.app);
+    opened.defer(() => rmSync(addressFile(config), { force: true }));
+    writeFileSync(addressFile(config), `${JSON.stringify({ url: server.url })}\n`, { mode: 0o600 });
     if (temporal.pages) {
       const { server: pages, upstream } = temporal.pages;
       pages.serve(temporalPages({ gate: api.gate, log, upstream, url: pages.url, apiKeyHeaders: config.API_KEY_HEADERS }));
@@ -202,6 +204,9 @@ function keepCredentials(config: Config, credentials: { email: string; password:
   rmSync(path, { force: true }); // the mode counts only for a new file
   writeFileSync(path, `${JSON.stringify({ email: credentials.email, ...generated }, null, 2)}\n`, { mode: 0o600 });
 }
+
+/** Where the command line looks for the service of a folder: its port may be any. */
+const addressFile = ({ DATA_DIR }: Pick<Config, 'DATA_DIR'>): string => join(DATA_DIR, 'address.json');
 
 const generatedOf = (
   { ADMIN_PASSWORD, ADMIN_API_KEY }: Pick<Config, 'ADMIN_PASSWORD' | 'ADMIN_API_KEY'>,

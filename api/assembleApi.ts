@@ -2,6 +2,7 @@ import type { Express } from 'express';
 import type { Administrator } from '../shared/accounts/administrator.ts';
 import type { Domain } from '../shared/assemble.ts';
 import type { Config } from '../shared/config/config.ts';
+import { VERSION } from '../shared/config/version.ts';
 import type { RecurringJob } from '../shared/maintenance/recurringJob.ts';
 import { repeat } from '../shared/maintenance/repeat.ts';
 import { createApp } from './app.ts';
@@ -16,8 +17,6 @@ import { recordEndpoints } from './endpoints/recordEndpoints.ts';
 import { createHealth } from './health.ts';
 import type { Gate } from './route.ts';
 import { healthRoutes } from './routes/health.ts';
-
-export const VERSION = '0.1.0';
 
 export interface Api {
   app: Express;

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
+import { VERSION } from '../shared/config/version.ts';
 import { documentedAs, StandardError } from '../shared/wire/common.ts';
 import { answersOf } from './answers.ts';
 import type { Endpoint } from './route.ts';
@@ -31,7 +32,7 @@ export function openapiDocument(endpoints: readonly Endpoint[], apiKeyHeaders: r
   components.of(ErrorBody, 'output');
   return components.complete({
     openapi: '3.1.0',
-    info: { title: 'Assay', version: '0.1.0', description: 'Observability and evaluation of generative-AI applications.' },
+    info: { title: 'Assay', version: VERSION, description: 'Observability and evaluation of generative-AI applications.' },
     paths,
     components: { securitySchemes: schemes },
   });

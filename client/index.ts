@@ -33,9 +33,10 @@ export { type ExperimentGroupResponse, listExperimentGroups } from './listExperi
 export type { HostedRow, LocalMetric, LocalScore } from './localMetric.ts';
 export { type LogOptions, log } from './log.ts';
 export { Logger, type LoggerOptions } from './logger.ts';
-export type { OperationOptions, ProjectChoice } from './project.ts';
+export { type OperationOptions, type ProjectChoice, resolveProject } from './project.ts';
 export type { PromptSettings } from './promptSettings.ts';
 export { type RunExperimentOptions, runExperiment } from './runExperiment.ts';
 export type { Session, SessionFields } from './session.ts';
 export type { SpanFields, SpanKind } from './spans.ts';
 export type { FinishedSpan, SpanBuilder, SpanPlace, TraceBuilder, TraceFields } from './trace.ts';
+export { type WatchExperimentOptions, watchExperiment } from './watchExperiment.ts';

@@ -6,18 +6,19 @@ import { checkMetrics, chooseScorers, isLocal, type MetricChoice } from './choos
 import { type ChosenPrompt, choosePrompt, isPromptOf, type PromptChoice } from './choosePrompt.ts';
 import { type ExperimentGroupChoice, groupKeys, requiredName } from './createExperiment.ts';
 import { readEnvironment } from './environment.ts';
-import { ConnectionError, ExperimentRunError, HttpStatusError, ValueError } from './errors.ts';
+import { ExperimentRunError, HttpStatusError, ValueError } from './errors.ts';
 import type { ExperimentProgress, ExperimentRunResults } from './experimentRunResults.ts';
 import { searchExperiments } from './getExperiments.ts';
 import { type LeasedRow, runHostedRow } from './hostedRow.ts';
 import { hostRows } from './hostRows.ts';
-import { pause, type ServiceClient } from './http.ts';
+import type { ServiceClient } from './http.ts';
 import type { HostedRow, LocalMetric } from './localMetric.ts';
 import { clientOf, type OperationOptions, resolveProject } from './project.ts';
 import { type PromptSettings, settingsKeys } from './promptSettings.ts';
 import { isRowOf } from './recordRows.ts';
 import { textOf } from './spans.ts';
 import { timedName, unfinishedExperiment } from './unfinishedExperiment.ts';
+import { progressOf, type RunPlace, tellProgress, untilEnded } from './watchExperiment.ts';
 
 type Runner = z.input<typeof RunnerRequest>;
 
@@ -67,7 +68,9 @@ export interface RunExperimentOptions<Input = unknown, Output = unknown>
    * does not wait for the scores. Default true.
    */
   wait?: boolean | undefined;
-  /** Called about once a second while it is waited. */
+  /** Called with the experiment that was made or is gone on with, before any of its rows runs. */
+  onExperiment?: ((experiment: ExperimentResponse) => void) | undefined;
+  /** Called about once a second while it is waited, and with the end. */
   onProgress?: ((progress: ExperimentProgress) => void) | undefined;
   /**
    * Go on with the newest experiment of this name when its run has not ended, its runner is of the same kind and its rows are the same. False:
@@ -109,12 +112,6 @@ export async function runExperiment<Input = unknown, Output = unknown>(
   const experimentRun = new ExperimentRun(options, { client, projectId, name, namesakes, rows, scorers, prompt });
   return experimentRun.run();
 }
-
-/** Milliseconds without an answer after which waiting for a run ends with the error. */
-const MAX_AWAY_MS = 600_000;
-/** Milliseconds that the service waits for the end of a run before it answers that it goes on. */
-const END_WAIT_MS = 20_000;
-const MIN_BETWEEN_ASKING_MS = 500;
 
 interface Chosen {
   client: ServiceClient;
@@ -163,7 +160,7 @@ class ExperimentRun<Input, Output> {
   /** What refuses the start leaves no experiment behind that holds the name and never ran. */
   private async takeBack(experiment: ExperimentResponse, err: unknown): Promise<never> {
     if (err instanceof HttpStatusError && err.status < 500) {
-      const progress = await this.progress(experiment).catch(() => undefined);
+      const progress = await progressOf(this.place(experiment), this.options.signal).catch(() => undefined);
       if (progress?.state === 'idle') {
         await this.chosen.client.send(this.path(experiment), { method: 'DELETE' }).catch(() => undefined);
         wrongParameter(err);
@@ -217,18 +214,20 @@ class ExperimentRun<Input, Output> {
 
   /** Sees the run to its end, or as far as it is to be waited for. Gives how it ended where that was report. */
   private async follow(experiment: ExperimentResponse): Promise<ExperimentProgress | undefined> {
+    this.options.onExperiment?.(experiment);
     const ended = new AbortController();
-    const watching = this.options.onProgress ? this.watch(experiment, ended.signal) : undefined;
+    const { onProgress } = this.options;
+    const telling = onProgress ? tellProgress(this.place(experiment), onProgress, ended.signal) : undefined;
     try {
       if (this.options.function) {
         await this.host(experiment, this.options.function);
         return undefined;
       }
       if (!this.isTriggered()) await this.start(experiment, undefined);
-      return this.options.wait === false ? undefined : await this.untilEnded(experiment);
+      return this.options.wait === false ? undefined : await untilEnded(this.place(experiment), this.options.signal);
     } finally {
       ended.abort();
-      await watching;
+      await telling;
     }
   }
 
@@ -320,37 +319,8 @@ class ExperimentRun<Input, Output> {
     };
   }
 
-  /** A service that is away for a while, being started again, does not end the wait: the run goes on with it. */
-  private async untilEnded(experiment: ExperimentResponse): Promise<ExperimentProgress> {
-    let answered = performance.now();
-    for (;;) {
-      const asked = performance.now();
-      try {
-        const progress = await this.progress(experiment, END_WAIT_MS);
-        if (hasEnded(progress)) return progress;
-        answered = performance.now();
-      } catch (err) {
-        const isAway = err instanceof ConnectionError || (err instanceof HttpStatusError && err.status >= 500);
-        if (!isAway || performance.now() - answered > MAX_AWAY_MS) throw err;
-      }
-      // The service waits with its answer; one that is away is not asked again and again.
-      await pause(Math.max(0, asked + MIN_BETWEEN_ASKING_MS - performance.now()), this.options.signal);
-    }
-  }
-
-  private async watch(experiment: ExperimentResponse, ended: AbortSignal): Promise<void> {
-    for (;;) {
-      await pause(1_000, ended).catch(() => undefined);
-      if (ended.aborted) return;
-      const progress = await this.progress(experiment).catch(() => undefined);
-      if (progress && !ended.aborted) this.options.onProgress?.(progress);
-    }
-  }
-
-  /** @param waitMs milliseconds for which the service waits for the run's end */
-  private progress(experiment: ExperimentResponse, waitMs?: number): Promise<ExperimentProgress> {
-    const query = { wait_ms: waitMs };
-    return this.chosen.client.send(`${this.path(experiment)}/progress`, { query, signal: this.options.signal });
+  private place(experiment: ExperimentResponse): RunPlace {
+    return { client: this.chosen.client, path: this.path(experiment) };
   }
 
   private path(experiment: ExperimentResponse): string {
@@ -365,7 +335,7 @@ class ExperimentRun<Input, Output> {
     const { client } = this.chosen;
     const [experiment, progress] = await Promise.all([
       client.send<ExperimentResponse>(this.path(created)),
-      end ?? this.progress(created),
+      end ?? progressOf(this.place(created), this.options.signal),
     ]);
     this.options.onProgress?.(progress);
     const link = `${readEnvironment().consoleUrl?.replace(/\/+$/, '') ?? client.apiUrl}${this.path(created)}`;
@@ -386,7 +356,7 @@ function check<I, O>(options: RunExperimentOptions<I, O>): string {
         ? 'name what runs the rows: promptTemplate, function, module or url'
         : `only one thing can run the rows; given: ${runners.join(', ')}`,
     );
-  for (const key of ['function', 'onError', 'onProgress'] as const)
+  for (const key of ['function', 'onError', 'onExperiment', 'onProgress'] as const)
     if (options[key] && typeof options[key] !== 'function') throw new ValueError(`${key} must be a function`);
   for (const [key, least] of [
     ['trials', 1],
@@ -425,8 +395,6 @@ function wrongParameter(err: unknown): never {
 function mustBeOf(records: readonly Record<string, unknown>[], leased: readonly LeasedRow[]): void {
   if (!leased.every((row) => isRowOf(row, records[row.dataset_row_ordinal]))) throw new OtherRecords();
 }
-
-const hasEnded = ({ state }: ExperimentProgress): boolean => state === 'completed' || state === 'failed' || state === 'cancelled';
 
 function messageOf(experiment: ExperimentResponse, progress: ExperimentProgress, link: string): string {
   const { state, rows_done, rows_total, rows_failed, error } = progress;

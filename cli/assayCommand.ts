@@ -1,0 +1,78 @@
+import { Command, Option } from 'commander';
+import { VERSION } from '../shared/config/version.ts';
+import type { ExitCode } from './exitCodes.ts';
+import type { Terminal } from './terminal.ts';
+
+/**
+ * Every subcommand with its arguments and options. What a subcommand does is imported when it runs: help and completion read this file alone.
+ * @param end gets the status that a command ends with
+ */
+export function assayCommand(terminal: Terminal, end: (exitCode: ExitCode) => void): Command {
+  const program = new Command('assay')
+    .description('Observability and evaluation of generative-AI applications')
+    .version(VERSION, '-V, --version')
+    .configureOutput({
+      writeOut: (text) => void terminal.stdout.write(text),
+      writeErr: (text) => void terminal.stderr.write(text),
+      getOutHelpWidth: () => terminal.stdout.columns || 100,
+      getErrHelpWidth: () => terminal.stderr.columns || 100,
+    })
+    .helpCommand('help [command]', 'Show what a command takes')
+    .exitOverride()
+    .showSuggestionAfterError()
+    .addHelpText('after', '\nassay help <command> has examples. assay doctor says what is wrong with this installation.');
+
+  const action =
+    <Given extends unknown[]>(run: (...given: Given) => Promise<ExitCode> | Promise<void>) =>
+    async (...given: Given): Promise<void> => {
+      const exitCode = await run(...given);
+      if (exitCode !== undefined) end(exitCode);
+    };
+
+  program
+    .command('start')
+    .description('Start the whole service on this machine, its data in .assay of the current folder')
+    .option('--port <number>', 'port of the API (PORT); 0: any free one')
+    .option('--data-dir <folder>', 'folder of the data (DATA_DIR)')
+    .addHelpText(
+      'after',
+      example('assay start', 'Ctrl-C ends it; the next start goes on with every run. All settings are environment variables.'),
+    )
+    .action(action(async (options) => (await import('./commands/start.ts')).start(terminal, options)));
+
+  ofService(program.command('login'))
+    .description('Keep a login for a service: an API key, or your e-mail address and password')
+    .option('--email <address>', 'log in with this e-mail address; the password is asked for, or read from a pipe')
+    .addHelpText(
+      'after',
+      example('assay login --api-url https://assay.example.com', 'asks for an API key') +
+        example('assay login < key.txt', 'takes the key from a file: a pipe or a file is read up to its first line break'),
+    )
+    .action(action(async (options) => (await import('./commands/login.ts')).login(terminal, options)));
+
+  ofExperiment(program.command('watch'))
+    .description('Follow the run of an experiment to its end, then show its results')
+    .addHelpText('after', example('assay watch "nightly run" --project shop'))
+    .action(action(async (experiment, options) => (await import('./commands/watch.ts')).watch(terminal, experiment, options)));
+
+  ofService(program.command('doctor'))
+    .description('Say what is wrong with this installation, and what to do')
+    .action(action(async (options) => (await import('./commands/doctor.ts')).doctor(terminal, options)));
+
+  return program;
+}
+
+const example = (line: string, meaning = ''): string => `\n  $ ${line}${meaning && `\n    ${meaning}`}`;
+
+const ofService = (command: Command): Command =>
+  command
+    .option('--api-url <url>', 'the service (SERVICE_API_URL)')
+    .option('--json', 'results on the output, and errors, as JSON');
+
+const ofProject = (command: Command): Command =>
+  ofService(command)
+    .option('-p, --project <name>', 'the project (SERVICE_PROJECT)')
+    .addOption(new Option('--project-id <id>', 'the same by its id (SERVICE_PROJECT_ID)').conflicts('project'));
+
+const ofExperiment = (command: Command): Command =>
+  ofProject(command).argument('<experiment>', 'its name (of several the newest), its id, or the link that a run prints');

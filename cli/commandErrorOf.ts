@@ -1,0 +1,49 @@
+import { ConnectionError, ExperimentRunError, HttpStatusError, TakenOverError, ValueError } from '../client/index.ts';
+import { CommandError, fileError, isFileProblem } from './commandError.ts';
+import { type ExitCode, exitCodes } from './exitCodes.ts';
+
+/** What was thrown, as the sentence and status that the command ends with. */
+export function commandErrorOf(err: unknown): CommandError {
+  if (err instanceof CommandError) return err;
+  const ended = (exitCode: ExitCode, message = messageOf(err)) => new CommandError(exitCode, message, { cause: err });
+  if (err instanceof ValueError) return ended(exitCodes.usage);
+  if (err instanceof ConnectionError) return ended(exitCodes.unreachable, `${messageOf(err)} To find out: assay doctor`);
+  if (err instanceof ExperimentRunError || err instanceof TakenOverError) return ended(exitCodes.runFailed);
+  if (err instanceof HttpStatusError) return httpError(err);
+  if (isFileProblem(err)) return fileError(err);
+  return ended(exitCodes.failed);
+}
+
+function httpError(err: HttpStatusError): CommandError {
+  const ended = (exitCode: ExitCode, message: string) => new CommandError(exitCode, message, { cause: err });
+  switch (err.status) {
+    case 401:
+      return ended(
+        exitCodes.credentials,
+        `the service does not accept your credentials (${reasonOf(err)}): log in with assay login`,
+      );
+    case 403:
+      return ended(
+        exitCodes.credentials,
+        `you may not do this (${reasonOf(err)}): ask an administrator, or log in as someone else`,
+      );
+    case 404:
+      return ended(exitCodes.notFound, `there is no such thing, or you may not see it: ${reasonOf(err)}`);
+    case 400:
+    case 409:
+    case 413:
+    case 415:
+    case 422:
+      return ended(exitCodes.usage, `the service refuses this: ${reasonOf(err)}`);
+    default:
+      return ended(
+        exitCodes.failed,
+        `the service could not do it (${err.status}: ${reasonOf(err)}): try again${err.requestId ? `; its log has the request as ${err.requestId}` : ''}`,
+      );
+  }
+}
+
+/** Without the method and path, which say nothing to someone who typed a command. */
+const reasonOf = ({ message, status }: HttpStatusError): string => message.split(` answered ${status}: `).pop() ?? message;
+
+const messageOf = (err: unknown): string => (err instanceof Error ? err.message || err.name : String(err));

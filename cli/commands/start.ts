@@ -1,0 +1,34 @@
+import { spawn } from 'node:child_process';
+import { constants } from 'node:os';
+import { extname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { serviceEnvironment, serviceFlags } from '../serviceProcess.ts';
+import type { Terminal } from '../terminal.ts';
+
+interface StartOptions {
+  port?: string;
+  dataDir?: string;
+}
+
+/** Runs the service until it ends, in the foreground. It is a process of its own: parts of it read their settings before any code runs. */
+export async function start(terminal: Terminal, { port, dataDir }: StartOptions): Promise<never> {
+  const entry = fileURLToPath(new URL(`../../start${extname(import.meta.filename)}`, import.meta.url));
+  const child = spawn(process.execPath, [...serviceFlags, entry], {
+    cwd: terminal.folder,
+    stdio: 'inherit',
+    env: {
+      ...terminal.environment,
+      ...serviceEnvironment,
+      ...(port === undefined ? {} : { PORT: port }),
+      ...(dataDir === undefined ? {} : { DATA_DIR: dataDir }),
+    },
+  });
+  // A terminal signals the whole group; what signals this process alone is passed on.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.removeAllListeners(signal).on(signal, () => child.kill(signal));
+  const [exitCode, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code, endedBy) => resolve([code, endedBy]));
+  });
+  process.exit(signal ? 128 + constants.signals[signal] : (exitCode ?? 1));
+}

@@ -1,0 +1,48 @@
+import { type ExperimentProgress, type ExperimentResponse, type ServiceClient, watchExperiment } from '../../client/index.ts';
+import { connect, type ServiceOptions } from '../connect.ts';
+import { type ExitCode, exitCodes } from '../exitCodes.ts';
+import { findExperiment, type ProjectOptions } from '../findExperiment.ts';
+import { progressDisplay } from '../output/progressDisplay.ts';
+import { resultsText } from '../output/resultsText.ts';
+import { remark, say, sayJson, type Terminal, widthOf } from '../terminal.ts';
+import { waysOn } from '../waysOn.ts';
+
+export interface WatchOptions extends ServiceOptions, ProjectOptions {
+  json?: boolean;
+}
+
+export async function watch(terminal: Terminal, words: string, options: WatchOptions): Promise<ExitCode> {
+  const client = await connect(terminal, options);
+  const experiment = await findExperiment(client, words, options);
+  const display = await progressDisplay(terminal);
+  let progress: ExperimentProgress;
+  try {
+    progress = await watchExperiment({
+      client,
+      projectId: experiment.project_id,
+      experimentId: experiment.id,
+      onProgress: (now) => display.show({ progress: now }),
+      signal: terminal.signal,
+    });
+  } catch (err) {
+    display.end();
+    if (terminal.signal.aborted) await remark(terminal, `The run goes on in the service. ${waysOn(experiment)}`);
+    throw err;
+  }
+  display.end();
+  return showResults(terminal, client, experiment, progress, options.json);
+}
+
+/** The experiment as it is now that its run has ended, and how the command ends with it. */
+export async function showResults(
+  terminal: Terminal,
+  client: ServiceClient,
+  { id, project_id }: Pick<ExperimentResponse, 'id' | 'project_id'>,
+  progress: ExperimentProgress,
+  asJson = false,
+): Promise<ExitCode> {
+  const experiment = await client.send<ExperimentResponse>(`/projects/${project_id}/experiments/${id}`);
+  if (asJson) await sayJson(terminal, { experiment, progress });
+  else await say(terminal, resultsText(experiment, progress, widthOf(terminal.stdout, terminal.environment)));
+  return progress.state === 'failed' || progress.state === 'cancelled' ? exitCodes.runFailed : exitCodes.done;
+}

@@ -1,0 +1,28 @@
+/** How the command ends, for scripts: each number has one meaning, whatever the subcommand. The page of the command line lists them. */
+export const exitCodes = {
+  done: 0,
+  /** The service or this machine could not do it. */
+  failed: 1,
+  /** The command line, or a file that it names, is wrong. */
+  usage: 2,
+  /** No service answers, or one of another version. */
+  unreachable: 3,
+  /** Credentials are missing, wrong, expired, or not enough for this. */
+  credentials: 4,
+  /** What was named does not exist. */
+  notFound: 5,
+  /** The run of the experiment failed or was cancelled. */
+  runFailed: 6,
+  /** A file cannot be read or written. */
+  file: 7,
+  /** The gate: quality has dropped. */
+  gateFailed: 10,
+  /** The gate: too few rows to tell. */
+  notEnoughRows: 11,
+  /** SIGINT, SIGPIPE and SIGTERM, as shells count them: 128 and the signal's number. */
+  interrupted: 130,
+  brokenPipe: 141,
+  terminated: 143,
+} as const;
+
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];

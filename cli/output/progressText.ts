@@ -1,0 +1,57 @@
+import stringWidth from 'string-width';
+import type { ExperimentProgress } from '../../client/index.ts';
+import { dollars, duration } from './figures.ts';
+
+export interface ShownProgress {
+  progress: ExperimentProgress;
+  /** What the rows have cost so far, where that is known. */
+  costUsd?: number | null | undefined;
+}
+
+const LEAST_BAR = 8;
+const LONGEST_BAR = 30;
+
+/** How far a run is, on one line of at most `width` characters: what matters least is left out first. */
+export function progressText(shown: ShownProgress, width: number): string {
+  const [first = '', ...others] = progressParts(shown);
+  let parts = [first];
+  for (const part of others) {
+    const longer = [...parts, part];
+    if (LEAST_BAR + 2 + stringWidth(longer.join(', ')) > width) break;
+    parts = longer;
+  }
+  const words = parts.join(', ');
+  const room = Math.min(LONGEST_BAR, width - 2 - stringWidth(words));
+  return room < LEAST_BAR ? words : `${bar(shownShare(shown.progress), room)}  ${words}`;
+}
+
+/** The same in words alone, for a file or a log of a build. */
+export const progressLine = (shown: ShownProgress): string => progressParts(shown).join(', ');
+
+/** In the order of what a person wants to know first. */
+function progressParts({ progress, costUsd }: ShownProgress): string[] {
+  const { state, rows_done, rows_total, rows_failed, rows_per_second, scores_done, scores_total } = progress;
+  const isScoring = rows_done >= rows_total && scores_done < scores_total;
+  const rest = state === 'running' && rows_per_second ? (1_000 * (rows_total - rows_done)) / rows_per_second : undefined;
+  return [
+    isScoring ? `${scores_done}/${scores_total} scores` : `${rows_done}/${rows_total} rows`,
+    ...(state === 'running' || state === 'completed' ? [] : [state]),
+    ...(rows_failed > 0 ? [`${rows_failed} failed`] : []),
+    ...(rest !== undefined && !isScoring && rows_done < rows_total ? [`${duration(rest)} left`] : []),
+    ...(rows_per_second && !isScoring
+      ? [`${rows_per_second >= 10 ? rows_per_second.toFixed(0) : rows_per_second.toFixed(1)} rows/s`]
+      : []),
+    ...(costUsd ? [dollars(costUsd)] : []),
+  ];
+}
+
+function shownShare({ rows_done, rows_total, scores_done, scores_total }: ExperimentProgress): number {
+  const [done, total] =
+    rows_done >= rows_total && scores_done < scores_total ? [scores_done, scores_total] : [rows_done, rows_total];
+  return total === 0 ? 0 : Math.min(1, done / total);
+}
+
+function bar(share: number, width: number): string {
+  const filled = Math.floor(share * width);
+  return '█'.repeat(filled) + '░'.repeat(width - filled);
+}

@@ -1,0 +1,91 @@
+import { ConnectionError, HttpStatusError } from './errors.ts';
+import type { ExperimentProgress } from './experimentRunResults.ts';
+import { pause, type ServiceClient } from './http.ts';
+import { clientOf, type OperationOptions, resolveProject } from './project.ts';
+
+/** Milliseconds without an answer after which waiting for a run ends with the error. */
+const MAX_AWAY_MS = 600_000;
+/** Milliseconds that the service waits for the end of a run before it answers that it goes on. */
+const END_WAIT_MS = 20_000;
+const MIN_BETWEEN_ASKING_MS = 500;
+const TELL_EVERY_MS = 1_000;
+
+export interface WatchExperimentOptions extends OperationOptions {
+  experimentId: string;
+  /** Called about once a second, and with the end. */
+  onProgress?: ((progress: ExperimentProgress) => void) | undefined;
+  /** Stops the waiting; the run goes on. */
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * Waits for the end of an experiment's run, also over a restart of the service, and gives how it ended. A run that was never started, and a filled
+ * experiment that has none, is answered at once as it is (`idle`).
+ * @throws ConnectionError or HttpStatusError after ten minutes without an answer
+ */
+export async function watchExperiment(options: WatchExperimentOptions): Promise<ExperimentProgress> {
+  const client = clientOf(options);
+  const projectId = await resolveProject(client, options);
+  const place = { client, path: `/projects/${projectId}/experiments/${options.experimentId}` };
+  const now = await progressOf(place, options.signal);
+  if (now.state === 'idle') return now;
+  options.onProgress?.(now);
+  const ended = new AbortController();
+  const telling = options.onProgress ? tellProgress(place, options.onProgress, ended.signal) : undefined;
+  try {
+    const end = await untilEnded(place, options.signal);
+    ended.abort();
+    options.onProgress?.(end);
+    return end;
+  } finally {
+    ended.abort();
+    await telling;
+  }
+}
+
+/** Where the run of an experiment is asked for. */
+export interface RunPlace {
+  client: ServiceClient;
+  path: string;
+}
+
+/** A service that is away for a while, being started again, does not end the wait: the run goes on with it. */
+export async function untilEnded(place: RunPlace, signal: AbortSignal | undefined): Promise<ExperimentProgress> {
+  let answered = performance.now();
+  for (;;) {
+    const asked = performance.now();
+    try {
+      const progress = await progressOf(place, signal, END_WAIT_MS);
+      if (hasEnded(progress)) return progress;
+      answered = performance.now();
+    } catch (err) {
+      const isAway = err instanceof ConnectionError || (err instanceof HttpStatusError && err.status >= 500);
+      if (!isAway || performance.now() - answered > MAX_AWAY_MS) throw err;
+    }
+    // The service waits with its answer; one that is away is not asked again and again.
+    await pause(Math.max(0, asked + MIN_BETWEEN_ASKING_MS - performance.now()), signal);
+  }
+}
+
+/** Tells about once a second how far the run is, until the signal. */
+export async function tellProgress(
+  place: RunPlace,
+  onProgress: (progress: ExperimentProgress) => void,
+  ended: AbortSignal,
+): Promise<void> {
+  for (;;) {
+    await pause(TELL_EVERY_MS, ended).catch(() => undefined);
+    if (ended.aborted) return;
+    const progress = await progressOf(place, ended).catch(() => undefined);
+    if (progress && !ended.aborted) onProgress(progress);
+  }
+}
+
+/** @param waitMs milliseconds for which the service waits for the run's end */
+export const progressOf = (
+  { client, path }: RunPlace,
+  signal: AbortSignal | undefined,
+  waitMs?: number,
+): Promise<ExperimentProgress> => client.send(`${path}/progress`, { query: { wait_ms: waitMs }, signal });
+
+const hasEnded = ({ state }: ExperimentProgress): boolean => state === 'completed' || state === 'failed' || state === 'cancelled';

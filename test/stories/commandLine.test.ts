@@ -1,0 +1,255 @@
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import stringWidth from 'string-width';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { exitCodes } from '../../cli/exitCodes.ts';
+import { runExperiment } from '../../client/index.ts';
+import { VERSION } from '../../shared/config/version.ts';
+import { assay, atTerminal, inShell, startAssay, type Typed } from '../support/assay.ts';
+import { startTestService, type TestProject, type TestService } from '../support/service.ts';
+
+let service: TestService;
+let project: TestProject;
+beforeAll(async () => {
+  service = await startTestService();
+  project = await service.project();
+});
+afterAll(() => service[Symbol.asyncDispose]());
+
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'assay-cli-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** A folder of its own, with the address and key of the service in the environment. */
+const withKey = (environment: Record<string, string> = {}): Typed => ({
+  folder: newFolder(),
+  environment: {
+    SERVICE_API_URL: service.url,
+    SERVICE_API_KEY: service.apiKey,
+    SERVICE_PROJECT: project.name,
+    ...environment,
+  },
+});
+
+/** A small experiment that has run. */
+async function anExperiment(experimentName: string): Promise<{ id: string; name: string; project_id: string }> {
+  const { experiment } = await runExperiment({
+    client: service.client,
+    projectId: project.id,
+    experimentName,
+    dataset: [
+      { input: 'a', output: 'A' },
+      { input: 'b', output: 'x' },
+    ],
+    function: (input: string) => input.toUpperCase(),
+    metrics: ['exact_match'],
+  });
+  return experiment;
+}
+
+/** Something else that listens where the service should. */
+async function otherServer(answer: { status: number; body: string }): Promise<string> {
+  const server = createServer((_request, response) => response.writeHead(answer.status).end(answer.body));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+describe('help', () => {
+  test('names every command, and help of a command its options', async () => {
+    const { stdout, exitCode } = await assay(['--help'], { folder: newFolder() });
+    expect(exitCode).toBe(0);
+    for (const name of ['start', 'login', 'watch', 'doctor']) expect(stdout).toMatch(new RegExp(`^ {2}${name} `, 'm'));
+    const watch = await assay(['help', 'watch'], { folder: newFolder() });
+    expect(watch.stdout).toContain('--project <name>');
+  });
+
+  test('on a full disk one sentence says so', async () => {
+    const { exitCode, stderr } = await inShell('assay doctor --json > /dev/full', { folder: newFolder() });
+    expect(stderr).toBe('the output cannot be written: the disk is full; make room or name another place\n');
+    expect(exitCode).toBe(exitCodes.file);
+  });
+
+  test('an unknown command is a wrong use, and the nearest one is named', async () => {
+    const { stderr, exitCode } = await assay(['wacth', 'x'], { folder: newFolder() });
+    expect(stderr).toContain("unknown command 'wacth'");
+    expect(stderr).toContain('Did you mean watch?');
+    expect(exitCode).toBe(exitCodes.usage);
+  });
+});
+
+describe('login', () => {
+  test('keeps a key that only its owner can read, and other commands use it', async () => {
+    const folder = newFolder();
+    const typed = { folder, environment: {} };
+    const { exitCode, stdout } = await assay(['login', '--api-url', service.url], { ...typed, input: `${service.apiKey}\n` });
+    expect(stdout).toContain(`Logged in to ${service.url} as admin@assay.local`);
+    expect(exitCode).toBe(0);
+    const path = join(folder, '.config/assay/credentials.json');
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    const doctor = await assay(['doctor', '--json'], typed);
+    expect(doctor.exitCode).toBe(0);
+    expect(JSON.parse(doctor.stdout)).toContainEqual({
+      about: 'credentials',
+      state: 'ok',
+      found: `admin@assay.local (admin), from ${path}`,
+    });
+  });
+
+  test('a key that the service does not know is kept nowhere', async () => {
+    const folder = newFolder();
+    const { exitCode, stderr } = await assay(['login', '--api-url', service.url], { folder, input: 'wrong-key\n' });
+    expect(stderr).toMatch(/^assay: .* does not know this API key: check that all of it was given\n$/);
+    expect(exitCode).toBe(exitCodes.credentials);
+    expect(() => statSync(join(folder, '.config/assay/credentials.json'))).toThrow();
+  });
+
+  test('by password it ends with its token, and says how to go on', async () => {
+    const folder = newFolder();
+    const email = 'cli@example.com';
+    const password = 'Secret-password-1';
+    const { status } = await service.request('POST', '/users', { email, password, role: 'user' });
+    expect(status).toBe(200);
+    const login = await assay(['login', '--email', email, '--json'], {
+      folder,
+      environment: { SERVICE_API_URL: service.url },
+      input: password,
+    });
+    expect(JSON.parse(login.stdout)).toMatchObject({ api_url: service.url, email });
+    const path = join(folder, '.config/assay/credentials.json');
+    const kept = readFileSync(path, 'utf8');
+    expect((await assay(['doctor'], { folder })).exitCode).toBe(0);
+
+    writeFileSync(path, kept.replace(/"expires_at": "[^"]+"/, '"expires_at": "2020-01-01T00:00:00.000Z"'));
+    const late = await assay(['watch', 'x', '--project', project.name], { folder });
+    expect(late.stderr).toContain(`expired at 2020-01-01T00:00:00.000Z: log in again with assay login --api-url ${service.url}`);
+    expect(late.exitCode).toBe(exitCodes.credentials);
+  });
+
+  test('a damaged file of logins is named, and one that others can read', async () => {
+    const folder = newFolder();
+    mkdirSync(join(folder, '.config/assay'), { recursive: true });
+    const path = join(folder, '.config/assay/credentials.json');
+    writeFileSync(path, 'not JSON');
+    chmodSync(path, 0o644);
+    const { exitCode, stdout } = await assay(['doctor'], { folder });
+    expect(stdout).toContain(`${path} is open to other users\n    close it: chmod 600 ${path}`);
+    expect(stdout).toContain(`${path} is damaged: remove it and log in again with assay login`);
+    expect(exitCode).not.toBe(0);
+  });
+
+  test('the local service of the current folder is found without a login', async () => {
+    const folder = newFolder();
+    mkdirSync(join(folder, '.assay'));
+    writeFileSync(join(folder, '.assay/credentials.json'), JSON.stringify({ api_key: service.apiKey }));
+    writeFileSync(join(folder, '.assay/address.json'), readFileSync(join(service.dataDir, 'address.json')));
+    const { exitCode, stdout } = await assay(['doctor'], { folder });
+    expect(stdout).toContain(`✓ service: ${service.url} (from ${join(folder, '.assay')}), version ${VERSION}`);
+    expect(exitCode).toBe(0);
+  });
+});
+
+describe('what answers', () => {
+  test.each([
+    [
+      'nothing',
+      undefined,
+      /^assay: no service answers at \S+ \(from SERVICE_API_URL\): start one with assay start, or name another/,
+    ],
+    ['something else', { status: 200, body: '<html>' }, /is no Assay service: check the address/],
+    [
+      'another version',
+      { status: 200, body: '{"api_version": "v2", "message": "ready", "version": "9.1.0"}' },
+      /is version 9\.1\.0 and this command \S+: use the command of that version \(npx assay@9\.1\.0\)/,
+    ],
+    ['a service that starts', { status: 503, body: '{"detail": "starting"}' }, /is not ready \(starting\): try again/],
+  ])('%s', async (_name, answer, sentence) => {
+    const url = answer ? await otherServer(answer) : 'http://127.0.0.1:9';
+    const { exitCode, stderr } = await assay(['watch', 'x'], withKey({ SERVICE_API_URL: url }));
+    expect(stderr).toMatch(sentence);
+    expect(stderr.trim().split('\n')).toHaveLength(1);
+    expect(exitCode).toBe(exitCodes.unreachable);
+  });
+
+  test('a wrong key', async () => {
+    const { exitCode, stderr } = await assay(['watch', 'x', '--json'], withKey({ SERVICE_API_KEY: 'a-wrong-key' }));
+    expect(JSON.parse(stderr)).toMatchObject({ error: expect.stringMatching(/log in with assay login$/), exit_code: 4 });
+    expect(exitCode).toBe(exitCodes.credentials);
+  });
+
+  test('no credentials at all', async () => {
+    const { exitCode, stderr } = await assay(['watch', 'x'], withKey({ SERVICE_API_KEY: '' }));
+    expect(stderr).toContain('no credentials for');
+    expect(exitCode).toBe(exitCodes.credentials);
+  });
+});
+
+describe('watch', () => {
+  test('shows how a run ended, by name, id and link', async () => {
+    const experiment = await anExperiment('büro 🚀 of "Monday"');
+    const link = `${service.url}/projects/${project.id}/experiments/${experiment.id}`;
+    for (const words of [experiment.name, experiment.id, link]) {
+      const { exitCode, stdout, stderr } = await assay(['watch', words], withKey());
+      expect(stdout).toMatch(/^"büro 🚀 of \\"Monday\\"" completed: 2 of 2 rows in /);
+      expect(stdout).toMatch(/^exact_match +0\.5 +0 +0\.5 +/m);
+      expect(stderr).toContain('2/2 rows');
+      expect(exitCode).toBe(0);
+    }
+    const asJson = await assay(['watch', experiment.id, '--json'], withKey());
+    expect(JSON.parse(asJson.stdout)).toMatchObject({ experiment: { id: experiment.id }, progress: { state: 'completed' } });
+  });
+
+  test('what does not exist is named', async () => {
+    const { exitCode, stderr } = await assay(['watch', 'no such'], withKey());
+    expect(stderr).toContain('there is no experiment "no such" in this project');
+    expect(exitCode).toBe(exitCodes.notFound);
+    const other = await assay(['watch', 'x', '--project', 'no such project'], withKey());
+    expect(other.stderr).toContain('there is no project called "no such project"');
+    expect(other.exitCode).toBe(exitCodes.usage);
+  });
+
+  test('fits a terminal of 40 columns, without colours where NO_COLOR is set', async () => {
+    const experiment = await anExperiment('a 🚀 name that is longer than the terminal is wide');
+    const { stdout } = await atTerminal(40, ['watch', experiment.id], withKey({ NO_COLOR: '1' })).ended;
+    const lines = stripVTControlCharacters(stdout).split(/\r?\n/);
+    const table = lines.slice(lines.findIndex((line) => line.startsWith('metric')));
+    expect(table.length).toBeGreaterThan(3);
+    for (const line of table) expect(stringWidth(line)).toBeLessThanOrEqual(40);
+    expect(table.join('\n')).toContain('exact_match');
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with it
+    expect(stdout).not.toMatch(/\u001b\[\d+m/);
+  });
+});
+
+test('the page of the command line has every status that a command ends with', () => {
+  const page = readFileSync(join(import.meta.dirname, '../../docs/command-line.md'), 'utf8');
+  const listed = [...page.matchAll(/^\| (\d+) \| \S/gm)].map(([, code]) => Number(code));
+  expect(listed).toEqual(Object.values(exitCodes).sort((one, other) => one - other));
+});
+
+test('start runs the service until Ctrl-C; doctor finds it in its folder at whatever port it has', async () => {
+  const folder = newFolder();
+  const typed = { folder, environment: { TEMPORAL_PORT: '0', TEMPORAL_UI_PORT: '0', LOG_LEVEL: 'error' } };
+  const running = startAssay(['start', '--port', '0'], typed);
+  onTestFinished(() => void running.kill('SIGKILL'));
+  await new Promise<void>((resolve, reject) => {
+    let said = '';
+    running.stdout?.on('data', (text: string) => {
+      said += text;
+      if (said.includes('Assay is ready')) resolve();
+    });
+    void running.ended.then(({ stderr }) => reject(new Error(stderr)));
+  });
+  const doctor = await assay(['doctor'], typed);
+  expect(doctor.stdout).toContain(`(from ${join(folder, '.assay')})`);
+  expect(doctor.exitCode).toBe(0);
+  running.kill('SIGINT');
+  expect((await running.ended).exitCode).toBe(0);
+  expect(() => statSync(join(folder, '.assay/address.json'))).toThrow();
+});
