@@ -25,7 +25,7 @@ export const currentLogger = (): Logger | undefined => (currentContext().logger 
 
 /**
  * Logs what an application did: traces with their spans, in sessions. Traces are gathered and sent in batches, off the application's path;
- * `flush` sends what waits and resolves when it is stored. Call it before the process ends.
+ * `flush` sends what waits and resolves when it is stored. A process that ends sends what waits by itself, unless it is ended by `process.exit`.
  */
 export class Logger {
   private readonly options: LoggerOptions;
@@ -89,6 +89,21 @@ export class Logger {
   /** Sends what waits, and resolves when it is stored. @throws as `TraceQueue.flush` */
   flush(): Promise<void> {
     return this.queue.flush();
+  }
+
+  /** Traces that were given up, since too many waited for the service. */
+  get droppedTraces(): number {
+    return this.queue.dropped;
+  }
+
+  /** Sends what waits. `log` no longer uses this logger where nothing else names it. */
+  async close(): Promise<void> {
+    if (latest().logger === this) latest().logger = undefined;
+    await this.queue.flush();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
   }
 
   private async openSession(fields: SessionFields, patience: Patience): Promise<string> {

@@ -30,6 +30,10 @@ export class RareWarnings {
     }
   }
 
+  get hasRest(): boolean {
+    return [...this.kinds.values()].some(({ withheld }) => withheld > 0);
+  }
+
   /** Says what waits: the process ends. */
   sayRest(): void {
     for (const kind of this.kinds.values()) this.sayNow(kind);

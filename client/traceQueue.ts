@@ -1,5 +1,6 @@
 import type { RefusedRecord } from '../shared/wire/ingest.ts';
 import { HttpStatusError, RecordsRefusedError } from './errors.ts';
+import { exitWatch, type Unsent } from './exits.ts';
 import type { ServiceClient } from './http.ts';
 import { newId } from './newId.ts';
 import { RareWarnings } from './rareWarnings.ts';
@@ -37,8 +38,8 @@ interface Waiting {
   session: Session | undefined;
 }
 
-/** Traces that wait to be sent. They are sent in batches, off the application's path. */
-export class TraceQueue {
+/** Traces that wait to be sent. They are sent in batches, off the application's path, the last ones when the process ends. */
+export class TraceQueue implements Unsent {
   private readonly client: ServiceClient;
   private readonly options: QueueOptions;
   private readonly target: (patience: Patience) => Promise<Target>;
@@ -46,6 +47,7 @@ export class TraceQueue {
   private readonly maxCharacters: number;
   private readonly warnings: RareWarnings;
   private waiting: Waiting[] = [];
+  private onTheWay = 0;
   /** Of what waits or is on its way. */
   private characters = 0;
   private sending: Promise<void> | undefined;
@@ -56,6 +58,7 @@ export class TraceQueue {
   private readonly refusedSessions = new WeakMap<Session, string>();
   /** Traces that were given up, since too many waited. */
   dropped = 0;
+  added = 0;
 
   constructor(client: ServiceClient, options: QueueOptions, target: (patience: Patience) => Promise<Target>) {
     this.client = client;
@@ -75,6 +78,8 @@ export class TraceQueue {
       this.report(error);
       return;
     }
+    if (this.unsent === 0) exitWatch()?.add(this);
+    this.added++;
     this.waiting.push({ json, session });
     this.characters += json.length;
     if (this.characters > this.maxCharacters) this.dropOldest();
@@ -95,9 +100,34 @@ export class TraceQueue {
     if (this.waiting.length === 0) return;
     this.sending = this.sendAll(patience).finally(() => {
       this.sending = undefined;
+      if (this.unsent === 0 && !this.warnings.hasRest) exitWatch()?.remove(this);
     });
     await this.sending;
     this.failures = 0;
+  }
+
+  async sendLast(ms: number): Promise<void> {
+    const stop = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const isOver = new Promise<void>((resolve) => {
+      timer = setTimeout(() => {
+        stop.abort(new Error(`no answer within the ${ms} ms that an ending process waits`));
+        resolve();
+      }, ms);
+    });
+    const sent = this.flush({ retries: 1, signal: stop.signal }).catch((error: unknown) => this.report(error));
+    await Promise.race([sent, isOver]);
+    clearTimeout(timer);
+  }
+
+  sayUnsent(): void {
+    this.warnings.sayRest();
+    if (this.unsent > 0) this.client.logger.warn(`the process ends, and ${this.unsent} traces were not sent`);
+  }
+
+  /** Traces that wait or are on their way. */
+  get unsent(): number {
+    return this.waiting.length + this.onTheWay;
   }
 
   private sendSoon(): void {
@@ -143,6 +173,7 @@ export class TraceQueue {
     let refused: unknown;
     while (this.waiting.length > 0) {
       const batch = this.takeBatch();
+      this.onTheWay = batch.length;
       try {
         const traces = await this.withSessions(batch, patience);
         const error = await this.sendBatch(target, traces, patience);
@@ -152,6 +183,8 @@ export class TraceQueue {
       } catch (error) {
         this.waiting = batch.concat(this.waiting);
         throw error;
+      } finally {
+        this.onTheWay = 0;
       }
     }
     if (refused) throw refused;
