@@ -115,7 +115,7 @@ async function timelineQuery(
 }
 
 function groupColumn(column: ColumnDef): ColumnDef {
-  if (column.source.at !== 'metric' && column.dataType !== 'string_list') return column;
+  if (column.source.at !== 'metric' && column.source.at !== 'usage' && column.dataType !== 'string_list') return column;
   const msg = `the column ${column.id} cannot be grouped by: take one that holds one value of the record itself`;
   throw new RequestInvalid([{ loc: ['body', 'group_by'], msg, type: 'group_by_invalid' }]);
 }

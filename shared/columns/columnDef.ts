@@ -1,5 +1,6 @@
 import type { MetricScale } from '../wire/metricScale.ts';
 import type { ScorerConfig } from '../wire/scorers.ts';
+import type { UsageMetric } from './systemMetrics.ts';
 
 /** Every kind of record, in the order the catalogs list them. */
 export const recordKinds = ['llm', 'agent', 'workflow', 'trace', 'control', 'retriever', 'session', 'tool'] as const;
@@ -45,6 +46,7 @@ export interface StoredForm {
  * Where a column's value is found.
  * - `record`: a column of the record table (of the same name, unless `name` says another), of this ClickHouse type.
  * - `trace`: a column of the record's trace (the record itself, when it is one); one that is not stored counts as `absent`.
+ * - `usage`: a number of model calls. A span has its own, a trace or session the sum over the llm spans below it.
  * - `children`: true when a record names this one as its parent.
  * - `metric`: the newest value of this metric in the score table.
  * - `map`: one key of a map column of the record table.
@@ -52,6 +54,7 @@ export interface StoredForm {
 export type ColumnSource =
   | ({ at: 'record'; name?: string } & StoredForm)
   | { at: 'trace'; column: string; absent: boolean }
+  | { at: 'usage'; name: UsageMetric }
   | { at: 'children' }
   | { at: 'metric'; metric: string }
   | { at: 'map'; column: 'user_metadata' | 'dataset_metadata'; key: string };

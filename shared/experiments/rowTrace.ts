@@ -62,29 +62,9 @@ export function rowTrace(
     metrics: {
       ...result.localMetrics,
       ...(result.durationNs === null ? {} : { duration_ns: result.durationNs }),
-      ...usageOf(result.spans),
     },
     spans: withDerivedIds(result.spans, experimentId, row),
   } as ExperimentTrace;
-}
-
-const usageKeys = ['num_input_tokens', 'num_output_tokens', 'num_total_tokens', 'cost'] as const;
-
-/** Tokens and cost of a row: the sums over its llm spans, of those that say. */
-function usageOf(spans: readonly unknown[]): Record<string, number> {
-  const usage: Record<string, number> = {};
-  const open = [...spans];
-  for (let span = open.pop(); span !== undefined; span = open.pop()) {
-    const { type, spans: below, metrics } = asObject(span);
-    if (Array.isArray(below)) for (const one of below) open.push(one);
-    if (type !== 'llm') continue;
-    for (const key of usageKeys) {
-      const value = asObject(metrics)[key];
-      if (typeof value !== 'number' || !(Math.abs(value) <= Number.MAX_SAFE_INTEGER)) continue;
-      usage[key] = (usage[key] ?? 0) + (key === 'cost' ? value : Math.round(value));
-    }
-  }
-  return usage;
 }
 
 /** Characters of a path. Beyond them an id stands for what is above it: a tree of 100,000 levels would have 10 GB of paths. */
@@ -119,7 +99,3 @@ function withDerivedIds(
   }
   return roots;
 }
-
-/** For a look at keys that may be there: what is no object has none. */
-const asObject = (value: unknown): Record<string, unknown> =>
-  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};

@@ -1,5 +1,5 @@
 import type { ColumnDef, RecordKind } from '../columns/columnDef.ts';
-import type { SystemMetric } from '../columns/systemMetrics.ts';
+import type { OwnNumber } from '../columns/systemMetrics.ts';
 import { RequestInvalid } from '../errors/errors.ts';
 import { type MetricAggregates, rollUp, shareOfFalse } from '../metrics/aggregate.ts';
 import type { StandardError } from '../wire/common.ts';
@@ -15,7 +15,7 @@ export interface TimelineQuery extends Omit<RecordQuery, 'kinds'> {
   bucketMinutes: number;
   groupBy?: ColumnDef | undefined;
   /** Kind of record that each of the records' own numbers is taken from; absent: every record that has it. */
-  ownNumbersOf?: Readonly<Record<SystemMetric, RecordKind>> | undefined;
+  ownNumbersOf?: Readonly<Record<OwnNumber, RecordKind>> | undefined;
 }
 
 /** Where a figure belongs: a bucket (of a group), or the whole range when both are null. */
@@ -49,7 +49,7 @@ export interface TimelineReads {
  * Tokens and cost are those of the model calls, so that a trace which repeats the sum of its calls is not counted twice; the duration is that of
  * the whole request.
  */
-export const ownNumberKinds: Readonly<Record<SystemMetric, RecordKind>> = {
+export const ownNumberKinds: Readonly<Record<OwnNumber, RecordKind>> = {
   duration_ns: 'trace',
   num_input_tokens: 'llm',
   num_output_tokens: 'llm',
@@ -63,6 +63,7 @@ export const ownNumberKinds: Readonly<Record<SystemMetric, RecordKind>> = {
   num_cache_write_input_tokens: 'llm',
   num_reasoning_output_tokens: 'llm',
   cost: 'llm',
+  num_spans_without_cost: 'llm',
 };
 
 /** Buckets of one group: a month of 5 minutes has 8,928. */

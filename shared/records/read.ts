@@ -5,7 +5,7 @@ import { MAX_SPAN_DEPTH } from '../wire/ingest.ts';
 import type { StoredRecord } from './record.ts';
 import type { RecordKey } from './recordStore.ts';
 import { toExtendedRecord } from './recordView.ts';
-import { keyOf, type PageView, type RecordReads, type StoredMetric } from './searchRecords.ts';
+import { keyOf, type PageView, type RecordReads, type StoredMetric, type Usage, withUsage } from './searchRecords.ts';
 
 /** What single reads need of the store. Runs are not named in these requests: ids are looked up in the whole project. */
 export interface RecordReader {
@@ -20,7 +20,7 @@ export interface RecordReader {
 
 export interface ReadDeps {
   reader: RecordReader;
-  reads: Pick<RecordReads, 'metricResults' | 'annotations'>;
+  reads: Pick<RecordReads, 'metricResults' | 'annotations' | 'usage'>;
 }
 
 export type Tree = Record<string, unknown> & { id: string; type: string; spans?: Tree[] };
@@ -28,6 +28,7 @@ export type Tree = Record<string, unknown> & { id: string; type: string; spans?:
 export interface Attached {
   metrics: ReadonlyMap<string, StoredMetric[]>;
   annotations: ReadonlyMap<string, RecordAnnotations>;
+  usage: Usage;
 }
 
 const wholeRecords: PageView = { metrics: 'all', includeCounts: false, includeMetricMetadata: false, truncate: false };
@@ -120,18 +121,22 @@ export async function attachedTo(
   keys: Parameters<RecordReads['metricResults']>[1],
 ): Promise<Attached> {
   const ids = keys.map(({ id }) => id);
-  const [metrics, annotations] = await Promise.all([reads.metricResults(run, keys), reads.annotations(run, ids)]);
-  return { metrics, annotations };
+  const [metrics, annotations, usage] = await Promise.all([
+    reads.metricResults(run, keys),
+    reads.annotations(run, ids),
+    reads.usage(run, keys),
+  ]);
+  return { metrics, annotations, usage };
 }
 
 function shown(
   record: StoredRecord,
   derived: { isComplete: boolean | null; hasChildren: boolean | null },
-  { metrics, annotations }: Attached,
+  { metrics, annotations, usage }: Attached,
   view: PageView,
 ): Tree {
   const found = {
-    record,
+    record: withUsage(record, usage),
     ...derived,
     metrics: metrics.get(record.id) ?? [],
     annotations: annotations.get(record.id),

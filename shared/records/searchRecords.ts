@@ -114,7 +114,11 @@ export interface StoredReads {
   spanCounts(run: RecordRun, traceIds: readonly string[]): Promise<Map<string, number>>;
   /** Traces of each of these sessions. */
   traceCounts(run: RecordRun, sessionIds: readonly string[]): Promise<Map<string, number>>;
+  /** Of the traces and sessions among these, the sums over their model calls, by record: tokens, cost, and calls without a cost. */
+  usage(run: RecordRun, keys: readonly RecordKey[]): Promise<Usage>;
 }
+
+export type Usage = ReadonlyMap<string, Readonly<Record<string, number>>>;
 
 export interface StoredMetric {
   metric: string;
@@ -248,7 +252,7 @@ export async function describeRecords(
     ]);
     return new Map([...spans, ...traces]);
   };
-  const [records, incomplete, family, metrics, annotations, childCounts] = await Promise.all([
+  const [records, incomplete, family, metrics, annotations, childCounts, usage] = await Promise.all([
     known ?? reads.records(run, keys, view.columns),
     reads.incompleteTraces(run, traceIds),
     wantsChildren || traceIds.length > 0 ? reads.family(run, keys) : noFamily,
@@ -260,12 +264,13 @@ export async function describeRecords(
       keys.map(({ id }) => id),
     ),
     counts(),
+    reads.usage(run, keys),
   ]);
   return records.map((record) => {
     const isSession = record.type === 'session';
     const counted = view.includeCounts && (isSession || record.type === 'trace');
     return {
-      record,
+      record: withUsage(record, usage),
       isComplete: isCompleteOf(record, { ...family, incomplete }),
       hasChildren: isSession || !wantsChildren ? null : family.parents.has(record.id),
       metrics: metrics.get(record.id) ?? [],
@@ -273,6 +278,12 @@ export async function describeRecords(
       childCount: counted ? (childCounts.get(record.id) ?? 0) : null,
     };
   });
+}
+
+/** A trace or session with the sums over its model calls. */
+export function withUsage(record: StoredRecord, usage: Usage): StoredRecord {
+  const sums = usage.get(record.id);
+  return sums ? { ...record, metrics: { ...record.metrics, ...sums } } : record;
 }
 
 const noFamily = { storedTraces: new Set<string>(), parents: new Set<string>() };

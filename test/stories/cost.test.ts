@@ -221,3 +221,83 @@ describe('every way of logging gives model calls a cost', () => {
     ]);
   });
 });
+
+describe('traces and sessions', () => {
+  const rows = async (kind: 'traces' | 'sessions', body: object = {}) =>
+    (await found(kind, body)).map(({ name, metrics }) => [
+      name,
+      metrics.num_total_tokens,
+      metrics.cost,
+      metrics.num_spans_without_cost,
+    ]);
+  const call = (cost: number | null, tokens: number) => llm({ model: 'home-made' }, { cost, num_total_tokens: tokens });
+
+  test('have the sums of their model calls, however deep, and say how many calls have no cost', async () => {
+    await space();
+    const inAgent = {
+      type: 'agent',
+      input: 'q',
+      metrics: { num_total_tokens: 999, cost: 999 },
+      spans: [call(1, 10), call(null, 5)],
+    };
+    await send('POST', '/traces', {
+      session_external_id: 'visit',
+      traces: [
+        { name: 'two', input: 'q', created_at: '2026-01-02T00:00:00Z', metrics: { cost: 77 }, spans: [call(2, 20), inAgent] },
+        { name: 'unknown', input: 'q', created_at: '2026-01-01T00:00:00Z', spans: [call(null, 7)] },
+      ],
+    });
+    await send('POST', '/traces', {
+      traces: [
+        { name: 'own', input: 'q', created_at: '2026-01-03T00:00:00Z', metrics: { cost: 5, num_total_tokens: 50 } },
+        { name: 'none', input: 'q', created_at: '2026-01-04T00:00:00Z', spans: [{ type: 'tool', input: 'q' }] },
+      ],
+    });
+    expect(await rows('traces', { sort: { column_id: 'metrics/cost', ascending: true } })).toEqual([
+      ['two', 35, 3, 1],
+      ['own', 50, 5, undefined],
+      ['none', undefined, undefined, undefined],
+      ['unknown', 7, undefined, 1],
+    ]);
+    expect(await rows('sessions')).toEqual([['visit', 42, 3, 2]]);
+    const where = (column: string, operator: string, value: number | number[]) => ({
+      filters: [{ type: 'number', column_id: `metrics/${column}`, operator, value }],
+    });
+    const names = async (body: object) => (await found('traces', body)).map(({ name }) => name);
+    expect(await names(where('cost', 'gte', 3))).toEqual(['own', 'two']);
+    expect(await names(where('cost', 'between', [2, 4]))).toEqual(['two']);
+    expect(await names(where('num_total_tokens', 'lt', 40))).toEqual(['two', 'unknown']);
+    expect(await names(where('num_spans_without_cost', 'gt', 0))).toEqual(['two', 'unknown']);
+    expect(await names({ ...where('cost', 'gt', 1), sort: { column_id: 'metrics/num_total_tokens', ascending: false } })).toEqual(
+      ['own', 'two'],
+    );
+    expect(await names({ filter_tree: { not: { filter: where('cost', 'gt', 0).filters[0] } } })).toEqual(['none', 'unknown']);
+    expect(await rows('sessions', where('cost', 'eq', 3))).toHaveLength(1);
+    expect(await rows('sessions', { sort: { column_id: 'metrics/cost', ascending: false } })).toHaveLength(1);
+    expect(await rows('sessions', where('num_total_tokens', 'gt', 42))).toEqual([]);
+    const [two] = await found('traces', where('cost', 'eq', 3));
+    expect((await send('GET', `/traces/${two.id}`)).metrics).toMatchObject({
+      cost: 3,
+      num_total_tokens: 35,
+      num_spans_without_cost: 1,
+    });
+    expect((await send('GET', `/sessions/${two.session_id}`)).metrics).toMatchObject({ cost: 3, num_total_tokens: 42 });
+  });
+
+  test('follow late spans, rewrites, updates and deletions', async () => {
+    await space();
+    const [trace, first, second] = [newId(), newId(), newId()];
+    const sums = async () => (await send('GET', `/traces/${trace}`)).metrics.cost;
+    await send('POST', '/spans', { trace_id: trace, parent_id: trace, spans: [{ ...call(1, 1), id: first }] });
+    await send('POST', '/traces', { traces: [{ id: trace, input: 'q' }] });
+    expect(await sums()).toBe(1);
+    await send('POST', '/spans', { trace_id: trace, parent_id: trace, spans: [{ ...call(2, 1), id: second }] });
+    expect(await sums()).toBe(3);
+    await send('PATCH', `/spans/${first}`, { span_id: first, metrics: { cost: 10 } });
+    expect(await sums()).toBe(12);
+    await send('POST', '/spans', { trace_id: trace, parent_id: trace, spans: [{ ...call(4, 1), id: second }] });
+    expect(await sums()).toBe(14);
+    await send('POST', '/spans/delete', { filters: [{ type: 'id', column_id: 'id', operator: 'eq', value: first }] });
+    expect(await sums()).toBe(4);
+  });
+});

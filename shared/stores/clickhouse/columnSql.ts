@@ -1,7 +1,9 @@
 import { type ColumnDef, type RecordKind, recordKinds } from '../../columns/columnDef.ts';
+import { type UsageMetric, WITHOUT_COST } from '../../columns/systemMetrics.ts';
 import type { Expiry, RunRef } from '../../projects/runs.ts';
 import { type Bind, TIME, timeParam } from './binder.ts';
 import { byMerging, type NewestVersions } from './newestVersions.ts';
+import { type Container, ownUsage, usageSql } from './usageSql.ts';
 
 /** The run that a statement reads, as bound text: every read is limited to it. */
 export interface Scope {
@@ -72,6 +74,8 @@ export interface ColumnSql {
   onRecord(condition: string): string;
   /** Whether `value` reads other records of the run. */
   readsOthers?: true;
+  /** Whether `value` is one of a table that `onRecord` reads, so that conditions about the column become one condition there. */
+  isLookedUp?: true;
 }
 
 const same = (condition: string): string => condition;
@@ -85,7 +89,8 @@ export const metricValueColumn = (column: ColumnDef): 'number' | 'text' | 'texts
 /** Scores that are values; the other states (failed, pending …) have none. */
 export const HAS_VALUE = "status IN ('success', 'roll_up')";
 
-export function columnSql(column: ColumnDef, { bind, scoresInRun, from, newest, kinds }: Scope): ColumnSql {
+export function columnSql(column: ColumnDef, scope: Scope): ColumnSql {
+  const { bind, scoresInRun, from, newest, kinds } = scope;
   const { source } = column;
   switch (source.at) {
     case 'record': {
@@ -104,6 +109,8 @@ export function columnSql(column: ColumnDef, { bind, scoresInRun, from, newest, 
       const found = source.absent ? `trace_id NOT IN (${containers})` : `trace_id IN (${containers})`;
       return { ...derived(`if(isNull(trace_id), NULL, ${found})`), readsOthers: true };
     }
+    case 'usage':
+      return usageColumn(source.name, scope);
     case 'children':
       return {
         ...derived(
@@ -117,9 +124,32 @@ export function columnSql(column: ColumnDef, { bind, scoresInRun, from, newest, 
       return {
         value: column.dataType === 'boolean' ? `multiIf(${value} = 1, true, ${value} = 0, false, NULL)` : value,
         text: `ifNull(${value}, '')`,
+        isLookedUp: true,
         // By the order of the record table, so that few values lead to few granules.
         onRecord: (condition) => `(created_at, id) IN (${rows} AND (${condition}))`,
       };
     }
   }
+}
+
+/** The kinds of records in question whose usage is a sum. */
+export const containersOf = (kinds: readonly RecordKind[] | undefined): Container[] =>
+  (['trace', 'session'] as const).filter((kind) => kinds?.includes(kind) ?? true);
+
+function usageColumn(name: UsageMetric, { from, newest, kinds }: Scope): ColumnSql {
+  const containers = containersOf(kinds);
+  if (containers.length === 0) return derived(ownUsage(name));
+  const asksSpans = kinds?.every((kind) => kind === 'trace' || kind === 'session') !== true && name !== WITHOUT_COST;
+  const found = (container: Container, condition: string): string =>
+    `(type = '${container}' AND id IN (SELECT container FROM (${usageSql(container, [name], { from, where: newest })}) WHERE ${condition}))`;
+  return {
+    value: name,
+    text: name,
+    isLookedUp: true,
+    onRecord: (condition) =>
+      `(${[
+        ...containers.map((container) => found(container, condition)),
+        ...(asksSpans ? [`(type NOT IN ('trace', 'session') AND ${condition})`] : []),
+      ].join(' OR ')})`,
+  };
 }

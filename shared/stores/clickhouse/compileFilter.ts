@@ -43,7 +43,7 @@ export function compileFilter(filter: ColumnFilter, scope: Scope, findColumn: Fi
     if ('not' in inner) return { condition: `NOT ifNull(${onRecord(compile(inner.not))}, false)` };
     const leaf = inner.filter;
     const { column, sql, condition } = readLeaf(leaf, scope, findColumn);
-    if (column.source.at === 'metric') return { condition: condition(sql), sql, metric: column.id };
+    if (sql.isLookedUp) return { condition: condition(sql), sql, metric: column.id };
     if (sql.readsOthers) return { condition: condition({ ...sql, value: once(sql.value) }) };
     return { condition: readsKeys(leaf) ? once(condition(sql)) : condition(sql) };
   };

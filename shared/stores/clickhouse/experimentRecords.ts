@@ -8,6 +8,7 @@ import { newId } from '../../identifiers/ids.ts';
 import type { DeleteRecords } from '../../projects/runs.ts';
 import { IN_RUN } from './binder.ts';
 import type { ClickHouse } from './connect.ts';
+import { tracesWithUsageSql } from './usageSql.ts';
 
 type RunOf = Pick<ExperimentRun, 'projectId' | 'experimentId'>;
 
@@ -55,7 +56,7 @@ export async function runSummary(clickhouse: ClickHouse, run: RunOf): Promise<Ru
   const [summary] = await clickhouse.query({
     name: 'summary of a run',
     sql: `SELECT count() AS rows, countIf(error_message != '') AS failedRows, toFloat64(ifNull(sum(cost), 0)) AS costUsd
-            FROM records FINAL WHERE ${IN_RUN} AND type = 'trace'`,
+            FROM (${tracesWithUsageSql(['cost'], IN_RUN)})`,
     params: scope(run),
     row: Summary,
   });

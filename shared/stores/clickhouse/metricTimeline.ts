@@ -1,4 +1,4 @@
-import { systemMetricNames, systemMetrics } from '../../columns/systemMetrics.ts';
+import { ownNumbers, WITHOUT_COST } from '../../columns/systemMetrics.ts';
 import type { CountCell, MetricCell, TimelineQuery, TimelineReads } from '../../records/metricTimeline.ts';
 import { aggregatesOf, Distribution, distributionSql, Figures, figuresSql } from './aggregateSql.ts';
 import { Binder, TIME, timeParam } from './binder.ts';
@@ -100,10 +100,11 @@ const bucketSql = ({ from, bucketMinutes }: TimelineQuery, { bind }: Scope, time
   `intDiv(dateDiff('microsecond', ${bind(timeParam(from), TIME)}, ${time}), ${bind(String(bucketMinutes * 60_000_000), 'Int64')})`;
 
 function ownNumbersSql(query: TimelineQuery, scope: Scope, groups: readonly string[], metrics?: readonly string[]): string {
-  const names = systemMetrics.filter((name) => metrics === undefined || metrics.includes(name));
+  const names = ownNumbers.filter((name) => metrics === undefined || metrics.includes(name));
   const measures = names.map((name) => {
     const kind = query.ownNumbersOf?.[name];
-    const value = kind ? `if(type = ${scope.bind(kind, 'String')}, ${name}, NULL)` : name;
+    const number = name === WITHOUT_COST ? `if(type = 'llm' AND isNull(cost), 1, NULL)` : name;
+    const value = kind ? `if(type = ${scope.bind(kind, 'String')}, ${number}, NULL)` : number;
     return `(${scope.bind(name, 'String')}, CAST(${value} AS Nullable(Float64)))`;
   });
   const all = measures.length > 0 ? `[${measures.join(', ')}]` : 'CAST([] AS Array(Tuple(String, Nullable(Float64))))';
@@ -112,7 +113,8 @@ function ownNumbersSql(query: TimelineQuery, scope: Scope, groups: readonly stri
           ARRAY JOIN measures AS measure`;
 }
 
-const isOwn = (metric: string): boolean => systemMetricNames.has(metric);
+const own: ReadonlySet<string> = new Set(ownNumbers);
+const isOwn = (metric: string): boolean => own.has(metric);
 
 /** The records' own numbers are read from them; former releases made a cost a value of a metric as well. */
 const isOfScores = (metrics?: readonly string[]): boolean => metrics === undefined || !metrics.every(isOwn);
@@ -120,7 +122,7 @@ const isOfScores = (metrics?: readonly string[]): boolean => metrics === undefin
 function scoresSql(query: TimelineQuery, scope: Scope, groups: readonly string[], metrics?: readonly string[]): string {
   const named =
     metrics === undefined
-      ? `metric NOT IN ${scope.bind([...systemMetrics], 'Array(String)')}`
+      ? `metric NOT IN ${scope.bind([...ownNumbers], 'Array(String)')}`
       : `metric IN ${scope.bind(
           metrics.filter((metric) => !isOwn(metric)),
           'Array(String)',

@@ -1,4 +1,5 @@
 import type { RecordKind } from '../../columns/columnDef.ts';
+import { usageMetrics } from '../../columns/systemMetrics.ts';
 import type { StoredRecord } from '../../records/record.ts';
 import type { RecordKey, RecordRun, StoredMetric, StoredReads } from '../../records/searchRecords.ts';
 import { Binder, TIME, timeParam } from './binder.ts';
@@ -9,6 +10,8 @@ import { isOverSize, recordPages } from './recordPages.ts';
 import { recordRows } from './recordRow.ts';
 import { RunVersions } from './runVersions.ts';
 import { TEXT_BYTES } from './shortColumnsCache.ts';
+import { keysBy } from './tables.ts';
+import { type Container, usageSql } from './usageSql.ts';
 
 /** Reads of one page that are named by id go in groups of this many, so that no statement grows without bound. */
 const KEYS_PER_READ = 1000;
@@ -181,6 +184,26 @@ export function clickHouseRecordReads(clickhouse: ClickHouse, versions = new Run
       });
       return new Map(counts.flat());
     },
+
+    async usage(run, keys) {
+      const ofKind = (kind: Container) => keys.filter(({ type }) => type === kind).map(({ id }) => id);
+      const read = (container: Container, column: 'trace_id' | 'session_id') =>
+        inGroups(ofKind(container), (group) => {
+          if (group.length === 0) return Promise.resolve([]);
+          const binder = new Binder();
+          const { bind, inRun } = scopeOf(binder.bind, run);
+          const wanted = bind(group, 'Array(UUID)');
+          const where = `${inRun} AND created_at IN (SELECT created_at FROM ${keysBy[column]} WHERE ${inRun} AND ${column} IN ${wanted}) AND ${column} IN ${wanted}`;
+          return clickhouse.query({
+            name: `usage of ${container}s`,
+            sql: usageSql(container, usageMetrics, { from: 'records FINAL', where }),
+            params: binder.params,
+            row: usageOfRow,
+          });
+        });
+      const found = await Promise.all([read('trace', 'trace_id'), read('session', 'session_id')]);
+      return new Map(found.flat(2));
+    },
   };
 }
 
@@ -271,6 +294,13 @@ function membersSql({ bind, inRun }: Scope, traceIds: readonly string[]): string
   const wanted = bind(traceIds, 'Array(UUID)');
   return `SELECT id, trace_id, parent_id, type FROM trace_members WHERE ${inRun} AND trace_id IN ${wanted} ORDER BY version DESC LIMIT 1 BY trace_id, id`;
 }
+
+const usageOfRow = (row: unknown): [string, Record<string, number>] => {
+  const { container, ...sums } = row as Record<string, string | number | null>;
+  // 64-bit integers arrive as text.
+  const known = Object.entries(sums).flatMap(([name, sum]) => (sum === null ? [] : [[name, Number(sum)] as const]));
+  return [String(container), Object.fromEntries(known)];
+};
 
 const heldOfRow = (row: unknown): [string, number] => {
   const { container, held } = row as { container: string; held: string };

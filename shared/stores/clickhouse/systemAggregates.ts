@@ -1,10 +1,14 @@
 import { z } from 'zod';
+import { usageMetrics } from '../../columns/systemMetrics.ts';
 import { measuredMetrics } from '../../experiments/aggregates.ts';
 import type { ExperimentRun } from '../../experiments/experiment.ts';
 import type { MetricAggregates } from '../../metrics/aggregate.ts';
 import { aggregatesOf, Figures, figuresSql } from './aggregateSql.ts';
+import { IN_RUN } from './binder.ts';
 import type { ClickHouse } from './connect.ts';
+import { tracesWithUsageSql } from './usageSql.ts';
 
+const usage = usageMetrics.filter((name) => (measuredMetrics as readonly string[]).includes(name));
 const Row = z.record(z.string(), z.tuple([Figures, z.number()]));
 
 /** Duration, token counts and cost over the traces of an experiment, in one pass. */
@@ -16,7 +20,7 @@ export async function systemAggregates(
     `tuple(${figuresSql(`toNullable(toFloat64(${name}))`)}, toFloat64(countIf(isNotNull(records.${name}) AND error_message = ''))) AS ${name}`;
   const [row] = await clickhouse.query({
     name: 'system metrics of a run',
-    sql: `SELECT ${measuredMetrics.map(summary).join(', ')} FROM records FINAL WHERE project_id = {project:UUID} AND run_id = {run:UUID} AND type = 'trace'`,
+    sql: `SELECT ${measuredMetrics.map(summary).join(', ')} FROM (${tracesWithUsageSql(usage, IN_RUN)}) AS records`,
     params: { project: run.projectId, run: run.experimentId },
     row: Row,
   });

@@ -1,0 +1,38 @@
+import { type UsageMetric, WITHOUT_COST } from '../../columns/systemMetrics.ts';
+
+/** The kinds of records whose usage is a sum. */
+export type Container = 'trace' | 'session';
+
+const without = (record: string): string => `toNullable(toInt64(isNull(${record}.cost)))`;
+
+/** What a model call has itself. */
+export const ownUsage = (name: UsageMetric): string =>
+  name === WITHOUT_COST ? `if(records.type = 'llm', ${without('records')}, NULL)` : `records.${name}`;
+
+/** Of one trace: the sum over its model calls, of those that say. Where none does, what was logged with the trace itself stands. */
+const ofTrace = (name: UsageMetric): string =>
+  name === WITHOUT_COST
+    ? `sumOrNullIf(${without('records')}, records.type = 'llm')`
+    : `ifNull(sumOrNullIf(records.${name}, records.type = 'llm'), anyIf(records.${name}, records.type = 'trace'))`;
+
+/** Rows of `container` and these names: the sums of each trace or session. @param from the newest versions of records @param where limits them */
+export function usageSql(
+  container: Container,
+  names: readonly UsageMetric[],
+  { from, where }: { from: string; where: string },
+): string {
+  const rows = traceRows(from, where);
+  if (container === 'trace') return `SELECT assumeNotNull(records.trace_id) AS container, ${sumsSql(names)} ${rows}`;
+  const ofTraces = `SELECT any(records.session_id) AS session, ${names.map((name) => `${ofTrace(name)} AS of_${name}`).join(', ')} ${rows}`;
+  return `SELECT session AS container, ${names.map((name) => `sumOrNull(of_${name}) AS ${name}`).join(', ')} FROM (${ofTraces}) GROUP BY session`;
+}
+
+const traceRows = (from: string, where: string): string =>
+  `FROM ${from} WHERE ${where} AND records.type IN ('llm', 'trace') GROUP BY records.trace_id`;
+
+const sumsSql = (names: readonly UsageMetric[]): string => names.map((name) => `${ofTrace(name)} AS ${name}`).join(', ');
+
+/** The traces of a run, each with its duration, its error and these sums. */
+export const tracesWithUsageSql = (names: readonly UsageMetric[], where: string): string =>
+  `SELECT anyIf(records.duration_ns, records.type = 'trace') AS duration_ns, anyIf(records.error_message, records.type = 'trace') AS error_message, ${sumsSql(names)}
+   ${traceRows('records FINAL', where)} HAVING countIf(records.type = 'trace') > 0`;

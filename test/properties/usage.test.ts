@@ -1,0 +1,96 @@
+import { fc, test as propertyTest } from '@fast-check/vitest';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { newId } from '../../shared/identifiers/ids.ts';
+import { openPrices } from '../../shared/prices/openPrices.ts';
+import { startRecordService } from '../support/recordService.ts';
+
+let service: Awaited<ReturnType<typeof startRecordService>>;
+beforeAll(async () => {
+  service = await startRecordService({ costOf: openPrices().costOf });
+});
+afterAll(() => service[Symbol.asyncDispose]());
+
+// biome-ignore lint/suspicious/noExplicitAny: answers as they come over the wire
+type Json = any;
+
+const metrics = fc.record(
+  {
+    num_input_tokens: fc.nat({ max: 10_000 }),
+    num_output_tokens: fc.nat({ max: 1_000 }),
+    cost: fc.constantFrom(0, 0.25, 2),
+  },
+  { requiredKeys: [] },
+);
+const place = fc.record({ trace: fc.nat({ max: 2 }), span: fc.nat({ max: 3 }) });
+const step = fc.oneof(
+  fc.record({
+    what: fc.constant('span' as const),
+    at: place,
+    to: fc.nat({ max: 2 }),
+    model: fc.constantFrom('gpt-4o', 'home-made', ''),
+    type: fc.constantFrom('llm', 'llm', 'agent'),
+    metrics,
+  }),
+  fc.record({ what: fc.constant('trace' as const), at: place, session: fc.constantFrom('one', 'two', undefined) }),
+  fc.record({ what: fc.constant('update' as const), at: place, metrics }),
+  fc.record({ what: fc.constant('delete span' as const), at: place }),
+  fc.record({ what: fc.constant('delete trace' as const), at: place }),
+);
+type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
+
+propertyTest.prop([fc.array(step, { minLength: 1, maxLength: 14 })], { numRuns: 25 })(
+  'the sums over the model calls are those of their traces and sessions, whatever was logged, updated and deleted, in any order',
+  async (steps) => {
+    const { post, patch } = service.space();
+    const traces = Array.from({ length: 3 }, newId);
+    const spans = traces.map(() => Array.from({ length: 4 }, newId));
+    const byId = (id: string) => ({ filters: [{ type: 'id', column_id: 'id', operator: 'eq', value: id }] });
+    const take = async (one: Step): Promise<{ status: number }> => {
+      const trace = traces[one.at.trace] as string;
+      const span = spans[one.at.trace]?.[one.at.span] as string;
+      switch (one.what) {
+        case 'span': {
+          // A span may be logged again in another trace.
+          const parent = traces[one.to] as string;
+          const { type, model, metrics: given } = one;
+          const logged = { type, id: span, input: 'q', output: 'a', metrics: given, ...(type === 'llm' && { model }) };
+          return post('/spans', { trace_id: parent, parent_id: parent, spans: [logged] });
+        }
+        case 'trace':
+          return post('/traces', { session_external_id: one.session, traces: [{ id: trace, input: 'q' }] });
+        case 'update':
+          return patch(`/spans/${span}`, { span_id: span, metrics: one.metrics });
+        case 'delete span':
+          return post('/spans/delete', byId(span));
+        case 'delete trace':
+          return post('/traces/delete', byId(trace));
+      }
+    };
+    for (const one of steps) expect((await take(one)).status, one.what).toBeOneOf(one.what === 'update' ? [200, 404] : [200]);
+
+    const all = async (kind: string): Promise<Json[]> => (await post(`/${kind}/search`, { limit: 100 })).body.records;
+    const calls = (await all('spans')).filter(({ type }) => type === 'llm');
+    for (const [kind, key] of [
+      ['traces', 'trace_id'],
+      ['sessions', 'session_id'],
+    ] as const) {
+      for (const { id, metrics: sums } of await all(kind)) {
+        const below = calls.filter((call) => call[key] === id);
+        for (const name of ['num_input_tokens', 'num_output_tokens', 'cost']) {
+          const known = below.flatMap((call) => call.metrics[name] ?? []);
+          const sum = known.reduce((total, one) => total + one, 0);
+          if (known.length === 0) expect(sums).not.toHaveProperty(name);
+          else expect(sums[name]).toBeCloseTo(sum, 9);
+        }
+        const unknown = below.filter((call) => call.metrics.cost === undefined).length;
+        expect(sums.num_spans_without_cost).toBe(below.length === 0 ? undefined : unknown);
+        const atLeast = { type: 'number', column_id: 'metrics/cost', operator: 'gte', value: (sums.cost ?? 0) - 1e-9 };
+        const found = (await post(`/${kind}/search`, { filters: [atLeast], sort: { column_id: 'metrics/cost' } })).body.records;
+        expect(found.some((one: Json) => one.id === id)).toBe(sums.cost !== undefined);
+        const costs = found.map((one: Json) => one.metrics.cost);
+        expect(costs).toEqual([...costs].sort((a, b) => a - b));
+      }
+    }
+  },
+  120_000,
+);
