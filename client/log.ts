@@ -1,15 +1,8 @@
 import { currentParent, withParent } from './context.ts';
 import { currentLogger } from './logger.ts';
-import {
-  closeSpan,
-  failureOf,
-  type OpenSpan,
-  openSpan,
-  type SpanFields,
-  type SpanKind,
-  type SpanParent,
-  textOf,
-} from './spans.ts';
+import { modelCallOf } from './modelCallOf.ts';
+import { type Outcome, observed, together } from './observed.ts';
+import { closeSpan, failureOf, nowNs, type OpenSpan, openSpan, type SpanFields, type SpanKind, textOf } from './spans.ts';
 import { placeBelow } from './trace.ts';
 
 export interface LogOptions<Args extends unknown[] = unknown[], Result = unknown> extends SpanFields {
@@ -17,9 +10,9 @@ export interface LogOptions<Args extends unknown[] = unknown[], Result = unknown
   kind?: SpanKind;
   /** The span's input from the arguments; absent: the argument, or the list of them. */
   input?: (...args: Args) => unknown;
-  /** The span's output from the result; absent: the result. A generator's result is the list of what it gave, joined where all are texts. */
+  /** The span's output from the result; absent: the result. That of a generator or stream is the list of what it gave, joined where all are texts. */
   output?: (result: Result) => unknown;
-  /** Completes the span from the result: model, tokens and so on. */
+  /** Completes the span from the result. Absent: model and tokens of an llm span, where the result or a piece of the stream has them in `usage`. */
   describe?: (result: Result) => SpanFields;
 }
 
@@ -27,6 +20,7 @@ export interface LogOptions<Args extends unknown[] = unknown[], Result = unknown
  * Turns a function into one that logs a span for each call: its input, output, duration and error. Calls nest as they happen, also when many run
  * at the same time; one may go on after the call that it is below of has ended. Outside an experiment and outside a trace, a call is logged as a trace
  * of its own by the logger made last; where there is none, it is only called. What a call of kind llm or control does below itself is logged beside it.
+ * The span of a generator or stream ends when that is read to its end, or its reader stops; an llm span has the time to the first piece.
  * @returns a function with the same parameters and result.
  */
 export function log<Args extends unknown[], Result>(
@@ -43,19 +37,27 @@ export function log<Args extends unknown[], Result>(
     const trace = logger?.startTrace(undefined, { name: named.name });
     const span = openSpan(kind, args.length === 1 ? args[0] : args, named, parent ?? trace?.place);
     if (input) describeSpan(span, () => ({ input: input(...args) }));
-    const finish = (outcome: Outcome): void => {
-      if ('value' in outcome) {
+    const end = (outcome: Outcome): void => {
+      const { given = [] } = outcome;
+      if ('error' in outcome) {
+        Object.assign(span, failureOf(outcome.error));
+        if (given.length > 0) span.output = together(given); // what came before the stream broke
+      } else {
         const value = outcome.value as Awaited<Result>;
         span.output = value;
+        if (kind === 'llm') Object.assign(span, { ...modelCallOf(value, given), ...fields });
         if (output) describeSpan(span, () => ({ output: output(value) }));
         if (describe) describeSpan(span, () => describe(value));
-      } else Object.assign(span, failureOf(outcome.error));
+      }
       closeSpan(span);
       const { statusCode = 200, errorMessage } = span;
       trace?.conclude(span.output, { input: span.input, statusCode, errorMessage });
     };
+    const first = (): void => {
+      if (kind === 'llm') span.timeToFirstTokenNs = nowNs() - span.startNs;
+    };
     const below = placeBelow(span);
-    return withParent(below, () => settled(call, finish, below));
+    return withParent(below, () => observed(call, below, { first, end }));
   };
 }
 
@@ -67,64 +69,3 @@ function describeSpan(span: OpenSpan, describe: () => Partial<OpenSpan>): void {
     span.metadata = { ...span.metadata, log_error: textOf(error) };
   }
 }
-
-type Outcome = { value: unknown } | { error: unknown };
-type Finish = (outcome: Outcome) => void;
-
-function settled<Result>(call: () => Result, finish: Finish, place: SpanParent): Result {
-  let result: Result;
-  try {
-    result = call();
-  } catch (error) {
-    finish({ error });
-    throw error;
-  }
-  if (isGenerator(result)) return watched(result, finish, place) as Result;
-  // Other thenables are handed on untouched: to ask for what a query builder gives would start it.
-  if (!(result instanceof Promise)) {
-    finish({ value: result });
-    return result;
-  }
-  return result.then(
-    (value: unknown) => {
-      finish({ value });
-      return value;
-    },
-    (error: unknown) => {
-      finish({ error });
-      throw error;
-    },
-  ) as Result;
-}
-
-type AnyGenerator = Generator | AsyncGenerator;
-
-const isGenerator = (value: unknown): value is AnyGenerator =>
-  /^\[object (Async)?Generator\]$/.test(Object.prototype.toString.call(value));
-
-/**
- * The same generator, of either kind; its span ends when it does, or when its reader stops. Its body runs where the reader asks, so the place is set
- * at each step.
- */
-function watched(generator: AnyGenerator, finish: Finish, place: SpanParent): AnyGenerator {
-  const given: unknown[] = [];
-  let hasEnded = false;
-  const note: Finish = (outcome) => {
-    if (hasEnded) return;
-    const next = 'value' in outcome ? (outcome.value as IteratorResult<unknown>) : undefined;
-    if (next && !next.done) {
-      given.push(next.value);
-      return;
-    }
-    hasEnded = true;
-    finish(next ? { value: together(given) } : outcome);
-  };
-  const step =
-    (name: 'next' | 'return' | 'throw') =>
-    (...sent: [unknown]) =>
-      settled(() => withParent(place, () => generator[name](...sent)), note, place);
-  const steps = { next: step('next'), return: step('return'), throw: step('throw') };
-  return Object.assign(Object.create(Object.getPrototypeOf(generator)), steps);
-}
-
-const together = (given: readonly unknown[]): unknown => (given.every((one) => typeof one === 'string') ? given.join('') : given);

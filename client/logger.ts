@@ -3,6 +3,7 @@ import { readEnvironment } from './environment.ts';
 import { ValueError } from './errors.ts';
 import type { ServiceClient } from './http.ts';
 import { newId } from './newId.ts';
+import { type Outcome, observed, together } from './observed.ts';
 import { clientOf, type OperationOptions, resolveProject } from './project.ts';
 import { type Patience, Session, type SessionFields } from './session.ts';
 import { shared } from './shared.ts';
@@ -72,18 +73,20 @@ export class Logger {
     return new TraceBuilder((trace) => this.queue.add(trace, session), input, fields);
   }
 
-  /** Runs `work` as one trace: its result is the output, what it throws the error; functions wrapped by `log` nest in it. */
+  /**
+   * Runs `work` as one trace: its result is the output, what it throws the error; functions wrapped by `log` nest in it. A trace whose result is a
+   * generator or stream ends when that is read to its end.
+   */
   async trace<T>(input: unknown, work: (trace: TraceBuilder) => T | Promise<T>, fields: TraceFields = {}): Promise<T> {
     const trace = this.startTrace(input, fields);
-    try {
-      const output = await trace.run(() => work(trace));
-      trace.conclude(output);
-      return output;
-    } catch (error) {
-      const { output, ...failure } = failureOf(error);
-      trace.conclude(output, failure);
-      throw error;
-    }
+    const end = (outcome: Outcome): void => {
+      if ('value' in outcome) trace.conclude(outcome.value);
+      else {
+        const { output, ...failure } = failureOf(outcome.error);
+        trace.conclude(outcome.given?.length ? together(outcome.given) : output, failure);
+      }
+    };
+    return observed(() => trace.run(() => work(trace)), trace.place, { end });
   }
 
   /** Sends what waits, and resolves when it is stored. @throws as `TraceQueue.flush` */
