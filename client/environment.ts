@@ -19,7 +19,8 @@ export interface Environment {
 const LOCAL_API_URL = 'http://localhost:8088';
 
 export function readEnvironment(): Environment {
-  const value = (name: string) => process.env[name] || undefined;
+  const environment = globalThis.process?.env ?? {}; // a browser has none
+  const value = (name: string) => environment[name] || undefined;
   const consoleUrl = value('SERVICE_CONSOLE_URL');
   return {
     apiUrl: value('SERVICE_API_URL') ?? (consoleUrl ? apiBeside(consoleUrl) : LOCAL_API_URL),

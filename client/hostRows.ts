@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events';
 import type { z } from 'zod';
 import type { HeartbeatReply, LeaseReply, ProgressReply, ResultsReply } from '../shared/wire/experimentRuns.ts';
 import { ConnectionError, HttpStatusError, TakenOverError } from './errors.ts';
@@ -35,7 +34,8 @@ export interface HostedRun {
   concurrency: number;
   /** This process, under which it holds rows. */
   process: string;
-  run(row: LeasedRow, timeLimitMs: number, stop: AbortSignal): Promise<RowReport>;
+  /** @param limit is aborted when everything is to stop; the row aborts it when its time is over */
+  run(row: LeasedRow, timeLimitMs: number, limit: AbortController): Promise<RowReport>;
   /** A look at each batch of rows before any of them runs; what it throws ends the hosting. */
   inspect?: ((rows: LeasedRow[]) => void) | undefined;
   /** Gets what went wrong when results were posted; the run goes on. */
@@ -63,6 +63,8 @@ class Host {
   private readonly path: string;
   /** Ends the rows and the asking for rows. */
   private readonly stop = new AbortController();
+  /** Of the rows that run. A signal for all of them would have more listeners than Node.js takes without a warning. */
+  private readonly limits = new Set<AbortController>();
   /** Ends the posting of results, which may go on a little longer. */
   private readonly leave = new AbortController();
   private readonly ended: Promise<void>;
@@ -86,7 +88,7 @@ class Host {
 
   private results: Waiting[] = [];
   private posts = 0;
-  private gathering: NodeJS.Timeout | undefined;
+  private gathering: ReturnType<typeof setTimeout> | undefined;
   private lastAnswer = Date.now();
   private beating = false;
   private allPosted: () => void = () => undefined;
@@ -94,8 +96,6 @@ class Host {
   constructor(hosted: HostedRun) {
     this.hosted = hosted;
     this.concurrency = hosted.concurrency;
-    // Each row that runs listens, and Node.js warns of more than ten.
-    setMaxListeners(0, this.stop.signal);
     this.path = `/projects/${hosted.projectId}/experiments/${hosted.experimentId}`;
     this.ended = new Promise((resolve, reject) => {
       this.resolve = resolve;
@@ -117,14 +117,19 @@ class Host {
       signal?.removeEventListener('abort', onAbort);
       clearInterval(heart);
       clearTimeout(this.gathering);
-      this.stop.abort(new Error('the experiment has ended or was stopped'));
+      this.stopAll(new Error('the experiment has ended or was stopped'));
       this.leave.abort();
     }
   }
 
+  private stopAll(reason: unknown): void {
+    this.stop.abort(reason);
+    for (const limit of this.limits) limit.abort(reason);
+  }
+
   /** Stops the rows that run and waits a little for the results of those that have ended. */
   private async handIn(): Promise<void> {
-    this.stop.abort(this.hosted.signal?.reason);
+    this.stopAll(this.hosted.signal?.reason);
     const posted = new Promise<void>((resolve) => (this.allPosted = resolve));
     this.post();
     if (this.results.length > 0 || this.posts > 0)
@@ -205,7 +210,10 @@ class Host {
   }
 
   private async runRow(row: LeasedRow): Promise<void> {
-    const report = await this.hosted.run(row, this.timeLimitMs, this.stop.signal);
+    const limit = new AbortController();
+    this.limits.add(limit);
+    const report = await this.hosted.run(row, this.timeLimitMs, limit);
+    this.limits.delete(limit);
     this.running--;
     if (this.stop.signal.aborted) return;
     this.results.push({ ordinal: row.ordinal, json: jsonOf(report) });

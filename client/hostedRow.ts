@@ -28,9 +28,8 @@ export async function runHostedRow<Input, Output>(
   work: RowWork<Input, Output>,
   leased: LeasedRow,
   timeLimitMs: number,
-  stop: AbortSignal,
+  limit: AbortController,
 ): Promise<RowReport> {
-  const limit = new AbortController();
   const row: HostedRow<Input> = {
     input: (Object.hasOwn(leased.values, 'input') ? leased.values.input : leased.values) as Input,
     expected: leased.expected,
@@ -41,23 +40,6 @@ export async function runHostedRow<Input, Output>(
     id: leased.row_id,
     signal: limit.signal,
   };
-  // Listened to by hand: a signal made of two would stay with the longer one for as long as that lives.
-  const onStop = () => limit.abort(stop.reason);
-  stop.addEventListener('abort', onStop, { once: true });
-  try {
-    return await report(work, row, leased, timeLimitMs, limit);
-  } finally {
-    stop.removeEventListener('abort', onStop);
-  }
-}
-
-async function report<Input, Output>(
-  work: RowWork<Input, Output>,
-  row: HostedRow<Input>,
-  leased: LeasedRow,
-  timeLimitMs: number,
-  limit: AbortController,
-): Promise<RowReport> {
   const spans = { children: [] as OpenSpan[] };
   const startedAt = new Date();
   const startNs = nowNs();

@@ -54,7 +54,7 @@ export class ServiceClient {
     this.headers = { ...extraHeaders(environment), ...credentialsOf(options, environment) };
     this.timeoutMs = options.timeoutMs ?? 60_000;
     this.retries = options.retries ?? 5;
-    this.fetch = options.fetch ?? globalThis.fetch;
+    this.fetch = options.fetch ?? ((...request) => globalThis.fetch(...request)); // a browser's refuses to be a method of another object
     this.logger = options.logger ?? console;
   }
 
@@ -116,10 +116,13 @@ function credentialsOf(options: ClientOptions, environment: Environment): Record
   const apiKey = options.apiKey ?? environment.apiKey;
   if (apiKey) return { [options.apiKeyHeader ?? 'Service-API-Key']: apiKey };
   const { username, password, token } = environment;
-  if (username && password) return { authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` };
+  if (username && password) return { authorization: `Basic ${base64(`${username}:${password}`)}` };
   if (token) return { authorization: `Bearer ${token}` };
   throw new ValueError('no credentials: set SERVICE_API_KEY, or SERVICE_USERNAME and SERVICE_PASSWORD, or pass apiKey');
 }
+
+/** Of the text's UTF-8 bytes, as the header wants it; `btoa` alone takes no character beyond Latin-1. */
+const base64 = (text: string): string => btoa(String.fromCodePoint(...new TextEncoder().encode(text)));
 
 function extraHeaders({ extraHeaders: text }: Environment): Record<string, string> {
   if (text === undefined) return {};

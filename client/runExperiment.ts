@@ -260,7 +260,7 @@ class ExperimentRun<Input, Output> {
       experimentId: experiment.id,
       concurrency,
       process,
-      run: (row, timeLimitMs, stop) => runHostedRow(work, row, timeLimitMs, stop),
+      run: (row, timeLimitMs, limit) => runHostedRow(work, row, timeLimitMs, limit),
       inspect: 'records' in rows ? (leased) => mustBeOf(rows.records, leased) : undefined,
       onError: (error) => this.tellError(error),
       warn,

@@ -1,0 +1,102 @@
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ModuleFormat, Plugin } from 'rollup';
+import { dts } from 'rollup-plugin-dts';
+import ts from 'typescript';
+import { type Bundled, bundleParts } from './bundleParts.ts';
+import { clientDeclarations } from './clientDeclarations.ts';
+
+const formats: Record<string, ModuleFormat> = { esm: 'es', cjs: 'cjs' };
+
+/**
+ * Makes the package `@assay/client` in a folder, to be packed or installed from there: both module formats, each with its declarations and maps.
+ * @param root the checkout
+ */
+export async function buildClient(root: string, to: string): Promise<void> {
+  const client = join(root, 'client');
+  const code = await bundleParts(compiled(client), formats);
+  for (const [path, text] of code)
+    if (path.startsWith('cjs/')) code.set(path, text.replaceAll("'#asyncStorage'", "'./asyncStorage.js'"));
+  code.set('cjs/asyncStorage.js', CHOICE_AT_RUN_TIME);
+  code.delete('cjs/asyncStorage.js.map');
+  const declarations = await bundleParts(declared(clientDeclarations(root)), { esm: 'es', cjs: 'es' });
+  rmSync(to, { recursive: true, force: true });
+  for (const folder of ['esm', 'cjs']) mkdirSync(join(to, folder), { recursive: true });
+  for (const [path, text] of code) writeFileSync(join(to, path), text);
+  for (const [path, text] of declarations) writeFileSync(join(to, path), withLibraries(text));
+  writeFileSync(join(to, 'cjs/package.json'), json({ type: 'commonjs', sideEffects: false }));
+  const { version, license } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<string, string>;
+  writeFileSync(join(to, 'package.json'), json(manifest({ version, license })));
+  copyFileSync(join(root, 'LICENSE'), join(to, 'LICENSE'));
+  copyFileSync(join(client, 'README.md'), join(to, 'README.md'));
+}
+
+/** A folder with a format of its own has no `imports`, and CommonJS can look for a module when it runs. */
+const CHOICE_AT_RUN_TIME = `'use strict';
+let found;
+try {
+  found = require('node:async_hooks');
+} catch {
+  found = require('./asyncStorage.portable.js');
+}
+exports.AsyncLocalStorage = found.AsyncLocalStorage;
+`;
+
+/** What a project that compiles for older runtimes does not know by itself. */
+const withLibraries = (declaration: string): string =>
+  declaration.includes('Symbol.asyncDispose') ? `/// <reference lib="esnext.disposable" />\n${declaration}` : declaration;
+
+const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
+
+const manifest = (ofService: object) => ({
+  name: '@assay/client',
+  ...ofService,
+  description: 'Client of Assay: log what an application of generative AI does, run experiments, read the results',
+  type: 'module',
+  main: './cjs/index.js',
+  module: './esm/index.js',
+  types: './esm/index.d.ts',
+  exports: {
+    '.': {
+      import: { types: './esm/index.d.ts', default: './esm/index.js' },
+      require: { types: './cjs/index.d.ts', default: './cjs/index.js' },
+    },
+    './package.json': './package.json',
+  },
+  // The module that differs between runtimes.
+  imports: { '#asyncStorage': { node: './esm/asyncStorage.js', default: './esm/asyncStorage.portable.js' } },
+  sideEffects: false,
+  files: ['esm', 'cjs'],
+  engines: { node: '>=20' },
+});
+
+function compiled(folder: string): Bundled {
+  const plugin: Plugin = {
+    name: 'compiled',
+    resolveId: (source, importer) => {
+      if (!importer) return null;
+      if (source === './asyncStorage.ts') return { id: '#asyncStorage', external: true };
+      return source.startsWith('node:') ? { id: source, external: true } : null;
+    },
+    transform(code, id) {
+      const { outputText, sourceMapText } = ts.transpileModule(code, {
+        fileName: id,
+        compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022, removeComments: true, sourceMap: true },
+      });
+      return { code: outputText, map: sourceMapText ?? null };
+    },
+  };
+  const names = ['index', 'asyncStorage', 'asyncStorage.portable'];
+  const input = Object.fromEntries(names.map((name) => [name, join(folder, `${name}.ts`)]));
+  return { input, plugins: [plugin], extension: '.js' };
+}
+
+function declared(declarations: Map<string, string>): Bundled {
+  const pathOf = (name: string) => `/declarations/${name}.d.ts`;
+  const plugin: Plugin = {
+    name: 'declared',
+    resolveId: (source) => pathOf(source.replace(/^.*\/|\.(js|d\.ts)$/g, '')),
+    load: (id) => declarations.get(id.slice('/declarations/'.length)) ?? null,
+  };
+  return { input: { index: pathOf('index') }, plugins: [plugin, dts()], extension: '.d.ts' };
+}
