@@ -109,6 +109,7 @@ export async function startService(
       pingTemporal: temporal.ping,
       prepareTemporal: temporal.namespace.prepare,
       startJobs: temporal.namespace.startJobs,
+      temporalPagesUrl: temporal.pages?.server.url,
       keepCredentials: (credentials) => keepCredentials(config, credentials),
       checkReplies,
     });

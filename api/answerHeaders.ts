@@ -10,8 +10,11 @@ export const answerHeaders: Readonly<Record<string, string>> = {
   'Content-Security-Policy': "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 };
 
-/** The content security policy of a page that loads from this service alone and has one script of its own in it, known by its hash. */
-export function pagePolicy(script: string): string {
+/**
+ * The content security policy of a page that loads from this service alone and has one script of its own in it, known by its hash.
+ * @param hasForms whether the page has forms, which are sent to this service alone
+ */
+export function pagePolicy(script: string, { hasForms = false } = {}): string {
   const hash = createHash('sha256').update(script).digest('base64');
   return [
     "default-src 'none'",
@@ -21,7 +24,7 @@ export function pagePolicy(script: string): string {
     "img-src 'self' data:",
     "connect-src 'self'",
     "base-uri 'none'",
-    "form-action 'none'",
+    `form-action ${hasForms ? "'self'" : "'none'"}`,
     "frame-ancestors 'none'",
   ].join('; ');
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import express, { type Express, type RequestHandler } from 'express';
+import express, { type Express, type RequestHandler, type Router } from 'express';
 import type { Logger } from 'pino';
 import { ServiceError } from '../shared/errors/errors.ts';
 import { pagePolicy } from './answerHeaders.ts';
@@ -25,6 +25,8 @@ export interface AppOptions {
   publicUrl?: string | undefined;
   /** Absent: those of a service without settings. */
   bodies?: BodyBounds;
+  /** What people read in a browser. */
+  pages?: Router;
 }
 
 /** The HTTP server: request ids, the prefix rule, the routes, the documents, errors. */
@@ -37,6 +39,7 @@ export function createApp({
   requests,
   publicUrl,
   bodies,
+  pages,
 }: AppOptions): Express {
   const checkHost = hostCheck(publicUrl);
   const app = express();
@@ -53,6 +56,7 @@ export function createApp({
     if (request.path !== '/healthcheck') checkHost(request); // whoever probes may know the address alone
     next();
   });
+  if (pages) app.use(pages);
   app.use(mount(endpoints, gate, bodies ?? openBodyBounds(), checkReplies));
   mountDocuments(app, () => openapiDocument(endpoints, apiKeyHeaders));
   app.use(refuseUnknown(endpoints));

@@ -12,6 +12,7 @@ import { createClientAddresses } from './clientAddress.ts';
 import { accountEndpoints } from './endpoints/accountEndpoints.ts';
 import { assetEndpoints } from './endpoints/assetEndpoints.ts';
 import { experimentEndpoints } from './endpoints/experimentEndpoints.ts';
+import { experimentPages } from './endpoints/experimentPages.ts';
 import { projectEndpoints } from './endpoints/projectEndpoints.ts';
 import { recordEndpoints } from './endpoints/recordEndpoints.ts';
 import { createHealth } from './health.ts';
@@ -33,6 +34,8 @@ export interface ApiSurroundings {
   prepareTemporal(jobs: readonly RecurringJob[]): Promise<void>;
   /** Runs the jobs that are run at each start. */
   startJobs(jobs: readonly RecurringJob[]): Promise<void>;
+  /** Where the pages of the embedded Temporal server are; undefined where there is none. */
+  temporalPagesUrl: string | undefined;
   /** Called with the first administrator's credentials before that account is created. */
   keepCredentials(credentials: { email: string; password: string; apiKey: string }): void;
   /** Parse every reply with its schema (tests). */
@@ -80,6 +83,12 @@ export async function assembleApi(domain: Domain, config: Config, around: ApiSur
     requests: { telemetry: domain.telemetry, slowMs: config.SLOW_REQUEST_SECONDS * 1_000 },
     publicUrl: config.PUBLIC_URL,
     bodies,
+    pages: experimentPages(domain, {
+      gate,
+      clients,
+      pace: bodies.pace,
+      temporal: { url: config.TEMPORAL_UI_URL ?? around.temporalPagesUrl, namespace: config.TEMPORAL_NAMESPACE },
+    }),
   });
 
   const warn = (message: string) => (err: unknown) => log.warn({ err }, message);

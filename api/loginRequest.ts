@@ -1,6 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
+import type { LoginClient } from '../shared/accounts/credentials.ts';
 import { Uuid } from '../shared/wire/common.ts';
+import type { ClientAddresses } from './clientAddress.ts';
 
 /** Bytes of a body that anybody may send. */
 export const LOGIN_BODY_BYTES = 64 * 1024;
@@ -9,3 +11,11 @@ export const UserParams = z.object({ user_id: Uuid });
 /** The token of a login session that a browser keeps. */
 export const refreshCookie = (request: IncomingMessage): string | undefined =>
   /(?:^|;\s*)refresh_token=([^;\s]+)/.exec(request.headers.cookie ?? '')?.[1];
+
+const USER_AGENT_LENGTH = 200;
+
+/** Where a login comes from. */
+export const loginClient = (clients: ClientAddresses, request: IncomingMessage): LoginClient => ({
+  address: clients.of(request),
+  userAgent: request.headers['user-agent']?.slice(0, USER_AGENT_LENGTH) ?? null,
+});

@@ -30,6 +30,7 @@ async function start() {
     pingTemporal: () => pingTemporal(servers.connection, config.TEMPORAL_NAMESPACE),
     prepareTemporal: namespace.prepare,
     startJobs: namespace.startJobs,
+    temporalPagesUrl: undefined,
     keepCredentials() {},
   });
   opened.defer(() => api.stop());

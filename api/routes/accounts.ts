@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import type * as accounts from '../../shared/accounts/accountStore.ts';
 import { type ApiKeyDeps, createApiKey, deleteApiKey, listApiKeys } from '../../shared/accounts/apiKeys.ts';
-import type { Credentials, LoginClient, Session } from '../../shared/accounts/credentials.ts';
+import type { Credentials, Session } from '../../shared/accounts/credentials.ts';
 import { type Caller, mayInOrganization } from '../../shared/accounts/permissions.ts';
 import { REFRESH_TOKEN_SECONDS } from '../../shared/accounts/tokens.ts';
 import { changeRole, createUser, removeUser, type UserDeps } from '../../shared/accounts/users.ts';
@@ -29,7 +29,7 @@ import {
 } from '../../shared/wire/accounts.ts';
 import { PageQuery, type PageRequest, pageFields, Uuid } from '../../shared/wire/common.ts';
 import type { ClientAddresses } from '../clientAddress.ts';
-import { LOGIN_BODY_BYTES, refreshCookie, UserParams } from '../loginRequest.ts';
+import { LOGIN_BODY_BYTES, loginClient, refreshCookie, UserParams } from '../loginRequest.ts';
 import { type Endpoint, endpoint, Reply } from '../route.ts';
 import { toUser } from '../views/users.ts';
 
@@ -58,7 +58,7 @@ const loginRoutes = ({ credentials, clients }: AccountDeps): Endpoint[] => [
       sessionReply(
         clients,
         request,
-        await credentials.logInWithPassword(body.username, body.password, clientOf(clients, request)),
+        await credentials.logInWithPassword(body.username, body.password, loginClient(clients, request)),
       ),
   }),
   endpoint({
@@ -96,7 +96,7 @@ const loginRoutes = ({ credentials, clients }: AccountDeps): Endpoint[] => [
     bodyLimit: LOGIN_BODY_BYTES,
     response: Token,
     handle: async ({ request }) =>
-      sessionReply(clients, request, await credentials.refresh(givenRefreshToken(request), clientOf(clients, request))),
+      sessionReply(clients, request, await credentials.refresh(givenRefreshToken(request), loginClient(clients, request))),
   }),
 ];
 
@@ -266,13 +266,6 @@ function givenRefreshToken(request: IncomingMessage): string {
   if (!value) throw new ServiceError('Unauthenticated', 'no refresh_token cookie: log in');
   return value;
 }
-
-const USER_AGENT_LENGTH = 200;
-
-const clientOf = (clients: ClientAddresses, request: IncomingMessage): LoginClient => ({
-  address: clients.of(request),
-  userAgent: request.headers['user-agent']?.slice(0, USER_AGENT_LENGTH) ?? null,
-});
 
 const toNewApiKey = (body: z.output<typeof CreateApiKeyRequest>) => ({
   description: body.description,

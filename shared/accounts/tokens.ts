@@ -17,7 +17,7 @@ type ReadToken = TokenSubject & { expiresAt: Date };
 type ReadRefreshToken = ReadToken & { tokenId: string; sessionId: string };
 
 /** A day: one existing client keeps its token for the life of its process. */
-const ACCESS_TOKEN_SECONDS = 86_400;
+export const ACCESS_TOKEN_SECONDS = 86_400;
 export const REFRESH_TOKEN_SECONDS = 30 * 86_400;
 
 export interface Tokens {

@@ -100,6 +100,9 @@ const Config = z.object({
     .optional(),
   TEMPORAL_PORT: port.default(7233),
   TEMPORAL_UI_PORT: port.default(8233),
+  TEMPORAL_UI_URL: url(['http:', 'https:'])
+    .transform((text) => text.replace(/\/+$/, ''))
+    .optional(),
   WORKER_QUEUES: list
     .default([...queueNames])
     .refine((names) => names.length > 0 && names.every((name) => queueNames.some((known) => known === name)), {

@@ -1,0 +1,160 @@
+import type { Caller } from '../../shared/accounts/permissions.ts';
+import type { ColumnDef } from '../../shared/columns/columnDef.ts';
+import { experimentColumns } from '../../shared/experiments/columns.ts';
+import { type ExperimentRun, hasEnded, isUnderWay } from '../../shared/experiments/experiment.ts';
+import { type ExperimentDeps, getExperiment } from '../../shared/experiments/list.ts';
+import type { RunProgressView } from '../../shared/experiments/progress.ts';
+import type { ExperimentView } from '../../shared/experiments/response.ts';
+import { type FoundPage, searchRecords } from '../../shared/records/searchRecords.ts';
+import { LogRecordsQueryCountRequest } from '../../shared/wire/recordSearch.ts';
+import { type RecordSearchDeps, recordQuery } from '../records/recordQuery.ts';
+import { figureText } from './figureText.ts';
+import { type Html, html } from './html.ts';
+import type { PageContent } from './pageLayout.ts';
+
+export interface ExperimentPageDeps extends ExperimentDeps {
+  records: RecordSearchDeps;
+  /** Columns of the metrics that any run of the project computes. */
+  metricColumns(projectId: string): Promise<ColumnDef[]>;
+  findRun(experimentId: string): Promise<ExperimentRun | undefined>;
+  progress(run: ExperimentRun): Promise<RunProgressView>;
+  /** Where Temporal's own pages show a workflow; undefined where no address of them is known. */
+  temporalLink(workflowId: string): string | undefined;
+}
+
+type Columns = ReturnType<typeof experimentColumns>;
+
+const FAILED_ROWS = 50;
+/** Of an input or error; the whole is in the record. */
+const MAX_CHARACTERS = 2_000;
+
+/**
+ * The page of one experiment: how far it is, its figures with what they are made of, and its failed rows.
+ * @throws ServiceError `NotFound`
+ */
+export async function experimentPage(
+  deps: ExperimentPageDeps,
+  project: { id: string; name: string },
+  experimentId: string,
+  caller: Caller,
+): Promise<PageContent> {
+  const experiment = await getExperiment(deps, project.id, experimentId);
+  const [run, columns, failed] = await Promise.all([
+    deps.findRun(experimentId),
+    columnsOf(deps, project.id),
+    failedRows(deps, project.id, experimentId),
+  ]);
+  const progress = run && run.state !== 'idle' ? await deps.progress(run) : undefined;
+  return {
+    title: experiment.name,
+    user: caller.email,
+    isUnderWay: isUnderWay(experiment.state),
+    main: html`<h1>${experiment.name}</h1>
+${origin(experiment, project)}
+${progress && run && progressSection(progress, deps.temporalLink(run.workflowId))}
+${figures(experiment, columns)}
+${failedSection(failed)}`,
+  };
+}
+
+const columnsOf = async (deps: ExperimentPageDeps, projectId: string): Promise<Columns> =>
+  experimentColumns(...(await Promise.all([deps.metricColumns(projectId), deps.experiments.aggregatedMetrics(projectId)])));
+
+async function failedRows(deps: ExperimentPageDeps, projectId: string, experimentId: string): Promise<FoundPage> {
+  const body = LogRecordsQueryCountRequest.parse({
+    experiment_id: experimentId,
+    filters: [{ type: 'text', column_id: 'error_message', operator: 'ne', value: '' }],
+  });
+  const query = await recordQuery(deps.records, projectId, ['trace'], body);
+  const view = {
+    columns: ['input', 'error_message', 'dataset_row_ordinal', 'trial'],
+    metrics: [],
+    includeCounts: false,
+    includeMetricMetadata: false,
+    truncate: true,
+  };
+  return searchRecords(deps.records.records, { ...query, offset: 0, limit: FAILED_ROWS }, view);
+}
+
+function origin(experiment: ExperimentView, project: { name: string }): Html {
+  const { dataset, prompt, group, createdBy, createdAt } = experiment;
+  const model = experiment.promptSettings?.model_alias ?? prompt?.settings.model_alias;
+  const facts = [
+    `project ${project.name}`,
+    `group ${group.name}`,
+    dataset && `dataset ${dataset.name ?? dataset.id}, version ${dataset.versionIndex}`,
+    prompt && `prompt ${prompt.name}, version ${prompt.version}`,
+    typeof model === 'string' && `model ${model}`,
+    `created by ${createdBy.email} on ${timeText(createdAt)}`,
+  ];
+  return html`<p class="quiet">${facts.filter((fact) => fact).join(' · ')}</p>`;
+}
+
+function progressSection(progress: RunProgressView, temporal: string | undefined): Html {
+  const { rowsDone, rowsTotal, rowsFailed, rowsRunning, rowsPerSecond, scoresDone, scoresTotal } = progress;
+  const facts = [
+    `${rowsDone} of ${rowsTotal} rows`,
+    rowsFailed > 0 && `${rowsFailed} failed`,
+    rowsRunning > 0 && `${rowsRunning} running`,
+    scoresTotal > 0 && `${scoresDone} of ${scoresTotal} scores`,
+    rowsPerSecond !== null && !hasEnded(progress.state) && `${figureText(rowsPerSecond, null)} rows a second`,
+  ];
+  const problem = progress.error ?? progress.message;
+  return html`<p><strong>${progress.state}</strong> · ${facts.filter((fact) => fact).join(' · ')}
+${temporal !== undefined && html` · <a href="${temporal}">workflow in Temporal</a>`}</p>
+<progress max="${Math.max(1, rowsTotal + scoresTotal)}" value="${rowsDone + scoresDone}"></progress>
+${problem !== null && html`<p class="error">${problem}</p>`}`;
+}
+
+function figures({ aggregates }: ExperimentView, columns: Columns): Html {
+  if (!aggregates || Object.keys(aggregates.metrics).length === 0)
+    return html`<h2>Metrics</h2><p class="quiet">There are no figures yet.</p>`;
+  const byId = new Map(columns.map((column) => [column.id, column]));
+  const rows = Object.entries(aggregates.metrics).map(([name, { p50, p95, count, valueDistribution }]) => {
+    const column = byId.get(`metrics/${name}`);
+    const unit = column?.data_unit ?? null;
+    const made = aggregates.counts?.[name];
+    const shown = aggregates.rolledUp[name];
+    const categories = Object.entries(valueDistribution ?? {}).slice(0, 5);
+    return html`<tr><td>${column?.label ?? name}</td>
+<td class="number">${shown === undefined ? categories.map(([value, times]) => `${value} × ${times}`).join(', ') || '–' : figureText(shown, unit)}</td>
+<td class="number">${figureText(p50, unit)}</td><td class="number">${figureText(p95, unit)}</td>
+<td class="number">${made?.counts.values ?? count}</td>
+<td class="number">${made?.counts.missing}</td><td class="number">${made?.counts.failed}</td><td class="number">${made?.counts.notApplicable}</td>
+<td class="number">${made && failedRowsText(made)}</td></tr>`;
+  });
+  return html`<h2>Metrics</h2>
+<div class="scroll"><table><thead><tr><th>Metric</th><th class="number">Figure</th><th class="number">p50</th><th class="number">p95</th>
+<th class="number">Values</th><th class="number">Missing</th><th class="number">Failed</th><th class="number">Not applicable</th>
+<th class="number">Failed rows</th></tr></thead><tbody>${rows}</tbody></table></div>
+${aggregates.rows !== undefined && html`<p class="quiet">${aggregates.rows} rows, ${aggregates.rowsFailed ?? 0} of them failed.</p>`}`;
+}
+
+type MadeOf = NonNullable<NonNullable<ExperimentView['aggregates']>['counts']>[string];
+
+/** Failed rows without a value, and what each counts as. */
+const failedRowsText = ({ counts, worst }: MadeOf): string => {
+  const rows = counts.failedRowsWithoutValue;
+  if (rows === 0) return '0';
+  return worst === null ? `${rows} left out` : `${rows} as ${figureText(worst, null)}`;
+};
+
+function failedSection({ records, total }: FoundPage): Html | undefined {
+  if (total === 0) return undefined;
+  const rows = records.map(
+    ({
+      record,
+    }) => html`<tr><td class="number">${record.dataset_row_ordinal}${(record.trial ?? 0) > 0 && html` (trial ${record.trial})`}</td>
+<td><pre>${cut(record.input)}</pre></td><td><pre class="error">${cut(record.error_message)}</pre></td></tr>`,
+  );
+  return html`<h2>Failed rows</h2>
+<p class="quiet">${total > records.length ? `The newest ${records.length} of ${total}.` : `${total} in all.`}</p>
+<div class="scroll"><table><thead><tr><th class="number">Row</th><th>Input</th><th>Error</th></tr></thead><tbody>${rows}</tbody></table></div>`;
+}
+
+function cut(value: unknown): string {
+  const text = typeof value === 'string' ? value : value === null || value === undefined ? '' : JSON.stringify(value);
+  return text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS)}…` : text;
+}
+
+const timeText = (time: Date): string => `${time.toISOString().slice(0, 16).replace('T', ' ')} UTC`;

@@ -1,0 +1,123 @@
+import { type Request, type Response, Router } from 'express';
+import { z } from 'zod';
+import type { Credentials, Session } from '../../shared/accounts/credentials.ts';
+import type { Caller } from '../../shared/accounts/permissions.ts';
+import { ACCESS_TOKEN_SECONDS } from '../../shared/accounts/tokens.ts';
+import { ServiceError } from '../../shared/errors/errors.ts';
+
+import type { ClientAddresses } from '../clientAddress.ts';
+import { LOGIN_BODY_BYTES, loginClient } from '../loginRequest.ts';
+import { type BodyPace, readBody } from '../readBody.ts';
+import { html } from './html.ts';
+import { pageHeaders, pageLayout } from './pageLayout.ts';
+
+export interface PageLoginDeps {
+  credentials: Credentials;
+  clients: ClientAddresses;
+  pace: BodyPace;
+}
+
+/** The cookie holds a token of the API. The routes of the API do not read it, so that no page of another site can use it there. */
+const COOKIE = 'assay_page';
+const PATH = '/pages/login';
+
+/** Who reads a page: the caller of the cookie. Undefined without one, or when it has ended. */
+export async function pageCaller(credentials: Credentials, request: Request): Promise<Caller | undefined> {
+  const token = cookieOf(request);
+  if (token === undefined) return undefined;
+  try {
+    return await credentials.ofToken(token);
+  } catch (err) {
+    if (err instanceof ServiceError && err.code === 'Unauthenticated') return undefined;
+    throw err;
+  }
+}
+
+/** Sends whoever is not logged in to the login, and from there back. */
+export const toLogin = (request: Request, response: Response): void =>
+  redirect(response, `${PATH}?next=${encodeURIComponent(request.originalUrl)}`);
+
+const Form = z.object({
+  next: z.string().default('/'),
+  email: z.string().default(''),
+  password: z.string().default(''),
+  api_key: z.string().default(''),
+});
+
+/** Login and logout of the pages, by password or API key. */
+export function pageLoginRoutes({ credentials, clients, pace }: PageLoginDeps): Router {
+  const router = Router();
+
+  const logIn = (request: Request, { api_key, email, password }: z.output<typeof Form>): Promise<Session> =>
+    api_key === ''
+      ? credentials.logInWithPassword(email, password, loginClient(clients, request))
+      : credentials.logInWithApiKey(api_key.trim());
+
+  router.get(PATH, (request, response) => {
+    response.set(pageHeaders).send(loginPage(String(request.query.next ?? '/')));
+  });
+
+  router.post(PATH, async (request, response) => {
+    refuseForeign(request);
+    const body = await readBody(request, 'urlencoded', { limit: LOGIN_BODY_BYTES, share: undefined, pace });
+    const form = Form.parse(body);
+    try {
+      const { accessToken } = await logIn(request, form);
+      const secure = clients.isTls(request) ? '; Secure' : '';
+      response.setHeader(
+        'Set-Cookie',
+        `${COOKIE}=${accessToken}; Max-Age=${ACCESS_TOKEN_SECONDS}; Path=/; HttpOnly; SameSite=Lax${secure}`,
+      );
+      redirect(response, ownPath(form.next));
+    } catch (err) {
+      if (!(err instanceof ServiceError) || (err.code !== 'Unauthenticated' && err.code !== 'TooManyRequests')) throw err;
+      response.status(err.status).set(pageHeaders).send(loginPage(form.next, err.message));
+    }
+  });
+
+  router.post('/pages/logout', async (request, response) => {
+    refuseForeign(request);
+    await credentials.logOut({ access: cookieOf(request), refresh: undefined });
+    response.setHeader('Set-Cookie', `${COOKIE}=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax`);
+    redirect(response, PATH);
+  });
+
+  return router;
+}
+
+const loginPage = (next: string, problem?: string): string =>
+  pageLayout({
+    title: 'Log in',
+    main: html`<h1>Log in</h1>
+${problem !== undefined && html`<p class="error" role="alert">${problem}</p>`}
+<form class="login" method="post" action="${PATH}">
+<input type="hidden" name="next" value="${next}">
+<label>E-mail address <input name="email" type="email" autocomplete="username"></label>
+<label>Password <input name="password" type="password" autocomplete="current-password"></label>
+<p class="quiet">or</p>
+<label>API key <input name="api_key" type="password" autocomplete="off"></label>
+<button>Log in</button>
+</form>`,
+  });
+
+const cookieOf = (request: Request): string | undefined =>
+  new RegExp(`(?:^|;\\s*)${COOKIE}=([^;\\s]+)`).exec(request.headers.cookie ?? '')?.[1];
+
+function redirect(response: Response, location: string): void {
+  response.writeHead(303, { Location: location, 'Cache-Control': 'no-store' }).end();
+}
+
+/** A path of this service, never an address of another site, whatever the form says. */
+function ownPath(next: string): string {
+  const base = 'http://service.invalid';
+  if (!next.startsWith('/') || !URL.canParse(next, base)) return '/';
+  const url = new URL(next, base);
+  return url.origin === base ? url.pathname + url.search : '/';
+}
+
+/** A browser says which site a form is from. */
+function refuseForeign(request: Request): void {
+  const { origin, host } = request.headers;
+  if (origin !== undefined && (!URL.canParse(origin) || new URL(origin).host !== host))
+    throw new ServiceError('Forbidden', 'the form of this page is taken from this service alone');
+}
