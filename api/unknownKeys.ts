@@ -30,7 +30,8 @@ function keysAt(schema: unknown, value: unknown, path: readonly PropertyKey[]): 
     const member = schema.options.find((one) => one instanceof z.ZodObject && one.shape[name]?.safeParse(fields[name]).success);
     return keysAt(member, value, path);
   }
-  if (!(schema instanceof z.ZodObject)) return [];
   const [key, ...rest] = path;
+  if (schema instanceof z.ZodArray) return keysAt(schema.element, fields[key ?? 0], rest);
+  if (!(schema instanceof z.ZodObject)) return [];
   return key === undefined ? Object.keys(schema.shape) : keysAt(schema.shape[key as string], fields[key], rest);
 }

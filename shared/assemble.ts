@@ -93,9 +93,9 @@ export function assembleDomain(
   const calls = waitingCalls(coordination.calls, (err) =>
     log.error({ err }, 'no permit could be had for a call; it is tried again'),
   );
-  const prices = openPrices();
+  const prices = openPrices(integrations.store);
   const models = createModelCaller({
-    costOf: prices.costOf,
+    prices,
     integrations: integrations.store,
     openSecrets: integrations.openSecrets,
     outbound: integrations.outbound,
@@ -132,7 +132,7 @@ export function assembleDomain(
       bytes: config.HELD_UPDATES_MB * 1024 * 1024,
     }),
     withLocks: config.DATABASE_URL ? advisoryLocks(database) : undefined,
-    costOf: prices.costOf,
+    prices,
     metrics: scorers.definitions,
     retention,
     expiries,
@@ -206,6 +206,7 @@ export function assembleDomain(
     accounts,
     assets,
     integrations,
+    prices,
     calls,
     models,
     prompts,

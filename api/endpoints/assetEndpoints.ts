@@ -10,11 +10,12 @@ import { scorerRoutes } from '../routes/scorers.ts';
 
 /** What experiments are made of: datasets, prompts, scorers and integrations. */
 export function assetEndpoints(domain: Domain, gate: Gate): Endpoint[] {
-  const { assets, datasets, expiries, integrations, prompts, scorers, stores } = domain;
+  const { assets, datasets, expiries, integrations, prices, prompts, scorers, stores } = domain;
   return [
     ...integrationRoutes({
       store: integrations.store,
       assets,
+      prices,
       keyRing: integrations.keyRing,
       checkAddress: (url) => integrations.outbound.check(url),
       newId,

@@ -14,9 +14,12 @@ import {
 import { type Integration, type IntegrationStore, providerNames } from '../../shared/integrations/integration.ts';
 import { type SaveDeps, saveCustomIntegration, saveProviderIntegration } from '../../shared/integrations/saveIntegration.ts';
 import { openSecrets } from '../../shared/integrations/sealing.ts';
+import type { Prices } from '../../shared/prices/openPrices.ts';
+import { pricesBody, pricesFrom } from '../../shared/prices/ownPrices.ts';
 import { modelsOf } from '../../shared/providers/models.ts';
 import { CallLimitsBody } from '../../shared/wire/callLimits.ts';
 import { AnyJson } from '../../shared/wire/common.ts';
+import { IntegrationPrices } from '../../shared/wire/integrationPrices.ts';
 import {
   AvailableIntegrations,
   CustomIntegrationCreate,
@@ -37,7 +40,11 @@ import {
 } from '../../shared/wire/integrations.ts';
 import { type Endpoint, endpoint, Reply } from '../route.ts';
 
-export type IntegrationRouteDeps = SaveDeps & { store: IntegrationStore; assets: AssetAccess };
+export type IntegrationRouteDeps = SaveDeps & {
+  store: IntegrationStore;
+  assets: AssetAccess;
+  prices: Pick<Prices, 'refresh'>;
+};
 
 const tag = 'Integrations';
 const read = { organization: 'read_integrations' } as const;
@@ -258,6 +265,34 @@ export function integrationRoutes(deps: IntegrationRouteDeps): Endpoint[] {
         const limits = limitsFrom(body);
         await store.setLimits((await findById(store, params.integration_id)).id, limits);
         return limitsBody(limits);
+      },
+    }),
+    endpoint({
+      method: 'get',
+      path: '/integrations/{integration_id}/prices',
+      summary: 'What the models of an integration cost, as it was set',
+      tag,
+      access: needs('read'),
+      params: IntegrationIdPath,
+      response: IntegrationPrices,
+      handle: async ({ params }) => pricesBody((await findById(store, params.integration_id)).prices),
+    }),
+    endpoint({
+      method: 'put',
+      path: '/integrations/{integration_id}/prices',
+      summary: 'Set what the models of an integration cost',
+      description:
+        'Replaces all of them; an empty list leaves the list prices. A price counts for calls from its `valid_from` on that are logged from now on: what is stored keeps its cost. Other processes of the service go by it within 5 seconds.',
+      tag,
+      access: needs('update'),
+      params: IntegrationIdPath,
+      body: IntegrationPrices,
+      response: IntegrationPrices,
+      handle: async ({ params, body }) => {
+        const prices = pricesFrom(body);
+        await store.setPrices((await findById(store, params.integration_id)).id, prices);
+        await deps.prices.refresh();
+        return pricesBody(prices);
       },
     }),
     endpoint({

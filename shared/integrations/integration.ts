@@ -55,10 +55,36 @@ export type Integration = IntegrationContent & {
   sealed: Secrets;
   /** What its calls may use, over all workers; null where nothing is set. */
   limits: Partial<CallLimits> | null;
+  prices: readonly OwnPrice[];
   createdBy: string;
   createdAt: Date;
   updatedAt: Date;
 };
+
+const StoredRate = z.union([
+  z.number(),
+  z.object({ base: z.number(), tiers: z.array(z.object({ above: z.number(), price: z.number() })) }),
+]);
+
+/** What a model costs through an integration, from a time on. The parts of `rates` are those of shared/prices. */
+export const OwnPrice = z.object({
+  model: z.string(),
+  /** Canonical time; null: also before any other price of the model. */
+  validFrom: z.string().nullable(),
+  rates: z.object({
+    input: StoredRate.optional(),
+    cachedInput: StoredRate.optional(),
+    cacheWrite: StoredRate.optional(),
+    audioInput: StoredRate.optional(),
+    imageInput: StoredRate.optional(),
+    output: StoredRate.optional(),
+    reasoning: StoredRate.optional(),
+    audioOutput: StoredRate.optional(),
+    imageOutput: StoredRate.optional(),
+    call: z.number().optional(),
+  }),
+});
+export type OwnPrice = z.output<typeof OwnPrice>;
 
 export const StoredLimits = z.object({
   concurrency: z.number().exactOptional(),
@@ -81,6 +107,8 @@ export interface IntegrationStore {
   remove(provider: string, name: string): Promise<boolean>;
   /** Replaces the limits; false when there is no such integration. */
   setLimits(id: string, limits: Partial<CallLimits> | null): Promise<boolean>;
+  /** Replaces the prices; false when there is no such integration. */
+  setPrices(id: string, prices: readonly OwnPrice[]): Promise<boolean>;
   /** Replaces the sealed secrets unless they have changed since they were read; does not count as an update. */
   replaceSecrets(id: string, from: Secrets, to: Secrets): Promise<boolean>;
 }

@@ -1,26 +1,50 @@
+import type { IntegrationStore } from '../integrations/integration.ts';
 import { openListPrices } from './listPrices.ts';
+import { type AskedPrice, OwnPrices } from './ownPrices.ts';
 import { costUsd, type TokenUsage } from './rates.ts';
 
-/** One call of a model. */
-export interface PricedCall extends TokenUsage {
-  /** Its name in any spelling. */
-  model: string;
-  /** When it was made, as a time of ISO 8601: the price of that time counts. */
-  at: string;
-}
+/** One call of a model: its name in any spelling, and when it was made, as a time of ISO 8601. The price of that time counts. */
+export type PricedCall = AskedPrice & TokenUsage;
 
 export interface Prices {
+  /** Resolves when `costOf` goes by prices that are at most {@link FRESH_MS} old. */
+  fresh(): Promise<void>;
   /** What a call costs in US dollars, null where that is not known. Takes no input or output. */
   costOf(call: PricedCall): number | null;
+  /** From now on `costOf` goes by the prices that are stored now. */
+  refresh(): Promise<void>;
 }
 
-/** What calls of models cost. */
-export function openPrices(): Prices {
+/** A price that was set in another process counts after this time, in milliseconds. */
+const FRESH_MS = 5_000;
+
+/** What calls of models cost: the prices that integrations set, else those of the list. */
+export function openPrices(integrations: Pick<IntegrationStore, 'list'>): Prices {
   const listPrices = openListPrices();
+  let own = new OwnPrices([]);
+  let until = 0;
+  let loads = 0;
+  let loading: Promise<void> | undefined;
+  const load = async (): Promise<void> => {
+    const number = ++loads;
+    const read = new OwnPrices(await integrations.list());
+    // One that began before the newest says what was stored before.
+    if (number !== loads) return;
+    own = read;
+    until = performance.now() + FRESH_MS;
+  };
   return {
+    async fresh() {
+      if (performance.now() < until) return;
+      loading ??= load().finally(() => {
+        loading = undefined;
+      });
+      await loading;
+    },
     costOf(call) {
-      const rates = listPrices(call.model, call.at);
+      const rates = own.find(call) ?? listPrices(call.model, call.at);
       return rates ? costUsd(rates, call) : null;
     },
+    refresh: load,
   };
 }

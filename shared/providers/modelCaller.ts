@@ -30,8 +30,7 @@ export interface ModelCallerDeps {
   /** Where handler classes are, and what their processes are started with. */
   handlers: Omit<HandlersOptions, 'fetch'>;
   calls: CallGate;
-  /** What a call costs; null where that is not known. */
-  costOf: Prices['costOf'];
+  prices: Pick<Prices, 'fresh' | 'costOf'>;
   telemetry?: Pick<Telemetry, 'add' | 'record'>;
 }
 
@@ -77,6 +76,7 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
         if (err instanceof ServiceError && err.permanent) throw refused(err.message, true);
         throw err;
       });
+      await deps.prices.fresh();
       const connection = connectionTo(integration);
       const problem = fileProblem(call.messages, connection.fileLimits);
       if (problem) throw refused(problem, false);
@@ -155,7 +155,8 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
           attempt,
         );
         const counts = tokensOf(answer);
-        const costUsd = deps.costOf({ ...counts, model: model.name, at: new Date().toISOString() });
+        const at = new Date().toISOString();
+        const costUsd = deps.prices.costOf({ ...counts, model: model.name, at, integrationId: integration.id });
         const result = toModelAnswer(answer, model, { ...counts, costUsd, durationNs, attempts });
         countUsage(deps.telemetry, integration.name, result);
         return result;

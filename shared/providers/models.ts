@@ -66,6 +66,12 @@ const matching = (models: readonly CallableModel[], wanted: string): Match<Calla
 
 const oneOf = <M>(match: Match<M>): M | undefined => (match && 'model' in match ? match.model : undefined);
 
+/** What a model of the integration is called, by any of its names; a name that it does not list alone. */
+export function spelledAs(integration: Integration, wanted: string): string[] {
+  const model = oneOf(matching(modelsOf(integration), wanted));
+  return model ? [wanted, ...namesOf(model)] : [wanted];
+}
+
 /** True when names beyond the listed ones may be asked for: a provider's own service, or an endpoint without a list. */
 const takesAnyName = (integration: Integration): boolean =>
   integration.provider !== 'custom' || (integration.config.models === null && integration.config.defaultModel === null);

@@ -5,7 +5,7 @@ import type { StoredRecord } from './record.ts';
 import { type RecordChange, type RecordUpdate, settle, type WrittenRecord, withHeldUpdates } from './recordChange.ts';
 import type { RecordKey, RecordStore, WrittenKey } from './recordStore.ts';
 import type { VersionClock } from './versionClock.ts';
-import { type CostOf, withCost } from './withCost.ts';
+import { type CallPrices, withCost } from './withCost.ts';
 import { lockOf } from './writeLocks.ts';
 import type { Outcome, WriteRequest } from './writeRequest.ts';
 
@@ -17,7 +17,7 @@ export interface GroupDeps {
   /** Absent where nothing is held. */
   held: HeldUpdates | undefined;
   clock: VersionClock;
-  costOf: CostOf;
+  prices: CallPrices;
   /** False where no update of the run's records is held. */
   mayHold(run: RunRef): boolean;
 }
@@ -26,19 +26,19 @@ export interface GroupDeps {
 export class GroupState {
   readonly #store: RecordStore;
   readonly #clock: VersionClock;
-  readonly #costOf: CostOf;
+  readonly #prices: CallPrices;
   readonly #runs: Map<string, RunState>;
   #last: RunState | undefined;
 
-  private constructor({ store, clock, costOf }: GroupDeps, runs: Map<string, RunState>) {
+  private constructor({ store, clock, prices }: GroupDeps, runs: Map<string, RunState>) {
     this.#store = store;
     this.#clock = clock;
-    this.#costOf = costOf;
+    this.#prices = prices;
     this.#runs = runs;
   }
 
   static async load(deps: GroupDeps, group: readonly WriteRequest[]): Promise<GroupState> {
-    const { store, held, mayHold } = deps;
+    const { store, held, mayHold, prices } = deps;
     const byRun = Map.groupBy(group, ({ run }) => lockOf(run));
     const runs = await Promise.all(
       [...byRun].map(async ([name, requests]): Promise<[string, RunState]> => {
@@ -54,6 +54,7 @@ export class GroupState {
         ];
       }),
     );
+    await prices.fresh();
     return new GroupState(deps, new Map(runs));
   }
 
@@ -103,7 +104,7 @@ export class GroupState {
         ...waiting.map(({ update }) => update.metrics),
       ];
       const unpriced = next && waiting.length > 0 ? withHeldUpdates(next, waiting) : next;
-      const record = unpriced && withCost(unpriced, stored, metrics, this.#costOf);
+      const record = unpriced && withCost(unpriced, stored, metrics, this.#prices);
       if (record) settled.set(id, record);
       // The span is in a session of its own choice: when its trace comes, it is looked for.
       if (record && traceId !== null && !trace && !traceKey && !pending.has(traceId) && record.session_id !== traceId) {

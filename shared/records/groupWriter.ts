@@ -7,7 +7,7 @@ import type { RecordChange } from './recordChange.ts';
 import type { RecordStore, WithLocks, WriteGuard } from './recordStore.ts';
 import { type SettledGroup, settleGroup } from './settleGroup.ts';
 import type { VersionClock } from './versionClock.ts';
-import type { CostOf } from './withCost.ts';
+import type { CallPrices } from './withCost.ts';
 import { lockOf, locksOf } from './writeLocks.ts';
 import type { QueuePosition } from './writeQueue.ts';
 import type { WriteRequest } from './writeRequest.ts';
@@ -19,7 +19,7 @@ export interface GroupWriterDeps {
   held: HeldUpdates | undefined;
   counters: Pick<IngestCounters, 'drop'>;
   clock: VersionClock;
-  costOf: CostOf;
+  prices: CallPrices;
   /** Hears of every run to which something was written. */
   onStored(run: RunRef): void;
   /** Hears of every experiment to which clients have written. */
@@ -127,8 +127,8 @@ export class GroupWriter {
   }
 
   #settle(group: readonly WriteRequest[], mayHold: LetIn['mayHold']): Promise<SettledGroup> {
-    const { store, held, clock, costOf, onStored } = this.#deps;
-    return settleGroup({ store, held, clock, costOf, mayHold, onStored }, group);
+    const { store, held, clock, prices, onStored } = this.#deps;
+    return settleGroup({ store, held, clock, prices, mayHold, onStored }, group);
   }
 }
 

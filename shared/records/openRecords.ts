@@ -13,7 +13,7 @@ import { RecordWriter } from './recordWriter.ts';
 import type { RecordReads } from './searchRecords.ts';
 import { type ExpiredReads, sweepProject } from './sweepExpired.ts';
 import { unexpiredReader } from './unexpiredReader.ts';
-import type { CostOf } from './withCost.ts';
+import type { CallPrices } from './withCost.ts';
 import { type DeletedRecordDeps, withoutDeletedRecords } from './withoutDeletedRecords.ts';
 
 /** The store of updates whose records have not come. */
@@ -37,7 +37,7 @@ export interface RecordsDeps {
   heldUpdates: HeldUpdateStore;
   /** Absent where this process is the only one that writes. */
   withLocks: WithLocks | undefined;
-  costOf: CostOf;
+  prices: CallPrices;
   metrics: MetricDefinitions;
   retention: Pick<RetentionStore, 'get' | 'projects'>;
   expiries: Expiries;
@@ -86,7 +86,7 @@ export function openRecords(deps: RecordsDeps): Records {
     store: deps.store,
     guard: erasure.guard,
     held: heldUpdates,
-    costOf: deps.costOf,
+    prices: deps.prices,
     ...(deps.withLocks ? { withLocks: deps.withLocks } : {}),
     onGroup(changes, bytes) {
       deps.telemetry.record('assay_ingest_group_records', changes, {});

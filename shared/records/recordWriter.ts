@@ -5,7 +5,7 @@ import { IngestCounters } from './ingestCounters.ts';
 import type { RecordChange, WrittenRecord } from './recordChange.ts';
 import type { RecordStore, WithLocks, WriteGuard } from './recordStore.ts';
 import { VersionClock } from './versionClock.ts';
-import type { CostOf } from './withCost.ts';
+import { type CallPrices, noPrices } from './withCost.ts';
 import { lockOf, lockOfProject, ownLock, sharedLock } from './writeLocks.ts';
 import { WriteQueue } from './writeQueue.ts';
 import { type Outcome, type PartsOf, roughBytes, type WriteRequest } from './writeRequest.ts';
@@ -19,7 +19,7 @@ export interface RecordWriterOptions {
   /** Absent: an update of a record that is not stored is `NotFound`. */
   held?: HeldUpdates;
   /** Absent: model calls have the costs that were logged with them, and no others. */
-  costOf?: CostOf;
+  prices?: CallPrices;
   /** Bytes of records that are written together. */
   groupBytes?: number;
   /** Bytes that may wait to be written, shared between projects; more is refused with 429 or 503. */
@@ -47,7 +47,7 @@ export class RecordWriter {
   #notify: (run: RunRef) => void = () => {};
   #notifyOutdated: (run: RunRef) => void = () => {};
 
-  constructor({ store, withLocks, guard, held, costOf, groupBytes, queueBytes, now, onGroup }: RecordWriterOptions) {
+  constructor({ store, withLocks, guard, held, prices, groupBytes, queueBytes, now, onGroup }: RecordWriterOptions) {
     this.#withLocks = withLocks ?? ((_keys, work) => work());
     this.#guard = guard ?? (async () => ({ deleted: [], withHeldUpdates: [], outdated: [] }));
     const groups = new GroupWriter({
@@ -55,7 +55,7 @@ export class RecordWriter {
       withLocks: this.#withLocks,
       guard: this.#guard,
       held,
-      costOf: costOf ?? (() => null),
+      prices: prices ?? noPrices,
       counters: this.counters,
       clock: new VersionClock(now ?? (() => new Date())),
       onStored: (run) => this.#notify(run),

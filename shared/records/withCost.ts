@@ -1,9 +1,12 @@
 import { hasOwnColumn } from '../columns/systemMetrics.ts';
-import type { PricedCall } from '../prices/openPrices.ts';
+import type { PricedCall, Prices } from '../prices/openPrices.ts';
 import type { StoredRecord } from './record.ts';
 
-/** What a call costs in US dollars; null where that is not known. */
-export type CostOf = (call: PricedCall) => number | null;
+/** What model calls are priced by: asked once for each group of writes, then for each call. */
+export type CallPrices = Pick<Prices, 'fresh' | 'costOf'>;
+
+/** Model calls have the costs that were logged with them, and no others. */
+export const noPrices: CallPrices = { fresh: async () => {}, costOf: () => null };
 
 /**
  * The record with what its model call cost. A cost that was logged wins; else it is the price of the call, which stays as it was when the call was
@@ -15,7 +18,7 @@ export function withCost(
   record: StoredRecord,
   stored: StoredRecord | undefined,
   logged: readonly (Readonly<Record<string, unknown>> | null | undefined)[],
-  costOf: CostOf,
+  { costOf }: Pick<CallPrices, 'costOf'>,
 ): StoredRecord {
   if (record.type !== 'llm') return record.cost_source ? withoutPrice(record) : record;
   if (logged.some((metrics) => hasOwnColumn('cost', metrics?.cost))) return { ...record, cost_source: 'logged' };

@@ -6,7 +6,7 @@ import { startRecordService } from '../support/recordService.ts';
 
 let service: Awaited<ReturnType<typeof startRecordService>>;
 beforeAll(async () => {
-  service = await startRecordService({ costOf: openPrices().costOf });
+  service = await startRecordService({ prices: openPrices({ list: async () => [] }) });
 });
 afterAll(() => service[Symbol.asyncDispose]());
 

@@ -301,3 +301,65 @@ describe('traces and sessions', () => {
     expect(await sums()).toBe(4);
   });
 });
+
+describe('prices of an integration', () => {
+  const price = async (name: string, prices: object[]): Promise<void> => {
+    const { body } = await service.request('PUT', `/v2/integrations/custom/${name}`, {
+      endpoint: endpoint.url,
+      authentication_type: 'none',
+      model_properties: [{ name: 'ours-7b', alias: 'Our Model' }],
+    });
+    const reply = await service.request('PUT', `/v2/integrations/${(body as Json).id}/prices`, { prices });
+    expect(reply, JSON.stringify(reply.body)).toMatchObject({ status: 200 });
+  };
+  const costOf = async (fields: object): Promise<number | undefined> => {
+    const id = newId();
+    await logSpans(llm({ id, ...fields }));
+    return (await send('GET', `/spans/${id}`)).metrics.cost;
+  };
+
+  test('win over the list from their day on, by any name of the model, and change nothing that is stored', async () => {
+    await space();
+    const stored = newId();
+    await logSpans(llm({ id: stored, model: 'gpt-4.1-nano' }));
+    const before = (await send('GET', `/spans/${stored}`)).metrics.cost;
+    await price('house', [
+      { model: 'our model', input: 1, output: 10 },
+      {
+        model: 'gpt-4.1-nano',
+        valid_from: '2026-01-01T00:00:00Z',
+        input: { base: 2, tiers: [{ above: 999, price: 3 }] },
+        output: 0,
+      },
+    ]);
+    expect(await costOf({ model: 'ours-7b' })).toBeCloseTo(0.002, 12);
+    expect(await costOf({ model: 'OUR_MODEL' })).toBeCloseTo(0.002, 12);
+    expect(await costOf({ model: 'house/Our Model' })).toBeCloseTo(0.002, 12);
+    expect(await costOf({ model: 'gpt-4.1-nano', created_at: '2026-02-01T00:00:00Z' })).toBeCloseTo(0.003, 12);
+    expect(await costOf({ model: 'gpt-4.1-nano', created_at: '2025-12-31T00:00:00Z' })).toBeCloseTo(before, 12);
+    await send('PATCH', `/spans/${stored}`, { span_id: stored, tags: ['seen'] });
+    expect((await send('GET', `/spans/${stored}`)).metrics.cost).toBe(before);
+    await price('house', []);
+    expect(await costOf({ model: 'ours-7b' })).toBeUndefined();
+  });
+
+  test('are those of the integration that a call goes through', async () => {
+    await space();
+    await price('dear', [{ model: 'Our Model', input: 100, output: 100 }]);
+    await price('cheap', [{ model: 'Our Model', input: 1, output: 1 }]);
+    endpoint.otherwise(says('a'));
+    const cost = async (modelAlias: string) => {
+      const { experiment } = await runExperiment({
+        ...{ client: service.client, projectId: project, experimentName: modelAlias, dataset: [{ input: 'q', output: 'a' }] },
+        promptTemplate: '{{input}}',
+        promptSettings: { modelAlias },
+      });
+      const [span] = await found('spans', { log_stream_id: undefined, experiment_id: experiment.id });
+      return span.metrics.cost;
+    };
+    expect(await cost('dear/Our Model')).toBeCloseTo(15e-4, 12);
+    expect(await cost('cheap/Our Model')).toBeCloseTo(15e-6, 12);
+    expect(await costOf({ model: 'cheap/our model' })).toBeCloseTo(0.0011, 12);
+    expect(await costOf({ model: 'our model' })).toBeCloseTo(0.11, 12);
+  });
+});

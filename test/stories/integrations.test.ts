@@ -73,6 +73,7 @@ beforeAll(async () => {
     endpoints: integrationRoutes({
       store,
       assets,
+      prices: { refresh: async () => {} },
       keyRing,
       checkAddress: guard.check,
       newId,
@@ -141,6 +142,49 @@ describe('limits', () => {
     expect((await call('GET', `/integrations/${id}/limits`, undefined, 'user')).status).toBe(200);
     expect(issues(await call('PUT', `/integrations/${id}/limits`, { concurrency: 0 }))).toContain('body.concurrency');
     expect((await call('PUT', `/integrations/${newId()}/limits`, {})).status).toBe(404);
+  });
+});
+
+describe('prices', () => {
+  const price = { model: 'ours', input: 1, output: { base: 2, tiers: [{ above: 1000, price: 4 }] } };
+
+  test('are set apart from the settings, which an update does not touch', async () => {
+    const { id } = (await put('priced', { endpoint })).body;
+    const at = `/integrations/${id}/prices`;
+    expect((await call('GET', at)).body).toEqual({ prices: [] });
+    const valid_from = '2026-07-01T02:00:00+02:00';
+    const set = await call('PUT', at, { prices: [price, { ...price, valid_from, cached_input: 0 }] });
+    expect(set.body.prices).toMatchObject([
+      { ...price, valid_from: null, cached_input: null },
+      { ...price, valid_from: '2026-07-01T00:00:00.000000Z', cached_input: 0 },
+    ]);
+    await put('priced', { endpoint, default_model: 'other' });
+    expect((await call('GET', at)).body).toEqual(set.body);
+    // What is answered may be sent.
+    expect((await call('PUT', at, set.body)).body).toEqual(set.body);
+    expect((await call('PUT', at, { prices: [] })).body).toEqual({ prices: [] });
+  });
+
+  test('are for those who manage integrations, and refused where they make no sense', async () => {
+    const { id } = (await put('priced', { endpoint })).body;
+    const at = `/integrations/${id}/prices`;
+    const set = (prices: unknown, role?: UserRole) => call('PUT', at, { prices }, role);
+    expect((await set([price], 'user')).status).toBe(403);
+    expect((await call('GET', at, undefined, 'user')).status).toBe(200);
+    expect((await call('PUT', `/integrations/${newId()}/prices`, { prices: [] })).status).toBe(404);
+    const refused = async (one: object) => {
+      const reply = await set([one]);
+      expect(reply.status).toBe(422);
+      return issues(reply);
+    };
+    expect(await refused({ ...price, cached_inputs: 1 })).toContain(
+      'there is no key "cached_inputs" here; the closest are cached_input',
+    );
+    expect(await refused({ ...price, input: -1 })).toContain('body.prices.0.input');
+    expect(await refused({ ...price, valid_from: 'soon' })).toContain('body.prices.0.valid_from');
+    expect(await refused({ model: 'ours', cached_input: 1 })).toContain('needs a price for input or output');
+    expect(issues(await set([price, { ...price, model: 'OURS' }]))).toContain('another price of OURS from the same time on');
+    expect((await call('GET', at)).body).toEqual({ prices: [] });
   });
 });
 

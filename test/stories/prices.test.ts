@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { openPrices, type PricedCall } from '../../shared/prices/openPrices.ts';
 import { costUsd } from '../../shared/prices/rates.ts';
 
-const { costOf } = openPrices();
+const { costOf } = openPrices({ list: async () => [] });
 const MILLION = 1_000_000;
 const call = (model: string, usage: Partial<PricedCall> = {}): PricedCall => ({
   model,

@@ -31,6 +31,7 @@ export function customIntegration(
     },
     sealed: secrets,
     limits: { concurrency: 4 },
+    prices: [],
     createdBy: newId(),
     createdAt: new Date(),
     updatedAt: new Date(),
@@ -45,5 +46,5 @@ export const modelCallerOver = (integrations: Integration[], guard: OutboundGuar
     outbound: guard,
     handlers: { directory: handlersDir, isolation: { env: {} }, memoryMb: 128 },
     calls: inProcessCoordination().calls,
-    costOf: openPrices().costOf,
+    prices: openPrices({ list: async () => integrations }),
   });

@@ -3,6 +3,7 @@ import {
   type Integration,
   IntegrationContent,
   type IntegrationStore,
+  OwnPrice,
   SealedSecrets,
   StoredLimits,
 } from '../../integrations/integration.ts';
@@ -14,19 +15,21 @@ const Identity = z.object({
   name: z.string(),
   secrets: SealedSecrets,
   limits: StoredLimits.nullable(),
+  prices: OwnPrice.array(),
   created_by: z.string(),
   created_at: z.date(),
   updated_at: z.date(),
 });
 
 function toIntegration(row: Row): Integration {
-  const { id, name, secrets, limits, created_by, created_at, updated_at } = Identity.parse(row);
+  const { id, name, secrets, limits, prices, created_by, created_at, updated_at } = Identity.parse(row);
   return {
     ...IntegrationContent.parse({ provider: row.provider, config: row.config }),
     id,
     name,
     sealed: secrets,
     limits,
+    prices,
     createdBy: created_by,
     createdAt: created_at,
     updatedAt: updated_at,
@@ -66,6 +69,11 @@ export function postgresIntegrations(database: Database): IntegrationStore {
       (await database.maybeOne('UPDATE integrations SET limits = $2 WHERE id = $1 RETURNING id', [
         id,
         limits && JSON.stringify(limits),
+      ])) !== undefined,
+    setPrices: async (id, prices) =>
+      (await database.maybeOne('UPDATE integrations SET prices = $2 WHERE id = $1 RETURNING id', [
+        id,
+        JSON.stringify(prices),
       ])) !== undefined,
     replaceSecrets: async (id, from, to) =>
       (await database.maybeOne('UPDATE integrations SET secrets = $3 WHERE id = $1 AND secrets = $2::jsonb RETURNING id', [

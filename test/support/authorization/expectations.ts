@@ -287,6 +287,8 @@ export const expected: Record<string, string> = {
   'GET /integrations/{name}/status': '                             1 ++++ +++++ + 4433 4 ..',
   'GET /integrations/{integration_id}/limits': '                   1 ++++ +++++ + 4444 4 ..',
   'PUT /integrations/{integration_id}/limits': '                   1 ++33 33333 3 4444 4 ..',
+  'GET /integrations/{integration_id}/prices': '                   1 ++++ +++++ + 4444 4 ..',
+  'PUT /integrations/{integration_id}/prices': '                   1 2233 33333 3 4444 4 ..',
   'GET /llm_integrations': '                                       1 ++++ +++++ + ++33 + ..',
   'GET /llm_integrations/{llm_integration}/models': '              1 ++++ +++++ + ++33 + ..',
   'GET /llm_integrations/{llm_integration}/scorer_models': '       1 ++++ +++++ + ++33 + ..',
