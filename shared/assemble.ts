@@ -4,6 +4,7 @@ import { createAnnotationReads } from './annotations/createAnnotationReads.ts';
 import { createAssetAccess } from './assets/assetAccess.ts';
 import type { Environment } from './childProcesses/childEnvironment.ts';
 import { codeIsolation } from './childProcesses/codeIsolation.ts';
+import { openComparisons } from './comparison/openComparisons.ts';
 import { allowsLoopback, type Config } from './config/config.ts';
 import { openDatasets } from './datasets/openDatasets.ts';
 import { openExperiments } from './experiments/openExperiments.ts';
@@ -13,14 +14,16 @@ import { openIntegrations } from './integrations/openIntegrations.ts';
 import type { RecurringJob } from './maintenance/recurringJob.ts';
 import { openPrices } from './prices/openPrices.ts';
 import { openProjects } from './projects/openProjects.ts';
-import { createExpiries } from './projects/retention.ts';
+import { createExpiries, withoutExpired } from './projects/retention.ts';
 import { handlerClasses } from './providers/handlers/handlerProcess.ts';
 import { createModelCaller } from './providers/modelCaller.ts';
+import { columnFinder } from './records/findColumn.ts';
 import { openRecords } from './records/openRecords.ts';
 import { openScorers } from './scorers/openScorers.ts';
 import { withUnaskedMetrics } from './scorers/unaskedMetrics.ts';
 import { openScoring } from './scoring/openScoring.ts';
 import type { ScoringWorkflows } from './scoring/scoring.ts';
+import { clickhouseComparisonReads } from './stores/clickhouse/comparisonReads.ts';
 import { datasetRows } from './stores/clickhouse/datasetRows.ts';
 import { deleteAttempts, recordedRows, runTally } from './stores/clickhouse/experimentRecords.ts';
 import { clickhouseExpired, clickhouseStraddling } from './stores/clickhouse/expiredRecords.ts';
@@ -191,6 +194,14 @@ export function assembleDomain(
     telemetry,
     log,
   });
+  const comparisons = openComparisons({
+    find: experimentStore.find,
+    unexpired: (run) => withoutExpired(run, expiries),
+    metricsOf: scorers.scoredMetrics,
+    findColumn: columnFinder([]),
+    reads: clickhouseComparisonReads(clickhouse),
+    records: records.reads,
+  });
   const jobs: readonly RecurringJob[] = [
     ...projects.jobs,
     ...records.jobs,
@@ -221,6 +232,7 @@ export function assembleDomain(
     scoring,
     experimentStore,
     experiments,
+    comparisons,
     jobs,
     /** For the start of the only process: what its predecessor was at work on is free again. */
     async takeOver() {
@@ -231,6 +243,7 @@ export function assembleDomain(
     async stop() {
       await scoring.stop();
       await experiments.stop();
+      await comparisons.stop();
     },
   };
 }

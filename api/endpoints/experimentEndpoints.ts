@@ -10,6 +10,7 @@ import { postgresExperimentGroups } from '../../shared/stores/postgres/experimen
 import { postgresJobs } from '../../shared/stores/postgres/jobs.ts';
 import { postgresRunTags } from '../../shared/stores/postgres/runTags.ts';
 import type { Endpoint, Gate } from '../route.ts';
+import { comparisonRoutes } from '../routes/comparisons.ts';
 import { experimentGroupRoutes } from '../routes/experimentGroups.ts';
 import { experimentRunRoutes } from '../routes/experimentRuns.ts';
 import { experimentRoutes } from '../routes/experiments.ts';
@@ -49,6 +50,7 @@ export function experimentEndpoints(domain: Domain, gate: Gate): Endpoint[] {
   };
   return [
     ...experimentRoutes(deps),
+    ...comparisonRoutes(domain.comparisons),
     ...experimentGroupRoutes(deps),
     ...experimentTagRoutes(deps),
     ...jobRoutes(deps),

@@ -44,16 +44,6 @@ function isUnsorted(values: ArrayLike<number>): boolean {
   return false;
 }
 
-/** How many pairs have a difference below, at and above 0. */
-export function signsOf({ values, counts, pairs }: Differences): { below: number; zero: number; above: number } {
-  let [below, above] = [0, 0];
-  for (const [index, value] of values.entries()) {
-    if (value < 0) below += counts[index] as number;
-    if (value > 0) above += counts[index] as number;
-  }
-  return { below, zero: pairs - below - above, above };
-}
-
 /** One number for each pair. */
 export function eachDifference({ values, counts, pairs }: Differences): Float64Array {
   const all = new Float64Array(pairs);
@@ -66,12 +56,31 @@ export function eachDifference({ values, counts, pairs }: Differences): Float64A
   return all;
 }
 
-/** Mean and sample standard deviation (over n - 1); the deviation of fewer than two pairs is NaN, as is the mean of none. */
-export function momentsOf({ values, counts, pairs }: Differences): { mean: number; deviation: number } {
-  let sum = 0;
-  for (const [index, value] of values.entries()) sum += value * (counts[index] as number);
+/** What is known of differences without naming them. */
+export interface Moments {
+  pairs: number;
+  /** NaN without pairs. */
+  mean: number;
+  /** Sample standard deviation, over n - 1; NaN for fewer than two pairs. */
+  deviation: number;
+  /** Sum of their squares. */
+  squares: number;
+  /** Pairs whose difference is less than 0, and more. */
+  below: number;
+  above: number;
+}
+
+export function momentsOf({ values, counts, pairs }: Differences): Moments {
+  let [sum, squares, below, above] = [0, 0, 0, 0];
+  for (const [index, value] of values.entries()) {
+    const count = counts[index] as number;
+    sum += value * count;
+    squares += value * value * count;
+    if (value < 0) below += count;
+    if (value > 0) above += count;
+  }
   const mean = sum / pairs;
-  let squares = 0;
-  for (const [index, value] of values.entries()) squares += (value - mean) ** 2 * (counts[index] as number);
-  return { mean, deviation: pairs < 2 ? Number.NaN : Math.sqrt(squares / (pairs - 1)) };
+  let spread = 0;
+  for (const [index, value] of values.entries()) spread += (value - mean) ** 2 * (counts[index] as number);
+  return { pairs, mean, deviation: pairs < 2 ? Number.NaN : Math.sqrt(spread / (pairs - 1)), squares, below, above };
 }

@@ -1,6 +1,6 @@
 import { bootstrap, type Interval } from './bootstrap.ts';
 import { detectableDifference } from './detectableDifference.ts';
-import { type Differences, momentsOf, signsOf } from './differences.ts';
+import type { Differences, Moments } from './differences.ts';
 import { mcnemar } from './mcnemar.ts';
 import { normalQuantile } from './normal.ts';
 import { MAX_EXACT_FLIPS, signFlip, signFlipLimit } from './signFlip.ts';
@@ -9,10 +9,14 @@ import { MAX_EXACT_FLIPS, signFlip, signFlipLimit } from './signFlip.ts';
 export const RESAMPLES = 10_000;
 /** Beyond so many pairs, with more than so many distinct differences, the limits for many pairs are as good as resampling, and a thousand times as fast. */
 export const LIMIT_PAIRS = 10_000;
-export const LIMIT_DISTINCT = 50;
+const LIMIT_DISTINCT = 50;
+
+export const isLarge = (pairs: number, distinct: number): boolean => pairs > LIMIT_PAIRS && distinct > LIMIT_DISTINCT;
 
 export interface Sample {
-  differences: Differences;
+  moments: Moments;
+  /** Undefined where they are too many to be resampled (see {@link isLarge}). */
+  differences: Differences | undefined;
   /** Each side said yes or no, once for each row. */
   isYesOrNo: boolean;
 }
@@ -35,34 +39,29 @@ export function pairedTests(
   samples: readonly Sample[],
   { seed, level }: { seed: number; level: number },
 ): (PairedResult | undefined)[] {
-  const resampled = samples.flatMap(({ differences }) => (differences.pairs > 0 && !isLarge(differences) ? [differences] : []));
+  const resampled = samples.flatMap(({ moments, differences }) => (moments.pairs > 0 && differences ? [differences] : []));
   const bootstrapped = bootstrap(resampled, { resamples: RESAMPLES, seed, level });
   const intervals = new Map(resampled.map((differences, index) => [differences, bootstrapped[index] as Interval]));
   return samples.map((sample) => {
-    const { differences } = sample;
-    if (differences.pairs === 0) return undefined;
-    const { mean, deviation } = momentsOf(differences);
-    const interval = intervals.get(differences);
-    const reach = (normalQuantile((1 + level) / 2) * deviation) / Math.sqrt(differences.pairs);
-    const { test, pValue, method } = tested(sample, seed);
+    const { mean, deviation, pairs } = sample.moments;
+    if (pairs === 0) return undefined;
+    const interval = sample.differences && intervals.get(sample.differences);
+    const reach = (normalQuantile((1 + level) / 2) * deviation) / Math.sqrt(pairs);
+    const { method, ...found } = tested(sample, seed);
     return {
+      ...found,
       difference: mean,
       interval: interval ?? { low: mean - reach, high: mean + reach },
-      test,
       method: `${method}; interval: ${interval ? `percentile bootstrap over rows, ${RESAMPLES} resamples` : 'normal limit'}`,
-      pValue,
-      detectable: detectableDifference(deviation, differences.pairs, level),
+      detectable: detectableDifference(deviation, pairs, level),
     };
   });
 }
 
-const isLarge = ({ pairs, values }: Differences): boolean => pairs > LIMIT_PAIRS && values.length > LIMIT_DISTINCT;
-
-function tested({ differences, isYesOrNo }: Sample, seed: number): Pick<PairedResult, 'test' | 'pValue' | 'method'> {
-  const { below, above } = signsOf(differences);
+function tested({ moments, differences, isYesOrNo }: Sample, seed: number): Pick<PairedResult, 'test' | 'pValue' | 'method'> {
+  const { below, above } = moments;
   if (isYesOrNo) return { test: 'mcnemar', pValue: mcnemar(below, above), method: 'exact McNemar test' };
-  if (isLarge(differences))
-    return { test: 'sign_flip', pValue: signFlipLimit(differences), method: 'sign-flip test, normal limit' };
+  if (!differences) return { test: 'sign_flip', pValue: signFlipLimit(moments), method: 'sign-flip test, normal limit' };
   const pValue = signFlip(differences, { flips: RESAMPLES, seed });
   const which = below + above <= MAX_EXACT_FLIPS ? 'all flips' : `${RESAMPLES} random flips`;
   return { test: 'sign_flip', pValue, method: `sign-flip test, ${which}` };

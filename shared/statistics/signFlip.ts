@@ -1,5 +1,5 @@
 import { binomialDraw } from './binomialDraw.ts';
-import { type Differences, eachDifference } from './differences.ts';
+import { type Differences, eachDifference, type Moments } from './differences.ts';
 import { normalTails } from './normal.ts';
 import { Random } from './random.ts';
 
@@ -24,14 +24,8 @@ export function signFlip(differences: Differences, { flips, seed }: { flips: num
 }
 
 /** The limit of the test for many pairs: the sum of the differences with random signs is normal, with the sum of their squares as its variance. */
-export function signFlipLimit({ values, counts }: Differences): number {
-  let [sum, squares] = [0, 0];
-  for (const [index, value] of values.entries()) {
-    sum += value * (counts[index] as number);
-    squares += value * value * (counts[index] as number);
-  }
-  return squares === 0 ? 1 : normalTails(sum / Math.sqrt(squares));
-}
+export const signFlipLimit = ({ mean, pairs, squares }: Moments): number =>
+  squares === 0 ? 1 : normalTails((mean * pairs) / Math.sqrt(squares));
 
 /** What is not 0, without its sign. */
 function sizesOf({ values, counts }: Differences): Differences {

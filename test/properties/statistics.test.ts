@@ -5,11 +5,11 @@ import { describe, expect, test } from 'vitest';
 import { binomialDraw } from '../../shared/statistics/binomialDraw.ts';
 import { bootstrap } from '../../shared/statistics/bootstrap.ts';
 import { chiSquareTail } from '../../shared/statistics/chiSquareTail.ts';
-import { countDifferences, eachDifference, momentsOf, signsOf } from '../../shared/statistics/differences.ts';
+import { countDifferences, type Differences, eachDifference, momentsOf } from '../../shared/statistics/differences.ts';
 import { holm } from '../../shared/statistics/holm.ts';
 import { mcnemar } from '../../shared/statistics/mcnemar.ts';
 import { normalQuantile, normalTails } from '../../shared/statistics/normal.ts';
-import { LIMIT_PAIRS, pairedTests, RESAMPLES } from '../../shared/statistics/pairedTest.ts';
+import { isLarge, LIMIT_PAIRS, pairedTests, RESAMPLES, type Sample } from '../../shared/statistics/pairedTest.ts';
 import { Random } from '../../shared/statistics/random.ts';
 import { signFlip, signFlipLimit } from '../../shared/statistics/signFlip.ts';
 import { stuartMaxwell } from '../../shared/statistics/stuartMaxwell.ts';
@@ -35,6 +35,12 @@ interface Answers {
 const answers = JSON.parse(readFileSync(join(import.meta.dirname, '../fixtures/statistics/answers.json'), 'utf8')) as Answers;
 const { level } = answers;
 const [SEED, EXACT] = [20, 1e-9];
+
+const sampleOf = (differences: Differences, isYesOrNo = false): Sample => ({
+  moments: momentsOf(differences),
+  differences,
+  isYesOrNo,
+});
 
 /** Equal to 1e-9, and small probabilities to as many digits. */
 function expectExact(found: number, expected: number): void {
@@ -77,11 +83,11 @@ describe('exact answers equal those of SciPy and statsmodels', () => {
   test('limits for many pairs, and the detectable difference', () => {
     for (const { differences, p, interval, detectable } of answers.limits) {
       const counted = countDifferences(differences);
-      expectExact(signFlipLimit(counted), p);
+      expectExact(signFlipLimit(momentsOf(counted)), p);
       const { mean, deviation } = momentsOf(counted);
       const reach = (normalQuantile((1 + level) / 2) * deviation) / Math.sqrt(differences.length);
       expect([mean - reach, mean + reach]).toEqual(interval.map((end) => expect.closeTo(end, 9)));
-      const [result] = pairedTests([{ differences: counted, isYesOrNo: false }], { seed: SEED, level });
+      const [result] = pairedTests([sampleOf(counted)], { seed: SEED, level });
       expect(result?.detectable).toBeCloseTo(detectable, 9);
     }
   });
@@ -143,12 +149,9 @@ describe('whatever the sample', () => {
   property.prop([fc.array(difference, { maxLength: 60 })])('counting keeps each difference', (given) => {
     const counted = countDifferences(given);
     expect([...eachDifference(counted)]).toEqual([...given].map((value) => value + 0).sort((a, b) => a - b));
-    const { below, zero, above } = signsOf(counted);
-    expect([below, zero, above]).toEqual([
-      given.filter((value) => value < 0).length,
-      given.filter((value) => value === 0).length,
-      given.filter((value) => value > 0).length,
-    ]);
+    const { below, above, pairs } = momentsOf(counted);
+    const [negative, positive] = [given.filter((value) => value < 0), given.filter((value) => value > 0)];
+    expect([below, above, pairs]).toEqual([negative.length, positive.length, given.length]);
   });
 
   property.prop([fc.array(difference, { minLength: 1, maxLength: 60 })], { numRuns: 30 })(
@@ -156,7 +159,7 @@ describe('whatever the sample', () => {
     (given) => {
       const resampling = { seed: SEED, level };
       const turned = given.map((value) => 0 - value);
-      const of = (values: number[]) => pairedTests([{ differences: countDifferences(values), isYesOrNo: false }], resampling)[0];
+      const of = (values: number[]) => pairedTests([sampleOf(countDifferences(values))], resampling)[0];
       const [one, other] = [of(given), of(turned)];
       expect(other?.difference).toBeCloseTo(-(one?.difference ?? 0), 12);
       // The same random numbers, but in another order: of up to 13 differences all flips are gone through.
@@ -188,10 +191,7 @@ test('differences that rounding alone keeps apart are one', () => {
 
 test('a sample has the same figures whatever it is compared together with', () => {
   const random = new Random(1);
-  const sample = () => ({
-    differences: countDifferences(Array.from({ length: 300 }, () => random.fraction() - 0.4)),
-    isYesOrNo: false,
-  });
+  const sample = () => sampleOf(countDifferences(Array.from({ length: 300 }, () => random.fraction() - 0.4)));
   const [first, second] = [sample(), sample()];
   const resampling = { seed: SEED, level };
   expect(pairedTests([first, second], resampling)).toEqual([first, second].flatMap((one) => pairedTests([one], resampling)));
@@ -199,7 +199,7 @@ test('a sample has the same figures whatever it is compared together with', () =
 
 test('no pairs have no result, one pair and ties have one that claims nothing', () => {
   const of = (given: number[], isYesOrNo = false) =>
-    pairedTests([{ differences: countDifferences(given), isYesOrNo }], { seed: SEED, level })[0];
+    pairedTests([sampleOf(countDifferences(given), isYesOrNo)], { seed: SEED, level })[0];
   expect(of([])).toBeUndefined();
   expect(of([0.5])).toMatchObject({ pValue: 1, detectable: null, interval: { low: 0.5, high: 0.5 } });
   expect(of([0, 0, 0])).toMatchObject({ pValue: 1, detectable: null, interval: { low: 0, high: 0 }, difference: 0 });
@@ -210,14 +210,14 @@ test('many pairs with many distinct differences take the limits, and say so', ()
   const random = new Random(2);
   const many = countDifferences(Array.from({ length: LIMIT_PAIRS + 1 }, () => random.fraction() - 0.49));
   const few = countDifferences([-1, 0, 0.5, 1], [20_000, 40_000, 100, 20_400]);
-  const [limits, resampled] = pairedTests(
-    [many, few].map((differences) => ({ differences, isYesOrNo: false })),
-    { seed: SEED, level },
-  );
+  const [limits, resampled] = pairedTests([{ ...sampleOf(many), differences: undefined }, sampleOf(few)], { seed: SEED, level });
   expect(limits?.method).toBe('sign-flip test, normal limit; interval: normal limit');
   expect(resampled?.method).toBe('sign-flip test, 10000 random flips; interval: percentile bootstrap over rows, 10000 resamples');
   const { mean, deviation } = momentsOf(few);
   const reach = (1.96 * deviation) / Math.sqrt(few.pairs);
   expect(resampled?.interval.low).toBeCloseTo(mean - reach, 3);
-  expect(resampled?.pValue).toBeCloseTo(signFlipLimit(few), 1);
+  expect(resampled?.pValue).toBeCloseTo(signFlipLimit(momentsOf(few)), 1);
+  expect([isLarge(LIMIT_PAIRS + 1, many.values.length), isLarge(few.pairs, few.values.length), isLarge(LIMIT_PAIRS, 51)]).toEqual(
+    [true, false, false],
+  );
 });

@@ -218,6 +218,12 @@ export const plans: Record<string, Plan> = {
   'PUT /datasets/{dataset_id}/content': { body: () => ({ rollback_version: 1 }), fresh: freshDataset },
   'PATCH /datasets/{dataset_id}/versions/{version_index}': { body: ({ at }) => ({ name: `${at.mark} ${name()}` }) },
 
+  'POST /projects/{project_id}/experiments/compare': {
+    body: ({ at }) => ({ baseline_id: at.experiment, experiment_ids: [at.running] }),
+  },
+  'POST /projects/{project_id}/experiments/compare/rows': {
+    body: ({ at }) => ({ baseline_id: at.experiment, experiment_id: at.running }),
+  },
   'POST /projects/{project_id}/experiments/{experiment_id}/run': {
     body: () => ({ records: [{ input: 'x' }], runner: { kind: 'caller_function' } }),
     fresh: freshExperiment,

@@ -1,0 +1,86 @@
+import type { RunState } from '../experiments/experiment.ts';
+import type { MetricScale } from '../wire/metricScale.ts';
+import type { MatchedBy, MatchedRows } from './comparisonReads.ts';
+
+/** What failed rows count as: nothing, or the worst value of a metric. */
+export type FailedRows = 'omit' | 'worst';
+
+export interface ComparisonRequest {
+  baselineId: string;
+  experimentIds: readonly string[];
+  /** Names, ids of scorers or columns; absent: all that any of the experiments has values of, and what is measured. */
+  metrics?: readonly string[] | undefined;
+  /** Columns. */
+  slices: readonly string[];
+  failedRows: FailedRows;
+  seed: number;
+  level: number;
+}
+
+export type MetricType = 'boolean' | 'number' | 'category';
+
+export type Verdict = 'better' | 'worse' | 'different' | 'no difference shown';
+
+/** One side of a comparison, over the complete pairs. */
+export interface SideFigures {
+  mean: number | null;
+  p50: number | null;
+  p95: number | null;
+  /** What the lists of experiments show for the metric: over all that the experiment has. */
+  aggregate: number | null;
+}
+
+/** One metric of one experiment against the baseline. */
+export interface Comparison {
+  experimentId: string;
+  /** As people call it; `metricId` is its key in aggregates and columns. */
+  metric: string;
+  metricId: string;
+  slice: { column: string; value: string } | null;
+  /** Null where there are no values, or of different types on the two sides. */
+  type: MetricType | null;
+  direction: MetricScale['direction'];
+  /** Nobody has said which number is better; the higher one is taken for it. */
+  isDirectionAssumed: boolean;
+  failedRows: FailedRows;
+  pairs: number;
+  baseline: SideFigures;
+  other: SideFigures;
+  difference: number | null;
+  interval: { low: number; high: number; level: number } | null;
+  test: 'mcnemar' | 'sign_flip' | 'stuart_maxwell' | null;
+  method: string | null;
+  pValue: number | null;
+  /** By Holm over the experiments and metrics of the request; null for slices. */
+  pAdjusted: number | null;
+  /** Null without a direction. */
+  better: number | null;
+  worse: number | null;
+  same: number;
+  missing: number;
+  detectable: number | null;
+  /** Of categories: `counts[i][j]` rows have category i on the baseline's side and j on the other's. */
+  table: { categories: string[]; counts: number[][] } | null;
+  verdict: Verdict;
+  sentence: string;
+  warnings: string[];
+}
+
+export interface ComparedExperiment {
+  id: string;
+  name: string;
+  state: RunState;
+  /** Its run goes on: the figures are those so far. */
+  isRunning: boolean;
+  rows: number;
+  failedRows: number;
+  /** How its rows were matched with the baseline's; null for the baseline itself. */
+  matching: (MatchedRows & { by: MatchedBy }) | null;
+}
+
+export interface ComparisonAnswer {
+  baseline: ComparedExperiment;
+  experiments: ComparedExperiment[];
+  comparisons: Comparison[];
+  warnings: string[];
+}

@@ -1,0 +1,127 @@
+import type { ColumnDef } from '../columns/columnDef.ts';
+import type { RunRef } from '../projects/runs.ts';
+import type { RecordKey } from '../records/searchRecords.ts';
+import type { Moments } from '../statistics/differences.ts';
+
+/** What the rows of two experiments are matched by, the best that both have. */
+export type MatchedBy = 'dataset_row' | 'dataset_input' | 'input';
+
+/** What the traces of an experiment say about their rows. */
+export interface RowOutline {
+  rows: number;
+  failed: number;
+  /** Of them, those that ran a row of a dataset, and those that have a dataset input. */
+  withDatasetRow: number;
+  withDatasetInput: number;
+  /** Other traces with the same row. */
+  repeats: boolean;
+}
+
+/** Two experiments, and how their rows are matched. */
+export interface ComparedRuns {
+  baseline: RunRef;
+  other: RunRef;
+  matchedBy: MatchedBy;
+  /** Whether all traces of both have the id of a dataset row. */
+  allHaveRowIds: boolean;
+  /** Whether rows were repeated on either side. */
+  hasTrials: boolean;
+  /** Two versions of one dataset: a row with the same id may have another content. */
+  versions: { datasetId: string; earlier: number; later: number } | undefined;
+}
+
+/** Rows of two experiments. Of trials there is one row. */
+export interface MatchedRows {
+  matched: number;
+  onlyInBaseline: number;
+  onlyInOther: number;
+  /** Rows with the same id in both and another content: they are compared with nothing. */
+  changed: number;
+}
+
+/** One side of a metric. */
+export interface MetricSide {
+  /** Values on all its rows, by what they are. */
+  booleans: number;
+  numbers: number;
+  labels: number;
+  /** Values that are no finite number. */
+  infinite: number;
+  /** Over the complete pairs; null without any. */
+  mean: number | null;
+  p50: number | null;
+  p95: number | null;
+}
+
+/** A metric over the rows of two experiments. Values of trials are averaged per row first. */
+export interface PairedMetric {
+  metric: string;
+  /** Value of the slice's column; null where the rows are not sliced, or have none. */
+  slice: string | null;
+  baseline: MetricSide;
+  other: MetricSide;
+  moments: Moments;
+  /** Each difference, or each distinct one with its count; undefined where there are many, and of a metric of yes and no, whose moments tell them. */
+  differences: { values: number[]; counts?: number[] } | undefined;
+  /** Rows with a value on one side only. */
+  missing: number;
+}
+
+/** How often a row has one label on the baseline's side and another on the other's; of trials the most frequent label. */
+export interface LabelPairs {
+  metric: string;
+  slice: string | null;
+  baseline: string;
+  other: string;
+  rows: number;
+}
+
+export interface PairsQuery extends ComparedRuns {
+  /** Metrics of scorers and of clients. */
+  metrics: readonly string[];
+  /** Beside them duration, tokens and cost of each row. */
+  withMeasured: boolean;
+  /** What a failed row counts as, by metric; a metric that is not named has what values there are. */
+  worst: ReadonlyMap<string, number>;
+  /** Rows are told apart by their value of this column, on the baseline where both have the row. */
+  slice?: ColumnDef;
+}
+
+/** What a row of two experiments must be like: of a metric, or on its own. */
+export type RowCondition =
+  | { is: 'better' | 'worse' | 'changed' | 'missing'; metric: string }
+  | { is: 'failed' | 'content_changed' };
+
+export interface RowPageQuery extends ComparedRuns {
+  metrics: readonly { id: string; direction: 'higher' | 'lower' | null }[];
+  worst: ReadonlyMap<string, number>;
+  conditions: readonly RowCondition[];
+  /** Metric by whose loss rows are ordered, the largest first, or the smallest. Of one without a direction any change counts as a loss. */
+  sort: { metric: string; ascending: boolean };
+  offset: number;
+  limit: number;
+}
+
+/** A row of two experiments: its traces on each side, several where there are trials. */
+export interface RowOfPair {
+  baseline: RecordKey[];
+  other: RecordKey[];
+  contentChanged: boolean;
+}
+
+/** Whether all of a side's values are true or false. */
+export const isYesOrNo = ({ booleans, numbers }: MetricSide): boolean => booleans > 0 && numbers === 0;
+
+/** What a comparison reads of the record store. */
+export interface ComparisonReads {
+  /** Changes whenever something is written to, or deleted from, one of these runs. */
+  version(runs: readonly RunRef[]): Promise<string>;
+  outline(run: RunRef): Promise<RowOutline>;
+  /** Names of the metrics that rows of the run have values of. */
+  metrics(run: RunRef): Promise<string[]>;
+  rows(runs: ComparedRuns): Promise<MatchedRows>;
+  pairs(query: PairsQuery): Promise<PairedMetric[]>;
+  /** Rows of both, whether they are complete pairs or not. */
+  page(query: RowPageQuery): Promise<{ rows: RowOfPair[]; total: number }>;
+  labels(query: Omit<PairsQuery, 'withMeasured' | 'worst'>): Promise<LabelPairs[]>;
+}

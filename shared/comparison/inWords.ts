@@ -1,0 +1,91 @@
+import type { ComparedMetric } from './comparedMetrics.ts';
+import type { Comparison } from './comparison.ts';
+
+type Told = Omit<Comparison, 'sentence'>;
+
+/** A comparison as a sentence for people. */
+export function inWords(
+  told: Told,
+  metric: Pick<ComparedMetric, 'unit' | 'name'>,
+  names: { baseline: string; other: string },
+  corrected: number,
+): string {
+  const within = told.slice ? ` where ${told.slice.column} is ${told.slice.value}` : '';
+  const about = `${metric.name}${within}`;
+  if (told.test === null) return `${names.other} and ${names.baseline} cannot be compared in ${about}: ${whyNot(told, names)}.`;
+  const parts = [
+    claim(told, about, names),
+    ...(told.type === 'category' ? changes(told) : figures(told, metric)),
+    certainty(told, corrected),
+  ];
+  return `${parts.join('; ')}.${assumption(told)}${reach(told, metric)}`;
+}
+
+function claim({ verdict }: Told, about: string, { baseline, other }: { baseline: string; other: string }): string {
+  if (verdict === 'no difference shown') return `No difference shown between ${other} and ${baseline} in ${about}`;
+  return verdict === 'different'
+    ? `${other} differs from ${baseline} in ${about}`
+    : `${other} is ${verdict} than ${baseline} in ${about}`;
+}
+
+function figures(told: Told, metric: Pick<ComparedMetric, 'unit'>): string[] {
+  const show = numberFormat(told, metric);
+  const { difference, interval, baseline, other } = told;
+  if (difference === null || interval === null || baseline.mean === null || other.mean === null) return [];
+  const level = `${Number((100 * interval.level).toPrecision(6))} %`;
+  return [
+    `${show.value(other.mean)} against ${show.value(baseline.mean)}, a difference of ${show.difference(difference)} (${level} interval ${show.difference(interval.low)} to ${show.difference(interval.high)})`,
+    ...changes(told),
+  ];
+}
+
+function changes({ better, worse, same, pairs }: Told): string[] {
+  const rows = (count: number): string => `${count} ${count === 1 ? 'row' : 'rows'}`;
+  if (better === null || worse === null) return [`${rows(pairs - same)} changed, ${same} stayed the same`];
+  return [`${rows(better)} better, ${worse} worse, ${same} the same`];
+}
+
+function certainty({ pValue, pAdjusted, slice }: Told, corrected: number): string {
+  const p = (value: number | null): string =>
+    value === null || value < 0.001 ? 'p < 0.001' : `p = ${value.toFixed(value < 0.1 ? 3 : 2)}`;
+  if (slice) return `${p(pValue)}, exploratory: not corrected for the number of slices`;
+  return corrected > 1 ? `${p(pAdjusted)}, corrected for ${corrected} comparisons` : p(pValue);
+}
+
+const assumption = ({ isDirectionAssumed, verdict, type }: Told): string =>
+  isDirectionAssumed && type !== 'category' && (verdict === 'better' || verdict === 'worse')
+    ? ' Nobody has said which values are better; the higher ones were taken for it.'
+    : '';
+
+/** What the rows could have shown. */
+function reach(told: Told, metric: Pick<ComparedMetric, 'unit'>): string {
+  const { verdict, detectable, pairs } = told;
+  if (verdict !== 'no difference shown' || detectable === null) return '';
+  const size = numberFormat(told, metric).difference(detectable).replace('+', '');
+  return ` ${pairs} rows find a true difference of ${size} four times out of five.`;
+}
+
+function whyNot({ warnings, missing, pairs, type }: Told, { baseline, other }: { baseline: string; other: string }): string {
+  if (warnings[0] && type === null) return warnings[0];
+  if (pairs === 0 && missing > 0)
+    return `no row has a value in both ${baseline} and ${other}, ${missing} have one in one of them`;
+  return warnings[0] ?? 'no row has a value of it';
+}
+
+function numberFormat({ type }: Pick<Told, 'type'>, { unit }: Pick<ComparedMetric, 'unit'>) {
+  const plain = (value: number): string =>
+    Math.abs(value) >= 100 ? String(Math.round(value * 10) / 10) : String(Number(value.toPrecision(3)));
+  const signed = (value: number, text: string): string => (value < 0 ? text : `+${text}`);
+  if (unit === 'share' || type === 'boolean')
+    return {
+      value: (value: number) => `${(100 * value).toFixed(1)} %`,
+      difference: (value: number) => `${signed(value, (100 * value).toFixed(1))} points`,
+    };
+  const withUnit = (value: number): string => {
+    if (unit === 'dollars') return `${value < 0 ? '-' : ''}$${plain(Math.abs(value))}`;
+    if (unit === 'milliseconds') return `${plain(value)} ms`;
+    if (unit === 'nanoseconds') return Math.abs(value) >= 1e9 ? `${plain(value / 1e9)} s` : `${plain(value / 1e6)} ms`;
+    return plain(value);
+  };
+  return { value: withUnit, difference: (value: number) => signed(value, withUnit(value)) };
+}

@@ -1,0 +1,46 @@
+import { type ComparedRowPage, type ComparedRowsRequest, comparedRows, type RowsDeps } from './comparedRows.ts';
+import { type CompareDeps, compareExperiments } from './compareExperiments.ts';
+import type { ComparisonAnswer, ComparisonRequest } from './comparison.ts';
+import { statisticsThread } from './statisticsThread.ts';
+
+export interface Comparisons {
+  compare(projectId: string, request: ComparisonRequest, signal?: AbortSignal): Promise<ComparisonAnswer>;
+  rows(projectId: string, request: ComparedRowsRequest): Promise<ComparedRowPage>;
+  stop(): Promise<void>;
+}
+
+/** Comparisons that are kept until either side changes. */
+const KEPT = 100;
+
+/** Comparisons of experiments. One that is asked for again is computed again only where a side has changed. */
+export function openComparisons(given: Omit<CompareDeps, 'statistics'> & RowsDeps): Comparisons {
+  const statistics = statisticsThread();
+  const deps = { ...given, statistics };
+  const kept = new Map<string, ComparisonAnswer>();
+
+  /** What the answer follows from. */
+  const keyOf = async (projectId: string, request: ComparisonRequest): Promise<string> => {
+    const ids = [request.baselineId, ...request.experimentIds];
+    const experiments = await Promise.all(ids.map((id) => given.find(projectId, id)));
+    const [metrics, runs] = await Promise.all([
+      Promise.all(ids.map((experimentId) => given.metricsOf({ projectId, experimentId }))),
+      Promise.all(ids.map((runId) => given.unexpired({ projectId, runId }))),
+    ]);
+    const known = metrics.flat().map(({ name, alias, direction, range }) => [name, alias, direction, range]);
+    return JSON.stringify([projectId, request, experiments, known, await given.reads.version(runs)]);
+  };
+
+  return {
+    async compare(projectId, request, signal) {
+      const key = await keyOf(projectId, request);
+      const known = kept.get(key);
+      const answer = known ?? (await compareExperiments(deps, projectId, request, signal));
+      kept.delete(key);
+      kept.set(key, answer);
+      if (kept.size > KEPT) kept.delete(kept.keys().next().value as string);
+      return answer;
+    },
+    rows: (projectId, request) => comparedRows(given, projectId, request),
+    stop: () => statistics.stop(),
+  };
+}

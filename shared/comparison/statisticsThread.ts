@@ -1,0 +1,77 @@
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import type { PairedResult, Sample } from '../statistics/pairedTest.ts';
+
+export interface Resampling {
+  seed: number;
+  level: number;
+}
+
+export interface StatisticsRequest {
+  id: number;
+  samples: readonly Sample[];
+  resampling: Resampling;
+}
+
+export interface StatisticsAnswer {
+  id: number;
+  results: (PairedResult | undefined)[];
+}
+
+export interface StatisticsThread {
+  /** One result for each sample; undefined for one without pairs. */
+  pairedTests(samples: readonly Sample[], resampling: Resampling, signal?: AbortSignal): Promise<(PairedResult | undefined)[]>;
+  stop(): Promise<void>;
+}
+
+/** Samples that the thread is given at a time: those of other callers come in between. */
+const SAMPLES_AT_A_TIME = 16;
+
+/** Computes statistics in a thread of its own, which starts with the first of them. */
+export function statisticsThread(): StatisticsThread {
+  let thread: Worker | undefined;
+  let requests = 0;
+  const waiting = new Map<number, { resolve(answer: StatisticsAnswer): void; reject(err: unknown): void }>();
+
+  const start = (): Worker => {
+    const started = new Worker(join(import.meta.dirname, 'pairedTests.thread.ts'), { env: {}, execArgv: [] });
+    const end = (err: unknown): void => {
+      if (thread === started) thread = undefined;
+      for (const { reject } of waiting.values()) reject(err);
+      waiting.clear();
+    };
+    started.on('message', (answer: StatisticsAnswer) => {
+      waiting.get(answer.id)?.resolve(answer);
+      waiting.delete(answer.id);
+      if (waiting.size === 0) started.unref();
+    });
+    started.on('error', end);
+    started.on('exit', () => end(new Error('the thread of statistics has ended')));
+    return started;
+  };
+
+  const ask = (samples: readonly Sample[], resampling: Resampling): Promise<StatisticsAnswer> => {
+    thread ??= start();
+    const asked = thread;
+    return new Promise((resolve, reject) => {
+      const id = requests++;
+      waiting.set(id, { resolve, reject });
+      asked.ref();
+      asked.postMessage({ id, samples, resampling } satisfies StatisticsRequest);
+    });
+  };
+
+  return {
+    async pairedTests(samples, resampling, signal) {
+      const results: (PairedResult | undefined)[] = [];
+      for (let from = 0; from < samples.length; from += SAMPLES_AT_A_TIME) {
+        signal?.throwIfAborted();
+        results.push(...(await ask(samples.slice(from, from + SAMPLES_AT_A_TIME), resampling)).results);
+      }
+      return results;
+    },
+    async stop() {
+      await thread?.terminate();
+    },
+  };
+}

@@ -1,0 +1,381 @@
+import { z } from 'zod';
+import {
+  type ComparedRuns,
+  type ComparisonReads,
+  isYesOrNo,
+  type MetricSide,
+  type PairedMetric,
+  type PairsQuery,
+  type RowCondition,
+  type RowPageQuery,
+} from '../../comparison/comparisonReads.ts';
+import { measuredMetrics } from '../../experiments/aggregates.ts';
+import type { RunRef } from '../../projects/runs.ts';
+import { LIMIT_PAIRS } from '../../statistics/pairedTest.ts';
+import { Binder, timeOfColumn } from './binder.ts';
+import { scopeOf } from './columnSql.ts';
+import { type ComparedRowsSql, comparedRows, type SideIndex } from './comparedRows.ts';
+import type { ClickHouse } from './connect.ts';
+import { newestVersions } from './newestVersions.ts';
+
+/** Distinct differences of many pairs that are still counted: rounding alone makes some of each, which become one again later. */
+const MAX_DISTINCT = 2_000;
+/** Values of a slice's column. */
+const MAX_SLICES = 20;
+/** Pairs of labels of one metric: those of fifty categories. */
+export const MAX_LABEL_PAIRS = 2_500;
+/** Joining and grouping millions of values takes longer than a page. */
+const MAX_SECONDS = 120;
+
+const count = z.coerce.number();
+const figure = z.number().nullable();
+
+const Version = z.object({ run: z.string(), rows: z.string(), newest: z.string() });
+const Outline = z.object({
+  rows: count,
+  failed: count,
+  with_row: count,
+  with_input: count,
+  keys: count,
+});
+const Rows = z.object({ matched: count, only_baseline: count, only_other: count, changed: count });
+const Side = z.tuple([count, count, count, count, figure, z.array(figure)]).transform(
+  ([booleans, numbers, labels, infinite, mean, [p50 = null, p95 = null]]): MetricSide => ({
+    booleans,
+    numbers,
+    labels,
+    infinite,
+    mean,
+    p50,
+    p95,
+  }),
+);
+const Paired = z.object({
+  m: count,
+  slice: z.string().nullable(),
+  baseline: Side,
+  other: Side,
+  pairs: count,
+  mean: figure,
+  deviation: figure,
+  squares: figure,
+  below: count,
+  above: count,
+  missing: count,
+  differences: z.array(z.number()),
+  are_many: z.coerce.boolean(),
+});
+const Distinct = z.object({ m: count, slice: z.string().nullable(), difference: z.number(), counted: count });
+const Keys = z
+  .array(z.tuple([z.string(), z.string()]))
+  .transform((keys) => keys.map(([made, id]) => ({ id, type: 'trace' as const, createdAt: timeOfColumn(made), traceId: id })));
+const RowOfPage = z
+  .object({ baseline: Keys, other: Keys, differs: z.coerce.boolean() })
+  .transform(({ baseline, other, differs }) => ({ baseline, other, contentChanged: differs }));
+const Labels = z.object({
+  metric: z.string(),
+  slice: z.string().nullable(),
+  baseline: z.string(),
+  other: z.string(),
+  rows: count,
+});
+
+/** What comparisons read, over ClickHouse: rows are matched and values averaged and summed up in the engine, which sends no row. */
+export function clickhouseComparisonReads(clickhouse: ClickHouse): ComparisonReads {
+  const rowsOf = async (runs: ComparedRuns, slice?: PairsQuery['slice']): Promise<ComparedRowsSql> => {
+    const [baseline, other] = await Promise.all([
+      newestVersions(clickhouse, runs.baseline),
+      newestVersions(clickhouse, runs.other),
+    ]);
+    return comparedRows(runs, [baseline, other], slice);
+  };
+
+  return {
+    async version(runs) {
+      const binder = new Binder();
+      const of = (run: RunRef): string => {
+        const { inRun, scoresInRun, bind } = scopeOf(binder.bind, run);
+        const id = bind(run.runId, 'String');
+        const seen = (table: string, scope: string) =>
+          `SELECT ${id} AS run, toString(count()) AS rows, toString(max(version)) AS newest FROM ${table} WHERE ${scope}`;
+        return `${seen('records', inRun)} UNION ALL ${seen('metric_values', scoresInRun)}`;
+      };
+      const rows = await clickhouse.query({
+        name: 'versions of experiments',
+        sql: runs.map(of).join(' UNION ALL '),
+        params: binder.params,
+        row: Version,
+      });
+      return rows
+        .map(({ run, rows: stored, newest }) => `${run} ${stored} ${newest}`)
+        .sort()
+        .join();
+    },
+
+    async outline(run) {
+      const binder = new Binder();
+      const scope = scopeOf(binder.bind, run, await newestVersions(clickhouse, run));
+      const [found] = await clickhouse.query({
+        name: 'rows of an experiment',
+        sql: `SELECT count() AS rows, countIf(error_message != '') AS failed, countIf(isNotNull(dataset_row_id) AND isNotNull(dataset_version)) AS with_row,
+                     countIf(isNotNull(dataset_input)) AS with_input, uniqExact(ifNull(dataset_row_id, id)) AS keys
+                FROM ${scope.from} WHERE ${scope.newest} AND type = 'trace'`,
+        params: binder.params,
+        row: Outline,
+        maxSeconds: MAX_SECONDS,
+      });
+      return {
+        rows: found?.rows ?? 0,
+        failed: found?.failed ?? 0,
+        withDatasetRow: found?.with_row ?? 0,
+        withDatasetInput: found?.with_input ?? 0,
+        repeats: (found?.keys ?? 0) < (found?.rows ?? 0),
+      };
+    },
+
+    async metrics(run) {
+      const binder = new Binder();
+      const { scoresInRun } = scopeOf(binder.bind, run);
+      return clickhouse.query({
+        name: 'metrics of rows',
+        sql: `SELECT DISTINCT toString(metric) AS metric FROM metric_values WHERE ${scoresInRun} AND record_type = 'trace' AND status IN ('success', 'roll_up') ORDER BY metric`,
+        params: binder.params,
+        row: (row) => (row as { metric: string }).metric,
+        maxSeconds: MAX_SECONDS,
+      });
+    },
+
+    async rows(runs) {
+      const rows = await rowsOf(runs);
+      const [found] = await clickhouse.query({
+        name: 'rows of two experiments',
+        sql: `SELECT countIf(in_both AND NOT differs) AS matched, countIf(in_both AND differs) AS changed,
+                     countIf(NOT in_both AND in_baseline) AS only_baseline, countIf(NOT in_both AND NOT in_baseline) AS only_other
+                FROM (SELECT key, max(side = 0) AS in_baseline, max(side = 1) AND in_baseline AS in_both, ${rows.isChanged} AS differs
+                        FROM (${rows.traces(0)} UNION ALL ${rows.traces(1)}) GROUP BY key)`,
+        params: rows.binder.params,
+        row: Rows,
+        maxSeconds: MAX_SECONDS,
+      });
+      return {
+        matched: found?.matched ?? 0,
+        onlyInBaseline: found?.only_baseline ?? 0,
+        onlyInOther: found?.only_other ?? 0,
+        changed: found?.changed ?? 0,
+      };
+    },
+
+    async pairs(query) {
+      const names = [...query.metrics, ...(query.withMeasured ? measuredMetrics : [])];
+      const read = async <T>(
+        name: string,
+        row: z.ZodType<T>,
+        sqlOf: (values: string) => string,
+        metrics = query,
+      ): Promise<T[]> => {
+        const rows = await rowsOf(query, query.slice);
+        const sql = sqlOf(valuesSql(rows, metrics, names));
+        return clickhouse.query({ name, sql, params: rows.binder.params, row, maxSeconds: MAX_SECONDS });
+      };
+      const found = await read('pairs of values', Paired, (values) => pairsSql(values, query.slice !== undefined));
+      const isFew = ({ pairs, are_many, baseline, other }: z.output<typeof Paired>): boolean =>
+        pairs > LIMIT_PAIRS && !are_many && !(isYesOrNo(baseline) && isYesOrNo(other) && !query.hasTrials);
+      const counted = found.some(isFew)
+        ? await read(
+            'distinct differences',
+            Distinct,
+            distinctSql,
+            withOnly(
+              query,
+              found.filter(isFew).map(({ m }) => names[m - 1] as string),
+            ),
+          )
+        : [];
+      const ofMetric = Map.groupBy(counted, ({ m, slice }) => `${m} ${slice}`);
+      return found.map((row): PairedMetric => {
+        const { m, slice, baseline, other, missing, pairs, below, above } = row;
+        const distinct = ofMetric.get(`${m} ${slice}`);
+        return {
+          ...{ metric: names[m - 1] as string, slice, baseline, other, missing },
+          moments: {
+            pairs,
+            mean: row.mean ?? Number.NaN,
+            deviation: row.deviation ?? Number.NaN,
+            squares: row.squares ?? 0,
+            below,
+            above,
+          },
+          differences:
+            pairs <= LIMIT_PAIRS
+              ? { values: row.differences }
+              : distinct && {
+                  values: distinct.map(({ difference }) => difference),
+                  counts: distinct.map(({ counted: rows }) => rows),
+                },
+        };
+      });
+    },
+
+    async page(query) {
+      const rows = await rowsOf(query);
+      const { rows: found, total } = await clickhouse.page({
+        name: 'rows of a comparison',
+        sql: rowPageSql(rows, query),
+        params: rows.binder.params,
+        row: RowOfPage,
+        maxSeconds: MAX_SECONDS,
+      });
+      return { rows: found, total };
+    },
+
+    async labels(query) {
+      const rows = await rowsOf(query, query.slice);
+      const side = (index: SideIndex): string =>
+        `SELECT side, metric, key, slice, ${LABEL} AS label
+           FROM (${rows.values(index, query.metrics)} AND (isNotNull(text) OR notEmpty(texts))) AS scored
+           INNER JOIN (${rows.traces(index)}) AS traces ON traces.record_id = scored.record_id`;
+      // Of trials the most frequent label, and of equally frequent ones the first.
+      const mostFrequent = (index: SideIndex): string =>
+        `(arraySort(found -> (-toInt64(found.2), found.1), arrayZip((sumMapIf([label], [toUInt64(1)], side = ${index}) AS counted_${index}).1, counted_${index}.2)) AS sorted_${index})[1].1`;
+      const byRow = `SELECT metric, key, coalesce(anyIf(slice, side = 0), anyIf(slice, side = 1)) AS slice, ${mostFrequent(0)} AS baseline, ${mostFrequent(1)} AS other
+          FROM (${side(0)} UNION ALL ${side(1)}) WHERE NOT ${rows.isChanged} GROUP BY metric, key HAVING countIf(side = 0) > 0 AND countIf(side = 1) > 0`;
+      return clickhouse.query({
+        name: 'pairs of labels',
+        sql: `SELECT metric, slice, baseline, other, count() AS rows FROM (${byRow}) GROUP BY metric, slice, baseline, other
+              ORDER BY metric, slice, rows DESC, baseline, other LIMIT ${MAX_LABEL_PAIRS + 1} BY metric, slice`,
+        params: rows.binder.params,
+        row: Labels,
+        maxSeconds: MAX_SECONDS,
+      });
+    },
+  };
+}
+
+/** What a value is, as bits of a number: those of the other side are four places higher. */
+const kinds = { booleans: 1, numbers: 2, labels: 4, infinite: 8 } as const;
+
+const LABEL = "if(notEmpty(texts), arrayStringConcat(arraySort(arrayDistinct(texts)), ', '), ifNull(text, ''))";
+/** Another number for another label, below 2^52: a change of label is a difference. */
+const LABEL_AS_NUMBER = `toFloat64(bitAnd(sipHash64(${LABEL}), 4503599627370495))`;
+
+/**
+ * Values of both sides, one row for each row of the experiments and each metric: `m` is the metric's place in `names`, `x` the baseline's value and `y`
+ * the other's, NaN where there is none. Values of trials are averaged. A million groups take a second of CPU, a third of it for the states of the
+ * aggregates, so there are few.
+ */
+function valuesSql(
+  rows: ComparedRowsSql,
+  { metrics, withMeasured, worst, slice }: PairsQuery,
+  names: readonly string[],
+  labelsAsNumbers = false,
+): string {
+  const { bind } = rows.binder;
+  const place = (metric: string): string => `toUInt16(indexOf(${bind(names, 'Array(String)')}, ${metric}))`;
+  const worstNames = bind([...worst.keys()], 'Array(String)');
+  const scored = (side: SideIndex): string =>
+    `SELECT side, ${place('metric')} AS m, key, slice, ifNull(number, ${labelsAsNumbers ? LABEL_AS_NUMBER : 'nan'}) AS value,
+        multiIf(isNull(number), ${kinds.labels}, NOT isFinite(number), ${kinds.infinite}, yes_or_no, ${kinds.booleans}, ${kinds.numbers}) AS kind
+       FROM (${rows.values(side, metrics)}) AS scored
+       INNER JOIN (SELECT side, record_id, key, slice, failed FROM (${rows.traces(side)})) AS traces ON traces.record_id = scored.record_id
+       ${worst.size > 0 ? `WHERE NOT (failed AND has(${worstNames}, metric))` : ''}`;
+  const figures = measuredMetrics.map((name) => `('${name}', measured_${name})`);
+  const measuredOf = (side: SideIndex): string =>
+    `SELECT side, ${place('figure.1')} AS m, key, slice, assumeNotNull(figure.2) AS value, ${kinds.numbers} AS kind
+       FROM (${rows.traces(side)}) ARRAY JOIN [${figures.join(', ')}] AS figure WHERE isNotNull(figure.2)`;
+  const worstOf = (side: SideIndex): string =>
+    `SELECT side, ${place('figure.1')} AS m, key, slice, figure.2 AS value, 0 AS kind
+       FROM (${rows.traces(side)}) ARRAY JOIN arrayZip(${worstNames}, ${bind([...worst.values()], 'Array(Float64)')}) AS figure WHERE failed`;
+  const sources = [
+    ...(metrics.length > 0 ? [scored] : []),
+    ...(withMeasured ? [measuredOf] : []),
+    ...(worst.size > 0 ? [worstOf] : []),
+  ];
+  const values = sources.flatMap((source) => [source(0), source(1)]).join(' UNION ALL ');
+  const sliced = slice ? 'coalesce(anyIf(slice, side = 0), anyIf(slice, side = 1))' : 'CAST(NULL AS Nullable(String))';
+  return `SELECT m, key, of_slice AS slice, kinds, x, y, isFinite(x) AND isFinite(y) AS complete,
+      if(complete AND abs(y - x) > 1e-12 * greatest(abs(x), abs(y)), y - x, 0) AS difference
+    FROM (
+      SELECT m, key, ${sliced} AS of_slice, groupBitOr(toUInt8(bitShiftLeft(kind, side * 4))) AS kinds,
+             avgIf(value, side = 0 AND isFinite(value)) AS x, avgIf(value, side = 1 AND isFinite(value)) AS y
+        FROM (${values}) WHERE NOT ${rows.isChanged} GROUP BY m, key
+    )`;
+}
+
+/** One page of rows by the loss in a metric. */
+function rowPageSql(rows: ComparedRowsSql, query: RowPageQuery): string {
+  const { metrics, conditions, sort, offset, limit } = query;
+  const names = metrics.map(({ id }) => id);
+  const measuredNames: readonly string[] = measuredMetrics;
+  const values = valuesSql(
+    rows,
+    {
+      ...query,
+      metrics: names.filter((name) => !measuredNames.includes(name)),
+      withMeasured: names.some((name) => measuredNames.includes(name)),
+    },
+    names,
+    true,
+  );
+  const place = (metric: string): number => names.indexOf(metric) + 1;
+  const columns = metrics.flatMap(({ direction }, index) => {
+    const of = (figure: string): string => `anyIf(${figure}, m = ${index + 1})`;
+    const isLabel = `bitAnd(${of('kinds')}, ${kinds.labels | (kinds.labels << 4)}) > 0`;
+    const isThere = `countIf(m = ${index + 1}) > 0`;
+    const loss = direction === null ? of('abs(difference)') : of(direction === 'higher' ? '-difference' : 'difference');
+    return [
+      `${isThere} AND ${of('complete')} AS complete_${index + 1}`,
+      `${isThere} AND NOT ${of('complete')} AS missing_${index + 1}`,
+      `multiIf(NOT complete_${index + 1}, nan, ${isLabel}, toFloat64(${of('difference')} != 0), ${loss}) AS loss_${index + 1}`,
+    ];
+  });
+  const isLike = (condition: RowCondition): string => {
+    switch (condition.is) {
+      case 'failed':
+        return 'has_failed';
+      case 'content_changed':
+        return 'differs';
+      case 'missing':
+        return `(empty(baseline) OR empty(other) OR missing_${place(condition.metric)})`;
+      default: {
+        const sign = { better: '<', worse: '>', changed: '!=' }[condition.is];
+        return `(complete_${place(condition.metric)} AND loss_${place(condition.metric)} ${sign} 0)`;
+      }
+    }
+  };
+  const where = conditions.length > 0 ? `WHERE ${conditions.map(isLike).join(' AND ')}` : '';
+  const order = `isNaN(loss_${place(sort.metric)}), loss_${place(sort.metric)} ${sort.ascending ? 'ASC' : 'DESC'}, first_made, key`;
+  const traces = (side: SideIndex): string => `SELECT side, record_id, created_at, key, failed FROM (${rows.traces(side)})`;
+  return `SELECT baseline, other, differs FROM (
+      SELECT key, arraySort(groupArrayIf((toString(created_at), toString(record_id)), side = 0)) AS baseline,
+             arraySort(groupArrayIf((toString(created_at), toString(record_id)), side = 1)) AS other,
+             max(failed) AS has_failed, min(created_at) AS first_made, ${rows.isChanged} AS differs
+        FROM (${traces(0)} UNION ALL ${traces(1)}) GROUP BY key
+    ) AS seen LEFT JOIN (SELECT key AS scored_key, ${columns.join(', ')} FROM (${values}) GROUP BY key) AS scored ON scored.scored_key = seen.key
+    ${where} ORDER BY ${order} LIMIT ${limit} OFFSET ${offset}`;
+}
+
+/** Beyond so many rows the distinct differences are counted apart, where they are few. */
+function pairsSql(values: string, isSliced: boolean): string {
+  const summed = (side: SideIndex, value: string): string => {
+    const found = Object.values(kinds).map((bit) => `countIf(bitAnd(kinds, ${bit << (4 * side)}) > 0)`);
+    return `tuple(${found.join(', ')}, avgOrNullIf(${value}, complete), quantilesExactInclusiveIf(0.5, 0.95)(${value}, complete))`;
+  };
+  return `SELECT m, slice, ${summed(0, 'x')} AS baseline, ${summed(1, 'y')} AS other, countIf(complete) AS pairs,
+      avgOrNullIf(difference, complete) AS mean, stddevSampStableIf(difference, complete) AS deviation, sumOrNullIf(difference * difference, complete) AS squares,
+      countIf(complete AND difference < 0) AS below, countIf(complete AND difference > 0) AS above, countIf(isFinite(x) != isFinite(y)) AS missing,
+      groupArrayIf(${LIMIT_PAIRS + 1})(difference, complete) AS first, if(pairs <= ${LIMIT_PAIRS}, first, []) AS differences,
+      length(groupUniqArrayIf(${MAX_DISTINCT + 1})(difference, complete)) > ${MAX_DISTINCT} AS are_many
+    FROM (${values}) GROUP BY m, slice ORDER BY m, pairs DESC, slice ${isSliced ? `LIMIT ${MAX_SLICES} BY m` : ''}`;
+}
+
+/** The distinct differences of a metric, with their counts. */
+const distinctSql = (values: string): string =>
+  `SELECT m, slice, difference, count() AS counted FROM (${values}) WHERE complete GROUP BY m, slice, difference ORDER BY m, difference`;
+
+/** The same question about some of its metrics. */
+const withOnly = (query: PairsQuery, metrics: readonly string[]): PairsQuery => ({
+  ...query,
+  metrics: query.metrics.filter((metric) => metrics.includes(metric)),
+  withMeasured: query.withMeasured && metrics.some((metric) => (measuredMetrics as readonly string[]).includes(metric)),
+  worst: new Map([...query.worst].filter(([metric]) => metrics.includes(metric))),
+});
