@@ -4,6 +4,8 @@ export { type AddToAnnotationQueueOptions, addToAnnotationQueue } from './addToA
 export type { DatasetChoice, DatasetReference } from './chooseDataset.ts';
 export type { MetricChoice } from './chooseMetrics.ts';
 export type { PromptChoice } from './choosePrompt.ts';
+export { type ComparedRow, type ComparedRowsOptions, comparedRows } from './comparedRows.ts';
+export { type CompareExperimentsOptions, compareExperiments, type ExperimentComparison } from './compareExperiments.ts';
 export {
   type AnnotationQueueResponse,
   type AnnotationTemplate,

@@ -1,0 +1,44 @@
+import type { z } from 'zod';
+import type { CompareReply } from '../shared/wire/comparisons.ts';
+import { clientOf, type OperationOptions, resolveProject } from './project.ts';
+
+/** As the service gives it: keys in snake_case, one entry of `comparisons` for each experiment and metric. */
+export type ExperimentComparison = z.output<typeof CompareReply>;
+
+export interface CompareExperimentsOptions extends OperationOptions {
+  baselineId: string;
+  experimentIds: readonly string[];
+  /** Names of metrics; absent: all, with duration, tokens and cost. */
+  metrics?: readonly string[] | undefined;
+  /** Columns by whose values rows are compared apart as well, such as `dataset_metadata/topic`. */
+  slices?: readonly string[] | undefined;
+  /** What failed rows count as: nothing, or the worst value of a metric. */
+  failedRows?: 'omit' | 'worst' | undefined;
+  /** Of the random numbers: the same seed gives the same figures. */
+  seed?: number | undefined;
+  /** Of the intervals, and 1 less the level of the tests; 0.95 without it. */
+  level?: number | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * Whether experiments are better than a baseline, by each metric: the difference with its interval, the test, and one sentence in words.
+ * @throws NotFoundError for an experiment that is not in the project; HttpStatusError for what cannot be compared, with the reason.
+ */
+export async function compareExperiments(options: CompareExperimentsOptions): Promise<ExperimentComparison> {
+  const client = clientOf(options);
+  const projectId = await resolveProject(client, options, { signal: options.signal });
+  return client.send(`/projects/${projectId}/experiments/compare`, {
+    body: {
+      baseline_id: options.baselineId,
+      experiment_ids: options.experimentIds,
+      metrics: options.metrics,
+      slices: options.slices,
+      failed_rows: options.failedRows,
+      seed: options.seed,
+      level: options.level,
+    },
+    repeatable: true,
+    signal: options.signal,
+  });
+}
