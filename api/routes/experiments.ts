@@ -304,12 +304,13 @@ function countsToWire(aggregates: ExperimentAggregates | null): ExperimentRespon
   if (!aggregates?.counts) return null;
   const { rows = 0, rowsFailed = 0, counts } = aggregates;
   return Object.fromEntries(
-    Object.entries(counts).map(([name, { counts: one, failedRows, worst }]) => [
+    Object.entries(counts).map(([name, { counts: one, failedRows, worst, judgeModel, isJudgedByModelUnderTest }]) => [
       name,
       {
         ...metricCountsToWire(one),
         ...{ rows, rows_failed: rowsFailed },
         ...{ failed_rows: failedRows, worst },
+        ...{ judge_model: judgeModel ?? null, judged_by_model_under_test: isJudgedByModelUnderTest ?? false },
       },
     ]),
   );

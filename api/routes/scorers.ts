@@ -203,7 +203,7 @@ function toScorer(scorer: Scorer, role: ProjectRole | undefined): z.input<typeof
     default_version_id: scorer.defaultVersion?.id ?? null,
     default_version: scorer.defaultVersion && toBaseVersion(scorer.defaultVersion, scorer),
     user_prompt: definition.user_prompt ?? null,
-    scoreable_node_types: definition.scoreable_node_types ?? null,
+    scoreable_node_types: definition.scoreable_node_types ?? scorer.defaultVersion?.definition.nodeTypes ?? null,
     output_type: definition.output_type ?? null,
     input_type: definition.input_type ?? null,
     multimodal_capabilities: definition.multimodal_capabilities ?? null,

@@ -7,6 +7,10 @@ export const measuredMetrics = ['duration_ns', 'num_input_tokens', 'num_output_t
 /** What the figures of a metric are made of, and what rows that failed count as in them. */
 interface MadeOf extends FailedRowsCount {
   counts: MetricCounts;
+  /** The model that judges, where one does. */
+  judgeModel?: string | null;
+  /** It is the model whose answers it judges. */
+  isJudgedByModelUnderTest?: boolean;
 }
 
 export interface SummedMetric extends MadeOf {

@@ -4,6 +4,7 @@ import { type OutboundGuard, OutboundRefused } from '../integrations/outbound.ts
 import { findPromptVersion, type PromptStore } from '../prompts/prompts.ts';
 import { checkPrompt } from '../prompts/render.ts';
 import type { ModelCaller } from '../providers/modelCall.ts';
+import { mustHaveJudges } from '../scorers/judge.ts';
 import type { Scorers } from '../scorers/openScorers.ts';
 import type { ExperimentStore } from './experimentStore.ts';
 import { mustSuitFailedRows } from './failedRows.ts';
@@ -41,5 +42,9 @@ export const runChecks = (deps: RunCheckDeps): RunChecks => ({
       throw err;
     });
   },
-  checkMetrics: async (run) => mustSuitFailedRows(run.failedRows, await deps.scorers.enabledMetrics(run), run.loggedMetrics),
+  async checkMetrics(run) {
+    const metrics = await deps.scorers.enabledMetrics(run);
+    mustSuitFailedRows(run.failedRows, metrics, run.loggedMetrics);
+    await mustHaveJudges(deps.models, metrics);
+  },
 });

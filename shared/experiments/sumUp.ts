@@ -49,7 +49,8 @@ export async function sumUp(deps: SumDeps, run: ExperimentRun): Promise<Experime
       failedRows.worst === null || times === 0
         ? plain
         : await deps.values.aggregate(where, name, { value: filling(failedRows.worst, isBoolean), times });
-    summed.set(name, { aggregates, counts, ...failedRows });
+    const { judgeModel = null, isJudgedByModelUnderTest = false } = computed.get(name) ?? {};
+    summed.set(name, { aggregates, counts, ...failedRows, judgeModel, isJudgedByModelUnderTest });
   }
   const rolledUp = [...summed].flatMap(([name, { aggregates }]) => {
     const value = rollUp(aggregates, computed.get(name)?.rollUp);

@@ -136,6 +136,12 @@ function unambiguous<M>(match: NonNullable<Match<M>>, wanted: string, label: (mo
   );
 }
 
+/** The model that an integration was told to use where none is named: of the first one that was told. */
+export function statedDefault(integrations: readonly Integration[]): ResolvedModel | undefined {
+  const stated = integrations.filter((one) => one.provider === 'custom' && one.config.defaultModel !== null);
+  return firstDefault(stated);
+}
+
 function firstDefault(integrations: readonly Integration[]): ResolvedModel | undefined {
   for (const integration of integrations) {
     const model = defaultModelOf(integration);

@@ -2,6 +2,7 @@ import { RequestInvalid } from '../errors/errors.ts';
 import { derivedId } from '../identifiers/ids.ts';
 import { withJudges } from '../metrics/scoreRecord.ts';
 import type { ScorerConfig } from '../wire/scorers.ts';
+import type { Judge } from './judge.ts';
 import { builtinById } from './presets.ts';
 import { type EnabledMetric, enabled, fromScorer } from './resolveMetrics.ts';
 import type { Scorer, ScorerVersion } from './scorer.ts';
@@ -17,16 +18,16 @@ export interface FrozenMetric {
 interface Definition {
   config: ScorerConfig;
   judgeModel: string | null;
+  isJudgedByModelUnderTest?: boolean;
   /** Absent for a built-in metric. */
   scorer?: Pick<Scorer, 'id' | 'name' | 'scorerType' | 'definition'>;
   version?: Omit<ScorerVersion, 'createdAt'>;
 }
 
-/** @param judgeModel the model that judges it, where one could be found */
-export function freezeMetric(metric: EnabledMetric, judgeModel: string | null): FrozenMetric {
+export function freezeMetric(metric: EnabledMetric, { model: judgeModel, isModelUnderTest }: Judge): FrozenMetric {
   const { config, scorerId, definedBy } = metric;
   const judged = metric.needs === 'judge';
-  const definition: Definition = { config, judgeModel: judged ? judgeModel : null };
+  const definition: Definition = { config, judgeModel: judged ? judgeModel : null, isJudgedByModelUnderTest: isModelUnderTest };
   if (definedBy) {
     const { id, name, scorerType, definition: own } = definedBy.scorer;
     const { createdAt: _, ...version } = definedBy.version;
@@ -46,7 +47,13 @@ export function freezeMetric(metric: EnabledMetric, judgeModel: string | null): 
 
 /** The metric as it was frozen. @throws RequestInvalid for a built-in metric that this release does not have */
 export function thawMetric({ version, scorerId, definition }: FrozenMetric): EnabledMetric {
-  const { config, judgeModel, scorer, version: ofScorer } = JSON.parse(definition) as Definition;
+  const {
+    config,
+    judgeModel,
+    isJudgedByModelUnderTest = false,
+    scorer,
+    version: ofScorer,
+  } = JSON.parse(definition) as Definition;
   const builtin = builtinById(scorerId);
   const metric = builtin
     ? enabled(withJudges(builtin, config.num_judges ?? 1), config, config.scorer_type, null)
@@ -55,5 +62,5 @@ export function thawMetric({ version, scorerId, definition }: FrozenMetric): Ena
       : { problem: `no scorer has the id ${scorerId}` };
   if ('problem' in metric)
     throw new RequestInvalid([{ loc: ['body', 'scorer_id'], msg: metric.problem, type: 'metric_unknown' }]);
-  return { ...metric, version, judgeModel };
+  return { ...metric, version, judgeModel, isJudgedByModelUnderTest };
 }

@@ -1,6 +1,7 @@
 import { RequestInvalid, ServiceError } from '../errors/errors.ts';
 import { derivedId, newId } from '../identifiers/ids.ts';
 import type { CreateLlmScorerVersionRequest, CreateScorerRequest, UpdateScorerRequest } from '../wire/scorers.ts';
+import { fittingKinds } from './fittingKinds.ts';
 import { builtinByName, presetById } from './presets.ts';
 import type { Scorer, ScorerDefinition, ScorerStore, ScorerVersion } from './scorer.ts';
 import { judgedOutputTypes } from './scorerAsMetric.ts';
@@ -123,7 +124,7 @@ export async function addJudgeVersion(
       instructions: input.instructions ?? null,
       modelName: input.model_name ?? defaults?.model_name ?? defaultVersion?.definition.modelName ?? null,
       numJudges: input.num_judges ?? defaults?.num_judges ?? 1,
-      nodeTypes: nodeTypesOf(input.scoreable_node_types, definition),
+      nodeTypes: nodeTypesOf(input.scoreable_node_types, definition, input.input_type ?? definition.input_type),
       explain: input.cot_enabled ?? defaults?.cot_enabled ?? true,
       outputType,
       inputType: input.input_type ?? definition.input_type ?? null,
@@ -133,9 +134,13 @@ export async function addJudgeVersion(
   return version;
 }
 
-/** Llm spans when nothing says otherwise: the interface's default. */
-const nodeTypesOf = (given: string[] | null | undefined, { scoreable_node_types, defaults }: ScorerDefinition): string[] =>
-  [given, scoreable_node_types, defaults?.scoreable_node_types].find((types) => types?.length) ?? ['llm'];
+/** Where nothing says which: the kinds that have what the template asks for. */
+const nodeTypesOf = (
+  given: string[] | null | undefined,
+  { scoreable_node_types, defaults }: ScorerDefinition,
+  inputType: ScorerDefinition['input_type'] | null,
+): string[] =>
+  [given, scoreable_node_types, defaults?.scoreable_node_types].find((types) => types?.length) ?? fittingKinds(inputType);
 
 /** A version by its number, or the latest. @throws ServiceError `NotFound` */
 export async function getVersion(store: ScorerStore, id: string, number: number | 'latest'): Promise<ScorerVersion> {

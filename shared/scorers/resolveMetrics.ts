@@ -15,6 +15,8 @@ export interface EnabledMetric extends Metric {
   scorerId: string;
   /** The judge's model where the settings, the version or the scorer name one. */
   judgeModel: string | null;
+  /** The judge is the model whose answers it judges; known of a frozen metric. */
+  isJudgedByModelUnderTest?: boolean;
   /** What of the run's records is scored beside `kinds`; all must hold. */
   filters: NonNullable<ScorerConfig['filters']>;
   /** The setting to store and to give back. */

@@ -1,6 +1,7 @@
 import { ServiceError } from '../errors/errors.ts';
 import type { ExperimentRun } from '../experiments/experiment.ts';
 import { type FrozenMetric, freezeMetric, thawMetric } from '../scorers/frozenMetric.ts';
+import { type Judge, noJudge } from '../scorers/judge.ts';
 import type { EnabledMetric } from '../scorers/resolveMetrics.ts';
 import { versionNow } from './scoring.ts';
 
@@ -33,25 +34,25 @@ export interface FrozenMetricStore {
 
 export interface FreezeDeps {
   frozen: FrozenMetricStore;
-  /** The model that judges when a metric or its run asks for this one, or for none; null when there is none such. */
-  judgeModel(wanted: string | null): Promise<string | null>;
+  /** @param underTest the run's own model */
+  judgeOf(metric: EnabledMetric, underTest: string | null): Promise<Judge>;
 }
 
 /** Metrics as they are now, kept for the marks and values that name them. @param modelAlias the run's own model */
 export async function freezeMetrics(
-  { frozen, judgeModel }: FreezeDeps,
+  { frozen, judgeOf }: FreezeDeps,
   runId: string,
   metrics: readonly EnabledMetric[],
   modelAlias: string | null,
 ): Promise<EnabledMetric[]> {
-  const kept = await freezeAll(judgeModel, metrics, modelAlias);
+  const kept = await freezeAll(judgeOf, metrics, modelAlias);
   await frozen.keep(runId, kept);
   return kept.map(thawMetric);
 }
 
 /** What the run's workflow computes. The first to ask freezes it; whoever asks later gets the same. */
 export async function metricsOfWorkflow(
-  { frozen, judgeModel, enabled }: FreezeDeps & { enabled(run: ExperimentRun): Promise<EnabledMetric[]> },
+  { frozen, judgeOf, enabled }: FreezeDeps & { enabled(run: ExperimentRun): Promise<EnabledMetric[]> },
   run: ExperimentRun,
   modelAlias: string | null,
 ): Promise<Omit<RunMetrics, 'metrics'> & { metrics: EnabledMetric[] }> {
@@ -59,16 +60,14 @@ export async function metricsOfWorkflow(
   const thawed = (found: RunMetrics) => ({ ...found, metrics: found.metrics.map(thawMetric) });
   const before = await frozen.ofRun(experimentId);
   if (before?.number === workflowNumber) return thawed(before);
-  const metrics = await freezeAll(judgeModel, await enabled(run), modelAlias);
+  const metrics = await freezeAll(judgeOf, await enabled(run), modelAlias);
   await frozen.freeze(experimentId, workflowNumber, metrics, versionNow());
   const found = await frozen.ofRun(experimentId);
   if (found?.number !== workflowNumber) throw new ServiceError('NotFound', `experiment ${experimentId} has a newer run`);
   return thawed(found);
 }
 
-const freezeAll = (judgeModel: FreezeDeps['judgeModel'], metrics: readonly EnabledMetric[], modelAlias: string | null) =>
+const freezeAll = (judgeOf: FreezeDeps['judgeOf'], metrics: readonly EnabledMetric[], modelAlias: string | null) =>
   Promise.all(
-    metrics.map(async (metric) =>
-      freezeMetric(metric, metric.needs === 'judge' ? await judgeModel(metric.judgeModel ?? modelAlias) : null),
-    ),
+    metrics.map(async (metric) => freezeMetric(metric, metric.needs === 'judge' ? await judgeOf(metric, modelAlias) : noJudge)),
   );

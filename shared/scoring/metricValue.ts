@@ -7,7 +7,7 @@ import type { RecordToScore } from './scoreValues.ts';
 /** A score as the record store keeps it. A judge's cost and tokens stand beside the value. */
 export function toMetricValue(
   { id, createdAt, kind, traceId }: Pick<RecordToScore, 'id' | 'createdAt' | 'kind' | 'traceId'>,
-  metric: Pick<EnabledMetric, 'name' | 'alias' | 'scorerId' | 'version'>,
+  metric: Pick<EnabledMetric, 'name' | 'alias' | 'scorerId' | 'version' | 'isJudgedByModelUnderTest'>,
   score: Score,
 ): MetricValue {
   const base = {
@@ -26,6 +26,7 @@ export function toMetricValue(
           model_alias: score.usage.model,
           input_tokens: score.usage.inputTokens,
           output_tokens: score.usage.outputTokens,
+          ...(metric.isJudgedByModelUnderTest ? { judged_by_model_under_test: true } : {}),
         }
       : {};
   const alias = metric.alias === undefined ? {} : { metric_key_alias: metric.alias };

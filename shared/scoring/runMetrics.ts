@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
-import { RequestInvalid, ServiceError } from '../errors/errors.ts';
+import { RequestInvalid } from '../errors/errors.ts';
 import type { ExperimentRun } from '../experiments/experiment.ts';
 import type { RunLedger } from '../experiments/runLedger.ts';
-import type { ModelCaller } from '../providers/modelCall.ts';
 import { thawMetric } from '../scorers/frozenMetric.ts';
+import { type JudgeModels, judgeOf } from '../scorers/judge.ts';
 import type { Scorers } from '../scorers/openScorers.ts';
 import { type EnabledMetric, resolveMetrics } from '../scorers/resolveMetrics.ts';
 import { scorersOfRun } from '../scorers/runSettings.ts';
@@ -15,7 +15,7 @@ import type { MarkedMetric, ScoredRun } from './scoring.ts';
 export interface RunMetricsDeps {
   scorers: Pick<Scorers, 'store' | 'frozen' | 'enabledMetrics'>;
   ledger: Pick<RunLedger, 'find'>;
-  models: Pick<ModelCaller, 'resolveModel'>;
+  models: JudgeModels;
   log: Pick<Logger, 'warn'>;
 }
 
@@ -40,15 +40,7 @@ export function scoredRunMetrics({ scorers, ledger, models, log }: RunMetricsDep
   const { store, frozen, enabledMetrics } = scorers;
   const freezing = {
     frozen,
-    async judgeModel(wanted: string | null): Promise<string | null> {
-      try {
-        const { integration, model } = await models.resolveModel(wanted);
-        return `${integration.name}/${model.alias}`;
-      } catch (err) {
-        if (err instanceof ServiceError && err.permanent) return wanted;
-        throw err;
-      }
-    },
+    judgeOf: (metric: EnabledMetric, underTest: string | null) => judgeOf(models, metric.judgeModel, underTest),
   };
   const judged = async (run: ScoredRun): Promise<JudgedRun> => {
     const experiment = run.kind === 'experiment' ? await ledger.find(run.runId) : undefined;

@@ -180,6 +180,8 @@ const AggregateMetricCounts = z
       .number()
       .nullable()
       .describe('What each failed row without a value counts as in the figures; null where they are left out.'),
+    judge_model: z.string().nullable().describe('The model that judges; null of a metric that none judges.'),
+    judged_by_model_under_test: z.boolean().describe('The judge is the model whose answers it judges.'),
   })
   .meta({ id: 'AggregateMetricCounts' });
 

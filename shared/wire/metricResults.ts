@@ -55,6 +55,7 @@ const value = {
   explanation: z.string().nullish(),
   cost: z.number().nullish(),
   model_alias: z.string().nullish(),
+  judged_by_model_under_test: z.boolean().nullish(),
   num_judges: z.int().nullish(),
   multijudge_average: z.number().nullish(),
   input_tokens: z.int().nullish(),

@@ -1,0 +1,25 @@
+import type { RecordKind } from '../columns/columnDef.ts';
+import type { ScorerDefinition } from './scorer.ts';
+
+type InputType = NonNullable<ScorerDefinition['input_type']>;
+
+const kindOf: Record<InputType, RecordKind> = {
+  basic: 'trace',
+  trace_input_only: 'trace',
+  trace_io_only: 'trace',
+  trace_normalized: 'trace',
+  trace_output_only: 'trace',
+  sessions_normalized: 'session',
+  sessions_trace_io_only: 'session',
+  llm_spans: 'llm',
+  retriever_spans: 'retriever',
+  tool_spans: 'tool',
+  agent_spans: 'agent',
+  workflow_spans: 'workflow',
+};
+
+/**
+ * The kinds of record that a judge's template fits, where nobody says which: those that its input type names, else traces. Whatever a template can ask
+ * for, a trace has: input, output, and alone of all kinds the reference answer of a row. An experiment is scored by its traces.
+ */
+export const fittingKinds = (inputType: InputType | null | undefined): RecordKind[] => [inputType ? kindOf[inputType] : 'trace'];

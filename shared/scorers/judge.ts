@@ -1,0 +1,66 @@
+import { type InvalidItem, RequestInvalid, ServiceError } from '../errors/errors.ts';
+import type { ModelCaller } from '../providers/modelCall.ts';
+import type { ResolvedModel } from '../providers/models.ts';
+import type { EnabledMetric } from './resolveMetrics.ts';
+
+/** The model that judges a metric. */
+export interface Judge {
+  /** As `integration/model`; null where nothing says which, and as it was asked for where there is none such. */
+  model: string | null;
+  /** It judges what it has answered itself. */
+  isModelUnderTest: boolean;
+}
+
+export type JudgeModels = Pick<ModelCaller, 'resolveModel' | 'defaultModel'>;
+
+export const noJudge: Judge = { model: null, isModelUnderTest: false };
+
+/**
+ * Which model judges: the metric's own, else the one that an integration was told to use by default, else the model under test, else any there is.
+ * @param underTest the model whose answers are judged
+ */
+export async function judgeOf(models: JudgeModels, own: string | null, underTest: string | null): Promise<Judge> {
+  const tested = underTest === null ? undefined : await found(models, underTest);
+  const judge =
+    own === null ? ((await models.defaultModel()) ?? tested ?? (await found(models, null))) : await found(models, own);
+  if (!judge) return { model: own ?? underTest, isModelUnderTest: false };
+  const model = nameOf(judge);
+  return { model, isModelUnderTest: tested !== undefined && nameOf(tested) === model };
+}
+
+/** @throws RequestInvalid naming each judge that there is not, with the models closest to it. */
+export async function mustHaveJudges(
+  models: Pick<ModelCaller, 'resolveModel'>,
+  metrics: readonly EnabledMetric[],
+): Promise<void> {
+  const invalid: InvalidItem[] = [];
+  for (const { needs, judgeModel, name, alias } of metrics) {
+    if (needs !== 'judge' || judgeModel === null) continue;
+    try {
+      await models.resolveModel(judgeModel);
+    } catch (err) {
+      if (!isUnknown(err)) throw err;
+      const msg = `the judge of the metric ${JSON.stringify(alias ?? name)} cannot be asked: ${err.message}`;
+      invalid.push({
+        loc: ['body', 'scorers', alias ?? name, 'model_name'],
+        msg,
+        type: 'judge_model_unknown',
+        input: judgeModel,
+      });
+    }
+  }
+  if (invalid.length > 0) throw new RequestInvalid(invalid);
+}
+
+async function found(models: JudgeModels, wanted: string | null): Promise<ResolvedModel | undefined> {
+  try {
+    return await models.resolveModel(wanted);
+  } catch (err) {
+    if (isUnknown(err)) return undefined;
+    throw err;
+  }
+}
+
+const isUnknown = (err: unknown): err is ServiceError => err instanceof ServiceError && err.permanent;
+
+const nameOf = ({ integration, model }: ResolvedModel): string => `${integration.name}/${model.alias}`;

@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { createDataset, type ServiceClient } from '../../client/index.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
+import type { ExperimentResponse } from '../../shared/wire/experiments.ts';
+import { type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+vi.setConfig({ testTimeout: 60_000 });
+
+let service: TestService;
+let endpoint: ModelEndpoint;
+let client: ServiceClient;
+let projectId: string;
+let at: string;
+
+/** What a record shows of a metric. */
+type Shown = { status_type: string; judged_by_model_under_test?: boolean; model_alias?: string };
+
+const models = ['small-model', 'large-model'];
+const integrate = (more: object = {}) =>
+  client.send('/integrations/custom/local', {
+    method: 'PUT',
+    body: { endpoint: `${endpoint.url}/v1`, authentication_type: 'none', models, ...more },
+  });
+
+beforeAll(async () => {
+  [service, endpoint] = await Promise.all([startTestService(), startModelEndpoint()]);
+  client = service.client;
+  endpoint.otherwise(says('{"reason": "it is", "verdict": true}'));
+  await integrate();
+  projectId = (await service.project()).id;
+  at = `/v2/projects/${projectId}/experiments`;
+});
+afterAll(async () => {
+  await service?.[Symbol.asyncDispose]();
+  await endpoint?.close();
+});
+
+/** A judge of ours, with one version. */
+async function judge(definition: object, version: object = {}) {
+  const { id } = await client.send<{ id: string }>('/v2/scorers', {
+    body: { name: `judge ${newId()}`, scorer_type: 'llm', ...definition },
+  });
+  const made = await client.send<{ scoreable_node_types: string[] }>(`/v2/scorers/${id}/version/llm`, {
+    body: { user_prompt: 'Is {{output}} right?', ...version },
+  });
+  return { id, version: made };
+}
+
+const create = (scorers: string[]) =>
+  client.send<ExperimentResponse>(at, {
+    body: { name: `experiment ${newId()}`, scorers: scorers.map((id) => ({ id, scorer_type: 'llm' })) },
+  });
+
+/** A template that answers with this model. */
+async function prompt(): Promise<string> {
+  const { selected_version_id } = await client.send<{ selected_version_id: string }>('/v2/templates', {
+    body: { name: `template ${newId()}`, template: 'Answer {{input}}', settings: { model_alias: 'small-model' } },
+  });
+  return selected_version_id;
+}
+
+async function run(experiment: ExperimentResponse) {
+  const runner = {
+    kind: 'prompt_template',
+    prompt_template_version_id: await prompt(),
+    prompt_settings: { model_alias: 'small-model' },
+  };
+  await client.send(`${at}/${experiment.id}/run`, { body: { runner, records: [{ input: 'one' }, { input: 'two' }] } });
+  return ended(experiment);
+}
+
+async function ended(experiment: ExperimentResponse) {
+  await client.send(`${at}/${experiment.id}/progress`, { query: { wait_ms: 30_000 } });
+  const { records } = await client.send<{ records: { metric_info: Record<string, Shown> }[] }>(
+    at.replace('experiments', 'traces/search'),
+    { body: { experiment_id: experiment.id } },
+  );
+  return {
+    shown: records.map(({ metric_info }) => metric_info),
+    experiment: await client.send<ExperimentResponse>(`${at}/${experiment.id}`),
+  };
+}
+
+test('a judge that does not exist is refused before the run, in words that name the closest models', async () => {
+  const { id } = await judge({ defaults: { model_name: 'larg-model' } });
+  const experiment = await create([id]);
+  const asked = endpoint.requests.length;
+  const refused = await service.request('POST', `${at}/${experiment.id}/run`, {
+    runner: { kind: 'dataset_outputs' },
+    records: Array.from({ length: 42 }, () => ({ input: 'q', generated_output: 'a' })),
+  });
+  expect(refused).toMatchObject({
+    status: 422,
+    body: {
+      detail: [{ type: 'judge_model_unknown', msg: expect.stringMatching(/"larg-model".*closest are .*large-model \(local\)/) }],
+    },
+  });
+  expect((await client.send<{ state: string }>(`${at}/${experiment.id}/progress`)).state).toBe('idle');
+  expect(endpoint.requests.length).toBe(asked);
+  // Nor does a creation that would start it leave anything behind.
+  const dataset = await createDataset({ client, projectId, name: newId(), content: [{ input: 'q', generated_output: 'a' }] });
+  const triggered = await service.request('POST', at, {
+    ...{ name: 'never made', trigger: true, dataset: { dataset_id: dataset.id, version_index: 1 } },
+    scorers: [{ id, scorer_type: 'llm' }],
+  });
+  expect(triggered).toMatchObject({ status: 422, body: { detail: [{ type: 'judge_model_unknown' }] } });
+  expect((await client.send<ExperimentResponse[]>(at)).map(({ name }) => name)).toEqual([experiment.name]);
+});
+
+test('judges are: the one of the scorer, else the default of an integration, else the model under test, which is flagged', async () => {
+  const own = await judge({ defaults: { model_name: 'large-model' } });
+  const open = await judge({});
+  const tested = await run(await create([own.id, open.id]));
+  for (const info of tested.shown) {
+    expect(info[own.id]).toMatchObject({ status_type: 'success', model_alias: 'large-model' });
+    expect(info[own.id]).not.toHaveProperty('judged_by_model_under_test');
+    expect(info[open.id]).toMatchObject({ status_type: 'success', model_alias: 'small-model', judged_by_model_under_test: true });
+  }
+  expect(tested.experiment.aggregate_metric_counts).toMatchObject({
+    [own.id]: { values: 2, judge_model: 'local/large-model', judged_by_model_under_test: false },
+    [open.id]: { values: 2, judge_model: 'local/small-model', judged_by_model_under_test: true },
+    duration_ns: { judge_model: null, judged_by_model_under_test: false },
+  });
+  await integrate({ default_model: 'large-model' });
+  const byDefault = await run(await create([open.id]));
+  for (const info of byDefault.shown) {
+    expect(info[open.id]).toMatchObject({ status_type: 'success', model_alias: 'large-model' });
+    expect(info[open.id]).not.toHaveProperty('judged_by_model_under_test');
+  }
+  expect(byDefault.experiment.aggregate_metric_counts).toMatchObject({
+    [open.id]: { judge_model: 'local/large-model', judged_by_model_under_test: false },
+  });
+  await integrate();
+});
+
+test('a judge without node types takes those that its template fits, and says so', async () => {
+  const plain = await judge({});
+  expect(plain.version.scoreable_node_types).toEqual(['trace']);
+  expect((await judge({}, { input_type: 'retriever_spans' })).version.scoreable_node_types).toEqual(['retriever']);
+  expect((await judge({ input_type: 'sessions_normalized' })).version.scoreable_node_types).toEqual(['session']);
+  expect((await judge({}, { scoreable_node_types: ['llm'] })).version.scoreable_node_types).toEqual(['llm']);
+  expect(await client.send(`/v2/scorers/${plain.id}`)).toMatchObject({
+    default_version: { scoreable_node_types: ['trace'] },
+    scoreable_node_types: ['trace'],
+  });
+});
