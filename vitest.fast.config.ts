@@ -15,5 +15,5 @@ const isQuick = (path: string) => {
 /** `npm run test:fast`: pure functions, properties, contracts of what is in memory, and replays. */
 export default defineConfig({
   ...base,
-  test: { ...base.test, include: globSync('test/{properties,contracts,replay}/*.test.ts').filter(isQuick) },
+  test: { ...base.test, globalSetup: [], include: globSync('test/{properties,contracts,replay}/*.test.ts').filter(isQuick) },
 });

@@ -25,7 +25,9 @@ async function start(): Promise<{ url: string; child: ChildProcess }> {
   return { url: `http://127.0.0.1:${JSON.parse(line).port}`, child };
 }
 
-test('every acknowledged trace is there, whole and once, after the process was killed amid writes', async () => {
+test('every acknowledged trace is there, whole and once, after the process was killed amid writes', {
+  timeout: 60_000,
+}, async () => {
   const [projectId, runId] = [newId(), newId()];
   const acknowledged: string[] = [];
   for (let kill = 0; kill < 3; kill++) {
@@ -84,7 +86,9 @@ test('every acknowledged trace is there, whole and once, after the process was k
   expect(traces.filter(({ metrics }) => metrics.score !== 1)).toEqual([]);
 });
 
-test('through the whole service too: what it has acknowledged outlives it, by every way of sending', async () => {
+test('through the whole service too: what it has acknowledged outlives it, by every way of sending', {
+  timeout: 120_000,
+}, async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'assay-acknowledged-'));
   const where = await serviceFolder(dataDir);
   let service = await where.start();

@@ -44,7 +44,9 @@ interface Counters {
   process: { refused_requests: number; bytes_under_way: number; bytes_limit: number; bytes_waiting: number };
 }
 
-test('while the store stands still a flood is refused with 429, memory stays flat, and what was accepted is stored or rejected', async () => {
+test('while the store stands still a flood is refused with 429, memory stays flat, and what was accepted is stored or rejected', {
+  timeout: 60_000,
+}, async () => {
   const { url, say, residentBytes } = await startStalled();
   const [projectId, runId] = [newId(), newId()];
   const at = `${url}/projects/${projectId}`;

@@ -63,7 +63,7 @@ test('an event loop that stays blocked is named in the log, then the process end
   ]);
 });
 
-test('one that turns again goes on, and one that was suspended was never blocked', async () => {
+test('one that turns again goes on, and one that was suspended was never blocked', { timeout: 60_000 }, async () => {
   const { child, ended, lines, tell } = await start({ warnMs: 200, endMs: 20_000 });
   tell('blockForAWhile');
   await expect.poll(() => lines().map(({ msg }) => msg), { timeout: 10_000 }).toContain('the event loop turns again');
@@ -79,7 +79,7 @@ test('one that turns again goes on, and one that was suspended was never blocked
   expect(suspended.lines()).toEqual([]);
 });
 
-test('the service is watched, and dies of its own faults, so that it can be started again', async () => {
+test('the service is watched, and dies of its own faults, so that it can be started again', { timeout: 60_000 }, async () => {
   const service: ServiceFolder = await serviceFolder(join(folder, 'service'), {
     NODE_OPTIONS: '--inspect=127.0.0.1:0',
     BLOCKED_WARN_SECONDS: '1',

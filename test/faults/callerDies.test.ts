@@ -94,7 +94,9 @@ async function experimentNamed(name: string) {
   return experimentOf(client, projectId, (experiments[0] as { id: string }).id);
 }
 
-test('a caller that is killed and started again ends its experiment: every row once, only rows in hand repeated', async () => {
+test('a caller that is killed and started again ends its experiment: every row once, only rows in hand repeated', {
+  timeout: 60_000,
+}, async () => {
   const rows = 2_000;
   const name = 'killed caller';
   const kills: { started: number; recorded: number; unrecorded: number }[] = [];
@@ -126,7 +128,9 @@ test('a caller that is killed and started again ends its experiment: every row o
   for (const one of kills) expect(one.unrecorded).toBeLessThanOrEqual(CONCURRENCY + WRITE_GROUP);
 });
 
-test('a function that blocks its event loop for a minute is not started twice, though the service is killed meanwhile', async () => {
+test('a function that blocks its event loop for a minute is not started twice, though the service is killed meanwhile', {
+  timeout: 300_000,
+}, async () => {
   const rows = 300;
   const name = 'blocked caller';
   const script = run(name, { rows, blockFor: 62_000 });

@@ -85,7 +85,7 @@ async function model(name: string, answer: Answer): Promise<ModelEndpoint & Asyn
 }
 
 describe('starting', () => {
-  test('a start that is sent again and again is one run', async () => {
+  test('a start that is sent again and again is one run', { timeout: 60_000 }, async () => {
     const one = await experiment('started once');
     const records = questions(30);
     const answers = await Promise.all(
@@ -121,7 +121,9 @@ describe('rows that fail', () => {
     ]);
   });
 
-  test('a row that loops, and one that never answers, end at their time limit; the others are untouched', async () => {
+  test('a row that loops, and one that never answers, end at their time limit; the others are untouched', {
+    timeout: 60_000,
+  }, async () => {
     const one = await experiment('loops');
     const records = questions(40).map((row, index) =>
       index === 5 ? { input: 'loop' } : index === 12 ? { input: 'hang' } : index === 20 ? { input: 'fail' } : row,
@@ -192,7 +194,9 @@ describe('rows that fail', () => {
   });
 });
 
-test('what is recorded is scored while another row still runs, but not by a judge; a pause and the end are as ever', async () => {
+test('what is recorded is scored while another row still runs, but not by a judge; a pause and the end are as ever', {
+  timeout: 60_000,
+}, async () => {
   const gate = Promise.withResolvers<void>();
   await using _endpoint = await model('gated', async (request, response) => {
     if (request.text.includes('"q399"')) await gate.promise;
@@ -217,7 +221,9 @@ test('what is recorded is scored while another row still runs, but not by a judg
 });
 
 describe('steering', () => {
-  test('a cancel at the half stops new calls within 2 s and keeps what is recorded; a new start runs only the rest', async () => {
+  test('a cancel at the half stops new calls within 2 s and keeps what is recorded; a new start runs only the rest', {
+    timeout: 60_000,
+  }, async () => {
     await using endpoint = await model('cancelled', late(200, says('done')));
     const one = await experiment('cancelled at the half', { metrics: ['exact_match'] });
     await one.start({ runner: prompt('cancelled'), records: questions(200), concurrency: 10 });
@@ -236,7 +242,9 @@ describe('steering', () => {
     expect(await one.traces()).toHaveLength(200);
   });
 
-  test('a paused run starts nothing, lets long rows end however long they take, and goes on where it was', async () => {
+  test('a paused run starts nothing, lets long rows end however long they take, and goes on where it was', {
+    timeout: 60_000,
+  }, async () => {
     const before = (await executions('slower')).length;
     const one = await experiment('paused');
     await one.start({ runner: module('slower'), records: questions(12), concurrency: 4 });
@@ -251,7 +259,9 @@ describe('steering', () => {
     expect((await executions('slower')).length - before).toBe(12);
   });
 
-  test('resumed while rows from before the pause still run, it goes on, gives no row up and does not stay paused', async () => {
+  test('resumed while rows from before the pause still run, it goes on, gives no row up and does not stay paused', {
+    timeout: 60_000,
+  }, async () => {
     const before = (await executions('slower')).length;
     const one = await experiment('resumed at once');
     await one.start({ runner: module('slower'), records: questions(8), concurrency: 4 });
@@ -267,7 +277,7 @@ describe('steering', () => {
     expect((await executions('slower')).length - before).toBe(8);
   });
 
-  test("a caller's process that waits for rows hears of a pause at once", async () => {
+  test("a caller's process that waits for rows hears of a pause at once", { timeout: 120_000 }, async () => {
     const one = await experiment('paused while it waits');
     const process = crypto.randomUUID();
     await one.start({ runner: { kind: 'caller_function' }, process, records: questions(1) });
@@ -286,7 +296,7 @@ describe('steering', () => {
     await one.end();
   });
 
-  test('a run that was paused is cancelled without waiting for a row that does not end', async () => {
+  test('a run that was paused is cancelled without waiting for a row that does not end', { timeout: 60_000 }, async () => {
     const before = (await executions('moody')).length;
     const one = await experiment('cancelled while it ends');
     await one.start({ runner: module('moody'), records: [{ input: 'hang' }], row_time_limit_ms: 120_000 });
@@ -305,7 +315,9 @@ describe('steering', () => {
     expect(await one.end()).toMatchObject({ state: 'cancelled' });
   });
 
-  test('the endpoint never sees more calls at once than allowed, also after a change, and no row is given up for it', async () => {
+  test('the endpoint never sees more calls at once than allowed, also after a change, and no row is given up for it', {
+    timeout: 60_000,
+  }, async () => {
     await using endpoint = await model('narrow', late(150, says('ok')));
     const one = await experiment('changed concurrency');
     await one.start({ runner: prompt('narrow'), records: questions(400), concurrency: 12 });
@@ -341,7 +353,9 @@ describe('running again', () => {
     expect(traces.filter(({ metric_info }) => metric_info?.exact_match?.status_type !== 'success')).toEqual([]);
   });
 
-  test('scores alone are computed without running a row: what failed, and what other settings judged', async () => {
+  test('scores alone are computed without running a row: what failed, and what other settings judged', {
+    timeout: 60_000,
+  }, async () => {
     let verdict = false;
     const judged: Answer = (request, response) =>
       request.text.includes('impartial evaluator') && !verdict && request.text.includes('q3')
@@ -376,7 +390,7 @@ describe('running again', () => {
   });
 });
 
-test('a dataset that is edited during a run changes nothing of it', async () => {
+test('a dataset that is edited during a run changes nothing of it', { timeout: 60_000 }, async () => {
   const dataset = await createDataset({ client: service.client, name: 'edited meanwhile', content: questions(60) });
   const ref = { dataset_id: dataset.id, version_index: dataset.current_version_index };
   const one = await experiment('frozen rows', { dataset: ref });

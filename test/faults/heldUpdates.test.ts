@@ -40,7 +40,9 @@ async function recordOf(run: RunRef, id: string) {
   return (await store.records(run, await store.keys(run, [id])))[0];
 }
 
-test('an update that was applied and could not be released is not applied again, nor to a record that is logged anew', async () => {
+test('an update that was applied and could not be released is not applied again, nor to a record that is logged anew', {
+  timeout: 120_000,
+}, async () => {
   const run = await stores.run();
   const dying = stores.processOf({ held: (real) => ({ ...real, release: () => Promise.reject(new Error('killed')) }) });
   const next = stores.processOf();
@@ -229,7 +231,7 @@ describeWithServer('several processes', postgresProgram, (program) => {
     await server.remove();
   });
 
-  test('an update and its record that come to different processes meet, whichever is first', async () => {
+  test('an update and its record that come to different processes meet, whichever is first', { timeout: 60_000 }, async () => {
     const run = await shared.run();
     const [one, two] = [shared.processOf(), shared.processOf()];
     const ids = Array.from({ length: 30 }, () => newId());

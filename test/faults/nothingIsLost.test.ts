@@ -189,7 +189,7 @@ test('2,000 rows are recorded and scored once each, whatever is killed and when'
   for (const one of kills) expect(one.unrecorded ?? 0).toBeLessThanOrEqual(CONCURRENCY + WRITE_GROUP);
 }, 400_000);
 
-test('a kill while recorded rows are scored beside others loses neither rows nor scores', async () => {
+test('a kill while recorded rows are scored beside others loses neither rows nor scores', { timeout: 120_000 }, async () => {
   service ??= await where.start('npm');
   const client = new ServiceClient({ apiUrl: service.url, apiKey: service.apiKey });
   const { id: projectId } = await client.send<{ id: string }>('/projects', { body: { name: 'scored along' } });
@@ -214,7 +214,9 @@ test('a kill while recorded rows are scored beside others loses neither rows nor
   expect(traces.filter(({ metrics }) => metrics.exact_match !== 1 && metrics.exact_match !== true)).toEqual([]);
 });
 
-test('a pause whose service is killed while long rows end stays a pause, and nothing of ours stays 5 s after the parent', async () => {
+test('a pause whose service is killed while long rows end stays a pause, and nothing of ours stays 5 s after the parent', {
+  timeout: 120_000,
+}, async () => {
   await writeFile(
     join(runners, 'long.mjs'),
     "import { setTimeout } from 'node:timers/promises'; export default async (input) => { await setTimeout(8_000); return input; };",

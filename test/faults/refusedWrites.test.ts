@@ -66,7 +66,9 @@ test('what a worker writes that was taken for dead is refused, and its spans do 
   expect((await read()).find(({ id }) => id === trace)).toMatchObject({ output: 'of the next run' });
 });
 
-test('rows in flight of a deleted experiment are not written back, nor are results that its caller still has', async () => {
+test('rows in flight of a deleted experiment are not written back, nor are results that its caller still has', {
+  timeout: 120_000,
+}, async () => {
   const [dataDir, runners] = [await folder(), await folder()];
   const [started, gate] = ['started.txt', 'gate'].map((name) => join(runners, name)) as [string, string];
   // The first twenty end at once; of the others each second one ends when the gate opens, and the rest when they are given up.

@@ -11,7 +11,9 @@ import { startTestService } from '../support/service.ts';
 const ROWS = 300;
 const AWAY_MS = 10_000;
 
-test('a record store that is killed and away for 10 s fails no row, loses none and repeats none', async () => {
+test('a record store that is killed and away for 10 s fails no row, loses none and repeats none', {
+  timeout: 120_000,
+}, async () => {
   const folder = await mkdtemp(join(tmpdir(), 'assay-away-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const executed = join(folder, 'executed.txt');

@@ -1,5 +1,5 @@
 import { fc, test as propertyTest } from '@fast-check/vitest';
-import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { afterAll, beforeAll, describe, expect, vi } from 'vitest';
 import type { ColumnDef } from '../../shared/columns/columnDef.ts';
 import type { ExperimentRun } from '../../shared/experiments/experiment.ts';
 import { settleRun } from '../../shared/experiments/settleRun.ts';
@@ -20,6 +20,9 @@ import { clickhouseTraceGraph } from '../../shared/stores/clickhouse/traceGraph.
 import { noScale } from '../../shared/wire/metricScale.ts';
 import type { RollUpMethod } from '../../shared/wire/scorers.ts';
 import { startRecordService } from '../support/recordService.ts';
+
+// They write hundreds of times, and a slow disk takes ten times as long for it as a fast one.
+vi.setConfig({ testTimeout: 300_000 });
 
 let service: Awaited<ReturnType<typeof startRecordService>>;
 beforeAll(async () => {

@@ -1,9 +1,12 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { everyEndpoint } from '../support/everyEndpoint.ts';
 import { fairAnswer } from '../support/fairAnswer.ts';
 import { type HostileRequest, hostileRequests, type KnownIds, type OpenApiDocument } from '../support/hostileRequests.ts';
 import { startTestService, type TestService } from '../support/service.ts';
+
+// They write hundreds of times, and a slow disk takes ten times as long for it as a fast one.
+vi.setConfig({ testTimeout: 300_000 });
 
 /** Requests per route; more by hand: `BAD_INPUT_RUNS=500 npx vitest run test/properties/badInput.test.ts`. */
 const RUNS = Number(process.env.BAD_INPUT_RUNS ?? 12);

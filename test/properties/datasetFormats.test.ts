@@ -1,9 +1,12 @@
 import { fc, test } from '@fast-check/vitest';
-import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { afterAll, beforeAll, describe, expect, vi } from 'vitest';
 import type { Cell } from '../../shared/datasets/dataset.ts';
 import { readRows } from '../../shared/datasets/readRows.ts';
 import { writeRows } from '../../shared/datasets/writeRows.ts';
 import { type AssetService, startAssetService } from '../support/assetService.ts';
+
+// They write hundreds of times, and a slow disk takes ten times as long for it as a fast one.
+vi.setConfig({ testTimeout: 300_000 });
 
 const word = fc.oneof(
   fc.string({ unit: 'grapheme' }),

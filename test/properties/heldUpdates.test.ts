@@ -1,11 +1,14 @@
 import { fc, test } from '@fast-check/vitest';
-import { afterAll, beforeAll, expect } from 'vitest';
+import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { ServiceError } from '../../shared/errors/errors.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import type { RunRef } from '../../shared/projects/runs.ts';
 import type { RecordUpdate } from '../../shared/records/recordChange.ts';
 import { clickhouseRecordStore } from '../../shared/stores/clickhouse/recordStore.ts';
 import { openDeletionStores } from '../support/deletionStores.ts';
+
+// They write hundreds of times, and a slow disk takes ten times as long for it as a fast one.
+vi.setConfig({ testTimeout: 300_000 });
 
 let stores: Awaited<ReturnType<typeof openDeletionStores>>;
 let process: ReturnType<typeof stores.processOf>;

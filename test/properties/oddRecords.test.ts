@@ -1,8 +1,11 @@
 import { fc, test } from '@fast-check/vitest';
-import { afterAll, beforeAll, expect } from 'vitest';
+import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { oddSpans } from '../support/oddSpans.ts';
 import { startRecordService } from '../support/recordService.ts';
+
+// They write hundreds of times, and a slow disk takes ten times as long for it as a fast one.
+vi.setConfig({ testTimeout: 300_000 });
 
 let service: Awaited<ReturnType<typeof startRecordService>>;
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { fc, test } from '@fast-check/vitest';
 import protobuf from 'protobufjs';
-import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { afterAll, beforeAll, describe, expect, vi } from 'vitest';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { Attributes, type AttributeValue } from '../../shared/otel/attributes.ts';
 import { ingestSpans } from '../../shared/otel/ingestSpans.ts';
@@ -9,6 +9,9 @@ import { openOtlp } from '../../shared/otel/otlp.ts';
 import { spanRecordId, traceRecordId } from '../../shared/otel/recordsOf.ts';
 import { SpanNode } from '../../shared/wire/records.ts';
 import { startRecordService } from '../support/recordService.ts';
+
+// They write hundreds of times, and a slow disk takes ten times as long for it as a fast one.
+vi.setConfig({ testTimeout: 300_000 });
 
 let service: Awaited<ReturnType<typeof startRecordService>>;
 beforeAll(async () => {

@@ -1,9 +1,12 @@
 import { fc, test } from '@fast-check/vitest';
-import { afterAll, beforeAll, expect } from 'vitest';
+import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { recordTableColumns } from '../../shared/columns/recordTableColumns.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import type { StoredRecord } from '../../shared/records/record.ts';
 import { openRecordTables } from '../support/recordRun.ts';
+
+// They write hundreds of times, and a slow disk takes ten times as long for it as a fast one.
+vi.setConfig({ testTimeout: 300_000 });
 
 let tables: Awaited<ReturnType<typeof openRecordTables>>;
 beforeAll(async () => {

@@ -308,7 +308,9 @@ describe('a function over rows', () => {
     expect(ran.length).toBeLessThanOrEqual(40 + 4);
   });
 
-  test('a run that is paused and resumed goes on at once, with the rows that waited in this process', async () => {
+  test('a run that is paused and resumed goes on at once, with the rows that waited in this process', {
+    timeout: 60_000,
+  }, async () => {
     const ran: string[] = [];
     const warned: string[] = [];
     const client = new ServiceClient({

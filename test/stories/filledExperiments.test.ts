@@ -102,7 +102,7 @@ describe('an experiment that is filled by logging', () => {
     expect(columns.filter(({ id }) => id === 'metrics/duration_ns')).toHaveLength(1);
   });
 
-  test('follows what is logged later, updates and deletions', async () => {
+  test('follows what is logged later, updates and deletions', { timeout: 60_000 }, async () => {
     const { id: projectId } = await service.project();
     const experiment = await filled(service.client, projectId);
     const [first, second] = [trace({ accuracy: 1, duration_ns: 1_000 }), trace({ accuracy: 0, duration_ns: 1_000 })];

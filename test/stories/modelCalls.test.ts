@@ -700,7 +700,9 @@ describe('a handler class', () => {
     expect(outcomes.map((outcome) => outcome.text)).toEqual(['before', 'after']);
   });
 
-  test('that loops, crashes or eats memory costs the calls that do it, and no other call of its integration', async () => {
+  test('that loops, crashes or eats memory costs the calls that do it, and no other call of its integration', {
+    timeout: 120_000,
+  }, async () => {
     await writeFile(
       join(handlersDir, 'does.mjs'),
       `${imports}
@@ -718,11 +720,14 @@ describe('a handler class', () => {
     );
     const config = { endpoint: `${endpoint.url}/v1`, handler: { fileName: 'does.mjs', className: 'Does' } };
     const caller = callerOf({ ...customIntegration(config), limits: { concurrency: 10 } });
-    const ask = (content: string, timeLimitMs = 60_000) =>
-      caller.complete(callOf({ messages: [{ role: 'user', content }], timeLimitMs })).then(
+    const ask = (content: string, timeLimitMs = 60_000) => {
+      // Each try of a call that loops takes 10 s.
+      const retry = { ...quick, maxAttempts: content === 'loops' ? 1 : quick.maxAttempts };
+      return caller.complete(callOf({ messages: [{ role: 'user', content }], timeLimitMs, retry })).then(
         ({ text }) => text,
         ({ message }) => message,
       );
+    };
     const asked = ['waits', 'loops', 'waits', 'crashes', 'waits', 'eats', 'waits'];
     expect(await Promise.all(asked.map((what) => ask(what)))).toEqual([
       ...['waits', 'the handler Does held its process for 10 s', 'waits', 'the handler Does brought its process down'],

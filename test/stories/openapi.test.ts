@@ -294,7 +294,7 @@ describeWithServer(
     });
     afterAll(() => browser.close());
 
-    test('loads without an error, from this service alone, and lists the operations', async () => {
+    test('loads without an error, from this service alone, and lists the operations', { timeout: 120_000 }, async () => {
       const page = await browser.newPage();
       const wrong: string[] = [];
       await page.addInitScript(
@@ -352,7 +352,7 @@ describeWithServer(
       outer.close();
     });
 
-    test('runs no script but its own', async () => {
+    test('runs no script but its own', { timeout: 60_000 }, async () => {
       const page = await browser.newPage();
       await page.goto(`${service.url}/docs`);
       const refused = page.waitForEvent('console', (message) => message.text().includes('script-src'));

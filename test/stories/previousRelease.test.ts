@@ -72,7 +72,9 @@ test('an experiment that had ended is what it was', async () => {
   );
 });
 
-test('a run that was under way goes on to its end and calls no model for a row that was recorded', async () => {
+test('a run that was under way goes on to its end and calls no model for a row that was recorded', {
+  timeout: 60_000,
+}, async () => {
   await isWhole(experiment('running'), 'running');
   expect(await callsFor('writer', 'running')).toEqual(inputs('running', HALF, ROWS));
 });
@@ -108,7 +110,7 @@ test('a run in its scores goes on with those that are missing', async () => {
   expect(await callsFor('rows', 'scored')).toEqual([]);
 });
 
-test("a run that was under way is cancelled in Temporal's own pages", async () => {
+test("a run that was under way is cancelled in Temporal's own pages", { timeout: 60_000 }, async () => {
   const one = experiment('cancelled');
   await expect.poll(async () => (await callsFor('rows', 'cancelled')).length).toBe(CONCURRENCY);
   const connection = await Connection.connect({ address: `127.0.0.1:${temporalPort}` });
@@ -120,7 +122,7 @@ test("a run that was under way is cancelled in Temporal's own pages", async () =
   expect(await callsFor('rows', 'cancelled')).toEqual(inputs('cancelled', HALF, HALF + CONCURRENCY));
 });
 
-test('a paused run stays paused until it is resumed, and then runs the rows that are left', async () => {
+test('a paused run stays paused until it is resumed, and then runs the rows that are left', { timeout: 60_000 }, async () => {
   const one = experiment('paused');
   const before = (await one.traces()).map(({ input }) => input);
   expect(await one.progress()).toMatchObject({ state: 'paused', rows_done: before.length });
@@ -130,7 +132,7 @@ test('a paused run stays paused until it is resumed, and then runs the rows that
   expect(await callsFor('rows', 'paused')).toEqual(inputs('paused', 0, ROWS).filter((input) => !before.includes(input)));
 });
 
-test('a log stream is searched as before, and what is logged to it is scored', async () => {
+test('a log stream is searched as before, and what is logged to it is scored', { timeout: 60_000 }, async () => {
   const search = (value: string) =>
     client
       .send<{ records: StreamTrace[] }>(`/projects/${facts.projectId}/traces/search`, {
@@ -153,7 +155,7 @@ test('a log stream is searched as before, and what is logged to it is scored', a
     .toEqual([['later 1', true, true]]);
 });
 
-test('a new experiment is run, and scored by the judge that was there', async () => {
+test('a new experiment is run, and scored by the judge that was there', { timeout: 60_000 }, async () => {
   const politeness = { id: facts.judgeId, name: 'politeness', scorer_type: 'llm' };
   const scorers = [await scorerNamed(client, 'exact_match'), politeness];
   const one = await newExperiment(client, facts.projectId, { name: 'new', scorers });

@@ -370,7 +370,7 @@ function stories(databaseUrl: () => Promise<string | undefined>): void {
       const [project, other] = [await service.project(), await service.project()];
       const { body: stream } = await admin('POST', `/projects/${project.id}/log_streams`, { name: 'default' });
       const { find } = service.runLookup;
-      const ref = { projectId: project.id, runId: stream.id };
+      const ref = { projectId: project.id, runId: stream.id, kind: 'log_stream' };
       expect(await find(project.id, { log_stream_id: stream.id, experiment_id: null })).toEqual(ref);
       expect(await find(project.id, { log_stream_id: stream.id.toUpperCase() })).toEqual(ref);
       await expect(find(project.id, {})).rejects.toMatchObject({ name: 'RequestInvalid' });

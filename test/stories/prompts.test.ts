@@ -212,7 +212,9 @@ describe('rendering', () => {
     expect(performance.now() - started).toBeLessThan(1_000);
   });
 
-  test('what would be too large is refused before it is built, as a text, a prompt and an answer', async () => {
+  test('what would be too large is refused before it is built, as a text, a prompt and an answer', {
+    timeout: 60_000,
+  }, async () => {
     const value = 'v'.repeat(1024 * 1024);
     const many = '{{x}}'.repeat(450);
     expect(() => text(many, { x: value })).toThrow('the rendered text would be larger than 8 MiB');

@@ -21,7 +21,7 @@ const traceWithSpan = (name: string) => ({
   spans: [{ type: 'tool', id: newId(), name, input: 'x' }],
 });
 
-test('traces that match go with their spans and scores; the others stay', async () => {
+test('traces that match go with their spans and scores; the others stay', { timeout: 60_000 }, async () => {
   const { post, get, search, run } = service.space();
   const [gone, kept] = [traceWithSpan('gone'), traceWithSpan('kept')];
   await post('/traces', { traces: [gone, kept] });
@@ -35,7 +35,9 @@ test('traces that match go with their spans and scores; the others stay', async 
   expect(await service.metricValues.of(run, [gone.id, kept.id])).toMatchObject([{ recordId: kept.id }]);
 });
 
-test('an id can be logged anew after it was deleted, with another time and without what was there', async () => {
+test('an id can be logged anew after it was deleted, with another time and without what was there', {
+  timeout: 60_000,
+}, async () => {
   const { post, get } = service.space();
   const trace = traceWithSpan('again');
   await post('/traces', { traces: [{ ...trace, created_at: '2026-01-01T00:00:00Z', output: 'old' }] });
@@ -52,7 +54,7 @@ test('an id can be logged anew after it was deleted, with another time and witho
   expect((await get(`/traces/${trace.id}`)).status).toBe(200);
 });
 
-test('a filter looks at the newest version only', async () => {
+test('a filter looks at the newest version only', { timeout: 60_000 }, async () => {
   const { post, patch, search } = service.space();
   const trace = traceWithSpan('x');
   await post('/traces', { traces: [{ ...trace, status_code: 500 }] });
@@ -62,7 +64,7 @@ test('a filter looks at the newest version only', async () => {
   expect(await search('traces')).toHaveLength(1);
 });
 
-test('a span goes with the spans below it, its siblings and its trace stay', async () => {
+test('a span goes with the spans below it, its siblings and its trace stay', { timeout: 60_000 }, async () => {
   const { post, get } = service.space();
   const [trace, a, b, c] = [newId(), newId(), newId(), newId()];
   const spans = [
@@ -74,7 +76,7 @@ test('a span goes with the spans below it, its siblings and its trace stay', asy
   expect((await get(`/traces/${trace}`)).body.spans).toMatchObject([{ id: c }]);
 });
 
-test('a session goes with its traces; without a filter everything of the kind goes', async () => {
+test('a session goes with its traces; without a filter everything of the kind goes', { timeout: 120_000 }, async () => {
   const { post, search } = service.space();
   const { id } = (await post('/sessions', { name: 's' })).body;
   await post('/traces', { session_id: id, traces: [traceWithSpan('in')] });
@@ -86,7 +88,7 @@ test('a session goes with its traces; without a filter everything of the kind go
   expect(await search('spans')).toEqual([]);
 });
 
-test('writes beside a deletion are kept', async () => {
+test('writes beside a deletion are kept', { timeout: 120_000 }, async () => {
   const { post, search } = service.space();
   const doomed = Array.from({ length: 50 }, () => traceWithSpan('doomed'));
   await post('/traces', { traces: doomed });
@@ -100,7 +102,7 @@ test('writes beside a deletion are kept', async () => {
   expect(await search('spans')).toHaveLength(20);
 });
 
-test('runs and projects are counted, and go as a whole', async () => {
+test('runs and projects are counted, and go as a whole', { timeout: 120_000 }, async () => {
   const count = clickhouseRunCounts(service.clickhouse, async () => undefined);
   const remove = clickhouseDeleteRecords(service.clickhouse);
   const [first, second] = [service.space(), service.space()];
@@ -117,7 +119,9 @@ test('runs and projects are counted, and go as a whole', async () => {
   expect(await second.search('traces')).toEqual([]);
 });
 
-test('an experiment row: the higher attempt stands, its strays go, and a late lower one changes nothing', async () => {
+test('an experiment row: the higher attempt stands, its strays go, and a late lower one changes nothing', {
+  timeout: 60_000,
+}, async () => {
   const { run, get } = service.space();
   const [id, shared, onlyFirst] = [newId(), newId(), newId()];
   const tidy = () => deleteStraySpans(service.deletion, (of) => straySpans(service.clickhouse, of), run);
@@ -144,7 +148,7 @@ test('an experiment row: the higher attempt stands, its strays go, and a late lo
   expect(await tidy()).toBe(0);
 });
 
-test('without a filter all of the run goes: sessions, and spans whose trace never came, too', async () => {
+test('without a filter all of the run goes: sessions, and spans whose trace never came, too', { timeout: 120_000 }, async () => {
   const { post, search } = service.space();
   const sessionId = newId();
   await post('/sessions', { name: 'talk', external_id: 'talk' });

@@ -73,7 +73,9 @@ async function executions(name: string): Promise<string[]> {
   return ids;
 }
 
-test('a job runs once at each of its times, whatever the number of apis and workers, and goes on when one dies', async () => {
+test('a job runs once at each of its times, whatever the number of apis and workers, and goes on when one dies', {
+  timeout: 60_000,
+}, async () => {
   const jobs = [job('count', 1_000)];
   await Promise.all([apiProcess().prepare(jobs), apiProcess().prepare(jobs)]);
   await vi.waitFor(() => expect(runs('count').length).toBeGreaterThanOrEqual(4), { timeout: 60_000 });

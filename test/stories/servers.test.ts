@@ -79,7 +79,9 @@ describeWithServer('two apis and two workers over servers', postgresProgram, (po
       return traces.map(({ output }) => output ?? '');
     }
 
-    test('four processes that start at once on empty stores agree on one schema and one administrator', async () => {
+    test('four processes that start at once on empty stores agree on one schema and one administrator', {
+      timeout: 60_000,
+    }, async () => {
       await Promise.all([...apis, ...workers].map((part) => part.start()));
       for (const { url, client } of apis) {
         expect(await (await fetch(`${url}/healthcheck`)).json()).toMatchObject({ message: 'ready' });
@@ -180,7 +182,7 @@ describeWithServer('two apis and two workers over servers', postgresProgram, (po
       expect(endpoint.requests.length).toBe(ROWS); // no call was paid twice
     });
 
-    test('SIGKILL of an api and a worker in a run: one trace a row', async () => {
+    test('SIGKILL of an api and a worker in a run: one trace a row', { timeout: 120_000 }, async () => {
       const experiment = await moduleRun(apis[0].client, 'killed', 60);
       await experiment.until(({ rows_done }) => rows_done > 20);
       const rest = through(apis[1], experiment);
@@ -217,7 +219,7 @@ describeWithServer('two apis and two workers over servers', postgresProgram, (po
       120_000,
     );
 
-    test('a rolling restart under load fails no request that may be repeated', async () => {
+    test('a rolling restart under load fails no request that may be repeated', { timeout: 60_000 }, async () => {
       let isOver = false;
       let answers = 0;
       const client = balancedClient(apis);

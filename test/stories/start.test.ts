@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
@@ -61,7 +61,9 @@ describe('the service on one folder', () => {
 
   const kept = () => JSON.parse(readFileSync(join(dataDir, 'credentials.json'), 'utf8'));
 
-  test('the first start answers 503 until it is ready, prints credentials that work, and keeps them for its owner only', async () => {
+  test('the first start answers 503 until it is ready, prints credentials that work, and keeps them for its owner only', {
+    timeout: 60_000,
+  }, async () => {
     const starting = folder.start();
     const early = await firstAnswer(`http://127.0.0.1:${folder.environment.PORT}`);
     expect(early).toMatchObject({ status: 503, retryAfter: '1', body: { detail: expect.stringContaining('starting') } });
@@ -82,7 +84,7 @@ describe('the service on one folder', () => {
     expect((await ask(service.url, '/healthcheck')).status).toBe(200);
   });
 
-  test('the loss of Temporal is named, concerns only what needs it, and heals', async () => {
+  test('the loss of Temporal is named, concerns only what needs it, and heals', { timeout: 60_000 }, async () => {
     const { api_key } = kept();
     const project = (await ask(service.url, '/projects', api_key, { name: 'without Temporal' })).body.id;
     const temporal = (await processTree(service.child.pid as number)).find(({ command }) => command.includes('start-dev'));
@@ -169,7 +171,7 @@ test('in a folder that another process has just taken nothing is started', async
   }
 });
 
-test('the administrator of ADMIN_* is created, and nothing of it is printed or kept', async () => {
+test('the administrator of ADMIN_* is created, and nothing of it is printed or kept', { timeout: 60_000 }, async () => {
   const own = join(temporary, 'own');
   const given = { ADMIN_EMAIL: 'ada@example.com', ADMIN_PASSWORD: 'Lovelace-1815', ADMIN_API_KEY: 'a-key-of-her-own-choice' };
   const service = await (await serviceFolder(own, given)).start();
@@ -240,30 +242,38 @@ describe('what cannot start says why in one sentence', () => {
     ],
     ['a network that is none', { OUTBOUND_ALLOW: '10.0.0.0/99' }, 'OUTBOUND_ALLOW'],
   ];
-  // One folder for all: a start that failed has left nothing that stands in the way of the next.
-  const common = { DATA_DIR: join(temporary, 'refused'), PORT: '0', TEMPORAL_PORT: '0', TEMPORAL_UI_PORT: '0' };
-  const run = (entry: string, environment: Record<string, string>) => {
-    const { PATH = '', HOME = '' } = process.env;
-    return spawnSync(process.execPath, [join(ROOT, entry)], {
-      env: { PATH, HOME, ...environment },
-      encoding: 'utf8',
+  let folders = 0;
+  const common = () => ({
+    DATA_DIR: join(temporary, `refused ${folders++}`),
+    ...{ PORT: '0', TEMPORAL_PORT: '0', TEMPORAL_UI_PORT: '0' },
+  });
+  const run = async (entry: string, environment: Record<string, string>) => {
+    const { PATH = '', HOME = '', NODE_COMPILE_CACHE = '' } = process.env;
+    const child = spawn(process.execPath, [join(ROOT, entry)], {
+      env: { PATH, HOME, NODE_COMPILE_CACHE, ...environment },
+      stdio: ['ignore', 'ignore', 'pipe'],
       timeout: 60_000,
     });
+    let stderr = '';
+    child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+    const [status] = await once(child, 'close');
+    return { status, stderr };
   };
 
-  test.each(cases)('%s', (_what, environment, sentence) => {
-    const { status, stderr } = run('start.ts', { ...common, ...environment });
+  // Beside each other: most of them wait for somebody who does not answer.
+  test.concurrent.each(cases)('%s', { timeout: 60_000 }, async (_what, environment, sentence) => {
+    const { status, stderr } = await run('start.ts', { ...common(), ...environment });
     expect(stderr).toContain(sentence);
     expect(stderr.trim().split('\n')).toHaveLength(1);
     expect(stderr).not.toContain('secret@');
     expect(status).toBe(1);
   });
 
-  test.runIf(process.getuid?.() === 0)('a folder of another user (only root can make one for the test)', () => {
+  test.runIf(process.getuid?.() === 0)('a folder of another user (only root can make one for the test)', async () => {
     const folder = join(temporary, 'theirs');
     mkdirSync(folder);
     chownSync(folder, 65_534, 65_534);
-    const { status, stderr } = run('start.ts', { ...common, DATA_DIR: folder });
+    const { status, stderr } = await run('start.ts', { ...common(), DATA_DIR: folder });
     expect(stderr).toBe(
       `the data folder ${folder} belongs to another user (id 65534), who can read and change what is in it: set DATA_DIR to a folder of your own\n`,
     );
@@ -275,24 +285,18 @@ describe('what cannot start says why in one sentence', () => {
     const listener = createServer((socket) => void socket.on('error', () => undefined).end('not TLS')).listen(0, '127.0.0.1');
     await once(listener, 'listening');
     const { port } = listener.address() as { port: number };
-    const child = spawn(process.execPath, [join(ROOT, 'start.ts')], {
-      env: { ...process.env, ...common, ...environment(port) },
-      stdio: ['ignore', 'ignore', 'pipe'],
-    });
-    let said = '';
-    child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
-    const [code] = await once(child, 'close');
+    const { status, stderr } = await run('start.ts', { ...common(), ...environment(port) });
     listener.close();
-    return { port, said, code };
+    return { port, said: stderr, code: status };
   }
 
-  test('a server with a key for Temporal that does not speak TLS', async () => {
+  test.concurrent('a server with a key for Temporal that does not speak TLS', { timeout: 60_000 }, async () => {
     const { port, said, code } = await startBeside((at) => ({ TEMPORAL_ADDRESS: `127.0.0.1:${at}`, TEMPORAL_API_KEY: 'key' }));
     expect(said).toMatch(new RegExp(`^no Temporal server answers at 127\\.0\\.0\\.1:${port}[^\n]*\n$`));
     expect(code).toBe(1);
   });
 
-  test.each(['PORT', 'TEMPORAL_PORT', 'TEMPORAL_UI_PORT'])('a taken %s', async (name) => {
+  test.concurrent.each(['PORT', 'TEMPORAL_PORT', 'TEMPORAL_UI_PORT'])('a taken %s', async (name) => {
     const { port, said, code } = await startBeside((at) => ({ [name]: String(at) }));
     expect(said).toContain(`port ${port} on 127.0.0.1 is taken`);
     expect(said).toContain(`set ${name}`);
@@ -300,8 +304,8 @@ describe('what cannot start says why in one sentence', () => {
     expect(code).toBe(1);
   });
 
-  test.each(['api/main.ts', 'workers/main.ts'])('%s without its servers', async (entry) => {
-    const alone = run(entry, { PORT: '0' });
+  test.concurrent.each(['api/main.ts', 'workers/main.ts'])('%s without its servers', async (entry) => {
+    const alone = await run(entry, { PORT: '0' });
     expect(alone.stderr).toBe(
       'not set: CLICKHOUSE_URL, DATABASE_URL, REDIS_URL, TEMPORAL_ADDRESS, SECRET_KEYS. A process of its own needs servers that it can share; "npm start" runs everything in one process without any\n',
     );
@@ -312,8 +316,8 @@ describe('what cannot start says why in one sentence', () => {
       REDIS_URL: 'redis://127.0.0.1:1',
       TEMPORAL_ADDRESS: '127.0.0.1:1',
     };
-    expect(run(entry, { PORT: String(await ownPort()), ...servers }).stderr).toMatch(/^not set: SECRET_KEYS\./);
-    expect(run(entry, { PORT: '0', ...servers, SECRET_KEYS: keys }).stderr).toMatch(
+    expect((await run(entry, { PORT: String(await ownPort()), ...servers })).stderr).toMatch(/^not set: SECRET_KEYS\./);
+    expect((await run(entry, { PORT: '0', ...servers, SECRET_KEYS: keys })).stderr).toMatch(
       /^.*(CLICKHOUSE_URL|DATABASE_URL|REDIS_URL).*\n$/,
     );
   });

@@ -57,7 +57,7 @@ const ordinalsOf = async (experiment: ExperimentOf) =>
   (await experiment.traces()).map(({ name }) => Number(name.replace('row ', ''))).sort((a, b) => a - b);
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
 
-test('a run is found by its names, and by what it has done', async () => {
+test('a run is found by its names, and by what it has done', { timeout: 60_000 }, async () => {
   const experiment = await started('first/one ☂');
   expect(experiment.workflowId()).toBe(`Pages-buttons/first-one-/${experiment.id}/1`);
   await experiment.end();
@@ -66,7 +66,7 @@ test('a run is found by its names, and by what it has done', async () => {
   await expect.poll(async () => (await temporal.workflow.count(query)).count).toBe(1);
 });
 
-test('cancel ends the run as cancelled within 15 s, and other runs of the worker go on', async () => {
+test('cancel ends the run as cancelled within 15 s, and other runs of the worker go on', { timeout: 60_000 }, async () => {
   const [experiment, other] = [await started('cancelled there', { rows: 400 }), await started('other')];
   await experiment.until(({ rows_done }) => rows_done >= 4);
   const asked = Date.now();
@@ -81,7 +81,7 @@ test('cancel ends the run as cancelled within 15 s, and other runs of the worker
   expect(await other.end()).toMatchObject({ state: 'completed', rows_done: 40 });
 });
 
-test('our own cancel is one of Temporal', async () => {
+test('our own cancel is one of Temporal', { timeout: 60_000 }, async () => {
   const experiment = await started('cancelled here', { module: 'hanging' });
   await experiment.until(({ rows_running }) => rows_running === 4);
   await experiment.steer('cancel');
@@ -97,7 +97,9 @@ test('the signal by which processes of the release before cancel works as well',
   await expect.poll(() => statusOf(experiment)).not.toBe('RUNNING');
 });
 
-test('terminate ends the run within 35 s, names Temporal, and nothing is recorded from then on', async () => {
+test('terminate ends the run within 35 s, names Temporal, and nothing is recorded from then on', {
+  timeout: 120_000,
+}, async () => {
   const experiment = await started('terminated', { rows: 400 });
   await experiment.until(({ rows_done }) => rows_done >= 4);
   const asked = Date.now();
@@ -133,7 +135,7 @@ async function reset(experiment: ExperimentOf, resetReapplyExcludeTypes: number[
   });
 }
 
-test('reset goes on with the run, of which each row is recorded once', async () => {
+test('reset goes on with the run, of which each row is recorded once', { timeout: 60_000 }, async () => {
   const experiment = await started('reset', { rows: 60 });
   await experiment.until(({ rows_done }) => rows_done >= 4);
   await reset(experiment);
@@ -142,7 +144,7 @@ test('reset goes on with the run, of which each row is recorded once', async () 
   expect(await statusOf(experiment)).toBe('COMPLETED');
 });
 
-test('reset brings back a run that was terminated', async () => {
+test('reset brings back a run that was terminated', { timeout: 60_000 }, async () => {
   const experiment = await started('terminated and reset', { rows: 60 });
   await experiment.until(({ rows_done }) => rows_done >= 4);
   await handleOf(experiment).terminate();
@@ -152,7 +154,9 @@ test('reset brings back a run that was terminated', async () => {
   expect(await ordinalsOf(experiment)).toEqual(upTo(60));
 });
 
-test('a workflow whose tasks fail is named within a minute, and the run goes on when they do not', async () => {
+test('a workflow whose tasks fail is named within a minute, and the run goes on when they do not', {
+  timeout: 120_000,
+}, async () => {
   const experiment = await started('stuck', { rows: 200 });
   await experiment.until(({ rows_done }) => rows_done >= 4);
   await handleOf(experiment).signal('handedOver'); // without what the workflow reads of it
@@ -170,7 +174,7 @@ test('a workflow whose tasks fail is named within a minute, and the run goes on 
   expect(await experiment.end()).toMatchObject({ state: 'completed', rows_done: 200, message: null });
 });
 
-test('a run that pauses by itself says why, in its progress and in Temporal', async () => {
+test('a run that pauses by itself says why, in its progress and in Temporal', { timeout: 60_000 }, async () => {
   const experiment = await started('pausing', { module: 'failing', pause_after_failures: 5 });
   const paused = await experiment.until(({ state }) => state === 'paused');
   expect(paused.message).toMatch(/5 rows in a row failed, the last with: .*the model is gone/);
@@ -188,7 +192,7 @@ test('a run that fails closes as failed, with its status', async () => {
   expect(await attribute(experiment, 'AssayStatus')).toBe('failed');
 });
 
-test('activities say in a line what they do', async () => {
+test('activities say in a line what they do', { timeout: 60_000 }, async () => {
   const experiment = await started('lines');
   await experiment.end();
   const { events } = await handleOf(experiment).fetchHistory();

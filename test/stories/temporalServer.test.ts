@@ -378,7 +378,7 @@ describe('a Temporal dev server', { timeout: 30_000 }, () => {
     await until(() => isGone(serverPid), 5_000, 'the server is gone');
   });
 
-  test('a server left by a kill of owner and guard together is ended by the next start', async () => {
+  test('a server left by a kill of owner and guard together is ended by the next start', { timeout: 60_000 }, async () => {
     const dataDir = await dataFolder();
     const { child, serverPid, watchdogPid } = await startOwner(dataDir);
     process.kill(child.pid ?? 0, 'SIGSTOP'); // so that it cannot replace its guard in between

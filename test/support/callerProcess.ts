@@ -17,7 +17,7 @@ const { progress, resumed } = await runExperiment({
     appendFileSync(attemptsFile, `${ordinal} ${process.pid}\n`);
     if (Number(blockFor) > 0 && ordinal === 30 && !existsSync(blocked)) {
       writeFileSync(blocked, '');
-      for (const end = Date.now() + Number(blockFor); Date.now() < end; ); // nothing else happens in this process meanwhile
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Number(blockFor)); // nothing else happens in this process meanwhile
     }
     await sleep(50);
     return input.replace('question', 'answer');

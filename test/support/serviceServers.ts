@@ -79,7 +79,13 @@ export async function startServiceServers(
         output = '';
         const started = spawn(process.execPath, [join(root, entry)], {
           cwd: root,
-          env: { PATH: process.env.PATH, HOME: process.env.HOME, ...environment, ...own },
+          env: {
+            PATH: process.env.PATH,
+            HOME: process.env.HOME,
+            NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+            ...environment,
+            ...own,
+          },
           stdio: ['ignore', 'pipe', 'pipe'],
         });
         child = started;
