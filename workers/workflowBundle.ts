@@ -9,6 +9,8 @@ const project = join(import.meta.dirname, '..');
 /** What workflow code may be made of: our own files, and the packages that npm has installed. */
 const SOURCES = ['workflows', 'shared', 'node_modules/.package-lock.json'];
 const KEPT_IN = join(project, 'node_modules/.cache/assay');
+/** The package of the service has it, as its sources are. */
+const BUILT = join(project, 'workflows/bundle.js');
 /** Far more than the 2 MB that it has. */
 const MAX_BUNDLE_BYTES = 64 * 1024 * 1024;
 /** Ends a file that was written to its end, whatever became of the machine since. */
@@ -19,6 +21,8 @@ const WHOLE = '\n// whole\n';
  * under a name that tells what it was made of; where nothing can be kept, as in an image, it is made anew.
  */
 export async function workflowBundle(folder = KEPT_IN): Promise<{ code: string }> {
+  const built = await readFile(BUILT, 'utf8').catch(() => undefined);
+  if (built !== undefined) return { code: built };
   const name = `workflows-${await fingerprint()}.js`;
   const kept = await readFile(join(folder, name), 'utf8').catch(() => '');
   if (kept.endsWith(WHOLE)) return { code: kept.slice(0, -WHOLE.length) };

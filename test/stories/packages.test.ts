@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { stripTypeScriptTypes } from 'node:module';
@@ -7,9 +7,12 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { chromium } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { ServiceClient } from '../../client/http.ts';
+import { runExperiment } from '../../client/runExperiment.ts';
 import { buildClient } from '../../tools/packages/buildClient.ts';
+import { buildService } from '../../tools/packages/buildService.ts';
+import { clientDeclarations } from '../../tools/packages/clientDeclarations.ts';
 import { describeWithServer } from '../support/describeWithServer.ts';
-import { startTestService, type TestService } from '../support/service.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -19,20 +22,73 @@ const run = promisify(execFile);
 let folder: string;
 let clientPackage: string;
 let clientTarball: string;
-let service: TestService;
+let node20: string;
+let service: InstalledService;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'assay-packages-'));
   clientPackage = join(folder, 'client');
-  const [started] = await Promise.all([startTestService(), buildClient(root, clientPackage)]);
-  service = started;
+  const servicePackage = join(folder, 'assay');
+  const declarations = clientDeclarations(root);
+  buildService(root, servicePackage, declarations);
+  [node20] = await Promise.all([installedNode20(), buildClient(root, clientPackage, declarations)]);
   clientTarball = await packed(clientPackage);
-  await service.request('POST', '/projects', { name: 'first' });
+  const runners = join(folder, 'runners');
+  await mkdir(runners);
+  await writeFile(join(runners, 'upper.js'), 'export default (input) => input.toUpperCase();');
+  service = await installedService(await packed(servicePackage), { RUNNERS_DIR: runners });
 });
 afterAll(async () => {
-  await service?.[Symbol.asyncDispose]();
+  await service?.stop();
   await rm(folder, { recursive: true, force: true });
 });
+
+interface InstalledService {
+  url: string;
+  apiKey: string;
+  /** What its data folder is. */
+  dataDir: string;
+  client: ServiceClient;
+  /** Ends it with SIGTERM. @returns its exit code */
+  stop(): Promise<number | null>;
+}
+
+/** `npx assay start` in an empty folder, on a machine with Node.js 20. */
+async function installedService(tarball: string, environment: Record<string, string>): Promise<InstalledService> {
+  const path = await project('service', {}, [tarball]);
+  const ports = { PORT: '0', TEMPORAL_PORT: '0', TEMPORAL_UI_PORT: '0' };
+  const child = spawn(node20, [join(path, 'node_modules/.bin/assay'), 'start'], {
+    cwd: path,
+    env: { ...process.env, ...ports, ...environment },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  let said = '';
+  const url = await new Promise<string>((resolve, reject) => {
+    child.stdout.on('data', (chunk) => {
+      said += chunk;
+      const [, found] = / {2}API docs +(\S+)\/docs$/m.exec(said) ?? [];
+      if (found) resolve(found);
+    });
+    child.once('exit', (code) => reject(new Error(`assay start ended with ${code}: ${said}`)));
+  });
+  const dataDir = join(path, '.assay');
+  const { api_key: apiKey } = JSON.parse(readFileSync(join(dataDir, 'credentials.json'), 'utf8')) as { api_key: string };
+  const client = new ServiceClient({ apiUrl: url, apiKey });
+  await client.send('/projects', { body: { name: 'first' } });
+  return {
+    ...{ url, apiKey, dataDir, client },
+    stop() {
+      child.kill('SIGTERM');
+      return ended;
+    },
+  };
+}
+
+async function installedNode20(): Promise<string> {
+  const name = `node-${process.platform}-${process.arch}`;
+  return join(await project('node20', {}, [`${name}@20.9.0`]), 'node_modules', name, 'bin/node');
+}
 
 async function packed(path: string): Promise<string> {
   const { stdout } = await run('npm', ['pack', '--json', path], { cwd: folder });
@@ -105,13 +161,8 @@ describe('the package of the client', () => {
   test('runs the example of the README as an ES module and as CommonJS, on Node.js 20, too', async () => {
     const { source, output } = example();
     const script = stripTypeScriptTypes(source);
-    const node20 = `node-${process.platform}-${process.arch}`;
-    const path = await project('scripts', { 'first.mjs': script, 'first.cjs': asCommonJs(script) }, [
-      clientTarball,
-      `${node20}@20.9.0`,
-    ]);
-    const old = join(path, 'node_modules', node20, 'bin/node');
-    for (const program of [process.execPath, old])
+    const path = await project('scripts', { 'first.mjs': script, 'first.cjs': asCommonJs(script) }, [clientTarball]);
+    for (const program of [process.execPath, node20])
       for (const file of ['first.mjs', 'first.cjs']) expect(await printed(path, program, [file])).toBe(output);
     const both = `import('@assay/client').then((esm) => console.log(Object.keys(esm).sort().join() === Object.keys(require('@assay/client')).sort().join()))`;
     expect(await printed(path, process.execPath, ['-e', both])).toBe('true\n');
@@ -192,7 +243,7 @@ describeWithServer('in a browser', { name: 'chromium', path: existsSync(program)
     const path = await project('page', { 'page.js': source }, [clientTarball, like('esbuild')]);
     const args = ['esbuild', 'page.js', '--bundle', '--format=iife', '--global-name=assay', '--outfile=out.js'];
     await run('npx', args, { cwd: path });
-    const { id } = await service.project();
+    const { id } = await service.client.send<{ id: string }>('/projects', { body: { name: 'of a page' } });
     const browser = await chromium.launch({ executablePath, args: ['--headless', '--no-sandbox', '--disable-gpu'] });
     try {
       const page = await browser.newPage();
@@ -206,9 +257,30 @@ describeWithServer('in a browser', { name: 'chromium', path: existsSync(program)
     } finally {
       await browser.close();
     }
-    const streams = (await service.request('GET', `/projects/${id}/log_streams`)).body as { id: string; name: string }[];
+    const streams = await service.client.send<{ id: string; name: string }[]>(`/projects/${id}/log_streams`);
     const search = { log_stream_id: streams.find(({ name }) => name === 'browser')?.id };
-    const { body } = await service.request('POST', `/v2/projects/${id}/spans/search`, search);
-    expect(body).toMatchObject({ records: [{ type: 'tool', name: 'shout', input: 'hello', output: 'HELLO' }] });
+    expect(await service.client.send(`/v2/projects/${id}/spans/search`, { body: search })).toMatchObject({
+      records: [{ type: 'tool', name: 'shout', input: 'hello', output: 'HELLO' }],
+    });
+  });
+});
+
+describe('the package of the service', () => {
+  test('starts on any Node.js with its data in the folder, and runs what is a process of its own', async () => {
+    expect(readdirSync(service.dataDir)).toEqual(expect.arrayContaining(['clickhouse', 'postgres', 'temporal.sqlite']));
+    const { progress, experiment } = await runExperiment({
+      client: service.client,
+      projectName: 'first',
+      experimentName: 'in a module',
+      dataset: [{ input: 'hello', output: 'HELLO' }],
+      module: 'upper',
+      metrics: ['exact_match'],
+    });
+    expect([progress.rows_failed, experiment.aggregate_metrics.exact_match]).toEqual([0, 1]);
+  });
+
+  test('ends with SIGTERM', async () => {
+    expect(await service.stop()).toBe(0);
+    await expect(fetch(service.url)).rejects.toThrow();
   });
 });

@@ -4,26 +4,26 @@ import type { ModuleFormat, Plugin } from 'rollup';
 import { dts } from 'rollup-plugin-dts';
 import ts from 'typescript';
 import { type Bundled, bundleParts } from './bundleParts.ts';
-import { clientDeclarations } from './clientDeclarations.ts';
 
 const formats: Record<string, ModuleFormat> = { esm: 'es', cjs: 'cjs' };
 
 /**
  * Makes the package `@assay/client` in a folder, to be packed or installed from there: both module formats, each with its declarations and maps.
  * @param root the checkout
+ * @param declarations those of the client
  */
-export async function buildClient(root: string, to: string): Promise<void> {
+export async function buildClient(root: string, to: string, declarations: ReadonlyMap<string, string>): Promise<void> {
   const client = join(root, 'client');
   const code = await bundleParts(compiled(client), formats);
   for (const [path, text] of code)
     if (path.startsWith('cjs/')) code.set(path, text.replaceAll("'#asyncStorage'", "'./asyncStorage.js'"));
   code.set('cjs/asyncStorage.js', CHOICE_AT_RUN_TIME);
   code.delete('cjs/asyncStorage.js.map');
-  const declarations = await bundleParts(declared(clientDeclarations(root)), { esm: 'es', cjs: 'es' });
+  const types = await bundleParts(declared(declarations), { esm: 'es', cjs: 'es' });
   rmSync(to, { recursive: true, force: true });
   for (const folder of ['esm', 'cjs']) mkdirSync(join(to, folder), { recursive: true });
   for (const [path, text] of code) writeFileSync(join(to, path), text);
-  for (const [path, text] of declarations) writeFileSync(join(to, path), withLibraries(text));
+  for (const [path, text] of types) writeFileSync(join(to, path), withLibraries(text));
   writeFileSync(join(to, 'cjs/package.json'), json({ type: 'commonjs', sideEffects: false }));
   const { version, license } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<string, string>;
   writeFileSync(join(to, 'package.json'), json(manifest({ version, license })));
@@ -91,7 +91,7 @@ function compiled(folder: string): Bundled {
   return { input, plugins: [plugin], extension: '.js' };
 }
 
-function declared(declarations: Map<string, string>): Bundled {
+function declared(declarations: ReadonlyMap<string, string>): Bundled {
   const pathOf = (name: string) => `/declarations/${name}.d.ts`;
   const plugin: Plugin = {
     name: 'declared',

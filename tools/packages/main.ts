@@ -1,6 +1,10 @@
 import { join } from 'node:path';
 import { buildClient } from './buildClient.ts';
+import { buildService } from './buildService.ts';
+import { clientDeclarations } from './clientDeclarations.ts';
 
 const root = join(import.meta.dirname, '../..');
-await buildClient(root, join(root, 'dist/client'));
-process.stdout.write('dist/client: npm pack ./dist/client\n');
+const declarations = clientDeclarations(root);
+await buildClient(root, join(root, 'dist/client'), declarations);
+buildService(root, join(root, 'dist/assay'), declarations);
+process.stdout.write('To pack them: npm pack ./dist/client ./dist/assay\n');

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
+import { extname, join } from 'node:path';
 import type { CodeIsolation, OperatorCode } from '../../shared/childProcesses/codeIsolation.ts';
 import { lowerPriority } from '../../shared/childProcesses/lowerPriority.ts';
 import { Hopeless, type Life, Respawning } from '../../shared/childProcesses/respawning.ts';
@@ -47,7 +47,7 @@ export type HostMessage =
 export const runnerModules: OperatorCode = {
   what: 'runner modules',
   setting: 'RUNNERS_DIR',
-  program: join(import.meta.dirname, 'moduleHost.ts'),
+  program: join(import.meta.dirname, `moduleHost${extname(import.meta.filename)}`),
 };
 
 /** A module, and the run whose rows it is for. */

@@ -3,6 +3,7 @@
  * parent goes. A handler that loops, leaks or crashes takes only this process with it.
  */
 import { registerHooks } from 'node:module';
+import { extname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { dieWithParent } from '../../childProcesses/parentWatch.ts';
 import { CustomHandler } from './customHandler.ts';
@@ -16,7 +17,7 @@ dieWithParent({ lookMs: 500, graceMs: 0 });
 process.on('disconnect', () => process.exit(0));
 
 // Files anywhere find the very class that `load` checks for: a second copy of it would be another one.
-const baseClass = new URL('./customHandler.ts', import.meta.url).href;
+const baseClass = new URL(`./customHandler${extname(import.meta.filename)}`, import.meta.url).href;
 registerHooks({
   resolve: (specifier, context, next) =>
     specifier === 'assay/handler' ? { url: baseClass, shortCircuit: true } : next(specifier, context),

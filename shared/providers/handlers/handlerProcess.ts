@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
+import { extname, join } from 'node:path';
 import type { CodeIsolation, OperatorCode } from '../../childProcesses/codeIsolation.ts';
 import { lowerPriority } from '../../childProcesses/lowerPriority.ts';
 import { Hopeless, type Life } from '../../childProcesses/respawning.ts';
@@ -11,7 +11,7 @@ import type { FromHandler, HandlerFailure, HandlerRequest, ToHandler } from './m
 export const handlerClasses: OperatorCode = {
   what: 'handler classes',
   setting: 'HANDLERS_DIR',
-  program: join(import.meta.dirname, 'handlerHost.ts'),
+  program: join(import.meta.dirname, `handlerHost${extname(import.meta.filename)}`),
 };
 
 /** A class, and what its processes are started with. */

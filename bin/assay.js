@@ -1,0 +1,48 @@
+#!/usr/bin/env node
+// Plain JavaScript for any Node.js: the command itself needs one of version 24, which the package brings along.
+import { spawn } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { constants } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+
+/** Older ones do not know `import.meta.main`. */
+const NEEDED = [24, 2];
+const command = new URL('../cli/main.js', import.meta.url);
+
+function packagedNode() {
+  const { platform, arch } = process;
+  for (const name of [`node-${platform}-${arch}`, `node-bin-${platform}-${arch}`]) {
+    try {
+      return join(createRequire(import.meta.url).resolve(`${name}/package.json`), '../bin/node');
+    } catch {
+      // not of this platform
+    }
+  }
+  return undefined;
+}
+
+function runWith(program) {
+  const child = spawn(program, [fileURLToPath(command), ...process.argv.slice(2)], { stdio: 'inherit' });
+  // A terminal signals the whole group; what signals this process alone is passed on.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  child.once('error', (error) => fail(`${program} cannot be started: ${error.message}`));
+  child.once('exit', (code, signal) => process.exit(signal ? 128 + constants.signals[signal] : (code ?? 1)));
+}
+
+function fail(message) {
+  process.stderr.write(`${message}\n`);
+  process.exit(1);
+}
+
+const [major, minor] = process.versions.node.split('.').map(Number);
+if (major > NEEDED[0] || (major === NEEDED[0] && minor >= NEEDED[1])) await import(command.href);
+else {
+  const program = packagedNode();
+  if (program) runWith(program);
+  else
+    fail(
+      `assay needs Node.js ${NEEDED.join('.')} or newer, and this is ${process.version}: install a newer one, or assay again without --omit=optional`,
+    );
+}
