@@ -17,7 +17,7 @@ export interface TemporalPagesPlace {
 
 /** The pages of experiments and their login. */
 export function experimentPages(
-  { accounts, experimentStore, experiments, expiries, projects, records, scorers, stores }: Domain,
+  { accounts, comparisons, experimentStore, experiments, expiries, projects, records, scorers, stores }: Domain,
   around: { gate: Gate; clients: ClientAddresses; pace: BodyPace; temporal: TemporalPagesPlace },
 ): Router {
   const { gate, clients, pace, temporal } = around;
@@ -36,6 +36,7 @@ export function experimentPages(
     metricColumns: (projectId) => projectMetricColumns(scorers.store, projectId),
     findRun: experiments.ledger.find.bind(experiments.ledger),
     progress: experiments.progress,
+    compare: comparisons.compare,
     temporalLink: (workflowId) =>
       temporal.url === undefined
         ? undefined

@@ -1,5 +1,8 @@
 import type { Caller } from '../../shared/accounts/permissions.ts';
 import type { ColumnDef } from '../../shared/columns/columnDef.ts';
+import type { ComparisonAnswer } from '../../shared/comparison/comparison.ts';
+import type { Comparisons } from '../../shared/comparison/openComparisons.ts';
+import { ServiceError } from '../../shared/errors/errors.ts';
 import { experimentColumns } from '../../shared/experiments/columns.ts';
 import { type ExperimentRun, hasEnded, isUnderWay } from '../../shared/experiments/experiment.ts';
 import { type ExperimentDeps, getExperiment } from '../../shared/experiments/list.ts';
@@ -8,6 +11,7 @@ import type { ExperimentView } from '../../shared/experiments/response.ts';
 import { type FoundPage, searchRecords } from '../../shared/records/searchRecords.ts';
 import { LogRecordsQueryCountRequest } from '../../shared/wire/recordSearch.ts';
 import { type RecordSearchDeps, recordQuery } from '../records/recordQuery.ts';
+import { comparisonSection } from './comparisonSection.ts';
 import { figureText } from './figureText.ts';
 import { type Html, html } from './html.ts';
 import type { PageContent } from './pageLayout.ts';
@@ -18,6 +22,7 @@ export interface ExperimentPageDeps extends ExperimentDeps {
   metricColumns(projectId: string): Promise<ColumnDef[]>;
   findRun(experimentId: string): Promise<ExperimentRun | undefined>;
   progress(run: ExperimentRun): Promise<RunProgressView>;
+  compare: Comparisons['compare'];
   /** Where Temporal's own pages show a workflow; undefined where no address of them is known. */
   temporalLink(workflowId: string): string | undefined;
 }
@@ -25,11 +30,14 @@ export interface ExperimentPageDeps extends ExperimentDeps {
 type Columns = ReturnType<typeof experimentColumns>;
 
 const FAILED_ROWS = 50;
+/** Of the same dataset, or without one like this experiment; the newest. */
+const MAX_BASELINES = 50;
 /** Of an input or error; the whole is in the record. */
 const MAX_CHARACTERS = 2_000;
 
 /**
- * The page of one experiment: how far it is, its figures with what they are made of, and its failed rows.
+ * The page of one experiment: how far it is, its figures with what they are made of, the comparison with a baseline, and its failed rows.
+ * @param baselineId what it is compared with, if anything
  * @throws ServiceError `NotFound`
  */
 export async function experimentPage(
@@ -37,12 +45,15 @@ export async function experimentPage(
   project: { id: string; name: string },
   experimentId: string,
   caller: Caller,
+  baselineId: string | undefined,
 ): Promise<PageContent> {
   const experiment = await getExperiment(deps, project.id, experimentId);
-  const [run, columns, failed] = await Promise.all([
+  const [run, columns, failed, choices, comparison] = await Promise.all([
     deps.findRun(experimentId),
     columnsOf(deps, project.id),
     failedRows(deps, project.id, experimentId),
+    baselinesOf(deps, experiment),
+    baselineId === undefined ? undefined : comparisonWith(deps, experiment, baselineId),
   ]);
   const progress = run && run.state !== 'idle' ? await deps.progress(run) : undefined;
   return {
@@ -53,12 +64,35 @@ export async function experimentPage(
 ${origin(experiment, project)}
 ${progress && run && progressSection(progress, deps.temporalLink(run.workflowId))}
 ${figures(experiment, columns)}
+${comparison?.problem !== undefined && html`<p class="error">${comparison.problem}</p>`}
+${comparisonSection(choices, baselineId, comparison?.answer, (id) => columns.find((column) => column.id === `metrics/${id}`)?.data_unit ?? null)}
 ${failedSection(failed)}`,
   };
 }
 
 const columnsOf = async (deps: ExperimentPageDeps, projectId: string): Promise<Columns> =>
   experimentColumns(...(await Promise.all([deps.metricColumns(projectId), deps.experiments.aggregatedMetrics(projectId)])));
+
+/** Finished or not: what runs is compared so far. */
+async function baselinesOf(deps: ExperimentPageDeps, { id, projectId, dataset }: ExperimentView) {
+  const { items } = await deps.experiments.list(projectId, { filters: [] }, { offset: 0, limit: MAX_BASELINES });
+  return items.filter((other) => other.id !== id && other.dataset?.id === dataset?.id);
+}
+
+/** The comparison, or why there is none: the rest of the page is shown all the same. */
+async function comparisonWith(
+  deps: ExperimentPageDeps,
+  { id, projectId }: ExperimentView,
+  baselineId: string,
+): Promise<{ answer?: ComparisonAnswer; problem?: string }> {
+  const request = { baselineId, experimentIds: [id], slices: [], failedRows: 'omit', seed: 0, level: 0.95 } as const;
+  try {
+    return { answer: await deps.compare(projectId, request) };
+  } catch (err) {
+    if (err instanceof ServiceError && err.status < 500) return { problem: err.message };
+    throw err;
+  }
+}
 
 async function failedRows(deps: ExperimentPageDeps, projectId: string, experimentId: string): Promise<FoundPage> {
   const body = LogRecordsQueryCountRequest.parse({

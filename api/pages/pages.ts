@@ -1,5 +1,6 @@
 import { type ErrorRequestHandler, type Request, Router } from 'express';
 import { ServiceError } from '../../shared/errors/errors.ts';
+import { Uuid } from '../../shared/wire/common.ts';
 import { ExperimentParams } from '../../shared/wire/experiments.ts';
 import type { Gate } from '../route.ts';
 import { type ExperimentPageDeps, experimentPage } from './experimentPage.ts';
@@ -25,7 +26,8 @@ export function pages(deps: PagesDeps): Router {
     if (!caller) return toLogin(request, response);
     const project = await deps.gate.authorize(caller, { project: 'read' }, params.data.project_id);
     if (!project) throw new ServiceError('NotFound', 'no such project');
-    const content = await experimentPage(deps, project, params.data.experiment_id, caller);
+    const baseline = Uuid.safeParse(request.query.baseline);
+    const content = await experimentPage(deps, project, params.data.experiment_id, caller, baseline.data);
     response.set(pageHeaders).send(pageLayout(content));
   });
   router.use(pageOfError);

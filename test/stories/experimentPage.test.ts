@@ -18,8 +18,8 @@ const asBrowser = { Accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
 const at = (path: string, init: RequestInit = {}) => fetch(`${service.url}${path}`, { redirect: 'manual', ...init });
 const form = (fields: Record<string, string>) => ({ method: 'POST', body: new URLSearchParams(fields) });
 
-async function failingExperiment() {
-  const project = await service.project();
+async function failingExperiment(project?: { id: string }) {
+  project ??= await service.project();
   return runExperiment({
     client: service.client,
     projectId: project.id,
@@ -114,6 +114,24 @@ describeWithServer('in a browser', { name: 'chromium', path: existsSync(program)
     expect(await page.getByRole('table').last().textContent()).toContain('no <i>two</i>');
     expect(await page.getByRole('link', { name: 'workflow in Temporal' }).getAttribute('href')).toContain(service.temporalUiUrl);
     expect(complaints).toEqual([]);
+  });
+
+  test('whoever chooses a baseline reads the comparison with it', async () => {
+    const project = await service.project();
+    const first = await failingExperiment(project);
+    const second = await failingExperiment(project);
+    await page.goto(second.link);
+    await page.getByLabel('Baseline').selectOption(first.experiment.id);
+    await page.getByRole('button', { name: 'Compare' }).click();
+    await page.getByRole('columnheader', { name: 'Verdict' }).waitFor();
+    expect(
+      await page
+        .getByRole('row', { name: /no difference shown/ })
+        .first()
+        .textContent(),
+    ).toContain('0 / 0 / 1');
+    await page.goto(`${second.link}?baseline=${crypto.randomUUID()}`);
+    expect(await page.locator('p.error').first().textContent()).toMatch(/experiment/);
   });
 
   test('the page of a run that goes on renews itself', async () => {
