@@ -37,6 +37,7 @@ export { type LogOptions, log } from './log.ts';
 export { Logger, type LoggerOptions } from './logger.ts';
 export { type OperationOptions, type ProjectChoice, resolveProject } from './project.ts';
 export type { PromptSettings } from './promptSettings.ts';
+export type { RowSelection } from './rowSelection.ts';
 export { type RunExperimentOptions, runExperiment } from './runExperiment.ts';
 export type { Session, SessionFields } from './session.ts';
 export type { SpanFields, SpanKind } from './spans.ts';

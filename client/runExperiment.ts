@@ -16,6 +16,7 @@ import type { HostedRow, LocalMetric } from './localMetric.ts';
 import { clientOf, type OperationOptions, resolveProject } from './project.ts';
 import { type PromptSettings, settingsKeys } from './promptSettings.ts';
 import { isRowOf } from './recordRows.ts';
+import { type RowSelection, selectionToWire } from './rowSelection.ts';
 import { textOf } from './spans.ts';
 import { timedName, unfinishedExperiment } from './unfinishedExperiment.ts';
 import { progressOf, type RunPlace, tellProgress, untilEnded } from './watchExperiment.ts';
@@ -51,6 +52,8 @@ export interface RunExperimentOptions<Input = unknown, Output = unknown>
    */
   onError?: ((error: unknown) => void) | undefined;
 
+  /** Which rows are run; all of them by default. They are frozen when the run starts. */
+  rows?: RowSelection | undefined;
   /** Times that each row is run, 1 by default; its aggregates then say how far the trials of a row agree. */
   trials?: number | undefined;
   /** Rows in flight at any time. */
@@ -124,7 +127,7 @@ interface Chosen {
   prompt: ChosenPrompt | undefined;
 }
 
-/** The unfinished experiment turned out to be over other records. */
+/** The unfinished experiment turned out to be over other rows. */
 class OtherRecords extends Error {}
 
 class ExperimentRun<Input, Output> {
@@ -145,7 +148,7 @@ class ExperimentRun<Input, Output> {
       } catch (err) {
         if (!(err instanceof OtherRecords)) throw err;
         client.logger.warn(
-          `${JSON.stringify(found.name)} has not ended but is over other records: a new experiment is made, that one stays as it is`,
+          `${JSON.stringify(found.name)} has not ended but is over other rows: a new experiment is made, that one stays as it is`,
         );
         namesakes.push(found);
       }
@@ -177,6 +180,7 @@ class ExperimentRun<Input, Output> {
       runner: this.runner().kind,
       recordCount: 'records' in rows ? rows.records.length : undefined,
       trials: this.options.trials ?? 1,
+      rows: this.options.rows,
       fits: (experiment) =>
         isOver(experiment, rows) &&
         (!prompt || isPromptOf(experiment, prompt, this.promptSettings() ?? {})) &&
@@ -241,7 +245,11 @@ class ExperimentRun<Input, Output> {
       logged_metrics: this.localMetrics().map(({ name, direction, range }) => ({ name, direction, range })),
     };
     // Asked again while the run goes on, the service gives that run.
-    return client.send(`${this.path(experiment)}/run`, { body, repeatable: true, signal: this.options.signal });
+    return client
+      .send<z.output<typeof RunReply>>(`${this.path(experiment)}/run`, { body, repeatable: true, signal: this.options.signal })
+      .catch((err: unknown) => {
+        throw this.options.rows && err instanceof HttpStatusError && err.status === 409 ? new OtherRecords() : err;
+      });
   }
 
   private async host(experiment: ExperimentResponse, run: NonNullable<typeof this.options.function>): Promise<void> {
@@ -310,6 +318,7 @@ class ExperimentRun<Input, Output> {
   private settings() {
     const { trials, concurrency, rowTimeLimitMs, maxCallAttempts, pauseAfterFailures, pauseAfterProviderFailures } = this.options;
     return {
+      rows: this.options.rows && selectionToWire(this.options.rows),
       trials,
       concurrency,
       row_time_limit_ms: rowTimeLimitMs,

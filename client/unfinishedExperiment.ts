@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { ProgressReply, RunnerRequest } from '../shared/wire/experimentRuns.ts';
 import type { ExperimentResponse } from '../shared/wire/experiments.ts';
 import type { ServiceClient } from './http.ts';
+import { mayBeOf, type RowSelection } from './rowSelection.ts';
 
 type Progress = z.output<typeof ProgressReply>;
 
@@ -13,6 +14,7 @@ export interface Likeness {
   /** Number of records, where the rows are records. */
   recordCount: number | undefined;
   trials: number;
+  rows: RowSelection | undefined;
 }
 
 /** The name with the time, for an experiment whose name is taken: what the published clients do. */
@@ -36,7 +38,10 @@ export async function unfinishedExperiment(
   if (!experiment || !like.fits(experiment)) return undefined;
   const progress = await client.send<Progress>(`/projects/${projectId}/experiments/${experiment.id}/progress`);
   const goesOn = progress.state === 'requested' || progress.state === 'running' || progress.state === 'paused';
+  const { trials, rows_total: executions, row_selection: frozen } = progress;
   const sameRows =
-    progress.trials === like.trials && (like.recordCount === undefined || like.recordCount * like.trials === progress.rows_total);
+    trials === like.trials &&
+    mayBeOf(frozen, like.rows) &&
+    (like.recordCount === undefined || like.recordCount === (frozen?.of ?? executions / trials));
   return goesOn && progress.runner === like.runner && sameRows ? { experiment, progress } : undefined;
 }

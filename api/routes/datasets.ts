@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { type AssetAction, type Caller, mayOnAsset, type ProjectRole } from '../../shared/accounts/permissions.ts';
 import { type AssetAccess, homeProject } from '../../shared/assets/assetAccess.ts';
 import { mustNameOne } from '../../shared/assets/onlyOne.ts';
-import { mappedColumnNames, rowMapping, someNames } from '../../shared/datasets/columnMapping.ts';
+import { columnKey } from '../../shared/datasets/columnKey.ts';
+import { mappedColumnNames, rowMapping } from '../../shared/datasets/columnMapping.ts';
 import {
   cellsByName,
   createDataset,
@@ -16,7 +17,7 @@ import type { Column, Dataset, DatasetVersion, KeyRange, StoredRow } from '../..
 import { editContent, mapColumns, type ReadRecords, replaceContent, rollBack } from '../../shared/datasets/editContent.ts';
 import { inputJsonFields, pagesOf, ROWS_PER_PAGE, rowPages } from '../../shared/datasets/rowStore.ts';
 import { writeRows } from '../../shared/datasets/writeRows.ts';
-import { RequestInvalid, ServiceError } from '../../shared/errors/errors.ts';
+import { ServiceError } from '../../shared/errors/errors.ts';
 import { AnyJson, PageQuery, type PageRequest, pageFields, Uuid } from '../../shared/wire/common.ts';
 import {
   ActionsQuery,
@@ -381,12 +382,12 @@ export function datasetRoutes(deps: DatasetRouteDeps): Endpoint[] {
       handle: async ({ params, query, body }) => {
         const version = await foundVersion(datasets, params.dataset_id);
         const filters = body.filters.map(({ column_name, operator, value }, index) => ({
-          columnKey: columnKey(version, column_name, ['body', 'filters', index, 'column_name']),
+          columnKey: columnKey(version.columns, column_name, ['body', 'filters', index, 'column_name']),
           operator,
           value,
         }));
         const sort = body.sort && {
-          columnKey: columnKey(version, body.sort.column_name, ['body', 'sort', 'column_name']),
+          columnKey: columnKey(version.columns, body.sort.column_name, ['body', 'sort', 'column_name']),
           ascending: body.sort.ascending,
         };
         const page = { from: query.starting_token, limit: query.limit };
@@ -567,13 +568,6 @@ function toRowResponse(
       updated_by_user: users.get(row.updatedBy) ?? null,
     },
   };
-}
-
-function columnKey(version: DatasetVersion, name: string, loc: (string | number)[]): number {
-  const column = version.columns.find((one) => one.name === name);
-  if (column) return column.key;
-  const names = someNames(version.columns.map((one) => one.name));
-  throw new RequestInvalid([{ loc, type: 'column_unknown', msg: `there is no column "${name}"; columns: ${names}` }]);
 }
 
 const etagOf = ({ datasetId, versionIndex }: Pick<DatasetVersion, 'datasetId' | 'versionIndex'>) =>

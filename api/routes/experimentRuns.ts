@@ -8,6 +8,7 @@ import type { ExperimentRun, Runner, RunSettings } from '../../shared/experiment
 import { loggedMetricsOf } from '../../shared/experiments/metricScales.ts';
 import type { RunRequest as ParsedRunRequest } from '../../shared/experiments/prepareRun.ts';
 import { type RunProgressView, untilEnded } from '../../shared/experiments/progress.ts';
+import { selectionToWire } from '../../shared/experiments/rowSelection.ts';
 import type { RunControl } from '../../shared/experiments/steerRun.ts';
 import { Uuid } from '../../shared/wire/common.ts';
 import {
@@ -199,6 +200,7 @@ function parsedRunRequest(body: z.output<typeof RunRequest>): ParsedRunRequest {
     ...(body.records ? { records: body.records } : {}),
     ...(body.rows_to_run ? { rowsToRun: body.rows_to_run } : {}),
     ...(body.logged_metrics ? { loggedMetrics: loggedMetricsOf(body.logged_metrics) } : {}),
+    ...(body.rows ? { rows: body.rows } : {}),
     ...(body.trials ? { trials: body.trials } : {}),
     ...(body.failed_rows ? { failedRows: body.failed_rows } : {}),
     ...(body.process ? { callerProcess: body.process } : {}),
@@ -234,6 +236,7 @@ const toReply = (run: ExperimentRun, started: boolean): z.input<typeof RunReply>
   started,
   row_count: run.rowCount,
   trials: run.trials,
+  row_selection: selectionToWire(run.selectedRows),
   workflow_id: run.workflowId,
   concurrency: run.settings.concurrency,
 });
@@ -247,6 +250,7 @@ const toProgress = (view: RunProgressView, run: ExperimentRun): z.input<typeof P
   rows_failed: view.rowsFailed,
   rows_running: view.rowsRunning,
   trials: run.trials,
+  row_selection: selectionToWire(run.selectedRows),
   scores_total: view.scoresTotal,
   scores_done: view.scoresDone,
   rows_per_second: view.rowsPerSecond,

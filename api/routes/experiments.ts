@@ -22,6 +22,7 @@ import {
 import type { MetricBuckets } from '../../shared/experiments/metricBuckets.ts';
 import { loggedMetricsOf } from '../../shared/experiments/metricScales.ts';
 import type { ExperimentView } from '../../shared/experiments/response.ts';
+import { selectionToWire } from '../../shared/experiments/rowSelection.ts';
 import type { MetricAggregates } from '../../shared/metrics/aggregate.ts';
 import type { MetricCounts } from '../../shared/metrics/metricFigures.ts';
 import type { RunRef } from '../../shared/projects/runs.ts';
@@ -280,6 +281,7 @@ function toWire(experiment: ExperimentView): ExperimentResponse {
       content: prompt.content,
     },
     tags: tagsByKey(experiment),
+    row_selection: selectionToWire(experiment.selectedRows),
     trials: experiment.trials,
     status: { log_generation: { progress_percent: experiment.progress } },
     experiment_group_id: group.id,

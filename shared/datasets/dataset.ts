@@ -79,6 +79,17 @@ export interface ContentQuery {
   sort: { columnKey: number; ascending: boolean } | null;
 }
 
+/** Which rows of a content are chosen: those that fit all of it, of these a sample, of these the first. */
+export interface RowChoice {
+  filters: ContentQuery['filters'];
+  ordinals?: number[];
+  /** The rows of another list: of keys, to be found by the ids of their rows, or of ordinals. */
+  like?: { by: 'id' | 'ordinal'; ownerId: string; contentId: string };
+  /** `by` what a row is drawn. */
+  sample?: { size: number; seed: number; by: 'id' | 'ordinal' };
+  limit?: number;
+}
+
 /** Where rows are kept. `ownerId` is a dataset, or the storage of one run's own rows; `contentId` names a list ordinal -> row. */
 export interface RowTables {
   insertRows(ownerId: string, rows: readonly StoredRow[]): Promise<void>;
@@ -98,6 +109,14 @@ export interface RowTables {
     query: ContentQuery,
     page: { from: number; limit: number },
   ): Promise<{ total: number; found: { ordinal: number; rowKey: number }[] }>;
+  /** Lists the chosen rows of a content by position, in their order: their keys, and their ordinals in the content. @returns how many they are */
+  select(
+    content: { ownerId: string; contentId: string },
+    choice: RowChoice,
+    into: { ownerId: string; keys: string; ordinals: string },
+  ): Promise<number>;
+  /** Ordinals of the rows of a content that have one of these ids. */
+  ordinalsOf(ownerId: string, contentId: string, rowIds: readonly string[]): Promise<{ rowId: string; ordinal: number }[]>;
   /** Keys of the JSON objects in a column, each with up to `sample` different values as JSON text. */
   jsonFields(ownerId: string, contentId: string, columnKey: number, sample: number): Promise<{ key: string; values: string[] }[]>;
   /** What became of the rows, by their ids, from one content of the owner to another. */
@@ -165,8 +184,14 @@ export interface DatasetStore {
   link(datasetId: string, projectId: string): Promise<void>;
   projectsOf(datasetId: string): Promise<ProjectOfDataset[]>;
   users(ids: readonly string[]): Promise<ReadonlyMap<string, UserInfo>>;
-  /** Datasets deleted before `before` (ISO 8601) that no experiment names any more, and row storages of runs that are gone. */
-  unused(before: string): Promise<{ datasetIds: string[]; runs: { runId: string; storageId: string }[] }>;
+  /**
+   * Datasets deleted before `before` (ISO 8601) that no experiment names any more, row storages of runs that are gone, and lists of chosen rows from
+   * before that time that no experiment names.
+   */
+  unused(before: string): Promise<{ datasetIds: string[]; runs: { runId: string; storageId: string }[]; selections: string[] }>;
+  /** Notes that a list of chosen rows is about to be stored for a run. */
+  noteSelection(storageId: string, runId: string): Promise<void>;
+  forgetSelection(storageId: string): Promise<void>;
   forgetDataset(datasetId: string): Promise<void>;
   runRows(runId: string): Promise<RunRowsEntry | undefined>;
   /** False when rows of this run are published already. */

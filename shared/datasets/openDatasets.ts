@@ -1,11 +1,16 @@
+import { ServiceError } from '../errors/errors.ts';
 import type { ExperimentRun } from '../experiments/experiment.ts';
+import type { FrozenRowsDeps } from '../experiments/frozenRows.ts';
 import type { RowShape } from '../experiments/prepareRun.ts';
 import type { RowSource } from '../experiments/rowLog.ts';
 import { HOUR_MS, type RecurringJob } from '../maintenance/recurringJob.ts';
 import type { DatasetDeps } from './createDataset.ts';
+import type { RowChoice } from './dataset.ts';
 import { toExperimentRow } from './experimentRow.ts';
 import { purgeUnusedRows } from './purge.ts';
+import { selectedIds, selectedPage } from './readSelectedRows.ts';
 import { datasetRowStore, rowsOfRuns, storeRunRows } from './rowStore.ts';
+import { type ChoosableRows, ordinalListOf, selectRows } from './selectRows.ts';
 
 export interface Datasets {
   /** What the operations on datasets need. */
@@ -16,6 +21,9 @@ export interface Datasets {
   shapeOf(run: Pick<ExperimentRun, 'source' | 'experimentId'>): Promise<RowShape | undefined>;
   /** Stores records as the rows of one run. A repeat changes nothing. */
   storeRunRows(runId: string, records: Record<string, unknown>[]): Promise<void>;
+  /** Takes back what was stored as the rows of one run. */
+  forgetRunRows(runId: string): Promise<void>;
+  selectRows: FrozenRowsDeps['selectRows'];
   jobs: RecurringJob[];
 }
 
@@ -26,20 +34,51 @@ const UNUSED_MS = 24 * HOUR_MS;
 export function openDatasets(deps: DatasetDeps): Datasets {
   const ofDatasets = datasetRowStore(deps);
   const ofRuns = rowsOfRuns(deps);
+  const contentOf = async ({ source, experimentId }: Pick<ExperimentRun, 'source' | 'experimentId'>): Promise<ChoosableRows> => {
+    if (source.kind === 'dataset') {
+      const version = await deps.datasets.version(source.datasetId, source.versionIndex);
+      if (!version) throw new ServiceError('NotFound', `dataset ${source.datasetId} has no version ${source.versionIndex}`);
+      return { ...version, ownerId: version.datasetId, keepIds: true };
+    }
+    const stored = await deps.datasets.runRows(experimentId);
+    if (!stored) throw new ServiceError('NotFound', `run ${experimentId} has no rows of its own`);
+    return { ...stored, ownerId: stored.storageId, contentId: stored.storageId, keepIds: false };
+  };
+  /** The rows of a run as a list: of keys, which records of a run have in their order, too. */
+  const listOf = async (run: ExperimentRun): Promise<RowChoice['like']> => {
+    const by = run.source.kind === 'dataset' ? 'id' : 'ordinal';
+    if (!run.selectedRows) return { by, ...(await contentOf(run)) };
+    const { storageId } = run.selectedRows;
+    return { by, ownerId: storageId, contentId: by === 'id' ? storageId : ordinalListOf(storageId) };
+  };
   return {
     deps,
+    selectRows: async (run, selection, like) =>
+      selectRows(deps, run.experimentId, await contentOf(run), selection, like && (await listOf(like))),
+    async forgetRunRows(runId) {
+      const stored = await deps.datasets.runRows(runId);
+      if (!stored) return;
+      await deps.datasets.forgetRunRows(runId);
+      await deps.rows.deleteOwner(stored.storageId);
+    },
     rowsOfRuns: {
-      async page({ source, experimentId }, from, to) {
-        const read =
-          source.kind === 'dataset'
+      async page(run, from, to) {
+        const { source, experimentId, selectedRows } = run;
+        const read = async () => {
+          if (selectedRows) return selectedPage(deps.rows, await contentOf(run), selectedRows.storageId, from, to);
+          return source.kind === 'dataset'
             ? ofDatasets.page(source.datasetId, source.versionIndex, from, to)
             : ofRuns.page(experimentId, from, to);
-        return (await read).map(toExperimentRow);
+        };
+        return (await read()).map(toExperimentRow);
       },
-      ids: ({ source, experimentId }, from, to) =>
-        source.kind === 'dataset'
+      async ids(run, from, to) {
+        const { source, experimentId, selectedRows } = run;
+        if (selectedRows) return selectedIds(deps.rows, await contentOf(run), selectedRows.storageId, from, to);
+        return source.kind === 'dataset'
           ? ofDatasets.ids(source.datasetId, source.versionIndex, from, to)
-          : ofRuns.ids(experimentId, from, to),
+          : ofRuns.ids(experimentId, from, to);
+      },
     },
     async shapeOf({ source, experimentId }) {
       if (source.kind === 'dataset') {

@@ -1,11 +1,12 @@
 import type { DatasetDeps } from './createDataset.ts';
 
 /**
- * Deletes rows that nothing can reach any more: of datasets deleted before `before` (ISO 8601) that no experiment names, and of runs that are gone.
+ * Deletes rows that nothing can reach any more: of datasets deleted before `before` (ISO 8601) that no experiment names, of runs that are gone, and
+ * lists of chosen rows that no experiment names.
  * The rows go first, so that what a crash interrupts is found again by the next sweep.
  */
 export async function purgeUnusedRows(deps: DatasetDeps, before: string): Promise<{ datasets: number; runs: number }> {
-  const { datasetIds, runs } = await deps.datasets.unused(before);
+  const { datasetIds, runs, selections } = await deps.datasets.unused(before);
   for (const id of datasetIds) {
     await deps.rows.deleteOwner(id);
     await deps.datasets.forgetDataset(id);
@@ -13,6 +14,10 @@ export async function purgeUnusedRows(deps: DatasetDeps, before: string): Promis
   for (const { runId, storageId } of runs) {
     await deps.rows.deleteOwner(storageId);
     await deps.datasets.forgetRunRows(runId);
+  }
+  for (const storageId of selections) {
+    await deps.rows.deleteOwner(storageId);
+    await deps.datasets.forgetSelection(storageId);
   }
   return { datasets: datasetIds.length, runs: runs.length };
 }

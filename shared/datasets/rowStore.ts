@@ -203,7 +203,7 @@ async function readIds(tables: RowTables, { datasetId, contentId }: Content, fro
   return to <= from ? [] : tables.ids(datasetId, await tables.ranges(datasetId, contentId, from, to));
 }
 
-const toDatasetRow = (row: StoredRow, columns: readonly Column[], ordinal: number): DatasetRow => ({
+export const toDatasetRow = (row: StoredRow, columns: readonly Column[], ordinal: number): DatasetRow => ({
   rowId: row.rowId,
   ordinal,
   values: Object.fromEntries(columns.map(({ key, name }) => [name, row.cells[key] ?? null])),

@@ -56,6 +56,7 @@ export async function createExperiment(
     promptSettings: request.prompt_settings ?? null,
     playgroundId: request.playground_id ?? null,
     playgroundPromptId: request.playground_prompt_id ?? null,
+    rows: request.rows ?? null,
     trials: request.trials ?? 1,
     scorers: metrics?.map((metric) => metric.config) ?? null,
     loggedMetrics,

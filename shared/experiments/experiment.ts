@@ -2,6 +2,7 @@ import type { CallLimits } from '../coordination/coordination.ts';
 import { derivedId } from '../identifiers/ids.ts';
 import type { FailedRows } from '../metrics/metricFigures.ts';
 import type { MetricScale } from '../wire/metricScale.ts';
+import type { SelectedRows } from './rowSelection.ts';
 
 /** What clients say of the metrics that they log themselves, by name. */
 export type LoggedMetrics = Readonly<Record<string, MetricScale>>;
@@ -82,6 +83,8 @@ export interface ExperimentRun {
   /** Why the tasks of its workflow fail again and again. */
   workflowProblem: string | null;
   rowsToRun: RowsToRun;
+  /** The rows of its source that it is over; null: all of them. */
+  selectedRows: SelectedRows | null;
   /** Times that each row is run. */
   trials: number;
   /** Executions of rows, each row as often as there are trials. Frozen when the run is requested. */

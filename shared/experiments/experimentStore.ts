@@ -6,6 +6,7 @@ import type { MetricScale } from '../wire/metricScale.ts';
 import type { ScorerConfig } from '../wire/scorers.ts';
 import type { ExperimentAggregates } from './aggregates.ts';
 import type { LoggedMetrics, RunState } from './experiment.ts';
+import type { RowSelection, SelectedRows } from './rowSelection.ts';
 
 export interface DatasetVersionRef {
   id: string;
@@ -40,6 +41,8 @@ export interface Experiment {
   failedRows: FailedRows;
   state: RunState;
   workflowNumber: number;
+  /** As its first start froze them; null: all rows, or it has not been started. */
+  selectedRows: SelectedRows | null;
   trials: number;
   /** Rows times trials; null before the first run. */
   rowCount: number | null;
@@ -95,6 +98,8 @@ export interface NewExperiment {
   promptSettings: Record<string, unknown> | null;
   playgroundId: string | null;
   playgroundPromptId: string | null;
+  /** The rows that a run is to be over; null: all. */
+  rows: RowSelection | null;
   trials: number;
   /** The metrics to switch on; null leaves the run without settings. */
   scorers: ScorerConfig[] | null;

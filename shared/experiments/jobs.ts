@@ -67,6 +67,12 @@ async function mustFitRecords(
   if (changes.length === 0) return;
   const counts = await deps.countRecords(experiment.projectId, [experiment.id]);
   const rows = counts.get(experiment.id)?.traces ?? 0;
+  // The list of chosen rows is one of the dataset's.
+  if (experiment.selectedRows && changes.includes('dataset'))
+    throw new ServiceError(
+      'Conflict',
+      `the rows of the experiment ${JSON.stringify(experiment.name)} are chosen from another dataset: make a new experiment`,
+    );
   if (rows > 0)
     throw new ServiceError(
       'Conflict',

@@ -10,6 +10,8 @@ import {
   type RunSettings,
 } from './experiment.ts';
 import type { Experiment } from './experimentStore.ts';
+import { type FrozenRowsDeps, frozenRows, mustBeFrozen } from './frozenRows.ts';
+import type { RowSelection } from './rowSelection.ts';
 import type { RunDefinition, RunLedger } from './runLedger.ts';
 import { type StartDeps, startRun } from './startRun.ts';
 
@@ -19,6 +21,8 @@ export interface RunRequest extends FigureSettings {
   /** Records to run over, for an experiment without a dataset; stored for this run only. */
   records?: Record<string, unknown>[];
   rowsToRun?: RowsToRun;
+  /** Which rows the run is over. */
+  rows?: RowSelection;
   /** Times that each row is run. */
   trials?: number;
   settings?: Partial<RunSettings>;
@@ -36,7 +40,7 @@ export interface RowShape {
 }
 
 /** What is looked at before a run starts, so that nothing is paid for a run that cannot work. */
-export interface RunChecks {
+export interface RunChecks extends FrozenRowsDeps {
   ledger: RunLedger;
   /** The experiment that a run belongs to; undefined when it is gone. */
   experimentOf(run: ExperimentRun): Promise<Pick<Experiment, 'prompt' | 'promptSettings'> | undefined>;
@@ -44,6 +48,8 @@ export interface RunChecks {
   shapeOf(run: ExperimentRun): Promise<RowShape | undefined>;
   /** Stores records for one run. A repeat changes nothing. */
   storeRunRows(runId: string, records: Record<string, unknown>[]): Promise<void>;
+  /** Takes back the records that were stored for a run which is refused. */
+  forgetRunRows(runId: string): Promise<void>;
   /** @throws RequestInvalid or ServiceError when the template is unknown, names a variable the rows lack, or its model is not to be had. */
   checkPrompt(templateVersionId: string, settings: Record<string, unknown>, shape: RowShape): Promise<void>;
   /** @throws ServiceError when there is no such runner. */
@@ -67,20 +73,23 @@ export async function requestRun(
   const current = await deps.ledger.find(experimentId);
   if (!current) throw new ServiceError('NotFound', `no experiment ${experimentId}`);
   const after = request.after ?? current.workflowNumber;
-  if (isUnderWay(current.state) || current.workflowNumber !== after) return { run: current, started: false };
+  if (isUnderWay(current.state) || current.workflowNumber !== after) {
+    mustBeFrozen(current, request.rows);
+    return { run: current, started: false };
+  }
   const rowsToRun = request.rowsToRun ?? 'missing';
   const runner = request.runner ?? (await unnamedRunner(deps, current, request));
   const { shape, records } = await shapeOf(deps, current, request);
   const runsRows = rowsToRun !== 'none';
-  const trials = chosenTrials(current, request.trials, { rows: shape.rowCount, runsRows });
   if (runsRows) await checkRunner(deps, runner, shape);
   const { failedRows = current.failedRows, loggedMetrics } = request;
   await deps.checkMetrics({ ...current, failedRows, loggedMetrics: { ...current.loggedMetrics, ...loggedMetrics } });
-  if (records) await deps.storeRunRows(current.experimentId, records);
+  const { selectedRows, rows, trials } = await chosenRows(deps, current, request, { shape, records, runsRows });
   const definition: RunDefinition = {
     rowsToRun,
-    rowCount: shape.rowCount * trials,
+    rowCount: rows * trials,
     trials,
+    ...(selectedRows ? { selectedRows } : {}),
     ...(runner === current.runner ? {} : { runner }),
     ...(request.settings ? { settings: request.settings } : {}),
     ...(request.failedRows ? { failedRows: request.failedRows } : {}),
@@ -88,6 +97,24 @@ export async function requestRun(
     ...(request.callerProcess ? { callerProcess: request.callerProcess } : {}),
   };
   return startRun(deps, experimentId, after, definition);
+}
+
+/** Freezes the rows of a run, and how often each is run. Records that were stored for it go again where that is refused. */
+async function chosenRows(
+  deps: RunChecks,
+  current: ExperimentRun,
+  request: RunRequest,
+  { shape, records, runsRows }: { shape: RowShape; records: Record<string, unknown>[] | undefined; runsRows: boolean },
+) {
+  if (records) await deps.storeRunRows(current.experimentId, records);
+  try {
+    const selectedRows = await frozenRows(deps, current, request.rows);
+    const rows = selectedRows?.count ?? shape.rowCount;
+    return { selectedRows, rows, trials: chosenTrials(current, request.trials, { rows, runsRows }) };
+  } catch (err) {
+    if (records) await deps.forgetRunRows(current.experimentId);
+    throw err;
+  }
 }
 
 /** The runner of a request that names none: that of the earlier run, else the function of the process that asks, else what the experiment defines. */

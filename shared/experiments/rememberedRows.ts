@@ -55,5 +55,7 @@ export function rememberedRows(source: RowSource, maxCharacters = MAX_CHARACTERS
   };
 }
 
-const sourceOf = ({ source, experimentId }: ExperimentRun): string =>
-  source.kind === 'dataset' ? `${source.datasetId} ${source.versionIndex}` : experimentId;
+const sourceOf = ({ source, experimentId, selectedRows }: ExperimentRun): string => {
+  if (selectedRows) return selectedRows.storageId;
+  return source.kind === 'dataset' ? `${source.datasetId} ${source.versionIndex}` : experimentId;
+};

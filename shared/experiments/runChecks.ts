@@ -15,7 +15,7 @@ import { runnerModulePath } from './runnerModulePath.ts';
 export interface RunCheckDeps {
   ledger: RunLedger;
   experiments: Pick<ExperimentStore, 'find'>;
-  datasets: Pick<Datasets, 'shapeOf' | 'storeRunRows'>;
+  datasets: Pick<Datasets, 'shapeOf' | 'storeRunRows' | 'forgetRunRows' | 'selectRows'>;
   prompts: Pick<PromptStore, 'version'>;
   models: Pick<ModelCaller, 'resolveModel'>;
   outbound: Pick<OutboundGuard, 'check'>;
@@ -29,6 +29,8 @@ export const runChecks = (deps: RunCheckDeps): RunChecks => ({
   experimentOf: ({ projectId, experimentId }) => deps.experiments.find(projectId, experimentId),
   shapeOf: deps.datasets.shapeOf,
   storeRunRows: deps.datasets.storeRunRows,
+  forgetRunRows: deps.datasets.forgetRunRows,
+  selectRows: deps.datasets.selectRows,
   async checkPrompt(versionId, settings, shape) {
     const { template } = await findPromptVersion(deps.prompts, versionId);
     checkPrompt(template, shape);

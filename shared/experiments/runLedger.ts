@@ -1,4 +1,5 @@
 import type { ExperimentRun, FigureSettings, RowsToRun, Runner, RunSettings, RunState } from './experiment.ts';
+import type { RowSelection, SelectedRows } from './rowSelection.ts';
 
 /** What a run is to do; absent parts keep what the experiment has. */
 export interface RunDefinition extends FigureSettings {
@@ -7,6 +8,7 @@ export interface RunDefinition extends FigureSettings {
   settings?: Partial<RunSettings>;
   /** Rows of the frozen set times trials. */
   rowCount?: number;
+  selectedRows?: SelectedRows;
   trials?: number;
   /** The process that hosts the runner function. */
   callerProcess?: string;
@@ -24,6 +26,8 @@ export interface RunTimes {
 /** The states of experiment runs in the metadata store. */
 export interface RunLedger {
   find(experimentId: string): Promise<ExperimentRun | undefined>;
+  /** The rows that the creation of an experiment asks for. */
+  wantedRows(experimentId: string): Promise<RowSelection | undefined>;
   /** Without all that `find` reads: asked after every write. */
   exists(experimentId: string): Promise<boolean>;
   /** Whether workflow `number` of the experiment goes on; asked before every write of rows. */

@@ -4,6 +4,7 @@ import { documentedAs, Timestamp, Uuid } from './common.ts';
 import { FailedRowsSetting, LoggedMetrics, Trials } from './experiments.ts';
 import { Headers } from './integrations.ts';
 import { LoggedSpan } from './records.ts';
+import { RowSelectionReply, RowSelectionRequest } from './rowSelection.ts';
 
 /** No separators: nothing outside the runners folder can be named. */
 const ModuleName = z
@@ -60,6 +61,7 @@ export const RunRequest = z
       .nullish()
       .describe('Rows not recorded yet (default), rows recorded as failed, or none: scores only.'),
     logged_metrics: LoggedMetrics.nullish(),
+    rows: RowSelectionRequest.nullish().describe('Which rows the run is over; frozen at the first start.'),
     trials: Trials,
     failed_rows: FailedRowsSetting.nullish(),
     process: Uuid.nullish().describe('The process that hosts the function, for `caller_function`.'),
@@ -76,6 +78,7 @@ export const RunReply = z
     started: z.boolean(),
     row_count: z.int().describe('Executions: rows times trials.'),
     trials: z.int(),
+    row_selection: RowSelectionReply.nullable(),
     workflow_id: z.string(),
     concurrency: z.int(),
   })
@@ -101,6 +104,7 @@ export const ProgressReply = z
     rows_failed: z.int(),
     rows_running: z.int(),
     trials: z.int(),
+    row_selection: RowSelectionReply.nullable(),
     scores_total: z.int(),
     scores_done: z.int(),
     rows_per_second: z.number().nullable(),

@@ -4,6 +4,7 @@ import { PageBody, PageFields, PageQuery, QueryFlag, Timestamp, Uuid } from './c
 import { FilterList } from './filters.ts';
 import { MetricDirection, MetricRange } from './metricScale.ts';
 import { PromptRunSettings } from './prompts.ts';
+import { RowSelectionReply, RowSelectionRequest } from './rowSelection.ts';
 import { OutputType, ScorerConfig } from './scorers.ts';
 
 export const ProjectParams = z.object({ project_id: Uuid });
@@ -66,6 +67,7 @@ export const ExperimentCreateRequest = z
     prompt_settings: PromptRunSettings.nullish(),
     scorers: z.array(ScorerConfig).max(200).nullish(),
     trigger: flag(false),
+    rows: RowSelectionRequest.nullish(),
     trials: Trials,
     logged_metrics: LoggedMetrics.nullish(),
     failed_rows: FailedRowsSetting.nullish(),
@@ -235,6 +237,7 @@ export const ExperimentResponse = z
     prompt_model: z.string().nullable(),
     prompt: z.object({ prompt_template_id: Uuid, version_index: z.int(), name: z.string(), content: z.string() }).nullable(),
     tags: z.record(z.string(), RunTags),
+    row_selection: RowSelectionReply.nullable().describe('The rows that its first start froze; null: all of them.'),
     trials: z.int().describe('Times that each row is run.'),
     status: z.object({ log_generation: z.object({ progress_percent: z.number().min(0).max(1) }) }),
     experiment_group_id: Uuid,

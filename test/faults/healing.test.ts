@@ -44,6 +44,7 @@ const aRun = (fields: Partial<ExperimentRun> = {}): ExperimentRun => ({
   workflowId: 'project/run/1',
   workflowProblem: null,
   rowsToRun: 'missing',
+  selectedRows: null,
   trials: 1,
   rowCount: 3,
   ...fields,

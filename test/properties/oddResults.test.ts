@@ -65,6 +65,7 @@ async function recorded(results: readonly GivenResult[]) {
     workflowId: 'project/run/1',
     workflowProblem: null,
     rowsToRun: 'missing',
+    selectedRows: null,
     trials: 1,
     rowCount: results.length,
   };

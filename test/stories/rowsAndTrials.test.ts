@@ -18,7 +18,7 @@ beforeAll(async () => {
   // What it answers depends on the trial: of `even` the trials agree, of all else they do not.
   await writeFile(
     join(runners, 'moody.mjs'),
-    "export default (input, { row }) => (input === 'even' ? input : `${input} ${row.ordinal} ${row.trial}`);",
+    "export default (input, { row }) => (input === 'even' ? input : [input, row.ordinal, row.trial].join(String.fromCharCode(32)));",
   );
   service = await startTestService({ RUNNERS_DIR: runners });
   project = await service.project();
@@ -256,5 +256,212 @@ describe('trials', () => {
     await expect(runExperiment({ ...options, trials: 0, function: String })).rejects.toThrow(
       'trials must be a whole number from 1 on',
     );
+  });
+});
+
+describe('a selection of rows', () => {
+  const LETTERS = 'abcdefghijklmnopqrstuvwxyz'.split('');
+  let dataset: Awaited<ReturnType<typeof datasetOf>>;
+  beforeAll(async () => {
+    dataset = await datasetOf(
+      'the alphabet',
+      LETTERS.map((letter, index) => (index % 5 === 0 ? `vowel ${letter}` : letter)),
+    );
+  });
+  const over = (version = 1, id = dataset.id) => ({ dataset: { dataset_id: id, version_index: version } });
+  const selected = async (fields: object, request: object) => {
+    const one = await newExperiment(service.client, project.id, { name: 'selected', ...fields });
+    const { rows_total, row_selection } = await ended(one, request);
+    const traces = await found({ experiment_id: one.id }, { limit: 1_000 });
+    expect(traces).toHaveLength(rows_total);
+    return {
+      one,
+      row_selection,
+      ordinals: traces.map(({ dataset_row_ordinal }) => dataset_row_ordinal as number).sort((a, b) => a - b),
+      traces,
+    };
+  };
+  const none = { filter: null, listed: null, sample: null, limit: null, same_as: null };
+
+  test('is a limit, a filter, a list of ids or ordinals, or several of them', async () => {
+    const filter = [{ column_name: 'input', value: 'vowel' }];
+    const [first, vowels, byId, byOrdinal, both] = await Promise.all([
+      selected(over(), { rows: { limit: 3 } }),
+      selected(over(), { rows: { filter } }),
+      selected(over(), { rows: { ids: [dataset.rows[7]?.row_id, dataset.rows[2]?.row_id, dataset.rows[7]?.row_id] } }),
+      selected(over(), { rows: { ordinals: [25, 0, 12, 0] } }),
+      selected(over(), { rows: { ordinals: [3, 5, 10, 15, 16], filter, limit: 2 } }),
+    ]);
+    expect(first.ordinals).toEqual([0, 1, 2]);
+    expect(vowels.ordinals).toEqual([0, 5, 10, 15, 20, 25]);
+    expect(byId.ordinals).toEqual([2, 7]);
+    expect(byId.traces.map(({ dataset_row_id }) => dataset_row_id).sort()).toEqual(
+      [2, 7].map((at) => dataset.rows[at]?.row_id).sort(),
+    );
+    expect(byOrdinal.ordinals).toEqual([0, 12, 25]);
+    expect(both.ordinals).toEqual([5, 10]);
+    const asStored = [{ column_name: 'input', operator: 'contains', value: 'vowel' }];
+    expect(both.row_selection).toEqual({ selected: 2, of: 26, ...none, filter: asStored, listed: 5, limit: 2 });
+    expect(await service.client.send(`/projects/${project.id}/experiments/${both.one.id}`)).toMatchObject({
+      row_selection: both.row_selection,
+    });
+  });
+
+  test('drawn with a seed is the same each time, also from a later version, and another with another seed', async () => {
+    const sample = { size: 8, seed: 42 };
+    const [one, again, other, later] = await Promise.all([
+      selected(over(), { rows: { sample } }),
+      selected(over(), { rows: { sample } }),
+      selected(over(), { rows: { sample: { size: 8 } } }),
+      (async () => {
+        const version = await datasetOf('the alphabet, edited', LETTERS);
+        await service.client.send(`/datasets/${version.id}/content`, {
+          method: 'PATCH',
+          body: { edits: [{ edit_type: 'prepend_row', values: { input: 'new' } }] },
+        });
+        const before = await selected(over(1, version.id), { rows: { sample } });
+        const after = await selected(over(2, version.id), { rows: { sample } });
+        return [before, after].map(({ traces }) => new Set(traces.map(({ dataset_row_id }) => dataset_row_id)));
+      })(),
+    ]);
+    expect(one.ordinals).toHaveLength(8);
+    expect(again.ordinals).toEqual(one.ordinals);
+    expect(other.ordinals).not.toEqual(one.ordinals);
+    const [before, after] = later as [Set<unknown>, Set<unknown>];
+    // The new row may take the place of one.
+    expect([...before].filter((id) => after.has(id)).length).toBeGreaterThanOrEqual(7);
+  });
+
+  test('can be that of another experiment, with other trials, over another version of its dataset', async () => {
+    const first = await selected(over(), { rows: { sample: { size: 5, seed: 3 } } });
+    const second = await selected(over(), { rows: { same_as: first.one.id }, trials: 2 });
+    expect(new Set(second.ordinals)).toEqual(new Set(first.ordinals));
+    expect(second.traces).toHaveLength(10);
+    const edited = { edits: [{ edit_type: 'prepend_row', values: { input: 'new', output: 'new' } }] };
+    await service.client.send(`/datasets/${dataset.id}/content`, { method: 'PATCH', body: edited });
+    const later = await selected(over(2), { rows: { same_as: second.one.id } });
+    expect(later.ordinals).toEqual(first.ordinals.map((ordinal) => ordinal + 1));
+    const ids = ({ traces }: typeof first) => traces.map(({ dataset_row_id }) => dataset_row_id).sort();
+    expect(ids(later)).toEqual(ids(first));
+    expect(second.row_selection).toEqual({ selected: 5, of: 26, ...none, same_as: first.one.id });
+    const whole = await selected(over(), {});
+    expect(whole.row_selection).toBeNull();
+    expect((await selected(over(), { rows: { same_as: whole.one.id } })).ordinals).toEqual(LETTERS.map((_, index) => index));
+
+    const records = LETTERS.map((input) => ({ input }));
+    const ofRecords = await selected({}, { records, rows: { sample: { size: 4 } } });
+    const likeRecords = await selected({}, { records, rows: { same_as: ofRecords.one.id } });
+    expect(likeRecords.ordinals).toEqual(ofRecords.ordinals);
+  });
+
+  test('holds for each way to start: with the creation, by a job, and a function in the process of the caller', async () => {
+    const generated = await createDataset({
+      client: service.client,
+      name: 'with outputs',
+      content: LETTERS.map((letter) => ({ input: letter, output: letter, generated_output: letter })),
+    });
+    const rows = { ordinals: [4, 8] };
+    const triggered = await newExperiment(service.client, project.id, {
+      name: 'triggered',
+      ...over(1, generated.id),
+      trigger: true,
+      rows,
+      trials: 2,
+    });
+    expect(await triggered.end()).toMatchObject({ rows_done: 4, rows_total: 4, row_selection: { selected: 2, of: 26 } });
+    const byJob = await newExperiment(service.client, project.id, { name: 'by job', ...over(1, generated.id), rows });
+    await service.client.send('/jobs', { body: { job_name: 'playground_run', project_id: project.id, run_id: byJob.id } });
+    expect(await byJob.end()).toMatchObject({ rows_done: 2, rows_total: 2 });
+
+    const seen: string[] = [];
+    const { progress, experiment } = await runExperiment({
+      client: service.client,
+      projectId: project.id,
+      experimentName: 'by hand, selected',
+      dataset: LETTERS.map((input) => ({ input })),
+      rows: { filter: [{ columnName: 'input', operator: 'eq', value: 'q' }] },
+      trials: 2,
+      function: (input: string, { ordinal, trial }) => {
+        seen.push(`${input} ${ordinal} ${trial}`);
+        return input;
+      },
+    });
+    expect(seen.sort()).toEqual(['q 16 0', 'q 16 1']);
+    expect(progress).toMatchObject({ rows_total: 2, row_selection: { selected: 1, of: 26 } });
+    expect(experiment.row_selection).toEqual(progress.row_selection);
+  });
+
+  test('is frozen: a later start runs the same rows, and other ones are refused', async () => {
+    const { one } = await selected(over(), { rows: { limit: 2 } });
+    expect(await ended(one, { rows: { limit: 2 }, rows_to_run: 'failed' })).toMatchObject({ rows_total: 2 });
+    const { status, body } = await service.request('POST', `/v2/projects/${project.id}/experiments/${one.id}/run`, {
+      runner: echo,
+      rows: { limit: 3 },
+    });
+    expect([status, JSON.stringify(body)]).toEqual([409, expect.stringContaining('2 of 26')]);
+    expect(await ended(one, { trials: 2 })).toMatchObject({ rows_total: 4, row_selection: { selected: 2 } });
+  });
+
+  test.each([
+    ['a limit of none', { limit: 0 }, 'limit'],
+    ['a sample that is larger than the dataset', { sample: { size: 27 } }, 'a sample of 27 cannot be drawn from 26 rows'],
+    [
+      'a sample that is larger than what fits',
+      { filter: [{ column_name: 'input', value: 'vowel' }], sample: { size: 7 } },
+      'cannot be drawn from 6 rows',
+    ],
+    ['an empty sample', { sample: { size: 0 } }, 'size'],
+    ['an ordinal out of range', { ordinals: [0, 26, 99] }, 'there are 26 rows, at 0 to 25: not 26, 99'],
+    ['an ordinal below 0', { ordinals: [-1] }, 'ordinals'],
+    ['an unknown id', { ids: ['5f3c1f0e-6f0b-4d5e-9a39-0c3d2f1b7a10'] }, 'no rows with the ids 5f3c1f0e'],
+    [
+      'an unknown column',
+      { filter: [{ column_name: 'colour', value: 'x' }] },
+      'there is no column \\"colour\\"; columns: input, output',
+    ],
+    [
+      'a filter that nothing fits',
+      { filter: [{ column_name: 'input', operator: 'eq', value: 'nowhere' }] },
+      'none of the 26 rows is selected',
+    ],
+    ['ids beside ordinals', { ids: ['5f3c1f0e-6f0b-4d5e-9a39-0c3d2f1b7a10'], ordinals: [1] }, 'ids or ordinals, not both'],
+    ['nothing', {}, 'at least one of'],
+    ['an unknown key', { offset: 3 }, 'offset'],
+    ['an unknown experiment', { same_as: '5f3c1f0e-6f0b-4d5e-9a39-0c3d2f1b7a10' }, 'there is no experiment'],
+  ])('that names %s is refused, and nothing is started', async (_what, rows, message) => {
+    const one = await newExperiment(service.client, project.id, { name: 'refused', ...over() });
+    const { status, body } = await service.request('POST', `/v2/projects/${project.id}/experiments/${one.id}/run`, {
+      runner: echo,
+      rows,
+    });
+    expect([status, JSON.stringify(body)]).toEqual([422, expect.stringContaining(message)]);
+    expect(await one.progress()).toMatchObject({ state: 'idle', row_selection: null });
+  });
+
+  test('like that of an experiment which has no frozen rows, or rows of another dataset, is refused', async () => {
+    const [idle, other] = await Promise.all([
+      newExperiment(service.client, project.id, { name: 'idle', ...over() }),
+      selected({}, { records: [{ input: 'a' }] }),
+    ]);
+    const one = await newExperiment(service.client, project.id, { name: 'refused', ...over() });
+    for (const [same_as, message] of [
+      [idle.id, 'has not been started'],
+      [other.one.id, 'another dataset'],
+    ] as const) {
+      const { status, body } = await service.request('POST', `/v2/projects/${project.id}/experiments/${one.id}/run`, {
+        runner: echo,
+        rows: { same_as },
+      });
+      expect([status, JSON.stringify(body)]).toEqual([422, expect.stringContaining(message)]);
+    }
+  });
+
+  test('that is refused takes back the records that came with it', async () => {
+    const one = await newExperiment(service.client, project.id, { name: 'other records' });
+    const path = `/v2/projects/${project.id}/experiments/${one.id}/run`;
+    const refused = await service.request('POST', path, { runner: echo, records: [{ input: 'wrong' }], rows: { ordinals: [1] } });
+    expect(refused.status).toBe(422);
+    await ended(one, { records: [{ input: 'a' }, { input: 'b' }], rows: { ordinals: [1] } });
+    expect((await one.traces()).map(({ input }) => input)).toEqual(['b']);
   });
 });

@@ -88,6 +88,7 @@ async function experiment(metrics: ScorerConfig[], concurrency = 20) {
     promptSettings: null,
     playgroundId: null,
     playgroundPromptId: null,
+    rows: null,
     trials: 1,
     scorers: metrics,
     loggedMetrics: {},

@@ -92,6 +92,8 @@ export async function startExperimentService(url?: string) {
       return { rowCount: version.numRows, columnNames: version.columns.map((column) => column.name), inputFields: [] };
     },
     storeRunRows: async () => undefined,
+    forgetRunRows: async () => undefined,
+    selectRows: async () => Promise.reject(new Error('rows live in another store')),
     async checkPrompt(templateVersionId, settings, { columnNames }) {
       const version = await prompts.version(templateVersionId);
       const variable = /\{\{(\w+)\}\}/.exec(JSON.stringify(version?.template))?.[1];

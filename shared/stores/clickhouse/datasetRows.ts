@@ -1,10 +1,12 @@
 import { z } from 'zod';
-import type { ContentQuery, KeyRange, RowTables, StoredRow } from '../../datasets/dataset.ts';
+import type { KeyRange, RowTables, StoredRow } from '../../datasets/dataset.ts';
 import { cutRanges } from '../../datasets/rowStore.ts';
 import { ServiceError } from '../../errors/errors.ts';
 import { newId } from '../../identifiers/ids.ts';
 import { timeOfColumn } from './binder.ts';
-import type { ClickHouse, ClickHouseRead, ParamValue } from './connect.ts';
+import type { ClickHouse, ClickHouseRead } from './connect.ts';
+import { contentConditions, orderedKeys } from './contentConditions.ts';
+import { selectedRows } from './selectedRows.ts';
 
 /**
  * Rows at keys that are given out once, and per content the list of ranges of keys that makes its order: rows [a, b) of a version are a range
@@ -74,14 +76,6 @@ function toStoredRow(given: unknown): StoredRow {
 
 const storeTime = (iso: string) => iso.replace('T', ' ').replace('Z', '');
 
-/** Key and ordinal of every row of a content. */
-const orderedKeys = `SELECT row_key + step AS row_key, ordinal + step AS ordinal FROM dataset_stretches
-  ARRAY JOIN range(count) AS step WHERE owner_id = {owner:UUID} AND content_id = {content:UUID}`;
-
-/** The text of a cell as people see it: a text without its quotes, null as nothing, an object as JSON text. */
-const cellText = (key: string) =>
-  `multiIf(JSONType(cells, ${key}) = 'String', JSONExtractString(cells, ${key}), JSONType(cells, ${key}) = 'Null', '', JSONExtractRaw(cells, ${key}))`;
-
 /** Bytes of rows that the engine gives at a time. As text and as values of this process they take some three times as much. */
 const PAGE_BYTES = 16 * 1024 * 1024;
 /** Of an owner with so many rows on a page none is asked for less than is wanted. */
@@ -129,6 +123,8 @@ export function datasetRows(clickhouse: ClickHouse): RowTables {
   };
 
   return {
+    ...selectedRows(clickhouse),
+
     async insertRows(ownerId, rows) {
       await clickhouse.insert({
         table: 'dataset_rows',
@@ -220,7 +216,7 @@ export function datasetRows(clickhouse: ClickHouse): RowTables {
     },
 
     async find(ownerId, contentId, query, page) {
-      const { conditions, order, params } = compile(query);
+      const { conditions, order, params } = contentConditions(query);
       const { rows, total } = await clickhouse.page({
         name: 'dataset content query',
         sql: `SELECT keys.ordinal AS ordinal, stored.row_key AS row_key FROM dataset_rows AS stored INNER JOIN (${orderedKeys}) AS keys ON keys.row_key = stored.row_key
@@ -283,31 +279,4 @@ export function datasetRows(clickhouse: ClickHouse): RowTables {
       }
     },
   };
-}
-
-function compile({ filters, sort }: ContentQuery): { conditions: string[]; order: string; params: Record<string, ParamValue> } {
-  const params: Record<string, ParamValue> = {};
-  const bind = (value: string) => {
-    const name = `p${Object.keys(params).length}`;
-    params[name] = value;
-    return `{${name}:String}`;
-  };
-  const conditions = filters.map(({ columnKey, operator, value }) => {
-    const text = cellText(bind(String(columnKey)));
-    switch (operator) {
-      case 'eq':
-        return `${text} = ${bind(value)}`;
-      case 'ne':
-        return `${text} != ${bind(value)}`;
-      case 'contains':
-        return `positionCaseInsensitiveUTF8(${text}, ${bind(value)}) > 0`;
-      default:
-        return operator satisfies never;
-    }
-  });
-  if (!sort) return { conditions, order: 'ordinal', params };
-  // Numbers before texts, by size; what is no number sorts as text.
-  const text = cellText(bind(String(sort.columnKey)));
-  const direction = sort.ascending ? 'ASC' : 'DESC';
-  return { conditions, order: `toFloat64OrNull(${text}) ${direction} NULLS LAST, ${text} ${direction}, ordinal`, params };
 }

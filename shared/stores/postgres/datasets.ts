@@ -256,7 +256,13 @@ export function datasetStore(database: Database): DatasetStore {
         'SELECT run_id, storage_id FROM run_rows r WHERE created_at < $1 AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.id = r.run_id)',
         [before],
       );
+      const selections = await database.query(
+        `SELECT storage_id FROM row_selections s WHERE created_at < $1 AND NOT EXISTS (
+           SELECT 1 FROM experiments e WHERE e.run_id = s.run_id AND e.selected_rows ->> 'storageId' = s.storage_id::text)`,
+        [before],
+      );
       return {
+        selections: selections.map((row) => z.string().parse(row.storage_id)),
         datasetIds: datasets.map((row) => z.object({ id: z.string() }).parse(row).id),
         runs: runs.map((row) => {
           const { run_id, storage_id } = z.object({ run_id: z.string(), storage_id: z.string() }).parse(row);
@@ -267,6 +273,14 @@ export function datasetStore(database: Database): DatasetStore {
 
     async forgetDataset(datasetId) {
       await database.query('DELETE FROM datasets WHERE id = $1 AND deleted_at IS NOT NULL', [datasetId]);
+    },
+
+    async noteSelection(storageId, runId) {
+      await database.query('INSERT INTO row_selections (storage_id, run_id) VALUES ($1, $2)', [storageId, runId]);
+    },
+
+    async forgetSelection(storageId) {
+      await database.query('DELETE FROM row_selections WHERE storage_id = $1', [storageId]);
     },
 
     async runRows(runId) {

@@ -8,6 +8,7 @@ import type {
   ExperimentStore,
   NewExperiment,
 } from '../../experiments/experimentStore.ts';
+import type { SelectedRows } from '../../experiments/rowSelection.ts';
 import { UserInfo } from '../../wire/datasets.ts';
 import { type MetricScale, noScale } from '../../wire/metricScale.ts';
 import { type Binder, createBinder, idCondition, textCondition, timeCondition, where } from './conditions.ts';
@@ -50,6 +51,7 @@ const ExperimentRow = z
     logged_metrics: z.custom<LoggedMetrics>((value) => typeof value === 'object'),
     state: z.enum(runStates),
     workflow_number: z.number(),
+    selected_rows: z.custom<SelectedRows>().nullable(),
     trials: z.number(),
     row_count: z.number().nullable(),
     error: z.string().nullable(),
@@ -84,6 +86,7 @@ const ExperimentRow = z
       failedRows: row.failed_rows,
       state: row.state,
       workflowNumber: row.workflow_number,
+      selectedRows: row.selected_rows,
       trials: row.trials,
       rowCount: row.row_count,
       error: row.error,
@@ -99,7 +102,7 @@ const ExperimentRow = z
 const SELECT = `
   SELECT r.id, r.project_id, r.name, r.created_at, r.updated_at, ${userInfoSql('u')} AS created_by,
          e.task_type, e.dataset_id, e.dataset_version_index, e.dataset_name, e.prompt_settings, e.playground_id, e.logged_metrics, e.failed_rows,
-         e.state, e.workflow_number, e.trials, e.row_count, e.error, e.aggregates, e.started_at, e.ended_at,
+         e.state, e.workflow_number, e.selected_rows, e.trials, e.row_count, e.error, e.aggregates, e.started_at, e.ended_at,
          g.id AS group_id, g.name AS group_name, g.is_system AS group_is_system,
          (SELECT d.num_rows FROM dataset_versions d
            WHERE d.dataset_id = e.dataset_id AND d.version_index = e.dataset_version_index) AS dataset_row_count,
@@ -296,8 +299,9 @@ async function insert(tx: Queries, experiment: NewExperiment): Promise<{ newGrou
   ]);
   await tx.query(
     `INSERT INTO experiments (run_id, project_id, group_id, task_type, dataset_id, dataset_version_index, dataset_name,
-                              prompt_template_version_id, prompt_settings, playground_id, playground_prompt_id, logged_metrics, trials, failed_rows)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
+                              prompt_template_version_id, prompt_settings, playground_id, playground_prompt_id, logged_metrics, trials, failed_rows,
+                              wanted_rows)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
     [
       id,
       projectId,
@@ -313,6 +317,7 @@ async function insert(tx: Queries, experiment: NewExperiment): Promise<{ newGrou
       JSON.stringify(experiment.loggedMetrics),
       experiment.trials,
       experiment.failedRows,
+      json(experiment.rows),
     ],
   );
   if (experiment.scorers)

@@ -8,6 +8,7 @@ import {
   type RunSettings,
   runStates,
 } from '../../experiments/experiment.ts';
+import type { RowSelection, SelectedRows } from '../../experiments/rowSelection.ts';
 import type { RunLedger } from '../../experiments/runLedger.ts';
 import { newWorkflowId } from '../../experiments/workflowId.ts';
 import type { Database, Queries } from './connect.ts';
@@ -32,6 +33,7 @@ const RunRow = z.object({
   workflowId: z.string(),
   workflowProblem: z.string().nullable(),
   rowsToRun: z.enum(['missing', 'failed', 'none']),
+  selectedRows: z.custom<SelectedRows>().nullable(),
   trials: z.number(),
   rowCount: z.number().nullable(),
 });
@@ -49,7 +51,7 @@ const SELECT_RUN = `
   SELECT e.run_id AS "experimentId", e.project_id AS "projectId", r.name, p.name AS "projectName", g.name AS "groupName", r.created_by AS "createdBy",
          e.dataset_id AS "datasetId", e.dataset_version_index AS "datasetVersionIndex", e.dataset_name AS "datasetName", e.runner, e.settings,
          e.logged_metrics AS "loggedMetrics", e.failed_rows AS "failedRows", e.state,
-         e.workflow_number AS "workflowNumber", coalesce(e.workflow_id, '') AS "workflowId", e.workflow_problem AS "workflowProblem", e.rows_to_run AS "rowsToRun", e.trials, e.row_count AS "rowCount"
+         e.workflow_number AS "workflowNumber", coalesce(e.workflow_id, '') AS "workflowId", e.workflow_problem AS "workflowProblem", e.rows_to_run AS "rowsToRun", e.selected_rows AS "selectedRows", e.trials, e.row_count AS "rowCount"
   FROM experiments e JOIN runs r ON r.id = e.run_id JOIN projects p ON p.id = e.project_id JOIN experiment_groups g ON g.id = e.group_id`;
 
 /** The states of experiment runs: Postgres, not Temporal's retention, decides whether a run has ended. */
@@ -58,6 +60,11 @@ export function postgresRunLedger(database: Database): RunLedger {
     toRun(await queries.maybeOne(`${SELECT_RUN} WHERE e.run_id = $1`, [experimentId]));
   return {
     find: (experimentId) => find(database, experimentId),
+
+    async wantedRows(experimentId) {
+      const row = await database.maybeOne('SELECT wanted_rows FROM experiments WHERE run_id = $1', [experimentId]);
+      return z.custom<RowSelection>().nullish().parse(row?.wanted_rows) ?? undefined;
+    },
 
     exists: async (experimentId) =>
       (await database.maybeOne('SELECT 1 FROM experiments WHERE run_id = $1', [experimentId])) !== undefined,
@@ -72,7 +79,8 @@ export function postgresRunLedger(database: Database): RunLedger {
       return database.transaction(async (tx) => {
         const started = await tx.query(
           `UPDATE experiments SET state = 'requested', workflow_number = workflow_number + 1, rows_to_run = $3,
-                  runner = coalesce($4::jsonb, runner), settings = settings || $5::jsonb, row_count = coalesce($6, row_count), trials = coalesce($9, trials),
+                  runner = coalesce($4::jsonb, runner), settings = settings || $5::jsonb, row_count = coalesce($6, row_count),
+                  trials = coalesce($9, trials), selected_rows = coalesce($11::jsonb, selected_rows),
                   logged_metrics = logged_metrics || $8::jsonb, failed_rows = coalesce($10, failed_rows),
                   caller_process = coalesce($7, caller_process), caller_seen_at = CASE WHEN $7::text IS NULL THEN caller_seen_at ELSE now() END,
                   error = NULL, pause_reason = NULL, workflow_problem = NULL, ended_at = NULL, started_at = coalesce(started_at, now())
@@ -89,6 +97,7 @@ export function postgresRunLedger(database: Database): RunLedger {
             JSON.stringify(definition.loggedMetrics ?? {}),
             definition.trials ?? null,
             definition.failedRows ?? null,
+            definition.selectedRows ? JSON.stringify(definition.selectedRows) : null,
           ],
         );
         const run = await find(tx, experimentId);

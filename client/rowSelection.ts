@@ -1,0 +1,51 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { z } from 'zod';
+import type { RowSelectionReply, RowSelectionRequest } from '../shared/wire/rowSelection.ts';
+
+/** Which rows of a dataset or list of records are run: those that fit `filter`, `ids` or `ordinals`, of these a sample, of these the first. */
+export interface RowSelection {
+  /** All of them must hold; `operator` is `contains` by default. */
+  filter?: { columnName: string; operator?: 'eq' | 'ne' | 'contains'; value: string }[] | undefined;
+  /** Ids of rows of the dataset. */
+  ids?: string[] | undefined;
+  /** Positions, from 0. */
+  ordinals?: number[] | undefined;
+  /** So many rows at random, the same for the same seed (0 by default). */
+  sample?: { size: number; seed?: number } | undefined;
+  /** At most so many. */
+  limit?: number | undefined;
+  /** The rows of the experiment with this id, which goes alone. */
+  sameAs?: string | undefined;
+}
+
+export function selectionToWire({
+  filter,
+  ids,
+  ordinals,
+  sample,
+  limit,
+  sameAs,
+}: RowSelection): z.input<typeof RowSelectionRequest> {
+  return {
+    filter: filter?.map(({ columnName, operator, value }) => ({ column_name: columnName, operator, value })),
+    ids,
+    ordinals,
+    sample,
+    limit,
+    same_as: sameAs,
+  };
+}
+
+/** Whether rows that a run has frozen may be those of a selection; of lists the lengths are known alone. */
+export function mayBeOf(frozen: RowSelectionReply | null, asked: RowSelection | undefined): boolean {
+  if (!frozen || !asked) return !frozen && !asked;
+  const { filter, ids, ordinals, sample, limit, sameAs } = asked;
+  const { selected: _, of: __, ...shown } = frozen;
+  return isDeepStrictEqual(shown, {
+    filter: filter?.map(({ columnName, operator = 'contains', value }) => ({ column_name: columnName, operator, value })) ?? null,
+    listed: ids?.length ?? ordinals?.length ?? null,
+    sample: sample ? { size: sample.size, seed: sample.seed ?? 0 } : null,
+    limit: limit ?? null,
+    same_as: sameAs ?? null,
+  });
+}
