@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { ExperimentRun, SourceRow } from './experiment.ts';
 import { rowBytes } from './rowBytes.ts';
 import type { RowSource } from './rowLog.ts';
@@ -12,21 +13,7 @@ const PAGE_CHARACTERS = 8_000_000;
  * and each of them asks for it. What a run's rows are never changes. A page of which a row is missing is read whole.
  */
 export function rememberedRows(source: RowSource, maxCharacters = MAX_CHARACTERS): RowSource {
-  // In the order in which they were read: the first is the oldest.
-  const known = new Map<string, SourceRow>();
-  let characters = 0;
-  const keep = (key: string, row: SourceRow): void => {
-    const before = known.get(key);
-    if (before) characters -= rowBytes(before);
-    known.delete(key);
-    known.set(key, row);
-    characters += rowBytes(row);
-    for (const [oldest, old] of known) {
-      if (characters <= maxCharacters) break;
-      known.delete(oldest);
-      characters -= rowBytes(old);
-    }
-  };
+  const known = new LRUCache<string, SourceRow>({ maxSize: maxCharacters, sizeCalculation: rowBytes });
   return {
     async page(run, from, to) {
       const rows: SourceRow[] = [];
@@ -35,7 +22,7 @@ export function rememberedRows(source: RowSource, maxCharacters = MAX_CHARACTERS
         const row = known.get(`${sourceOf(run)} ${at}`);
         if (!row) {
           const read = await source.page(run, from, to);
-          for (const [index, one] of read.entries()) keep(`${sourceOf(run)} ${from + index}`, one);
+          for (const [index, one] of read.entries()) known.set(`${sourceOf(run)} ${from + index}`, one);
           return read;
         }
         rows.push(row);

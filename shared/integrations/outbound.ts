@@ -1,5 +1,6 @@
 import { lookup as systemLookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
+import { LRUCache } from 'lru-cache';
 import { Agent, type Dispatcher, errors, Pool } from 'undici';
 import { type AddressRanges, addressRanges, isAddressRange, loopback } from '../config/addressRanges.ts';
 
@@ -91,11 +92,7 @@ export function createOutboundGuard(rules: OutboundRules): OutboundGuard {
     return range === 'public' || (range === 'loopback' && rules.allowLoopback) || isPortNamed(host, address, port);
   };
   /** Names that led to addresses which are not open, with the port. */
-  const quiet = new Set<string>();
-  const noteQuiet = (host: string, port: number) => {
-    quiet.add(`${host} ${port}`);
-    if (quiet.size > MAX_TARGETS) quiet.delete(quiet.keys().next().value as string);
-  };
+  const quiet = new LRUCache<string, true>({ max: MAX_TARGETS });
 
   /** Checks all that can be known without resolving the name. */
   const parse = (text: string): { url: URL; host: string; port: number } => {
@@ -124,7 +121,7 @@ export function createOutboundGuard(rules: OutboundRules): OutboundGuard {
           const refused = refusal(address, host, port);
           if (refused) return callback(new OutboundRefused(refused), '', 0);
         }
-        if (!addresses.every(({ address }) => isOpen(address, host, port))) noteQuiet(host, port);
+        if (!addresses.every(({ address }) => isOpen(address, host, port))) quiet.set(`${host} ${port}`, true);
         if (options.all) return callback(null, addresses);
         const first = addresses[0];
         callback(null, first?.address ?? '', first?.family ?? 0);
@@ -141,13 +138,12 @@ export function createOutboundGuard(rules: OutboundRules): OutboundGuard {
   });
 
   // What can be known of an address without resolving its name does not change: thousands of calls go to the same one.
-  const targets = new Map<string, { origin: string; path: string }>();
+  const targets = new LRUCache<string, { origin: string; path: string }>({ max: MAX_TARGETS });
   const targetOf = (text: string) => {
     const known = targets.get(text);
     if (known) return known;
     const { url } = parse(text);
     const target = { origin: url.origin, path: `${url.pathname}${url.search}` };
-    if (targets.size >= MAX_TARGETS) targets.delete(targets.keys().next().value as string);
     targets.set(text, target);
     return target;
   };

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { AttemptFailure, connectionFailure, httpFailure } from './failures.ts';
 import type { Authentication } from './provider.ts';
@@ -36,7 +37,7 @@ interface Held {
 
 /** @param fetchGuarded the outbound guard's `fetch`: a token URL is user-supplied like any endpoint. */
 export function createAccessTokens(fetchGuarded: typeof fetch): AccessTokens {
-  const held = new Map<string, Held>();
+  const held = new LRUCache<string, Held>({ max: MAX_TOKENS });
   return {
     get(key, authentication) {
       const known = held.get(key);
@@ -53,7 +54,6 @@ export function createAccessTokens(fetchGuarded: typeof fetch): AccessTokens {
           throw err;
         },
       );
-      if (held.size >= MAX_TOKENS) held.delete(held.keys().next().value as string);
       held.set(key, fresh);
       return fresh.token;
     },

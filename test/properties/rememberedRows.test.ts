@@ -43,7 +43,7 @@ const aRange = fc.record({
 });
 
 describe('rows that are remembered', () => {
-  test.prop([fc.array(aRange, { maxLength: 60 }), fc.integer({ min: 0, max: 60 })])(
+  test.prop([fc.array(aRange, { maxLength: 60 }), fc.integer({ min: 1, max: 60 })])(
     'are those of the store, however many are kept',
     async (ranges, kept) => {
       const rows = source();

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import type { KeyRange, RowTables, StoredRow } from '../../datasets/dataset.ts';
 import { cutRanges } from '../../datasets/rowStore.ts';
@@ -85,7 +86,7 @@ const MAX_KNOWN_SIZES = 1_000;
 
 export function datasetRows(clickhouse: ClickHouse): RowTables {
   /** Rows of an owner that a page took lately: where they are large, the next page is asked for so many and not for all. */
-  const fitting = new Map<string, number>();
+  const fitting = new LRUCache<string, number>({ max: MAX_KNOWN_SIZES });
 
   const read = async <T>(
     what: Pick<ClickHouseRead<T>, 'name' | 'settings' | 'row'>,
@@ -185,9 +186,8 @@ export function datasetRows(clickhouse: ClickHouse): RowTables {
         try {
           const found = await read({ name: 'dataset rows', settings: limit, row }, ROW_COLUMNS, ownerId, some);
           const fits = Math.max(1, Math.floor((wanted * PAGE_BYTES) / (2 * bytes)));
-          fitting.delete(ownerId);
           if (fits < MANY_ROWS) fitting.set(ownerId, fits);
-          if (fitting.size > MAX_KNOWN_SIZES) fitting.delete(fitting.keys().next().value as string);
+          else fitting.delete(ownerId);
           return inOrder(found, ownerId, some);
         } catch (err) {
           if (wanted === 1 || !(err instanceof ServiceError && err.code === 'QueryTooExpensive')) throw err;
