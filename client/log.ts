@@ -1,9 +1,7 @@
-import { currentParent, withParent } from './context.ts';
-import { currentLogger } from './logger.ts';
-import { modelCallOf } from './modelCallOf.ts';
-import { type Outcome, observed, together } from './observed.ts';
-import { closeSpan, failureOf, nowNs, type OpenSpan, openSpan, type SpanFields, type SpanKind, textOf } from './spans.ts';
-import { placeBelow } from './trace.ts';
+import { withParent } from './context.ts';
+import { beginCall, describeSpan } from './loggedCall.ts';
+import { observed } from './observed.ts';
+import type { SpanFields, SpanKind } from './spans.ts';
 
 export interface LogOptions<Args extends unknown[] = unknown[], Result = unknown> extends SpanFields {
   /** Kind of the span; `workflow` when absent. */
@@ -30,42 +28,18 @@ export function log<Args extends unknown[], Result>(
   const { kind = 'workflow', input, output, describe, ...fields } = options;
   const named = { name: fn.name || kind, ...fields };
   return function logged(this: unknown, ...args) {
-    const call = () => fn.apply(this, args);
-    const parent = currentParent();
-    const logger = parent ? undefined : currentLogger();
-    if (!parent && !logger) return call();
-    const trace = logger?.startTrace(undefined, { name: named.name });
-    const span = openSpan(kind, args.length === 1 ? args[0] : args, named, parent ?? trace?.place);
-    if (input) describeSpan(span, () => ({ input: input(...args) }));
-    const end = (outcome: Outcome): void => {
-      const { given = [] } = outcome;
-      if ('error' in outcome) {
-        Object.assign(span, failureOf(outcome.error));
-        if (given.length > 0) span.output = together(given); // what came before the stream broke
-      } else {
-        const value = outcome.value as Awaited<Result>;
-        span.output = value;
-        if (kind === 'llm') Object.assign(span, { ...modelCallOf(value, given), ...fields });
-        if (output) describeSpan(span, () => ({ output: output(value) }));
-        if (describe) describeSpan(span, () => describe(value));
-      }
-      closeSpan(span);
-      const { statusCode = 200, errorMessage } = span;
-      trace?.conclude(span.output, { input: span.input, statusCode, errorMessage });
-    };
-    const first = (): void => {
-      if (kind === 'llm') span.timeToFirstTokenNs = nowNs() - span.startNs;
-    };
-    const below = placeBelow(span);
-    return withParent(below, () => observed(call, below, { first, end }));
+    const run = () => fn.apply(this, args);
+    const call = beginCall({
+      kind,
+      fields: named,
+      input: args.length === 1 ? args[0] : args,
+      describe: (value) => ({
+        ...(output ? { output: output(value as Awaited<Result>) } : {}),
+        ...describe?.(value as Awaited<Result>),
+      }),
+    });
+    if (!call) return run();
+    if (input) describeSpan(call.span, () => ({ input: input(...args) }));
+    return withParent(call.place, () => observed(run, call.place, call));
   };
-}
-
-/** Adds what the caller's own function says of a call. What that throws is said by the span and does not reach the caller. */
-function describeSpan(span: OpenSpan, describe: () => Partial<OpenSpan>): void {
-  try {
-    Object.assign(span, describe());
-  } catch (error) {
-    span.metadata = { ...span.metadata, log_error: textOf(error) };
-  }
 }

@@ -3,8 +3,11 @@ import type { SpanFields } from './spans.ts';
 type Tree = Record<string, unknown>;
 
 const isTree = (value: unknown): value is Tree => typeof value === 'object' && value !== null;
+/** The AI SDK's models tell the parts of a count, beside its `total`. */
 const numberIn = (usage: Tree, names: readonly string[]): number | undefined =>
-  names.map((name) => usage[name]).find((value): value is number => typeof value === 'number');
+  names
+    .map((name) => (isTree(usage[name]) ? usage[name].total : usage[name]))
+    .find((value): value is number => typeof value === 'number');
 
 /**
  * Model and tokens that the answer of a model says of itself, or one of the pieces of a stream: under the names of OpenAI, Anthropic and the AI SDK, in

@@ -37,7 +37,8 @@ export function observed<Result>(call: () => Result, place: SpanParent, observer
   ) as Result;
 }
 
-function watched(value: unknown, place: SpanParent, observer: Observer): unknown {
+/** As `observed`, for a value that is there already. */
+export function watched(value: unknown, place: SpanParent, observer: Observer): unknown {
   if (typeof value === 'object' && value !== null) {
     if (isGenerator(value)) return watchedIterator(value, place, new Pieces(observer));
     if (typeof ReadableStream === 'function' && value instanceof ReadableStream && !value.locked)
@@ -157,9 +158,12 @@ const isStream = (value: object): value is AsyncIterable<unknown> =>
 
 /** The streams of most libraries. The object stays what it is, since it may have methods and private fields of its own. */
 function watchIterable(stream: AsyncIterable<unknown>, place: SpanParent, pieces: Pieces): AsyncIterable<unknown> {
-  const iterate = stream[Symbol.asyncIterator];
-  const isWatched = Reflect.defineProperty(stream, Symbol.asyncIterator, {
+  // The clients of OpenAI and Anthropic read from this, `tee` included.
+  const key = Object.hasOwn(stream, 'iterator') ? 'iterator' : Symbol.asyncIterator;
+  const iterate = Reflect.get(stream, key) as () => AsyncIterator<unknown>;
+  const isWatched = Reflect.defineProperty(stream, key, {
     configurable: true,
+    writable: true,
     value: () => {
       const iterator = watchedIterator(iterate.call(stream), place, pieces);
       return Object.assign(iterator, { [Symbol.asyncIterator]: () => iterator });

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { Logger, log } from '../../client/index.ts';
+import { log } from '../../client/index.ts';
+import { type LoggedSpan, loggedTraces } from '../support/loggedTraces.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -13,28 +14,10 @@ beforeAll(async () => {
 });
 afterAll(() => service?.[Symbol.asyncDispose]());
 
-interface Span {
-  name: string;
-  output: unknown;
-  model: string;
-  status_code: number;
-  error_message: string;
-  metrics: Record<string, number>;
-  spans: Span[];
-}
-
 /** Runs `work` as a trace, and gives what is stored of it. */
-async function logged(work: () => unknown): Promise<Span> {
-  const logStream = crypto.randomUUID();
-  const logger = new Logger({ client: service.client, projectId, logStream, flushEveryMs: 0 });
-  await logger.trace('go', work).catch(() => undefined);
-  await logger.flush();
-  const streams = (await service.request('GET', `/projects/${projectId}/log_streams`)).body as { id: string; name: string }[];
-  const { body } = await service.request('POST', `/v2/projects/${projectId}/traces/search`, {
-    log_stream_id: streams.find(({ name }) => name === logStream)?.id,
-  });
-  const [trace] = (body as { records: { id: string }[] }).records;
-  return (await service.request('GET', `/v2/projects/${projectId}/traces/${trace?.id}`)).body;
+async function logged(work: () => unknown): Promise<LoggedSpan> {
+  const [trace] = await loggedTraces(service, projectId, (logger) => logger.trace('go', work).catch(() => undefined));
+  return trace as LoggedSpan;
 }
 
 const chunks = [
@@ -135,22 +118,14 @@ test('a stream that breaks has its error, and what came before it', async () => 
 
 test('a trace whose result is a stream ends with it, and holds what that calls', async () => {
   const below = log({ kind: 'tool', name: 'below' }, (text: string) => text);
-  const logStream = 'streamed trace';
-  const logger = new Logger({ client: service.client, projectId, logStream, flushEveryMs: 0 });
-  const stream = await logger.trace('go', () =>
-    (async function* tell() {
-      for await (const piece of pieces(['a', 'b'])) yield below(piece);
-    })(),
-  );
-  await logger.flush();
-  expect(await read(stream)).toEqual(['a', 'b']);
-  await logger.flush();
-  const { body } = await service.request('GET', `/projects/${projectId}/log_streams`);
-  const found = (body as { id: string; name: string }[]).find(({ name }) => name === logStream);
-  const searched = await service.request('POST', `/v2/projects/${projectId}/traces/search`, { log_stream_id: found?.id });
-  const [trace] = (searched.body as { records: { id: string; output: string }[] }).records;
-  expect(trace?.output).toBe('ab');
-  expect((await service.request('GET', `/v2/projects/${projectId}/traces/${trace?.id}`)).body).toMatchObject({
-    spans: [{ name: 'below' }, { name: 'below' }],
+  const [trace] = await loggedTraces(service, projectId, async (logger) => {
+    const stream = await logger.trace('go', () =>
+      (async function* tell() {
+        for await (const piece of pieces(['a', 'b'])) yield below(piece);
+      })(),
+    );
+    await logger.flush();
+    expect(await read(stream)).toEqual(['a', 'b']);
   });
+  expect(trace).toMatchObject({ output: 'ab', spans: [{ name: 'below' }, { name: 'below' }] });
 });

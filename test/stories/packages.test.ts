@@ -164,8 +164,12 @@ describe('the package of the client', () => {
     const path = await project('scripts', { 'first.mjs': script, 'first.cjs': asCommonJs(script) }, [clientTarball]);
     for (const program of [process.execPath, node20])
       for (const file of ['first.mjs', 'first.cjs']) expect(await printed(path, program, [file])).toBe(output);
-    const both = `import('@assay/client').then((esm) => console.log(Object.keys(esm).sort().join() === Object.keys(require('@assay/client')).sort().join()))`;
-    expect(await printed(path, process.execPath, ['-e', both])).toBe('true\n');
+    const { exports } = JSON.parse(await readFile(join(clientPackage, 'package.json'), 'utf8')) as { exports: object };
+    for (const entry of Object.keys(exports).filter((name) => name !== './package.json')) {
+      const names = `((entry) => import(entry).then((esm) => console.log(Object.keys(esm).join() > '', Object.keys(esm).sort().join() === Object.keys(require(entry)).sort().join())))`;
+      const imported = `${names}('${join('@assay/client', entry)}')`;
+      expect(await printed(path, process.execPath, ['-e', imported])).toBe('true true\n');
+    }
   });
 
   test.each([

@@ -4,6 +4,10 @@ import type { ModuleFormat, Plugin } from 'rollup';
 import { dts } from 'rollup-plugin-dts';
 import ts from 'typescript';
 import { type Bundled, bundleParts } from './bundleParts.ts';
+import { clientEntries } from './clientEntries.ts';
+
+/** Those that resolvers which know no `exports` find by a folder. */
+const further = Object.keys(clientEntries).filter((name) => name !== 'index');
 
 const formats: Record<string, ModuleFormat> = { esm: 'es', cjs: 'cjs' };
 
@@ -24,6 +28,10 @@ export async function buildClient(root: string, to: string, declarations: Readon
   for (const folder of ['esm', 'cjs']) mkdirSync(join(to, folder), { recursive: true });
   for (const [path, text] of code) writeFileSync(join(to, path), text);
   for (const [path, text] of types) writeFileSync(join(to, path), withLibraries(text));
+  for (const name of further) {
+    mkdirSync(join(to, name));
+    writeFileSync(join(to, name, 'package.json'), json({ main: `../cjs/${name}.js`, types: `../cjs/${name}.d.ts` }));
+  }
   writeFileSync(join(to, 'cjs/package.json'), json({ type: 'commonjs', sideEffects: false }));
   const { version, license } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<string, string>;
   writeFileSync(join(to, 'package.json'), json(manifest({ version, license })));
@@ -57,16 +65,21 @@ const manifest = (ofService: object) => ({
   module: './esm/index.js',
   types: './esm/index.d.ts',
   exports: {
-    '.': {
-      import: { types: './esm/index.d.ts', default: './esm/index.js' },
-      require: { types: './cjs/index.d.ts', default: './cjs/index.js' },
-    },
+    ...Object.fromEntries(
+      Object.entries(clientEntries).map(([name, path]) => [
+        path,
+        {
+          import: { types: `./esm/${name}.d.ts`, default: `./esm/${name}.js` },
+          require: { types: `./cjs/${name}.d.ts`, default: `./cjs/${name}.js` },
+        },
+      ]),
+    ),
     './package.json': './package.json',
   },
   // The module that differs between runtimes.
   imports: { '#asyncStorage': { node: './esm/asyncStorage.js', default: './esm/asyncStorage.portable.js' } },
   sideEffects: false,
-  files: ['esm', 'cjs'],
+  files: ['esm', 'cjs', ...further],
   engines: { node: '>=20' },
 });
 
@@ -86,7 +99,7 @@ function compiled(folder: string): Bundled {
       return { code: outputText, map: sourceMapText ?? null };
     },
   };
-  const names = ['index', 'asyncStorage', 'asyncStorage.portable'];
+  const names = [...Object.keys(clientEntries), 'asyncStorage', 'asyncStorage.portable'];
   const input = Object.fromEntries(names.map((name) => [name, join(folder, `${name}.ts`)]));
   return { input, plugins: [plugin], extension: '.js' };
 }
@@ -98,5 +111,6 @@ function declared(declarations: ReadonlyMap<string, string>): Bundled {
     resolveId: (source) => pathOf(source.replace(/^.*\/|\.(js|d\.ts)$/g, '')),
     load: (id) => declarations.get(id.slice('/declarations/'.length)) ?? null,
   };
-  return { input: { index: pathOf('index') }, plugins: [plugin, dts()], extension: '.d.ts' };
+  const input = Object.fromEntries(Object.keys(clientEntries).map((name) => [name, pathOf(name)]));
+  return { input, plugins: [plugin, dts()], extension: '.d.ts' };
 }

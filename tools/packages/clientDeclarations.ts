@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import ts from 'typescript';
+import { clientEntries } from './clientEntries.ts';
 import { PlainTypes } from './plainTypes.ts';
 
 /** The file of the package that defines a type of the interface. A file each: packed, the copy for the other module format stands right beside it. */
@@ -16,8 +17,8 @@ export function clientDeclarations(root: string): Map<string, string> {
   const folder = join(root, 'client');
   const { config } = ts.readConfigFile(join(root, 'tsconfig.json'), (path) => readFileSync(path, 'utf8'));
   const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, root);
-  const entry = join(folder, 'index.ts');
-  const sources = ts.createProgram([entry], options);
+  const files = Object.keys(clientEntries).map((name) => join(folder, `${name}.ts`));
+  const sources = ts.createProgram(files, options);
   const plain = new PlainTypes(sources);
   const texts = new Map<string, string>();
   for (const file of sources.getSourceFiles())
@@ -39,7 +40,7 @@ export function clientDeclarations(root: string): Map<string, string> {
   const declarations = new Map<string, string>();
   host.writeFile = (path, text) =>
     declarations.set(relative(folder, path), text.replaceAll(/(['"]\.\/[\w.]+)\.ts(['"])/g, '$1.js$2'));
-  const program = ts.createProgram([entry], emitted, host);
+  const program = ts.createProgram(files, emitted, host);
   const problems = [...ts.getPreEmitDiagnostics(program), ...program.emit().diagnostics];
   if (problems.length > 0) throw new Error(ts.formatDiagnostics(problems, host));
   return declarations;

@@ -1,0 +1,186 @@
+import type { ServerResponse } from 'node:http';
+import OpenAI from 'openai';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { logOpenAI } from '../../client/openai.ts';
+import { type LoggedSpan, loggedTraces } from '../support/loggedTraces.ts';
+import { type Answer, fails, type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+vi.setConfig({ testTimeout: 60_000 });
+
+let service: TestService;
+let endpoint: ModelEndpoint;
+let projectId: string;
+beforeAll(async () => {
+  service = await startTestService();
+  endpoint = await startModelEndpoint();
+  projectId = (await service.project()).id;
+});
+afterAll(async () => {
+  await endpoint?.close();
+  await service?.[Symbol.asyncDispose]();
+});
+
+/** The llm spans that `work` logs in a trace. */
+async function spansOf(work: () => unknown): Promise<LoggedSpan[]> {
+  const [trace] = await loggedTraces(service, projectId, (logger) => logger.trace('go', work));
+  return trace?.spans ?? [];
+}
+
+/** Events that are sent one after the other, the first after 20 ms. */
+const streams =
+  (events: object[], end = 'data: [DONE]\n\n'): Answer =>
+  async (_request, response: ServerResponse) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    for (const event of events) {
+      const type = (event as { type?: string }).type;
+      response.write(`${type ? `event: ${type}\n` : ''}data: ${JSON.stringify(event)}\n\n`);
+    }
+    response.end(end);
+  };
+
+const weatherTool = {
+  type: 'function' as const,
+  function: { name: 'weather', description: 'Weather of a city', parameters: { type: 'object', properties: {} } },
+};
+const call = { id: 'call_1', type: 'function' as const, function: { name: 'weather', arguments: '{"city":"Oslo"}' } };
+const chunk = (delta: object, rest: object = {}) => ({
+  ...{ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'parrot-2' },
+  choices: [{ index: 0, delta, finish_reason: null, ...rest }],
+});
+
+describe('a client of OpenAI', () => {
+  const openai = () => logOpenAI(logOpenAI(new OpenAI({ baseURL: `${endpoint.url}/v1`, apiKey: 'k', maxRetries: 0 })));
+  const messages = [{ role: 'user' as const, content: 'Oslo?' }];
+
+  test('logs a chat: messages, tools, the tools that are called, tokens', async () => {
+    endpoint.next(says('', { content: null, tool_calls: [call] }), says('It rains.'));
+    const spans = await spansOf(async () => {
+      const client = openai();
+      const first = await client.chat.completions.create({ model: 'parrot', messages, tools: [weatherTool], temperature: 0.5 });
+      const [choice] = first.choices;
+      expect(choice?.message.tool_calls).toEqual([call]);
+      const answered = { role: 'tool' as const, tool_call_id: 'call_1', content: 'rain' };
+      const turn = [...messages, { role: 'assistant' as const, tool_calls: [call] }, answered];
+      const { data, response } = await client.chat.completions.create({ model: 'parrot', messages: turn }).withResponse();
+      expect([data.choices[0]?.message.content, response.status]).toEqual(['It rains.', 200]);
+    });
+    const { type: _type, ...logged } = call;
+    expect(spans).toMatchObject([
+      {
+        ...{ type: 'llm', name: 'chat', model: 'parrot', temperature: 0.5, finish_reason: 'tool_calls', tools: [weatherTool] },
+        input: messages,
+        output: { role: 'assistant', content: '', tool_calls: [logged] },
+        metrics: { num_input_tokens: 12, num_output_tokens: 3 },
+      },
+      {
+        input: [messages[0], { role: 'assistant', tool_calls: [logged] }, { role: 'tool', tool_call_id: 'call_1' }],
+        output: { content: 'It rains.' },
+        finish_reason: 'stop',
+      },
+    ]);
+  });
+
+  test('logs a stream of a chat when it has been read, whichever way', async () => {
+    const usage = { prompt_tokens: 7, completion_tokens: 2, total_tokens: 9 };
+    const texts = [chunk({ role: 'assistant', content: 'It ' }), chunk({ content: 'rains' }, { finish_reason: 'stop' })];
+    const part = (text: string, more: object = {}) =>
+      chunk({
+        role: 'assistant',
+        tool_calls: [
+          { index: 0, type: 'function', ...more, function: { ...('id' in more ? { name: 'weather' } : {}), arguments: text } },
+        ],
+      });
+    endpoint.next(
+      streams([...texts, { ...chunk({}), choices: [], usage }]),
+      streams([part('{"city":', { id: 'call_1' }), part('"Oslo"}'), chunk({}, { finish_reason: 'tool_calls' })]),
+      streams(texts),
+      streams([...texts, ...texts]),
+    );
+    const spans = await spansOf(async () => {
+      const { completions } = openai().chat;
+      const ask = { model: 'parrot', messages, stream: true as const };
+      let said = '';
+      for await (const { choices } of await completions.create(ask)) said += choices[0]?.delta.content ?? '';
+      expect(said).toBe('It rains');
+      const final = await completions.stream({ model: 'parrot', messages, tools: [weatherTool] }).finalMessage();
+      expect(final.tool_calls).toMatchObject([{ function: call.function }]);
+      const [left, right] = (await completions.create(ask)).tee();
+      for await (const _ of left);
+      for await (const _ of right);
+      for await (const { choices } of await completions.create(ask)) if (choices[0]?.delta.content === 'rains') break;
+    });
+    expect(spans).toMatchObject([
+      { model: 'parrot-2', output: { content: 'It rains' }, metrics: { num_input_tokens: 7, num_output_tokens: 2 } },
+      { output: { tool_calls: [{ id: 'call_1', function: call.function }] }, finish_reason: 'tool_calls' },
+      { output: { content: 'It rains' } },
+      { output: { content: 'It rains' } },
+    ]);
+    for (const { metrics } of spans) expect(metrics.time_to_first_token_ns).toBeGreaterThan(15_000_000);
+  });
+
+  test('logs responses, streamed or not', async () => {
+    const response = {
+      ...{ id: 'resp_1', object: 'response', created_at: 1, model: 'parrot-2', status: 'completed', error: null },
+      output: [
+        { type: 'message', id: 'm', role: 'assistant', content: [{ type: 'output_text', text: 'I look.', annotations: [] }] },
+        { type: 'function_call', id: 'f', call_id: 'call_1', name: 'weather', arguments: '{"city":"Oslo"}' },
+      ],
+      usage: { input_tokens: 11, output_tokens: 5, total_tokens: 16 },
+    };
+    endpoint.next(
+      (_request, reply) => void reply.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(response)),
+      streams(
+        [
+          { type: 'response.created', response: { ...response, output: [], usage: null } },
+          { type: 'response.output_text.delta', delta: 'I look.' },
+          { type: 'response.completed', response },
+        ],
+        '',
+      ),
+    );
+    const spans = await spansOf(async () => {
+      const client = openai();
+      const { output_text } = await client.responses.create({
+        ...{ model: 'parrot', instructions: 'Be brief.' },
+        input: [
+          { role: 'user', content: [{ type: 'input_text', text: 'Oslo?' }] },
+          { type: 'function_call', call_id: 'call_0', name: 'weather', arguments: '{}' },
+          { type: 'function_call_output', call_id: 'call_0', output: 'which city?' },
+        ],
+      });
+      expect(output_text).toBe('I look.');
+      for await (const _ of await client.responses.create({ model: 'parrot', input: 'Oslo?', stream: true }));
+    });
+    const answer = {
+      ...{ name: 'responses', model: 'parrot-2', finish_reason: 'completed' },
+      output: { role: 'assistant', content: 'I look.', tool_calls: [{ id: 'call_1', function: call.function }] },
+      metrics: { num_input_tokens: 11, num_output_tokens: 5 },
+    };
+    expect(spans).toMatchObject([
+      {
+        ...answer,
+        input: [
+          { role: 'system', content: 'Be brief.' },
+          { role: 'user', content: 'Oslo?' },
+          { role: 'assistant', tool_calls: [{ id: 'call_0' }] },
+          { role: 'tool', content: 'which city?', tool_call_id: 'call_0' },
+        ],
+      },
+      { ...answer, input: [{ role: 'user', content: 'Oslo?' }] },
+    ]);
+  });
+
+  test('logs what the provider refuses, and costs the caller nothing without a logger', async () => {
+    endpoint.next(fails(429, { error: { message: 'slow down' } }), fails(429, { error: { message: 'slow down' } }), says('ok'));
+    const ask = () => openai().chat.completions.create({ model: 'parrot', messages });
+    const [span] = await spansOf(async () => {
+      const create = ask();
+      await expect(create).rejects.toMatchObject({ status: 429 });
+    });
+    expect(span).toMatchObject({ model: 'parrot', status_code: 429, error_message: expect.stringContaining('slow down') });
+    await expect(ask()).rejects.toThrow('slow down'); // no logger any more
+    expect((await ask()).choices[0]?.message.content).toBe('ok');
+  });
+});
