@@ -34,6 +34,7 @@ import { clickhouseRecordReader } from './stores/clickhouse/recordReader.ts';
 import { clickHouseRecordReads } from './stores/clickhouse/recordReads.ts';
 import { clickhouseRecordStore } from './stores/clickhouse/recordStore.ts';
 import { clickhouseRecordStream } from './stores/clickhouse/recordStream.ts';
+import { runUsage } from './stores/clickhouse/runUsage.ts';
 import { systemAggregates } from './stores/clickhouse/systemAggregates.ts';
 import type { Stores } from './stores/open.ts';
 import { postgresAccounts } from './stores/postgres/accounts.ts';
@@ -188,6 +189,7 @@ export function assembleDomain(
       recorded: (run, traceIds) => recordedRows(clickhouse, run, traceIds),
       straySpans: (run) => straySpans(clickhouse, run),
       systemAggregates: (run) => systemAggregates(clickhouse, run),
+      usage: ({ projectId, experimentId: runId }) => runUsage(clickhouse, { projectId, runId }),
       deleteRecords,
     },
     deletedRows: postgresDeletedRows(database),

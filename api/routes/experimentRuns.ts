@@ -9,6 +9,7 @@ import { loggedMetricsOf } from '../../shared/experiments/metricScales.ts';
 import type { RunRequest as ParsedRunRequest } from '../../shared/experiments/prepareRun.ts';
 import { type RunProgressView, untilEnded } from '../../shared/experiments/progress.ts';
 import { selectionToWire } from '../../shared/experiments/rowSelection.ts';
+import { usageBody } from '../../shared/experiments/runUsage.ts';
 import type { RunControl } from '../../shared/experiments/steerRun.ts';
 import { Uuid } from '../../shared/wire/common.ts';
 import {
@@ -253,6 +254,7 @@ const toProgress = (view: RunProgressView, run: ExperimentRun): z.input<typeof P
   row_selection: selectionToWire(run.selectedRows),
   scores_total: view.scoresTotal,
   scores_done: view.scoresDone,
+  usage: usageBody(view.usage),
   rows_per_second: view.rowsPerSecond,
   started_at: view.startedAt,
   ended_at: view.endedAt,

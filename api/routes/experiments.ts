@@ -23,6 +23,7 @@ import type { MetricBuckets } from '../../shared/experiments/metricBuckets.ts';
 import { loggedMetricsOf } from '../../shared/experiments/metricScales.ts';
 import type { ExperimentView } from '../../shared/experiments/response.ts';
 import { selectionToWire } from '../../shared/experiments/rowSelection.ts';
+import { usageBody } from '../../shared/experiments/runUsage.ts';
 import type { MetricAggregates } from '../../shared/metrics/aggregate.ts';
 import type { MetricCounts } from '../../shared/metrics/metricFigures.ts';
 import type { RunRef } from '../../shared/projects/runs.ts';
@@ -265,6 +266,7 @@ function toWire(experiment: ExperimentView): ExperimentResponse {
       Object.fromEntries(Object.entries(aggregates.metrics).map(([name, values]) => [name, aggregatesToWire(values)])),
     aggregate_metric_counts: countsToWire(aggregates),
     failed_rows: experiment.failedRows,
+    usage: aggregates?.usage ? usageBody(aggregates.usage) : null,
     aggregate_feedback: {},
     rating_aggregates: {},
     ranking_score: null,

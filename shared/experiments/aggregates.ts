@@ -1,5 +1,6 @@
 import type { MetricAggregates } from '../metrics/aggregate.ts';
 import type { FailedRowsCount, MetricCounts } from '../metrics/metricFigures.ts';
+import type { RunUsage } from './runUsage.ts';
 
 /** What every row has beside its metrics, as the aggregates name it. */
 export const measuredMetrics = ['duration_ns', 'num_input_tokens', 'num_output_tokens', 'num_total_tokens', 'cost'] as const;
@@ -28,4 +29,5 @@ export interface ExperimentAggregates {
   rowsFailed?: number;
   /** Under the same names. */
   counts?: Record<string, MadeOf>;
+  usage?: RunUsage;
 }

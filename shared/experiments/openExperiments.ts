@@ -60,6 +60,7 @@ export interface ExperimentsDeps extends Omit<RunCheckDeps, 'datasets' | 'scorer
     recorded: RowLog['recorded'];
     straySpans(run: RunRef): Promise<ErasedKey[]>;
     systemAggregates: SumDeps['systemAggregates'];
+    usage: SumDeps['usage'];
     deleteRecords: DeleteRecords;
   };
   /** Of these traces, those that were deleted while the run's workflow ran. */
@@ -119,6 +120,7 @@ export function openExperiments(deps: ExperimentsDeps): Experiments {
   };
   const summing: SumDeps = {
     systemAggregates: stored.systemAggregates,
+    usage: stored.usage,
     values: records.values,
     metricsOf: scorers.scoredMetrics,
     scalesOf,

@@ -5,6 +5,7 @@ import { type ExperimentRun, hasEnded, type RunState } from './experiment.ts';
 import type { Experiment, ExperimentStore } from './experimentStore.ts';
 import type { ProgressOf } from './response.ts';
 import type { RunTimes } from './runLedger.ts';
+import type { RunUsage } from './runUsage.ts';
 
 /** How far a run is. Rows and scores are counted in the record store; what is in flight comes from the workers. */
 export interface RunProgressView {
@@ -16,6 +17,7 @@ export interface RunProgressView {
   rowsRunning: number;
   scoresTotal: number;
   scoresDone: number;
+  usage: RunUsage;
   /** Recorded rows per second since the run started; null before the first. */
   rowsPerSecond: number | null;
   startedAt: string | null;
@@ -31,6 +33,7 @@ export interface RunTally {
   failed: number;
   /** Values of the given metrics, whatever came of them; not those that are still to be computed. */
   scores: number;
+  usage: RunUsage;
 }
 
 export interface ProgressDeps {
@@ -80,6 +83,7 @@ export async function runProgress(deps: ProgressDeps, run: ExperimentRun): Promi
     rowsRunning: ended ? 0 : rowsRunning,
     scoresTotal: run.rowCount * metrics.length,
     scoresDone: tally.scores,
+    usage: tally.usage,
     rowsPerSecond: seconds > 0 && tally.rows > 0 ? tally.rows / seconds : null,
     startedAt: times.startedAt?.toISOString() ?? null,
     endedAt: ended ? (times.endedAt?.toISOString() ?? null) : null,

@@ -5,10 +5,12 @@ import type { EnabledMetric } from '../scorers/resolveMetrics.ts';
 import type { MetricScale } from '../wire/metricScale.ts';
 import type { ExperimentAggregates, SummedMetric } from './aggregates.ts';
 import type { ExperimentRun } from './experiment.ts';
+import type { RunUsage } from './runUsage.ts';
 
 export interface SumDeps {
   /** Duration, token counts and cost over the experiment's traces; `soundValues` are those of rows that did not fail. */
   systemAggregates(run: ExperimentRun): Promise<Record<string, { aggregates: MetricAggregates; soundValues: number }>>;
+  usage(run: ExperimentRun): Promise<RunUsage>;
   values: Pick<MetricValueStore, 'aggregate' | 'counts'>;
   metricsOf(run: ExperimentRun): Promise<EnabledMetric[]>;
   scalesOf(run: ExperimentRun): Promise<(metric: string) => MetricScale>;
@@ -20,11 +22,12 @@ export interface SumDeps {
  */
 export async function sumUp(deps: SumDeps, run: ExperimentRun): Promise<ExperimentAggregates> {
   const where = { projectId: run.projectId, runId: run.experimentId };
-  const [computed, scaleOf, system, counted] = await Promise.all([
+  const [computed, scaleOf, system, counted, usage] = await Promise.all([
     deps.metricsOf(run).then((metrics) => new Map(metrics.map((metric) => [metric.name, metric]))),
     deps.scalesOf(run),
     deps.systemAggregates(run),
     deps.values.counts(where),
+    deps.usage(run),
   ]);
   const { rows, rowsFailed } = counted;
   const unscored: MetricCounts = {
@@ -64,5 +67,6 @@ export async function sumUp(deps: SumDeps, run: ExperimentRun): Promise<Experime
     rows,
     rowsFailed,
     counts: Object.fromEntries(counts),
+    usage,
   };
 }

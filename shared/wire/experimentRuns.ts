@@ -5,6 +5,7 @@ import { FailedRowsSetting, LoggedMetrics, Trials } from './experiments.ts';
 import { Headers } from './integrations.ts';
 import { LoggedSpan } from './records.ts';
 import { RowSelectionReply, RowSelectionRequest } from './rowSelection.ts';
+import { RunUsageBody } from './runUsage.ts';
 
 /** No separators: nothing outside the runners folder can be named. */
 const ModuleName = z
@@ -108,6 +109,7 @@ export const ProgressReply = z
     scores_total: z.int(),
     scores_done: z.int(),
     rows_per_second: z.number().nullable(),
+    usage: RunUsageBody,
     started_at: z.string().nullable(),
     ended_at: z.string().nullable(),
     error: z.string().nullable().describe('Why the run failed or was cancelled.'),

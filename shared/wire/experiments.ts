@@ -5,6 +5,7 @@ import { FilterList } from './filters.ts';
 import { MetricDirection, MetricRange } from './metricScale.ts';
 import { PromptRunSettings } from './prompts.ts';
 import { RowSelectionReply, RowSelectionRequest } from './rowSelection.ts';
+import { RunUsageBody } from './runUsage.ts';
 import { OutputType, ScorerConfig } from './scorers.ts';
 
 export const ProjectParams = z.object({ project_id: Uuid });
@@ -226,6 +227,7 @@ export const ExperimentResponse = z
     structured_aggregate_metrics: z.record(z.string(), MetricAggregates).nullable(),
     aggregate_metric_counts: z.record(z.string(), AggregateMetricCounts).nullable(),
     failed_rows: FailedRowsSetting,
+    usage: RunUsageBody.nullable(),
     aggregate_feedback: z.record(z.string(), z.unknown()),
     rating_aggregates: z.record(z.string(), z.unknown()),
     ranking_score: z.number().nullable(),

@@ -24,6 +24,7 @@ import type { Chunk } from '../../shared/experiments/workflow.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
 import { type ActivityDeps, createActivities } from '../../workers/activities.ts';
+import { noUsage } from '../support/noUsage.ts';
 import { openSeededDatabase } from '../support/seedPostgres.ts';
 
 const aRun = (fields: Partial<ExperimentRun> = {}): ExperimentRun => ({
@@ -145,7 +146,7 @@ test('what a run that has come to rest has done is counted after it did', async 
   const deps: ProgressDeps = {
     async tally(_run, _metrics, isAtRest) {
       steps.push(isAtRest ? 'counted at rest' : 'counted');
-      return { rows: 2, failed: 0, scores: 0 };
+      return { rows: 2, failed: 0, scores: 0, usage: noUsage };
     },
     metricNames: async () => [],
     board: {

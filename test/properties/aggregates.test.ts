@@ -19,6 +19,7 @@ import { systemAggregates } from '../../shared/stores/clickhouse/systemAggregate
 import { clickhouseTraceGraph } from '../../shared/stores/clickhouse/traceGraph.ts';
 import { noScale } from '../../shared/wire/metricScale.ts';
 import type { RollUpMethod } from '../../shared/wire/scorers.ts';
+import { noUsage } from '../support/noUsage.ts';
 import { startRecordService } from '../support/recordService.ts';
 
 // They write hundreds of times, and a slow disk takes ten times as long for it as a fast one.
@@ -112,6 +113,7 @@ describe('one roll-up', () => {
           {
             deleteStraySpans: async () => 0,
             systemAggregates: async () => ({}),
+            usage: async () => noUsage,
             values: service.metricValues,
             metricsOf: async () => metrics,
             scalesOf: async () => () => noScale,
@@ -170,6 +172,7 @@ describe('one count of what is not there', () => {
       const stored = await sumUp(
         {
           systemAggregates: async () => ({}),
+          usage: async () => noUsage,
           values: service.metricValues,
           metricsOf: async () => [{ name: 'rating', rollUp: 'average' } as EnabledMetric],
           scalesOf: async () => () => scale,

@@ -363,3 +363,27 @@ describe('prices of an integration', () => {
     expect(await costOf({ model: 'our model' })).toBeCloseTo(0.11, 12);
   });
 });
+
+test('an experiment says what its calls cost and, apart from them, what its judges do', async () => {
+  await space();
+  endpoint.otherwise(says('{"explanation": "as asked", "verdict": true}'));
+  const { experiment, progress } = await runExperiment({
+    ...{ client: service.client, projectId: project, experimentName: 'judged' },
+    dataset: ['one', 'two'].map((input) => ({ input, output: input })),
+    promptTemplate: '{{input}}',
+    promptSettings: { modelAlias: 'gpt-4o' },
+    metrics: ['instruction_adherence'],
+  });
+  const ofCall = (8 * 2.5 + 4 * 1.25 + 3 * 10) / 1e6;
+  const { usage } = await send('GET', `/experiments/${experiment.id}`);
+  expect(usage.run).toEqual({
+    ...{ num_input_tokens: 24, num_output_tokens: 6, num_total_tokens: 30 },
+    ...{ cost: expect.closeTo(2 * ofCall, 12), num_spans_without_cost: 0 },
+  });
+  expect(usage.judges).toEqual({
+    ...{ num_input_tokens: 24, num_output_tokens: 6, num_total_tokens: 30 },
+    ...{ cost: expect.closeTo(2 * ofCall, 12), num_scores: 2, num_scores_without_cost: 0 },
+  });
+  expect(progress.usage.run).toEqual(usage.run);
+  await expect.poll(async () => (await send('GET', `/experiments/${experiment.id}/progress`)).usage).toEqual(usage);
+});

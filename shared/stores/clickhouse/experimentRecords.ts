@@ -8,6 +8,7 @@ import { newId } from '../../identifiers/ids.ts';
 import type { DeleteRecords } from '../../projects/runs.ts';
 import { IN_RUN } from './binder.ts';
 import type { ClickHouse } from './connect.ts';
+import { runUsage } from './runUsage.ts';
 import { tracesWithUsageSql } from './usageSql.ts';
 
 type RunOf = Pick<ExperimentRun, 'projectId' | 'experimentId'>;
@@ -37,7 +38,7 @@ const Tally = z.object({
 });
 
 export async function runTally(clickhouse: ClickHouse, run: RunOf, metrics: string[]): Promise<RunTally> {
-  const [tally] = await clickhouse.query({
+  const tallying = clickhouse.query({
     name: 'tally of a run',
     sql: `SELECT count() AS rows, countIf(error_message != '') AS failed,
                  (SELECT count() FROM metric_values FINAL WHERE ${IN_RUN} AND metric IN {metrics:Array(String)} AND record_type = 'trace'
@@ -46,7 +47,9 @@ export async function runTally(clickhouse: ClickHouse, run: RunOf, metrics: stri
     params: { ...scope(run), metrics },
     row: Tally,
   });
-  return tally ?? { rows: 0, failed: 0, scores: 0 };
+  const usage = runUsage(clickhouse, { projectId: run.projectId, runId: run.experimentId });
+  const [[tally = { rows: 0, failed: 0, scores: 0 }], used] = await Promise.all([tallying, usage]);
+  return { ...tally, usage: used };
 }
 
 const Summary = z.object({ rows: z.string().transform(Number), failedRows: z.string().transform(Number), costUsd: z.number() });

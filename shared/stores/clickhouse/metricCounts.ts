@@ -41,7 +41,7 @@ export async function metricCounts(clickhouse: ClickHouse, run: RunRef): Promise
             FROM (
               SELECT toString(metric) AS metric, status, record_type, if(record_type = 'trace', record_id, assumeNotNull(trace_id)) AS row,
                 row IN (SELECT id FROM ${TRACES} AND error_message != '') AS isFailed
-              FROM metric_values FINAL WHERE ${IN_RUN} AND status != 'roll_up'
+              FROM metric_values FINAL WHERE ${IN_RUN} AND status != 'roll_up' AND metric != 'cost'
             )
             GROUP BY metric ORDER BY metric`,
       params,
