@@ -20,6 +20,7 @@ import {
   view,
 } from '../../shared/experiments/list.ts';
 import type { MetricBuckets } from '../../shared/experiments/metricBuckets.ts';
+import { withMetricKeys } from '../../shared/experiments/metricQuery.ts';
 import { loggedMetricsOf } from '../../shared/experiments/metricScales.ts';
 import type { ExperimentView } from '../../shared/experiments/response.ts';
 import { selectionToWire } from '../../shared/experiments/rowSelection.ts';
@@ -127,11 +128,7 @@ export function experimentRoutes(deps: ExperimentRouteDeps): Endpoint[] {
       access: read,
       params: ProjectParams,
       response: ExperimentsAvailableColumnsResponse,
-      handle: async ({ project }) => ({
-        columns: experimentColumns(
-          ...(await Promise.all([deps.metricColumns(project.id), deps.experiments.aggregatedMetrics(project.id)])),
-        ),
-      }),
+      handle: async ({ project }) => ({ columns: await columnsOf(deps, project.id) }),
     }),
     endpoint({
       method: 'post',
@@ -226,9 +223,13 @@ const bucketsToWire = ({ rollUp, outputType, counts, failedRows, ...buckets }: M
   data_type: outputType,
 });
 
-async function pageOf(deps: ExperimentDeps, projectId: string, request: z.output<typeof ExperimentSearchRequest>) {
+const columnsOf = async (deps: ExperimentRouteDeps, projectId: string) =>
+  experimentColumns(...(await Promise.all([deps.metricColumns(projectId), deps.experiments.aggregatedMetrics(projectId)])));
+
+async function pageOf(deps: ExperimentRouteDeps, projectId: string, request: z.output<typeof ExperimentSearchRequest>) {
   const { starting_token: offset, limit, include_counts } = request;
-  const { items, total } = await listExperiments(deps, projectId, request, include_counts, { offset, limit });
+  const query = await withMetricKeys(request, () => columnsOf(deps, projectId));
+  const { items, total } = await listExperiments(deps, projectId, query, include_counts, { offset, limit });
   return { ...pageFields(request, items.length, total), experiments: items.map(toWire) };
 }
 
@@ -245,7 +246,7 @@ function creationOf(request: Request, body: ExperimentCreateRequest): Creation |
 }
 
 function toWire(experiment: ExperimentView): ExperimentResponse {
-  const { prompt, dataset, counts, aggregates, group, createdBy, playgroundId } = experiment;
+  const { prompt, dataset, counts, aggregates, ranking, group, createdBy, playgroundId } = experiment;
   const settings = experiment.promptSettings ?? prompt?.settings ?? null;
   return {
     id: experiment.id,
@@ -269,9 +270,9 @@ function toWire(experiment: ExperimentView): ExperimentResponse {
     usage: aggregates?.usage ? usageBody(aggregates.usage) : null,
     aggregate_feedback: {},
     rating_aggregates: {},
-    ranking_score: null,
-    rank: null,
-    winner: null,
+    ranking_score: ranking?.score ?? null,
+    rank: ranking?.rank ?? null,
+    winner: ranking?.isWinner ?? null,
     playground_id: playgroundId,
     playground: playgroundId === null ? null : { playground_id: playgroundId, name: null },
     prompt_run_settings: settings,

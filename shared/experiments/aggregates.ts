@@ -27,6 +27,8 @@ export interface ExperimentAggregates {
   /** Rows that were recorded, and those of them that failed. Releases before this one stored none of what follows. */
   rows?: number;
   rowsFailed?: number;
+  /** By which it is ranked among the experiments of its group. */
+  rankingScore?: number | null;
   /** Under the same names. */
   counts?: Record<string, MadeOf>;
   usage?: RunUsage;

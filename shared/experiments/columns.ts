@@ -138,6 +138,9 @@ function loggedMetrics(metrics: readonly ColumnDef[], aggregated: readonly Aggre
     .map((one) => builtIn.get(one.metric) ?? { ...undefinedMetric(one), scale: one.scale });
 }
 
+const hasFigure = ({ dataType, rollUpMethod }: ColumnDef): boolean =>
+  rollUpMethod !== 'category_count' && dataType !== 'text' && dataType !== 'string_list';
+
 /**
  * Columns of a list of experiments: the standard ones, what every run is measured by, then one per metric. A metric's id without `metrics/` is its key
  * in the aggregates.
@@ -152,6 +155,8 @@ export const experimentColumns = (metrics: readonly ColumnDef[], aggregated: rea
     group_label: 'System Metrics',
     applicable_types: [],
     is_optional: true,
+    sortable: true,
+    filterable: true,
     roll_up_method: 'average',
     ...measuredScale,
   })),
@@ -165,6 +170,9 @@ export const experimentColumns = (metrics: readonly ColumnDef[], aggregated: rea
     data_type: metric.dataType,
     data_unit: metric.dataUnit ?? null,
     multi_valued: metric.multiValued ?? false,
+    // Of labels and texts no one figure stands for the metric.
+    sortable: hasFigure(metric),
+    filterable: hasFigure(metric),
     applicable_types: [],
     is_empty: metric.isEmpty ?? false,
     roll_up_method: metric.rollUpMethod ?? null,

@@ -48,6 +48,8 @@ export interface Experiment {
   rowCount: number | null;
   error: string | null;
   aggregates: ExperimentAggregates | null;
+  /** Among the experiments of its group; null where it has no score. */
+  ranking: { score: number; rank: number; isWinner: boolean } | null;
   startedAt: Date | null;
   endedAt: Date | null;
   createdBy: UserInfo;

@@ -5,6 +5,7 @@ import type { EnabledMetric } from '../scorers/resolveMetrics.ts';
 import type { MetricScale } from '../wire/metricScale.ts';
 import type { ExperimentAggregates, SummedMetric } from './aggregates.ts';
 import type { ExperimentRun } from './experiment.ts';
+import { rankingScore } from './rankingScore.ts';
 import type { RunUsage } from './runUsage.ts';
 
 export interface SumDeps {
@@ -66,6 +67,7 @@ export async function sumUp(deps: SumDeps, run: ExperimentRun): Promise<Experime
     rolledUp: Object.fromEntries(rolledUp),
     rows,
     rowsFailed,
+    rankingScore: rankingScore(Object.fromEntries(rolledUp), scaleOf),
     counts: Object.fromEntries(counts),
     usage,
   };

@@ -115,8 +115,25 @@ const TextFilter = <const N extends string>(name: N) =>
 const TimeFilter = <const N extends string>(name: N) =>
   z.object({ name: z.literal(name), operator: z.enum(['eq', 'ne', 'gt', 'gte', 'lt', 'lte']), value: Timestamp });
 
+const MetricName = z
+  .string()
+  .max(1_000)
+  .regex(/^metrics\/./, { error: 'must be the id of a column: metrics/ and the name of a metric' });
+/** By the figure that stands for a metric in `aggregate_metrics`; experiments without it match nothing. */
+const MetricFilter = z
+  .object({
+    name: MetricName,
+    operator: z.enum(['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'between']),
+    value: z.union([z.number(), z.tuple([z.number(), z.number()])]),
+  })
+  .refine(({ operator, value }) => (operator === 'between') === Array.isArray(value), {
+    path: ['value'],
+    error: 'two numbers go with between, one number with every other operator',
+  })
+  .meta({ id: 'ExperimentMetricFilter' });
+
 /** The discriminator is `name`; one client adds keys of its own, which are ignored. */
-export const ExperimentFilter = z.discriminatedUnion('name', [
+const PlainExperimentFilter = z.discriminatedUnion('name', [
   IdFilter('id'),
   TextFilter('name'),
   IdFilter('created_by'),
@@ -125,11 +142,16 @@ export const ExperimentFilter = z.discriminatedUnion('name', [
   z.object({ name: z.literal('experiment_group_id'), value: Uuid }),
   TextFilter('experiment_group_name'),
 ]);
+export const ExperimentFilter = z.union([PlainExperimentFilter, MetricFilter]);
 export type ExperimentFilter = z.output<typeof ExperimentFilter>;
 
 const SortBy = <const N extends string>(name: N) =>
   z.object({ name: z.literal(name), ascending: flag(true), sort_type: z.literal('column').nullish() });
-export const ExperimentSort = z.discriminatedUnion('name', [SortBy('name'), SortBy('created_at'), SortBy('updated_at')]);
+const MetricSort = SortBy('name').extend({ name: MetricName }).meta({ id: 'ExperimentMetricSort' });
+export const ExperimentSort = z.union([
+  z.discriminatedUnion('name', [SortBy('name'), SortBy('created_at'), SortBy('updated_at')]),
+  MetricSort,
+]);
 export type ExperimentSort = z.output<typeof ExperimentSort>;
 
 export const ExperimentsQuery = z.object({ include_counts: QueryFlag(false) });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ExperimentRun } from '../../shared/experiments/experiment.ts';
 import { loggedMetricsOf, metricScales } from '../../shared/experiments/metricScales.ts';
+import { rankingScore } from '../../shared/experiments/rankingScore.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { builtinMetrics } from '../../shared/metrics/index.ts';
 import { attemptLog, deleteAttempts, rowAttemptsTable, runTallies } from '../../shared/stores/clickhouse/experimentRecords.ts';
@@ -344,6 +345,86 @@ describe('listing', () => {
       aggregate_metrics: { correct: 0.75 },
       structured_aggregate_metrics: { correct: { ...figures, value_distribution: { true: 3, false: 1 } } },
     });
+  });
+
+  test('sorts and filters by any metric, and ranks the experiments of a group', async () => {
+    const project = await service.project();
+    const plain = {
+      avg: 0,
+      sum: 0,
+      min: 0,
+      max: 0,
+      count: 1,
+      pct: null,
+      p50: 0,
+      p90: 0,
+      p95: 0,
+      p99: 0,
+      valueDistribution: null,
+    };
+    const ended = async (name: string, rolledUp: Record<string, number>, rankingScore: number | null) => {
+      const experiment = await created(project, {
+        name,
+        trigger: true,
+        dataset: await dataset(),
+        experiment_group_name: 'ranked',
+      });
+      const metrics = Object.fromEntries(
+        [...Object.keys(rolledUp), 'tone'].map((metric) => [metric, { ...plain, avg: metric === 'tone' ? null : 0 }]),
+      );
+      await service.ledger.end(experiment.id, 1, 'completed', { error: null, aggregates: { metrics, rolledUp, rankingScore } });
+      return experiment.id as string;
+    };
+    const good = await ended('good', { accuracy: 0.9, cost: 3 }, 0.9);
+    const bad = await ended('bad', { accuracy: 0.2, cost: 1 }, 0.2);
+    const even = await ended('even', { accuracy: 0.9 }, 0.9);
+    const other = (await created(project, { name: 'other', experiment_group_name: 'ranked' })).id as string;
+    const search = async (body: object) => {
+      const answer = await service.call('POST', `${experimentsOf(project)}/search`, body);
+      expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+      return answer.body.experiments as {
+        id: string;
+        name: string;
+        rank: number | null;
+        winner: boolean | null;
+        ranking_score: number | null;
+      }[];
+    };
+    const names = async (body: object) => (await search(body)).map(({ name }) => name);
+    expect((await names({ sort: { name: 'metrics/cost', ascending: true } })).slice(0, 2)).toEqual(['bad', 'good']);
+    expect((await names({ sort: { name: 'metrics/cost', ascending: false } })).slice(0, 2)).toEqual(['good', 'bad']);
+    const leaf = (operator: string, value: unknown) => ({ filters: [{ name: 'metrics/accuracy', operator, value }] });
+    expect(await names(leaf('lt', 0.5))).toEqual(['bad']);
+    expect((await names(leaf('gte', 0.9))).sort()).toEqual(['even', 'good']);
+    expect(await names(leaf('between', [0.1, 0.3]))).toEqual(['bad']);
+    for (const [name, path] of [
+      ['metrics/acuracy', 'accuracy'],
+      ['metrics/tone', 'one figure'],
+    ] as const) {
+      const refused = await service.call('POST', `${experimentsOf(project)}/search`, {
+        filters: [{ name, operator: 'gt', value: 0 }],
+      });
+      expect(refused).toMatchObject({ status: 422, body: { detail: [{ msg: expect.stringContaining(path) }] } });
+    }
+    for (const wrong of [leaf('between', 1), leaf('gt', [1, 2]), leaf('like', 1), { sort: { name: 'metrics/' } }])
+      expect((await service.call('POST', `${experimentsOf(project)}/search`, wrong)).status).toBe(422);
+    const ranks = Object.fromEntries((await search({})).map((one) => [one.id, [one.rank, one.winner, one.ranking_score]]));
+    expect(ranks).toEqual({
+      [good]: [1, true, 0.9],
+      [even]: [1, true, 0.9],
+      [bad]: [3, false, 0.2],
+      [other]: [null, null, null],
+    });
+    const { columns } = (await service.call('POST', `${experimentsOf(project)}/available_columns`)).body;
+    const flags = (id: string) => columns.find((one: { id: string }) => one.id === id);
+    expect(flags('metrics/accuracy')).toMatchObject({ sortable: true, filterable: true });
+    expect(flags('metrics/tone')).toMatchObject({ sortable: false, filterable: false });
+    const scales = metricScales([], {
+      a: { direction: 'higher', range: { min: 1, max: 5 } },
+      b: { direction: 'lower', range: { min: 0, max: 1 } },
+    });
+    expect(rankingScore({ a: 4, b: 0.25, duration_ns: 5 }, scales)).toBe(0.75);
+    expect(rankingScore({ duration_ns: 5 }, scales)).toBeNull();
   });
 
   test('says what the numbers of metrics mean that clients log', async () => {

@@ -8,10 +8,12 @@ import type {
   ExperimentStore,
   NewExperiment,
 } from '../../experiments/experimentStore.ts';
+import { isMetricFilter } from '../../experiments/metricQuery.ts';
 import type { SelectedRows } from '../../experiments/rowSelection.ts';
+import { isMetricColumn, metricOfColumn } from '../../records/findColumn.ts';
 import { UserInfo } from '../../wire/datasets.ts';
 import { type MetricScale, noScale } from '../../wire/metricScale.ts';
-import { type Binder, createBinder, idCondition, textCondition, timeCondition, where } from './conditions.ts';
+import { type Binder, createBinder, idCondition, numberCondition, textCondition, timeCondition, where } from './conditions.ts';
 import { type Database, isUniqueViolation, type Queries } from './connect.ts';
 import { removeEmptyGroup, resolveGroup } from './experimentGroups.ts';
 import { goneMeanwhile } from './missingReference.ts';
@@ -58,6 +60,9 @@ const ExperimentRow = z
     aggregates: z.custom<ExperimentAggregates>((value) => typeof value === 'object').nullable(),
     started_at: z.date().nullable(),
     ended_at: z.date().nullable(),
+    ranking_score: z.number().nullable(),
+    rank: z.number().nullable(),
+    ranked: z.number(),
     created_by: UserInfo,
   })
   .transform(
@@ -91,6 +96,10 @@ const ExperimentRow = z
       rowCount: row.row_count,
       error: row.error,
       aggregates: row.aggregates,
+      ranking:
+        row.ranking_score === null || row.rank === null
+          ? null
+          : { score: row.ranking_score, rank: row.rank, isWinner: row.rank === 1 && row.ranked > 1 },
       startedAt: row.started_at,
       endedAt: row.ended_at,
       createdBy: row.created_by,
@@ -102,7 +111,9 @@ const ExperimentRow = z
 const SELECT = `
   SELECT r.id, r.project_id, r.name, r.created_at, r.updated_at, ${userInfoSql('u')} AS created_by,
          e.task_type, e.dataset_id, e.dataset_version_index, e.dataset_name, e.prompt_settings, e.playground_id, e.logged_metrics, e.failed_rows,
-         e.state, e.workflow_number, e.selected_rows, e.trials, e.row_count, e.error, e.aggregates, e.started_at, e.ended_at,
+         e.state, e.workflow_number, e.selected_rows, e.trials, e.row_count, e.error, e.aggregates, e.started_at, e.ended_at, e.ranking_score,
+         (SELECT 1 + count(*) FROM experiments o WHERE o.group_id = e.group_id AND o.ranking_score > e.ranking_score) AS rank,
+         (SELECT count(*) FROM experiments o WHERE o.group_id = e.group_id AND o.ranking_score IS NOT NULL) AS ranked,
          g.id AS group_id, g.name AS group_name, g.is_system AS group_is_system,
          (SELECT d.num_rows FROM dataset_versions d
            WHERE d.dataset_id = e.dataset_id AND d.version_index = e.dataset_version_index) AS dataset_row_count,
@@ -132,7 +143,19 @@ const MetricIdsRow = z.object({ id: z.string(), metrics: z.array(z.string()) });
 
 const sortSql = { name: 'r.name', created_at: 'r.created_at', updated_at: 'r.updated_at' } as const;
 
+/** The figure that stands for a metric: null where the experiment has none. */
+const figureSql = (column: string, bind: Binder['bind']): string =>
+  `(e.aggregates -> 'rolledUp' ->> ${bind(metricOfColumn(column), 'text')})::float8`;
+
+function sortedBy(sort: ExperimentQuery['sort'], bind: Binder['bind']): string {
+  const direction = sort?.ascending ? 'ASC' : 'DESC';
+  const name = sort?.name ?? 'created_at';
+  const by = isMetricColumn(name) ? figureSql(name, bind) : sortSql[name as keyof typeof sortSql];
+  return `${by} ${direction} NULLS LAST, r.id ${direction}`;
+}
+
 function condition(filter: ExperimentQuery['filters'][number], bind: Binder['bind']): string {
+  if (isMetricFilter(filter)) return numberCondition(figureSql(filter.name, bind), filter, bind);
   switch (filter.name) {
     case 'id':
       return idCondition('r.id', filter, bind);
@@ -203,12 +226,9 @@ export function postgresExperiments(database: Database): ExperimentStore {
     async list(projectId, query, page) {
       const { bind, values } = createBinder();
       const from = selected(projectId, query, bind);
-      const direction = query.sort?.ascending ? 'ASC' : 'DESC';
+      const order = sortedBy(query.sort, bind);
       const limits = page ? `LIMIT ${bind(page.limit, 'int8')} OFFSET ${bind(page.offset, 'int8')}` : '';
-      const rows = await database.query(
-        `${SELECT} ${from} ORDER BY ${sortSql[query.sort?.name ?? 'created_at']} ${direction}, r.id ${direction} ${limits}`,
-        values,
-      );
+      const rows = await database.query(`${SELECT} ${from} ORDER BY ${order} ${limits}`, values);
       const items = await withTags(database, rows);
       if (!page) return { items, total: items.length };
       const counting = createBinder();

@@ -1,0 +1,47 @@
+import { RequestInvalid } from '../errors/errors.ts';
+import { closestNames } from '../identifiers/closestNames.ts';
+import { isMetricColumn } from '../records/findColumn.ts';
+import type { ExperimentColumn, ExperimentFilter, ExperimentSort } from '../wire/experiments.ts';
+import type { ExperimentQuery } from './experimentStore.ts';
+
+type MetricFilter = Extract<ExperimentFilter, { value: number | [number, number] }>;
+
+export const isMetricFilter = (filter: ExperimentFilter): filter is MetricFilter => isMetricColumn(filter.name);
+const isMetricSort = (sort: ExperimentSort): boolean => isMetricColumn(sort.name);
+
+/**
+ * The query with the keys that the aggregates have for its metrics, which it may name by their columns' ids or by the names that users gave them.
+ * @throws RequestInvalid for a metric that no experiment has, or that no figure stands for.
+ */
+export async function withMetricKeys(
+  query: ExperimentQuery,
+  columnsOf: () => Promise<ExperimentColumn[]>,
+): Promise<ExperimentQuery> {
+  const isNamed = query.filters.some(isMetricFilter) || (query.sort && isMetricSort(query.sort));
+  if (!isNamed) return query;
+  const columns = (await columnsOf()).filter(({ category }) => category === 'metric');
+  const keyOf = (name: string, loc: (string | number)[]): string => {
+    const column = columns.find(({ id }) => id === name) ?? columns.find((one) => `metrics/${one.metric_key_alias}` === name);
+    if (column?.filterable) return column.id;
+    const near = closestNames(
+      name,
+      columns.filter(({ filterable }) => filterable).map(({ id, metric_key_alias: alias }) => (alias ? `metrics/${alias}` : id)),
+    );
+    const problem = column ? 'has no one figure to compare' : 'is no metric of these experiments';
+    throw new RequestInvalid([
+      {
+        loc: ['body', ...loc, 'name'],
+        msg: `${JSON.stringify(name)} ${problem}; the closest are ${near.join(', ')}`,
+        type: 'metric_unknown',
+      },
+    ]);
+  };
+  const { sort } = query;
+  return {
+    ...query,
+    filters: query.filters.map((filter, at) =>
+      isMetricFilter(filter) ? { ...filter, name: keyOf(filter.name, ['filters', at]) } : filter,
+    ),
+    sort: sort && isMetricSort(sort) ? { ...sort, name: keyOf(sort.name, ['sort']) } : sort,
+  };
+}
