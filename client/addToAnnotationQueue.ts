@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import type { AddRecordsToQueueResponse } from '../shared/wire/annotations.ts';
-import { clientOf, type OperationOptions } from './project.ts';
+import { type CallOptions, clientOf } from './project.ts';
 
-export interface AddToAnnotationQueueOptions extends Pick<OperationOptions, 'client'> {
+export interface AddToAnnotationQueueOptions extends CallOptions {
   queueId: string;
   projectId: string;
   /** The log stream or experiment that holds the records. */

@@ -1,11 +1,8 @@
-import type { z } from 'zod';
-import type { ScorerConfig, ScorerResponse } from '../shared/wire/scorers.ts';
+import type { ScorerConfig } from '../shared/wire/scorers.ts';
 import { ValueError } from './errors.ts';
-import { everyItem } from './everyItem.ts';
 import type { ServiceClient } from './http.ts';
+import { listMetrics, type Metric as Scorer } from './listMetrics.ts';
 import type { LocalMetric } from './localMetric.ts';
-
-type Scorer = z.output<typeof ScorerResponse>;
 
 /**
  * A metric: the label, name or id of a built-in or of one of yours; an object with a name and, for another than its default version, a number;
@@ -41,14 +38,7 @@ export async function chooseScorers<I, O>(
 ): Promise<Record<string, unknown>[]> {
   const wanted = metrics.filter((metric) => !isLocal(metric));
   if (wanted.length === 0) return [];
-  const scorers = await everyItem(async (startingToken) => {
-    const page = await client.send<{ scorers: Scorer[]; next_starting_token: number | null }>('/scorers/list', {
-      body: { filters: [] },
-      query: { starting_token: startingToken, limit: 1_000 },
-      repeatable: true,
-    });
-    return { items: page.scorers, nextStartingToken: page.next_starting_token ?? null };
-  });
+  const scorers = await listMetrics({ client }).all();
   const named = wanted.map((metric) => {
     const key = typeof metric === 'string' ? metric : 'id' in metric ? metric.id : metric.name;
     return { metric, key, scorer: find(scorers, key) };

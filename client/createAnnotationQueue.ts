@@ -1,13 +1,13 @@
 import type { z } from 'zod';
 import type { AnnotationTemplateCreate, AnnotationQueueResponse as QueueSchema } from '../shared/wire/annotations.ts';
 import { ValueError } from './errors.ts';
-import { clientOf, type OperationOptions } from './project.ts';
+import { type CallOptions, clientOf } from './project.ts';
 
 export type AnnotationQueueResponse = z.output<typeof QueueSchema>;
 /** A question to the annotators: its name, and by `constraints.annotation_type` what may be answered. */
 export type AnnotationTemplate = z.input<typeof AnnotationTemplateCreate>;
 
-export interface CreateAnnotationQueueOptions extends Pick<OperationOptions, 'client'> {
+export interface CreateAnnotationQueueOptions extends CallOptions {
   name: string;
   description?: string | undefined;
   /** Users of the service who are to rate. */

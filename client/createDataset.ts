@@ -1,11 +1,11 @@
 import type { z } from 'zod';
 import type { DatasetResponse as DatasetSchema } from '../shared/wire/datasets.ts';
 import { ValueError } from './errors.ts';
-import { clientOf, type OperationOptions } from './project.ts';
+import { type CallOptions, clientOf, type ProjectChoice } from './project.ts';
 
 export type DatasetResponse = z.output<typeof DatasetSchema>;
 
-export interface CreateDatasetOptions extends Pick<OperationOptions, 'client' | 'projectId'> {
+export interface CreateDatasetOptions extends CallOptions, Pick<ProjectChoice, 'projectId'> {
   name: string;
   /** Rows. `input`, `output` (the reference answer), `generated_output` and `metadata` have a meaning to experiments; any other column may be there. */
   content?: Record<string, unknown>[];

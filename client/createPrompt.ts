@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { TemplateResponse } from '../shared/wire/prompts.ts';
 import { ValueError } from './errors.ts';
-import { clientOf, type OperationOptions } from './project.ts';
+import { type CallOptions, clientOf, type ProjectChoice } from './project.ts';
 import { type PromptSettings, settingsKeys } from './promptSettings.ts';
 
 export type PromptResponse = z.output<typeof TemplateResponse>;
@@ -11,7 +11,7 @@ export interface PromptMessage {
   content: string;
 }
 
-export interface CreatePromptOptions extends Pick<OperationOptions, 'client' | 'projectId'> {
+export interface CreatePromptOptions extends CallOptions, Pick<ProjectChoice, 'projectId'> {
   name: string;
   /** Text, which becomes one user message, or messages. `{{input}}`, `{{topic}}` stand for the dataset's cells of those names. */
   template: string | PromptMessage[];

@@ -1,13 +1,13 @@
 import type { AnnotationQueueResponse } from './createAnnotationQueue.ts';
 import { noneOf, ValueError } from './errors.ts';
-import { clientOf, type OperationOptions } from './project.ts';
+import { type CallOptions, clientOf } from './project.ts';
 
 /**
  * The annotation queue of a name or id; undefined when there is none that the caller may see.
  * @throws ValueError unless exactly one of them is given.
  */
 export async function getAnnotationQueue(
-  options: Pick<OperationOptions, 'client'> & { name?: string | undefined; id?: string | undefined },
+  options: CallOptions & { name?: string | undefined; id?: string | undefined },
 ): Promise<AnnotationQueueResponse | undefined> {
   const { name, id } = options;
   if (!name === !id) throw new ValueError('name the annotation queue: by its name or by its id');

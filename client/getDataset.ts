@@ -1,13 +1,13 @@
 import type { DatasetResponse } from './createDataset.ts';
 import { noneOf, ValueError } from './errors.ts';
-import { clientOf, type OperationOptions } from './project.ts';
+import { type CallOptions, clientOf } from './project.ts';
 
 /**
  * The dataset of a name or id; undefined when there is none.
  * @throws ValueError unless exactly one of them is given.
  */
 export async function getDataset(
-  options: Pick<OperationOptions, 'client'> & { name?: string | undefined; id?: string | undefined },
+  options: CallOptions & { name?: string | undefined; id?: string | undefined },
 ): Promise<DatasetResponse | undefined> {
   const { name, id } = options;
   if (!name === !id) throw new ValueError('name the dataset: by its name or by its id');

@@ -1,13 +1,13 @@
 import type { PromptResponse } from './createPrompt.ts';
 import { noneOf, ValueError } from './errors.ts';
-import { clientOf, type OperationOptions } from './project.ts';
+import { type CallOptions, clientOf } from './project.ts';
 
 /**
  * The prompt template of a name or id, with its versions; undefined when there is none.
  * @throws ValueError unless exactly one of them is given.
  */
 export async function getPrompt(
-  options: Pick<OperationOptions, 'client'> & { name?: string | undefined; id?: string | undefined },
+  options: CallOptions & { name?: string | undefined; id?: string | undefined },
 ): Promise<PromptResponse | undefined> {
   const { name, id } = options;
   if (!name === !id) throw new ValueError('name the prompt template: by its name or by its id');

@@ -63,6 +63,19 @@ export class ServiceClient {
    * @throws NotFoundError for 404, HttpStatusError for any other answer outside 2xx, ConnectionError when nothing answers.
    */
   async send<T>(path: string, call: Call = {}): Promise<T> {
+    const { response, content, method } = await this.exchange(path, call, (answer) => answer.text());
+    return parsed(response, content, method, path) as T;
+  }
+
+  /** Sends one request and gives the content of its answer as it arrives; the time of a request is no limit for it. Throws as `send`. */
+  async download(path: string, call: Call = {}): Promise<ReadableStream<Uint8Array>> {
+    const unlimited = { ...call, timeoutMs: Number.POSITIVE_INFINITY };
+    const { content } = await this.exchange(path, unlimited, async ({ body }) => body ?? new ReadableStream<Uint8Array>());
+    return content;
+  }
+
+  /** @param read the content of an answer; a connection that breaks meanwhile is one that does not answer */
+  private async exchange<T>(path: string, call: Call, read: (response: Response) => Promise<T>) {
     const body = call.form ?? call.json ?? (call.body === undefined ? undefined : JSON.stringify(call.body));
     const method = call.method ?? (body === undefined ? 'GET' : 'POST');
     const repeatable = call.repeatable ?? method !== 'POST';
@@ -83,9 +96,8 @@ export class ServiceClient {
       let response: Response;
       let text: string;
       try {
-        const timeout = AbortSignal.timeout(call.timeoutMs ?? this.timeoutMs);
-        const signal = call.signal ? AbortSignal.any([timeout, call.signal]) : timeout;
-        response = await this.fetch(this.url(path, call.query), { ...request, signal });
+        response = await this.fetch(this.url(path, call.query), { ...request, signal: this.signalOf(call) });
+        if (response.ok) return { response, content: await read(response), method };
         text = await response.text();
       } catch (err) {
         call.signal?.throwIfAborted();
@@ -97,12 +109,17 @@ export class ServiceClient {
         await pause(backoffMs(attempt), call.signal);
         continue;
       }
-      if (response.ok) return parsed(response, text, method, path) as T;
       const failure = failureOf(response, text, method, path);
       const waitMs = retryAfterMs(response) ?? backoffMs(attempt);
       if (!mayPass(response.status, repeatable) || attempt >= retries || waitMs > MAX_PAUSE_MS) throw failure;
       await pause(waitMs, call.signal);
     }
+  }
+
+  private signalOf({ timeoutMs = this.timeoutMs, signal }: Call): AbortSignal | null {
+    if (timeoutMs === Number.POSITIVE_INFINITY) return signal ?? null;
+    const timeout = AbortSignal.timeout(timeoutMs);
+    return signal ? AbortSignal.any([timeout, signal]) : timeout;
   }
 
   private url(path: string, query: Call['query']): string {

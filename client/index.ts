@@ -1,5 +1,6 @@
 // The published package: one name for each operation, and the types of what goes in and comes out. Importing it does nothing.
 export type { ExperimentResponse } from '../shared/wire/experiments.ts';
+export { type AddPromptVersionOptions, addPromptVersion, type PromptVersion } from './addPromptVersion.ts';
 export { type AddToAnnotationQueueOptions, addToAnnotationQueue } from './addToAnnotationQueue.ts';
 export type { DatasetChoice, DatasetReference } from './chooseDataset.ts';
 export type { MetricChoice } from './chooseMetrics.ts';
@@ -14,7 +15,20 @@ export {
 } from './createAnnotationQueue.ts';
 export { type CreateDatasetOptions, createDataset, type DatasetResponse } from './createDataset.ts';
 export { type CreateExperimentOptions, createExperiment, type ExperimentGroupChoice } from './createExperiment.ts';
+export { type CreateJudgeOptions, createJudge } from './createJudge.ts';
+export { createLogStream } from './createLogStream.ts';
+export { type CreatedProject, createProject } from './createProject.ts';
 export { type CreatePromptOptions, createPrompt, type PromptMessage, type PromptResponse } from './createPrompt.ts';
+export { type DatasetRow, datasetRows } from './datasetRows.ts';
+export { type DatasetVersion, datasetVersions } from './datasetVersions.ts';
+export { deleteAnnotationQueue } from './deleteAnnotationQueue.ts';
+export { deleteDataset } from './deleteDataset.ts';
+export { type DeleteIntegrationOptions, deleteIntegration } from './deleteIntegration.ts';
+export { deleteLogStream } from './deleteLogStream.ts';
+export { deleteMetric } from './deleteMetric.ts';
+export { deleteProject } from './deleteProject.ts';
+export { deletePrompt } from './deletePrompt.ts';
+export { type DatasetEdit, type EditDatasetOptions, editDataset } from './editDataset.ts';
 export {
   ConnectionError,
   ExperimentRunError,
@@ -25,21 +39,33 @@ export {
   ValueError,
 } from './errors.ts';
 export type { ExperimentProgress, ExperimentRunResults } from './experimentRunResults.ts';
+export { type ExportRecordsOptions, exportRecords } from './exportRecords.ts';
 export { getAnnotationQueue } from './getAnnotationQueue.ts';
 export { getDataset } from './getDataset.ts';
 export { getExperiment } from './getExperiment.ts';
 export { getExperiments } from './getExperiments.ts';
 export { getPrompt } from './getPrompt.ts';
+export { getRetention, type Retention } from './getRetention.ts';
 export { type ClientOptions, ServiceClient } from './http.ts';
+export { listAnnotationQueues } from './listAnnotationQueues.ts';
+export { listDatasets } from './listDatasets.ts';
 export { type ExperimentGroupResponse, listExperimentGroups } from './listExperimentGroups.ts';
+export { type Integration, listIntegrations } from './listIntegrations.ts';
+export { type LogStreamResponse, listLogStreams } from './listLogStreams.ts';
+export { listMetrics, type Metric } from './listMetrics.ts';
+export { listProjects, type ProjectResponse } from './listProjects.ts';
+export { listPrompts } from './listPrompts.ts';
 export type { HostedRow, LocalMetric, LocalScore } from './localMetric.ts';
 export { type LogOptions, log } from './log.ts';
 export { Logger, type LoggerOptions } from './logger.ts';
-export { type OperationOptions, type ProjectChoice, resolveProject } from './project.ts';
+export { Pages } from './pages.ts';
+export { type CallOptions, type OperationOptions, type ProjectChoice, resolveProject } from './project.ts';
 export type { PromptSettings } from './promptSettings.ts';
 export type { RowSelection } from './rowSelection.ts';
 export { type RunExperimentOptions, runExperiment } from './runExperiment.ts';
+export { type IntegrationSettings, saveIntegration } from './saveIntegration.ts';
 export type { Session, SessionFields } from './session.ts';
+export { setRetention } from './setRetention.ts';
 export type { SpanFields, SpanKind } from './spans.ts';
 export type { FinishedSpan, SpanBuilder, SpanPlace, TraceBuilder, TraceFields } from './trace.ts';
 export { type WatchExperimentOptions, watchExperiment } from './watchExperiment.ts';

@@ -11,7 +11,7 @@ import { failureOf } from './spans.ts';
 import { TraceBuilder, type TraceFields } from './trace.ts';
 import { type QueueOptions, type Target, TraceQueue } from './traceQueue.ts';
 
-export interface LoggerOptions extends OperationOptions, QueueOptions {
+export interface LoggerOptions extends Omit<OperationOptions, 'signal'>, QueueOptions {
   /** The log stream, made when the project lacks it. Absent: SERVICE_LOG_STREAM, else `default`. */
   logStream?: string;
   logStreamId?: string;

@@ -9,14 +9,26 @@ export interface ProjectChoice {
 }
 
 /** What every operation takes beside its own parameters. */
-export interface OperationOptions extends ProjectChoice {
+export interface CallOptions {
   /** How to reach the service; a client made once can be shared. */
   client?: ServiceClient | ClientOptions | undefined;
+  /** Ends the requests of the operation, and its pauses: it then rejects with the signal's reason. */
+  signal?: AbortSignal | undefined;
 }
 
-export const clientOf = (options: Pick<OperationOptions, 'client'>): ServiceClient =>
+/** What operations in a project take. */
+export interface OperationOptions extends ProjectChoice, CallOptions {}
+
+export function clientOf({ client: given, signal }: CallOptions): ServiceClient {
   // By its form: it may be of another copy of this module.
-  options.client && 'send' in options.client ? options.client : new ServiceClient(options.client);
+  const client = given && 'send' in given ? given : new ServiceClient(given);
+  if (!signal) return client;
+  const ending = (call: Call = {}): Call => ({ ...call, signal: call.signal ? AbortSignal.any([call.signal, signal]) : signal });
+  const bound = Object.create(client) as ServiceClient;
+  bound.send = (path, call) => client.send(path, ending(call));
+  bound.download = (path, call) => client.download(path, ending(call));
+  return bound;
+}
 
 /**
  * The id of the chosen project.

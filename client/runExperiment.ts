@@ -97,7 +97,7 @@ export async function runExperiment<Input = unknown, Output = unknown>(
   options: RunExperimentOptions<Input, Output>,
 ): Promise<ExperimentRunResults> {
   const name = check(options);
-  const client = clientOf(options);
+  const client = clientOf({ client: options.client }); // the signal stops rows, and what they gave is still handed in
   const projectId = await resolveProject(client, {
     projectName: options.projectName ?? options.project,
     projectId: options.projectId,

@@ -14,7 +14,7 @@ import { buildService } from '../../tools/packages/buildService.ts';
 import { clientDeclarations } from '../../tools/packages/clientDeclarations.ts';
 import { describeWithServer } from '../support/describeWithServer.ts';
 
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 300_000 });
 
 const root = join(import.meta.dirname, '../..');
 const run = promisify(execFile);
@@ -121,6 +121,14 @@ function example(): { source: string; output: string } {
   return { source: source.replace('./client/index.ts', '@assay/client'), output };
 }
 
+/** The examples of the pages about the client, as modules. */
+function pageExamples(): Record<string, string> {
+  const pages = ['docs/client.md', 'client/README.md'].map((path) => readFileSync(join(root, path), 'utf8'));
+  const found = pages.flatMap((page) => [...page.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = '']) => code));
+  expect(found.length).toBeGreaterThan(3);
+  return Object.fromEntries(found.map((code, index) => [`example${index}.ts`, code]));
+}
+
 const asCommonJs = (source: string): string =>
   `${source.replace(/^import (.*) from ('.*');$/m, 'const $1 = require($2);\n(async () => {')}\n})();\n`;
 
@@ -188,6 +196,7 @@ describe('the package of the client', () => {
         'package.json': '{"private": true, "type": "module"}',
         'tsconfig.json': JSON.stringify({ compilerOptions: options, include: ['*.ts', '*.cts'] }),
         'first.ts': source,
+        ...(types.includes('node') ? pageExamples() : {}),
         'required.cts': `import client = require('@assay/client');\nexport const done: Promise<unknown> = client.getExperiments({ projectName: 'first' });\n`,
         'plain.ts': `import type { DatasetResponse, ExperimentResponse } from '@assay/client';
 // An any would take both.

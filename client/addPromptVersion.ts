@@ -1,0 +1,26 @@
+import { messagesOf, type PromptMessage, type PromptResponse } from './createPrompt.ts';
+import { type CallOptions, clientOf } from './project.ts';
+import { type PromptSettings, settingsKeys } from './promptSettings.ts';
+
+export type PromptVersion = PromptResponse['selected_version'];
+
+export interface AddPromptVersionOptions extends CallOptions {
+  /** Of the template. */
+  id: string;
+  template: string | PromptMessage[];
+  settings?: PromptSettings | undefined;
+  /** Whether the template is this version from now on; else it stays the one that it is. */
+  select?: boolean | undefined;
+}
+
+/** Adds a version to a prompt template. @throws NotFoundError when there is none. */
+export async function addPromptVersion(options: AddPromptVersionOptions): Promise<PromptVersion> {
+  const { id, template, settings, select } = options;
+  const client = clientOf(options);
+  const path = `/templates/${encodeURIComponent(id)}/versions`;
+  const added = await client.send<PromptVersion>(path, {
+    body: { template: messagesOf(template), ...(settings ? { settings: settingsKeys(settings) } : {}) },
+  });
+  if (select) await client.send(`${path}/${added.version}`, { method: 'PUT' });
+  return added;
+}
