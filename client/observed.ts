@@ -50,10 +50,11 @@ export function watched(value: unknown, place: SpanParent, observer: Observer): 
   return value;
 }
 
-/** What a stream gives, one after the other. */
+/** What a stream gives, one after the other; bytes as text. */
 class Pieces {
   private readonly given: unknown[] = [];
   private readonly observer: Observer;
+  private readonly decoder = new TextDecoder();
   private hasBegun = false;
   private hasEnded = false;
 
@@ -64,7 +65,9 @@ class Pieces {
   add(piece: unknown): void {
     if (!this.hasBegun) this.observer.first?.();
     this.hasBegun = true;
-    if (this.given.length < MAX_KEPT) this.given.push(piece);
+    // A character may be cut in two.
+    const text = piece instanceof Uint8Array ? this.decoder.decode(piece, { stream: true }) : piece;
+    if (this.given.length < MAX_KEPT) this.given.push(text);
   }
 
   end(): void {
@@ -121,7 +124,7 @@ function watchedStream(stream: ReadableStream, pieces: Pieces): ReadableStream {
             pieces.end();
             controller.close();
           } else {
-            pieces.add(readable(value));
+            pieces.add(value);
             controller.enqueue(value);
           }
         } catch (error) {
@@ -145,7 +148,7 @@ const isNodeStream = (value: object): value is Readable =>
 function watchEvents(stream: Readable, pieces: Pieces): Readable {
   const { emit } = stream;
   stream.emit = function watchedEmit(event: string | symbol, ...args: unknown[]) {
-    if (event === 'data') pieces.add(readable(args[0]));
+    if (event === 'data') pieces.add(args[0]);
     else if (event === 'error') pieces.fail(args[0]);
     else if (event === 'end' || event === 'close') pieces.end();
     return (emit as (...all: unknown[]) => boolean).call(this, event, ...args);
@@ -172,8 +175,3 @@ function watchIterable(stream: AsyncIterable<unknown>, place: SpanParent, pieces
   if (!isWatched) pieces.end();
   return stream;
 }
-
-const decoder = new TextDecoder();
-
-/** Bytes as text. */
-const readable = (piece: unknown): unknown => (piece instanceof Uint8Array ? decoder.decode(piece) : piece);

@@ -1,6 +1,11 @@
-import type { ServerResponse } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import express from 'express';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { traceErrors, traceRequests } from '../../client/express.ts';
+import { traceHandler } from '../../client/fetchHandler.ts';
+import { log } from '../../client/index.ts';
 import { logOpenAI } from '../../client/openai.ts';
 import { type LoggedSpan, loggedTraces } from '../support/loggedTraces.ts';
 import { type Answer, fails, type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
@@ -182,5 +187,103 @@ describe('a client of OpenAI', () => {
     expect(span).toMatchObject({ model: 'parrot', status_code: 429, error_message: expect.stringContaining('slow down') });
     await expect(ask()).rejects.toThrow('slow down'); // no logger any more
     expect((await ask()).choices[0]?.message.content).toBe('ok');
+  });
+});
+
+const work = log({ kind: 'tool', name: 'work' }, async (text: string) => {
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  return text.toUpperCase();
+});
+
+/** External ids of the sessions of these traces, in their order. */
+async function sessionsOf(traces: (LoggedSpan & { session_id?: string })[]): Promise<unknown[]> {
+  const ids = traces.map(({ session_id }) => session_id);
+  return Promise.all(
+    ids.map(
+      async (id) => (await service.request('GET', `/v2/projects/${projectId}/sessions/${id}`)).body as { external_id?: string },
+    ),
+  ).then((sessions) => sessions.map(({ external_id }) => external_id));
+}
+
+describe('an application of Express', () => {
+  test('has a trace for each request, however many it answers at a time', async () => {
+    const app = express();
+    app.use(express.json());
+    app.use(
+      traceRequests<express.Request>({
+        session: ({ headers }) => (headers['x-user'] ? { externalId: String(headers['x-user']) } : undefined),
+        ignore: ({ path }) => path === '/health',
+        fields: () => ({ tags: ['web'] }),
+      }),
+    );
+    app.post('/shout', async ({ body }, response) => void response.json({ said: await work(body.text) }));
+    app.get('/broken', async () => {
+      await work('before');
+      throw Object.assign(new Error('of the handler'), { status: 418 });
+    });
+    app.get('/health', (_request, response) => void response.send('ok'));
+    app.use(traceErrors());
+    app.use(
+      ((error, _request, response, _next) => void response.status(error.status).send('no tea')) as express.ErrorRequestHandler,
+    );
+    const server = await new Promise<Server>((resolve) => {
+      const started: Server = app.listen(0, '127.0.0.1', () => resolve(started));
+    });
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const shout = async (user: string) => {
+      const headers = { 'content-type': 'application/json', 'x-user': user };
+      const answer = await fetch(`${url}/shout?x=1`, { method: 'POST', headers, body: JSON.stringify({ text: user }) });
+      expect(await answer.json()).toEqual({ said: user.toUpperCase() });
+    };
+    const traces = await loggedTraces(service, projectId, async () => {
+      await Promise.all(['ana', 'ben', 'cleo'].map(shout));
+      await (await fetch(`${url}/broken?why`)).text();
+      await (await fetch(`${url}/health`)).text();
+      await new Promise((resolve) => server.close(resolve));
+    });
+    await fetch(url).catch(() => undefined);
+    const shouts = traces.filter(({ name }) => name === 'POST /shout');
+    expect((await sessionsOf(shouts)).toSorted()).toEqual(['ana', 'ben', 'cleo']);
+    for (const { input, output, spans } of shouts) {
+      const { text } = JSON.parse(String(input)) as { text: string };
+      expect(output).toBe(JSON.stringify({ said: text.toUpperCase() }));
+      expect(spans).toMatchObject([{ name: 'work', input: text }]);
+    }
+    expect(traces.filter((trace) => !shouts.includes(trace))).toMatchObject([
+      {
+        ...{ name: 'GET /broken', input: 'GET /broken?why', output: 'no tea', status_code: 418, tags: ['web'] },
+        error_message: 'Error: of the handler',
+        spans: [{ name: 'work' }],
+      },
+    ]);
+  });
+});
+
+describe('a handler of the Fetch API', () => {
+  test('has a trace for each request, which ends with its response', async () => {
+    const handler = traceHandler(
+      async (request: Request, greeting: string) => {
+        const { pathname } = new URL(request.url);
+        if (pathname === '/broken') throw new TypeError('of the handler');
+        if (pathname === '/image') return new Response(new Uint8Array([1, 2]), { headers: { 'content-type': 'image/png' } });
+        const text = await request.text();
+        const bytes = new TextEncoder().encode(`${greeting} ${await work(text)} €`);
+        // Cut in the middle of a character.
+        return new Response(ReadableStream.from([bytes.subarray(0, -2), bytes.subarray(-2)]), { status: 201 });
+      },
+      { session: () => ({ externalId: 'fetched' }) },
+    );
+    const traces = await loggedTraces(service, projectId, async () => {
+      const answer = await handler(new Request('http://x/say?y', { method: 'POST', body: 'ana' }), 'hello');
+      expect([answer.status, await answer.text()]).toEqual([201, 'hello ANA €']);
+      await expect(handler(new Request('http://x/broken?z'), '')).rejects.toThrow('of the handler');
+      expect((await (await handler(new Request('http://x/image'), '')).arrayBuffer()).byteLength).toBe(2);
+    });
+    expect(traces).toMatchObject([
+      { name: 'POST /say', input: 'ana', output: 'hello ANA €', status_code: 201, spans: [{ name: 'work' }] },
+      { name: 'GET /broken', input: 'GET /broken?z', status_code: 500, error_message: 'TypeError: of the handler' },
+      { name: 'GET /image', output: null, status_code: 200 },
+    ]);
+    expect(new Set(await sessionsOf(traces))).toEqual(new Set(['fetched']));
   });
 });
