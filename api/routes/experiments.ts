@@ -265,6 +265,7 @@ function toWire(experiment: ExperimentView): ExperimentResponse {
     structured_aggregate_metrics:
       aggregates &&
       Object.fromEntries(Object.entries(aggregates.metrics).map(([name, values]) => [name, aggregatesToWire(values)])),
+    trial_aggregates: aggregates?.overTrials ?? null,
     aggregate_metric_counts: countsToWire(aggregates),
     failed_rows: experiment.failedRows,
     usage: aggregates?.usage ? usageBody(aggregates.usage) : null,

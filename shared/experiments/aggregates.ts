@@ -1,5 +1,6 @@
 import type { MetricAggregates } from '../metrics/aggregate.ts';
 import type { FailedRowsCount, MetricCounts } from '../metrics/metricFigures.ts';
+import type { TrialFigures } from '../metrics/trialFigures.ts';
 import type { RunUsage } from './runUsage.ts';
 
 /** What every row has beside its metrics, as the aggregates name it. */
@@ -32,4 +33,6 @@ export interface ExperimentAggregates {
   /** Under the same names. */
   counts?: Record<string, MadeOf>;
   usage?: RunUsage;
+  /** Of a run of several trials, under the same names. */
+  overTrials?: Record<string, TrialFigures>;
 }

@@ -12,7 +12,7 @@ export interface SumDeps {
   /** Duration, token counts and cost over the experiment's traces; `soundValues` are those of rows that did not fail. */
   systemAggregates(run: ExperimentRun): Promise<Record<string, { aggregates: MetricAggregates; soundValues: number }>>;
   usage(run: ExperimentRun): Promise<RunUsage>;
-  values: Pick<MetricValueStore, 'aggregate' | 'counts'>;
+  values: Pick<MetricValueStore, 'aggregate' | 'counts' | 'trials'>;
   metricsOf(run: ExperimentRun): Promise<EnabledMetric[]>;
   scalesOf(run: ExperimentRun): Promise<(metric: string) => MetricScale>;
 }
@@ -23,12 +23,13 @@ export interface SumDeps {
  */
 export async function sumUp(deps: SumDeps, run: ExperimentRun): Promise<ExperimentAggregates> {
   const where = { projectId: run.projectId, runId: run.experimentId };
-  const [computed, scaleOf, system, counted, usage] = await Promise.all([
+  const [computed, scaleOf, system, counted, usage, overTrials] = await Promise.all([
     deps.metricsOf(run).then((metrics) => new Map(metrics.map((metric) => [metric.name, metric]))),
     deps.scalesOf(run),
     deps.systemAggregates(run),
     deps.values.counts(where),
     deps.usage(run),
+    run.trials > 1 ? deps.values.trials(where) : undefined,
   ]);
   const { rows, rowsFailed } = counted;
   const unscored: MetricCounts = {
@@ -70,5 +71,6 @@ export async function sumUp(deps: SumDeps, run: ExperimentRun): Promise<Experime
     rankingScore: rankingScore(Object.fromEntries(rolledUp), scaleOf),
     counts: Object.fromEntries(counts),
     usage,
+    ...(overTrials ? { overTrials: Object.fromEntries(overTrials) } : {}),
   };
 }

@@ -1,5 +1,6 @@
 import type { MetricAggregates } from '../metrics/aggregate.ts';
 import type { MetricCounts } from '../metrics/metricFigures.ts';
+import type { TrialFigures } from '../metrics/trialFigures.ts';
 import type { RunRef } from '../projects/runs.ts';
 import type { MetricValue } from './recordStore.ts';
 
@@ -29,4 +30,6 @@ export interface MetricValueStore {
   aggregate(run: RunRef, metric: string, filled?: { value: number | boolean; times: number }): Promise<MetricAggregates>;
   /** What the rows of a run have of each metric that it has a value or a state of. */
   counts(run: RunRef): Promise<RunMetricCounts>;
+  /** By metric, how the trials of the rows of a run differ. */
+  trials(run: RunRef): Promise<ReadonlyMap<string, TrialFigures>>;
 }

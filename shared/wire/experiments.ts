@@ -210,6 +210,21 @@ const AggregateMetricCounts = z
   })
   .meta({ id: 'AggregateMetricCounts' });
 
+/** How the trials of a row differ, over the rows with several values. */
+const TrialAggregates = z
+  .object({
+    rows: z.int().describe('Rows that have values of several trials.'),
+    mean: z.number().nullable().describe('Average of the averages of each row; null without numbers.'),
+    spread: z
+      .number()
+      .nullable()
+      .describe('Average of the standard deviations of each row over its trials; null without numbers.'),
+    agreement: z
+      .number()
+      .describe("Average share of a row's trials that have its most frequent value; 1: the trials of each row agree."),
+  })
+  .meta({ id: 'TrialAggregates' });
+
 const TagText = z.string().max(256);
 export const RunTagCreateRequest = z
   .object({ key: TagText, value: TagText, tag_type: z.string().max(256) })
@@ -247,6 +262,7 @@ export const ExperimentResponse = z
     dataset: z.object({ dataset_id: Uuid, version_index: z.int(), name: z.string().nullable() }).nullable(),
     aggregate_metrics: z.record(z.string(), z.number()),
     structured_aggregate_metrics: z.record(z.string(), MetricAggregates).nullable(),
+    trial_aggregates: z.record(z.string(), TrialAggregates).nullable().describe('By metric; null of a run with one trial.'),
     aggregate_metric_counts: z.record(z.string(), AggregateMetricCounts).nullable(),
     failed_rows: FailedRowsSetting,
     usage: RunUsageBody.nullable(),

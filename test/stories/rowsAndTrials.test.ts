@@ -20,6 +20,10 @@ beforeAll(async () => {
     join(runners, 'moody.mjs'),
     "export default (input, { row }) => (input === 'even' ? input : [input, row.ordinal, row.trial].join(String.fromCharCode(32)));",
   );
+  await writeFile(
+    join(runners, 'wavering.mjs'),
+    "export default (wrong, { row }) => (row.trial >= 4 - Number(wrong) ? 'wrong' : 'right');",
+  );
   service = await startTestService({ RUNNERS_DIR: runners });
   project = await service.project();
 });
@@ -196,6 +200,27 @@ describe('trials', () => {
       trials: 3,
       num_traces: 9,
     });
+  });
+
+  test('say how far those of a row agree, by metric', async () => {
+    const metrics = ['exact_match'];
+    const one = await newExperiment(service.client, project.id, { name: 'agreement', metrics, trials: 4 });
+    const runner = { kind: 'module', name: 'wavering' };
+    // Right in each trial; in the first of four; in three of four.
+    const records = [0, 3, 1].map((wrong) => ({ input: `${wrong}`, output: 'right' }));
+    await ended(one, { runner, records });
+    const { trial_aggregates: aggregates } = await service.client.send<{ trial_aggregates: Record<string, unknown> }>(
+      `/projects/${project.id}/experiments/${one.id}`,
+    );
+    expect(aggregates.exact_match).toEqual({
+      rows: 3,
+      mean: expect.closeTo((1 + 1 / 4 + 3 / 4) / 3, 9),
+      spread: expect.closeTo((0 + 0.5 + 0.5) / 3, 9),
+      agreement: expect.closeTo((1 + 3 / 4 + 3 / 4) / 3, 9),
+    });
+    const once = await newExperiment(service.client, project.id, { name: 'once', metrics });
+    await ended(once, { records: [{ input: 'a', output: 'a' }] });
+    expect(await service.client.send(`/projects/${project.id}/experiments/${once.id}`)).toMatchObject({ trial_aggregates: null });
   });
 
   test('are added by a later run, which runs these alone, and never taken away', async () => {

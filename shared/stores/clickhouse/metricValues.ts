@@ -13,6 +13,7 @@ import type { ClickHouse } from './connect.ts';
 import { inChunks } from './inChunks.ts';
 import { metricCounts } from './metricCounts.ts';
 import { type MetricRow, metricFields } from './metricRow.ts';
+import { trialFigures } from './trialFigures.ts';
 
 /** The row of a value or a state. */
 export function metricValueRow(run: RunRef, value: MetricValue, version: number): MetricRow {
@@ -114,6 +115,7 @@ export function clickhouseMetricValues(clickhouse: ClickHouse): MetricValueStore
       }),
 
     counts: (run) => metricCounts(clickhouse, run),
+    trials: (run) => trialFigures(clickhouse, run),
 
     async aggregate(run, metric, filled) {
       const [row] = await clickhouse.query({
