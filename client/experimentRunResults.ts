@@ -1,14 +1,14 @@
 import type { z } from 'zod';
 import type { ProgressReply } from '../shared/wire/experimentRuns.ts';
-import type { ExperimentResponse } from '../shared/wire/experiments.ts';
+import type { Experiment } from './experimentAggregates.ts';
 
 /** Rows and scores of a run: how many there are, how many are done. */
 export type ExperimentProgress = z.output<typeof ProgressReply>;
 
 /** What `runExperiment` gives when the run has ended, or is left to itself. */
 export interface ExperimentRunResults {
-  /** As the service gives it: keys in snake_case, aggregates of metrics in `aggregate_metrics` and `structured_aggregate_metrics`. */
-  experiment: ExperimentResponse;
+  /** As the service gives it, with keys in snake_case; in `aggregates` the figures of each metric and how many rows they are of. */
+  experiment: Experiment;
   progress: ExperimentProgress;
   /** One line for people. */
   message: string;

@@ -1,6 +1,7 @@
 import type { ExperimentResponse } from '../shared/wire/experiments.ts';
 import type { ExperimentGroupChoice } from './createExperiment.ts';
 import { everyItem } from './everyItem.ts';
+import { type Experiment, withAggregates } from './experimentAggregates.ts';
 import type { ServiceClient } from './http.ts';
 import { clientOf, type OperationOptions, resolveProject } from './project.ts';
 
@@ -9,15 +10,17 @@ import { clientOf, type OperationOptions, resolveProject } from './project.ts';
  * says which counts.
  * @throws ValueError without a project; HttpStatusError when the service refuses the search (its `body` holds the validation errors of a 422).
  */
-export async function getExperiments(options: OperationOptions & ExperimentGroupChoice = {}): Promise<ExperimentResponse[]> {
+export async function getExperiments(options: OperationOptions & ExperimentGroupChoice = {}): Promise<Experiment[]> {
   const client = clientOf(options);
   const projectId = await resolveProject(client, options);
   const { experimentGroup, experimentGroupId } = options;
-  if (!experimentGroup && !experimentGroupId) return client.send(`/projects/${projectId}/experiments`);
-  return searchExperiments(client, projectId, [
+  if (!experimentGroup && !experimentGroupId)
+    return (await client.send<ExperimentResponse[]>(`/projects/${projectId}/experiments`)).map(withAggregates);
+  const found = await searchExperiments(client, projectId, [
     ...(experimentGroupId ? [{ name: 'experiment_group_id', value: experimentGroupId }] : []),
     ...(experimentGroup ? [{ name: 'experiment_group_name', operator: 'eq', value: experimentGroup, case_sensitive: true }] : []),
   ]);
+  return found.map(withAggregates);
 }
 
 /** All experiments that match, newest first. */

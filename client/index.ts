@@ -38,6 +38,7 @@ export {
   TakenOverError,
   ValueError,
 } from './errors.ts';
+export type { Experiment, MetricFigures } from './experimentAggregates.ts';
 export type { ExperimentProgress, ExperimentRunResults } from './experimentRunResults.ts';
 export { type ExportRecordsOptions, exportRecords } from './exportRecords.ts';
 export { getAnnotationQueue } from './getAnnotationQueue.ts';

@@ -7,6 +7,7 @@ import { type ChosenPrompt, choosePrompt, isPromptOf, type PromptChoice } from '
 import { type ExperimentGroupChoice, groupKeys, requiredName } from './createExperiment.ts';
 import { readEnvironment } from './environment.ts';
 import { ExperimentRunError, HttpStatusError, ValueError } from './errors.ts';
+import { withAggregates } from './experimentAggregates.ts';
 import type { ExperimentProgress, ExperimentRunResults } from './experimentRunResults.ts';
 import { searchExperiments } from './getExperiments.ts';
 import { type LeasedRow, runHostedRow } from './hostedRow.ts';
@@ -343,7 +344,7 @@ class ExperimentRun<Input, Output> {
   ): Promise<ExperimentRunResults> {
     const { client } = this.chosen;
     const [experiment, progress] = await Promise.all([
-      client.send<ExperimentResponse>(this.path(created)),
+      client.send<ExperimentResponse>(this.path(created)).then(withAggregates),
       end ?? progressOf(this.place(created), this.options.signal),
     ]);
     this.options.onProgress?.(progress);

@@ -5,6 +5,7 @@ import { assertFree } from '../shared/childProcesses/freePort.ts';
 import { runProcess } from '../shared/childProcesses/runProcess.ts';
 import { withoutSettings } from '../shared/config/config.ts';
 import { type Service, startService } from '../start.ts';
+import { figureCell } from './figureCell.ts';
 import { problemsFile } from './problems.ts';
 import { ProgressLine } from './progressLine.ts';
 import { resultTable } from './resultTable.ts';
@@ -119,8 +120,8 @@ async function watched<T>(name: string, run: (onProgress: ProgressLine['show']) 
 }
 
 function rowOf({ experiment, progress }: ExperimentRunResults): string[] {
-  const figure = (name: string): number => experiment.aggregate_metrics[name] ?? Number.NaN;
-  const percent = (name: string) => `${(100 * figure(name)).toFixed(1)} %`;
+  const cell = (name: string, shown: (figure: number) => string) => figureCell(experiment.aggregates[name], shown);
+  const percent = (name: string) => cell(name, (figure) => `${(100 * figure).toFixed(1)} %`);
   const seconds = (Date.parse(progress.ended_at ?? '') - Date.parse(progress.started_at ?? '')) / 1_000;
   return [
     experiment.name,
@@ -128,8 +129,8 @@ function rowOf({ experiment, progress }: ExperimentRunResults): string[] {
     String(progress.rows_failed),
     percent('numeric_match'),
     percent('exact_match'),
-    `${figure('latency').toFixed(0)} ms`,
-    String(figure('total_tokens')),
+    cell('latency', (figure) => `${figure.toFixed(0)} ms`),
+    cell('total_tokens', String),
     `${seconds.toFixed(1)} s`,
   ];
 }

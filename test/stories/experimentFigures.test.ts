@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { createExperiment, Logger, runExperiment } from '../../client/index.ts';
+import { createExperiment, getExperiment, getExperiments, Logger, runExperiment } from '../../client/index.ts';
+import { figureCell } from '../../demo/figureCell.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import type { ExperimentResponse } from '../../shared/wire/experiments.ts';
 import { startTestService, type TestService } from '../support/service.ts';
@@ -47,6 +48,19 @@ describe('rows that failed', () => {
       concurrency: 50,
     });
     expect(progress).toMatchObject({ rows_done: ROWS, rows_failed: FAILED });
+    const { exact_match } = experiment.aggregates;
+    expect(exact_match).toMatchObject({
+      figure: RIGHT / (ROWS - FAILED),
+      figures: { count: ROWS - FAILED },
+      counts: { values: ROWS - FAILED, rows: ROWS, failed_rows_without_value: FAILED },
+    });
+    expect(experiment.aggregates.tone).toMatchObject({ figure: null, figures: { value_distribution: { calm: ROWS - FAILED } } });
+    const percent = (figure: number) => `${(100 * figure).toFixed(0)} %`;
+    expect(figureCell(exact_match, percent)).toBe('90 % (333 of 500)');
+    expect(figureCell(experiment.aggregates.duration_ns, () => 'short')).toBe('short');
+    const named = { client: service.client, projectId, experimentName: experiment.name };
+    expect((await getExperiment(named))?.aggregates).toEqual(experiment.aggregates);
+    expect((await getExperiments(named))[0]?.aggregates).toEqual(experiment.aggregates);
     const without = { rows: ROWS, rows_failed: FAILED, failed_rows_without_value: FAILED, failed: 0, not_applicable: 0 };
     const omitted = { ...without, values: ROWS - FAILED, missing: 0, failed_rows: 'omit', worst: null };
     expect(experiment).toMatchObject({

@@ -1,0 +1,26 @@
+import type { ExperimentResponse } from '../shared/wire/experiments.ts';
+
+/** The figures of one metric, and what they are made of. */
+export interface MetricFigures {
+  /** The one number that stands for the metric; null of labels and texts, and where there are no values. */
+  figure: number | null;
+  /** All figures; keys as the service gives them. */
+  figures: NonNullable<ExperimentResponse['structured_aggregate_metrics']>[string] | null;
+  /** How many rows it is of; null of aggregates that an earlier release has stored. */
+  counts: NonNullable<ExperimentResponse['aggregate_metric_counts']>[string] | null;
+}
+
+/** An experiment as the service gives it, and the figures of its metrics by name. */
+export type Experiment = ExperimentResponse & { aggregates: Record<string, MetricFigures> };
+
+/** Puts together what the answer says of each metric. */
+export function withAggregates(experiment: ExperimentResponse): Experiment {
+  const { aggregate_metrics: single, structured_aggregate_metrics: all, aggregate_metric_counts: counts } = experiment;
+  const names = new Set([single, all ?? {}, counts ?? {}].flatMap((one) => Object.keys(one)));
+  const figuresOf = (name: string): MetricFigures => ({
+    figure: single[name] ?? null,
+    figures: all?.[name] ?? null,
+    counts: counts?.[name] ?? null,
+  });
+  return { ...experiment, aggregates: Object.fromEntries([...names].map((name) => [name, figuresOf(name)])) };
+}
