@@ -1,8 +1,11 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import { generateText, jsonSchema, stepCountIs, streamText, tool, wrapLanguageModel } from 'ai';
 import express from 'express';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { loggingMiddleware } from '../../client/aiSdk.ts';
 import { traceErrors, traceRequests } from '../../client/express.ts';
 import { traceHandler } from '../../client/fetchHandler.ts';
 import { log } from '../../client/index.ts';
@@ -285,5 +288,66 @@ describe('a handler of the Fetch API', () => {
       { name: 'GET /image', output: null, status_code: 200 },
     ]);
     expect(new Set(await sessionsOf(traces))).toEqual(new Set(['fetched']));
+  });
+});
+
+describe('the AI SDK', () => {
+  const model = () =>
+    wrapLanguageModel({
+      model: createOpenAICompatible({ name: 'local', baseURL: `${endpoint.url}/v1`, includeUsage: true })('parrot'),
+      middleware: loggingMiddleware(),
+    });
+  const weather = tool({
+    description: 'Weather of a city',
+    inputSchema: jsonSchema<{ city: string }>({ type: 'object', properties: { city: { type: 'string' } } }),
+    execute: ({ city }) => work(city),
+  });
+
+  test('logs the calls of a model, with tools, and what these do between them', async () => {
+    endpoint.next(says('', { tool_calls: [call] }), says('It rains.'));
+    const spans = await spansOf(async () => {
+      const { text } = await generateText({
+        ...{ model: model(), prompt: 'Oslo?', tools: { weather }, temperature: 0 },
+        stopWhen: stepCountIs(2),
+      });
+      expect(text).toBe('It rains.');
+    });
+    const metrics = { num_input_tokens: 12, num_output_tokens: 3 };
+    expect(spans).toMatchObject([
+      {
+        ...{ type: 'llm', model: 'parrot', finish_reason: 'tool-calls', metrics },
+        input: [{ role: 'user', content: 'Oslo?' }],
+        output: { tool_calls: [{ id: 'call_1', function: call.function }] },
+        tools: [{ name: 'weather' }],
+      },
+      { type: 'tool', name: 'work', input: 'Oslo' },
+      {
+        input: [{ role: 'user' }, { role: 'assistant', tool_calls: [{ id: 'call_1' }] }, { role: 'tool', content: 'OSLO' }],
+        ...{ output: { content: 'It rains.' }, metrics },
+      },
+    ]);
+  });
+
+  test('logs a stream, and what the provider refuses', async () => {
+    const usage = { prompt_tokens: 7, completion_tokens: 2, total_tokens: 9 };
+    endpoint.next(
+      streams([
+        chunk({ role: 'assistant', content: 'It ' }),
+        chunk({ content: 'rains' }, { finish_reason: 'stop' }),
+        { ...chunk({}), choices: [], usage },
+      ]),
+      fails(400, { error: { message: 'too long' } }),
+    );
+    const spans = await spansOf(async () => {
+      let said = '';
+      for await (const piece of streamText({ model: model(), prompt: 'Oslo?' }).textStream) said += piece;
+      expect(said).toBe('It rains');
+      await expect(generateText({ model: model(), prompt: 'Oslo?', maxRetries: 0 })).rejects.toThrow();
+    });
+    expect(spans).toMatchObject([
+      { output: { content: 'It rains' }, metrics: { num_input_tokens: 7, num_output_tokens: 2 }, finish_reason: 'stop' },
+      { model: 'parrot', status_code: 400 },
+    ]);
+    expect(spans[0]?.metrics.time_to_first_token_ns).toBeGreaterThan(0);
   });
 });
