@@ -24,7 +24,11 @@ export const explainedBy = (name: string): string | undefined =>
 
 /** A lookup over the standard columns, those of dataset rows, the keys of the two metadata maps and the metrics given. */
 export function columnFinder(metrics: readonly ColumnDef[]): FindColumn {
-  const byId = new Map(metrics.map((column) => [column.id, column]));
+  // A scorer's metric is found by its name, too, unless a metric has that name itself.
+  const named = metrics.flatMap((column) =>
+    column.metricKeyAlias === undefined ? [] : [[`${METRIC}${column.metricKeyAlias}`, column] as const],
+  );
+  const byId = new Map([...named, ...metrics.map((column) => [column.id, column] as const)]);
   return (id) => {
     const column = builtIn.get(id) ?? byId.get(id) ?? metadataColumn(id);
     if (!column)

@@ -149,6 +149,24 @@ test('a metric of booleans stays one in the Parquet file of the records that hol
   expect(await cells({ log_stream_id, root_type: 'span', column_ids: ['metrics/json_validity'] })).toEqual([[true]]);
 });
 
+test('the metric of a scorer is filtered and sorted by under its name as well as its id', async () => {
+  const { post, log_stream_id: run } = await stream();
+  const name = `politeness ${newId()}`;
+  const { body: scorer } = (await service.request('POST', '/scorers', { name, scorer_type: 'llm' })) as { body: Json };
+  await service.request('POST', `/scorers/${scorer.id}/version/llm`, { user_prompt: 'Is {{output}} polite?' });
+  const scorers = [{ id: scorer.id, scorer_type: 'llm' }];
+  await service.request('POST', `/projects/${project.id}/runs/${run}/scorer-settings`, { run_id: run, scorers });
+  const traces = [true, false, true].map((value) => ({ created_at, input: String(value), metrics: { [scorer.id]: value } }));
+  expect((await post('traces', { traces })).status).toBe(200);
+  for (const column_id of [`metrics/${name}`, `metrics/${scorer.id}`]) {
+    const filters = [{ type: 'boolean', column_id, operator: 'eq', value: true }];
+    expect((await post('traces/count', { filters })).body, column_id).toEqual({ total_count: 2 });
+    const sort = { column_id, ascending: true };
+    const { body } = await post('traces/search', { sort });
+    expect(body.records?.[0]?.input, column_id).toBe('false');
+  }
+});
+
 test('the column of a metric that the run’s settings name says how the run uses it', async () => {
   const { post, log_stream_id: run } = await stream();
   const id = builtinByName('exact_match')?.scorerId;
