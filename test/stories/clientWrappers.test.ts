@@ -1,6 +1,13 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import { Document } from '@langchain/core/documents';
+import { BaseChatModel } from '@langchain/core/language_models/chat_models';
+import { AIMessage, HumanMessage } from '@langchain/core/messages';
+import { BaseRetriever } from '@langchain/core/retrievers';
+import { RunnableLambda } from '@langchain/core/runnables';
+import { tool as lcTool } from '@langchain/core/tools';
+import { FakeListChatModel } from '@langchain/core/utils/testing';
 import { generateText, jsonSchema, stepCountIs, streamText, tool, wrapLanguageModel } from 'ai';
 import express from 'express';
 import OpenAI from 'openai';
@@ -9,6 +16,7 @@ import { loggingMiddleware } from '../../client/aiSdk.ts';
 import { traceErrors, traceRequests } from '../../client/express.ts';
 import { traceHandler } from '../../client/fetchHandler.ts';
 import { log } from '../../client/index.ts';
+import { loggingCallbacks } from '../../client/langchain.ts';
 import { logOpenAI } from '../../client/openai.ts';
 import { type LoggedSpan, loggedTraces } from '../support/loggedTraces.ts';
 import { type Answer, fails, type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
@@ -347,6 +355,78 @@ describe('the AI SDK', () => {
     expect(spans).toMatchObject([
       { output: { content: 'It rains' }, metrics: { num_input_tokens: 7, num_output_tokens: 2 }, finish_reason: 'stop' },
       { model: 'parrot', status_code: 400 },
+    ]);
+    expect(spans[0]?.metrics.time_to_first_token_ns).toBeGreaterThan(0);
+  });
+});
+
+describe('LangChain', () => {
+  const usage_metadata = { input_tokens: 9, output_tokens: 4, total_tokens: 13 };
+
+  test('logs chains, models, tools and retrievers as they nest', async () => {
+    const calls = [{ id: 'call_1', name: 'weather', args: { city: 'Oslo' } }];
+    class Scripted extends BaseChatModel {
+      _llmType() {
+        return 'scripted';
+      }
+      async _generate() {
+        const message = new AIMessage({ content: 'I look.', tool_calls: calls, usage_metadata } as object);
+        return { generations: [{ text: 'I look.', message }] };
+      }
+    }
+    const model = new Scripted({});
+    const weather = lcTool(async ({ city }: { city: string }) => `rain in ${city}`, {
+      name: 'weather',
+      description: 'Weather of a city',
+      schema: { type: 'object', properties: { city: { type: 'string' } } },
+    });
+    class Pages extends BaseRetriever {
+      lc_namespace = ['test'];
+      override async _getRelevantDocuments(query: string) {
+        return [new Document({ pageContent: `about ${query}`, metadata: { page: 1 } })];
+      }
+    }
+    const chain = RunnableLambda.from(async (question: string, config) => {
+      await new Pages().invoke(question, config);
+      const answer = await model.invoke([new HumanMessage(question)], config);
+      return (weather as unknown as RunnableLambda<unknown, string>).invoke(answer.tool_calls?.[0]?.args, config);
+    }).withConfig({ runName: 'ask' });
+    const [inside, alone] = await loggedTraces(service, projectId, async (logger) => {
+      const callbacks = [loggingCallbacks()];
+      await logger.trace('go', () => chain.invoke('Oslo?', { callbacks }));
+      expect(await chain.invoke('Oslo?', { callbacks })).toBe('rain in Oslo');
+    });
+    const ask = {
+      ...{ type: 'workflow', name: 'ask', output: 'rain in Oslo' },
+      spans: [
+        { type: 'retriever', input: 'Oslo?', output: [{ content: 'about Oslo?', metadata: { page: 1 } }] },
+        {
+          ...{ type: 'llm', input: [{ role: 'user', content: 'Oslo?' }] },
+          output: { role: 'assistant', content: 'I look.', tool_calls: [{ id: 'call_1', function: call.function }] },
+          metrics: { num_input_tokens: 9, num_output_tokens: 4 },
+        },
+        { type: 'tool', name: 'weather', output: 'rain in Oslo' },
+      ],
+    };
+    expect(inside?.spans).toMatchObject([ask]);
+    expect(alone).toMatchObject({ name: 'ask', output: 'rain in Oslo', spans: [ask] });
+  });
+
+  test('logs the time to the first token of a stream, and what is thrown', async () => {
+    const spans = await spansOf(async () => {
+      const callbacks = [loggingCallbacks()];
+      const model = new FakeListChatModel({ responses: ['It rains'], sleep: 5 });
+      let said = '';
+      for await (const piece of await model.stream('Oslo?', { callbacks })) said += piece.content;
+      expect(said).toBe('It rains');
+      const broken = RunnableLambda.from(() => {
+        throw new TypeError('of the chain');
+      });
+      await expect(broken.invoke('x', { callbacks })).rejects.toThrow('of the chain');
+    });
+    expect(spans).toMatchObject([
+      { type: 'llm', output: { role: 'assistant', content: 'It rains' } },
+      { type: 'workflow', status_code: 500, error_message: 'TypeError: of the chain' },
     ]);
     expect(spans[0]?.metrics.time_to_first_token_ns).toBeGreaterThan(0);
   });

@@ -2,6 +2,7 @@
 export const clientEntries: Record<string, string> = {
   index: '.',
   aiSdk: './aiSdk',
+  langchain: './langchain',
   openai: './openai',
   express: './express',
   fetchHandler: './fetchHandler',
