@@ -1,4 +1,5 @@
 import { calcPrice, findProvider, type ModelInfo, type ModelPrice, type Provider } from '@pydantic/genai-prices';
+import { LRUCache } from 'lru-cache';
 import { modelKey } from '../providers/findModel.ts';
 import type { Rate, Rates } from './rates.ts';
 
@@ -25,15 +26,15 @@ const makers = [
   'aws',
 ];
 
-/** Names of models come from callers: beyond so many what is remembered of them is begun anew. */
+/** Names of models come from callers: so many are remembered. */
 const MAX_REMEMBERED = 10_000;
 
 /** The same rates whenever a call was made, or those of a moment. */
-type Found = { rates: Rates } | { at(time: string): Rates } | undefined;
+type Found = { rates: Rates } | { at(time: string): Rates } | 'unknown';
 
 /** A name that was looked for is found again by one look into a map: looking for it takes some 50 µs. */
 export function openListPrices(): ListPrices {
-  const remembered = new Map<string, Found>();
+  const remembered = new LRUCache<string, Found>({ max: MAX_REMEMBERED });
   const names = new Map<Provider, ReadonlyMap<string, string>>();
   const namesOf = (provider: Provider) => {
     const known = names.get(provider) ?? spellings(provider);
@@ -48,16 +49,15 @@ export function openListPrices(): ListPrices {
         if (found) return foundIn(provider, id, found.model, found.model_price);
       }
     }
-    return undefined;
+    return 'unknown';
   };
   return (model, at) => {
     let found = remembered.get(model);
-    if (found === undefined && !remembered.has(model)) {
-      if (remembered.size >= MAX_REMEMBERED) remembered.clear();
+    if (found === undefined) {
       found = find(model);
       remembered.set(model, found);
     }
-    if (found === undefined) return undefined;
+    if (found === 'unknown') return undefined;
     return 'rates' in found ? found.rates : found.at(at);
   };
 }
@@ -67,7 +67,7 @@ function foundIn({ id: providerId }: Provider, model: string, { prices }: ModelI
   // Prices change from a day on, some with the time of day.
   let last: { minute: number; rates: Rates } | undefined;
   return {
-    at(time) {
+    at(time: string) {
       const timestamp = new Date(time);
       const minute = Math.floor(timestamp.getTime() / 60_000);
       if (last?.minute !== minute)

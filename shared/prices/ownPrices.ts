@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { RequestInvalid } from '../errors/errors.ts';
 import type { Integration, OwnPrice } from '../integrations/integration.ts';
 import { modelKey } from '../providers/findModel.ts';
@@ -69,7 +70,7 @@ export interface AskedPrice {
   integrationId?: string | undefined;
 }
 
-/** Names of models come from callers: beyond so many what is remembered of them is begun anew. */
+/** Names of models come from callers: so many are remembered. */
 const MAX_REMEMBERED = 10_000;
 
 /**
@@ -78,7 +79,7 @@ const MAX_REMEMBERED = 10_000;
  */
 export class OwnPrices {
   readonly #entries = new Map<string, Entry[]>();
-  readonly #remembered = new Map<string, readonly Entry[]>();
+  readonly #remembered = new LRUCache<string, readonly Entry[]>({ max: MAX_REMEMBERED });
 
   constructor(integrations: readonly Integration[]) {
     const ordered = [...integrations].sort((a, b) => Number(a.provider !== 'custom') - Number(b.provider !== 'custom'));
@@ -107,7 +108,6 @@ export class OwnPrices {
   #entriesOf(model: string): readonly Entry[] {
     const known = this.#remembered.get(model);
     if (known) return known;
-    if (this.#remembered.size >= MAX_REMEMBERED) this.#remembered.clear();
     const slash = model.indexOf('/');
     const [gateway, rest] = [model.slice(0, Math.max(slash, 0)), model.slice(slash + 1)];
     const ofRest =
