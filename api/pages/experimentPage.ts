@@ -85,7 +85,7 @@ async function comparisonWith(
   { id, projectId }: ExperimentView,
   baselineId: string,
 ): Promise<{ answer?: ComparisonAnswer; problem?: string }> {
-  const request = { baselineId, experimentIds: [id], slices: [], failedRows: 'omit', seed: 0, level: 0.95 } as const;
+  const request = { baselineId, experimentIds: [id], slices: [], seed: 0, level: 0.95 } as const;
   try {
     return { answer: await deps.compare(projectId, request) };
   } catch (err) {

@@ -35,7 +35,7 @@ export function comparisonRoutes({ compare, rows }: Pick<Comparisons, 'compare' 
             experimentIds: body.experiment_ids,
             metrics: body.metrics ?? undefined,
             slices: body.slices ?? [],
-            failedRows: body.failed_rows ?? 'omit',
+            failedRows: body.failed_rows ?? undefined,
             seed,
             level,
           },

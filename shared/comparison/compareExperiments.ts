@@ -4,6 +4,7 @@ import { measuredMetrics } from '../experiments/aggregates.ts';
 import { isUnderWay } from '../experiments/experiment.ts';
 import type { Experiment } from '../experiments/experimentStore.ts';
 import type { Metric } from '../metrics/metric.ts';
+import { type FailedRows, worstOf } from '../metrics/metricFigures.ts';
 import type { RunRef } from '../projects/runs.ts';
 import { countDifferences, momentsOf } from '../statistics/differences.ts';
 import { holm } from '../statistics/holm.ts';
@@ -15,7 +16,6 @@ import type {
   Comparison,
   ComparisonAnswer,
   ComparisonRequest,
-  FailedRows,
   MetricType,
   SideFigures,
   Verdict,
@@ -198,11 +198,6 @@ async function metricsToCompare(
   return metrics;
 }
 
-const worstOf = ({ direction, range }: ComparedMetric): number | undefined => {
-  if (direction === null || range === null) return undefined;
-  return direction === 'higher' ? range.min : range.max;
-};
-
 function sliceColumn(deps: Pick<CompareDeps, 'findColumn'>, given: string, index: number): ColumnDef {
   const named = (id: string): ColumnDef => {
     const column = deps.findColumn(id);
@@ -253,8 +248,9 @@ interface Unjudged {
 
 async function compareRuns(deps: CompareDeps, given: PairOfRuns, signal: AbortSignal | undefined): Promise<Unjudged[]> {
   const { request, baseline, other, runs, metrics, slice } = given;
+  const wanted = request.failedRows ?? other.experiment.failedRows;
   const worst = new Map(
-    request.failedRows === 'worst' ? metrics.flatMap((metric) => [[metric.id, worstOf(metric)] as const]).filter(hasWorst) : [],
+    wanted === 'worst' ? metrics.flatMap((metric) => [[metric.id, worstOf(metric)] as const]).filter(hasWorst) : [],
   );
   const paired = await pairsOf(deps, given, worst, signal);
   const isCategory = ({ baseline: one, other: two }: PairedMetric): boolean =>

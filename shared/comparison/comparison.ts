@@ -1,9 +1,7 @@
 import type { RunState } from '../experiments/experiment.ts';
+import type { FailedRows } from '../metrics/metricFigures.ts';
 import type { MetricScale } from '../wire/metricScale.ts';
 import type { MatchedBy, MatchedRows } from './comparisonReads.ts';
-
-/** What failed rows count as: nothing, or the worst value of a metric. */
-export type FailedRows = 'omit' | 'worst';
 
 export interface ComparisonRequest {
   baselineId: string;
@@ -12,7 +10,8 @@ export interface ComparisonRequest {
   metrics?: readonly string[] | undefined;
   /** Columns. */
   slices: readonly string[];
-  failedRows: FailedRows;
+  /** Absent: as each experiment itself says, on both sides. */
+  failedRows?: FailedRows | undefined;
   seed: number;
   level: number;
 }

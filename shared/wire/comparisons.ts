@@ -25,7 +25,9 @@ export const CompareRequest = z
     failed_rows: z
       .enum(['omit', 'worst'])
       .nullish()
-      .describe('What failed rows count as: nothing (default), or the worst value of a metric with a direction and a range.'),
+      .describe(
+        'What failed rows count as: nothing, or the worst value of a metric with a direction and a range. Without it, as the experiment that is compared says.',
+      ),
     seed: z.int().min(0).nullish().describe('Of the random numbers; 0 without it. The same seed gives the same figures.'),
     level: z
       .number()

@@ -216,6 +216,9 @@ describe('an experiment against its baseline', () => {
     expect(worst).toMatchObject({ rows: 10, missing: 0, better: 6, worse: 4, failed_rows: 'worst' });
     expect(worst.difference).toBeCloseTo((6 * 1 - 4 * 2) / 10, 12);
     expect(await refusal(id, { ...body, metrics: ['other'], failed_rows: 'worst' })).toMatch(/^422.*other has no range/);
+    const scales = ['grade', 'other'].map((name) => ({ name, direction: 'higher', range: { min: 1, max: 5 } }));
+    await service.client.send(`${at}/${other}`, { method: 'PATCH', body: { failed_rows: 'worst', logged_metrics: scales } });
+    expect(only(await compare(id, body), 'grade')).toMatchObject({ rows: 10, failed_rows: 'worst' }); // as the experiment says
   });
 
   test('is kept until either side changes', async () => {
