@@ -9,7 +9,8 @@ export function isRowOf(row: LeasedRow, record: Record<string, unknown> | undefi
   );
 }
 
-function meaning(value: unknown): string {
+/** A value as its JSON with sorted keys, or that of the JSON text that it is: equal where two stand for the same. */
+export function meaning(value: unknown): string {
   if (value === null || value === undefined) return 'null';
   if (typeof value !== 'string') return JSON.stringify(value, sortedKeys);
   try {

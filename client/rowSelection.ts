@@ -1,6 +1,6 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
 import type { RowSelectionReply, RowSelectionRequest } from '../shared/wire/rowSelection.ts';
+import { meaning } from './recordRows.ts';
 
 /** Which rows of a dataset or list of records are run: those that fit `filter`, `ids` or `ordinals`, of these a sample, of these the first. */
 export interface RowSelection {
@@ -41,11 +41,12 @@ export function mayBeOf(frozen: RowSelectionReply | null, asked: RowSelection | 
   if (!frozen || !asked) return !frozen && !asked;
   const { filter, ids, ordinals, sample, limit, sameAs } = asked;
   const { selected: _, of: __, ...shown } = frozen;
-  return isDeepStrictEqual(shown, {
+  const selected = {
     filter: filter?.map(({ columnName, operator = 'contains', value }) => ({ column_name: columnName, operator, value })) ?? null,
     listed: ids?.length ?? ordinals?.length ?? null,
     sample: sample ? { size: sample.size, seed: sample.seed ?? 0 } : null,
     limit: limit ?? null,
     same_as: sameAs ?? null,
-  });
+  };
+  return meaning(shown) === meaning(selected);
 }
