@@ -149,6 +149,12 @@ module.exports = {
       { path: '^shared/', ...atRunTime },
     ),
     rule(
+      'client-needs-no-node',
+      'Browsers and edge runtimes load it. The one module of Node is chosen by a condition of the package.',
+      { path: '^client/', pathNot: '^client/asyncStorage\\.ts$' },
+      { dependencyTypes: ['core'], ...atRunTime },
+    ),
+    rule(
       'client-has-no-package',
       'The client needs `fetch` alone; its command line may use Node.',
       { path: '^client/' },

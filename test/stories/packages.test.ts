@@ -12,6 +12,7 @@ import { runExperiment } from '../../client/runExperiment.ts';
 import { buildClient } from '../../tools/packages/buildClient.ts';
 import { buildService } from '../../tools/packages/buildService.ts';
 import { clientDeclarations } from '../../tools/packages/clientDeclarations.ts';
+import { withoutIndents } from '../../tools/packages/withoutIndents.ts';
 import { describeWithServer } from '../support/describeWithServer.ts';
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 300_000 });
@@ -137,6 +138,14 @@ const like = (name: string): string => {
   const { version } = JSON.parse(readFileSync(join(root, 'node_modules', name, 'package.json'), 'utf8')) as { version: string };
   return `${name}@${version}`;
 };
+
+test('code without indents is the same code: texts over several lines stay whole', () => {
+  const text = ['`one', '    two $' + '{1 +', '    1}`'].join('\n');
+  const code = `function f() {\n    if (true)\n        return ${text};\n}`;
+  const short = withoutIndents(code);
+  expect(short.startsWith('function f() {\nif (true)\nreturn `one\n    two')).toBe(true);
+  expect(new Function(`${short}; return f();`)()).toBe('one\n    two 2');
+});
 
 describe('the package of the client', () => {
   test('is small, depends on nothing, and has maps that lead to its sources', async () => {

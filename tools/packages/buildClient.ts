@@ -35,7 +35,9 @@ export async function buildClient(root: string, to: string, declarations: Readon
   writeFileSync(join(to, 'cjs/package.json'), json({ type: 'commonjs', sideEffects: false }));
   const { version, license } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<string, string>;
   writeFileSync(join(to, 'package.json'), json(manifest({ version, license })));
-  copyFileSync(join(root, 'LICENSE'), join(to, 'LICENSE'));
+  // The notice of the licence with its address: the whole text would be a fifteenth of the package.
+  const notice = readFileSync(join(root, 'LICENSE'), 'utf8').split(/^ *(?=Licensed under the Apache License)/m)[1] as string;
+  writeFileSync(join(to, 'LICENSE'), notice.replaceAll(/^ {3}/gm, ''));
   copyFileSync(join(client, 'README.md'), join(to, 'README.md'));
 }
 
