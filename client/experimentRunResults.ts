@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { ProgressReply } from '../shared/wire/experimentRuns.ts';
+import type { ExperimentComparison } from './compareExperiments.ts';
 import type { Experiment } from './experimentAggregates.ts';
 
 /** Rows and scores of a run: how many there are, how many are done. */
@@ -14,6 +15,8 @@ export interface ExperimentRunResults {
   message: string;
   /** Where the results are shown. */
   link: string;
+  /** With `baseline`: whether it is better than that one. */
+  comparison?: ExperimentComparison | undefined;
   /** True when an unfinished experiment was gone on with. */
   resumed: boolean;
 }

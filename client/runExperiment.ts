@@ -4,6 +4,7 @@ import type { ExperimentResponse } from '../shared/wire/experiments.ts';
 import { type ChosenRows, checkDatasetChoice, chooseRows, type DatasetChoice, isOver } from './chooseDataset.ts';
 import { checkMetrics, chooseScorers, isLocal, type MetricChoice } from './chooseMetrics.ts';
 import { type ChosenPrompt, choosePrompt, isPromptOf, type PromptChoice } from './choosePrompt.ts';
+import { compareExperiments } from './compareExperiments.ts';
 import { type ExperimentGroupChoice, groupKeys, requiredName } from './createExperiment.ts';
 import { readEnvironment } from './environment.ts';
 import { ExperimentRunError, HttpStatusError, ValueError } from './errors.ts';
@@ -81,6 +82,8 @@ export interface RunExperimentOptions<Input = unknown, Output = unknown>
    * always a new experiment. Default true.
    */
   resume?: boolean | undefined;
+  /** The name or id of the experiment that this one is compared with when it has ended: the newest one, where several have the name. */
+  baseline?: string | undefined;
   /** Stops waiting and starting rows. The run itself stays: the same call goes on with it later. */
   signal?: AbortSignal | undefined;
 }
@@ -105,6 +108,8 @@ export async function runExperiment<Input = unknown, Output = unknown>(
   });
   if (options.promptTemplate && options.onError)
     client.logger.warn('onError is ignored with a prompt template: the service records the rows itself');
+  // Before there is a new experiment, which may get the same name.
+  const baselineId = options.baseline === undefined ? undefined : await baselineOf(client, projectId, options.baseline);
   const [rows, scorers, namesakes] = await Promise.all([
     chooseRows(client, options),
     chooseScorers(client, options.metrics ?? []),
@@ -114,7 +119,20 @@ export async function runExperiment<Input = unknown, Output = unknown>(
     ? await choosePrompt(client, projectId, options.promptTemplate, name).catch(wrongParameter)
     : undefined;
   const experimentRun = new ExperimentRun(options, { client, projectId, name, namesakes, rows, scorers, prompt });
-  return experimentRun.run();
+  const results = await experimentRun.run();
+  if (baselineId === undefined) return results;
+  const compared = { client, projectId, baselineId, experimentIds: [results.experiment.id], signal: options.signal };
+  return { ...results, comparison: await compareExperiments(compared) };
+}
+
+/** @throws ValueError when there is no such experiment */
+async function baselineOf(client: ServiceClient, projectId: string, nameOrId: string): Promise<string> {
+  const operator = 'eq';
+  const byName = await searchExperiments(client, projectId, [{ name: 'name', operator, value: nameOrId, case_sensitive: true }]);
+  const [found] =
+    byName.length > 0 ? byName : await searchExperiments(client, projectId, [{ name: 'id', operator, value: nameOrId }]);
+  if (!found) throw new ValueError(`there is no experiment ${JSON.stringify(nameOrId)} to compare with in this project`);
+  return found.id;
 }
 
 interface Chosen {

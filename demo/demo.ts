@@ -1,6 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createDataset, type ExperimentRunResults, getDataset, runExperiment, ServiceClient } from '../client/index.ts';
+import {
+  createDataset,
+  type ExperimentComparison,
+  type ExperimentRunResults,
+  getDataset,
+  runExperiment,
+  ServiceClient,
+} from '../client/index.ts';
 import { assertFree } from '../shared/childProcesses/freePort.ts';
 import { runProcess } from '../shared/childProcesses/runProcess.ts';
 import { withoutSettings } from '../shared/config/config.ts';
@@ -101,6 +108,7 @@ async function runBoth(service: Service): Promise<ExperimentRunResults[]> {
         experimentName: 'prompt',
         promptTemplate: { name: 'word problem', template: 'Solve this in your head and say the answer: {{input}}' },
         promptSettings: { modelAlias: STAND_IN, temperature: 0 },
+        baseline: byFunction.experiment.id,
         onProgress,
       }),
     );
@@ -135,6 +143,37 @@ function rowOf({ experiment, progress }: ExperimentRunResults): string[] {
   ];
 }
 
+/** The answer to what the two experiments were run for: a sentence, and a line for each metric. */
+function sayComparison({ baseline, experiments, comparisons }: ExperimentComparison): void {
+  const shown = METRICS.flatMap((metric) => comparisons.find((one) => one.metric === metric) ?? []);
+  say(`\n${shown[0]?.sentence}\n`);
+  const text = (value: number | null): string => (value === null ? '' : String(Number(value.toPrecision(3))));
+  const row = ({
+    metric,
+    baseline_mean,
+    mean,
+    interval,
+    better,
+    worse,
+    p_adjusted,
+    verdict,
+  }: (typeof shown)[number]): string[] => [
+    ...[metric, text(baseline_mean), text(mean), interval ? `${text(interval.low)} to ${text(interval.high)}` : ''],
+    ...[text(better), text(worse), p_adjusted !== null && p_adjusted < 0.001 ? '< 0.001' : text(p_adjusted), verdict],
+  ];
+  const header = [
+    'metric',
+    String(baseline.name),
+    String(experiments[0]?.name),
+    '95 % interval',
+    'better',
+    'worse',
+    'p',
+    'verdict',
+  ];
+  say(resultTable(header, shown.map(row)));
+}
+
 function sayLinks(service: Service, runs: readonly ExperimentRunResults[]): void {
   const ofRun = ({ experiment }: ExperimentRunResults): string => {
     const query = new URLSearchParams({ query: `AssayProject="${PROJECT}" AND AssayExperiment="${experiment.name}"` });
@@ -161,6 +200,7 @@ async function mainJob(service: Service, began: number): Promise<void> {
   const results = await runBoth(service);
   const header = ['experiment', 'rows', 'errors', 'numeric match', 'exact match', 'latency', 'tokens', 'duration'];
   say(`\n${resultTable(header, results.map(rowOf))}`);
+  for (const { comparison } of results) if (comparison) sayComparison(comparison);
   sayLinks(service, results);
   say(`\nDone in ${((performance.now() - began) / 1_000).toFixed(1)} s.`);
 }

@@ -197,6 +197,11 @@ test('the demo ends by itself with a table of both experiments and the way back 
   // name, rows, errors, numeric match, exact match, latency, tokens, duration
   expect(stdout).toMatch(/^agent +40 +0 +100\.0 % +100\.0 % +\d+ ms +1640 +\d+\.\d s$/m);
   expect(stdout).toMatch(/^prompt +40 +0 +85\.0 % +0\.0 % +\d+ ms +1800 +\d+\.\d s$/m);
+  expect(stdout).toMatch(
+    /^prompt is worse than agent in numeric_match; 85\.0 % against 100\.0 %, .*; 0 rows better, 6 worse, 34 the same; p = 0\.031/m,
+  );
+  // metric, agent, prompt, interval, better, worse, p, verdict
+  expect(stdout).toMatch(/^numeric_match +1 +0\.85 +-0\.\d+ to -0\.\d+ +0 +6 +0\.0313 +worse$/m);
   expect(stdout).toContain(`DATA_DIR=${folder} `);
   expect(stdout).toMatch(/^ {2}API docs +http:\/\/127\.0\.0\.1:\d+\/docs$/m);
   for (const name of ['agent', 'prompt'])
