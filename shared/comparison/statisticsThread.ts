@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { extname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { PairedResult, Sample } from '../statistics/pairedTest.ts';
 
@@ -34,7 +34,10 @@ export function statisticsThread(): StatisticsThread {
   const waiting = new Map<number, { resolve(answer: StatisticsAnswer): void; reject(err: unknown): void }>();
 
   const start = (): Worker => {
-    const started = new Worker(join(import.meta.dirname, 'pairedTests.thread.ts'), { env: {}, execArgv: [] });
+    const started = new Worker(join(import.meta.dirname, `pairedTests.thread${extname(import.meta.filename)}`), {
+      env: {},
+      execArgv: [],
+    });
     const end = (err: unknown): void => {
       if (thread === started) thread = undefined;
       for (const { reject } of waiting.values()) reject(err);
