@@ -1,9 +1,5 @@
-import type { z } from 'zod';
-import type { CompareReply } from '../shared/wire/comparisons.ts';
+import type { ExperimentComparison } from './experimentComparison.ts';
 import { clientOf, type OperationOptions, resolveProject } from './project.ts';
-
-/** As the service gives it: keys in snake_case, one entry of `comparisons` for each experiment and metric. */
-export type ExperimentComparison = z.output<typeof CompareReply>;
 
 export interface CompareExperimentsOptions extends OperationOptions {
   baselineId: string;

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { ProgressReply } from '../shared/wire/experimentRuns.ts';
-import type { ExperimentComparison } from './compareExperiments.ts';
 import type { Experiment } from './experimentAggregates.ts';
+import type { ExperimentComparison } from './experimentComparison.ts';
 
 /** Rows and scores of a run: how many there are, how many are done. */
 export type ExperimentProgress = z.output<typeof ProgressReply>;

@@ -6,7 +6,7 @@ export type { DatasetChoice, DatasetReference } from './chooseDataset.ts';
 export type { MetricChoice } from './chooseMetrics.ts';
 export type { PromptChoice } from './choosePrompt.ts';
 export { type ComparedRow, type ComparedRowsOptions, comparedRows } from './comparedRows.ts';
-export { type CompareExperimentsOptions, compareExperiments, type ExperimentComparison } from './compareExperiments.ts';
+export { type CompareExperimentsOptions, compareExperiments } from './compareExperiments.ts';
 export {
   type AnnotationQueueResponse,
   type AnnotationTemplate,
@@ -39,6 +39,7 @@ export {
   ValueError,
 } from './errors.ts';
 export type { Experiment, MetricFigures } from './experimentAggregates.ts';
+export type { ExperimentComparison } from './experimentComparison.ts';
 export type { ExperimentProgress, ExperimentRunResults } from './experimentRunResults.ts';
 export { type ExportRecordsOptions, exportRecords } from './exportRecords.ts';
 export { getAnnotationQueue } from './getAnnotationQueue.ts';
