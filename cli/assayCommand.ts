@@ -1,4 +1,4 @@
-import { Command, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { VERSION } from '../shared/config/version.ts';
 import type { ExitCode } from './exitCodes.ts';
 import type { Terminal } from './terminal.ts';
@@ -50,6 +50,22 @@ export function assayCommand(terminal: Terminal, end: (exitCode: ExitCode) => vo
     )
     .action(action(async (options) => (await import('./commands/login.ts')).login(terminal, options)));
 
+  ofProject(program.command('run'))
+    .description('Run the experiment that a TypeScript or JavaScript file exports')
+    .argument('<file>', 'ends with: export default defineExperiment({ … })')
+    .option('--name <name>', 'name of the experiment; else that in the file, else the name of the file')
+    .option('--dataset <name or file>', 'other rows than the file says: a dataset, or a .csv, .jsonl, .json or .parquet file')
+    .option('--trials <number>', 'times that each row is run', wholeNumber)
+    .option('--concurrency <number>', 'rows in flight at a time', wholeNumber)
+    .option('--create-project', 'make the project if it does not exist')
+    .option('--fresh', 'a new experiment also where one of this name has not ended')
+    .option('--no-wait', 'leave a run of the service to itself; a function stays until its rows are recorded')
+    .addHelpText(
+      'after',
+      example('assay run shouting.ts --project shop', 'Ctrl-C loses nothing: the same command goes on where it was.'),
+    )
+    .action(action(async (file, options) => (await import('./commands/run.ts')).run(terminal, file, options)));
+
   ofExperiment(program.command('watch'))
     .description('Follow the run of an experiment to its end, then show its results')
     .addHelpText('after', example('assay watch "nightly run" --project shop'))
@@ -60,6 +76,12 @@ export function assayCommand(terminal: Terminal, end: (exitCode: ExitCode) => vo
     .action(action(async (options) => (await import('./commands/doctor.ts')).doctor(terminal, options)));
 
   return program;
+}
+
+function wholeNumber(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value < 1) throw new InvalidArgumentError('It must be a whole number from 1 on.');
+  return value;
 }
 
 const example = (line: string, meaning = ''): string => `\n  $ ${line}${meaning && `\n    ${meaning}`}`;

@@ -33,6 +33,6 @@ const fileReasons: Record<string, string> = {
 /** @param path what the file is called, where the error does not say */
 export function fileError(err: NodeJS.ErrnoException, path = err.path): CommandError {
   const reason = fileReasons[err.code ?? ''] ?? err.message;
-  const what = err.syscall === 'open' || err.syscall === 'stat' ? 'opened' : err.syscall === 'read' ? 'read' : 'written';
+  const what = ['open', 'stat', 'access'].includes(err.syscall ?? '') ? 'opened' : err.syscall === 'read' ? 'read' : 'written';
   return new CommandError(exitCodes.file, `${path ?? 'the output'} cannot be ${what}: ${reason}`, { cause: err });
 }

@@ -2,8 +2,8 @@ import { type ExperimentResponse, getExperiment, NotFoundError, resolveProject, 
 import { notFound } from './commandError.ts';
 
 export interface ProjectOptions {
-  project?: string;
-  projectId?: string;
+  project?: string | undefined;
+  projectId?: string | undefined;
 }
 
 const uuid = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/i;

@@ -21,6 +21,7 @@ export { type CreatedProject, createProject } from './createProject.ts';
 export { type CreatePromptOptions, createPrompt, type PromptMessage, type PromptResponse } from './createPrompt.ts';
 export { type DatasetRow, datasetRows } from './datasetRows.ts';
 export { type DatasetVersion, datasetVersions } from './datasetVersions.ts';
+export { defineExperiment, type ExperimentDefinition } from './defineExperiment.ts';
 export { deleteAnnotationQueue } from './deleteAnnotationQueue.ts';
 export { deleteDataset } from './deleteDataset.ts';
 export { type DeleteIntegrationOptions, deleteIntegration } from './deleteIntegration.ts';

@@ -1,4 +1,5 @@
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -224,6 +225,117 @@ describe('watch', () => {
     expect(table.join('\n')).toContain('exact_match');
     // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with it
     expect(stdout).not.toMatch(/\u001b\[\d+m/);
+  });
+});
+
+describe('run', () => {
+  /** An experiment file that logs the rows it ran, in a folder where the client library is found. */
+  function experimentFile(text: string, name = 'shouting.ts'): Typed {
+    const typed = withKey();
+    symlinkSync(join(import.meta.dirname, '../../client'), join(typed.folder, 'client'));
+    writeFileSync(join(typed.folder, name), text);
+    return typed;
+  }
+  const shouting = `
+    import { defineExperiment } from './client/index.ts';
+    console.log('loaded');
+    export default defineExperiment<string, string>({
+      dataset: [{ input: 'a', output: 'A' }, { input: 'b', output: 'x' }],
+      function: (input) => input.toUpperCase(),
+      metrics: ['exact_match'],
+    });`;
+
+  test('runs the experiment of a file and shows what it came to', async () => {
+    const typed = experimentFile(shouting, 'shout 🚀.ts');
+    const { exitCode, stdout, stderr } = await assay(['run', 'shout 🚀.ts'], typed);
+    expect(stdout).toMatch(/^"shout 🚀" completed: 2 of 2 rows in \S+ s$/m);
+    expect(stdout).toMatch(/^exact_match +0\.5 /m);
+    expect(stdout).toMatch(new RegExp(`^${service.url}/projects/${project.id}/experiments/\\S+$`, 'm'));
+    expect(stderr).toMatch(/^loaded\n.*2\/2 rows/s);
+    expect(exitCode).toBe(0);
+    const asJson = await assay(['run', 'shout 🚀.ts', '--json', '--trials', '2'], typed);
+    expect(JSON.parse(asJson.stdout)).toMatchObject({ progress: { state: 'completed', rows_done: 4, trials: 2 } });
+  });
+
+  test('keeps the commit, branch and build with the experiment', async () => {
+    const typed = experimentFile(shouting);
+    const git = (...words: string[]) => execFileSync('git', words, { cwd: typed.folder, encoding: 'utf8' }).trim();
+    git('init', '--quiet', '--initial-branch', 'new-prompt');
+    git('-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '--quiet', '--allow-empty', '--message', 'first');
+    const url = 'https://ci.example.com/jobs/7';
+    const { stdout } = await assay(['run', 'shouting.ts', '--json'], {
+      ...typed,
+      environment: { ...typed.environment, CI_JOB_URL: url },
+    });
+    const { experiment } = JSON.parse(stdout);
+    const tags = Object.fromEntries(
+      experiment.tags.generic.map(({ key, value }: { key: string; value: string }) => [key, value]),
+    );
+    expect(tags).toEqual({ commit: git('rev-parse', 'HEAD'), branch: 'new-prompt', dirty: 'true', build: url });
+  });
+
+  test.each([
+    ['one that throws', "const a = 1;\nthrow new Error('no key');", /bad\.ts cannot be loaded: no key \(line 2\)/],
+    [
+      'one that exports nothing',
+      'export const a = 1;',
+      /bad\.ts exports no experiment: end it with export default defineExperiment/,
+    ],
+    ['one that is no TypeScript', 'export default {', /bad\.ts cannot be loaded: /],
+    ['one without rows', 'export default { function: () => 1 };', /name the rows: dataset/],
+  ])('a file is refused in one sentence: %s', async (_name, text, sentence) => {
+    const { exitCode, stderr, stdout } = await assay(['run', 'bad.ts'], experimentFile(text, 'bad.ts'));
+    expect(stderr).toMatch(sentence);
+    expect(stderr.trim().split('\n')).toHaveLength(1);
+    expect(stdout).toBe('');
+    expect(exitCode).toBe(exitCodes.usage);
+  });
+
+  test('a file that is not there, a project that is not there', async () => {
+    const typed = experimentFile(shouting);
+    const missing = await assay(['run', 'none.ts'], typed);
+    expect(missing.stderr).toMatch(/none\.ts cannot be opened: it does not exist/);
+    expect(missing.exitCode).toBe(exitCodes.file);
+    const nowhere = await assay(['run', 'shouting.ts', '--project', 'büro 7'], typed);
+    expect(nowhere.stderr).toContain('there is no project called "büro 7": check the name, or add --create-project to make it');
+    expect(nowhere.exitCode).toBe(exitCodes.usage);
+    expect((await assay(['run', 'shouting.ts', '--project', 'büro 7', '--create-project'], typed)).exitCode).toBe(0);
+  });
+
+  test('takes other rows from a file', async () => {
+    const typed = experimentFile(shouting);
+    writeFileSync(join(typed.folder, 'rows.csv'), 'input,output\n"a, b","A, B"\n');
+    const { stdout } = await assay(['run', 'shouting.ts', '--dataset', 'rows.csv'], typed);
+    expect(stdout).toMatch(/completed: 1 of 1 rows/);
+    expect(stdout).toMatch(/^exact_match +1 /m);
+  });
+
+  test('Ctrl-C loses nothing: the same command goes on where it was', async () => {
+    const typed = experimentFile(`
+      import { existsSync } from 'node:fs';
+      import { setTimeout } from 'node:timers/promises';
+      export default {
+        dataset: [{ input: 'quick' }, { input: 'slow' }],
+        concurrency: 1,
+        async function(input) {
+          console.log('row ' + input);
+          while (input === 'slow' && !existsSync('go')) await setTimeout(20);
+          return input;
+        },
+      };`);
+    const first = startAssay(['run', 'shouting.ts'], typed);
+    await new Promise<void>((resolve) => first.stderr?.on('data', (text: string) => text.includes('row slow') && resolve()));
+    first.kill('SIGINT');
+    const stopped = await first.ended;
+    expect(stopped.exitCode).toBe(exitCodes.interrupted);
+    expect(stopped.stderr.trim().split('\n').at(-1)).toMatch(
+      /^What is recorded stays, and the run waits for its function\. Go on: assay run shouting\.ts {3}Watch it: assay watch \S+ --project-id \S+ {3}Cancel it: /,
+    );
+    writeFileSync(join(typed.folder, 'go'), '');
+    const second = await assay(['run', 'shouting.ts'], typed);
+    expect(second.stderr).toContain('Went on with the run that had not ended');
+    expect(second.stderr).not.toContain('row quick');
+    expect(second.stdout).toMatch(/completed: 2 of 2 rows/);
   });
 });
 

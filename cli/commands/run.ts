@@ -1,0 +1,101 @@
+import { Console } from 'node:console';
+import {
+  type ExperimentResponse,
+  ExperimentRunError,
+  type ExperimentRunResults,
+  runExperiment,
+  type ServiceClient,
+} from '../../client/index.ts';
+import { buildTags } from '../buildTags.ts';
+import { chosenDataset } from '../chosenDataset.ts';
+import { connect, type ServiceOptions } from '../connect.ts';
+import { ensureProject } from '../ensureProject.ts';
+import type { ExitCode } from '../exitCodes.ts';
+import { loadExperiment } from '../experimentFile.ts';
+import type { ProjectOptions } from '../findExperiment.ts';
+import { progressDisplay } from '../output/progressDisplay.ts';
+import { remark, say, type Terminal } from '../terminal.ts';
+import { waysOn } from '../waysOn.ts';
+import { showResults } from './watch.ts';
+
+export interface RunOptions extends ServiceOptions, ProjectOptions {
+  json?: boolean;
+  name?: string;
+  dataset?: string;
+  trials?: number;
+  concurrency?: number;
+  createProject?: boolean;
+  /** `--no-wait` */
+  wait: boolean;
+  /** `--fresh` */
+  fresh?: boolean;
+}
+
+/** Runs the experiment of a file: its function in this process, anything else in the service. */
+export async function run(terminal: Terminal, file: string, options: RunOptions): Promise<ExitCode> {
+  keepOutputClean(terminal);
+  const client = await connect(terminal, options);
+  const { project, projectName, ...definition } = await loadExperiment(terminal.folder, file);
+  const byOption = options.project ?? options.projectId;
+  const ofFile = { project: projectName ?? project, projectId: definition.projectId };
+  const [projectId, tags] = await Promise.all([
+    ensureProject(client, byOption ? options : ofFile, options.createProject === true),
+    buildTags(terminal),
+  ]);
+  const display = await progressDisplay(terminal);
+  let experiment: ExperimentResponse | undefined;
+  let results: ExperimentRunResults;
+  try {
+    results = await runExperiment({
+      ...definition,
+      ...(options.dataset ? await chosenDataset(terminal, options.dataset) : {}),
+      ...(options.name ? { experimentName: options.name } : {}),
+      ...(options.trials ? { trials: options.trials } : {}),
+      ...(options.concurrency ? { concurrency: options.concurrency } : {}),
+      client,
+      projectId,
+      experimentTags: { ...tags, ...definition.experimentTags },
+      wait: options.wait,
+      resume: !options.fresh,
+      onExperiment: (made) => {
+        experiment = made;
+      },
+      onProgress: (progress) => display.show({ progress }),
+      signal: terminal.signal,
+    });
+  } catch (err) {
+    display.end();
+    if (terminal.signal.aborted) await remark(terminal, lastWords(experiment, file, definition.function !== undefined));
+    if (!(err instanceof ExperimentRunError)) throw err;
+    results = err.results;
+  }
+  display.end();
+  return showRun(terminal, client, results, options);
+}
+
+async function showRun(
+  terminal: Terminal,
+  client: ServiceClient,
+  { experiment, progress, link, resumed }: ExperimentRunResults,
+  { json, wait }: RunOptions,
+): Promise<ExitCode> {
+  if (resumed) await remark(terminal, 'Went on with the run that had not ended; --fresh makes a new one.');
+  const exitCode = await showResults(terminal, client, experiment, progress, json);
+  if (!json) await say(terminal, `\n${wait ? link : waysOn(experiment)}`);
+  return exitCode;
+}
+
+function lastWords(experiment: ExperimentResponse | undefined, file: string, isFunction: boolean): string {
+  if (!experiment) return 'Nothing was started.';
+  return isFunction
+    ? `What is recorded stays, and the run waits for its function. Go on: assay run ${file}   ${waysOn(experiment)}`
+    : `The run goes on in the service. ${waysOn(experiment)}`;
+}
+
+/** What a function of the file prints is no result: it goes where remarks go. Notes of Node.js about the file's package are for nobody here. */
+function keepOutputClean({ stderr }: Terminal): void {
+  globalThis.console = new Console(stderr, stderr);
+  process.removeAllListeners('warning').on('warning', (warning: Error & { code?: string }) => {
+    if (warning.code !== 'MODULE_TYPELESS_PACKAGE_JSON') stderr.write(`${warning.name}: ${warning.message}\n`);
+  });
+}
