@@ -268,9 +268,8 @@ describe('run', () => {
       environment: { ...typed.environment, CI_JOB_URL: url },
     });
     const { experiment } = JSON.parse(stdout);
-    const tags = Object.fromEntries(
-      experiment.tags.generic.map(({ key, value }: { key: string; value: string }) => [key, value]),
-    );
+    const kept = Object.values(experiment.tags as Record<string, { key: string; value: string }[]>).flat();
+    const tags = Object.fromEntries(kept.map(({ key, value }) => [key, value]));
     expect(tags).toEqual({ commit: git('rev-parse', 'HEAD'), branch: 'new-prompt', dirty: 'true', build: url });
   });
 
