@@ -52,8 +52,6 @@ export interface ModelCaller {
    * @throws ServiceError `ModelUnknown` or `IntegrationNotFound`, naming what is known.
    */
   resolveModel(modelAlias: string | null | undefined, integrationName?: string | null): Promise<ResolvedModel>;
-  /** The model that an integration was told to use where none is named. */
-  defaultModel(): Promise<ResolvedModel | undefined>;
   /** @throws ModelCallError; ServiceError when our own stores or keys are at fault; the reason of a signal when it aborts. */
   complete(call: ModelCall): Promise<ModelAnswer>;
 }

@@ -16,7 +16,7 @@ import type { HandlerRequest } from './handlers/messages.ts';
 import { connectionOf } from './index.ts';
 import { defaultRetryRules, limitedCall } from './limitedCall.ts';
 import { type Attempt, type ModelAnswer, ModelCallError, type ModelCaller } from './modelCall.ts';
-import { type CallableModel, resolveModel, statedDefault } from './models.ts';
+import { type CallableModel, resolveModel } from './models.ts';
 import { createAccessTokens } from './oauth2.ts';
 import { requestParameters } from './parameters.ts';
 import type { CallContext, Connection } from './provider.ts';
@@ -69,7 +69,6 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
 
   return {
     resolveModel: resolveNow,
-    defaultModel: async () => statedDefault(await deps.integrations.list()),
     async complete(call) {
       const refused = (message: string, isOfProvider: boolean) =>
         new ModelCallError(message, { permanent: true, attempts: [], isOfProvider });

@@ -136,10 +136,10 @@ function unambiguous<M>(match: NonNullable<Match<M>>, wanted: string, label: (mo
   );
 }
 
-/** The model that an integration was told to use where none is named: of the first one that was told. */
-export function statedDefault(integrations: readonly Integration[]): ResolvedModel | undefined {
-  const stated = integrations.filter((one) => one.provider === 'custom' && one.config.defaultModel !== null);
-  return firstDefault(stated);
+/** The model that an integration was told to use where none is named. */
+export function statedDefault(integration: Integration): ResolvedModel | undefined {
+  if (integration.provider !== 'custom' || integration.config.defaultModel === null) return undefined;
+  return firstDefault([integration]);
 }
 
 function firstDefault(integrations: readonly Integration[]): ResolvedModel | undefined {

@@ -1,6 +1,6 @@
 import { type InvalidItem, RequestInvalid, ServiceError } from '../errors/errors.ts';
 import type { ModelCaller } from '../providers/modelCall.ts';
-import type { ResolvedModel } from '../providers/models.ts';
+import { type ResolvedModel, statedDefault } from '../providers/models.ts';
 import type { EnabledMetric } from './resolveMetrics.ts';
 
 /** The model that judges a metric. */
@@ -11,18 +11,19 @@ export interface Judge {
   isModelUnderTest: boolean;
 }
 
-export type JudgeModels = Pick<ModelCaller, 'resolveModel' | 'defaultModel'>;
+export type JudgeModels = Pick<ModelCaller, 'resolveModel'>;
 
 export const noJudge: Judge = { model: null, isModelUnderTest: false };
 
 /**
- * Which model judges: the metric's own, else the one that an integration was told to use by default, else the model under test, else any there is.
+ * Which model judges: the metric's own, else the default that the integration of the model under test states, else that model itself. Without a model
+ * under test it is the default of any integration: no other integration is asked, and paid, without being named.
  * @param underTest the model whose answers are judged
  */
 export async function judgeOf(models: JudgeModels, own: string | null, underTest: string | null): Promise<Judge> {
   const tested = underTest === null ? undefined : await found(models, underTest);
-  const judge =
-    own === null ? ((await models.defaultModel()) ?? tested ?? (await found(models, null))) : await found(models, own);
+  const byDefault = tested && (statedDefault(tested.integration) ?? tested);
+  const judge = own === null ? (byDefault ?? (await found(models, null))) : await found(models, own);
   if (!judge) return { model: own ?? underTest, isModelUnderTest: false };
   const model = nameOf(judge);
   return { model, isModelUnderTest: tested !== undefined && nameOf(tested) === model };
