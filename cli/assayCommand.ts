@@ -71,12 +71,39 @@ export function assayCommand(terminal: Terminal, end: (exitCode: ExitCode) => vo
     .addHelpText('after', example('assay watch "nightly run" --project shop'))
     .action(action(async (experiment, options) => (await import('./commands/watch.ts')).watch(terminal, experiment, options)));
 
+  for (const [step, description] of steering)
+    ofExperiment(program.command(step))
+      .description(description)
+      .addHelpText('after', example(`assay ${step} "nightly run" --project shop`))
+      .action(
+        action(async (experiment, options) => (await import('./commands/steer.ts')).steer(terminal, step, experiment, options)),
+      );
+
+  ofProject(program.command('compare'))
+    .description('Say whether an experiment is better than a baseline, by each metric, and how sure that is')
+    .argument('<baseline>', 'its name (of several the newest), its id, or its link')
+    .argument('<experiment>', 'the one that is compared with it')
+    .option('--metric <name...>', 'these metrics alone')
+    .addHelpText('after', example('assay compare "last week" "nightly run" --project shop'))
+    .action(
+      action(async (baseline, other, options) =>
+        (await import('./commands/compare.ts')).compare(terminal, baseline, other, options),
+      ),
+    );
+
   ofService(program.command('doctor'))
     .description('Say what is wrong with this installation, and what to do')
     .action(action(async (options) => (await import('./commands/doctor.ts')).doctor(terminal, options)));
 
   return program;
 }
+
+const steering = [
+  ['pause', 'Start no new row of a run; the rows in flight end'],
+  ['resume', 'Go on with a run that is paused'],
+  ['cancel', 'End a run; what is recorded stays'],
+  ['retry', 'Run the rows of an experiment again that failed'],
+] as const;
 
 function wholeNumber(text: string): number {
   const value = Number(text);

@@ -191,6 +191,31 @@ describe('what answers', () => {
   });
 });
 
+describe('steering and comparing', () => {
+  test('retry runs failed rows again, pause and cancel say what becomes of a run', async () => {
+    const experiment = await anExperiment('to be steered');
+    const again = await assay(['retry', experiment.id], withKey());
+    expect([again.exitCode, again.stdout]).toEqual([
+      0,
+      expect.stringContaining('"to be steered" runs the rows that failed again.'),
+    ]);
+    await assay(['watch', experiment.id], withKey());
+    const late = await assay(['pause', experiment.id], withKey());
+    expect([late.exitCode, late.stdout]).not.toEqual([0, '']);
+    const unknown = await assay(['cancel', 'no such'], withKey());
+    expect(unknown.exitCode).toBe(exitCodes.notFound);
+  });
+
+  test('compare says a sentence and figures for each metric', async () => {
+    const [one, two] = [await anExperiment('the first'), await anExperiment('the second')];
+    const { exitCode, stdout } = await assay(['compare', one.name, two.id, '--metric', 'exact_match'], withKey());
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^exact_match +0\.5 +0\.5 +0 .*no difference shown$/m);
+    const asJson = await assay(['compare', one.name, two.name, '--json'], withKey());
+    expect(JSON.parse(asJson.stdout)).toMatchObject({ baseline: { id: one.id }, experiments: [{ id: two.id }] });
+  });
+});
+
 describe('watch', () => {
   test('shows how a run ended, by name, id and link', async () => {
     const experiment = await anExperiment('büro 🚀 of "Monday"');

@@ -1,0 +1,42 @@
+import { compareExperiments } from '../../client/index.ts';
+import { connect } from '../connect.ts';
+import { type ExitCode, exitCodes } from '../exitCodes.ts';
+import { findExperiment } from '../findExperiment.ts';
+import { figure } from '../output/figures.ts';
+import { table } from '../output/table.ts';
+import { say, sayJson, type Terminal, widthOf } from '../terminal.ts';
+import type { WatchOptions } from './watch.ts';
+
+export interface CompareOptions extends WatchOptions {
+  metric?: string[];
+}
+
+/** Whether the second experiment is better than the first, by each metric: a sentence, then the figures. */
+export async function compare(terminal: Terminal, baseline: string, other: string, options: CompareOptions): Promise<ExitCode> {
+  const client = await connect(terminal, options);
+  const [one, two] = [await findExperiment(client, baseline, options), await findExperiment(client, other, options)];
+  const found = await compareExperiments({
+    client,
+    projectId: one.project_id,
+    baselineId: one.id,
+    experimentIds: [two.id],
+    metrics: options.metric,
+    signal: terminal.signal,
+  });
+  if (options.json) {
+    await sayJson(terminal, found);
+    return exitCodes.done;
+  }
+  for (const line of [...found.warnings, ...found.comparisons.map(({ sentence }) => sentence)]) await say(terminal, line);
+  const columns = ['baseline', 'this', 'difference', 'from', 'to', 'p', 'pairs'].map((title) => ({ title, figure: true }));
+  const rows = found.comparisons.map(
+    ({ metric, baseline_mean, mean, difference, interval, p_adjusted, rows: pairs, verdict }) => [
+      metric,
+      ...[baseline_mean, mean, difference, interval?.low, interval?.high, p_adjusted, pairs].map(figure),
+      verdict,
+    ],
+  );
+  const width = widthOf(terminal.stdout, terminal.environment);
+  await say(terminal, `\n${table([{ title: 'metric' }, ...columns, { title: 'verdict' }], rows, width)}`);
+  return exitCodes.done;
+}
