@@ -187,7 +187,6 @@ describe('what is odd is kept as text', () => {
     expect(trace?.shorts).toMatchObject({
       user_metadata: { duration_ns: '-1', started_at: 'never', metrics: '["x"]' },
       tags: ['one'],
-      num_input_tokens: 13,
     });
     expect(trace?.shorts).not.toHaveProperty('duration_ns');
     expect(fine?.shorts).toMatchObject({ duration_ns: 1 });

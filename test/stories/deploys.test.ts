@@ -89,7 +89,7 @@ describeWithServer('worker processes that are replaced', postgresProgram, (postg
       for (const part of parts) expect((await part.end('SIGTERM')).exitCode).toBe(0);
     });
 
-    test('a build takes what is open once it is current, whoever began it', async () => {
+    test('a build takes what is open once it is current, whoever began it', { timeout: 120_000 }, async () => {
       const unversioned = servers.worker();
       await unversioned.start();
       const experiment = await started('open');

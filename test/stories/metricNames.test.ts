@@ -48,14 +48,20 @@ test('a metric that is called like a key of the reply stands under the id of its
   const moved = Object.fromEntries(names.map((name, n) => [`metrics/${name}`, 70 + n]));
   const { body } = await post('metrics/search/v2', range);
   const counts = { requests_count: 1, session_count: 0, span_count: 1 };
-  expect(body.aggregate_metrics).toEqual({ ...counts, ...moved });
+  const sums = { num_spans_without_cost: 1 };
+  expect(body.aggregate_metrics).toEqual({ ...counts, ...moved, ...sums });
   expect(body.bucketed_metrics.all).toEqual([
-    { start_bucket_time: times[0], end_bucket_time: times[1], ...counts, ...moved },
+    { start_bucket_time: times[0], end_bucket_time: times[1], ...counts, ...moved, ...sums },
     { start_bucket_time: times[1], end_bucket_time: times[2], requests_count: 0, session_count: 0, span_count: 0 },
   ]);
   const first = await post('metrics/search', range);
-  expect(first.body.aggregate_metrics).toEqual(moved);
-  expect(first.body.bucketed_metrics.all[0]).toEqual({ start_bucket_time: times[0], end_bucket_time: times[1], ...moved });
+  expect(first.body.aggregate_metrics).toEqual({ ...moved, ...sums });
+  expect(first.body.bucketed_metrics.all[0]).toEqual({
+    start_bucket_time: times[0],
+    end_bucket_time: times[1],
+    ...moved,
+    ...sums,
+  });
   // They are columns like any other.
   const filters = [{ type: 'number', column_id: 'metrics/requests_count', operator: 'eq', value: 72 }];
   expect((await post('traces/count', { filters })).body).toEqual({ total_count: 1 });

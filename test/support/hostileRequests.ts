@@ -141,12 +141,13 @@ const columns = [
 ];
 
 function fittingValue(
-  schema: Schema,
+  schema: Schema | boolean,
   document: OpenApiDocument,
   known: KnownIds,
   name: string,
   depth: number,
 ): fc.Arbitrary<unknown> {
+  if (typeof schema === 'boolean') return strangeValue; // `items: false` behind the parts of a tuple, say
   const inner = (part: unknown, key: string) => aroundValue(part as Schema, document, known, key, depth + 1);
   if (typeof schema.$ref === 'string') {
     const target = document.components.schemas[schema.$ref.split('/').at(-1) as string] as Schema;
@@ -191,8 +192,8 @@ function fittingValue(
     case 'number':
       return fc.oneof(
         fc.integer({
-          min: Math.max((schema.minimum as number | undefined) ?? -5, -1_000_000),
-          max: Math.min((schema.maximum as number | undefined) ?? 200, 300),
+          min: Math.max(Math.ceil((schema.minimum as number | undefined) ?? -5), -1_000_000),
+          max: Math.min(Math.ceil((schema.maximum as number | undefined) ?? 200), 300),
         }),
         fc.constantFrom<unknown>(...strangeNumbers),
       );
