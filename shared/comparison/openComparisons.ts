@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { type ComparedRowPage, type ComparedRowsRequest, comparedRows, type RowsDeps } from './comparedRows.ts';
 import { type CompareDeps, compareExperiments } from './compareExperiments.ts';
 import type { ComparisonAnswer, ComparisonRequest } from './comparison.ts';
@@ -16,7 +17,7 @@ const KEPT = 100;
 export function openComparisons(given: Omit<CompareDeps, 'statistics'> & RowsDeps): Comparisons {
   const statistics = statisticsThread();
   const deps = { ...given, statistics };
-  const kept = new Map<string, ComparisonAnswer>();
+  const kept = new LRUCache<string, ComparisonAnswer>({ max: KEPT });
 
   /** What the answer follows from. */
   const keyOf = async (projectId: string, request: ComparisonRequest): Promise<string> => {
@@ -35,9 +36,7 @@ export function openComparisons(given: Omit<CompareDeps, 'statistics'> & RowsDep
       const key = await keyOf(projectId, request);
       const known = kept.get(key);
       const answer = known ?? (await compareExperiments(deps, projectId, request, signal));
-      kept.delete(key);
-      kept.set(key, answer);
-      if (kept.size > KEPT) kept.delete(kept.keys().next().value as string);
+      if (!known) kept.set(key, answer);
       return answer;
     },
     rows: (projectId, request) => comparedRows(given, projectId, request),
