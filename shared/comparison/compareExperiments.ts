@@ -158,14 +158,12 @@ function matchingOf(sides: readonly RowOutline[], areOfOneDataset: boolean): Mat
   return sides.every(({ withDatasetInput }) => withDatasetInput > 0) ? 'dataset_input' : 'input';
 }
 
-async function metricsToCompare(
-  deps: CompareDeps,
+/** All metrics that any of the experiments has values of, and what is measured. */
+export async function metricsOfSides(
+  deps: Pick<CompareDeps, 'metricsOf' | 'reads'>,
   projectId: string,
-  request: ComparisonRequest,
-  baseline: Side,
-  others: readonly Side[],
+  sides: readonly Side[],
 ): Promise<ComparedMetric[]> {
-  const sides = [baseline, ...others];
   const [computed, found] = await Promise.all([
     Promise.all(sides.map(({ experiment }) => deps.metricsOf({ projectId, experimentId: experiment.id }))),
     Promise.all(sides.map(({ run }) => deps.reads.metrics(run))),
@@ -174,8 +172,17 @@ async function metricsToCompare(
     computed.flat(),
     sides.map(({ experiment }) => experiment),
   );
-  const all = [...new Set([...found.flat().sort(), ...measuredMetrics])].map(describe);
-  const metrics = namedMetrics(all, request.metrics);
+  return [...new Set([...found.flat().sort(), ...measuredMetrics])].map(describe);
+}
+
+async function metricsToCompare(
+  deps: CompareDeps,
+  projectId: string,
+  request: ComparisonRequest,
+  baseline: Side,
+  others: readonly Side[],
+): Promise<ComparedMetric[]> {
+  const metrics = namedMetrics(await metricsOfSides(deps, projectId, [baseline, ...others]), request.metrics);
   const comparisons = metrics.length * others.length;
   if (comparisons > MAX_COMPARISONS)
     throw new RequestInvalid([

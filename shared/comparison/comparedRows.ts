@@ -1,10 +1,9 @@
 import { RequestInvalid } from '../errors/errors.ts';
-import { measuredMetrics } from '../experiments/aggregates.ts';
 import type { StoredRecord } from '../records/record.ts';
 import type { RecordReads, StoredMetric } from '../records/searchRecords.ts';
-import { metricDescriber, namedMetrics } from './comparedMetrics.ts';
+import { namedMetrics } from './comparedMetrics.ts';
 import type { CompareDeps, Side } from './compareExperiments.ts';
-import { comparedRuns, sidesOf } from './compareExperiments.ts';
+import { comparedRuns, metricsOfSides, sidesOf } from './compareExperiments.ts';
 import type { RowCondition } from './comparisonReads.ts';
 
 export interface ComparedRowsRequest {
@@ -48,16 +47,7 @@ export async function comparedRows(deps: RowsDeps, projectId: string, request: C
     experimentIds: [request.experimentId],
   });
   const other = others[0] as Side;
-  const sides = [baseline, other];
-  const [computed, found] = await Promise.all([
-    Promise.all(sides.map(({ experiment }) => deps.metricsOf({ projectId, experimentId: experiment.id }))),
-    Promise.all(sides.map(({ run }) => deps.reads.metrics(run))),
-  ]);
-  const describe = metricDescriber(
-    computed.flat(),
-    sides.map(({ experiment }) => experiment),
-  );
-  const all = [...new Set([...found.flat().sort(), ...measuredMetrics])].map(describe);
+  const all = await metricsOfSides(deps, projectId, [baseline, other]);
   const metricOf = (name: string | undefined, loc: (string | number)[]) => {
     if (name !== undefined) return namedMetrics(all, [name], () => loc)[0];
     throw new RequestInvalid([{ loc, msg: 'name the metric that is meant', type: 'missing' }]);
