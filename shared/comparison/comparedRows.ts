@@ -2,9 +2,10 @@ import { RequestInvalid } from '../errors/errors.ts';
 import type { StoredRecord } from '../records/record.ts';
 import type { RecordReads, StoredMetric } from '../records/searchRecords.ts';
 import { namedMetrics } from './comparedMetrics.ts';
-import type { CompareDeps, Side } from './compareExperiments.ts';
-import { comparedRuns, metricsOfSides, sidesOf } from './compareExperiments.ts';
-import type { RowCondition } from './comparisonReads.ts';
+import { comparedRuns } from './comparedRuns.ts';
+import { comparedSides, type Side, type SidesDeps } from './comparedSides.ts';
+import type { ComparisonReads, RowCondition } from './comparisonReads.ts';
+import { type MetricsDeps, metricsOfSides } from './metricsToCompare.ts';
 
 export interface ComparedRowsRequest {
   baselineId: string;
@@ -36,13 +37,14 @@ export interface ComparedRowPage {
   sortedBy: string;
 }
 
-export interface RowsDeps extends Omit<CompareDeps, 'statistics' | 'findColumn'> {
+export interface RowsDeps extends SidesDeps, MetricsDeps {
+  reads: Pick<ComparisonReads, 'outline' | 'metrics' | 'page'>;
   records: Pick<RecordReads, 'records' | 'metricResults'>;
 }
 
 /** One page of the rows of an experiment and its baseline, side by side. @throws as `compareExperiments` does */
 export async function comparedRows(deps: RowsDeps, projectId: string, request: ComparedRowsRequest): Promise<ComparedRowPage> {
-  const { baseline, others } = await sidesOf(deps, projectId, {
+  const { baseline, others } = await comparedSides(deps, projectId, {
     baselineId: request.baselineId,
     experimentIds: [request.experimentId],
   });

@@ -10,7 +10,7 @@ export interface ComparisonRequest {
   metrics?: readonly string[] | undefined;
   /** Columns. */
   slices: readonly string[];
-  /** Absent: as each experiment itself says, on both sides. */
+  /** Absent: as each experiment that is compared says, on both sides. */
   failedRows?: FailedRows | undefined;
   seed: number;
   level: number;

@@ -1,0 +1,65 @@
+import { RequestInvalid, ServiceError } from '../errors/errors.ts';
+import { isUnderWay } from '../experiments/experiment.ts';
+import type { Experiment } from '../experiments/experimentStore.ts';
+import type { RunRef } from '../projects/runs.ts';
+import type { ComparisonRequest } from './comparison.ts';
+import type { ComparisonReads, RowOutline } from './comparisonReads.ts';
+
+/** An experiment of a comparison, with what is known of its rows. */
+export interface Side {
+  experiment: Experiment;
+  run: RunRef;
+  outline: RowOutline;
+}
+
+export interface SidesDeps {
+  find(projectId: string, experimentId: string): Promise<Experiment | undefined>;
+  /** The run as reads take it. */
+  unexpired(run: RunRef): Promise<RunRef>;
+  reads: Pick<ComparisonReads, 'outline'>;
+}
+
+export const isRunning = ({ experiment }: Side): boolean => isUnderWay(experiment.state);
+
+/** The experiments of a request. @throws ServiceError `NotFound`, RequestInvalid */
+export async function comparedSides(
+  deps: SidesDeps,
+  projectId: string,
+  { baselineId, experimentIds }: Pick<ComparisonRequest, 'baselineId' | 'experimentIds'>,
+): Promise<{ baseline: Side; others: Side[] }> {
+  for (const [index, id] of experimentIds.entries()) {
+    const loc = ['body', 'experiment_ids', index];
+    if (id === baselineId)
+      throw new RequestInvalid([
+        { loc, msg: 'is the baseline itself: name the experiments that it is compared with', type: 'is_baseline' },
+      ]);
+    if (experimentIds.indexOf(id) < index) throw new RequestInvalid([{ loc, msg: 'is named twice', type: 'repeated' }]);
+  }
+  const side = async (id: string): Promise<Side> => {
+    const experiment = await deps.find(projectId, id);
+    if (!experiment) throw new ServiceError('NotFound', `no experiment ${id} in this project`);
+    const run = await deps.unexpired({ projectId, runId: id });
+    return { experiment, run, outline: await deps.reads.outline(run) };
+  };
+  const [baseline, ...others] = await Promise.all([baselineId, ...experimentIds].map(side));
+  return { baseline: baseline as Side, others };
+}
+
+/** What is odd about the experiments as such. */
+export function warningsOfSides(baseline: Side, others: readonly Side[]): string[] {
+  const running = [baseline, ...others]
+    .filter(isRunning)
+    .map(
+      ({ experiment: { name, rowCount }, outline }) =>
+        `${name} still runs: compared so far, with ${outline.rows} of ${rowCount ?? 'its'} rows`,
+    );
+  const failed = [baseline, ...others]
+    .filter(({ outline }) => outline.rows > 0 && outline.failed === outline.rows)
+    .map(({ experiment: { name }, outline }) => `all ${outline.rows} rows of ${name} failed`);
+  const ofOthers = others
+    .filter(
+      ({ experiment: { dataset } }) => dataset && baseline.experiment.dataset && dataset.id !== baseline.experiment.dataset.id,
+    )
+    .map(({ experiment: { name } }) => `${name} ran another dataset than the baseline: rows were matched by their input`);
+  return [...running, ...failed, ...ofOthers];
+}

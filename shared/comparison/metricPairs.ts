@@ -1,0 +1,46 @@
+import type { ColumnDef } from '../columns/columnDef.ts';
+import { countDifferences, momentsOf } from '../statistics/differences.ts';
+import type { ComparedMetric } from './comparedMetrics.ts';
+import type { ComparedRuns, ComparisonReads, MetricSide, PairedMetric } from './comparisonReads.ts';
+
+/** Values of one side that one statement pairs: a million groups take 0.2 GB. */
+const VALUES_AT_ONCE = 1_500_000;
+
+interface MetricPairsQuery {
+  runs: ComparedRuns;
+  metrics: readonly ComparedMetric[];
+  slice: ColumnDef | undefined;
+  /** Rows of the larger side. */
+  rows: number;
+  /** What a failed row counts as, by metric. */
+  worst: ReadonlyMap<string, number>;
+}
+
+/** The values of both sides by metric, the measured ones included. Metrics without any value are there, too: the answer says so. */
+export async function metricPairs(
+  reads: Pick<ComparisonReads, 'pairs'>,
+  { runs, metrics, slice, rows, worst }: MetricPairsQuery,
+  signal: AbortSignal | undefined,
+): Promise<PairedMetric[]> {
+  const scored = metrics.filter(({ isMeasured }) => !isMeasured).map(({ id }) => id);
+  const atOnce = Math.max(1, Math.floor(VALUES_AT_ONCE / Math.max(1, rows)));
+  const found: PairedMetric[] = [];
+  const sliced = slice ? { slice } : {};
+  for (let from = 0; from < scored.length; from += atOnce) {
+    signal?.throwIfAborted();
+    found.push(
+      ...(await reads.pairs({ ...runs, ...sliced, metrics: scored.slice(from, from + atOnce), withMeasured: false, worst })),
+    );
+  }
+  if (metrics.some(({ isMeasured }) => isMeasured))
+    found.push(...(await reads.pairs({ ...runs, ...sliced, metrics: [], withMeasured: true, worst: new Map() })));
+  const byMetric = Map.groupBy(found, ({ metric }) => metric);
+  return metrics.flatMap(({ id, isMeasured }) => byMetric.get(id) ?? (slice || isMeasured ? [] : [withoutValues(id)]));
+}
+
+const noSide: MetricSide = { booleans: 0, numbers: 0, labels: 0, infinite: 0, mean: null, p50: null, p95: null };
+const withoutValues = (metric: string): PairedMetric => ({
+  ...{ metric, slice: null, baseline: noSide, other: noSide, missing: 0 },
+  moments: momentsOf(countDifferences([])),
+  differences: undefined,
+});

@@ -1,0 +1,61 @@
+import { RequestInvalid } from '../errors/errors.ts';
+import { measuredMetrics } from '../experiments/aggregates.ts';
+import type { Metric } from '../metrics/metric.ts';
+import { worstOf } from '../metrics/metricFigures.ts';
+import { type ComparedMetric, metricDescriber, namedMetrics } from './comparedMetrics.ts';
+import type { Side } from './comparedSides.ts';
+import type { ComparisonRequest } from './comparison.ts';
+import type { ComparisonReads } from './comparisonReads.ts';
+
+/** More are no page that somebody reads, and minutes of computing. */
+const MAX_COMPARISONS = 2_000;
+
+export interface MetricsDeps {
+  /** Metrics that the service computes for the experiment. */
+  metricsOf(run: { projectId: string; experimentId: string }): Promise<Metric[]>;
+  reads: Pick<ComparisonReads, 'metrics'>;
+}
+
+/** All metrics that any of the experiments has values of, and what is measured. */
+export async function metricsOfSides(deps: MetricsDeps, projectId: string, sides: readonly Side[]): Promise<ComparedMetric[]> {
+  const [computed, found] = await Promise.all([
+    Promise.all(sides.map(({ experiment }) => deps.metricsOf({ projectId, experimentId: experiment.id }))),
+    Promise.all(sides.map(({ run }) => deps.reads.metrics(run))),
+  ]);
+  const describe = metricDescriber(
+    computed.flat(),
+    sides.map(({ experiment }) => experiment),
+  );
+  return [...new Set([...found.flat().sort(), ...measuredMetrics])].map(describe);
+}
+
+/** The metrics of a request. @throws RequestInvalid for unknown ones, for more comparisons than are made, and for those without a wished worst value */
+export async function metricsToCompare(
+  deps: MetricsDeps,
+  projectId: string,
+  request: ComparisonRequest,
+  baseline: Side,
+  others: readonly Side[],
+): Promise<ComparedMetric[]> {
+  const metrics = namedMetrics(await metricsOfSides(deps, projectId, [baseline, ...others]), request.metrics);
+  const comparisons = metrics.length * others.length;
+  if (comparisons > MAX_COMPARISONS)
+    throw new RequestInvalid([
+      {
+        loc: ['body', 'metrics'],
+        msg: `${metrics.length} metrics of ${others.length} experiments are ${comparisons} comparisons, and at most ${MAX_COMPARISONS} are made: name fewer`,
+        type: 'too_many_comparisons',
+      },
+    ]);
+  if (request.failedRows === 'worst' && request.metrics)
+    for (const [index, metric] of metrics.entries())
+      if (worstOf(metric) === undefined)
+        throw new RequestInvalid([
+          {
+            loc: ['body', 'metrics', index],
+            msg: `${metric.name} has no ${metric.direction === null ? 'direction' : 'range'}, so there is no worst value that a failed row could count as`,
+            type: 'no_worst_value',
+          },
+        ]);
+  return metrics;
+}
