@@ -163,7 +163,12 @@ function sayComparison({ baseline, experiments, comparisons }: ExperimentCompari
     verdict,
   }: (typeof shown)[number]): string[] => [
     ...[metric, text(baseline_mean), text(mean), interval ? `${text(interval.low)} to ${text(interval.high)}` : ''],
-    ...[text(better), text(worse), p_adjusted !== null && p_adjusted < 0.001 ? '< 0.001' : text(p_adjusted), verdict],
+    ...[
+      text(better),
+      text(worse),
+      p_adjusted !== null && p_adjusted < 0.001 ? '< 0.001' : text(p_adjusted),
+      verdict ?? 'differs',
+    ],
   ];
   const header = [
     'metric',

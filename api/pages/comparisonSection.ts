@@ -29,7 +29,7 @@ function comparisonTable({ baseline, comparisons, warnings }: ComparisonAnswer, 
 <td class="number">${one.interval && `${figureText(one.interval.low, unit)} to ${figureText(one.interval.high, unit)}`}</td>
 <td class="number">${figureText(one.pAdjusted, null)}</td>
 <td class="number">${one.better ?? '–'} / ${one.worse ?? '–'} / ${one.same}</td><td class="number">${one.pairs}</td><td class="number">${one.missing}</td>
-<td class="${classOf(one)}">${one.verdict}</td></tr>`;
+<td class="${classOf(one)}">${one.verdict ?? 'differs'}</td></tr>`;
   });
   return html`${warnings.map((warning) => html`<p class="error">${warning}</p>`)}
 <ul>${comparisons.map(({ sentence }) => html`<li>${sentence}</li>`)}</ul>

@@ -156,6 +156,7 @@ const comparisonToWire = (one: Comparison, changedRows: number): Reply['comparis
   changed_rows: changedRows,
   detectable: one.detectable,
   table: one.table,
+  differs: one.differs,
   verdict: one.verdict,
   sentence: one.sentence,
   warnings: one.warnings,

@@ -33,7 +33,7 @@ export async function compare(terminal: Terminal, baseline: string, other: strin
     ({ metric, baseline_mean, mean, difference, interval, p_adjusted, rows: pairs, verdict }) => [
       metric,
       ...[baseline_mean, mean, difference, interval?.low, interval?.high, p_adjusted, pairs].map(figure),
-      verdict,
+      verdict ?? 'differs',
     ],
   );
   const width = widthOf(terminal.stdout, terminal.environment);

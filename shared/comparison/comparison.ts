@@ -18,7 +18,8 @@ export interface ComparisonRequest {
 
 export type MetricType = 'boolean' | 'number' | 'category';
 
-export type Verdict = 'better' | 'worse' | 'different' | 'no difference shown';
+/** Null: they differ, and nothing says which is better: of categories, and of metrics without a direction. */
+export type Verdict = 'better' | 'worse' | 'no difference shown' | null;
 
 /** One side of a comparison, over the complete pairs. */
 export interface SideFigures {
@@ -60,6 +61,8 @@ export interface Comparison {
   detectable: number | null;
   /** Of categories: `counts[i][j]` rows have category i on the baseline's side and j on the other's. */
   table: { categories: string[]; counts: number[][] } | null;
+  /** Whether the difference is more than chance: `better`, `worse`, or without a direction. */
+  differs: boolean;
   verdict: Verdict;
   sentence: string;
   warnings: string[];

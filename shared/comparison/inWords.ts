@@ -23,7 +23,7 @@ export function inWords(
 
 function claim({ verdict }: Told, about: string, { baseline, other }: { baseline: string; other: string }): string {
   if (verdict === 'no difference shown') return `No difference shown between ${other} and ${baseline} in ${about}`;
-  return verdict === 'different'
+  return verdict === null
     ? `${other} differs from ${baseline} in ${about}`
     : `${other} is ${verdict} than ${baseline} in ${about}`;
 }

@@ -5,7 +5,7 @@ import { inWords } from './inWords.ts';
 
 /** A comparison before its verdict, which takes all the others into account. */
 export interface Unjudged {
-  comparison: Omit<Comparison, 'verdict' | 'sentence' | 'pAdjusted'>;
+  comparison: Omit<Comparison, 'differs' | 'verdict' | 'sentence' | 'pAdjusted'>;
   metric: ComparedMetric;
   names: { baseline: string; other: string };
 }
@@ -18,14 +18,14 @@ export function judged(all: readonly Unjudged[], { level }: ComparisonRequest): 
   return all.map((one) => {
     const pAdjusted = adjusted.get(one) ?? null;
     const { comparison, metric, names } = one;
-    const verdict = verdictOf(comparison, pAdjusted ?? comparison.pValue, 1 - level);
-    const told = { ...comparison, pAdjusted, verdict };
+    const p = pAdjusted ?? comparison.pValue;
+    const differs = p !== null && p < 1 - level;
+    const told = { ...comparison, pAdjusted, differs, verdict: differs ? directed(comparison) : 'no difference shown' } as const;
     return { ...told, sentence: inWords(told, metric, names, family.length) };
   });
 }
 
-function verdictOf({ type, direction, difference }: Unjudged['comparison'], p: number | null, alpha: number): Verdict {
-  if (p === null || p >= alpha) return 'no difference shown';
-  if (type === 'category' || direction === null || difference === null || difference === 0) return 'different';
+function directed({ type, direction, difference }: Unjudged['comparison']): Verdict {
+  if (type === 'category' || direction === null || difference === null) return null;
   return difference > 0 === (direction === 'higher') ? 'better' : 'worse';
 }

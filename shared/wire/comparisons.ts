@@ -101,9 +101,13 @@ const Comparison = z
       .object({ categories: z.array(z.string()), counts: z.array(z.array(count)) })
       .nullable()
       .describe('Of categories: how many rows have one in the baseline (outer list) and another in the experiment (inner list).'),
+    differs: z
+      .boolean()
+      .describe('The difference is larger than chance makes it: p, adjusted where it is, is below 1 - `level`.'),
     verdict: z
-      .enum(['better', 'worse', 'different', 'no difference shown'])
-      .describe('`different`: of categories, and of metrics without a direction.'),
+      .enum(['better', 'worse', 'no difference shown'])
+      .nullable()
+      .describe('Null where the two differ and nothing says which is better: of categories, and of metrics without a direction.'),
     sentence: z.string(),
     warnings: z.array(z.string()),
   })

@@ -141,7 +141,7 @@ describe('an experiment against its baseline', () => {
     );
     const reply = await compare(id, { baseline_id: baseline, experiment_ids: [other], metrics: ['mood'] });
     expect(only(reply, 'mood')).toMatchObject({
-      ...{ type: 'category', test: 'stuart_maxwell', rows: 60, same: 40, better: null, verdict: 'different' },
+      ...{ type: 'category', test: 'stuart_maxwell', rows: 60, same: 40, better: null, differs: true, verdict: null },
       table: {
         categories: ['angry', 'calm', 'happy'],
         counts: [
