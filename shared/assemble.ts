@@ -34,6 +34,7 @@ import { clickhouseRecordReader } from './stores/clickhouse/recordReader.ts';
 import { clickHouseRecordReads } from './stores/clickhouse/recordReads.ts';
 import { clickhouseRecordStore } from './stores/clickhouse/recordStore.ts';
 import { clickhouseRecordStream } from './stores/clickhouse/recordStream.ts';
+import { clickhouseRootTypes } from './stores/clickhouse/rootTypes.ts';
 import { runUsage } from './stores/clickhouse/runUsage.ts';
 import { systemAggregates } from './stores/clickhouse/systemAggregates.ts';
 import type { Stores } from './stores/open.ts';
@@ -112,7 +113,7 @@ export function assembleDomain(
     telemetry,
   });
   const scorers = openScorers(scorerStore(database), postgresFrozenMetrics(database));
-  const annotations = createAnnotationReads(annotationStore);
+  const annotations = createAnnotationReads(annotationStore, clickhouseRootTypes(clickhouse, expiries.of));
   const datasets = openDatasets({
     datasets: datasetStore(database),
     rows: datasetRows(clickhouse),

@@ -39,6 +39,7 @@ export function experimentEndpoints(domain: Domain, gate: Gate): Endpoint[] {
       tallies: (runs, metricIds) => runTallies(clickhouse, runs, metricIds),
     }),
     countRecords: clickhouseRunCounts(clickhouse, expiries.of),
+    ratingsOfRuns: domain.annotations.ratingsOfRuns,
     cancelRun: experiments.endRun,
     deleteRun: projects.deleteRun,
     metricColumns: (projectId: string) => projectMetricColumns(scorers.store, projectId),

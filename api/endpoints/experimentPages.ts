@@ -17,7 +17,7 @@ export interface TemporalPagesPlace {
 
 /** The pages of experiments and their login. */
 export function experimentPages(
-  { accounts, comparisons, experimentStore, experiments, expiries, projects, records, scorers, stores }: Domain,
+  { accounts, annotations, comparisons, experimentStore, experiments, expiries, projects, records, scorers, stores }: Domain,
   around: { gate: Gate; clients: ClientAddresses; pace: BodyPace; temporal: TemporalPagesPlace },
 ): Router {
   const { gate, clients, pace, temporal } = around;
@@ -32,6 +32,7 @@ export function experimentPages(
       tallies: (runs, metricIds) => runTallies(stores.clickhouse, runs, metricIds),
     }),
     countRecords: clickhouseRunCounts(stores.clickhouse, expiries.of),
+    ratingsOfRuns: annotations.ratingsOfRuns,
     records: { records: records.reads, findRun: projects.findUnexpiredRun, metrics: scorers.definitions },
     metricColumns: (projectId) => projectMetricColumns(scorers.store, projectId),
     findRun: experiments.ledger.find.bind(experiments.ledger),

@@ -270,7 +270,7 @@ function toWire(experiment: ExperimentView): ExperimentResponse {
     failed_rows: experiment.failedRows,
     usage: aggregates?.usage ? usageBody(aggregates.usage) : null,
     aggregate_feedback: {},
-    rating_aggregates: {},
+    rating_aggregates: experiment.ratings,
     ranking_score: ranking?.score ?? null,
     rank: ranking?.rank ?? null,
     winner: ranking?.isWinner ?? null,

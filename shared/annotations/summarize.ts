@@ -159,22 +159,32 @@ export interface QueueSummary {
   agreement: AnnotationAgreementAggregate | null;
 }
 
-/** All ratings of one queue. Here `unrated_count` counts the records without a rating, and `tie_count` those with as many likes as dislikes. */
+/**
+ * What these ratings add up to, by template; one without ratings is absent. Here `unrated_count` counts the records of the template's queue without
+ * a rating, and `tie_count` those with as many likes as dislikes.
+ */
+export function aggregatesByTemplate({
+  members,
+  templates,
+  ratings,
+}: Pick<StoredAnnotations, 'members' | 'templates' | 'ratings'>): Map<string, AnnotationAggregate> {
+  const records = Map.groupBy(members, ({ queueId }) => queueId);
+  const byTemplate = Map.groupBy(ratings, ({ templateId }) => templateId);
+  return new Map(
+    templates.flatMap(({ id, queueId, constraints }) => {
+      const given = byTemplate.get(id);
+      if (!given) return [];
+      const byRecord = Map.groupBy(given, ({ recordId }) => recordId);
+      const ties = constraints.annotation_type === 'like_dislike' ? [...byRecord.values()].filter(isTie).length : null;
+      const values = given.map(({ value }) => value);
+      return [[id, aggregateOf(constraints, values, (records.get(queueId)?.length ?? 0) - byRecord.size, ties)] as const];
+    }),
+  );
+}
+
+/** All ratings of one queue, as `aggregatesByTemplate` counts them. */
 export function summarizeQueue(stored: StoredAnnotations): QueueSummary {
-  const records = new Set(stored.members.map(({ recordId }) => recordId)).size;
-  const aggregates = (ratings: readonly Rating[]): Record<string, AnnotationAggregate> => {
-    const byTemplate = Map.groupBy(ratings, ({ templateId }) => templateId);
-    return Object.fromEntries(
-      stored.templates.flatMap(({ id, constraints }) => {
-        const given = byTemplate.get(id);
-        if (!given) return [];
-        const byRecord = Map.groupBy(given, ({ recordId }) => recordId);
-        const ties = constraints.annotation_type === 'like_dislike' ? [...byRecord.values()].filter(isTie).length : null;
-        const values = given.map(({ value }) => value);
-        return [[id, aggregateOf(constraints, values, records - byRecord.size, ties)] as const];
-      }),
-    );
-  };
+  const aggregates = (ratings: readonly Rating[]) => Object.fromEntries(aggregatesByTemplate({ ...stored, ratings }));
   const ofRecords = [...annotationsByRecord(stored).values()];
   const agreements = ofRecords.flatMap(({ overall_annotation_agreement: one }) => (one === null ? [] : [one]));
   return {

@@ -1,4 +1,5 @@
 import type { RunCount, RunCounts } from '../projects/runs.ts';
+import type { RatingAggregates } from '../wire/annotationRatings.ts';
 import type { Experiment } from './experimentStore.ts';
 
 /**
@@ -10,6 +11,8 @@ export type ProgressOf = (experiments: readonly Experiment[]) => Promise<Readonl
 export interface ViewDeps {
   progressOf: ProgressOf;
   countRecords: RunCounts;
+  /** What people say of the records of these experiments; those without a rating are absent. */
+  ratingsOfRuns(projectId: string, experimentIds: readonly string[]): Promise<ReadonlyMap<string, RatingAggregates>>;
 }
 
 /** An experiment with what is found outside the metadata store. */
@@ -18,6 +21,7 @@ export interface ExperimentView extends Experiment {
   progress: number;
   /** Null where counts were not asked for. */
   counts: RunCount | null;
+  ratings: RatingAggregates;
 }
 
 /** Views of experiments of one project, in their order. */
@@ -29,13 +33,15 @@ export async function experimentViews(
 ): Promise<ExperimentView[]> {
   if (experiments.length === 0) return [];
   const ids = experiments.map((experiment) => experiment.id);
-  const [progress, counts] = await Promise.all([
+  const [progress, counts, ratings] = await Promise.all([
     deps.progressOf(experiments),
     withCounts ? deps.countRecords(projectId, ids) : undefined,
+    deps.ratingsOfRuns(projectId, ids),
   ]);
   return experiments.map((experiment) => ({
     ...experiment,
     progress: progress.get(experiment.id) ?? 0,
     counts: counts ? (counts.get(experiment.id) ?? { traces: 0, spans: 0, sessions: 0 }) : null,
+    ratings: ratings.get(experiment.id) ?? {},
   }));
 }

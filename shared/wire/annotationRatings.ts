@@ -65,6 +65,32 @@ export const AnnotationAggregate: z.ZodType<AnnotationAggregate, AnnotationAggre
   })
   .meta({ id: 'AnnotationAggregate' });
 
+const feedbackOf = <const T extends AnnotationType, S extends z.ZodRawShape>(feedback_type: T, fields: S) =>
+  z.object({ feedback_type: z.literal(feedback_type), ...fields, unrated_count: z.int() });
+
+/** What the ratings of one template add up to on an experiment. */
+export const FeedbackAggregate = z
+  .object({
+    aggregate: z.discriminatedUnion('feedback_type', [
+      feedbackOf('like_dislike', { like_count: z.int(), dislike_count: z.int() }).meta({ id: 'LikeDislikeAggregate' }),
+      feedbackOf('star', { average: z.number(), counts }).meta({ id: 'StarAggregate' }),
+      feedbackOf('score', { average: z.number() }).meta({ id: 'ScoreAggregate' }),
+      feedbackOf('tags', { counts }).meta({ id: 'TagsAggregate' }),
+      feedbackOf('choice', { counts }).meta({ id: 'ChoiceAggregate' }),
+      feedbackOf('tree_choice', { counts }).meta({ id: 'TreeChoiceAggregate' }),
+      feedbackOf('text', { count: z.int() }).meta({ id: 'TextAggregate' }),
+    ]),
+  })
+  .meta({ id: 'FeedbackAggregate' });
+export type FeedbackAggregate = z.output<typeof FeedbackAggregate>;
+
+const rootTypes = ['session', 'trace', 'span'] as const;
+export type RootType = (typeof rootTypes)[number];
+
+/** By template, then by what was rated. */
+export const RatingAggregates = z.record(z.uuid(), z.partialRecord(z.enum(rootTypes), FeedbackAggregate));
+export type RatingAggregates = z.output<typeof RatingAggregates>;
+
 export interface RecordAnnotations {
   feedback_rating_info: Record<string, z.output<typeof FeedbackRatingInfo>>;
   /** By template, then by annotator. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { UserInfo } from './accounts.ts';
+import { RatingAggregates } from './annotationRatings.ts';
 import { PageBody, PageFields, PageQuery, QueryFlag, Timestamp, Uuid } from './common.ts';
 import { FilterList } from './filters.ts';
 import { MetricDirection, MetricRange } from './metricScale.ts';
@@ -267,7 +268,9 @@ export const ExperimentResponse = z
     failed_rows: FailedRowsSetting,
     usage: RunUsageBody.nullable(),
     aggregate_feedback: z.record(z.string(), z.unknown()),
-    rating_aggregates: z.record(z.string(), z.unknown()),
+    rating_aggregates: RatingAggregates.describe(
+      'Ratings of its records in annotation queues: by template, then by what was rated. `unrated_count` counts records in the queue without one.',
+    ),
     ranking_score: z.number().nullable(),
     rank: z.int().nullable(),
     winner: z.boolean().nullable(),

@@ -1,5 +1,6 @@
 import { fc, test } from '@fast-check/vitest';
 import { expect } from 'vitest';
+import { ratingAggregatesByRun } from '../../shared/annotations/ratingAggregates.ts';
 import {
   agreementOf,
   annotationsByRecord,
@@ -8,6 +9,7 @@ import {
   type StoredAnnotations,
   summarizeQueue,
 } from '../../shared/annotations/summarize.ts';
+import { FeedbackAggregate } from '../../shared/wire/annotationRatings.ts';
 import type { StoredConstraints } from '../../shared/wire/annotations.ts';
 
 const words = ['a', 'b', '__proto__', ''];
@@ -110,6 +112,32 @@ test.prop([stored])('every rating shows once on its record, and the sums count a
     for (const { id } of answered)
       expect(countOf(fields.annotation_aggregates[id])).toBe(Object.keys(fields.annotations[id] ?? {}).length);
   }
+});
+
+test.prop([stored])('the ratings of runs are counted once, by what was rated, in the shape of the interface', (given) => {
+  const rootTypes = { r1: 'trace', r2: 'span' } as const; // r3 is gone
+  const rootTypeOf = (recordId: string) => rootTypes[recordId as keyof typeof rootTypes];
+  const runOf = (recordId: string) => (recordId === 'r1' ? 'run 1' : 'run 2');
+  const members = given.members.map((member) => ({ ...member, runId: runOf(member.recordId) }));
+  const byRun = ratingAggregatesByRun({ ...given, members }, (_, recordId) => rootTypeOf(recordId));
+  const counted: string[] = [];
+  for (const [runId, templates] of byRun)
+    for (const [templateId, types] of Object.entries(templates))
+      for (const [type, sum] of Object.entries(types)) {
+        expect(Object.keys(FeedbackAggregate.parse(sum).aggregate).sort()).toEqual(Object.keys(sum.aggregate).sort());
+        const { aggregate } = sum;
+        const ofTemplate = given.ratings.filter((one) => one.templateId === templateId && rootTypeOf(one.recordId) === type);
+        const queueId = given.templates.find(({ id }) => id === templateId)?.queueId;
+        const inQueue = given.members.filter((one) => one.queueId === queueId && rootTypeOf(one.recordId) === type);
+        expect(aggregate.unrated_count).toBe(inQueue.length - new Set(ofTemplate.map(({ recordId }) => recordId)).size);
+        if (aggregate.feedback_type === 'text') expect(aggregate.count).toBe(ofTemplate.length);
+        if ('counts' in aggregate) expect(Object.values(aggregate.counts).reduce((a, b) => a + b, 0)).toBe(ofTemplate.length);
+        counted.push(`${runId}/${templateId}/${type}`);
+      }
+  const wanted = given.ratings.flatMap(({ templateId, recordId }) =>
+    rootTypeOf(recordId) ? [`${runOf(recordId)}/${templateId}/${rootTypeOf(recordId)}`] : [],
+  );
+  expect(counted.sort()).toEqual([...new Set(wanted)].sort());
 });
 
 test.prop([stored])('a queue is the sum of its records', (given) => {

@@ -461,6 +461,72 @@ describe('records and ratings', () => {
     expect(progress.overall_progress).toBeCloseTo(2 / 3);
   });
 
+  test('an experiment shows what people say of its sessions, traces and spans, at once and wherever it is read', async () => {
+    const project = await service.project();
+    const path = `/projects/${project.id}/experiments`;
+    const [mine, other] = [await post(path, { name: 'rated' }), await post(path, { name: 'not rated' })];
+    const sessionId = (await post(`/projects/${project.id}/sessions`, { experiment_id: mine.id, name: 's' })).id;
+    const traces = ['a', 'b', 'c'].map((name) => ({
+      id: newId(),
+      ...{ name, input: 'i', output: 'o' },
+      spans: [{ type: 'tool', id: newId(), name: 't', input: 'i', output: 'o' }],
+    }));
+    const [a, b, c] = traces.map(({ id }) => id) as [string, string, string];
+    await post(`/projects/${project.id}/traces`, { experiment_id: mine.id, session_id: sessionId, traces });
+    const span = traces[0]?.spans[0]?.id as string;
+    expect((await get(`${path}/${mine.id}`)).rating_aggregates).toEqual({});
+
+    const [ada, ben] = [await person(), await person()];
+    const [queue, second] = [await newQueue({ annotator_emails: [ada.email, ben.email] }), await newQueue()];
+    const [good1, score] = [
+      await template(queue.id, 'Good?', liked),
+      await template(queue.id, 'Score', { annotation_type: 'score', min: 0, max: 10 }),
+    ];
+    const stars = await template(second.id, 'Stars', { annotation_type: 'star' });
+    await enqueue(queue.id, project.id, mine.id, [a, b, c, span, sessionId]);
+    await enqueue(second.id, project.id, mine.id, [a]);
+    for (const [record, ofAda, ofBen] of [
+      [a, true, false],
+      [b, true, true],
+    ] as const) {
+      await good(rate(ada.call, queue.id, record, good1, like(ofAda)));
+      await good(rate(ben.call, queue.id, record, good1, like(ofBen)));
+    }
+    await good(rate(ada.call, queue.id, span, good1, like(false)));
+    await good(rate(ada.call, queue.id, sessionId, score, { annotation_type: 'score', value: 8 }));
+    await good(rate(ben.call, queue.id, sessionId, score, { annotation_type: 'score', value: 3 }));
+    await good(rate(asAdministrator, second.id, a, stars, { annotation_type: 'star', value: 5 }));
+
+    const expected = {
+      [good1]: {
+        trace: { aggregate: { feedback_type: 'like_dislike', like_count: 3, dislike_count: 1, unrated_count: 1 } },
+        span: { aggregate: { feedback_type: 'like_dislike', like_count: 0, dislike_count: 1, unrated_count: 0 } },
+      },
+      [score]: { session: { aggregate: { feedback_type: 'score', average: 5.5, unrated_count: 0 } } },
+      [stars]: { trace: { aggregate: { feedback_type: 'star', average: 5, counts: { 5: 1 }, unrated_count: 0 } } },
+    };
+    expect((await get(`${path}/${mine.id}`)).rating_aggregates).toEqual(expected);
+    const filters = [{ name: 'name', operator: 'contains', value: 'rated' }];
+    for (const listed of [
+      await get(path),
+      (await get(`${path}/paginated`)).experiments,
+      (await post(`${path}/search`, { filters })).experiments,
+    ])
+      expect(Object.fromEntries(listed.map((one: Body) => [one.id, one.rating_aggregates]))).toEqual({
+        [mine.id]: expected,
+        [other.id]: {},
+      });
+
+    await good(ada.call('DELETE', ratingPath(queue.id, span, good1)));
+    await post(`/projects/${project.id}/traces/delete`, {
+      experiment_id: mine.id,
+      filters: [{ type: 'id', column_id: 'id', operator: 'eq', value: b }],
+    });
+    expect((await get(`${path}/${mine.id}`)).rating_aggregates[good1]).toEqual({
+      trace: { aggregate: { feedback_type: 'like_dislike', like_count: 1, dislike_count: 1, unrated_count: 1 } },
+    });
+  });
+
   test('a project without a queue has no annotation columns', async () => {
     const { project, streamId } = await logged('a');
     const { columns } = await post(`/projects/${project.id}/traces/available_columns`, { log_stream_id: streamId });
@@ -608,20 +674,28 @@ describe('what is deleted', () => {
 test('pages of a project without queued records ask for no annotations, others once a page', async () => {
   const asked: string[] = [];
   let queued = false;
-  const reads = createAnnotationReads({
-    hasQueuedRecords: async () => {
-      asked.push('queued?');
-      return queued;
+  const reads = createAnnotationReads(
+    {
+      hasQueuedRecords: async () => {
+        asked.push('queued?');
+        return queued;
+      },
+      annotationsOf: async () => {
+        asked.push('annotations');
+        return { members: [], templates: [], annotators: [], ratings: [] };
+      },
+      fullyAnnotated: async () => [],
+      templatesOfRun: async () => [],
+      annotationsOfRuns: async () => {
+        asked.push('ratings');
+        return { members: [], templates: [], annotators: [], ratings: [] };
+      },
     },
-    annotationsOf: async () => {
-      asked.push('annotations');
-      return { members: [], templates: [], annotators: [], ratings: [] };
-    },
-    fullyAnnotated: async () => [],
-    templatesOfRun: async () => [],
-  });
+    async () => () => undefined,
+  );
   const run = { projectId: newId(), runId: newId() };
   for (let page = 0; page < 5; page++) await reads.annotations(run, [newId(), newId()]);
+  expect(await reads.ratingsOfRuns(run.projectId, [run.runId])).toEqual(new Map());
   expect(asked).toEqual(['queued?']);
   queued = true;
   reads.forget();

@@ -128,6 +128,7 @@ export async function startExperimentService(url?: string) {
     requestRun: (experimentId: string, request: Parameters<typeof requestRun>[2]) =>
       requestRun({ ...checks, workflows }, experimentId, request),
     countRecords: async () => recordCounts,
+    ratingsOfRuns: async () => new Map(),
     progressOf: async (asked: readonly Experiment[]) =>
       new Map(asked.map(({ id, state }) => [id, state === 'completed' ? 1 : (progress.get(id) ?? 0)])),
     async cancelRun(experimentId: string) {

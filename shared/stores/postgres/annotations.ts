@@ -10,7 +10,7 @@ import type {
   StoredRating,
   Template,
 } from '../../annotations/annotationStore.ts';
-import type { StoredAnnotations } from '../../annotations/summarize.ts';
+import type { RunAnnotations } from '../../annotations/ratingAggregates.ts';
 import { ServiceError } from '../../errors/errors.ts';
 import { nameTaken } from '../../identifiers/freeName.ts';
 import { newId } from '../../identifiers/ids.ts';
@@ -141,7 +141,7 @@ const NamedTemplateRow: z.ZodType<NamedTemplate> = z.object({
   constraints: StoredConstraints,
 });
 const AnnotationsRow = z.object({
-  members: z.array(z.object({ queueId: z.string(), recordId: z.string() })),
+  members: z.array(z.object({ queueId: z.string(), recordId: z.string(), runId: z.string() })),
   templates: z.array(z.object({ id: z.string(), queueId: z.string(), constraints: StoredConstraints })),
   annotators: z.array(z.object({ queueId: z.string(), userId: z.string() })),
   ratings: z.array(
@@ -214,9 +214,9 @@ const selectUsers = `SELECT m.id, m.queue_id, m.user_id, m.role, m.track_progres
 /** Everything that is stored about the members that `members` selects, in one read. */
 const annotationsSql = (
   members: string,
-): string => `WITH m AS MATERIALIZED (SELECT queue_id, record_id FROM annotation_queue_records WHERE ${members})
+): string => `WITH m AS MATERIALIZED (SELECT queue_id, record_id, run_id FROM annotation_queue_records WHERE ${members})
   SELECT
-    coalesce((SELECT jsonb_agg(jsonb_build_object('queueId', queue_id, 'recordId', record_id)) FROM m), '[]') AS members,
+    coalesce((SELECT jsonb_agg(jsonb_build_object('queueId', queue_id, 'recordId', record_id, 'runId', run_id)) FROM m), '[]') AS members,
     coalesce((SELECT jsonb_agg(jsonb_build_object('id', t.id, 'queueId', t.queue_id, 'constraints', t.constraints) ORDER BY t.queue_id, t.position)
       FROM annotation_templates t WHERE t.queue_id IN (SELECT queue_id FROM m)), '[]') AS templates,
     coalesce((SELECT jsonb_agg(jsonb_build_object('queueId', u.queue_id, 'userId', u.user_id))
@@ -255,7 +255,7 @@ export function postgresAnnotations(database: Database): AnnotationStore {
     const row = await database.maybeOne(`SELECT count(*)::int AS total ${visible(viewer, query, bind)}`, values);
     return Total.parse(row).total;
   };
-  const annotations = async (members: string, params: unknown[]): Promise<StoredAnnotations> =>
+  const annotations = async (members: string, params: unknown[]): Promise<RunAnnotations> =>
     AnnotationsRow.parse(await database.maybeOne(annotationsSql(members), params));
   const templates = async (queries: Queries, condition: string, params: unknown[]) =>
     z
@@ -482,6 +482,8 @@ export function postgresAnnotations(database: Database): AnnotationStore {
     },
     annotationsOf: (run, recordIds) =>
       annotations('project_id = $1 AND run_id = $2 AND record_id = ANY($3::uuid[])', [run.projectId, run.runId, [...recordIds]]),
+    annotationsOfRuns: (projectId, runIds) =>
+      annotations('project_id = $1 AND run_id = ANY($2::uuid[])', [projectId, [...runIds]]),
     async fullyAnnotated(run, userIds) {
       // A template that each of the users rated has as many ratings of theirs; one that anybody rated counts once.
       const { bind, values } = createBinder();
