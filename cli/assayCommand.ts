@@ -1,5 +1,7 @@
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command } from 'commander';
 import { VERSION } from '../shared/config/version.ts';
+import { type Action, example, ofExperiment, ofProject, ofService, wholeNumber } from './commandOptions.ts';
+import { dataCommands } from './dataCommands.ts';
 import type { ExitCode } from './exitCodes.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -22,9 +24,9 @@ export function assayCommand(terminal: Terminal, end: (exitCode: ExitCode) => vo
     .showSuggestionAfterError()
     .addHelpText('after', '\nassay help <command> has examples. assay doctor says what is wrong with this installation.');
 
-  const action =
-    <Given extends unknown[]>(run: (...given: Given) => Promise<ExitCode> | Promise<void>) =>
-    async (...given: Given): Promise<void> => {
+  const action: Action =
+    (run) =>
+    async (...given) => {
       const exitCode = await run(...given);
       if (exitCode !== undefined) end(exitCode);
     };
@@ -91,6 +93,8 @@ export function assayCommand(terminal: Terminal, end: (exitCode: ExitCode) => vo
       ),
     );
 
+  dataCommands(program, terminal, action);
+
   ofService(program.command('doctor'))
     .description('Say what is wrong with this installation, and what to do')
     .action(action(async (options) => (await import('./commands/doctor.ts')).doctor(terminal, options)));
@@ -104,24 +108,3 @@ const steering = [
   ['cancel', 'End a run; what is recorded stays'],
   ['retry', 'Run the rows of an experiment again that failed'],
 ] as const;
-
-function wholeNumber(text: string): number {
-  const value = Number(text);
-  if (!Number.isSafeInteger(value) || value < 1) throw new InvalidArgumentError('It must be a whole number from 1 on.');
-  return value;
-}
-
-const example = (line: string, meaning = ''): string => `\n  $ ${line}${meaning && `\n    ${meaning}`}`;
-
-const ofService = (command: Command): Command =>
-  command
-    .option('--api-url <url>', 'the service (SERVICE_API_URL)')
-    .option('--json', 'results on the output, and errors, as JSON');
-
-const ofProject = (command: Command): Command =>
-  ofService(command)
-    .option('-p, --project <name>', 'the project (SERVICE_PROJECT)')
-    .addOption(new Option('--project-id <id>', 'the same by its id (SERVICE_PROJECT_ID)').conflicts('project'));
-
-const ofExperiment = (command: Command): Command =>
-  ofProject(command).argument('<experiment>', 'its name (of several the newest), its id, or the link that a run prints');

@@ -1,33 +1,53 @@
-import { open, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { basename, extname } from 'node:path';
 import { usageError } from './commandError.ts';
 
-const formats = ['csv', 'json', 'jsonl', 'parquet'] as const;
-export type RowFormat = (typeof formats)[number];
+export const rowFormats = ['csv', 'json', 'jsonl', 'parquet'] as const;
+export type RowFormat = (typeof rowFormats)[number];
 export type Row = Record<string, unknown>;
 
 /** By the ending of the file's name. */
 export const formatOf = (path: string): RowFormat | undefined => {
   const ending = extname(path).slice(1).toLowerCase();
-  return ending === 'ndjson' ? 'jsonl' : formats.find((format) => format === ending);
+  return ending === 'ndjson' ? 'jsonl' : rowFormats.find((format) => format === ending);
 };
 
-/** @throws CommandError that names the file, and what is wrong with it; the file system's error where it cannot be read */
-export async function readRows(path: string, format = formatOf(path)): Promise<Row[]> {
+/**
+ * @param from the path of a file, or its bytes
+ * @throws CommandError that names the file, and what is wrong with it; the file system's error where it cannot be read
+ */
+export async function readRows(
+  from: string | Uint8Array,
+  format = typeof from === 'string' ? formatOf(from) : undefined,
+): Promise<Row[]> {
   try {
-    if (format === 'parquet') return await parquetRows(path);
-    const text = (await readFile(path, 'utf8')).replace(/^\ufeff/, '');
+    const bytes = typeof from === 'string' ? await readFile(from) : from;
+    if (format === 'parquet') return await parquetRows(bytes);
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
     if (format === 'csv') return await csvRows(text);
     return format === 'json' ? jsonRows(text) : jsonlRows(text);
   } catch (cause) {
     if (cause instanceof Error && 'syscall' in cause) throw cause;
-    throw usageError(`${basename(path)} cannot be read as ${format}: ${(cause as Error).message}`, { cause });
+    throw usageError(
+      `${typeof from === 'string' ? basename(from) : 'the input'} cannot be read as ${format}: ${(cause as Error).message}`,
+      { cause },
+    );
   }
 }
 
 async function csvRows(text: string): Promise<Row[]> {
   const { parse } = await import('csv-parse/sync');
-  return parse(text, { columns: true, skip_empty_lines: true });
+  // As the service reads such files: an unquoted empty field is no value, "" is an empty text.
+  const cast = (value: string, { quoting }: { quoting: boolean }) => (value === '' && !quoting ? null : value);
+  return parse(text, { columns: distinct, cast, skip_empty_lines: true });
+}
+
+function distinct(names: string[]): string[] {
+  for (const [index, name] of names.entries()) {
+    if (!name) throw new Error(`column ${index + 1} of the header has no name`);
+    if (names.indexOf(name) < index) throw new Error(`the header names column ${JSON.stringify(name)} twice`);
+  }
+  return names;
 }
 
 function jsonRows(text: string): Row[] {
@@ -51,21 +71,39 @@ function checked(row: unknown, what: string): Row {
   return row as Row;
 }
 
-async function parquetRows(path: string): Promise<Row[]> {
-  const { parquetReadObjects } = await import('hyparquet');
-  const file = await open(path);
-  try {
-    const { size } = await file.stat();
-    const slice = async (start: number, end = size) => {
-      const bytes = new Uint8Array(end - start);
-      await file.read(bytes, 0, bytes.length, start);
-      return bytes.buffer;
+async function parquetRows(bytes: Uint8Array): Promise<Row[]> {
+  const [{ parquetReadObjects }, zlib] = await Promise.all([import('hyparquet'), import('node:zlib')]);
+  // Beside Snappy, which the reader knows.
+  const compressors = {
+    ZSTD: (input: Uint8Array) => zlib.zstdDecompressSync(input),
+    GZIP: (input: Uint8Array) => zlib.gunzipSync(input),
+    BROTLI: (input: Uint8Array) => zlib.brotliDecompressSync(input),
+  };
+  const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer;
+  const rows = await parquetReadObjects({ file, compressors });
+  return rows.map((row) => Object.fromEntries(Object.entries(row).map(([name, value]) => [name, jsonValue(value)])));
+}
+
+/** Rows as a Parquet file: a column of numbers alone, or of texts alone, is one; any other is JSON. */
+export async function parquetOf(columns: readonly string[], rows: readonly Row[]): Promise<Uint8Array> {
+  const { parquetWriteBuffer } = await import('hyparquet-writer');
+  const columnData = columns.map((name) => {
+    const data = rows.map((row) => row[name] ?? null);
+    const type = typeOf(data.filter((value) => value !== null));
+    return {
+      name,
+      type,
+      nullable: true,
+      data: type === 'INT64' ? data.map((value) => (value === null ? null : BigInt(value as number))) : data,
     };
-    const rows = await parquetReadObjects({ file: { byteLength: size, slice } });
-    return rows.map((row) => Object.fromEntries(Object.entries(row).map(([name, value]) => [name, jsonValue(value)])));
-  } finally {
-    await file.close();
-  }
+  });
+  return new Uint8Array(parquetWriteBuffer({ columnData }));
+}
+
+function typeOf(values: readonly unknown[]): 'STRING' | 'INT64' | 'DOUBLE' | 'JSON' {
+  if (values.every((value) => typeof value === 'string')) return 'STRING';
+  if (values.every((value) => Number.isSafeInteger(value))) return 'INT64';
+  return values.every((value) => typeof value === 'number') ? 'DOUBLE' : 'JSON';
 }
 
 /** As JSON has it: whole numbers of 64 bits as numbers where they are exact, times as texts. */

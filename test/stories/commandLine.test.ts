@@ -1,5 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -360,6 +370,121 @@ describe('run', () => {
     expect(second.stderr).toContain('Went on with the run that had not ended');
     expect(second.stderr).not.toContain('row quick');
     expect(second.stdout).toMatch(/completed: 2 of 2 rows/);
+  });
+});
+
+describe('datasets', () => {
+  /** A folder with these files in it. */
+  function folderWith(files: Record<string, string | Uint8Array>): Typed {
+    const typed = withKey();
+    for (const [name, content] of Object.entries(files)) writeFileSync(join(typed.folder, name), content);
+    return typed;
+  }
+  const rowsOf = (text: string): unknown => JSON.parse(text);
+
+  test('import makes one, export gives back what was imported, in every format', async () => {
+    const rows = [
+      { input: 'a, "b" 🚀', output: '1', score: 0.5, count: 3, metadata: { tier: 'free' } },
+      { input: '', output: null, score: null, count: null, metadata: null },
+    ];
+    const typed = folderWith({ 'büro 🚀.json': JSON.stringify(rows) });
+    const made = await assay(['datasets', 'import', 'büro 🚀.json'], typed);
+    expect(made.stdout).toBe('"büro 🚀" has 2 rows (version 1), columns: input, output, score, count, metadata\n');
+    for (const format of ['jsonl', 'json', 'parquet']) {
+      const file = `out.${format}`;
+      const out = await assay(['datasets', 'export', 'büro 🚀', '--output', file], typed);
+      expect([out.exitCode, out.stdout, out.stderr]).toEqual([0, '', `2 rows of "büro 🚀" are in ${join(typed.folder, file)}\n`]);
+      const name = `again from ${format}`;
+      await assay(['datasets', 'import', file, '--name', name], typed);
+      const back = await assay(['datasets', 'export', name, '--format', 'json'], typed);
+      expect(rowsOf(back.stdout)).toEqual(rows);
+    }
+    const csv = await assay(['datasets', 'export', 'büro 🚀'], typed);
+    expect(csv.stdout.split('\r\n').slice(0, 2)).toEqual([
+      'input,output,score,count,metadata',
+      '"a, ""b"" 🚀",1,0.5,3,"{""tier"":""free""}"',
+    ]);
+    expect(readdirSync(typed.folder).filter((name) => name.endsWith('.part'))).toEqual([]);
+  });
+
+  test('a dataset is changed only by --append and --replace, and is made only without them', async () => {
+    const typed = folderWith({
+      'sums.csv': 'input,output\n1 + 1,2\n',
+      'more.jsonl': '{"input": "2 + 2", "output": "4", "hard": 1}\n',
+    });
+    const early = await assay(['datasets', 'import', 'sums.csv', '--replace'], typed);
+    expect(early.stderr).toBe('assay: there is no dataset "sums": check its name, or leave --replace out to make it\n');
+    expect(early.exitCode).toBe(exitCodes.notFound);
+    expect((await assay(['datasets', 'import', 'sums.csv'], typed)).exitCode).toBe(0);
+    const again = await assay(['datasets', 'import', 'sums.csv'], typed);
+    expect(again.stderr).toMatch(
+      /^assay: there is a dataset "sums" already: --append adds the rows to it, --replace makes them its new version/,
+    );
+    expect(again.exitCode).toBe(exitCodes.usage);
+    const more = await assay(['datasets', 'import', 'more.jsonl', '--name', 'sums', '--append', '--json'], typed);
+    expect(JSON.parse(more.stdout)).toMatchObject({
+      num_rows: 2,
+      current_version_index: 2,
+      column_names: ['input', 'output', 'hard'],
+    });
+    const other = await assay(['datasets', 'import', 'more.jsonl', '--name', 'sums', '--replace'], typed);
+    expect(other.stdout).toBe('"sums" has 1 rows (version 3), columns: input, output, hard\n');
+    const listed = await assay(['datasets', 'list', '--json'], typed);
+    const names = (JSON.parse(listed.stdout) as { name: string }[]).map(({ name }) => name);
+    expect(names.filter((name) => name.startsWith('sums'))).toEqual(['sums']);
+    const shown = await assay(['datasets', 'list', '--project', project.name], typed);
+    expect(shown.stdout).toMatch(/^sums +1 +3 +\d{4}-\d\d-\d\d \d\d:\d\d +input, output, hard$/m);
+  });
+
+  test('reads its input, and writes to its output', async () => {
+    const { stdout, stderr } = await inShell(
+      'printf "input\\n7\\n" | assay datasets import - --format csv --name "from a pipe" > made && assay datasets export "from a pipe" --format jsonl',
+      withKey(),
+    );
+    expect([stdout, stderr]).toEqual(['{"input":"7"}\n', '']);
+  });
+
+  test.each([
+    ['a broken line', 'bad.jsonl', '{"input": "a"}\n{"input": \n', [], /line 2/, exitCodes.usage],
+    [
+      'a broken line to append',
+      'bad.jsonl',
+      '{"input": "a"}\n{"input": \n',
+      ['--name', 'sums', '--append'],
+      /bad\.jsonl cannot be read as jsonl: line 2: /,
+      exitCodes.usage,
+    ],
+    ['no Parquet', 'bad.parquet', 'PAR', [], /bad\.parquet cannot be read as parquet: /, exitCodes.usage],
+    [
+      'an ending that says nothing',
+      'rows.txt',
+      'a',
+      [],
+      /rows\.txt does not say what it holds: add --format csv, jsonl, json or parquet/,
+      exitCodes.usage,
+    ],
+    ['a file that is not there', undefined, '', ['none.csv'], /none\.csv cannot be opened: it does not exist/, exitCodes.file],
+    ['a folder', undefined, '', ['.', '--format', 'csv', '--name', 'a'], /it is a folder; name a file/, exitCodes.file],
+  ])('%s is refused in one sentence', async (_name, file, content, words, sentence, exitCode) => {
+    const typed = folderWith(file ? { [file]: content } : {});
+    const refused = await assay(['datasets', 'import', ...(file ? [file] : []), ...words], typed);
+    expect(refused.stderr).toMatch(sentence);
+    expect(refused.stderr.trim().split('\n')).toHaveLength(1);
+    expect(refused.exitCode).toBe(exitCode);
+  });
+
+  test('a full disk leaves the file that was there, and no half of another', async () => {
+    const typed = folderWith({ 'wide.csv': `input\n${'x'.repeat(200_000)}\n`, 'out.csv': 'as it was' });
+    await assay(['datasets', 'import', 'wide.csv'], typed);
+    // No file of this shell grows beyond 64 KiB: the kernel says so as it does on a full disk.
+    const full = await inShell('trap "" XFSZ; ulimit -f 64; assay datasets export wide --output out.csv', typed);
+    expect(full.stderr).toMatch(/^assay: out\.csv cannot be written: /);
+    expect(full.exitCode).toBe(exitCodes.file);
+    expect(readFileSync(join(typed.folder, 'out.csv'), 'utf8')).toBe('as it was');
+    expect(readdirSync(typed.folder).filter((name) => name.endsWith('.part'))).toEqual([]);
+    const device = await assay(['datasets', 'export', 'wide', '--output', '/dev/full', '--format', 'csv'], typed);
+    expect(device.stderr).toBe('assay: /dev/full cannot be written: the disk is full; make room or name another place\n');
+    expect(device.exitCode).toBe(exitCodes.file);
   });
 });
 

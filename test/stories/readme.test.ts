@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
-import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
@@ -120,6 +120,9 @@ describe('examples', () => {
     folder = await mkdtemp(join(tmpdir(), 'assay-readme-'));
     dataDir = join(folder, '.assay');
     for (const name of ['client', 'node_modules']) await symlink(join(root, name), join(folder, name));
+    // The command is on the PATH of whoever has installed it.
+    await mkdir(join(folder, 'bin'));
+    await symlink(join(root, 'cli/main.ts'), join(folder, 'bin/assay'));
     const port = await ownPort();
     url = `http://127.0.0.1:${port}`;
     const environment = { DATA_DIR: dataDir, PORT: String(port), TEMPORAL_PORT: '0', TEMPORAL_UI_PORT: '0', LOG_LEVEL: 'warn' };
@@ -170,9 +173,10 @@ describe('examples', () => {
         else if (language === 'text' && follows && last >= 0) expected[last] = text;
       }
       const atHand = { SERVICE_PROJECT: '', SERVICE_PROJECT_ID: '', NO_COLOR: '1', npm_config_update_notifier: 'false' };
+      const searched = `${join(folder, 'bin')}:${dirname(process.execPath)}:${process.env.PATH}`;
       const { stdout } = await run('bash', ['-c', script.replaceAll('http://127.0.0.1:8088', url)], {
         cwd: folder,
-        env: { ...process.env, ...atHand },
+        env: { ...process.env, ...atHand, PATH: searched },
         timeout: 120_000,
       }).catch((err: { stdout: string; stderr: string }) => {
         throw new Error(`an example of ${path} failed:\n${err.stdout}${err.stderr}`);
