@@ -10,11 +10,14 @@ import { openDatasets } from './datasets/openDatasets.ts';
 import { openExperiments } from './experiments/openExperiments.ts';
 import type { RunWorkflows } from './experiments/startRun.ts';
 import { waitingCalls } from './experiments/waitingCalls.ts';
+import type { GateRequest } from './gate/gate.ts';
+import { gateExperiment } from './gate/gateExperiment.ts';
 import { openIntegrations } from './integrations/openIntegrations.ts';
 import type { RecurringJob } from './maintenance/recurringJob.ts';
 import { openPrices } from './prices/openPrices.ts';
 import { openProjects } from './projects/openProjects.ts';
 import { createExpiries, withoutExpired } from './projects/retention.ts';
+import type { RunRef } from './projects/runs.ts';
 import { handlerClasses } from './providers/handlers/handlerProcess.ts';
 import { createModelCaller } from './providers/modelCaller.ts';
 import { columnFinder } from './records/findColumn.ts';
@@ -197,14 +200,19 @@ export function assembleDomain(
     telemetry,
     log,
   });
-  const comparisons = openComparisons({
+  const comparing = {
     find: experimentStore.find,
-    unexpired: (run) => withoutExpired(run, expiries),
+    unexpired: (run: RunRef) => withoutExpired(run, expiries),
     metricsOf: scorers.scoredMetrics,
-    findColumn: columnFinder([]),
     reads: clickhouseComparisonReads(clickhouse),
-    records: records.reads,
-  });
+  };
+  const comparisons = openComparisons({ ...comparing, findColumn: columnFinder([]), records: records.reads });
+  const gating = {
+    ...comparing,
+    compare: comparisons.compare,
+    lastFinished: experimentStore.lastFinished,
+    aggregatesNow: experiments.aggregatesNow,
+  };
   const jobs: readonly RecurringJob[] = [
     ...projects.jobs,
     ...records.jobs,
@@ -236,6 +244,8 @@ export function assembleDomain(
     experimentStore,
     experiments,
     comparisons,
+    gateExperiment: (projectId: string, request: GateRequest, signal?: AbortSignal) =>
+      gateExperiment(gating, projectId, request, signal),
     jobs,
     /** For the start of the only process: what its predecessor was at work on is free again. */
     async takeOver() {

@@ -11,6 +11,7 @@ import { postgresJobs } from '../../shared/stores/postgres/jobs.ts';
 import { postgresRunTags } from '../../shared/stores/postgres/runTags.ts';
 import type { Endpoint, Gate } from '../route.ts';
 import { comparisonRoutes } from '../routes/comparisons.ts';
+import { experimentGateRoutes } from '../routes/experimentGate.ts';
 import { experimentGroupRoutes } from '../routes/experimentGroups.ts';
 import { experimentRunRoutes } from '../routes/experimentRuns.ts';
 import { experimentRoutes } from '../routes/experiments.ts';
@@ -52,6 +53,7 @@ export function experimentEndpoints(domain: Domain, gate: Gate): Endpoint[] {
   return [
     ...experimentRoutes(deps),
     ...comparisonRoutes(domain.comparisons),
+    ...experimentGateRoutes(domain.gateExperiment),
     ...experimentGroupRoutes(deps),
     ...experimentTagRoutes(deps),
     ...jobRoutes(deps),

@@ -48,6 +48,8 @@ export interface Comparison {
   other: SideFigures;
   difference: number | null;
   interval: { low: number; high: number; level: number } | null;
+  /** Of the differences; null for fewer than two pairs. */
+  deviation: number | null;
   test: 'mcnemar' | 'sign_flip' | 'stuart_maxwell' | null;
   method: string | null;
   pValue: number | null;

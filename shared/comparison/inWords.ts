@@ -72,7 +72,8 @@ function whyNot({ warnings, missing, pairs, type }: Told, { baseline, other }: {
   return warnings[0] ?? 'no row has a value of it';
 }
 
-function numberFormat({ type }: Pick<Told, 'type'>, { unit }: Pick<ComparedMetric, 'unit'>) {
+/** How values and differences of a metric are written. */
+export function numberFormat({ type }: Pick<Told, 'type'>, { unit }: Pick<ComparedMetric, 'unit'>) {
   const plain = (value: number): string =>
     Math.abs(value) >= 100 ? String(Math.round(value * 10) / 10) : String(Number(value.toPrecision(3)));
   const signed = (value: number, text: string): string => (value < 0 ? text : `+${text}`);

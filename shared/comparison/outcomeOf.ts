@@ -15,6 +15,7 @@ type Outcome = Pick<
   | 'pairs'
   | 'difference'
   | 'interval'
+  | 'deviation'
   | 'test'
   | 'method'
   | 'pValue'
@@ -27,7 +28,7 @@ type Outcome = Pick<
 >;
 
 const nothing: Omit<Outcome, 'type' | 'warnings'> = {
-  ...{ pairs: 0, difference: null, interval: null, test: null, method: null, pValue: null },
+  ...{ pairs: 0, difference: null, interval: null, deviation: null, test: null, method: null, pValue: null },
   ...{ better: null, worse: null, same: 0, detectable: null, table: null },
 };
 
@@ -50,7 +51,7 @@ export function outcomeOf({ paired, sample, result, labels, direction, level }: 
 }
 
 function ofNumbers(
-  { moments: { pairs, below, above } }: Sample,
+  { moments: { pairs, below, above, deviation } }: Sample,
   result: PairedResult | undefined,
   direction: ComparedMetric['direction'],
   level: number,
@@ -60,6 +61,7 @@ function ofNumbers(
   return {
     ...{ pairs, difference: result.difference, test: result.test, method: result.method, pValue: result.pValue },
     interval: { ...result.interval, level },
+    deviation: Number.isNaN(deviation) ? null : deviation,
     better: direction === null ? null : better,
     worse: direction === null ? null : worse,
     same: pairs - below - above,

@@ -155,6 +155,8 @@ export interface ExperimentStore {
   /** All of them without a page. */
   list(projectId: string, query: ExperimentQuery, page?: Page): Promise<PageOf<Experiment>>;
   ids(projectId: string): Promise<string[]>;
+  /** Of the experiments with the tag whose run is completed, or whose rows clients have logged, the one that ended last; that one aside. */
+  lastFinished(projectId: string, tag: Pick<RunTag, 'key' | 'value'>, except: string): Promise<string | undefined>;
   /** Ids of the metrics that are switched on for these experiments; none for one without settings. */
   metricIds(experimentIds: readonly string[]): Promise<ReadonlyMap<string, string[]>>;
   /** What any experiment of the project has aggregates of, in order of the names. */

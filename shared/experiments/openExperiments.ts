@@ -3,6 +3,7 @@ import { withAnnotatedIds } from '../annotations/fullyAnnotated.ts';
 import type { Coordination } from '../coordination/coordination.ts';
 import type { KeyRing } from '../integrations/secrets.ts';
 import { MINUTE_MS, type RecurringJob } from '../maintenance/recurringJob.ts';
+import type { FailedRows } from '../metrics/metricFigures.ts';
 import { type Expiries, withoutExpired } from '../projects/retention.ts';
 import type { DeleteRecords, RunRef } from '../projects/runs.ts';
 import { findColumnFor } from '../records/columnCatalog.ts';
@@ -15,6 +16,7 @@ import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Filter } from '../wire/filters.ts';
 import type { MetricScale } from '../wire/metricScale.ts';
 import { AggregateRenewal } from './aggregateRenewal.ts';
+import type { ExperimentAggregates } from './aggregates.ts';
 import type { Notices } from './callerRows.ts';
 import { changeFigures } from './changeFigures.ts';
 import { type ExperimentRun, type FigureSettings, isUnderWay } from './experiment.ts';
@@ -87,6 +89,8 @@ export interface Experiments {
   metricBuckets(projectId: string, experimentIds: readonly string[], filters: readonly Filter[]): Promise<MetricBuckets[]>;
   /** Says how many rows of a part of the run this process has in its hands. What does not get through is followed by the next. */
   publishRunning(run: Pick<ExperimentRun, 'experimentId'>, part: string, rowsRunning: number): void;
+  /** What the rows of an experiment come to now, with failed rows counted as they are in it, or as given; undefined where it is gone. */
+  aggregatesNow(experimentId: string, failedRows: FailedRows | undefined): Promise<ExperimentAggregates | undefined>;
   /** Stores the aggregates of an experiment anew, unless a run of it goes on: that one stores them when it ends. */
   sumUpAtRest(experiment: RunRef): Promise<void>;
   /** Takes over how the figures of an experiment are made, and computes them anew. */
@@ -216,6 +220,10 @@ export function openExperiments(deps: ExperimentsDeps): Experiments {
       deps.progressBoard
         .publish(experimentId, part, rowsRunning)
         .catch((err: unknown) => log.debug({ err }, 'progress was not shown'));
+    },
+    async aggregatesNow(experimentId, failedRows) {
+      const run = await ledger.find(experimentId);
+      return run && sumUp(summing, { ...run, failedRows: failedRows ?? run.failedRows });
     },
     async sumUpAtRest({ runId }) {
       const run = await ledger.find(runId);

@@ -1,6 +1,21 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type ComparedRow, comparedRows, NotFoundError, runExperiment, ValueError } from '../../client/index.ts';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import type { z } from 'zod';
+import {
+  type ComparedRow,
+  comparedRows,
+  compareExperiments,
+  createExperiment,
+  HttpStatusError,
+  NotFoundError,
+  runExperiment,
+  ValueError,
+} from '../../client/index.ts';
+import type { GateReply } from '../../shared/wire/experimentGate.ts';
 import { startTestService, type TestService } from '../support/service.ts';
+
+vi.setConfig({ testTimeout: 60_000 });
+
+type GateResult = z.output<typeof GateReply>;
 
 let service: TestService;
 beforeAll(async () => {
@@ -50,4 +65,243 @@ test('a baseline that does not exist is refused before anything is made', async 
     new ValueError('there is no experiment "nothing" to compare with in this project'),
   );
   expect(await service.client.send(`/projects/${projectId}/experiments`)).toEqual([]);
+});
+
+describe('the gate', () => {
+  interface Row {
+    metrics?: Record<string, unknown>;
+    failed?: boolean;
+  }
+  const scales = [
+    { name: 'right', direction: 'higher', range: { min: 0, max: 1 } },
+    { name: 'seconds', direction: 'lower', range: null },
+    { name: 'length', direction: null, range: null },
+  ];
+
+  /** An experiment of logged rows, the n-th with the n-th input. */
+  async function logged(
+    projectId: string,
+    name: string,
+    rows: readonly Row[],
+    tags: Record<string, string> = {},
+  ): Promise<string> {
+    const at = `/projects/${projectId}/experiments`;
+    const { id } = await service.client.send<{ id: string }>(at, { body: { name, logged_metrics: scales } });
+    for (const [key, value] of Object.entries(tags))
+      await service.client.send(`${at}/${id}/tags`, { body: { key, value, tag_type: 'generic' } });
+    const traces = rows.map(({ metrics = {}, failed }, n) => ({
+      ...{ type: 'trace', input: `question ${n}`, dataset_input: `question ${n}`, output: failed ? null : 'answer', metrics },
+      ...(failed ? { error_message: 'it broke', status_code: 500 } : {}),
+    }));
+    if (traces.length > 0)
+      await service.client.send(`/projects/${projectId}/traces`, { body: { experiment_id: id, traces, is_complete: true } });
+    return id;
+  }
+  const rowsOf = (count: number, metrics: (n: number) => Record<string, unknown>): Row[] =>
+    Array.from({ length: count }, (_, n) => ({ metrics: metrics(n) }));
+  /** So many of 40 answers are right; as they are numbers, trials and booleans do not matter. */
+  const right = (share: number, from = 0): Row[] =>
+    rowsOf(40, (n) => ({ right: Number((n + from) % 40 < share), seconds: 1, length: 7 }));
+
+  const gate = (projectId: string, body: Record<string, unknown>): Promise<GateResult> =>
+    service.client.send(`/projects/${projectId}/experiments/gate`, { body });
+  const refusal = (projectId: string, body: Record<string, unknown>): Promise<string> =>
+    gate(projectId, body).then(
+      ({ status }) => `answered: ${status}`,
+      (err: unknown) => (err instanceof HttpStatusError ? `${err.status} ${JSON.stringify(err.body)}` : String(err)),
+    );
+
+  test('fails where a metric dropped, passes where it did not, and says how many rows would tell', async () => {
+    const { id } = await service.project();
+    const baseline = { experiment_id: await logged(id, 'old', right(36)) };
+    const [same, worse, unclear] = [
+      await logged(id, 'same', right(36)),
+      await logged(id, 'worse', right(16)),
+      await logged(id, 'unclear', right(35, 2)),
+    ];
+    const metrics = [{ metric: 'right', max_drop: 0.05 }];
+    const passed = await gate(id, { experiment_id: same, baseline, metrics });
+    expect(passed).toMatchObject({ status: 'passed', reasons: [], level: 0.95, baseline: { name: 'old', rows: 40 } });
+    expect(passed.checks).toEqual([
+      {
+        ...{ rule: 'max_drop', metric: 'right', limit: 0.05, status: 'passed', rows: 40, rows_to_decide: null },
+        ...{ value: 0.9, baseline_value: 0.9, difference: 0, interval: { low: 0, high: 0, level: 0.95 } },
+        reason: 'right is not worse by more than 0.05: 0.9 against 0.9, a difference of +0 (interval +0 to +0, 40 rows)',
+      },
+    ]);
+    const failed = await gate(id, { experiment_id: worse, baseline, metrics });
+    expect(failed).toMatchObject({ status: 'failed', checks: [{ difference: -0.5, rows_to_decide: null }] });
+    expect(failed.reasons).toEqual([expect.stringMatching(/^right is worse by more than 0\.05: 0\.4 against 0\.9, /)]);
+    const undecided = await gate(id, { experiment_id: unclear, baseline, metrics });
+    expect(undecided.status).toBe('undecided');
+    const needed = undecided.checks[0]?.rows_to_decide as number;
+    expect(needed).toBeGreaterThan(40);
+    expect(undecided.reasons[0]).toMatch(/^40 rows do not tell whether right is worse by more than 0\.05: .*interval -/);
+    expect(undecided.reasons[0]).toContain(`about ${needed} rows would tell if the difference stays as it is`);
+  });
+
+  test('has the interval of the comparison, wider with each metric that may drop, and knows that fewer seconds are better', async () => {
+    const { id } = await service.project();
+    const timed = (seconds: (n: number) => number): Row[] => rowsOf(40, (n) => ({ right: n % 2, seconds: seconds(n) }));
+    const baseline = await logged(
+      id,
+      'old',
+      timed((n) => 1 + (n % 3) / 10),
+    );
+    const slower = await logged(
+      id,
+      'slower',
+      timed((n) => 2 + (n % 4) / 10),
+    );
+    const metrics = [
+      { metric: 'seconds', max_drop: 0.5 },
+      { metric: 'right', max_drop: 0 },
+      { metric: 'length', max: 10 }, // an absolute limit costs the others nothing
+    ];
+    await expect(refusal(id, { experiment_id: slower, baseline: { experiment_id: baseline }, metrics })).resolves.toMatch(
+      /no row .*length/,
+    );
+    const found = await gate(id, { experiment_id: slower, baseline: { experiment_id: baseline }, metrics: metrics.slice(0, 2) });
+    expect(found.checks.map(({ metric, status }) => [metric, status])).toEqual([
+      ['seconds', 'failed'],
+      ['right', 'passed'],
+    ]);
+    const compared = await compareExperiments({
+      ...{ client: service.client, projectId: id, baselineId: baseline, experimentIds: [slower] },
+      ...{ metrics: ['seconds', 'right'], level: 0.975 },
+    });
+    expect(found.checks.map(({ interval }) => interval)).toEqual(compared.comparisons.map(({ interval }) => interval));
+    const faster = await gate(id, { experiment_id: baseline, baseline: { experiment_id: slower }, metrics: metrics.slice(0, 1) });
+    expect(faster.status).toBe('passed');
+  });
+
+  test('limits are held against the figure itself, and failed rows against their share', async () => {
+    const { id } = await service.project();
+    const rows: Row[] = [...rowsOf(18, () => ({ right: 1, seconds: 3 })), { failed: true }, { failed: true }];
+    const experiment_id = await logged(id, 'some failed', rows);
+    const limits = {
+      experiment_id,
+      metrics: [
+        { metric: 'right', min: 0.95 },
+        { metric: 'seconds', min: 1, max: 2 },
+      ],
+      max_failed: 0.1,
+    };
+    const found = await gate(id, limits);
+    expect(found).toMatchObject({ status: 'failed', baseline: null, experiment: { rows: 20, failed_rows: 2 } });
+    expect(found.checks.map(({ rule, status, value, rows: of }) => [rule, status, value, of])).toEqual([
+      ['max_failed', 'passed', 0.1, 20],
+      ['min', 'passed', 1, 18],
+      ['min', 'passed', 3, 18],
+      ['max', 'failed', 3, 18],
+    ]);
+    expect(found.reasons).toEqual(['seconds is 3 over 18 rows, and must be at most 2']);
+    expect(await gate(id, { experiment_id, max_failed: 0.05 })).toMatchObject({
+      status: 'failed',
+      reasons: ['2 of 20 rows failed (10 %), at most 5 % may'],
+    });
+    const [right] = limits.metrics;
+    const worst = await gate(id, { experiment_id, metrics: [right], failed_rows: 'worst' });
+    expect(worst.checks).toMatchObject([{ status: 'failed', value: 0.9, rows: 20 }]);
+    await service.client.send(`/projects/${id}/experiments/${experiment_id}`, {
+      method: 'PATCH',
+      body: {
+        failed_rows: 'worst',
+        logged_metrics: scales.map((one) => ({ ...one, direction: 'higher', range: { min: 0, max: 9 } })),
+      },
+    });
+    expect(await gate(id, { experiment_id, metrics: [right] })).toMatchObject({ status: 'failed', checks: [{ value: 0.9 }] });
+    expect(await gate(id, { experiment_id, metrics: [right], failed_rows: 'omit' })).toMatchObject({ status: 'passed' });
+  });
+
+  test('takes the experiment with a tag that ended last, and never itself', async () => {
+    const { id } = await service.project();
+    await logged(id, 'main 1', right(40), { branch: 'main' });
+    const newest = await logged(id, 'main 2 🚀', right(30), { branch: 'main', commit: 'c0ffee' });
+    await logged(id, 'main without rows', [], { branch: 'main' });
+    await logged(id, 'another branch', right(40), { branch: 'mainly' });
+    const experiment_id = await logged(id, 'this', right(30), { branch: 'main' });
+    await service.client.send(`/projects/${id}/experiments/${newest}`); // stored aggregates are those of the rows
+    const body = {
+      experiment_id,
+      baseline: { tag: { key: 'branch', value: 'main' } },
+      metrics: [{ metric: 'right', max_drop: 0 }],
+    };
+    await vi.waitFor(async () => expect((await gate(id, body)).baseline?.id).toBe(newest), { timeout: 20_000 });
+    expect(await gate(id, body)).toMatchObject({
+      status: 'passed',
+      baseline: { name: 'main 2 🚀', tags: { branch: 'main', commit: 'c0ffee' } },
+    });
+    const none = { ...body, baseline: { tag: { key: 'branch', value: 'no such' } } };
+    expect(await refusal(id, none)).toMatch(/^404 .*no other experiment of this project with the tag branch=no such has ended/);
+  });
+
+  test('what has not run to its end passes nothing', async () => {
+    const { id } = await service.project();
+    const old = await logged(id, 'old', right(36));
+    const empty = await logged(id, 'empty', []);
+    const failed = await logged(id, 'all failed', Array<Row>(3).fill({ failed: true }));
+    const metrics = [{ metric: 'right', max_drop: 0.1, min: 0 }];
+    expect(await refusal(id, { experiment_id: empty, max_failed: 1 })).toMatch(/^409 .*\\"empty\\" has no rows: run it first/);
+    expect(await refusal(id, { experiment_id: old, baseline: { experiment_id: empty }, metrics })).toMatch(/^409 .*has no rows/);
+    expect(await refusal(id, { experiment_id: old, baseline: { experiment_id: failed }, metrics })).toMatch(
+      /^422 .*"baseline".*all 3 rows of the baseline \\"all failed\\" failed/,
+    );
+    const nothing = await gate(id, { experiment_id: failed, baseline: { experiment_id: old }, metrics, max_failed: 1 });
+    expect(nothing.status).toBe('failed');
+    expect(nothing.checks.map(({ rule, status }) => [rule, status])).toEqual([
+      ['max_failed', 'failed'],
+      ['max_drop', 'failed'],
+      ['min', 'failed'],
+    ]);
+
+    const running = await createExperiment({ client: service.client, projectId: id, experimentName: 'running' });
+    const at = `/projects/${id}/experiments/${running.id}`;
+    await service.client.send(`${at}/run`, { body: { records: [{ input: 'x' }], runner: { kind: 'caller_function' } } });
+    expect(await refusal(id, { experiment_id: running.id, max_failed: 1 })).toMatch(/^409 .*\\"running\\" has not ended/);
+    expect(await refusal(id, { experiment_id: old, baseline: { experiment_id: running.id }, metrics })).toMatch(
+      /^409 .*has not ended/,
+    );
+    await service.client.send(`${at}/cancel`, { method: 'POST' });
+    await vi.waitFor(
+      async () =>
+        expect(await refusal(id, { experiment_id: running.id, max_failed: 1 })).toMatch(/^409 .*did not run to its end/),
+      { timeout: 30_000 },
+    );
+  });
+
+  test('what cannot be checked is refused, and says why', async () => {
+    const { id } = await service.project();
+    const [old, experiment_id] = [await logged(id, 'old', right(36)), await logged(id, 'new', right(36))];
+    const baseline = { experiment_id: old };
+    const right5 = [{ metric: 'right', max_drop: 0.05 }];
+    for (const [body, sentence] of [
+      [{}, /nothing to check: name metrics, or max_failed/],
+      [
+        { baseline, metrics: [{ metric: 'right' }] },
+        /"metrics",0\].*say how far right may drop \(max_drop\), or what it must reach/,
+      ],
+      [{ baseline, metrics: [{ metric: 'right', min: 1 }] }, /say how far which metric may drop below the baseline: max_drop/],
+      [{ baseline, max_failed: 1 }, /say how far which metric may drop/],
+      [{ metrics: right5 }, /"max_drop"\].*a drop is one against a baseline: name it/],
+      [{ baseline: {}, metrics: right5 }, /name one thing: experiment_id or tag/],
+      [{ baseline: { experiment_id }, metrics: right5 }, /is the experiment itself/],
+      [{ baseline, metrics: [...right5, { metric: 'metrics/right', min: 1 }] }, /"metrics",1,"metric"\].*right is named twice/],
+      [
+        { baseline, metrics: [{ metric: 'length', max_drop: 1 }] },
+        /length has no direction, so nobody can say which change is a drop/,
+      ],
+      [
+        { baseline, metrics: [{ metric: 'rihgt', max_drop: 1 }] },
+        /no row of these experiments has a value of .*rihgt.*closest are right/,
+      ],
+      [{ metrics: [{ metric: 'seconds', max: 1 }], failed_rows: 'worst' }, /seconds has no range/],
+      [{ metrics: [{ metric: 'right', min: 1, max: 0 }] }, /min is above max/],
+      [{ metrics: [{ metric: 'right', max_drop: -1 }] }, /max_drop/],
+      [{ metrics: [{ metric: 'right', maxDrop: 1 }] }, /no key .*maxDrop.*closest are max_drop/],
+      [{ baseline: { tag: { key: 'a' } }, metrics: right5 }, /"value"/],
+    ] as const)
+      expect(await refusal(id, { experiment_id, ...body })).toMatch(new RegExp(`^422 .*${sentence.source}`));
+    expect(await refusal(id, { experiment_id: id, max_failed: 1 })).toMatch(/^404 /);
+  });
 });

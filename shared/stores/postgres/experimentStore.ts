@@ -242,6 +242,16 @@ export function postgresExperiments(database: Database): ExperimentStore {
       const rows = await database.query('SELECT run_id FROM experiments WHERE project_id = $1', [projectId]);
       return rows.map((row) => z.string().parse(row.run_id));
     },
+    async lastFinished(projectId, { key, value }, except) {
+      const row = await database.maybeOne(
+        `SELECT e.run_id FROM experiments e JOIN runs r ON r.id = e.run_id JOIN run_tags t ON t.run_id = e.run_id
+          WHERE e.project_id = $1 AND t.project_id = $1 AND t.key = $2 AND t.value = $3 AND e.run_id <> $4
+            AND (e.state = 'completed' OR e.state = 'idle' AND (e.aggregates ->> 'rows')::int > 0)
+          ORDER BY coalesce(e.ended_at, r.created_at) DESC, r.id DESC LIMIT 1`,
+        [projectId, key, value, except],
+      );
+      return row && z.string().parse(row.run_id);
+    },
     async metricIds(experimentIds) {
       const rows = await database.query(
         `SELECT run_id AS id, jsonb_path_query_array(scorers, '$[*].id') AS metrics FROM run_scorer_settings WHERE run_id = ANY ($1::uuid[])`,

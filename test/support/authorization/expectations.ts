@@ -173,6 +173,7 @@ export const expected: Record<string, string> = {
   'POST /projects/{project_id}/experiments/available_columns': '   1 ++44 +++++ 4 ++++ 4 ..',
   'POST /projects/{project_id}/experiments/compare': '             1 ++44 +++++ 4 ++++ 4 44',
   'POST /projects/{project_id}/experiments/compare/rows': '        1 ++44 +++++ 4 ++++ 4 44',
+  'POST /projects/{project_id}/experiments/gate': '                1 9944 99999 4 9999 4 44',
   'POST /projects/{project_id}/experiments/metrics': '             1 ++44 +++++ 4 ++++ 4 ..',
   'POST /projects/{project_id}/experiment-groups/query': '         1 ++44 +++++ 4 ++++ 4 ..',
   'GET /projects/{project_id}/experiments/{experiment_id}': '      1 ++44 +++++ 4 ++++ 4 44',

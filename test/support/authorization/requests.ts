@@ -224,6 +224,7 @@ export const plans: Record<string, Plan> = {
   'POST /projects/{project_id}/experiments/compare/rows': {
     body: ({ at }) => ({ baseline_id: at.experiment, experiment_id: at.running }),
   },
+  'POST /projects/{project_id}/experiments/gate': { body: ({ at }) => ({ experiment_id: at.experiment, max_failed: 1 }) },
   'POST /projects/{project_id}/experiments/{experiment_id}/run': {
     body: () => ({ records: [{ input: 'x' }], runner: { kind: 'caller_function' } }),
     fresh: freshExperiment,

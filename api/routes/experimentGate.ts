@@ -1,0 +1,69 @@
+import type { z } from 'zod';
+import type { GateAnswer, GateCheck, GatedExperiment, GateRequest as GateQuestion } from '../../shared/gate/gate.ts';
+import { GateReply, GateRequest } from '../../shared/wire/experimentGate.ts';
+import { ProjectParams } from '../../shared/wire/experiments.ts';
+import { type Endpoint, endpoint } from '../route.ts';
+
+const DEFAULT_LEVEL = 0.95;
+
+/** Whether the quality of an experiment does: for builds that fail when it drops. */
+export function experimentGateRoutes(
+  gate: (projectId: string, request: GateQuestion, signal?: AbortSignal) => Promise<GateAnswer>,
+): Endpoint[] {
+  return [
+    endpoint({
+      method: 'post',
+      path: '/projects/{project_id}/experiments/gate',
+      summary: 'Hold an experiment against a baseline and limits',
+      description:
+        'Has a metric dropped by more than it may, and is it within its limits? `failed` where one of the checks fails; `undecided` where the rows do not ' +
+        'tell; else `passed`. 409 for an experiment or a baseline that has not run to its end.',
+      tag: 'Experiments',
+      access: { project: 'read' },
+      params: ProjectParams,
+      body: GateRequest,
+      response: GateReply,
+      errors: ['Conflict'],
+      async handle({ project, body, signal }) {
+        const level = body.level ?? DEFAULT_LEVEL;
+        const { baseline } = body;
+        const answer = await gate(
+          project.id,
+          {
+            experimentId: body.experiment_id,
+            baseline: baseline
+              ? { experimentId: baseline.experiment_id ?? undefined, tag: baseline.tag ?? undefined }
+              : undefined,
+            metrics: (body.metrics ?? []).map(({ metric, max_drop, min, max }) => ({
+              ...{ metric, maxDrop: max_drop ?? undefined, min: min ?? undefined, max: max ?? undefined },
+            })),
+            maxFailed: body.max_failed ?? undefined,
+            failedRows: body.failed_rows ?? undefined,
+            level,
+          },
+          signal,
+        );
+        return {
+          status: answer.status,
+          experiment: experimentToWire(answer.experiment),
+          baseline: answer.baseline && experimentToWire(answer.baseline),
+          level,
+          checks: answer.checks.map(checkToWire),
+          reasons: answer.checks.filter(({ status }) => status !== 'passed').map(({ reason }) => reason),
+          warnings: answer.warnings,
+        };
+      },
+    }),
+  ];
+}
+
+const experimentToWire = ({ id, name, rows, failedRows, tags }: GatedExperiment): z.input<typeof GateReply>['experiment'] => ({
+  ...{ id, name, rows, failed_rows: failedRows },
+  tags: Object.fromEntries(tags.map(({ key, value }) => [key, value])),
+});
+
+const checkToWire = (check: GateCheck): z.input<typeof GateReply>['checks'][number] => ({
+  ...{ rule: check.rule, metric: check.metric, limit: check.limit, status: check.status, value: check.value },
+  ...{ baseline_value: check.baselineValue, difference: check.difference, interval: check.interval, rows: check.rows },
+  ...{ rows_to_decide: check.rowsToDecide, reason: check.reason },
+});

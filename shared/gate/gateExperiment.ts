@@ -1,0 +1,295 @@
+import { type ComparedMetric, namedMetrics } from '../comparison/comparedMetrics.ts';
+import { comparedSides, isRunning, type Side, type SidesDeps } from '../comparison/comparedSides.ts';
+import type { Comparison, ComparisonAnswer, ComparisonRequest } from '../comparison/comparison.ts';
+import { type MetricsDeps, metricsOfSides } from '../comparison/metricsToCompare.ts';
+import { RequestInvalid, ServiceError } from '../errors/errors.ts';
+import type { ExperimentAggregates } from '../experiments/aggregates.ts';
+import { type FailedRows, worstOf } from '../metrics/metricFigures.ts';
+import type { GateAnswer, GateCheck, GatedExperiment, GatedMetric, GateRequest, GateRule, TagChoice } from './gate.ts';
+import { type ComparedChange, decideDrop, decideLimit, levelOfEach, worstStatus } from './gateDecision.ts';
+import { reasonOfDrop, reasonOfFailedRows, reasonOfLimit } from './gateReasons.ts';
+
+export interface GateDeps extends SidesDeps, MetricsDeps {
+  reads: SidesDeps['reads'] & MetricsDeps['reads'];
+  compare(projectId: string, request: ComparisonRequest, signal?: AbortSignal): Promise<ComparisonAnswer>;
+  /** The experiment with the tag that ended last, the excepted one aside. */
+  lastFinished(projectId: string, tag: TagChoice, except: string): Promise<string | undefined>;
+  /** What its rows come to now; undefined where it is gone. */
+  aggregatesNow(experimentId: string, failedRows: FailedRows | undefined): Promise<ExperimentAggregates | undefined>;
+}
+
+/** Fewer pairs are warned of: what they agree in, a larger sample may not. */
+const FEW_PAIRS = 10;
+
+/**
+ * Holds an experiment against a baseline and limits.
+ * @throws RequestInvalid for what cannot be checked; ServiceError `NotFound`, and `Conflict` for an experiment that has not ended
+ */
+export async function gateExperiment(
+  deps: GateDeps,
+  projectId: string,
+  request: GateRequest,
+  signal?: AbortSignal,
+): Promise<GateAnswer> {
+  mustSayWhatCounts(request);
+  const { experiment, baseline } = await sides(deps, projectId, request);
+  const { rows, failed } = experiment.outline;
+  const answer = (checks: GateCheck[], warnings: string[] = []): GateAnswer => ({
+    status: worstStatus(checks.map(({ status }) => status)),
+    experiment: gated(experiment),
+    baseline: baseline ? gated(baseline) : null,
+    checks,
+    warnings,
+  });
+  const failedRows = checkOfFailedRows(request, rows, failed);
+  const ofRows = failedRows ? [failedRows] : [];
+  // An experiment without one answer passes nothing, whatever it is asked.
+  if (failed === rows) return answer([...ofRows, ...request.metrics.flatMap(allFailed(rows))]);
+  const metrics = await metricsOf(deps, projectId, request, baseline ? [baseline, experiment] : [experiment]);
+  const limited = metrics.some(({ min, max }) => min !== undefined || max !== undefined);
+  const [compared, aggregates] = await Promise.all([
+    baseline ? comparisonsOf(deps, projectId, request, baseline, metrics, signal) : undefined,
+    limited ? deps.aggregatesNow(experiment.experiment.id, request.failedRows) : undefined,
+  ]);
+  if (limited && !aggregates) throw new ServiceError('NotFound', `no experiment ${experiment.experiment.id} in this project`);
+  const checks = metrics.flatMap((metric, index) => {
+    const ofMetric = compared?.flatMap(({ comparisons }) => comparisons).find(({ metricId }) => metricId === metric.known.id);
+    return [
+      ...(metric.maxDrop !== undefined && ofMetric ? [checkOfDrop(metric.known, metric.maxDrop, ofMetric, index)] : []),
+      ...(metric.min !== undefined ? [checkOfLimit(metric.known, { min: metric.min }, aggregates, index)] : []),
+      ...(metric.max !== undefined ? [checkOfLimit(metric.known, { max: metric.max }, aggregates, index)] : []),
+    ];
+  });
+  return answer([...ofRows, ...checks], compared?.flatMap(warningsOf));
+}
+
+const invalid = (loc: (string | number)[], msg: string, type: string): RequestInvalid => new RequestInvalid([{ loc, msg, type }]);
+
+/** @throws RequestInvalid for a gate that could not fail, or that says nothing about what a drop is */
+function mustSayWhatCounts({ metrics, maxFailed, baseline }: GateRequest): void {
+  if (metrics.length === 0 && maxFailed === undefined)
+    throw invalid(['body', 'metrics'], 'there is nothing to check: name metrics, or max_failed', 'nothing_to_check');
+  for (const [index, { metric, maxDrop, min, max }] of metrics.entries()) {
+    const loc = ['body', 'metrics', index];
+    if (maxDrop === undefined && min === undefined && max === undefined)
+      throw invalid(loc, `say how far ${metric} may drop (max_drop), or what it must reach (min, max)`, 'missing');
+    if (maxDrop !== undefined && !baseline)
+      throw invalid([...loc, 'max_drop'], 'a drop is one against a baseline: name it, or take min or max', 'baseline_missing');
+    if (min !== undefined && max !== undefined && min > max)
+      throw invalid([...loc, 'min'], 'min is above max, so that no value would do', 'limits');
+    if (metrics.findIndex((other) => other.metric === metric) < index)
+      throw invalid([...loc, 'metric'], 'is named twice', 'repeated');
+  }
+  if (!baseline) return;
+  if ((baseline.experimentId === undefined) === (baseline.tag === undefined))
+    throw invalid(['body', 'baseline'], 'name one thing: experiment_id or tag', 'baseline');
+  if (metrics.every(({ maxDrop }) => maxDrop === undefined))
+    throw invalid(['body', 'metrics'], 'say how far which metric may drop below the baseline: max_drop', 'missing');
+}
+
+async function sides(
+  deps: GateDeps,
+  projectId: string,
+  { experimentId, baseline }: GateRequest,
+): Promise<{ experiment: Side; baseline: Side | undefined }> {
+  if (!baseline) {
+    const { baseline: experiment } = await comparedSides(deps, projectId, { baselineId: experimentId, experimentIds: [] });
+    mustHaveEnded(experiment);
+    return { experiment, baseline: undefined };
+  }
+  if (baseline.experimentId === experimentId)
+    throw invalid(
+      ['body', 'baseline', 'experiment_id'],
+      'is the experiment itself: name the one that it is held against',
+      'is_baseline',
+    );
+  const baselineId = baseline.experimentId ?? (await taggedBaseline(deps, projectId, experimentId, baseline.tag as TagChoice));
+  const found = await comparedSides(deps, projectId, { baselineId, experimentIds: [experimentId] });
+  const experiment = found.others[0] as Side;
+  for (const side of [experiment, found.baseline]) mustHaveEnded(side);
+  const { rows, failed } = found.baseline.outline;
+  if (rows === failed)
+    throw invalid(
+      ['body', 'baseline'],
+      `all ${rows} rows of the baseline ${shown(found.baseline)} failed, so there is nothing to hold an experiment against: name another`,
+      'baseline_failed',
+    );
+  return { experiment, baseline: found.baseline };
+}
+
+async function taggedBaseline(deps: GateDeps, projectId: string, experimentId: string, tag: TagChoice): Promise<string> {
+  const id = await deps.lastFinished(projectId, tag, experimentId);
+  if (id !== undefined) return id;
+  if (!(await deps.find(projectId, experimentId)))
+    throw new ServiceError('NotFound', `no experiment ${experimentId} in this project`);
+  throw new ServiceError(
+    'NotFound',
+    `no other experiment of this project with the tag ${tag.key}=${tag.value} has ended: run one there first, or name another baseline`,
+  );
+}
+
+const shown = ({ experiment }: Side): string => JSON.stringify(experiment.name);
+
+/** Half of an experiment says nothing about the whole. @throws ServiceError `Conflict` */
+function mustHaveEnded(side: Side): void {
+  const { state, error } = side.experiment;
+  const conflict = (what: string) => new ServiceError('Conflict', `${shown(side)} ${what}`);
+  if (isRunning(side)) throw conflict(`has not ended (${state}): wait for its end`);
+  if (state === 'failed' || state === 'cancelled')
+    throw conflict(`did not run to its end (${state}${error ? `: ${error}` : ''}): run it again`);
+  if (side.outline.rows === 0) throw conflict('has no rows: run it first');
+}
+
+const gated = ({ experiment: { id, name, tags }, outline }: Side): GatedExperiment => ({
+  ...{ id, name, rows: outline.rows, failedRows: outline.failed },
+  tags: tags.map(({ key, value }) => ({ key, value })),
+});
+
+const noFigures = { value: null, baselineValue: null, difference: null, interval: null, rowsToDecide: null };
+
+function checkOfFailedRows({ maxFailed }: GateRequest, rows: number, failed: number): GateCheck | undefined {
+  if (maxFailed === undefined) return undefined;
+  const status = failed === rows ? 'failed' : decideLimit(failed / rows, { max: maxFailed });
+  const common = { ...noFigures, rule: 'max_failed' as const, metric: null, limit: maxFailed, status };
+  return { ...common, value: failed / rows, rows, reason: reasonOfFailedRows(failed, rows, maxFailed) };
+}
+
+const allFailed =
+  (rows: number) =>
+  ({ metric, maxDrop, min, max }: GatedMetric): GateCheck[] =>
+    (
+      [
+        ['max_drop', maxDrop],
+        ['min', min],
+        ['max', max],
+      ] as const satisfies [GateRule, unknown][]
+    ).flatMap(([rule, limit]) => {
+      const reason = `${metric} has no value that counts: all ${rows} rows failed`;
+      return limit === undefined ? [] : [{ ...noFigures, rule, metric, limit, status: 'failed', rows: 0, reason }];
+    });
+
+interface KnownMetric extends GatedMetric {
+  known: ComparedMetric;
+}
+
+/** @throws RequestInvalid for a metric that nothing has values of, and for one of which nobody can say what a drop is */
+async function metricsOf(
+  deps: GateDeps,
+  projectId: string,
+  { metrics, failedRows }: GateRequest,
+  experiments: readonly Side[],
+): Promise<KnownMetric[]> {
+  if (metrics.length === 0) return [];
+  const all = await metricsOfSides(deps, projectId, experiments);
+  const found = metrics.map((metric, index) => {
+    const loc = ['body', 'metrics', index, 'metric'];
+    const [known] = namedMetrics(all, [metric.metric], () => loc) as [ComparedMetric];
+    if (metric.maxDrop !== undefined && known.direction === null)
+      throw invalid(
+        loc,
+        `${known.name} has no direction, so nobody can say which change is a drop: take min or max for it`,
+        'no_direction',
+      );
+    if (failedRows === 'worst' && !known.isMeasured && worstOf(known) === undefined)
+      throw invalid(
+        loc,
+        `${known.name} has no ${known.direction === null ? 'direction' : 'range'}, so there is no worst value that a failed row could count as`,
+        'no_worst_value',
+      );
+    return { ...metric, known };
+  });
+  for (const [index, { known }] of found.entries())
+    if (found.findIndex((other) => other.known.id === known.id) < index)
+      throw invalid(['body', 'metrics', index, 'metric'], `${known.name} is named twice`, 'repeated');
+  return found;
+}
+
+/**
+ * Comparisons of the metrics that may drop, with intervals that hold together. Of duration and cost, which every row has, no value is the worst one: where
+ * failed rows are to count as that, they are compared apart.
+ */
+async function comparisonsOf(
+  { compare }: GateDeps,
+  projectId: string,
+  { experimentId, failedRows, level }: GateRequest,
+  baseline: Side,
+  metrics: readonly KnownMetric[],
+  signal: AbortSignal | undefined,
+): Promise<ComparisonAnswer[]> {
+  const gatedMetrics = metrics.flatMap(({ maxDrop, known }) => (maxDrop === undefined ? [] : [known]));
+  const together = Map.groupBy(gatedMetrics, ({ isMeasured }) => failedRows === 'worst' && isMeasured);
+  const answers: ComparisonAnswer[] = [];
+  for (const [isApart, those] of together) {
+    const request = {
+      ...{ baselineId: baseline.experiment.id, experimentIds: [experimentId], slices: [], seed: 0 },
+      ...{ metrics: those.map(({ id }) => id), failedRows: isApart ? undefined : failedRows },
+      level: levelOfEach(level, gatedMetrics.length),
+    };
+    answers.push(await compare(projectId, request, signal).catch(asOfBaseline));
+  }
+  return answers;
+}
+
+/** What is wrong with a comparison stands elsewhere in its own request. */
+function asOfBaseline(err: unknown): never {
+  if (!(err instanceof RequestInvalid)) throw err;
+  throw new RequestInvalid(err.items.map((item) => ({ ...item, loc: ['body', 'baseline'] })));
+}
+
+function checkOfDrop(metric: ComparedMetric, limit: number, compared: Comparison, index: number): GateCheck {
+  const { pairs, difference, interval, deviation, type } = compared;
+  const common = {
+    ...{ rule: 'max_drop' as const, metric: metric.name, limit, rows: pairs, difference, interval },
+    ...{ value: compared.other.mean, baselineValue: compared.baseline.mean },
+  };
+  if (type === 'category')
+    throw invalid(
+      ['body', 'metrics', index, 'metric'],
+      `${metric.name} has categories for values, which cannot drop`,
+      'no_number',
+    );
+  const decided =
+    interval === null || difference === null
+      ? { status: 'failed' as const, rowsToDecide: null }
+      : decideDrop({ direction: metric.direction as ComparedChange['direction'], pairs, difference, interval, deviation }, limit);
+  return { ...common, ...decided, reason: reasonOfDrop(metric, limit, compared, decided) };
+}
+
+function checkOfLimit(
+  metric: ComparedMetric,
+  limit: { min: number } | { max: number },
+  aggregates: ExperimentAggregates | undefined,
+  index: number,
+): GateCheck {
+  const value = aggregates?.rolledUp[metric.id] ?? null;
+  const figures = aggregates?.metrics[metric.id];
+  if (value === null && figures && figures.count > 0)
+    throw invalid(
+      ['body', 'metrics', index, 'metric'],
+      `${metric.name} has no number that could be held against a limit`,
+      'no_number',
+    );
+  const [rule, number] = 'min' in limit ? (['min', limit.min] as const) : (['max', limit.max] as const);
+  const status = value === null ? 'failed' : decideLimit(value, limit);
+  const rows = figures?.count ?? 0;
+  const reason = reasonOfLimit(metric, { rule, limit: number, value, rows, isYesOrNo: (figures?.pct ?? null) !== null });
+  return { ...noFigures, rule, metric: metric.name, limit: number, status, value, rows, reason };
+}
+
+function warningsOf({ warnings, comparisons, experiments }: ComparisonAnswer): string[] {
+  const onlyInBaseline = experiments[0]?.matching?.onlyInBaseline ?? 0;
+  const changed = experiments[0]?.matching?.changed ?? 0;
+  return [
+    ...warnings,
+    ...(onlyInBaseline > 0 ? [`${onlyInBaseline} rows of the baseline are not in the experiment`] : []),
+    ...(changed > 0 ? [`${changed} rows have another content than in the baseline, and were compared with nothing`] : []),
+    ...comparisons.flatMap((one) => [
+      ...(one.interval ? one.warnings : []).map((warning) => `${one.metric}: ${warning}`),
+      ...(one.pairs > 1 && one.pairs < FEW_PAIRS ? [`${one.metric}: ${one.pairs} rows are few, another few may differ`] : []),
+      ...(one.missing > 0 && one.pairs > 0 ? [`${one.metric}: ${one.missing} rows have a value on one side only`] : []),
+      ...(one.isDirectionAssumed
+        ? [`${one.metric}: nobody has said which values are better; the higher ones were taken for it`]
+        : []),
+    ]),
+  ];
+}
