@@ -1,3 +1,4 @@
+import { retryAfterMs } from '../shared/wire/retryAfter.ts';
 import { type Environment, readEnvironment } from './environment.ts';
 import { ConnectionError, HttpStatusError, NotFoundError, ValueError } from './errors.ts';
 
@@ -110,7 +111,7 @@ export class ServiceClient {
         continue;
       }
       const failure = failureOf(response, text, method, path);
-      const waitMs = retryAfterMs(response) ?? backoffMs(attempt);
+      const waitMs = retryAfterMs(response.headers, Date.now()) ?? backoffMs(attempt);
       if (!mayPass(response.status, repeatable) || attempt >= retries || waitMs > MAX_PAUSE_MS) throw failure;
       await pause(waitMs, call.signal);
     }
@@ -202,13 +203,6 @@ function jsonOf(text: string): unknown {
 }
 
 const requestIdOf = (response: Response): string | undefined => response.headers.get('x-request-id') ?? undefined;
-
-function retryAfterMs(response: Response): number | undefined {
-  const value = response.headers.get('retry-after');
-  if (value === null) return undefined;
-  const ms = Number.isFinite(Number(value)) ? Number(value) * 1_000 : Date.parse(value) - Date.now();
-  return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
-}
 
 /** Doubling from 200 ms, with a random half so that many clients do not come back together. */
 export const backoffMs = (attempt: number): number => Math.min(MAX_PAUSE_MS, 200 * 2 ** attempt) * (0.5 + Math.random() / 2);

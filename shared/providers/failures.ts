@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import { OutboundRefused } from '../integrations/outbound.ts';
+import { retryAfterMs } from '../wire/retryAfter.ts';
 import type { AttemptOutcome } from './modelCall.ts';
 
 /** "Site is overloaded", as Anthropic and others answer; no registered status. */
@@ -99,17 +100,6 @@ export function httpFailure(who: string, status: number, headers: Headers, body?
     retryAfterMs: retryAfterMs(headers, Date.now()),
     isOverload: [code, error?.type, error?.status].some((word) => OVERLOAD_CODES.has(word)),
   });
-}
-
-/** The wait that `Retry-After` asks for, in seconds or as a date (RFC 9110 section 10.2.3), or OpenAI's `retry-after-ms`. */
-export function retryAfterMs(headers: Headers, now: number): number | undefined {
-  const milliseconds = Number.parseFloat(headers.get('retry-after-ms') ?? '');
-  if (milliseconds >= 0) return milliseconds;
-  const text = headers.get('retry-after')?.trim();
-  if (!text) return undefined;
-  if (/^\d+(?:\.\d+)?$/.test(text)) return Number(text) * 1_000;
-  const date = Date.parse(text);
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }
 
 /** System error codes that are safe to name and say what went wrong. */

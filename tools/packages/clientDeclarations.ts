@@ -28,7 +28,7 @@ export function clientDeclarations(root: string): Map<string, string> {
     texts.set(join(folder, fileOf(name)), `${imported(others)}export type ${name} = ${text};\n`);
   }
 
-  const emitted = { ...options, noEmit: false, declaration: true, emitDeclarationOnly: true, outDir: folder, rootDir: folder };
+  const emitted = { ...options, noEmit: false, declaration: true, emitDeclarationOnly: true, outDir: root, rootDir: root };
   const host = ts.createCompilerHost(emitted);
   const { readFile, fileExists, getSourceFile } = host;
   host.readFile = (path) => texts.get(path) ?? readFile(path);
@@ -38,8 +38,10 @@ export function clientDeclarations(root: string): Map<string, string> {
     return text === undefined ? getSourceFile(path, target, ...rest) : ts.createSourceFile(path, text, target, true);
   };
   const declarations = new Map<string, string>();
-  host.writeFile = (path, text) =>
+  host.writeFile = (path, text) => {
+    if (dirname(path) !== folder) return; // what it runs of the interface, and declares nothing of
     declarations.set(relative(folder, path), text.replaceAll(/(['"]\.\/[\w.]+)\.ts(['"])/g, '$1.js$2'));
+  };
   const program = ts.createProgram(files, emitted, host);
   const problems = [...ts.getPreEmitDiagnostics(program), ...program.emit().diagnostics];
   if (problems.length > 0) throw new Error(ts.formatDiagnostics(problems, host));
@@ -69,7 +71,7 @@ function withPlainTypes(file: ts.SourceFile, checker: ts.TypeChecker, plain: Pla
   };
   const look = (node: ts.Node): void => {
     if (ts.isImportDeclaration(node)) {
-      if (isForeign(node)) foreign.push(node);
+      if (isForeign(node) && node.importClause?.isTypeOnly) foreign.push(node);
       return;
     }
     if (ts.isExportDeclaration(node) && isForeign(node) && node.exportClause && ts.isNamedExports(node.exportClause)) {
