@@ -45,6 +45,7 @@ export type { ExperimentProgress, ExperimentRunResults } from './experimentRunRe
 export { type ExportRecordsOptions, exportRecords } from './exportRecords.ts';
 export { getAnnotationQueue } from './getAnnotationQueue.ts';
 export { getDataset } from './getDataset.ts';
+export { type DefaultJudge, getDefaultJudge } from './getDefaultJudge.ts';
 export { getExperiment } from './getExperiment.ts';
 export { getExperiments } from './getExperiments.ts';
 export { getPrompt } from './getPrompt.ts';
@@ -68,6 +69,7 @@ export type { RowSelection } from './rowSelection.ts';
 export { type RunExperimentOptions, runExperiment } from './runExperiment.ts';
 export { type IntegrationSettings, saveIntegration } from './saveIntegration.ts';
 export type { Session, SessionFields } from './session.ts';
+export { setDefaultJudge } from './setDefaultJudge.ts';
 export { setRetention } from './setRetention.ts';
 export type { SpanFields, SpanKind } from './spans.ts';
 export type { FinishedSpan, SpanBuilder, SpanPlace, TraceBuilder, TraceFields } from './trace.ts';

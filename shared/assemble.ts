@@ -45,6 +45,7 @@ import { postgresAccounts } from './stores/postgres/accounts.ts';
 import { postgresAnnotations } from './stores/postgres/annotations.ts';
 import { postgresAssets } from './stores/postgres/assetAccess.ts';
 import { datasetStore } from './stores/postgres/datasets.ts';
+import { postgresDefaultJudges } from './stores/postgres/defaultJudges.ts';
 import { postgresExperiments } from './stores/postgres/experimentStore.ts';
 import { postgresRunLedger } from './stores/postgres/experiments.ts';
 import { postgresFrozenMetrics } from './stores/postgres/frozenMetrics.ts';
@@ -115,7 +116,7 @@ export function assembleDomain(
     calls,
     telemetry,
   });
-  const scorers = openScorers(scorerStore(database), postgresFrozenMetrics(database));
+  const scorers = openScorers(scorerStore(database), postgresFrozenMetrics(database), postgresDefaultJudges(database));
   const annotations = createAnnotationReads(annotationStore, clickhouseRootTypes(clickhouse, expiries.of));
   const datasets = openDatasets({
     datasets: datasetStore(database),

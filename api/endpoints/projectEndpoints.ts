@@ -3,17 +3,28 @@ import { clickhouseRunCounts } from '../../shared/stores/clickhouse/runCounts.ts
 import { collaboratorStore } from '../../shared/stores/postgres/collaborators.ts';
 import type { Endpoint } from '../route.ts';
 import { collaboratorRoutes } from '../routes/collaborators.ts';
+import { defaultJudgeRoutes } from '../routes/defaultJudge.ts';
 import { logStreamRoutes } from '../routes/logStreams.ts';
 import { projectRoutes } from '../routes/projects.ts';
 import { retentionRoutes } from '../routes/retention.ts';
 
-/** Projects, who sees them, their log streams, and how long they keep records. */
-export function projectEndpoints({ stores, accounts: { accounts }, assets, projects, retention, expiries }: Domain): Endpoint[] {
+/** Projects, who sees them, their log streams, how long they keep records, and which model judges. */
+export function projectEndpoints({
+  stores,
+  accounts: { accounts },
+  assets,
+  projects,
+  retention,
+  expiries,
+  scorers,
+  models,
+}: Domain): Endpoint[] {
   const { access, deletion, logStreams } = projects;
   const { clickhouse, database } = stores;
   return [
     ...projectRoutes({ projects: projects.projects, accounts, access, ...deletion }),
     ...retentionRoutes({ retention, expiries }),
+    ...defaultJudgeRoutes({ defaultJudges: scorers.defaultJudges, models }),
     ...collaboratorRoutes({
       projects: projects.projects,
       access,

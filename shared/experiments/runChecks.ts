@@ -19,7 +19,7 @@ export interface RunCheckDeps {
   prompts: Pick<PromptStore, 'version'>;
   models: Pick<ModelCaller, 'resolveModel'>;
   outbound: Pick<OutboundGuard, 'check'>;
-  scorers: Pick<Scorers, 'enabledMetrics'>;
+  scorers: Pick<Scorers, 'enabledMetrics' | 'defaultJudge'>;
   runnersDir: string | undefined;
 }
 
@@ -47,6 +47,6 @@ export const runChecks = (deps: RunCheckDeps): RunChecks => ({
   async checkMetrics(run) {
     const metrics = await deps.scorers.enabledMetrics(run);
     mustSuitFailedRows(run.failedRows, metrics, run.loggedMetrics);
-    await mustHaveJudges(deps.models, metrics);
+    await mustHaveJudges(deps.models, metrics, () => deps.scorers.defaultJudge(run.projectId));
   },
 });

@@ -16,37 +16,42 @@ export type JudgeModels = Pick<ModelCaller, 'resolveModel'>;
 export const noJudge: Judge = { model: null, isModelUnderTest: false };
 
 /**
- * Which model judges: the metric's own, else the default that the integration of the model under test states, else that model itself. Without a model
+ * Which model judges: the metric's own or the project's default, else the default that the integration of the model under test states, else that model itself. Without a model
  * under test it is the default of any integration: no other integration is asked, and paid, without being named.
+ * @param chosen the metric's own, else the default of the project
  * @param underTest the model whose answers are judged
  */
-export async function judgeOf(models: JudgeModels, own: string | null, underTest: string | null): Promise<Judge> {
+export async function judgeOf(models: JudgeModels, chosen: string | null, underTest: string | null): Promise<Judge> {
   const tested = underTest === null ? undefined : await found(models, underTest);
   const byDefault = tested && (statedDefault(tested.integration) ?? tested);
-  const judge = own === null ? (byDefault ?? (await found(models, null))) : await found(models, own);
-  if (!judge) return { model: own ?? underTest, isModelUnderTest: false };
-  const model = nameOf(judge);
-  return { model, isModelUnderTest: tested !== undefined && nameOf(tested) === model };
+  const judge = chosen === null ? (byDefault ?? (await found(models, null))) : await found(models, chosen);
+  if (!judge) return { model: chosen ?? underTest, isModelUnderTest: false };
+  const model = nameOfModel(judge);
+  return { model, isModelUnderTest: tested !== undefined && nameOfModel(tested) === model };
 }
 
 /** @throws RequestInvalid naming each judge that there is not, with the models closest to it. */
 export async function mustHaveJudges(
   models: Pick<ModelCaller, 'resolveModel'>,
   metrics: readonly EnabledMetric[],
+  defaultJudge: () => Promise<string | null>,
 ): Promise<void> {
   const invalid: InvalidItem[] = [];
   for (const { needs, judgeModel, name, alias } of metrics) {
-    if (needs !== 'judge' || judgeModel === null) continue;
+    if (needs !== 'judge') continue;
+    const model = judgeModel ?? (await defaultJudge());
+    if (model === null) continue;
     try {
-      await models.resolveModel(judgeModel);
+      await models.resolveModel(model);
     } catch (err) {
       if (!isUnknown(err)) throw err;
-      const msg = `the judge of the metric ${JSON.stringify(alias ?? name)} cannot be asked: ${err.message}`;
+      const judge = judgeModel === null ? "the project's default judge, of the metric" : 'the judge of the metric';
+      const msg = `${judge} ${JSON.stringify(alias ?? name)} cannot be asked: ${err.message}`;
       invalid.push({
         loc: ['body', 'scorers', alias ?? name, 'model_name'],
         msg,
         type: 'judge_model_unknown',
-        input: judgeModel,
+        input: model,
       });
     }
   }
@@ -64,4 +69,4 @@ async function found(models: JudgeModels, wanted: string | null): Promise<Resolv
 
 const isUnknown = (err: unknown): err is ServiceError => err instanceof ServiceError && err.permanent;
 
-const nameOf = ({ integration, model }: ResolvedModel): string => `${integration.name}/${model.alias}`;
+export const nameOfModel = ({ integration, model }: ResolvedModel): string => `${integration.name}/${model.alias}`;

@@ -1,6 +1,7 @@
 import type { ExperimentRun } from '../experiments/experiment.ts';
 import type { MetricDefinitions } from '../records/columnCatalog.ts';
 import type { FrozenMetricStore } from '../scoring/frozenMetrics.ts';
+import type { DefaultJudgeStore } from './defaultJudge.ts';
 import { thawMetric } from './frozenMetric.ts';
 import { metricDefinitions } from './metricDefinitions.ts';
 import type { EnabledMetric } from './resolveMetrics.ts';
@@ -13,6 +14,9 @@ export interface Scorers {
   store: ScorerStore;
   frozen: FrozenMetricStore;
   definitions: MetricDefinitions;
+  defaultJudges: DefaultJudgeStore;
+  /** The model that judges where a metric of the project names none. */
+  defaultJudge(projectId: string): Promise<string | null>;
   /** The metrics that an experiment's settings name, as they are now. */
   enabledMetrics(run: ExperimentRef): Promise<EnabledMetric[]>;
   /** The metrics that the values of an experiment were made by; of one that never ran, those of its settings beside them. */
@@ -22,12 +26,14 @@ export interface Scorers {
 }
 
 /** Scorers, and which metrics runs compute with them. */
-export function openScorers(store: ScorerStore, frozen: FrozenMetricStore): Scorers {
+export function openScorers(store: ScorerStore, frozen: FrozenMetricStore, defaultJudges: DefaultJudgeStore): Scorers {
   const enabledMetrics = (run: ExperimentRef) => runScorers(store, run.projectId, run.experimentId);
   return {
     store,
     frozen,
     definitions: metricDefinitions(store),
+    defaultJudges,
+    defaultJudge: async (projectId) => (await defaultJudges.get(projectId))?.model ?? null,
     enabledMetrics,
     async scoredMetrics(run) {
       const hasRun = (await frozen.ofRun(run.experimentId)) !== undefined;

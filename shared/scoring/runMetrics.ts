@@ -13,7 +13,7 @@ import { type JudgedRun, judgedExperiment, judgedLogs } from './judgedRun.ts';
 import type { MarkedMetric, ScoredRun } from './scoring.ts';
 
 export interface RunMetricsDeps {
-  scorers: Pick<Scorers, 'store' | 'frozen' | 'enabledMetrics'>;
+  scorers: Pick<Scorers, 'store' | 'frozen' | 'enabledMetrics' | 'defaultJudge'>;
   ledger: Pick<RunLedger, 'find'>;
   models: JudgeModels;
   log: Pick<Logger, 'warn'>;
@@ -38,10 +38,11 @@ export interface ScoredRunMetrics {
 
 export function scoredRunMetrics({ scorers, ledger, models, log }: RunMetricsDeps): ScoredRunMetrics {
   const { store, frozen, enabledMetrics } = scorers;
-  const freezing = {
+  const freezing = ({ projectId }: { projectId: string }) => ({
     frozen,
-    judgeOf: (metric: EnabledMetric, underTest: string | null) => judgeOf(models, metric.judgeModel, underTest),
-  };
+    judgeOf: async (metric: EnabledMetric, underTest: string | null) =>
+      judgeOf(models, metric.judgeModel ?? (await scorers.defaultJudge(projectId)), underTest),
+  });
   const judged = async (run: ScoredRun): Promise<JudgedRun> => {
     const experiment = run.kind === 'experiment' ? await ledger.find(run.runId) : undefined;
     return experiment ? judgedExperiment(experiment) : judgedLogs(run);
@@ -54,8 +55,8 @@ export function scoredRunMetrics({ scorers, ledger, models, log }: RunMetricsDep
       const found = scorerVersion === '' ? undefined : await frozen.find(run.runId, scorerVersion);
       return found ? thawMetric(found) : ((await byScorer(run, [scorerId]))[0] as EnabledMetric);
     },
-    freeze: async (run, metrics) => freezeMetrics(freezing, run.runId, metrics, (await judged(run)).modelAlias),
-    frozen: (run) => metricsOfWorkflow({ ...freezing, enabled: enabledMetrics }, run, judgedExperiment(run).modelAlias),
+    freeze: async (run, metrics) => freezeMetrics(freezing(run), run.runId, metrics, (await judged(run)).modelAlias),
+    frozen: (run) => metricsOfWorkflow({ ...freezing(run), enabled: enabledMetrics }, run, judgedExperiment(run).modelAlias),
     looked: (run, lookedTo) => frozen.looked(run.experimentId, run.workflowNumber, lookedTo),
     async enabled({ projectId, runId }) {
       const settings = await store.runSettings(projectId, runId);

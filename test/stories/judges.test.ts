@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { createDataset, type ServiceClient } from '../../client/index.ts';
+import { createDataset, getDefaultJudge, type ServiceClient, setDefaultJudge } from '../../client/index.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import type { ExperimentResponse } from '../../shared/wire/experiments.ts';
 import { type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
@@ -132,6 +132,51 @@ test('judges are: the one of the scorer, else the default of an integration, els
     [open.id]: { judge_model: 'local/large-model', judged_by_model_under_test: false },
   });
   await integrate();
+});
+
+test('a project says which model judges where the metric names none: before the integration, after the scorer', async () => {
+  await integrate({ models: [...models, 'third-model'], default_model: 'small-model' });
+  const [own, open] = [await judge({ defaults: { model_name: 'large-model' } }), await judge({})];
+  const ofProject = { client, projectId };
+  expect(await getDefaultJudge(ofProject)).toEqual({ project_id: projectId, model: null });
+  await expect(setDefaultJudge({ ...ofProject, model: 'thrid-model' })).rejects.toMatchObject({ status: 422 });
+  const path = `/v2/projects/${projectId}/default_judge`;
+  expect(await service.request('PUT', path, { model: 'thrid-model' })).toMatchObject({
+    body: {
+      detail: [{ loc: ['body', 'model'], type: 'judge_model_unknown', msg: expect.stringMatching(/closest are .*third-model/) }],
+    },
+  });
+  for (const body of [{}, { model: '' }, { model: 7 }, { model: null, modell: 'x' }])
+    expect((await service.request('PUT', path, body)).status, JSON.stringify(body)).toBe(422);
+  expect((await service.request('GET', path.replace(projectId, newId()))).status).toBe(404);
+
+  expect(await setDefaultJudge({ ...ofProject, model: 'third-model' })).toMatchObject({ model: 'local/third-model' });
+  const judged = await run(await create([own.id, open.id]));
+  for (const info of judged.shown) {
+    expect(info[own.id]).toMatchObject({ status_type: 'success', model_alias: 'large-model' });
+    expect(info[open.id]).toMatchObject({ status_type: 'success', model_alias: 'third-model' });
+  }
+  const counts = (judge_model: string, isFlagged: boolean) => ({
+    [open.id]: { values: 2, judge_model, judged_by_model_under_test: isFlagged },
+  });
+  expect(judged.experiment.aggregate_metric_counts).toMatchObject(counts('local/third-model', false));
+
+  await setDefaultJudge({ ...ofProject, model: 'small-model' });
+  const flagged = await run(await create([open.id]));
+  expect(flagged.experiment.aggregate_metric_counts).toMatchObject(counts('local/small-model', true));
+
+  // A default that is not there any more is refused before the run, not row by row.
+  await setDefaultJudge({ ...ofProject, model: 'third-model' });
+  await integrate();
+  const { id } = await create([open.id]);
+  const runner = { runner: { kind: 'dataset_outputs' }, records: [{ input: 'q', generated_output: 'a' }] };
+  expect(await service.request('POST', `${at}/${id}/run`, runner)).toMatchObject({
+    status: 422,
+    body: { detail: [{ type: 'judge_model_unknown', msg: expect.stringMatching(/the project's default judge.*third-model/) }] },
+  });
+  expect(await setDefaultJudge({ ...ofProject, model: null })).toEqual({ project_id: projectId, model: null });
+  expect((await service.request('POST', `${at}/${id}/run`, runner)).status).toBe(200);
+  await ended(await client.send<ExperimentResponse>(`${at}/${id}`));
 });
 
 test('a judge without node types takes those that its template fits, and says so', async () => {

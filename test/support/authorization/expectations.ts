@@ -106,6 +106,8 @@ export const expected: Record<string, string> = {
   'PATCH /projects/{project_id}/groups/{group_id}': '              1 ++44 +3333 4 +333 4 44',
   'DELETE /projects/{project_id}/groups/{group_id}': '             1 ++44 +3333 4 +333 4 44',
   'GET /projects/{project_id}/retention': '                        1 ++44 +++++ 4 ++++ 4 ..',
+  'GET /projects/{project_id}/default_judge': '                    1 ++44 +++++ 4 ++++ 4 ..',
+  'PUT /projects/{project_id}/default_judge': '                    1 ++44 ++333 4 ++33 4 ..',
   'PUT /projects/{project_id}/retention': '                        1 ++44 ++333 4 ++33 4 ..',
   'GET /projects/{project_id}/ingest_counters': '                  1 ++44 +++++ 4 ++++ 4 ..',
 

@@ -348,6 +348,7 @@ export const plans: Record<string, Plan> = {
       [`POST /projects/{project_id}/${kind}/delete`, { body: (target) => ({ ...inStream(target), ...nothing() }) }],
     ]),
   ),
+  'PUT /projects/{project_id}/default_judge': { body: () => ({ model: null }) },
   'PUT /projects/{project_id}/retention': { body: () => ({ retention_days: null }) },
   'POST /scorers': { body: () => ({ name: name(), scorer_type: 'llm' }) },
   'POST /scorers for the project': { body: ({ at }) => ({ name: name(), scorer_type: 'llm', project_ids: [at.project] }) },
