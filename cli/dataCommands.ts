@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { type Action, example, ofProject, ofService } from './commandOptions.ts';
+import { type Action, example, ofProject, ofService, wholeNumber } from './commandOptions.ts';
 import { rowFormats } from './rowFiles.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -38,4 +38,59 @@ export function dataCommands(program: Command, terminal: Terminal, action: Actio
     .description('List the datasets that you can read, newest first; with --project those that it uses')
     .addHelpText('after', example('assay datasets list --json | jq -r ".[].name"'))
     .action(action(async (options) => (await import('./commands/listDatasets.ts')).listDatasets(terminal, options)));
+
+  const logs = program.command('logs').description('Find and follow records: traces, their spans, and sessions');
+
+  ofRecords(logs.command('search'), ['trace', 'span', 'session'])
+    .description('Show the records that fit, newest first; with --json a record a line')
+    .option('--limit <number>', 'most records', wholeNumber, 20)
+    .option('--sort <column>', 'another order; with - before it descending', '-created_at')
+    .addHelpText('after', conditions)
+    .action(action(async (options) => (await import('./commands/searchLogs.ts')).searchLogs(terminal, options)));
+
+  ofRecords(logs.command('tail'), ['trace', 'span'])
+    .description('Show the newest records, then those that are logged or changed, as they arrive, until Ctrl-C')
+    .option('-n, --lines <number>', 'how many of the newest', countFromZero, 10)
+    .addHelpText('after', conditions)
+    .action(action(async (options) => (await import('./commands/tailLogs.ts')).tailLogs(terminal, options)));
+
+  ofRecords(program.command('export'), ['trace', 'span', 'session'])
+    .description('Write all records that fit to a file, or to the output')
+    .option('-o, --output <file>', 'has its name when all of it is there, and not before')
+    .addOption(
+      new Option('--format <format>', 'else as the name of the file ends; jsonl on the output').choices([
+        ...['jsonl', 'jsonl_flat', 'json', 'csv', 'parquet'],
+      ]),
+    )
+    .option('--no-redact', 'inputs and outputs as they were logged, also where there is a redacted one')
+    .addHelpText('after', example('assay export --log-stream main --since 7d --output week.parquet') + conditions)
+    .action(action(async (options) => (await import('./commands/exportRecords.ts')).exportRecords(terminal, options)));
+}
+
+const conditions = `
+Conditions are a column, one of = != < <= > >= contains in "not in", and a value:
+
+  $ assay logs search --filter 'status_code = 500' --filter 'user_metadata/tier in free, trial' --since 2h
+  $ assay logs search --kind span --filter 'type = llm' --filter 'metrics/num_output_tokens > 1000' --sort -metrics/cost`;
+
+const ofRecords = (command: Command, kinds: readonly string[]): Command =>
+  ofProject(command)
+    .option('--log-stream <name>', 'the log stream (SERVICE_LOG_STREAM); else the only one of the project')
+    .addOption(new Option('--log-stream-id <id>', 'the same by its id (SERVICE_LOG_STREAM_ID)').conflicts('logStream'))
+    .addOption(
+      new Option('--experiment <experiment>', 'records of an experiment: its name, id or link').conflicts([
+        'logStream',
+        'logStreamId',
+      ]),
+    )
+    .addOption(new Option('--kind <kind>', 'which records').choices(kinds).default('trace'))
+    .option('--filter <condition...>', 'those that fit; given several times, all must hold')
+    .option('--text <text>', 'those with this text in their input, output, name or error')
+    .option('-i, --ignore-case', 'texts fit in upper and lower case')
+    .option('--since <time>', 'made since: 15m, 2h, 3d or 1w ago, or a date or time')
+    .option('--until <time>', 'made before')
+    .option('--column <id...>', 'these columns, in this order');
+
+function countFromZero(text: string): number {
+  return text === '0' ? 0 : wholeNumber(text);
 }

@@ -65,8 +65,19 @@ async function anExperiment(experimentName: string): Promise<{ id: string; name:
 }
 
 /** Something else that listens where the service should. */
-async function otherServer(answer: { status: number; body: string }): Promise<string> {
-  const server = createServer((_request, response) => response.writeHead(answer.status).end(answer.body));
+async function otherServer(answer: {
+  status: number;
+  body: string;
+  answers?: Record<string, string>;
+  cutAt?: string;
+}): Promise<string> {
+  const { status, body, answers = {}, cutAt } = answer;
+  const server = createServer(({ url = '' }, response) => {
+    const path = new URL(url, 'http://localhost').pathname;
+    response.writeHead(status);
+    if (cutAt && path.endsWith(cutAt)) response.write('{"name": "half', () => response.destroy());
+    else response.end(Object.entries(answers).find(([end]) => path.endsWith(end))?.[1] ?? body);
+  });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -485,6 +496,197 @@ describe('datasets', () => {
     const device = await assay(['datasets', 'export', 'wide', '--output', '/dev/full', '--format', 'csv'], typed);
     expect(device.stderr).toBe('assay: /dev/full cannot be written: the disk is full; make room or name another place\n');
     expect(device.exitCode).toBe(exitCodes.file);
+  });
+});
+
+describe('records', () => {
+  let typed: Typed;
+  const post = (path: string, body: unknown) => service.client.send(`/projects/${records}${path}`, { body, repeatable: true });
+  let records: string;
+  let stream: string;
+  const log = (traces: unknown[]) => post('/traces', { log_stream_id: stream, traces });
+  const trace = (name: string, fields: object = {}) => ({
+    name,
+    input: `input of ${name}`,
+    output: `output of ${name}`,
+    ...fields,
+  });
+  const linesOf = (text: string) =>
+    text
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+  const namesIn = (text: string) => linesOf(text).map(({ name }) => name);
+
+  beforeAll(async () => {
+    const made = await service.project();
+    records = made.id;
+    stream = (await service.client.send<{ id: string }>(`/projects/${records}/log_streams`, { body: { name: 'büro 🚀' } })).id;
+    typed = {
+      folder: mkdtempSync(join(tmpdir(), 'assay-cli-')),
+      environment: { SERVICE_API_URL: service.url, SERVICE_API_KEY: service.apiKey, SERVICE_PROJECT: made.name },
+    };
+    await log([
+      trace('first', {
+        created_at: '2026-01-01T00:00:00Z',
+        status_code: 0,
+        metrics: { duration_ns: 420_000_000 },
+        user_metadata: { tier: 'free, for now' },
+        tags: ['a', 'b'],
+      }),
+      trace('second', {
+        created_at: '2026-01-02T00:00:00Z',
+        status_code: 500,
+        error_message: 'Timed out',
+        metrics: { duration_ns: 90_000_000_000 },
+      }),
+      trace('third 🚀', {
+        created_at: '2026-01-03T00:00:00Z',
+        tags: ['b'],
+        spans: [{ type: 'tool', name: 'weather', input: 'Oslo', output: '14' }],
+      }),
+    ]);
+  });
+  afterAll(() => rmSync(typed.folder, { recursive: true, force: true }));
+
+  test('search shows a table, newest first, of the only log stream', async () => {
+    const { stdout, exitCode } = await assay(['logs', 'search'], typed);
+    expect(exitCode).toBe(0);
+    const lines = stdout.split('\n').map((line) => line.trimEnd());
+    expect(lines[0]).toBe('created (UTC)        name      input              output              status_code        took');
+    expect(lines[3]).toBe('2026-01-02 00:00:00  second    input of second    output of second            500  1 min 30 s');
+    const narrow = await assay(['logs', 'search', '--column', 'name', 'input', '--limit', '1'], {
+      ...typed,
+      environment: { ...typed.environment, COLUMNS: '20' },
+    });
+    expect(narrow.stdout.split('\n')).toEqual(['name      input', '────────  ──────────', 'third 🚀  input of …', '']);
+  });
+
+  test.each([
+    [['--filter', 'status_code < 500', '--json'], ['first']],
+    [
+      ['--filter', 'metrics/duration_ns>=420000000', '--sort', 'created_at'],
+      ['first', 'second'],
+    ],
+    [['--filter', 'user_metadata/tier in "free, for now", trial'], ['first']],
+    [['--filter', 'tags contains b', '--filter', 'created_at >= 2026-01-02'], ['third 🚀']],
+    [['--filter', 'name != second', '--filter', 'name not in "third 🚀"'], ['first']],
+    [['--filter', 'has_children = true'], ['third 🚀']],
+    [['--text', 'timed OUT', '--ignore-case'], ['second']],
+    [['--since', '2026-01-02', '--until', '2026-01-02 12:00'], ['second']],
+    [['--kind', 'span', '--filter', 'type = tool'], ['weather']],
+  ])('search %j', async (words, names) => {
+    const { stdout, stderr } = await assay(['logs', 'search', ...words, '--json'], typed);
+    expect([namesIn(stdout), stderr]).toEqual([names, '']);
+  });
+
+  test.each([
+    [['--filter', 'status'], /"status" is no condition: /, exitCodes.usage],
+    [['--filter', 'status = 1'], /there is no column "status" here, but input, output, name, /, exitCodes.usage],
+    [['--sort', 'nothing'], /the service refuses this: .*"nothing"/, exitCodes.usage],
+    [['--log-stream', 'other'], /there is no log stream "other" in this project, but "büro 🚀"/, exitCodes.notFound],
+    [['--experiment', 'other'], /there is no experiment "other" in this project/, exitCodes.notFound],
+  ])('search %j is refused in one sentence', async (words, sentence, exitCode) => {
+    const { stdout, stderr, ...ended } = await assay(['logs', 'search', ...words], typed);
+    expect(stderr).toMatch(sentence);
+    expect(stderr.trim().split('\n')).toHaveLength(1);
+    expect([ended.exitCode, stdout]).toEqual([exitCode, '']);
+  });
+
+  test('tail misses no record that is logged while it looks, and shows none twice', async () => {
+    const tail = startAssay(['logs', 'tail', '--json', '--lines', '2'], typed);
+    onTestFinished(() => void tail.kill('SIGKILL'));
+    let said = '';
+    let arrived = () => {};
+    tail.stdout?.on('data', (text: string) => {
+      said += text;
+      arrived();
+    });
+    const until = (count: number) =>
+      new Promise<void>((resolve, reject) => {
+        arrived = () => said.split('\n').length > count && resolve();
+        arrived();
+        void tail.ended.then(({ stderr }) => reject(new Error(stderr)));
+      });
+    await until(2);
+    const begun = namesIn(said);
+    const names = Array.from({ length: 60 }, (_, index) => `new ${index}`);
+    for (let from = 0; from < names.length; from += 6)
+      // What began long ago is as new as what is logged at once.
+      await log(
+        names.slice(from, from + 6).map((name, index) => trace(name, index % 2 ? { created_at: '2020-01-01T00:00:00Z' } : {})),
+      );
+    await until(62);
+    await log([trace('the last')]);
+    await until(63);
+    tail.kill('SIGINT');
+    const { exitCode, stderr } = await tail.ended;
+    expect([exitCode, stderr]).toEqual([exitCodes.interrupted, '']);
+    expect(begun).toHaveLength(2);
+    expect(namesIn(said).slice(2).sort()).toEqual([...names, 'the last'].sort());
+    expect(namesIn(said).at(-1)).toBe('the last');
+  }, 60_000);
+
+  test('export writes what fits, in each format', async () => {
+    const fits = ['export', '--until', '2026-01-04', '--since', '2026-01-01'];
+    const jsonl = await assay([...fits, '--filter', 'has_children = true'], typed);
+    expect(linesOf(jsonl.stdout)).toMatchObject([{ name: 'third 🚀', spans: [{ name: 'weather' }] }]);
+    const csv = await assay([...fits, '--output', 'out.csv', '--column', 'name', 'status_code'], typed);
+    const written = readFileSync(join(typed.folder, 'out.csv'));
+    expect(csv.stderr).toBe(`${written.length} bytes are in ${join(typed.folder, 'out.csv')}\n`);
+    expect(written.toString().split('\r\n').sort()).toEqual(['', 'first,0', 'name,status_code', 'second,500', 'third 🚀,']);
+    await assay([...fits, '--output', 'out.json'], typed);
+    expect((JSON.parse(readFileSync(join(typed.folder, 'out.json'), 'utf8')) as unknown[]).length).toBe(3);
+    await assay(['export', '--kind', 'span', '--output', 'out.parquet'], typed);
+    const imported = await assay(['datasets', 'import', 'out.parquet', '--name', 'of spans'], typed);
+    expect(imported.stdout).toMatch(/^"of spans" has 1 rows/);
+    const none = await assay([...fits, '--filter', 'name = nobody', '--format', 'json'], typed);
+    expect(JSON.parse(none.stdout)).toEqual([]);
+    const odd = await assay(['export', '--output', 'out.txt'], typed);
+    expect([odd.exitCode, odd.stderr]).toEqual([
+      exitCodes.usage,
+      'assay: out.txt does not say what to write: add --format jsonl, jsonl_flat, json, csv, parquet\n',
+    ]);
+  });
+
+  test('a service that breaks off leaves no file that looks whole', async () => {
+    const cut = await otherServer({
+      status: 200,
+      body: JSON.stringify({ api_version: 'v2', message: 'ready', version: VERSION }),
+      answers: {
+        [`/projects/${records}`]: JSON.stringify({ id: records }),
+        '/log_streams/paginated': JSON.stringify({ log_streams: [{ id: stream, name: 'main' }], next_starting_token: null }),
+      },
+      cutAt: '/export_records',
+    });
+    const ids = ['--project-id', records, '--log-stream-id', stream];
+    const { exitCode, stderr } = await assay(['export', ...ids, '--output', 'cut.jsonl'], {
+      ...typed,
+      environment: { SERVICE_API_URL: cut, SERVICE_API_KEY: 'a' },
+    });
+    expect(stderr).toMatch(/^assay: the connection broke off before all was there: /);
+    expect(exitCode).toBe(exitCodes.failed);
+    expect(readdirSync(typed.folder).filter((name) => name.includes('cut.jsonl'))).toEqual([]);
+  });
+
+  test('a reader that has seen enough ends a command quietly', async () => {
+    await log(Array.from({ length: 300 }, (_, index) => trace(`wide ${index}`, { input: 'x'.repeat(2_000) })));
+    for (const command of [
+      'logs search --limit 300 --json',
+      'logs search --limit 300 --column input name',
+      'export',
+      'datasets list',
+      'logs tail --lines 300 --json',
+    ]) {
+      const { stdout, stderr } = await inShell(
+        `assay ${command} | head -n 1 | cut -c 1-10; echo "status \${PIPESTATUS[0]}"`,
+        typed,
+      );
+      expect(stdout).toMatch(/^.+\nstatus \d+\n$/);
+      expect(stderr).toBe('');
+      const status = Number(/status (\d+)/.exec(stdout)?.[1]);
+      if (command !== 'datasets list') expect([command, status]).toEqual([command, exitCodes.brokenPipe]);
+    }
   });
 });
 
