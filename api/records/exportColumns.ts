@@ -4,7 +4,7 @@ import { standardColumns } from '../../shared/columns/standard.ts';
 import { systemMetricColumns } from '../../shared/columns/systemMetrics.ts';
 import { annotationColumns, isAnnotationColumn } from '../../shared/records/annotationColumns.ts';
 import { availableColumns, plainColumns } from '../../shared/records/columnCatalog.ts';
-import type { ExportQuery, ExportReads } from '../../shared/records/exportRecords.ts';
+import type { ExportedColumn, ExportQuery, ExportReads } from '../../shared/records/exportRecords.ts';
 import { isMetricColumn } from '../../shared/records/findColumn.ts';
 import { shownFields } from '../../shared/records/recordView.ts';
 import type { RecordSearchDeps } from './recordQuery.ts';
@@ -32,9 +32,12 @@ function asText(id: string): ColumnDef {
   };
 }
 
-/** The columns of these ids. @throws ServiceError `ColumnUnknown` */
-export const known = (columnIds: readonly string[], { findColumn }: Pick<ExportQuery, 'findColumn'>): ColumnDef[] =>
-  [...new Set(columnIds)].map((id) => (isAnnotationColumn(id) || isFieldAlone(id) ? asText(id) : findColumn(id)));
+/** The columns of these ids, each headed as it was asked for. @throws ServiceError `ColumnUnknown` */
+export const known = (columnIds: readonly string[], { findColumn }: Pick<ExportQuery, 'findColumn'>): ExportedColumn[] =>
+  [...new Set(columnIds)].map((id) => ({
+    ...(isAnnotationColumn(id) || isFieldAlone(id) ? asText(id) : findColumn(id)),
+    heading: id,
+  }));
 
 const inCatalogs: ReadonlySet<string> = new Set([...standardColumns, ...datasetColumns].map(({ id }) => id));
 /** A field of records that is no column of the catalogs, such as a map as a whole. */

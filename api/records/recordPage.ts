@@ -1,16 +1,18 @@
 import type { z } from 'zod';
 import { systemMetricNames } from '../../shared/columns/systemMetrics.ts';
 import { isAnnotationColumn } from '../../shared/records/annotationColumns.ts';
+import { type MetricDefinitions, selectedMetrics } from '../../shared/records/columnCatalog.ts';
 import { explainedBy, isMetricColumn, metricOfColumn } from '../../shared/records/findColumn.ts';
 import { shownFields } from '../../shared/records/recordView.ts';
-import type { FoundPage, PageView, RecordQuery } from '../../shared/records/searchRecords.ts';
+import type { FoundPage, PageView, RecordQuery, RecordRun } from '../../shared/records/searchRecords.ts';
 import type { LogRecordsPartialQueryRequest } from '../../shared/wire/recordSearch.ts';
 
 /** What `select_columns` asks for: record columns (absent: all of them) and metrics. */
-export function selection(
+export async function selection(
+  definitions: Pick<MetricDefinitions, 'builtIn' | 'ofRun'>,
   { select_columns: select }: Pick<z.output<typeof LogRecordsPartialQueryRequest>, 'select_columns'>,
-  { findColumn }: Pick<RecordQuery, 'findColumn'>,
-): Pick<PageView, 'columns' | 'metrics'> {
+  { findColumn, runs }: Pick<RecordQuery, 'findColumn'> & { runs: readonly RecordRun[] },
+): Promise<Pick<PageView, 'columns' | 'metrics'>> {
   if (!select) return { metrics: 'all' };
   const all = select.column_ids ?? [];
   const ids = all.filter((id) => !isMetricColumn(id));
@@ -21,7 +23,9 @@ export function selection(
     ...select.metric_columns_names.filter((name) => !isMetricColumn(name)),
   ].flatMap((name) => [name, explainedBy(name) ?? []].flat());
   const everyMetric = select.include_all_metrics || (select.includes_metric_columns && named.length === 0);
-  const metrics = everyMetric ? 'all' : named.filter((name) => !systemMetricNames.has(name));
+  const metrics = everyMetric
+    ? 'all'
+    : (await selectedMetrics(definitions, runs, named)).filter((name) => !systemMetricNames.has(name));
   return select.column_ids ? { metrics, columns: ids } : { metrics };
 }
 

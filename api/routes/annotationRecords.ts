@@ -21,7 +21,7 @@ import { ServiceError } from '../../shared/errors/errors.ts';
 import type { RunRef } from '../../shared/projects/runs.ts';
 import { annotationColumns } from '../../shared/records/annotationColumns.ts';
 import { availableColumns, findColumnFor, toDescriptor } from '../../shared/records/columnCatalog.ts';
-import { exportFlat, exportNested } from '../../shared/records/exportRecords.ts';
+import { type ExportedColumn, exportFlat, exportNested } from '../../shared/records/exportRecords.ts';
 import { columnFinder, type FindColumn } from '../../shared/records/findColumn.ts';
 import { toExtendedRecord, toPartialRecord } from '../../shared/records/recordView.ts';
 import type { RecordQuery } from '../../shared/records/searchRecords.ts';
@@ -134,7 +134,7 @@ export const annotationRecordRoutes = (deps: AnnotationRecordDeps): Endpoint[] =
           : {}),
         ...(body.previous_last_row_id ? { after: body.previous_last_row_id } : {}),
       };
-      const shown = selection(body, { findColumn });
+      const shown = await selection(deps.metrics, body, { findColumn, runs: queries.map(({ run }) => run) });
       const view = { ...shown, includeCounts: body.include_counts, includeMetricMetadata: false, truncate: body.truncate_fields };
       return pageReply(await searchQueue(deps.records, queries, page, view), page.limit, (one) =>
         shown.columns === undefined ? toExtendedRecord(one, view) : toPartialRecord(one, view, shown.columns),
@@ -397,8 +397,8 @@ async function file(
   const { queries, findColumn } = await selected(deps, queueId, body.record_selector, body.column_ids ?? []);
   const columns =
     body.export_format === 'csv' && body.column_ids?.length
-      ? known(body.column_ids, { findColumn }).map(({ id }) => id)
-      : await everyColumn(deps, queueId, queries);
+      ? known(body.column_ids, { findColumn })
+      : (await everyColumn(deps, queueId, queries)).map((id) => ({ id }));
   return new Reply({
     stream: written(deps, queries, columns, body, signal),
     headers: attachment(formats[body.export_format].contentType, fileName(body)),
@@ -418,7 +418,7 @@ const nestedKinds: readonly (readonly RecordKind[])[] = [['session'], ['trace'],
 async function* written(
   deps: AnnotationRecordDeps,
   queries: readonly RecordQuery[],
-  columnIds: readonly string[],
+  columns: readonly Pick<ExportedColumn, 'id' | 'heading'>[],
   {
     export_format: format,
     redact,
@@ -430,7 +430,7 @@ async function* written(
   const shape = { redact, computedMetricsOnly, includeMetricMetadata: false };
   const all = queries.map((query) => ({ ...query, finishedSessionsOnly: false, signal }));
   if (format !== 'jsonl')
-    yield* exportFlat(deps, all, shape, { format: format === 'csv' ? 'csv' : 'jsonl', columnIds, spreadsheetSafe });
+    yield* exportFlat(deps, all, shape, { format: format === 'csv' ? 'csv' : 'jsonl', columns, spreadsheetSafe });
   else
     for (const query of all)
       for (const kinds of nestedKinds)

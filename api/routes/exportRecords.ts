@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type ColumnDef, type RecordKind, spanKinds } from '../../shared/columns/columnDef.ts';
 import {
+  type ExportedColumn,
   type ExportQuery,
   type ExportShape,
   exportFlat,
@@ -65,11 +66,13 @@ async function written(
 ): Promise<AsyncGenerator<string | Uint8Array, void>> {
   if (export_format === 'jsonl') return exportNested(deps, query, shape);
   const isWhole = export_format === 'jsonl_flat' || !column_ids?.length;
-  const chosen = isWhole ? [...(await allColumns(deps, query)), ...(await ratedColumns(deps, query))] : known(column_ids, query);
+  const chosen: readonly ExportedColumn[] = isWhole
+    ? [...(await allColumns(deps, query)), ...(await ratedColumns(deps, query))]
+    : known(column_ids, query);
   if (export_format === 'parquet') return exportParquet(deps, query, shape, chosen, await sharesAmong(deps, query, chosen));
   return exportFlat(deps, [query], shape, {
     format: export_format === 'csv' ? 'csv' : 'jsonl',
-    columnIds: chosen.map(({ id }) => id),
+    columns: chosen,
     spreadsheetSafe,
   });
 }

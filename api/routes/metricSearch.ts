@@ -65,13 +65,15 @@ export function metricSearchRoutes(deps: MetricSearchDeps): Endpoint[] {
       body: LogRecordsCustomMetricsQueryRequest,
       response: LogRecordsMetricsResponse,
       async handle({ params, body }) {
-        const wanted = body.metric_details.map(({ id, metric_name, aggregation }) => ({
+        const asked = body.metric_details.map(({ metric_name: name }) => (isMetricColumn(name) ? metricOfColumn(name) : name));
+        const query = await timelineQuery(deps, params.project_id, body, body.interval_minutes, asked);
+        // A scorer's metric may be named by what its users call it.
+        const names = asked.map((name) => metricOfColumn(query.findColumn(`metrics/${name}`).id));
+        const wanted = body.metric_details.map(({ id, aggregation }, index) => ({
           id,
           aggregation,
-          metric: isMetricColumn(metric_name) ? metricOfColumn(metric_name) : metric_name,
+          metric: names[index] as string,
         }));
-        const names = wanted.map(({ metric }) => metric);
-        const query = await timelineQuery(deps, params.project_id, body, body.interval_minutes, names);
         return reply(
           body.group_by,
           await metricTimeline(deps.timelines, query, { figures: asAsked(wanted), metrics: names, withCounts: false }),

@@ -54,7 +54,7 @@ export function recordSearchRoutes(deps: RecordSearchDeps): Endpoint[] {
       response: LogRecordsPartialQueryResponse,
       handle: async ({ params, body }) => {
         const query = await pageQuery(deps, params.project_id, kinds, body);
-        const selected = selection(body, query);
+        const selected = await selection(deps.metrics, body, { ...query, runs: [query.run] });
         const view: PageView = { ...viewFlags(body), ...selected };
         const found = await searchRecords(deps.records, query, view);
         return pageReply(found, query.limit, (one) =>

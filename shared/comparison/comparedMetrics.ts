@@ -60,7 +60,8 @@ export function namedMetrics(
   if (!names) return [...all];
   const found = names.map((name, index) => {
     const plain = name.replace(/^metrics\//, '');
-    const metric = all.find(({ id }) => id === plain) ?? all.find((one) => one.name === plain);
+    const called = all.filter((one) => one.name === plain);
+    const metric = all.find(({ id }) => id === plain) ?? (called.length > 1 ? undefined : called[0]);
     if (metric) return metric;
     const closest = closestNames(
       plain,
@@ -68,10 +69,11 @@ export function namedMetrics(
     );
     const hint = closest.length > 0 ? `; the closest are ${closest.join(', ')}` : '';
     const shown = JSON.stringify(name.slice(0, 200));
+    const several = `${shown} names several metrics: take one of ${called.map(({ id }) => id).join(', ')}`;
     throw new RequestInvalid([
       {
         loc: locOf(index),
-        msg: `no row of these experiments has a value of ${shown}${hint}`,
+        msg: called.length > 1 ? several : `no row of these experiments has a value of ${shown}${hint}`,
         type: 'metric_unknown',
       },
     ]);

@@ -21,17 +21,22 @@ export async function withMetricKeys(
   if (!isNamed) return query;
   const columns = (await columnsOf()).filter(({ category }) => category === 'metric');
   const keyOf = (name: string, loc: (string | number)[]): string => {
-    const column = columns.find(({ id }) => id === name) ?? columns.find((one) => `metrics/${one.metric_key_alias}` === name);
+    const called = columns.filter((one) => `metrics/${one.metric_key_alias}` === name);
+    const column = columns.find(({ id }) => id === name) ?? (called.length > 1 ? undefined : called[0]);
     if (column?.filterable) return column.id;
     const near = closestNames(
       name,
       columns.filter(({ filterable }) => filterable).map(({ id, metric_key_alias: alias }) => (alias ? `metrics/${alias}` : id)),
     );
     const problem = column ? 'has no one figure to compare' : 'is no metric of these experiments';
+    const hint =
+      called.length > 1 && !column
+        ? `names several metrics: take one of ${called.map(({ id }) => id).join(', ')}`
+        : `${problem}; the closest are ${near.join(', ')}`;
     throw new RequestInvalid([
       {
         loc: ['body', ...loc, 'name'],
-        msg: `${JSON.stringify(name)} ${problem}; the closest are ${near.join(', ')}`,
+        msg: `${JSON.stringify(name)} ${hint}`,
         type: 'metric_unknown',
       },
     ]);

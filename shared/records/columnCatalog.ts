@@ -2,6 +2,7 @@ import { type ColumnDef, filterTypeOf } from '../columns/columnDef.ts';
 import { datasetColumns } from '../columns/dataset.ts';
 import { standardColumns } from '../columns/standard.ts';
 import { systemMetricColumns } from '../columns/systemMetrics.ts';
+import { Uuid } from '../wire/common.ts';
 import type { Filter } from '../wire/filters.ts';
 import type { LogRecordsColumnInfo } from '../wire/recordSearch.ts';
 import { annotationColumns } from './annotationColumns.ts';
@@ -78,11 +79,32 @@ export async function findColumnFor(
   const others = named.flatMap((id): ColumnDef[] => {
     if (isKnown(find, id)) return [];
     const explained = explainedBy(id);
-    if (explained !== undefined && isKnown(find, explained)) return [explanationColumn(find(explained))];
+    if (explained !== undefined && isKnown(find, explained))
+      return [{ ...explanationColumn(find(explained)), metricKeyAlias: metricOfColumn(id) }];
     if (!request.takesUnvalued) return [];
     return [undefinedMetric({ metric: metricOfColumn(id), dataType: askedAs(request.filter, id) ?? 'floating_point' })];
   });
   return others.length > 0 ? columnFinder([...columns, ...others]) : find;
+}
+
+/**
+ * The metrics that a selection names, by the keys of their values; one that a user named is there by its name and by its scorer's id. A metric needs
+ * no value to be selected.
+ * @throws ServiceError `ColumnUnknown` when the scorers of several metrics have the name
+ */
+export async function selectedMetrics(
+  { builtIn, ofRun }: Pick<MetricDefinitions, 'builtIn' | 'ofRun'>,
+  runs: readonly RecordRun[],
+  names: readonly string[],
+): Promise<string[]> {
+  const plain = columnFinder(builtIn);
+  const others = names.filter((name) => !Uuid.safeParse(name).success && !isKnown(plain, `metrics/${name}`));
+  if (others.length === 0) return [...names];
+  const columns = new Map((await Promise.all(runs.map(ofRun))).flat().map((column) => [column.id, column]));
+  const aliases = new Set([...columns.values()].map(({ metricKeyAlias }) => metricKeyAlias));
+  const find = columnFinder([...columns.values()]);
+  const ids = others.filter((name) => aliases.has(name)).map((name) => metricOfColumn(find(`metrics/${name}`).id));
+  return [...new Set([...names, ...ids])];
 }
 
 function isKnown(find: FindColumn, id: string): boolean {

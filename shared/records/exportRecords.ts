@@ -55,14 +55,21 @@ export async function* exportNested(deps: ExportDeps, query: ExportQuery, shape:
       yield (await flatRecords(deps, query, keys, shape)).map((record) => `${jsonText(record)}\n`).join('');
 }
 
+type Headed = Pick<ColumnDef, 'id'> & {
+  /** What the file calls the column: as it was asked for. Absent: its id. */
+  heading?: string;
+};
+export type ExportedColumn = ColumnDef & Headed;
+const headingOf = ({ id, heading }: Headed): string => heading ?? id;
+
 /** One row a record that any of the queries finds, with a cell for each of these columns, as CSV with a header or as flat JSON objects: what is no single value is JSON text. */
 export function exportFlat(
   deps: ExportDeps,
   queries: readonly ExportQuery[],
   shape: ExportShape,
-  { format, columnIds, spreadsheetSafe }: { format: 'csv' | 'jsonl'; columnIds: readonly string[]; spreadsheetSafe: boolean },
+  { format, columns, spreadsheetSafe }: { format: 'csv' | 'jsonl'; columns: readonly Headed[]; spreadsheetSafe: boolean },
 ): AsyncGenerator<string, void> {
-  return writeRows(format, columnIds, flatRows(deps, queries, shape, columnIds), spreadsheetSafe);
+  return writeRows(format, columns.map(headingOf), flatRows(deps, queries, shape, columns), spreadsheetSafe);
 }
 
 /**
@@ -73,25 +80,24 @@ export function exportParquet(
   deps: ExportDeps,
   query: ExportQuery,
   shape: ExportShape,
-  columns: readonly ColumnDef[],
+  columns: readonly ExportedColumn[],
   shares: ReadonlySet<string>,
 ): AsyncGenerator<Uint8Array, void> {
-  const columnIds = columns.map(({ id }) => id);
   const inFile = columns.map((column) =>
     parquetColumn(shares.has(column.id) ? { ...column, dataType: 'floating_point' } : column),
   );
-  return writeParquet(inFile, flatRows(deps, [query], shape, columnIds));
+  return writeParquet(inFile, flatRows(deps, [query], shape, columns));
 }
 
 async function* flatRows(
   deps: ExportDeps,
   queries: readonly ExportQuery[],
   shape: ExportShape,
-  columnIds: readonly string[],
+  columns: readonly Headed[],
 ): AsyncGenerator<CellValue[][], void> {
   for (const query of queries)
     for await (const keys of inBatches(deps.stream.keys(query)))
-      yield (await flatRecords(deps, query, keys, shape)).map((record) => columnIds.map((id) => cellOf(record, id)));
+      yield (await flatRecords(deps, query, keys, shape)).map((record) => columns.map(({ id }) => cellOf(record, id)));
 }
 
 const parquetTypes = {
@@ -104,11 +110,13 @@ const parquetTypes = {
   floating_point: 'number',
 } as const satisfies Record<ColumnDef['dataType'], ParquetColumn['type']>;
 
-function parquetColumn({ id, dataType, multiValued, source }: ColumnDef): ParquetColumn {
-  if (multiValued) return { name: id, type: 'text' };
+function parquetColumn(column: ExportedColumn): ParquetColumn {
+  const { dataType, multiValued, source } = column;
+  const name = headingOf(column);
+  if (multiValued) return { name, type: 'text' };
   // A scorer may give a fraction where it was declared to count.
-  if (dataType === 'integer' && source.at === 'metric') return { name: id, type: 'number' };
-  return { name: id, type: parquetTypes[dataType] };
+  if (dataType === 'integer' && source.at === 'metric') return { name, type: 'number' };
+  return { name, type: parquetTypes[dataType] };
 }
 
 async function* traceLines(deps: ExportDeps, query: ExportQuery, shape: ExportShape): AsyncGenerator<string, void> {

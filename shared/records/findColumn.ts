@@ -24,19 +24,30 @@ export const explainedBy = (name: string): string | undefined =>
 
 /** A lookup over the standard columns, those of dataset rows, the keys of the two metadata maps and the metrics given. */
 export function columnFinder(metrics: readonly ColumnDef[]): FindColumn {
+  const byId = new Map(metrics.map((column) => [column.id, column]));
   // A scorer's metric is found by its name, too, unless a metric has that name itself.
-  const named = metrics.flatMap((column) =>
-    column.metricKeyAlias === undefined ? [] : [[`${METRIC}${column.metricKeyAlias}`, column] as const],
-  );
-  const byId = new Map([...named, ...metrics.map((column) => [column.id, column] as const)]);
+  const byName = Map.groupBy(byId.values(), ({ metricKeyAlias: name }) => name);
+  const named = (id: string): ColumnDef | undefined => {
+    const name = isMetricColumn(id) ? metricOfColumn(id) : undefined;
+    return name === undefined ? undefined : onlyMetric(id, byName.get(name) ?? []);
+  };
   return (id) => {
-    const column = builtIn.get(id) ?? byId.get(id) ?? metadataColumn(id);
+    const column = builtIn.get(id) ?? byId.get(id) ?? named(id) ?? metadataColumn(id);
     if (!column)
       throw new ServiceError('ColumnUnknown', `there is no column ${JSON.stringify(id.slice(0, 200))}`, {
         named: { texts: isMetricColumn(id) ? [id, metricOfColumn(id)] : [id] },
       });
     return column;
   };
+}
+
+/** @throws ServiceError `ColumnUnknown` when scorers of one name have several metrics. */
+function onlyMetric(id: string, found: readonly ColumnDef[]): ColumnDef | undefined {
+  if (found.length < 2) return found[0];
+  const ids = found.map((column) => column.id).join(', ');
+  throw new ServiceError('ColumnUnknown', `${JSON.stringify(metricOfColumn(id))} names several metrics: take one of ${ids}`, {
+    named: { texts: [id, metricOfColumn(id)] },
+  });
 }
 
 function metadataColumn(id: string): ColumnDef | undefined {

@@ -1,5 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { ColumnDef } from '../../shared/columns/columnDef.ts';
+import { type ComparedMetric, namedMetrics } from '../../shared/comparison/comparedMetrics.ts';
+import { experimentColumns } from '../../shared/experiments/columns.ts';
+import { withMetricKeys } from '../../shared/experiments/metricQuery.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
+import { selectedMetrics, undefinedMetric } from '../../shared/records/columnCatalog.ts';
+import { columnFinder } from '../../shared/records/findColumn.ts';
+import type { RecordRun } from '../../shared/records/searchRecords.ts';
 import { builtinByName } from '../../shared/scorers/presets.ts';
 import { readParquet } from '../support/readParquet.ts';
 import { startTestService, type TestProject, type TestService } from '../support/service.ts';
@@ -171,6 +178,83 @@ test('the metric of a scorer is filtered and sorted by under its name as well as
     const { body } = await post('traces/search', { sort });
     expect(body.records?.[0]?.input, column_id).toBe('false');
   }
+});
+
+test('the metric of a scorer is selected, exported and summed up under its name as well as its id', async () => {
+  const { post, log_stream_id: run } = await stream();
+  const scorer = async (name: string) => {
+    const { body } = (await service.request('POST', '/scorers', { name, scorer_type: 'llm' })) as { body: Json };
+    await service.request('POST', `/scorers/${body.id}/version/llm`, { user_prompt: 'Is {{output}} polite?' });
+    return body.id as string;
+  };
+  const [name, other] = [`politeness ${newId()}`, `other ${newId()}`];
+  const [id, second] = [await scorer(name), await scorer(other)];
+  const scorers = [id, second].map((one) => ({ id: one, scorer_type: 'llm' }));
+  await service.request('POST', `/projects/${project.id}/runs/${run}/scorer-settings`, { run_id: run, scorers });
+  const traces = [{ created_at, input: 'q', metrics: { [id]: true, [second]: false } }];
+  expect((await post('traces', { traces })).status).toBe(200);
+
+  const { body: catalog } = await post('traces/available_columns', {});
+  const listed = catalog.columns.find((one: Json) => one.id === `metrics/${id}`);
+  expect(listed).toMatchObject({ label: name, metric_key_alias: name, scorer_id: id });
+  const valuesOf = async (select_columns: object) => {
+    const { status, body } = await post('traces/partial_search', {
+      select_columns: { include_all_metrics: false, ...select_columns },
+    });
+    return status === 200
+      ? Object.entries(body.records[0].metric_info).map(([key, { value }]: [string, Json]) => [key, value])
+      : body.detail;
+  };
+  for (const column of [name, id]) {
+    expect(await valuesOf({ column_ids: ['id', `metrics/${column}`] }), column).toEqual([[id, true]]);
+    expect(await valuesOf({ metric_columns_names: [column] }), column).toEqual([[id, true]]);
+  }
+  const file = async (asked: object) => {
+    const answer = await fetch(`${service.url}/v2/projects/${project.id}/export_records`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'Service-API-Key': service.apiKey },
+      body: JSON.stringify({ log_stream_id: run, root_type: 'trace', export_format: 'csv', ...asked }),
+    });
+    return (await answer.text()).trim().split(/\r?\n/);
+  };
+  const column_ids = ['input', `metrics/${name}`, `metrics/${id}`, `metrics/${other}`];
+  expect(await file({ column_ids })).toEqual([column_ids.join(), 'q,true,true,false']);
+  expect((await file({}))[0]?.split(',')).toContain(`metrics/${id}`);
+  expect(await cells({ log_stream_id: run, root_type: 'trace', column_ids })).toEqual([['q', true, true, false]]);
+  const figure = (metric_name: string) =>
+    post('metrics/custom_search', {
+      ...range,
+      interval_minutes: 5,
+      metric_details: [{ id: 'share', metric_name, aggregation: 'Average' }],
+    });
+  for (const metric of [name, id, `metrics/${name}`]) expect((await figure(metric)).body.aggregate_metrics).toEqual({ share: 1 });
+});
+
+test('a name that scorers of two metrics have is an error that says their ids, which still do', async () => {
+  const column = (id: string): ColumnDef => ({
+    ...undefinedMetric({ metric: id, dataType: 'boolean' }),
+    metricKeyAlias: 'polite',
+  });
+  const [first, second] = [newId(), newId()];
+  const two = [column(first), column(second)];
+  const ids = new RegExp(`"(metrics/)?polite" names several metrics: take one of (metrics/)?${first}, (metrics/)?${second}`);
+  const find = columnFinder(two);
+  expect(() => find('metrics/polite')).toThrow(ids);
+  expect(find(`metrics/${second}`)).toBe(two[1]);
+  const definitions = { builtIn: [], ofRun: async () => two };
+  const run = { kind: 'experiment', projectId: newId(), runId: newId() } as RecordRun;
+  await expect(selectedMetrics(definitions, [run], ['polite'])).rejects.toThrow(ids);
+  expect(await selectedMetrics(definitions, [run], [first, 'quality'])).toEqual([first, 'quality']);
+  // A metric that has the name itself is the one that is meant.
+  const logged = undefinedMetric({ metric: 'polite', dataType: 'boolean' });
+  expect(columnFinder([...two, logged])('metrics/polite')).toBe(logged);
+
+  const compared = [first, second].map((id) => ({ id, name: 'polite' }) as ComparedMetric);
+  expect(() => namedMetrics(compared, ['polite'])).toThrow(ids);
+  expect(namedMetrics(compared, [second])).toEqual([compared[1]]);
+  const filter = { name: 'metrics/polite', operator: 'gt', value: 0.5 } as const;
+  const listed = async () => experimentColumns(two, []);
+  await expect(withMetricKeys({ filters: [filter], sort: null }, listed)).rejects.toThrow(ids);
 });
 
 test('the column of a metric that the run’s settings name says how the run uses it', async () => {
