@@ -71,8 +71,19 @@ function meansTogether(samples: readonly Differences[], { resamples, seed }: Res
   return means;
 }
 
+/** Four sums at a time: one would wait for each addition to end before the next, and take three times as long. */
 function sumOf(values: Float64Array, drawn: Uint32Array): number {
-  let sum = 0;
-  for (let index = 0; index < drawn.length; index++) sum += values[drawn[index] as number] as number;
-  return sum;
+  const whole = drawn.length - (drawn.length % 4);
+  let a = 0;
+  let b = 0;
+  let c = 0;
+  let d = 0;
+  for (let index = 0; index < whole; index += 4) {
+    a += values[drawn[index] as number] as number;
+    b += values[drawn[index + 1] as number] as number;
+    c += values[drawn[index + 2] as number] as number;
+    d += values[drawn[index + 3] as number] as number;
+  }
+  for (let index = whole; index < drawn.length; index++) a += values[drawn[index] as number] as number;
+  return a + b + (c + d);
 }

@@ -16,9 +16,14 @@ export class Random {
     this.fill(new Uint32Array(16));
   }
 
-  /** Fills the list. The state is in variables meanwhile: a number takes 1 ns so, five with a call for each. */
+  /**
+   * Fills the list. The state is in variables meanwhile, which are known to be 32 bits from the start: a number takes 1 ns so, and six without either.
+   */
   fill(words: Uint32Array): void {
-    let [a, b, c, counter] = [this.#a, this.#b, this.#c, this.#counter];
+    let a = this.#a | 0;
+    let b = this.#b | 0;
+    let c = this.#c | 0;
+    let counter = this.#counter | 0;
     for (let index = 0; index < words.length; index++) {
       const word = (((a + b) | 0) + counter) | 0;
       counter = (counter + 1) | 0;
