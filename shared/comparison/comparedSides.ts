@@ -10,13 +10,15 @@ export interface Side {
   experiment: Experiment;
   run: RunRef;
   outline: RowOutline;
+  /** Names of the metrics that its rows have values of. */
+  metrics: string[];
 }
 
 export interface SidesDeps {
   find(projectId: string, experimentId: string): Promise<Experiment | undefined>;
   /** The run as reads take it. */
   unexpired(run: RunRef): Promise<RunRef>;
-  reads: Pick<ComparisonReads, 'outline'>;
+  reads: Pick<ComparisonReads, 'outline' | 'metrics'>;
 }
 
 export const isRunning = ({ experiment }: Side): boolean => isUnderWay(experiment.state);
@@ -39,7 +41,8 @@ export async function comparedSides(
     const experiment = await deps.find(projectId, id);
     if (!experiment) throw new ServiceError('NotFound', `no experiment ${id} in this project`);
     const run = await deps.unexpired({ projectId, runId: id });
-    return { experiment, run, outline: await deps.reads.outline(run) };
+    const [outline, metrics] = await Promise.all([deps.reads.outline(run), deps.reads.metrics(run)]);
+    return { experiment, run, outline, metrics };
   };
   const [baseline, ...others] = await Promise.all([baselineId, ...experimentIds].map(side));
   return { baseline: baseline as Side, others };

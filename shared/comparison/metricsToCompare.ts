@@ -5,7 +5,6 @@ import { worstOf } from '../metrics/metricFigures.ts';
 import { type ComparedMetric, metricDescriber, namedMetrics } from './comparedMetrics.ts';
 import type { Side } from './comparedSides.ts';
 import type { ComparisonRequest } from './comparison.ts';
-import type { ComparisonReads } from './comparisonReads.ts';
 
 /** More are no page that somebody reads, and minutes of computing. */
 const MAX_COMPARISONS = 2_000;
@@ -13,20 +12,16 @@ const MAX_COMPARISONS = 2_000;
 export interface MetricsDeps {
   /** Metrics that the service computes for the experiment. */
   metricsOf(run: { projectId: string; experimentId: string }): Promise<Metric[]>;
-  reads: Pick<ComparisonReads, 'metrics'>;
 }
 
 /** All metrics that any of the experiments has values of, and what is measured. */
 export async function metricsOfSides(deps: MetricsDeps, projectId: string, sides: readonly Side[]): Promise<ComparedMetric[]> {
-  const [computed, found] = await Promise.all([
-    Promise.all(sides.map(({ experiment }) => deps.metricsOf({ projectId, experimentId: experiment.id }))),
-    Promise.all(sides.map(({ run }) => deps.reads.metrics(run))),
-  ]);
+  const computed = await Promise.all(sides.map(({ experiment }) => deps.metricsOf({ projectId, experimentId: experiment.id })));
   const describe = metricDescriber(
     computed.flat(),
     sides.map(({ experiment }) => experiment),
   );
-  return [...new Set([...found.flat().sort(), ...measuredMetrics])].map(describe);
+  return [...new Set([...sides.flatMap(({ metrics }) => metrics).sort(), ...measuredMetrics])].map(describe);
 }
 
 /** The metrics of a request. @throws RequestInvalid for unknown ones, for more comparisons than are made, and for those without a wished worst value */

@@ -35,8 +35,10 @@ export function openComparisons(given: Omit<CompareDeps, 'statistics'> & RowsDep
     async compare(projectId, request, signal) {
       const key = await keyOf(projectId, request);
       const known = kept.get(key);
-      const answer = known ?? (await compareExperiments(deps, projectId, request, signal));
-      if (!known) kept.set(key, answer);
+      if (known) return known;
+      statistics.prepare();
+      const answer = await compareExperiments(deps, projectId, request, signal);
+      kept.set(key, answer);
       return answer;
     },
     rows: (projectId, request) => comparedRows(given, projectId, request),

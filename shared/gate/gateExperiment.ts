@@ -10,7 +10,6 @@ import { type ComparedChange, decideDrop, decideLimit, levelOfEach, worstStatus 
 import { reasonOfDrop, reasonOfFailedRows, reasonOfLimit } from './gateReasons.ts';
 
 export interface GateDeps extends SidesDeps, MetricsDeps {
-  reads: SidesDeps['reads'] & MetricsDeps['reads'];
   compare(projectId: string, request: ComparisonRequest, signal?: AbortSignal): Promise<ComparisonAnswer>;
   /** The experiment with the tag that ended last, the excepted one aside. */
   lastFinished(projectId: string, tag: TagChoice, except: string): Promise<string | undefined>;

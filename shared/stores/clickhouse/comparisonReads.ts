@@ -105,6 +105,7 @@ export function clickhouseComparisonReads(clickhouse: ClickHouse): ComparisonRea
         sql: runs.map(of).join(' UNION ALL '),
         params: binder.params,
         row: Version,
+        isRepeatable: true,
       });
       return rows
         .map(({ run, rows: stored, newest }) => `${run} ${stored} ${newest}`)
@@ -123,6 +124,7 @@ export function clickhouseComparisonReads(clickhouse: ClickHouse): ComparisonRea
         params: binder.params,
         row: Outline,
         maxSeconds: MAX_SECONDS,
+        isRepeatable: true,
       });
       return {
         rows: found?.rows ?? 0,
@@ -142,6 +144,7 @@ export function clickhouseComparisonReads(clickhouse: ClickHouse): ComparisonRea
         params: binder.params,
         row: (row) => (row as { metric: string }).metric,
         maxSeconds: MAX_SECONDS,
+        isRepeatable: true,
       });
     },
 
@@ -156,6 +159,7 @@ export function clickhouseComparisonReads(clickhouse: ClickHouse): ComparisonRea
         params: rows.binder.params,
         row: Rows,
         maxSeconds: MAX_SECONDS,
+        isRepeatable: true,
       });
       return {
         matched: found?.matched ?? 0,
@@ -177,7 +181,9 @@ export function clickhouseComparisonReads(clickhouse: ClickHouse): ComparisonRea
         const sql = sqlOf(valuesSql(rows, metrics, names));
         return clickhouse.query({ name, sql, params: rows.binder.params, row, maxSeconds: MAX_SECONDS });
       };
-      const found = await read('pairs of values', Paired, (values) => pairsSql(values, query.slice !== undefined));
+      const found = await read('pairs of values', Paired, (values) =>
+        pairsSql(values, query.slice !== undefined, query.hasTrials),
+      );
       const isFew = ({ pairs, are_many, baseline, other }: z.output<typeof Paired>): boolean =>
         pairs > LIMIT_PAIRS && !are_many && !(isYesOrNo(baseline) && isYesOrNo(other) && !query.hasTrials);
       const counted = found.some(isFew)
@@ -354,16 +360,18 @@ function rowPageSql(rows: ComparedRowsSql, query: RowPageQuery): string {
     ${where} ORDER BY ${order} LIMIT ${limit} OFFSET ${offset}`;
 }
 
-/** Beyond so many rows the distinct differences are counted apart, where they are few. */
-function pairsSql(values: string, isSliced: boolean): string {
+/** Beyond so many rows the distinct differences are counted apart, where they are few. Those of yes and no are known from the counts. */
+function pairsSql(values: string, isSliced: boolean, hasTrials: boolean): string {
   const summed = (side: SideIndex, value: string): string => {
     const found = Object.values(kinds).map((bit) => `countIf(bitAnd(kinds, ${bit << (4 * side)}) > 0)`);
     return `tuple(${found.join(', ')}, avgOrNullIf(${value}, complete), quantilesExactInclusiveIf(0.5, 0.95)(${value}, complete))`;
   };
+  const isYesOrNo = (side: string): string => `${side}.1 > 0 AND ${side}.2 = 0`;
+  const areCounted = hasTrials ? 'false' : `(${isYesOrNo('baseline')} AND ${isYesOrNo('other')})`;
   return `SELECT m, slice, ${summed(0, 'x')} AS baseline, ${summed(1, 'y')} AS other, countIf(complete) AS pairs,
       avgOrNullIf(difference, complete) AS mean, stddevSampStableIf(difference, complete) AS deviation, sumOrNullIf(difference * difference, complete) AS squares,
       countIf(complete AND difference < 0) AS below, countIf(complete AND difference > 0) AS above, countIf(isFinite(x) != isFinite(y)) AS missing,
-      groupArrayIf(${LIMIT_PAIRS + 1})(difference, complete) AS first, if(pairs <= ${LIMIT_PAIRS}, first, []) AS differences,
+      if(pairs <= ${LIMIT_PAIRS} AND NOT ${areCounted}, groupArrayIf(${LIMIT_PAIRS + 1})(difference, complete), []) AS differences,
       length(groupUniqArrayIf(${MAX_DISTINCT + 1})(difference, complete)) > ${MAX_DISTINCT} AS are_many
     FROM (${values}) GROUP BY m, slice ORDER BY m, pairs DESC, slice ${isSliced ? `LIMIT ${MAX_SLICES} BY m` : ''}`;
 }
