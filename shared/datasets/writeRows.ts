@@ -7,6 +7,10 @@ type Written = Cell | boolean;
 
 /**
  * Rows as the text of a file that {@link readRows} reads back. `pages` gives cells in column order.
+ *
+ * `csv-stringify` takes 2.5 times the CPU for the same 20,000 rows of 40 columns (185 ms instead of 75), and its own option against formulas puts a
+ * quote before texts of numbers with a sign, too: https://github.com/adaltas/node-csv/pull/510 spares values that are numbers only. It replaces this
+ * when it is as fast.
  * @param spreadsheetSafe texts of a CSV that a spreadsheet would run as a formula begin with `'`; read back, they keep it
  */
 export async function* writeRows(

@@ -21,7 +21,13 @@ export interface OutboundRules {
   lookup?: typeof systemLookup;
 }
 
-/** The only way out to addresses that users supplied. */
+/**
+ * The only way out to addresses that users supplied.
+ *
+ * Neither undici nor Node.js can be told which addresses a request may reach: https://github.com/nodejs/undici/issues/2019 and
+ * https://github.com/nodejs/node/issues/55000. Filters for `http.Agent` do not hold for undici, and none tells private ranges that an operator may
+ * open from metadata addresses that stay shut. When undici takes a rule for each connection, the checks of connections here go.
+ */
 export interface OutboundGuard {
   /**
    * Checks an address when it is saved: form, scheme, and every address its name resolves to now. A name that does not resolve is accepted: the

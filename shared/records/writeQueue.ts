@@ -28,6 +28,7 @@ const EARLY_SHARE = 0.5;
 
 /**
  * Gathers requests into groups and gives them out to be written: one is sent at a time, and the next one is made ready meanwhile. What waits is bounded.
+ * Libraries that gather requests (`dataloader`, `p-queue`) count requests, not bytes, and share nothing between owners.
  */
 export class WriteQueue<R extends { bytes: number }> {
   readonly #options: WriteQueueOptions<R>;

@@ -2,7 +2,8 @@ import { currentCaller } from '../../accounts/currentCaller.ts';
 
 /**
  * Lets a number of statements run at once, of one caller only a share of them. Callers that wait are let in one after the other, each with the oldest
- * of its statements, however many it sent.
+ * of its statements, however many it sent. `p-queue` and `p-limit` order by arrival or by priority, and know no callers that take turns; the
+ * one of them that does replaces this.
  */
 export class FairTurns {
   readonly #size: number;

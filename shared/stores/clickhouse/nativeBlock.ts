@@ -6,6 +6,9 @@ import { ServiceError } from '../../errors/errors.ts';
  * The same rows as JSON cost it 8 µs of CPU a record more, and this process 5 µs.
  * https://clickhouse.com/docs/interfaces/formats/Native
  *
+ * The client of ClickHouse for Node.js encodes formats of text alone: https://github.com/ClickHouse/clickhouse-js/issues/28. When it encodes `Native`
+ * or `RowBinary` from rows, this goes.
+ *
  * A column that no row gives is left out and gets its default; where only some rows give it, the others get the default of its type, or the literal
  * that the column declares.
  */
