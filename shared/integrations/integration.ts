@@ -66,6 +66,10 @@ const StoredRate = z.union([
   z.object({ base: z.number(), tiers: z.array(z.object({ above: z.number(), price: z.number() })) }),
 ]);
 
+/** In the order in which models and their prices are looked for: custom ones before those of providers, else as they are given. */
+export const customFirst = (integrations: readonly Integration[]): Integration[] =>
+  [...integrations].sort((a, b) => Number(a.provider !== 'custom') - Number(b.provider !== 'custom'));
+
 /** What a model costs through an integration, from a time on. The parts of `rates` are those of shared/prices. */
 export const OwnPrice = z.object({
   model: z.string(),

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { RequestInvalid } from '../errors/errors.ts';
-import type { Integration, OwnPrice } from '../integrations/integration.ts';
+import { customFirst, type Integration, type OwnPrice } from '../integrations/integration.ts';
 import { modelKey } from '../providers/findModel.ts';
 import { spelledAs } from '../providers/models.ts';
 import type { IntegrationPrice, IntegrationPrices } from '../wire/integrationPrices.ts';
@@ -82,7 +82,7 @@ export class OwnPrices {
   readonly #remembered = new LRUCache<string, readonly Entry[]>({ max: MAX_REMEMBERED });
 
   constructor(integrations: readonly Integration[]) {
-    const ordered = [...integrations].sort((a, b) => Number(a.provider !== 'custom') - Number(b.provider !== 'custom'));
+    const ordered = customFirst(integrations);
     for (const integration of ordered) {
       const { id, name, prices } = integration;
       const newestFirst = [...prices].sort((a, b) => startOf(b) - startOf(a));

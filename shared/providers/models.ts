@@ -1,6 +1,6 @@
 import { ServiceError } from '../errors/errors.ts';
 import { closestNames } from '../identifiers/closestNames.ts';
-import type { CustomModel, Integration } from '../integrations/integration.ts';
+import { type CustomModel, customFirst, type Integration } from '../integrations/integration.ts';
 import type { Modality } from '../wire/integrations.ts';
 import { builtinModels, defaultParameters, findBuiltinModel, type ParameterMap, spellingsOf } from './builtinModels.ts';
 import { findModel, type Match } from './findModel.ts';
@@ -87,7 +87,7 @@ export function resolveModel(
   modelAlias: string | null | undefined,
   integrationName?: string | null,
 ): ResolvedModel {
-  const ordered = [...integrations].sort((a, b) => Number(a.provider !== 'custom') - Number(b.provider !== 'custom'));
+  const ordered = customFirst(integrations);
   if (integrationName) {
     const integration = ordered.find((one) => one.name === integrationName);
     if (!integration)
