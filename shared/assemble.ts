@@ -28,7 +28,7 @@ import { openScoring } from './scoring/openScoring.ts';
 import type { ScoringWorkflows } from './scoring/scoring.ts';
 import { clickhouseComparisonReads } from './stores/clickhouse/comparisonReads.ts';
 import { datasetRows } from './stores/clickhouse/datasetRows.ts';
-import { deleteAttempts, recordedRows, runTally } from './stores/clickhouse/experimentRecords.ts';
+import { deleteAttempts, recordedRows, runTallies, runTally } from './stores/clickhouse/experimentRecords.ts';
 import { clickhouseExpired, clickhouseStraddling } from './stores/clickhouse/expiredRecords.ts';
 import { clickhouseMarks } from './stores/clickhouse/markedValues.ts';
 import { clickhouseMetricValues } from './stores/clickhouse/metricValues.ts';
@@ -38,6 +38,7 @@ import { clickHouseRecordReads } from './stores/clickhouse/recordReads.ts';
 import { clickhouseRecordStore } from './stores/clickhouse/recordStore.ts';
 import { clickhouseRecordStream } from './stores/clickhouse/recordStream.ts';
 import { clickhouseRootTypes } from './stores/clickhouse/rootTypes.ts';
+import { clickhouseRunCounts } from './stores/clickhouse/runCounts.ts';
 import { runUsage } from './stores/clickhouse/runUsage.ts';
 import { systemAggregates } from './stores/clickhouse/systemAggregates.ts';
 import type { Stores } from './stores/open.ts';
@@ -156,6 +157,7 @@ export function assembleDomain(
     expiries,
     openMetricsTesting: postgresMetricsTestingRuns(database),
     deleteRecords: records.deleteAll,
+    runCounts: clickhouseRunCounts(clickhouse, expiries.of),
     forgetCallers: () => accounts.credentials.forget(),
   });
   const scoring = openScoring({
@@ -191,6 +193,7 @@ export function assembleDomain(
     runnersDir: config.RUNNERS_DIR,
     stored: {
       tally: (run, metrics) => runTally(clickhouse, run, metrics),
+      tallies: (runs, metricIds) => runTallies(clickhouse, runs, metricIds),
       recorded: (run, traceIds) => recordedRows(clickhouse, run, traceIds),
       straySpans: (run) => straySpans(clickhouse, run),
       systemAggregates: (run) => systemAggregates(clickhouse, run),

@@ -1,11 +1,7 @@
 import type { Caller, ProjectAction } from '../../shared/accounts/permissions.ts';
 import type { Domain } from '../../shared/assemble.ts';
-import { progressFractions } from '../../shared/experiments/progress.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { promptSeenBy } from '../../shared/prompts/promptSeenBy.ts';
-import { projectMetricColumns } from '../../shared/scorers/runSettings.ts';
-import { runTallies } from '../../shared/stores/clickhouse/experimentRecords.ts';
-import { clickhouseRunCounts } from '../../shared/stores/clickhouse/runCounts.ts';
 import { postgresExperimentGroups } from '../../shared/stores/postgres/experimentGroups.ts';
 import { postgresJobs } from '../../shared/stores/postgres/jobs.ts';
 import { postgresRunTags } from '../../shared/stores/postgres/runTags.ts';
@@ -20,8 +16,8 @@ import { jobRoutes } from '../routes/jobs.ts';
 
 /** Experiments, their groups, tags and jobs, and their runs. */
 export function experimentEndpoints(domain: Domain, gate: Gate): Endpoint[] {
-  const { assets, datasets, experimentStore, experiments, expiries, projects, prompts, scorers, scoring, stores } = domain;
-  const { clickhouse, database } = stores;
+  const { assets, datasets, experimentStore, experiments, projects, prompts, scorers, scoring, stores } = domain;
+  const { database } = stores;
   const { ledger, rows, rowLog, offered, notices, workflows, request, control, progress } = experiments;
   const find = ledger.find.bind(ledger);
   const deps = {
@@ -35,15 +31,12 @@ export function experimentEndpoints(domain: Domain, gate: Gate): Endpoint[] {
     assets,
     requestRun: request,
     newId,
-    progressOf: progressFractions({
-      metricIds: experimentStore.metricIds,
-      tallies: (runs, metricIds) => runTallies(clickhouse, runs, metricIds),
-    }),
-    countRecords: clickhouseRunCounts(clickhouse, expiries.of),
+    progressOf: experiments.progressOf,
+    countRecords: projects.runCounts,
     ratingsOfRuns: domain.annotations.ratingsOfRuns,
     cancelRun: experiments.endRun,
     deleteRun: projects.deleteRun,
-    metricColumns: (projectId: string) => projectMetricColumns(scorers.store, projectId),
+    metricColumns: scorers.metricColumns,
     metricBuckets: experiments.metricBuckets,
     changeFigures: experiments.changeFigures,
     authorizeProject: (caller: Caller, action: ProjectAction | 'read', projectId: string) =>

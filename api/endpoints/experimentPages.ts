@@ -1,9 +1,5 @@
 import type { Router } from 'express';
 import type { Domain } from '../../shared/assemble.ts';
-import { progressFractions } from '../../shared/experiments/progress.ts';
-import { projectMetricColumns } from '../../shared/scorers/runSettings.ts';
-import { runTallies } from '../../shared/stores/clickhouse/experimentRecords.ts';
-import { clickhouseRunCounts } from '../../shared/stores/clickhouse/runCounts.ts';
 import type { ClientAddresses } from '../clientAddress.ts';
 import { pages } from '../pages/pages.ts';
 import type { BodyPace } from '../readBody.ts';
@@ -17,7 +13,7 @@ export interface TemporalPagesPlace {
 
 /** The pages of experiments and their login. */
 export function experimentPages(
-  { accounts, annotations, comparisons, experimentStore, experiments, expiries, projects, records, scorers, stores }: Domain,
+  { accounts, annotations, comparisons, experimentStore, experiments, projects, records, scorers }: Domain,
   around: { gate: Gate; clients: ClientAddresses; pace: BodyPace; temporal: TemporalPagesPlace },
 ): Router {
   const { gate, clients, pace, temporal } = around;
@@ -27,14 +23,11 @@ export function experimentPages(
     pace,
     credentials: accounts.credentials,
     experiments: experimentStore,
-    progressOf: progressFractions({
-      metricIds: experimentStore.metricIds,
-      tallies: (runs, metricIds) => runTallies(stores.clickhouse, runs, metricIds),
-    }),
-    countRecords: clickhouseRunCounts(stores.clickhouse, expiries.of),
+    progressOf: experiments.progressOf,
+    countRecords: projects.runCounts,
     ratingsOfRuns: annotations.ratingsOfRuns,
     records: { records: records.reads, findRun: projects.findUnexpiredRun, metrics: scorers.definitions },
-    metricColumns: (projectId) => projectMetricColumns(scorers.store, projectId),
+    metricColumns: scorers.metricColumns,
     findRun: experiments.ledger.find.bind(experiments.ledger),
     progress: experiments.progress,
     compare: comparisons.compare,

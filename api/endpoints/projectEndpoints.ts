@@ -1,5 +1,4 @@
 import type { Domain } from '../../shared/assemble.ts';
-import { clickhouseRunCounts } from '../../shared/stores/clickhouse/runCounts.ts';
 import { collaboratorStore } from '../../shared/stores/postgres/collaborators.ts';
 import type { Endpoint } from '../route.ts';
 import { collaboratorRoutes } from '../routes/collaborators.ts';
@@ -20,7 +19,7 @@ export function projectEndpoints({
   models,
 }: Domain): Endpoint[] {
   const { access, deletion, logStreams } = projects;
-  const { clickhouse, database } = stores;
+  const { database } = stores;
   return [
     ...projectRoutes({ projects: projects.projects, accounts, access, ...deletion }),
     ...retentionRoutes({ retention, expiries }),
@@ -35,6 +34,6 @@ export function projectEndpoints({
         integration: collaboratorStore(database, 'integration'),
       },
     }),
-    ...logStreamRoutes({ logStreams, accounts, runCounts: clickhouseRunCounts(clickhouse, expiries.of), ...deletion }),
+    ...logStreamRoutes({ logStreams, accounts, runCounts: projects.runCounts, ...deletion }),
   ];
 }

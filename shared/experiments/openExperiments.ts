@@ -27,10 +27,11 @@ import { metricScales } from './metricScales.ts';
 import type { OfferedRows } from './offeredRows.ts';
 import type { OutdatedAggregates } from './outdatedAggregates.ts';
 import { type RunRequest, requestRun } from './prepareRun.ts';
-import { type RunProgressView, type RunTally, runProgress } from './progress.ts';
+import { type FractionDeps, progressFractions, type RunProgressView, type RunTally, runProgress } from './progress.ts';
 import { recentTallies } from './recentTallies.ts';
 import { type ReconcileReport, reconcileRuns } from './reconcileRuns.ts';
 import { rememberedRows } from './rememberedRows.ts';
+import type { ProgressOf } from './response.ts';
 import type { RowLog, RowSource, RunRowReader } from './rowLog.ts';
 import { rowsOfTrials } from './rowsOfTrials.ts';
 import { type RunCheckDeps, runChecks } from './runChecks.ts';
@@ -42,7 +43,8 @@ import { type RunControl, runControl } from './steerRun.ts';
 import { type SumDeps, sumUp } from './sumUp.ts';
 import type { DeletedRowDeps } from './withoutDeletedRows.ts';
 
-export interface ExperimentsDeps extends Omit<RunCheckDeps, 'datasets' | 'scorers'> {
+export interface ExperimentsDeps extends Omit<RunCheckDeps, 'experiments' | 'datasets' | 'scorers'> {
+  experiments: RunCheckDeps['experiments'] & Pick<FractionDeps, 'metricIds'>;
   datasets: RunCheckDeps['datasets'] & { rowsOfRuns: RowSource };
   scorers: Scorers;
   ledger: RunLedger;
@@ -59,6 +61,7 @@ export interface ExperimentsDeps extends Omit<RunCheckDeps, 'datasets' | 'scorer
   /** What the record store knows of runs. */
   stored: {
     tally(run: Pick<ExperimentRun, 'projectId' | 'experimentId'>, metrics: string[]): Promise<RunTally>;
+    tallies: FractionDeps['tallies'];
     recorded: RowLog['recorded'];
     straySpans(run: RunRef): Promise<ErasedKey[]>;
     systemAggregates: SumDeps['systemAggregates'];
@@ -84,6 +87,8 @@ export interface Experiments {
   /** Ends the run of an experiment; one that has none, or has ended, is no error. */
   endRun(experimentId: string): Promise<void>;
   progress(run: ExperimentRun): Promise<RunProgressView>;
+  /** How far each of many experiments is, as a share. */
+  progressOf: ProgressOf;
   /** What the numbers of its metrics mean, as the scorers and the experiment say it now. */
   metricScales(run: ExperimentRun): Promise<(metric: string) => MetricScale>;
   metricBuckets(projectId: string, experimentIds: readonly string[], filters: readonly Filter[]): Promise<MetricBuckets[]>;
@@ -211,6 +216,7 @@ export function openExperiments(deps: ExperimentsDeps): Experiments {
       if (run && isUnderWay(run.state)) await control.cancel(run);
     },
     progress: (run) => runProgress(progressDeps, run),
+    progressOf: progressFractions({ metricIds: deps.experiments.metricIds, tallies: stored.tallies }),
     metricScales: scalesOf,
     metricBuckets: (projectId, experimentIds, filters) =>
       metricBuckets(bucketDeps, projectId, experimentIds, { and: [...filters] }),

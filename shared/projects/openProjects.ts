@@ -5,7 +5,7 @@ import { type DeletionDeps, deleteWithRecords, finishDeletions } from './deletio
 import { createIngestLookup, type IngestLookup, type OpenMetricsTesting } from './openRun.ts';
 import type { DeletionStore, LogStreamStore, ProjectStore } from './projectStore.ts';
 import { type Expiries, unexpired } from './retention.ts';
-import { createRunLookup, type DeleteRecords, type RunLookup } from './runs.ts';
+import { createRunLookup, type DeleteRecords, type RunCounts, type RunLookup } from './runs.ts';
 
 export interface ProjectDeps {
   projects: ProjectStore & DeletionStore;
@@ -13,6 +13,7 @@ export interface ProjectDeps {
   expiries: Expiries;
   openMetricsTesting: OpenMetricsTesting;
   deleteRecords: DeleteRecords;
+  runCounts: RunCounts;
   /** Drops what is remembered of who may see which project. */
   forgetCallers(): void;
 }
@@ -25,6 +26,8 @@ export interface Projects {
   /** As `findRun`, without what has expired in the run. */
   findUnexpiredRun: RunLookup;
   ingestRun: IngestLookup;
+  /** What runs hold that has not expired. */
+  runCounts: RunCounts;
   /** What the routes that delete a project or a run need. */
   deletion: DeletionDeps;
   deleteRun(projectId: string, runId: string): Promise<boolean>;
@@ -53,6 +56,7 @@ export function openProjects(deps: ProjectDeps): Projects {
     findRun: lookup.find,
     findUnexpiredRun: unexpired(lookup.find, deps.expiries),
     ingestRun: createIngestLookup(lookup.find, deps.openMetricsTesting),
+    runCounts: deps.runCounts,
     deletion,
     deleteRun: (projectId, runId) => deleteWithRecords(deletion, projectId, runId),
     jobs: [{ name: 'finish-project-deletions', every: 5 * MINUTE_MS, atStart: true, run: () => finishDeletions(deletion) }],

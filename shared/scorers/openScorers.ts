@@ -1,3 +1,4 @@
+import type { ColumnDef } from '../columns/columnDef.ts';
 import type { ExperimentRun } from '../experiments/experiment.ts';
 import type { MetricDefinitions } from '../records/columnCatalog.ts';
 import type { FrozenMetricStore } from '../scoring/frozenMetrics.ts';
@@ -5,7 +6,7 @@ import type { DefaultJudgeStore } from './defaultJudge.ts';
 import { thawMetric } from './frozenMetric.ts';
 import { metricDefinitions } from './metricDefinitions.ts';
 import type { EnabledMetric } from './resolveMetrics.ts';
-import { runScorers } from './runSettings.ts';
+import { projectMetricColumns, runScorers } from './runSettings.ts';
 import type { ScorerStore } from './scorer.ts';
 
 type ExperimentRef = Pick<ExperimentRun, 'projectId' | 'experimentId'>;
@@ -17,6 +18,8 @@ export interface Scorers {
   defaultJudges: DefaultJudgeStore;
   /** The model that judges where a metric of the project names none. */
   defaultJudge(projectId: string): Promise<string | null>;
+  /** Columns of the metrics that any run of the project computes. */
+  metricColumns(projectId: string): Promise<ColumnDef[]>;
   /** The metrics that an experiment's settings name, as they are now. */
   enabledMetrics(run: ExperimentRef): Promise<EnabledMetric[]>;
   /** The metrics that the values of an experiment were made by; of one that never ran, those of its settings beside them. */
@@ -34,6 +37,7 @@ export function openScorers(store: ScorerStore, frozen: FrozenMetricStore, defau
     definitions: metricDefinitions(store),
     defaultJudges,
     defaultJudge: async (projectId) => (await defaultJudges.get(projectId))?.model ?? null,
+    metricColumns: (projectId) => projectMetricColumns(store, projectId),
     enabledMetrics,
     async scoredMetrics(run) {
       const hasRun = (await frozen.ofRun(run.experimentId)) !== undefined;
