@@ -1,6 +1,7 @@
 #!/usr/bin/env node
-// Plain JavaScript for any Node.js: the command itself needs one of version 24, which the package brings along.
+// Plain JavaScript for any Node.js: the command itself needs one of version 24, which the package and a checkout bring along.
 import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { constants } from 'node:os';
 import { join } from 'node:path';
@@ -9,11 +10,13 @@ import { fileURLToPath } from 'node:url';
 
 /** Older ones do not know `import.meta.main`. */
 const NEEDED = [24, 2];
-const command = new URL('../cli/main.js', import.meta.url);
+/** In a checkout its source, in the package what it was compiled to. */
+const [source, compiled] = ['ts', 'js'].map((ending) => new URL(`../cli/main.${ending}`, import.meta.url));
+const command = existsSync(source) ? source : compiled;
 
 function packagedNode() {
   const { platform, arch } = process;
-  for (const name of [`node-${platform}-${arch}`, `node-bin-${platform}-${arch}`]) {
+  for (const name of [`node-${platform}-${arch}`, `node-bin-${platform}-${arch}`, 'node']) {
     try {
       return join(createRequire(import.meta.url).resolve(`${name}/package.json`), '../bin/node');
     } catch {

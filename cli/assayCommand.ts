@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Argument, Command } from 'commander';
 import { VERSION } from '../shared/config/version.ts';
 import { type Action, example, ofExperiment, ofProject, ofService, wholeNumber } from './commandOptions.ts';
 import { dataCommands } from './dataCommands.ts';
@@ -57,6 +57,10 @@ export function assayCommand(terminal: Terminal, end: (exitCode: ExitCode) => vo
     .argument('<file>', 'ends with: export default defineExperiment({ … })')
     .option('--name <name>', 'name of the experiment; else that in the file, else the name of the file')
     .option('--dataset <name or file>', 'other rows than the file says: a dataset, or a .csv, .jsonl, .json or .parquet file')
+    .option(
+      '--rows <which...>',
+      'some rows: limit=10, sample=50, seed=7, ids=…, ordinals=0-9,12, filter="input contains a", same-as="last week"',
+    )
     .option('--trials <number>', 'times that each row is run', wholeNumber)
     .option('--concurrency <number>', 'rows in flight at a time', wholeNumber)
     .option('--create-project', 'make the project if it does not exist')
@@ -64,7 +68,8 @@ export function assayCommand(terminal: Terminal, end: (exitCode: ExitCode) => vo
     .option('--no-wait', 'leave a run of the service to itself; a function stays until its rows are recorded')
     .addHelpText(
       'after',
-      example('assay run shouting.ts --project shop', 'Ctrl-C loses nothing: the same command goes on where it was.'),
+      example('assay run shouting.ts --project shop', 'Ctrl-C loses nothing: the same command goes on where it was.') +
+        example('assay run shouting.ts --project shop --rows sample=50 seed=7 --trials 3', 'the same 50 rows each time'),
     )
     .action(action(async (file, options) => (await import('./commands/run.ts')).run(terminal, file, options)));
 
@@ -98,6 +103,13 @@ export function assayCommand(terminal: Terminal, end: (exitCode: ExitCode) => vo
   ofService(program.command('doctor'))
     .description('Say what is wrong with this installation, and what to do')
     .action(action(async (options) => (await import('./commands/doctor.ts')).doctor(terminal, options)));
+
+  program
+    .command('completion')
+    .description('Print what completes commands and options in your shell')
+    .addArgument(new Argument('<shell>').choices(['bash', 'zsh']))
+    .addHelpText('after', example('source <(assay completion bash)', 'in ~/.bashrc; in ~/.zshrc with zsh for bash'))
+    .action(action(async (shell) => (await import('./commands/completion.ts')).completion(terminal, shell, program)));
 
   return program;
 }

@@ -14,6 +14,7 @@ import type { ExitCode } from '../exitCodes.ts';
 import { loadExperiment } from '../experimentFile.ts';
 import type { ProjectOptions } from '../findExperiment.ts';
 import { progressDisplay } from '../output/progressDisplay.ts';
+import { rowSelection } from '../rowsOption.ts';
 import { remark, say, type Terminal } from '../terminal.ts';
 import { waysOn } from '../waysOn.ts';
 import { showResults } from './watch.ts';
@@ -23,6 +24,7 @@ export interface RunOptions extends ServiceOptions, ProjectOptions {
   name?: string;
   dataset?: string;
   trials?: number;
+  rows?: string[];
   concurrency?: number;
   createProject?: boolean;
   /** `--no-wait` */
@@ -50,6 +52,7 @@ export async function run(terminal: Terminal, file: string, options: RunOptions)
       ...definition,
       ...(options.dataset ? await chosenDataset(terminal, options.dataset) : {}),
       ...(options.name ? { experimentName: options.name } : {}),
+      ...(options.rows ? { rows: await rowSelection(client, projectId, options.rows) } : {}),
       ...(options.trials ? { trials: options.trials } : {}),
       ...(options.concurrency ? { concurrency: options.concurrency } : {}),
       client,
@@ -60,7 +63,7 @@ export async function run(terminal: Terminal, file: string, options: RunOptions)
       onExperiment: (made) => {
         experiment = made;
       },
-      onProgress: (progress) => display.show({ progress }),
+      onProgress: (progress) => display.show(progress),
       signal: terminal.signal,
     });
   } catch (err) {

@@ -21,7 +21,7 @@ export async function watch(terminal: Terminal, words: string, options: WatchOpt
       client,
       projectId: experiment.project_id,
       experimentId: experiment.id,
-      onProgress: (now) => display.show({ progress: now }),
+      onProgress: (now) => display.show(now),
       signal: terminal.signal,
     });
   } catch (err) {

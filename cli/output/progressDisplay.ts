@@ -1,9 +1,9 @@
 import type { ExperimentProgress } from '../../client/index.ts';
 import { type Terminal, widthOf } from '../terminal.ts';
-import { progressLine, progressText, type ShownProgress } from './progressText.ts';
+import { progressLine, progressText } from './progressText.ts';
 
 export interface ProgressDisplay {
-  show(shown: ShownProgress): void;
+  show(progress: ExperimentProgress): void;
   /** Leaves the last state on the screen; what is written next stands below it. */
   end(): void;
 }
@@ -17,7 +17,7 @@ export async function progressDisplay({ stderr, environment }: Terminal): Promis
     const { createLogUpdate } = await import('log-update');
     const update = createLogUpdate(stderr);
     return {
-      show: (shown) => update(progressText(shown, widthOf(stderr, environment) - 1)),
+      show: (progress) => update(progressText(progress, widthOf(stderr, environment) - 1)),
       end: () => update.done(),
     };
   }
@@ -32,12 +32,12 @@ export async function progressDisplay({ stderr, environment }: Terminal): Promis
     stderr.write(`${line}\n`);
   };
   return {
-    show(shown) {
-      const line = progressLine(shown);
+    show(progress) {
+      const line = progressLine(progress);
       const now = performance.now();
       waiting = line;
-      if (shown.progress.state === shownState && now - shownAt < LINE_EVERY_MS) return;
-      shownState = shown.progress.state;
+      if (progress.state === shownState && now - shownAt < LINE_EVERY_MS) return;
+      shownState = progress.state;
       shownAt = now;
       put(line);
     },

@@ -2,18 +2,12 @@ import stringWidth from 'string-width';
 import type { ExperimentProgress } from '../../client/index.ts';
 import { dollars, duration } from './figures.ts';
 
-export interface ShownProgress {
-  progress: ExperimentProgress;
-  /** What the rows have cost so far, where that is known. */
-  costUsd?: number | null | undefined;
-}
-
 const LEAST_BAR = 8;
 const LONGEST_BAR = 30;
 
 /** How far a run is, on one line of at most `width` characters: what matters least is left out first. */
-export function progressText(shown: ShownProgress, width: number): string {
-  const [first = '', ...others] = progressParts(shown);
+export function progressText(progress: ExperimentProgress, width: number): string {
+  const [first = '', ...others] = progressParts(progress);
   let parts = [first];
   for (const part of others) {
     const longer = [...parts, part];
@@ -22,15 +16,16 @@ export function progressText(shown: ShownProgress, width: number): string {
   }
   const words = parts.join(', ');
   const room = Math.min(LONGEST_BAR, width - 2 - stringWidth(words));
-  return room < LEAST_BAR ? words : `${bar(shownShare(shown.progress), room)}  ${words}`;
+  return room < LEAST_BAR ? words : `${bar(shownShare(progress), room)}  ${words}`;
 }
 
 /** The same in words alone, for a file or a log of a build. */
-export const progressLine = (shown: ShownProgress): string => progressParts(shown).join(', ');
+export const progressLine = (progress: ExperimentProgress): string => progressParts(progress).join(', ');
 
 /** In the order of what a person wants to know first. */
-function progressParts({ progress, costUsd }: ShownProgress): string[] {
+function progressParts(progress: ExperimentProgress): string[] {
   const { state, rows_done, rows_total, rows_failed, rows_per_second, scores_done, scores_total } = progress;
+  const cost = costOf(progress);
   const isScoring = rows_done >= rows_total && scores_done < scores_total;
   const rest = state === 'running' && rows_per_second ? (1_000 * (rows_total - rows_done)) / rows_per_second : undefined;
   return [
@@ -41,9 +36,12 @@ function progressParts({ progress, costUsd }: ShownProgress): string[] {
     ...(rows_per_second && !isScoring
       ? [`${rows_per_second >= 10 ? rows_per_second.toFixed(0) : rows_per_second.toFixed(1)} rows/s`]
       : []),
-    ...(costUsd ? [dollars(costUsd)] : []),
+    ...(cost ? [dollars(cost)] : []),
   ];
 }
+
+/** US dollars of the model calls and judges so far, as far as they are known. */
+export const costOf = ({ usage }: Pick<ExperimentProgress, 'usage'>): number => (usage.run.cost ?? 0) + (usage.judges.cost ?? 0);
 
 function shownShare({ rows_done, rows_total, scores_done, scores_total }: ExperimentProgress): number {
   const [done, total] =

@@ -1,14 +1,16 @@
 import type { ExperimentProgress, ExperimentResponse } from '../../client/index.ts';
-import { duration, figure } from './figures.ts';
+import { dollars, duration, figure } from './figures.ts';
+import { costOf } from './progressText.ts';
 import { table } from './table.ts';
 
 /** What an experiment came to: a line about its rows, and a table of its metrics. */
 export function resultsText(experiment: ExperimentResponse, progress: ExperimentProgress, width: number): string {
   const { rows_done, rows_total, rows_failed, started_at, ended_at, error } = progress;
   const took = started_at && ended_at ? ` in ${duration(Date.parse(ended_at) - Date.parse(started_at))}` : '';
+  const cost = costOf(progress);
   const failed = rows_failed > 0 ? `, ${rows_failed} of them failed` : '';
   const state = progress.state === 'idle' ? 'was never run' : progress.state;
-  const head = `${JSON.stringify(experiment.name)} ${state}: ${rows_done} of ${rows_total} rows${failed}${took}${error ? ` (${error})` : ''}`;
+  const head = `${JSON.stringify(experiment.name)} ${state}: ${rows_done} of ${rows_total} rows${failed}${took}${cost ? `, ${dollars(cost)}` : ''}${error ? ` (${error})` : ''}`;
   const rows = Object.entries(experiment.structured_aggregate_metrics ?? {})
     .filter(([, { count }]) => count !== null && count > 0)
     .map(([name, { avg, min, p50, p95, max, count }]) => [name, ...[avg, min, p50, p95, max, count].map(figure)]);

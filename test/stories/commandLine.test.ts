@@ -106,6 +106,39 @@ describe('help', () => {
   });
 });
 
+test('completion knows commands, options and their values, as a shell asks for them', async () => {
+  const asked = [
+    ['da'],
+    ['datasets', ''],
+    ['datasets', 'import', '--fo'],
+    ['logs', 'tail', '--project', 'my shop', '--kind', ''],
+    ['help', 'lo'],
+    ['run', ''],
+  ];
+  const asking = asked.map(
+    (words) =>
+      `COMP_WORDS=(assay ${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length}; COMPREPLY=(); _assay; echo "\${COMPREPLY[*]}"`,
+  );
+  const { stdout, stderr } = await inShell(['source <(assay completion bash)', 'complete -p assay', ...asking].join('\n'), {
+    folder: newFolder(),
+  });
+  expect(stderr).toBe('');
+  expect(stdout.split('\n')).toEqual([
+    'complete -o default -F _assay assay',
+    'datasets',
+    'import export list',
+    '--format',
+    'trace span',
+    'login logs',
+    '',
+    '',
+  ]);
+  const zsh = await assay(['completion', 'zsh'], { folder: newFolder() });
+  expect(zsh.stdout).toMatch(/^autoload -U \+X compinit bashcompinit && compinit -u && bashcompinit\n/);
+  const fish = await assay(['completion', 'fish'], { folder: newFolder() });
+  expect([fish.exitCode, fish.stderr]).toEqual([exitCodes.usage, expect.stringContaining('Allowed choices are bash, zsh')]);
+});
+
 describe('login', () => {
   test('keeps a key that only its owner can read, and other commands use it', async () => {
     const folder = newFolder();
@@ -353,6 +386,34 @@ describe('run', () => {
     const { stdout } = await assay(['run', 'shouting.ts', '--dataset', 'rows.csv'], typed);
     expect(stdout).toMatch(/completed: 1 of 1 rows/);
     expect(stdout).toMatch(/^exact_match +1 /m);
+  });
+
+  test('runs some of the rows: the first, a sample, those that fit, those of another experiment', async () => {
+    const typed = experimentFile(shouting);
+    writeFileSync(
+      join(typed.folder, 'rows.csv'),
+      `input\n${Array.from({ length: 20 }, (_, index) => `row ${index}`).join('\n')}\n`,
+    );
+    await assay(['datasets', 'import', 'rows.csv', '--name', 'twenty rows'], typed);
+    const selected = async (name: string, ...rows: string[]) => {
+      const words = ['run', 'shouting.ts', '--name', name, '--dataset', 'twenty rows', '--json'];
+      const { stdout, stderr, exitCode } = await assay([...words, '--rows', ...rows], typed);
+      return exitCode === 0
+        ? (JSON.parse(stdout).progress.row_selection as object)
+        : JSON.parse(stderr.trim().split('\n').at(-1) ?? '');
+    };
+    const nothing = { filter: null, listed: null, sample: null, limit: null, same_as: null };
+    expect(await selected('first', 'filter=input contains row 1', 'sample=5', 'seed=7', 'limit=3')).toEqual({
+      ...nothing,
+      ...{ selected: 3, of: 20, limit: 3, sample: { size: 5, seed: 7 } },
+      filter: [{ column_name: 'input', operator: 'contains', value: 'row 1' }],
+    });
+    expect(await selected('listed', 'ordinals=0-2,19')).toEqual({ ...nothing, selected: 4, of: 20, listed: 4 });
+    expect(await selected('again', 'same-as=first')).toMatchObject({ selected: 3, same_as: expect.any(String) });
+    expect(await selected('none', 'most=3')).toEqual({
+      error: expect.stringMatching(/^--rows does not know "most=3": write limit=10, /),
+      exit_code: exitCodes.usage,
+    });
   });
 
   test('Ctrl-C loses nothing: the same command goes on where it was', async () => {

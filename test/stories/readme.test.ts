@@ -122,7 +122,7 @@ describe('examples', () => {
     for (const name of ['client', 'node_modules']) await symlink(join(root, name), join(folder, name));
     // The command is on the PATH of whoever has installed it.
     await mkdir(join(folder, 'bin'));
-    await symlink(join(root, 'cli/main.ts'), join(folder, 'bin/assay'));
+    await symlink(join(root, 'bin/assay.js'), join(folder, 'bin/assay'));
     const port = await ownPort();
     url = `http://127.0.0.1:${port}`;
     const environment = { DATA_DIR: dataDir, PORT: String(port), TEMPORAL_PORT: '0', TEMPORAL_UI_PORT: '0', LOG_LEVEL: 'warn' };

@@ -1,0 +1,70 @@
+import type { Command } from 'commander';
+import { say, type Terminal } from '../terminal.ts';
+
+/** A script that completes commands, options and their choices; where none of them fits, names of files. */
+export const completion = (terminal: Terminal, shell: 'bash' | 'zsh', program: Command): Promise<void> =>
+  say(
+    terminal,
+    shell === 'bash' ? bash(program) : `autoload -U +X compinit bashcompinit && compinit -u && bashcompinit\n${bash(program)}`,
+  );
+
+interface Known {
+  /** `assay datasets import` */
+  path: string;
+  commands: readonly string[];
+  options: readonly string[];
+  /** By option, what its value may be; empty: anything. */
+  values: ReadonlyMap<string, readonly string[]>;
+}
+
+function knownOf(command: Command, before = ''): Known[] {
+  const path = `${before} ${command.name()}`.trim();
+  const options = command.createHelp().visibleOptions(command);
+  const flags = (option: (typeof options)[number]) => [option.short, option.long].flatMap((flag) => flag ?? []);
+  const [argument] = command.registeredArguments;
+  const words = command.commands.map((each) => each.name());
+  return [
+    {
+      path,
+      commands: [...words, ...(before === '' ? ['help'] : []), ...(argument?.argChoices ?? [])],
+      options: options.flatMap(flags),
+      values: new Map(
+        options.flatMap((option) =>
+          option.required || option.optional ? flags(option).map((flag) => [flag, option.argChoices ?? []] as const) : [],
+        ),
+      ),
+    },
+    ...command.commands.flatMap((each) => knownOf(each, path)),
+  ];
+}
+
+function bash(program: Command): string {
+  const known = knownOf(program);
+  const paths = known.slice(1).map(({ path }) => `'${path}'`);
+  const values = known.flatMap(({ path, values: byOption }) =>
+    [...byOption].map(([option, choices]) => `    '${path} ${option}') choices='${choices.join(' ')}' ;;`),
+  );
+  const words = known.map(
+    ({ path, commands, options }) => `      '${path}') choices='${commands.join(' ')}' options='${options.join(' ')}' ;;`,
+  );
+  return `# Completion of assay. In bash: source <(assay completion bash); in zsh: source <(assay completion zsh)
+_assay() {
+  local word="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}" at=assay each choices='' options=''
+  for each in "\${COMP_WORDS[@]:1:$((COMP_CWORD - 1))}"; do
+    case "$at $each" in
+      'assay help') ;;
+      ${paths.join('|')}) at="$at $each" ;;
+    esac
+  done
+  case "$at $previous" in
+${values.join('\n')}
+    *)
+      case "$at" in
+${words.join('\n')}
+      esac
+      [[ "$word" == -* ]] && choices="$options" ;;
+  esac
+  COMPREPLY=($(compgen -W "$choices" -- "$word"))
+}
+complete -o default -F _assay assay`;
+}
