@@ -18,8 +18,11 @@ export interface Environment {
 
 const LOCAL_API_URL = 'http://localhost:8088';
 
+/** A browser has none. */
+export const processVariables = (): Record<string, string | undefined> => globalThis.process?.env ?? {};
+
 export function readEnvironment(): Environment {
-  const environment = globalThis.process?.env ?? {}; // a browser has none
+  const environment = processVariables();
   const value = (name: string) => environment[name] || undefined;
   const consoleUrl = value('SERVICE_CONSOLE_URL');
   return {

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { ProgressReply } from '../shared/wire/experimentRuns.ts';
 import type { Experiment } from './experimentAggregates.ts';
 import type { ExperimentComparison } from './experimentComparison.ts';
+import type { GateResult } from './gateResult.ts';
 
 /** Rows and scores of a run: how many there are, how many are done. */
 export type ExperimentProgress = z.output<typeof ProgressReply>;
@@ -17,6 +18,8 @@ export interface ExperimentRunResults {
   link: string;
   /** With `baseline`: whether it is better than that one. */
   comparison?: ExperimentComparison | undefined;
+  /** With `gate`: whether it keeps its limits. */
+  gate?: GateResult | undefined;
   /** True when an unfinished experiment was gone on with. */
   resumed: boolean;
 }

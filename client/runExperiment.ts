@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { RunnerRequest, RunReply } from '../shared/wire/experimentRuns.ts';
 import type { ExperimentResponse } from '../shared/wire/experiments.ts';
+import { buildTags } from './buildTags.ts';
 import { type ChosenRows, checkDatasetChoice, chooseRows, type DatasetChoice, isOver } from './chooseDataset.ts';
 import { checkMetrics, chooseScorers, isLocal, type MetricChoice } from './chooseMetrics.ts';
 import { type ChosenPrompt, choosePrompt, isPromptOf, type PromptChoice } from './choosePrompt.ts';
@@ -10,6 +11,7 @@ import { readEnvironment } from './environment.ts';
 import { ExperimentRunError, HttpStatusError, ValueError } from './errors.ts';
 import { withAggregates } from './experimentAggregates.ts';
 import type { ExperimentProgress, ExperimentRunResults } from './experimentRunResults.ts';
+import { type GateLimits, gateExperiment } from './gateExperiment.ts';
 import { searchExperiments } from './getExperiments.ts';
 import { type LeasedRow, runHostedRow } from './hostedRow.ts';
 import { hostRows } from './hostRows.ts';
@@ -47,6 +49,7 @@ export interface RunExperimentOptions<Input = unknown, Output = unknown>
   /** Headers for `url`. */
   headers?: Record<string, string> | undefined;
   metrics?: readonly MetricChoice<Input, Awaited<Output>>[] | undefined;
+  /** Beside `commit`, `branch`, `dirty` and `build`, as git and CI say. */
   experimentTags?: Record<string, string> | undefined;
   /**
    * Function mode only: gets what goes wrong when results are handed to the service; the run goes on and the results are sent again. Absent: logged
@@ -84,6 +87,8 @@ export interface RunExperimentOptions<Input = unknown, Output = unknown>
   resume?: boolean | undefined;
   /** The name or id of the experiment that this one is compared with when it has ended: the newest one, where several have the name. */
   baseline?: string | undefined;
+  /** What the experiment must keep: `gate` of the result says whether it does. */
+  gate?: GateLimits | undefined;
   /** Stops waiting and starting rows. The run itself stays: the same call goes on with it later. */
   signal?: AbortSignal | undefined;
 }
@@ -120,9 +125,13 @@ export async function runExperiment<Input = unknown, Output = unknown>(
     : undefined;
   const experimentRun = new ExperimentRun(options, { client, projectId, name, namesakes, rows, scorers, prompt });
   const results = await experimentRun.run();
-  if (baselineId === undefined) return results;
-  const compared = { client, projectId, baselineId, experimentIds: [results.experiment.id], signal: options.signal };
-  return { ...results, comparison: await compareExperiments(compared) };
+  const { id: experimentId } = results.experiment;
+  const held = { client, projectId, baselineId, signal: options.signal };
+  return {
+    ...results,
+    ...(baselineId && { comparison: await compareExperiments({ ...held, baselineId, experimentIds: [experimentId] }) }),
+    ...(options.gate && { gate: await gateExperiment({ ...options.gate, ...held, experimentId }).catch(wrongParameter) }),
+  };
 }
 
 /** @throws ValueError when there is no such experiment */
@@ -229,10 +238,10 @@ class ExperimentRun<Input, Output> {
   }
 
   private async tag(experiment: ExperimentResponse): Promise<void> {
-    for (const [key, value] of Object.entries(this.options.experimentTags ?? {})) {
-      const body = { key, value, tag_type: 'generic' };
-      await this.chosen.client.send(`${this.path(experiment)}/tags`, { body, repeatable: true });
-    }
+    const tags = { ...(await buildTags()), ...this.options.experimentTags };
+    const put = ([key, value]: [string, string]) =>
+      this.chosen.client.send(`${this.path(experiment)}/tags`, { body: { key, value, tag_type: 'generic' }, repeatable: true });
+    await Promise.all(Object.entries(tags).map(put));
   }
 
   /** Sees the run to its end, or as far as it is to be waited for. Gives how it ended where that was report. */
@@ -399,6 +408,11 @@ function check<I, O>(options: RunExperimentOptions<I, O>): string {
       throw new ValueError(`${key} must be a whole number from ${least} on`);
   }
   checkMetrics(options.metrics ?? []);
+  const { gate, baseline } = options;
+  if (gate && options.wait === false) throw new ValueError('a gate waits for the end');
+  if (gate?.baselineTag && baseline) throw new ValueError('give baseline or baselineTag, not both');
+  if (gate && !gate.baselineTag && !baseline && Object.values(gate.metrics ?? {}).some(({ maxDrop }) => maxDrop !== undefined))
+    throw new ValueError('maxDrop needs a baseline or baselineTag');
   if (options.promptTemplate && typeof options.promptTemplate !== 'string' && typeof options.promptTemplate !== 'object')
     throw new ValueError('promptTemplate must be a text, a list of messages, or a template');
   if (typeof (options.experimentTags ?? {}) !== 'object') throw new ValueError('experimentTags must be an object of texts');

@@ -6,7 +6,6 @@ import {
   runExperiment,
   type ServiceClient,
 } from '../../client/index.ts';
-import { buildTags } from '../buildTags.ts';
 import { chosenDataset } from '../chosenDataset.ts';
 import { connect, type ServiceOptions } from '../connect.ts';
 import { ensureProject } from '../ensureProject.ts';
@@ -40,10 +39,7 @@ export async function run(terminal: Terminal, file: string, options: RunOptions)
   const { project, projectName, ...definition } = await loadExperiment(terminal.folder, file);
   const byOption = options.project ?? options.projectId;
   const ofFile = { project: projectName ?? project, projectId: definition.projectId };
-  const [projectId, tags] = await Promise.all([
-    ensureProject(client, byOption ? options : ofFile, options.createProject === true),
-    buildTags(terminal),
-  ]);
+  const projectId = await ensureProject(client, byOption ? options : ofFile, options.createProject === true);
   const display = await progressDisplay(terminal);
   let experiment: ExperimentResponse | undefined;
   let results: ExperimentRunResults;
@@ -57,7 +53,6 @@ export async function run(terminal: Terminal, file: string, options: RunOptions)
       ...(options.concurrency ? { concurrency: options.concurrency } : {}),
       client,
       projectId,
-      experimentTags: { ...tags, ...definition.experimentTags },
       wait: options.wait,
       resume: !options.fresh,
       onExperiment: (made) => {

@@ -1,21 +1,20 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import type { z } from 'zod';
+import { execFileSync } from 'node:child_process';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import {
   type ComparedRow,
   comparedRows,
   compareExperiments,
   createExperiment,
+  type GateResult,
   HttpStatusError,
   NotFoundError,
+  type RunExperimentOptions,
   runExperiment,
   ValueError,
 } from '../../client/index.ts';
-import type { GateReply } from '../../shared/wire/experimentGate.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
-
-type GateResult = z.output<typeof GateReply>;
 
 let service: TestService;
 beforeAll(async () => {
@@ -303,5 +302,86 @@ describe('the gate', () => {
     ] as const)
       expect(await refusal(id, { experiment_id, ...body })).toMatch(new RegExp(`^422 .*${sentence.source}`));
     expect(await refusal(id, { experiment_id: id, max_failed: 1 })).toMatch(/^404 /);
+  });
+
+  test('runExperiment says whether what it ran is good enough, against the last run of a branch', async () => {
+    const { id: projectId } = await service.project();
+    const dataset = Array.from({ length: 12 }, (_, n) => ({ input: `q${n}`, output: `q${n}` }));
+    const run = (answer: string | undefined, options: Partial<RunExperimentOptions<string, string>>) =>
+      runExperiment<string, string>({
+        ...{ client: service.client, projectId, experimentName: 'answers', dataset, metrics: ['exact_match'] },
+        function: (input) => answer ?? input,
+        ...options,
+      });
+    const baselineTag = { key: 'branch', value: 'main' };
+    const gate = { baselineTag, metrics: { exact_match: { maxDrop: 0.1, min: 0.5 } }, maxFailed: 0 };
+    const first = await run(undefined, { experimentTags: { branch: 'main' } });
+    expect(first.gate).toBeUndefined();
+    const same = await run(undefined, { gate });
+    expect(same.gate).toMatchObject({ status: 'passed', baseline: { id: first.experiment.id }, reasons: [] });
+    const worse = await run('wrong', { gate });
+    expect(worse.gate?.checks.map(({ rule, status }) => [rule, status])).toEqual([
+      ['max_failed', 'passed'],
+      ['max_drop', 'failed'],
+      ['min', 'failed'],
+    ]);
+    const named = await run(undefined, { baseline: worse.experiment.name, gate: { metrics: { exact_match: { maxDrop: 0 } } } });
+    expect([named.gate?.status, named.comparison?.baseline.id]).toEqual(['passed', worse.experiment.id]);
+    for (const [options, sentence] of [
+      [{ gate: { metrics: { exact_match: { maxDrop: 0 } } } }, 'maxDrop needs a baseline or baselineTag'],
+      [{ gate, baseline: 'answers' }, 'give baseline or baselineTag, not both'],
+      [{ gate, wait: false }, 'a gate waits for the end'],
+    ] as const)
+      await expect(run(undefined, options)).rejects.toThrow(new ValueError(sentence));
+    await expect(run(undefined, { gate: { metrics: { no_such_metric: { min: 1 } } } })).rejects.toThrow(/no_such_metric/);
+    const experiments = await service.client.send<unknown[]>(`/projects/${projectId}/experiments`);
+    expect(experiments).toHaveLength(5); // only the last of the refused ones has run
+  });
+});
+
+describe('tags of a build', () => {
+  const names = [
+    'GITHUB_SHA',
+    'GITHUB_HEAD_REF',
+    'GITHUB_REF_NAME',
+    'GITHUB_RUN_ID',
+    'CI_COMMIT_SHA',
+    'CI_COMMIT_REF_NAME',
+    'CI_JOB_URL',
+  ];
+  const set = (variables: Record<string, string>): void => {
+    for (const name of names) vi.stubEnv(name, variables[name]);
+  };
+  afterEach(() => {
+    vi.unstubAllEnvs();
+  });
+
+  async function tagsOf(experimentTags: Record<string, string> = {}): Promise<Record<string, string>> {
+    const { id: projectId } = await service.project();
+    const { experiment } = await runExperiment({
+      ...{ client: service.client, projectId, experimentName: 'tagged', experimentTags },
+      ...{ dataset: [{ input: 'a' }], function: () => 'a', metrics: [] },
+    });
+    const found = Object.values(experiment.tags).flat();
+    return Object.fromEntries(found.map(({ key, value }) => [key, value]));
+  }
+
+  test('come from GitHub Actions and GitLab, of a pull request its own branch', async () => {
+    vi.stubEnv('GITHUB_SERVER_URL', 'https://github.com');
+    vi.stubEnv('GITHUB_REPOSITORY', 'shop/bot');
+    set({ GITHUB_SHA: 'c0ffee', GITHUB_HEAD_REF: 'new-prompt', GITHUB_REF_NAME: '7/merge', GITHUB_RUN_ID: '42' });
+    expect(await tagsOf({ branch: 'mine' })).toMatchObject({
+      ...{ commit: 'c0ffee', branch: 'mine', build: 'https://github.com/shop/bot/actions/runs/42' },
+    });
+    set({ CI_COMMIT_SHA: 'decade', CI_COMMIT_REF_NAME: 'main', CI_JOB_URL: 'https://gitlab.example.com/jobs/7' });
+    expect(await tagsOf()).toMatchObject({ commit: 'decade', branch: 'main', build: 'https://gitlab.example.com/jobs/7' });
+  });
+
+  test('come from git, and there are none where it is missing', async () => {
+    set({});
+    const commit = execFileSync('git', ['rev-parse', 'HEAD'], { encoding: 'utf8' }).trim();
+    expect(await tagsOf()).toMatchObject({ commit, dirty: expect.stringMatching(/^(true|false)$/) });
+    vi.stubEnv('PATH', '/nowhere');
+    expect(await tagsOf({ note: 'without git' })).toEqual({ note: 'without git' });
   });
 });

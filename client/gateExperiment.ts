@@ -1,0 +1,44 @@
+import type { GateResult } from './gateResult.ts';
+import { clientOf, type OperationOptions, resolveProject } from './project.ts';
+
+/** What an experiment must keep. */
+export interface GateLimits {
+  /** By name. `maxDrop`: the largest change for the worse against the baseline. */
+  metrics?: Record<string, { maxDrop?: number | undefined; min?: number | undefined; max?: number | undefined }> | undefined;
+  /** Largest share of failed rows. */
+  maxFailed?: number | undefined;
+  /** As baseline, the experiment with this tag that ended last. */
+  baselineTag?: { key: string; value: string } | undefined;
+  failedRows?: 'omit' | 'worst' | undefined;
+  /** At which all intervals hold together; 0.95 without it. */
+  level?: number | undefined;
+}
+
+export interface GateExperimentOptions extends OperationOptions, GateLimits {
+  experimentId: string;
+  baselineId?: string | undefined;
+}
+
+/**
+ * Whether an experiment keeps its limits, and is not worse than a baseline by more than it may.
+ * @throws HttpStatusError: 404 where none has the tag, 409 for a run that has not ended.
+ */
+export async function gateExperiment(options: GateExperimentOptions): Promise<GateResult> {
+  const client = clientOf(options);
+  const projectId = await resolveProject(client, options);
+  const { baselineId, baselineTag } = options;
+  return client.send(`/projects/${projectId}/experiments/gate`, {
+    body: {
+      experiment_id: options.experimentId,
+      baseline: (baselineId || baselineTag) && { experiment_id: baselineId, tag: baselineTag },
+      metrics: Object.entries(options.metrics ?? {}).map(([metric, { maxDrop, ...limits }]) => ({
+        ...{ metric, max_drop: maxDrop },
+        ...limits,
+      })),
+      max_failed: options.maxFailed,
+      failed_rows: options.failedRows,
+      level: options.level,
+    },
+    repeatable: true,
+  });
+}
