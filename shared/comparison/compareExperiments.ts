@@ -26,6 +26,8 @@ export async function compareExperiments(
   signal?: AbortSignal,
 ): Promise<ComparisonAnswer> {
   const { baseline, others } = await comparedSides(deps, projectId, request);
+  const metrics = await metricsToCompare(deps, projectId, request, baseline, others);
+  const slices = request.slices.map((id, index) => sliceColumn(deps.findColumn, id, index));
   const pairs = await Promise.all(
     others.map(async (other) => {
       const runs = comparedRuns(baseline, other);
@@ -41,8 +43,6 @@ export async function compareExperiments(
           type: 'no_common_rows',
         },
       ]);
-  const metrics = await metricsToCompare(deps, projectId, request, baseline, others);
-  const slices = request.slices.map((id, index) => sliceColumn(deps.findColumn, id, index));
   const described = (side: Side, matching: ComparedExperiment['matching']): ComparedExperiment => ({
     ...{ id: side.experiment.id, name: side.experiment.name, state: side.experiment.state, matching },
     ...{ isRunning: isRunning(side), rows: side.outline.rows, failedRows: side.outline.failed },

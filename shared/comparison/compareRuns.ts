@@ -1,13 +1,19 @@
 import type { ColumnDef } from '../columns/columnDef.ts';
-import type { Sample } from '../statistics/pairedTest.ts';
 import type { ComparedMetric } from './comparedMetrics.ts';
 import type { Side } from './comparedSides.ts';
 import type { ComparisonRequest, SideFigures } from './comparison.ts';
-import type { ComparedRuns, ComparisonReads, LabelPairs, MetricSide, PairedMetric } from './comparisonReads.ts';
+import {
+  type ComparedRuns,
+  type ComparisonReads,
+  isYesOrNo,
+  type LabelPairs,
+  type MetricSide,
+  type PairedMetric,
+} from './comparisonReads.ts';
 import type { Unjudged } from './judged.ts';
 import { metricPairs } from './metricPairs.ts';
 import { outcomeOf } from './outcomeOf.ts';
-import { sampleOf } from './sampleOf.ts';
+import type { GivenSample } from './sampleOf.ts';
 import type { StatisticsThread } from './statisticsThread.ts';
 import { typeOf } from './valueTypes.ts';
 import { worstValues } from './worstValues.ts';
@@ -36,7 +42,12 @@ export async function compareRuns(
   const rows = Math.max(baseline.outline.rows, other.outline.rows);
   const paired = await metricPairs(deps.reads, { runs, metrics, slice, rows, worst }, signal);
   const labels = await labelsOf(deps, paired, runs, slice);
-  const samples = paired.map((one): Sample => sampleOf(one, runs.hasTrials));
+  const samples = paired.map(
+    (one): GivenSample => ({
+      ...{ moments: one.moments, differences: one.differences },
+      isYesOrNo: !runs.hasTrials && isYesOrNo(one.baseline) && isYesOrNo(one.other),
+    }),
+  );
   const tests = await deps.statistics.pairedTests(samples, { seed: request.seed, level: request.level }, signal);
   const byId = new Map(metrics.map((metric) => [metric.id, metric]));
   const names = { baseline: baseline.experiment.name, other: other.experiment.name };
@@ -55,7 +66,7 @@ export async function compareRuns(
       other: figures(one.other, other),
       missing: one.missing,
       ...outcomeOf({
-        ...{ paired: one, sample: samples[index] as Sample, result: tests[index], level: request.level },
+        ...{ paired: one, result: tests[index], level: request.level },
         labels: labels.filter((found) => found.metric === one.metric && found.slice === one.slice),
         direction: metric.direction,
       }),

@@ -1,10 +1,13 @@
 import type { ColumnDef } from '../columns/columnDef.ts';
 import { countDifferences, momentsOf } from '../statistics/differences.ts';
+import { LIMIT_PAIRS } from '../statistics/pairedTest.ts';
 import type { ComparedMetric } from './comparedMetrics.ts';
 import type { ComparedRuns, ComparisonReads, MetricSide, PairedMetric } from './comparisonReads.ts';
 
 /** Values of one side that one statement pairs: a million groups take 0.2 GB. */
 const VALUES_AT_ONCE = 1_500_000;
+/** Fewer where the differences themselves are sent: 4 MB of text, which the event loop reads in 50 ms. */
+const SENT_AT_ONCE = 200_000;
 
 interface MetricPairsQuery {
   runs: ComparedRuns;
@@ -12,7 +15,7 @@ interface MetricPairsQuery {
   slice: ColumnDef | undefined;
   /** Rows of the larger side. */
   rows: number;
-  /** What a failed row counts as, by metric. */
+  /** What a failed row without a value counts as, by metric. */
   worst: ReadonlyMap<string, number>;
 }
 
@@ -23,7 +26,7 @@ export async function metricPairs(
   signal: AbortSignal | undefined,
 ): Promise<PairedMetric[]> {
   const scored = metrics.filter(({ isMeasured }) => !isMeasured).map(({ id }) => id);
-  const atOnce = Math.max(1, Math.floor(VALUES_AT_ONCE / Math.max(1, rows)));
+  const atOnce = Math.max(1, Math.floor((rows > LIMIT_PAIRS && !slice ? VALUES_AT_ONCE : SENT_AT_ONCE) / Math.max(1, rows)));
   const found: PairedMetric[] = [];
   const sliced = slice ? { slice } : {};
   for (let from = 0; from < scored.length; from += atOnce) {

@@ -1,4 +1,4 @@
-import type { PairedResult, Sample } from '../statistics/pairedTest.ts';
+import type { PairedResult } from '../statistics/pairedTest.ts';
 import { stuartMaxwell } from '../statistics/stuartMaxwell.ts';
 import type { ComparedMetric } from './comparedMetrics.ts';
 import type { Comparison, MetricType } from './comparison.ts';
@@ -35,7 +35,6 @@ const nothing: Omit<Outcome, 'type' | 'warnings'> = {
 /** What is known of one metric on two sides, before it is told. */
 interface Compared {
   paired: PairedMetric;
-  sample: Sample;
   result: PairedResult | undefined;
   /** Of the metric. */
   labels: readonly LabelPairs[];
@@ -43,20 +42,15 @@ interface Compared {
   level: number;
 }
 
-export function outcomeOf({ paired, sample, result, labels, direction, level }: Compared): Outcome {
+export function outcomeOf({ paired, result, labels, direction, level }: Compared): Outcome {
   const type = comparedType(paired);
-  const found =
-    type === 'category' ? ofCategories(labels) : type === null ? nothing : ofNumbers(sample, result, direction, level);
+  const found = type === 'category' ? ofCategories(labels) : type === null ? nothing : ofNumbers(result, direction, level);
   return { type, ...found, warnings: [...warningsAbout(paired, type), ...smallSample(type, found, paired.slice !== null)] };
 }
 
-function ofNumbers(
-  { moments: { pairs, below, above, deviation } }: Sample,
-  result: PairedResult | undefined,
-  direction: ComparedMetric['direction'],
-  level: number,
-): typeof nothing {
+function ofNumbers(result: PairedResult | undefined, direction: ComparedMetric['direction'], level: number): typeof nothing {
   if (!result) return nothing;
+  const { pairs, below, above, deviation } = result.moments;
   const [better, worse] = direction === 'lower' ? [below, above] : [above, below];
   return {
     ...{ pairs, difference: result.difference, test: result.test, method: result.method, pValue: result.pValue },

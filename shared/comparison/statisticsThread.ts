@@ -1,6 +1,7 @@
 import { extname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import type { PairedResult, Sample } from '../statistics/pairedTest.ts';
+import type { PairedResult } from '../statistics/pairedTest.ts';
+import type { GivenSample } from './sampleOf.ts';
 
 export interface Resampling {
   seed: number;
@@ -9,7 +10,7 @@ export interface Resampling {
 
 export interface StatisticsRequest {
   id: number;
-  samples: readonly Sample[];
+  samples: readonly GivenSample[];
   resampling: Resampling;
 }
 
@@ -22,7 +23,11 @@ export interface StatisticsThread {
   /** Starts the thread where it does not run, which takes 0.1 s: meanwhile the engine reads. */
   prepare(): void;
   /** One result for each sample; undefined for one without pairs. */
-  pairedTests(samples: readonly Sample[], resampling: Resampling, signal?: AbortSignal): Promise<(PairedResult | undefined)[]>;
+  pairedTests(
+    samples: readonly GivenSample[],
+    resampling: Resampling,
+    signal?: AbortSignal,
+  ): Promise<(PairedResult | undefined)[]>;
   stop(): Promise<void>;
 }
 
@@ -55,7 +60,7 @@ export function statisticsThread(): StatisticsThread {
     return started;
   };
 
-  const ask = (samples: readonly Sample[], resampling: Resampling): Promise<StatisticsAnswer> => {
+  const ask = (samples: readonly GivenSample[], resampling: Resampling): Promise<StatisticsAnswer> => {
     thread ??= start();
     const asked = thread;
     return new Promise((resolve, reject) => {

@@ -22,6 +22,8 @@ export interface Sample {
 }
 
 export interface PairedResult {
+  /** Of the sample that was tested. */
+  moments: Moments;
   difference: number;
   interval: Interval;
   test: 'mcnemar' | 'sign_flip';
@@ -50,6 +52,7 @@ export function pairedTests(
     const { method, ...found } = tested(sample, seed);
     return {
       ...found,
+      moments: sample.moments,
       difference: mean,
       interval: interval ?? { low: mean - reach, high: mean + reach },
       method: `${method}; interval: ${interval ? `percentile bootstrap over rows, ${RESAMPLES} resamples` : 'normal limit'}`,
