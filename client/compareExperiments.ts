@@ -8,7 +8,7 @@ export interface CompareExperimentsOptions extends OperationOptions {
   metrics?: readonly string[] | undefined;
   /** Columns by whose values rows are compared apart as well, such as `dataset_metadata/topic`. */
   slices?: readonly string[] | undefined;
-  /** What failed rows count as: nothing, or the worst value of a metric. */
+  /** What failed rows without a value count as: nothing, or the worst value of a metric. Absent: as each experiment says. */
   failedRows?: 'omit' | 'worst' | undefined;
   /** Of the random numbers: the same seed gives the same figures. */
   seed?: number | undefined;

@@ -14,6 +14,8 @@ export interface ComparedRowsOptions extends OperationOptions {
   /** The metric by whose loss rows are ordered, the largest first. Absent: that of the first filter. */
   sortBy?: string | undefined;
   ascending?: boolean | undefined;
+  /** What failed rows without a value count as: nothing, or the worst value of a metric. Absent: as the experiment says. */
+  failedRows?: 'omit' | 'worst' | undefined;
   /** Rows of one request; 50 without it. */
   pageSize?: number | undefined;
   signal?: AbortSignal | undefined;
@@ -31,6 +33,7 @@ export async function* comparedRows(options: ComparedRowsOptions): AsyncGenerato
         experiment_id: options.experimentId,
         filters: options.filters,
         sort: { metric: options.sortBy, ascending: options.ascending },
+        failed_rows: options.failedRows,
         starting_token: token,
         limit: options.pageSize,
       },

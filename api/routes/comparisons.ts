@@ -69,15 +69,23 @@ export function comparisonRoutes({ compare, rows }: Pick<Comparisons, 'compare' 
           rows: found,
           total,
           sortedBy,
+          failedRows,
         } = await rows(project.id, {
           baselineId: body.baseline_id,
           experimentId: body.experiment_id,
           conditions: (body.filters ?? []).map(({ is, metric }) => ({ is, metric: metric ?? undefined })),
           sort: body.sort ? { metric: body.sort.metric ?? undefined, ascending: body.sort.ascending ?? false } : undefined,
+          failedRows: body.failed_rows ?? undefined,
           offset: page.starting_token,
           limit: page.limit,
         });
-        return { ...pageFields(page, found.length, total), total, sorted_by: sortedBy, rows: found.map(rowToWire) };
+        return {
+          ...pageFields(page, found.length, total),
+          total,
+          sorted_by: sortedBy,
+          failed_rows: failedRows,
+          rows: found.map(rowToWire),
+        };
       },
     }),
   ];

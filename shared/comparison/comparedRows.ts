@@ -1,11 +1,13 @@
 import { RequestInvalid } from '../errors/errors.ts';
+import type { FailedRows } from '../metrics/metricFigures.ts';
 import type { StoredRecord } from '../records/record.ts';
 import type { RecordReads, StoredMetric } from '../records/searchRecords.ts';
-import { namedMetrics } from './comparedMetrics.ts';
+import { type ComparedMetric, namedMetrics } from './comparedMetrics.ts';
 import { comparedRuns } from './comparedRuns.ts';
 import { comparedSides, type Side, type SidesDeps } from './comparedSides.ts';
 import type { ComparisonReads, RowCondition } from './comparisonReads.ts';
 import { type MetricsDeps, metricsOfSides } from './metricsToCompare.ts';
+import { mustHaveWorst, worstValues } from './worstValues.ts';
 
 export interface ComparedRowsRequest {
   baselineId: string;
@@ -14,6 +16,8 @@ export interface ComparedRowsRequest {
   conditions: readonly { is: RowCondition['is']; metric?: string | undefined }[];
   /** Absent: by the metric of the first condition that names one, else by the first metric that the experiments have. */
   sort?: { metric?: string | undefined; ascending: boolean } | undefined;
+  /** Absent: as the experiment that is compared says. */
+  failedRows?: FailedRows | undefined;
   offset: number;
   limit: number;
 }
@@ -35,6 +39,8 @@ export interface ComparedRowPage {
   total: number;
   /** The metric that the rows are ordered by. */
   sortedBy: string;
+  /** What failed rows without a value of it count as. */
+  failedRows: FailedRows;
 }
 
 export interface RowsDeps extends SidesDeps, MetricsDeps {
@@ -50,24 +56,30 @@ export async function comparedRows(deps: RowsDeps, projectId: string, request: C
   });
   const other = others[0] as Side;
   const all = await metricsOfSides(deps, projectId, [baseline, other]);
-  const metricOf = (name: string | undefined, loc: (string | number)[]) => {
-    if (name !== undefined) return namedMetrics(all, [name], () => loc)[0];
+  const metricOf = (name: string | undefined, loc: (string | number)[]): ComparedMetric => {
+    if (name !== undefined) {
+      const [metric] = namedMetrics(all, [name], () => loc) as [ComparedMetric];
+      if (request.failedRows === 'worst') mustHaveWorst(metric, loc);
+      return metric;
+    }
     throw new RequestInvalid([{ loc, msg: 'name the metric that is meant', type: 'missing' }]);
   };
   const conditions = request.conditions.map(({ is, metric }, index): RowCondition => {
     if (is === 'failed' || is === 'content_changed') return { is };
-    return { is, metric: metricOf(metric, ['body', 'filters', index, 'metric'])?.id as string };
+    return { is, metric: metricOf(metric, ['body', 'filters', index, 'metric']).id };
   });
   const named = request.sort?.metric === undefined ? undefined : metricOf(request.sort.metric, ['body', 'sort', 'metric']);
   const first = conditions.flatMap((condition) => ('metric' in condition ? [condition.metric] : []))[0];
-  const sortedBy = named ?? all.find(({ id }) => id === (first ?? all[0]?.id));
-  const ids = new Set([...conditions.flatMap((one) => ('metric' in one ? [one.metric] : [])), sortedBy?.id as string]);
+  const sortedBy = named ?? (all.find(({ id }) => id === (first ?? all[0]?.id)) as ComparedMetric);
+  const ids = new Set([...conditions.flatMap((one) => ('metric' in one ? [one.metric] : [])), sortedBy.id]);
+  const metrics = all.filter(({ id }) => ids.has(id));
+  const worst = worstValues(metrics, request.failedRows ?? other.experiment.failedRows);
   const page = await deps.reads.page({
     ...comparedRuns(baseline, other),
-    metrics: all.filter(({ id }) => ids.has(id)).map(({ id, direction }) => ({ id, direction })),
-    worst: new Map(),
+    metrics: metrics.map(({ id, direction }) => ({ id, direction })),
+    worst,
     conditions,
-    sort: { metric: sortedBy?.id as string, ascending: request.sort?.ascending ?? false },
+    sort: { metric: sortedBy.id, ascending: request.sort?.ascending ?? false },
     offset: request.offset,
     limit: request.limit,
   });
@@ -85,7 +97,8 @@ export async function comparedRows(deps: RowsDeps, projectId: string, request: C
   ]);
   return {
     total: page.total,
-    sortedBy: sortedBy?.name as string,
+    sortedBy: sortedBy.name,
+    failedRows: worst.has(sortedBy.id) ? 'worst' : 'omit',
     rows: page.rows.map(({ contentChanged }, index) => ({
       contentChanged,
       baseline: ofBaseline[index] ?? [],
@@ -101,5 +114,10 @@ async function tracesOf({ records }: RowsDeps, { run }: Side, rows: readonly Key
   if (keys.length === 0) return rows.map(() => []);
   const [found, metrics] = await Promise.all([records.records(run, keys), records.metricResults(run, keys)]);
   const byId = new Map(found.map((record) => [record.id, { record, metrics: metrics.get(record.id) ?? [] }]));
-  return rows.map((ofRow) => ofRow.flatMap(({ id }) => byId.get(id) ?? []));
+  return rows.map((ofRow) =>
+    ofRow
+      .flatMap(({ id }) => byId.get(id) ?? [])
+      // Of equal trials the first trace comes first.
+      .sort((one, two) => (one.record.trial ?? 0) - (two.record.trial ?? 0)),
+  );
 }

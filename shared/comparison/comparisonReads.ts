@@ -81,7 +81,7 @@ export interface PairsQuery extends ComparedRuns {
   metrics: readonly string[];
   /** Beside them duration, tokens and cost of each row. */
   withMeasured: boolean;
-  /** What a failed row counts as, by metric; a metric that is not named has what values there are. */
+  /** What a failed row without a value counts as, by metric; of a metric that is not named it has none. */
   worst: ReadonlyMap<string, number>;
   /** Rows are told apart by their value of this column, on the baseline where both have the row. */
   slice?: ColumnDef;

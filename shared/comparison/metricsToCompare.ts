@@ -1,10 +1,10 @@
 import { RequestInvalid } from '../errors/errors.ts';
 import { measuredMetrics } from '../experiments/aggregates.ts';
 import type { Metric } from '../metrics/metric.ts';
-import { worstOf } from '../metrics/metricFigures.ts';
 import { type ComparedMetric, metricDescriber, namedMetrics } from './comparedMetrics.ts';
 import type { Side } from './comparedSides.ts';
 import type { ComparisonRequest } from './comparison.ts';
+import { mustHaveWorst } from './worstValues.ts';
 
 /** More are no page that somebody reads, and minutes of computing. */
 const MAX_COMPARISONS = 2_000;
@@ -43,14 +43,6 @@ export async function metricsToCompare(
       },
     ]);
   if (request.failedRows === 'worst' && request.metrics)
-    for (const [index, metric] of metrics.entries())
-      if (worstOf(metric) === undefined)
-        throw new RequestInvalid([
-          {
-            loc: ['body', 'metrics', index],
-            msg: `${metric.name} has no ${metric.direction === null ? 'direction' : 'range'}, so there is no worst value that a failed row could count as`,
-            type: 'no_worst_value',
-          },
-        ]);
+    for (const [index, metric] of metrics.entries()) mustHaveWorst(metric, ['body', 'metrics', index]);
   return metrics;
 }

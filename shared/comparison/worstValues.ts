@@ -1,7 +1,8 @@
+import { RequestInvalid } from '../errors/errors.ts';
 import { type FailedRows, worstOf } from '../metrics/metricFigures.ts';
 import type { ComparedMetric } from './comparedMetrics.ts';
 
-/** What a failed row counts as, by metric; a metric that is not named has what values there are. */
+/** What a failed row without a value counts as, by metric; metrics without a worst value are not named. */
 export function worstValues(metrics: readonly ComparedMetric[], failedRows: FailedRows): Map<string, number> {
   const worst = new Map<string, number>();
   if (failedRows === 'worst')
@@ -10,4 +11,16 @@ export function worstValues(metrics: readonly ComparedMetric[], failedRows: Fail
       if (value !== undefined) worst.set(metric.id, value);
     }
   return worst;
+}
+
+/** @throws RequestInvalid where failed rows are to count as the worst value of a metric that has none */
+export function mustHaveWorst(metric: ComparedMetric, loc: (string | number)[]): void {
+  if (worstOf(metric) !== undefined) return;
+  throw new RequestInvalid([
+    {
+      loc,
+      msg: `${metric.name} has no ${metric.direction === null ? 'direction' : 'range'}, so there is no worst value that a failed row could count as`,
+      type: 'no_worst_value',
+    },
+  ]);
 }

@@ -7,6 +7,13 @@ const count = z.int();
 
 const experimentIds = z.array(Uuid).min(1).max(50).describe('Compared with the baseline; up to 50.');
 
+const failedRows = z
+  .enum(['omit', 'worst'])
+  .nullish()
+  .describe(
+    'What failed rows without a value count as: nothing, or the worst value of a metric with a direction and a range. Without it, as the experiment that is compared says.',
+  );
+
 export const CompareRequest = z
   .strictObject({
     baseline_id: Uuid,
@@ -22,12 +29,7 @@ export const CompareRequest = z
       .max(5)
       .nullish()
       .describe('Columns by whose values rows are compared apart as well, such as `dataset_metadata/topic`. Exploratory.'),
-    failed_rows: z
-      .enum(['omit', 'worst'])
-      .nullish()
-      .describe(
-        'What failed rows count as: nothing, or the worst value of a metric with a direction and a range. Without it, as the experiment that is compared says.',
-      ),
+    failed_rows: failedRows,
     seed: z.int().min(0).nullish().describe('Of the random numbers; 0 without it. The same seed gives the same figures.'),
     level: z
       .number()
@@ -145,6 +147,7 @@ export const ComparedRowsRequest = z
       .describe(
         'By the loss in a metric, the largest first: in the one of the first filter without it. Rows that are no pair come last.',
       ),
+    failed_rows: failedRows,
     starting_token: z.int().min(0).nullish(),
     limit: z.int().min(1).max(500).nullish().describe('50 without it.'),
   })
@@ -189,5 +192,11 @@ const ComparedRow = z
 export type ComparedRow = z.output<typeof ComparedRow>;
 
 export const ComparedRowsReply = z
-  .object({ ...PageFields, total: count, sorted_by: z.string(), rows: z.array(ComparedRow) })
+  .object({
+    ...PageFields,
+    total: count,
+    sorted_by: z.string(),
+    failed_rows: z.enum(['omit', 'worst']).describe('What failed rows without a value of the metric in `sorted_by` count as.'),
+    rows: z.array(ComparedRow),
+  })
   .meta({ id: 'ComparedRowsResponse' });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { z } from 'zod';
-import { createExperiment, HttpStatusError, runExperiment } from '../../client/index.ts';
+import { createDataset, createExperiment, HttpStatusError, runExperiment } from '../../client/index.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import type { ComparedRowsReply, CompareReply } from '../../shared/wire/comparisons.ts';
 import { startTestService, type TestService } from '../support/service.ts';
@@ -38,6 +38,14 @@ async function logged(projectId: string, name: string, rows: readonly Row[], opt
 
 const compare = (projectId: string, body: Record<string, unknown>): Promise<Reply> =>
   service.client.send(`/v2/projects/${projectId}/experiments/compare`, { body });
+
+const comparedPage = (projectId: string, body: Record<string, unknown>): Promise<RowsReply> =>
+  service.client.send(`/v2/projects/${projectId}/experiments/compare/rows`, { body });
+
+async function datasetOf(projectId: string, name: string, rows: readonly object[]): Promise<{ id: string }> {
+  const file = new Blob([rows.map((row) => JSON.stringify(row)).join('\n')]);
+  return createDataset({ client: service.client, projectId, name, file, format: 'jsonl' });
+}
 
 /** What a refused comparison says. */
 const refusal = (projectId: string, body: Record<string, unknown>): Promise<string> =>
@@ -207,7 +215,8 @@ describe('an experiment against its baseline', () => {
     }));
     await service.client.send(`/v2/projects/${id}/traces`, { body: { experiment_id: baseline, traces, is_complete: true } });
     const rows = rowsOf(10, () => ({ grade: 4, other: 1 })).map(
-      (row, n): Row => (n < 4 ? { input: row.input, failed: true } : row),
+      // One of the failed rows has a grade all the same, which is the one that counts.
+      (row, n): Row => (n < 4 ? { input: row.input, failed: true } : { ...row, failed: n === 4 }),
     );
     const other = await logged(id, 'new', rows);
     const body = { baseline_id: baseline, experiment_ids: [other], metrics: ['grade'] };
@@ -216,9 +225,28 @@ describe('an experiment against its baseline', () => {
     expect(worst).toMatchObject({ rows: 10, missing: 0, better: 6, worse: 4, failed_rows: 'worst' });
     expect(worst.difference).toBeCloseTo((6 * 1 - 4 * 2) / 10, 12);
     expect(await refusal(id, { ...body, metrics: ['other'], failed_rows: 'worst' })).toMatch(/^422.*other has no range/);
+    const page = (extra: object) =>
+      comparedPage(id, { baseline_id: baseline, experiment_id: other, sort: { metric: 'grade' }, ...extra });
+    const worse = { filters: [{ is: 'worse', metric: 'grade' }] };
+    const missing = { filters: [{ is: 'missing', metric: 'grade' }] };
+    expect(await page(worse)).toMatchObject({ total: 0, failed_rows: 'omit' });
+    expect(await page(missing)).toMatchObject({ total: 4 });
+    const counted = await page({ failed_rows: 'worst' });
+    expect(counted).toMatchObject({ total: 10, failed_rows: 'worst' });
+    expect(
+      counted.rows
+        .slice(0, 4)
+        .map(({ input }) => input)
+        .sort(),
+    ).toEqual(rows.slice(0, 4).map(({ input }) => input));
+    expect(await page({ ...worse, failed_rows: 'worst' })).toMatchObject({ total: 4 });
+    expect(await page({ ...missing, failed_rows: 'worst' })).toMatchObject({ total: 0 });
+    await expect(page({ sort: { metric: 'other' }, failed_rows: 'worst' })).rejects.toThrow('other has no range');
     const scales = ['grade', 'other'].map((name) => ({ name, direction: 'higher', range: { min: 1, max: 5 } }));
     await service.client.send(`${at}/${other}`, { method: 'PATCH', body: { failed_rows: 'worst', logged_metrics: scales } });
     expect(only(await compare(id, body), 'grade')).toMatchObject({ rows: 10, failed_rows: 'worst' }); // as the experiment says
+    expect(await page(worse)).toMatchObject({ total: 4, failed_rows: 'worst' });
+    expect(await page({ ...worse, failed_rows: 'omit' })).toMatchObject({ total: 0, failed_rows: 'omit' });
   });
 
   test('is kept until either side changes', async () => {
@@ -249,12 +277,11 @@ describe('rows of a dataset', () => {
   test('are matched by their ids, and told apart where their content changed', async () => {
     const { id: projectId } = await service.project();
     const { client } = service;
-    const form = new FormData();
-    form.set('name', 'edited');
-    form.set('project_id', projectId);
-    const lines = Array.from({ length: 6 }, (_, n) => JSON.stringify({ input: `q${n}`, output: `${n}` }));
-    form.set('file', new Blob([lines.join('\n')]), 'rows.jsonl');
-    const dataset = await client.send<{ id: string }>('/datasets', { method: 'POST', form, query: { format: 'jsonl' } });
+    const dataset = await datasetOf(
+      projectId,
+      'edited',
+      Array.from({ length: 6 }, (_, n) => ({ input: `q${n}`, output: `${n}` })),
+    );
     const run = (experimentName: string) =>
       runExperiment({
         ...{ client, projectId, experimentName, datasetId: dataset.id, metrics: ['exact_match'] },
@@ -275,6 +302,63 @@ describe('rows of a dataset', () => {
       aggregate: expect.closeTo(5 / 6, 9),
       mean: 1,
     });
+  });
+
+  test('are averaged over their trials before they are compared', async () => {
+    const { id: projectId } = await service.project();
+    const { client } = service;
+    const rows = Array.from({ length: 7 }, (_, n) => ({ input: `q${n}`, output: `q${n}` }));
+    const dataset = await datasetOf(projectId, 'repeated', rows);
+    const asked = new Map<string, number>();
+    const common = { client, projectId, datasetId: dataset.id, metrics: ['exact_match'] };
+    const once = await runExperiment({ ...common, experimentName: 'once', function: () => 'wrong' });
+    // Each row is right in one trial of two; only q6 in neither.
+    const twice = await runExperiment({
+      ...{ ...common, experimentName: 'twice', trials: 2 },
+      function: (input: string) => {
+        asked.set(input, (asked.get(input) ?? 0) + 1);
+        return asked.get(input) === 1 && input !== 'q6' ? input : 'wrong';
+      },
+    });
+    const [baseline_id, experiment] = [once.experiment.id, twice.experiment.id];
+    const reply = await compare(projectId, { baseline_id, experiment_ids: [experiment], metrics: ['exact_match'] });
+    expect(reply.experiments).toMatchObject([{ matched_by: 'dataset_row', rows: 14, matched_rows: 7, only_in_experiment: 0 }]);
+    // Six differences of 0.5: of their 64 flips the one found and its opposite. McNemar's test is for one answer of each row.
+    expect(only(reply, 'exact_match')).toMatchObject({
+      ...{ rows: 7, test: 'sign_flip', p_value: 2 / 64, better: 6, worse: 0, same: 1, missing: 0, verdict: 'better' },
+      ...{ baseline_mean: 0, mean: expect.closeTo(3 / 7, 12), difference: expect.closeTo(3 / 7, 12) },
+    });
+    const page = await comparedPage(projectId, { baseline_id, experiment_id: experiment, sort: { metric: 'exact_match' } });
+    expect(page).toMatchObject({ total: 7, rows: { 0: { input: 'q6' } } });
+    for (const row of page.rows) {
+      expect(row.experiment.map(({ trial }) => trial)).toEqual([0, 1]);
+      expect(row.experiment.filter(({ output }) => output === 'wrong')).toHaveLength(row.input === 'q6' ? 2 : 1);
+    }
+  });
+
+  test('of another dataset are matched by what they ask, which is said', async () => {
+    const { id: projectId } = await service.project();
+    const run = async (name: string, rows: { input: string; output: string }[]) => {
+      const { id: datasetId } = await datasetOf(projectId, name, rows);
+      const common = { client: service.client, projectId, experimentName: name, metrics: ['exact_match'] };
+      return (await runExperiment({ ...common, datasetId, function: (input: string) => input })).experiment.id;
+    };
+    const baseline_id = await run('first', [
+      { input: 'a', output: 'a' },
+      { input: 'b', output: 'x' },
+    ]);
+    const second = await run('second', [
+      { input: 'b', output: 'b' },
+      { input: 'c', output: 'c' },
+    ]);
+    const third = await run('third', [{ input: 'd', output: 'd' }]);
+    const reply = await compare(projectId, { baseline_id, experiment_ids: [second], metrics: ['exact_match'] });
+    expect(reply.experiments).toMatchObject([{ matched_by: 'dataset_input', matched_rows: 1, only_in_baseline: 1 }]);
+    expect(reply.warnings).toEqual(['second ran another dataset than the baseline: rows were matched by their input']);
+    expect(only(reply, 'exact_match')).toMatchObject({ rows: 1, missing: 2, better: 1 });
+    expect(await refusal(projectId, { baseline_id, experiment_ids: [third] })).toMatch(
+      /^422.*third and first have no row in common/,
+    );
   });
 });
 
@@ -346,6 +430,9 @@ describe('what cannot be compared is told clearly', () => {
       `{"experiment_id": "${id}", "is_complete": true, "traces": [${traces}]}`,
     );
     expect(status).toBe(200);
+    const nan = `{"experiment_id": "${id}", "is_complete": true, "traces": [{"input": "question 0", "metrics": {"score": NaN}}]}`;
+    const refused = await service.request('POST', `/v2/projects/${project}/traces`, nan);
+    expect([refused.status, JSON.stringify(refused.body)]).toEqual([422, expect.stringContaining('NaN')]);
     const found = only(await compare(project, { baseline_id: baseline, experiment_ids: [id], metrics: ['score'] }), 'score');
     expect(found).toMatchObject({ rows: 3, missing: 2, same: 3 });
   });
@@ -401,11 +488,28 @@ describe('what cannot be compared is told clearly', () => {
     );
     const body = { baseline_id: wide, experiment_ids: [wider] };
     expect((await compare(project, body)).comparisons.filter(({ rows }) => rows === 3)).toHaveLength(1_000);
-    expect(await refusal(project, { ...body, experiment_ids: [wider, baseline, baseline] })).toMatch(/^422.*named twice/);
     const third = await logged(project, 'third', rowsOf(3, metrics));
     expect(await refusal(project, { ...body, experiment_ids: [wider, third] })).toMatch(
       /^422.*1\d{3} metrics of 2 experiments are 2\d{3} comparisons, and at most 2000 are made: name fewer/,
     );
+    // Those of one metric are made for all fifty, and of a thousand for none.
+    const experiment_ids = [
+      wider,
+      third,
+      ...(await Promise.all(
+        Array.from({ length: 48 }, (_, n) =>
+          logged(
+            project,
+            `narrow ${n}`,
+            rowsOf(1, () => ({ m0: n })),
+          ),
+        ),
+      )),
+    ];
+    expect(await refusal(project, { ...body, experiment_ids })).toMatch(
+      /^422.*1\d{3} metrics of 50 experiments are 5\d{4} comparisons/,
+    );
+    expect(await compare(project, { ...body, experiment_ids, metrics: ['m0'] })).toMatchObject({ comparisons: { length: 50 } });
   });
 
   test('fifty experiments', { timeout: 120_000 }, async () => {
@@ -461,8 +565,7 @@ describe('what cannot be compared is told clearly', () => {
 });
 
 describe('row by row', () => {
-  const rows = (projectId: string, body: Record<string, unknown>): Promise<RowsReply> =>
-    service.client.send(`/v2/projects/${projectId}/experiments/compare/rows`, { body });
+  const rows = comparedPage;
   const inputs = ({ rows: found }: RowsReply) => found.map(({ input }) => String(input));
 
   test('the largest loss comes first; filters, pages, and what each side said', async () => {

@@ -282,15 +282,15 @@ function valuesSql(
     `SELECT side, ${place('metric')} AS m, key, slice, ifNull(number, ${labelsAsNumbers ? LABEL_AS_NUMBER : 'nan'}) AS value,
         multiIf(isNull(number), ${kinds.labels}, NOT isFinite(number), ${kinds.infinite}, yes_or_no, ${kinds.booleans}, ${kinds.numbers}) AS kind
        FROM (${rows.values(side, metrics)}) AS scored
-       INNER JOIN (SELECT side, record_id, key, slice, failed FROM (${rows.traces(side)})) AS traces ON traces.record_id = scored.record_id
-       ${worst.size > 0 ? `WHERE NOT (failed AND has(${worstNames}, metric))` : ''}`;
+       INNER JOIN (SELECT side, record_id, key, slice, failed FROM (${rows.traces(side)})) AS traces ON traces.record_id = scored.record_id`;
   const figures = measuredMetrics.map((name) => `('${name}', measured_${name})`);
   const measuredOf = (side: SideIndex): string =>
     `SELECT side, ${place('figure.1')} AS m, key, slice, assumeNotNull(figure.2) AS value, ${kinds.numbers} AS kind
        FROM (${rows.traces(side)}) ARRAY JOIN [${figures.join(', ')}] AS figure WHERE isNotNull(figure.2)`;
   const worstOf = (side: SideIndex): string =>
     `SELECT side, ${place('figure.1')} AS m, key, slice, figure.2 AS value, 0 AS kind
-       FROM (${rows.traces(side)}) ARRAY JOIN arrayZip(${worstNames}, ${bind([...worst.values()], 'Array(Float64)')}) AS figure WHERE failed`;
+       FROM (${rows.traces(side)}) ARRAY JOIN arrayZip(${worstNames}, ${bind([...worst.values()], 'Array(Float64)')}) AS figure
+        WHERE failed AND (figure.1, record_id) NOT IN (SELECT metric, record_id FROM (${rows.values(side, [...worst.keys()])} AND record_id IN (SELECT record_id FROM (${rows.traces(side)}) WHERE failed)))`;
   const sources = [
     ...(metrics.length > 0 ? [scored] : []),
     ...(withMeasured ? [measuredOf] : []),
