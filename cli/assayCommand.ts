@@ -1,4 +1,4 @@
-import { Argument, Command } from 'commander';
+import { Argument, Command, Option } from 'commander';
 import { VERSION } from '../shared/config/version.ts';
 import { type Action, example, ofExperiment, ofProject, ofService, wholeNumber } from './commandOptions.ts';
 import { dataCommands } from './dataCommands.ts';
@@ -78,6 +78,20 @@ export function assayCommand(terminal: Terminal, end: (exitCode: ExitCode) => vo
     .addHelpText('after', example('assay watch "nightly run" --project shop'))
     .action(action(async (experiment, options) => (await import('./commands/watch.ts')).watch(terminal, experiment, options)));
 
+  ofExperiment(program.command('retry'))
+    .description('Run rows of an experiment again, or compute scores again: by default the rows that failed')
+    .option('--rows <row...>', 'these rows alone: ids, or positions in the dataset from 0')
+    .option('--metric <name>', 'in place of rows: the scores of this metric that are missing, failed or stale; outputs are kept')
+    .addOption(new Option('--state <state...>', 'of --metric: these scores alone').choices(['missing', 'failed', 'stale']))
+    .option('--run-rows', 'of --metric: run the rows again, too')
+    .addHelpText(
+      'after',
+      example('assay retry "nightly run" --project shop') +
+        example('assay retry "nightly run" --project shop --rows 0 17 42') +
+        example('assay retry "nightly run" --project shop --metric correctness --state failed'),
+    )
+    .action(action(async (experiment, options) => (await import('./commands/retry.ts')).retry(terminal, experiment, options)));
+
   for (const [step, description] of steering)
     ofExperiment(program.command(step))
       .description(description)
@@ -118,5 +132,4 @@ const steering = [
   ['pause', 'Start no new row of a run; the rows in flight end'],
   ['resume', 'Go on with a run that is paused'],
   ['cancel', 'End a run; what is recorded stays'],
-  ['retry', 'Run the rows of an experiment again that failed'],
 ] as const;

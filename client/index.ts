@@ -67,6 +67,7 @@ export { Logger, type LoggerOptions } from './logger.ts';
 export { Pages } from './pages.ts';
 export { type CallOptions, type OperationOptions, type ProjectChoice, resolveProject } from './project.ts';
 export type { PromptSettings } from './promptSettings.ts';
+export { type RerunExperimentOptions, rerunExperiment } from './rerunExperiment.ts';
 export type { RowSelection } from './rowSelection.ts';
 export { type RunExperimentOptions, runExperiment } from './runExperiment.ts';
 export { type IntegrationSettings, saveIntegration } from './saveIntegration.ts';

@@ -4,8 +4,9 @@ import type { Logger } from 'pino';
 import type { Coordination } from '../shared/coordination/coordination.ts';
 import { RequestInvalid, ServiceError } from '../shared/errors/errors.ts';
 import { type Notices, offerRows } from '../shared/experiments/callerRows.ts';
-import type { ExperimentRow, ExperimentRun } from '../shared/experiments/experiment.ts';
+import { type ExperimentRow, type ExperimentRun, runsRows } from '../shared/experiments/experiment.ts';
 import type { OfferedRows } from '../shared/experiments/offeredRows.ts';
+import { computedMetrics } from '../shared/experiments/rerun.ts';
 import { attemptNumber, type RowLog, type RunRowReader } from '../shared/experiments/rowLog.ts';
 import type { RowMemory } from '../shared/experiments/rowMemory.ts';
 import { rowSlots } from '../shared/experiments/rowSlots.ts';
@@ -43,6 +44,8 @@ export interface ActivityDeps {
   rowMemory: RowMemory;
   /** The metrics that the run's settings name, frozen at the first call of its workflow. */
   freezeMetrics(run: ExperimentRun): Promise<EnabledMetric[]>;
+  /** The rows that the run was asked to run again, frozen at the first call of its workflow. */
+  freezeRerun(run: ExperimentRun): Promise<void>;
   scoring: ScoreRangeDeps;
   /** Says how many rows of a part of the run this worker has in its hands. */
   publishRunning(run: ExperimentRun, part: string, rowsRunning: number): void;
@@ -126,7 +129,8 @@ export function createActivities(deps: ActivityDeps, ending: AbortSignal) {
       beating(async () => {
         const run = await findRun(ref);
         await deps.ledger.setState(run.experimentId, ['requested'], 'running');
-        const metrics = await deps.freezeMetrics(run);
+        const metrics = computedMetrics(run, await deps.freezeMetrics(run));
+        await deps.freezeRerun(run);
         return {
           experimentName: run.name,
           projectName: run.projectName,
@@ -134,7 +138,7 @@ export function createActivities(deps: ActivityDeps, ending: AbortSignal) {
           runnerKind: run.runner.kind,
           rowCount: run.rowCount,
           concurrency: run.settings.concurrency,
-          runsRows: run.rowsToRun !== 'none',
+          runsRows: runsRows(run),
           metrics: metrics.map((metric) => metric.name),
           // A judge's model may be that of the rows: it would see more calls at once than the run's concurrency.
           scoresAlong: metrics.length > 0 && metrics.every((metric) => metric.needs === 'code'),

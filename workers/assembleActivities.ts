@@ -2,6 +2,7 @@ import type { Domain } from '../shared/assemble.ts';
 import type { CodeIsolation } from '../shared/childProcesses/codeIsolation.ts';
 import type { Config } from '../shared/config/config.ts';
 import { RowMemory } from '../shared/experiments/rowMemory.ts';
+import { freezeRerun } from '../shared/scoring/freezeRerun.ts';
 import { attemptLog, runSummary } from '../shared/stores/clickhouse/experimentRecords.ts';
 import { assembleScoring } from './assembleScoring.ts';
 import { createRunner } from './runners/createRunner.ts';
@@ -33,6 +34,7 @@ export function assembleActivities(
     settleRecords: experiments.settle,
     sweeps: records.sweeps,
     freezeMetrics: async (run) => (await scoring.metrics.frozen(run)).metrics,
+    freezeRerun: (run) => freezeRerun({ rows, ledger, marks: scoring.marking.marks, metrics: scoring.metrics }, run),
     attempts: attemptLog(clickhouse, (err) => log.warn({ err }, 'attempts of rows were not noted')),
     createRunner: createRunner({ ...domain, isolation, settings: config }),
     countRows: (run) => runSummary(clickhouse, run),

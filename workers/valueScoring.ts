@@ -1,7 +1,9 @@
 import { Context } from '@temporalio/activity';
 import type { Logger } from 'pino';
-import type { ExperimentRun } from '../shared/experiments/experiment.ts';
+import { type ExperimentRun, runsRows } from '../shared/experiments/experiment.ts';
 import { givenUpAfter } from '../shared/experiments/givenUpAfter.ts';
+import { computedMetrics } from '../shared/experiments/rerun.ts';
+import { firstAttemptOf } from '../shared/experiments/rowLog.ts';
 import { untilStored } from '../shared/experiments/untilStored.ts';
 import type { RunRef } from '../shared/projects/runs.ts';
 import type { EnabledMetric } from '../shared/scorers/resolveMetrics.ts';
@@ -89,11 +91,21 @@ export function valueScoring(deps: ValueScoringDeps, ending: AbortSignal) {
     });
 
   /** What an experiment's rows lack: values that failed in this run, and are not tried again in it, are none of it. */
-  const lacking = (
-    { projectId, experimentId, rowsToRun }: ExperimentRun,
-    frozen: FrozenRun,
-    of: { since?: number; traceIds?: string[] },
-  ) => lackingValues(marking, { projectId, runId: experimentId }, frozen, { ...of, unknownCounts: rowsToRun !== 'none' });
+  const lacking = (run: ExperimentRun, frozen: FrozenRun, of: { since?: number; traceIds?: string[] }) => {
+    const { rowsToRun } = run;
+    return lackingValues(
+      marking,
+      { projectId: run.projectId, runId: run.experimentId },
+      { ...frozen, metrics: computedMetrics(run, frozen.metrics) },
+      {
+        ...of,
+        unknownCounts: runsRows(run),
+        // What a run over some rows was not asked for stays as it is.
+        ...(rowsToRun === 'chosen' ? { fromAttempt: firstAttemptOf(run.workflowNumber) } : {}),
+        ...(rowsToRun === 'scores' && run.rerun?.of ? { states: run.rerun.of.states } : {}),
+      },
+    );
+  };
 
   return { values, inLanes, computeOrMark, lacking };
 }

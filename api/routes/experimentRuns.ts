@@ -8,6 +8,7 @@ import type { ExperimentRun, Runner, RunSettings } from '../../shared/experiment
 import { loggedMetricsOf } from '../../shared/experiments/metricScales.ts';
 import type { RunRequest as ParsedRunRequest } from '../../shared/experiments/prepareRun.ts';
 import { type RunProgressView, untilEnded } from '../../shared/experiments/progress.ts';
+import { rerunToWire } from '../../shared/experiments/rerun.ts';
 import { selectionToWire } from '../../shared/experiments/rowSelection.ts';
 import { usageBody } from '../../shared/experiments/runUsage.ts';
 import type { RunControl } from '../../shared/experiments/steerRun.ts';
@@ -238,6 +239,7 @@ const toReply = (run: ExperimentRun, started: boolean): z.input<typeof RunReply>
   row_count: run.rowCount,
   trials: run.trials,
   row_selection: selectionToWire(run.selectedRows),
+  rerun: rerunToWire(run),
   workflow_id: run.workflowId,
   concurrency: run.settings.concurrency,
 });
@@ -252,6 +254,7 @@ const toProgress = (view: RunProgressView, run: ExperimentRun): z.input<typeof P
   rows_running: view.rowsRunning,
   trials: run.trials,
   row_selection: selectionToWire(run.selectedRows),
+  rerun: rerunToWire(run),
   scores_total: view.scoresTotal,
   scores_done: view.scoresDone,
   usage: usageBody(view.usage),

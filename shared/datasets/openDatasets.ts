@@ -2,6 +2,7 @@ import { ServiceError } from '../errors/errors.ts';
 import type { ExperimentRun } from '../experiments/experiment.ts';
 import type { FrozenRowsDeps } from '../experiments/frozenRows.ts';
 import type { RowShape } from '../experiments/prepareRun.ts';
+import type { RerunDeps } from '../experiments/rerun.ts';
 import type { RowSource } from '../experiments/rowLog.ts';
 import { HOUR_MS, type RecurringJob } from '../maintenance/recurringJob.ts';
 import type { DatasetDeps } from './createDataset.ts';
@@ -9,6 +10,7 @@ import type { RowChoice } from './dataset.ts';
 import { toExperimentRow } from './experimentRow.ts';
 import { purgeUnusedRows } from './purge.ts';
 import { selectedIds, selectedPage } from './readSelectedRows.ts';
+import { positionsOfIds, positionsOfOrdinals } from './rowPositions.ts';
 import { datasetRowStore, rowsOfRuns, storeRunRows } from './rowStore.ts';
 import { type ChoosableRows, ordinalListOf, selectRows } from './selectRows.ts';
 
@@ -24,6 +26,7 @@ export interface Datasets {
   /** Takes back what was stored as the rows of one run. */
   forgetRunRows(runId: string): Promise<void>;
   selectRows: FrozenRowsDeps['selectRows'];
+  positionsOf: RerunDeps['positionsOf'];
   jobs: RecurringJob[];
 }
 
@@ -51,8 +54,30 @@ export function openDatasets(deps: DatasetDeps): Datasets {
     const { storageId } = run.selectedRows;
     return { by, ownerId: storageId, contentId: by === 'id' ? storageId : ordinalListOf(storageId) };
   };
+  const rowsOfAll: RowSource = {
+    async page(run, from, to) {
+      const { source, experimentId, selectedRows } = run;
+      const read = async () => {
+        if (selectedRows) return selectedPage(deps.rows, await contentOf(run), selectedRows.storageId, from, to);
+        return source.kind === 'dataset'
+          ? ofDatasets.page(source.datasetId, source.versionIndex, from, to)
+          : ofRuns.page(experimentId, from, to);
+      };
+      return (await read()).map(toExperimentRow);
+    },
+    async ids(run, from, to) {
+      const { source, experimentId, selectedRows } = run;
+      if (selectedRows) return selectedIds(deps.rows, await contentOf(run), selectedRows.storageId, from, to);
+      return source.kind === 'dataset'
+        ? ofDatasets.ids(source.datasetId, source.versionIndex, from, to)
+        : ofRuns.ids(experimentId, from, to);
+    },
+  };
   return {
     deps,
+    rowsOfRuns: rowsOfAll,
+    positionsOf: (run, by, named) =>
+      by === 'ids' ? positionsOfIds(rowsOfAll, run, named) : positionsOfOrdinals(deps.rows, run, named),
     selectRows: async (run, selection, like) =>
       selectRows(deps, run.experimentId, await contentOf(run), selection, like && (await listOf(like))),
     async forgetRunRows(runId) {
@@ -60,25 +85,6 @@ export function openDatasets(deps: DatasetDeps): Datasets {
       if (!stored) return;
       await deps.datasets.forgetRunRows(runId);
       await deps.rows.deleteOwner(stored.storageId);
-    },
-    rowsOfRuns: {
-      async page(run, from, to) {
-        const { source, experimentId, selectedRows } = run;
-        const read = async () => {
-          if (selectedRows) return selectedPage(deps.rows, await contentOf(run), selectedRows.storageId, from, to);
-          return source.kind === 'dataset'
-            ? ofDatasets.page(source.datasetId, source.versionIndex, from, to)
-            : ofRuns.page(experimentId, from, to);
-        };
-        return (await read()).map(toExperimentRow);
-      },
-      async ids(run, from, to) {
-        const { source, experimentId, selectedRows } = run;
-        if (selectedRows) return selectedIds(deps.rows, await contentOf(run), selectedRows.storageId, from, to);
-        return source.kind === 'dataset'
-          ? ofDatasets.ids(source.datasetId, source.versionIndex, from, to)
-          : ofRuns.ids(experimentId, from, to);
-      },
     },
     async shapeOf({ source, experimentId }) {
       if (source.kind === 'dataset') {

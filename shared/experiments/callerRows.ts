@@ -5,7 +5,7 @@ import type { LeasedRow, OfferedRows } from './offeredRows.ts';
 import { type GivenResult, recordableResult } from './recordableResult.ts';
 import { recordRows } from './recordRows.ts';
 import { resultBytes, rowBytes } from './rowBytes.ts';
-import { firstAttemptOf, mustRun, type RowLog, type RunRowReader } from './rowLog.ts';
+import { firstAttemptOf, isAmong, mustRun, type RowLog, type RunRowReader } from './rowLog.ts';
 import type { EndedRow } from './rowRecorder.ts';
 import { type ChunkProgress, TIME_BOX_MS } from './runRows.ts';
 import { isKnown } from './untilStored.ts';
@@ -113,9 +113,14 @@ export async function offerRows(
 }
 
 async function missingRows(deps: OfferDeps, run: ExperimentRun, from: number, to: number): Promise<number[]> {
+  const chosen = run.rowsToRun === 'chosen' ? await deps.rows.chosen(run, from, to) : undefined;
+  if (chosen?.length === 0) return [];
   const traceIds = await deps.rows.traceIds(run, from, to);
   const recorded = await deps.log.recorded(run, traceIds);
-  return traceIds.flatMap((id, index) => (mustRun(run, recorded.get(id)) ? [from + index] : []));
+  return traceIds.flatMap((id, index) => {
+    const ordinal = from + index;
+    return mustRun(run, recorded.get(id), chosen !== undefined && isAmong(chosen, ordinal)) ? [ordinal] : [];
+  });
 }
 
 export interface CallerDeps {

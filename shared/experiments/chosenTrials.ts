@@ -11,13 +11,13 @@ const MAX_EXECUTIONS = 10_000_000;
 export function chosenTrials(
   run: Pick<ExperimentRun, 'trials' | 'workflowNumber'>,
   asked: number | undefined,
-  { rows, runsRows }: { rows: number; runsRows: boolean },
+  { rows, addsTrials }: { rows: number; addsTrials: boolean },
 ): number {
   const trials = asked ?? run.trials;
   const before = run.workflowNumber > 0 ? run.trials : 0;
   if (trials < before) throw invalid(`the experiment has ${before} trials already; there can only be more of them`, trials);
-  if (before > 0 && trials > before && !runsRows)
-    throw invalid('further trials are run: they do not go with rows_to_run none', trials);
+  if (before > 0 && trials > before && !addsTrials)
+    throw invalid('further trials are run: they go with rows_to_run missing or failed alone', trials);
   if (rows * trials > MAX_EXECUTIONS)
     throw invalid(`${rows} rows times ${trials} trials are more than ${MAX_EXECUTIONS} executions`, trials);
   return trials;

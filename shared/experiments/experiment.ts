@@ -55,8 +55,28 @@ export const hasEnded = (state: RunState): boolean => state === 'completed' || s
 /** Whether a workflow of the experiment goes on, or is about to. */
 export const isUnderWay = (state: RunState): boolean => state !== 'idle' && !hasEnded(state);
 
-/** Which rows a workflow runs: those not recorded yet, those recorded as failed before it started, or none (scores only). */
-export type RowsToRun = 'missing' | 'failed' | 'none';
+/**
+ * Which rows a workflow runs: those not recorded yet; those and what was recorded as failed before it started; none (scores only); the chosen ones
+ * alone, once more; or none, and the scores of one metric alone.
+ */
+export const rowsToRun = ['missing', 'failed', 'none', 'chosen', 'scores'] as const;
+export type RowsToRun = (typeof rowsToRun)[number];
+
+export const runsRows = (run: { rowsToRun: RowsToRun }): boolean => run.rowsToRun !== 'none' && run.rowsToRun !== 'scores';
+
+/** Why a row has no value of a metric that counts: there is none, it failed, or it is older than its row or than what is to make it. */
+export const valueStates = ['missing', 'failed', 'stale'] as const;
+export type ValueState = (typeof valueStates)[number];
+
+/** What a workflow runs again, where it was asked for certain rows or for those of a metric. */
+export interface Rerun {
+  /** Tells whether a repeated request asks for the same. */
+  digest: string;
+  /** Rows whose values of this metric are in one of these states. */
+  of?: { metric: string; states: readonly ValueState[] };
+  /** How many executions were chosen; absent until they are frozen. */
+  executions?: number;
+}
 
 /** Where a run's rows come from: a version of a dataset, or a list of records stored for this run only. */
 export type RowSource = { kind: 'dataset'; datasetId: string; versionIndex: number } | { kind: 'run' };
@@ -83,6 +103,7 @@ export interface ExperimentRun {
   /** Why the tasks of its workflow fail again and again. */
   workflowProblem: string | null;
   rowsToRun: RowsToRun;
+  rerun: Rerun | null;
   /** The rows of its source that it is over; null: all of them. */
   selectedRows: SelectedRows | null;
   /** Times that each row is run. */

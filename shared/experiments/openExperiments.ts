@@ -196,7 +196,7 @@ export function openExperiments(deps: ExperimentsDeps): Experiments {
     offered: deps.offered,
     notices,
     workflows,
-    rows: rowsOfTrials(rememberedRows(deps.datasets.rowsOfRuns)),
+    rows: rowsOfTrials(rememberedRows(deps.datasets.rowsOfRuns), ledger),
     rowLog: loggedRows({
       ledger,
       records,

@@ -1,16 +1,10 @@
 import { RequestInvalid, ServiceError } from '../errors/errors.ts';
 import { chosenTrials } from './chosenTrials.ts';
 import { definedRunner } from './definedRunner.ts';
-import {
-  type ExperimentRun,
-  type FigureSettings,
-  isUnderWay,
-  type RowsToRun,
-  type Runner,
-  type RunSettings,
-} from './experiment.ts';
+import { type ExperimentRun, type FigureSettings, isUnderWay, type Runner, type RunSettings, runsRows } from './experiment.ts';
 import type { Experiment } from './experimentStore.ts';
 import { type FrozenRowsDeps, frozenRows, mustBeFrozen } from './frozenRows.ts';
+import { chosenRerun, mustRunAsked, type RerunDeps, type RowsAsked } from './rerun.ts';
 import type { RowSelection } from './rowSelection.ts';
 import type { RunDefinition, RunLedger } from './runLedger.ts';
 import { type StartDeps, startRun } from './startRun.ts';
@@ -20,7 +14,7 @@ export interface RunRequest extends FigureSettings {
   runner?: Runner;
   /** Records to run over, for an experiment without a dataset; stored for this run only. */
   records?: Record<string, unknown>[];
-  rowsToRun?: RowsToRun;
+  rowsToRun?: RowsAsked;
   /** Which rows the run is over. */
   rows?: RowSelection;
   /** Times that each row is run. */
@@ -40,7 +34,7 @@ export interface RowShape {
 }
 
 /** What is looked at before a run starts, so that nothing is paid for a run that cannot work. */
-export interface RunChecks extends FrozenRowsDeps {
+export interface RunChecks extends FrozenRowsDeps, RerunDeps {
   ledger: RunLedger;
   /** The experiment that a run belongs to; undefined when it is gone. */
   experimentOf(run: ExperimentRun): Promise<Pick<Experiment, 'prompt' | 'promptSettings'> | undefined>;
@@ -75,18 +69,22 @@ export async function requestRun(
   const after = request.after ?? current.workflowNumber;
   if (isUnderWay(current.state) || current.workflowNumber !== after) {
     mustBeFrozen(current, request.rows);
+    mustRunAsked(current, request.rowsToRun);
     return { run: current, started: false };
   }
-  const rowsToRun = request.rowsToRun ?? 'missing';
   const runner = request.runner ?? (await unnamedRunner(deps, current, request));
   const { shape, records } = await shapeOf(deps, current, request);
-  const runsRows = rowsToRun !== 'none';
-  if (runsRows) await checkRunner(deps, runner, shape);
+  const asked = await chosenRerun(deps, current, request.rowsToRun ?? 'missing');
+  if (runsRows(asked)) await checkRunner(deps, runner, shape);
   const { failedRows = current.failedRows, loggedMetrics } = request;
   await deps.checkMetrics({ ...current, failedRows, loggedMetrics: { ...current.loggedMetrics, ...loggedMetrics } });
-  const { selectedRows, rows, trials } = await chosenRows(deps, current, request, { shape, records, runsRows });
+  const { selectedRows, rows, trials } = await chosenRows(deps, current, request, {
+    shape,
+    records,
+    addsTrials: asked.rowsToRun === 'missing' || asked.rowsToRun === 'failed',
+  });
   const definition: RunDefinition = {
-    rowsToRun,
+    ...asked,
     rowCount: rows * trials,
     trials,
     ...(selectedRows ? { selectedRows } : {}),
@@ -96,7 +94,9 @@ export async function requestRun(
     ...(request.loggedMetrics ? { loggedMetrics: request.loggedMetrics } : {}),
     ...(request.callerProcess ? { callerProcess: request.callerProcess } : {}),
   };
-  return startRun(deps, experimentId, after, definition);
+  const start = await startRun(deps, experimentId, after, definition);
+  if (!start.started) mustRunAsked(start.run, request.rowsToRun);
+  return start;
 }
 
 /** Freezes the rows of a run, and how often each is run. Records that were stored for it go again where that is refused. */
@@ -104,13 +104,13 @@ async function chosenRows(
   deps: RunChecks,
   current: ExperimentRun,
   request: RunRequest,
-  { shape, records, runsRows }: { shape: RowShape; records: Record<string, unknown>[] | undefined; runsRows: boolean },
+  { shape, records, addsTrials }: { shape: RowShape; records: Record<string, unknown>[] | undefined; addsTrials: boolean },
 ) {
   if (records) await deps.storeRunRows(current.experimentId, records);
   try {
     const selectedRows = await frozenRows(deps, current, request.rows);
     const rows = selectedRows?.count ?? shape.rowCount;
-    return { selectedRows, rows, trials: chosenTrials(current, request.trials, { rows, runsRows }) };
+    return { selectedRows, rows, trials: chosenTrials(current, request.trials, { rows, addsTrials }) };
   } catch (err) {
     if (records) await deps.forgetRunRows(current.experimentId);
     throw err;

@@ -1,5 +1,5 @@
 import type { ExperimentRow, ExperimentRun } from './experiment.ts';
-import { mustRun, type RowLog, type RunRowReader } from './rowLog.ts';
+import { isAmong, mustRun, type RowLog, type RunRowReader } from './rowLog.ts';
 import { rowTraceId } from './rowTrace.ts';
 
 import type { OrdinalRange } from './workflow.ts';
@@ -76,14 +76,22 @@ export class RowFeed {
     }
   }
 
+  private async chosen(): Promise<OrdinalRange[] | undefined> {
+    if (this.run.rowsToRun !== 'chosen') return undefined;
+    return this.deps.untilStored(() => this.deps.rows.chosen(this.run, this.nextPage, this.chunk.to), this.signal);
+  }
+
   private async readPage(): Promise<void> {
     try {
-      const from = this.nextPage;
+      const chosen = await this.chosen();
+      // What was not chosen is not read.
+      const from = chosen ? (chosen[0]?.from ?? this.chunk.to) : this.nextPage;
       const to = Math.min(from + PAGE_ROWS, this.chunk.to);
       const rows = await this.deps.untilStored(() => this.deps.rows.page(this.run, from, to), this.signal);
       const traceIds = rows.map((row) => rowTraceId(this.run.experimentId, row.rowId, row.trial));
       const recorded = await this.deps.untilStored(() => this.deps.log.recorded(this.run, traceIds), this.signal);
-      this.ready.push(...rows.filter((_, index) => mustRun(this.run, recorded.get(traceIds[index] ?? ''))));
+      const isChosen = ({ ordinal }: ExperimentRow) => chosen !== undefined && isAmong(chosen, ordinal);
+      this.ready.push(...rows.filter((row, index) => mustRun(this.run, recorded.get(traceIds[index] ?? ''), isChosen(row))));
       const last = rows.at(-1);
       this.nextPage = last ? last.ordinal + 1 : to;
       this.readTo = this.nextPage;

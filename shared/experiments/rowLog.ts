@@ -1,5 +1,6 @@
 import type { ExperimentTrace } from '../records/ingest.ts';
 import type { ExperimentRow, ExperimentRun, SourceRow } from './experiment.ts';
+import type { OrdinalRange } from './workflow.ts';
 
 /** The rows that a run is over, whatever they come from. */
 export interface RowSource {
@@ -15,6 +16,8 @@ export interface RunRowReader {
   page(run: ExperimentRun, from: number, to: number): Promise<ExperimentRow[]>;
   /** Ids of the traces that [from, to) are recorded as, in order, all of them. */
   traceIds(run: ExperimentRun, from: number, to: number): Promise<string[]>;
+  /** Of a run over chosen rows: which of [from, to) they are, in order, at least all among the first thousand. */
+  chosen(run: ExperimentRun, from: number, to: number): Promise<OrdinalRange[]>;
 }
 
 /** How a recorded row stands. */
@@ -46,8 +49,16 @@ export const attemptNumber = (workflow: number, round: number, attempt: number):
 /** The lowest attempt number of a workflow. */
 export const firstAttemptOf = (workflow: number): number => attemptNumber(workflow, 0, 0);
 
-/** A row runs when it is not recorded; and, when failed rows are run again, where it failed in an earlier workflow. */
-export function mustRun(run: ExperimentRun, recorded: RecordedRow | undefined): boolean {
+/**
+ * A row runs when it is not recorded; and again, where it was recorded in an earlier workflow and failed, when failed rows are run again. A run over
+ * chosen rows runs each of those, and no other.
+ */
+export function mustRun(run: ExperimentRun, recorded: RecordedRow | undefined, isChosen: boolean): boolean {
+  if (run.rowsToRun === 'chosen' && !isChosen) return false;
   if (!recorded) return true;
-  return run.rowsToRun === 'failed' && recorded.failed && recorded.attempt < firstAttemptOf(run.workflowNumber);
+  if (recorded.attempt >= firstAttemptOf(run.workflowNumber)) return false;
+  return run.rowsToRun === 'chosen' || (run.rowsToRun === 'failed' && recorded.failed);
 }
+
+export const isAmong = (ranges: readonly OrdinalRange[], ordinal: number): boolean =>
+  ranges.some(({ from, to }) => from <= ordinal && ordinal < to);

@@ -1,12 +1,14 @@
 import type { ExperimentRun } from './experiment.ts';
 import type { RowSource, RunRowReader } from './rowLog.ts';
 import { rowTraceId } from './rowTrace.ts';
+import type { RunLedger } from './runLedger.ts';
 
 /**
  * The rows of a source, once for each trial. All rows of a trial come before those of the next, so that an ordinal stays what it is when further trials
  * are added, and a run that is stopped half-way has few trials of all rows rather than all trials of few.
  */
-export const rowsOfTrials = (source: RowSource): RunRowReader => ({
+export const rowsOfTrials = (source: RowSource, ledger: Pick<RunLedger, 'chosenIn'>): RunRowReader => ({
+  chosen: (run, from, to) => ledger.chosenIn(run.experimentId, from, to),
   async page(run, from, to) {
     const { trial, first, rows } = partOf(run, from, to);
     const page = await source.page(run, first, first + rows);

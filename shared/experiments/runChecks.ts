@@ -15,7 +15,7 @@ import { runnerModulePath } from './runnerModulePath.ts';
 export interface RunCheckDeps {
   ledger: RunLedger;
   experiments: Pick<ExperimentStore, 'find'>;
-  datasets: Pick<Datasets, 'shapeOf' | 'storeRunRows' | 'forgetRunRows' | 'selectRows'>;
+  datasets: Pick<Datasets, 'shapeOf' | 'storeRunRows' | 'forgetRunRows' | 'selectRows' | 'positionsOf'>;
   prompts: Pick<PromptStore, 'version'>;
   models: Pick<ModelCaller, 'resolveModel'>;
   outbound: Pick<OutboundGuard, 'check'>;
@@ -31,6 +31,8 @@ export const runChecks = (deps: RunCheckDeps): RunChecks => ({
   storeRunRows: deps.datasets.storeRunRows,
   forgetRunRows: deps.datasets.forgetRunRows,
   selectRows: deps.datasets.selectRows,
+  positionsOf: deps.datasets.positionsOf,
+  metricsOf: deps.scorers.enabledMetrics,
   async checkPrompt(versionId, settings, shape) {
     const { template } = await findPromptVersion(deps.prompts, versionId);
     checkPrompt(template, shape);

@@ -1,9 +1,13 @@
-import type { ExperimentRun, FigureSettings, RowsToRun, Runner, RunSettings, RunState } from './experiment.ts';
+import type { ExperimentRun, FigureSettings, Rerun, RowsToRun, Runner, RunSettings, RunState } from './experiment.ts';
 import type { RowSelection, SelectedRows } from './rowSelection.ts';
+import type { OrdinalRange } from './workflow.ts';
 
 /** What a run is to do; absent parts keep what the experiment has. */
 export interface RunDefinition extends FigureSettings {
   rowsToRun: RowsToRun;
+  rerun?: Rerun;
+  /** The executions to run, where `rowsToRun` is `chosen` and they are known already. */
+  chosen?: readonly OrdinalRange[];
   runner?: Runner;
   settings?: Partial<RunSettings>;
   /** Rows of the frozen set times trials. */
@@ -42,6 +46,10 @@ export interface RunLedger {
     after: number,
     definition: RunDefinition,
   ): Promise<{ run: ExperimentRun; started: boolean } | undefined>;
+  /** Freezes which executions workflow `number` of the experiment runs, unless they are frozen; a newer workflow is left alone. */
+  freezeChosen(experimentId: string, number: number, chosen: readonly OrdinalRange[]): Promise<void>;
+  /** What of [from, to) the newest workflow was asked to run, in order, from the lowest on: at most `MAX_CHOSEN_READ` ranges. */
+  chosenIn(experimentId: string, from: number, to: number): Promise<OrdinalRange[]>;
   /** False when the state was none of `from`. @param pauseReason why a run pauses that does so by itself; any other state clears it */
   setState(experimentId: string, from: RunState[], to: RunState, pauseReason?: string | null): Promise<boolean>;
   /** Makes a run that has ended go on, because its workflow was reset; a newer one is left alone. */

@@ -139,14 +139,13 @@ export async function* lackingValues(
   deps: Pick<MarkDeps, 'marks'>,
   run: RunRef,
   { metrics, frozenAt }: { metrics: readonly EnabledMetric[]; frozenAt: number },
-  of: Pick<LackingQuery, 'unknownCounts' | 'since' | 'traceIds'>,
+  of: Pick<LackingQuery, 'unknownCounts' | 'states' | 'fromAttempt' | 'since' | 'traceIds'>,
 ): AsyncGenerator<MarkedValue, void, undefined> {
   if (metrics.length === 0) return;
   const byName = new Map(metrics.map((metric) => [metric.name, metric]));
   const traces = deps.marks.lacking(run, {
     ...of,
-    metrics: metrics.map(({ name, version = '' }) => ({ name, version })),
-    withSpans: metrics.some(({ readsSpans }) => readsSpans),
+    ...versionsOf(metrics),
     failedBefore: frozenAt,
   });
   for await (const { id, createdAt, version, metrics: lacked } of traces)
@@ -157,6 +156,12 @@ export async function* lackingValues(
         byName.get(name) as EnabledMetric,
       );
 }
+
+/** What a look for values that are lacking asks of metrics. */
+export const versionsOf = (metrics: readonly EnabledMetric[]) => ({
+  metrics: metrics.map(({ name, version = '' }) => ({ name, version })),
+  withSpans: metrics.some(({ readsSpans }) => readsSpans),
+});
 
 /**
  * Marks the values of judges, and gives the others: they cost nothing, so they are computed at once and not written twice.

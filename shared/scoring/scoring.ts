@@ -1,4 +1,5 @@
 import type { RecordKind } from '../columns/columnDef.ts';
+import type { ValueState } from '../experiments/experiment.ts';
 import type { RunKind, RunRef } from '../projects/runs.ts';
 import type { RecordQuery } from '../records/searchRecords.ts';
 import type { ScorerConfig } from '../wire/scorers.ts';
@@ -111,6 +112,10 @@ export interface LackingQuery {
   failedBefore: number;
   /** Whether a value counts of which it is not known what made it: those of former releases have no version. */
   unknownCounts: boolean;
+  /** Only those that lack a value in one of these ways; absent: in any. */
+  states?: readonly ValueState[];
+  /** Only rows that this attempt or a later one recorded. */
+  fromAttempt?: number;
   /** Microseconds: only traces that were written after. */
   since?: number;
   /** Only these traces. */

@@ -5,6 +5,7 @@ import { FailedRowsSetting, LoggedMetrics, Trials } from './experiments.ts';
 import { Headers } from './integrations.ts';
 import { LoggedSpan } from './records.ts';
 import { RowSelectionReply, RowSelectionRequest } from './rowSelection.ts';
+import { RerunReply, RowsToRunRequest } from './rowsToRun.ts';
 import { RunUsageBody } from './runUsage.ts';
 
 /** No separators: nothing outside the runners folder can be named. */
@@ -57,10 +58,7 @@ export const RunRequest = z
   .strictObject({
     runner: RunnerRequest.nullish(),
     records: z.array(z.record(z.string(), z.unknown())).min(1).max(1_000_000).nullish(),
-    rows_to_run: z
-      .enum(['missing', 'failed', 'none'])
-      .nullish()
-      .describe('Rows not recorded yet (default), rows recorded as failed, or none: scores only.'),
+    rows_to_run: RowsToRunRequest.nullish(),
     logged_metrics: LoggedMetrics.nullish(),
     rows: RowSelectionRequest.nullish().describe('Which rows the run is over; frozen at the first start.'),
     trials: Trials,
@@ -80,6 +78,7 @@ export const RunReply = z
     row_count: z.int().describe('Executions: rows times trials.'),
     trials: z.int(),
     row_selection: RowSelectionReply.nullable(),
+    rerun: RerunReply.nullable().describe('What this start runs again, where it was asked for certain rows or scores.'),
     workflow_id: z.string(),
     concurrency: z.int(),
   })
@@ -106,6 +105,7 @@ export const ProgressReply = z
     rows_running: z.int(),
     trials: z.int(),
     row_selection: RowSelectionReply.nullable(),
+    rerun: RerunReply.nullable(),
     scores_total: z.int(),
     scores_done: z.int(),
     rows_per_second: z.number().nullable(),

@@ -5,7 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { z } from 'zod';
 import { createDataset } from '../../client/createDataset.ts';
-import type { LeaseReply } from '../../shared/wire/experimentRuns.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
+import type { LeaseReply, RunRequest } from '../../shared/wire/experimentRuns.ts';
 import { type Answer, fails, late, type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
 import { ownPort } from '../support/ownPort.ts';
 import { modelAt, newExperiment, type Progress, scorerNamed } from '../support/runs.ts';
@@ -26,6 +27,8 @@ const modules = {
     if (input === 'fail') throw new RangeError('no such number');
     await setTimeout(20);
     return input;`,
+  /** Its output says which start of the experiment ran it. */
+  plain: 'return Math.floor(attempt / 1_000_000);',
   slow: 'await setTimeout(200); return input;',
   slower: 'await setTimeout(3_000); return input;',
   // Fails at each row's first time.
@@ -387,6 +390,190 @@ describe('running again', () => {
     expect(await one.end()).toMatchObject({ state: 'completed', rows_done: 10, scores_done: 10 });
     expect(endpoint.requests).toHaveLength(41);
     expect(await states()).toMatchObject({ true: { length: 10 } });
+  });
+
+  interface RowTrace {
+    dataset_row_id: string;
+    dataset_row_ordinal: number;
+    trial: number;
+    output: string;
+  }
+
+  /** Times that each row was executed since so many lines, by ordinal of its dataset. */
+  const timesRun = async (name: string, from: number) => {
+    const times: Record<string, number> = {};
+    for (const line of (await executions(name)).slice(from)) {
+      const ordinal = line.split(' ')[1] as string;
+      times[ordinal] = (times[ordinal] ?? 0) + 1;
+    }
+    return times;
+  };
+  const lines = async (name: string) => (await executions(name)).length;
+  test('listed rows run once more, by ordinal or id and trial, and no other row is touched', { timeout: 60_000 }, async () => {
+    const one = await experiment('listed', { metrics: ['exact_match'] });
+    await one.start({ runner: module('plain'), records: questions(40), rows: { sample: { size: 20, seed: 3 } }, trials: 2 });
+    expect(await one.end()).toMatchObject({ state: 'completed', rows_done: 40 });
+    const found = async () => (await one.traces()) as unknown as RowTrace[];
+    const traces = await found();
+    const rows = [...new Map(traces.map((trace) => [trace.dataset_row_ordinal, trace.dataset_row_id]))].sort(([a], [b]) => a - b);
+    const [a, b, c] = [rows[0], rows[7], rows[19]] as [[number, string], [number, string], [number, string]];
+    const wrong = [0, 1, 2].map(
+      (n) => Array.from({ length: 40 }, (_, at) => at).filter((at) => !rows.some(([row]) => row === at))[n],
+    );
+    const refused = async (rows_to_run: object) =>
+      (await service.request('POST', `/v2/projects/${project.id}/experiments/${one.id}/run`, { rows_to_run })) as {
+        status: number;
+        body: { detail: { msg: string }[] };
+      };
+    for (const [asked, message] of [
+      [{ ids: [a[1], newId()] }, /no rows with the ids [0-9a-f-]{36}:/],
+      [{ ordinals: [a[0], wrong[1], 40] }, new RegExp(`no rows with the ordinals ${wrong[1]}, 40:`)],
+      [{ ordinals: [a[0]], trials: [0, 2] }, /2 trials, from 0: not 2/],
+      [{ ordinals: [a[0]], ids: [a[1]] }, /give one of ids and ordinals/],
+      [{ row_ids: [a[1]] }, /row_ids/],
+      [{ metric: 'exact_match', state: ['old'] }, /"missing"\|"failed"\|"stale"/],
+      [{}, /name ids, ordinals or a metric/],
+      [{ ordinals: [0], state: ['failed'] }, /go with a metric/],
+      [{ metric: 'exact_match', trials: [0] }, /trials go with ids or ordinals/],
+      [{ metric: 'exact_mach' }, /no metric "exact_mach"; nearest: "exact_match"/],
+    ] as const) {
+      const { status, body } = await refused(asked);
+      expect({ status, message: body.detail.map(({ msg }) => msg).join() }).toEqual({
+        status: 422,
+        message: expect.stringMatching(message),
+      });
+    }
+    const fresh = await experiment('never started');
+    const early = await service.request('POST', `/v2/projects/${project.id}/experiments/${fresh.id}/run`, {
+      ...{ runner: module('plain'), records: questions(3), rows_to_run: { ordinals: [1] } },
+    });
+    expect(early).toMatchObject({ status: 422, body: { detail: [{ msg: expect.stringMatching(/has not been started/) }] } });
+
+    let before = await lines('plain');
+    const started = await one.start({ rows_to_run: { ordinals: [c[0], a[0], a[0]] } });
+    expect(started.rerun).toEqual({ again: 'rows', metric: null, state: null, executions: 4 });
+    expect(await one.end()).toMatchObject({ state: 'completed', rows_done: 40, rows_total: 40, scores_done: 40 });
+    expect(await timesRun('plain', before)).toEqual({ [a[0]]: 2, [c[0]]: 2 });
+    before = await lines('plain');
+    await one.start({ rows_to_run: { ids: [b[1], a[1]], trials: [1] } });
+    expect(await one.end()).toMatchObject({ state: 'completed', rerun: { executions: 2 } });
+    expect(await timesRun('plain', before)).toEqual({ [a[0]]: 1, [b[0]]: 1 });
+    const by = await found();
+    expect(
+      by
+        .map(({ dataset_row_ordinal, trial, output }) => [dataset_row_ordinal, trial, Number(output)])
+        .sort(([a, b], [c, d]) => (a as number) - (c as number) || (b as number) - (d as number)),
+    ).toEqual(
+      rows.flatMap(([row]) =>
+        [0, 1].map((trial) => {
+          if (trial === 1 && (row === a[0] || row === b[0])) return [row, trial, 3];
+          return [row, trial, row === a[0] || row === c[0] ? 2 : 1];
+        }),
+      ),
+    );
+    const scored = (await one.traces()).filter(({ metric_info }) => metric_info?.exact_match?.status_type === 'success');
+    expect(scored).toHaveLength(40);
+  });
+
+  test('listed rows of a function in the hands of its caller are the only ones that it is given', async () => {
+    const one = await experiment('listed for a caller');
+    const process = newId();
+    const at = `/projects/${project.id}/experiments/${one.id}/rows`;
+    const rest = new Set<number>();
+    const work = async (answer: string) => {
+      for (;;) {
+        const { state, rows } = await service.client.send<z.output<typeof LeaseReply>>(`${at}/lease`, {
+          body: { process, wait_ms: 500 },
+        });
+        if (rows.length === 0 && ['completed', 'failed', 'cancelled'].includes(state)) return;
+        for (const { ordinal } of rows) rest.add(ordinal);
+        const results = rows.map(({ ordinal }) => ({
+          ...{ ordinal, output: answer, started_at: new Date().toISOString(), duration_ns: 1 },
+        }));
+        if (results.length > 0) await service.client.send(`${at}/results`, { body: { process, results } });
+      }
+    };
+    await one.start({ runner: { kind: 'caller_function' }, process, records: questions(6) });
+    await work('first');
+    rest.clear();
+    await one.start({ process, rows_to_run: { ordinals: [1, 4] } });
+    const again = (ordinals: number[]) =>
+      service.request('POST', `/v2/projects/${project.id}/experiments/${one.id}/run`, { process, rows_to_run: { ordinals } });
+    expect(await again([1, 4])).toMatchObject({ status: 200, body: { started: false } });
+    expect(await again([2])).toMatchObject({ status: 409, body: { detail: expect.stringContaining('over other rows') } });
+    await work('second');
+    expect([...rest]).toEqual([1, 4]);
+    const outputs = (await one.traces()).map(({ input, output }) => [input, output]).sort();
+    expect(outputs).toEqual(questions(6).map(({ input }, row) => [input, row === 1 || row === 4 ? 'second' : 'first']));
+  });
+
+  test('of a metric that failed, is stale or missing, the scores alone are computed, or the rows run again', {
+    timeout: 120_000,
+  }, async () => {
+    let fails3 = true;
+    const judged: Answer = (request, response) =>
+      request.text.includes('impartial evaluator') && fails3 && request.text.includes('q3')
+        ? fails(400)(request, response)
+        : says(JSON.stringify({ explanation: 'so it is', verdict: true }))(request, response);
+    await using endpoint = await model('choosy', judged);
+    const one = await experiment('by metric', { metrics: ['correctness', 'exact_match'] });
+    const asked = { rows: 0, judged: 0 };
+    /** Calls for answers and for verdicts since this was last asked. */
+    const calls = () => {
+      const all = endpoint.requests.length;
+      const verdicts = endpoint.requests.filter(({ text }) => text.includes('impartial evaluator')).length;
+      const since = { rows: all - verdicts - asked.rows, judged: verdicts - asked.judged };
+      Object.assign(asked, { rows: all - verdicts, judged: verdicts });
+      return since;
+    };
+    const run = async (rows_to_run: z.input<typeof RunRequest>['rows_to_run']) => {
+      await one.start({ rows_to_run });
+      const { rerun } = await one.end();
+      return { rerun, ...calls() };
+    };
+    await one.start({ runner: prompt('choosy'), records: questions(10) });
+    expect(await one.end()).toMatchObject({ state: 'completed', rows_done: 10, rerun: null });
+    expect(calls()).toEqual({ rows: 10, judged: 10 });
+
+    // Judged by two from now on: nine values are stale, and the one that failed is both.
+    const scorer = await scorerNamed(service.client, 'correctness');
+    await service.client.send(`/projects/${project.id}/runs/${one.id}/scorer-settings`, {
+      body: { run_id: one.id, scorers: [{ ...scorer, num_judges: 2 }, await scorerNamed(service.client, 'exact_match')] },
+    });
+    expect(await run({ metric: 'exact_match' })).toMatchObject({ rows: 0, judged: 0 });
+    expect(await run({ metric: 'correctness', state: ['missing'] })).toMatchObject({ rows: 0, judged: 0 });
+    fails3 = false;
+    expect(await run({ metric: 'metrics/correctness', state: ['failed'] })).toEqual({
+      ...{ rows: 0, judged: 2 },
+      rerun: { again: 'scores', metric: 'correctness', state: ['failed'], executions: null },
+    });
+    expect(await run({ metric: 'correctness', state: ['failed'], again: 'rows' })).toEqual({
+      ...{ rows: 0, judged: 0 },
+      rerun: { again: 'rows', metric: 'correctness', state: ['failed'], executions: 0 },
+    });
+    // The rows run again, and their new answers are judged.
+    expect(await run({ metric: 'correctness', state: ['stale'], again: 'rows' })).toEqual({
+      ...{ rows: 9, judged: 18 },
+      rerun: { again: 'rows', metric: 'correctness', state: ['stale'], executions: 9 },
+    });
+    expect(await run({ metric: 'correctness' })).toMatchObject({ rows: 0, judged: 0 });
+    expect((await one.traces()).map(({ metric_info }) => metric_info?.correctness?.status_type)).toEqual(
+      Array(10).fill('success'),
+    );
+
+    // A metric that is added is missing everywhere; a value that is there is left alone.
+    await service.client.send(`/projects/${project.id}/runs/${one.id}/scorer-settings`, {
+      body: {
+        run_id: one.id,
+        scorers: await Promise.all(['correctness', 'bleu'].map((name) => scorerNamed(service.client, name))),
+      },
+    });
+    expect(await run({ metric: 'bleu', state: ['stale', 'failed'] })).toMatchObject({ rows: 0, judged: 0 });
+    expect((await one.traces()).map(({ metric_info }) => metric_info?.bleu?.status_type)).toEqual(Array(10).fill('not_computed'));
+    expect(await run({ metric: 'bleu', state: ['missing'] })).toMatchObject({ rows: 0, judged: 0 });
+    expect((await one.traces()).map(({ metric_info }) => metric_info?.bleu?.status_type)).toEqual(Array(10).fill('success'));
+    // By one judge again: the scores alone, and nothing else of the rows.
+    expect(await run({ metric: 'correctness', state: ['stale'] })).toMatchObject({ rows: 0, judged: 10 });
   });
 });
 

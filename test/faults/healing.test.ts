@@ -45,6 +45,7 @@ const aRun = (fields: Partial<ExperimentRun> = {}): ExperimentRun => ({
   workflowId: 'project/run/1',
   workflowProblem: null,
   rowsToRun: 'missing',
+  rerun: null,
   selectedRows: null,
   trials: 1,
   rowCount: 3,
@@ -172,7 +173,7 @@ describe('a result that the store does not take', () => {
     const run = aRun();
     const [taken, reported]: [Map<string, string>, unknown[]] = [new Map(), []];
     const deps: RunRowsDeps = {
-      rows: { page: rowsOf, traceIds: idsOf },
+      rows: { page: rowsOf, traceIds: idsOf, chosen: async () => [] },
       log: {
         recorded: async () => new Map(),
         async write(_run, traces) {

@@ -1,27 +1,9 @@
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { ServiceClient } from '../../client/http.ts';
+import { expect, test } from 'vitest';
 import { runExperiment } from '../../client/runExperiment.ts';
-import { type ServiceFolder, serviceFolder } from '../support/serviceProcess.ts';
+import { serviceToKill } from '../support/serviceToKill.ts';
 
-let folder: string;
-let where: ServiceFolder;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'assay-stopped-'));
-  await mkdir(join(folder, 'runners'));
-  where = await serviceFolder(join(folder, 'data'), { RUNNERS_DIR: join(folder, 'runners') });
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
-
-async function start() {
-  const service = await where.start();
-  onTestFinished(() => service.kill('SIGKILL'));
-  const client = new ServiceClient({ apiUrl: service.url, apiKey: service.apiKey });
-  return { service, client };
-}
+const { file, module, start } = serviceToKill();
 
 test('SIGTERM does not wait for a row in the hands of a caller, who brings its result to the next start', {
   timeout: 60_000,
@@ -53,7 +35,7 @@ test('SIGTERM does not wait for a row in the hands of a caller, who brings its r
 
 /** A run of a module that takes a minute for its first row and no time for any other, in the middle of that row. */
 async function amidSlowRow(name: string) {
-  const marker = join(folder, name);
+  const marker = file(name);
   const lines = [
     "import { existsSync, writeFileSync } from 'node:fs';",
     'export default async (input) => {',
@@ -62,7 +44,7 @@ async function amidSlowRow(name: string) {
     '  await new Promise((resolve) => setTimeout(resolve, 60_000));',
     '};',
   ];
-  await writeFile(join(folder, 'runners', `${name}.js`), lines.join('\n'));
+  await module(name, lines.join('\n'));
   const { service, client } = await start();
   const { id: projectId } = await client.send<{ id: string }>('/projects', { body: { name } });
   const ended = runExperiment({ client, projectId, experimentName: name, dataset: [{ input: 'q' }], module: name });

@@ -65,6 +65,7 @@ async function recorded(results: readonly GivenResult[]) {
     workflowId: 'project/run/1',
     workflowProblem: null,
     rowsToRun: 'missing',
+    rerun: null,
     selectedRows: null,
     trials: 1,
     rowCount: results.length,
@@ -84,6 +85,7 @@ async function recorded(results: readonly GivenResult[]) {
   );
   const deps: RunRowsDeps = {
     rows: {
+      chosen: async () => [],
       page: async (_run, from, to) => rows.slice(from, to),
       traceIds: async (_run, from, to) => rows.slice(from, to).map(({ rowId }) => rowTraceId(run.experimentId, rowId)),
     },

@@ -18,7 +18,7 @@ import { stripVTControlCharacters } from 'node:util';
 import stringWidth from 'string-width';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { exitCodes } from '../../cli/exitCodes.ts';
-import { runExperiment } from '../../client/index.ts';
+import { rerunExperiment, runExperiment, watchExperiment } from '../../client/index.ts';
 import { VERSION } from '../../shared/config/version.ts';
 import { assay, atTerminal, inShell, startAssay, type Typed } from '../support/assay.ts';
 import { startTestService, type TestProject, type TestService } from '../support/service.ts';
@@ -253,7 +253,32 @@ describe('steering and comparing', () => {
       0,
       expect.stringContaining('"to be steered" runs the rows that failed again.'),
     ]);
-    await assay(['watch', experiment.id], withKey());
+    const place = { client: service.client, projectId: project.id, experimentId: experiment.id };
+    const retry = async (...asked: string[]) => {
+      const { exitCode, stdout, stderr } = await assay(['retry', experiment.id, ...asked], withKey());
+      return [exitCode, stdout + stderr];
+    };
+    await watchExperiment(place);
+    expect(await retry('--rows', '1')).toEqual([
+      exitCodes.done,
+      expect.stringMatching(/"to be steered" runs the row that is listed again\..*assay run with the file of that function/s),
+    ]);
+    const rows: number[] = [];
+    const hosted = await rerunExperiment({ ...place, function: (_, { ordinal }) => rows.push(ordinal) });
+    expect([hosted.state, rows]).toEqual(['completed', [1]]);
+    expect(await retry('--metric', 'exact_match', '--state', 'stale', 'failed')).toEqual([
+      exitCodes.done,
+      expect.stringContaining('"to be steered" computes stale or failed scores of exact_match again.'),
+    ]);
+    await watchExperiment(place);
+    expect(await retry('--rows', '7')).toEqual([
+      exitCodes.usage,
+      expect.stringContaining('the run has no rows with the ordinals 7'),
+    ]);
+    expect(await retry('--rows', '0', experiment.id)).toEqual([
+      exitCodes.usage,
+      expect.stringContaining('--rows takes ids, or positions from 0, not both at once'),
+    ]);
     const late = await assay(['pause', experiment.id], withKey());
     expect([late.exitCode, late.stdout]).not.toEqual([0, '']);
     const unknown = await assay(['cancel', 'no such'], withKey());

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type RecordKind, recordKinds } from '../../columns/columnDef.ts';
+import type { ValueState } from '../../experiments/experiment.ts';
 import type { RunRef } from '../../projects/runs.ts';
 import { valueKey } from '../../scoring/scoreValues.ts';
 import type { FreshRecord, LackingQuery, LackingTrace, MarkedValue, MarkStore } from '../../scoring/scoring.ts';
@@ -143,28 +144,47 @@ export function clickhouseMarks(clickhouse: ClickHouse): MarkStore {
   };
 }
 
-function lackingRead(run: RunRef, { metrics, withSpans, failedBefore, unknownCounts, since, traceIds }: LackingQuery) {
+/** Of a metric `m` of a trace `r` whose values `h.held` do not count: each is (metric, version, failed, made by another version of the metric). */
+const inState: Record<ValueState, string> = {
+  missing: 'NOT arrayExists(v -> v.1 = m, h.held)',
+  failed: 'arrayExists(v -> v.1 = m AND v.3, h.held)',
+  stale: 'arrayExists(v -> v.1 = m AND (v.4 OR v.2 < r.version), h.held)',
+};
+
+function lackingRead(
+  run: RunRef,
+  { metrics, withSpans, failedBefore, unknownCounts, states, fromAttempt, since, traceIds }: LackingQuery,
+) {
   const inTraces = (keys: string) => (traceIds ? ` AND (${keys}) IN (${keysOf('id')})` : '');
   const below = `SELECT trace_id, max(version) AS newest FROM records WHERE ${IN_RUN} AND isNotNull(trace_id)
                   ${traceIds ? `AND (created_at, id) IN (${keysOf('trace_id')})` : ''} GROUP BY trace_id`;
-  const traces = `SELECT id, created_at, version FROM records FINAL WHERE ${IN_RUN} AND type = 'trace'${inTraces('created_at, id')}`;
+  const traces = `SELECT id, created_at, version FROM records FINAL WHERE ${IN_RUN} AND type = 'trace'${inTraces('created_at, id')}
+                   ${fromAttempt === undefined ? '' : 'AND attempt >= {fromAttempt:UInt32}'}`;
   const versioned = withSpans
     ? `SELECT t.id AS id, t.created_at AS created_at, greatest(t.version, b.newest) AS version FROM (${traces}) AS t LEFT JOIN (${below}) AS b ON b.trace_id = t.id`
     : traces;
   const isMark = "status IN ('pending', 'computing')";
+  const isOfVersion = 'scorer_version = {versions:Array(String)}[indexOf({metrics:Array(String)}, metric)]';
+  const ofMetrics = `${IN_RUN} AND metric IN {metrics:Array(String)}${inTraces('record_created_at, record_id')}`;
   // Values that callers computed have no scorer: they stay.
   const counts = `(${isMark} OR status NOT IN ('failed', 'error') OR version >= {failedBefore:UInt64}) AND
-                  (isNull(scorer_id) OR scorer_version = {versions:Array(String)}[indexOf({metrics:Array(String)}, metric)]
+                  (isNull(scorer_id) OR ${isOfVersion}
                    ${unknownCounts ? "OR scorer_version = ''" : ''})`;
+  const inStates = states ? ` AND (${states.map((state) => inState[state]).join(' OR ')})` : '';
+  const held = `LEFT JOIN (
+              SELECT record_id, groupArray((toString(metric), version, status IN ('failed', 'error'), isNotNull(scorer_id) AND NOT ${isOfVersion})) AS held
+                FROM metric_values FINAL WHERE ${ofMetrics} GROUP BY record_id
+            ) AS h ON h.record_id = r.id`;
   return {
     name: 'traces that lack values',
     sql: `SELECT r.id AS id, r.created_at AS created_at, r.version AS version,
-                 arrayFilter(m -> NOT arrayExists(v -> v.1 = m AND v.2 >= r.version, s.good), {metrics:Array(String)}) AS lacks
+                 arrayFilter(m -> NOT arrayExists(v -> v.1 = m AND v.2 >= r.version, s.good)${inStates}, {metrics:Array(String)}) AS lacks
             FROM (SELECT id, created_at, version FROM (${versioned}) WHERE version > {since:UInt64}) AS r
             LEFT JOIN (
               SELECT record_id, groupArray((toString(metric), if(${isMark}, 18446744073709551615, version))) AS good FROM metric_values FINAL
-               WHERE ${IN_RUN} AND metric IN {metrics:Array(String)}${inTraces('record_created_at, record_id')} AND ${counts} GROUP BY record_id
+               WHERE ${ofMetrics} AND ${counts} GROUP BY record_id
             ) AS s ON s.record_id = r.id
+            ${states ? held : ''}
            WHERE notEmpty(lacks) ORDER BY created_at, id`,
     params: {
       ...runParams(run),
@@ -172,6 +192,7 @@ function lackingRead(run: RunRef, { metrics, withSpans, failedBefore, unknownCou
       versions: metrics.map(({ version }) => version),
       failedBefore: String(failedBefore),
       since: String(since ?? 0),
+      ...(fromAttempt === undefined ? {} : { fromAttempt: String(fromAttempt) }),
       ...(traceIds ? { ids: traceIds } : {}),
     },
   };

@@ -3,13 +3,16 @@ import {
   defaultRunSettings,
   type ExperimentRun,
   type LoggedMetrics,
-  type RowsToRun,
+  type Rerun,
   type Runner,
   type RunSettings,
+  rowsToRun,
   runStates,
 } from '../../experiments/experiment.ts';
+import { executionsIn, MAX_CHOSEN_READ } from '../../experiments/rerun.ts';
 import type { RowSelection, SelectedRows } from '../../experiments/rowSelection.ts';
 import type { RunLedger } from '../../experiments/runLedger.ts';
+import type { OrdinalRange } from '../../experiments/workflow.ts';
 import { newWorkflowId } from '../../experiments/workflowId.ts';
 import type { Database, Queries } from './connect.ts';
 import { AT_REST, noteOutdatedSql } from './outdatedAggregates.ts';
@@ -32,11 +35,14 @@ const RunRow = z.object({
   workflowNumber: z.number(),
   workflowId: z.string(),
   workflowProblem: z.string().nullable(),
-  rowsToRun: z.enum(['missing', 'failed', 'none']),
+  rowsToRun: z.enum(rowsToRun),
+  rerun: z.custom<Rerun>().nullable(),
   selectedRows: z.custom<SelectedRows>().nullable(),
   trials: z.number(),
   rowCount: z.number().nullable(),
 });
+
+const Range = z.object({ from: z.number(), to: z.number() });
 
 const Times = z
   .object({
@@ -51,7 +57,7 @@ const SELECT_RUN = `
   SELECT e.run_id AS "experimentId", e.project_id AS "projectId", r.name, p.name AS "projectName", g.name AS "groupName", r.created_by AS "createdBy",
          e.dataset_id AS "datasetId", e.dataset_version_index AS "datasetVersionIndex", e.dataset_name AS "datasetName", e.runner, e.settings,
          e.logged_metrics AS "loggedMetrics", e.failed_rows AS "failedRows", e.state,
-         e.workflow_number AS "workflowNumber", coalesce(e.workflow_id, '') AS "workflowId", e.workflow_problem AS "workflowProblem", e.rows_to_run AS "rowsToRun", e.selected_rows AS "selectedRows", e.trials, e.row_count AS "rowCount"
+         e.workflow_number AS "workflowNumber", coalesce(e.workflow_id, '') AS "workflowId", e.workflow_problem AS "workflowProblem", e.rows_to_run AS "rowsToRun", e.rerun, e.selected_rows AS "selectedRows", e.trials, e.row_count AS "rowCount"
   FROM experiments e JOIN runs r ON r.id = e.run_id JOIN projects p ON p.id = e.project_id JOIN experiment_groups g ON g.id = e.group_id`;
 
 /** The states of experiment runs: Postgres, not Temporal's retention, decides whether a run has ended. */
@@ -78,7 +84,7 @@ export function postgresRunLedger(database: Database): RunLedger {
     async request(experimentId, after, definition) {
       return database.transaction(async (tx) => {
         const started = await tx.query(
-          `UPDATE experiments SET state = 'requested', workflow_number = workflow_number + 1, rows_to_run = $3,
+          `UPDATE experiments SET state = 'requested', workflow_number = workflow_number + 1, rows_to_run = $3, rerun = $12::jsonb,
                   runner = coalesce($4::jsonb, runner), settings = settings || $5::jsonb, row_count = coalesce($6, row_count),
                   trials = coalesce($9, trials), selected_rows = coalesce($11::jsonb, selected_rows),
                   logged_metrics = logged_metrics || $8::jsonb, failed_rows = coalesce($10, failed_rows),
@@ -98,14 +104,37 @@ export function postgresRunLedger(database: Database): RunLedger {
             definition.trials ?? null,
             definition.failedRows ?? null,
             definition.selectedRows ? JSON.stringify(definition.selectedRows) : null,
+            definition.rerun ? JSON.stringify(definition.rerun) : null,
           ],
         );
         const run = await find(tx, experimentId);
         if (!run || started.length === 0) return run && { run, started: false };
+        await tx.query('DELETE FROM rerun_rows WHERE run_id = $1', [experimentId]);
+        if (definition.chosen) await insertChosen(tx, experimentId, definition.chosen);
         const workflowId = newWorkflowId(run, run.workflowNumber);
         await tx.query('UPDATE experiments SET workflow_id = $2 WHERE run_id = $1', [experimentId, workflowId]);
         return { run: { ...run, workflowId }, started: true };
       });
+    },
+
+    async freezeChosen(experimentId, number, chosen) {
+      await database.transaction(async (tx) => {
+        const frozen = await tx.query(
+          `UPDATE experiments SET rerun = coalesce(rerun, '{}'::jsonb) || $3::jsonb
+            WHERE run_id = $1 AND workflow_number = $2 AND rows_to_run = 'chosen' AND (rerun ->> 'executions') IS NULL RETURNING run_id`,
+          [experimentId, number, JSON.stringify({ executions: executionsIn(chosen) })],
+        );
+        if (frozen.length > 0) await insertChosen(tx, experimentId, chosen);
+      });
+    },
+
+    async chosenIn(experimentId, from, to) {
+      const rows = await database.query(
+        `SELECT greatest(first, $2) AS "from", least(past, $3) AS "to" FROM rerun_rows
+          WHERE run_id = $1 AND past > $2 AND first < $3 ORDER BY first LIMIT ${MAX_CHOSEN_READ}`,
+        [experimentId, from, to],
+      );
+      return rows.map((row) => Range.parse(row));
     },
 
     async setState(experimentId, from, to, pauseReason = null) {
@@ -178,12 +207,25 @@ export function postgresRunLedger(database: Database): RunLedger {
   };
 }
 
+/** Ranges in one statement. */
+const RANGES_AT_ONCE = 10_000;
+
+async function insertChosen(tx: Queries, experimentId: string, chosen: readonly OrdinalRange[]): Promise<void> {
+  for (let at = 0; at < chosen.length; at += RANGES_AT_ONCE) {
+    const some = chosen.slice(at, at + RANGES_AT_ONCE);
+    await tx.query('INSERT INTO rerun_rows (run_id, first, past) SELECT $1, * FROM unnest($2::integer[], $3::integer[])', [
+      experimentId,
+      some.map(({ from }) => from),
+      some.map(({ to }) => to),
+    ]);
+  }
+}
+
 function toRun(row: Record<string, unknown> | undefined): ExperimentRun | undefined {
   if (!row) return undefined;
   const { datasetId, datasetVersionIndex, runner, settings, rowCount, ...run } = RunRow.parse(row);
   return {
     ...run,
-    rowsToRun: run.rowsToRun as RowsToRun,
     runner: runner ?? { kind: 'caller_function' },
     settings: { ...defaultRunSettings, ...settings },
     source: datasetId === null ? { kind: 'run' } : { kind: 'dataset', datasetId, versionIndex: datasetVersionIndex ?? 0 },

@@ -1,0 +1,57 @@
+import type { ExperimentProgress } from '../../client/index.ts';
+import { usageError } from '../commandError.ts';
+import { connect } from '../connect.ts';
+import { type ExitCode, exitCodes } from '../exitCodes.ts';
+import { findExperiment } from '../findExperiment.ts';
+import { remark, say, sayJson, type Terminal } from '../terminal.ts';
+import { waysOn } from '../waysOn.ts';
+import type { WatchOptions } from './watch.ts';
+
+export interface RetryOptions extends WatchOptions {
+  rows?: string[];
+  metric?: string;
+  state?: ('missing' | 'failed' | 'stale')[];
+  runRows?: boolean;
+}
+
+/** Starts an experiment once more for its failed rows, for listed ones, or for what has no score of a metric that counts. */
+export async function retry(terminal: Terminal, words: string, options: RetryOptions): Promise<ExitCode> {
+  const { rowsToRun, done } = chosen(options);
+  const client = await connect(terminal, options);
+  const experiment = await findExperiment(client, words, options);
+  const at = `/projects/${experiment.project_id}/experiments/${experiment.id}`;
+  const { started } = await client.send<{ started: boolean }>(`${at}/run`, {
+    body: { rows_to_run: rowsToRun },
+    signal: terminal.signal,
+  });
+  const progress = await client.send<ExperimentProgress>(`${at}/progress`);
+  if (options.json) await sayJson(terminal, { experiment, progress });
+  else {
+    await say(terminal, `${JSON.stringify(experiment.name)} ${started ? done : 'runs already: nothing else was started'}.`);
+    await say(terminal, waysOn(experiment));
+  }
+  if (progress.runner === 'caller_function' && progress.rerun?.again !== 'scores' && !options.json)
+    await remark(terminal, 'Its rows are run by a function: assay run with the file of that function goes on with it.');
+  return exitCodes.done;
+}
+
+/** What is asked of the service, and what then becomes of the experiment. @throws CommandError */
+function chosen({ rows, metric, state, runRows }: RetryOptions) {
+  if (metric === undefined) {
+    if (state || runRows) throw usageError(`${state ? '--state' : '--run-rows'} goes with --metric`);
+    if (!rows) return { rowsToRun: 'failed', done: 'runs the rows that failed again' };
+    const ordinals = rows.filter((row) => /^\d+$/.test(row)).map(Number);
+    if (ordinals.length > 0 && ordinals.length < rows.length)
+      throw usageError('--rows takes ids, or positions from 0, not both at once');
+    return {
+      rowsToRun: ordinals.length > 0 ? { ordinals } : { ids: rows },
+      done: `runs ${rows.length === 1 ? 'the row that is' : 'the rows that are'} listed again`,
+    };
+  }
+  if (rows) throw usageError('--rows and --metric do not go together');
+  const scores = `${state ? state.join(' or ') : 'missing, failed or stale'} scores of ${metric}`;
+  return {
+    rowsToRun: { metric, state, again: runRows ? 'rows' : 'scores' },
+    done: runRows ? `runs the rows with ${scores} again` : `computes ${scores} again`,
+  };
+}
