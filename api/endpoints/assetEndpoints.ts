@@ -2,6 +2,7 @@ import type { Domain } from '../../shared/assemble.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { recordsToCopy } from '../../shared/stores/clickhouse/recordsToCopy.ts';
 import type { Endpoint, Gate } from '../route.ts';
+import { datasetContentRoutes } from '../routes/datasetContent.ts';
 import { datasetRoutes } from '../routes/datasets.ts';
 import { integrationRoutes } from '../routes/integrations.ts';
 import { metricSettingsRoutes } from '../routes/metricSettings.ts';
@@ -20,7 +21,8 @@ export function assetEndpoints(domain: Domain, gate: Gate): Endpoint[] {
       checkAddress: (url) => integrations.outbound.check(url),
       newId,
     }),
-    ...datasetRoutes({ ...datasets.deps, gate, assets, readRecords: recordsToCopy(stores.clickhouse, expiries.before) }),
+    ...datasetRoutes({ ...datasets.deps, gate, assets }),
+    ...datasetContentRoutes({ ...datasets.deps, gate, assets, readRecords: recordsToCopy(stores.clickhouse, expiries.before) }),
     ...promptRoutes({ ...datasets.deps, prompts, gate, assets }),
     ...scorerRoutes({ scorers: scorers.store, gate, assets }),
     ...metricSettingsRoutes({ scorers: scorers.store, assets }),

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { createApp } from '../../api/app.ts';
 import type { Gate } from '../../api/route.ts';
+import { datasetContentRoutes } from '../../api/routes/datasetContent.ts';
 import { datasetRoutes } from '../../api/routes/datasets.ts';
 import { promptRoutes } from '../../api/routes/prompts.ts';
 import type { Caller } from '../../shared/accounts/permissions.ts';
@@ -46,7 +47,8 @@ export async function startAssetService() {
   const prompts = promptStore(database);
   const assets = createAssetAccess(postgresAssets(database));
   const endpoints = [
-    ...datasetRoutes({
+    ...datasetRoutes({ ...deps, gate, assets }),
+    ...datasetContentRoutes({
       ...deps,
       gate,
       assets,
