@@ -1,4 +1,4 @@
-import type { RunExperimentOptions } from './runExperiment.ts';
+import type { RunExperimentOptions } from './runExperimentOptions.ts';
 
 /**
  * An experiment as a file holds it, for `assay run`: what `runExperiment` takes, without what belongs to one execution of it. Without a name it is

@@ -69,7 +69,8 @@ export { type CallOptions, type OperationOptions, type ProjectChoice, resolvePro
 export type { PromptSettings } from './promptSettings.ts';
 export { type RerunExperimentOptions, rerunExperiment } from './rerunExperiment.ts';
 export type { RowSelection } from './rowSelection.ts';
-export { type RunExperimentOptions, runExperiment } from './runExperiment.ts';
+export { runExperiment } from './runExperiment.ts';
+export type { RunExperimentOptions } from './runExperimentOptions.ts';
 export { type IntegrationSettings, saveIntegration } from './saveIntegration.ts';
 export type { Session, SessionFields } from './session.ts';
 export { setDefaultJudge } from './setDefaultJudge.ts';

@@ -2,96 +2,31 @@ import type { z } from 'zod';
 import type { RunnerRequest, RunReply } from '../shared/wire/experimentRuns.ts';
 import type { ExperimentResponse } from '../shared/wire/experiments.ts';
 import { buildTags } from './buildTags.ts';
-import { type ChosenRows, checkDatasetChoice, chooseRows, type DatasetChoice, isOver } from './chooseDataset.ts';
-import { checkMetrics, chooseScorers, isLocal, type MetricChoice } from './chooseMetrics.ts';
-import { type ChosenPrompt, choosePrompt, isPromptOf, type PromptChoice } from './choosePrompt.ts';
+import { type ChosenRows, chooseRows, isOver } from './chooseDataset.ts';
+import { chooseScorers, isLocal } from './chooseMetrics.ts';
+import { type ChosenPrompt, choosePrompt, isPromptOf } from './choosePrompt.ts';
 import { compareExperiments } from './compareExperiments.ts';
-import { type ExperimentGroupChoice, groupKeys, requiredName } from './createExperiment.ts';
+import { groupKeys } from './createExperiment.ts';
 import { readEnvironment } from './environment.ts';
 import { ExperimentRunError, HttpStatusError, ValueError } from './errors.ts';
 import { withAggregates } from './experimentAggregates.ts';
 import type { ExperimentProgress, ExperimentRunResults } from './experimentRunResults.ts';
-import { type GateLimits, gateExperiment } from './gateExperiment.ts';
+import { gateExperiment } from './gateExperiment.ts';
 import { searchExperiments } from './getExperiments.ts';
 import { type LeasedRow, runHostedRow } from './hostedRow.ts';
 import { hostRows } from './hostRows.ts';
 import type { ServiceClient } from './http.ts';
-import type { HostedRow, LocalMetric } from './localMetric.ts';
-import { clientOf, type OperationOptions, resolveProject } from './project.ts';
-import { type PromptSettings, settingsKeys } from './promptSettings.ts';
+import type { LocalMetric } from './localMetric.ts';
+import { clientOf, resolveProject } from './project.ts';
+import { settingsKeys } from './promptSettings.ts';
 import { isRowOf } from './recordRows.ts';
-import { type RowSelection, selectionToWire } from './rowSelection.ts';
+import { selectionToWire } from './rowSelection.ts';
+import { checkRunOptions, type RunExperimentOptions } from './runExperimentOptions.ts';
 import { textOf } from './spans.ts';
 import { timedName, unfinishedExperiment } from './unfinishedExperiment.ts';
 import { progressOf, type RunPlace, tellProgress, untilEnded } from './watchExperiment.ts';
 
 type Runner = z.input<typeof RunnerRequest>;
-
-export interface RunExperimentOptions<Input = unknown, Output = unknown>
-  extends OperationOptions,
-    ExperimentGroupChoice,
-    DatasetChoice {
-  experimentName: string;
-  /** The same as `projectName`. */
-  project?: string | undefined;
-
-  // What runs the rows: exactly one of these.
-  /** A prompt template, rendered for each row and sent to a model by the service. */
-  promptTemplate?: PromptChoice | undefined;
-  /** A function in this process; gets the row's input and the row, gives the output. Calls of functions wrapped by `log` become its spans. */
-  function?: ((input: Input, row: HostedRow<Input>) => Output | Promise<Output>) | undefined;
-  /** The name of a runner module that the service loads. */
-  module?: string | undefined;
-  /** An HTTP endpoint that the service posts each row to. */
-  url?: string | undefined;
-
-  promptSettings?: PromptSettings | undefined;
-  /** Headers for `url`. */
-  headers?: Record<string, string> | undefined;
-  metrics?: readonly MetricChoice<Input, Awaited<Output>>[] | undefined;
-  /** Beside `commit`, `branch`, `dirty` and `build`, as git and CI say. */
-  experimentTags?: Record<string, string> | undefined;
-  /**
-   * Function mode only: gets what goes wrong when results are handed to the service; the run goes on and the results are sent again. Absent: logged
-   * as a warning. What goes wrong before the run has started is always thrown.
-   */
-  onError?: ((error: unknown) => void) | undefined;
-
-  /** Which rows are run; all of them by default. They are frozen when the run starts. */
-  rows?: RowSelection | undefined;
-  /** Times that each row is run, 1 by default; its aggregates then say how far the trials of a row agree. */
-  trials?: number | undefined;
-  /** Rows in flight at any time. */
-  concurrency?: number | undefined;
-  /** Milliseconds for one row; one that takes longer is recorded as failed. */
-  rowTimeLimitMs?: number | undefined;
-  /** Attempts of a model or HTTP call that fails in a way that may pass. */
-  maxCallAttempts?: number | undefined;
-  /** Failed rows in a row after which the run pauses by itself; 0: never. */
-  pauseAfterFailures?: number | undefined;
-  /** The same, of rows that failed because their provider is down or refuses whatever it is asked. */
-  pauseAfterProviderFailures?: number | undefined;
-  /**
-   * False: do not wait for the end. A run of the service is left to itself; with a function this process stays until every row is recorded, and
-   * does not wait for the scores. Default true.
-   */
-  wait?: boolean | undefined;
-  /** Called with the experiment that was made or is gone on with, before any of its rows runs. */
-  onExperiment?: ((experiment: ExperimentResponse) => void) | undefined;
-  /** Called about once a second while it is waited, and with the end. */
-  onProgress?: ((progress: ExperimentProgress) => void) | undefined;
-  /**
-   * Go on with the newest experiment of this name when its run has not ended, its runner is of the same kind and its rows are the same. False:
-   * always a new experiment. Default true.
-   */
-  resume?: boolean | undefined;
-  /** The name or id of the experiment that this one is compared with when it has ended: the newest one, where several have the name. */
-  baseline?: string | undefined;
-  /** What the experiment must keep: `gate` of the result says whether it does. */
-  gate?: GateLimits | undefined;
-  /** Stops waiting and starting rows. The run itself stays: the same call goes on with it later. */
-  signal?: AbortSignal | undefined;
-}
 
 /**
  * Runs an experiment: a prompt template over a dataset, or a function of yours (or a module or endpoint) over a dataset or a list of records, and
@@ -105,7 +40,7 @@ export interface RunExperimentOptions<Input = unknown, Output = unknown>
 export async function runExperiment<Input = unknown, Output = unknown>(
   options: RunExperimentOptions<Input, Output>,
 ): Promise<ExperimentRunResults> {
-  const name = check(options);
+  const name = checkRunOptions(options);
   const client = clientOf({ client: options.client }); // the signal stops rows, and what they gave is still handed in
   const projectId = await resolveProject(client, {
     projectName: options.projectName ?? options.project,
@@ -380,52 +315,6 @@ class ExperimentRun<Input, Output> {
     if (progress.state === 'failed' || progress.state === 'cancelled') throw new ExperimentRunError(results.message, results);
     return results;
   }
-}
-
-/** @returns the experiment's name. @throws ValueError for what is wrong with the parameters alone, before anything is asked of the service. */
-function check<I, O>(options: RunExperimentOptions<I, O>): string {
-  const name = requiredName(options.experimentName);
-  if (options.project && options.projectName) throw new ValueError('project and projectName are the same: give one');
-  const runners = (['promptTemplate', 'function', 'module', 'url'] as const).filter((key) => options[key]);
-  if (runners.length !== 1)
-    throw new ValueError(
-      runners.length === 0
-        ? 'name what runs the rows: promptTemplate, function, module or url'
-        : `only one thing can run the rows; given: ${runners.join(', ')}`,
-    );
-  for (const key of ['function', 'onError', 'onExperiment', 'onProgress'] as const)
-    if (options[key] && typeof options[key] !== 'function') throw new ValueError(`${key} must be a function`);
-  for (const [key, least] of [
-    ['trials', 1],
-    ['concurrency', 1],
-    ['rowTimeLimitMs', 1],
-    ['maxCallAttempts', 1],
-    ['pauseAfterFailures', 0],
-    ['pauseAfterProviderFailures', 0],
-  ] as const) {
-    const value: unknown = options[key] ?? undefined;
-    if (value !== undefined && !(Number.isInteger(value) && (value as number) >= least))
-      throw new ValueError(`${key} must be a whole number from ${least} on`);
-  }
-  checkMetrics(options.metrics ?? []);
-  const { gate, baseline } = options;
-  if (gate && options.wait === false) throw new ValueError('a gate waits for the end');
-  if (gate?.baselineTag && baseline) throw new ValueError('give baseline or baselineTag, not both');
-  if (gate && !gate.baselineTag && !baseline && Object.values(gate.metrics ?? {}).some(({ maxDrop }) => maxDrop !== undefined))
-    throw new ValueError('maxDrop needs a baseline or baselineTag');
-  if (options.promptTemplate && typeof options.promptTemplate !== 'string' && typeof options.promptTemplate !== 'object')
-    throw new ValueError('promptTemplate must be a text, a list of messages, or a template');
-  if (typeof (options.experimentTags ?? {}) !== 'object') throw new ValueError('experimentTags must be an object of texts');
-  if (options.promptSettings && !options.promptTemplate) throw new ValueError('promptSettings go with a promptTemplate only');
-  if (options.headers && !options.url) throw new ValueError('headers go with a url only');
-  checkDatasetChoice(options);
-  const local = (options.metrics ?? []).find(isLocal);
-  if (local && !options.function)
-    throw new ValueError(`the metric ${JSON.stringify(local.name)} is computed in this process: that goes with a function only`);
-  for (const [key, value] of Object.entries(options.experimentTags ?? {}))
-    if (typeof value !== 'string' || key.length > 256 || value.length > 256)
-      throw new ValueError(`the tag ${JSON.stringify(key)} must have a text of at most 256 characters`);
-  return name;
 }
 
 /** Of what is wrong with the parameters the service knows more than this process: models, limits, forms of settings. */

@@ -2,7 +2,8 @@ import { lookup as systemLookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import { Agent, type Dispatcher, errors, Pool } from 'undici';
-import { type AddressRanges, addressRanges, isAddressRange, loopback } from '../config/addressRanges.ts';
+import { addressKind, METADATA_NAMES } from './addressKind.ts';
+import { hostOf, parseAllowList } from './outboundAllow.ts';
 
 /** A request to a user-supplied address that this service must not make. The message names the rule, never the answer of the other side. */
 export class OutboundRefused extends Error {
@@ -83,7 +84,7 @@ export function createOutboundGuard(rules: OutboundRules): OutboundGuard {
   const resolve = rules.lookup ?? systemLookup;
 
   const refusal = (address: string, host: string, port: number): string | undefined => {
-    const { range, judged } = rangeOf(address);
+    const { range, judged } = addressKind(address);
     if (range === 'public') return undefined;
     if (range === 'metadata')
       return `${describe(host, address)} is a link-local or cloud metadata address; requests there are never allowed`;
@@ -93,7 +94,7 @@ export function createOutboundGuard(rules: OutboundRules): OutboundGuard {
   };
 
   const isOpen = (address: string, host: string, port: number): boolean => {
-    const { range } = rangeOf(address);
+    const { range } = addressKind(address);
     // Callers who are on this machine can look at its ports themselves.
     return range === 'public' || (range === 'loopback' && rules.allowLoopback) || isPortNamed(host, address, port);
   };
@@ -274,146 +275,3 @@ function addressesOf(resolve: typeof systemLookup, host: string): Promise<string
 }
 
 const describe = (host: string, address: string): string => (host === address ? host : `${host} (${address})`);
-
-/** Host of a URL without brackets and without the final dot of an absolute name: `localhost.` is `localhost`. */
-const hostOf = (url: URL): string =>
-  url.hostname
-    .replace(/^\[|\]$/g, '')
-    .replace(/\.$/, '')
-    .toLowerCase();
-
-type Range = 'public' | 'private' | 'loopback' | 'reserved' | 'metadata';
-
-const METADATA_NAMES = new Set([
-  'metadata',
-  'instance-data',
-  'instance-data.ec2.internal',
-  'metadata.google.internal',
-  'metadata.goog',
-  'metadata.azure.internal',
-  'metadata.tencentyun.com',
-  'metadata.packet.net',
-  'metadata.platformequinix.com',
-]);
-
-const ranges: Record<Exclude<Range, 'public'>, AddressRanges> = {
-  metadata: addressRanges([
-    // Link-local: AWS and its containers, GCP, Azure, Oracle, DigitalOcean, OpenStack, Hetzner, IBM, Tencent, Scaleway and more.
-    ...['169.254.0.0/16', 'fe80::/10'],
-    // Outside it: AWS, GCP, Azure, Alibaba, Oracle (two), Volcengine, Scaleway, Akamai.
-    ...['fd00:ec2::/32', 'fd20:ce::/32', '168.63.129.16/32', '100.100.100.200/32', '192.0.0.192/32', 'fd00:c1::/32'],
-    ...['100.96.0.96/32', 'fd00:42::42/128', 'fd00:a9fe:a9fe::/48'],
-  ]),
-  loopback,
-  private: addressRanges(['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', 'fc00::/7', 'fec0::/10']),
-  // https://www.iana.org/assignments/iana-ipv4-special-registry and its IPv6 sister. 0.0.0.0 reaches this machine on Linux.
-  reserved: addressRanges([
-    '0.0.0.0/8',
-    '192.0.0.0/24',
-    '192.0.2.0/24',
-    '192.88.99.0/24',
-    '198.18.0.0/15',
-    '198.51.100.0/24',
-    '203.0.113.0/24',
-    '224.0.0.0/4',
-    '240.0.0.0/4',
-    '2001::/23', // Teredo is in it
-    '2001:db8::/32',
-    '2002::/16', // 6to4
-    '3fff::/20',
-  ]),
-};
-
-/** What else there is of IPv6 is reserved: `::`, NAT64 (64:ff9b::/96 and 64:ff9b:1::/48), multicast, ranges that nobody has yet. */
-const globalUnicast = addressRanges(['2000::/3']);
-const mapped = addressRanges(['::ffff:0:0/96']);
-
-/**
- * What kind of address this is, and the address that the rules are about. An IPv4 address inside an IPv6 one is judged as itself, or it would
- * walk past every rule: a translator or a tunnel may deliver it.
- */
-function rangeOf(address: string): { range: Range; judged: string } {
-  const bare = address.replace(/%.*$/, '');
-  if (isIP(bare) !== 6) return { range: rangeIn(bare) ?? 'public', judged: bare };
-  const inner = embeddedIpv4(bare).map((one) => ({ range: rangeIn(one), judged: one }));
-  for (const range of ['metadata', 'loopback', 'private', 'reserved'] as const) {
-    const found = inner.find((one) => one.range === range);
-    if (found) return { range, judged: found.judged };
-  }
-  if (mapped.has(bare)) return { range: 'public', judged: bare };
-  return { range: rangeIn(bare) ?? (globalUnicast.has(bare) ? 'public' : 'reserved'), judged: bare };
-}
-
-function rangeIn(address: string): Exclude<Range, 'public'> | undefined {
-  return (['metadata', 'loopback', 'private', 'reserved'] as const).find((range) => ranges[range].has(address));
-}
-
-/** What a translator or tunnel may take for the IPv4 address in this one: where a range has several forms, each of them. */
-function embeddedIpv4(address: string): string[] {
-  const bytes = ipv6Words(address).flatMap((word) => [word >> 8, word & 255]);
-  const at = (start: number) => bytes.slice(start, start + 4).join('.');
-  const [first, second, third] = ipv6Words(address);
-  if (first === 0x2002) return [at(2)];
-  // Teredo (RFC 4380): its server, and its client with every bit inverted.
-  if (first === 0x2001 && second === 0)
-    return [
-      at(4),
-      bytes
-        .slice(12)
-        .map((byte) => 255 - byte)
-        .join('.'),
-    ];
-  if (first === 0x64 && second === 0xff9b) {
-    if (third !== 1) return [at(12)];
-    // A network's own prefix may end at any of these bytes; byte 8 is left out (RFC 6052, 2.2).
-    return [6, 7, 8, 12].map((start) =>
-      bytes
-        .filter((_, index) => index >= start && index !== 8)
-        .slice(0, 4)
-        .join('.'),
-    );
-  }
-  // Mapped (::ffff:a.b.c.d), translated (::ffff:0:a.b.c.d) and compatible (::a.b.c.d); `::` and `::1` are themselves.
-  const start = bytes.slice(0, 12).join('');
-  const isOwn = start === '000000000000' && bytes.slice(12, 15).every((byte) => byte === 0);
-  if (isOwn) return [];
-  return ['000000000000', '0000000000255255', '0000000025525500'].includes(start) ? [at(12)] : [];
-}
-
-/** The eight 16-bit words of an IPv6 address: the URL parser writes each form in its shortest hexadecimal one. */
-function ipv6Words(address: string): number[] {
-  const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
-  const words = (text: string) => (text === '' ? [] : text.split(':').map((word) => Number.parseInt(word, 16)));
-  if (tail === undefined) return words(head);
-  const after = words(tail);
-  return [...words(head), ...new Array(8 - words(head).length - after.length).fill(0), ...after];
-}
-
-type AddressQuestion = (host: string, address: string, port: number) => boolean;
-
-/** Entries of `OUTBOUND_ALLOW` as questions: is this address, of this host, at this port, allowed, and is it so by an entry that names the port? */
-function parseAllowList(entries: readonly string[]): { allowed: AddressQuestion; isPortNamed: AddressQuestion } {
-  const subnets: string[] = [];
-  const hosts = new Set<string>();
-  for (const entry of entries) {
-    const lower = entry.toLowerCase();
-    if (entry.includes('/')) {
-      if (!isAddressRange(entry)) throw notAnEntry(entry);
-      subnets.push(entry);
-    } else if (isIP(entry)) hosts.add(hostOf(new URL(isIP(entry) === 6 ? `http://[${entry}]` : `http://${entry}`)));
-    else if (URL.canParse(`http://${lower}`) && /^(?:\[[\da-f:.]+\]|[\w.-]+)(?::\d{1,5})?$/.test(lower)) {
-      const url = new URL(`http://${lower}`);
-      const port = /:(\d{1,5})$/.exec(lower.replace(/^\[.*\]/, ''))?.[1];
-      hosts.add(port === undefined ? hostOf(url) : `${hostOf(url)} ${Number(port)}`);
-    } else throw notAnEntry(entry);
-  }
-  const networks = addressRanges(subnets);
-  const isPortNamed: AddressQuestion = (host, address, port) => hosts.has(`${host} ${port}`) || hosts.has(`${address} ${port}`);
-  return {
-    isPortNamed,
-    allowed: (host, address, port) =>
-      isPortNamed(host, address, port) || hosts.has(host) || hosts.has(address) || networks.has(address),
-  };
-}
-
-const notAnEntry = (entry: string): Error => new Error(`OUTBOUND_ALLOW: "${entry}" is not a host, host:port or CIDR`);

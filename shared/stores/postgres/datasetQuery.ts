@@ -1,0 +1,60 @@
+import type { DatasetQuery } from '../../datasets/dataset.ts';
+import type { DatasetFilter, DatasetSort } from '../../wire/datasets.ts';
+import { listedSql } from './assetAccess.ts';
+import { createBinder } from './conditions.ts';
+import { lowerCase, textSql } from './textFilter.ts';
+
+/** What finds and orders datasets, over the alias `d`. Hidden datasets are found by name or id only. */
+export function datasetQuery({ viewer, filters, sort }: Pick<DatasetQuery, 'viewer' | 'filters' | 'sort'>) {
+  const { values, bind: bindAs } = createBinder();
+  const bind = (value: unknown) => `$${values.push(value)}`;
+  const asked = filters.map((filter) => filterSql(filter, bind));
+  const namesOne = filters.some((filter) => (filter.name === 'name' || filter.name === 'id') && filter.operator === 'eq');
+  const where = [
+    'd.deleted_at IS NULL',
+    ...(namesOne ? [] : ['NOT d.hidden']),
+    ...asked,
+    listedSql('dataset', 'd', viewer, bindAs),
+  ].join(' AND ');
+  const whereOnly = [...values];
+  const order = `${sort ? `${sortSql(sort, bind)} ${sort.ascending ? 'ASC NULLS FIRST' : 'DESC NULLS LAST'}` : 'd.updated_at DESC'}, d.created_at DESC, d.id`;
+  return { where, order, params: { whereOnly, all: values } };
+}
+
+function filterSql(filter: DatasetFilter, bind: (value: unknown) => string): string {
+  switch (filter.name) {
+    case 'name':
+      return filter.case_sensitive
+        ? textSql('d.name', filter.operator, filter.value, bind)
+        : textSql('lower(d.name)', filter.operator, lowerCase(filter.value), bind);
+    case 'id':
+      return textSql('d.id::text', filter.operator, lowerCase(filter.value), bind);
+    case 'draft':
+      return `d.draft ${filter.operator === 'eq' ? '=' : '<>'} ${bind(filter.value)}`;
+    case 'used_in_project':
+      return `EXISTS (SELECT 1 FROM dataset_projects p WHERE p.dataset_id = d.id AND p.project_id = ${bind(filter.value)})`;
+    case 'not_in_project':
+      return `NOT EXISTS (SELECT 1 FROM dataset_projects p WHERE p.dataset_id = d.id AND p.project_id = ${bind(filter.value)})`;
+    default:
+      return filter satisfies never;
+  }
+}
+
+function sortSql(sort: DatasetSort, bind: (value: unknown) => string): string {
+  switch (sort.name) {
+    case 'name':
+    case 'created_at':
+    case 'updated_at':
+      return `d.${sort.name}`;
+    case 'num_rows':
+      return 'v.num_rows';
+    case 'project_count':
+      return '(SELECT count(*) FROM dataset_projects p WHERE p.dataset_id = d.id)';
+    case 'project_last_used_at':
+      return `(SELECT p.last_used_at FROM dataset_projects p WHERE p.dataset_id = d.id AND p.project_id = ${bind(sort.value)})`;
+    case 'last_edited_by_user_at':
+      return `(SELECT max(e.created_at) FROM dataset_versions e WHERE e.dataset_id = d.id AND e.created_by = ${bind(sort.value)})`;
+    default:
+      return sort satisfies never;
+  }
+}
