@@ -1,23 +1,39 @@
-import { Argument, Command, Option } from 'commander';
+import { Argument, Command, Help, Option } from 'commander';
 import { VERSION } from '../shared/config/version.ts';
 import { type Action, example, ofExperiment, ofProject, ofService, wholeNumber } from './commandOptions.ts';
 import { dataCommands } from './dataCommands.ts';
-import type { ExitCode } from './exitCodes.ts';
-import type { Terminal } from './terminal.ts';
+import { type ExitCode, exitCodes } from './exitCodes.ts';
+import { errorAsJson, type Terminal, widthOf } from './terminal.ts';
+
+/** Longer lines are hard to read. */
+const HELP_WIDTH = 100;
+const TWO_COLUMNS_WIDTH = 80;
 
 /**
  * Every subcommand with its arguments and options. What a subcommand does is imported when it runs: help and completion read this file alone.
  * @param end gets the status that a command ends with
+ * @param asJson whether a wrong command line is told as JSON
  */
-export function assayCommand(terminal: Terminal, end: (exitCode: ExitCode) => void): Command {
+export function assayCommand(terminal: Terminal, end: (exitCode: ExitCode) => void, asJson: boolean): Command {
   const program = new Command('assay')
     .description('Observability and evaluation of generative-AI applications')
     .version(VERSION, '-V, --version')
     .configureOutput({
       writeOut: (text) => void terminal.stdout.write(text),
       writeErr: (text) => void terminal.stderr.write(text),
-      getOutHelpWidth: () => terminal.stdout.columns || 100,
-      getErrHelpWidth: () => terminal.stderr.columns || 100,
+      outputError: (text, put) => put(asJson ? errorAsJson(text.replace(/^error: /, '').trim(), exitCodes.usage) : text),
+      getOutHelpWidth: () => Math.min(HELP_WIDTH, widthOf(terminal.stdout, terminal.environment)),
+      getErrHelpWidth: () => Math.min(HELP_WIDTH, widthOf(terminal.stderr, terminal.environment)),
+    })
+    .configureHelp({
+      minWidthToWrap: 20,
+      // Two columns need room; without it what a thing does stands below its name.
+      formatItem(term, termWidth, description, helper) {
+        const width = helper.helpWidth ?? HELP_WIDTH;
+        if (width >= TWO_COLUMNS_WIDTH || !description)
+          return Help.prototype.formatItem.call(helper, term, termWidth, description, helper);
+        return `  ${term.replace(' [options]', '')}\n${helper.boxWrap(description, width - 6).replaceAll(/^/gm, '      ')}`;
+      },
     })
     .helpCommand('help [command]', 'Show what a command takes')
     .exitOverride()

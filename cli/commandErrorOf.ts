@@ -6,13 +6,20 @@ import { type ExitCode, exitCodes } from './exitCodes.ts';
 export function commandErrorOf(err: unknown): CommandError {
   if (err instanceof CommandError) return err;
   const ended = (exitCode: ExitCode, message = messageOf(err)) => new CommandError(exitCode, message, { cause: err });
-  if (err instanceof ValueError) return ended(exitCodes.usage);
+  if (err instanceof ValueError)
+    return ended(err.message.startsWith('there is no ') ? exitCodes.notFound : exitCodes.usage, asOptions(err));
   if (err instanceof ConnectionError) return ended(exitCodes.unreachable, `${messageOf(err)} To find out: assay doctor`);
   if (err instanceof ExperimentRunError || err instanceof TakenOverError) return ended(exitCodes.runFailed);
   if (err instanceof HttpStatusError) return httpError(err);
   if (isFileProblem(err)) return fileError(err);
   return ended(exitCodes.failed);
 }
+
+/** What the library calls its parameters, a command calls its options. */
+const asOptions = ({ message }: ValueError): string =>
+  message.startsWith('name the project:')
+    ? 'name the project: --project or --project-id, SERVICE_PROJECT or SERVICE_PROJECT_ID'
+    : message;
 
 function httpError(err: HttpStatusError): CommandError {
   const ended = (exitCode: ExitCode, message: string) => new CommandError(exitCode, message, { cause: err });

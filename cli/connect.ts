@@ -19,6 +19,7 @@ const FIRST_ANSWER_MS = 10_000;
  */
 export async function connect(terminal: Terminal, options: ServiceOptions): Promise<ServiceClient> {
   const found = await findService(terminal, options.apiUrl);
+  checkAddress(found);
   useCredentials(terminal, found);
   const problem = versionProblem(found.apiUrl, await lookAt(found, terminal.signal));
   if (problem) throw new CommandError(exitCodes.unreachable, problem);
@@ -50,8 +51,7 @@ export interface Look {
 
 /** @throws CommandError where nothing answers, or nothing of ours. */
 export async function lookAt({ apiUrl, urlFrom }: Pick<FoundService, 'apiUrl' | 'urlFrom'>, signal: AbortSignal): Promise<Look> {
-  if (!URL.canParse(apiUrl) || !/^https?:/.test(apiUrl))
-    throw new CommandError(exitCodes.usage, `${apiUrl} (from ${urlFrom}) is no address: write it as http://host:port`);
+  checkAddress({ apiUrl, urlFrom });
   const unreachable = (message: string, cause?: unknown) => new CommandError(exitCodes.unreachable, message, { cause });
   const place = `${apiUrl} (from ${urlFrom})`;
   let response: Response;
@@ -84,6 +84,11 @@ const promiseOf = (version: string): string => {
   const [major, minor] = version.split('.');
   return major === '0' ? `0.${minor}` : String(major);
 };
+
+function checkAddress({ apiUrl, urlFrom }: Pick<FoundService, 'apiUrl' | 'urlFrom'>): void {
+  if (!URL.canParse(apiUrl) || !/^https?:/.test(apiUrl))
+    throw new CommandError(exitCodes.usage, `${apiUrl} (from ${urlFrom}) is no address: write it as http://host:port`);
+}
 
 function jsonOf(text: string): unknown {
   try {

@@ -2,7 +2,7 @@ import { CommanderError } from 'commander';
 import { assayCommand } from './assayCommand.ts';
 import { fileError } from './commandError.ts';
 import { exitCodes } from './exitCodes.ts';
-import { styled, type Terminal } from './terminal.ts';
+import { errorAsJson, styled, type Terminal } from './terminal.ts';
 
 /** Why the work of a command was given up: a signal. */
 class Stopped extends Error {
@@ -49,8 +49,9 @@ export async function runAssay(process: NodeJS.Process, words: readonly string[]
 
 async function outcome(terminal: Terminal, words: readonly string[]): Promise<number> {
   let exitCode: number = exitCodes.done;
+  const asJson = words.includes('--json');
   try {
-    await assayCommand(terminal, (code) => (exitCode = code)).parseAsync([...words], { from: 'user' });
+    await assayCommand(terminal, (code) => (exitCode = code), asJson).parseAsync([...words], { from: 'user' });
     return exitCode;
   } catch (err) {
     if (err instanceof CommanderError) return err.exitCode === 0 ? exitCodes.done : exitCodes.usage; // it has said what is wrong
@@ -58,11 +59,8 @@ async function outcome(terminal: Terminal, words: readonly string[]): Promise<nu
     const { commandErrorOf } = await import('./commandErrorOf.ts');
     const error = commandErrorOf(err);
     if (terminal.signal.aborted && error.cause instanceof Stopped) return error.cause.exitCode;
-    const asJson = words.includes('--json');
     terminal.stderr.write(
-      asJson
-        ? `${JSON.stringify({ error: error.message, exit_code: error.exitCode })}\n`
-        : `${styled(terminal.stderr, 'red', 'assay:')} ${error.message}\n`,
+      asJson ? errorAsJson(error.message, error.exitCode) : `${styled(terminal.stderr, 'red', 'assay:')} ${error.message}\n`,
     );
     return error.exitCode;
   }

@@ -46,5 +46,10 @@ export const sayJson = (terminal: Terminal, value: unknown): Promise<void> =>
   write(terminal.stdout, `${JSON.stringify(value, null, 2)}\n`);
 export const remark = (terminal: Terminal, line: string): Promise<void> => write(terminal.stderr, `${line}\n`);
 
+export const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
+
+/** How a command that was asked for JSON says why it ended. */
+export const errorAsJson = (error: string, exitCode: number): string => `${JSON.stringify({ error, exit_code: exitCode })}\n`;
+
 /** As a shell takes it for one word. */
 export const quoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);

@@ -7,7 +7,7 @@ import { findDataset } from '../findDataset.ts';
 import { jsonArrayOf } from '../output/jsonArrayOf.ts';
 import { writeResult } from '../output/resultFile.ts';
 import { formatOf, parquetOf, type Row, type RowFormat } from '../rowFiles.ts';
-import { remark, type Terminal } from '../terminal.ts';
+import { counted, remark, type Terminal } from '../terminal.ts';
 
 export interface ExportDatasetOptions extends ServiceOptions {
   output?: string;
@@ -32,7 +32,7 @@ export async function exportDataset(terminal: Terminal, name: string, options: E
   if (output)
     await remark(
       terminal,
-      `${dataset.num_rows ?? 0} rows of ${JSON.stringify(dataset.name)} are in ${resolve(terminal.folder, output)}`,
+      `${counted(dataset.num_rows ?? 0, 'row')} of ${JSON.stringify(dataset.name)} written to ${resolve(terminal.folder, output)}`,
     );
 }
 

@@ -43,5 +43,5 @@ export async function exportRecords(terminal: Terminal, options: ExportRecordsOp
     ...{ kind, format: format === 'json' ? 'jsonl' : format, columns: column, filters, redact, signal },
   });
   const bytes = await writeResult(terminal, output, format === 'json' ? jsonArrayOf(records) : records);
-  if (output) await remark(terminal, `${bytes} bytes are in ${resolve(terminal.folder, output)}`);
+  if (output) await remark(terminal, `${bytes} bytes written to ${resolve(terminal.folder, output)}`);
 }

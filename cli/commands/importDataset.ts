@@ -10,7 +10,7 @@ import { connect, type ServiceOptions } from '../connect.ts';
 import { datasetCalled } from '../findDataset.ts';
 import type { ProjectOptions } from '../findExperiment.ts';
 import { formatOf, type Row, type RowFormat, readRows } from '../rowFiles.ts';
-import { say, sayJson, type Terminal } from '../terminal.ts';
+import { counted, say, sayJson, type Terminal } from '../terminal.ts';
 
 export interface ImportDatasetOptions extends ServiceOptions, ProjectOptions {
   json?: boolean;
@@ -51,7 +51,7 @@ const isTaken = (name: string) =>
   );
 
 const sentence = ({ name, num_rows, column_names, current_version_index: version }: DatasetResponse): string =>
-  `${JSON.stringify(name)} has ${num_rows ?? 0} rows (version ${version}), columns: ${(column_names ?? []).join(', ')}`;
+  `${JSON.stringify(name)} has ${counted(num_rows ?? 0, 'row')} (version ${version}), columns: ${(column_names ?? []).join(', ')}`;
 
 /** The project that it belongs to; without one it is the organization's. */
 async function homeOf(client: ServiceClient, { project, projectId }: ProjectOptions): Promise<string | undefined> {

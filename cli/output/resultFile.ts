@@ -63,7 +63,13 @@ async function* whole(chunks: Chunks): Chunks {
   }
 }
 
-const opened = (at: string, path: string, flags: number): Promise<FileHandle> => open(at, flags, 0o666).catch(named(path));
+const opened = (at: string, path: string, flags: number): Promise<FileHandle> =>
+  open(at, flags, 0o666).catch((err: NodeJS.ErrnoException) => {
+    if (err.code !== 'ENOENT') return named(path)(err);
+    throw new CommandError(exitCodes.file, `${path} cannot be written: its folder does not exist; make it, or name another`, {
+      cause: err,
+    });
+  });
 
 /** Errors name the file as it was typed, not its part. */
 const named =

@@ -103,6 +103,16 @@ describe('help', () => {
     expect(stderr).toContain("unknown command 'wacth'");
     expect(stderr).toContain('Did you mean watch?');
     expect(exitCode).toBe(exitCodes.usage);
+    const asJson = await assay(['watch', '--json'], { folder: newFolder() });
+    expect(JSON.parse(asJson.stderr)).toEqual({ error: "missing required argument 'experiment'", exit_code: exitCodes.usage });
+  });
+
+  test('fits a terminal of 40 columns', async () => {
+    for (const words of [['--help'], ['logs', 'search', '--help'], ['help', 'run']]) {
+      const { stdout } = await assay(words, { folder: newFolder(), environment: { COLUMNS: '40' } });
+      const long = stdout.split('\n').filter((line) => stringWidth(line) > 40 && /^ {2}[a-zA-Z-]|^ {6}\S/.test(line));
+      expect(long).toEqual([]);
+    }
   });
 });
 
@@ -217,6 +227,12 @@ describe('what answers', () => {
       undefined,
       /^assay: no service answers at \S+ \(from SERVICE_API_URL\): start one with assay start, or name another/,
     ],
+    [
+      'no address',
+      'nonsense',
+      /^assay: nonsense \(from SERVICE_API_URL\) is no address: write it as http:\/\/host:port\n$/,
+      exitCodes.usage,
+    ],
     ['something else', { status: 200, body: '<html>' }, /is no Assay service: check the address/],
     [
       'another version',
@@ -224,12 +240,12 @@ describe('what answers', () => {
       /is version 9\.1\.0 and this command \S+: use the command of that version \(npx assay@9\.1\.0\)/,
     ],
     ['a service that starts', { status: 503, body: '{"detail": "starting"}' }, /is not ready \(starting\): try again/],
-  ])('%s', async (_name, answer, sentence) => {
-    const url = answer ? await otherServer(answer) : 'http://127.0.0.1:9';
+  ])('%s', async (_name, answer, sentence, status: number = exitCodes.unreachable) => {
+    const url = typeof answer === 'object' ? await otherServer(answer) : (answer ?? 'http://127.0.0.1:9');
     const { exitCode, stderr } = await assay(['watch', 'x'], withKey({ SERVICE_API_URL: url }));
     expect(stderr).toMatch(sentence);
     expect(stderr.trim().split('\n')).toHaveLength(1);
-    expect(exitCode).toBe(exitCodes.unreachable);
+    expect(exitCode).toBe(status);
   });
 
   test('a wrong key', async () => {
@@ -316,7 +332,12 @@ describe('watch', () => {
     expect(exitCode).toBe(exitCodes.notFound);
     const other = await assay(['watch', 'x', '--project', 'no such project'], withKey());
     expect(other.stderr).toContain('there is no project called "no such project"');
-    expect(other.exitCode).toBe(exitCodes.usage);
+    expect(other.exitCode).toBe(exitCodes.notFound);
+    const nowhere = await assay(['watch', 'x', '--json'], withKey({ SERVICE_PROJECT: '' }));
+    expect(JSON.parse(nowhere.stderr)).toEqual({
+      error: 'name the project: --project or --project-id, SERVICE_PROJECT or SERVICE_PROJECT_ID',
+      exit_code: exitCodes.usage,
+    });
   });
 
   test('fits a terminal of 40 columns, without colours where NO_COLOR is set', async () => {
@@ -401,7 +422,7 @@ describe('run', () => {
     expect(missing.exitCode).toBe(exitCodes.file);
     const nowhere = await assay(['run', 'shouting.ts', '--project', 'büro 7'], typed);
     expect(nowhere.stderr).toContain('there is no project called "büro 7": check the name, or add --create-project to make it');
-    expect(nowhere.exitCode).toBe(exitCodes.usage);
+    expect(nowhere.exitCode).toBe(exitCodes.notFound);
     expect((await assay(['run', 'shouting.ts', '--project', 'büro 7', '--create-project'], typed)).exitCode).toBe(0);
   });
 
@@ -490,7 +511,11 @@ describe('datasets', () => {
     for (const format of ['jsonl', 'json', 'parquet']) {
       const file = `out.${format}`;
       const out = await assay(['datasets', 'export', 'büro 🚀', '--output', file], typed);
-      expect([out.exitCode, out.stdout, out.stderr]).toEqual([0, '', `2 rows of "büro 🚀" are in ${join(typed.folder, file)}\n`]);
+      expect([out.exitCode, out.stdout, out.stderr]).toEqual([
+        0,
+        '',
+        `2 rows of "büro 🚀" written to ${join(typed.folder, file)}\n`,
+      ]);
       const name = `again from ${format}`;
       await assay(['datasets', 'import', file, '--name', name], typed);
       const back = await assay(['datasets', 'export', name, '--format', 'json'], typed);
@@ -525,7 +550,7 @@ describe('datasets', () => {
       column_names: ['input', 'output', 'hard'],
     });
     const other = await assay(['datasets', 'import', 'more.jsonl', '--name', 'sums', '--replace'], typed);
-    expect(other.stdout).toBe('"sums" has 1 rows (version 3), columns: input, output, hard\n');
+    expect(other.stdout).toBe('"sums" has 1 row (version 3), columns: input, output, hard\n');
     const listed = await assay(['datasets', 'list', '--json'], typed);
     const names = (JSON.parse(listed.stdout) as { name: string }[]).map(({ name }) => name);
     expect(names.filter((name) => name.startsWith('sums'))).toEqual(['sums']);
@@ -719,13 +744,13 @@ describe('records', () => {
     expect(linesOf(jsonl.stdout)).toMatchObject([{ name: 'third 🚀', spans: [{ name: 'weather' }] }]);
     const csv = await assay([...fits, '--output', 'out.csv', '--column', 'name', 'status_code'], typed);
     const written = readFileSync(join(typed.folder, 'out.csv'));
-    expect(csv.stderr).toBe(`${written.length} bytes are in ${join(typed.folder, 'out.csv')}\n`);
+    expect(csv.stderr).toBe(`${written.length} bytes written to ${join(typed.folder, 'out.csv')}\n`);
     expect(written.toString().split('\r\n').sort()).toEqual(['', 'first,0', 'name,status_code', 'second,500', 'third 🚀,']);
     await assay([...fits, '--output', 'out.json'], typed);
     expect((JSON.parse(readFileSync(join(typed.folder, 'out.json'), 'utf8')) as unknown[]).length).toBe(3);
     await assay(['export', '--kind', 'span', '--output', 'out.parquet'], typed);
     const imported = await assay(['datasets', 'import', 'out.parquet', '--name', 'of spans'], typed);
-    expect(imported.stdout).toMatch(/^"of spans" has 1 rows/);
+    expect(imported.stdout).toMatch(/^"of spans" has 1 row/);
     const none = await assay([...fits, '--filter', 'name = nobody', '--format', 'json'], typed);
     expect(JSON.parse(none.stdout)).toEqual([]);
     const odd = await assay(['export', '--output', 'out.txt'], typed);
