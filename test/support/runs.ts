@@ -45,6 +45,9 @@ export interface SpanRecord {
 }
 
 const ENDED = ['completed', 'failed', 'cancelled'];
+const LOOK_MS = 50;
+/** How long the service may wait for the end of a run before it answers. */
+const WAIT_MS = 10_000;
 
 /** A new experiment in the project, scored by the built-in metrics of these names. */
 export async function newExperiment(
@@ -60,7 +63,7 @@ export async function newExperiment(
 export function experimentOf(client: ServiceClient, projectId: string, id: string): ExperimentOf {
   const path = `/projects/${projectId}/experiments/${id}`;
   let workflowId = '';
-  const progress = () => client.send<Progress>(`${path}/progress`);
+  const progress = (waitMs = 0) => client.send<Progress>(`${path}/progress`, { query: { wait_ms: waitMs } });
   const all = async <T>(what: string): Promise<T[]> => {
     const found: T[] = [];
     for (let token: number | null = 0; token !== null; ) {
@@ -75,14 +78,15 @@ export function experimentOf(client: ServiceClient, projectId: string, id: strin
     }
     return found;
   };
-  const until: ExperimentOf['until'] = async (holds, timeoutMs = 120_000) => {
+  const until = async (holds: (now: Progress) => boolean, timeoutMs = 120_000, waitMs = 0): Promise<Progress> => {
     const deadline = Date.now() + timeoutMs;
     for (;;) {
-      const now = await progress();
+      const now = await progress(Math.max(0, Math.min(waitMs, deadline - Date.now())));
       if (holds(now)) return now;
       expect(ENDED, `the run has ended: ${JSON.stringify(now)}`).not.toContain(now.state);
       expect(Date.now(), `too late: ${JSON.stringify(now)}`).toBeLessThan(deadline);
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      // Each look counts the run's records: without a pause they would take a good part of a core from what is waited for.
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
     }
   };
   return {
@@ -95,9 +99,9 @@ export function experimentOf(client: ServiceClient, projectId: string, id: strin
     },
     workflowId: () => workflowId,
     steer: (what, body = {}) => client.send(`${path}/${what}`, { body }),
-    progress,
-    until,
-    end: (timeoutMs) => until(({ state }) => ENDED.includes(state), timeoutMs),
+    progress: () => progress(),
+    until: (holds, timeoutMs) => until(holds, timeoutMs),
+    end: (timeoutMs) => until(({ state }) => ENDED.includes(state), timeoutMs, WAIT_MS),
     traces: () => all('traces'),
     spans: () => all('spans'),
   };
