@@ -279,7 +279,7 @@ const completeness = [true, false].flatMap((value) => {
 const someKinds = fc.constantFrom<readonly RecordKind[]>(recordKinds, recordKinds, ['trace'], spanKinds, ['session']);
 
 test.prop([fc.oneof({ weight: 4, arbitrary: filterTree }, { weight: 1, arbitrary: deepTree }), someKinds], {
-  numRuns: 200,
+  numRuns: 120,
   examples: [...seenToFail, ...completeness],
 })(
   'ClickHouse and the in-memory reading of a filter agree',
@@ -314,7 +314,7 @@ const { tree: oftenNamed } = fc.letrec<{ tree: (pool: object[]) => object }>((ti
 const leafPool = fc.array(fc.oneof(fc.constantFrom(...derivedColumns).chain(leafFor), leaf), { minLength: 1, maxLength: 5 });
 const repetitive = fc.tuple(leafPool, oftenNamed).map(([pool, tree]) => tree(pool));
 
-test.prop([repetitive, someKinds], { numRuns: 120 })(
+test.prop([repetitive, someKinds], { numRuns: 60 })(
   'a filter that names a leaf many times is answered as one that names it once',
   async (given, kinds) => {
     const filter = FilterExpression.parse(given);
@@ -355,7 +355,7 @@ const ofTraces = [1, 2].flatMap((limit) =>
 );
 
 test.prop([leaf, fc.constantFrom(...sortable), fc.boolean(), fc.integer({ min: 1, max: 17 }), fc.boolean(), someKinds], {
-  numRuns: 40,
+  numRuns: 20,
   examples: ofTraces,
 })('pages concatenate to the whole: in order, without loss or repeat, by offset and by cursor', concatenates, PATIENCE_MS);
 

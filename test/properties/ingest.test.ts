@@ -57,7 +57,7 @@ const order = (count: number) =>
     )
     .chain(([each, again]) => fc.shuffledSubarray([...each, ...again], { minLength: each.length + again.length }));
 
-test.prop([shape.chain((one) => fc.tuple(fc.constant(one), order(one.length + 1))), fc.boolean()], { numRuns: 25 })(
+test.prop([shape.chain((one) => fc.tuple(fc.constant(one), order(one.length + 1))), fc.boolean()], { numRuns: 12 })(
   'spans and their trace in any order, with repeats, one by one or at once, give the same records',
   async ([parents, sequence], atOnce) => {
     const { traceId, ids, pieces } = piecesOf(parents);
@@ -90,7 +90,7 @@ test.prop(
     fc.dictionary(key, fc.jsonValue({ maxDepth: 3 }), { noNullPrototype: true, maxKeys: 3 }),
   ],
   {
-    numRuns: 60,
+    numRuns: 40,
   },
 )('what is logged is what is read', async (input, output, user_metadata, tags, metrics) => {
   const { post, get } = service.space();

@@ -85,7 +85,7 @@ function spanIdsIn(value: unknown): string[] {
   return [...(id === undefined || id === null ? [] : [String(id)]), ...spanIdsIn(spans)];
 }
 
-test.prop([trace, trace], { numRuns: 25, endOnFailure: true })(
+test.prop([trace, trace], { numRuns: 15, endOnFailure: true })(
   'whatever JSON is in a trace of a batch, the others are stored and every answer has the form of the interface',
   async (one, other) => {
     const { projectId, runId } = service.space().run;
@@ -104,7 +104,7 @@ test.prop([trace, trace], { numRuns: 25, endOnFailure: true })(
   },
 );
 
-test.prop([fc.array(span, { minLength: 1, maxLength: 3 })], { numRuns: 25, endOnFailure: true })(
+test.prop([fc.array(span, { minLength: 1, maxLength: 3 })], { numRuns: 15, endOnFailure: true })(
   'whatever JSON is in a span, those beside it and below it are stored',
   async (spans) => {
     const { projectId, runId } = service.space().run;

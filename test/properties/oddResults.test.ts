@@ -138,7 +138,7 @@ const result: fc.Arbitrary<GivenResult> = fc.record(
   { requiredKeys: [] },
 );
 
-test.prop([fc.array(result, { minLength: 1, maxLength: 12 })], { numRuns: 40 })(
+test.prop([fc.array(result, { minLength: 1, maxLength: 12 })], { numRuns: 25 })(
   'whatever a runner gives, the run ends and each row has its one record',
   async (results) => {
     await recorded(results);

@@ -98,7 +98,7 @@ test.prop(
     fc.nat({ max: 20 }),
     fc.boolean(),
   ],
-  { numRuns: 20 },
+  { numRuns: 10 },
 )(
   'spans of a trace in any order, batches and repeats, one by one or at once, give the same records',
   async (given, session, namedBy, atOnce) => {
