@@ -8,7 +8,7 @@ import { neighbourSettings, newNeighbour, worstThings } from '../support/worstTh
 import { prepareInThread } from '../support/worstThingThread.ts';
 
 /** `npm run bench -- neighbours` does the same for longer, and measures what the other caller feels. */
-const BAD_MS = 5_000;
+const BAD_MS = 3_000;
 const BIG_TRACES = 100;
 
 let folder: string;

@@ -2,12 +2,15 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, test, vi } from 'vitest';
 import { ServiceClient } from '../../client/http.ts';
 import { ownPort } from '../support/ownPort.ts';
 import { readMetrics, sumOf } from '../support/readMetrics.ts';
 import { type ExperimentOf, newExperiment } from '../support/runs.ts';
 import { type ServiceProcess, serviceFolder } from '../support/serviceProcess.ts';
+
+// Beside each other, each with an experiment of its own: most of their time is Temporal's, which looks again after some seconds.
+vi.setConfig({ testTimeout: 120_000 });
 
 let folder: string;
 let metricsUrl: string;
@@ -57,7 +60,7 @@ const ordinalsOf = async (experiment: ExperimentOf) =>
   (await experiment.traces()).map(({ name }) => Number(name.replace('row ', ''))).sort((a, b) => a - b);
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
 
-test('a run is found by its names, and by what it has done', { timeout: 60_000 }, async () => {
+test.concurrent('a run is found by its names, and by what it has done', async ({ expect }) => {
   const experiment = await started('first/one ☂');
   expect(experiment.workflowId()).toBe(`Pages-buttons/first-one-/${experiment.id}/1`);
   await experiment.end();
@@ -66,7 +69,7 @@ test('a run is found by its names, and by what it has done', { timeout: 60_000 }
   await expect.poll(async () => (await temporal.workflow.count(query)).count).toBe(1);
 });
 
-test('cancel ends the run as cancelled within 15 s, and other runs of the worker go on', { timeout: 60_000 }, async () => {
+test.concurrent('cancel ends the run as cancelled within 15 s, and other runs of the worker go on', async ({ expect }) => {
   const [experiment, other] = [await started('cancelled there', { rows: 400 }), await started('other')];
   await experiment.until(({ rows_done }) => rows_done >= 4);
   const asked = Date.now();
@@ -81,7 +84,7 @@ test('cancel ends the run as cancelled within 15 s, and other runs of the worker
   expect(await other.end()).toMatchObject({ state: 'completed', rows_done: 40 });
 });
 
-test('our own cancel is one of Temporal', { timeout: 60_000 }, async () => {
+test.concurrent('our own cancel is one of Temporal', async ({ expect }) => {
   const experiment = await started('cancelled here', { module: 'hanging' });
   await experiment.until(({ rows_running }) => rows_running === 4);
   await experiment.steer('cancel');
@@ -89,7 +92,7 @@ test('our own cancel is one of Temporal', { timeout: 60_000 }, async () => {
   await expect.poll(() => statusOf(experiment)).toBe('CANCELLED');
 });
 
-test('the signal by which processes of the release before cancel works as well', async () => {
+test.concurrent('the signal by which processes of the release before cancel works as well', async ({ expect }) => {
   const experiment = await started('cancelled by signal', { rows: 400 });
   await experiment.until(({ rows_done }) => rows_done >= 4);
   await handleOf(experiment).signal('cancelRun');
@@ -97,9 +100,9 @@ test('the signal by which processes of the release before cancel works as well',
   await expect.poll(() => statusOf(experiment)).not.toBe('RUNNING');
 });
 
-test('terminate ends the run within 35 s, names Temporal, and nothing is recorded from then on', {
-  timeout: 120_000,
-}, async () => {
+test.concurrent('terminate ends the run within 35 s, names Temporal, and nothing is recorded from then on', async ({
+  expect,
+}) => {
   const experiment = await started('terminated', { rows: 400 });
   await experiment.until(({ rows_done }) => rows_done >= 4);
   const asked = Date.now();
@@ -135,7 +138,7 @@ async function reset(experiment: ExperimentOf, resetReapplyExcludeTypes: number[
   });
 }
 
-test('reset goes on with the run, of which each row is recorded once', { timeout: 60_000 }, async () => {
+test.concurrent('reset goes on with the run, of which each row is recorded once', async ({ expect }) => {
   const experiment = await started('reset', { rows: 60 });
   await experiment.until(({ rows_done }) => rows_done >= 4);
   await reset(experiment);
@@ -144,7 +147,7 @@ test('reset goes on with the run, of which each row is recorded once', { timeout
   expect(await statusOf(experiment)).toBe('COMPLETED');
 });
 
-test('reset brings back a run that was terminated', { timeout: 60_000 }, async () => {
+test.concurrent('reset brings back a run that was terminated', async ({ expect }) => {
   const experiment = await started('terminated and reset', { rows: 60 });
   await experiment.until(({ rows_done }) => rows_done >= 4);
   await handleOf(experiment).terminate();
@@ -154,9 +157,9 @@ test('reset brings back a run that was terminated', { timeout: 60_000 }, async (
   expect(await ordinalsOf(experiment)).toEqual(upTo(60));
 });
 
-test('a workflow whose tasks fail is named within a minute, and the run goes on when they do not', {
-  timeout: 120_000,
-}, async () => {
+test.concurrent('a workflow whose tasks fail is named within a minute, and the run goes on when they do not', async ({
+  expect,
+}) => {
   const experiment = await started('stuck', { rows: 200 });
   await experiment.until(({ rows_done }) => rows_done >= 4);
   await handleOf(experiment).signal('handedOver'); // without what the workflow reads of it
@@ -174,7 +177,7 @@ test('a workflow whose tasks fail is named within a minute, and the run goes on 
   expect(await experiment.end()).toMatchObject({ state: 'completed', rows_done: 200, message: null });
 });
 
-test('a run that pauses by itself says why, in its progress and in Temporal', { timeout: 60_000 }, async () => {
+test.concurrent('a run that pauses by itself says why, in its progress and in Temporal', async ({ expect }) => {
   const experiment = await started('pausing', { module: 'failing', pause_after_failures: 5 });
   const paused = await experiment.until(({ state }) => state === 'paused');
   expect(paused.message).toMatch(/5 rows in a row failed, the last with: .*the model is gone/);
@@ -185,14 +188,14 @@ test('a run that pauses by itself says why, in its progress and in Temporal', { 
   expect(await experiment.end()).toMatchObject({ state: 'cancelled', message: null });
 });
 
-test('a run that fails closes as failed, with its status', async () => {
+test.concurrent('a run that fails closes as failed, with its status', async ({ expect }) => {
   const experiment = await started('broken', { module: 'broken' });
   expect(await experiment.end()).toMatchObject({ state: 'failed' });
   await expect.poll(() => statusOf(experiment)).toBe('FAILED');
   expect(await attribute(experiment, 'AssayStatus')).toBe('failed');
 });
 
-test('activities say in a line what they do', { timeout: 60_000 }, async () => {
+test.concurrent('activities say in a line what they do', async ({ expect }) => {
   const experiment = await started('lines');
   await experiment.end();
   const { events } = await handleOf(experiment).fetchHistory();
