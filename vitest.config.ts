@@ -2,12 +2,20 @@ import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** The longest files are in `faults`: what begins last should be short. Otherwise the order of Vitest: longest first, as of the last run. */
-class FaultsFirst extends BaseSequencer {
+/**
+ * The longest files are in `faults`, and they mostly wait: for a server that is gone, a limit that passes. So they begin early, and beside others,
+ * which compute: two of those for each. Otherwise the order of Vitest: longest first, as of the last run.
+ */
+class FaultsBesideOthers extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
     const isFault = ({ moduleId }: TestSpecification) => moduleId.includes('/test/faults/');
-    return [...sorted.filter(isFault), ...sorted.filter((file) => !isFault(file))];
+    const faults = sorted.filter(isFault);
+    const others = sorted.filter((file) => !isFault(file));
+    return [
+      ...faults.flatMap((fault, index) => [fault, ...others.slice(2 * index, 2 * index + 2)]),
+      ...others.slice(2 * faults.length),
+    ];
   }
 }
 
@@ -16,8 +24,9 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     // Each file owns its folders and servers; chDB takes one folder per process.
     pool: 'forks',
-    maxWorkers: 3,
-    sequence: { sequencer: FaultsFirst },
+    // More than the cores that CI has: a good part of the files' time is spent waiting.
+    maxWorkers: 4,
+    sequence: { sequencer: FaultsBesideOthers },
     // Before the first file, since the limits of hooks leave no time to build it.
     globalSetup: 'test/support/obtainTemporal.ts',
     // For the services that tests start as processes of their own: 0.7 s of CPU less for each.
@@ -25,8 +34,8 @@ export default defineConfig({
     // A test that needs longer says so itself: a property that writes hundreds of times, a run that is killed at each of its steps.
     testTimeout: 30_000,
     hookTimeout: 60_000,
-    // The default of a second is over before a busy disk has stored twenty rows.
-    expect: { poll: { timeout: 60_000 } },
+    // The default of a second is over before a busy disk has stored twenty rows. Most polls ask the service: more often only takes its time.
+    expect: { poll: { timeout: 60_000, interval: 100 } },
     // A run that hangs at its end hides a leak: say so instead of waiting.
     teardownTimeout: 20_000,
   },
