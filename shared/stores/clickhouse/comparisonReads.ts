@@ -3,17 +3,19 @@ import {
   type ComparedRuns,
   type ComparisonReads,
   isYesOrNo,
+  type MatchedRows,
   type MetricSide,
   type PairedMetric,
   type PairsQuery,
   type RowCondition,
+  type RowOutline,
   type RowPageQuery,
 } from '../../comparison/comparisonReads.ts';
 import { measuredMetrics } from '../../experiments/aggregates.ts';
 import type { RunRef } from '../../projects/runs.ts';
 import { LIMIT_PAIRS } from '../../statistics/pairedTest.ts';
 import { Binder, timeOfColumn } from './binder.ts';
-import { scopeOf } from './columnSql.ts';
+import { HAS_VALUE, scopeOf } from './columnSql.ts';
 import { type ComparedRowsSql, comparedRows, type SideIndex } from './comparedRows.ts';
 import type { ClickHouse } from './connect.ts';
 import { newestVersions } from './newestVersions.ts';
@@ -31,14 +33,11 @@ const count = z.coerce.number();
 const figure = z.number().nullable();
 
 const Version = z.object({ run: z.string(), rows: z.string(), newest: z.string() });
-const Outline = z.object({
-  rows: count,
-  failed: count,
-  with_row: count,
-  with_input: count,
-  keys: count,
-});
-const Rows = z.object({ matched: count, only_baseline: count, only_other: count, changed: count });
+const Outline = z
+  .object({ rows: count, failed: count, withDatasetRow: count, withDatasetInput: count, keys: count })
+  .transform(({ keys, ...outline }): RowOutline => ({ ...outline, repeats: keys < outline.rows }));
+const Rows: z.ZodType<MatchedRows> = z.object({ matched: count, onlyInBaseline: count, onlyInOther: count, changed: count });
+const Metric = z.object({ metric: z.string() }).transform(({ metric }) => metric);
 const Side = z.tuple([count, count, count, count, figure, z.array(figure)]).transform(
   ([booleans, numbers, labels, infinite, mean, [p50 = null, p95 = null]]): MetricSide => ({
     booleans,
@@ -90,6 +89,12 @@ export function clickhouseComparisonReads(clickhouse: ClickHouse): ComparisonRea
     return comparedRows(runs, [baseline, other], slice);
   };
 
+  /** What follows from what is stored alone. */
+  const ask = <T>(name: string, row: z.ZodType<T>, { params }: Binder, sql: string): Promise<T[]> =>
+    clickhouse.query({ name, sql, params, row, maxSeconds: MAX_SECONDS, isRepeatable: true });
+  /** Of figures without groups, which are one row. */
+  const figures = async <T>(...read: Parameters<typeof ask<T>>): Promise<T> => (await ask(...read))[0] as T;
+
   return {
     async version(runs) {
       const binder = new Binder();
@@ -100,13 +105,7 @@ export function clickhouseComparisonReads(clickhouse: ClickHouse): ComparisonRea
           `SELECT ${id} AS run, toString(count()) AS rows, toString(max(version)) AS newest FROM ${table} WHERE ${scope}`;
         return `${seen('records', inRun)} UNION ALL ${seen('metric_values', scoresInRun)}`;
       };
-      const rows = await clickhouse.query({
-        name: 'versions of experiments',
-        sql: runs.map(of).join(' UNION ALL '),
-        params: binder.params,
-        row: Version,
-        isRepeatable: true,
-      });
+      const rows = await ask('versions of experiments', Version, binder, runs.map(of).join(' UNION ALL '));
       return rows
         .map(({ run, rows: stored, newest }) => `${run} ${stored} ${newest}`)
         .sort()
@@ -116,57 +115,34 @@ export function clickhouseComparisonReads(clickhouse: ClickHouse): ComparisonRea
     async outline(run) {
       const binder = new Binder();
       const scope = scopeOf(binder.bind, run, await newestVersions(clickhouse, run));
-      const [found] = await clickhouse.query({
-        name: 'rows of an experiment',
-        sql: `SELECT count() AS rows, countIf(error_message != '') AS failed, countIf(isNotNull(dataset_row_id) AND isNotNull(dataset_version)) AS with_row,
-                     countIf(isNotNull(dataset_input)) AS with_input, uniqExact(ifNull(dataset_row_id, id)) AS keys
-                FROM ${scope.from} WHERE ${scope.newest} AND type = 'trace'`,
-        params: binder.params,
-        row: Outline,
-        maxSeconds: MAX_SECONDS,
-        isRepeatable: true,
-      });
-      return {
-        rows: found?.rows ?? 0,
-        failed: found?.failed ?? 0,
-        withDatasetRow: found?.with_row ?? 0,
-        withDatasetInput: found?.with_input ?? 0,
-        repeats: (found?.keys ?? 0) < (found?.rows ?? 0),
-      };
+      return figures(
+        'rows of an experiment',
+        Outline,
+        binder,
+        `SELECT count() AS rows, countIf(error_message != '') AS failed, countIf(isNotNull(dataset_row_id) AND isNotNull(dataset_version)) AS withDatasetRow,
+                countIf(isNotNull(dataset_input)) AS withDatasetInput, uniqExact(ifNull(dataset_row_id, id)) AS keys
+           FROM ${scope.from} WHERE ${scope.newest} AND type = 'trace'`,
+      );
     },
 
     async metrics(run) {
       const binder = new Binder();
       const { scoresInRun } = scopeOf(binder.bind, run);
-      return clickhouse.query({
-        name: 'metrics of rows',
-        sql: `SELECT DISTINCT toString(metric) AS metric FROM metric_values WHERE ${scoresInRun} AND record_type = 'trace' AND status IN ('success', 'roll_up') ORDER BY metric`,
-        params: binder.params,
-        row: (row) => (row as { metric: string }).metric,
-        maxSeconds: MAX_SECONDS,
-        isRepeatable: true,
-      });
+      const sql = `SELECT DISTINCT toString(metric) AS metric FROM metric_values WHERE ${scoresInRun} AND record_type = 'trace' AND ${HAS_VALUE} ORDER BY metric`;
+      return ask('metrics of rows', Metric, binder, sql);
     },
 
     async rows(runs) {
       const rows = await rowsOf(runs);
-      const [found] = await clickhouse.query({
-        name: 'rows of two experiments',
-        sql: `SELECT countIf(in_both AND NOT differs) AS matched, countIf(in_both AND differs) AS changed,
-                     countIf(NOT in_both AND in_baseline) AS only_baseline, countIf(NOT in_both AND NOT in_baseline) AS only_other
-                FROM (SELECT key, max(side = 0) AS in_baseline, max(side = 1) AND in_baseline AS in_both, ${rows.isChanged} AS differs
-                        FROM (${rows.traces(0)} UNION ALL ${rows.traces(1)}) GROUP BY key)`,
-        params: rows.binder.params,
-        row: Rows,
-        maxSeconds: MAX_SECONDS,
-        isRepeatable: true,
-      });
-      return {
-        matched: found?.matched ?? 0,
-        onlyInBaseline: found?.only_baseline ?? 0,
-        onlyInOther: found?.only_other ?? 0,
-        changed: found?.changed ?? 0,
-      };
+      return figures(
+        'rows of two experiments',
+        Rows,
+        rows.binder,
+        `SELECT countIf(in_both AND NOT differs) AS matched, countIf(in_both AND differs) AS changed,
+                countIf(NOT in_both AND in_baseline) AS onlyInBaseline, countIf(NOT in_both AND NOT in_baseline) AS onlyInOther
+           FROM (SELECT key, max(side = 0) AS in_baseline, max(side = 1) AND in_baseline AS in_both, ${rows.isChanged} AS differs
+                   FROM (${rows.traces(0)} UNION ALL ${rows.traces(1)}) GROUP BY key)`,
+      );
     },
 
     async pairs(query) {
@@ -178,8 +154,7 @@ export function clickhouseComparisonReads(clickhouse: ClickHouse): ComparisonRea
         metrics = query,
       ): Promise<T[]> => {
         const rows = await rowsOf(query, query.slice);
-        const sql = sqlOf(valuesSql(rows, metrics, names));
-        return clickhouse.query({ name, sql, params: rows.binder.params, row, maxSeconds: MAX_SECONDS });
+        return ask(name, row, rows.binder, sqlOf(valuesSql(rows, metrics, names)));
       };
       const found = await read('pairs of values', Paired, (values) =>
         pairsSql(values, query.slice !== undefined, query.hasTrials),
@@ -245,14 +220,13 @@ export function clickhouseComparisonReads(clickhouse: ClickHouse): ComparisonRea
         `(arraySort(found -> (-toInt64(found.2), found.1), arrayZip((sumMapIf([label], [toUInt64(1)], side = ${index}) AS counted_${index}).1, counted_${index}.2)) AS sorted_${index})[1].1`;
       const byRow = `SELECT metric, key, coalesce(anyIf(slice, side = 0), anyIf(slice, side = 1)) AS slice, ${mostFrequent(0)} AS baseline, ${mostFrequent(1)} AS other
           FROM (${side(0)} UNION ALL ${side(1)}) WHERE NOT ${rows.isChanged} GROUP BY metric, key HAVING countIf(side = 0) > 0 AND countIf(side = 1) > 0`;
-      return clickhouse.query({
-        name: 'pairs of labels',
-        sql: `SELECT metric, slice, baseline, other, count() AS rows FROM (${byRow}) GROUP BY metric, slice, baseline, other
-              ORDER BY metric, slice, rows DESC, baseline, other LIMIT ${MAX_LABEL_PAIRS + 1} BY metric, slice`,
-        params: rows.binder.params,
-        row: Labels,
-        maxSeconds: MAX_SECONDS,
-      });
+      return ask(
+        'pairs of labels',
+        Labels,
+        rows.binder,
+        `SELECT metric, slice, baseline, other, count() AS rows FROM (${byRow}) GROUP BY metric, slice, baseline, other
+         ORDER BY metric, slice, rows DESC, baseline, other LIMIT ${MAX_LABEL_PAIRS + 1} BY metric, slice`,
+      );
     },
   };
 }
