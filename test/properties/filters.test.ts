@@ -2,6 +2,7 @@ import { fc, test } from '@fast-check/vitest';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { withAnnotatedIds } from '../../shared/annotations/fullyAnnotated.ts';
 import { type ColumnDef, isSpanKind, type RecordKind, recordKinds, spanKinds } from '../../shared/columns/columnDef.ts';
+import { datasetColumns } from '../../shared/columns/dataset.ts';
 import { standardColumns } from '../../shared/columns/standard.ts';
 import { derivedId, newId } from '../../shared/identifiers/ids.ts';
 import { columnFinder } from '../../shared/records/findColumn.ts';
@@ -39,6 +40,7 @@ const metricColumns = [
 const findColumn = columnFinder(metricColumns);
 const columns = [
   ...standardColumns,
+  ...datasetColumns,
   ...metricColumns,
   ...['metrics/duration_ns', 'user_metadata/lang', "user_metadata/it's {p0:String}", 'dataset_metadata/日本/語'].map(findColumn),
 ];
@@ -73,6 +75,14 @@ const time = (step: number) =>
     .slice(0, 6)}Z`;
 const pick = <T>(from: readonly T[], at: number): T => from[((at % from.length) + from.length) % from.length] as T;
 
+/** Which row of a dataset a trace ran: of a dataset, of a list of records, or of none. */
+const rowOf = (n: number) => ({
+  dataset_row_id: n % 5 === 0 ? null : derivedId('record', n % 3),
+  dataset_version: n % 3 === 0 ? pick([1, 7, 500], n) : null,
+  dataset_row_ordinal: n % 5 === 0 ? null : pick([0, 1, 7, 2 ** 31 - 1], n),
+  trial: n % 5 === 0 ? null : n % 2,
+});
+
 /** Forty records of all kinds, each in one to three versions of which the last one counts. */
 function makeRecord(n: number, version: number): StoredRecord {
   const type = pick(recordKinds, n);
@@ -101,6 +111,7 @@ function makeRecord(n: number, version: number): StoredRecord {
     user_metadata:
       h % 2 === 0 ? { lang: pick(texts, h), ...(h % 3 === 0 ? { "it's {p0:String}": pick(texts, h + 4) } : {}) } : {},
     dataset_metadata: h % 3 === 1 ? { '日本/語': pick(texts, h + 6) } : {},
+    ...(type === 'trace' ? rowOf(n) : {}),
     metrics: h % 5 === 0 ? {} : { duration_ns: pick(nanoseconds, h) },
   };
 }
