@@ -1,6 +1,7 @@
 import type { Domain } from '../../shared/assemble.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { withoutExpired } from '../../shared/projects/retention.ts';
+import { mustHaveJudges } from '../../shared/scorers/judge.ts';
 import { namedScorers } from '../../shared/scorers/namedScorers.ts';
 import { scorersOfRun } from '../../shared/scorers/runSettings.ts';
 import { scorersSeenBy } from '../../shared/scorers/scorersSeenBy.ts';
@@ -27,7 +28,8 @@ import { traceRoutes } from '../routes/traces.ts';
 
 /** Records: logged, searched, exported, annotated, and scored anew. */
 export function recordEndpoints(domain: Domain, gate: Gate, bodies: BodyBounds): Endpoint[] {
-  const { accounts, assets, annotations, annotationStore, expiries, projects, records, scorers, scoring, stores } = domain;
+  const { accounts, assets, annotations, annotationStore, expiries, models, projects, records, scorers, scoring, stores } =
+    domain;
   const { writer, reading, deletion, heldUpdates } = records;
   const { findRun, ingestRun } = projects;
   const { clickhouse } = stores;
@@ -79,8 +81,11 @@ export function recordEndpoints(domain: Domain, gate: Gate, bodies: BodyBounds):
       ...search,
       scorings: scoring.scorings,
       start: scoring.start,
-      metricsOf: (caller, run, scorerIds) =>
-        scorersOfRun(scorersSeenBy(scorers.store, assets, caller), run.projectId, run.runId, scorerIds),
+      async metricsOf(caller, run, scorerIds) {
+        const metrics = await scorersOfRun(scorersSeenBy(scorers.store, assets, caller), run.projectId, run.runId, scorerIds);
+        await mustHaveJudges(models, metrics, () => scorers.defaultJudge(run.projectId), ['body', 'scorer_ids']);
+        return metrics;
+      },
     }),
   ];
 }

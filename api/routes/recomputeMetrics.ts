@@ -14,7 +14,7 @@ import { type RecordSearchDeps, recordQuery, sortableColumn } from '../records/r
 import { type Endpoint, endpoint } from '../route.ts';
 
 export interface RecomputeDeps extends RecordSearchDeps, RequestScoringDeps {
-  /** @throws RequestInvalid for a scorer that is unknown, deleted, or not the caller's to see. */
+  /** @throws RequestInvalid for a scorer that is unknown, deleted, not the caller's to see, or whose judge there is not. */
   metricsOf(caller: Caller, run: RunRef, scorerIds: readonly string[]): Promise<EnabledMetric[]>;
 }
 

@@ -35,6 +35,7 @@ export async function mustHaveJudges(
   models: Pick<ModelCaller, 'resolveModel'>,
   metrics: readonly EnabledMetric[],
   defaultJudge: () => Promise<string | null>,
+  at: readonly string[] = ['body', 'scorers'],
 ): Promise<void> {
   const invalid: InvalidItem[] = [];
   for (const { needs, judgeModel, name, alias } of metrics) {
@@ -48,7 +49,7 @@ export async function mustHaveJudges(
       const judge = judgeModel === null ? "the project's default judge, of the metric" : 'the judge of the metric';
       const msg = `${judge} ${JSON.stringify(alias ?? name)} cannot be asked: ${err.message}`;
       invalid.push({
-        loc: ['body', 'scorers', alias ?? name, 'model_name'],
+        loc: [...at, alias ?? name, 'model_name'],
         msg,
         type: 'judge_model_unknown',
         input: model,

@@ -159,7 +159,11 @@ test('a scorer that is edited amid a run judges nothing of it; the next run judg
   expect(await one.end()).toMatchObject({ state: 'completed', scores_done: 60 });
   expect(asked()).toEqual(Array(60).fill('first'));
 
-  await one.start({ rows_to_run: 'none' });
+  // It is named by its name or its column, and none of its values is missing.
+  await one.start({ rows_to_run: { metric: scorer.name, state: ['missing', 'failed'] } });
+  expect(await one.end()).toMatchObject({ state: 'completed', rerun: { metric: scorer.id } });
+  expect(asked()).toHaveLength(60);
+  await one.start({ rows_to_run: { metric: scorer.id, state: ['stale'] } });
   expect(await one.end()).toMatchObject({ state: 'completed', scores_done: 60 });
   expect(asked().slice(60)).toEqual(Array(60).fill('second'));
 

@@ -214,6 +214,14 @@ describe('recomputing the metrics of stored records', () => {
       body: { detail: [{ loc: ['body', 'scorer_ids', 0] }] },
     });
     expect(await recompute({})).toMatchObject({ status: 422 });
+    const { id } = await service.client.send<{ id: string }>('/scorers', {
+      body: { name: `strict ${newId()}`, scorer_type: 'llm', defaults: { model_name: 'judg-1' } },
+    });
+    await service.client.send(`/scorers/${id}/version/llm`, { body: { user_prompt: 'Is {{output}} right?' } });
+    expect(await recompute({ scorer_ids: [id] })).toMatchObject({
+      status: 422,
+      body: { detail: [{ type: 'judge_model_unknown', msg: expect.stringMatching(/"judg-1".*closest (is|are) .*judge-1/) }] },
+    });
     expect(
       await recompute({ scorer_ids, filters: [{ type: 'text', column_id: 'nonsense', operator: 'eq', value: '' }] }),
     ).toMatchObject({
