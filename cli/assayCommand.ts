@@ -3,6 +3,7 @@ import { VERSION } from '../shared/config/version.ts';
 import { type Action, example, ofExperiment, ofProject, ofService, wholeNumber } from './commandOptions.ts';
 import { dataCommands } from './dataCommands.ts';
 import { type ExitCode, exitCodes } from './exitCodes.ts';
+import { gateCommand } from './gateCommand.ts';
 import { errorAsJson, type Terminal, widthOf } from './terminal.ts';
 
 /** Longer lines are hard to read. */
@@ -79,6 +80,7 @@ export function assayCommand(terminal: Terminal, end: (exitCode: ExitCode) => vo
     )
     .option('--trials <number>', 'times that each row is run', wholeNumber)
     .option('--concurrency <number>', 'rows in flight at a time', wholeNumber)
+    .option('--gate-report <file>', 'where the file has a gate: its report, as .md, .xml (JUnit), .json or .txt')
     .option('--create-project', 'make the project if it does not exist')
     .option('--fresh', 'a new experiment also where one of this name has not ended')
     .option('--no-wait', 'leave a run of the service to itself; a function stays until its rows are recorded')
@@ -128,6 +130,7 @@ export function assayCommand(terminal: Terminal, end: (exitCode: ExitCode) => vo
       ),
     );
 
+  gateCommand(program, terminal, action);
   dataCommands(program, terminal, action);
 
   ofService(program.command('doctor'))

@@ -11,7 +11,7 @@ export const exitCodes = {
   credentials: 4,
   /** What was named does not exist. */
   notFound: 5,
-  /** The run of the experiment failed or was cancelled. */
+  /** The run of the experiment failed or was cancelled, or has not ended where the gate needs its end. */
   runFailed: 6,
   /** A file cannot be read or written. */
   file: 7,

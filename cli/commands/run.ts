@@ -7,15 +7,18 @@ import {
   type ServiceClient,
 } from '../../client/index.ts';
 import { chosenDataset } from '../chosenDataset.ts';
+import { usageError } from '../commandError.ts';
 import { connect, type ServiceOptions } from '../connect.ts';
 import { ensureProject } from '../ensureProject.ts';
 import type { ExitCode } from '../exitCodes.ts';
 import { loadExperiment } from '../experimentFile.ts';
 import type { ProjectOptions } from '../findExperiment.ts';
+import { gateFormatOf } from '../output/gateReport.ts';
 import { progressDisplay } from '../output/progressDisplay.ts';
 import { rowSelection } from '../rowsOption.ts';
 import { remark, say, type Terminal } from '../terminal.ts';
 import { waysOn } from '../waysOn.ts';
+import { writeGate } from './gate.ts';
 import { showResults } from './watch.ts';
 
 export interface RunOptions extends ServiceOptions, ProjectOptions {
@@ -28,6 +31,7 @@ export interface RunOptions extends ServiceOptions, ProjectOptions {
   createProject?: boolean;
   /** `--no-wait` */
   wait: boolean;
+  gateReport?: string;
   /** `--fresh` */
   fresh?: boolean;
 }
@@ -37,6 +41,10 @@ export async function run(terminal: Terminal, file: string, options: RunOptions)
   keepOutputClean(terminal);
   const client = await connect(terminal, options);
   const { project, projectName, ...definition } = await loadExperiment(terminal.folder, file);
+  if (options.gateReport !== undefined) {
+    gateFormatOf(options.gateReport);
+    if (!definition.gate) throw usageError(`${file} has no gate that could be reported: add gate: { … } to it`);
+  }
   const byOption = options.project ?? options.projectId;
   const ofFile = { project: projectName ?? project, projectId: definition.projectId };
   const projectId = await ensureProject(client, byOption ? options : ofFile, options.createProject === true);
@@ -74,11 +82,12 @@ export async function run(terminal: Terminal, file: string, options: RunOptions)
 async function showRun(
   terminal: Terminal,
   client: ServiceClient,
-  { experiment, progress, link, resumed }: ExperimentRunResults,
-  { json, wait }: RunOptions,
+  { experiment, progress, link, resumed, gate }: ExperimentRunResults,
+  { json, wait, gateReport }: RunOptions,
 ): Promise<ExitCode> {
   if (resumed) await remark(terminal, 'Went on with the run that had not ended; --fresh makes a new one.');
-  const exitCode = await showResults(terminal, client, experiment, progress, json);
+  const exitCode = await showResults(terminal, client, experiment, progress, json, gate);
+  if (gate && gateReport !== undefined) await writeGate(terminal, gateReport, gateFormatOf(gateReport), gate, link);
   if (!json) await say(terminal, `\n${wait ? link : waysOn(experiment)}`);
   return exitCode;
 }

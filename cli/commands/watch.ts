@@ -1,7 +1,14 @@
-import { type ExperimentProgress, type ExperimentResponse, type ServiceClient, watchExperiment } from '../../client/index.ts';
+import {
+  type ExperimentProgress,
+  type ExperimentResponse,
+  type GateResult,
+  type ServiceClient,
+  watchExperiment,
+} from '../../client/index.ts';
 import { connect, type ServiceOptions } from '../connect.ts';
 import { type ExitCode, exitCodes } from '../exitCodes.ts';
 import { findExperiment, type ProjectOptions } from '../findExperiment.ts';
+import { gateExitCodes, gateReport } from '../output/gateReport.ts';
 import { progressDisplay } from '../output/progressDisplay.ts';
 import { resultsText } from '../output/resultsText.ts';
 import { remark, say, sayJson, type Terminal, widthOf } from '../terminal.ts';
@@ -40,9 +47,12 @@ export async function showResults(
   { id, project_id }: Pick<ExperimentResponse, 'id' | 'project_id'>,
   progress: ExperimentProgress,
   asJson = false,
+  gate?: GateResult,
 ): Promise<ExitCode> {
   const experiment = await client.send<ExperimentResponse>(`/projects/${project_id}/experiments/${id}`);
-  if (asJson) await sayJson(terminal, { experiment, progress });
+  if (asJson) await sayJson(terminal, { experiment, progress, gate });
   else await say(terminal, resultsText(experiment, progress, widthOf(terminal.stdout, terminal.environment)));
-  return progress.state === 'failed' || progress.state === 'cancelled' ? exitCodes.runFailed : exitCodes.done;
+  if (gate && !asJson) await say(terminal, `\n${gateReport('text', gate, '')}`);
+  if (progress.state === 'failed' || progress.state === 'cancelled') return exitCodes.runFailed;
+  return gate ? gateExitCodes[gate.status] : exitCodes.done;
 }

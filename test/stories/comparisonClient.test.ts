@@ -1,5 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import {
   type ComparedRow,
   comparedRows,
@@ -12,6 +15,7 @@ import {
   runExperiment,
   ValueError,
 } from '../../client/index.ts';
+import { assay, inShell, type Typed } from '../support/assay.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -383,5 +387,136 @@ describe('tags of a build', () => {
     expect(await tagsOf()).toMatchObject({ commit, dirty: expect.stringMatching(/^(true|false)$/) });
     vi.stubEnv('PATH', '/nowhere');
     expect(await tagsOf({ note: 'without git' })).toEqual({ note: 'without git' });
+  });
+});
+
+describe('the command', () => {
+  const root = join(import.meta.dirname, '../..');
+
+  /** A folder where the client library is found, with the address and key of the service in the environment. */
+  async function folderOfProject(environment: Record<string, string> = {}): Promise<Typed & { projectId: string }> {
+    const folder = mkdtempSync(join(tmpdir(), 'assay-gate-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    symlinkSync(join(root, 'client'), join(folder, 'client'));
+    const { id: projectId } = await service.project();
+    const reached = { SERVICE_API_URL: service.url, SERVICE_API_KEY: service.apiKey, SERVICE_PROJECT_ID: projectId };
+    return { folder, projectId, environment: { ...reached, ...environment } };
+  }
+
+  /** So many of 30 answers are right. */
+  const ran = async (projectId: string, experimentName: string, right: number, tags: Record<string, string> = {}) => {
+    const dataset = Array.from({ length: 30 }, (_, n) => ({ input: `${n}`, output: n < right ? `${n}` : 'other' }));
+    const metrics = ['exact_match'];
+    const common = { client: service.client, projectId, experimentName, experimentTags: tags, metrics };
+    return (await runExperiment<string, string>({ ...common, dataset, function: (input) => input })).experiment;
+  };
+
+  test('ends with 0, 10 and 11, and writes reports that hold any name', async () => {
+    const typed = await folderOfProject();
+    const odd = 'a "<b>" & \u{1f680} | *x*\n@all';
+    await ran(typed.projectId, 'büro 🚀', 27, { branch: 'main', commit: 'c0ffee' });
+    const worse = await ran(typed.projectId, odd, 10);
+    const against = ['--baseline-tag', 'branch=main'];
+    const drop = (by: number) => ['--max-drop', `exact_match=${by}`];
+
+    const failed = await assay(
+      ['gate', worse.id, ...against, ...drop(0.1), '--min', 'exact_match=0.2', '--max-failed', '0'],
+      typed,
+    );
+    expect(failed.stdout).toMatch(/^gate failed: "a \\"<b>\\" .*" against "büro 🚀" \(branch main, commit c0ffee/);
+    expect(failed.stdout).toMatch(/^ {2}failed {2}exact_match is worse by more than 10\.0 points: 33\.3 % against 90\.0 %/m);
+    expect(failed.stdout).toMatch(/^ {2}passed {2}exact_match is 33\.3 % over 30 rows, and must be at least 20\.0 %$/m);
+    expect(failed.exitCode).toBe(10);
+    expect((await assay(['gate', 'büro 🚀', '--baseline', worse.id, ...drop(0)], typed)).exitCode).toBe(0);
+    const unclear = await assay(['gate', worse.id, ...against, ...drop(0.55), '--json'], typed);
+    expect(JSON.parse(unclear.stdout)).toMatchObject({ status: 'undecided', checks: [{ rows_to_decide: expect.any(Number) }] });
+    expect(unclear.exitCode).toBe(11);
+
+    const reportOf = async (file: string): Promise<string> => {
+      const words = [
+        'gate',
+        worse.id,
+        ...against,
+        ...drop(0.55),
+        '--min',
+        'exact_match=0.9',
+        '--max-failed',
+        '0',
+        '--output',
+        file,
+      ];
+      const { exitCode, stdout } = await assay(words, typed);
+      expect([exitCode, stdout]).toEqual([10, expect.stringMatching(/^gate failed/)]);
+      return readFileSync(join(typed.folder, file), 'utf8');
+    };
+    const junit = await reportOf('gate.xml');
+    expect(junit).toContain('<testsuites name="assay gate" tests="3" failures="2" errors="0" skipped="0">');
+    expect(junit).toContain('classname="a &#34;&#60;b&#62;&#34; &#38; 🚀 | *x*&#10;@all" name="max_failed"/>');
+    expect(junit).toMatch(/<failure type="not enough rows" message="30 rows do not tell whether exact_match/);
+    const withoutTags = junit.replaceAll(/<[?/]?\w+( \w+="[^"<&]*(&#\d+;[^"<&]*)*")*[?/]?>/g, '');
+    expect(withoutTags.trim()).toBe(''); // nothing but elements whose attributes are escaped
+    const markdown = await reportOf('gate.md');
+    expect(markdown).toContain('### ❌ Gate failed: [a "\\<b\\>" \\& 🚀 \\| \\*x\\* @\u200ball](');
+    expect(markdown).toMatch(/^\| ❓ not enough rows \| exact\\_match worse by at most 0\.55 \| 0\.3333 \| 0\.9 \| -0\.5667 \|/m);
+    expect(JSON.parse(await reportOf('gate.json'))).toMatchObject({ status: 'failed', experiment: { id: worse.id } });
+  });
+
+  test('never shares its statuses with an error', async () => {
+    const typed = await folderOfProject();
+    await ran(typed.projectId, 'done', 20);
+    const running = await createExperiment({ client: service.client, projectId: typed.projectId, experimentName: 'running' });
+    await service.client.send(`/projects/${typed.projectId}/experiments/${running.id}/run`, {
+      body: { records: [{ input: 'x' }], runner: { kind: 'caller_function' } },
+    });
+    for (const [words, exitCode, sentence] of [
+      [['no such', '--max-failed', '0'], 5, /no experiment "no such"/],
+      [['done', '--baseline-tag', 'branch=nowhere', '--max-drop', 'exact_match=0'], 5, /with the tag branch=nowhere has ended/],
+      [['running', '--max-failed', '0'], 6, /"running" has not ended/],
+      [['done', '--max-drop', 'exact_match=0'], 2, /a drop is one against a baseline/],
+      [['done', '--max-drop', 'exact_match'], 2, /Write it as metric=number/],
+      [['done', '--min', 'exact_mach=1'], 2, /closest are exact_match/],
+      [['done', '--max-failed', '0', '--output', 'gate.pdf'], 2, /gate\.pdf does not say what it is to hold/],
+      [['done', '--max-failed', '0', '--output', 'no/folder/gate.md'], 7, /gate\.md cannot be/],
+      [['done'], 2, /nothing to check/],
+    ] as const) {
+      const ended = await assay(['gate', ...words], typed);
+      expect([ended.stderr, ended.exitCode]).toEqual([expect.stringMatching(sentence), exitCode]);
+    }
+    await service.client.send(`/projects/${typed.projectId}/experiments/${running.id}/cancel`, { method: 'POST' });
+  });
+
+  test('the script of the page makes a baseline on main, passes what is as good, and fails what is worse', async () => {
+    const page = readFileSync(join(root, 'docs/gate.md'), 'utf8');
+    const block = (start: string): string => page.split(`\`\`\`${start}`)[1]?.split('```')[0] as string;
+    const script = block('sh\n# gate.sh\n');
+    for (const pipeline of ['yaml\n# .github/workflows/quality.yml', 'yaml\n# .gitlab-ci.yml'])
+      expect(block(pipeline)).toContain("npx -c 'bash gate.sh'");
+    const typed = await folderOfProject({ SERVICE_PROJECT_ID: '' });
+    const git = (...words: string[]) =>
+      execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...words], { cwd: typed.folder });
+    const built = async (branch: string, variables: Record<string, string> = {}) => {
+      git('checkout', '--quiet', '-B', branch);
+      git('commit', '--quiet', '--allow-empty', '--message', branch);
+      const ended = await inShell(script.replaceAll('--project shop', `--project 'shop of ${typed.projectId}'`), {
+        ...typed,
+        environment: { ...typed.environment, ...variables },
+      });
+      const report = join(typed.folder, 'gate.md');
+      return { ...ended, report: existsSync(report) ? readFileSync(report, 'utf8') : '' };
+    };
+    const experiment = block('ts\n// quality.ts\n');
+    writeFileSync(join(typed.folder, 'quality.ts'), experiment);
+    git('init', '--quiet', '--initial-branch', 'main');
+    const first = await built('main');
+    expect([first.exitCode, first.stdout]).toEqual([0, expect.stringContaining('The first run of main')]);
+    const same = await built('same', { CI_COMMIT_REF_NAME: 'same', CI_COMMIT_SHA: 'c0ffee' });
+    expect([same.exitCode, same.report]).toEqual([0, expect.stringContaining('✅ Gate passed')]);
+    writeFileSync(join(typed.folder, 'quality.ts'), experiment.replace('text.toUpperCase()', 'text'));
+    const worse = await built('worse', { GITHUB_REF_NAME: '7/merge', GITHUB_HEAD_REF: 'worse' });
+    expect([worse.exitCode, worse.report]).toEqual([10, expect.stringContaining('❌ Gate failed')]);
+    expect(worse.stdout).toMatch(/^gate failed: "quality .*against "quality" \(branch main, commit /m);
+    const asJson = await assay(['run', 'quality.ts', '--project', `shop of ${typed.projectId}`, '--json'], typed);
+    expect(JSON.parse(asJson.stdout)).toMatchObject({ progress: { state: 'completed' }, gate: { status: 'failed' } });
+    expect(asJson.exitCode).toBe(10);
   });
 });

@@ -1,0 +1,73 @@
+import { type GateResult, gateExperiment, HttpStatusError } from '../../client/index.ts';
+import { CommandError } from '../commandError.ts';
+import { commandErrorOf } from '../commandErrorOf.ts';
+import { connect } from '../connect.ts';
+import { type ExitCode, exitCodes } from '../exitCodes.ts';
+import { findExperiment } from '../findExperiment.ts';
+import { type GateFormat, gateExitCodes, gateFormatOf, gateReport } from '../output/gateReport.ts';
+import { writeResult } from '../output/resultFile.ts';
+import { say, sayJson, type Terminal } from '../terminal.ts';
+import type { WatchOptions } from './watch.ts';
+
+export interface GateOptions extends WatchOptions {
+  baseline?: string;
+  baselineTag?: { key: string; value: string };
+  maxDrop?: Record<string, number>;
+  min?: Record<string, number>;
+  max?: Record<string, number>;
+  maxFailed?: number;
+  failedRows?: 'omit' | 'worst';
+  level?: number;
+  format?: GateFormat;
+  output?: string;
+}
+
+/** Ends with a status of its own where quality has dropped, and with another where the rows do not tell. */
+export async function gate(terminal: Terminal, words: string, options: GateOptions): Promise<ExitCode> {
+  const format = options.format ?? (options.output === undefined ? 'text' : gateFormatOf(options.output));
+  const client = await connect(terminal, options);
+  const experiment = await findExperiment(client, words, options);
+  const baseline = options.baseline === undefined ? undefined : await findExperiment(client, options.baseline, options);
+  const result = await gateExperiment({
+    client,
+    projectId: experiment.project_id,
+    experimentId: experiment.id,
+    baselineId: baseline?.id,
+    baselineTag: options.baselineTag,
+    metrics: limitsByMetric(options),
+    maxFailed: options.maxFailed,
+    failedRows: options.failedRows,
+    level: options.level,
+    signal: terminal.signal,
+  }).catch(notEnded);
+  const link = `${client.apiUrl}/projects/${experiment.project_id}/experiments/${experiment.id}`;
+  if (options.output !== undefined) await writeGate(terminal, options.output, format, result, link);
+  if (options.json) await sayJson(terminal, result);
+  else await say(terminal, gateReport(options.output === undefined ? format : 'text', result, link));
+  return gateExitCodes[result.status];
+}
+
+/** Writes a report beside what the output shows. */
+export async function writeGate(
+  terminal: Terminal,
+  path: string,
+  format: GateFormat,
+  result: GateResult,
+  link: string,
+): Promise<void> {
+  const lines = async function* () {
+    yield `${gateReport(format, result, link)}\n`;
+  };
+  await writeResult(terminal, path, lines());
+}
+
+function limitsByMetric({ maxDrop = {}, min = {}, max = {} }: GateOptions) {
+  const names = [...new Set([maxDrop, min, max].flatMap(Object.keys))];
+  return Object.fromEntries(names.map((name) => [name, { maxDrop: maxDrop[name], min: min[name], max: max[name] }]));
+}
+
+/** An experiment that has not run to its end is no wrong command line. */
+function notEnded(err: unknown): never {
+  if (!(err instanceof HttpStatusError) || err.status !== 409) throw err;
+  throw new CommandError(exitCodes.runFailed, commandErrorOf(err).message, { cause: err });
+}

@@ -1,0 +1,37 @@
+import type { GateResult } from '../../client/index.ts';
+import { harmless } from '../terminal.ts';
+import { figure } from './figures.ts';
+import { gateWords, shownTags } from './gateWords.ts';
+
+const signs: Record<GateResult['status'], string> = { passed: '✅', failed: '❌', undecided: '❓' };
+const rules = { max_drop: 'worse by at most', min: 'at least', max: 'at most', max_failed: 'failed rows, at most' };
+
+/** For a pull request. */
+export function gateMarkdown({ status, experiment, baseline, checks, reasons, warnings }: GateResult, link: string): string {
+  const tags = baseline ? shownTags(baseline) : [];
+  const against = baseline ? `, against **${plain(baseline.name)}**${tags.length > 0 ? ` (${plain(tags.join(', '))})` : ''}` : '';
+  const rows = checks.map(({ rule, metric, limit, status: of, value, baseline_value, difference, interval, rows: count }) => [
+    `${signs[of]} ${gateWords[of]}`,
+    `${metric === null ? '' : `${plain(metric)} `}${rules[rule]} ${figure(limit)}`,
+    ...[value, baseline_value, difference].map(figure),
+    interval ? `${figure(interval.low)} to ${figure(interval.high)}` : '–',
+    String(count),
+  ]);
+  const cells = (texts: readonly string[]): string => `| ${texts.join(' | ')} |`;
+  const titles = ['', 'check', 'this', 'baseline', 'difference', 'interval', 'rows'];
+  return [
+    `### ${signs[status]} Gate ${gateWords[status]}: [${plain(experiment.name)}](${link})`,
+    `${experiment.rows} rows, ${experiment.failed_rows} of them failed${against}.`,
+    [cells(titles), cells(titles.map((_, index) => (index > 1 ? '---:' : '---'))), ...rows.map(cells)].join('\n'),
+    [...reasons, ...warnings.map((warning) => `warning: ${warning}`)].map((line) => `- ${plain(line)}`).join('\n'),
+  ]
+    .filter(Boolean)
+    .join('\n\n');
+}
+
+/** Names are no markup, no cell of their own, and mention nobody. */
+const plain = (text: string): string =>
+  harmless(text)
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll(/[\\`*_[\]<>|~#&]/g, '\\$&')
+    .replaceAll('@', '@\u200b');
