@@ -6,6 +6,8 @@ import type { Environment } from './childProcesses/childEnvironment.ts';
 import { codeIsolation } from './childProcesses/codeIsolation.ts';
 import { openComparisons } from './comparison/openComparisons.ts';
 import { allowsLoopback, type Config } from './config/config.ts';
+import type { ExtensionWorkflows } from './datasetExtensions/extension.ts';
+import { openExtensions } from './datasetExtensions/openExtensions.ts';
 import { openDatasets } from './datasets/openDatasets.ts';
 import { openExperiments } from './experiments/openExperiments.ts';
 import type { RunWorkflows } from './experiments/startRun.ts';
@@ -45,6 +47,7 @@ import type { Stores } from './stores/open.ts';
 import { postgresAccounts } from './stores/postgres/accounts.ts';
 import { postgresAnnotations } from './stores/postgres/annotations.ts';
 import { postgresAssets } from './stores/postgres/assetAccess.ts';
+import { postgresDatasetExtensions } from './stores/postgres/datasetExtensions.ts';
 import { datasetStore } from './stores/postgres/datasets.ts';
 import { postgresDefaultJudges } from './stores/postgres/defaultJudges.ts';
 import { postgresExperiments } from './stores/postgres/experimentStore.ts';
@@ -70,7 +73,7 @@ export type Domain = ReturnType<typeof assembleDomain>;
 /** What the api and the workers both stand on: every module, opened over the stores and the other modules. */
 export function assembleDomain(
   stores: Stores,
-  workflows: RunWorkflows & ScoringWorkflows,
+  workflows: RunWorkflows & ScoringWorkflows & ExtensionWorkflows,
   config: Config,
   secretKeys: string,
   log: Logger,
@@ -123,6 +126,13 @@ export function assembleDomain(
     datasets: datasetStore(database),
     rows: datasetRows(clickhouse),
     limits: { rows: config.DATASET_ROWS, columns: config.DATASET_COLUMNS },
+  });
+  const extensions = openExtensions({
+    datasets: datasets.deps,
+    extensions: postgresDatasetExtensions(database),
+    workflows,
+    models,
+    onError: (datasetId, err) => log.warn({ err, datasetId }, 'the rows of a dataset could not be begun; it is tried again'),
   });
   const records = openRecords({
     store: clickhouseRecordStore(clickhouse),
@@ -221,6 +231,7 @@ export function assembleDomain(
     ...projects.jobs,
     ...records.jobs,
     ...datasets.jobs,
+    ...extensions.jobs,
     ...scoring.jobs,
     ...experiments.jobs,
   ];
@@ -240,6 +251,7 @@ export function assembleDomain(
     annotationStore,
     annotations,
     datasets,
+    extensions,
     retention,
     expiries,
     records,

@@ -29,6 +29,7 @@ export function assembleActivities(
     publishRunning,
     jobs,
     scoring,
+    extensions: domain.extensions,
     log,
     rowMemory: new RowMemory(config.ROW_MEMORY_MB * 1024 * 1024),
     settleRecords: experiments.settle,

@@ -1,9 +1,11 @@
 import { DefaultLogger, type NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { type QueueName, taskQueues } from '../shared/config/taskQueues.ts';
+import type { Extensions } from '../shared/datasetExtensions/openExtensions.ts';
 import type { RecurringJob } from '../shared/maintenance/recurringJob.ts';
 import type { Telemetry } from '../shared/telemetry/telemetry.ts';
 import { type ActivityDeps, createActivities } from './activities.ts';
+import { createExtensionActivities } from './extensionActivities.ts';
 import { createJobActivities } from './jobActivities.ts';
 import { createScoringActivities, type ScoringActivityDeps } from './scoringActivities.ts';
 import { createSweepActivities, type SweepActivityDeps } from './sweepActivities.ts';
@@ -13,6 +15,7 @@ import { workflowBundle } from './workflowBundle.ts';
 export interface WorkerDeps extends ActivityDeps {
   sweeps: SweepActivityDeps;
   scoring: ScoringActivityDeps & ActivityDeps['scoring'];
+  extensions: Pick<Extensions, 'step'>;
   jobs: readonly RecurringJob[];
 }
 
@@ -50,12 +53,13 @@ export async function startWorker(
   const ending = new AbortController();
   const experiments = createActivities(deps, ending.signal);
   const scoring = createScoringActivities(deps.scoring, ending.signal);
+  const extensions = createExtensionActivities(deps.extensions, ending.signal);
   const maintenance = { ...createSweepActivities(deps.sweeps), ...createJobActivities(deps.jobs, deps.log, ending.signal) };
   const activities: Record<QueueName, object> = {
     // All of them: workflows of former releases, and workers of such a release that decide for them, have everything done here.
-    control: { ...experiments, ...scoring, ...maintenance },
+    control: { ...experiments, ...scoring, ...extensions, ...maintenance },
     // The scores of an experiment do not wait for those of log streams.
-    rows: { runRows: experiments.runRows, scoreRows: experiments.scoreRows, ...scoring },
+    rows: { runRows: experiments.runRows, scoreRows: experiments.scoreRows, ...scoring, ...extensions },
     scoring,
     maintenance,
   };

@@ -1,4 +1,5 @@
 // What the worker's bundle offers: every workflow, by its type name.
+export { extendDataset } from './extendDataset.ts';
 export { runExperiment } from './runExperiment.ts';
 export { runJob } from './runJob.ts';
 export { scoreRun } from './scoreRun.ts';

@@ -3,6 +3,7 @@ import { newId } from '../../shared/identifiers/ids.ts';
 import { recordsToCopy } from '../../shared/stores/clickhouse/recordsToCopy.ts';
 import type { Endpoint, Gate } from '../route.ts';
 import { datasetContentRoutes } from '../routes/datasetContent.ts';
+import { datasetExtensionRoutes } from '../routes/datasetExtensions.ts';
 import { datasetRoutes } from '../routes/datasets.ts';
 import { integrationRoutes } from '../routes/integrations.ts';
 import { metricSettingsRoutes } from '../routes/metricSettings.ts';
@@ -11,7 +12,7 @@ import { scorerRoutes } from '../routes/scorers.ts';
 
 /** What experiments are made of: datasets, prompts, scorers and integrations. */
 export function assetEndpoints(domain: Domain, gate: Gate): Endpoint[] {
-  const { assets, datasets, expiries, integrations, prices, prompts, scorers, stores } = domain;
+  const { assets, datasets, expiries, extensions, integrations, prices, prompts, scorers, stores } = domain;
   return [
     ...integrationRoutes({
       store: integrations.store,
@@ -21,6 +22,7 @@ export function assetEndpoints(domain: Domain, gate: Gate): Endpoint[] {
       checkAddress: (url) => integrations.outbound.check(url),
       newId,
     }),
+    ...datasetExtensionRoutes({ gate, assets, extensions }),
     ...datasetRoutes({ ...datasets.deps, gate, assets }),
     ...datasetContentRoutes({ ...datasets.deps, gate, assets, readRecords: recordsToCopy(stores.clickhouse, expiries.before) }),
     ...promptRoutes({ ...datasets.deps, prompts, gate, assets }),

@@ -1,5 +1,6 @@
 import { RequestInvalid, ServiceError } from '../errors/errors.ts';
-import { type JudgeModels, nameOfModel } from './judge.ts';
+import { nameOfModel } from '../providers/models.ts';
+import type { JudgeModels } from './judge.ts';
 
 /** The model of a project that judges where a metric names none; null: there is no such model. */
 export interface DefaultJudge {

@@ -1,6 +1,6 @@
 import { type InvalidItem, RequestInvalid, ServiceError } from '../errors/errors.ts';
 import type { ModelCaller } from '../providers/modelCall.ts';
-import { type ResolvedModel, statedDefault } from '../providers/models.ts';
+import { nameOfModel, type ResolvedModel, statedDefault } from '../providers/models.ts';
 import type { EnabledMetric } from './resolveMetrics.ts';
 
 /** The model that judges a metric. */
@@ -69,5 +69,3 @@ async function found(models: JudgeModels, wanted: string | null): Promise<Resolv
 }
 
 const isUnknown = (err: unknown): err is ServiceError => err instanceof ServiceError && err.permanent;
-
-export const nameOfModel = ({ integration, model }: ResolvedModel): string => `${integration.name}/${model.alias}`;

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { createDataset, getDefaultJudge, type ServiceClient, setDefaultJudge } from '../../client/index.ts';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { createDataset, datasetRows, getDefaultJudge, type ServiceClient, setDefaultJudge } from '../../client/index.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import type { ExperimentResponse } from '../../shared/wire/experiments.ts';
-import { type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
+import { type Answer, fails, type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -12,6 +12,9 @@ let endpoint: ModelEndpoint;
 let client: ServiceClient;
 let projectId: string;
 let at: string;
+
+// biome-ignore lint/suspicious/noExplicitAny: replies of every shape; a wrong guess fails the test
+type Reply = { status: number; body: any };
 
 /** What a record shows of a metric. */
 type Shown = { status_type: string; judged_by_model_under_test?: boolean; model_alias?: string };
@@ -188,5 +191,104 @@ test('a judge without node types takes those that its template fits, and says so
   expect(await client.send(`/v2/scorers/${plain.id}`)).toMatchObject({
     default_version: { scoreable_node_types: ['trace'] },
     scoreable_node_types: ['trace'],
+  });
+});
+
+type Progress = { progress_message: string; steps_completed: number; steps_total: number };
+
+describe('rows of a dataset that a model makes', () => {
+  const lastMade = { number: 0 };
+  /** Answers with as many new rows as it is asked for, one odd one among them. */
+  const makes: Answer = async (request, response) => {
+    const asked = Number(/Make (\d+) new/.exec(request.text)?.[1]);
+    const rows = Array.from({ length: asked }, () => ({ input: `question ${++lastMade.number}`, output: 'yes' }));
+    await says(`Here: ${JSON.stringify({ rows: [null, ...rows, { odd: true, more: 1 }] })}`)(request, response);
+  };
+  const extend = async (body: object) => (await service.request('POST', '/v2/datasets/extend', body)) as Reply;
+  const settled = async (id: string): Promise<Progress> =>
+    vi.waitFor(
+      async () => {
+        const progress = await client.send<Progress>(`/v2/datasets/extend/${id}`);
+        expect(progress.steps_completed).toBe(progress.steps_total);
+        return progress;
+      },
+      { timeout: 30_000, interval: 50 },
+    );
+  const rowsOf = async (id: string) =>
+    (await datasetRows({ client, id }).all()).map(({ values_dict }) => values_dict) as Record<string, string>[];
+  const settings = { model_alias: 'large-model' };
+
+  test('are asked for in calls of ten, spread over the kinds, and come into the dataset together', async () => {
+    endpoint.otherwise(makes);
+    const before = endpoint.requests.length;
+    const types = ['General Query', 'Prompt Injection'];
+    const { status, body } = await extend({
+      ...{ prompt_settings: settings, prompt: 'You sell tea.', examples: ['Is it green?'], data_types: types, count: 25 },
+      project_id: projectId,
+    });
+    expect(status).toBe(200);
+    expect(await settled(body.dataset_id)).toEqual({
+      ...{ progress_message: '25 rows were made', steps_completed: 25, steps_total: 25 },
+    });
+    const rows = await rowsOf(body.dataset_id);
+    expect(rows).toHaveLength(25);
+    expect(new Set(rows.map(({ input }) => input)).size).toBe(25);
+    expect(types.map((type) => rows.filter(({ data_type }) => data_type === type).length)).toEqual([13, 12]);
+    const asked = endpoint.requests.slice(before);
+    expect(asked).toHaveLength(4);
+    for (const { text } of asked) expect(text).toMatch(/You sell tea.*Is it green\?/);
+    expect(asked[0]?.body).toMatchObject({ model: 'large-model', max_tokens: 4096 });
+    const { projects } = await client.send<{ projects: { id: string }[] }>(`/v2/datasets/${body.dataset_id}/projects`);
+    expect(projects.map(({ id }) => id)).toEqual([projectId]);
+  });
+
+  test('are like those of the source and have its columns', async () => {
+    endpoint.otherwise(makes);
+    const content = [
+      { input: 'question 1', output: 'no' },
+      { input: 'Is it hot?', output: 'no', topic: 'heat' },
+    ];
+    const source = await createDataset({ client, projectId, name: `source ${newId()}`, content });
+    const { body } = await extend({ prompt_settings: settings, source_dataset: { dataset_id: source.id }, count: 3 });
+    await settled(body.dataset_id);
+    expect(endpoint.requests.at(-1)?.text).toContain('Is it hot?');
+    for (const row of await rowsOf(body.dataset_id))
+      expect(row).toEqual({ input: expect.stringMatching(/^question/), output: 'yes' });
+    const unknown = { dataset_id: source.id, row_ids: [newId()] };
+    expect(await extend({ prompt_settings: settings, source_dataset: unknown })).toMatchObject({
+      status: 422,
+      body: { detail: [{ loc: ['body', 'source_dataset', 'row_ids'] }] },
+    });
+    expect((await extend({ prompt_settings: settings, source_dataset: { dataset_id: newId() } })).status).toBe(404);
+  });
+
+  test('that cannot be had leave those that were made, and say why', async () => {
+    endpoint.next(makes, fails(400, { error: { message: 'no credit left' } }));
+    const refused = await extend({ prompt_settings: settings, instructions: 'about tea', count: 15 });
+    const failed = await settled(refused.body.dataset_id);
+    expect(failed.progress_message).toMatch(/unexpected error: .*400 Bad Request; 10 of 15 rows were made/);
+    expect(await rowsOf(refused.body.dataset_id)).toHaveLength(10);
+
+    endpoint.otherwise(says('{"rows": [{"input": "the same"}]}'));
+    const repeated = await extend({ prompt_settings: settings, instructions: 'about tea', count: 5 });
+    expect((await settled(repeated.body.dataset_id)).progress_message).toMatch(/^1 of 5 rows were made: the model gave no more/);
+    expect(await rowsOf(repeated.body.dataset_id)).toEqual([{ input: 'the same' }]);
+  });
+
+  test('are refused where nothing says what to make, or no model is there; other datasets have nothing to wait for', async () => {
+    const name = `plain ${newId()}`;
+    const { id } = await createDataset({ client, projectId, name, content: [{ input: 'q' }] });
+    expect(await settled(id)).toMatchObject({ steps_total: 0 });
+    for (const [wrong, text] of [
+      [{ prompt_settings: { model_alias: 'no-such' }, prompt: 'p' }, /no-such/],
+      [{ prompt_settings: settings }, /nothing says what to make/],
+      [{ prompt_settings: settings, prompt: 'p', count: 0 }, /count/],
+      [{ prompt_settings: settings, prompt: 'p', count: 1001 }, /count/],
+      [{ prompt_settings: settings, prompt: 'p', data_types: ['Riddle'] }, /data_types/],
+    ] as const) {
+      const { status, body } = await extend(wrong);
+      expect([status, JSON.stringify(body)]).toEqual([422, expect.stringMatching(text)]);
+    }
+    expect((await service.request('GET', `/v2/datasets/extend/${newId()}`)).status).toBe(404);
   });
 });

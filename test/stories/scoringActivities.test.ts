@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { assembleDomain, type Domain } from '../../shared/assemble.ts';
 import { type Config, readConfig } from '../../shared/config/config.ts';
 import { secretKeysOf } from '../../shared/config/secretKeys.ts';
+import type { ExtensionWorkflows } from '../../shared/datasetExtensions/extension.ts';
 import type { ExperimentRun } from '../../shared/experiments/experiment.ts';
 import { attemptNumber } from '../../shared/experiments/rowLog.ts';
 import { rowTrace, rowTraceId } from '../../shared/experiments/rowTrace.ts';
@@ -35,7 +36,7 @@ beforeAll(async () => {
   settings = readConfig({ DATA_DIR: folder });
   await seedPostgres(join(folder, 'postgres'));
   stores = await openStores(settings);
-  const workflows: RunWorkflows & ScoringWorkflows = {
+  const workflows: RunWorkflows & ScoringWorkflows & ExtensionWorkflows = {
     start: async () => undefined,
     status: async () => ({ kind: 'open', runId: newId(), problem: null }),
     signal: async () => undefined,
@@ -43,6 +44,7 @@ beforeAll(async () => {
     progress: async () => undefined,
     rowWorkers: async () => 1,
     score: async () => undefined,
+    extend: async () => undefined,
   };
   domain = assembleDomain(
     stores,

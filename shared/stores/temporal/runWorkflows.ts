@@ -5,6 +5,8 @@ import {
   WorkflowNotFoundError,
 } from '@temporalio/client';
 import { taskQueues } from '../../config/taskQueues.ts';
+import type { ExtensionWorkflows } from '../../datasetExtensions/extension.ts';
+import { EXTEND_DATASET, type ExtendInput, extensionWorkflowId } from '../../datasetExtensions/workflow.ts';
 import { ServiceError } from '../../errors/errors.ts';
 import type { RunWorkflows, WorkflowStatus } from '../../experiments/startRun.ts';
 import {
@@ -33,7 +35,7 @@ const POLLER_GONE_MS = 70_000;
 export function temporalRunWorkflows(
   client: Client,
   searchAttributes: () => readonly SearchAttribute[],
-): RunWorkflows & ScoringWorkflows {
+): RunWorkflows & ScoringWorkflows & ExtensionWorkflows {
   const inTime = <T>(ask: () => Promise<T>): Promise<T> => client.withDeadline(Date.now() + PATIENCE_MS, ask);
   const handleOf = ({ workflowId }: { workflowId: string }) => client.workflow.getHandle(workflowId);
   /** `absent` where the server does not know the workflow, or where it has closed and cannot take what is asked. */
@@ -86,6 +88,22 @@ export function temporalRunWorkflows(
           workflowId: scoringWorkflowId(runId),
           workflowIdReusePolicy: 'ALLOW_DUPLICATE',
           staticSummary: `scores of ${name} (${projectName})`,
+        }),
+      ).catch((err: unknown) => {
+        throw unavailable(err);
+      });
+    },
+
+    async extend(datasetId) {
+      const input: ExtendInput = { datasetId };
+      await inTime(() =>
+        client.workflow.start(EXTEND_DATASET, {
+          args: [input],
+          taskQueue: taskQueues.control,
+          workflowId: extensionWorkflowId(datasetId),
+          workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+          workflowIdConflictPolicy: 'USE_EXISTING',
+          staticSummary: `rows of the dataset ${datasetId}`,
         }),
       ).catch((err: unknown) => {
         throw unavailable(err);

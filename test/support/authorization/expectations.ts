@@ -210,6 +210,8 @@ export const expected: Record<string, string> = {
   'POST /datasets/query/count': '                                  1 ++++ +++++ + ++++ + ..',
   // Its answer says which ones were not deleted, and nothing of them: that they are still there is shown at the end.
   'DELETE /datasets/bulk_delete': '                                1 +++3 ++++3 + ++33 + ++',
+  'POST /datasets/extend': '                                       1 +++3 ++++3 + ++33 + ..',
+  'GET /datasets/extend/{dataset_id}': '                           1 ++44 +++++ 4 ++++ 4 44',
   'GET /datasets/{dataset_id}': '                                  1 ++44 +++++ 4 ++++ 4 44',
   'PATCH /datasets/{dataset_id}': '                                1 ++44 ++333 4 ++33 4 44',
   'DELETE /datasets/{dataset_id}': '                               1 ++44 ++333 4 ++33 4 44',

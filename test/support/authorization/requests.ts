@@ -209,6 +209,7 @@ export const plans: Record<string, Plan> = {
   'POST /datasets': { form: () => datasetForm(name()) },
   'POST /datasets in the project': { form: ({ at }) => datasetForm(name(), at.project) },
   'DELETE /datasets/bulk_delete': { body: ({ at }) => ({ dataset_ids: [at.dataset] }), fresh: freshDataset },
+  'POST /datasets/extend': { body: () => ({ prompt_settings: { model_alias: 'a-model' }, prompt: 'a prompt', count: 1 }) },
   'PATCH /datasets/{dataset_id}': { body: () => ({ name: name() }), fresh: freshDataset },
   'DELETE /datasets/{dataset_id}': { fresh: freshDataset },
   'PATCH /datasets/{dataset_id}/content': {

@@ -1,0 +1,103 @@
+import { type DatasetDeps, foundVersion } from '../datasets/createDataset.ts';
+import { editContent } from '../datasets/editContent.ts';
+import { rowPages } from '../datasets/rowStore.ts';
+import { ServiceError } from '../errors/errors.ts';
+import { derivedId } from '../identifiers/ids.ts';
+import { ModelCallError, type ModelCaller } from '../providers/modelCall.ts';
+import { PromptRunSettings } from '../wire/prompts.ts';
+import type { Extension, ExtensionStore, GeneratedRow } from './extension.ts';
+import { type Batch, messagesFor, nextBatch, TYPE_COLUMN } from './nextBatch.ts';
+import { parseRows } from './parseRows.ts';
+
+/** Answers in a row without a new row after which the model has no more. */
+const MAX_FRUITLESS = 3;
+const MAX_ANSWER_TOKENS = 4_096;
+
+export interface ExtendDeps {
+  datasets: DatasetDeps;
+  extensions: ExtensionStore;
+  models: Pick<ModelCaller, 'complete'>;
+}
+
+/**
+ * The next step of an extension: one answer of the model, or the end. Safe to repeat: an answer is taken in once, and a row is in the dataset once.
+ * @param isLastTry a model that does not answer now ends the extension with the rows that there are
+ * @returns whether it has ended
+ */
+export async function extendDataset(
+  deps: ExtendDeps,
+  datasetId: string,
+  isLastTry: boolean,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const extension = await deps.extensions.find(datasetId);
+  if (extension?.state !== 'running') return true;
+  const batch = extension.fruitless < MAX_FRUITLESS ? nextBatch(extension) : undefined;
+  if (!batch) {
+    await publish(deps.datasets, extension);
+    await deps.extensions.end(datasetId, 'completed', ending(extension));
+    return true;
+  }
+  try {
+    await deps.extensions.add(datasetId, extension.batches, await newRows(deps.models, extension, batch, signal));
+    return false;
+  } catch (err) {
+    const isModels = err instanceof ModelCallError || err instanceof ServiceError;
+    if (!isModels || !(err.permanent || isLastTry)) throw err;
+    await publish(deps.datasets, extension);
+    const made = `${extension.rows.length} of ${extension.request.count} rows were made`;
+    // Clients look for these two words.
+    await deps.extensions.end(datasetId, 'failed', `unexpected error: ${err.message}; ${made}`);
+    return true;
+  }
+}
+
+const ending = ({ request, rows }: Extension): string =>
+  rows.length >= request.count
+    ? `${rows.length} rows were made`
+    : `${rows.length} of ${request.count} rows were made: the model gave no more that are new`;
+
+async function newRows(
+  models: ExtendDeps['models'],
+  extension: Extension,
+  batch: Batch,
+  signal: AbortSignal,
+): Promise<GeneratedRow[]> {
+  const { request, datasetId, rows } = extension;
+  const answer = await models.complete({
+    modelAlias: request.model,
+    messages: messagesFor(extension, batch),
+    settings: PromptRunSettings.parse({ max_tokens: MAX_ANSWER_TOKENS, temperature: 1 }),
+    context: { jobId: `extend-dataset/${datasetId}`, userId: request.userId, projectId: request.projectId ?? null },
+    signal,
+  });
+  const had = new Set([...request.sourceRows, ...rows].map(({ input = '' }) => input));
+  const fresh: GeneratedRow[] = [];
+  for (const row of parseRows(answer.text, request.columns)) {
+    if (fresh.length === batch.size) break;
+    if (had.has(row.input as string)) continue;
+    had.add(row.input as string);
+    fresh.push(batch.dataType === undefined ? row : { ...row, [TYPE_COLUMN]: batch.dataType });
+  }
+  return fresh;
+}
+
+/** Adds the rows that are not yet in the dataset. What others have changed meanwhile stays. */
+async function publish(deps: DatasetDeps, { datasetId, request, rows }: Extension): Promise<void> {
+  const ids = rows.map((_, ordinal) => derivedId('row of an extension', datasetId, String(ordinal)));
+  const version = await foundVersion(deps.datasets, datasetId);
+  const there = new Set<string>();
+  for await (const page of rowPages(deps.rows, version)) for (const { rowId } of page) there.add(rowId);
+  const edits = rows.flatMap((values, ordinal) => {
+    const row_id = ids[ordinal] as string;
+    return there.has(row_id) ? [] : [{ edit_type: 'append_row' as const, values, row_id }];
+  });
+  if (edits.length === 0) return;
+  await editContent(deps, {
+    datasetId,
+    edits,
+    userId: request.userId,
+    readRecords: async () => [],
+    isExpected: ({ versionIndex }) => versionIndex === version.versionIndex,
+  });
+}

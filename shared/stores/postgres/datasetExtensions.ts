@@ -1,0 +1,52 @@
+import { z } from 'zod';
+import type { Extension, ExtensionRequest, ExtensionStore, GeneratedRow } from '../../datasetExtensions/extension.ts';
+import type { Database } from './connect.ts';
+import { goneMeanwhile } from './missingReference.ts';
+
+const ExtensionRow = z
+  .object({
+    dataset_id: z.string(),
+    request: z.custom<ExtensionRequest>(),
+    rows: z.custom<GeneratedRow[]>(),
+    batches: z.number(),
+    fruitless: z.number(),
+    state: z.enum(['running', 'completed', 'failed']),
+    message: z.string().nullable(),
+  })
+  .transform(({ dataset_id: datasetId, ...row }): Extension => ({ datasetId, ...row }));
+
+/** Datasets whose rows a model makes. */
+export const postgresDatasetExtensions = (database: Database): ExtensionStore => ({
+  async insert(datasetId, request) {
+    await database
+      .query('INSERT INTO dataset_extensions (dataset_id, request) VALUES ($1, $2)', [datasetId, JSON.stringify(request)])
+      .catch(goneMeanwhile('dataset'));
+  },
+  async find(datasetId) {
+    const columns = 'dataset_id, request, rows, batches, fruitless, state, message';
+    const row = await database.maybeOne(`SELECT ${columns} FROM dataset_extensions WHERE dataset_id = $1`, [datasetId]);
+    return row && ExtensionRow.parse(row);
+  },
+  async add(datasetId, batches, rows) {
+    await database.query(
+      `UPDATE dataset_extensions SET rows = rows || $3::jsonb, batches = batches + 1,
+         fruitless = CASE WHEN jsonb_array_length($3::jsonb) > 0 THEN 0 ELSE fruitless + 1 END
+       WHERE dataset_id = $1 AND batches = $2 AND state = 'running'`,
+      [datasetId, batches, JSON.stringify(rows)],
+    );
+  },
+  async end(datasetId, state, message) {
+    // Postgres holds no NUL, and what a model said may be part of the message.
+    await database.query(`UPDATE dataset_extensions SET state = $2, message = $3 WHERE dataset_id = $1 AND state = 'running'`, [
+      datasetId,
+      state,
+      message.replaceAll('\u0000', ''),
+    ]);
+  },
+  async running() {
+    const rows = await database.query(
+      `SELECT dataset_id AS id FROM dataset_extensions WHERE state = 'running' ORDER BY created_at LIMIT 1000`,
+    );
+    return rows.map(({ id }) => z.string().parse(id));
+  },
+});
