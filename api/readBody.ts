@@ -17,7 +17,7 @@ const LINGER_MS = 5_000;
 /** What recursive code reads and compares, ours and the stores', must not exhaust its stack; 256 levels of spans take 513. */
 const MAX_DEPTH = 1_024;
 
-/** Is told of every piece of a body that comes in, and refuses it by throwing. */
+/** Counts every piece of a body that comes in, and refuses it by throwing. */
 export interface BodyShare {
   add(bytes: number): void;
 }

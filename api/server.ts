@@ -8,7 +8,7 @@ import { errorBody } from './errorResponse.ts';
 export interface Listening {
   /** `http://host:port` as it can be called. */
   url: string;
-  /** Answers with `app` from now on; until then every request is told to come back in a moment. */
+  /** Answers with `app` from now on; until then every request is answered with 503 and Retry-After. */
   serve(app: RequestListener): void;
   /** Takes no new connection, lets the requests under way end, then closes. */
   close(): Promise<void>;

@@ -21,7 +21,7 @@ const MAX_POST_CHARACTERS = 8 * 1024 * 1024;
 /** Milliseconds between two words of this process while it holds rows; also how soon a pause or an end is noticed. */
 const HEARTBEAT_MS = 2_000;
 const LONG_POLL_MS = 20_000;
-/** Milliseconds for the last results when the process is told to stop. */
+/** Milliseconds for the last results when the process is asked to stop. */
 const HAND_IN_MS = 5_000;
 /** Milliseconds without any answer of the service after which the process gives up. Running the script again goes on from there. */
 const PATIENCE_MS = 600_000;
@@ -248,7 +248,7 @@ class Host {
   }
 
   /**
-   * Posts results until they are recorded. What the service refuses is told apart row by row; a row whose result it cannot take is recorded as
+   * Posts results until they are recorded. What the service refuses is sent again row by row; a row whose result it cannot take is recorded as
    * failed, so that every row ends in a result.
    */
   private async record(batch: Waiting[], alreadyReplaced = false): Promise<void> {

@@ -24,7 +24,7 @@ import { selectionToWire } from './rowSelection.ts';
 import { checkRunOptions, type RunExperimentOptions } from './runExperimentOptions.ts';
 import { textOf } from './spans.ts';
 import { timedName, unfinishedExperiment } from './unfinishedExperiment.ts';
-import { progressOf, type RunPlace, tellProgress, untilEnded } from './watchExperiment.ts';
+import { progressOf, type RunPlace, reportProgress, untilEnded } from './watchExperiment.ts';
 
 type Runner = z.input<typeof RunnerRequest>;
 
@@ -179,12 +179,12 @@ class ExperimentRun<Input, Output> {
     await Promise.all(Object.entries(tags).map(put));
   }
 
-  /** Sees the run to its end, or as far as it is to be waited for. Gives how it ended where that was report. */
+  /** Sees the run to its end, or as far as it is to be waited for. Gives how it ended where that is known. */
   private async follow(experiment: ExperimentResponse): Promise<ExperimentProgress | undefined> {
     this.options.onExperiment?.(experiment);
     const ended = new AbortController();
     const { onProgress } = this.options;
-    const telling = onProgress ? tellProgress(this.place(experiment), onProgress, ended.signal) : undefined;
+    const reporting = onProgress ? reportProgress(this.place(experiment), onProgress, ended.signal) : undefined;
     try {
       if (this.options.function) {
         await this.host(experiment, this.options.function);
@@ -194,7 +194,7 @@ class ExperimentRun<Input, Output> {
       return this.options.wait === false ? undefined : await untilEnded(this.place(experiment), this.options.signal);
     } finally {
       ended.abort();
-      await telling;
+      await reporting;
     }
   }
 
@@ -233,7 +233,7 @@ class ExperimentRun<Input, Output> {
       process,
       run: (row, timeLimitMs, limit) => runHostedRow(work, row, timeLimitMs, limit),
       inspect: 'records' in rows ? (leased) => mustBeOf(rows.records, leased) : undefined,
-      onError: (error) => this.tellError(error),
+      onError: (error) => this.reportError(error),
       warn,
       until: this.options.wait === false ? 'recorded' : 'ended',
       signal: this.options.signal,
@@ -245,7 +245,7 @@ class ExperimentRun<Input, Output> {
   }
 
   /** A callback that throws or rejects does not end the run, either. */
-  private tellError(error: unknown): void {
+  private reportError(error: unknown): void {
     const { logger } = this.chosen.client;
     const { onError } = this.options;
     if (!onError) {
@@ -256,7 +256,7 @@ class ExperimentRun<Input, Output> {
     report().catch((thrown: unknown) => logger.warn(`onError failed: ${textOf(thrown)}`));
   }
 
-  /** The service starts a prompt over a dataset with its creation; all else is report with the start what runs the rows and how. */
+  /** The service starts a prompt over a dataset with its creation; in all other cases the start says what runs the rows and how. */
   private isTriggered(): boolean {
     const settings = Object.values(this.settings()).some((value) => value !== undefined);
     return this.chosen.prompt !== undefined && 'dataset' in this.chosen.rows && !settings;

@@ -5,9 +5,9 @@ const KEY = Symbol.for('assay.client');
  * first use. A change of what is kept under a name needs a new name, since the copies may be of different versions.
  */
 export function shared<T>(name: string, make: () => T): T {
-  const holder = globalThis as { [KEY]?: Map<string, unknown> };
-  holder[KEY] ??= new Map();
-  const values = holder[KEY];
+  const global = globalThis as { [KEY]?: Map<string, unknown> };
+  global[KEY] ??= new Map();
+  const values = global[KEY];
   if (!values.has(name)) values.set(name, make());
   return values.get(name) as T;
 }

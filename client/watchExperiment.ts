@@ -31,7 +31,7 @@ export async function watchExperiment(options: WatchExperimentOptions): Promise<
   if (now.state === 'idle') return now;
   options.onProgress?.(now);
   const ended = new AbortController();
-  const telling = options.onProgress ? tellProgress(place, options.onProgress, ended.signal) : undefined;
+  const telling = options.onProgress ? reportProgress(place, options.onProgress, ended.signal) : undefined;
   try {
     const end = await untilEnded(place, options.signal);
     ended.abort();
@@ -68,7 +68,7 @@ export async function untilEnded(place: RunPlace, signal: AbortSignal | undefine
 }
 
 /** Tells about once a second how far the run is, until the signal. */
-export async function tellProgress(
+export async function reportProgress(
   place: RunPlace,
   onProgress: (progress: ExperimentProgress) => void,
   ended: AbortSignal,

@@ -76,7 +76,7 @@ const CHUNKS_PER_WORKER = 2;
 
 /**
  * What the workflows may ask for. Each is a thin shell over the domain and safe to run twice.
- * @param ending aborts when the worker ends. Its activities are called back then, but one that its workflow had called back before is not told again
+ * @param ending aborts when the worker ends. Its activities are called back then, but one that its workflow had called back before is not called back again
  */
 export function createActivities(deps: ActivityDeps, ending: AbortSignal) {
   const findRun = async (ref: ExperimentRef): Promise<ExperimentRun> => {
@@ -95,7 +95,7 @@ export function createActivities(deps: ActivityDeps, ending: AbortSignal) {
     return to === undefined ? chunk : { ...chunk, to };
   };
 
-  /** How many chunks the rows of a run are spread over, so that every worker has some; one where that cannot be told. */
+  /** How many chunks the rows of a run are spread over, so that every worker has some; one where that is not known. */
   const chunksAtOnce = async (run: ExperimentRun): Promise<number> => {
     if (run.runner.kind === 'caller_function') return 1;
     const workers = await deps.workflows.rowWorkers().catch(() => 1);

@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads';
  * statement in the engine keeps it alive.
  * @param options.lookMs milliseconds between two looks at the parent
  * @param options.graceMs milliseconds that the process has for an end of its own
- * @param options.onGone is told when those begin, unless the event loop is held
+ * @param options.onGone is called when those begin, unless the event loop is held
  */
 export function dieWithParent(options: { lookMs: number; graceMs: number; onGone?: () => void }): void {
   const { lookMs, graceMs, onGone = () => undefined } = options;

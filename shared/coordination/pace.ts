@@ -103,7 +103,7 @@ export function noteEnd(
     pace.window += step / pace.window;
   } else if (outcome.result === 'overloaded') {
     pace.refusedSince ??= now;
-    // Calls that were under way when the pace was cut say nothing new; what they are told to wait still counts.
+    // Calls that were under way when the pace was cut say nothing new; the wait that they are asked for still counts.
     if (call.startedAt > pace.cutAt) {
       pace.peak = Math.min(call.inFlight, pace.window ?? call.inFlight);
       pace.window = Math.max(1, pace.peak * paceFigures.decrease);

@@ -11,7 +11,7 @@ export type FileRow = readonly (readonly [name: string, cell: Cell])[];
 
 /**
  * The rows of a dataset file, one after another: the file is read in pieces and never held as rows.
- * @param onColumn told each column once, in order, before a row that has it.
+ * @param onColumn gets each column once, in order, before a row that has it.
  * @throws RequestInvalid naming the line when a line is broken.
  */
 export function readRows(format: DatasetFormat, file: Blob, onColumn: (name: string) => void): AsyncGenerator<FileRow, void> {

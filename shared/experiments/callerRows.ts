@@ -178,7 +178,7 @@ export async function leaseRows(
         : [];
     if (leased.length > 0)
       return { state: run.state, attempt: leased[0]?.attempt ?? 0, rows: await given(deps, run, process, leased) };
-    // A pause that begins is told at once: the process may hold rows that it has not started.
+    // A pause that begins is reported at once: the process may hold rows that it has not started.
     const pauses = run.state === 'paused' && before !== undefined && before !== 'paused';
     before = run.state;
     if (hasEnded(run.state) || pauses || signal.aborted) return { state: run.state, attempt: 0, rows: [] };

@@ -8,7 +8,7 @@ export interface OfferedRows {
    * twice; one that is recorded already since attempt `since` stays so.
    */
   offer(experimentId: string, rows: OfferedRange): Promise<void>;
-  /** Up to `limit` rows that nobody holds, or whose holder's time is over, in row order; held for `leaseMs`. */
+  /** Up to `limit` rows that are not leased, or whose lease has expired, in row order; held for `leaseMs`. */
   lease(experimentId: string, process: string, limit: number, leaseMs: number): Promise<LeasedRow[]>;
   /** Of these rows, those that the process still holds. */
   held(experimentId: string, process: string, ordinals: number[]): Promise<LeasedRow[]>;

@@ -25,7 +25,7 @@ export interface OutboundRules {
 /**
  * The only way out to addresses that users supplied.
  *
- * Neither undici nor Node.js can be told which addresses a request may reach: https://github.com/nodejs/undici/issues/2019 and
+ * Neither undici nor Node.js takes a rule for the addresses that a request may reach: https://github.com/nodejs/undici/issues/2019 and
  * https://github.com/nodejs/node/issues/55000. Filters for `http.Agent` do not hold for undici, and none tells private ranges that an operator may
  * open from metadata addresses that stay shut. When undici takes a rule for each connection, the checks of connections here go.
  */
@@ -43,7 +43,7 @@ export interface OutboundGuard {
    */
   request(url: string, init: OutboundRequest): Promise<OutboundAnswer>;
   /**
-   * False for an address in a private range that the rules let in without naming its port: whatever fails there is told in one form, so that
+   * False for an address in a private range that the rules let in without naming its port: whatever fails there has one message, so that
    * nobody finds out by errors which ports of a network are open. A name counts by the addresses that it was last connected to.
    */
   mayExplain(url: string): boolean;

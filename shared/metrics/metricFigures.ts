@@ -42,9 +42,9 @@ export function worstOf({ direction, range }: MetricScale): number | undefined {
   return direction === 'higher' ? range.min : range.max;
 }
 
-/** Failed rows count as the worst value where that is wished and the metric has one. */
-export function failedRowsOf(wished: FailedRows, scale: MetricScale): FailedRowsCount {
-  const worst = wished === 'worst' ? worstOf(scale) : undefined;
+/** Failed rows count as the worst value where that is chosen and the metric has one. */
+export function failedRowsOf(chosen: FailedRows, scale: MetricScale): FailedRowsCount {
+  const worst = chosen === 'worst' ? worstOf(scale) : undefined;
   return worst === undefined ? { failedRows: 'omit', worst: null } : { failedRows: 'worst', worst };
 }
 

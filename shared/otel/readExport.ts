@@ -4,7 +4,7 @@ import { ServiceError } from '../errors/errors.ts';
 import { Attributes, type AttributeValue } from './attributes.ts';
 import type { OtelSpan } from './span.ts';
 
-/** The spans of one resource; those that cannot be stored are told apart. */
+/** The spans of one resource; those that cannot be stored are listed apart. */
 export interface ReadResource {
   resource: Attributes;
   spans: OtelSpan[];

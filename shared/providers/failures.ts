@@ -8,7 +8,7 @@ const OVERLOADED = 529;
 /** Wrong or missing credentials, no money left, forbidden, no such model or path, or too much for hours. */
 const refusals: ReadonlySet<number> = new Set([401, 402, 403, 404, 408, 429]);
 
-/** What is told of a failure where nothing may be told of the other side. */
+/** The message of a failure where nothing of the other side may be shown. */
 export const UNEXPLAINED =
   'the address could not be used: it is in a private range, where no more is told unless the operator names its host and port in OUTBOUND_ALLOW';
 
@@ -39,7 +39,7 @@ export class AttemptFailure extends Error {
   }
 
   /**
-   * What is told of it where nothing may be told of the other side: the same for a closed port and for one that answers. Whether the call is worth
+   * What is shown of it where nothing of the other side may be: the same for a closed port and for one that answers. Whether the call is worth
    * another try, and whom the failure speaks against, stays as it is.
    */
   untold(): AttemptFailure {

@@ -43,7 +43,7 @@ export interface LimitedCall {
   attempts: Attempt[];
   /** Hears of every try as it ends. */
   onAttempt?: (attempt: Attempt) => void;
-  /** False when nothing may be told of why the other side failed: asked when the call is given up. */
+  /** False when the reason for which the other side failed must not be shown: asked when the call is given up. */
   mayExplain: () => boolean;
 }
 
@@ -126,7 +126,7 @@ export async function limitedCall<T>(
 /** Failures that come of our own rules, limits and code: they say nothing of the other side. */
 const isOurs: ReadonlySet<Attempt['outcome']> = new Set(['refused', 'timeout', 'handler_error']);
 
-/** The failure of a call that is given up, and its tries, as far as they may be told. */
+/** The failure of a call that is given up, and its tries, as far as they may be shown. */
 function given({ attempts, mayExplain }: LimitedCall, failure: AttemptFailure): AttemptFailure {
   if (isOurs.has(failure.outcome) || mayExplain()) return failure;
   for (const [index, { status: _status, ...attempt }] of attempts.entries())

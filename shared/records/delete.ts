@@ -5,7 +5,7 @@ import { timeOf } from '../wire/time.ts';
 import type { ErasedKey, RecordErasure } from './eraseRecords.ts';
 import type { FindColumn } from './findColumn.ts';
 import type { ForgetHeldUpdates, HeldUpdateFilter } from './heldUpdates.ts';
-import type { RecordKey } from './recordStore.ts';
+import type { StoredKey } from './recordStore.ts';
 import type { RecordWriter } from './recordWriter.ts';
 import { findKeys, type RecordQuery, type RecordReads } from './searchRecords.ts';
 
@@ -17,7 +17,7 @@ type Container = 'trace_id' | 'session_id';
 /** What deleting needs of the store. */
 export interface RecordEraser {
   /** Keys of every record that belongs to one of these traces or sessions, they themselves included. */
-  members(run: RunRef, of: Container, ids: readonly string[]): Promise<RecordKey[]>;
+  members(run: RunRef, of: Container, ids: readonly string[]): Promise<StoredKey[]>;
   /** How many `members` gives. */
   countMembers(run: RunRef, of: Container, ids: readonly string[]): Promise<number>;
   /** Removes all versions, metric values and keys of these records; nobody finds them afterwards. Safe to repeat. */
@@ -266,7 +266,7 @@ async function withMembers(
   return [...toErase.values()];
 }
 
-const isSpan = ({ type }: RecordKey): boolean => (spanKinds as readonly RecordKey['type'][]).includes(type);
+const isSpan = ({ type }: StoredKey): boolean => (spanKinds as readonly StoredKey['type'][]).includes(type);
 const unique = (keys: readonly ErasedKey[]): ErasedKey[] => [
   ...new Map(keys.map(({ id, created_at }) => [id, { id, created_at }])).values(),
 ];

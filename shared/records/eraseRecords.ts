@@ -1,8 +1,8 @@
 import type { RunRef } from '../projects/runs.ts';
-import type { RecordKey, RunsToWrite, WriteGuard } from './recordStore.ts';
+import type { RunsToWrite, StoredKey, WriteGuard } from './recordStore.ts';
 
 /** What identifies a record in the tables of records. */
-export type ErasedKey = Pick<RecordKey, 'id' | 'created_at'>;
+export type ErasedKey = Pick<StoredKey, 'id' | 'created_at'>;
 
 export interface Erasure {
   id: string;

@@ -3,7 +3,7 @@ import type { RunRef } from '../projects/runs.ts';
 import type { HeldUpdate, HeldUpdates, StoredHeldUpdate } from './heldUpdates.ts';
 import type { StoredRecord } from './record.ts';
 import { type RecordChange, type RecordUpdate, settle, type WrittenRecord, withHeldUpdates } from './recordChange.ts';
-import type { RecordKey, RecordStore, WrittenKey } from './recordStore.ts';
+import type { RecordStore, StoredKey, WrittenKey } from './recordStore.ts';
 import type { VersionClock } from './versionClock.ts';
 import { type CallPrices, withCost } from './withCost.ts';
 import { lockOf } from './writeLocks.ts';
@@ -249,7 +249,7 @@ export class GroupState {
 
 interface RunState {
   run: RunRef;
-  keys: Map<string, RecordKey>;
+  keys: Map<string, StoredKey>;
   records: Map<string, StoredRecord>;
   changed: Set<string>;
   pending: Map<string, WrittenKey>;

@@ -3,14 +3,14 @@ import type { RunRef } from '../projects/runs.ts';
 import type { RecordAnnotations } from '../wire/annotationRatings.ts';
 import { MAX_SPAN_DEPTH } from '../wire/ingest.ts';
 import type { StoredRecord } from './record.ts';
-import type { RecordKey } from './recordStore.ts';
+import type { StoredKey } from './recordStore.ts';
 import { toExtendedRecord } from './recordView.ts';
 import { keyOf, type PageView, type RecordReads, type StoredMetric, type Usage, withUsage } from './searchRecords.ts';
 
 /** What single reads need of the store. Runs are not named in these requests: ids are looked up in the whole project. */
 export interface RecordReader {
   /** Where the newest record with this id is. */
-  find(projectId: string, id: string): Promise<{ run: RunRef; key: RecordKey } | undefined>;
+  find(projectId: string, id: string): Promise<{ run: RunRef; key: StoredKey } | undefined>;
   record(run: RunRef, id: string): Promise<StoredRecord | undefined>;
   /** The trace, if stored, and its spans; undefined when none of them is stored. At most `limit` and one more. */
   traceRecords(projectId: string, traceId: string, limit: number): Promise<{ run: RunRef; records: StoredRecord[] } | undefined>;

@@ -7,7 +7,7 @@ import { SpanNode } from '../wire/records.ts';
 import { fileIds } from './fileIds.ts';
 import type { HeldUpdate } from './heldUpdates.ts';
 import type { StoredRecord } from './record.ts';
-import type { RecordKey } from './recordStore.ts';
+import type { StoredKey } from './recordStore.ts';
 
 /** A record as it was logged: its time and its session are settled when it is written. */
 export interface LoggedRecord
@@ -64,7 +64,7 @@ export interface Settling {
   run: { projectId: string; runId: string };
   stored: StoredRecord | undefined;
   /** Where the key of this id says that it is, where that is stored. */
-  key: RecordKey | undefined;
+  key: StoredKey | undefined;
   /** Settled `created_at` of this id, also where only its key was stored. */
   createdAt: string | undefined;
   /** Session of the record's trace, where that is known. */
@@ -147,7 +147,7 @@ function saysNothingNew(given: LoggedRecord, next: StoredRecord, { stored, key }
   return isDeepStrictEqual(known(stored), known({ ...next, updated_at, version } as StoredRecord));
 }
 
-const positionOf = ({ session_id, trace_id, parent_id, type }: RecordKey) => ({ session_id, trace_id, parent_id, type });
+const positionOf = ({ session_id, trace_id, parent_id, type }: StoredKey) => ({ session_id, trace_id, parent_id, type });
 
 /** What a record says: absent, null and empty say nothing. */
 const known = (record: StoredRecord): Record<string, unknown> =>

@@ -3,10 +3,11 @@ import type { MetricStatus } from '../wire/metricResults.ts';
 import type { StoredRecord } from './record.ts';
 
 /** What is known of a record without reading it. */
-export interface RecordKey {
+/** A record as the table of keys has it: what a write is settled by. */
+export interface StoredKey {
   id: string;
   created_at: string;
-  /** An pending trace has no record yet: only its session is settled, its `created_at` is not. */
+  /** A trace that is `awaited` has no record yet: only its session is settled, its `created_at` is not. */
   type: StoredRecord['type'] | 'awaited';
   trace_id: string | null;
   parent_id: string | null;
@@ -54,7 +55,7 @@ export interface NewValue {
 }
 
 /** A key as it is written now. */
-export type WrittenKey = RecordKey & Pick<StoredRecord, 'project_id' | 'run_id' | 'version'>;
+export type WrittenKey = StoredKey & Pick<StoredRecord, 'project_id' | 'run_id' | 'version'>;
 
 /** A record whose place is new, or a trace that is pending. */
 export interface NewKey {
@@ -69,13 +70,13 @@ export type Block = { send(): Promise<void> };
 /** What the writer needs of the store. */
 export interface RecordStore {
   /** Keys of those ids that have one. */
-  keys(run: RunRef, ids: readonly string[]): Promise<RecordKey[]>;
+  keys(run: RunRef, ids: readonly string[]): Promise<StoredKey[]>;
   /** Keys of all spans of these traces. */
-  spanKeys(run: RunRef, traceIds: readonly string[]): Promise<RecordKey[]>;
+  spanKeys(run: RunRef, traceIds: readonly string[]): Promise<StoredKey[]>;
   /** Those of these ids that were deleted from the run, also where they were logged anew since. */
   deleted(run: RunRef, ids: readonly string[]): Promise<string[]>;
   /** Newest versions, all fields. */
-  records(run: RunRef, keys: readonly RecordKey[]): Promise<StoredRecord[]>;
+  records(run: RunRef, keys: readonly StoredKey[]): Promise<StoredRecord[]>;
   keyBlock(rows: readonly NewKey[]): Block;
   recordBlock(rows: readonly NewVersion[]): Block;
   valueBlock(values: readonly NewValue[]): Block;

@@ -2,7 +2,7 @@ import type { RetentionStore } from '../projects/retention.ts';
 import type { RunRef } from '../projects/runs.ts';
 import { type DeleteDeps, MAX_ERASED } from './delete.ts';
 import type { ErasedKey } from './eraseRecords.ts';
-import type { RecordKey } from './recordStore.ts';
+import type { StoredKey } from './recordStore.ts';
 
 /** A record on the older side of the time, and the trace that it goes or stays with; a session has its own id there. */
 export interface OlderRecord extends ErasedKey {
@@ -125,4 +125,4 @@ async function expiredWith(
   return [...toErase.values()];
 }
 
-const traceOf = ({ trace_id }: RecordKey): string => trace_id ?? '';
+const traceOf = ({ trace_id }: StoredKey): string => trace_id ?? '';

@@ -61,16 +61,16 @@ export function scorerAsMetric(
 
 const numeric: readonly RollUpMethod[] = ['average', 'sum', 'max', 'min'];
 
-/** The wished roll-up where it fits the type of the values, else the type's own. */
-export function suitedRollUp(wished: RollUpMethod | null | undefined, own: RollUpMethod): RollUpMethod {
-  if (wished === null || wished === undefined) return own;
+/** The chosen roll-up where it fits the type of the values, else the type's own. */
+export function suitedRollUp(chosen: RollUpMethod | null | undefined, own: RollUpMethod): RollUpMethod {
+  if (chosen === null || chosen === undefined) return own;
   const suited: readonly RollUpMethod[] =
     own === 'category_count'
       ? ['category_count']
       : own.startsWith('percentage')
         ? [...numeric, 'percentage_true', 'percentage_false']
         : numeric;
-  return suited.includes(wished) ? wished : own;
+  return suited.includes(chosen) ? chosen : own;
 }
 
 /**

@@ -1,6 +1,6 @@
 /** What one metric of the service is. `docs/monitoring.md` lists all of them; a test holds the two equal. */
 export interface Instrument {
-  /** A gauge and an observed counter are read when somebody asks for the metrics; the others are told what happens. */
+  /** A gauge and an observed counter are read when somebody asks for the metrics; the others are written to when something happens. */
   kind: 'counter' | 'histogram' | 'gauge' | 'observedCounter';
   /** In the letters of UCUM, as OpenTelemetry writes units. */
   unit:

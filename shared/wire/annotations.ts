@@ -293,7 +293,7 @@ export const QueueUsersPage = z
 
 // Records in a queue
 
-/** Both are the default of their own schema, so a selector without `type` is told by its key. */
+/** Both are the default of their own schema, so a selector without `type` is recognised by its key. */
 const RecordSelector = z.preprocess(
   (given) => {
     if (typeof given !== 'object' || given === null || Array.isArray(given) || 'type' in given) return given;

@@ -307,12 +307,12 @@ describe('deleted records', () => {
   test('that a dead process had not come to, go when the deletion is taken up again', async () => {
     const dying = stores.processOf({ eraser: cutOff() });
     const run = await stores.run();
-    const doomed = Array.from({ length: 600 }, () => traceWithSpan()); // more than are taken at a time
-    await dying.log(run, doomed);
+    const toDelete = Array.from({ length: 600 }, () => traceWithSpan()); // more than are taken at a time
+    await dying.log(run, toDelete);
     await expect(
       dying.deleteTraces(
         run,
-        doomed.map(({ id }) => id),
+        toDelete.map(({ id }) => id),
       ),
     ).rejects.toThrow('killed');
     const process = stores.processOf();
@@ -353,9 +353,9 @@ describe('deleted records', () => {
       }),
     });
     const run = await stores.run();
-    const doomed = Array.from({ length: 5 }, () => traceWithSpan());
-    await process.log(run, doomed);
-    const ids = doomed.map(({ id }) => id);
+    const toDelete = Array.from({ length: 5 }, () => traceWithSpan());
+    await process.log(run, toDelete);
+    const ids = toDelete.map(({ id }) => id);
     expect(await process.deleteTraces(run, ids)).toBe(10);
     expect(erased).toEqual([4, 2, 4]);
     expect(await stores.rows(run)).toEqual(nothing);

@@ -150,7 +150,7 @@ const rowsOfMetric = fc.array(fc.record({ isFailed: fc.boolean(), results: fc.ar
 describe('one count of what is not there', () => {
   propertyTest.prop([rowsOfMetric, fc.constantFrom('omit' as const, 'worst' as const)], { numRuns: 20 })(
     'the record store counts and sums up rows as they are counted and summed up one by one',
-    async (rows, wished) => {
+    async (rows, chosen) => {
       const { post, run } = service.space();
       const ids = rows.map(() => newId());
       const traces = rows.map(({ isFailed }, at) => ({
@@ -177,9 +177,9 @@ describe('one count of what is not there', () => {
           metricsOf: async () => [{ name: 'rating', rollUp: 'average' } as EnabledMetric],
           scalesOf: async () => () => scale,
         },
-        { projectId: run.projectId, experimentId: run.runId, failedRows: wished } as ExperimentRun,
+        { projectId: run.projectId, experimentId: run.runId, failedRows: chosen } as ExperimentRun,
       );
-      const failedRows = failedRowsOf(wished, scale);
+      const failedRows = failedRowsOf(chosen, scale);
       const { values, counts } = figuresOf(rows, failedRows);
       expect(stored).toMatchObject({ rows: rows.length, rowsFailed: rows.filter(({ isFailed }) => isFailed).length });
       expect(stored.counts).toMatchObject({ rating: { counts, ...failedRows } });
@@ -187,7 +187,7 @@ describe('one count of what is not there', () => {
       expect(stored.metrics.rating).toMatchObject({ ...figures, avg: avg === null ? null : expect.closeTo(avg, 9) });
       const { missing, failed, notApplicable, failedRowsWithoutValue } = counts;
       expect(counts.values + missing + failed + notApplicable + failedRowsWithoutValue).toBe(rows.length);
-      expect(figures.count).toBe(counts.values + (wished === 'worst' ? failedRowsWithoutValue : 0));
+      expect(figures.count).toBe(counts.values + (chosen === 'worst' ? failedRowsWithoutValue : 0));
     },
   );
 });

@@ -32,7 +32,7 @@ const patched = async (projectId: string, id: string, body: object) =>
   };
 
 describe('rows that failed', () => {
-  test('are counted beside every figure, and count as the worst value where that is wished', async () => {
+  test('are counted beside every figure, and count as the worst value where that is chosen', async () => {
     const { id: projectId } = await service.project();
     const { experiment, progress } = await runExperiment({
       client: service.client,

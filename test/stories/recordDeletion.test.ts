@@ -90,10 +90,10 @@ test('a session goes with its traces; without a filter everything of the kind go
 
 test('writes beside a deletion are kept', { timeout: 120_000 }, async () => {
   const { post, search } = service.space();
-  const doomed = Array.from({ length: 50 }, () => traceWithSpan('doomed'));
-  await post('/traces', { traces: doomed });
+  const toDelete = Array.from({ length: 50 }, () => traceWithSpan('to delete'));
+  await post('/traces', { traces: toDelete });
   const [deleted, ...written] = await Promise.all([
-    post('/traces/delete', { filters: [{ type: 'text', column_id: 'name', operator: 'eq', value: 'doomed' }] }),
+    post('/traces/delete', { filters: [{ type: 'text', column_id: 'name', operator: 'eq', value: 'to delete' }] }),
     ...Array.from({ length: 20 }, () => post('/traces', { traces: [traceWithSpan('new')] })),
   ]);
   expect(deleted?.body.message).toBe('100 records deleted');

@@ -21,10 +21,10 @@ const service = stores.processOf({
 });
 const traces = Array.from({ length: 1_200 }, (_, index) => ({
   id: newId(),
-  name: index < 1_100 ? 'doomed' : 'kept',
+  name: index < 1_100 ? 'to delete' : 'kept',
   input: 'q',
   metrics: { score: 1 },
   spans: [{ type: 'tool', id: newId(), name: 'span', input: 'x' }],
 }));
 await service.log(run, traces);
-await service.deleteNamed(run, 'doomed');
+await service.deleteNamed(run, 'to delete');

@@ -1,7 +1,7 @@
 import type { StoredRecord } from '../../shared/records/record.ts';
-import type { Block, RecordKey, RecordStore } from '../../shared/records/recordStore.ts';
+import type { Block, RecordStore, StoredKey } from '../../shared/records/recordStore.ts';
 
-type Key = RecordKey & { version: number };
+type Key = StoredKey & { version: number };
 
 export interface StoreHooks {
   /** Awaited before keys are looked up. */

@@ -3,7 +3,7 @@ import type { HandlerAnswer, HandlerCall } from './customHandler.ts';
 /** A call as it goes to the process: what it cannot carry is made there. */
 export type HandlerRequest = Omit<HandlerCall, 'fetch' | 'signal'>;
 
-/** What a handler process is told. */
+/** What a handler process gets. */
 export type ToHandler =
   | { type: 'load'; path: string; className: string; initKwargs: Record<string, unknown> }
   | { type: 'call'; id: number; call: HandlerRequest }

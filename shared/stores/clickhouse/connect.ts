@@ -84,7 +84,7 @@ export interface ClickHouseOptions {
   queryMemoryBytes?: number;
   /** Most memory the embedded engine may take in all, in bytes. */
   engineMemoryBytes?: number;
-  /** Hears of every statement that was not answered in its time; whoever waited for it is told to try again. */
+  /** Hears of every statement that was not answered in its time; its caller gets `Unavailable`. */
   onHang?: ((name: string, err: StatementHangs) => void) | undefined;
   /** Hears of every insert, when it has ended: of its table, the seconds it took, and whether it was stored. */
   onInsert?: ((table: string, seconds: number, stored: boolean) => void) | undefined;

@@ -2,7 +2,7 @@ import { together } from '../../concurrency/together.ts';
 import { newId } from '../../identifiers/ids.ts';
 import type { RunRef } from '../../projects/runs.ts';
 import type { StoredRecord } from '../../records/record.ts';
-import type { Block, NewKey, RecordKey, RecordStore } from '../../records/recordStore.ts';
+import type { Block, NewKey, RecordStore, StoredKey } from '../../records/recordStore.ts';
 import { IN_RUN, runParams, timeOfColumn, timeParam } from './binder.ts';
 import type { ClickHouse } from './connect.ts';
 import { inChunks } from './inChunks.ts';
@@ -70,7 +70,7 @@ export const keyColumns = 'id, created_at, type, trace_id, parent_id, session_id
 export async function readRecords(
   clickhouse: ClickHouse,
   run: RunRef,
-  keys: readonly Pick<RecordKey, 'id' | 'created_at'>[],
+  keys: readonly Pick<StoredKey, 'id' | 'created_at'>[],
 ): Promise<StoredRecord[]> {
   const { select, row } = recordRows(run, undefined, true);
   return inChunks(keys, (chunk) =>
@@ -93,13 +93,13 @@ export async function readRecords(
 interface KeyRow {
   id: string;
   created_at: string;
-  type: RecordKey['type'];
+  type: StoredKey['type'];
   trace_id: string | null;
   parent_id: string | null;
   session_id: string;
 }
 // The rows are our own and many: read by name, not parsed.
-export const toKey = (row: unknown): RecordKey => ({
+export const toKey = (row: unknown): StoredKey => ({
   ...(row as KeyRow),
   created_at: timeOfColumn((row as KeyRow).created_at),
 });

@@ -6,7 +6,7 @@ import { contentConditions, orderedKeys } from './contentConditions.ts';
 const count = z.coerce.number().int();
 
 /** Every row of a content with the ordinal at which its range begins. */
-const keysInRanges = `SELECT row_key + step AS row_key, ordinal + step AS ordinal, dataset_stretches.ordinal AS stretch FROM dataset_stretches
+const keysInRanges = `SELECT row_key + step AS row_key, ordinal + step AS ordinal, dataset_stretches.ordinal AS range_start FROM dataset_stretches
   ARRAY JOIN range(count) AS step WHERE owner_id = {owner:UUID} AND content_id = {content:UUID}`;
 
 /** Keys, or ordinals, of the list that a choice is like. */
@@ -21,9 +21,9 @@ export const selectedRows = (clickhouse: ClickHouse): Pick<RowTables, 'select' |
       // Rows side by side in the content are one range: then position, ordinal and key rise together.
       sql: `INSERT INTO dataset_stretches (owner_id, content_id, ordinal, row_key, count)
         SELECT {into:UUID}, list.1, position, list.2, length
-          FROM (SELECT min(place) AS position, min(row_key) AS first_key, min(ordinal) AS first_ordinal, count() AS length
-                  FROM (SELECT row_number() OVER (ORDER BY ordinal) - 1 AS place, row_key, ordinal, stretch FROM (${chosen}))
-                 GROUP BY stretch, ordinal - place)
+          FROM (SELECT min(nth) AS position, min(row_key) AS first_key, min(ordinal) AS first_ordinal, count() AS length
+                  FROM (SELECT row_number() OVER (ORDER BY ordinal) - 1 AS nth, row_key, ordinal, range_start FROM (${chosen}))
+                 GROUP BY range_start, ordinal - nth)
           ARRAY JOIN [({keys:UUID}, first_key), ({ordinals:UUID}, first_ordinal)] AS list`,
       params: { ...params, owner: ownerId, content: contentId, into: into.ownerId, keys: into.keys, ordinals: into.ordinals },
     });
@@ -48,7 +48,7 @@ export const selectedRows = (clickhouse: ClickHouse): Pick<RowTables, 'select' |
   },
 });
 
-/** The rows of a choice as SQL, with `row_key`, `ordinal` and `stretch`. */
+/** The rows of a choice as SQL, with `row_key`, `ordinal` and `range_start`. */
 function chosenRows({ filters, ordinals, like, sample, limit }: RowChoice): {
   chosen: string;
   params: Record<string, ParamValue>;
@@ -72,14 +72,14 @@ function chosenRows({ filters, ordinals, like, sample, limit }: RowChoice): {
     ? `dataset_rows AS stored INNER JOIN (${keysInRanges}) AS keys ON keys.row_key = stored.row_key`
     : `(${keysInRanges}) AS keys`;
   const where = conditions.length > 0 ? ` WHERE ${conditions.join(' AND ')}` : '';
-  let chosen = `SELECT keys.row_key AS row_key, keys.ordinal AS ordinal, keys.stretch AS stretch FROM ${from}${where}`;
+  let chosen = `SELECT keys.row_key AS row_key, keys.ordinal AS ordinal, keys.range_start AS range_start FROM ${from}${where}`;
   if (sample) {
-    // By what the row is, not by where it stands: another version gives the same rows.
+    // By what the row is, not by its position: another version gives the same rows.
     chosen += ` ORDER BY sipHash64({seed:UInt64}, ${sample.by === 'id' ? 'toString(stored.row_id)' : 'keys.ordinal'}), keys.ordinal LIMIT {size:UInt64}`;
     Object.assign(params, { seed: sample.seed, size: sample.size });
   }
   if (limit !== undefined) {
-    chosen = `SELECT row_key, ordinal, stretch FROM (${chosen}) ORDER BY ordinal LIMIT {limit:UInt64}`;
+    chosen = `SELECT row_key, ordinal, range_start FROM (${chosen}) ORDER BY ordinal LIMIT {limit:UInt64}`;
     params.limit = limit;
   }
   return { chosen, params };

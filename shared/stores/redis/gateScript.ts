@@ -14,7 +14,7 @@ export const keysOf = (key: string): readonly string[] => [
   `assay:pace:{${key}}`,
 ];
 
-/** Where a process is told of leases that were given to it while another one asked: JSON `[key, ms of refusals, lease, …]`. */
+/** Where a process hears of leases that were given to it while another one asked: JSON `[key, ms of refusals, lease, …]`. */
 export const grantsChannel = (process: string): string => `assay:grants:${process}`;
 
 /** The party that a lease belongs to: `<process><microseconds>.<n>~<tokens>:<party>`. */

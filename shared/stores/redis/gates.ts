@@ -36,7 +36,7 @@ interface Line {
   /** Calls that ended, as the script takes them. */
   ended: (string | number)[];
   parties: Map<string, Party>;
-  /** Redis is to be told of everything anew, not of what has changed. */
+  /** Redis gets everything anew, not only what has changed. */
   isUnsure: boolean;
   sending: Promise<void> | undefined;
   isScheduled: boolean;
