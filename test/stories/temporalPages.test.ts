@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
@@ -6,7 +6,7 @@ import { afterAll, beforeAll, test, vi } from 'vitest';
 import { ServiceClient } from '../../client/http.ts';
 import { ownPort } from '../support/ownPort.ts';
 import { readMetrics, sumOf } from '../support/readMetrics.ts';
-import { type ExperimentOf, newExperiment } from '../support/runs.ts';
+import { type ExperimentOf, newExperiment, scorerNamed } from '../support/runs.ts';
 import { type ServiceProcess, serviceFolder } from '../support/serviceProcess.ts';
 
 // Beside each other, each with an experiment of its own: most of their time is Temporal's, which looks again after some seconds.
@@ -145,6 +145,47 @@ test.concurrent('reset goes on with the run, of which each row is recorded once'
   expect(await experiment.end()).toMatchObject({ state: 'completed', rows_done: 60, rows_failed: 0 });
   expect(await ordinalsOf(experiment)).toEqual(upTo(60));
   expect(await statusOf(experiment)).toBe('COMPLETED');
+});
+
+test.concurrent('reset goes on with the rows that a run was to run again, and repeats none that it has recorded', async ({
+  expect,
+}) => {
+  const ran = join(folder, 'dated.txt');
+  const executions = async () => (await readFile(ran, 'utf8')).trim().split('\n');
+  await writeFile(
+    join(folder, 'dated.mjs'),
+    `import { appendFileSync } from 'node:fs'; import { setTimeout } from 'node:timers/promises';
+     export default async (input, { row, attempt }) => {
+       appendFileSync(${JSON.stringify(ran)}, row.ordinal + '\\n');
+       await setTimeout(attempt < 2_000_000 ? 0 : 300);
+       return Math.floor(attempt / 1_000_000);
+     };`,
+  );
+  const experiment = await started('run again and reset', { module: 'dated', rows: 24 });
+  await experiment.end();
+  // None of the rows has a value of it, until they are scored: which they were is frozen before.
+  await client.send(`/projects/${projectId}/runs/${experiment.id}/scorer-settings`, {
+    body: { run_id: experiment.id, scorers: [await scorerNamed(client, 'exact_match')] },
+  });
+  await experiment.start({ rows_to_run: { metric: 'exact_match', state: ['missing'], again: 'rows' }, concurrency: 4 });
+  /** Ordinals of the rows that were run again, as the module notes them. */
+  const again = async () =>
+    (await experiment.traces())
+      .filter(({ output }) => output === '2')
+      .map(({ name }) => String(Number(name.replace('row ', '')) - 1));
+  await expect.poll(async () => (await again()).length, { timeout: 60_000 }).toBeGreaterThanOrEqual(8);
+  const recorded = await again();
+  await reset(experiment);
+  const before = (await executions()).length;
+  expect(await experiment.end()).toMatchObject({ state: 'completed', rows_done: 24, rerun: { executions: 24 } });
+  expect((await executions()).slice(before).filter((row) => recorded.includes(row))).toEqual([]);
+  expect(await again()).toHaveLength(24);
+  // And once more, when all are recorded and have values.
+  const all = (await executions()).length;
+  await reset(experiment);
+  await expect.poll(() => statusOf(experiment), { timeout: 30_000 }).toBe('COMPLETED');
+  expect((await experiment.progress()).rerun).toMatchObject({ executions: 24 });
+  expect(await executions()).toHaveLength(all);
 });
 
 test.concurrent('reset brings back a run that was terminated', async ({ expect }) => {
