@@ -10,9 +10,11 @@ import { setTimeout } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { ServiceClient } from '../../client/http.ts';
+import { extensionWorkflowId } from '../../shared/datasetExtensions/workflow.ts';
 import { jobScheduleId } from '../../shared/maintenance/jobWorkflow.ts';
 import { scoringWorkflowId } from '../../shared/scoring/workflow.ts';
 import { startBareTemporal } from '../support/bareTemporal.ts';
+import { says, startModelEndpoint } from '../support/modelEndpoint.ts';
 import { type ExperimentOf, newExperiment, scorerNamed } from '../support/runs.ts';
 import { serviceFolder } from '../support/serviceProcess.ts';
 import { historyFolder } from './historyFolder.ts';
@@ -116,6 +118,21 @@ try {
   await carried.end();
   await save('carriedOverFrom', carried, first);
   await save('carriedOver', carried);
+
+  // A dataset that a model fills in two answers.
+  const endpoint = await startModelEndpoint();
+  try {
+    endpoint.next(says('["one"]'));
+    endpoint.otherwise(says('["two"]'));
+    const integration = { endpoint: `${endpoint.url}/v1`, authentication_type: 'none', models: ['a-model'] };
+    await client.send('/integrations/custom/local', { method: 'PUT', body: integration });
+    const wanted = { prompt_settings: { model_alias: 'a-model' }, prompt: 'a prompt', count: 2 };
+    const { dataset_id } = await client.send<{ dataset_id: string }>('/datasets/extend', { body: wanted });
+    await workflow.getHandle(extensionWorkflowId(dataset_id)).result();
+    await saveHistory('extended', extensionWorkflowId(dataset_id));
+  } finally {
+    await endpoint.close();
+  }
 
   // The scoring of a log stream: what is asked for, then what is logged, until the history counts as long.
   const { id: streamId } = await client.send<{ id: string }>(`/projects/${projectId}/log_streams`, { body: { name: 'scored' } });
