@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { table } from '../cli/output/table.ts';
 import {
   compareExperiments,
   createDataset,
@@ -16,7 +17,6 @@ import { type Service, startService } from '../start.ts';
 import { figureCell } from './figureCell.ts';
 import { problemsFile } from './problems.ts';
 import { ProgressLine } from './progressLine.ts';
-import { resultTable } from './resultTable.ts';
 import { solverWith } from './solve.ts';
 import { STAND_IN, startStandInModel } from './standInModel.ts';
 
@@ -204,6 +204,14 @@ function startCommand(service: Service): string {
   if (uiPort !== String(usualPorts.temporalUi)) settings.push(`TEMPORAL_PORT=0 TEMPORAL_UI_PORT=${uiPort}`);
   return `${settings.join(' ')} npm start`;
 }
+
+/** Names to the left, figures to the right, as wide as they need. */
+const resultTable = (header: readonly string[], rows: readonly (readonly string[])[]): string =>
+  table(
+    header.map((title, column) => ({ title, figure: column > 0 })),
+    rows,
+    Number.POSITIVE_INFINITY,
+  );
 
 async function mainJob(service: Service, began: number): Promise<void> {
   const results = await runBoth(service);

@@ -1,5 +1,5 @@
 import type { Comparison, ComparisonAnswer } from '../../shared/comparison/comparison.ts';
-import { figureText } from './figureText.ts';
+import { figureText } from '../../shared/figures/figureText.ts';
 import { type Html, html } from './html.ts';
 
 /** What the page of an experiment knows of a metric's figures. */

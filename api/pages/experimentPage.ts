@@ -8,11 +8,11 @@ import { type ExperimentRun, hasEnded, isUnderWay } from '../../shared/experimen
 import { type ExperimentDeps, getExperiment } from '../../shared/experiments/list.ts';
 import type { RunProgressView } from '../../shared/experiments/progress.ts';
 import type { ExperimentView } from '../../shared/experiments/response.ts';
+import { figureText } from '../../shared/figures/figureText.ts';
 import { type FoundPage, searchRecords } from '../../shared/records/searchRecords.ts';
 import { LogRecordsQueryCountRequest } from '../../shared/wire/recordSearch.ts';
 import { type RecordSearchDeps, recordQuery } from '../records/recordQuery.ts';
 import { comparisonSection } from './comparisonSection.ts';
-import { figureText } from './figureText.ts';
 import { type Html, html } from './html.ts';
 import type { PageContent } from './pageLayout.ts';
 

@@ -1,8 +1,9 @@
 import { compareExperiments } from '../../client/index.ts';
+import { figureText } from '../../shared/figures/figureText.ts';
 import { connect } from '../connect.ts';
 import { type ExitCode, exitCodes } from '../exitCodes.ts';
 import { findExperiment } from '../findExperiment.ts';
-import { figure } from '../output/figures.ts';
+import { unitOf } from '../output/resultsText.ts';
 import { table } from '../output/table.ts';
 import { say, sayJson, type Terminal, widthOf } from '../terminal.ts';
 import type { WatchOptions } from './watch.ts';
@@ -32,7 +33,8 @@ export async function compare(terminal: Terminal, baseline: string, other: strin
   const rows = found.comparisons.map(
     ({ metric, baseline_mean, mean, difference, interval, p_adjusted, rows: pairs, verdict }) => [
       metric,
-      ...[baseline_mean, mean, difference, interval?.low, interval?.high, p_adjusted, pairs].map(figure),
+      ...[baseline_mean, mean, difference, interval?.low, interval?.high].map((value) => figureText(value, unitOf(metric))),
+      ...[p_adjusted, pairs].map((value) => figureText(value, null)),
       verdict ?? 'differs',
     ],
   );

@@ -1,6 +1,6 @@
 import type { GateResult } from '../../client/index.ts';
+import { figureText } from '../../shared/figures/figureText.ts';
 import { harmless } from '../terminal.ts';
-import { figure } from './figures.ts';
 import { gateWords, shownTags } from './gateWords.ts';
 
 const signs: Record<GateResult['status'], string> = { passed: '✅', failed: '❌', undecided: '❓' };
@@ -12,9 +12,9 @@ export function gateMarkdown({ status, experiment, baseline, checks, reasons, wa
   const against = baseline ? `, against **${plain(baseline.name)}**${tags.length > 0 ? ` (${plain(tags.join(', '))})` : ''}` : '';
   const rows = checks.map(({ rule, metric, limit, status: of, value, baseline_value, difference, interval, rows: count }) => [
     `${signs[of]} ${gateWords[of]}`,
-    `${metric === null ? '' : `${plain(metric)} `}${rules[rule]} ${figure(limit)}`,
-    ...[value, baseline_value, difference].map(figure),
-    interval ? `${figure(interval.low)} to ${figure(interval.high)}` : '–',
+    `${metric === null ? '' : `${plain(metric)} `}${rules[rule]} ${figureText(limit, null)}`,
+    ...[value, baseline_value, difference].map((one) => figureText(one, null)),
+    interval ? `${figureText(interval.low, null)} to ${figureText(interval.high, null)}` : '–',
     String(count),
   ]);
   const cells = (texts: readonly string[]): string => `| ${texts.join(' | ')} |`;

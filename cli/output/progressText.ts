@@ -1,6 +1,6 @@
 import stringWidth from 'string-width';
 import type { ExperimentProgress } from '../../client/index.ts';
-import { dollars, duration } from './figures.ts';
+import { dollars, duration } from '../../shared/figures/figureText.ts';
 
 const LEAST_BAR = 8;
 const LONGEST_BAR = 30;

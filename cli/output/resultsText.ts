@@ -1,5 +1,5 @@
 import type { ExperimentProgress, ExperimentResponse } from '../../client/index.ts';
-import { dollars, duration, figure } from './figures.ts';
+import { dollars, duration, type FigureUnit, figureText } from '../../shared/figures/figureText.ts';
 import { costOf } from './progressText.ts';
 import { table } from './table.ts';
 
@@ -13,8 +13,16 @@ export function resultsText(experiment: ExperimentResponse, progress: Experiment
   const head = `${JSON.stringify(experiment.name)} ${state}: ${rows_done} of ${rows_total} rows${failed}${took}${cost ? `, ${dollars(cost)}` : ''}${error ? ` (${error})` : ''}`;
   const rows = Object.entries(experiment.structured_aggregate_metrics ?? {})
     .filter(([, { count }]) => count !== null && count > 0)
-    .map(([name, { avg, min, p50, p95, max, count }]) => [name, ...[avg, min, p50, p95, max, count].map(figure)]);
+    .map(([name, { avg, min, p50, p95, max, count }]) => [
+      name,
+      ...[avg, min, p50, p95, max].map((value) => figureText(value, unitOf(name))),
+      String(count),
+    ]);
   if (rows.length === 0) return head;
   const columns = ['average', 'least', 'median', 'p95', 'most', 'rows'].map((title) => ({ title, figure: true }));
   return `${head}\n\n${table([{ title: 'metric' }, ...columns], rows, width)}`;
 }
+
+/** What a metric of a run is measured in, as its name says. */
+export const unitOf = (metric: string): FigureUnit =>
+  metric.endsWith('_ns') ? 'nano_seconds' : metric === 'cost' ? 'dollars' : null;

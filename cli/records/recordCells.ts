@@ -1,4 +1,5 @@
-import { duration, figure } from '../output/figures.ts';
+import { figureText } from '../../shared/figures/figureText.ts';
+import { unitOf } from '../output/resultsText.ts';
 import type { Found } from './recordPages.ts';
 
 /** What a table shows unless columns are named. */
@@ -8,8 +9,7 @@ export const usualColumns = ['created_at', 'name', 'input', 'output', 'status_co
 export function cellOf(record: Found, column: string): string {
   const value = partOf(record, column);
   if (value === null || value === undefined) return '';
-  if (column === 'metrics/duration_ns') return duration(Number(value) / 1_000_000);
-  if (typeof value === 'number') return figure(value);
+  if (typeof value === 'number') return figureText(value, unitOf(column.replace(/^metrics\//, '')));
   if (typeof value === 'string') return /(?:^|_)at$/.test(column) ? value.slice(0, 19).replace('T', ' ') : value;
   return JSON.stringify(value);
 }

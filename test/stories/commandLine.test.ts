@@ -664,8 +664,8 @@ describe('records', () => {
     const { stdout, exitCode } = await assay(['logs', 'search'], typed);
     expect(exitCode).toBe(0);
     const lines = stdout.split('\n').map((line) => line.trimEnd());
-    expect(lines[0]).toBe('created (UTC)        name      input              output              status_code        took');
-    expect(lines[3]).toBe('2026-01-02 00:00:00  second    input of second    output of second            500  1 min 30 s');
+    expect(lines[0]).toBe('created (UTC)        name      input              output              status_code    took');
+    expect(lines[3]).toBe('2026-01-02 00:00:00  second    input of second    output of second            500    90 s');
     const narrow = await assay(['logs', 'search', '--column', 'name', 'input', '--limit', '1'], {
       ...typed,
       environment: { ...typed.environment, COLUMNS: '20' },

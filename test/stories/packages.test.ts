@@ -301,6 +301,32 @@ describe('the package of the service', () => {
     expect([progress.rows_failed, experiment.aggregate_metrics.exact_match]).toEqual([0, 1]);
   });
 
+  test('its command runs experiments, moves data and completes words, on Node.js 20 and of what is in the folder alone', async () => {
+    const cwd = join(service.dataDir, '..');
+    await writeFile(
+      join(cwd, 'upper.mjs'),
+      `export default { dataset: 'words', function: (input) => input.toUpperCase(), metrics: ['exact_match'] };`,
+    );
+    await writeFile(join(cwd, 'words.csv'), 'input,output\na,A\nb,x\n');
+    const script = `
+      set -e
+      assay() { ${node20} node_modules/.bin/assay "$@"; }
+      assay doctor > doctor.txt
+      assay datasets import words.csv
+      assay run upper.mjs --project first > run.txt 2> progress.txt
+      grep exact_match run.txt | tr -s ' '
+      assay logs search --project first --experiment upper --filter 'metrics/exact_match = true' --json | wc -l
+      assay export --project first --experiment upper --output rows.parquet 2> said.txt
+      assay datasets import rows.parquet --name rows | cut -d, -f1
+      source <(assay completion bash)
+      complete -p assay`;
+    const { stdout } = await run('bash', ['-c', script], { cwd, env: { PATH: process.env.PATH, HOME: cwd, NO_COLOR: '1' } });
+    expect(stdout.split('\n')).toEqual([
+      ...['"words" has 2 rows (version 1), columns: input, output', 'exact_match 0.5 0 0.5 0.95 1 2', '1'],
+      ...['"rows" has 2 rows (version 1)', 'complete -o default -F _assay assay', ''],
+    ]);
+  });
+
   test('ends with SIGTERM', async () => {
     expect(await service.stop()).toBe(0);
     await expect(fetch(service.url)).rejects.toThrow();
