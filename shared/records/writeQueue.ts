@@ -23,7 +23,7 @@ export interface WriteQueueOptions<R> {
 // Long enough to gather what arrives together, short beside the insert itself (8 to 20 ms).
 const GATHER_MS = 2;
 // So much of a group is made ready while the one before it is sent, for which the engine would wait otherwise (a fifth of the time). Less than that
-// waits and grows, since every part has its price.
+// waits and grows, since every part has its price. docs/decisions/overlapping-groups.md has the figures.
 const EARLY_SHARE = 0.5;
 
 /**
