@@ -91,6 +91,45 @@ test('a store that stays away is told to every caller of the group as 503 with R
     expect(answer).toMatchObject({ status: 'rejected', reason: { code: 'Unavailable', retryAfterSeconds: 2 } });
 });
 
+test.each([
+  ['the locks of its runs cannot be had', 'withLocks'],
+  ['nobody can say which runs were deleted', 'guard'],
+] as const)('while %s every request of a group is refused and nothing is stored; then it is', async (_, fails) => {
+  const away = new ServiceError('Unavailable', 'the database is away', { retryAfterSeconds: 2 });
+  let isAway = true;
+  const { store, records } = recordsInMemory({});
+  const writer = new RecordWriter({
+    store,
+    withLocks: async (_locks, work) => {
+      if (isAway && fails === 'withLocks') throw away;
+      return work();
+    },
+    guard: async () => {
+      if (isAway) throw away;
+      return { deleted: [], withHeldUpdates: [], outdated: [] };
+    },
+  });
+  const ids = [newId(), newId()];
+  const logAll = () => Promise.allSettled(ids.map((id) => writer.write(run, log(id))));
+  for (const answer of await logAll()) expect(answer).toMatchObject({ status: 'rejected', reason: away });
+  expect([...records.keys()]).toEqual([]);
+  isAway = false;
+  for (const answer of await logAll()) expect(answer).toMatchObject({ status: 'fulfilled' });
+  expect([...records.keys()].sort()).toEqual(ids.sort());
+});
+
+test('a store that is short of memory or time is told as 503, since whoever logs can do nothing about it', async () => {
+  const { store } = recordsInMemory({
+    onSend: async () => {
+      throw new ServiceError('QueryTooExpensive', 'reduce the range of the query');
+    },
+  });
+  await expect(new RecordWriter({ store }).write(run, log(newId()))).rejects.toMatchObject({
+    ...{ code: 'Unavailable', retryAfterSeconds: 2 },
+    message: expect.stringContaining('send this request again later'),
+  });
+});
+
 test('a record that the store refuses fails its own request alone', async () => {
   const guilty = newId();
   const { store, records } = recordsInMemory({
