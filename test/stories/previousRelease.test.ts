@@ -62,9 +62,9 @@ async function isWhole(one: ExperimentOf, name: string, metric = 'exact_match'):
 }
 
 test('an experiment that had ended is what it was', async () => {
-  // This release says which rows run, how often, and what they used.
+  // This release says which rows run, how often, what runs again, and what they used.
   const { usage, ...progress } = (await experiment('ended').progress()) as Record<string, unknown>;
-  expect(progress).toEqual({ ...facts.ended.progress, message: null, trials: 1, row_selection: null });
+  expect(progress).toEqual({ ...facts.ended.progress, message: null, trials: 1, row_selection: null, rerun: null });
   expect(usage).toMatchObject({ judges: { num_input_tokens: 480, num_output_tokens: 120 } });
   // Records of one time came in another order then.
   const byId = (traces: typeof facts.ended.traces) => traces.toSorted((a, b) => (a.id < b.id ? -1 : 1));
