@@ -1,5 +1,6 @@
 import { decode, encode, type SourceMapSegment } from '@jridgewell/sourcemap-codec';
 import { type GetModuleInfo, type ManualChunksOption, type ModuleFormat, type Plugin, rollup } from 'rollup';
+import { commonJs } from './commonJs.ts';
 import { withoutIndents } from './withoutIndents.ts';
 
 /**
@@ -34,7 +35,7 @@ export async function bundleParts(
   const texts = new Map<string, string>();
   for (const [folder, format] of Object.entries(formats)) {
     const { output } = await bundle.generate({
-      format,
+      format: 'es',
       entryFileNames: `[name]${extension}`,
       chunkFileNames: `[name]${extension}`,
       sourcemap: hasMap,
@@ -46,7 +47,7 @@ export async function bundleParts(
     for (const file of output) {
       const path = `${folder}/${file.fileName}`;
       if (file.type === 'chunk' && !file.isEntry && file.exports.length === 0) continue;
-      if (file.type === 'chunk') texts.set(path, withoutIndents(file.code));
+      if (file.type === 'chunk') texts.set(path, withoutIndents(format === 'cjs' ? commonJs(file.code) : file.code));
       else texts.set(path, byLine(String(file.source)));
     }
   }
