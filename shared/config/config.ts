@@ -67,7 +67,7 @@ const perTaskKind = (most: number) => {
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
-/** Every setting of the service. The README's table documents each; a test holds the two equal. */
+/** Every setting of the service. docs/settings.md documents each; a test holds the two equal. */
 const Config = z.object({
   HOST: z.string().default('127.0.0.1'),
   PORT: port.default(8088),
