@@ -18,7 +18,7 @@ import { stripVTControlCharacters } from 'node:util';
 import stringWidth from 'string-width';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { exitCodes } from '../../cli/exitCodes.ts';
-import { rerunExperiment, runExperiment, watchExperiment } from '../../client/index.ts';
+import { createDataset, rerunExperiment, runExperiment, watchExperiment } from '../../client/index.ts';
 import { VERSION } from '../../shared/config/version.ts';
 import { assay, atTerminal, inShell, startAssay, type Typed } from '../support/assay.ts';
 import { startTestService, type TestProject, type TestService } from '../support/service.ts';
@@ -781,6 +781,7 @@ describe('records', () => {
   });
 
   test('a reader that has seen enough ends a command quietly', async () => {
+    await createDataset({ client: service.client, name: 'one of a list', content: [{ input: 'a' }] });
     await log(Array.from({ length: 300 }, (_, index) => trace(`wide ${index}`, { input: 'x'.repeat(2_000) })));
     for (const command of [
       'logs search --limit 300 --json',
