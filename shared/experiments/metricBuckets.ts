@@ -97,8 +97,9 @@ async function rowsOf(deps: BucketDeps, experiment: ExperimentRun, given: Filter
     const [recorded, results] =
       ids.length > 0 ? await Promise.all([deps.recorded(experiment, ids), deps.values.of(run, ids)]) : [new Map(), []];
     rows.push(...ids.map((id) => ({ id, isFailed: recorded.get(id)?.failed ?? false })));
-    for (const { metric, recordId, status, value } of results) {
-      if (status === 'roll_up') continue;
+    for (const { metric, recordId, status, value, scorerId } of results) {
+      // Of a score that was taken back nothing is known.
+      if (status === 'roll_up' || (status === 'not_computed' && scorerId === null)) continue;
       const ofMetric = found.get(metric) ?? new Map();
       found.set(metric, ofMetric.set(recordId, { status, value: isValue(value) ? value : null }));
     }

@@ -65,6 +65,7 @@ export class GroupState {
     const settled = new Map<string, StoredRecord>();
     const pending = new Map<string, WrittenKey>();
     const given: [id: string, metrics: RecordUpdate['metrics']][] = [];
+    const taken: [id: string, metrics: StoredRecord['metrics']][] = [];
     const written = changes.map((change): WrittenRecord => {
       const id = change.action === 'update' ? change.id : change.record.id;
       const stored = settled.get(id) ?? state.records.get(id);
@@ -112,6 +113,7 @@ export class GroupState {
         pending.set(traceId, { ...newKey, session_id: UNSETTLED, project_id: run.projectId, run_id: run.runId, version });
       }
       if (record) for (const one of metrics) given.push([id, one]);
+      if (record && stored && change.action === 'replace') taken.push([id, stored.metrics]);
       // A span that is refused with its trace need not be stored itself.
       const { session_id, trace_id } = record ?? stored ?? (trace as StoredRecord);
       return { id, session_id, trace_id, isNew: stored === undefined };
@@ -125,6 +127,9 @@ export class GroupState {
       state.keys.set(id, key);
       state.pending.set(id, key);
     }
+    for (const [id, metrics] of taken)
+      for (const metric in metrics)
+        if (!systemMetricNames.has(metric)) state.metricsTaken.set(id, (state.metricsTaken.get(id) ?? new Set()).add(metric));
     for (const [id, metrics] of given) {
       for (const metric in metrics) {
         if (systemMetricNames.has(metric) || metrics[metric] == null) continue;
@@ -215,6 +220,11 @@ export class GroupState {
     return this.#runOf(record).metricsGiven.get(record.id);
   }
 
+  /** Names of the metrics (beside the system's) of what this group's changes replaced: those that the record lacks now were taken from it. */
+  metricsTaken(record: StoredRecord): ReadonlySet<string> | undefined {
+    return this.#runOf(record).metricsTaken.get(record.id);
+  }
+
   /** Whether the record's key was stored before this group: then the record may be, too. */
   isKnown(record: StoredRecord): boolean {
     const key = this.#runOf(record).keys.get(record.id);
@@ -254,6 +264,7 @@ interface RunState {
   changed: Set<string>;
   pending: Map<string, WrittenKey>;
   metricsGiven: Map<string, Set<string>>;
+  metricsTaken: Map<string, Set<string>>;
   canHold: boolean;
   /** Updates by the records that they wait for: those that were held before, and those of this group. */
   held: Map<string, (HeldUpdate | StoredHeldUpdate)[]>;
@@ -300,6 +311,7 @@ async function loadRun(
     changed: new Set(),
     pending: new Map(),
     metricsGiven: new Map(),
+    metricsTaken: new Map(),
     canHold: holding !== undefined,
     held: Map.groupBy(held, ({ id }) => id),
     deleted: new Set(deleted),

@@ -4,7 +4,7 @@ import { type GroupDeps, GroupState } from './groupState.ts';
 import type { HeldUpdate } from './heldUpdates.ts';
 import type { StoredRecord } from './record.ts';
 import type { RecordChange } from './recordChange.ts';
-import type { Block, NewValue } from './recordStore.ts';
+import type { Block, MetricValue, NewValue } from './recordStore.ts';
 import type { Outcome, WriteRequest } from './writeRequest.ts';
 
 /** What a group of requests comes to. */
@@ -43,7 +43,7 @@ export async function settleGroup(
   });
   await state.followSessions();
   const records = state.changed();
-  const values = records.flatMap((record) => loggedValues(record, state.metricsGiven(record), state.isKnown(record)));
+  const values = records.flatMap((record) => loggedValues(record, state));
   const moved = [
     ...state.pending().map((record) => ({ record, leaves: undefined })),
     ...records.filter((record) => state.keyChanged(record)).map((record) => ({ record, leaves: state.leaves(record) })),
@@ -91,27 +91,36 @@ function movedUp(change: RecordChange, parents: ReadonlyMap<string, string | nul
 
 /**
  * The scores a client computed itself travel in `metrics`: each becomes a value of the metric of that name. Only those that were given now: a
- * value that the record had before may have been scored anew since.
+ * value that the record had before may have been scored anew since. Those that a replaced record had and the new one lacks were scores of an output
+ * that is gone: they are taken back.
  */
-function loggedValues(record: StoredRecord, given: ReadonlySet<string> | undefined, isRewrite: boolean): NewValue[] {
+function loggedValues(record: StoredRecord, state: GroupState): NewValue[] {
+  const given = (metric: string): unknown => record.metrics?.[metric] ?? undefined;
+  const isRewrite = state.isKnown(record);
+  const of = (metric: string, result: Pick<MetricValue, 'status' | 'value' | 'details'>): NewValue => ({
+    run: { projectId: record.project_id, runId: record.run_id },
+    version: record.version,
+    isRewrite,
+    value: {
+      metric,
+      recordId: record.id,
+      recordCreatedAt: record.created_at,
+      recordType: record.type,
+      traceId: record.trace_id,
+      ...result,
+    },
+  });
   const values: NewValue[] = [];
-  for (const metric of given ?? []) {
-    const value = record.metrics?.[metric];
-    if (value === null || value === undefined) continue;
-    values.push({
-      run: { projectId: record.project_id, runId: record.run_id },
-      version: record.version,
-      isRewrite,
-      value: {
-        metric,
-        recordId: record.id,
-        recordCreatedAt: record.created_at,
-        recordType: record.type,
-        traceId: record.trace_id,
-        status: 'success',
-        value,
-      },
-    });
+  for (const metric of state.metricsGiven(record) ?? []) {
+    const value = given(metric);
+    if (value !== undefined) values.push(of(metric, { status: 'success', value }));
   }
+  for (const metric of state.metricsTaken(record) ?? []) if (given(metric) === undefined) values.push(of(metric, takenBack));
   return values;
 }
+
+/** Without a scorer: nothing was asked of one. */
+const takenBack = {
+  status: 'not_computed',
+  details: { message: 'the row was run again, without a score of this metric' },
+} as const;

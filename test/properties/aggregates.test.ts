@@ -165,6 +165,7 @@ describe('one count of what is not there', () => {
           results.map(({ status, value }) => ({
             ...{ metric: 'rating', recordId: ids[at] as string, recordType: 'trace' as const, traceId: ids[at] as string },
             ...{ status: status as 'success', value: value as number, recordCreatedAt: '2026-01-01T00:00:00.000000Z' },
+            scorerId: newId(),
           })),
         ),
       );

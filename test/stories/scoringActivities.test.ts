@@ -12,6 +12,7 @@ import type { ExperimentRun } from '../../shared/experiments/experiment.ts';
 import { attemptNumber } from '../../shared/experiments/rowLog.ts';
 import { rowTrace, rowTraceId } from '../../shared/experiments/rowTrace.ts';
 import type { RunWorkflows } from '../../shared/experiments/startRun.ts';
+import type { OrdinalRange } from '../../shared/experiments/workflow.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import type { JudgeAnswer } from '../../shared/metrics/metric.ts';
 import { builtinByName } from '../../shared/scorers/presets.ts';
@@ -134,11 +135,12 @@ async function experiment(metrics: ScorerConfig[], concurrency = 20) {
     read,
     pass,
     /** Starts the next workflow of the experiment. */
-    async begin(rowsToRun: 'missing' | 'none' = 'missing') {
+    async begin(rowsToRun: 'missing' | 'none' | 'chosen' = 'missing', chosen: OrdinalRange[] = []) {
       const after = (await domain.experiments.ledger.find(id))?.workflowNumber ?? 0;
       const requested = await domain.experiments.ledger.request(id, after, {
         rowsToRun,
         rowCount: 400,
+        ...(rowsToRun === 'chosen' ? { chosen } : {}),
         settings: { concurrency },
       });
       run = requested?.run as ExperimentRun;
@@ -147,7 +149,7 @@ async function experiment(metrics: ScorerConfig[], concurrency = 20) {
     settle: () => assembleActivities(domain, { env: {} }, settings).settleRecords(run),
     end: () => domain.experiments.ledger.end(id, run.workflowNumber, 'completed', { error: null }),
     set: (scorers: ScorerConfig[]) => domain.scorers.store.saveRunSettings(projectId, id, { scorers }),
-    async record(from: number, to: number, output = 'answer', spans: object[] = [], round = 1) {
+    async record(from: number, to: number, output = 'answer', spans: object[] = [], round = 1, localMetrics: object = {}) {
       const rows = rowIds.slice(from, to).map((rowId, index) => ({
         rowId,
         ordinal: from + index,
@@ -159,7 +161,7 @@ async function experiment(metrics: ScorerConfig[], concurrency = 20) {
         generatedOutput: null,
         variables: {},
       }));
-      const result = { output, spans: spans as never, startedAt: new Date(), durationNs: 1 };
+      const result = { output, spans: spans as never, startedAt: new Date(), durationNs: 1, localMetrics: { ...localMetrics } };
       await domain.experiments.rowLog.write(
         run,
         rows.map((row) => rowTrace({ experimentId: id, source: { kind: 'run' } }, row, result)),
@@ -290,6 +292,34 @@ test('values of former releases stand, unless scores alone are asked for', async
   await one.score();
   expect(await one.states('correctness')).toEqual({ false: 1, true: 5 });
   expect(one.judge.calls).toBe(5);
+});
+
+test('a row that is run again keeps no score that its caller gave of the former output; a repeat and an update take none back', async () => {
+  const one = await experiment([config('correctness')]);
+  const run = { projectId, runId: one.id };
+  const success = async () => (await domain.records.values.counts(run)).metrics.get('success');
+  await one.begin();
+  await one.record(0, 4, 'answer', [], 1, { success: true, correctness: false });
+  await one.prepare({ ended: true });
+  expect(await one.states('success')).toEqual({ true: 4 });
+  const id = one.traceId(3);
+  const repeat = { id, type: 'trace', trace_id: id, output: 'repeated', metrics: { other: 1 } } as const;
+  await domain.records.writer.write(run, [{ action: 'log', record: repeat }]);
+  await domain.records.writer.write(run, [{ action: 'update', id, of: 'trace', update: { output: 'updated' } }]);
+  expect(await one.states('success')).toEqual({ true: 4 });
+  await one.end();
+
+  await one.begin('chosen', [{ from: 0, to: 2 }]);
+  await one.record(0, 1, 'another', [], 1, { success: false });
+  await one.record(1, 2, 'another');
+  expect(await one.states('success')).toEqual({ false: 1, not_computed: 1, true: 2 });
+  expect(await success()).toMatchObject({ values: 3, missing: 1, notApplicable: 0 });
+  // What its caller scored before, the run's own judge scores now.
+  await one.prepare({ ended: true });
+  expect(await one.score()).toEqual({ scored: 2, more: false });
+  expect(await one.states('correctness')).toEqual({ true: 2, false: 2 });
+  await one.record(1, 2, 'another', [], 2, { success: true });
+  expect(await one.states('success')).toEqual({ false: 1, true: 3 });
 });
 
 test('called back, it starts no further value, and those in flight end and are stored', async () => {

@@ -8,6 +8,7 @@ import { newId } from '../../identifiers/ids.ts';
 import type { DeleteRecords } from '../../projects/runs.ts';
 import { IN_RUN } from './binder.ts';
 import type { ClickHouse } from './connect.ts';
+import { TAKEN_BACK } from './metricRow.ts';
 import { runUsage } from './runUsage.ts';
 import { tracesWithUsageSql } from './usageSql.ts';
 
@@ -42,7 +43,7 @@ export async function runTally(clickhouse: ClickHouse, run: RunOf, metrics: stri
     name: 'tally of a run',
     sql: `SELECT count() AS rows, countIf(error_message != '') AS failed,
                  (SELECT count() FROM metric_values FINAL WHERE ${IN_RUN} AND metric IN {metrics:Array(String)} AND record_type = 'trace'
-                    AND status NOT IN ('pending', 'computing')) AS scores
+                    AND status NOT IN ('pending', 'computing') AND NOT ${TAKEN_BACK}) AS scores
             FROM records FINAL WHERE ${IN_RUN} AND type = 'trace'`,
     params: { ...scope(run), metrics },
     row: Tally,

@@ -6,6 +6,7 @@ import { valueKey } from '../../scoring/scoreValues.ts';
 import type { FreshRecord, LackingQuery, LackingTrace, MarkedValue, MarkStore } from '../../scoring/scoring.ts';
 import { IN_RUN, runParams, timeOfColumn, timeParam } from './binder.ts';
 import type { ClickHouse } from './connect.ts';
+import { TAKEN_BACK } from './metricRow.ts';
 import { keysBy } from './tables.ts';
 
 const keysOf = (column: keyof typeof keysBy) =>
@@ -165,7 +166,7 @@ function lackingRead(
     : traces;
   const isMark = "status IN ('pending', 'computing')";
   const isOfVersion = 'scorer_version = {versions:Array(String)}[indexOf({metrics:Array(String)}, metric)]';
-  const ofMetrics = `${IN_RUN} AND metric IN {metrics:Array(String)}${inTraces('record_created_at, record_id')}`;
+  const ofMetrics = `${IN_RUN} AND metric IN {metrics:Array(String)} AND NOT ${TAKEN_BACK}${inTraces('record_created_at, record_id')}`;
   // Values that callers computed have no scorer: they stay.
   const counts = `(${isMark} OR status NOT IN ('failed', 'error') OR version >= {failedBefore:UInt64}) AND
                   (isNull(scorer_id) OR ${isOfVersion}

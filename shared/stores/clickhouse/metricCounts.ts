@@ -4,6 +4,7 @@ import type { RunRef } from '../../projects/runs.ts';
 import type { RunMetricCounts } from '../../records/metricValues.ts';
 import { IN_RUN, runParams } from './binder.ts';
 import type { ClickHouse } from './connect.ts';
+import { TAKEN_BACK } from './metricRow.ts';
 
 const count = z.coerce.number();
 const Rows = z.object({ rows: count, rowsFailed: count });
@@ -41,7 +42,7 @@ export async function metricCounts(clickhouse: ClickHouse, run: RunRef): Promise
             FROM (
               SELECT toString(metric) AS metric, status, record_type, if(record_type = 'trace', record_id, assumeNotNull(trace_id)) AS row,
                 row IN (SELECT id FROM ${TRACES} AND error_message != '') AS isFailed
-              FROM metric_values FINAL WHERE ${IN_RUN} AND status != 'roll_up' AND metric != 'cost'
+              FROM metric_values FINAL WHERE ${IN_RUN} AND status != 'roll_up' AND metric != 'cost' AND NOT ${TAKEN_BACK}
             )
             GROUP BY metric ORDER BY metric`,
       params,

@@ -1,6 +1,9 @@
 import type { StoredMetric } from '../../records/searchRecords.ts';
 import type { MetricResult } from '../../wire/metricResults.ts';
 
+/** The place of a score that a caller gave and that was taken back, as its row was run again without it: nothing is known of the metric. */
+export const TAKEN_BACK = "(status = 'not_computed' AND isNull(scorer_id))";
+
 /** One row of `metric_values` as JSON. */
 export interface MetricRow {
   project_id: string;
