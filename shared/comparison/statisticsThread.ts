@@ -57,6 +57,7 @@ export function statisticsThread(): StatisticsThread {
     });
     started.on('error', end);
     started.on('exit', () => end(new Error('the thread of statistics has ended')));
+    started.unref(); // only what is waited for holds the process, and not the listeners
     return started;
   };
 

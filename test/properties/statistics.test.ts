@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fc, test as property } from '@fast-check/vitest';
@@ -220,4 +221,11 @@ test('many pairs with many distinct differences take the limits, and say so', ()
   expect([isLarge(LIMIT_PAIRS + 1, many.values.length), isLarge(few.pairs, few.values.length), isLarge(LIMIT_PAIRS, 51)]).toEqual(
     [true, false, false],
   );
+});
+
+test('a thread that was prepared and not used keeps no process from its end', () => {
+  const thread = join(import.meta.dirname, '../../shared/comparison/statisticsThread.ts');
+  const script = `import { statisticsThread } from ${JSON.stringify(thread)}; statisticsThread().prepare(); console.log('prepared');`;
+  const said = execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8', timeout: 20_000 });
+  expect(said).toBe('prepared\n');
 });
