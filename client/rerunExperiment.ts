@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { RunReply, RunRequest } from '../shared/wire/experimentRuns.ts';
+import type { RunRequest } from '../shared/wire/experimentRuns.ts';
 import { isLocal } from './chooseMetrics.ts';
 import { HttpStatusError, ValueError } from './errors.ts';
 import type { ExperimentProgress } from './experimentRunResults.ts';
@@ -8,6 +8,7 @@ import { hostRows } from './hostRows.ts';
 import type { HostedRow, LocalMetric } from './localMetric.ts';
 import { clientOf, type OperationOptions, resolveProject } from './project.ts';
 import { textOf } from './spans.ts';
+import { startAgain } from './startAgain.ts';
 import { progressOf, watchExperiment } from './watchExperiment.ts';
 
 export interface RerunExperimentOptions<Input = unknown, Output = unknown> extends OperationOptions {
@@ -55,11 +56,10 @@ export async function rerunExperiment<Input = unknown, Output = unknown>(
   if (run && runner !== 'caller_function')
     throw new ValueError(`the service runs the rows of this experiment (${runner}): a function is of no use`);
   const process = run && runsRows ? crypto.randomUUID() : undefined;
-  const { concurrency } = await client
-    .send<z.output<typeof RunReply>>(`${path}/run`, { body: { rows_to_run: rowsToRun, process }, signal: options.signal })
-    .catch((err: unknown) => {
-      throw err instanceof HttpStatusError && err.status === 422 ? new ValueError(err.message, { cause: err }) : err;
-    });
+  const again = { rows_to_run: rowsToRun, process };
+  const { concurrency } = await startAgain(client, path, again, options.signal).catch((err: unknown) => {
+    throw err instanceof HttpStatusError && err.status === 422 ? new ValueError(err.message, { cause: err }) : err;
+  });
   const watched = { client, projectId, experimentId, onProgress: options.onProgress, signal: options.signal };
   if (!run || !process) return options.wait === false ? progressOf({ client, path }, options.signal) : watchExperiment(watched);
   const warn = (message: string) => client.logger.warn(message);

@@ -1,4 +1,5 @@
 import type { ExperimentProgress } from '../../client/index.ts';
+import { type Again, startAgain } from '../../client/startAgain.ts';
 import { usageError } from '../commandError.ts';
 import { connect } from '../connect.ts';
 import { type ExitCode, exitCodes } from '../exitCodes.ts';
@@ -20,10 +21,7 @@ export async function retry(terminal: Terminal, words: string, options: RetryOpt
   const client = await connect(terminal, options);
   const experiment = await findExperiment(client, words, options);
   const at = `/projects/${experiment.project_id}/experiments/${experiment.id}`;
-  const { started } = await client.send<{ started: boolean }>(`${at}/run`, {
-    body: { rows_to_run: rowsToRun },
-    signal: terminal.signal,
-  });
+  const { started } = await startAgain(client, at, { rows_to_run: rowsToRun }, terminal.signal);
   const progress = await client.send<ExperimentProgress>(`${at}/progress`);
   if (options.json) await sayJson(terminal, { experiment, progress });
   else {
@@ -36,7 +34,7 @@ export async function retry(terminal: Terminal, words: string, options: RetryOpt
 }
 
 /** What is asked of the service, and what then becomes of the experiment. @throws CommandError */
-function chosen({ rows, metric, state, runRows }: RetryOptions) {
+function chosen({ rows, metric, state, runRows }: RetryOptions): { rowsToRun: Again['rows_to_run']; done: string } {
   if (metric === undefined) {
     if (state || runRows) throw usageError(`${state ? '--state' : '--run-rows'} goes with --metric`);
     if (!rows) return { rowsToRun: 'failed', done: 'runs the rows that failed again' };

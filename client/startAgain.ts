@@ -1,0 +1,18 @@
+import type { z } from 'zod';
+import type { RunReply, RunRequest } from '../shared/wire/experimentRuns.ts';
+import type { ServiceClient } from './http.ts';
+
+/** What of an experiment runs once more, and the process that runs its rows where that is not the service. */
+export type Again = Pick<z.input<typeof RunRequest>, 'rows_to_run' | 'process'>;
+
+/**
+ * Starts an experiment once more.
+ * @param path of the experiment
+ * @throws HttpStatusError 422 for unknown rows and metrics
+ */
+export const startAgain = (
+  client: ServiceClient,
+  path: string,
+  again: Again,
+  signal?: AbortSignal,
+): Promise<z.output<typeof RunReply>> => client.send(`${path}/run`, { body: again, signal });
