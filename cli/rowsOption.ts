@@ -1,7 +1,7 @@
 import type { RowSelection, ServiceClient } from '../client/index.ts';
 import { usageError } from './commandError.ts';
 import { findExperiment } from './findExperiment.ts';
-import { conditionOf } from './records/recordCondition.ts';
+import { conditionOf, unquoted } from './records/recordCondition.ts';
 
 const parts = ['limit', 'sample', 'seed', 'filter', 'ids', 'ordinals', 'same-as'] as const;
 type Part = (typeof parts)[number];
@@ -51,7 +51,7 @@ function filterOf(text: string): { columnName: string; operator: 'eq' | 'ne' | '
   const { column, operator, value } = conditionOf(text);
   const known = (filterOperators as Partial<Record<string, 'eq' | 'ne' | 'contains'>>)[operator];
   if (!known) throw usageError(`rows are filtered by = != contains, and not ${operator}`);
-  return { columnName: column, operator: known, value: /^".*"$/s.test(value) ? value.slice(1, -1) : value };
+  return { columnName: column, operator: known, value: unquoted(value) };
 }
 
 /** Most positions that a selection lists. */

@@ -95,7 +95,8 @@ function comparedWith(column: string, type: string, operator: Operator, text: st
 const textsOf = (list: string): string[] =>
   [...list.matchAll(/\s*("(?:[^"\\]|\\.)*"|[^,]+)\s*(?:,|$)/g)].map(([, text = '']) => unquoted(text.trim()));
 
-function unquoted(text: string): string {
+/** A value as it was meant: one in quotes is read as JSON reads it. */
+export function unquoted(text: string): string {
   if (!/^".*"$/s.test(text)) return text;
   try {
     return JSON.parse(text) as string;

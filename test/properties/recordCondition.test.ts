@@ -1,6 +1,7 @@
 import { fc, test as property } from '@fast-check/vitest';
 import { describe, expect, test } from 'vitest';
 import { conditionOf, leafOf, timeOf } from '../../cli/records/recordCondition.ts';
+import { rowSelection } from '../../cli/rowsOption.ts';
 
 const signs = ['=', '!=', '<', '<=', '>', '>=', 'contains', 'in', 'not in'] as const;
 
@@ -51,6 +52,11 @@ describe('a condition of the command line', () => {
     ['feedback = 1', 'something new', /feedback cannot be filtered by/],
   ])('%s is refused', (text, filter_type, sentence) => {
     expect(() => leafOf(conditionOf(text), { id: text.split(' ')[0] ?? '', filter_type }, false)).toThrow(sentence);
+  });
+
+  property.prop([fc.string({ minLength: 1, unit: 'grapheme' })])('on rows of a dataset has the same quotes', async (text) => {
+    const { filter } = await rowSelection({} as never, 'no project', [`filter=input != ${JSON.stringify(text)}`]);
+    expect(filter).toEqual([{ columnName: 'input', operator: 'ne', value: text }]);
   });
 
   test('a time ago, or one in words', () => {
