@@ -1,4 +1,4 @@
-import { extname, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { exportRecords as exported } from '../../client/index.ts';
 import { usageError } from '../commandError.ts';
 import { connect, type ServiceOptions } from '../connect.ts';
@@ -6,6 +6,7 @@ import { jsonArrayOf } from '../output/jsonArrayOf.ts';
 import { writeResult } from '../output/resultFile.ts';
 import { type FilterOptions, recordFilters } from '../records/recordFilters.ts';
 import { type RecordKind, type RunOptions, recordRun } from '../records/recordRun.ts';
+import { formatOf } from '../rowFiles.ts';
 import { remark, type Terminal } from '../terminal.ts';
 
 const exportFormats = ['jsonl', 'jsonl_flat', 'json', 'csv', 'parquet'] as const;
@@ -23,7 +24,7 @@ export interface ExportRecordsOptions extends ServiceOptions, RunOptions, Filter
 /** All records of a log stream or experiment that fit the filters, as a file or on the output. */
 export async function exportRecords(terminal: Terminal, options: ExportRecordsOptions): Promise<void> {
   const output = options.output === '-' ? undefined : options.output;
-  const format = options.format ?? (output === undefined ? 'jsonl' : exportFormats.find((one) => extname(output) === `.${one}`));
+  const format = options.format ?? (output === undefined ? 'jsonl' : formatOf(output));
   if (!format) throw usageError(`${output} does not say what to write: add --format ${exportFormats.join(', ')}`);
   if (format === 'parquet' && output === undefined && terminal.stdout.isTTY)
     throw usageError('Parquet is no text: name a file with --output, or send it through a pipe');

@@ -10,7 +10,7 @@ import { connect, type ServiceOptions } from '../connect.ts';
 import { datasetCalled } from '../findDataset.ts';
 import type { ProjectOptions } from '../findExperiment.ts';
 import { formatOf, type Row, type RowFormat, readRows } from '../rowFiles.ts';
-import { counted, say, sayJson, type Terminal } from '../terminal.ts';
+import { counted, remark, say, sayJson, type Terminal } from '../terminal.ts';
 
 export interface ImportDatasetOptions extends ServiceOptions, ProjectOptions {
   json?: boolean;
@@ -19,6 +19,9 @@ export interface ImportDatasetOptions extends ServiceOptions, ProjectOptions {
   append?: boolean;
   replace?: boolean;
 }
+
+/** Milliseconds: how long a large file takes depends on the line, and Ctrl-C ends it. */
+const UNLIMITED = Number.POSITIVE_INFINITY;
 
 /** Most rows that one version appends. */
 const MAX_APPENDED = 100_000;
@@ -81,7 +84,14 @@ async function make(terminal: Terminal, client: ServiceClient, dataset: NewDatas
   const { bytes, format } = await uploadOf(terminal, content);
   form.set('file', bytes, name);
   try {
-    return await client.send<DatasetResponse>('/datasets', { method: 'POST', form, query: { format }, signal: terminal.signal });
+    const { signal } = terminal;
+    return await client.send<DatasetResponse>('/datasets', {
+      method: 'POST',
+      form,
+      query: { format },
+      timeoutMs: UNLIMITED,
+      signal,
+    });
   } catch (err) {
     if (err instanceof HttpStatusError && err.status === 409) throw isTaken(name); // made meanwhile
     throw err;
@@ -125,10 +135,15 @@ async function replace(
   content: Content,
 ): Promise<void> {
   const source = await make(terminal, client, { name: `${name.slice(0, 80)} ${randomUUID()}`, hidden: true }, content);
+  const { signal } = terminal;
   try {
-    await client.send(`/datasets/${id}/content`, { method: 'PUT', body: { dataset_id: source.id }, signal: terminal.signal });
+    // A repeat could start while the first still copies.
+    const once = { timeoutMs: UNLIMITED, repeatable: false };
+    await client.send(`/datasets/${id}/content`, { method: 'PUT', body: { dataset_id: source.id }, ...once, signal });
   } finally {
-    await client.send(`/datasets/${source.id}`, { method: 'DELETE' });
+    await client
+      .send(`/datasets/${source.id}`, { method: 'DELETE' })
+      .catch((err: Error) => remark(terminal, `the hidden dataset ${source.id} of this import is left over: ${err.message}`));
   }
 }
 

@@ -1,5 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, open, readlink, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { CommandError, fileError, isFileProblem } from '../commandError.ts';
 import { exitCodes } from '../exitCodes.ts';
@@ -9,19 +10,23 @@ export type Chunks = AsyncIterable<Uint8Array | string>;
 
 /**
  * Writes what a command was asked for to a file, or to the output. The file has its name when all of it is there, and not before: a full disk, a
- * broken connection or Ctrl-C leaves what was called so before.
+ * broken connection or Ctrl-C leaves what was called so before. Where the name is a link, the file that it leads to is written; who may read a file
+ * that was there stays as it was.
  * @returns bytes written
  */
 export async function writeResult(terminal: Terminal, path: string | undefined, chunks: Chunks): Promise<number> {
   if (path === undefined) return eachWritten(chunks, (chunk) => write(terminal.stdout, chunk));
   const wanted = resolve(terminal.folder, path);
-  if (!(await isFileOrNothing(wanted))) return writeInto(await opened(wanted, path, constants.O_WRONLY), path, chunks); // a pipe or device
-  const part = join(dirname(wanted), `.${basename(wanted).slice(0, 200)}.${process.pid}.part`);
-  const fresh = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC;
-  const file = await opened(part, path, fresh);
+  const found = await stat(wanted).catch(() => undefined);
+  if (found && !found.isFile() && !found.isDirectory())
+    return writeInto(await opened(wanted, path, constants.O_WRONLY), path, chunks); // a pipe or device
+  const target = await endOfLinks(wanted).catch(named(path));
+  const part = join(dirname(target), `.${basename(target).slice(0, 60)}.${randomUUID()}.part`);
+  const mode = found?.isFile() ? found.mode & 0o777 : undefined;
+  const file = await opened(part, path, 'wx', mode);
   try {
-    const bytes = await writeInto(file, path, chunks);
-    await rename(part, wanted).catch(named(path));
+    const bytes = await writeInto(file, path, chunks, mode);
+    await rename(part, target).catch(named(path));
     return bytes;
   } catch (err) {
     await rm(part, { force: true });
@@ -29,8 +34,9 @@ export async function writeResult(terminal: Terminal, path: string | undefined, 
   }
 }
 
-async function writeInto(file: FileHandle, path: string, chunks: Chunks): Promise<number> {
+async function writeInto(file: FileHandle, path: string, chunks: Chunks, mode?: number): Promise<number> {
   try {
+    if (mode !== undefined) await file.chmod(mode).catch(named(path)); // the umask took some of it
     const bytes = await eachWritten(chunks, (chunk) => file.writeFile(chunk).catch(named(path)));
     // Some disks say only now that they are full; what is no file has nothing to wait for.
     await file.sync().catch((err: NodeJS.ErrnoException) => (err.code === 'EINVAL' ? undefined : named(path)(err)));
@@ -63,8 +69,19 @@ async function* whole(chunks: Chunks): Chunks {
   }
 }
 
-const opened = (at: string, path: string, flags: number): Promise<FileHandle> =>
-  open(at, flags, 0o666).catch((err: NodeJS.ErrnoException) => {
+/** Where the links of this name lead, though nothing may be there yet. */
+async function endOfLinks(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code !== 'ENOENT') throw err;
+    const next = await readlink(path).catch(() => undefined);
+    return next === undefined ? path : endOfLinks(resolve(dirname(path), next));
+  }
+}
+
+const opened = (at: string, path: string, flags: number | string, mode = 0o666): Promise<FileHandle> =>
+  open(at, flags, mode).catch((err: NodeJS.ErrnoException) => {
     if (err.code !== 'ENOENT') return named(path)(err);
     throw new CommandError(exitCodes.file, `${path} cannot be written: its folder does not exist; make it, or name another`, {
       cause: err,
@@ -77,9 +94,3 @@ const named =
   (err: unknown): never => {
     throw isFileProblem(err) ? fileError(err, path) : err;
   };
-
-const isFileOrNothing = (path: string): Promise<boolean> =>
-  stat(path).then(
-    (found) => found.isFile() || found.isDirectory(),
-    () => true,
-  );

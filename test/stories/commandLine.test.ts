@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -14,10 +15,15 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
 import stringWidth from 'string-width';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { importDataset } from '../../cli/commands/importDataset.ts';
 import { exitCodes } from '../../cli/exitCodes.ts';
+import { writeResult } from '../../cli/output/resultFile.ts';
+import type { Terminal } from '../../cli/terminal.ts';
 import { createDataset, rerunExperiment, runExperiment, watchExperiment } from '../../client/index.ts';
 import { VERSION } from '../../shared/config/version.ts';
 import { assay, atTerminal, inShell, startAssay, type Typed } from '../support/assay.ts';
@@ -46,6 +52,12 @@ const withKey = (environment: Record<string, string> = {}): Typed => ({
     SERVICE_PROJECT: project.name,
     ...environment,
   },
+});
+
+/** What a command that is called in this process reads and writes. */
+const terminalIn = (folder: string): Terminal & { stderr: PassThrough } => ({
+  ...{ environment: process.env, folder, stdin: new PassThrough(), signal: new AbortController().signal },
+  ...{ stdout: new PassThrough() as never, stderr: new PassThrough() as never },
 });
 
 /** A small experiment that has run. */
@@ -558,6 +570,55 @@ describe('datasets', () => {
     expect(shown.stdout).toMatch(/^sums +1 +3 +\d{4}-\d\d-\d\d \d\d:\d\d +input, output, hard$/m);
   });
 
+  test('what may take long has no time limit and starts once; what fails first is said', async () => {
+    const { folder } = folderWith({ 'long.csv': 'input\n1\n' });
+    vi.stubEnv('SERVICE_API_URL', service.url);
+    vi.stubEnv('SERVICE_API_KEY', service.apiKey);
+    const terminal = terminalIn(folder);
+    const unlimited: string[] = [];
+    const [send, refused] = [globalThis.fetch, { PUT: 503, DELETE: 409 } as Record<string, number>];
+    vi.spyOn(globalThis, 'fetch').mockImplementation(async (url, request = {}) => {
+      const { method = 'GET', signal } = request;
+      if (signal === terminal.signal) unlimited.push(`${method} ${new URL(String(url)).pathname.split('/').at(-1)}`);
+      const status = refused[method];
+      return status ? Response.json({ detail: `no ${method} today` }, { status }) : send(url, request);
+    });
+    onTestFinished(() => {
+      vi.restoreAllMocks();
+      vi.unstubAllEnvs();
+    });
+    await importDataset(terminal, 'long.csv', {});
+    await expect(importDataset(terminal, 'long.csv', { replace: true })).rejects.toThrow('503: no PUT today');
+    expect(unlimited).toEqual(['POST datasets', 'POST datasets', 'PUT content']);
+    expect(String(terminal.stderr.read())).toMatch(
+      /^the hidden dataset \S+ of this import is left over: .*409: no DELETE today\n$/,
+    );
+  });
+
+  test('a file keeps its links and who may read it, and two that write it at once are both whole', async () => {
+    const { folder } = folderWith({ 'private.csv': 'as it was' });
+    chmodSync(join(folder, 'private.csv'), 0o660); // more than the umask leaves
+    symlinkSync('private.csv', join(folder, 'link.csv'));
+    symlinkSync('new.csv', join(folder, 'early.csv'));
+    const chunks = async function* (letter: string) {
+      for (let chunk = 0; chunk < 20; chunk++) {
+        yield letter.repeat(1_000);
+        await setImmediate();
+      }
+    };
+    const terminal = terminalIn(folder);
+    const bytes = await Promise.all(['a', 'b'].map((letter) => writeResult(terminal, 'link.csv', chunks(letter))));
+    expect(bytes).toEqual([20_000, 20_000]);
+    expect(readFileSync(join(folder, 'private.csv'), 'utf8')).toMatch(/^(?:a{20000}|b{20000})$/);
+    expect(statSync(join(folder, 'private.csv')).mode & 0o777).toBe(0o660);
+    await writeResult(terminal, 'early.csv', chunks('c'));
+    expect(readFileSync(join(folder, 'new.csv'), 'utf8')).toHaveLength(20_000);
+    expect(readdirSync(folder).sort()).toEqual(['early.csv', 'link.csv', 'new.csv', 'private.csv']);
+    expect(
+      [lstatSync(join(folder, 'link.csv')), lstatSync(join(folder, 'early.csv'))].map((one) => one.isSymbolicLink()),
+    ).toEqual([true, true]);
+  });
+
   test('reads its input, and writes to its output', async () => {
     const { stdout, stderr } = await inShell(
       'printf "input\\n7\\n" | assay datasets import - --format csv --name "from a pipe" > made && assay datasets export "from a pipe" --format jsonl',
@@ -746,11 +807,13 @@ describe('records', () => {
     const written = readFileSync(join(typed.folder, 'out.csv'));
     expect(csv.stderr).toBe(`${written.length} bytes written to ${join(typed.folder, 'out.csv')}\n`);
     expect(written.toString().split('\r\n').sort()).toEqual(['', 'first,0', 'name,status_code', 'second,500', 'third 🚀,']);
-    await assay([...fits, '--output', 'out.json'], typed);
-    expect((JSON.parse(readFileSync(join(typed.folder, 'out.json'), 'utf8')) as unknown[]).length).toBe(3);
+    await assay([...fits, '--output', 'out.JSON'], typed);
+    expect((JSON.parse(readFileSync(join(typed.folder, 'out.JSON'), 'utf8')) as unknown[]).length).toBe(3);
     await assay(['export', '--kind', 'span', '--output', 'out.parquet'], typed);
     const imported = await assay(['datasets', 'import', 'out.parquet', '--name', 'of spans'], typed);
     expect(imported.stdout).toMatch(/^"of spans" has 1 row/);
+    const ndjson = await assay([...fits, '--filter', 'has_children = true', '--output', 'out.ndjson'], typed);
+    expect([ndjson.exitCode, readFileSync(join(typed.folder, 'out.ndjson'), 'utf8')]).toEqual([0, jsonl.stdout]);
     const none = await assay([...fits, '--filter', 'name = nobody', '--format', 'json'], typed);
     expect(JSON.parse(none.stdout)).toEqual([]);
     const odd = await assay(['export', '--output', 'out.txt'], typed);
