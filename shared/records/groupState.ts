@@ -9,7 +9,7 @@ import { type CallPrices, withCost } from './withCost.ts';
 import { lockOf } from './writeLocks.ts';
 import type { Outcome, WriteRequest } from './writeRequest.ts';
 
-/** The session of an pending trace of which no more is known than that a span of it named a session. */
+/** Placeholder for the session of a trace that has not come yet, but of which a span has named a session. */
 const UNSETTLED = '00000000-0000-0000-0000-000000000000';
 
 export interface GroupDeps {
@@ -93,7 +93,7 @@ export class GroupState {
         createdAt: key && key.type !== 'awaited' ? key.created_at : stored?.created_at,
         traceSession,
         traceAttempt: trace?.attempt,
-        // The key of an pending trace may be of a process whose clock is ahead.
+        // The key of an awaited trace may be of a process whose clock is ahead.
         version: Math.max(version, (stored?.version ?? 0) + 1, (key?.version ?? 0) + 1),
         at,
       });

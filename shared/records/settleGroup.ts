@@ -48,7 +48,7 @@ export async function settleGroup(
     ...state.pending().map((record) => ({ record, leaves: undefined })),
     ...records.filter((record) => state.keyChanged(record)).map((record) => ({ record, leaves: state.leaves(record) })),
   ];
-  // Whoever finds a record finds its key, and a row that counts as stored has its values; values that are stored have their key.
+  // Stored in this order: keys, values, records. Whoever reads a record can rely on its key and its values.
   const blocks = [
     ...(moved.length > 0 ? [store.keyBlock(moved)] : []),
     ...(values.length > 0 ? [store.valueBlock(values)] : []),

@@ -36,7 +36,7 @@ export class WriteQueue<R extends { bytes: number }> {
   #waiting: R[] = [];
   /** When all that was begun is done. */
   #turn: Promise<unknown> = Promise.resolve();
-  /** When the last work is done beside which nothing may be written. */
+  /** Resolves when the last exclusive work (`inTurn`) has ended. */
   #exclusive: Promise<unknown> = Promise.resolve();
   #underWay = 0;
   #gathering = false;
