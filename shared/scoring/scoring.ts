@@ -114,7 +114,7 @@ export interface LackingQuery {
   unknownCounts: boolean;
   /** Only those that lack a value in one of these ways; absent: in any. */
   states?: readonly ValueState[];
-  /** Only rows that this attempt or a later one recorded. */
+  /** Only rows that this attempt or a later one recorded, and values that are older than their row: nobody may count those. */
   fromAttempt?: number;
   /** Microseconds: only traces that were written after. */
   since?: number;

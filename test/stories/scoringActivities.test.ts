@@ -322,6 +322,33 @@ test('a row that is run again keeps no score that its caller gave of the former 
   expect(await one.states('success')).toEqual({ false: 1, true: 3 });
 });
 
+test('a run over chosen rows scores its own, and of the others only those whose scores a cancelled run has left behind', async () => {
+  const one = await experiment([config('correctness'), config('exact_match')]);
+  const lookAndScore = async () => {
+    const before = one.judge.calls;
+    const prepared = await one.prepare({ ended: true });
+    await one.score();
+    return { judged: one.judge.calls - before, code: prepared?.scored };
+  };
+  await one.begin();
+  await one.record(0, 5);
+  await lookAndScore();
+  await one.record(5, 7, 'answer', [], 2);
+  await one.end();
+
+  // Cancelled when its rows were recorded, and before they were looked at.
+  await one.begin('chosen', [{ from: 0, to: 2 }]);
+  await one.record(0, 2, 'another');
+  await one.end();
+
+  // The rows that were never scored stay so.
+  await one.begin('chosen', [{ from: 3, to: 4 }]);
+  await one.record(3, 4, 'a third');
+  expect(await lookAndScore()).toEqual({ judged: 3, code: 3 });
+  expect(await one.states('exact_match')).toEqual({ true: 2, false: 3 });
+  expect(await lookAndScore()).toEqual({ judged: 0, code: 0 });
+});
+
 test('called back, it starts no further value, and those in flight end and are stored', async () => {
   const one = await experiment([config('correctness')], 5);
   const gate = Promise.withResolvers<string>();

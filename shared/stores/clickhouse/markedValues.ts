@@ -145,12 +145,14 @@ export function clickhouseMarks(clickhouse: ClickHouse): MarkStore {
   };
 }
 
-/** Of a metric `m` of a trace `r` whose values `h.held` do not count: each is (metric, version, failed, made by another version of the metric). */
+/** Of a metric `m` of a trace `r` whose values `h.held` do not count: each is (metric, version, failed, made by another version of the metric, made by a scorer). */
 const inState: Record<ValueState, string> = {
   missing: 'NOT arrayExists(v -> v.1 = m, h.held)',
   failed: 'arrayExists(v -> v.1 = m AND v.3, h.held)',
   stale: 'arrayExists(v -> v.1 = m AND (v.4 OR v.2 < r.version), h.held)',
 };
+/** A scorer made it of what the row was before. */
+const IS_OLDER = 'arrayExists(v -> v.1 = m AND v.2 < r.version AND v.5, h.held)';
 
 function lackingRead(
   run: RunRef,
@@ -159,10 +161,10 @@ function lackingRead(
   const inTraces = (keys: string) => (traceIds ? ` AND (${keys}) IN (${keysOf('id')})` : '');
   const below = `SELECT trace_id, max(version) AS newest FROM records WHERE ${IN_RUN} AND isNotNull(trace_id)
                   ${traceIds ? `AND (created_at, id) IN (${keysOf('trace_id')})` : ''} GROUP BY trace_id`;
-  const traces = `SELECT id, created_at, version FROM records FINAL WHERE ${IN_RUN} AND type = 'trace'${inTraces('created_at, id')}
-                   ${fromAttempt === undefined ? '' : 'AND attempt >= {fromAttempt:UInt32}'}`;
+  const isRecent = fromAttempt === undefined ? 'true' : 'attempt >= {fromAttempt:UInt32}';
+  const traces = `SELECT id, created_at, version, ${isRecent} AS is_recent FROM records FINAL WHERE ${IN_RUN} AND type = 'trace'${inTraces('created_at, id')}`;
   const versioned = withSpans
-    ? `SELECT t.id AS id, t.created_at AS created_at, greatest(t.version, b.newest) AS version FROM (${traces}) AS t LEFT JOIN (${below}) AS b ON b.trace_id = t.id`
+    ? `SELECT t.id AS id, t.created_at AS created_at, greatest(t.version, b.newest) AS version, t.is_recent AS is_recent FROM (${traces}) AS t LEFT JOIN (${below}) AS b ON b.trace_id = t.id`
     : traces;
   const isMark = "status IN ('pending', 'computing')";
   const isOfVersion = 'scorer_version = {versions:Array(String)}[indexOf({metrics:Array(String)}, metric)]';
@@ -171,21 +173,24 @@ function lackingRead(
   const counts = `(${isMark} OR status NOT IN ('failed', 'error') OR version >= {failedBefore:UInt64}) AND
                   (isNull(scorer_id) OR ${isOfVersion}
                    ${unknownCounts ? "OR scorer_version = ''" : ''})`;
-  const inStates = states ? ` AND (${states.map((state) => inState[state]).join(' OR ')})` : '';
+  const isAsked = [
+    ...(states ? [`(${states.map((state) => inState[state]).join(' OR ')})`] : []),
+    ...(fromAttempt === undefined ? [] : [`(r.is_recent OR ${IS_OLDER})`]),
+  ];
   const held = `LEFT JOIN (
-              SELECT record_id, groupArray((toString(metric), version, status IN ('failed', 'error'), isNotNull(scorer_id) AND NOT ${isOfVersion})) AS held
+              SELECT record_id, groupArray((toString(metric), version, status IN ('failed', 'error'), isNotNull(scorer_id) AND NOT ${isOfVersion}, isNotNull(scorer_id))) AS held
                 FROM metric_values FINAL WHERE ${ofMetrics} GROUP BY record_id
             ) AS h ON h.record_id = r.id`;
   return {
     name: 'traces that lack values',
     sql: `SELECT r.id AS id, r.created_at AS created_at, r.version AS version,
-                 arrayFilter(m -> NOT arrayExists(v -> v.1 = m AND v.2 >= r.version, s.good)${inStates}, {metrics:Array(String)}) AS lacks
-            FROM (SELECT id, created_at, version FROM (${versioned}) WHERE version > {since:UInt64}) AS r
+                 arrayFilter(m -> ${['NOT arrayExists(v -> v.1 = m AND v.2 >= r.version, s.good)', ...isAsked].join(' AND ')}, {metrics:Array(String)}) AS lacks
+            FROM (SELECT id, created_at, version, is_recent FROM (${versioned}) WHERE version > {since:UInt64}) AS r
             LEFT JOIN (
               SELECT record_id, groupArray((toString(metric), if(${isMark}, 18446744073709551615, version))) AS good FROM metric_values FINAL
                WHERE ${ofMetrics} AND ${counts} GROUP BY record_id
             ) AS s ON s.record_id = r.id
-            ${states ? held : ''}
+            ${isAsked.length > 0 ? held : ''}
            WHERE notEmpty(lacks) ORDER BY created_at, id`,
     params: {
       ...runParams(run),
