@@ -21,7 +21,8 @@ export interface GateExperimentOptions extends OperationOptions, GateLimits {
 
 /**
  * Whether an experiment keeps its limits, and is not worse than a baseline by more than it may.
- * @throws HttpStatusError: 404 where none has the tag, 409 for a run that has not ended.
+ * @throws NotFoundError where no experiment with the tag has ended; HttpStatusError with 409 for a run that has not ended, or of
+ * which values are still to be computed
  */
 export async function gateExperiment(options: GateExperimentOptions): Promise<GateResult> {
   const client = clientOf(options);

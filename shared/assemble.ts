@@ -226,6 +226,7 @@ export function assembleDomain(
     compare: comparisons.compare,
     lastFinished: experimentStore.lastFinished,
     aggregatesNow: experiments.aggregatesNow,
+    waiting: async (run: RunRef) => (await records.values.counts(run)).waiting,
   };
   const jobs: readonly RecurringJob[] = [
     ...projects.jobs,

@@ -17,7 +17,8 @@ export function experimentGateRoutes(
       summary: 'Hold an experiment against a baseline and limits',
       description:
         'Has a metric dropped by more than it may, and is it within its limits? `failed` where one of the checks fails; `undecided` where the rows do not ' +
-        'tell; else `passed`. 409 for an experiment or a baseline that has not run to its end.',
+        'tell, or fewer than half of them have a value; else `passed`. 409 for an experiment or a baseline that has not run to its end, or of which values ' +
+        'are still to be computed.',
       tag: 'Experiments',
       access: { project: 'read' },
       params: ProjectParams,

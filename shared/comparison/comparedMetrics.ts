@@ -49,7 +49,7 @@ export function metricDescriber(
 }
 
 /**
- * The metrics that a request names, in its order; all of them without names.
+ * The metrics that a request names, in its order; all of them without names. An id names its metric, also one that itself looks like a column.
  * @throws RequestInvalid for a name that no experiment has values of
  */
 export function namedMetrics(
@@ -61,7 +61,8 @@ export function namedMetrics(
   const found = names.map((name, index) => {
     const plain = name.replace(/^metrics\//, '');
     const called = all.filter((one) => one.name === plain);
-    const metric = all.find(({ id }) => id === plain) ?? (called.length > 1 ? undefined : called[0]);
+    const metric =
+      all.find(({ id }) => id === name) ?? all.find(({ id }) => id === plain) ?? (called.length > 1 ? undefined : called[0]);
     if (metric) return metric;
     const closest = closestNames(
       plain,

@@ -52,6 +52,16 @@ export function decideLimit(value: number, limit: { min: number } | { max: numbe
   return breaks ? 'failed' : 'passed';
 }
 
+/** Values that a figure is made of, and how many there could be: one of each row that the metric applies to. */
+export interface Scored {
+  values: number;
+  rows: number;
+}
+
+/** What fewer than half of the rows say is no verdict on all of them: it may fail, but not pass. */
+export const decideScored = (status: GateStatus, { values, rows }: Scored): GateStatus =>
+  status === 'passed' && 2 * values < rows ? 'undecided' : status;
+
 /** A gate is as good as the worst of its checks. */
 export const worstStatus = (statuses: readonly GateStatus[]): GateStatus =>
   (['failed', 'undecided'] as const).find((status) => statuses.includes(status)) ?? 'passed';

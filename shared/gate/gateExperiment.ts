@@ -2,17 +2,22 @@ import { type ComparedMetric, namedMetrics } from '../comparison/comparedMetrics
 import { comparedSides, isRunning, type Side, type SidesDeps } from '../comparison/comparedSides.ts';
 import type { Comparison, ComparisonAnswer, ComparisonRequest } from '../comparison/comparison.ts';
 import { type MetricsDeps, metricsOfSides } from '../comparison/metricsToCompare.ts';
+import { mustHaveWorst } from '../comparison/worstValues.ts';
 import { RequestInvalid, ServiceError } from '../errors/errors.ts';
 import type { ExperimentAggregates } from '../experiments/aggregates.ts';
-import { type FailedRows, worstOf } from '../metrics/metricFigures.ts';
-import type { GateAnswer, GateCheck, GatedExperiment, GatedMetric, GateRequest, GateRule, TagChoice } from './gate.ts';
-import { type ComparedChange, decideDrop, decideLimit, levelOfEach, worstStatus } from './gateDecision.ts';
-import { reasonOfDrop, reasonOfFailedRows, reasonOfLimit } from './gateReasons.ts';
+import type { FailedRows } from '../metrics/metricFigures.ts';
+import type { RunRef } from '../projects/runs.ts';
+import type { GateAnswer, GateCheck, GatedExperiment, GatedMetric, GateRequest, TagChoice } from './gate.ts';
+import { allFailed, checkOfDrop, checkOfFailedRows, checkOfLimit, heldByScores } from './gateChecks.ts';
+import { levelOfEach, worstStatus } from './gateDecision.ts';
+import { scoredRows, warningOfScores } from './scoredRows.ts';
 
 export interface GateDeps extends SidesDeps, MetricsDeps {
   compare(projectId: string, request: ComparisonRequest, signal?: AbortSignal): Promise<ComparisonAnswer>;
   /** The experiment with the tag that ended last, the excepted one aside. */
   lastFinished(projectId: string, tag: TagChoice, except: string): Promise<string | undefined>;
+  /** By metric, values that are still to be computed. */
+  waiting(run: RunRef): Promise<ReadonlyMap<string, number>>;
   /** What its rows come to now; undefined where it is gone. */
   aggregatesNow(experimentId: string, failedRows: FailedRows | undefined): Promise<ExperimentAggregates | undefined>;
 }
@@ -45,21 +50,23 @@ export async function gateExperiment(
   // An experiment without one answer passes nothing, whatever it is asked.
   if (failed === rows) return answer([...ofRows, ...request.metrics.flatMap(allFailed(rows))]);
   const metrics = await metricsOf(deps, projectId, request, baseline ? [baseline, experiment] : [experiment]);
-  const limited = metrics.some(({ min, max }) => min !== undefined || max !== undefined);
   const [compared, aggregates] = await Promise.all([
     baseline ? comparisonsOf(deps, projectId, request, baseline, metrics, signal) : undefined,
-    limited ? deps.aggregatesNow(experiment.experiment.id, request.failedRows) : undefined,
+    metrics.length > 0 ? deps.aggregatesNow(experiment.experiment.id, request.failedRows) : undefined,
   ]);
-  if (limited && !aggregates) throw new ServiceError('NotFound', `no experiment ${experiment.experiment.id} in this project`);
+  if (metrics.length > 0 && !aggregates)
+    throw new ServiceError('NotFound', `no experiment ${experiment.experiment.id} in this project`);
   const checks = metrics.flatMap((metric, index) => {
-    const ofMetric = compared?.flatMap(({ comparisons }) => comparisons).find(({ metricId }) => metricId === metric.known.id);
+    const { known, maxDrop, min, max } = metric;
+    const scored = scoredRows(aggregates?.counts?.[known.id]);
     return [
-      ...(metric.maxDrop !== undefined && ofMetric ? [checkOfDrop(metric.known, metric.maxDrop, ofMetric, index)] : []),
-      ...(metric.min !== undefined ? [checkOfLimit(metric.known, { min: metric.min }, aggregates, index)] : []),
-      ...(metric.max !== undefined ? [checkOfLimit(metric.known, { max: metric.max }, aggregates, index)] : []),
-    ];
+      ...(maxDrop !== undefined ? [checkOfDrop(known, maxDrop, comparisonOf(known, compared), index)] : []),
+      ...(min !== undefined ? [checkOfLimit(known, { min }, aggregates, index)] : []),
+      ...(max !== undefined ? [checkOfLimit(known, { max }, aggregates, index)] : []),
+    ].map((check) => heldByScores(check, scored));
   });
-  return answer([...ofRows, ...checks], compared?.flatMap(warningsOf));
+  const ofScores = metrics.flatMap(({ known }) => warningOfScores(known.name, aggregates?.counts?.[known.id]));
+  return answer([...ofRows, ...checks], [...ofScores, ...(compared?.flatMap(warningsOf) ?? [])]);
 }
 
 const invalid = (loc: (string | number)[], msg: string, type: string): RequestInvalid => new RequestInvalid([{ loc, msg, type }]);
@@ -144,34 +151,14 @@ const gated = ({ experiment: { id, name, tags }, outline }: Side): GatedExperime
   tags: tags.map(({ key, value }) => ({ key, value })),
 });
 
-const noFigures = { value: null, baselineValue: null, difference: null, interval: null, rowsToDecide: null };
-
-function checkOfFailedRows({ maxFailed }: GateRequest, rows: number, failed: number): GateCheck | undefined {
-  if (maxFailed === undefined) return undefined;
-  const status = failed === rows ? 'failed' : decideLimit(failed / rows, { max: maxFailed });
-  const common = { ...noFigures, rule: 'max_failed' as const, metric: null, limit: maxFailed, status };
-  return { ...common, value: failed / rows, rows, reason: reasonOfFailedRows(failed, rows, maxFailed) };
-}
-
-const allFailed =
-  (rows: number) =>
-  ({ metric, maxDrop, min, max }: GatedMetric): GateCheck[] =>
-    (
-      [
-        ['max_drop', maxDrop],
-        ['min', min],
-        ['max', max],
-      ] as const satisfies [GateRule, unknown][]
-    ).flatMap(([rule, limit]) => {
-      const reason = `${metric} has no value that counts: all ${rows} rows failed`;
-      return limit === undefined ? [] : [{ ...noFigures, rule, metric, limit, status: 'failed', rows: 0, reason }];
-    });
-
 interface KnownMetric extends GatedMetric {
   known: ComparedMetric;
 }
 
-/** @throws RequestInvalid for a metric that nothing has values of, and for one of which nobody can say what a drop is */
+/**
+ * @throws RequestInvalid for a metric that nothing has values of, and for one of which nobody can say what a drop is; ServiceError `Conflict` for one of
+ * which values are still to be computed
+ */
 async function metricsOf(
   deps: GateDeps,
   projectId: string,
@@ -179,7 +166,12 @@ async function metricsOf(
   experiments: readonly Side[],
 ): Promise<KnownMetric[]> {
   if (metrics.length === 0) return [];
-  const all = await metricsOfSides(deps, projectId, experiments);
+  const sides = await Promise.all(experiments.map(async (side) => ({ side, waiting: await deps.waiting(side.run) })));
+  const all = await metricsOfSides(
+    deps,
+    projectId,
+    sides.map(({ side, waiting }) => ({ ...side, metrics: [...side.metrics, ...waiting.keys()] })),
+  );
   const found = metrics.map((metric, index) => {
     const loc = ['body', 'metrics', index, 'metric'];
     const [known] = namedMetrics(all, [metric.metric], () => loc) as [ComparedMetric];
@@ -189,17 +181,21 @@ async function metricsOf(
         `${known.name} has no direction, so nobody can say which change is a drop: take min or max for it`,
         'no_direction',
       );
-    if (failedRows === 'worst' && !known.isMeasured && worstOf(known) === undefined)
-      throw invalid(
-        loc,
-        `${known.name} has no ${known.direction === null ? 'direction' : 'range'}, so there is no worst value that a failed row could count as`,
-        'no_worst_value',
-      );
+    if (failedRows === 'worst' && !known.isMeasured) mustHaveWorst(known, loc);
     return { ...metric, known };
   });
   for (const [index, { known }] of found.entries())
     if (found.findIndex((other) => other.known.id === known.id) < index)
       throw invalid(['body', 'metrics', index, 'metric'], `${known.name} is named twice`, 'repeated');
+  for (const { side, waiting } of sides)
+    for (const { known, maxDrop } of found) {
+      const values = side === experiments.at(-1) || maxDrop !== undefined ? waiting.get(known.id) : undefined;
+      if (values !== undefined)
+        throw new ServiceError(
+          'Conflict',
+          `${shown(side)} has ${values} values of ${known.name} still to be computed: wait for them`,
+        );
+    }
   return found;
 }
 
@@ -229,50 +225,17 @@ async function comparisonsOf(
   return answers;
 }
 
+/** A check that was asked for is made, or nothing is answered. */
+function comparisonOf({ id }: ComparedMetric, compared: readonly ComparisonAnswer[] | undefined): Comparison {
+  const found = compared?.flatMap(({ comparisons }) => comparisons).find(({ metricId }) => metricId === id);
+  if (!found) throw new Error(`the metric ${id} was not compared`);
+  return found;
+}
+
 /** What is wrong with a comparison stands elsewhere in its own request. */
 function asOfBaseline(err: unknown): never {
   if (!(err instanceof RequestInvalid)) throw err;
   throw new RequestInvalid(err.items.map((item) => ({ ...item, loc: ['body', 'baseline'] })));
-}
-
-function checkOfDrop(metric: ComparedMetric, limit: number, compared: Comparison, index: number): GateCheck {
-  const { pairs, difference, interval, deviation, type } = compared;
-  const common = {
-    ...{ rule: 'max_drop' as const, metric: metric.name, limit, rows: pairs, difference, interval },
-    ...{ value: compared.other.mean, baselineValue: compared.baseline.mean },
-  };
-  if (type === 'category')
-    throw invalid(
-      ['body', 'metrics', index, 'metric'],
-      `${metric.name} has categories for values, which cannot drop`,
-      'no_number',
-    );
-  const decided =
-    interval === null || difference === null
-      ? { status: 'failed' as const, rowsToDecide: null }
-      : decideDrop({ direction: metric.direction as ComparedChange['direction'], pairs, difference, interval, deviation }, limit);
-  return { ...common, ...decided, reason: reasonOfDrop(metric, limit, compared, decided) };
-}
-
-function checkOfLimit(
-  metric: ComparedMetric,
-  limit: { min: number } | { max: number },
-  aggregates: ExperimentAggregates | undefined,
-  index: number,
-): GateCheck {
-  const value = aggregates?.rolledUp[metric.id] ?? null;
-  const figures = aggregates?.metrics[metric.id];
-  if (value === null && figures && figures.count > 0)
-    throw invalid(
-      ['body', 'metrics', index, 'metric'],
-      `${metric.name} has no number that could be held against a limit`,
-      'no_number',
-    );
-  const [rule, number] = 'min' in limit ? (['min', limit.min] as const) : (['max', limit.max] as const);
-  const status = value === null ? 'failed' : decideLimit(value, limit);
-  const rows = figures?.count ?? 0;
-  const reason = reasonOfLimit(metric, { rule, limit: number, value, rows, isYesOrNo: (figures?.pct ?? null) !== null });
-  return { ...noFigures, rule, metric: metric.name, limit: number, status, value, rows, reason };
 }
 
 function warningsOf({ warnings, comparisons, experiments }: ComparisonAnswer): string[] {

@@ -1,7 +1,7 @@
 import type { ComparedMetric } from '../comparison/comparedMetrics.ts';
 import type { Comparison } from '../comparison/comparison.ts';
 import { numberFormat } from '../comparison/inWords.ts';
-import type { GateStatus } from './gateDecision.ts';
+import type { GateStatus, Scored } from './gateDecision.ts';
 
 const rowsOf = (count: number): string => `${count} ${count === 1 ? 'row' : 'rows'}`;
 
@@ -45,6 +45,9 @@ export function reasonOfLimit(
     ? `${name} has no value, and must be ${wanted}`
     : `${name} is ${show.value(value)} over ${rowsOf(rows)}, and must be ${wanted}`;
 }
+
+export const tooFewScored = ({ values, rows }: Scored): string =>
+  `only ${values} of ${rowsOf(rows)} have a value, fewer than half, which decides nothing`;
 
 export function reasonOfFailedRows(failed: number, rows: number, limit: number | undefined): string {
   const share = (value: number): string => `${Number((100 * value).toFixed(1))} %`;

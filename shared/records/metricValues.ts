@@ -15,6 +15,8 @@ export interface RunMetricCounts {
   rowsFailed: number;
   /** By name of the metric. */
   metrics: ReadonlyMap<string, MetricCounts>;
+  /** Of their missing values those that are still to be computed, of metrics that have some. */
+  waiting: ReadonlyMap<string, number>;
 }
 
 /** Values and states of metrics, apart from the records: scoring rewrites no record, and the newest value of a record counts. */

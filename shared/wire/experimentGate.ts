@@ -7,7 +7,9 @@ const text = z.string().min(1).max(1_000);
 
 export const GateStatus = z
   .enum(['passed', 'failed', 'undecided'])
-  .describe('`undecided`: the rows do not tell whether a metric dropped by more than it may.');
+  .describe(
+    '`undecided`: the rows do not tell whether a metric dropped by more than it may, or fewer than half of them have a value.',
+  );
 
 export const GateRequest = z
   .strictObject({

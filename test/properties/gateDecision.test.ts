@@ -1,6 +1,15 @@
 import { fc, test as property } from '@fast-check/vitest';
 import { describe, expect, test } from 'vitest';
-import { type ComparedChange, decideDrop, decideLimit, levelOfEach, worstStatus } from '../../shared/gate/gateDecision.ts';
+import {
+  type ComparedChange,
+  decideDrop,
+  decideLimit,
+  decideScored,
+  type GateStatus,
+  levelOfEach,
+  worstStatus,
+} from '../../shared/gate/gateDecision.ts';
+import { scoredRows, warningOfScores } from '../../shared/gate/scoredRows.ts';
 import { countDifferences, momentsOf } from '../../shared/statistics/differences.ts';
 import { pairedTests } from '../../shared/statistics/pairedTest.ts';
 
@@ -109,6 +118,24 @@ test('a limit is kept by the limit itself', () => {
   expect(decideLimit(0.79, { min: 0.8 })).toBe('failed');
   expect(decideLimit(0.1 + 0.2, { max: 0.3 })).toBe('passed');
   expect(decideLimit(0.31, { max: 0.3 })).toBe('failed');
+});
+
+property.prop([fc.constantFrom<GateStatus>('passed', 'failed', 'undecided'), fc.nat(30), fc.nat(30)])(
+  'what fewer than half of the rows say may fail, but not pass',
+  (status, values, others) => {
+    const found = decideScored(status, { values, rows: values + others });
+    expect(found).toBe(status === 'passed' && values < others ? 'undecided' : status);
+  },
+);
+
+test('a broken judge is warned of, and neither failed rows nor those that a metric does not apply to', () => {
+  const counts = { values: 1, missing: 0, failed: 999, notApplicable: 5, failedRowsWithoutValue: 0 };
+  const made = { counts, failedRows: 'omit' as const, worst: null };
+  expect(warningOfScores('right', made)).toEqual(['right: scored 1 of 1000 rows, 999 could not be scored']);
+  const sound = { ...counts, failed: 0, failedRowsWithoutValue: 3 };
+  expect(warningOfScores('right', { ...made, counts: sound })).toEqual([]);
+  expect(scoredRows({ ...made, counts: sound })).toEqual({ values: 1, rows: 4 });
+  expect(scoredRows({ counts: sound, failedRows: 'worst', worst: 0 })).toEqual({ values: 4, rows: 4 });
 });
 
 test('a gate is as good as the worst of its checks', () => {

@@ -15,7 +15,10 @@ import {
   runExperiment,
   ValueError,
 } from '../../client/index.ts';
+import { builtinByName } from '../../shared/scorers/presets.ts';
 import { assay, inShell, type Typed } from '../support/assay.ts';
+import { fails, says, startModelEndpoint } from '../support/modelEndpoint.ts';
+import { modelAt } from '../support/runs.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -215,6 +218,97 @@ describe('the gate', () => {
     });
     expect(await gate(id, { experiment_id, metrics: [right] })).toMatchObject({ status: 'failed', checks: [{ value: 0.9 }] });
     expect(await gate(id, { experiment_id, metrics: [right], failed_rows: 'omit' })).toMatchObject({ status: 'passed' });
+  });
+
+  test('does not pass on a few values: a judge that breaks makes no failed rows', async () => {
+    const { id } = await service.project();
+    const rows = (values: number, failed = 0): Row[] => [
+      ...rowsOf(10 - failed, (n) => (n < values ? { right: 1, seconds: 1 } : { seconds: 1 })),
+      ...Array<Row>(failed).fill({ failed: true }),
+    ];
+    const metrics = [
+      { metric: 'right', min: 0.5 },
+      { metric: 'seconds', max: 2 },
+    ];
+    const few = await gate(id, { experiment_id: await logged(id, 'few', rows(4)), metrics, max_failed: 0 });
+    expect(few.checks.map(({ rule, status }) => [rule, status])).toEqual([
+      ['max_failed', 'passed'],
+      ['min', 'undecided'],
+      ['max', 'passed'],
+    ]);
+    expect(few).toMatchObject({ status: 'undecided', warnings: ['right: scored 4 of 10 rows, 6 have no value'] });
+    expect(few.reasons).toEqual([expect.stringMatching(/^right is 1 over 4 rows, .*; only 4 of 10 rows have a value/)]);
+    const half = await logged(id, 'half', rows(5));
+    expect(await gate(id, { experiment_id: half, metrics })).toMatchObject({
+      status: 'passed',
+      warnings: ['right: scored 5 of 10 rows, 5 have no value'],
+    });
+    const failed = { experiment_id: await logged(id, 'failed', rows(4, 6)), metrics: metrics.slice(0, 1) };
+    expect(await gate(id, failed)).toMatchObject({ status: 'undecided', warnings: [] });
+    expect(await gate(id, { ...failed, failed_rows: 'worst' })).toMatchObject({ status: 'failed', checks: [{ value: 0.4 }] });
+    const all = await logged(id, 'all', rows(10));
+    const drop = { metrics: [{ metric: 'right', max_drop: 0.1 }] };
+    const ofFew = { experiment_id: half, baseline: { experiment_id: all } };
+    expect(await gate(id, { ...ofFew, ...drop })).toMatchObject({ status: 'passed' });
+    for (const [experiment_id, baseline] of [
+      [few.experiment.id, all],
+      [all, few.experiment.id],
+    ])
+      expect(await gate(id, { experiment_id, baseline: { experiment_id: baseline }, ...drop })).toMatchObject({
+        status: 'undecided',
+        reasons: [expect.stringMatching(/only 4 of 10 rows have a value/)],
+      });
+  });
+
+  test('waits for values that are still to be computed, and says how many could not be', async () => {
+    const { id } = await service.project();
+    const judge = await startModelEndpoint();
+    onTestFinished(() => judge.close());
+    await modelAt(service.client, 'judge', judge.url, ['judge-1']);
+    const experiment_id = await logged(id, 'judged', right(1).slice(0, 4));
+    const { promise: asked, resolve: begin } = Promise.withResolvers<void>();
+    const { promise: release, resolve: letGo } = Promise.withResolvers<void>();
+    judge.otherwise(async (request, response) => {
+      begin();
+      await release;
+      const answer = request.text.includes('question 0') ? says('{"explanation": "it is", "verdict": true}') : fails(400);
+      await answer(request, response);
+    });
+    const { job_ids } = await service.client.send<{ job_ids: string[] }>(`/projects/${id}/recompute-metrics`, {
+      body: { experiment_id, scorer_ids: [builtinByName('correctness')?.scorerId] },
+    });
+    const ask = { experiment_id, metrics: [{ metric: 'correctness', min: 0.5 }] };
+    try {
+      await asked;
+      expect(await refusal(id, ask)).toMatch(/^409 .*\\"judged\\" has 4 values of correctness still to be computed: wait/);
+      const other = { experiment_id, metrics: [{ metric: 'right', min: 0 }] };
+      expect(await gate(id, other)).toMatchObject({ status: 'passed' });
+    } finally {
+      letGo();
+    }
+    await expect
+      .poll(() => Promise.all(job_ids.map(async (job) => (await service.client.send<{ status: string }>(`/jobs/${job}`)).status)))
+      .toEqual([expect.stringMatching(/completed|failed/)]);
+    expect(await gate(id, ask)).toMatchObject({
+      ...{ status: 'undecided', warnings: ['correctness: scored 1 of 4 rows, 3 could not be scored'] },
+      reasons: [expect.stringMatching(/over 1 row, .*; only 1 of 4 rows have a value/)],
+    });
+  });
+
+  test('checks the metric that is named, also one that is called like a column', async () => {
+    const { id } = await service.project();
+    const both = (foo: number, column: number) => rowsOf(12, () => ({ foo, 'metrics/foo': column }));
+    const [old, experiment_id] = [await logged(id, 'old', both(1, 1)), await logged(id, 'new', both(1, 0))];
+    const baseline = { experiment_id: old };
+    const metrics = [
+      { metric: 'metrics/foo', max_drop: 0.1 },
+      { metric: 'foo', max_drop: 0.1 },
+    ];
+    const found = await gate(id, { experiment_id, baseline, metrics });
+    expect(found.checks.map(({ metric, status }) => [metric, status])).toEqual([
+      ['metrics/foo', 'failed'],
+      ['foo', 'passed'],
+    ]);
   });
 
   test('takes the experiment with a tag that ended last, and never itself', async () => {

@@ -49,7 +49,11 @@ export async function metricCounts(clickhouse: ClickHouse, run: RunRef): Promise
       row: Counts,
     }),
   ]);
-  return { ...rows, metrics: new Map(counted.map((one) => [one.metric, toCounts(one, rows)])) };
+  return {
+    ...rows,
+    metrics: new Map(counted.map((one) => [one.metric, toCounts(one, rows)])),
+    waiting: new Map(counted.flatMap(({ metric, waiting }) => (waiting > 0 ? [[metric, waiting] as const] : []))),
+  };
 }
 
 function toCounts(

@@ -1,0 +1,23 @@
+import type { ExperimentAggregates } from '../experiments/aggregates.ts';
+import type { Scored } from './gateDecision.ts';
+
+type MadeOf = NonNullable<ExperimentAggregates['counts']>[string];
+
+/** How much of an experiment a figure of it is made of. Rows that the metric does not apply to are no gap in it. */
+export function scoredRows(made: MadeOf | undefined): Scored {
+  if (!made) return { values: 0, rows: 0 };
+  const { values, missing, failed, failedRowsWithoutValue } = made.counts;
+  return {
+    values: values + (made.worst === null ? 0 : failedRowsWithoutValue),
+    rows: values + missing + failed + failedRowsWithoutValue,
+  };
+}
+
+/** Of values that are not there although their rows did not fail: a judge that breaks makes no failed rows. */
+export function warningOfScores(metric: string, made: MadeOf | undefined): string[] {
+  if (!made || made.counts.missing + made.counts.failed === 0) return [];
+  const { missing, failed } = made.counts;
+  const { values, rows } = scoredRows(made);
+  const gaps = [...(failed > 0 ? [`${failed} could not be scored`] : []), ...(missing > 0 ? [`${missing} have no value`] : [])];
+  return [`${metric}: scored ${values} of ${rows} rows, ${gaps.join(', ')}`];
+}
