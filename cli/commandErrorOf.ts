@@ -2,6 +2,9 @@ import { ConnectionError, ExperimentRunError, HttpStatusError, TakenOverError, V
 import { CommandError, fileError, isFileProblem } from './commandError.ts';
 import { type ExitCode, exitCodes } from './exitCodes.ts';
 
+/** The error number of the service for a tag that no experiment which ended has. */
+const BASELINE_NOT_FOUND = 3511;
+
 /** What was thrown, as the sentence and status that the command ends with. */
 export function commandErrorOf(err: unknown): CommandError {
   if (err instanceof CommandError) return err;
@@ -35,6 +38,7 @@ function httpError(err: HttpStatusError): CommandError {
         `you may not do this (${reasonOf(err)}): ask an administrator, or log in as someone else`,
       );
     case 404:
+      if (err.errorCode === BASELINE_NOT_FOUND) return ended(exitCodes.noBaseline, reasonOf(err));
       return ended(exitCodes.notFound, `there is no such thing, or you may not see it: ${reasonOf(err)}`);
     case 400:
     case 409:

@@ -19,6 +19,8 @@ export const exitCodes = {
   gateFailed: 10,
   /** The gate: too few rows to tell. */
   notEnoughRows: 11,
+  /** The gate: no experiment with the tag of the baseline has ended yet. */
+  noBaseline: 12,
   /** SIGINT, SIGPIPE and SIGTERM, as shells count them: 128 and the signal's number. */
   interrupted: 130,
   brokenPipe: 141,

@@ -21,7 +21,7 @@ export interface GateExperimentOptions extends OperationOptions, GateLimits {
 
 /**
  * Whether an experiment keeps its limits, and is not worse than a baseline by more than it may.
- * @throws NotFoundError where no experiment with the tag has ended; HttpStatusError with 409 for a run that has not ended, or of
+ * @throws NotFoundError, with `errorCode` 3511 where no experiment with the tag has ended; HttpStatusError with 409 for a run that has not ended, or of
  * which values are still to be computed
  */
 export async function gateExperiment(options: GateExperimentOptions): Promise<GateResult> {

@@ -18,13 +18,13 @@ export function experimentGateRoutes(
       description:
         'Has a metric dropped by more than it may, and is it within its limits? `failed` where one of the checks fails; `undecided` where the rows do not ' +
         'tell, or fewer than half of them have a value; else `passed`. 409 for an experiment or a baseline that has not run to its end, or of which values ' +
-        'are still to be computed.',
+        'are still to be computed; 404 with the number 3511 where no experiment with the tag has ended.',
       tag: 'Experiments',
       access: { project: 'read' },
       params: ProjectParams,
       body: GateRequest,
       response: GateReply,
-      errors: ['Conflict'],
+      errors: ['Conflict', 'BaselineNotFound'],
       async handle({ project, body, signal }) {
         const level = body.level ?? DEFAULT_LEVEL;
         const { baseline } = body;

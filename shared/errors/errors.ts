@@ -27,6 +27,7 @@ export const errorCodes = {
   ModelUnknown: { status: 422, errorCode: 3011, errorType: 'configuration_error', errorGroup: 'integrations' },
   SecretUnreadable: { status: 503, errorCode: 3012, errorType: 'configuration_error', errorGroup: 'integrations' },
   ExperimentHasNoOutputs: { status: 422, errorCode: 3512, errorType: 'data_validation_error', errorGroup: 'experiments' },
+  BaselineNotFound: { status: 404, errorCode: 3511, errorType: 'not_found_error', errorGroup: 'experiments' },
   ExperimentGroupNotFound: { status: 404, errorCode: 3520, errorType: 'not_found_error', errorGroup: 'experiments' },
 } as const satisfies Record<string, ErrorCode>;
 

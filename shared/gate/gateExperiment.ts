@@ -129,7 +129,7 @@ async function taggedBaseline(deps: GateDeps, projectId: string, experimentId: s
   if (!(await deps.find(projectId, experimentId)))
     throw new ServiceError('NotFound', `no experiment ${experimentId} in this project`);
   throw new ServiceError(
-    'NotFound',
+    'BaselineNotFound',
     `no other experiment of this project with the tag ${tag.key}=${tag.value} has ended: run one there first, or name another baseline`,
   );
 }

@@ -564,7 +564,13 @@ describe('the command', () => {
     });
     for (const [words, exitCode, sentence] of [
       [['no such', '--max-failed', '0'], 5, /no experiment "no such"/],
-      [['done', '--baseline-tag', 'branch=nowhere', '--max-drop', 'exact_match=0'], 5, /with the tag branch=nowhere has ended/],
+      [
+        ['done', '--baseline-tag', 'branch=nowhere', '--max-drop', 'exact_match=0'],
+        12,
+        /assay: no other .*with the tag branch=nowhere has ended/,
+      ],
+      [['no such', '--baseline-tag', 'branch=nowhere', '--max-drop', 'exact_match=0'], 5, /no experiment "no such"/],
+      [['done', '--baseline', 'renamed', '--max-drop', 'exact_match=0'], 5, /no experiment "renamed"/],
       [['running', '--max-failed', '0'], 6, /"running" has not ended/],
       [['done', '--max-drop', 'exact_match=0'], 2, /a drop is one against a baseline/],
       [['done', '--max-drop', 'exact_match'], 2, /Write it as metric=number/],
@@ -603,6 +609,10 @@ describe('the command', () => {
     git('init', '--quiet', '--initial-branch', 'main');
     const first = await built('main');
     expect([first.exitCode, first.stdout]).toEqual([0, expect.stringContaining('The first run of main')]);
+    const renamed = experiment.replace(/dataset: \[.*\]/, "dataset: 'renamed'");
+    writeFileSync(join(typed.folder, 'quality.ts'), renamed);
+    expect(await built('main')).toMatchObject({ exitCode: 5, stderr: expect.stringContaining('no dataset called "renamed"') });
+    writeFileSync(join(typed.folder, 'quality.ts'), experiment);
     const same = await built('same', { CI_COMMIT_REF_NAME: 'same', CI_COMMIT_SHA: 'c0ffee' });
     expect([same.exitCode, same.report]).toEqual([0, expect.stringContaining('✅ Gate passed')]);
     writeFileSync(join(typed.folder, 'quality.ts'), experiment.replace('text.toUpperCase()', 'text'));
