@@ -1,7 +1,8 @@
 import { type DatasetDeps, foundVersion } from '../datasets/createDataset.ts';
 import { editContent } from '../datasets/editContent.ts';
 import { rowPages } from '../datasets/rowStore.ts';
-import { ServiceError } from '../errors/errors.ts';
+import { RequestInvalid, ServiceError } from '../errors/errors.ts';
+import { mayPass } from '../experiments/untilStored.ts';
 import { derivedId } from '../identifiers/ids.ts';
 import { ModelCallError, type ModelCaller } from '../providers/modelCall.ts';
 import { PromptRunSettings } from '../wire/prompts.ts';
@@ -12,6 +13,8 @@ import { parseRows } from './parseRows.ts';
 /** Answers in a row without a new row after which the model has no more. */
 const MAX_FRUITLESS = 3;
 const MAX_ANSWER_TOKENS = 4_096;
+/** More writers that come first one after the other are a storm. */
+const MAX_PUBLISHES = 20;
 
 export interface ExtendDeps {
   datasets: DatasetDeps;
@@ -21,7 +24,7 @@ export interface ExtendDeps {
 
 /**
  * The next step of an extension: one answer of the model, or the end. Safe to repeat: an answer is taken in once, and a row is in the dataset once.
- * @param isLastTry a model that does not answer now ends the extension with the rows that there are
+ * @param isLastTry what goes wrong now ends the extension with the rows that there are
  * @returns whether it has ended
  */
 export async function extendDataset(
@@ -34,23 +37,48 @@ export async function extendDataset(
   if (extension?.state !== 'running') return true;
   const batch = extension.fruitless < MAX_FRUITLESS ? nextBatch(extension) : undefined;
   if (!batch) {
-    await publish(deps.datasets, extension);
-    await deps.extensions.end(datasetId, 'completed', ending(extension));
+    await endExtension(deps, extension, undefined, isLastTry);
     return true;
   }
   try {
     await deps.extensions.add(datasetId, extension.batches, await newRows(deps.models, extension, batch, signal));
     return false;
   } catch (err) {
-    const isModels = err instanceof ModelCallError || err instanceof ServiceError;
-    if (!isModels || !(err.permanent || isLastTry)) throw err;
-    await publish(deps.datasets, extension);
-    const made = `${extension.rows.length} of ${extension.request.count} rows were made`;
-    // Clients look for these two words.
-    await deps.extensions.end(datasetId, 'failed', `unexpected error: ${err.message}; ${made}`);
+    if (signal.aborted || !(isLastTry || isPermanent(err))) throw err;
+    await endExtension(deps, extension, messageOf(err), isLastTry);
     return true;
   }
 }
+
+/**
+ * Adds the rows that there are to the dataset, and notes the end.
+ * @param problem why no more rows can be made
+ * @param isLastTry rows that cannot be added now are left out, unless a store is away: that is waited for
+ */
+export async function endExtension(
+  { datasets, extensions }: Pick<ExtendDeps, 'datasets' | 'extensions'>,
+  extension: Extension,
+  problem: string | undefined,
+  isLastTry: boolean,
+): Promise<void> {
+  const { datasetId, request, rows } = extension;
+  const problems = problem === undefined ? [] : [problem];
+  try {
+    await publish(datasets, extension);
+  } catch (err) {
+    if (!isPermanent(err) && (err instanceof ServiceError || !isLastTry)) throw err;
+    problems.push(`the rows could not be added to the dataset: ${messageOf(err)}`);
+  }
+  if (problems.length === 0) return extensions.end(datasetId, 'completed', ending(extension));
+  const made = `${rows.length} of ${request.count} rows were made`;
+  // Clients look for these two words.
+  await extensions.end(datasetId, 'failed', `unexpected error: ${problems.join('; ')}; ${made}`);
+}
+
+const isPermanent = (err: unknown): boolean =>
+  err instanceof RequestInvalid || (err instanceof ModelCallError ? err.permanent : err instanceof ServiceError && !mayPass(err));
+
+const messageOf = (err: unknown): string => (err instanceof Error ? err.message : String(err));
 
 const ending = ({ request, rows }: Extension): string =>
   rows.length >= request.count
@@ -83,7 +111,18 @@ async function newRows(
 }
 
 /** Adds the rows that are not yet in the dataset. What others have changed meanwhile stays. */
-async function publish(deps: DatasetDeps, { datasetId, request, rows }: Extension): Promise<void> {
+async function publish(deps: DatasetDeps, extension: Extension, attempt = 1): Promise<void> {
+  try {
+    await publishOnce(deps, extension);
+  } catch (err) {
+    // Another edit came in between.
+    const isLate = err instanceof ServiceError && err.code === 'PreconditionFailed';
+    if (!isLate || attempt >= MAX_PUBLISHES) throw err;
+    await publish(deps, extension, attempt + 1);
+  }
+}
+
+async function publishOnce(deps: DatasetDeps, { datasetId, request, rows }: Extension): Promise<void> {
   const ids = rows.map((_, ordinal) => derivedId('row of an extension', datasetId, String(ordinal)));
   const version = await foundVersion(deps.datasets, datasetId);
   const there = new Set<string>();

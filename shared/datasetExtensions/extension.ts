@@ -1,3 +1,4 @@
+import type { WorkflowStatus } from '../experiments/startRun.ts';
 import type { SyntheticDataType } from '../wire/datasetExtensions.ts';
 
 /** A row as a model made it: text by column. */
@@ -38,11 +39,12 @@ export interface ExtensionStore {
   /** Takes in an answer of the model, unless another answer was taken in after `batches`. */
   add(datasetId: string, batches: number, rows: readonly GeneratedRow[]): Promise<void>;
   end(datasetId: string, state: 'completed' | 'failed', message: string): Promise<void>;
-  /** Datasets whose extension has not ended, oldest first. */
+  /** Datasets that are there and whose extension has not ended, oldest first. */
   running(): Promise<string[]>;
 }
 
 export interface ExtensionWorkflows {
-  /** Has the rows of a dataset made; one that is under way goes on. */
+  /** Has the rows of a dataset made; does nothing when the server knows that workflow, however it stands. */
   extend(datasetId: string): Promise<void>;
+  status(workflow: { workflowId: string }): Promise<WorkflowStatus>;
 }

@@ -1,6 +1,7 @@
 import type { RecurringJob } from '../maintenance/recurringJob.ts';
-import { type ExtendDeps, extendDataset } from './extendDataset.ts';
+import { type ExtendDeps, endExtension, extendDataset } from './extendDataset.ts';
 import { type RequestExtensionDeps, requestExtension } from './requestExtension.ts';
+import { extensionWorkflowId } from './workflow.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -13,6 +14,16 @@ export interface ExtensionProgress {
 /** Datasets whose rows a model makes. */
 export function openExtensions(deps: RequestExtensionDeps & ExtendDeps) {
   const { extensions, workflows, onError } = deps;
+  /** A workflow that its server does not know is started; one that was ended from outside, or failed, ends its extension. */
+  const reconcile = async (datasetId: string): Promise<void> => {
+    const status = await workflows.status({ workflowId: extensionWorkflowId(datasetId) });
+    if (status.kind === 'open') return;
+    if (status.kind === 'absent') return workflows.extend(datasetId);
+    const extension = await extensions.find(datasetId);
+    if (extension?.state !== 'running') return;
+    const why = status.reason ? `: ${status.reason}` : '';
+    await endExtension(deps, extension, `the workflow ended in Temporal (${status.how})${why}`, true);
+  };
   const jobs: readonly RecurringJob[] = [
     {
       name: 'start-waiting-extensions',
@@ -20,7 +31,7 @@ export function openExtensions(deps: RequestExtensionDeps & ExtendDeps) {
       atStart: true,
       async run() {
         for (const datasetId of await extensions.running())
-          await workflows.extend(datasetId).catch((err: unknown) => onError(datasetId, err));
+          await reconcile(datasetId).catch((err: unknown) => onError(datasetId, err));
       },
     },
   ];

@@ -1,4 +1,5 @@
 import type { GeneratedRow } from './extension.ts';
+import { storableText } from './storableText.ts';
 
 /** Characters of one cell; a model that repeats itself is not kept. */
 const MAX_CELL = 20_000;
@@ -80,8 +81,9 @@ function rowOf(value: unknown, columns: readonly string[]): GeneratedRow | undef
   return withInput(row);
 }
 
-/** A row asks something. Postgres and ClickHouse hold no NUL. */
+/** A row asks something. */
 function withInput(row: GeneratedRow): GeneratedRow | undefined {
-  if (!row.input || Object.values(row).some((cell) => cell.length > MAX_CELL)) return undefined;
-  return Object.fromEntries(Object.entries(row).map(([name, cell]) => [name, cell.replaceAll('\u0000', '')]));
+  if (Object.values(row).some((cell) => cell.length > MAX_CELL)) return undefined;
+  const stored = Object.fromEntries(Object.entries(row).map(([name, cell]) => [name, storableText(cell).trim()]));
+  return stored.input ? stored : undefined;
 }

@@ -1,13 +1,15 @@
 import type { AssetViewer } from '../assets/assetAccess.ts';
 import { cellsByName, createDataset, type DatasetDeps, foundDataset, foundVersion } from '../datasets/createDataset.ts';
 import type { Dataset, StoredRow } from '../datasets/dataset.ts';
+import { checkColumns, checkRows } from '../datasets/limits.ts';
 import { rowPages } from '../datasets/rowStore.ts';
 import { RequestInvalid } from '../errors/errors.ts';
 import type { ModelCaller } from '../providers/modelCall.ts';
 import { nameOfModel } from '../providers/models.ts';
 import type { SyntheticDatasetExtensionRequest } from '../wire/datasetExtensions.ts';
-import type { ExtensionStore, ExtensionWorkflows, GeneratedRow } from './extension.ts';
+import type { ExtensionRequest, ExtensionStore, ExtensionWorkflows, GeneratedRow } from './extension.ts';
 import { TYPE_COLUMN } from './nextBatch.ts';
+import { storableText } from './storableText.ts';
 
 /** Rows of the source that are kept for showing to the model. */
 const MAX_SOURCE_ROWS = 100;
@@ -24,7 +26,7 @@ export interface RequestExtensionDeps {
 /**
  * Makes an empty dataset and has a model fill it. The source is read now: later changes of it do not matter.
  * @param by who asks; they may read the source and, where one is named, make datasets in the project
- * @throws ServiceError `ModelUnknown`, `IntegrationNotFound`, `NotFound` for a source; RequestInvalid for rows that the source does not have
+ * @throws ServiceError `ModelUnknown`, `IntegrationNotFound`, `NotFound` for a source; RequestInvalid for rows that the source does not have, and for what no dataset can hold
  */
 export async function requestExtension(
   deps: RequestExtensionDeps,
@@ -42,6 +44,10 @@ export async function requestExtension(
       },
     ]);
   const columns = source?.columns ?? ['input'];
+  // Told now: when the rows are made, they are paid for.
+  checkRows(body.count, deps.datasets.limits, ['body', 'count']);
+  const width = columns.length + (body.data_types?.length ? 1 : 0);
+  checkColumns(width, deps.datasets.limits, ['body', source ? 'source_dataset' : 'data_types']);
   const dataset = await createDataset(deps.datasets, {
     name: source ? `${source.name.slice(0, 100)} (extended)` : 'Generated rows',
     appendSuffix: true,
@@ -51,7 +57,7 @@ export async function requestExtension(
     draft: false,
     ...by,
   });
-  await deps.extensions.insert(dataset.id, {
+  const request: ExtensionRequest = {
     model,
     count: body.count,
     prompt: body.prompt ?? null,
@@ -62,6 +68,10 @@ export async function requestExtension(
     columns,
     userId: by.userId,
     projectId: by.projectId,
+  };
+  await deps.extensions.insert(dataset.id, request).catch(async (err: unknown) => {
+    await deps.datasets.datasets.remove(dataset.id);
+    throw err;
   });
   // A workflow service that is away costs nothing: a recurring job starts what is stored.
   await deps.workflows.extend(dataset.id).catch((err: unknown) => deps.onError(dataset.id, err));
@@ -97,7 +107,9 @@ async function sourceOf({ datasets, rows }: DatasetDeps, { dataset_id: id, datas
     columns: ['input', ...columns],
     rows: found.slice(0, MAX_SOURCE_ROWS).map((row): GeneratedRow => {
       const cells = cellsByName(row, version.columns).filter(([, cell]) => cell !== null);
-      return Object.fromEntries(cells.map(([column, cell]) => [column, typeof cell === 'string' ? cell : JSON.stringify(cell)]));
+      return Object.fromEntries(
+        cells.map(([column, cell]) => [column, storableText(typeof cell === 'string' ? cell : JSON.stringify(cell))]),
+      );
     }),
   };
 }

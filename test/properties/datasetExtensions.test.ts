@@ -36,6 +36,15 @@ test.prop([fc.string({ maxLength: 300 })])('any answer gives rows with an input,
   for (const row of parseRows(answer, ['input'])) expect(row.input).toMatch(/\S/);
 });
 
+const units = fc.array(fc.oneof(fc.constantFrom(0, 32, 0xd800, 0xdc00), fc.nat(0xffff)), { maxLength: 5 });
+const anyText = units.map((codes) => String.fromCharCode(...codes));
+test.prop([anyText, anyText])('what an answer holds can be stored: no NUL, and no half of a character', (input, output) => {
+  for (const row of parseRows(JSON.stringify([{ input, output }]), ['input', 'output'])) {
+    expect(row.input).toMatch(/\S/);
+    for (const cell of Object.values(row)) expect([cell.isWellFormed(), cell.includes('\u0000')]).toEqual([true, false]);
+  }
+});
+
 test('lists of plain texts and of lines are rows, too', () => {
   expect(parseRows('["one", "two"]', ['input'])).toEqual([{ input: 'one' }, { input: 'two' }]);
   expect(parseRows('{"rows": ["one"]}', ['input'])).toEqual([{ input: 'one' }]);

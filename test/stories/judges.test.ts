@@ -275,6 +275,44 @@ describe('rows of a dataset that a model makes', () => {
     expect(await rowsOf(repeated.body.dataset_id)).toEqual([{ input: 'the same' }]);
   });
 
+  test('that can no longer come into the dataset end it, with both reasons', async () => {
+    const { promise: id, resolve } = Promise.withResolvers<string>();
+    endpoint.next(
+      async (request, response) => {
+        const values = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`column ${index}`, 'full']));
+        const body = { edits: [{ edit_type: 'append_row', values }] };
+        await client.send(`/v2/datasets/${await id}/content`, { method: 'PATCH', body });
+        await makes(request, response);
+      },
+      fails(400, { error: { message: 'no credit left' } }),
+    );
+    const { body } = await extend({ prompt_settings: settings, instructions: 'about tea', count: 15 });
+    resolve(body.dataset_id);
+    expect((await settled(body.dataset_id)).progress_message).toMatch(
+      /^unexpected error: .*400 Bad Request; the rows could not be added to the dataset: .*at most 1000 columns.*; 10 of 15 rows were made$/,
+    );
+    expect(await rowsOf(body.dataset_id)).toHaveLength(1);
+  });
+
+  test('that could not come into a dataset are refused before one is made', async () => {
+    const row = Object.fromEntries(Array.from({ length: 999 }, (_, index) => [`column ${index}`, 'full']));
+    const name = `wide ${newId()}`;
+    const source = await createDataset({ client, projectId, name, content: [{ input: 'q', ...row }] });
+    const names = async () => {
+      const { datasets } = await client.send<{ datasets: { name: string }[] }>('/v2/datasets/query?limit=1000', { body: {} });
+      return datasets.map((dataset) => dataset.name);
+    };
+    const before = await names();
+    expect(before).toContain(name);
+    const like = { prompt_settings: settings, source_dataset: { dataset_id: source.id } };
+    const { status, body } = await extend({ ...like, data_types: ['General Query'] });
+    expect([status, body.detail]).toEqual([422, [expect.objectContaining({ type: 'too_many_columns' })]]);
+    expect((await extend({ prompt_settings: settings, prompt: 'a\u0000b' })).body).toMatchObject({
+      detail: [{ type: 'string_nul' }],
+    });
+    expect(await names()).toEqual(before);
+  });
+
   test('are refused where nothing says what to make, or no model is there; other datasets have nothing to wait for', async () => {
     const name = `plain ${newId()}`;
     const { id } = await createDataset({ client, projectId, name, content: [{ input: 'q' }] });

@@ -7,7 +7,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { assembleDomain, type Domain } from '../../shared/assemble.ts';
 import { type Config, readConfig } from '../../shared/config/config.ts';
 import { secretKeysOf } from '../../shared/config/secretKeys.ts';
+import { extendDataset } from '../../shared/datasetExtensions/extendDataset.ts';
 import type { ExtensionWorkflows } from '../../shared/datasetExtensions/extension.ts';
+import { createDataset } from '../../shared/datasets/createDataset.ts';
+import { editContent } from '../../shared/datasets/editContent.ts';
 import type { ExperimentRun } from '../../shared/experiments/experiment.ts';
 import { attemptNumber } from '../../shared/experiments/rowLog.ts';
 import { rowTrace, rowTraceId } from '../../shared/experiments/rowTrace.ts';
@@ -19,6 +22,7 @@ import { builtinByName } from '../../shared/scorers/presets.ts';
 import type { ScoringWorkflows } from '../../shared/scoring/scoring.ts';
 import type { ScorePass } from '../../shared/scoring/workflow.ts';
 import { openStores, type Stores } from '../../shared/stores/open.ts';
+import { postgresDatasetExtensions } from '../../shared/stores/postgres/datasetExtensions.ts';
 import { postgresExperiments } from '../../shared/stores/postgres/experimentStore.ts';
 import { openTelemetry } from '../../shared/telemetry/telemetry.ts';
 import type { ScorerConfig } from '../../shared/wire/scorers.ts';
@@ -417,4 +421,59 @@ test('rows of megabytes are read a few at a time, with their spans where a metri
   expect(await one.states('exact_match')).toEqual({ true: 100, false: 12 });
   expect(one.read.length).toBeGreaterThanOrEqual(4);
   for (const bytes of one.read) expect(bytes).toBeLessThan(18 * MB);
+});
+
+/** An empty dataset that is to get one row of a model. */
+async function extension() {
+  const { deps } = domain.datasets;
+  const viewer = { userId, everything: true, limited: false, projects: [], grants: [] };
+  const { id } = await createDataset(deps, {
+    ...{ name: 'made', appendSuffix: true, content: undefined, columnMapping: undefined, projectId: undefined },
+    ...{ hidden: false, draft: false, userId, viewer },
+  });
+  const extensions = postgresDatasetExtensions(stores.database);
+  await extensions.insert(id, {
+    ...{ model: 'm', count: 1, prompt: 'p', instructions: null, examples: [], dataTypes: [], sourceRows: [] },
+    ...{ columns: ['input'], userId, projectId: undefined },
+  });
+  return { id, deps, extensions };
+}
+
+test('rows that a model made come into a dataset that somebody edits in the same moment, once', async () => {
+  const { id, deps, extensions } = await extension();
+  await extensions.add(id, 0, [{ input: 'made' }]);
+  let edits = 3;
+  const edited = {
+    ...deps,
+    datasets: {
+      ...deps.datasets,
+      /** Between the look at the rows that there are and the edit, another edit comes in. */
+      async version(...asked: Parameters<typeof deps.datasets.version>) {
+        const version = await deps.datasets.version(...asked);
+        if (edits-- > 0)
+          await editContent(deps, {
+            ...{ datasetId: id, edits: [{ edit_type: 'append_row', values: { input: 'by hand' } }], userId },
+            ...{ readRecords: async () => [], isExpected: () => true },
+          });
+        return version;
+      },
+    },
+  };
+  const models = { complete: () => Promise.reject(new Error('no answer is needed')) };
+  expect(await extendDataset({ datasets: edited, extensions, models }, id, false, new AbortController().signal)).toBe(true);
+  expect(await extensions.find(id)).toMatchObject({ state: 'completed', message: '1 rows were made' });
+  expect((await deps.datasets.find({ id }))?.numRows).toBe(4);
+});
+
+test('what no store takes is asked for until the last try, which ends it; the end of a worker does not', async () => {
+  const { id, deps, extensions } = await extension();
+  const models = { complete: () => Promise.reject(new Error('of an unknown kind')) };
+  const step = (isLastTry: boolean, signal = new AbortController().signal) =>
+    extendDataset({ datasets: deps, extensions, models }, id, isLastTry, signal);
+  await expect(step(false)).rejects.toThrow('of an unknown kind');
+  await expect(step(true, AbortSignal.abort())).rejects.toThrow('of an unknown kind');
+  expect(await extensions.running()).toContain(id);
+  expect(await step(true)).toBe(true);
+  const message = 'unexpected error: of an unknown kind; 0 of 1 rows were made';
+  expect(await extensions.find(id)).toMatchObject({ state: 'failed', message });
 });

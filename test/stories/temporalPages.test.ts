@@ -4,6 +4,9 @@ import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, test, vi } from 'vitest';
 import { ServiceClient } from '../../client/http.ts';
+import { extensionWorkflowId } from '../../shared/datasetExtensions/workflow.ts';
+import { jobScheduleId } from '../../shared/maintenance/jobWorkflow.ts';
+import { says, startModelEndpoint } from '../support/modelEndpoint.ts';
 import { ownPort } from '../support/ownPort.ts';
 import { readMetrics, sumOf } from '../support/readMetrics.ts';
 import { type ExperimentOf, newExperiment, scorerNamed } from '../support/runs.ts';
@@ -245,4 +248,49 @@ test.concurrent('activities say in a line what they do', async ({ expect }) => {
     return data ? [JSON.parse(Buffer.from(data).toString()) as string] : [];
   });
   expect(lines).toEqual(expect.arrayContaining(['plan', 'rows 1 to 40, up to 4 in flight in the run', 'aggregate and complete']));
+});
+
+test.concurrent('a dataset that is deleted, or whose workflow is terminated, is filled no further', async ({ expect }) => {
+  const endpoint = await startModelEndpoint();
+  try {
+    const integration = { endpoint: `${endpoint.url}/v1`, authentication_type: 'none', models: ['a-model'] };
+    await client.send('/integrations/custom/local', { method: 'PUT', body: integration });
+    const held = Promise.withResolvers<void>();
+    endpoint.next(says('["a", "b"]'));
+    endpoint.otherwise(async (request, response) => {
+      await held.promise;
+      await says('["c"]')(request, response);
+    });
+    const extend = async () => {
+      const body = { prompt_settings: { model_alias: 'a-model' }, prompt: 'a prompt', count: 40 };
+      return (await client.send<{ dataset_id: string }>('/datasets/extend', { body })).dataset_id;
+    };
+    const workflowOf = (id: string) => temporal.workflow.getHandle(extensionWorkflowId(id));
+    const looksAgain = () => temporal.schedule.getHandle(jobScheduleId('start-waiting-extensions')).trigger();
+    const progress = (id: string) => client.send<{ progress_message: string; steps_completed: number }>(`/datasets/extend/${id}`);
+
+    const terminated = await extend();
+    await expect.poll(() => endpoint.requests.length).toBe(2);
+    await workflowOf(terminated).terminate('it costs too much');
+    await looksAgain();
+    await expect
+      .poll(async () => (await progress(terminated)).progress_message, { timeout: 30_000 })
+      .toBe('unexpected error: the workflow ended in Temporal (terminated): it costs too much; 2 of 40 rows were made');
+    expect((await progress(terminated)).steps_completed).toBe(40);
+    expect(await client.send(`/datasets/${terminated}`)).toMatchObject({ num_rows: 2 });
+
+    const deleted = await extend();
+    await expect.poll(() => endpoint.requests.length).toBe(3);
+    await client.send(`/datasets/${deleted}`, { method: 'DELETE' });
+    held.resolve();
+    await workflowOf(deleted).result();
+    await looksAgain();
+    const later = await extend();
+    await expect.poll(async () => (await progress(later)).steps_completed, { timeout: 30_000 }).toBe(40);
+    // Those of the last one alone: one new row, and then none three times.
+    expect(endpoint.requests).toHaveLength(7);
+    expect((await workflowOf(terminated).describe()).status.name).toBe('TERMINATED');
+  } finally {
+    await endpoint.close();
+  }
 });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Extension, ExtensionRequest, ExtensionStore, GeneratedRow } from '../../datasetExtensions/extension.ts';
+import { storableText } from '../../datasetExtensions/storableText.ts';
 import type { Database } from './connect.ts';
 import { goneMeanwhile } from './missingReference.ts';
 
@@ -15,6 +16,9 @@ const ExtensionRow = z
   })
   .transform(({ dataset_id: datasetId, ...row }): Extension => ({ datasetId, ...row }));
 
+/** Those of datasets that are there: what is deleted is no longer filled. */
+const extensions = 'dataset_extensions e JOIN datasets d ON d.id = e.dataset_id WHERE d.deleted_at IS NULL';
+
 /** Datasets whose rows a model makes. */
 export const postgresDatasetExtensions = (database: Database): ExtensionStore => ({
   async insert(datasetId, request) {
@@ -23,8 +27,8 @@ export const postgresDatasetExtensions = (database: Database): ExtensionStore =>
       .catch(goneMeanwhile('dataset'));
   },
   async find(datasetId) {
-    const columns = 'dataset_id, request, rows, batches, fruitless, state, message';
-    const row = await database.maybeOne(`SELECT ${columns} FROM dataset_extensions WHERE dataset_id = $1`, [datasetId]);
+    const columns = 'e.dataset_id, e.request, e.rows, e.batches, e.fruitless, e.state, e.message';
+    const row = await database.maybeOne(`SELECT ${columns} FROM ${extensions} AND e.dataset_id = $1`, [datasetId]);
     return row && ExtensionRow.parse(row);
   },
   async add(datasetId, batches, rows) {
@@ -36,16 +40,16 @@ export const postgresDatasetExtensions = (database: Database): ExtensionStore =>
     );
   },
   async end(datasetId, state, message) {
-    // Postgres holds no NUL, and what a model said may be part of the message.
+    // What a model said may be part of the message.
     await database.query(`UPDATE dataset_extensions SET state = $2, message = $3 WHERE dataset_id = $1 AND state = 'running'`, [
       datasetId,
       state,
-      message.replaceAll('\u0000', ''),
+      storableText(message),
     ]);
   },
   async running() {
     const rows = await database.query(
-      `SELECT dataset_id AS id FROM dataset_extensions WHERE state = 'running' ORDER BY created_at LIMIT 1000`,
+      `SELECT e.dataset_id AS id FROM ${extensions} AND e.state = 'running' ORDER BY e.created_at LIMIT 1000`,
     );
     return rows.map(({ id }) => z.string().parse(id));
   },

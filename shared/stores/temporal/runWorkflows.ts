@@ -101,12 +101,13 @@ export function temporalRunWorkflows(
           args: [input],
           taskQueue: taskQueues.control,
           workflowId: extensionWorkflowId(datasetId),
-          workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+          // As of a run: one that was ended in Temporal's own pages does not come back.
+          workflowIdReusePolicy: 'REJECT_DUPLICATE',
           workflowIdConflictPolicy: 'USE_EXISTING',
           staticSummary: `rows of the dataset ${datasetId}`,
         }),
       ).catch((err: unknown) => {
-        throw unavailable(err);
+        if (!(err instanceof WorkflowExecutionAlreadyStartedError)) throw unavailable(err);
       });
     },
 
