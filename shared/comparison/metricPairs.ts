@@ -31,9 +31,9 @@ export async function metricPairs(
   const sliced = slice ? { slice } : {};
   for (let from = 0; from < scored.length; from += atOnce) {
     signal?.throwIfAborted();
-    found.push(
-      ...(await reads.pairs({ ...runs, ...sliced, metrics: scored.slice(from, from + atOnce), withMeasured: false, worst })),
-    );
+    const some = new Set(scored.slice(from, from + atOnce));
+    const worstOfSome = new Map([...worst].filter(([metric]) => some.has(metric)));
+    found.push(...(await reads.pairs({ ...runs, ...sliced, metrics: [...some], withMeasured: false, worst: worstOfSome })));
   }
   if (metrics.some(({ isMeasured }) => isMeasured))
     found.push(...(await reads.pairs({ ...runs, ...sliced, metrics: [], withMeasured: true, worst: new Map() })));

@@ -3,6 +3,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fc, test as property } from '@fast-check/vitest';
 import { describe, expect, test } from 'vitest';
+import type { ComparedMetric } from '../../shared/comparison/comparedMetrics.ts';
+import type { ComparedRuns, PairsQuery } from '../../shared/comparison/comparisonReads.ts';
+import { metricPairs } from '../../shared/comparison/metricPairs.ts';
 import { binomialDraw } from '../../shared/statistics/binomialDraw.ts';
 import { bootstrap } from '../../shared/statistics/bootstrap.ts';
 import { chiSquareTail } from '../../shared/statistics/chiSquareTail.ts';
@@ -221,6 +224,31 @@ test('many pairs with many distinct differences take the limits, and say so', ()
   expect([isLarge(LIMIT_PAIRS + 1, many.values.length), isLarge(few.pairs, few.values.length), isLarge(LIMIT_PAIRS, 51)]).toEqual(
     [true, false, false],
   );
+});
+
+test('metrics that are read a few at a time bring the worst values of those alone', async () => {
+  const asked: PairsQuery[] = [];
+  const reads = {
+    pairs: async (query: PairsQuery) => {
+      asked.push(query);
+      return [];
+    },
+  };
+  const metrics = ['a', 'b', 'c'].map((id) => ({ id, isMeasured: false }) as ComparedMetric);
+  const worst = new Map([
+    ['a', 0],
+    ['c', 5],
+  ]);
+  const found = await metricPairs(
+    reads,
+    { runs: {} as ComparedRuns, metrics, slice: undefined, rows: 700_000, worst },
+    undefined,
+  );
+  expect(asked.map(({ metrics: names, worst: values }) => [names, [...values]])).toEqual([
+    [['a', 'b'], [['a', 0]]],
+    [['c'], [['c', 5]]],
+  ]);
+  expect(found.map(({ metric }) => metric)).toEqual(['a', 'b', 'c']);
 });
 
 test('a thread that was prepared and not used keeps no process from its end', () => {
