@@ -203,6 +203,24 @@ describe('creating with trigger', () => {
   });
 });
 
+test('the rows that a run was asked for are read a part at a time, wherever that begins', async () => {
+  const project = await service.project();
+  const { id } = await created(project, { name: 'chosen rows' });
+  const chosen = [
+    { from: 2, to: 5 },
+    { from: 5, to: 6 },
+    { from: 9, to: 12 },
+  ];
+  await service.ledger.request(id, 0, { rowsToRun: 'chosen', chosen });
+  for (let from = 0; from < 14; from++)
+    for (let to = from + 1; to <= 14; to++)
+      expect(await service.ledger.chosenIn(id, from, to)).toEqual(
+        chosen
+          .map((range) => ({ from: Math.max(range.from, from), to: Math.min(range.to, to) }))
+          .filter((range) => range.from < range.to),
+      );
+});
+
 describe('an Idempotency-Key', () => {
   test('gives a client that repeats its call the same experiment and one run', async () => {
     const project = await service.project();

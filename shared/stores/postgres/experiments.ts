@@ -129,9 +129,11 @@ export function postgresRunLedger(database: Database): RunLedger {
     },
 
     async chosenIn(experimentId, from, to) {
+      // Ranges do not overlap: none before the last one that begins at or before $2 reaches it, so the key finds them all.
       const rows = await database.query(
         `SELECT greatest(first, $2) AS "from", least(past, $3) AS "to" FROM rerun_rows
-          WHERE run_id = $1 AND past > $2 AND first < $3 ORDER BY first LIMIT ${MAX_CHOSEN_READ}`,
+          WHERE run_id = $1 AND first >= coalesce((SELECT max(first) FROM rerun_rows WHERE run_id = $1 AND first <= $2), $2)
+            AND past > $2 AND first < $3 ORDER BY first LIMIT ${MAX_CHOSEN_READ}`,
         [experimentId, from, to],
       );
       return rows.map((row) => Range.parse(row));
