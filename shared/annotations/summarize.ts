@@ -59,7 +59,7 @@ function ofRecord(queueIds: string[], stored: StoredAnnotations, ratings: readon
     const raters = new Set(given.map(({ userId }) => userId));
     const unrated = stored.annotators.filter((one) => one.queueId === queueId && !raters.has(one.userId)).length;
     const values = given.map(({ value }) => value);
-    fields.annotation_aggregates[id] = aggregateOf(constraints, values, unrated);
+    fields.annotation_aggregates[id] = aggregateOf(constraints, eachOnce(values), unrated);
     const agreement = agreementOf(constraints, values);
     if (agreement !== undefined) fields.annotation_agreement[id] = agreement;
   }
@@ -72,10 +72,19 @@ function ofRecord(queueIds: string[], stored: StoredAnnotations, ratings: readon
 const mean = (numbers: readonly number[]): number | null =>
   numbers.length === 0 ? null : numbers.reduce((sum, number) => sum + number, 0) / numbers.length;
 
+/** A value of ratings, and how many gave it. */
+export interface ValueCount<T = RatingValue> {
+  value: T;
+  count: number;
+}
+
+const eachOnce = (values: readonly RatingValue[]): ValueCount[] => values.map((value) => ({ value, count: 1 }));
+const total = (given: readonly ValueCount<unknown>[]): number => given.reduce((sum, { count }) => sum + count, 0);
+
 /** Ratings of one template, summed up; there is at least one. `unrated` is given through. */
 export function aggregateOf(
   constraints: StoredConstraints,
-  values: readonly RatingValue[],
+  given: readonly ValueCount[],
   unrated: number,
   ties: number | null = null,
 ): AnnotationAggregate {
@@ -83,44 +92,48 @@ export function aggregateOf(
   const type = constraints.annotation_type;
   switch (constraints.annotation_type) {
     case 'like_dislike': {
-      const likes = values.filter((value) => value === true).length;
-      const sums = { like_count: likes, dislike_count: values.length - likes, tie_count: ties };
+      const likes = total(given.filter(({ value }) => value === true));
+      const sums = { like_count: likes, dislike_count: total(given) - likes, tie_count: ties };
       return { aggregate: { annotation_type: 'like_dislike', ...sums, unrated_count } };
     }
     case 'star': {
-      const average = mean(values as number[]) ?? 0;
-      return { aggregate: { annotation_type: 'star', average, counts: countsOf(values.map(String)), unrated_count } };
+      const average = averageOf(given as ValueCount<number>[]);
+      return { aggregate: { annotation_type: 'star', average, counts: countsOf(given), unrated_count } };
     }
     case 'score': {
-      const scores = values as number[];
+      const scores = given as ValueCount<number>[];
       const buckets = scoreBuckets(constraints, scores);
-      return { aggregate: { annotation_type: 'score', average: mean(scores) ?? 0, buckets, unrated_count } };
+      return { aggregate: { annotation_type: 'score', average: averageOf(scores), buckets, unrated_count } };
     }
     case 'text':
-      return { aggregate: { annotation_type: 'text', count: values.length, unrated_count } };
+      return { aggregate: { annotation_type: 'text', count: total(given), unrated_count } };
     default:
       return {
-        aggregate: { annotation_type: type as 'tags', counts: countsOf(values.flat() as string[]), unrated_count },
+        aggregate: { annotation_type: type as 'tags', counts: countsOf(given), unrated_count },
       };
   }
 }
 
-/** How often each text is there. Texts are people's own, so no name has a meaning. */
-function countsOf(texts: readonly string[]): Record<string, number> {
-  return Object.fromEntries([...Map.groupBy(texts, (text) => text)].map(([text, same]) => [text, same.length]));
+const averageOf = (given: readonly ValueCount<number>[]): number =>
+  given.reduce((sum, { value, count }) => sum + value * count, 0) / total(given);
+
+/** How often each text is there, of lists each of theirs. Texts are people's own, so no name has a meaning. */
+function countsOf(given: readonly ValueCount[]): Record<string, number> {
+  const texts = given.flatMap(({ value, count }) => [value].flat().map((one) => ({ value: String(one), count })));
+  return Object.fromEntries([...Map.groupBy(texts, ({ value }) => value)].map(([text, same]) => [text, total(same)]));
 }
 
 const MAX_BUCKETS = 10;
 
 /** At most ten buckets of equal width from `min` on; the last one is open, and ends with `max`. */
-function scoreBuckets({ min, max }: { min: number; max: number }, scores: readonly number[]) {
+function scoreBuckets({ min, max }: { min: number; max: number }, scores: readonly ValueCount<number>[]) {
   const width = Math.ceil((max - min + 1) / MAX_BUCKETS);
   const count = Math.ceil((max - min + 1) / width);
   return Array.from({ length: count }, (_, index) => {
     const from = min + index * width;
     const until = index === count - 1 ? null : from + width;
-    const inside = scores.filter((score) => score >= from && (until === null || score < until));
-    return { min_inclusive: from, max_exclusive: until, count: inside.length };
+    const inside = scores.filter(({ value }) => value >= from && (until === null || value < until));
+    return { min_inclusive: from, max_exclusive: until, count: total(inside) };
   });
 }
 
@@ -176,7 +189,7 @@ export function aggregatesByTemplate({
       if (!given) return [];
       const byRecord = Map.groupBy(given, ({ recordId }) => recordId);
       const ties = constraints.annotation_type === 'like_dislike' ? [...byRecord.values()].filter(isTie).length : null;
-      const values = given.map(({ value }) => value);
+      const values = eachOnce(given.map(({ value }) => value));
       return [[id, aggregateOf(constraints, values, (records.get(queueId)?.length ?? 0) - byRecord.size, ties)] as const];
     }),
   );

@@ -1,6 +1,6 @@
 import { fc, test } from '@fast-check/vitest';
 import { expect } from 'vitest';
-import { ratingAggregatesByRun } from '../../shared/annotations/ratingAggregates.ts';
+import { createAnnotationReads } from '../../shared/annotations/createAnnotationReads.ts';
 import {
   agreementOf,
   annotationsByRecord,
@@ -114,12 +114,38 @@ test.prop([stored])('every rating shows once on its record, and the sums count a
   }
 });
 
-test.prop([stored])('the ratings of runs are counted once, by what was rated, in the shape of the interface', (given) => {
+test.prop([stored])('the ratings of runs are counted once, by what was rated, in the shape of the interface', async (given) => {
   const rootTypes = { r1: 'trace', r2: 'span' } as const; // r3 is gone
   const rootTypeOf = (recordId: string) => rootTypes[recordId as keyof typeof rootTypes];
   const runOf = (recordId: string) => (recordId === 'r1' ? 'run 1' : 'run 2');
   const members = given.members.map((member) => ({ ...member, runId: runOf(member.recordId) }));
-  const byRun = ratingAggregatesByRun({ ...given, members }, (_, recordId) => rootTypeOf(recordId));
+  const pageSize = 2;
+  const reads = createAnnotationReads(
+    {
+      ...{ hasQueuedRecords: async () => true, annotationsOf: async () => given },
+      ...{ fullyAnnotated: async () => [], templatesOfRun: async () => [] },
+      ratedTemplates: async () => given.templates.filter(({ id }) => given.ratings.some((one) => one.templateId === id)),
+      async queuedRecordsOf(_, __, queues, { after, limit }) {
+        expect(limit).toBe(pageSize);
+        const from = after ? members.indexOf(after as (typeof members)[number]) + 1 : 0;
+        return members.filter(({ queueId }, index) => index >= from && queues.includes(queueId)).slice(0, limit);
+      },
+      ratingCounts: async (records) =>
+        records.flatMap(({ runId, queueId, recordId, rootType }) =>
+          given.templates.flatMap((template) =>
+            given.ratings
+              .filter((one) => template.queueId === queueId && one.templateId === template.id && one.recordId === recordId)
+              .map(({ templateId, value }, index) => ({
+                ...{ runId, templateId, rootType, value, count: 1 },
+                records: index === 0 ? 1 : 0,
+              })),
+          ),
+        ),
+    },
+    async () => (_, recordId) => rootTypeOf(recordId),
+    pageSize,
+  );
+  const byRun = await reads.ratingsOfRuns('a project', ['run 1', 'run 2']);
   const counted: string[] = [];
   for (const [runId, templates] of byRun)
     for (const [templateId, types] of Object.entries(templates))
@@ -130,6 +156,8 @@ test.prop([stored])('the ratings of runs are counted once, by what was rated, in
         const queueId = given.templates.find(({ id }) => id === templateId)?.queueId;
         const inQueue = given.members.filter((one) => one.queueId === queueId && rootTypeOf(one.recordId) === type);
         expect(aggregate.unrated_count).toBe(inQueue.length - new Set(ofTemplate.map(({ recordId }) => recordId)).size);
+        if ('average' in aggregate)
+          expect(aggregate.average).toBeCloseTo(meanOf(ofTemplate.map(({ value }) => value as number)), 12);
         if (aggregate.feedback_type === 'text') expect(aggregate.count).toBe(ofTemplate.length);
         if ('counts' in aggregate) expect(Object.values(aggregate.counts).reduce((a, b) => a + b, 0)).toBe(ofTemplate.length);
         counted.push(`${runId}/${templateId}/${type}`);
@@ -163,6 +191,8 @@ test.prop([stored])('a queue is the sum of its records', (given) => {
   const agreements = records.flatMap(({ overall_annotation_agreement: one }) => (one === null ? [] : [one]));
   expect(summary.agreement?.buckets.reduce((sum, { count }) => sum + count, 0) ?? 0).toBe(agreements.length);
 });
+
+const meanOf = (numbers: number[]): number => numbers.reduce((sum, one) => sum + one, 0) / numbers.length;
 
 /** How many ratings an aggregate counts. */
 function countOf(sum: ReturnType<typeof summarizeQueue>['aggregates'][string] | undefined): number {

@@ -483,6 +483,8 @@ describe('records and ratings', () => {
       await template(queue.id, 'Score', { annotation_type: 'score', min: 0, max: 10 }),
     ];
     const stars = await template(second.id, 'Stars', { annotation_type: 'star' });
+    const tags = await template(queue.id, 'Tags', { annotation_type: 'tags', tags: ['x', 'y'], allow_other: false });
+    const text = await template(queue.id, 'Why?', { annotation_type: 'text' });
     await enqueue(queue.id, project.id, mine.id, [a, b, c, span, sessionId]);
     await enqueue(second.id, project.id, mine.id, [a]);
     for (const [record, ofAda, ofBen] of [
@@ -497,7 +499,18 @@ describe('records and ratings', () => {
     await good(rate(ben.call, queue.id, sessionId, score, { annotation_type: 'score', value: 3 }));
     await good(rate(asAdministrator, second.id, a, stars, { annotation_type: 'star', value: 5 }));
 
+    for (const [call, record, value] of [
+      [ada.call, a, ['x', 'y']],
+      [ben.call, a, ['x']],
+      [ada.call, b, ['x']],
+    ] as const) {
+      await good(rate(call, queue.id, record, tags, { annotation_type: 'tags', value }));
+      await good(rate(call, queue.id, record, text, { annotation_type: 'text', value: `${record} ${value}` }));
+    }
+
     const expected = {
+      [tags]: { trace: { aggregate: { feedback_type: 'tags', counts: { x: 3, y: 1 }, unrated_count: 1 } } },
+      [text]: { trace: { aggregate: { feedback_type: 'text', count: 3, unrated_count: 1 } } },
       [good1]: {
         trace: { aggregate: { feedback_type: 'like_dislike', like_count: 3, dislike_count: 1, unrated_count: 1 } },
         span: { aggregate: { feedback_type: 'like_dislike', like_count: 0, dislike_count: 1, unrated_count: 0 } },
@@ -686,10 +699,12 @@ test('pages of a project without queued records ask for no annotations, others o
       },
       fullyAnnotated: async () => [],
       templatesOfRun: async () => [],
-      annotationsOfRuns: async () => {
+      ratedTemplates: async () => {
         asked.push('ratings');
-        return { members: [], templates: [], annotators: [], ratings: [] };
+        return [];
       },
+      queuedRecordsOf: async () => [],
+      ratingCounts: async () => [],
     },
     async () => () => undefined,
   );

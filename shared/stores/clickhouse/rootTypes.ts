@@ -4,6 +4,7 @@ import type { Expiries } from '../../projects/retention.ts';
 import { Binder } from './binder.ts';
 import { unexpiredSql } from './columnSql.ts';
 import type { ClickHouse } from './connect.ts';
+import { inChunks } from './inChunks.ts';
 
 const Row = z.object({ run_id: z.string(), id: z.string(), root_type: z.enum(['session', 'trace', 'span']) });
 
@@ -11,15 +12,18 @@ const Row = z.object({ run_id: z.string(), id: z.string(), root_type: z.enum(['s
 export const clickhouseRootTypes =
   (clickhouse: ClickHouse, expiryOf: Expiries['of']): RootTypes =>
   async (projectId, runIds, recordIds) => {
-    const { bind, params } = new Binder();
-    const ofRuns = `project_id = ${bind(projectId, 'UUID')} AND run_id IN ${bind(runIds, 'Array(UUID)')}`;
-    const unexpired = unexpiredSql(bind, await expiryOf(projectId, runIds), ofRuns, ['created_at', 'id']);
-    const rows = await clickhouse.query({
-      name: 'types of records',
-      sql: `SELECT run_id, id, if(type IN ('session', 'trace'), toString(type), 'span') AS root_type
-            FROM record_keys WHERE ${ofRuns} AND id IN ${bind(recordIds, 'Array(UUID)')}${unexpired}`,
-      params,
-      row: Row,
+    const expiry = await expiryOf(projectId, runIds);
+    const rows = await inChunks(recordIds, (ids) => {
+      const { bind, params } = new Binder();
+      const ofRuns = `project_id = ${bind(projectId, 'UUID')} AND run_id IN ${bind(runIds, 'Array(UUID)')}`;
+      const unexpired = unexpiredSql(bind, expiry, ofRuns, ['created_at', 'id']);
+      return clickhouse.query({
+        name: 'types of records',
+        sql: `SELECT run_id, id, if(type IN ('session', 'trace'), toString(type), 'span') AS root_type
+              FROM record_keys WHERE ${ofRuns} AND id IN ${bind(ids, 'Array(UUID)')}${unexpired}`,
+        params,
+        row: Row,
+      });
     });
     const types = new Map(rows.map(({ run_id, id, root_type }) => [`${run_id}/${id}`, root_type]));
     return (runId, recordId) => types.get(`${runId}/${recordId}`);

@@ -10,7 +10,8 @@ import type {
   StoredRating,
   Template,
 } from '../../annotations/annotationStore.ts';
-import type { RunAnnotations } from '../../annotations/ratingAggregates.ts';
+import type { QueuedRecord, RootedRecord } from '../../annotations/ratingAggregates.ts';
+import type { StoredAnnotations } from '../../annotations/summarize.ts';
 import { ServiceError } from '../../errors/errors.ts';
 import { nameTaken } from '../../identifiers/freeName.ts';
 import { newId } from '../../identifiers/ids.ts';
@@ -134,15 +135,27 @@ const RatingRow = z
 const QueuedRow = z
   .object({ record_id: z.string(), project_id: z.string(), run_id: z.string() })
   .transform((row) => ({ recordId: row.record_id, projectId: row.project_id, runId: row.run_id }));
+const QueuedInRow = z
+  .object({ record_id: z.string(), queue_id: z.string(), run_id: z.string() })
+  .transform((row): QueuedRecord => ({ recordId: row.record_id, queueId: row.queue_id, runId: row.run_id }));
 const NamedTemplateRow: z.ZodType<NamedTemplate> = z.object({
   id: z.string(),
   queueId: z.string(),
   name: z.string(),
   constraints: StoredConstraints,
 });
+const TemplateOfRatings = z.object({ id: z.string(), queueId: z.string(), constraints: StoredConstraints });
+const RatingCountRow = z.object({
+  runId: z.string(),
+  templateId: z.string(),
+  rootType: z.enum(['session', 'trace', 'span']),
+  value: Value,
+  count: z.int(),
+  records: z.int(),
+});
 const AnnotationsRow = z.object({
-  members: z.array(z.object({ queueId: z.string(), recordId: z.string(), runId: z.string() })),
-  templates: z.array(z.object({ id: z.string(), queueId: z.string(), constraints: StoredConstraints })),
+  members: z.array(z.object({ queueId: z.string(), recordId: z.string() })),
+  templates: z.array(TemplateOfRatings),
   annotators: z.array(z.object({ queueId: z.string(), userId: z.string() })),
   ratings: z.array(
     z.object({
@@ -214,9 +227,9 @@ const selectUsers = `SELECT m.id, m.queue_id, m.user_id, m.role, m.track_progres
 /** Everything that is stored about the members that `members` selects, in one read. */
 const annotationsSql = (
   members: string,
-): string => `WITH m AS MATERIALIZED (SELECT queue_id, record_id, run_id FROM annotation_queue_records WHERE ${members})
+): string => `WITH m AS MATERIALIZED (SELECT queue_id, record_id FROM annotation_queue_records WHERE ${members})
   SELECT
-    coalesce((SELECT jsonb_agg(jsonb_build_object('queueId', queue_id, 'recordId', record_id, 'runId', run_id)) FROM m), '[]') AS members,
+    coalesce((SELECT jsonb_agg(jsonb_build_object('queueId', queue_id, 'recordId', record_id)) FROM m), '[]') AS members,
     coalesce((SELECT jsonb_agg(jsonb_build_object('id', t.id, 'queueId', t.queue_id, 'constraints', t.constraints) ORDER BY t.queue_id, t.position)
       FROM annotation_templates t WHERE t.queue_id IN (SELECT queue_id FROM m)), '[]') AS templates,
     coalesce((SELECT jsonb_agg(jsonb_build_object('queueId', u.queue_id, 'userId', u.user_id))
@@ -255,7 +268,7 @@ export function postgresAnnotations(database: Database): AnnotationStore {
     const row = await database.maybeOne(`SELECT count(*)::int AS total ${visible(viewer, query, bind)}`, values);
     return Total.parse(row).total;
   };
-  const annotations = async (members: string, params: unknown[]): Promise<RunAnnotations> =>
+  const annotations = async (members: string, params: unknown[]): Promise<StoredAnnotations> =>
     AnnotationsRow.parse(await database.maybeOne(annotationsSql(members), params));
   const templates = async (queries: Queries, condition: string, params: unknown[]) =>
     z
@@ -482,8 +495,53 @@ export function postgresAnnotations(database: Database): AnnotationStore {
     },
     annotationsOf: (run, recordIds) =>
       annotations('project_id = $1 AND run_id = $2 AND record_id = ANY($3::uuid[])', [run.projectId, run.runId, [...recordIds]]),
-    annotationsOfRuns: (projectId, runIds) =>
-      annotations('project_id = $1 AND run_id = ANY($2::uuid[])', [projectId, [...runIds]]),
+    async ratedTemplates(projectId, runIds) {
+      const rows = await database.query(
+        `SELECT t.id, t.queue_id AS "queueId", t.constraints FROM annotation_templates t WHERE t.id IN (
+           SELECT a.template_id FROM annotation_queue_records m JOIN annotation_ratings a USING (queue_id, record_id)
+           WHERE m.project_id = $1 AND m.run_id = ANY($2::uuid[]))
+         ORDER BY t.queue_id, t.position`,
+        [projectId, [...runIds]],
+      );
+      return rows.map((row) => TemplateOfRatings.parse(row));
+    },
+    async queuedRecordsOf(projectId, runIds, queueIds, { after, limit }) {
+      const { bind, values } = createBinder();
+      const conditions = [
+        `project_id = ${bind(projectId, 'uuid')} AND run_id = ANY(${bind([...runIds], 'uuid[]')}) AND queue_id = ANY(${bind([...queueIds], 'uuid[]')})`,
+      ];
+      if (after) {
+        const [runId, recordId, queueId] = [after.runId, after.recordId, after.queueId].map((id) => bind(id, 'uuid'));
+        conditions.push(`(run_id, record_id, queue_id) > (${runId}, ${recordId}, ${queueId})`);
+      }
+      const rows = await database.query(
+        `SELECT record_id, queue_id, run_id FROM annotation_queue_records ${where(conditions)}
+         ORDER BY run_id, record_id, queue_id LIMIT ${bind(limit, 'int8')}`,
+        values,
+      );
+      return rows.map((row) => QueuedInRow.parse(row));
+    },
+    async ratingCounts(records) {
+      const column = (of: (record: RootedRecord) => string) => records.map(of);
+      const rows = await database.query(
+        `SELECT run_id AS "runId", template_id AS "templateId", root_type AS "rootType", value,
+           count(*)::int AS count, (count(*) FILTER (WHERE nth = 1))::int AS records
+         FROM (
+           SELECT m.run_id, m.root_type, a.template_id, a.created_at,
+             CASE WHEN t.constraints ->> 'annotation_type' = 'text' THEN '""' ELSE a.value END AS value,
+             row_number() OVER (PARTITION BY a.template_id, a.record_id ORDER BY a.created_at, a.user_id) AS nth
+           FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[]) AS m (queue_id, record_id, run_id, root_type)
+           JOIN annotation_ratings a USING (queue_id, record_id) JOIN annotation_templates t ON t.id = a.template_id
+         ) given GROUP BY run_id, template_id, root_type, value ORDER BY min(created_at)`,
+        [
+          column(({ queueId }) => queueId),
+          column(({ recordId }) => recordId),
+          column(({ runId }) => runId),
+          column(({ rootType }) => rootType),
+        ],
+      );
+      return rows.map((row) => RatingCountRow.parse(row));
+    },
     async fullyAnnotated(run, userIds) {
       // A template that each of the users rated has as many ratings of theirs; one that anybody rated counts once.
       const { bind, values } = createBinder();
