@@ -428,7 +428,7 @@ async function extension() {
   const { deps } = domain.datasets;
   const viewer = { userId, everything: true, limited: false, projects: [], grants: [] };
   const { id } = await createDataset(deps, {
-    ...{ name: 'made', appendSuffix: true, content: undefined, columnMapping: undefined, projectId: undefined },
+    ...{ name: `made ${newId()}`, appendSuffix: false, content: undefined, columnMapping: undefined, projectId: undefined },
     ...{ hidden: false, draft: false, userId, viewer },
   });
   const extensions = postgresDatasetExtensions(stores.database);
