@@ -1,7 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { addToAnnotationQueue, createAnnotationQueue, getAnnotationQueue } from '../../client/index.ts';
 import { createAnnotationReads } from '../../shared/annotations/createAnnotationReads.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
+import { postgresAnnotations } from '../../shared/stores/postgres/annotations.ts';
+import { openSeededDatabase } from '../support/seedPostgres.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
 let service: TestService;
@@ -716,6 +721,49 @@ test('pages of a project without queued records ask for no annotations, others o
   reads.forget();
   for (let page = 0; page < 3; page++) await reads.annotations(run, [newId(), newId()]);
   expect(asked).toEqual(['queued?', 'queued?', 'annotations', 'annotations', 'annotations']);
+});
+
+test('the ratings of a large queue are summed up some records at a time', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'assay-ratings-'));
+  const database = await openSeededDatabase(join(directory, 'postgres'));
+  onTestFinished(async () => {
+    await database.close();
+    await rm(directory, { recursive: true });
+  });
+  const [user, project, queue, asked, ...runs] = Array.from({ length: 6 }, newId) as [
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+  ];
+  await database.exec(`
+    INSERT INTO users (id, email, role) VALUES ('${user}', 'a@example.com', 'admin');
+    INSERT INTO projects (id, name, type, created_by) VALUES ('${project}', 'p', 'gen_ai', '${user}');
+    INSERT INTO runs (id, project_id, kind, name, created_by)
+      SELECT id, '${project}', 'experiment', id, '${user}' FROM unnest('{${runs}}'::uuid[]) id;
+    INSERT INTO annotation_queues (id, name, created_by) VALUES ('${queue}', 'q', '${user}');
+    INSERT INTO annotation_templates (id, queue_id, name, include_explanation, constraints, position, created_by)
+      VALUES ('${asked}', '${queue}', 't', false, '{"annotation_type": "like_dislike"}', 0, '${user}');
+    INSERT INTO annotation_queue_records (queue_id, record_id, project_id, run_id, added_by)
+      SELECT '${queue}', gen_random_uuid(), '${project}', run, '${user}' FROM unnest('{${runs}}'::uuid[]) run, generate_series(1, 10500);
+    INSERT INTO annotation_ratings (template_id, record_id, user_id, queue_id, value)
+      SELECT '${asked}', record_id, '${user}', queue_id, 'true' FROM annotation_queue_records ORDER BY run_id, record_id OFFSET 500;`);
+  const pages: number[] = [];
+  const reads = createAnnotationReads(postgresAnnotations(database), async (_, __, recordIds) => {
+    pages.push(recordIds.length);
+    return () => 'trace';
+  });
+  const sums = (like_count: number, unrated_count: number) => ({
+    [asked]: { trace: { aggregate: { feedback_type: 'like_dislike', like_count, dislike_count: 0, unrated_count } } },
+  });
+  const [first, second] = [...runs].sort() as [string, string];
+  expect(Object.fromEntries(await reads.ratingsOfRuns(project, runs))).toEqual({
+    [first]: sums(10_000, 500),
+    [second]: sums(10_500, 0),
+  });
+  expect(pages).toEqual([10_000, 10_000, 1_000]);
 });
 
 test('the client library makes a queue, finds it and fills it', async () => {
