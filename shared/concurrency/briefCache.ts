@@ -9,7 +9,8 @@ export class BriefCache<V> {
   readonly #loads: LRUCache<string, Promise<V | undefined>>;
 
   constructor(options: { ttlMs: number; maxEntries: number }) {
-    this.#loads = new LRUCache({ max: options.maxEntries, ttl: options.ttlMs });
+    // By default lru-cache reads the clock again only after a timer of a millisecond, which fires late in a busy process.
+    this.#loads = new LRUCache({ max: options.maxEntries, ttl: options.ttlMs, ttlResolution: 0 });
   }
 
   get(key: string, load: () => Promise<V | undefined>): Promise<V | undefined> {

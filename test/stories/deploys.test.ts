@@ -78,7 +78,7 @@ describeWithServer('worker processes that are replaced', postgresProgram, (postg
       return raw.workflowExecutionInfo?.versioningInfo?.deploymentVersion?.buildId;
     };
 
-    test('two processes that share the queues do one run together', async () => {
+    test('two processes that share the queues do one run together', { timeout: 120_000 }, async () => {
       const parts = [
         servers.worker({ WORKER_QUEUES: 'control,maintenance', WORKER_SLOTS: 'control:20' }),
         servers.worker({ WORKER_QUEUES: 'rows,scoring', POSTGRES_CONNECTIONS: '4', CLICKHOUSE_CONNECTIONS: '4' }),

@@ -152,7 +152,7 @@ function stories(): void {
       filter: { type: 'boolean', column_id: 'metrics/numeric_match', operator: 'eq', value },
     });
 
-    test('runs to its end', async () => {
+    test('runs to its end', { timeout: 180_000 }, async () => {
       const began = performance.now();
       const id = await ways[model](model);
       experiments.set(model, id);

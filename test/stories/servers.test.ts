@@ -219,7 +219,7 @@ describeWithServer('two apis and two workers over servers', postgresProgram, (po
       120_000,
     );
 
-    test('a rolling restart under load fails no request that may be repeated', { timeout: 60_000 }, async () => {
+    test('a rolling restart under load fails no request that may be repeated', { timeout: 180_000 }, async () => {
       let isOver = false;
       let answers = 0;
       const client = balancedClient(apis);
