@@ -9,8 +9,9 @@ export class BriefCache<V> {
   readonly #loads: LRUCache<string, Promise<V | undefined>>;
 
   constructor(options: { ttlMs: number; maxEntries: number }) {
-    // By default lru-cache reads the clock again only after a timer of a millisecond, which fires late in a busy process.
-    this.#loads = new LRUCache({ max: options.maxEntries, ttl: options.ttlMs, ttlResolution: 0 });
+    // Otherwise it reads the clock again only after a timer of a millisecond, which fires late in a busy process.
+    const clock = { ttlResolution: 0, perf: { now: () => performance.now() } };
+    this.#loads = new LRUCache({ max: options.maxEntries, ttl: options.ttlMs, ...clock });
   }
 
   get(key: string, load: () => Promise<V | undefined>): Promise<V | undefined> {
