@@ -13,7 +13,7 @@ const TWO_COLUMNS_WIDTH = 80;
 /**
  * Every subcommand with its arguments and options. What a subcommand does is imported when it runs: help and completion read this file alone.
  * @param end gets the status that a command ends with
- * @param asJson whether a wrong command line is told as JSON
+ * @param asJson whether a wrong command line is answered as JSON
  */
 export function assayCommand(terminal: Terminal, end: (exitCode: ExitCode) => void, asJson: boolean): Command {
   const program = new Command('assay')

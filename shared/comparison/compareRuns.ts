@@ -51,7 +51,7 @@ export async function compareRuns(
   const tests = await deps.statistics.pairedTests(samples, { seed: request.seed, level: request.level }, signal);
   const byId = new Map(metrics.map((metric) => [metric.id, metric]));
   const names = { baseline: baseline.experiment.name, other: other.experiment.name };
-  const told = paired.map((one, index): Unjudged => {
+  const unjudged = paired.map((one, index): Unjudged => {
     const metric = byId.get(one.metric) as ComparedMetric;
     const figures = (side: MetricSide, { experiment }: Side): SideFigures => ({
       ...{ mean: side.mean, p50: side.p50, p95: side.p95 },
@@ -73,7 +73,7 @@ export async function compareRuns(
     };
     return { comparison, metric, names };
   });
-  return told.filter((_, index) => slice === undefined || hasRows(paired[index] as PairedMetric));
+  return unjudged.filter((_, index) => slice === undefined || hasRows(paired[index] as PairedMetric));
 }
 
 const hasRows = ({ slice, moments }: PairedMetric): boolean => slice !== null && moments.pairs > 0;

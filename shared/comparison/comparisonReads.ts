@@ -83,7 +83,7 @@ export interface PairsQuery extends ComparedRuns {
   withMeasured: boolean;
   /** What a failed row without a value counts as, by metric; of a metric that is not named it has none. */
   worst: ReadonlyMap<string, number>;
-  /** Rows are told apart by their value of this column, on the baseline where both have the row. */
+  /** Rows are grouped by their value of this column, on the baseline where both have the row. */
   slice?: ColumnDef;
 }
 

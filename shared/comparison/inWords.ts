@@ -1,71 +1,79 @@
 import type { ComparedMetric } from './comparedMetrics.ts';
 import type { Comparison } from './comparison.ts';
 
-type Told = Omit<Comparison, 'sentence'>;
+type ComparisonWithVerdict = Omit<Comparison, 'sentence'>;
 
 /** A comparison as a sentence for people. */
 export function inWords(
-  told: Told,
+  comparison: ComparisonWithVerdict,
   metric: Pick<ComparedMetric, 'unit' | 'name'>,
   names: { baseline: string; other: string },
   corrected: number,
 ): string {
-  const within = told.slice ? ` where ${told.slice.column} is ${told.slice.value}` : '';
+  const within = comparison.slice ? ` where ${comparison.slice.column} is ${comparison.slice.value}` : '';
   const about = `${metric.name}${within}`;
-  if (told.test === null) return `${names.other} and ${names.baseline} cannot be compared in ${about}: ${whyNot(told, names)}.`;
+  if (comparison.test === null)
+    return `${names.other} and ${names.baseline} cannot be compared in ${about}: ${whyNot(comparison, names)}.`;
   const parts = [
-    claim(told, about, names),
-    ...(told.type === 'category' ? changes(told) : figures(told, metric)),
-    certainty(told, corrected),
+    claim(comparison, about, names),
+    ...(comparison.type === 'category' ? changes(comparison) : figures(comparison, metric)),
+    certainty(comparison, corrected),
   ];
-  return `${parts.join('; ')}.${assumption(told)}${reach(told, metric)}`;
+  return `${parts.join('; ')}.${assumption(comparison)}${reach(comparison, metric)}`;
 }
 
-function claim({ verdict }: Told, about: string, { baseline, other }: { baseline: string; other: string }): string {
+function claim(
+  { verdict }: ComparisonWithVerdict,
+  about: string,
+  { baseline, other }: { baseline: string; other: string },
+): string {
   if (verdict === 'no difference shown') return `No difference shown between ${other} and ${baseline} in ${about}`;
   return verdict === null
     ? `${other} differs from ${baseline} in ${about}`
     : `${other} is ${verdict} than ${baseline} in ${about}`;
 }
 
-function figures(told: Told, metric: Pick<ComparedMetric, 'unit'>): string[] {
-  const show = numberFormat(told, metric);
-  const { difference, interval, baseline, other } = told;
+function figures(comparison: ComparisonWithVerdict, metric: Pick<ComparedMetric, 'unit'>): string[] {
+  const show = numberFormat(comparison, metric);
+  const { difference, interval, baseline, other } = comparison;
   if (difference === null || interval === null || baseline.mean === null || other.mean === null) return [];
   const level = `${Number((100 * interval.level).toPrecision(6))} %`;
   return [
     `${show.value(other.mean)} against ${show.value(baseline.mean)}, a difference of ${show.difference(difference)} (${level} interval ${show.difference(interval.low)} to ${show.difference(interval.high)})`,
-    ...changes(told),
+    ...changes(comparison),
   ];
 }
 
-function changes({ better, worse, same, pairs }: Told): string[] {
+function changes({ better, worse, same, pairs }: ComparisonWithVerdict): string[] {
   const rows = (count: number): string => `${count} ${count === 1 ? 'row' : 'rows'}`;
   if (better === null || worse === null) return [`${rows(pairs - same)} changed, ${same} stayed the same`];
   return [`${rows(better)} better, ${worse} worse, ${same} the same`];
 }
 
-function certainty({ pValue, pAdjusted, slice }: Told, corrected: number): string {
+function certainty({ pValue, pAdjusted, slice }: ComparisonWithVerdict, corrected: number): string {
   const p = (value: number | null): string =>
     value === null || value < 0.001 ? 'p < 0.001' : `p = ${value.toFixed(value < 0.1 ? 3 : 2)}`;
   if (slice) return `${p(pValue)}, exploratory: not corrected for the number of slices`;
   return corrected > 1 ? `${p(pAdjusted)}, corrected for ${corrected} comparisons` : p(pValue);
 }
 
-const assumption = ({ isDirectionAssumed, verdict, type }: Told): string =>
+const assumption = ({ isDirectionAssumed, verdict, type }: ComparisonWithVerdict): string =>
   isDirectionAssumed && type !== 'category' && (verdict === 'better' || verdict === 'worse')
     ? ' Nobody has said which values are better; the higher ones were taken for it.'
     : '';
 
 /** What the rows could have shown. */
-function reach(told: Told, metric: Pick<ComparedMetric, 'unit'>): string {
-  const { verdict, detectable, pairs } = told;
+function reach(comparison: ComparisonWithVerdict, metric: Pick<ComparedMetric, 'unit'>): string {
+  const { verdict, detectable, pairs } = comparison;
   if (verdict !== 'no difference shown' || detectable === null) return '';
-  const size = numberFormat(told, metric).difference(detectable).replace('+', '');
+  const size = numberFormat(comparison, metric).difference(detectable).replace('+', '');
   return ` ${pairs} rows find a true difference of ${size} four times out of five.`;
 }
 
-function whyNot({ warnings, missing, pairs, type }: Told, { baseline, other }: { baseline: string; other: string }): string {
+function whyNot(
+  { warnings, missing, pairs, type }: ComparisonWithVerdict,
+  { baseline, other }: { baseline: string; other: string },
+): string {
   if (warnings[0] && type === null) return warnings[0];
   if (pairs === 0 && missing > 0)
     return `no row has a value in both ${baseline} and ${other}, ${missing} have one in one of them`;
@@ -73,7 +81,7 @@ function whyNot({ warnings, missing, pairs, type }: Told, { baseline, other }: {
 }
 
 /** How values and differences of a metric are written. */
-export function numberFormat({ type }: Pick<Told, 'type'>, { unit }: Pick<ComparedMetric, 'unit'>) {
+export function numberFormat({ type }: Pick<ComparisonWithVerdict, 'type'>, { unit }: Pick<ComparedMetric, 'unit'>) {
   const plain = (value: number): string =>
     Math.abs(value) >= 100 ? String(Math.round(value * 10) / 10) : String(Number(value.toPrecision(3)));
   const signed = (value: number, text: string): string => (value < 0 ? text : `+${text}`);

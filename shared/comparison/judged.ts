@@ -20,8 +20,13 @@ export function judged(all: readonly Unjudged[], { level }: ComparisonRequest): 
     const { comparison, metric, names } = one;
     const p = pAdjusted ?? comparison.pValue;
     const differs = p !== null && p < 1 - level;
-    const told = { ...comparison, pAdjusted, differs, verdict: differs ? directed(comparison) : 'no difference shown' } as const;
-    return { ...told, sentence: inWords(told, metric, names, family.length) };
+    const withVerdict = {
+      ...comparison,
+      pAdjusted,
+      differs,
+      verdict: differs ? directed(comparison) : 'no difference shown',
+    } as const;
+    return { ...withVerdict, sentence: inWords(withVerdict, metric, names, family.length) };
   });
 }
 

@@ -32,7 +32,7 @@ const nothing: Omit<Outcome, 'type' | 'warnings'> = {
   ...{ better: null, worse: null, same: 0, detectable: null, table: null },
 };
 
-/** What is known of one metric on two sides, before it is told. */
+/** What is known of one metric on two sides, before the verdict. */
 interface Compared {
   paired: PairedMetric;
   result: PairedResult | undefined;

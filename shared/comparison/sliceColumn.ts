@@ -3,7 +3,7 @@ import { RequestInvalid, ServiceError } from '../errors/errors.ts';
 import type { Comparison, ComparisonRequest } from './comparison.ts';
 
 /**
- * The column by whose values rows are told apart. A name that no column has is one of the row's own columns.
+ * The column by whose values rows are grouped. A name that no column has is one of the row's own columns.
  * @throws RequestInvalid for a column that holds no short value, ServiceError `ColumnUnknown`
  */
 export function sliceColumn(findColumn: (id: string) => ColumnDef, given: string, index: number): ColumnDef {

@@ -139,7 +139,7 @@ function unambiguous<M>(match: NonNullable<Match<M>>, wanted: string, label: (mo
 /** What names a model for good, whatever other integrations list. */
 export const nameOfModel = ({ integration, model }: ResolvedModel): string => `${integration.name}/${model.alias}`;
 
-/** The model that an integration was told to use where none is named. */
+/** The model that an integration names as its default. */
 export function statedDefault(integration: Integration): ResolvedModel | undefined {
   if (integration.provider !== 'custom' || integration.config.defaultModel === null) return undefined;
   return firstDefault([integration]);

@@ -118,7 +118,7 @@ test.each([
   expect([...records.keys()].sort()).toEqual(ids.sort());
 });
 
-test('a store that is short of memory or time is told as 503, since whoever logs can do nothing about it', async () => {
+test('a store that is short of memory or time is answered as 503, since whoever logs can do nothing about it', async () => {
   const { store } = recordsInMemory({
     onSend: async () => {
       throw new ServiceError('QueryTooExpensive', 'reduce the range of the query');

@@ -2,7 +2,7 @@ import type { DatasetQuery } from '../../datasets/dataset.ts';
 import type { DatasetFilter, DatasetSort } from '../../wire/datasets.ts';
 import { listedSql } from './assetAccess.ts';
 import { createBinder } from './conditions.ts';
-import { lowerCase, textSql } from './textFilter.ts';
+import { lowerCase, nameSql, textSql } from './textFilter.ts';
 
 /** What finds and orders datasets, over the alias `d`. Hidden datasets are found by name or id only. */
 export function datasetQuery({ viewer, filters, sort }: Pick<DatasetQuery, 'viewer' | 'filters' | 'sort'>) {
@@ -24,9 +24,7 @@ export function datasetQuery({ viewer, filters, sort }: Pick<DatasetQuery, 'view
 function filterSql(filter: DatasetFilter, bind: (value: unknown) => string): string {
   switch (filter.name) {
     case 'name':
-      return filter.case_sensitive
-        ? textSql('d.name', filter.operator, filter.value, bind)
-        : textSql('lower(d.name)', filter.operator, lowerCase(filter.value), bind);
+      return nameSql('d.name', filter, bind);
     case 'id':
       return textSql('d.id::text', filter.operator, lowerCase(filter.value), bind);
     case 'draft':

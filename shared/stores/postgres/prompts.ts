@@ -7,7 +7,7 @@ import { PromptRunSettings, Template, type TemplateFilter } from '../../wire/pro
 import { addOwner, listedSql } from './assetAccess.ts';
 import { createBinder } from './conditions.ts';
 import { type Database, isUniqueViolation, type Queries } from './connect.ts';
-import { lowerCase, textSql } from './textFilter.ts';
+import { lowerCase, nameSql, textSql } from './textFilter.ts';
 import { TimeRow, userInfoSql } from './userInfo.ts';
 
 const VersionRow = z
@@ -246,9 +246,7 @@ function orNameTaken(err: unknown, name: string): never {
 function filterSql(filter: TemplateFilter, bind: (value: unknown) => string): string {
   switch (filter.name) {
     case 'name':
-      return filter.case_sensitive
-        ? textSql('t.name', filter.operator, filter.value, bind)
-        : textSql('lower(t.name)', filter.operator, lowerCase(filter.value), bind);
+      return nameSql('t.name', filter, bind);
     case 'creator':
       return textSql('t.created_by::text', filter.operator, lowerCase(filter.value), bind);
     case 'used_in_project':

@@ -25,3 +25,13 @@ export function textSql(
       return operator satisfies never;
   }
 }
+
+/** A filter of names, which may say that case counts. `column` is our own SQL. */
+export const nameSql = (
+  column: string,
+  filter: { operator: TextOperator; value: string | string[]; case_sensitive: boolean },
+  bind: (value: unknown) => string,
+): string =>
+  filter.case_sensitive
+    ? textSql(column, filter.operator, filter.value, bind)
+    : textSql(`lower(${column})`, filter.operator, lowerCase(filter.value), bind);
