@@ -1,7 +1,7 @@
 import { setPriority } from 'node:os';
 
 /** Below what the service itself runs with: code of the operator that computes takes no time from the answers to others. */
-const NICENESS = 10;
+export const NICENESS = 10;
 
 export function lowerPriority(pid: number | undefined): void {
   try {

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type ServiceProcess, serviceFolder } from '../support/serviceProcess.ts';
 import { logAndSearch, type Met, oneTrace } from '../support/victim.ts';
+import { prepareInProcess } from '../support/worstThingProcess.ts';
 import { neighbourSettings, newNeighbour, worstThings } from '../support/worstThings.ts';
-import { prepareInThread } from '../support/worstThingThread.ts';
 
 /** `npm run bench -- neighbours` does the same for longer, and measures what the other caller feels. */
 const BAD_MS = 3_000;
@@ -27,7 +27,7 @@ test.each(worstThings.map((one) => [one.name, one] as const))(
   { timeout: 300_000 },
   async (_, thing) => {
     const [bad, other] = [await newNeighbour(service, 'bad'), await newNeighbour(service, 'other')];
-    const act = await prepareInThread(thing, bad, { bigTraces: BIG_TRACES });
+    const act = await prepareInProcess(thing, bad, { bigTraces: BIG_TRACES });
     const ended = new AbortController();
     const others = logAndSearch(other, ended.signal);
     const statuses = await act(BAD_MS);
