@@ -1,5 +1,5 @@
 /** How Node.js is started for the service: `npm start` says the same, the page of running the service why. */
-export const serviceFlags = ['--max-semi-space-size=32', '--v8-pool-size=2'];
+export const serviceFlags = ['--max-semi-space-size=32', '--heap-growing-percent=100', '--v8-pool-size=2'];
 
 /** What the service must find in its environment from its first instruction on. */
 export const serviceEnvironment = {
