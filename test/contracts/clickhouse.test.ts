@@ -1,11 +1,12 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { type ClickHouseClient, ClickHouseLogLevel, createClient } from '@clickhouse/client';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { chdbConnection } from '../../shared/stores/clickhouse/chdbConnection.ts';
 import { openChdbEngine } from '../../shared/stores/clickhouse/chdbEngine.ts';
 import { type ClickHouseServer, startClickHouseServer } from '../support/clickhouseServer.ts';
@@ -343,6 +344,57 @@ describe('the folder of the embedded engine', () => {
       await rm(dataDir, { recursive: true });
     }
   });
+
+  test.runIf(process.platform === 'linux')('takes no half of an insert when the room ends amid its rows', async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'assay-chdb-'));
+    const engine = openChdbEngine(dataDir);
+    // Room for one of the two pieces: the system writes what fits, and says no more than how much that was.
+    const limitFiles = (bytes: string) => execFileSync('prlimit', [`--pid=${process.pid}`, `--fsize=${bytes}:`]);
+    try {
+      await engine.query({ sql: 'CREATE TABLE t (a UInt32) ENGINE = MergeTree ORDER BY a' });
+      const rows = Array.from({ length: 200_000 }, (_, n) => `${n}\n`).join('');
+      const insert = () => engine.insert({ sql: 'INSERT INTO t FORMAT CSV', body: [Buffer.from(rows), Buffer.from(rows)] });
+      limitFiles(`${Math.round(rows.length * 1.5)}`);
+      await expect(insert()).rejects.toMatchObject({ code: 'ENOSPC', message: expect.stringMatching(/^\d+ of \d+ bytes/) });
+      limitFiles('unlimited');
+      const count = async () => Number(Buffer.from((await engine.query({ sql: 'SELECT count() FROM t' })).bytes));
+      expect(await count()).toBe(0);
+      await insert();
+      expect(await count()).toBe(400_000);
+    } finally {
+      limitFiles('unlimited');
+      await engine.close();
+      await rm(dataDir, { recursive: true });
+    }
+  });
+
+  test.runIf(process.platform === 'linux')(
+    'is left by every thread of the engine when that is closed amid statements',
+    async () => {
+      const dataDir = await mkdtemp(join(tmpdir(), 'assay-chdb-'));
+      const engine = openChdbEngine(dataDir);
+      await engine.query({ sql: 'CREATE TABLE t (a UInt32) ENGINE = MergeTree ORDER BY a' });
+      let ended = 0;
+      const again = async (statement: () => Promise<unknown>): Promise<void> => {
+        for (;;) {
+          await statement();
+          ended++;
+        }
+      };
+      const under = Array.from({ length: 6 }, () => [
+        again(() => engine.insert({ sql: 'INSERT INTO t FORMAT JSONEachRow', body: '{"a":1}\n'.repeat(1_000) })),
+        again(() => engine.query({ sql: 'SELECT a, count() FROM t GROUP BY a' })),
+      ]).flat();
+      const all = Promise.allSettled(under);
+      await vi.waitUntil(() => ended > 20);
+      await engine.close();
+      // A process that ends while they run was seen to crash.
+      const threads = readdirSync('/proc/self/task').map((id) => readFileSync(`/proc/self/task/${id}/comm`, 'utf8').trim());
+      expect(threads.filter((name) => /^(?:BgSchPool|MergeMutate|Query)/.test(name))).toEqual([]);
+      for (const end of await all) expect(end).toMatchObject({ reason: { message: 'the embedded ClickHouse engine is closed' } });
+      await rm(dataDir, { recursive: true });
+    },
+  );
 });
 
 describe('the server', () => {

@@ -93,19 +93,28 @@ export function openChdbEngine(
     keeper.queryAsync(`KILL QUERY WHERE Settings['${TAG_SETTING}'] = '${tag}' ASYNC`),
   );
   const idle: PooledSession[] = [];
+  const statements = new Set<Promise<unknown>>();
+  const streaming = new Set<PooledSession>();
   let closed = false;
 
-  const withSession = async <T>(statement: Statement, work: (session: PooledSession) => Promise<T>): Promise<T> => {
-    const session = take(statement);
-    try {
-      const result = await work(session);
-      give(session);
-      return result;
-    } catch (err) {
-      if (await session.recover(err)) give(session);
-      else session.close();
-      throw err;
-    }
+  const withSession = <T>(statement: Statement, work: (session: PooledSession) => Promise<T>): Promise<T> => {
+    const run = async () => {
+      const session = take(statement);
+      try {
+        const result = await work(session);
+        give(session);
+        return result;
+      } catch (err) {
+        if (await session.recover(err)) give(session);
+        else session.close();
+        throw err;
+      }
+    };
+    const running = run();
+    statements.add(running);
+    const end = () => statements.delete(running);
+    running.then(end, end);
+    return running;
   };
   const take = (statement: Statement): PooledSession => {
     if (closed) throw new Error('the embedded ClickHouse engine is closed');
@@ -127,6 +136,7 @@ export function openChdbEngine(
     insert: (statement) => withSession(statement, (session) => session.insert(statement, (work) => inserts.run(work))),
     async *stream(statement) {
       const session = take(statement);
+      streaming.add(session);
       let failure: { err: unknown } | undefined;
       try {
         yield* session.stream(statement);
@@ -134,6 +144,7 @@ export function openChdbEngine(
         failure = { err };
         throw err;
       } finally {
+        streaming.delete(session);
         if (failure === undefined || (await session.recover(failure.err))) give(session);
         else session.close();
       }
@@ -153,9 +164,10 @@ export function openChdbEngine(
     broken: hung.tooMany,
     async close() {
       closed = true;
-      for (const session of idle.splice(0)) session.close();
+      for (const session of [...idle.splice(0), ...streaming]) session.close();
       keeper.close();
-      await hung.atClose(drainPending());
+      // Until the last session is closed the engine's threads run, and a process that ends before they have was seen to crash.
+      await hung.atClose(Promise.allSettled(statements).then(drainPending));
     },
   };
 }
