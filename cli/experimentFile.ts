@@ -1,7 +1,8 @@
 import { access } from 'node:fs/promises';
 import { basename, extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { ExperimentDefinition } from '../client/index.ts';
+import { type ExperimentDefinition, ValueError } from '../client/index.ts';
+import { checkDefinitionKeys } from '../client/runExperimentOptions.ts';
 import { usageError } from './commandError.ts';
 import { harmless } from './terminal.ts';
 
@@ -24,6 +25,11 @@ export async function loadExperiment(folder: string, file: string): Promise<Expe
   if (definition === undefined) throw usageError(`${file} exports no experiment: ${howItEnds}`);
   if (typeof definition !== 'object' || definition === null || Array.isArray(definition))
     throw usageError(`what ${file} exports is no experiment: ${howItEnds}`);
+  try {
+    checkDefinitionKeys(definition);
+  } catch (cause) {
+    throw cause instanceof ValueError ? usageError(`${file}: ${cause.message}`, { cause }) : cause;
+  }
   const experiment = definition as ExperimentDefinition;
   return { ...experiment, experimentName: experiment.experimentName ?? basename(file, extname(file)) };
 }

@@ -1,4 +1,5 @@
 import type { GateResult } from './gateResult.ts';
+import { refuseUnknownKeys } from './knownKeys.ts';
 import { clientOf, type OperationOptions, resolveProject } from './project.ts';
 
 /** What an experiment must keep. */
@@ -19,12 +20,25 @@ export interface GateExperimentOptions extends OperationOptions, GateLimits {
   baselineId?: string | undefined;
 }
 
+const ofLimits = ['metrics', 'maxFailed', 'baselineTag', 'failedRows', 'level'];
+const ofOperation = ['experimentId', 'baselineId', 'projectId', 'projectName', 'client', 'signal'];
+
+/** @throws ValueError for an unknown key: a limit that is spelled wrong would let everything pass */
+export function checkGateKeys(limits: GateLimits, where?: string): void {
+  refuseUnknownKeys(limits, where ? ofLimits : [...ofLimits, ...ofOperation], where);
+  const within = where ? `${where}.` : '';
+  refuseUnknownKeys(limits.baselineTag, ['key', 'value'], `${within}baselineTag`);
+  for (const [name, limit] of Object.entries(limits.metrics ?? {}))
+    refuseUnknownKeys(limit, ['maxDrop', 'min', 'max'], `${within}metrics[${JSON.stringify(name)}]`);
+}
+
 /**
  * Whether an experiment keeps its limits, and is not worse than a baseline by more than it may.
- * @throws NotFoundError, with `errorCode` 3511 where no experiment with the tag has ended; HttpStatusError with 409 for a run that has not ended, or of
+ * @throws ValueError for an unknown option; NotFoundError, with `errorCode` 3511 where no experiment with the tag has ended; HttpStatusError with 409 for a run that has not ended, or of
  * which values are still to be computed
  */
 export async function gateExperiment(options: GateExperimentOptions): Promise<GateResult> {
+  checkGateKeys(options);
   const client = clientOf(options);
   const projectId = await resolveProject(client, options);
   const { baselineId, baselineTag } = options;

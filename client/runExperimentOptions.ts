@@ -5,7 +5,8 @@ import type { PromptChoice } from './choosePrompt.ts';
 import { type ExperimentGroupChoice, requiredName } from './createExperiment.ts';
 import { ValueError } from './errors.ts';
 import type { ExperimentProgress } from './experimentRunResults.ts';
-import type { GateLimits } from './gateExperiment.ts';
+import { checkGateKeys, type GateLimits } from './gateExperiment.ts';
+import { refuseUnknownKeys } from './knownKeys.ts';
 import type { HostedRow } from './localMetric.ts';
 import type { OperationOptions } from './project.ts';
 import type { PromptSettings } from './promptSettings.ts';
@@ -77,8 +78,46 @@ export interface RunExperimentOptions<Input = unknown, Output = unknown>
   signal?: AbortSignal | undefined;
 }
 
+/** Those that mean something in an experiment file, too. */
+const ofAnExperiment = {
+  ...{ experimentName: true, projectName: true, project: true, projectId: true, experimentGroup: true, experimentGroupId: true },
+  ...{ dataset: true, datasetName: true, datasetId: true, rows: true, trials: true, metrics: true, baseline: true, gate: true },
+  ...{ function: true, promptTemplate: true, promptSettings: true, module: true, url: true, headers: true, experimentTags: true },
+  ...{ concurrency: true, rowTimeLimitMs: true, maxCallAttempts: true },
+  ...{ pauseAfterFailures: true, pauseAfterProviderFailures: true },
+} satisfies Partial<Record<keyof RunExperimentOptions, true>>;
+
+const ofOneRun = {
+  ...{ client: true, wait: true, resume: true, signal: true, onError: true, onExperiment: true, onProgress: true },
+} satisfies Record<Exclude<keyof RunExperimentOptions, keyof typeof ofAnExperiment>, true>;
+
+/** @throws ValueError for a key that the definition of an experiment does not have */
+export function checkDefinitionKeys(definition: object): void {
+  const misplaced = Object.keys(ofOneRun).find((key) => key in definition);
+  if (misplaced) throw new ValueError(`${misplaced} belongs to one run of an experiment, not to its definition`);
+  refuseUnknownKeys(definition, Object.keys(ofAnExperiment));
+  checkKeysWithin(definition);
+}
+
+function checkKeysWithin({ rows, gate, metrics }: Partial<RunExperimentOptions>): void {
+  refuseUnknownKeys(rows, ['filter', 'ids', 'ordinals', 'sample', 'limit', 'sameAs'], 'rows');
+  refuseUnknownKeys(rows?.sample, ['size', 'seed'], 'rows.sample');
+  for (const one of Array.isArray(rows?.filter) ? rows.filter : [])
+    refuseUnknownKeys(one, ['columnName', 'operator', 'value'], 'rows.filter');
+  if (gate) checkGateKeys(gate, 'gate');
+  for (const metric of Array.isArray(metrics) ? (metrics as readonly MetricChoice[]) : [])
+    if (typeof metric === 'object' && metric && !('id' in metric))
+      refuseUnknownKeys(
+        metric,
+        isLocal(metric) ? ['name', 'score', 'direction', 'range'] : ['name', 'version', 'score'],
+        'metrics',
+      );
+}
+
 /** @returns the experiment's name. @throws ValueError for what is wrong with the parameters alone, before anything is asked of the service. */
 export function checkRunOptions<I, O>(options: RunExperimentOptions<I, O>): string {
+  refuseUnknownKeys(options, Object.keys({ ...ofAnExperiment, ...ofOneRun }));
+  checkKeysWithin(options as RunExperimentOptions);
   const name = requiredName(options.experimentName);
   if (options.project && options.projectName) throw new ValueError('project and projectName are the same: give one');
   const runners = (['promptTemplate', 'function', 'module', 'url'] as const).filter((key) => options[key]);

@@ -431,6 +431,20 @@ describe('a function over rows', () => {
     await rejected({ ...fine, onError: 5 }, 'onError');
     await rejected({ dataset: questions(1), promptTemplate: 5 }, 'promptTemplate');
     await rejected({ ...fine, experimentTags: 'xy' }, 'experimentTags');
+    await rejected({ ...fine, name: 'wrong' }, 'unknown key "name"; the nearest is "experimentName"');
+    await rejected({ ...fine, metricz: ['exact_match'] }, 'unknown key "metricz"; the nearest is "metrics"');
+    await rejected({ ...fine, rows: { limt: 1 } }, 'unknown key "limt" in rows; the nearest is "limit"');
+    await rejected({ ...fine, rows: { sample: { sizes: 1 } } }, 'unknown key "sizes" in rows.sample; the nearest is "size"');
+    await rejected(
+      { ...fine, metrics: [{ name: 'correctness', verson: 2 }] },
+      'unknown key "verson" in metrics; the nearest is "version"',
+    );
+    await rejected({ ...fine, metrics: [{ name: 'x', score: () => 1, directon: 'lower' }] }, 'the nearest is "direction"');
+    await rejected({ ...fine, gate: { max_failed: 0 } }, 'unknown key "max_failed" in gate; the nearest is "maxFailed"');
+    await rejected(
+      { ...fine, gate: { metrics: { exact_match: { mim: 1 } } } },
+      'unknown key "mim" in gate.metrics["exact_match"]; the nearest is "min"',
+    );
     for (const concurrency of [0, 1.5, '3', Number.NaN]) await rejected({ ...fine, concurrency }, 'concurrency');
     await rejected({ ...fine, rowTimeLimitMs: -1 }, 'rowTimeLimitMs');
     // What only the service knows to be wrong.

@@ -419,6 +419,14 @@ describe('run', () => {
     ],
     ['one that is no TypeScript', 'export default {', /bad\.ts cannot be loaded: /],
     ['one without rows', 'export default { function: () => 1 };', /name the rows: dataset/],
+    ['one with a name', "export default { name: 'a' };", /bad\.ts: unknown key "name"; the nearest is "experimentName"/],
+    ['one with a slip', 'export default { metricz: [] };', /bad\.ts: unknown key "metricz"; the nearest is "metrics"/],
+    [
+      'one with a slip in it',
+      'export default { gate: { maxFaild: 0 } };',
+      /unknown key "maxFaild" in gate; the nearest is "maxFailed"/,
+    ],
+    ['one that says how it is run', 'export default { wait: false };', /wait belongs to one run of an experiment/],
   ])('a file is refused in one sentence: %s', async (_name, text, sentence) => {
     const { exitCode, stderr, stdout } = await assay(['run', 'bad.ts'], experimentFile(text, 'bad.ts'));
     expect(stderr).toMatch(sentence);
@@ -435,7 +443,11 @@ describe('run', () => {
     const nowhere = await assay(['run', 'shouting.ts', '--project', 'büro 7'], typed);
     expect(nowhere.stderr).toContain('there is no project called "büro 7": check the name, or add --create-project to make it');
     expect(nowhere.exitCode).toBe(exitCodes.notFound);
-    expect((await assay(['run', 'shouting.ts', '--project', 'büro 7', '--create-project'], typed)).exitCode).toBe(0);
+    const made = ['--project', 'büro 7', '--create-project'];
+    writeFileSync(join(typed.folder, 'slip.ts'), 'export default { metricz: [] };');
+    expect((await assay(['run', 'slip.ts', ...made], typed)).exitCode).toBe(exitCodes.usage);
+    expect((await assay(['run', 'shouting.ts', '--project', 'büro 7'], typed)).exitCode).toBe(exitCodes.notFound);
+    expect((await assay(['run', 'shouting.ts', ...made], typed)).exitCode).toBe(0);
   });
 
   test('takes other rows from a file', async () => {

@@ -1,0 +1,22 @@
+import { ValueError } from './errors.ts';
+
+/**
+ * What is spelled wrong must not be taken for what is absent: a limit would be gone, a part of the rows be all of them. An instance of a class may
+ * have what it likes.
+ * @param where the key that holds the object, where it is not the outermost
+ * @throws ValueError naming the first unknown key and the known one that is nearest to it
+ */
+export function refuseUnknownKeys(given: unknown, known: readonly string[], where?: string): void {
+  if (typeof given !== 'object' || given === null || Object.getPrototypeOf(given) !== Object.prototype) return;
+  const unknown = Object.entries(given).find(([key, value]) => value !== undefined && !known.includes(key))?.[0];
+  if (unknown === undefined) return;
+  const pairs = pairsOf(unknown);
+  const likeness = (key: string) => pairsOf(key).filter((pair) => pairs.includes(pair)).length - key.length / 100;
+  const [nearest] = [...known].sort((a, b) => likeness(b) - likeness(a));
+  const place = where ? ` in ${where}` : '';
+  throw new ValueError(`unknown key ${JSON.stringify(unknown)}${place}; the nearest is ${JSON.stringify(nearest)}`);
+}
+
+/** Letters with the one that follows: `name` has more in common with `experimentName` than with `gate`. */
+const pairsOf = (key: string): string[] =>
+  [...key.toLowerCase().replaceAll('_', '')].map((letter, at, all) => letter + (all[at + 1] ?? ''));
