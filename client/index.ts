@@ -43,6 +43,14 @@ export type { Experiment, MetricFigures } from './experimentAggregates.ts';
 export type { ExperimentComparison } from './experimentComparison.ts';
 export type { ExperimentProgress, ExperimentRunResults } from './experimentRunResults.ts';
 export { type ExportRecordsOptions, exportRecords } from './exportRecords.ts';
+export {
+  type DatasetExtension,
+  DatasetExtensionError,
+  type ExtendDatasetOptions,
+  extendDataset,
+  type WatchDatasetExtensionOptions,
+  watchDatasetExtension,
+} from './extendDataset.ts';
 export { type GateExperimentOptions, type GateLimits, gateExperiment } from './gateExperiment.ts';
 export type { GateResult } from './gateResult.ts';
 export { getAnnotationQueue } from './getAnnotationQueue.ts';

@@ -1,10 +1,8 @@
-import { ConnectionError, HttpStatusError } from './errors.ts';
 import type { ExperimentProgress } from './experimentRunResults.ts';
 import { pause, type ServiceClient } from './http.ts';
 import { clientOf, type OperationOptions, resolveProject } from './project.ts';
+import { untilAnswered } from './untilAnswered.ts';
 
-/** Milliseconds without an answer after which waiting for a run ends with the error. */
-const MAX_AWAY_MS = 600_000;
 /** Milliseconds that the service waits for the end of a run before it answers that it goes on. */
 const END_WAIT_MS = 20_000;
 const MIN_BETWEEN_ASKING_MS = 500;
@@ -49,23 +47,16 @@ export interface RunPlace {
   path: string;
 }
 
-/** A service that is away for a while, being started again, does not end the wait: the run goes on with it. */
-export async function untilEnded(place: RunPlace, signal: AbortSignal | undefined): Promise<ExperimentProgress> {
-  let answered = performance.now();
-  for (;;) {
-    const asked = performance.now();
-    try {
+/** The end of a run that goes on. */
+export const untilEnded = (place: RunPlace, signal: AbortSignal | undefined): Promise<ExperimentProgress> =>
+  untilAnswered(
+    async () => {
       const progress = await progressOf(place, signal, END_WAIT_MS);
-      if (hasEnded(progress)) return progress;
-      answered = performance.now();
-    } catch (err) {
-      const isAway = err instanceof ConnectionError || (err instanceof HttpStatusError && err.status >= 500);
-      if (!isAway || performance.now() - answered > MAX_AWAY_MS) throw err;
-    }
-    // The service waits with its answer; one that is away is not asked again and again.
-    await pause(Math.max(0, asked + MIN_BETWEEN_ASKING_MS - performance.now()), signal);
-  }
-}
+      return hasEnded(progress) ? progress : undefined;
+    },
+    MIN_BETWEEN_ASKING_MS,
+    signal,
+  );
 
 /** Tells about once a second how far the run is, until the signal. */
 export async function reportProgress(

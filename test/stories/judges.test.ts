@@ -1,8 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { createDataset, datasetRows, getDefaultJudge, type ServiceClient, setDefaultJudge } from '../../client/index.ts';
+import {
+  createDataset,
+  datasetRows,
+  extendDataset,
+  getDefaultJudge,
+  type ServiceClient,
+  setDefaultJudge,
+  watchDatasetExtension,
+} from '../../client/index.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import type { ExperimentResponse } from '../../shared/wire/experiments.ts';
-import { type Answer, fails, type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
+import { type Answer, fails, hangs, type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -240,6 +248,37 @@ describe('rows of a dataset that a model makes', () => {
     expect(asked[0]?.body).toMatchObject({ model: 'large-model', max_tokens: 4096 });
     const { projects } = await client.send<{ projects: { id: string }[] }>(`/v2/datasets/${body.dataset_id}/projects`);
     expect(projects.map(({ id }) => id)).toEqual([projectId]);
+  });
+
+  test('are waited for by the client, which says how far the model is and what it could not do', async () => {
+    endpoint.otherwise(makes);
+    const seen: (number | null)[] = [];
+    const made = await extendDataset({
+      ...{ client, projectId, modelAlias: 'large-model', prompt: 'You sell tea.', examples: ['Is it green?'], count: 3 },
+      ...{ dataTypes: ['Off-Topic Query'], onProgress: ({ rowsMade }) => seen.push(rowsMade) },
+    });
+    const all = { rowsMade: 3, rowsAsked: 3, message: '3 rows were made' };
+    expect(made).toEqual({ datasetId: expect.any(String), ...all });
+    expect(seen.at(-1)).toBe(3);
+    expect((await rowsOf(made.datasetId)).map(({ data_type }) => data_type)).toEqual(Array(3).fill('Off-Topic Query'));
+
+    const like = { client, modelAlias: 'large-model', sourceDataset: { id: made.datasetId } };
+    const { datasetId, rowsAsked } = await extendDataset({ ...like, count: 2, wait: false });
+    expect(rowsAsked).toBe(2);
+    expect(await watchDatasetExtension({ client, datasetId })).toMatchObject({ rowsMade: 2, message: '2 rows were made' });
+
+    endpoint.otherwise(fails(400, { error: { message: 'no credit left' } }));
+    await expect(extendDataset({ ...like, count: 1 })).rejects.toMatchObject({
+      ...{ name: 'DatasetExtensionError', message: expect.stringMatching(/unexpected error.*0 of 1 rows were made/) },
+      extension: { datasetId: expect.any(String) },
+    });
+    await expect(extendDataset({ client, modelAlias: 'no-such', prompt: 'p' })).rejects.toMatchObject({ status: 422 });
+
+    endpoint.otherwise(hangs);
+    const stop = new AbortController();
+    const stopped = extendDataset({ ...like, signal: stop.signal, onProgress: () => stop.abort(new Error('enough')) });
+    await expect(stopped).rejects.toThrow('enough');
+    await expect(watchDatasetExtension({ client, datasetId: newId() })).rejects.toMatchObject({ name: 'NotFoundError' });
   });
 
   test('are like those of the source and have its columns', async () => {

@@ -12,7 +12,7 @@ import { runExperiment } from '../../client/runExperiment.ts';
 import { buildClient } from '../../tools/packages/buildClient.ts';
 import { buildService } from '../../tools/packages/buildService.ts';
 import { clientDeclarations } from '../../tools/packages/clientDeclarations.ts';
-import { withoutIndents } from '../../tools/packages/withoutIndents.ts';
+import { withoutBlanks } from '../../tools/packages/withoutBlanks.ts';
 import { describeWithServer } from '../support/describeWithServer.ts';
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 300_000 });
@@ -124,7 +124,7 @@ function example(): { source: string; output: string } {
 
 /** The examples of the pages about the client, as modules. */
 function pageExamples(): Record<string, string> {
-  const pages = ['docs/client.md', 'client/README.md'].map((path) => readFileSync(join(root, path), 'utf8'));
+  const pages = ['docs/client.md', 'docs/datasets.md', 'client/README.md'].map((path) => readFileSync(join(root, path), 'utf8'));
   const found = pages.flatMap((page) => [...page.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = '']) => code));
   expect(found.length).toBeGreaterThan(3);
   return Object.fromEntries(found.map((code, index) => [`example${index}.ts`, code]));
@@ -139,12 +139,15 @@ const like = (name: string): string => {
   return `${name}@${version}`;
 };
 
-test('code without indents is the same code: texts over several lines stay whole', () => {
+test('code without blanks is the same code: texts over several lines stay whole', () => {
   const text = ['`one', '    two $' + '{1 +', '    1}`'].join('\n');
   const code = `function f() {\n    if (true)\n        return ${text};\n}`;
-  const short = withoutIndents(code);
-  expect(short.startsWith('function f() {\nif (true)\nreturn `one\n    two')).toBe(true);
+  const short = withoutBlanks(code);
+  expect(short.startsWith('function f(){\nif(true)\nreturn`one\n    two $' + '{1+\n1}`')).toBe(true);
   expect(new Function(`${short}; return f();`)()).toBe('one\n    two 2');
+  expect(withoutBlanks('/** of  a */\n  const x = +y + +z - -1 in o, r = 1 / / a b/.c; // d  e\n  type T = 2 | typeof é;')).toBe(
+    '/** of  a */\nconst x=+y+ +z- -1 in o,r=1 / / a b/.c; // d  e\ntype T=2|typeof é;',
+  );
 });
 
 describe('the package of the client', () => {
@@ -160,7 +163,7 @@ describe('the package of the client', () => {
         files.filter((name) => name.endsWith('.js') && /['"]node:/.test(text(name).replace(/getBuiltinModule.*/g, ''))),
       ).toEqual(['asyncStorage.js']);
       expect(
-        files.filter((name) => name.endsWith('.d.ts') && /\bfrom ['"](?!\.\/)|\bimport\(['"](?!\.\/)/.test(text(name))),
+        files.filter((name) => name.endsWith('.d.ts') && /\bfrom ?['"](?!\.\/)|\bimport\(['"](?!\.\/)/.test(text(name))),
       ).toEqual([]);
       for (const name of files.filter((one) => one.endsWith('.js') && one !== 'asyncStorage.js'))
         expect(files).toContain(`${name}.map`);
