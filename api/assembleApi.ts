@@ -98,6 +98,7 @@ export async function assembleApi(domain: Domain, config: Config, around: ApiSur
   await around.startJobs(domain.jobs).catch(warn('jobs were not run at the start; they run at their next time'));
   await experiments.reconcile();
   await experiments.start();
+  domain.comparisons.prepare();
   // All else that recurs has a schedule. These two see to it that there are schedules and workflows, so they cannot be ones themselves.
   const stops = [
     repeat(RECONCILE_RUNS_MS, experiments.reconcile, log, 'looking after runs'),

@@ -44,7 +44,7 @@ export interface ComparedRowPage {
 }
 
 export interface RowsDeps extends SidesDeps, MetricsDeps {
-  reads: Pick<ComparisonReads, 'outline' | 'metrics' | 'page'>;
+  reads: Pick<ComparisonReads, 'outlines' | 'metrics' | 'page'>;
   records: Pick<RecordReads, 'records' | 'metricResults'>;
 }
 

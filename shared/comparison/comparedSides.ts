@@ -18,7 +18,7 @@ export interface SidesDeps {
   find(projectId: string, experimentId: string): Promise<Experiment | undefined>;
   /** The run as reads take it. */
   unexpired(run: RunRef): Promise<RunRef>;
-  reads: Pick<ComparisonReads, 'outline' | 'metrics'>;
+  reads: Pick<ComparisonReads, 'outlines' | 'metrics'>;
 }
 
 export const isRunning = ({ experiment }: Side): boolean => isUnderWay(experiment.state);
@@ -37,14 +37,18 @@ export async function comparedSides(
       ]);
     if (experimentIds.indexOf(id) < index) throw new RequestInvalid([{ loc, msg: 'is named twice', type: 'repeated' }]);
   }
-  const side = async (id: string): Promise<Side> => {
-    const experiment = await deps.find(projectId, id);
-    if (!experiment) throw new ServiceError('NotFound', `no experiment ${id} in this project`);
-    const run = await deps.unexpired({ projectId, runId: id });
-    const [outline, metrics] = await Promise.all([deps.reads.outline(run), deps.reads.metrics(run)]);
-    return { experiment, run, outline, metrics };
-  };
-  const [baseline, ...others] = await Promise.all([baselineId, ...experimentIds].map(side));
+  const found = await Promise.all(
+    [baselineId, ...experimentIds].map(async (id) => {
+      const experiment = await deps.find(projectId, id);
+      if (!experiment) throw new ServiceError('NotFound', `no experiment ${id} in this project`);
+      return { experiment, run: await deps.unexpired({ projectId, runId: id }) };
+    }),
+  );
+  const runs = found.map(({ run }) => run);
+  const [outlines, metrics] = await Promise.all([deps.reads.outlines(runs), deps.reads.metrics(runs)]);
+  const [baseline, ...others] = found.map(
+    (one, index): Side => ({ ...one, outline: outlines[index] as RowOutline, metrics: metrics[index] ?? [] }),
+  );
   return { baseline: baseline as Side, others };
 }
 

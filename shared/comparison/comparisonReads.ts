@@ -116,9 +116,10 @@ export const isYesOrNo = ({ booleans, numbers }: MetricSide): boolean => boolean
 export interface ComparisonReads {
   /** Changes whenever something is written to, or deleted from, one of these runs. */
   version(runs: readonly RunRef[]): Promise<string>;
-  outline(run: RunRef): Promise<RowOutline>;
-  /** Names of the metrics that rows of the run have values of. */
-  metrics(run: RunRef): Promise<string[]>;
+  /** One for each run. */
+  outlines(runs: readonly RunRef[]): Promise<RowOutline[]>;
+  /** Names of the metrics that rows of each run have values of, in any order. */
+  metrics(runs: readonly RunRef[]): Promise<string[][]>;
   rows(runs: ComparedRuns): Promise<MatchedRows>;
   pairs(query: PairsQuery): Promise<PairedMetric[]>;
   /** Rows of both, whether they are complete pairs or not. */

@@ -5,6 +5,8 @@ import type { ComparisonAnswer, ComparisonRequest } from './comparison.ts';
 import { statisticsThread } from './statisticsThread.ts';
 
 export interface Comparisons {
+  /** Starts what the first comparison would have to wait for. */
+  prepare(): void;
   compare(projectId: string, request: ComparisonRequest, signal?: AbortSignal): Promise<ComparisonAnswer>;
   rows(projectId: string, request: ComparedRowsRequest): Promise<ComparedRowPage>;
   stop(): Promise<void>;
@@ -32,11 +34,11 @@ export function openComparisons(given: Omit<CompareDeps, 'statistics'> & RowsDep
   };
 
   return {
+    prepare: () => statistics.prepare(),
     async compare(projectId, request, signal) {
       const key = await keyOf(projectId, request);
       const known = kept.get(key);
       if (known) return known;
-      statistics.prepare();
       const answer = await compareExperiments(deps, projectId, request, signal);
       kept.set(key, answer);
       return answer;

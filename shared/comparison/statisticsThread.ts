@@ -20,7 +20,7 @@ export interface StatisticsAnswer {
 }
 
 export interface StatisticsThread {
-  /** Starts the thread where it does not run, which takes 0.1 s: meanwhile the engine reads. */
+  /** Starts the thread where it does not run, which takes 0.1 s. */
   prepare(): void;
   /** One result for each sample; undefined for one without pairs. */
   pairedTests(
@@ -34,7 +34,7 @@ export interface StatisticsThread {
 /** Samples that the thread is given at a time: those of other callers come in between. */
 const SAMPLES_AT_A_TIME = 16;
 
-/** Computes statistics in a thread of its own, which starts with the first of them. */
+/** Computes statistics in a thread of its own, which starts with `prepare`, else with the first of them. */
 export function statisticsThread(): StatisticsThread {
   let thread: Worker | undefined;
   let requests = 0;

@@ -1,11 +1,8 @@
-import { logGamma } from './logGamma.ts';
+import { logFactorial } from './logFactorial.ts';
 import type { Random } from './random.ts';
 
 /** Below this mean the tail is walked along; above it, rejection takes the same time for any mean. */
 const LARGE_MEAN = 10;
-
-const logFactorials = Float64Array.from({ length: 1024 }, (_, n) => logGamma(n + 1));
-const logFactorial = (n: number): number => (n < logFactorials.length ? (logFactorials[n] as number) : logGamma(n + 1));
 
 /** How many of `trials` succeed, each with this probability. */
 export function binomialDraw(random: Random, trials: number, probability: number): number {
@@ -36,17 +33,20 @@ function byRejection(random: Random, trials: number, probability: number): numbe
   const centre = trials * probability + 0.5;
   const squeeze = 0.92 - 4.2 / b;
   const alpha = (2.83 + 5.1 / b) * deviation;
-  const logOdds = Math.log(probability / (1 - probability));
-  const mode = Math.floor((trials + 1) * probability);
-  const atMode = logFactorial(mode) + logFactorial(trials - mode);
+  // Four of five draws end before the logarithms of factorials, which take longer than all the rest.
+  const logLikelihood = (count: number): number => {
+    const mode = Math.floor((trials + 1) * probability);
+    const atMode = logFactorial(mode) + logFactorial(trials - mode);
+    const logOdds = Math.log(probability / (1 - probability));
+    return atMode - logFactorial(count) - logFactorial(trials - count) + (count - mode) * logOdds;
+  };
   for (;;) {
     const u = random.fraction() - 0.5;
-    let v = random.fraction();
+    const v = random.fraction();
     const us = 0.5 - Math.abs(u);
     const count = Math.floor(((2 * a) / us + b) * u + centre);
     if (us >= 0.07 && v <= squeeze) return count;
     if (count < 0 || count > trials) continue;
-    v = Math.log((v * alpha) / (a / (us * us) + b));
-    if (v <= atMode - logFactorial(count) - logFactorial(trials - count) + (count - mode) * logOdds) return count;
+    if (Math.log((v * alpha) / (a / (us * us) + b)) <= logLikelihood(count)) return count;
   }
 }

@@ -1,4 +1,4 @@
-import { logGamma } from './logGamma.ts';
+import { stirlingError } from './logFactorial.ts';
 
 /**
  * The logarithm of the probability that exactly `k` of `n` fair coins show heads, by the saddle-point form of Loader (2000): factorials of large numbers
@@ -9,13 +9,6 @@ export function logFairProbability(k: number, n: number): number {
   const half = n / 2;
   const correction = stirlingError(n) - stirlingError(k) - stirlingError(n - k);
   return correction - deviance(k, half) - deviance(n - k, half) - 0.5 * Math.log((2 * Math.PI * k * (n - k)) / n);
-}
-
-/** log n! less what Stirling's formula gives. */
-function stirlingError(n: number): number {
-  if (n < 16) return logGamma(n + 1) - (n + 0.5) * Math.log(n) + n - 0.5 * Math.log(2 * Math.PI);
-  const squared = n * n;
-  return (1 / 12 - (1 / 360 - (1 / 1260 - (1 / 1680 - 1 / 1188 / squared) / squared) / squared) / squared) / n;
 }
 
 /** x log(x / mean) + mean - x, without loss where the two are close. */

@@ -43,17 +43,21 @@ const isCheaperCounted = ({ values, pairs }: Differences): boolean => values.len
 /** How often each distinct value is drawn is multinomial: one binomial number after the other. */
 function countedMeans({ values, counts, pairs }: Differences, { resamples, seed }: Resampling): Float64Array {
   const random = new Random(seed);
-  return Float64Array.from({ length: resamples }, () => {
-    let [sum, draws, left] = [0, pairs, pairs];
-    for (const [index, value] of values.entries()) {
+  const means = new Float64Array(resamples);
+  for (let resample = 0; resample < resamples; resample++) {
+    let sum = 0;
+    let draws = pairs;
+    let left = pairs;
+    for (let index = 0; index < values.length; index++) {
       const count = counts[index] as number;
       const drawn = count === left ? draws : binomialDraw(random, draws, count / left);
-      sum += drawn * value;
+      sum += drawn * (values[index] as number);
       draws -= drawn;
       left -= count;
     }
-    return sum / pairs;
-  });
+    means[resample] = sum / pairs;
+  }
+  return means;
 }
 
 function meansTogether(samples: readonly Differences[], { resamples, seed }: Resampling): Float64Array[] {

@@ -12,10 +12,9 @@ import {
   type RowPageQuery,
 } from '../../comparison/comparisonReads.ts';
 import { measuredMetrics } from '../../experiments/aggregates.ts';
-import type { RunRef } from '../../projects/runs.ts';
 import { LIMIT_PAIRS } from '../../statistics/pairedTest.ts';
 import { Binder, timeOfColumn } from './binder.ts';
-import { HAS_VALUE, scopeOf } from './columnSql.ts';
+import { HAS_VALUE, scopeOfRuns } from './columnSql.ts';
 import { type ComparedRowsSql, comparedRows, type SideIndex } from './comparedRows.ts';
 import type { ClickHouse } from './connect.ts';
 import { newestVersions } from './newestVersions.ts';
@@ -29,15 +28,21 @@ export const MAX_LABEL_PAIRS = 2_500;
 /** Joining and grouping millions of values takes longer than a page. */
 const MAX_SECONDS = 120;
 
+/**
+ * Without machine code for expressions and aggregates: the engine makes it when a statement comes for the third time, which takes a statement of
+ * a comparison 150 ms, and gains nothing measurable over a million values.
+ */
+const asWritten = { compile_expressions: 0, compile_aggregate_expressions: 0, compile_sort_description: 0 };
+
 const count = z.coerce.number();
 const figure = z.number().nullable();
 
 const Version = z.object({ run: z.string(), rows: z.string(), newest: z.string() });
 const Outline = z
-  .object({ rows: count, failed: count, withDatasetRow: count, withDatasetInput: count, keys: count })
-  .transform(({ keys, ...outline }): RowOutline => ({ ...outline, repeats: keys < outline.rows }));
+  .object({ run: z.string(), rows: count, failed: count, withDatasetRow: count, withDatasetInput: count, keys: count })
+  .transform(({ keys, ...outline }) => ({ ...outline, repeats: keys < outline.rows }));
 const Rows: z.ZodType<MatchedRows> = z.object({ matched: count, onlyInBaseline: count, onlyInOther: count, changed: count });
-const Metric = z.object({ metric: z.string() }).transform(({ metric }) => metric);
+const Metrics = z.object({ run: z.string(), names: z.array(z.string()) });
 const Side = z.tuple([count, count, count, count, figure, z.array(figure)]).transform(
   ([booleans, numbers, labels, infinite, mean, [p50 = null, p95 = null]]): MetricSide => ({
     booleans,
@@ -91,45 +96,46 @@ export function clickhouseComparisonReads(clickhouse: ClickHouse): ComparisonRea
 
   /** What follows from what is stored alone. */
   const ask = <T>(name: string, row: z.ZodType<T>, { params }: Binder, sql: string): Promise<T[]> =>
-    clickhouse.query({ name, sql, params, row, maxSeconds: MAX_SECONDS, isRepeatable: true });
+    clickhouse.query({ name, sql, params, row, maxSeconds: MAX_SECONDS, settings: asWritten, isRepeatable: true });
   /** Of figures without groups, which are one row. */
   const figures = async <T>(...read: Parameters<typeof ask<T>>): Promise<T> => (await ask(...read))[0] as T;
 
   return {
     async version(runs) {
       const binder = new Binder();
-      const of = (run: RunRef): string => {
-        const { inRun, scoresInRun, bind } = scopeOf(binder.bind, run);
-        const id = bind(run.runId, 'String');
-        const seen = (table: string, scope: string) =>
-          `SELECT ${id} AS run, toString(count()) AS rows, toString(max(version)) AS newest FROM ${table} WHERE ${scope}`;
-        return `${seen('records', inRun)} UNION ALL ${seen('metric_values', scoresInRun)}`;
-      };
-      const rows = await ask('versions of experiments', Version, binder, runs.map(of).join(' UNION ALL '));
+      const { inRun, scoresInRun } = scopeOfRuns(binder.bind, runs);
+      const seen = (table: string, scope: string) =>
+        `SELECT toString(run_id) AS run, toString(count()) AS rows, toString(max(version)) AS newest FROM ${table} WHERE ${scope} GROUP BY run_id`;
+      const sql = `${seen('records', inRun)} UNION ALL ${seen('metric_values', scoresInRun)}`;
+      const rows = await ask('versions of experiments', Version, binder, sql);
       return rows
         .map(({ run, rows: stored, newest }) => `${run} ${stored} ${newest}`)
         .sort()
         .join();
     },
 
-    async outline(run) {
+    async outlines(runs) {
       const binder = new Binder();
-      const scope = scopeOf(binder.bind, run, await newestVersions(clickhouse, run));
-      return figures(
-        'rows of an experiment',
+      const scope = scopeOfRuns(binder.bind, runs, await Promise.all(runs.map((run) => newestVersions(clickhouse, run))));
+      const found = await ask(
+        'rows of experiments',
         Outline,
         binder,
-        `SELECT count() AS rows, countIf(error_message != '') AS failed, countIf(isNotNull(dataset_row_id) AND isNotNull(dataset_version)) AS withDatasetRow,
+        `SELECT toString(run_id) AS run, count() AS rows, countIf(error_message != '') AS failed, countIf(isNotNull(dataset_row_id) AND isNotNull(dataset_version)) AS withDatasetRow,
                 countIf(isNotNull(dataset_input)) AS withDatasetInput, uniqExact(ifNull(dataset_row_id, id)) AS keys
-           FROM ${scope.from} WHERE ${scope.newest} AND type = 'trace'`,
+           FROM ${scope.from} WHERE ${scope.newest} AND type = 'trace' GROUP BY run_id`,
       );
+      const byRun = new Map(found.map(({ run, ...outline }) => [run, outline]));
+      return runs.map(({ runId }) => byRun.get(runId) ?? withoutRows);
     },
 
-    async metrics(run) {
+    async metrics(runs) {
       const binder = new Binder();
-      const { scoresInRun } = scopeOf(binder.bind, run);
-      const sql = `SELECT DISTINCT toString(metric) AS metric FROM metric_values WHERE ${scoresInRun} AND record_type = 'trace' AND ${HAS_VALUE} ORDER BY metric`;
-      return ask('metrics of rows', Metric, binder, sql);
+      const { scoresInRun } = scopeOfRuns(binder.bind, runs);
+      const sql = `SELECT toString(run_id) AS run, groupUniqArray(metric) AS names FROM metric_values
+        WHERE ${scoresInRun} AND record_type = 'trace' AND ${HAS_VALUE} GROUP BY run_id`;
+      const byRun = new Map((await ask('metrics of rows', Metrics, binder, sql)).map(({ run, names }) => [run, names]));
+      return runs.map(({ runId }) => byRun.get(runId) ?? []);
     },
 
     async rows(runs) {
@@ -141,7 +147,7 @@ export function clickhouseComparisonReads(clickhouse: ClickHouse): ComparisonRea
         `SELECT countIf(in_both AND NOT differs) AS matched, countIf(in_both AND differs) AS changed,
                 countIf(NOT in_both AND in_baseline) AS onlyInBaseline, countIf(NOT in_both AND NOT in_baseline) AS onlyInOther
            FROM (SELECT key, max(side = 0) AS in_baseline, max(side = 1) AND in_baseline AS in_both, ${rows.isChanged} AS differs
-                   FROM (${rows.traces(0)} UNION ALL ${rows.traces(1)}) GROUP BY key)`,
+                   FROM (${rows.keys}) GROUP BY key)`,
       );
     },
 
@@ -205,21 +211,21 @@ export function clickhouseComparisonReads(clickhouse: ClickHouse): ComparisonRea
         params: rows.binder.params,
         row: RowOfPage,
         maxSeconds: MAX_SECONDS,
+        settings: asWritten,
       });
       return { rows: found, total };
     },
 
     async labels(query) {
       const rows = await rowsOf(query, query.slice);
-      const side = (index: SideIndex): string =>
-        `SELECT side, metric, key, slice, ${LABEL} AS label
-           FROM (${rows.values(index, query.metrics)} AND (isNotNull(text) OR notEmpty(texts))) AS scored
-           INNER JOIN (${rows.traces(index)}) AS traces ON traces.record_id = scored.record_id`;
+      const labels = `SELECT side, metric, key, slice, ${LABEL} AS label
+           FROM (${rows.values(query.metrics)} AND (isNotNull(text) OR notEmpty(texts))) AS scored
+           INNER JOIN (${keyed(rows, query.slice)}) AS traces USING (side, record_id)`;
       // Of trials the most frequent label, and of equally frequent ones the first.
       const mostFrequent = (index: SideIndex): string =>
         `(arraySort(found -> (-toInt64(found.2), found.1), arrayZip((sumMapIf([label], [toUInt64(1)], side = ${index}) AS counted_${index}).1, counted_${index}.2)) AS sorted_${index})[1].1`;
       const byRow = `SELECT metric, key, coalesce(anyIf(slice, side = 0), anyIf(slice, side = 1)) AS slice, ${mostFrequent(0)} AS baseline, ${mostFrequent(1)} AS other
-          FROM (${side(0)} UNION ALL ${side(1)}) WHERE NOT ${rows.isChanged} GROUP BY metric, key HAVING countIf(side = 0) > 0 AND countIf(side = 1) > 0`;
+          FROM (${labels}) WHERE NOT ${rows.isChanged} GROUP BY metric, key HAVING countIf(side = 0) > 0 AND countIf(side = 1) > 0`;
       return ask(
         'pairs of labels',
         Labels,
@@ -230,6 +236,14 @@ export function clickhouseComparisonReads(clickhouse: ClickHouse): ComparisonRea
     },
   };
 }
+
+const withoutRows: RowOutline = { rows: 0, failed: 0, withDatasetRow: 0, withDatasetInput: 0, repeats: false };
+
+/** Traces with what their values are grouped by. */
+const keyed = (rows: ComparedRowsSql, slice: PairsQuery['slice']): string =>
+  slice
+    ? `SELECT side, record_id, key, slice FROM (${rows.traces})`
+    : `SELECT side, record_id, key, CAST(NULL AS Nullable(String)) AS slice FROM (${rows.keys})`;
 
 /** What a value is, as bits of a number: those of the other side are four places higher. */
 const kinds = { booleans: 1, numbers: 2, labels: 4, infinite: 8 } as const;
@@ -252,25 +266,23 @@ function valuesSql(
   const { bind } = rows.binder;
   const place = (metric: string): string => `toUInt16(indexOf(${bind(names, 'Array(String)')}, ${metric}))`;
   const worstNames = bind([...worst.keys()], 'Array(String)');
-  const scored = (side: SideIndex): string =>
+  const scored = (): string =>
     `SELECT side, ${place('metric')} AS m, key, slice, ifNull(number, ${labelsAsNumbers ? LABEL_AS_NUMBER : 'nan'}) AS value,
         multiIf(isNull(number), ${kinds.labels}, NOT isFinite(number), ${kinds.infinite}, yes_or_no, ${kinds.booleans}, ${kinds.numbers}) AS kind
-       FROM (${rows.values(side, metrics)}) AS scored
-       INNER JOIN (SELECT side, record_id, key, slice, failed FROM (${rows.traces(side)})) AS traces ON traces.record_id = scored.record_id`;
+       FROM (${rows.values(metrics)}) AS scored INNER JOIN (${keyed(rows, slice)}) AS traces USING (side, record_id)`;
   const figures = measuredMetrics.map((name) => `('${name}', measured_${name})`);
-  const measuredOf = (side: SideIndex): string =>
+  const measured = (): string =>
     `SELECT side, ${place('figure.1')} AS m, key, slice, assumeNotNull(figure.2) AS value, ${kinds.numbers} AS kind
-       FROM (${rows.traces(side)}) ARRAY JOIN [${figures.join(', ')}] AS figure WHERE isNotNull(figure.2)`;
-  const worstOf = (side: SideIndex): string =>
+       FROM (${rows.traces}) ARRAY JOIN [${figures.join(', ')}] AS figure WHERE isNotNull(figure.2)`;
+  const ofFailed = (): string =>
     `SELECT side, ${place('figure.1')} AS m, key, slice, figure.2 AS value, 0 AS kind
-       FROM (${rows.traces(side)}) ARRAY JOIN arrayZip(${worstNames}, ${bind([...worst.values()], 'Array(Float64)')}) AS figure
-        WHERE failed AND (figure.1, record_id) NOT IN (SELECT metric, record_id FROM (${rows.values(side, [...worst.keys()])} AND record_id IN (SELECT record_id FROM (${rows.traces(side)}) WHERE failed)))`;
-  const sources = [
-    ...(metrics.length > 0 ? [scored] : []),
-    ...(withMeasured ? [measuredOf] : []),
-    ...(worst.size > 0 ? [worstOf] : []),
-  ];
-  const values = sources.flatMap((source) => [source(0), source(1)]).join(' UNION ALL ');
+       FROM (${rows.traces}) ARRAY JOIN arrayZip(${worstNames}, ${bind([...worst.values()], 'Array(Float64)')}) AS figure
+        WHERE failed AND (side, figure.1, record_id) NOT IN (SELECT side, metric, record_id FROM (${rows.values([...worst.keys()])} AND record_id IN (SELECT record_id FROM (${rows.traces}) WHERE failed)))`;
+  const values = [
+    ...(metrics.length > 0 ? [scored()] : []),
+    ...(withMeasured ? [measured()] : []),
+    ...(worst.size > 0 ? [ofFailed()] : []),
+  ].join(' UNION ALL ');
   const sliced = slice ? 'coalesce(anyIf(slice, side = 0), anyIf(slice, side = 1))' : 'CAST(NULL AS Nullable(String))';
   return `SELECT m, key, of_slice AS slice, kinds, x, y, isFinite(x) AND isFinite(y) AS complete,
       if(complete AND abs(y - x) > 1e-12 * greatest(abs(x), abs(y)), y - x, 0) AS difference
@@ -324,12 +336,11 @@ function rowPageSql(rows: ComparedRowsSql, query: RowPageQuery): string {
   };
   const where = conditions.length > 0 ? `WHERE ${conditions.map(isLike).join(' AND ')}` : '';
   const order = `isNaN(loss_${place(sort.metric)}), loss_${place(sort.metric)} ${sort.ascending ? 'ASC' : 'DESC'}, first_made, key`;
-  const traces = (side: SideIndex): string => `SELECT side, record_id, created_at, key, failed FROM (${rows.traces(side)})`;
   return `SELECT baseline, other, differs FROM (
       SELECT key, arraySort(groupArrayIf((toString(created_at), toString(record_id)), side = 0)) AS baseline,
              arraySort(groupArrayIf((toString(created_at), toString(record_id)), side = 1)) AS other,
              max(failed) AS has_failed, min(created_at) AS first_made, ${rows.isChanged} AS differs
-        FROM (${traces(0)} UNION ALL ${traces(1)}) GROUP BY key
+        FROM (SELECT side, record_id, created_at, key, failed FROM (${rows.traces})) GROUP BY key
     ) AS seen LEFT JOIN (SELECT key AS scored_key, ${columns.join(', ')} FROM (${values}) GROUP BY key) AS scored ON scored.scored_key = seen.key
     ${where} ORDER BY ${order} LIMIT ${limit} OFFSET ${offset}`;
 }
@@ -342,12 +353,15 @@ function pairsSql(values: string, isSliced: boolean, hasTrials: boolean): string
   };
   const isYesOrNo = (side: string): string => `${side}.1 > 0 AND ${side}.2 = 0`;
   const areCounted = hasTrials ? 'false' : `(${isYesOrNo('baseline')} AND ${isYesOrNo('other')})`;
-  return `SELECT m, slice, ${summed(0, 'x')} AS baseline, ${summed(1, 'y')} AS other, countIf(complete) AS pairs,
+  const found = `SELECT m, slice, ${summed(0, 'x')} AS baseline, ${summed(1, 'y')} AS other, countIf(complete) AS pairs,
       avgOrNullIf(difference, complete) AS mean, stddevSampStableIf(difference, complete) AS deviation, sumOrNullIf(difference * difference, complete) AS squares,
       countIf(complete AND difference < 0) AS below, countIf(complete AND difference > 0) AS above, countIf(isFinite(x) != isFinite(y)) AS missing,
-      if(pairs <= ${LIMIT_PAIRS} AND NOT ${areCounted}, groupArrayIf(${LIMIT_PAIRS + 1})(difference, complete), []) AS differences,
-      length(groupUniqArrayIf(${MAX_DISTINCT + 1})(difference, complete)) > ${MAX_DISTINCT} AS are_many
-    FROM (${values}) GROUP BY m, slice ORDER BY m, pairs DESC, slice ${isSliced ? `LIMIT ${MAX_SLICES} BY m` : ''}`;
+      groupArrayIf(${LIMIT_PAIRS + 1})(difference, complete) AS all_differences, length(groupUniqArrayIf(${MAX_DISTINCT + 1})(difference, complete)) AS distinct_differences
+    FROM (${values}) GROUP BY m, slice`;
+  // Another statement around it: a name that is used in the same one stands for its whole expression, which is planned each time.
+  return `SELECT * EXCEPT (all_differences, distinct_differences), if(pairs <= ${LIMIT_PAIRS} AND NOT ${areCounted}, all_differences, []) AS differences,
+      distinct_differences > ${MAX_DISTINCT} AS are_many
+    FROM (${found}) ORDER BY m, pairs DESC, slice ${isSliced ? `LIMIT ${MAX_SLICES} BY m` : ''}`;
 }
 
 /** The distinct differences of a metric, with their counts. */
