@@ -101,7 +101,9 @@ export function valueScoring(deps: ValueScoringDeps, ending: AbortSignal) {
         ...of,
         unknownCounts: runsRows(run),
         // What a run over some rows was not asked for stays as it is, but for scores of outputs that a cancelled run has replaced.
-        ...(rowsToRun === 'chosen' ? { fromAttempt: firstAttemptOf(run.workflowNumber) } : {}),
+        ...(rowsToRun === 'chosen'
+          ? { attempts: { from: firstAttemptOf(run.workflowNumber), leftFrom: firstAttemptOf(run.scoresLeftFrom) } }
+          : {}),
         ...(rowsToRun === 'scores' && run.rerun?.of ? { states: run.rerun.of.states } : {}),
       },
     );

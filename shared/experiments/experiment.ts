@@ -98,6 +98,8 @@ export interface ExperimentRun {
   source: RowSource;
   state: RunState;
   workflowNumber: number;
+  /** The first workflow whose rows may have scores of former outputs: since it began, no run has ended that would have computed them. */
+  scoresLeftFrom: number;
   /** Empty before the first run. */
   workflowId: string;
   /** Why the tasks of its workflow fail again and again. */

@@ -139,7 +139,7 @@ export async function* lackingValues(
   deps: Pick<MarkDeps, 'marks'>,
   run: RunRef,
   { metrics, frozenAt }: { metrics: readonly EnabledMetric[]; frozenAt: number },
-  of: Pick<LackingQuery, 'unknownCounts' | 'states' | 'fromAttempt' | 'since' | 'traceIds'>,
+  of: Pick<LackingQuery, 'unknownCounts' | 'states' | 'attempts' | 'since' | 'traceIds'>,
 ): AsyncGenerator<MarkedValue, void, undefined> {
   if (metrics.length === 0) return;
   const byName = new Map(metrics.map((metric) => [metric.name, metric]));

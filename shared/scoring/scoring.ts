@@ -114,8 +114,8 @@ export interface LackingQuery {
   unknownCounts: boolean;
   /** Only those that lack a value in one of these ways; absent: in any. */
   states?: readonly ValueState[];
-  /** Only rows that this attempt or a later one recorded, and values that are older than their row: nobody may count those. */
-  fromAttempt?: number;
+  /** Only rows that attempt `from` or a later one recorded; and of those since `leftFrom` the values that are older than their row: nobody may count those. */
+  attempts?: { from: number; leftFrom: number };
   /** Microseconds: only traces that were written after. */
   since?: number;
   /** Only these traces. */

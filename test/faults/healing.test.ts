@@ -42,6 +42,7 @@ const aRun = (fields: Partial<ExperimentRun> = {}): ExperimentRun => ({
   source: { kind: 'run' },
   state: 'running',
   workflowNumber: 1,
+  scoresLeftFrom: 1,
   workflowId: 'project/run/1',
   workflowProblem: null,
   rowsToRun: 'missing',

@@ -62,6 +62,7 @@ async function recorded(results: readonly GivenResult[]) {
     source: { kind: 'run' },
     state: 'running',
     workflowNumber: 1,
+    scoresLeftFrom: 1,
     workflowId: 'project/run/1',
     workflowProblem: null,
     rowsToRun: 'missing',

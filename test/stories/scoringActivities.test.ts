@@ -151,7 +151,8 @@ async function experiment(metrics: ScorerConfig[], concurrency = 20) {
       await domain.experiments.ledger.setState(id, ['requested'], 'running');
     },
     settle: () => assembleActivities(domain, { env: {} }, settings).settleRecords(run),
-    end: () => domain.experiments.ledger.end(id, run.workflowNumber, 'completed', { error: null }),
+    end: (state: 'completed' | 'cancelled' = 'completed') =>
+      domain.experiments.ledger.end(id, run.workflowNumber, state, { error: null }),
     set: (scorers: ScorerConfig[]) => domain.scorers.store.saveRunSettings(projectId, id, { scorers }),
     async record(from: number, to: number, output = 'answer', spans: object[] = [], round = 1, localMetrics: object = {}) {
       const rows = rowIds.slice(from, to).map((rowId, index) => ({
@@ -343,7 +344,7 @@ test('a run over chosen rows scores its own, and of the others only those whose 
   // Cancelled when its rows were recorded, and before they were looked at.
   await one.begin('chosen', [{ from: 0, to: 2 }]);
   await one.record(0, 2, 'another');
-  await one.end();
+  await one.end('cancelled');
 
   // The rows that were never scored stay so.
   await one.begin('chosen', [{ from: 3, to: 4 }]);
@@ -351,6 +352,30 @@ test('a run over chosen rows scores its own, and of the others only those whose 
   expect(await lookAndScore()).toEqual({ judged: 3, code: 3 });
   expect(await one.states('exact_match')).toEqual({ true: 2, false: 3 });
   expect(await lookAndScore()).toEqual({ judged: 0, code: 0 });
+});
+
+test('a run over chosen rows does not judge again what was only updated since it was scored', async () => {
+  const one = await experiment([config('correctness')]);
+  await one.begin();
+  await one.record(0, 5);
+  await one.prepare({ ended: true });
+  await one.score();
+  await one.record(4, 5); // a newer version by the same attempt, as an update is
+  await one.end();
+
+  await one.begin('chosen', [{ from: 0, to: 1 }]);
+  await one.record(0, 1, 'another');
+  const before = one.judge.calls;
+  await one.prepare({ ended: true });
+  await one.score();
+  expect(one.judge.calls - before).toBe(1);
+  await one.end();
+
+  // A run over all scores looks at it.
+  await one.begin('none');
+  await one.prepare({ ended: true });
+  await one.score();
+  expect(one.judge.calls - before).toBe(2);
 });
 
 test('called back, it starts no further value, and those in flight end and are stored', async () => {

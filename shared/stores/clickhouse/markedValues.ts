@@ -156,15 +156,14 @@ const IS_OLDER = 'arrayExists(v -> v.1 = m AND v.2 < r.version AND v.5, h.held)'
 
 function lackingRead(
   run: RunRef,
-  { metrics, withSpans, failedBefore, unknownCounts, states, fromAttempt, since, traceIds }: LackingQuery,
+  { metrics, withSpans, failedBefore, unknownCounts, states, attempts, since, traceIds }: LackingQuery,
 ) {
   const inTraces = (keys: string) => (traceIds ? ` AND (${keys}) IN (${keysOf('id')})` : '');
   const below = `SELECT trace_id, max(version) AS newest FROM records WHERE ${IN_RUN} AND isNotNull(trace_id)
                   ${traceIds ? `AND (created_at, id) IN (${keysOf('trace_id')})` : ''} GROUP BY trace_id`;
-  const isRecent = fromAttempt === undefined ? 'true' : 'attempt >= {fromAttempt:UInt32}';
-  const traces = `SELECT id, created_at, version, ${isRecent} AS is_recent FROM records FINAL WHERE ${IN_RUN} AND type = 'trace'${inTraces('created_at, id')}`;
+  const traces = `SELECT id, created_at, version, attempt FROM records FINAL WHERE ${IN_RUN} AND type = 'trace'${inTraces('created_at, id')}`;
   const versioned = withSpans
-    ? `SELECT t.id AS id, t.created_at AS created_at, greatest(t.version, b.newest) AS version, t.is_recent AS is_recent FROM (${traces}) AS t LEFT JOIN (${below}) AS b ON b.trace_id = t.id`
+    ? `SELECT t.id AS id, t.created_at AS created_at, greatest(t.version, b.newest) AS version, t.attempt AS attempt FROM (${traces}) AS t LEFT JOIN (${below}) AS b ON b.trace_id = t.id`
     : traces;
   const isMark = "status IN ('pending', 'computing')";
   const isOfVersion = 'scorer_version = {versions:Array(String)}[indexOf({metrics:Array(String)}, metric)]';
@@ -175,7 +174,7 @@ function lackingRead(
                    ${unknownCounts ? "OR scorer_version = ''" : ''})`;
   const isAsked = [
     ...(states ? [`(${states.map((state) => inState[state]).join(' OR ')})`] : []),
-    ...(fromAttempt === undefined ? [] : [`(r.is_recent OR ${IS_OLDER})`]),
+    ...(attempts ? [`(r.attempt >= {fromAttempt:UInt32} OR r.attempt >= {leftFrom:UInt32} AND ${IS_OLDER})`] : []),
   ];
   const held = `LEFT JOIN (
               SELECT record_id, groupArray((toString(metric), version, status IN ('failed', 'error'), isNotNull(scorer_id) AND NOT ${isOfVersion}, isNotNull(scorer_id))) AS held
@@ -185,7 +184,7 @@ function lackingRead(
     name: 'traces that lack values',
     sql: `SELECT r.id AS id, r.created_at AS created_at, r.version AS version,
                  arrayFilter(m -> ${['NOT arrayExists(v -> v.1 = m AND v.2 >= r.version, s.good)', ...isAsked].join(' AND ')}, {metrics:Array(String)}) AS lacks
-            FROM (SELECT id, created_at, version, is_recent FROM (${versioned}) WHERE version > {since:UInt64}) AS r
+            FROM (SELECT id, created_at, version, attempt FROM (${versioned}) WHERE version > {since:UInt64}) AS r
             LEFT JOIN (
               SELECT record_id, groupArray((toString(metric), if(${isMark}, 18446744073709551615, version))) AS good FROM metric_values FINAL
                WHERE ${ofMetrics} AND ${counts} GROUP BY record_id
@@ -198,7 +197,7 @@ function lackingRead(
       versions: metrics.map(({ version }) => version),
       failedBefore: String(failedBefore),
       since: String(since ?? 0),
-      ...(fromAttempt === undefined ? {} : { fromAttempt: String(fromAttempt) }),
+      ...(attempts ? { fromAttempt: String(attempts.from), leftFrom: String(attempts.leftFrom) } : {}),
       ...(traceIds ? { ids: traceIds } : {}),
     },
   };

@@ -33,6 +33,7 @@ const RunRow = z.object({
   failedRows: z.enum(['omit', 'worst']),
   state: z.enum(runStates),
   workflowNumber: z.number(),
+  scoresLeftFrom: z.number(),
   workflowId: z.string(),
   workflowProblem: z.string().nullable(),
   rowsToRun: z.enum(rowsToRun),
@@ -57,7 +58,7 @@ const SELECT_RUN = `
   SELECT e.run_id AS "experimentId", e.project_id AS "projectId", r.name, p.name AS "projectName", g.name AS "groupName", r.created_by AS "createdBy",
          e.dataset_id AS "datasetId", e.dataset_version_index AS "datasetVersionIndex", e.dataset_name AS "datasetName", e.runner, e.settings,
          e.logged_metrics AS "loggedMetrics", e.failed_rows AS "failedRows", e.state,
-         e.workflow_number AS "workflowNumber", coalesce(e.workflow_id, '') AS "workflowId", e.workflow_problem AS "workflowProblem", e.rows_to_run AS "rowsToRun", e.rerun, e.selected_rows AS "selectedRows", e.trials, e.row_count AS "rowCount"
+         e.workflow_number AS "workflowNumber", e.scores_left_from AS "scoresLeftFrom", coalesce(e.workflow_id, '') AS "workflowId", e.workflow_problem AS "workflowProblem", e.rows_to_run AS "rowsToRun", e.rerun, e.selected_rows AS "selectedRows", e.trials, e.row_count AS "rowCount"
   FROM experiments e JOIN runs r ON r.id = e.run_id JOIN projects p ON p.id = e.project_id JOIN experiment_groups g ON g.id = e.group_id`;
 
 /** The states of experiment runs: Postgres, not Temporal's retention, decides whether a run has ended. */
@@ -84,7 +85,8 @@ export function postgresRunLedger(database: Database): RunLedger {
     async request(experimentId, after, definition) {
       return database.transaction(async (tx) => {
         const started = await tx.query(
-          `UPDATE experiments SET state = 'requested', workflow_number = workflow_number + 1, rows_to_run = $3, rerun = $12::jsonb,
+          `UPDATE experiments SET state = 'requested', workflow_number = workflow_number + 1,
+                  scores_left_from = CASE WHEN state = 'completed' AND rows_to_run != 'scores' THEN workflow_number + 1 ELSE scores_left_from END, rows_to_run = $3, rerun = $12::jsonb,
                   runner = coalesce($4::jsonb, runner), settings = settings || $5::jsonb, row_count = coalesce($6, row_count),
                   trials = coalesce($9, trials), selected_rows = coalesce($11::jsonb, selected_rows),
                   logged_metrics = logged_metrics || $8::jsonb, failed_rows = coalesce($10, failed_rows),
