@@ -89,8 +89,8 @@ export interface ExportLink {
   request: AnnotationQueueExportRequest;
 }
 
-/** Queues, their users, templates, records and ratings. */
-export interface AnnotationStore extends AnnotationSource {
+/** Queues, their users and templates. */
+export interface AnnotationQueueStore {
   /**
    * Inserts a queue with its creator as owner, these annotators, and copies of the templates of another queue.
    * @throws ServiceError `Conflict` when a queue that its creator sees has the name, `NotFound` for an unknown annotator; nothing is stored then.
@@ -136,6 +136,13 @@ export interface AnnotationStore extends AnnotationSource {
   /** False, and nothing changed, unless `ordering` names every template of the queue once. */
   orderTemplates(queueId: string, ordering: readonly string[]): Promise<boolean>;
 
+  /** Keeps an export for whoever has its id, until it expires. */
+  insertExport(link: ExportLink & { id: string; queueId: string; expiresAt: string }): Promise<void>;
+  findExport(queueId: string, exportId: string): Promise<ExportLink | undefined>;
+}
+
+/** All of it: queues, and the records in them with their ratings. */
+export interface AnnotationStore extends AnnotationQueueStore, AnnotationSource {
   /** The records of a queue, or those of these ids that it holds. */
   queuedRecords(queueId: string, recordIds?: readonly string[]): Promise<(RunRef & { recordId: string })[]>;
   /** @returns the ids that were not there before. @throws ServiceError `Conflict` when the queue would hold more than it may; none is added then. */
@@ -151,8 +158,4 @@ export interface AnnotationStore extends AnnotationSource {
   ): Promise<StoredRating | undefined>;
   removeRating(at: { queueId: string; recordId: string; templateId: string; userId: string }): Promise<boolean>;
   annotationsOfQueue(queueId: string): Promise<StoredAnnotations>;
-
-  /** Keeps an export for whoever has its id, until it expires. */
-  insertExport(link: ExportLink & { id: string; queueId: string; expiresAt: string }): Promise<void>;
-  findExport(queueId: string, exportId: string): Promise<ExportLink | undefined>;
 }

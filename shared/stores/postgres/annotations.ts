@@ -1,125 +1,15 @@
 import { z } from 'zod';
-import type {
-  AnnotationStore,
-  NewQueueUser,
-  NewTemplate,
-  Queue,
-  QueueQuery,
-  QueueUser,
-  QueueViewer,
-  StoredRating,
-  Template,
-} from '../../annotations/annotationStore.ts';
+import type { AnnotationStore, StoredRating } from '../../annotations/annotationStore.ts';
 import type { QueuedRecord, RootedRecord } from '../../annotations/ratingAggregates.ts';
 import type { StoredAnnotations } from '../../annotations/summarize.ts';
 import { ServiceError } from '../../errors/errors.ts';
-import { nameTaken } from '../../identifiers/freeName.ts';
-import { newId } from '../../identifiers/ids.ts';
 import type { NamedTemplate } from '../../records/annotationReads.ts';
-import { projectRoles } from '../../wire/accounts.ts';
-import {
-  AnnotationQueueExportRequest,
-  type AnnotationQueueFilter,
-  MAX_QUEUE_RECORDS,
-  StoredConstraints,
-} from '../../wire/annotations.ts';
-import { UserInfo } from '../../wire/datasets.ts';
-import { type Binder, createBinder, idCondition, numberCondition, textCondition, timeCondition, where } from './conditions.ts';
-import type { Database, Queries } from './connect.ts';
+import { MAX_QUEUE_RECORDS, StoredConstraints } from '../../wire/annotations.ts';
+import { annotationQueues, Ids, lockQueue, Total } from './annotationQueues.ts';
+import { createBinder, where } from './conditions.ts';
+import type { Database } from './connect.ts';
 import { goneMeanwhile } from './missingReference.ts';
-import { TimeRow, userInfoSql } from './userInfo.ts';
-
-const Role = z.enum(projectRoles);
-const Total = z.object({ total: z.number() });
-const Ids = z.array(z.object({ id: z.string() }).transform(({ id }) => id));
-
-const QueueRow = z
-  .object({
-    id: z.string(),
-    name: z.string(),
-    description: z.string().nullable(),
-    created_by_user: UserInfo,
-    created_at: TimeRow,
-    updated_at: TimeRow,
-    num_log_records: z.number(),
-    num_annotators: z.number(),
-    num_users: z.number(),
-    num_templates: z.number(),
-    annotated: z.record(z.string(), z.number()),
-    overall_progress: z.number().nullable(),
-    membership: Role.nullable(),
-  })
-  .transform(
-    (row): Queue => ({
-      id: row.id,
-      name: row.name,
-      description: row.description,
-      createdBy: row.created_by_user,
-      createdAt: row.created_at,
-      updatedAt: row.updated_at,
-      numRecords: row.num_log_records,
-      numAnnotators: row.num_annotators,
-      numUsers: row.num_users,
-      numTemplates: row.num_templates,
-      annotated: row.annotated,
-      overallProgress: row.overall_progress,
-      membership: row.membership ?? undefined,
-    }),
-  );
-
-const TemplateRow = z
-  .object({
-    id: z.string(),
-    queue_id: z.string(),
-    name: z.string(),
-    include_explanation: z.boolean(),
-    criteria: z.string().nullable(),
-    constraints: StoredConstraints,
-    position: z.number(),
-    created_by: z.string(),
-    created_at: TimeRow,
-    usage_count: z.number(),
-  })
-  .transform(
-    (row): Template => ({
-      id: row.id,
-      queueId: row.queue_id,
-      name: row.name,
-      includeExplanation: row.include_explanation,
-      criteria: row.criteria,
-      constraints: row.constraints,
-      position: row.position,
-      createdBy: row.created_by,
-      createdAt: row.created_at,
-      usageCount: row.usage_count,
-    }),
-  );
-
-const UserRow = z
-  .object({
-    id: z.string(),
-    queue_id: z.string(),
-    user_id: z.string(),
-    email: z.string(),
-    first_name: z.string().nullable(),
-    last_name: z.string().nullable(),
-    role: Role,
-    track_progress: z.boolean(),
-    created_at: TimeRow,
-  })
-  .transform(
-    (row): QueueUser => ({
-      id: row.id,
-      queueId: row.queue_id,
-      userId: row.user_id,
-      email: row.email,
-      firstName: row.first_name,
-      lastName: row.last_name,
-      role: row.role,
-      trackProgress: row.track_progress,
-      createdAt: row.created_at,
-    }),
-  );
+import { TimeRow } from './userInfo.ts';
 
 const Value = z.union([z.boolean(), z.number(), z.string(), z.array(z.string())]);
 const RatingRow = z
@@ -168,62 +58,6 @@ const AnnotationsRow = z.object({
   ),
 });
 
-/**
- * Queues `q` with what is counted for each. A record is annotated when every template has a rating, so in a queue without templates none is: the
- * counts start from the ratings, of which people make few.
- */
-const queueSource = `annotation_queues q JOIN users creator ON creator.id = q.created_by
-  CROSS JOIN LATERAL (SELECT count(*) AS n FROM annotation_queue_records WHERE queue_id = q.id) records
-  CROSS JOIN LATERAL (SELECT count(*) AS n FROM annotation_templates WHERE queue_id = q.id) templates
-  CROSS JOIN LATERAL (SELECT count(*) AS n, count(*) FILTER (WHERE role = 'annotator') AS annotators FROM annotation_queue_users WHERE queue_id = q.id) members
-  CROSS JOIN LATERAL (SELECT count(*) AS n FROM (
-    SELECT record_id FROM annotation_ratings WHERE queue_id = q.id GROUP BY record_id HAVING count(DISTINCT template_id) = templates.n
-  ) done) annotated`;
-const overallProgress = 'CASE WHEN records.n > 0 AND templates.n > 0 THEN annotated.n::float8 / records.n END';
-const annotatedByUser = `coalesce((SELECT jsonb_object_agg(tracked.user_id, (
-    SELECT count(*) FROM (SELECT record_id FROM annotation_ratings a WHERE a.queue_id = q.id AND a.user_id = tracked.user_id GROUP BY record_id HAVING count(*) = templates.n) done
-  )) FROM annotation_queue_users tracked WHERE tracked.queue_id = q.id AND tracked.track_progress), '{}')`;
-const membershipOf = (userId: string) =>
-  `(SELECT m.role FROM annotation_queue_users m WHERE m.queue_id = q.id AND m.user_id = ${userId})`;
-
-const sortSql = {
-  name: 'q.name',
-  created_at: 'q.created_at',
-  updated_at: 'q.updated_at',
-  created_by: 'lower(creator.email)',
-  num_users: 'members.n',
-  num_log_records: 'records.n',
-  num_templates: 'templates.n',
-  num_annotators: 'members.annotators',
-  overall_progress: overallProgress,
-} as const;
-
-function condition(filter: AnnotationQueueFilter, bind: Binder['bind']): string {
-  switch (filter.name) {
-    case 'id':
-      return idCondition('q.id', filter, bind);
-    case 'name':
-      return textCondition('q.name', { ...filter, caseSensitive: filter.case_sensitive }, bind);
-    case 'project_id':
-      return `EXISTS (SELECT FROM annotation_queue_records r WHERE r.queue_id = q.id AND r.project_id = ${bind(filter.value, 'uuid')})`;
-    case 'created_at':
-    case 'updated_at':
-      return timeCondition(`q.${filter.name}`, filter, bind);
-    case 'num_log_records':
-    case 'num_annotators':
-    case 'num_users':
-    case 'num_templates':
-    case 'overall_progress':
-      return numberCondition(sortSql[filter.name], filter, bind);
-    default:
-      return filter satisfies never;
-  }
-}
-
-const selectTemplates = `SELECT t.*, (SELECT count(*)::int FROM annotation_ratings a WHERE a.template_id = t.id) AS usage_count FROM annotation_templates t`;
-const selectUsers = `SELECT m.id, m.queue_id, m.user_id, m.role, m.track_progress, m.created_at, u.email, u.first_name, u.last_name
-  FROM annotation_queue_users m JOIN users u ON u.id = m.user_id`;
-
 /** Everything that is stored about the members that `members` selects, in one read. */
 const annotationsSql = (
   members: string,
@@ -237,172 +71,13 @@ const annotationsSql = (
     coalesce((SELECT jsonb_agg(jsonb_build_object('templateId', a.template_id, 'recordId', a.record_id, 'userId', a.user_id, 'value', a.value, 'explanation', a.explanation) ORDER BY a.created_at, a.user_id)
       FROM annotation_ratings a JOIN m USING (queue_id, record_id)), '[]') AS ratings`;
 
-const seenBy = ({ userId, seesAll }: QueueViewer, bind: Binder['bind']): string =>
-  seesAll ? 'true' : `${membershipOf(bind(userId, 'uuid'))} IS NOT NULL`;
-
-/**
- * Holds a name until the transaction ends, unless another queue that `viewer` sees has it: one that they may not see has no part in it.
- * @throws ServiceError `Conflict`
- */
-async function takeName(tx: Queries, viewer: QueueViewer, name: string, queueId: string): Promise<void> {
-  await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`annotation queue name/${name}`]);
-  const { bind, values } = createBinder();
-  const other = `q.name = ${bind(name, 'text')} AND q.id <> ${bind(queueId, 'uuid')}`;
-  const taken = await tx.query(`SELECT q.id FROM annotation_queues q WHERE ${other} AND ${seenBy(viewer, bind)} LIMIT 1`, values);
-  if (taken.length > 0) throw nameTaken('annotation queue', name);
-}
-
-/** Annotation queues and all that is in them. */
+/** Annotation queues, and the records in them with their ratings. */
 export function postgresAnnotations(database: Database): AnnotationStore {
-  const visible = (viewer: QueueViewer, query: QueueQuery, bind: Binder['bind']): string => {
-    const conditions = query.filters.map((filter) => condition(filter, bind));
-    conditions.push(seenBy(viewer, bind));
-    return `FROM ${queueSource} ${where(conditions)}`;
-  };
-  const select = (viewer: QueueViewer, bind: Binder['bind']) =>
-    `SELECT q.id, q.name, q.description, q.created_at, q.updated_at, ${userInfoSql('creator')} AS created_by_user,
-      records.n::int AS num_log_records, members.annotators::int AS num_annotators, members.n::int AS num_users, templates.n::int AS num_templates,
-      ${overallProgress} AS overall_progress, ${annotatedByUser} AS annotated, ${membershipOf(bind(viewer.userId, 'uuid'))} AS membership`;
-  const countQueues = async (viewer: QueueViewer, query: QueueQuery) => {
-    const { bind, values } = createBinder();
-    const row = await database.maybeOne(`SELECT count(*)::int AS total ${visible(viewer, query, bind)}`, values);
-    return Total.parse(row).total;
-  };
   const annotations = async (members: string, params: unknown[]): Promise<StoredAnnotations> =>
     AnnotationsRow.parse(await database.maybeOne(annotationsSql(members), params));
-  const templates = async (queries: Queries, condition: string, params: unknown[]) =>
-    z
-      .array(TemplateRow)
-      .parse(await queries.query(`${selectTemplates} WHERE ${condition} ORDER BY t.queue_id, t.position`, params));
-  const oneUser = async (queries: Queries, queueId: string, userId: string) => {
-    const row = await queries.maybeOne(`${selectUsers} WHERE m.queue_id = $1 AND m.user_id = $2`, [queueId, userId]);
-    return row && UserRow.parse(row);
-  };
 
   return {
-    insertQueue: ({ id, name, description }, creator, more) =>
-      database.transaction(async (tx) => {
-        const createdBy = creator.userId;
-        await takeName(tx, creator, name, id);
-        await tx.query('INSERT INTO annotation_queues (id, name, description, created_by) VALUES ($1, $2, $3, $4)', [
-          id,
-          name,
-          description,
-          createdBy,
-        ]);
-        for (const user of more.users) await setUser(tx, id, user);
-        await setUser(tx, id, { userId: createdBy, email: undefined, role: 'owner', trackProgress: true });
-        await insertTemplates(tx, id, more.templates, createdBy);
-      }),
-    async findQueue(viewer, queueId) {
-      const { bind, values } = createBinder();
-      const filters = [{ name: 'id', operator: 'eq', value: queueId }] as const;
-      const sql = `${select(viewer, bind)} ${visible(viewer, { filters, sort: null }, bind)}`;
-      const row = await database.maybeOne(sql, values);
-      return row && QueueRow.parse(row);
-    },
-    async queues(viewer, query, page) {
-      const { bind, values } = createBinder();
-      const by = query.sort ? sortSql[query.sort.name] : 'q.updated_at';
-      const direction = query.sort?.ascending ? 'ASC' : 'DESC';
-      const rows = await database.query(
-        `${select(viewer, bind)} ${visible(viewer, query, bind)}
-         ORDER BY ${by} ${direction} NULLS LAST, q.created_at DESC, q.id LIMIT ${bind(page.limit, 'int8')} OFFSET ${bind(page.offset, 'int8')}`,
-        values,
-      );
-      return { items: z.array(QueueRow).parse(rows), total: await countQueues(viewer, query) };
-    },
-    countQueues,
-    updateQueue: (queueId, { name, description }, viewer) =>
-      database.transaction(async (tx) => {
-        const current = await tx.maybeOne('SELECT name FROM annotation_queues WHERE id = $1', [queueId]);
-        if (name !== undefined && name !== current?.name) await takeName(tx, viewer, name, queueId);
-        await tx.query(
-          `UPDATE annotation_queues SET name = coalesce($2, name), description = coalesce($3, description), updated_at = now() WHERE id = $1`,
-          [queueId, name ?? null, description ?? null],
-        );
-      }),
-    async removeQueue(queueId) {
-      await database.query('DELETE FROM annotation_queues WHERE id = $1', [queueId]);
-    },
-    async queueNamesFrom(viewer, prefix) {
-      const { bind, values } = createBinder();
-      const named = `starts_with(q.name, ${bind(prefix, 'text')})`;
-      const rows = await database.query(
-        `SELECT q.name FROM annotation_queues q WHERE ${named} AND ${seenBy(viewer, bind)}`,
-        values,
-      );
-      return rows.map((row) => z.object({ name: z.string() }).parse(row).name);
-    },
-
-    async queueUsers(queueId, page) {
-      const rows = await database.query(`${selectUsers} WHERE m.queue_id = $1 ORDER BY m.created_at, m.id LIMIT $2 OFFSET $3`, [
-        queueId,
-        page.limit,
-        page.offset,
-      ]);
-      const counted = await database.maybeOne('SELECT count(*)::int AS total FROM annotation_queue_users WHERE queue_id = $1', [
-        queueId,
-      ]);
-      return { items: z.array(UserRow).parse(rows), total: Total.parse(counted).total };
-    },
-    setQueueUsers: (queueId, users) =>
-      database
-        .transaction(async (tx) => {
-          const set: QueueUser[] = [];
-          for (const user of users) set.push((await oneUser(tx, queueId, await setUser(tx, queueId, user))) as QueueUser);
-          return set;
-        })
-        .catch(goneMeanwhile('annotation queue')),
-    async updateQueueUser(queueId, userId, { role, trackProgress }) {
-      await database.query(
-        'UPDATE annotation_queue_users SET role = $3, track_progress = coalesce($4, track_progress) WHERE queue_id = $1 AND user_id = $2',
-        [queueId, userId, role, trackProgress ?? null],
-      );
-      return oneUser(database, queueId, userId);
-    },
-    async removeQueueUser(queueId, userId) {
-      const sql = 'DELETE FROM annotation_queue_users WHERE queue_id = $1 AND user_id = $2 RETURNING id';
-      return (await database.maybeOne(sql, [queueId, userId])) !== undefined;
-    },
-
-    templates: (queueIds) => templates(database, 't.queue_id = ANY($1::uuid[])', [[...queueIds]]),
-    addTemplates: (queueId, added, createdBy) =>
-      database.transaction(async (tx) => {
-        await holdQueue(tx, queueId);
-        await insertTemplates(tx, queueId, added, createdBy);
-        return templates(tx, 't.id = ANY($1::uuid[])', [added.map(({ id }) => id)]);
-      }),
-    async updateTemplate(queueId, templateId, { name, criteria }) {
-      const sql = 'UPDATE annotation_templates SET name = $3, criteria = $4 WHERE queue_id = $1 AND id = $2';
-      await database.query(sql, [queueId, templateId, name, criteria]);
-      return (await templates(database, 't.queue_id = $1 AND t.id = $2', [queueId, templateId]))[0];
-    },
-    removeTemplate: (queueId, templateId) =>
-      database.transaction(async (tx) => {
-        await holdQueue(tx, queueId);
-        const sql = 'DELETE FROM annotation_templates WHERE queue_id = $1 AND id = $2 RETURNING position';
-        const removed = await tx.maybeOne(sql, [queueId, templateId]);
-        if (!removed) return false;
-        await tx.query('UPDATE annotation_templates SET position = position - 1 WHERE queue_id = $1 AND position > $2', [
-          queueId,
-          removed.position,
-        ]);
-        return true;
-      }),
-    orderTemplates: (queueId, ordering) =>
-      database.transaction(async (tx) => {
-        await holdQueue(tx, queueId);
-        const ids = Ids.parse(await tx.query('SELECT id FROM annotation_templates WHERE queue_id = $1', [queueId]));
-        const named = new Set(ordering);
-        if (ordering.length !== ids.length || !ids.every((id) => named.has(id))) return false;
-        await tx.query(
-          `UPDATE annotation_templates t SET position = given.place - 1
-           FROM unnest($2::uuid[]) WITH ORDINALITY AS given (id, place) WHERE t.queue_id = $1 AND t.id = given.id`,
-          [queueId, [...ordering]],
-        );
-        return true;
-      }),
+    ...annotationQueues(database),
 
     async queuedRecords(queueId, recordIds) {
       const among = recordIds ? ' AND record_id = ANY($2::uuid[])' : '';
@@ -415,7 +90,7 @@ export function postgresAnnotations(database: Database): AnnotationStore {
     addRecords: (queueId, run, recordIds, addedBy) =>
       database
         .transaction(async (tx) => {
-          await holdQueue(tx, queueId);
+          await lockQueue(tx, queueId);
           const rows = await tx.query(
             `INSERT INTO annotation_queue_records (queue_id, record_id, project_id, run_id, added_by)
              SELECT $1::uuid, id, $3::uuid, $4::uuid, $5::uuid FROM unnest($2::uuid[]) AS id ON CONFLICT DO NOTHING RETURNING record_id AS id`,
@@ -434,7 +109,7 @@ export function postgresAnnotations(database: Database): AnnotationStore {
         .catch(goneMeanwhile('run')),
     removeRecords: (queueId, recordIds) =>
       database.transaction(async (tx) => {
-        await holdQueue(tx, queueId);
+        await lockQueue(tx, queueId);
         const sql =
           'DELETE FROM annotation_queue_records WHERE queue_id = $1 AND record_id = ANY($2::uuid[]) RETURNING record_id';
         return (await tx.query(sql, [queueId, [...recordIds]])).length;
@@ -467,25 +142,6 @@ export function postgresAnnotations(database: Database): AnnotationStore {
       return row !== undefined;
     },
     annotationsOfQueue: (queueId) => annotations('queue_id = $1', [queueId]),
-
-    async insertExport({ id, queueId, userId, request, expiresAt }) {
-      await database.query('DELETE FROM annotation_exports WHERE expires_at < now()');
-      await database
-        .query('INSERT INTO annotation_exports (id, queue_id, user_id, request, expires_at) VALUES ($1, $2, $3, $4, $5)', [
-          id,
-          queueId,
-          userId,
-          JSON.stringify(request),
-          expiresAt,
-        ])
-        .catch(goneMeanwhile('annotation queue'));
-    },
-    async findExport(queueId, exportId) {
-      const sql = 'SELECT user_id, request FROM annotation_exports WHERE queue_id = $1 AND id = $2 AND expires_at > now()';
-      const row = await database.maybeOne(sql, [queueId, exportId]);
-      if (!row) return undefined;
-      return { userId: z.string().parse(row.user_id), request: AnnotationQueueExportRequest.parse(row.request) };
-    },
 
     async hasQueuedRecords(projectId) {
       const row = await database.maybeOne('SELECT EXISTS (SELECT FROM annotation_queue_records WHERE project_id = $1) AS yes', [
@@ -568,34 +224,4 @@ export function postgresAnnotations(database: Database): AnnotationStore {
       return rows.map((row) => NamedTemplateRow.parse(row));
     },
   };
-}
-
-/** Locks a queue for a change of what it holds, and notes that it was changed. @throws ServiceError `NotFound` when it was deleted meanwhile. */
-async function holdQueue(tx: Queries, queueId: string): Promise<void> {
-  const row = await tx.maybeOne('UPDATE annotation_queues SET updated_at = now() WHERE id = $1 RETURNING id', [queueId]);
-  if (!row) throw new ServiceError('NotFound', `there is no annotation queue ${queueId}`);
-}
-
-/** @returns the user's id */
-async function setUser(tx: Queries, queueId: string, { userId, email, role, trackProgress }: NewQueueUser): Promise<string> {
-  const user = await tx.maybeOne(
-    'SELECT id FROM users WHERE removed_at IS NULL AND CASE WHEN $1::uuid IS NULL THEN lower(email) = lower($2) ELSE id = $1 END',
-    [userId ?? null, email ?? null],
-  );
-  if (!user) throw new ServiceError('NotFound', `no user ${userId ?? email}`);
-  await tx.query(
-    `INSERT INTO annotation_queue_users (id, queue_id, user_id, role, track_progress) VALUES ($1, $2, $3, $4, $5)
-     ON CONFLICT (queue_id, user_id) DO UPDATE SET role = excluded.role, track_progress = excluded.track_progress`,
-    [newId(), queueId, user.id, role, trackProgress],
-  );
-  return z.string().parse(user.id);
-}
-
-async function insertTemplates(tx: Queries, queueId: string, added: readonly NewTemplate[], createdBy: string): Promise<void> {
-  for (const { id, name, includeExplanation, criteria, constraints } of added)
-    await tx.query(
-      `INSERT INTO annotation_templates (id, queue_id, name, include_explanation, criteria, constraints, position, created_by)
-       SELECT $1::uuid, $2::uuid, $3::text, $4::boolean, $5::text, $6::jsonb, count(*), $7::uuid FROM annotation_templates WHERE queue_id = $2`,
-      [id, queueId, name, includeExplanation, criteria, JSON.stringify(constraints), createdBy],
-    );
 }
