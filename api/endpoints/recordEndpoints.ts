@@ -1,6 +1,7 @@
 import type { Domain } from '../../shared/assemble.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { withoutExpired } from '../../shared/projects/retention.ts';
+import type { RunRef } from '../../shared/projects/runs.ts';
 import { mustHaveJudges } from '../../shared/scorers/judge.ts';
 import { namedScorers } from '../../shared/scorers/namedScorers.ts';
 import { scorersOfRun } from '../../shared/scorers/runSettings.ts';
@@ -10,7 +11,9 @@ import { clickhouseRecordStream } from '../../shared/stores/clickhouse/recordStr
 import { clickhouseTraceGraph } from '../../shared/stores/clickhouse/traceGraph.ts';
 import type { BodyBounds } from '../bodyBounds.ts';
 import type { Endpoint, Gate } from '../route.ts';
+import { annotationExportRoutes } from '../routes/annotationExports.ts';
 import { annotationQueueRoutes } from '../routes/annotationQueues.ts';
+import { annotationRatingRoutes } from '../routes/annotationRatings.ts';
 import { annotationRecordRoutes } from '../routes/annotationRecords.ts';
 import { annotationTemplateRoutes } from '../routes/annotationTemplates.ts';
 import { exportRecordRoutes } from '../routes/exportRecords.ts';
@@ -40,6 +43,7 @@ export function recordEndpoints(domain: Domain, gate: Gate, bodies: BodyBounds):
   const authorizeProject: Parameters<typeof annotationRecordRoutes>[0]['authorizeProject'] = (caller, action, projectId) =>
     gate.authorize(caller, { project: action }, projectId);
   const queues = { annotations: annotationStore, newId };
+  const queueRecords = { ...search, ...queues, stream, unexpired: (run: RunRef) => withoutExpired(run, expiries) };
   return [
     ...traceRoutes(recordDeps),
     ...spanRoutes(recordDeps),
@@ -65,16 +69,9 @@ export function recordEndpoints(domain: Domain, gate: Gate, bodies: BodyBounds):
     }),
     ...annotationQueueRoutes(queues),
     ...annotationTemplateRoutes(queues),
-    ...annotationRecordRoutes({
-      ...search,
-      ...queues,
-      stream,
-      accounts: accounts.accounts,
-      authorizeProject,
-      unexpired: (run) => withoutExpired(run, expiries),
-      forget: annotations.forget,
-      now: () => new Date(),
-    }),
+    ...annotationRecordRoutes({ ...queueRecords, authorizeProject, forget: annotations.forget }),
+    ...annotationExportRoutes({ ...queueRecords, accounts: accounts.accounts, now: () => new Date() }),
+    ...annotationRatingRoutes(queues),
     ...exportRecordRoutes({ ...search, stream }),
     ...metricSearchRoutes({ ...search, timelines: clickhouseMetricTimeline(clickhouse) }),
     ...recomputeMetricsRoutes({
