@@ -1,16 +1,16 @@
-import { mkdirSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { type ClickHouseClient, ClickHouseLogLevel, createClient } from '@clickhouse/client';
 import type { z } from 'zod';
 import { currentCaller } from '../../accounts/currentCaller.ts';
-import { ServiceError } from '../../errors/errors.ts';
 import { chdbConnection, clickHouseError } from './chdbConnection.ts';
-import { type ChdbEngine, openChdbEngine, paramText } from './chdbEngine.ts';
+import { type ChdbEngine, paramText } from './chdbEngine.ts';
+import { openEmbeddedEngine } from './embeddedEngine.ts';
 import { FairTurns } from './fairTurns.ts';
 import { readSeconds, StatementHangs, type StatementLimits, statementLimits } from './hungStatements.ts';
 import { KeptAnswers } from './keptAnswers.ts';
 import { linesOf } from './linesOf.ts';
 import { ServerStatement } from './serverStatement.ts';
+import { asServiceError, refusedValue, unavailable } from './statementErrors.ts';
 
 /** Values that a `{name:Type}` placeholder takes. Numbers beyond 2^53 travel as text. */
 export type ParamValue = string | number | boolean | readonly string[] | readonly number[];
@@ -99,7 +99,6 @@ const DEFAULT_SECONDS = 30;
 /** Four statements of callers run at once in the embedded engine: together they stay below its bound, with room for inserts, merges and caches. */
 const EMBEDDED_QUERY_BYTES = GiB / 2;
 const SERVER_QUERY_BYTES = 2 * GiB;
-const ENGINE_BYTES = 3 * GiB;
 /** Answers that are read while they are made, such as exports: so many at a time, and of one caller. */
 const STREAMS = 8;
 const STREAMS_OF_CALLER = 2;
@@ -142,49 +141,9 @@ export function openClickHouse(options: ClickHouseOptions): ClickHouse {
     return new Store({ ...store, client, engine: undefined, connections: options.connections ?? 10 });
   }
   if (!options.dataDir) throw new Error('openClickHouse needs a url or a dataDir');
-  const engine = openEngine(options.dataDir, options.engineMemoryBytes ?? ENGINE_BYTES, limits, onWait);
+  const engine = openEmbeddedEngine(options.dataDir, { memoryBytes: options.engineMemoryBytes, limits, onWait });
   return new Store({ ...store, client: createClient({ connection: chdbConnection(engine) }), engine });
 }
-
-function openEngine(
-  dataDir: string,
-  engineMemoryBytes: number,
-  limits: StatementLimits,
-  onWait: ClickHouseOptions['onWait'],
-): ChdbEngine {
-  mkdirSync(dataDir, { recursive: true });
-  try {
-    return openChdbEngine(dataDir, { engineArguments: engineArguments(engineMemoryBytes), limits, onWait });
-  } catch (err) {
-    if (err instanceof Error && err.message.includes('Cannot lock file')) {
-      throw new Error(`the data folder ${dataDir} is in use by another process`, { cause: err });
-    }
-    throw err;
-  }
-}
-
-/**
- * Between rounds of background work the engine sleeps 0.1 to 1.1 s by default. A deletion takes one task for every part of its table, four in a round:
- * in a table of 122 parts it waited 18 s, and 1.7 s with these. An idle engine takes as much CPU as before, since its pauses grow.
- */
-const SHORT_SLEEPS = [
-  '--background_processing_pool_thread_sleep_seconds_if_nothing_to_do=0.03',
-  '--background_processing_pool_task_sleep_seconds_when_no_work_random_part=0.02',
-];
-
-/** Bounds of the embedded engine; its own defaults allow 5 GiB for each of several caches and a thread pool of 10,000. */
-const engineArguments = (memoryBytes: number): string[] => [
-  `--max_server_memory_usage=${memoryBytes}`,
-  '--mark_cache_size=134217728',
-  '--index_mark_cache_size=67108864',
-  '--primary_index_cache_size=134217728',
-  '--uncompressed_cache_size=100663296',
-  '--index_uncompressed_cache_size=0',
-  '--background_pool_size=2',
-  '--background_schedule_pool_size=2',
-  ...SHORT_SLEEPS,
-  '--max_thread_pool_size=512',
-];
 
 interface StoreParts {
   client: ClickHouseClient;
@@ -319,10 +278,7 @@ class Store implements ClickHouse {
       });
     } catch (thrown) {
       const err = clickHouseError(thrown);
-      const { type } = err as { type?: unknown };
-      if (typeof type === 'string' && refused.has(type))
-        throw new ServiceError('BadRequest', `the record store refuses a value (${type})`, { cause: err });
-      throw this.#fault(err, `insert into ${table}`);
+      throw refusedValue(err) ?? this.#fault(err, `insert into ${table}`);
     }
   }
 
@@ -460,105 +416,3 @@ function settingsClause(settings: Record<string, string | number>): string {
   });
   return ` SETTINGS ${text.join(', ')}`;
 }
-
-// https://github.com/ClickHouse/ClickHouse/blob/master/src/Common/ErrorCodes.cpp
-const tooExpensive = new Set([
-  'TIMEOUT_EXCEEDED',
-  'TOO_SLOW',
-  'MEMORY_LIMIT_EXCEEDED',
-  'TOO_MANY_ROWS',
-  'TOO_MANY_BYTES',
-  'TOO_MANY_ROWS_OR_BYTES',
-  'TOO_BIG_AST',
-  'TOO_DEEP_AST',
-  'QUERY_IS_TOO_LARGE',
-]);
-/** What was too much, where it is not time, and what helps. */
-const limitOf: Readonly<Record<string, [limit: string, help: string]>> = {
-  MEMORY_LIMIT_EXCEEDED: ['memory', 'narrow its filters or sort by created_at'],
-  TOO_MANY_ROWS_OR_BYTES: ['result', 'ask for fewer records at a time, or for fewer columns'],
-  TOO_BIG_AST: ['size', 'send fewer filters and values'],
-  TOO_DEEP_AST: ['size', 'send fewer filters and values'],
-  QUERY_IS_TOO_LARGE: ['size', 'send fewer filters and values'],
-};
-const busy = new Set([
-  'TOO_MANY_PARTS',
-  'NOT_ENOUGH_SPACE',
-  'TOO_MANY_SIMULTANEOUS_QUERIES',
-  'SERVER_OVERLOADED',
-  'CANNOT_SCHEDULE_TASK',
-  'CANNOT_ALLOCATE_MEMORY',
-  'CANNOT_WRITE_TO_FILE_DESCRIPTOR',
-  'CANNOT_FSYNC',
-]);
-/** The server, or one that it needs, is away, restarts or does not take writes at the moment. */
-const away = new Set([
-  'KEEPER_EXCEPTION',
-  'NO_ZOOKEEPER',
-  'TABLE_IS_READ_ONLY',
-  'NETWORK_ERROR',
-  'SOCKET_TIMEOUT',
-  'ALL_CONNECTION_TRIES_FAILED',
-  'ATTEMPT_TO_READ_AFTER_EOF',
-  'UNEXPECTED_END_OF_FILE',
-  'ABORTED',
-  'QUERY_WAS_CANCELLED',
-  'S3_ERROR',
-  'TOO_FEW_LIVE_REPLICAS',
-  'UNKNOWN_STATUS_OF_INSERT',
-]);
-/** A value does not fit its column: no repetition helps. */
-const refused = new Set([
-  'CANNOT_PARSE_TEXT',
-  'CANNOT_PARSE_INPUT_ASSERTION_FAILED',
-  'CANNOT_PARSE_QUOTED_STRING',
-  'CANNOT_PARSE_ESCAPE_SEQUENCE',
-  'CANNOT_PARSE_NUMBER',
-  'CANNOT_PARSE_DATETIME',
-  'CANNOT_PARSE_DATE',
-  'CANNOT_PARSE_UUID',
-  'CANNOT_PARSE_BOOL',
-  'INCORRECT_DATA',
-  'TYPE_MISMATCH',
-  'VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE',
-  'DECIMAL_OVERFLOW',
-  'TOO_DEEP_RECURSION',
-  'TOO_LARGE_STRING_SIZE',
-]);
-/** What the system says of a process that it gives no more memory; the engine has no type for it. */
-const noMemory = /std::bad_alloc|Cannot allocate memory/i;
-/** What a proxy before the server says in its place. */
-const ofProxy = /^\s*$|Bad Gateway|Service (Temporarily )?Unavailable|Gateway Time-?out/i;
-
-/** What a caller can understand, as ServiceError; everything else is our own fault and stays as it is. The engine's text never reaches a message: it may hold values. */
-function asServiceError(err: unknown, name: string): unknown {
-  if (!(err instanceof Error)) return err;
-  // Read by its fields, not its class: the embedded connection throws its own copy of ClickHouseError.
-  const { type, code } = err as { type?: unknown; code?: unknown };
-  if (typeof type === 'string') {
-    const engineIsFull = type === 'MEMORY_LIMIT_EXCEEDED' && !err.message.startsWith('Query memory');
-    if (busy.has(type) || engineIsFull || noMemory.test(err.message)) {
-      return new ServiceError('Unavailable', 'the record store is overloaded; try again', { cause: err, retryAfterSeconds: 2 });
-    }
-    if (away.has(type)) return unavailable(err);
-    if (!tooExpensive.has(type)) return err;
-    const [limit, help] = limitOf[type] ?? ['time', 'narrow its filters or sort by created_at'];
-    return overLimit(name, limit, help, err);
-  }
-  // More than the longest text that the process can hold.
-  if (code === 'ERR_STRING_TOO_LONG' || /invalid string length/i.test(err.message))
-    return overLimit(name, 'result', 'ask for fewer records at a time, or for fewer columns', err);
-  const unreachable =
-    // The last ones are those of a disk or a process that is full, when the embedded engine's rows are written down.
-    /^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|EPIPE|EHOST|ENET|EMFILE|ENFILE|ENOSPC|ENOMEM|EDQUOT|EIO|CHDB_)/.test(String(code)) ||
-    noMemory.test(err.message) ||
-    /Timeout error|socket hang up|is closed|other side closed|terminated|premature close/i.test(err.message) ||
-    (code === undefined && ofProxy.test(err.message));
-  return unreachable ? unavailable(err) : err;
-}
-
-const overLimit = (query: string, limit: string, help: string, cause: unknown) =>
-  new ServiceError('QueryTooExpensive', `the query ran into its ${limit} limit; ${help}`, { context: { query, limit }, cause });
-
-const unavailable = (cause: unknown) =>
-  new ServiceError('Unavailable', 'the record store does not answer; try again', { cause, retryAfterSeconds: 2 });
