@@ -1,5 +1,10 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import type { Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { Document } from '@langchain/core/documents';
 import { BaseChatModel } from '@langchain/core/language_models/chat_models';
@@ -18,7 +23,7 @@ import { traceHandler } from '../../client/fetchHandler.ts';
 import { log } from '../../client/index.ts';
 import { loggingCallbacks } from '../../client/langchain.ts';
 import { logOpenAI } from '../../client/openai.ts';
-import { type LoggedSpan, loggedTraces } from '../support/loggedTraces.ts';
+import { type LoggedSpan, loggedTraces, tracesIn } from '../support/loggedTraces.ts';
 import { type Answer, fails, type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
@@ -430,5 +435,70 @@ describe('LangChain', () => {
       { type: 'workflow', status_code: 500, error_message: 'TypeError: of the chain' },
     ]);
     expect(spans[0]?.metrics.time_to_first_token_ns).toBeGreaterThan(0);
+  });
+});
+
+describe('the snippets of the page, as they stand there', () => {
+  const root = join(import.meta.dirname, '../..');
+  const page = readFileSync(join(root, 'docs/wrappers.md'), 'utf8');
+  const snippets = [...page.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = '']) => code);
+  const folder = mkdtempSync(join(tmpdir(), 'assay-wrappers-'));
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  const oneCall = {
+    output: { content: 'Hello, world' },
+    input: [{ role: 'user', content: 'Hello' }],
+    metrics: { num_input_tokens: 12 },
+  };
+  const cases = [
+    { entry: 'openai', logged: { spans: [{ type: 'llm', model: 'gpt-4o-mini', ...oneCall }] } },
+    { entry: 'aiSdk', logged: { spans: [{ type: 'llm', model: 'gpt-4o-mini', ...oneCall }] } },
+    { entry: 'langchain', logged: { input: '{"question":"Hello"}', output: 'Hello, world', spans: [{ type: 'workflow' }] } },
+    {
+      entry: 'express',
+      use: `
+        const server = app.listen(0, '127.0.0.1');
+        await new Promise((resolve) => server.once('listening', resolve));
+        const url = 'http://127.0.0.1:' + server.address().port;
+        await fetch(url + '/health');
+        const headers = { 'content-type': 'application/json', 'x-conversation': 'seven' };
+        await (await fetch(url + '/chat', { method: 'POST', headers, body: '{"text":"Hello"}' })).text();
+        server.close();`,
+      logged: { name: 'POST /chat', input: '{"text":"Hello"}', output: '{"answer":"Hello"}', status_code: 200 },
+    },
+    {
+      entry: 'fetchHandler',
+      use: `await (await POST(new Request('http://localhost/shout', { method: 'POST', body: 'Hello' }))).text();`,
+      logged: { name: 'POST /shout', input: 'Hello', output: 'HELLO', status_code: 200 },
+    },
+  ];
+
+  test('are all of them run', () => {
+    expect(snippets.map((code) => /@assay\/client\/(\w+)/.exec(code)?.[1])).toEqual(cases.map(({ entry }) => entry));
+  });
+
+  test.each(cases)('$entry', async ({ entry, use = '', logged }) => {
+    endpoint.otherwise(says('Hello, world'));
+    const code = snippets.find((one) => one.includes(`@assay/client/${entry}`))?.replace('@assay/client', join(root, 'client'));
+    const script = `
+      import { Logger } from '${join(root, 'client/index.ts')}';
+      const logger = new Logger({ logStream: 'page ${entry}' });
+      ${code?.replace(`/${entry}'`, `/${entry}.ts'`)}
+      ${use}
+      await logger.close();`;
+    writeFileSync(join(folder, `${entry}.ts`), script);
+    await promisify(execFile)(process.execPath, [join(folder, `${entry}.ts`)], {
+      env: {
+        ...{
+          PATH: process.env.PATH,
+          SERVICE_API_URL: service.url,
+          SERVICE_API_KEY: service.apiKey,
+          SERVICE_PROJECT_ID: projectId,
+        },
+        ...{ OPENAI_BASE_URL: `${endpoint.url}/v1`, OPENAI_API_KEY: 'k' },
+      },
+    });
+    expect(await tracesIn(service, projectId, `page ${entry}`)).toMatchObject([logged]);
   });
 });

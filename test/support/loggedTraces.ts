@@ -24,6 +24,11 @@ export async function loggedTraces(
   const logger = new Logger({ client: service.client, projectId, logStream, flushEveryMs: 0 });
   await work(logger);
   await logger.close();
+  return tracesIn(service, projectId, logStream);
+}
+
+/** The traces that a log stream holds, in their order. */
+export async function tracesIn(service: TestService, projectId: string, logStream: string): Promise<LoggedSpan[]> {
   const streams = (await service.request('GET', `/projects/${projectId}/log_streams`)).body as { id: string; name: string }[];
   const { body } = await service.request('POST', `/v2/projects/${projectId}/traces/search`, {
     log_stream_id: streams.find(({ name }) => name === logStream)?.id,
