@@ -190,9 +190,13 @@ function sayLinks(service: Service, runs: readonly ExperimentRunResults[]): void
   };
   say('\nTo look around, start the service again on the same data:\n');
   say(`  ${startCommand(service)}\n`);
+  const pages = runs.map(({ link, experiment }) => `${link} (${experiment.name})`);
+  say(`  experiments   ${pages.join('\n                ')}`);
   say(`  API docs      ${service.publicUrl}/docs`);
   say(`  Temporal UI   ${runs.map((run) => `${ofRun(run)} (${run.experiment.name})`).join('\n                ')}`);
-  say(`  credentials   ${join(dataDir, 'credentials.json')}`);
+  say(
+    `  log in        as ${service.email} with the password of ${join(dataDir, 'credentials.json')}, or with its API key (not in Temporal)`,
+  );
 }
 
 /** Starts the service where it was: ports are named only where they are not the usual ones. */
