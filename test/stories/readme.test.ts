@@ -205,9 +205,7 @@ test('the demo ends by itself with a table of both experiments and the way back 
   expect(stdout).toMatch(/^numeric_match +1 +0\.85 +-0\.\d+ to -0\.\d+ +0 +6 +0\.0313 +worse$/m);
   expect(stdout).toContain(`DATA_DIR=${folder} `);
   expect(stdout).toMatch(/^ {2}API docs +http:\/\/127\.0\.0\.1:\d+\/docs$/m);
-  expect(stdout).toContain(
-    `  log in there  as admin@example.com with the password, or with the API key, of ${join(folder, 'credentials.json')}`,
-  );
+  expect(stdout).toContain(`  log in        as admin@assay.local with the password of ${join(folder, 'credentials.json')}`);
   for (const name of ['agent', 'prompt']) {
     expect(stdout).toMatch(
       new RegExp(`http://127\\.0\\.0\\.1:\\d+/projects/[\\w-]{36}/experiments/[\\w-]{36} \\(${name}\\)$`, 'm'),
