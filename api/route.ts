@@ -264,9 +264,14 @@ async function write(route: Endpoint, checkReplies: boolean, response: Response,
     if (!checked.success)
       throw new Error(`reply of ${route.method} ${route.path} does not fit its schema: ${checked.error.message}`);
   }
-  const text = await jsonInPieces(reply.body ?? null);
+  const pieces = await jsonInPieces(reply.body ?? null);
   if (!response.hasHeader('Content-Type')) response.type('json');
-  response.status(200).send(text);
+  response.status(200).setHeader(
+    'Content-Length',
+    pieces.reduce((sum, { length }) => sum + length, 0),
+  );
+  for (const piece of pieces) response.write(piece);
+  response.end();
 }
 
 /** Nothing is sent before the first part is there: what fails until then is answered as an error, not as a file that breaks off. */

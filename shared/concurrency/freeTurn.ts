@@ -1,7 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
 
-/** Milliseconds of one turn of the event loop that all work together takes which asks here. */
-const MS_PER_TURN = 5;
+/**
+ * Milliseconds of one turn of the event loop that all work together takes which asks here. A search of another caller needs some ten turns, and waits for
+ * each of them.
+ */
+const MS_PER_TURN = 2;
 let turnBegan = 0;
 
 /**

@@ -2,6 +2,7 @@ import { type ColumnDef, filterTypeOf } from '../columns/columnDef.ts';
 import { datasetColumns } from '../columns/dataset.ts';
 import { standardColumns } from '../columns/standard.ts';
 import { systemMetricColumns } from '../columns/systemMetrics.ts';
+import { eachInTurns } from '../concurrency/eachInTurns.ts';
 import { Uuid } from '../wire/common.ts';
 import type { Filter } from '../wire/filters.ts';
 import type { LogRecordsColumnInfo } from '../wire/recordSearch.ts';
@@ -39,8 +40,11 @@ export async function availableColumns(
     run,
     valued.filter(({ metric }) => !known.has(`metrics/${metric}`)),
   );
-  const withValues = valued.flatMap(({ metric }) => known.get(`metrics/${metric}`) ?? unknown.get(metric) ?? []);
-  const metrics = new Map([...definitions.alwaysListed, ...ofRun, ...withValues].map((column) => [column.id, column]));
+  const metrics = new Map([...definitions.alwaysListed, ...ofRun].map((column) => [column.id, column]));
+  await eachInTurns(valued, ({ metric }) => {
+    const column = unknown.get(metric) ?? known.get(`metrics/${metric}`);
+    if (column) metrics.set(column.id, column);
+  });
   return [...plainColumns(run), ...metrics.values()];
 }
 
@@ -55,7 +59,9 @@ export async function describedColumns(
     availableColumns(reads, definitions, run, range),
     reads.annotationTemplates(run),
   ]);
-  return [...columns.map(toDescriptor), ...annotationColumns(templates)];
+  const described: LogRecordsColumnInfo[] = [];
+  await eachInTurns(columns, (column) => described.push(toDescriptor(column)));
+  return [...described, ...annotationColumns(templates)];
 }
 
 /**
@@ -143,12 +149,11 @@ async function undefinedMetrics(
 ): Promise<Map<string, ColumnDef>> {
   const numbers = valued.filter(({ dataType }) => dataType === 'floating_point').map(({ metric }) => metric);
   const booleans = numbers.length > 0 ? await reads.booleanMetrics(run, numbers) : new Set<string>();
-  return new Map(
-    valued.map(({ metric, dataType }) => [
-      metric,
-      undefinedMetric({ metric, dataType: booleans.has(metric) ? 'boolean' : dataType }),
-    ]),
-  );
+  const columns = new Map<string, ColumnDef>();
+  await eachInTurns(valued, ({ metric, dataType }) => {
+    columns.set(metric, undefinedMetric({ metric, dataType: booleans.has(metric) ? 'boolean' : dataType }));
+  });
+  return columns;
 }
 
 /** A metric of which only the values are known, such as one that a client computed itself. */

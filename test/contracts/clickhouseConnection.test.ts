@@ -167,3 +167,22 @@ describe('a stream that is called off before its first row', () => {
     await clickhouse.ping();
   });
 });
+
+test('other work goes on while the rows of a long answer are read, and each row is there once', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'assay-clickhouse-'));
+  const clickhouse = openClickHouse({ dataDir });
+  onTestFinished(async () => {
+    await clickhouse.close();
+    await rm(dataDir, { recursive: true, force: true });
+  });
+  let turns = 0;
+  const counting = setInterval(() => turns++);
+  onTestFinished(() => clearInterval(counting));
+  const read = await clickhouse.query({
+    name: 'long answer',
+    sql: "SELECT concat(toString(number), repeat('ß', 500)) AS name FROM numbers(20000)",
+    row: (row) => ({ name: Names(row), turns }),
+  });
+  expect(read.map(({ name }) => name)).toEqual(Array.from({ length: 20_000 }, (_, n) => `${n}${'ß'.repeat(500)}`));
+  expect(read.at(-1)?.turns).toBeGreaterThan(read[0]?.turns ?? 0);
+});
