@@ -44,7 +44,7 @@ export const FailedRowsSetting = z
   );
 
 const LoggedMetric = z
-  .object({
+  .strictObject({
     name: z.string().min(1).max(1_000),
     direction: MetricDirection.nullable().default(null),
     range: MetricRange.nullable().default(null),

@@ -494,6 +494,14 @@ describe('listing', () => {
     ]);
     for (const wrong of [{ name: 'x', direction: 'up' }, { name: '' }, { name: 'x', range: { min: 1, max: 1 } }])
       expect((await create(project, { name: 'wrong', logged_metrics: [wrong] })).status).toBe(422);
+    // Misspelt, it would say of no number which is better.
+    const misspelt = await create(project, { name: 'wrong', logged_metrics: [{ name: 'x', directon: 'lower' }] });
+    expect(misspelt).toMatchObject({
+      status: 422,
+      body: {
+        detail: [{ loc: ['body', 'logged_metrics', 0, 'directon'], msg: expect.stringContaining('closest are direction') }],
+      },
+    });
   });
 
   test('knows its columns and counts metrics in buckets', async () => {
