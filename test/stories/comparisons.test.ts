@@ -479,37 +479,26 @@ describe('what cannot be compared is told clearly', () => {
   });
 
   test('a thousand metrics', async () => {
+    // A project of its own: every look at the columns of another would be at these, too.
+    const { id: wideProject } = await service.project();
     const metrics = (n: number) => Object.fromEntries(Array.from({ length: 1_000 }, (_, m) => [`m${m}`, (n * m) % 7]));
-    const wide = await logged(project, 'wide', rowsOf(3, metrics));
+    const wide = await logged(wideProject, 'wide', rowsOf(3, metrics));
     const wider = await logged(
-      project,
+      wideProject,
       'wider',
       rowsOf(3, (n) => metrics(n + 1)),
     );
     const body = { baseline_id: wide, experiment_ids: [wider] };
-    expect((await compare(project, body)).comparisons.filter(({ rows }) => rows === 3)).toHaveLength(1_000);
-    const third = await logged(project, 'third', rowsOf(3, metrics));
-    expect(await refusal(project, { ...body, experiment_ids: [wider, third] })).toMatch(
+    expect((await compare(wideProject, body)).comparisons.filter(({ rows }) => rows === 3)).toHaveLength(1_000);
+    const third = await logged(wideProject, 'third', rowsOf(3, metrics));
+    expect(await refusal(wideProject, { ...body, experiment_ids: [wider, third] })).toMatch(
       /^422.*1\d{3} metrics of 2 experiments are 2\d{3} comparisons, and at most 2000 are made: name fewer/,
     );
-    // Those of one metric are made for all fifty, and of a thousand for none.
-    const experiment_ids = [
-      wider,
-      third,
-      ...(await Promise.all(
-        Array.from({ length: 48 }, (_, n) =>
-          logged(
-            project,
-            `narrow ${n}`,
-            rowsOf(1, () => ({ m0: n })),
-          ),
-        ),
-      )),
-    ];
-    expect(await refusal(project, { ...body, experiment_ids })).toMatch(
-      /^422.*1\d{3} metrics of 50 experiments are 5\d{4} comparisons/,
-    );
-    expect(await compare(project, { ...body, experiment_ids, metrics: ['m0'] })).toMatchObject({ comparisons: { length: 50 } });
+    // Those of one metric are made all the same.
+    const experiment_ids = [wider, third];
+    expect(await compare(wideProject, { ...body, experiment_ids, metrics: ['m0'] })).toMatchObject({
+      comparisons: { length: 2 },
+    });
   });
 
   test('fifty experiments', { timeout: 120_000 }, async () => {
