@@ -17,7 +17,8 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 test('the workflow code builds into a bundle, without anything of Node', () => {
-  for (const workflow of ['extendDataset', 'runExperiment', 'runJob', 'scoreRun']) expect(bundle.code).toContain(workflow);
+  for (const workflow of ['extendDataset', 'runExperiment', 'runJob', 'scoreRun', 'sweepExpired'])
+    expect(bundle.code).toContain(workflow);
 });
 
 test('the process that asks for the bundle does not load the compiler, whose memory it would keep', () => {
@@ -61,6 +62,7 @@ describe("today's workflow code takes every step that a recorded run took", () =
       [
         'extended',
         'recurringJob',
+        'sweep',
         ...ofRuns,
         ...ofRuns.map((name) => `inRounds/${name}`),
         ...ofScores,

@@ -12,6 +12,7 @@ import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { ServiceClient } from '../../client/http.ts';
 import { extensionWorkflowId } from '../../shared/datasetExtensions/workflow.ts';
 import { jobScheduleId } from '../../shared/maintenance/jobWorkflow.ts';
+import { SWEEP_SCHEDULE } from '../../shared/records/sweepWorkflow.ts';
 import { scoringWorkflowId } from '../../shared/scoring/workflow.ts';
 import { startBareTemporal } from '../support/bareTemporal.ts';
 import { says, startModelEndpoint } from '../support/modelEndpoint.ts';
@@ -168,6 +169,24 @@ try {
   const { workflowId } = run.action.workflow;
   await workflow.getHandle(workflowId).result();
   await saveHistory('recurringJob', workflowId);
+
+  // A sweep of projects with a retention, one of which holds what has expired.
+  const swept = await client.send<{ id: string }>('/projects', { body: { name: 'swept' } });
+  const old = { input: 'expired', created_at: new Date(Date.now() - 10 * 86_400_000).toISOString() };
+  const { id: logId } = await client.send<{ id: string }>(`/projects/${swept.id}/log_streams`, { body: { name: 'old' } });
+  await client.send(`/projects/${swept.id}/traces`, { body: { log_stream_id: logId, traces: [old] } });
+  for (const id of [projectId, swept.id])
+    await client.send(`/projects/${id}/retention`, { method: 'PUT', body: { retention_days: 1 } });
+  const sweeps = new Client({ connection }).schedule.getHandle(SWEEP_SCHEDULE);
+  await sweeps.trigger();
+  let sweep: string | undefined;
+  while (sweep === undefined) {
+    const [started] = (await sweeps.describe()).info.recentActions;
+    if (started?.action.type === 'startWorkflow') sweep = started.action.workflow.workflowId;
+    else await setTimeout(50);
+  }
+  await workflow.getHandle(sweep).result();
+  await saveHistory('sweep', sweep);
 } finally {
   await connection.close();
   await service.kill('SIGTERM');
