@@ -12,10 +12,12 @@ import {
   toSettings,
 } from '../../shared/integrations/describe.ts';
 import { type Integration, type IntegrationStore, providerNames } from '../../shared/integrations/integration.ts';
+import { ProviderSettings } from '../../shared/integrations/providerSettings.ts';
 import { type SaveDeps, saveCustomIntegration, saveProviderIntegration } from '../../shared/integrations/saveIntegration.ts';
 import { openSecrets } from '../../shared/integrations/sealing.ts';
 import type { Prices } from '../../shared/prices/openPrices.ts';
 import { pricesBody, pricesFrom } from '../../shared/prices/ownPrices.ts';
+import { tokenProviders } from '../../shared/providers/index.ts';
 import { modelsOf } from '../../shared/providers/models.ts';
 import { CallLimitsBody } from '../../shared/wire/callLimits.ts';
 import { AnyJson } from '../../shared/wire/common.ts';
@@ -31,12 +33,9 @@ import {
   type IntegrationModelsResponse,
   IntegrationStatus,
   LlmIntegrationPath,
-  MistralIntegrationCreate,
   ModelNames,
   ModelsQuery,
-  OpenAIIntegrationCreate,
   ProviderPath,
-  ProviderSettings,
 } from '../../shared/wire/integrations.ts';
 import { type Endpoint, endpoint, Reply } from '../route.ts';
 
@@ -103,36 +102,21 @@ export function integrationRoutes(deps: IntegrationRouteDeps): Endpoint[] {
       response: AvailableIntegrations,
       handle: async () => ({ integrations: [...providerNames] }),
     }),
-    endpoint({
-      method: 'put',
-      path: '/integrations/openai',
-      summary: 'Create or update the OpenAI integration',
-      tag,
-      access: onNamed('update', 'openai', 'openai'),
-      body: OpenAIIntegrationCreate,
-      response: IntegrationDB,
-      handle: async ({ body, caller }) =>
-        described(
-          caller,
-          await saveProviderIntegration(
-            deps,
-            caller.userId,
-            { provider: 'openai', config: { organizationId: body.organization_id ?? null } },
-            body.token,
-          ),
-        ),
-    }),
-    endpoint({
-      method: 'put',
-      path: '/integrations/mistral',
-      summary: 'Create or update the Mistral integration',
-      tag,
-      access: onNamed('update', 'mistral', 'mistral'),
-      body: MistralIntegrationCreate,
-      response: IntegrationDB,
-      handle: async ({ body, caller }) =>
-        described(caller, await saveProviderIntegration(deps, caller.userId, { provider: 'mistral', config: {} }, body.token)),
-    }),
+    ...tokenProviders.map(({ name: provider, label, request, toStored }) =>
+      endpoint({
+        method: 'put',
+        path: `/integrations/${provider}`,
+        summary: `Create or update the ${label} integration`,
+        tag,
+        access: onNamed('update', provider, provider),
+        body: request,
+        response: IntegrationDB,
+        handle: async ({ body, caller }) => {
+          const content = { provider, config: toStored(body) };
+          return described(caller, await saveProviderIntegration(deps, caller.userId, content, body.token));
+        },
+      }),
+    ),
     endpoint({
       method: 'put',
       path: '/integrations/custom',

@@ -1,7 +1,9 @@
 import { mayOnAsset, type ProjectRole } from '../accounts/permissions.ts';
 import { ServiceError } from '../errors/errors.ts';
-import type { CustomIntegrationDefinition, IntegrationProvider, ProviderSettings } from '../wire/integrations.ts';
+import { findTokenProvider } from '../providers/index.ts';
+import type { CustomIntegrationDefinition, IntegrationProvider } from '../wire/integrations.ts';
 import type { CustomConfig, Integration, IntegrationStore, Secrets } from './integration.ts';
+import type { ProviderSettings } from './providerSettings.ts';
 
 /** What a caller with this role on an integration may do with it, as replies say it. */
 function permissionsOf(role: ProjectRole | undefined) {
@@ -59,20 +61,17 @@ export async function removeIntegration(store: IntegrationStore, provider: Integ
 /** Settings without secrets. */
 export function toSettings(integration: Integration): ProviderSettings {
   const identity = { id: integration.id, name: integration.name, extra: null };
-  switch (integration.provider) {
-    case 'custom':
-      return {
-        ...identity,
-        provider: 'custom',
-        ...customFields(integration.config),
-        models: integration.config.isLegacyFormat ? (integration.config.models ?? []).map((model) => model.name) : null,
-        is_legacy_format: integration.config.isLegacyFormat,
-      };
-    case 'openai':
-      return { ...identity, provider: 'openai', organization_id: integration.config.organizationId };
-    case 'mistral':
-      return { ...identity, provider: 'mistral' };
+  if (integration.provider !== 'custom') {
+    const { toShown } = findTokenProvider(integration.provider);
+    return { ...identity, provider: integration.provider, ...toShown(integration.config) };
   }
+  return {
+    ...identity,
+    provider: 'custom',
+    ...customFields(integration.config),
+    models: integration.config.isLegacyFormat ? (integration.config.models ?? []).map((model) => model.name) : null,
+    is_legacy_format: integration.config.isLegacyFormat,
+  };
 }
 
 /** Settings with their secrets, opened: for callers whose `read_secrets` is allowed. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { CallLimits } from '../coordination/coordination.ts';
+import { tokenProviders } from '../providers/index.ts';
 import { AuthenticationType, RunParameter } from '../wire/integrations.ts';
 
 /** A model of a custom integration. Its parameters come from a built-in model, from a list, or from the default set. */
@@ -37,13 +38,12 @@ export type Secrets = Partial<Record<SecretField, string>>;
 /** What is kept of an integration beside its identity. */
 export const IntegrationContent = z.discriminatedUnion('provider', [
   z.object({ provider: z.literal('custom'), config: CustomConfig }),
-  z.object({ provider: z.literal('openai'), config: z.object({ organizationId: z.string().nullable() }) }),
-  z.object({ provider: z.literal('mistral'), config: z.object({}) }),
+  ...tokenProviders.map(({ name, stored }) => z.object({ provider: z.literal(name), config: stored })),
 ]);
 export type IntegrationContent = z.output<typeof IntegrationContent>;
 /** Providers whose models this service really calls. */
 export type ProviderName = IntegrationContent['provider'];
-export const providerNames: readonly ProviderName[] = ['custom', 'openai', 'mistral'];
+export const providerNames: readonly ProviderName[] = ['custom', ...tokenProviders.map(({ name }) => name)];
 
 export const SealedSecrets = z.partialRecord(z.enum(secretFields), z.string());
 

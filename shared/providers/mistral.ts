@@ -1,14 +1,21 @@
-import type { Provider } from './provider.ts';
+import { z } from 'zod';
+import { chat, sighted, text } from './modelFamily.ts';
+import { bearerConnection, tokenProvider } from './provider.ts';
 
 /** https://docs.mistral.ai/api: the chat endpoint speaks the OpenAI protocol. */
-export const mistral: Provider<'mistral'> = {
+export const mistral = tokenProvider({
   name: 'mistral',
-  connect: (_config, { token = '' }) => ({
-    endpoint: 'https://api.mistral.ai/v1',
-    authentication: { kind: 'header', name: 'authorization', value: `Bearer ${token}` },
-    headers: {},
-    contextHeaders: {},
-    handler: null,
-    fileLimits: null,
-  }),
-};
+  label: 'Mistral',
+  sent: z.object({}),
+  stored: z.object({}),
+  shown: z.object({}),
+  toStored: () => ({}),
+  toShown: () => ({}),
+  connect: (_stored, secrets) => bearerConnection('https://api.mistral.ai/v1', secrets),
+  models: [
+    { parameters: chat, modalities: text, names: ['mistral-large-latest', 'mistral-small-latest', 'codestral-latest'] },
+    { parameters: chat, modalities: text, names: ['devstral-medium-latest', 'ministral-8b-latest', 'ministral-3b-latest'] },
+    { parameters: chat, modalities: text, names: ['magistral-medium-latest', 'magistral-small-latest'] },
+    { parameters: chat, modalities: sighted, names: ['mistral-medium-latest', 'pixtral-large-latest'] },
+  ],
+});

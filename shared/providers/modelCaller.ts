@@ -7,13 +7,14 @@ import type { Telemetry } from '../telemetry/telemetry.ts';
 import { callLimits } from './callLimits.ts';
 import { createChatCompletion } from './chatCompletion.ts';
 import { type ChatMessage, toProtocol } from './chatMessage.ts';
+import { customConnection } from './custom.ts';
 import { AttemptFailure, connectionFailure, httpFailure, isConnectionFailure } from './failures.ts';
 import { fileProblem } from './files.ts';
 import type { HandlerAnswer } from './handlers/customHandler.ts';
 import { type HandlerReply, HandlerThrew } from './handlers/handlerProcess.ts';
 import { createHandlers, type Handlers, type HandlersOptions } from './handlers/handlers.ts';
 import type { HandlerRequest } from './handlers/messages.ts';
-import { connectionOf } from './index.ts';
+import { findTokenProvider } from './index.ts';
 import { defaultRetryRules, limitedCall } from './limitedCall.ts';
 import { type Attempt, type ModelAnswer, ModelCallError, type ModelCaller } from './modelCall.ts';
 import { type CallableModel, resolveModel } from './models.ts';
@@ -37,6 +38,12 @@ export interface ModelCallerDeps {
 const DEFAULT_TIME_LIMIT_MS = 300_000;
 /** A changed integration is used by the calls of a run after at most this time, and at once by the check before one. */
 const INTEGRATIONS_FRESH_MS = 1_000;
+
+/** How to reach the models of a stored integration. */
+const connectionOf = (integration: Integration, secrets: Secrets): Connection =>
+  integration.provider === 'custom'
+    ? customConnection(integration.config, secrets)
+    : findTokenProvider(integration.provider).connect(integration.config, secrets);
 
 export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
   const chat = createChatCompletion(deps.outbound.request);

@@ -2,8 +2,9 @@ import { ServiceError } from '../errors/errors.ts';
 import { closestNames } from '../identifiers/closestNames.ts';
 import { type CustomModel, customFirst, type Integration } from '../integrations/integration.ts';
 import type { Modality } from '../wire/integrations.ts';
-import { builtinModels, defaultParameters, findBuiltinModel, type ParameterMap, spellingsOf } from './builtinModels.ts';
+import { builtinModels, findBuiltinModel, spellingsOf } from './builtinModels.ts';
 import { findModel, type Match } from './findModel.ts';
+import { chat, type ParameterMap } from './modelFamily.ts';
 
 /** A model that can be called through an integration. */
 export interface CallableModel {
@@ -46,7 +47,7 @@ function toCallable({ name, alias, basedOn, supportedParameters }: CustomModel):
   return {
     alias: alias ?? name,
     name,
-    parameters: listed ? Object.fromEntries(listed) : (base?.parameters ?? defaultParameters),
+    parameters: listed ? Object.fromEntries(listed) : (base?.parameters ?? chat),
     parametersAreListed: listed !== undefined,
     modalities: base?.modalities ?? ['text'],
   };
@@ -55,7 +56,7 @@ function toCallable({ name, alias, basedOn, supportedParameters }: CustomModel):
 const unlisted = (name: string): CallableModel => ({
   alias: name,
   name,
-  parameters: defaultParameters,
+  parameters: chat,
   parametersAreListed: false,
   modalities: ['text'],
 });

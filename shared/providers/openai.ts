@@ -1,14 +1,41 @@
-import type { Provider } from './provider.ts';
+import { z } from 'zod';
+import { HeaderValue } from '../wire/integrations.ts';
+import { chat, type ParameterMap, sighted, text } from './modelFamily.ts';
+import { bearerConnection, tokenProvider } from './provider.ts';
+
+// Reasoning models refuse sampling parameters (https://platform.openai.com/docs/guides/reasoning).
+const reasoning: ParameterMap = {
+  max_tokens: 'max_completion_tokens',
+  tools: 'tools',
+  tool_choice: 'tool_choice',
+  response_format: 'response_format',
+  reasoning_effort: 'reasoning_effort',
+};
+const gpt5: ParameterMap = { ...reasoning, verbosity: 'verbosity' };
 
 /** https://platform.openai.com/docs/api-reference/authentication */
-export const openai: Provider<'openai'> = {
+export const openai = tokenProvider({
   name: 'openai',
-  connect: ({ organizationId }, { token = '' }) => ({
-    endpoint: 'https://api.openai.com/v1',
-    authentication: { kind: 'header', name: 'authorization', value: `Bearer ${token}` },
-    headers: organizationId ? { 'openai-organization': organizationId } : {},
-    contextHeaders: {},
-    handler: null,
-    fileLimits: null,
-  }),
-};
+  label: 'OpenAI',
+  sent: z.object({ organization_id: HeaderValue.nullish() }),
+  stored: z.object({ organizationId: z.string().nullable() }),
+  shown: z.object({ organization_id: z.string().nullable() }),
+  toStored: ({ organization_id }) => ({ organizationId: organization_id ?? null }),
+  toShown: ({ organizationId }) => ({ organization_id: organizationId }),
+  connect: ({ organizationId }, secrets) =>
+    bearerConnection('https://api.openai.com/v1', secrets, organizationId ? { 'openai-organization': organizationId } : {}),
+  models: [
+    { parameters: gpt5, modalities: sighted, names: ['gpt-5.1', 'gpt-5', 'gpt-5-mini', 'gpt-5-nano'] },
+    { parameters: gpt5, modalities: sighted, names: ['gpt-6.1-sol', 'gpt-6-astra', 'gpt-6-sol', 'gpt-6-luna'] },
+    { parameters: gpt5, modalities: sighted, names: ['gpt-5.6-sol', 'gpt-5.6-terra', 'gpt-5.6-luna', 'gpt-5.5', 'gpt-5.2'] },
+    { parameters: gpt5, modalities: sighted, names: ['gpt-5.4', 'gpt-5.4-mini', 'gpt-5.4-nano'] },
+    { parameters: reasoning, modalities: sighted, names: ['o1', 'o3', 'o4-mini'] },
+    { parameters: reasoning, modalities: text, names: ['o3-mini'] },
+    {
+      parameters: chat,
+      modalities: sighted,
+      names: ['gpt-4.1', 'gpt-4.1-mini', 'gpt-4.1-nano', 'gpt-4o', 'gpt-4o-mini', 'gpt-4-turbo'],
+    },
+    { parameters: chat, modalities: text, names: ['gpt-4', 'gpt-3.5-turbo'] },
+  ],
+});

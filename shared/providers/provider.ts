@@ -1,4 +1,7 @@
-import type { IntegrationContent, Secrets } from '../integrations/integration.ts';
+import { z } from 'zod';
+import type { Secrets } from '../integrations/integration.ts';
+import { type IntegrationProvider, ProviderToken } from '../wire/integrations.ts';
+import type { ModelFamily } from './modelFamily.ts';
 
 /** The identifiers of the row a call belongs to. */
 export interface CallContext {
@@ -26,8 +29,46 @@ export interface Connection {
   fileLimits: { maxFiles: number | null; maxFileSizeBytes: number | null } | null;
 }
 
-/** A kind of integration whose models can be called: one file each, listed in `index.ts`. */
-export interface Provider<Name extends IntegrationContent['provider'] = IntegrationContent['provider']> {
-  name: Name;
-  connect(config: Extract<IntegrationContent, { provider: Name }>['config'], secrets: Secrets): Connection;
+type Settings = Record<string, unknown>;
+
+/** A provider with an address of its own that needs a token, and maybe plain settings. One file each, listed in `index.ts`. */
+export interface TokenProvider<Stored = Settings, Sent = Settings, Shown = Settings> {
+  name: Exclude<IntegrationProvider, 'custom'>;
+  /** What people call it. */
+  label: string;
+  /** What a request sends beside the token. */
+  sent: z.ZodType<Sent> & z.ZodObject;
+  /** What is kept of it. */
+  stored: z.ZodType<Stored> & z.ZodObject;
+  /** What answers show of it. */
+  shown: z.ZodType<Shown> & z.ZodObject;
+  toStored(sent: Sent): Stored;
+  toShown(stored: Stored): Shown;
+  connect(stored: Stored, secrets: Secrets): Connection;
+  /** The first is its default. */
+  models: readonly ModelFamily[];
+}
+
+/** How a provider is reached that has a fixed address and takes its token as a bearer. */
+export const bearerConnection = (endpoint: string, { token = '' }: Secrets, headers: Connection['headers'] = {}): Connection => ({
+  endpoint,
+  authentication: { kind: 'header', name: 'authorization', value: `Bearer ${token}` },
+  headers,
+  contextHeaders: {},
+  handler: null,
+  fileLimits: null,
+});
+
+/** One of the list of providers, with the schema of the request that connects it. */
+export interface ListedProvider extends TokenProvider {
+  request: z.ZodType<Settings & { token: string }> & z.ZodObject;
+}
+
+/** Its types are checked here; who uses the list of providers sees its settings as plain objects. */
+export function tokenProvider<Stored extends Settings, Sent extends Settings, Shown extends Settings>(
+  provider: TokenProvider<Stored, Sent, Shown>,
+): ListedProvider {
+  const { label, sent } = provider;
+  const request = z.object({ ...sent.shape, token: ProviderToken }).meta({ id: `${label}IntegrationCreate` });
+  return { ...provider, request } as unknown as ListedProvider;
 }

@@ -68,7 +68,7 @@ const HeaderName = z
     error:
       'this header belongs to the connection and cannot be set (Host, Content-Length, Transfer-Encoding, Connection and their like)',
   });
-const HeaderValue = z
+export const HeaderValue = z
   .string()
   .max(8_192)
   .regex(/^[\t\x20-\x7e\x80-\xff]*$/, { error: 'a header value must not hold line breaks, control or non-Latin-1 characters' });
@@ -213,17 +213,8 @@ export const CustomIntegrationCreate = z
   .meta({ id: 'CustomIntegrationCreate' });
 export type CustomIntegrationCreate = z.output<typeof CustomIntegrationCreate>;
 
-export const OpenAIIntegrationCreate = z
-  .object({
-    organization_id: HeaderValue.nullish(),
-    token: secret.regex(/^[\x21-\x7e]+$/, { error: 'must be printable characters without spaces' }),
-  })
-  .meta({ id: 'OpenAIIntegrationCreate' });
-export type OpenAIIntegrationCreate = z.output<typeof OpenAIIntegrationCreate>;
-
-export const MistralIntegrationCreate = z
-  .object({ token: secret.regex(/^[\x21-\x7e]+$/, { error: 'must be printable characters without spaces' }) })
-  .meta({ id: 'MistralIntegrationCreate' });
+/** What proves to a provider who calls it. */
+export const ProviderToken = secret.regex(/^[\x21-\x7e]+$/, { error: 'must be printable characters without spaces' });
 
 export const IntegrationAction = z.enum(['update', 'delete', 'share', 'read_secrets']);
 
@@ -272,21 +263,17 @@ const customFields = {
   headers: z.null(),
 };
 
-const identity = { id: Uuid, name: z.string(), extra: z.null() };
+/** What the settings of every provider begin with. */
+export const settingsIdentity = { id: Uuid, name: z.string(), extra: z.null() };
 
-/** Settings of a provider's integration without secrets, by `provider`. */
-export const ProviderSettings = z.discriminatedUnion('provider', [
-  z.object({
-    ...customFields,
-    ...identity,
-    provider: z.literal('custom'),
-    models: z.array(z.string()).nullable(),
-    is_legacy_format: z.boolean(),
-  }),
-  z.object({ ...identity, provider: z.literal('openai'), organization_id: z.string().nullable() }),
-  z.object({ ...identity, provider: z.literal('mistral') }),
-]);
-export type ProviderSettings = z.output<typeof ProviderSettings>;
+/** Settings of a custom integration without secrets. */
+export const CustomSettings = z.object({
+  ...customFields,
+  ...settingsIdentity,
+  provider: z.literal('custom'),
+  models: z.array(z.string()).nullable(),
+  is_legacy_format: z.boolean(),
+});
 
 /** With its secrets. */
 export const CustomIntegrationDefinition = z

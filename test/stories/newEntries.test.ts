@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type ServiceProcess, serviceFolder } from '../support/serviceProcess.ts';
 
-// The promise of the README: a new filterable column is one entry in shared/columns/standard.ts. The sources are copied, the copy gets the entry, and
-// its service starts on the data folder that the service without it has left.
+// The promises of the README: a new filterable column is one entry in shared/columns/standard.ts, a new model provider one file in shared/providers
+// and its line in the list there. The sources are copied, the copy gets the entries, and its service starts on the data folder that the service without
+// them has left.
 
 const ROOT = join(import.meta.dirname, '../..');
 const ENTRY = `
@@ -26,6 +27,24 @@ const TIME_ENTRY = ENTRY.replace("'region'", "'queued_at'")
   .replace('value: Text', 'value: RecordTime')
   .replace('LowCardinality(Nullable(String))', 'Nullable(DateTime64(6))');
 
+const PROVIDER = `
+import { z } from 'zod';
+import { chat, text } from './modelFamily.ts';
+import { bearerConnection, tokenProvider } from './provider.ts';
+
+export const nvidia = tokenProvider({
+  name: 'nvidia',
+  label: 'NVIDIA',
+  sent: z.object({ region: z.string() }),
+  stored: z.object({ area: z.string() }),
+  shown: z.object({ region: z.string() }),
+  toStored: ({ region }) => ({ area: region }),
+  toShown: ({ area }) => ({ region: area }),
+  connect: (_stored, secrets) => bearerConnection('https://integrate.api.nvidia.com/v1', secrets),
+  models: [{ parameters: chat, modalities: text, names: ['nemotron'] }],
+});
+`;
+
 let folder: string;
 let service: ServiceProcess;
 let project: string;
@@ -33,9 +52,9 @@ let stream: string;
 
 // biome-ignore lint/suspicious/noExplicitAny: replies of every shape; a wrong guess fails the test
 type Json = any;
-async function ask(path: string, body?: object): Promise<Response> {
+async function ask(path: string, body?: object, method = 'POST'): Promise<Response> {
   const response = await fetch(`${service.url}${path}`, {
-    ...(body && { method: 'POST', body: JSON.stringify(body) }),
+    ...(body && { method, body: JSON.stringify(body) }),
     headers: { 'Service-API-Key': service.apiKey, 'content-type': 'application/json' },
   });
   if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
@@ -47,7 +66,7 @@ const search = async (body: object, kind = 'traces'): Promise<Json[]> => (await 
 const exported = async (body: object): Promise<string> =>
   (await ask(`/v2/projects/${project}/export_records`, { log_stream_id: stream, root_type: 'trace', ...body })).text();
 
-/** The sources of the service, with these entries at the end of the registry. */
+/** The sources of the service, with these columns at the end of the registry, and the provider. */
 async function copyWith(entries: string, copy: string): Promise<void> {
   await mkdir(copy);
   for (const name of ['start.ts', 'package.json', 'api', 'client', 'shared', 'workers', 'workflows'])
@@ -57,6 +76,10 @@ async function copyWith(entries: string, copy: string): Promise<void> {
   const [before, after, ...more] = (await readFile(registry, 'utf8')).split('\n] as const;');
   expect(more).toEqual([]);
   await writeFile(registry, `${before}${entries}] as const;${after}`);
+  await writeFile(join(copy, 'shared/providers/nvidia.ts'), PROVIDER);
+  const list = join(copy, 'shared/providers/index.ts');
+  const listed = (await readFile(list, 'utf8')).replace('[openai, mistral]', '[openai, mistral, nvidia]');
+  await writeFile(list, `import { nvidia } from './nvidia.ts';\n${listed}`);
 }
 
 beforeAll(async () => {
@@ -154,4 +177,20 @@ test('the catalog and the OpenAPI document have it', async () => {
   for (const name of ['Trace', 'LlmSpan', 'ExtendedTraceRecord', 'PartialExtendedToolSpanRecord'])
     expect(schemas[name].properties.region).toEqual(text);
   expect(schemas.ExtendedSessionRecord.properties).not.toHaveProperty('region');
+});
+
+test('a provider is connected, shown without its secret, and lends its models to run settings and `based_on`', async () => {
+  const integrations = async (path: string): Promise<Json> => (await ask(`/v2/integrations/${path}`)).json();
+  expect(await integrations('available')).toEqual({ integrations: ['custom', 'openai', 'mistral', 'nvidia'] });
+  const saved: Json = await (await ask('/v2/integrations/nvidia', { token: 't-1', region: 'eu' }, 'PUT')).json();
+  expect(saved).toMatchObject({ name: 'nvidia', provider: 'nvidia' });
+  expect(await integrations('nvidia')).toEqual({ id: saved.id, name: 'nvidia', extra: null, provider: 'nvidia', region: 'eu' });
+  const models: Json = await (await ask('/v2/llm_integrations')).json();
+  expect(models.nvidia).toMatchObject({ provider: 'nvidia', models: ['nemotron'] });
+  const based = { endpoint: 'https://93.184.215.14/v1', authentication_type: 'none' };
+  const named = { ...based, model_properties: [{ name: 'own', alias: 'own', based_on: 'nemotron' }] };
+  expect(await (await ask('/v2/integrations/custom/own', named, 'PUT')).json()).toMatchObject({ name: 'own' });
+  const { components, paths }: Json = await (await ask('/openapi.json')).json();
+  expect(components.schemas.NVIDIAIntegrationCreate.required).toEqual(['region', 'token']);
+  expect(Object.keys(paths).filter((path) => path.endsWith('/integrations/nvidia'))).toHaveLength(1);
 });
