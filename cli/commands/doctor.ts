@@ -58,7 +58,9 @@ async function* look(terminal: Terminal, options: ServiceOptions): AsyncGenerato
     yield* ofTemporal(terminal);
     return;
   }
-  yield ofService(found, seen);
+  const service = ofService(found, seen);
+  yield service;
+  if (service.state === 'problem') return; // one of another version may answer anything
   yield* ofCaller(terminal, found);
 }
 

@@ -260,6 +260,16 @@ describe('what answers', () => {
     expect(exitCode).toBe(status);
   });
 
+  test('doctor asks a service of another version nothing more', async () => {
+    const url = await otherServer({ status: 200, body: '{"api_version": "v2", "message": "ready", "version": "9.1.0"}' });
+    const { exitCode, stdout } = await assay(['doctor'], withKey({ SERVICE_API_URL: url }));
+    expect(stdout.trim().split('\n').slice(-2)).toEqual([
+      expect.stringMatching(/^✗ service: .* version 9\.1\.0$/),
+      expect.stringMatching(/^ {4}.*use the command of that version/),
+    ]);
+    expect(exitCode).toBe(exitCodes.unreachable);
+  });
+
   test('a wrong key', async () => {
     const { exitCode, stderr } = await assay(['watch', 'x', '--json'], withKey({ SERVICE_API_KEY: 'a-wrong-key' }));
     expect(JSON.parse(stderr)).toMatchObject({ error: expect.stringMatching(/log in with assay login$/), exit_code: 4 });
