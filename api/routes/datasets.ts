@@ -11,7 +11,7 @@ import {
   freeDatasetName,
 } from '../../shared/datasets/createDataset.ts';
 import type { Dataset } from '../../shared/datasets/dataset.ts';
-import { mapColumns } from '../../shared/datasets/editContent.ts';
+import { mapColumns } from '../../shared/datasets/replaceContent.ts';
 import { ServiceError } from '../../shared/errors/errors.ts';
 import { PageQuery, pageFields, Uuid } from '../../shared/wire/common.ts';
 import {

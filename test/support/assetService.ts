@@ -9,7 +9,7 @@ import { datasetRoutes } from '../../api/routes/datasets.ts';
 import { promptRoutes } from '../../api/routes/prompts.ts';
 import type { Caller } from '../../shared/accounts/permissions.ts';
 import { createAssetAccess } from '../../shared/assets/assetAccess.ts';
-import type { CopiedRecord } from '../../shared/datasets/editContent.ts';
+import type { CopiedRecord } from '../../shared/datasets/editedTable.ts';
 import { ServiceError } from '../../shared/errors/errors.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ReadRecords } from '../../datasets/editContent.ts';
+import type { ReadRecords } from '../../datasets/editedTable.ts';
 import type { Expiries } from '../../projects/retention.ts';
 import { timeParam } from './binder.ts';
 import type { ClickHouse } from './connect.ts';
