@@ -80,7 +80,7 @@ module.exports = {
     ),
     rule(
       'stores-know-no-other-store',
-      'Each store is a room of its own.',
+      'Each store stands alone: what joins them is shared/assemble.ts.',
       { path: '^shared/stores/([^/]+)/' },
       { path: '^shared/stores/', pathNot: '^shared/stores/$1/' },
     ),

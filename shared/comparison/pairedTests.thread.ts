@@ -1,4 +1,4 @@
-/** The thread in which statistics are computed: resampling ten metrics of 5,000 rows takes 0.5 s, in which the event loop would answer nobody. */
+/** The thread in which statistics are computed: resampling ten metrics of 5,000 rows takes 0.5 s, in which the event loop would answer no request. */
 import { parentPort } from 'node:worker_threads';
 import { countDifferences, momentsOf } from '../statistics/differences.ts';
 import { pairedTests } from '../statistics/pairedTest.ts';

@@ -16,7 +16,7 @@ export interface EventLoopLimits {
 const BEAT_MS = 1_000;
 
 /**
- * Watches this process's event loop from a thread of its own: a loop that is blocked answers nobody, and runs no handler of a signal. The thread
+ * Watches this process's event loop from a thread of its own: a loop that is blocked answers no request, and runs no handler of a signal. The thread
  * says so in the log, then kills the process, so that whatever supervises it starts it again. Time in which the whole process is suspended does
  * not count. The thread wakes once a second.
  */

@@ -44,7 +44,7 @@ export async function requestExtension(
       },
     ]);
   const columns = source?.columns ?? ['input'];
-  // Told now: when the rows are made, they are paid for.
+  // Checked now: once the rows are made, they are paid for.
   checkRows(body.count, deps.datasets.limits, ['body', 'count']);
   const width = columns.length + (body.data_types?.length ? 1 : 0);
   checkColumns(width, deps.datasets.limits, ['body', source ? 'source_dataset' : 'data_types']);

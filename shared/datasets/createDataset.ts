@@ -56,7 +56,7 @@ export async function createDataset(
   input: CreateDataset,
   now: () => Date = () => new Date(),
 ): Promise<Dataset> {
-  // Told before the file is read; the name is settled when the dataset is published.
+  // Checked before the file is read; the name is settled when the dataset is published.
   await freeDatasetName(deps.datasets, input.viewer, input.name, input.appendSuffix);
   const id = newId();
   const at = now().toISOString();

@@ -129,7 +129,7 @@ export interface CallerDeps {
   offered: OfferedRows;
   notices: Notices;
   find(experimentId: string): Promise<ExperimentRun | undefined>;
-  /** Tells the workflow that a caller is there again. */
+  /** Signals the workflow that a caller is there again. */
   signal(run: ExperimentRun, name: string): Promise<void>;
   /** What the workflow itself knows. */
   workflowProgress(run: ExperimentRun): Promise<WorkflowProgress | undefined>;

@@ -70,7 +70,7 @@ export type ValueState = (typeof valueStates)[number];
 
 /** What a workflow runs again, where it was asked for certain rows or for those of a metric. */
 export interface Rerun {
-  /** Tells whether a repeated request asks for the same. */
+  /** Equal where a repeated request asks for the same. */
   digest: string;
   /** Rows whose values of this metric are in one of these states. */
   of?: { metric: string; states: readonly ValueState[] };

@@ -110,7 +110,7 @@ export interface NewExperiment {
   creation: Creation | null;
 }
 
-/** What tells a repeated creation. */
+/** By what a repeated creation is recognized. */
 export interface Creation {
   key: string;
   requestHash: string;

@@ -16,7 +16,7 @@ const TERMINATED_GRACE_MS = 3_000;
 export interface ReconcileDeps extends StartDeps {
   /** The aggregates of what is recorded. */
   settle(run: ExperimentRun): Promise<unknown>;
-  /** Tells whoever waits for the run that its state has changed. */
+  /** Notifies whoever waits for the run that its state has changed. */
   notify(experimentId: string): void;
 }
 

@@ -10,7 +10,7 @@ export interface SelectedRows {
   count: number;
   /** Rows that the source has. */
   of: number;
-  /** Tells whether a repeated request asks for the same. */
+  /** Equal where a repeated request asks for the same. */
   digest: string;
   shown: Omit<RowSelectionReply, 'selected' | 'of'>;
 }

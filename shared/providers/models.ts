@@ -79,8 +79,8 @@ const takesAnyName = (integration: Integration): boolean =>
 
 /**
  * Finds the model that run settings name, among `integrations` or in the one named `integrationName`. Aliases come before names, custom
- * integrations before built-in ones, older before newer; all of these before a name that is only spelled alike, which must leave no doubt. `integration/model` names both; the name of an integration alone stands for its default
- * model, as does no alias at all.
+ * integrations before built-in ones, older before newer; all of these before a name that is only spelled alike, which must leave no doubt.
+ * `integration/model` names both. The name of an integration alone means its default model, as does no alias at all.
  * @throws ServiceError `IntegrationNotFound`, `ModelUnknown` (naming the closest)
  */
 export function resolveModel(

@@ -168,7 +168,7 @@ const sums: ReadonlySet<string> = new Set(
 );
 
 /**
- * Each metric as the one figure that stands for it: by its roll-up, else the average of numbers and the counts of texts. A metric that is called like
+ * Each metric as one figure: by its roll-up, else the average of numbers and the counts of texts. A metric that is called like
  * a key of the reply stands under the id of its column.
  */
 export function rolledUp(columns: readonly ColumnDef[]): FiguresOf {
