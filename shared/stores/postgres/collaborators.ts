@@ -4,9 +4,10 @@ import { ServiceError } from '../../errors/errors.ts';
 import { newId } from '../../identifiers/ids.ts';
 import type { CollaboratorStore, GroupCollaborator, UserCollaborator } from '../../projects/projectStore.ts';
 import { projectRoles } from '../../wire/accounts.ts';
-import { isVisibleGroup, pageOf } from './accounts.ts';
 import type { Database, Queries } from './connect.ts';
 import { goneMeanwhile } from './missingReference.ts';
+import { pageOf } from './pageOf.ts';
+import { isVisibleGroup } from './userGroups.ts';
 
 const UserCollaboratorRow = z
   .object({

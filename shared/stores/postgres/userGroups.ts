@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import type { AccountStore } from '../../accounts/accountStore.ts';
+import { ServiceError } from '../../errors/errors.ts';
+import { groupVisibilities } from '../../wire/accounts.ts';
+import { type Database, isUniqueViolation } from './connect.ts';
+import { pageOf } from './pageOf.ts';
+
+type UserGroups = Pick<AccountStore, 'insertGroup' | 'groups' | 'setGroupMembers'>;
+
+const GroupRow = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    description: z.string().nullable(),
+    visibility: z.enum(groupVisibilities),
+    created_at: z.date(),
+  })
+  .transform(({ created_at, ...row }) => ({ ...row, createdAt: created_at }));
+
+/** SQL: group `g` is one that the user sees; hidden ones are seen by their members, and by whom `seesHidden` says. Takes placeholders. */
+export const isVisibleGroup = (viewerId: string, seesHidden: string): string =>
+  `(g.visibility <> 'hidden' OR ${seesHidden}::boolean
+    OR EXISTS (SELECT 1 FROM user_group_members m WHERE m.group_id = g.id AND m.user_id = ${viewerId}::uuid AND m.role <> 'pending'))`;
+
+/** Groups of users, and who is in them. */
+export function postgresUserGroups(database: Database): UserGroups {
+  return {
+    async insertGroup(group) {
+      try {
+        return GroupRow.parse(
+          await database.maybeOne(
+            `INSERT INTO user_groups (id, name, description, visibility, created_by) VALUES ($1, $2, $3, $4, $5)
+             RETURNING id, name, description, visibility, created_at`,
+            [group.id, group.name, group.description, group.visibility, group.createdBy],
+          ),
+        );
+      } catch (err) {
+        if (isUniqueViolation(err, 'user_groups_name'))
+          throw new ServiceError('Conflict', 'a group with this name exists already', { cause: err });
+        throw err;
+      }
+    },
+    groups: (viewerId, seesHidden, page) => {
+      const visible = `FROM user_groups g WHERE ${isVisibleGroup('$1', '$2')}`;
+      return pageOf(
+        database,
+        {
+          page: `SELECT g.id, g.name, g.description, g.visibility, g.created_at ${visible} ORDER BY g.created_at, g.id`,
+          count: `SELECT count(*) AS total ${visible}`,
+          params: [viewerId, seesHidden],
+        },
+        page,
+        GroupRow,
+      );
+    },
+    setGroupMembers: (groupId, members) =>
+      database.transaction(async (tx) => {
+        if (!(await tx.maybeOne('SELECT 1 AS yes FROM user_groups WHERE id = $1', [groupId])))
+          throw new ServiceError('NotFound', 'no such group');
+        for (const { userId, role } of members) {
+          if (!(await tx.maybeOne('SELECT 1 AS yes FROM users WHERE id = $1 AND removed_at IS NULL', [userId])))
+            throw new ServiceError('NotFound', `no user ${userId}`);
+          await tx.query(
+            `INSERT INTO user_group_members (group_id, user_id, role) VALUES ($1, $2, $3)
+             ON CONFLICT (group_id, user_id) DO UPDATE SET role = excluded.role`,
+            [groupId, userId, role],
+          );
+        }
+      }),
+  };
+}
