@@ -1,6 +1,6 @@
 import { CancellationScope, uuid4, workflowInfo } from '@temporalio/workflow';
 import type { Carried, Chunk, ChunkOutcome, HandOver, OrdinalRange, RunPlan } from '../shared/experiments/workflow.ts';
-import { wasCalledBack } from './wasCalledBack.ts';
+import { wasCalledBack } from './activityFailures.ts';
 
 type GivenChunk = Omit<Chunk, 'experimentId' | 'projectId' | 'number'> & { chunk: number };
 

@@ -18,8 +18,8 @@ import type {
   RunSummary,
   WorkflowProgress,
 } from '../shared/experiments/workflow.ts';
+import { rootMessage } from './activityFailures.ts';
 import { activitiesOf } from './experimentActivities.ts';
-import { rootMessage } from './rootMessage.ts';
 import { RowChunks } from './rowChunks.ts';
 import { RunDisplay } from './runDisplay.ts';
 import { runExperimentInRounds } from './runExperimentInRounds.ts';

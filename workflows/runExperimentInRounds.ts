@@ -28,7 +28,7 @@ import type {
   WorkflowProgress,
 } from '../shared/experiments/workflow.ts';
 import type { Activities } from '../workers/activities.ts';
-import { rootMessage } from './rootMessage.ts';
+import { rootMessage } from './activityFailures.ts';
 
 // Ours to heal (a store, the network, a worker's death): no limit on attempts. Only errors marked permanent end a run.
 const healing = { initialInterval: '500 ms', maximumInterval: '30 seconds' } as const;

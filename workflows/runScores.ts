@@ -1,7 +1,7 @@
 import { CancellationScope } from '@temporalio/workflow';
 import type { Carried, RunPlan } from '../shared/experiments/workflow.ts';
 import type { Prepared, ScoredOutcome } from '../shared/scoring/workflow.ts';
-import { wasCalledBack } from './wasCalledBack.ts';
+import { wasCalledBack } from './activityFailures.ts';
 
 interface ScoringSteps {
   prepareScoring(allRecorded: boolean): Promise<Prepared | null>;
