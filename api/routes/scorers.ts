@@ -10,6 +10,7 @@ import {
   generatedScorerId,
   getScorer,
   getVersion,
+  restoreVersion,
   updateScorer,
 } from '../../shared/scorers/manageScorers.ts';
 import { presets } from '../../shared/scorers/presets.ts';
@@ -32,6 +33,7 @@ import { type Endpoint, endpoint, type Gate } from '../route.ts';
 
 const tag = 'Scorers';
 const ScorerPath = z.object({ scorer_id: Uuid });
+const VersionNumber = z.coerce.number().int().min(0).max(2_147_483_647);
 const actions = z
   .union([ScorerAction, z.array(ScorerAction)])
   .optional()
@@ -101,6 +103,18 @@ export function scorerRoutes({ scorers, gate, assets }: ScorerRouteDeps): Endpoi
     }),
     endpoint({
       method: 'get',
+      path: '/scorers/tags',
+      summary: 'Every tag of the scorers that you see, built-in metrics included',
+      tag,
+      access: read,
+      response: z.array(z.string()),
+      handle: async ({ caller }) => {
+        const seen = await scorersSeenBy(scorers, assets, caller).list();
+        return [...new Set([...seen, ...presets].flatMap(({ definition }) => definition.tags ?? []))].sort();
+      },
+    }),
+    endpoint({
+      method: 'get',
       path: '/scorers/{scorer_id}',
       summary: 'Read a scorer',
       tag,
@@ -158,7 +172,7 @@ export function scorerRoutes({ scorers, gate, assets }: ScorerRouteDeps): Endpoi
       tag,
       access: needs('read'),
       params: ScorerPath,
-      query: z.object({ version: z.coerce.number().int().min(0).max(2_147_483_647).optional() }),
+      query: z.object({ version: VersionNumber.optional() }),
       response: ScorerVersionResponse,
       handle: async ({ params, query }) => {
         const version = await getVersion(scorers, params.scorer_id, query.version ?? 'latest');
@@ -178,6 +192,20 @@ export function scorerRoutes({ scorers, gate, assets }: ScorerRouteDeps): Endpoi
         const scorer = await getScorer(scorers, params.scorer_id);
         const { versions, total } = await scorers.versions(scorer.id, query.starting_token, query.limit);
         return { ...pageFields(query, versions.length, total), versions: versions.map((version) => toVersion(version, scorer)) };
+      },
+    }),
+    endpoint({
+      method: 'post',
+      path: '/scorers/{scorer_id}/versions/{version_number}/restore',
+      summary: 'Make an earlier version the latest again',
+      description: 'Adds a version with the content of the one named; it is the latest and the default.',
+      tag,
+      access: needs('update'),
+      params: ScorerPath.extend({ version_number: VersionNumber }),
+      response: ScorerVersionResponse,
+      handle: async ({ params, caller }) => {
+        const version = await restoreVersion(scorers, params.scorer_id, params.version_number, caller.userId);
+        return toVersion(version, await getScorer(scorers, params.scorer_id));
       },
     }),
   ];

@@ -142,6 +142,15 @@ const nodeTypesOf = (
 ): string[] =>
   [given, scoreable_node_types, defaults?.scoreable_node_types].find((types) => types?.length) ?? fittingKinds(inputType);
 
+/** Makes an earlier version the latest and the default again, as a new version of the same content: no version ever changes. @throws ServiceError `NotFound`, `Forbidden` for a built-in */
+export async function restoreVersion(store: ScorerStore, id: string, number: number, restoredBy: string): Promise<ScorerVersion> {
+  await getOwnScorer(store, id);
+  const { definition } = await getVersion(store, id, number);
+  const version = await store.addVersion({ id: newId(), scorerId: id, createdBy: restoredBy, definition });
+  if (!version) throw notFound(id);
+  return version;
+}
+
 /** A version by its number, or the latest. @throws ServiceError `NotFound` */
 export async function getVersion(store: ScorerStore, id: string, number: number | 'latest'): Promise<ScorerVersion> {
   const scorer = await getScorer(store, id);

@@ -256,13 +256,27 @@ describe('scorers of users', () => {
       paginated: true,
       next_starting_token: 1,
     });
+    const restored = await call('POST', `/scorers/${scorer.id}/versions/1/restore`);
+    const { id, version: _number, created_at, updated_at, generated_scorer, ...content } = restored.body as Json & { id: string };
+    expect(restored.body).toMatchObject({ version: 3, num_judges: 3, chain_poll_template: { template: 'Is it polite?' } });
+    expect(first).toMatchObject(content);
+    expect((await call('GET', `/scorers/${scorer.id}`)).body).toMatchObject({
+      default_version_id: id,
+      latest_version: { version: 3 },
+    });
+    expect((await call('GET', `/scorers/${scorer.id}/version?version=1`)).body).toEqual(first);
+    expect((await call('POST', `/scorers/${scorer.id}/versions/9/restore`)).status).toBe(404);
+    expect((await call('POST', `/scorers/${scorer.id}/versions/x/restore`)).status).toBe(422);
+    const tags = (await call('GET', '/scorers/tags')).body as unknown as string[];
+    expect(tags.filter((tag) => tag === 'style')).toHaveLength(1);
+    expect(tags).toEqual(tags.toSorted());
     const changed = (await call('PATCH', `/scorers/${scorer.id}`, { name: 'Courtesy', tags: null, default_version_id: first.id }))
       .body;
     expect(changed).toMatchObject({
       name: 'Courtesy',
       tags: ['style'],
       default_version: { version: 1 },
-      latest_version: { version: 2 },
+      latest_version: { version: 3 },
     });
     const deleted = await call('DELETE', `/scorers/${scorer.id}`);
     expect(deleted).toMatchObject({ status: 200, body: { message: expect.stringContaining('Courtesy') } });

@@ -274,6 +274,8 @@ export const expected: Record<string, string> = {
   'POST /scorers/{scorer_id}/version/llm': '                       1 ++44 ++333 4 ++33 4 44',
   'GET /scorers/{scorer_id}/version': '                            1 ++44 +++++ 4 ++++ 4 44',
   'GET /scorers/{scorer_id}/versions': '                           1 ++44 +++++ 4 ++++ 4 44',
+  'POST /scorers/{scorer_id}/versions/{version_number}/restore': ' 1 ++44 ++333 4 ++33 4 44',
+  'GET /scorers/tags': '                                           1 ++++ +++++ + ++++ + ..',
   'GET /scorers/{scorer_id} of the organization': '                1 ++++ +++++ + 4444 4 ..',
   'PATCH /scorers/{scorer_id} of the organization': '              1 +++3 ++++3 + 4444 4 ..',
   'DELETE /scorers/{scorer_id} of the organization': '             1 +++3 ++++3 + 4444 4 ..',

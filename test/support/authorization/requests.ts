@@ -355,6 +355,14 @@ export const plans: Record<string, Plan> = {
   'POST /scorers for the project': { body: ({ at }) => ({ name: name(), scorer_type: 'llm', project_ids: [at.project] }) },
   'PATCH /scorers/{scorer_id}': { body: () => ({ description: name() }) },
   'DELETE /scorers/{scorer_id}': { fresh: freshScorer },
+  'POST /scorers/{scorer_id}/versions/{version_number}/restore': {
+    fresh: async (target) => {
+      const { scorer } = await freshScorer(target);
+      await made(target.service, `/scorers/${scorer}/version/llm`, { user_prompt: 'Is it polite?' }, target.maker);
+      return { scorer };
+    },
+    path: () => ({ version_number: '1' }),
+  },
   'POST /scorers/{scorer_id}/version/llm': { body: () => ({ user_prompt: 'Is it polite?' }), fresh: freshScorer },
   'POST /projects/{project_id}/sessions': { body: inStream },
   'POST /projects/{project_id}/spans': { body: aSpan },
