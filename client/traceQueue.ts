@@ -122,7 +122,7 @@ export class TraceQueue implements Unsent {
 
   sayUnsent(): void {
     this.warnings.sayRest();
-    if (this.unsent > 0) this.client.logger.warn(`the process ends, and ${this.unsent} traces were not sent`);
+    if (this.unsent > 0) this.client.logger.warn(`the process ends; traces not sent: ${this.unsent}`);
   }
 
   /** Traces that wait or are on their way. */

@@ -81,7 +81,7 @@ describe('a process that ends', () => {
   });
 
   test('at once can only say what was not sent', async () => {
-    const unsent = 'the process ends, and 1 traces were not sent';
+    const unsent = 'the process ends; traces not sent: 1';
     expect(await start('at once', 'exits').ended).toMatchObject({ code: 3, err: expect.stringContaining(unsent) });
     expect(await start('at once', 'throws').ended).toMatchObject({ code: 1, err: expect.stringContaining(unsent) });
     expect(await tracesIn('at once')).toBe(0);
@@ -92,7 +92,7 @@ describe('a process that ends', () => {
     const { code, err } = await start('away', 'ends', `http://127.0.0.1:${await ownPort()}`).ended;
     expect(code).toBe(0);
     expect(err).toContain('does not answer');
-    expect(err).toContain('1 traces were not sent');
+    expect(err).toContain('traces not sent: 1');
     expect(performance.now() - started).toBeLessThan(5_000);
   });
 
