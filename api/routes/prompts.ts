@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type AssetAction, type Caller, mayOnAsset, type ProjectRole } from '../../shared/accounts/permissions.ts';
+import { type AssetAction, type Caller, mayOnAsset } from '../../shared/accounts/permissions.ts';
 import { type AssetAccess, homeProject } from '../../shared/assets/assetAccess.ts';
 import { mustNameOne } from '../../shared/assets/onlyOne.ts';
 import { type DatasetDeps, foundVersion } from '../../shared/datasets/createDataset.ts';
@@ -13,7 +13,6 @@ import {
   freePromptName,
   type Prompt,
   type PromptStore,
-  type PromptVersion,
   versionOf,
 } from '../../shared/prompts/prompts.ts';
 import { promptVariables } from '../../shared/prompts/render.ts';
@@ -36,6 +35,7 @@ import {
   UpdateTemplateRequest,
 } from '../../shared/wire/prompts.ts';
 import { type Endpoint, endpoint, type Gate } from '../route.ts';
+import { toTemplate, toTemplateVersion } from '../views/promptTemplates.ts';
 
 export interface PromptRouteDeps extends DatasetDeps {
   prompts: PromptStore;
@@ -64,10 +64,10 @@ export function promptRoutes(deps: PromptRouteDeps): Endpoint[] {
       'prompt',
       found.map(({ id }) => id),
     );
-    return found.map((prompt) => toResponse(prompt, roles.get(prompt.id)));
+    return found.map((prompt) => toTemplate(prompt, roles.get(prompt.id)));
   };
   const described = async (caller: Caller, prompt: Prompt) =>
-    toResponse(prompt, (await assets.roles(caller, 'prompt', [prompt.id])).get(prompt.id));
+    toTemplate(prompt, (await assets.roles(caller, 'prompt', [prompt.id])).get(prompt.id));
 
   const create = async (caller: Caller, body: z.output<typeof CreateTemplateRequest>, projectId: string | undefined) => {
     const { name, hidden, ...version } = body;
@@ -140,7 +140,7 @@ export function promptRoutes(deps: PromptRouteDeps): Endpoint[] {
       handle: async ({ params, query, body }) => {
         await foundPrompt(prompts, params.template_id);
         const { versions, total } = await prompts.versions(params.template_id, body.sort, query);
-        return { ...pageFields(query, versions.length, total), versions: versions.map(toVersionResponse) };
+        return { ...pageFields(query, versions.length, total), versions: versions.map(toTemplateVersion) };
       },
     }),
     endpoint({
@@ -243,7 +243,7 @@ export function promptRoutes(deps: PromptRouteDeps): Endpoint[] {
       body: CreateVersionRequest,
       response: TemplateVersionResponse,
       handle: async ({ params, body, caller }) =>
-        toVersionResponse(await addPromptVersion(prompts, params.template_id, body, caller.userId)),
+        toTemplateVersion(await addPromptVersion(prompts, params.template_id, body, caller.userId)),
     }),
     endpoint({
       method: 'get',
@@ -253,7 +253,7 @@ export function promptRoutes(deps: PromptRouteDeps): Endpoint[] {
       access: needs('read'),
       params: OneVersion,
       response: TemplateVersionResponse,
-      handle: async ({ params }) => toVersionResponse(versionOf(await foundPrompt(prompts, params.template_id), params.version)),
+      handle: async ({ params }) => toTemplateVersion(versionOf(await foundPrompt(prompts, params.template_id), params.version)),
     }),
     endpoint({
       method: 'put',
@@ -336,7 +336,7 @@ export function promptRoutes(deps: PromptRouteDeps): Endpoint[] {
       query: z.object({ template_name: z.string(), version: versionNumber.optional() }),
       response: TemplateVersionResponse,
       handle: async ({ params, query }) =>
-        toVersionResponse(
+        toTemplateVersion(
           await findPromptVersionByName(prompts, {
             name: query.template_name,
             version: query.version,
@@ -377,7 +377,7 @@ export function promptRoutes(deps: PromptRouteDeps): Endpoint[] {
       response: TemplateVersionResponse,
       handle: async ({ params, body, caller }) => {
         const prompt = await ofProject(caller, params.project_id, params.template_id, 'update');
-        return toVersionResponse(await addPromptVersion(prompts, prompt.id, body, caller.userId));
+        return toTemplateVersion(await addPromptVersion(prompts, prompt.id, body, caller.userId));
       },
     }),
     endpoint({
@@ -389,7 +389,7 @@ export function promptRoutes(deps: PromptRouteDeps): Endpoint[] {
       params: OneProject.extend(OneVersion.shape),
       response: TemplateVersionResponse,
       handle: async ({ params, caller }) =>
-        toVersionResponse(versionOf(await ofProject(caller, params.project_id, params.template_id, 'read'), params.version)),
+        toTemplateVersion(versionOf(await ofProject(caller, params.project_id, params.template_id, 'read'), params.version)),
     }),
     endpoint({
       method: 'put',
@@ -407,50 +407,3 @@ export function promptRoutes(deps: PromptRouteDeps): Endpoint[] {
 
 // This form of the list has no pages; clients ask for no more elsewhere.
 const MAX_LISTED = 1000;
-
-const promptActions = ['update', 'delete', 'share'] as const;
-
-function toResponse(prompt: Prompt, role: ProjectRole | undefined): z.output<typeof TemplateResponse> {
-  const selected = versionOf(prompt, prompt.selectedVersion);
-  const numbers = prompt.versions.map(({ version }) => version);
-  return {
-    id: prompt.id,
-    permissions: promptActions.map((action) => ({
-      action,
-      allowed: role !== undefined && mayOnAsset(role, action),
-      message: null,
-    })),
-    name: prompt.name,
-    template: typeof selected.template === 'string' ? selected.template : JSON.stringify(selected.template),
-    selected_version: toVersionResponse(selected),
-    selected_version_id: selected.id,
-    all_versions: prompt.versions.map(toVersionResponse),
-    all_available_versions: numbers,
-    total_versions: numbers.length,
-    max_version: Math.max(...numbers),
-    created_at: prompt.createdAt,
-    updated_at: prompt.updatedAt,
-    created_by_user: prompt.createdBy,
-  };
-}
-
-/** Line counts are deprecated in the interface and always 0. */
-function toVersionResponse(version: PromptVersion): z.output<typeof TemplateVersionResponse> {
-  return {
-    template: version.template,
-    raw: version.raw,
-    version: version.version,
-    settings: version.settings,
-    output_type: version.outputType,
-    id: version.id,
-    model_changed: version.modelChanged,
-    lines_added: 0,
-    lines_edited: 0,
-    lines_removed: 0,
-    settings_changed: version.settingsChanged,
-    content_changed: version.contentChanged,
-    created_at: version.createdAt,
-    updated_at: version.updatedAt,
-    created_by_user: version.createdBy,
-  };
-}
