@@ -216,6 +216,7 @@ const mayWith = (role: ProjectRole | undefined, action: z.output<typeof ScorerAc
 
 function toScorer(scorer: Scorer, role: ProjectRole | undefined): z.input<typeof ScorerResponse> {
   const { definition } = scorer;
+  const colors = definition.metric_color_picker_config ?? null;
   return {
     id: scorer.id,
     permissions: ScorerAction.options.map((action) => ({ action, allowed: mayWith(role, action), message: null })),
@@ -244,7 +245,8 @@ function toScorer(scorer: Scorer, role: ProjectRole | undefined): z.input<typeof
     created_by: scorer.createdBy,
     created_at: scorer.createdAt?.toISOString() ?? null,
     updated_at: scorer.updatedAt?.toISOString() ?? null,
-    metric_color_picker_config: definition.metric_color_picker_config ?? null,
+    metric_color_picker_config: colors,
+    color_threshold_config: colors?.type === 'numeric' ? colors : null,
     ...scorerScale(definition, outputTypeOf(scorer)),
     metric_name: scorer.name,
     is_global: isGlobal(scorer),

@@ -73,8 +73,9 @@ const Constraint = {
   boolean: z.object({ color: z.enum(['red', 'yellow', 'green']), operator: z.literal('eq'), value: z.boolean() }),
   categorical: z.object({ color: z.enum(['red', 'yellow', 'green']), operator: z.enum(['eq', 'one_of']), value: textOrTexts }),
 };
+const NumericColorPicker = z.object({ type: z.literal('numeric'), constraints: z.array(Constraint.numeric).min(1) });
 const MetricColorPicker = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('numeric'), constraints: z.array(Constraint.numeric).min(1) }),
+  NumericColorPicker,
   z.object({ type: z.literal('boolean'), constraints: z.array(Constraint.boolean).min(1) }),
   z.object({ type: z.literal('categorical'), constraints: z.array(Constraint.categorical).min(1) }),
   z.object({ type: z.literal('multi_label'), constraints: z.array(Constraint.categorical).min(1) }),
@@ -271,6 +272,8 @@ export const ScorerResponse = z.object({
   created_by: Uuid.nullable(),
   created_at: Timestamp.nullable(),
   updated_at: Timestamp.nullable(),
+  /** The colours of a number once more: older clients look for them under this name. */
+  color_threshold_config: NumericColorPicker.nullish(),
   metric_name: z.string().nullable(),
   is_global: z.boolean(),
   scope_projects: z.array(z.object({ id: Uuid, name: z.string() })),

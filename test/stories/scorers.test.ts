@@ -314,6 +314,15 @@ describe('scorers of users', () => {
     });
   });
 
+  test('shows the colours of a number under both of their names', async () => {
+    const colors = { type: 'numeric', constraints: [{ color: 'red', operator: 'lt', value: 0.5 }] };
+    const made = await call('POST', '/scorers', { name: 'Coloured', scorer_type: 'llm', metric_color_picker_config: colors });
+    expect(made.body).toMatchObject({ metric_color_picker_config: colors, color_threshold_config: colors });
+    const labels = { type: 'boolean', constraints: [{ color: 'green', operator: 'eq', value: true }] };
+    const changed = await call('PATCH', `/scorers/${made.body.id}`, { metric_color_picker_config: labels });
+    expect(changed.body).toMatchObject({ metric_color_picker_config: labels, color_threshold_config: null });
+  });
+
   test('is refused a direction or a range that its values cannot have', async () => {
     const refused = async (body: Json, key: string) => {
       const answer = await call('POST', '/scorers', { name: `Odd ${newId()}`, scorer_type: 'llm', ...body });
