@@ -42,7 +42,7 @@ const engineArguments = (memoryBytes: number): string[] => [
   '--mark_cache_size=134217728',
   '--index_mark_cache_size=67108864',
   '--primary_index_cache_size=134217728',
-  '--uncompressed_cache_size=100663296',
+  '--uncompressed_cache_size=268435456',
   '--index_uncompressed_cache_size=0',
   '--background_pool_size=2',
   '--background_schedule_pool_size=2',
