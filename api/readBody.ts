@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { bytePool } from '../shared/concurrency/bytePool.ts';
+import { freeTurn } from '../shared/concurrency/freeTurn.ts';
 import { RequestInvalid, ServiceError } from '../shared/errors/errors.ts';
 import { checkValues } from '../shared/json/jsonValues.ts';
 import type { FormReader } from './readForm.ts';
@@ -12,6 +13,10 @@ import type { FormReader } from './readForm.ts';
  */
 export type BodyKind = 'json' | 'records' | 'urlencoded' | 'multipart' | 'bytes';
 
+/** Bytes of a body that is read and checked within a millisecond or two. */
+const SHORT_BODY_BYTES = 64 * 1024;
+/** Bytes that one step of decompression gives: each is handed to a thread and back, and a body of 14 MB took 850 of them. */
+const DECOMPRESSED_BYTES = 64 * 1024;
 /** Milliseconds for which the rest of a refused body is read and thrown away, so that its sender gets to read the answer. */
 const LINGER_MS = 5_000;
 /** What recursive code reads and compares, ours and the stores', must not exhaust its stack; 256 levels of spans take 513. */
@@ -44,25 +49,36 @@ export interface BodyOptions {
  * @throws what `share` throws; RequestInvalid when it is not of its kind; ServiceError `BodyTooLarge`, `UnsupportedMediaType`, `RequestTimeout` when it
  * comes too slowly, `BadRequest` when it breaks off or does not decompress.
  */
-export async function readBody(request: IncomingMessage, kind: BodyKind, options: BodyOptions): Promise<unknown> {
+export async function readBody(
+  request: IncomingMessage,
+  kind: BodyKind,
+  options: BodyOptions,
+): Promise<{ value: unknown; isLong: boolean }> {
   const pieces = await readPieces(request, options);
+  const size = pieces.reduce((sum, { length }) => sum + length, 0);
+  // Records have a bound of their own: what may wait for the store.
+  const isLong = kind === 'json' && size > SHORT_BODY_BYTES;
+  if (isLong) await freeTurn();
+  const value = kind === 'multipart' ? await options.form?.end() : parsed(pieces, size, kind, options.values);
+  if (isLong) await freeTurn();
+  return { value, isLong };
+}
+
+function parsed(pieces: readonly Buffer[], size: number, kind: Exclude<BodyKind, 'multipart'>, values: number | undefined) {
   switch (kind) {
     case 'bytes':
       return Buffer.concat(pieces);
     case 'urlencoded':
-      return Object.fromEntries(new URLSearchParams(textOf(pieces)));
-    case 'multipart':
-      return options.form?.end();
+      return Object.fromEntries(new URLSearchParams(textOf(pieces, size)));
     case 'json':
-      return readJson(textOf(pieces), MAX_DEPTH, options.values);
+      return readJson(textOf(pieces, size), MAX_DEPTH, values);
     case 'records':
-      return readJson(textOf(pieces), Number.POSITIVE_INFINITY, options.values);
+      return readJson(textOf(pieces, size), Number.POSITIVE_INFINITY, values);
   }
 }
 
 /** The text of all pieces, put together in memory that is used again. */
-function textOf(pieces: readonly Buffer[]): string {
-  const size = pieces.reduce((sum, { length }) => sum + length, 0);
+function textOf(pieces: readonly Buffer[], size: number): string {
   const whole = bytePool.take(size);
   let at = 0;
   for (const piece of pieces) at += piece.copy(whole, at);
@@ -234,11 +250,11 @@ function decoderOf(request: IncomingMessage) {
     case 'identity':
       return undefined;
     case 'gzip':
-      return createGunzip();
+      return createGunzip({ chunkSize: DECOMPRESSED_BYTES });
     case 'deflate':
-      return createInflate();
+      return createInflate({ chunkSize: DECOMPRESSED_BYTES });
     case 'br':
-      return createBrotliDecompress();
+      return createBrotliDecompress({ chunkSize: DECOMPRESSED_BYTES });
     default:
       throw new ServiceError('UnsupportedMediaType', 'content-encoding must be gzip, deflate, br or absent');
   }

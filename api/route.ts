@@ -6,6 +6,8 @@ import type { z } from 'zod';
 import { onBehalfOf } from '../shared/accounts/currentCaller.ts';
 import type { AssetAction, Caller, OrganizationNeed, ProjectAction } from '../shared/accounts/permissions.ts';
 import type { AssetKind } from '../shared/assets/assetAccess.ts';
+import { freeTurn } from '../shared/concurrency/freeTurn.ts';
+import { whilePresent } from '../shared/concurrency/presentCallers.ts';
 import { type ErrorName, RequestInvalid, ServiceError } from '../shared/errors/errors.ts';
 import { checkAnswer } from './answers.ts';
 import { type BodyBounds, openBodyShare } from './bodyBounds.ts';
@@ -177,14 +179,27 @@ interface Around {
   checkReplies: boolean;
 }
 
-async function run(route: Endpoint, { gate, bodies, checkReplies }: Around, request: Request, response: Response): Promise<void> {
+async function run(route: Endpoint, around: Around, request: Request, response: Response): Promise<void> {
   const aborted = new AbortController();
   response.once('close', () => {
     if (!response.writableFinished) aborted.abort(new CallerLeft('the caller hung up'));
   });
   response.locals.endpoint = route;
   response.locals.errorForm = route.errorForm;
-  const caller = route.access === 'public' ? undefined : await gate.authenticate(request);
+  const caller = route.access === 'public' ? undefined : await around.gate.authenticate(request);
+  const answer = () => onBehalfOf(caller?.userId, () => answered(route, around, caller, request, response, aborted.signal));
+  // Whoever waits for something to happen needs nothing meanwhile.
+  await (caller && !route.waits ? whilePresent(caller.userId, answer) : answer());
+}
+
+async function answered(
+  route: Endpoint,
+  { gate, bodies, checkReplies }: Around,
+  caller: Caller | undefined,
+  request: Request,
+  response: Response,
+  signal: AbortSignal,
+): Promise<void> {
   const params = route.params ? parsePart(route.params, request.params, 'path') : undefined;
   const project = caller ? await authorized(route.access, gate, caller, params as Record<string, string> | undefined) : undefined;
   const query = route.query ? parsePart(route.query, withoutPath(request), 'query') : undefined;
@@ -204,13 +219,12 @@ async function run(route: Endpoint, { gate, bodies, checkReplies }: Around, requ
   try {
     const limit = Math.min(route.bodyLimit ?? DEFAULT_BODY_LIMIT, shares.largestRequest);
     const values = route.bodyLimit === undefined ? { values: DEFAULT_BODY_VALUES } : {};
-    const given = route.body ? await readBody(request, kind, { limit, ...values, share, pace: bodies.pace, form }) : undefined;
-    response.locals.parts = partsToName(route, request, given);
-    const body = route.body ? parsePart(route.body, given, 'body') : undefined;
-    await onBehalfOf(caller?.userId, async () => {
-      const result = await route.handle({ params, query, body, caller, project, request, signal: aborted.signal } as never);
-      await write(route, checkReplies, response, result instanceof Reply ? result : new Reply({ body: result }));
-    });
+    const read = route.body && (await readBody(request, kind, { limit, ...values, share, pace: bodies.pace, form }));
+    response.locals.parts = partsToName(route, request, read?.value);
+    const body = route.body ? parsePart(route.body, read?.value, 'body') : undefined;
+    if (read?.isLong) await freeTurn();
+    const result = await route.handle({ params, query, body, caller, project, request, signal } as never);
+    await write(route, checkReplies, response, result instanceof Reply ? result : new Reply({ body: result }));
   } finally {
     share?.release();
   }

@@ -59,7 +59,7 @@ export function pageLoginRoutes({ credentials, clients, pace }: PageLoginDeps): 
 
   router.post(PATH, async (request, response) => {
     refuseForeign(request);
-    const body = await readBody(request, 'urlencoded', { limit: LOGIN_BODY_BYTES, share: undefined, pace });
+    const { value: body } = await readBody(request, 'urlencoded', { limit: LOGIN_BODY_BYTES, share: undefined, pace });
     const form = Form.parse(body);
     try {
       const { accessToken } = await logIn(request, form);

@@ -278,7 +278,8 @@ export function promptRoutes(deps: PromptRouteDeps): Endpoint[] {
       handle: async ({ query, body, caller }) => {
         if ('input_strings' in body.data) {
           const inputs = body.data.input_strings;
-          const rendered = renderForInputs(body.template, inputs.slice(query.starting_token, query.starting_token + query.limit));
+          const asked = inputs.slice(query.starting_token, query.starting_token + query.limit);
+          const rendered = await renderForInputs(body.template, asked);
           return { ...pageFields(query, rendered.length, inputs.length), rendered_templates: rendered };
         }
         await assets.require(caller, 'dataset', body.data.dataset_id, 'read');

@@ -1,3 +1,4 @@
+import { freeTurn } from '../concurrency/freeTurn.ts';
 import { toExperimentRow } from '../datasets/experimentRow.ts';
 import type { DatasetRowStore } from '../datasets/rowStore.ts';
 import { RequestInvalid } from '../errors/errors.ts';
@@ -27,16 +28,22 @@ export async function renderForRows(
   for (let from = page.starting_token; from < end; ) {
     const found = await rows.page(datasetId, versionIndex, from, end);
     if (found.length === 0) break;
-    for (const row of found) answer.add(toExperimentRow(row).variables);
+    for (const row of found) {
+      answer.add(toExperimentRow(row).variables);
+      await freeTurn();
+    }
     from += found.length;
   }
   return answer.texts;
 }
 
 /** A text rendered for inputs: one that is a JSON object binds its keys, any other is `input`. @throws RequestInvalid as {@link renderForRows} */
-export function renderForInputs(template: string, inputs: readonly string[]): RenderedText[] {
+export async function renderForInputs(template: string, inputs: readonly string[]): Promise<RenderedText[]> {
   const answer = new RenderedAnswer(template);
-  for (const input of inputs) answer.add({ input, ...objectIn(input) });
+  for (const input of inputs) {
+    answer.add({ input, ...objectIn(input) });
+    await freeTurn();
+  }
   return answer.texts;
 }
 

@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { onBehalfOf } from '../../shared/accounts/currentCaller.ts';
+import { freeTurn } from '../../shared/concurrency/freeTurn.ts';
+import { whilePresent } from '../../shared/concurrency/presentCallers.ts';
 import { type ClickHouse, openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
 import { FairTurns } from '../../shared/stores/clickhouse/fairTurns.ts';
 
@@ -82,4 +84,33 @@ test('long statements of one caller hold up neither another’s nor those of the
     await clickhouse.close();
     await rm(dataDir, { recursive: true, force: true });
   }
+});
+
+/** Work of a caller that takes the event loop for 200 ms, in pieces of 0.2 ms. @returns the milliseconds that the event loop had nothing to do meanwhile */
+async function longWork(caller: string | undefined): Promise<number> {
+  const { idle } = performance.eventLoopUtilization();
+  const work = async () => {
+    for (let piece = 0; piece < 1_000; piece++) {
+      const until = performance.now() + 0.2;
+      while (performance.now() < until);
+      await freeTurn();
+    }
+  };
+  await onBehalfOf(caller, () => (caller === undefined ? work() : whilePresent(caller, work)));
+  return performance.eventLoopUtilization().idle - idle;
+}
+
+test('long work leaves two thirds of the time to callers who are there, and none where there are none', async () => {
+  expect(await longWork('ada')).toBeLessThan(50);
+  const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+  const request = whilePresent('bob', () => answered);
+  expect(await longWork('ada')).toBeGreaterThan(250);
+  // What the service does by itself is for everybody.
+  expect(await longWork(undefined)).toBeLessThan(50);
+  answer();
+  await request;
+  // Whoever was answered a moment ago comes again.
+  const [first] = await Promise.all([longWork('ada'), longWork('ada')]);
+  expect(first).toBeGreaterThan(20);
+  expect(await longWork('ada')).toBeLessThan(50);
 });
