@@ -77,6 +77,23 @@ function toStoredRow(given: unknown): StoredRow {
 
 const storeTime = (iso: string) => iso.replace('T', ' ').replace('Z', '');
 
+/** One after the other, as each is written: they may be many. */
+function* rowsOfTable(ownerId: string, rows: readonly StoredRow[]): Generator<RowOfTable & { owner_id: string }, void> {
+  for (const row of rows)
+    yield {
+      owner_id: ownerId,
+      row_key: String(row.rowKey),
+      row_id: row.rowId,
+      cells: JSON.stringify(row.cells),
+      created_in_version: row.createdInVersion,
+      created_at: storeTime(row.createdAt),
+      created_by: row.createdBy,
+      updated_in_version: row.updatedInVersion,
+      updated_at: storeTime(row.updatedAt),
+      updated_by: row.updatedBy,
+    };
+}
+
 /** Bytes of rows that the engine gives at a time. As text and as values of this process they take some three times as much. */
 const PAGE_BYTES = 16 * 1024 * 1024;
 /** Of an owner with so many rows on a page none is asked for less than is wanted. */
@@ -127,22 +144,7 @@ export function datasetRows(clickhouse: ClickHouse): RowTables {
     ...selectedRows(clickhouse),
 
     async insertRows(ownerId, rows) {
-      await clickhouse.insert({
-        table: 'dataset_rows',
-        token: newId(),
-        rows: rows.map((row) => ({
-          owner_id: ownerId,
-          row_key: row.rowKey,
-          row_id: row.rowId,
-          cells: JSON.stringify(row.cells),
-          created_in_version: row.createdInVersion,
-          created_at: storeTime(row.createdAt),
-          created_by: row.createdBy,
-          updated_in_version: row.updatedInVersion,
-          updated_at: storeTime(row.updatedAt),
-          updated_by: row.updatedBy,
-        })),
-      });
+      await clickhouse.insert({ table: 'dataset_rows', token: newId(), rows: rowsOfTable(ownerId, rows) });
     },
 
     async insertRanges(ownerId, contentId, ranges) {
