@@ -65,10 +65,15 @@ async function* decoded(file: Blob): AsyncGenerator<string, void> {
 async function* readCsv(file: Blob, onColumn: (name: string) => void): AsyncGenerator<FileRow, void> {
   // The parser runs ahead of the rows that are taken from it, so it keeps its own count for its own errors.
   let lineAfterLastRow = 1;
+  const addName = headerNames(onColumn);
   const parser = csvParser({
     info: true,
     // An unquoted empty field is no value, "" is an empty text.
-    cast: (value, { quoting }) => (value === '' && !quoting ? null : value),
+    cast: (value, { quoting, records }) => {
+      // Of a header that names too many columns nothing more is read.
+      if (records === 0) addName(value);
+      return value === '' && !quoting ? null : value;
+    },
     skip_empty_lines: true,
     relax_column_count: true,
     on_record: (record, { lines }) => {
@@ -83,10 +88,8 @@ async function* readCsv(file: Blob, onColumn: (name: string) => void): AsyncGene
   let line = 1;
   try {
     for await (const { record, info } of parser as AsyncIterable<{ record: (string | null)[]; info: { lines: number } }>) {
-      if (!header) {
-        header = record.map((name) => name ?? '');
-        readHeader(header, onColumn);
-      } else {
+      if (!header) header = record.map((name) => name ?? '');
+      else {
         if (record.length !== header.length)
           throw broken(`${record.length} fields, but the header names ${header.length} columns`, line);
         const names = header;
@@ -112,15 +115,16 @@ function csvProblem(err: CsvError): string {
 // One row with a long document in it fits; a file without line ends is refused before it fills the memory.
 const MAX_ROW_CHARACTERS = 16 * 1024 * 1024;
 
-function readHeader(names: readonly string[], onColumn: (name: string) => void): void {
+/** Takes the names of a header one after the other. */
+function headerNames(onColumn: (name: string) => void): (name: string) => void {
   const known = new Set<string>();
-  for (const [index, name] of names.entries()) {
-    if (name === '') throw broken(`column ${index + 1} of the header has no name`, 1);
+  return (name) => {
+    if (name === '') throw broken(`column ${known.size + 1} of the header has no name`, 1);
     if (known.has(name)) throw broken(`the header names column "${name}" twice`, 1);
     checkColumnName(name, 1);
     known.add(name);
     onColumn(name);
-  }
+  };
 }
 
 function checkColumnName(name: string, line: number): void {
