@@ -1,5 +1,5 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { onBehalfOf } from '../../shared/accounts/currentCaller.ts';
@@ -80,6 +80,10 @@ test('long statements of one caller hold up neither another’s nor those of the
     await ask(short);
     expect(done).toBeLessThan(9);
     await Promise.all(longs);
+    const sql = "SELECT getSetting('max_threads') AS threads";
+    const threads = async () => (await ask({ name: 'threads', sql, row: (row) => (row as { threads: string }).threads }))[0];
+    const beside = whilePresent('bob', () => onBehalfOf('ada', threads));
+    expect(Number(await beside)).toBe(Math.ceil(availableParallelism() / 2));
   } finally {
     await clickhouse.close();
     await rm(dataDir, { recursive: true, force: true });
