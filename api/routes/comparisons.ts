@@ -4,7 +4,7 @@ import type { ComparedExperiment, Comparison } from '../../shared/comparison/com
 import type { Comparisons } from '../../shared/comparison/openComparisons.ts';
 import { pageFields } from '../../shared/wire/common.ts';
 import { ComparedRowsReply, ComparedRowsRequest, CompareReply, CompareRequest } from '../../shared/wire/comparisons.ts';
-import { ProjectParams } from '../../shared/wire/experiments.ts';
+import { ProjectParams } from '../../shared/wire/projects.ts';
 import { type Endpoint, endpoint } from '../route.ts';
 
 const tag = 'Experiments';

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { GateAnswer, GateCheck, GatedExperiment, GateRequest as GateQuestion } from '../../shared/gate/gate.ts';
 import { GateReply, GateRequest } from '../../shared/wire/experimentGate.ts';
-import { ProjectParams } from '../../shared/wire/experiments.ts';
+import { ProjectParams } from '../../shared/wire/projects.ts';
 import { type Endpoint, endpoint } from '../route.ts';
 
 const DEFAULT_LEVEL = 0.95;

@@ -1,6 +1,7 @@
 import type { ExperimentGroup, ExperimentGroupStore } from '../../shared/experiments/experimentStore.ts';
 import { pageFields } from '../../shared/wire/common.ts';
-import { ExperimentGroupPage, ExperimentGroupQuery, ProjectParams } from '../../shared/wire/experiments.ts';
+import { ExperimentGroupPage, ExperimentGroupQuery } from '../../shared/wire/experiments.ts';
+import { ProjectParams } from '../../shared/wire/projects.ts';
 import { type Endpoint, endpoint } from '../route.ts';
 
 /** Groups come into being with the experiments that name them; this lists them. */

@@ -43,9 +43,9 @@ import {
   ExperimentsQuery,
   ExperimentUpdateRequest,
   ListExperimentResponse,
-  ProjectParams,
 } from '../../shared/wire/experiments.ts';
 import type { Filter } from '../../shared/wire/filters.ts';
+import { ProjectParams } from '../../shared/wire/projects.ts';
 import { type Endpoint, endpoint } from '../route.ts';
 import { tagToWire } from '../views/experimentTags.ts';
 

@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { ProjectRole, permissionsOf, UserInfo } from './accounts.ts';
 import { AnnotationAggregate, AnnotationRating, Label } from './annotationRatings.ts';
-import { PageFields, Uuid } from './common.ts';
-import { NameOrText, ValueByOperator } from './datasets.ts';
+import { BodyFlag, PageFields, Uuid } from './common.ts';
+import { NameOrText } from './datasets.ts';
 import { FilterExpression } from './filters.ts';
-import { flag, MAX_PAGE, SelectColumns, SortClause } from './recordSearch.ts';
+import { ValueByOperator } from './listFilters.ts';
+import { MAX_PAGE, SelectColumns, SortClause } from './recordSearch.ts';
 import { ComparedTime } from './time.ts';
 
 // Queues of records that people rate.
@@ -49,9 +50,9 @@ const plainConstraints = [
   constraintsOf('score', { min: z.int().min(0), max: z.int().min(0) })
     .refine(({ min, max }) => min <= max, { path: ['max'], error: 'max must not be below min' })
     .meta({ id: 'ScoreConstraints' }),
-  constraintsOf('tags', { tags: z.array(Label), allow_other: flag }).meta({ id: 'TagsConstraints' }),
+  constraintsOf('tags', { tags: z.array(Label), allow_other: BodyFlag(false) }).meta({ id: 'TagsConstraints' }),
   constraintsOf('text', {}).meta({ id: 'TextConstraints' }),
-  constraintsOf('choice', { choices: z.array(Label), allow_other: flag }).meta({ id: 'ChoiceConstraints' }),
+  constraintsOf('choice', { choices: z.array(Label), allow_other: BodyFlag(false) }).meta({ id: 'ChoiceConstraints' }),
 ] as const;
 const TreeChoiceConstraints = constraintsOf('tree_choice', {
   choices_tree: ChoicesTree.nullish(),
@@ -77,7 +78,7 @@ const Criteria = z.string().min(1);
 export const AnnotationTemplateCreate = z
   .object({
     name: Label,
-    include_explanation: flag,
+    include_explanation: BodyFlag(false),
     criteria: Criteria.nullish(),
     constraints: AnnotationConstraints,
   })
@@ -195,10 +196,7 @@ export const AnnotationQueueFilter = z.discriminatedUnion('name', [
       name: z.literal('name'),
       operator: z.enum(['eq', 'ne', 'contains', 'one_of', 'not_in']),
       value: listOrOne,
-      case_sensitive: z
-        .boolean()
-        .nullish()
-        .transform((given) => given ?? true),
+      case_sensitive: BodyFlag(true),
     })
     .transform(ValueByOperator)
     .meta({ id: 'AnnotationQueueNameFilter' }),
@@ -217,10 +215,7 @@ const sortBy = <const N extends string>(name: N, id: string) =>
   z
     .object({
       name: z.literal(name),
-      ascending: z
-        .boolean()
-        .nullish()
-        .transform((given) => given ?? true),
+      ascending: BodyFlag(true),
       sort_type: z.literal('column').nullish(),
     })
     .meta({ id });
@@ -249,10 +244,7 @@ export const AnnotationQueueCountResponse = z.object({ total_count: z.int() }).m
 
 // Users of a queue
 
-const tracked = z
-  .boolean()
-  .nullish()
-  .transform((given) => given ?? true);
+const tracked = BodyFlag(true);
 export const QueueUsersCreate = z
   .array(
     z
@@ -336,8 +328,8 @@ export const AnnotationQueuePartialSearchRequest = z
     filter_tree: FilterExpression.nullish(),
     sort: SortClause.nullish(),
     select_columns: SelectColumns,
-    truncate_fields: flag,
-    include_counts: flag,
+    truncate_fields: BodyFlag(false),
+    include_counts: BodyFlag(false),
   })
   .meta({ id: 'AnnotationQueuePartialSearchRequest' });
 export const AnnotationQueueCountRequest = z
@@ -351,14 +343,11 @@ export const AnnotationQueueExportRequest = z
       .enum(['csv', 'jsonl', 'jsonl_flat'])
       .nullish()
       .transform((given) => given ?? 'jsonl'),
-    redact: z
-      .boolean()
-      .nullish()
-      .transform((given) => given ?? true),
+    redact: BodyFlag(true),
     file_name: z.string().max(1_000).nullish(),
-    export_computed_metrics_only: flag,
+    export_computed_metrics_only: BodyFlag(false),
     /** Of csv: texts that a spreadsheet would run as a formula begin with `'`. */
-    spreadsheet_safe: flag,
+    spreadsheet_safe: BodyFlag(false),
     record_selector: RecordSelector,
   })
   .meta({ id: 'AnnotationQueueExportRequest' });

@@ -6,11 +6,17 @@ export const Uuid = z.uuidv4().toLowerCase();
 /** ISO 8601 with an offset or `Z`; a time without an offset is read as UTC, as existing clients mean it. */
 export const Timestamp = z.iso.datetime({ offset: true, local: true });
 
-const flag = z
+const truth = z
   .enum(['true', 'false', 'True', 'False', '1', '0'])
   .transform((text) => text === 'true' || text === 'True' || text === '1');
 /** A boolean query or form parameter. */
-export const QueryFlag = (byDefault: boolean) => flag.default(byDefault);
+export const QueryFlag = (byDefault: boolean) => truth.default(byDefault);
+
+/** A value of a body; `null` and absent stand for the default. */
+export const orDefault = <T extends z.ZodType>(schema: T, value: z.output<T>) =>
+  schema.nullish().transform((given) => given ?? value);
+/** A boolean of a body. */
+export const BodyFlag = (byDefault: boolean) => orDefault(z.boolean(), byDefault);
 
 /** Paging by offset, as query parameters. */
 export const PageQuery = z.object({
@@ -20,19 +26,8 @@ export const PageQuery = z.object({
 
 /** Paging by offset, inside a body. */
 export const PageBody = z.object({
-  starting_token: z
-    .number()
-    .int()
-    .min(0)
-    .nullish()
-    .transform((token) => token ?? 0),
-  limit: z
-    .number()
-    .int()
-    .min(1)
-    .max(100_000)
-    .nullish()
-    .transform((limit) => limit ?? 100),
+  starting_token: orDefault(z.number().int().min(0), 0),
+  limit: orDefault(z.number().int().min(1).max(100_000), 100),
 });
 
 export interface PageRequest {

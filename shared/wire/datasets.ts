@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { PageFields, Uuid } from './common.ts';
+import { BodyFlag, PageFields, Uuid } from './common.ts';
+import { ValueByOperator } from './listFilters.ts';
 import { mapOf } from './mapOf.ts';
 
 /** Who made or changed something. */
@@ -125,31 +126,14 @@ export const DatasetResponse = z.object({
 
 export const ListDatasetResponse = z.object({ ...PageFields, datasets: z.array(DatasetResponse) });
 
-const flag = (byDefault: boolean) =>
-  z
-    .boolean()
-    .nullish()
-    .transform((given) => given ?? byDefault);
 const texts = z.array(z.string());
-
-/** A value fits its operator: a list for `one_of` and `not_in`, else one value. A single value for a list operator is a list of one. */
-export const ValueByOperator = <T extends { operator: string; value: string | string[] }>(
-  filter: T,
-  context: z.RefinementCtx,
-): T => {
-  const takesList = filter.operator === 'one_of' || filter.operator === 'not_in';
-  if (takesList && typeof filter.value === 'string') return { ...filter, value: [filter.value] };
-  if (!takesList && Array.isArray(filter.value))
-    context.addIssue({ code: 'custom', path: ['value'], message: `${filter.operator} takes one value, not a list` });
-  return filter;
-};
 
 const nameFilter = z
   .object({
     name: z.literal('name'),
     operator: z.enum(['eq', 'ne', 'contains', 'one_of', 'not_in']),
     value: z.union([z.string(), texts]),
-    case_sensitive: flag(true),
+    case_sensitive: BodyFlag(true),
   })
   .transform(ValueByOperator);
 const idFilter = z
@@ -170,11 +154,11 @@ export const DatasetFilter = z.discriminatedUnion('name', [
 export type DatasetFilter = z.output<typeof DatasetFilter>;
 
 const columnSort = <N extends string>(name: N) =>
-  z.object({ name: z.literal(name), ascending: flag(true), sort_type: z.literal('column').default('column') });
+  z.object({ name: z.literal(name), ascending: BodyFlag(true), sort_type: z.literal('column').default('column') });
 const uuidSort = <N extends string>(name: N) =>
   z.object({
     name: z.literal(name),
-    ascending: flag(true),
+    ascending: BodyFlag(true),
     sort_type: z.literal('custom_uuid').default('custom_uuid'),
     value: Uuid,
   });
@@ -184,7 +168,7 @@ export const DatasetSort = z.discriminatedUnion('name', [
   columnSort('created_at'),
   columnSort('updated_at'),
   uuidSort('project_last_used_at'),
-  z.object({ name: z.literal('project_count'), ascending: flag(true), sort_type: z.literal('custom').default('custom') }),
+  z.object({ name: z.literal('project_count'), ascending: BodyFlag(true), sort_type: z.literal('custom').default('custom') }),
   columnSort('num_rows'),
   uuidSort('last_edited_by_user_at'),
 ]);
@@ -228,8 +212,8 @@ export const DatasetEdit = z.discriminatedUnion('edit_type', [
     project_id: Uuid.nullish(),
     queue_id: Uuid.nullish(),
     ids: z.array(Uuid).min(1).max(1000),
-    prepend: flag(true),
-    use_generated_output_column: flag(false),
+    prepend: BodyFlag(true),
+    use_generated_output_column: BodyFlag(false),
   }),
   z.object({ edit_type: z.literal('remove_column'), column_name: columnName }),
   z.object({ edit_type: z.literal('rename_column'), column_name: columnName, new_column_name: ColumnName }),
@@ -284,7 +268,7 @@ export const QueryDatasetParams = z
       )
       .max(100)
       .nullish(),
-    sort: z.object({ column_name: z.string(), ascending: flag(true) }).nullish(),
+    sort: z.object({ column_name: z.string(), ascending: BodyFlag(true) }).nullish(),
   })
   .nullish()
   .transform((body) => ({ filters: body?.filters ?? [], sort: body?.sort ?? null }));

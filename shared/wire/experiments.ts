@@ -1,24 +1,17 @@
 import { z } from 'zod';
 import { UserInfo } from './accounts.ts';
 import { RatingAggregates } from './annotationRatings.ts';
-import { PageBody, PageFields, PageQuery, QueryFlag, Timestamp, Uuid } from './common.ts';
+import { BodyFlag, PageBody, PageFields, PageQuery, QueryFlag, Timestamp, Uuid } from './common.ts';
 import { FilterList } from './filters.ts';
+import { IdFilter, TextFilter } from './listFilters.ts';
 import { MetricDirection, MetricRange } from './metricScale.ts';
 import { PromptRunSettings } from './prompts.ts';
 import { RowSelectionReply, RowSelectionRequest } from './rowSelection.ts';
 import { RunUsageBody } from './runUsage.ts';
 import { OutputType, ScorerConfig } from './scorers.ts';
 
-export const ProjectParams = z.object({ project_id: Uuid });
 export const ExperimentParams = z.object({ project_id: Uuid, experiment_id: Uuid });
 export const ExperimentTagParams = ExperimentParams.extend({ tag_id: Uuid });
-
-/** `null` stands for absent. */
-const flag = (byDefault: boolean) =>
-  z
-    .boolean()
-    .nullish()
-    .transform((value) => value ?? byDefault);
 
 /** 16 is an experiment; 17 a second kind that clients may send. */
 const TaskType = z.literal([16, 17]);
@@ -68,7 +61,7 @@ export const ExperimentCreateRequest = z
     playground_prompt_id: Uuid.nullish(),
     prompt_settings: PromptRunSettings.nullish(),
     scorers: z.array(ScorerConfig).max(200).nullish(),
-    trigger: flag(false),
+    trigger: BodyFlag(false),
     rows: RowSelectionRequest.nullish(),
     trials: Trials,
     logged_metrics: LoggedMetrics.nullish(),
@@ -87,32 +80,6 @@ export const ExperimentFiguresRequest = z
 
 export type ExperimentUpdateRequest = z.output<typeof ExperimentUpdateRequest>;
 
-/** One value, or for `one_of` and `not_in` a list (where a single value counts as a list of one). */
-const fitsOperator = ({ operator, value }: { operator: string; value: unknown }) =>
-  !Array.isArray(value) || operator === 'one_of' || operator === 'not_in';
-const listRule = { path: ['value'], error: 'a list of values goes with one_of and not_in only' };
-const ValueOrList = z.union([z.string(), z.array(z.string()).max(10_000)]);
-
-const IdFilter = <const N extends string>(name: N) =>
-  z
-    .object({
-      name: z.literal(name),
-      operator: z
-        .enum(['eq', 'ne', 'one_of', 'not_in', 'contains'])
-        .nullish()
-        .transform((operator) => operator ?? 'eq'),
-      value: ValueOrList,
-    })
-    .refine(fitsOperator, listRule);
-const TextFilter = <const N extends string>(name: N) =>
-  z
-    .object({
-      name: z.literal(name),
-      operator: z.enum(['eq', 'ne', 'contains', 'one_of', 'not_in']),
-      value: ValueOrList,
-      case_sensitive: flag(true),
-    })
-    .refine(fitsOperator, listRule);
 const TimeFilter = <const N extends string>(name: N) =>
   z.object({ name: z.literal(name), operator: z.enum(['eq', 'ne', 'gt', 'gte', 'lt', 'lte']), value: Timestamp });
 
@@ -147,7 +114,7 @@ export const ExperimentFilter = z.union([PlainExperimentFilter, MetricFilter]);
 export type ExperimentFilter = z.output<typeof ExperimentFilter>;
 
 const SortBy = <const N extends string>(name: N) =>
-  z.object({ name: z.literal(name), ascending: flag(true), sort_type: z.literal('column').nullish() });
+  z.object({ name: z.literal(name), ascending: BodyFlag(true), sort_type: z.literal('column').nullish() });
 const MetricSort = SortBy('name').extend({ name: MetricName }).meta({ id: 'ExperimentMetricSort' });
 export const ExperimentSort = z.union([
   z.discriminatedUnion('name', [SortBy('name'), SortBy('created_at'), SortBy('updated_at')]),
@@ -166,7 +133,7 @@ export const ExperimentSearchRequest = PageBody.extend({
     .transform((filters) => filters ?? [])
     .describe('Joined by AND. A group id wins over a group name.'),
   sort: ExperimentSort.nullish(),
-  include_counts: flag(false),
+  include_counts: BodyFlag(false),
 }).meta({ id: 'ExperimentSearchRequest' });
 
 export const MetricAggregates = z

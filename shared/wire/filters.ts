@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Uuid } from './common.ts';
+import { BodyFlag, orDefault, Uuid } from './common.ts';
 import { Text } from './recordParts.ts';
 import { ComparedTime } from './time.ts';
 
@@ -11,22 +11,13 @@ const MAX_VALUES = 10_000;
 
 const texts = z.union([Text, z.array(Text).max(MAX_VALUES)]);
 const column = { column_id: z.string() };
-const caseSensitive = z
-  .boolean()
-  .nullish()
-  .transform((given) => given ?? true);
-const equality = z
-  .enum(['eq', 'ne'])
-  .nullish()
-  .transform((given) => given ?? 'eq');
+const caseSensitive = BodyFlag(true);
+const equality = orDefault(z.enum(['eq', 'ne']), 'eq');
 
 const IdFilter = z.object({
   type: z.literal('id'),
   ...column,
-  operator: z
-    .enum(['eq', 'ne', 'one_of', 'not_in', 'contains'])
-    .nullish()
-    .transform((given) => given ?? 'eq'),
+  operator: orDefault(z.enum(['eq', 'ne', 'one_of', 'not_in', 'contains']), 'eq'),
   value: texts,
 });
 const DateFilter = z.object({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { Uuid } from './common.ts';
-import { flag, RunSelector, StepType } from './recordSearch.ts';
+import { BodyFlag, Uuid } from './common.ts';
+import { RunSelector, StepType } from './recordSearch.ts';
 import { OutputType } from './scorers.ts';
 
 /** The metric key of a scorer that is registered code; its columns follow from what it was validated to give. */
@@ -16,7 +16,7 @@ export const MetricsTestingAvailableColumnsRequest = z
     /** The metric under test. */
     name: z.string().min(1).max(1000),
     output_type: OutputType.nullish(),
-    cot_enabled: flag,
+    cot_enabled: BodyFlag(false),
     metric_key: z
       .string()
       .min(1)

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ProjectRole, permissionsOf, projectActions, User, UserInfo } from './accounts.ts';
-import { PageBody, PageFields, PageQuery, QueryFlag, Uuid } from './common.ts';
+import { BodyFlag, PageBody, PageFields, PageQuery, QueryFlag, Uuid } from './common.ts';
+import { fitsOperator, IdFilter, listRule, TextFilter, ValueOrList } from './listFilters.ts';
 import { ComparedTime } from './time.ts';
 
 export const projectTypes = ['prompt_evaluation', 'llm_monitor', 'protect', 'gen_ai'] as const;
@@ -9,35 +10,8 @@ const labels = ['sample'] as const;
 
 export const ProjectParams = z.object({ project_id: Uuid });
 
-/** One value, or for `one_of` and `not_in` a list (where a single value counts as a list of one). */
-const fitsOperator = ({ operator, value }: { operator: string; value: unknown }) =>
-  !Array.isArray(value) || operator === 'one_of' || operator === 'not_in';
-const listRule = { path: ['value'], error: 'a list of values goes with one_of and not_in only' };
-const ValueOrList = z.union([z.string(), z.array(z.string()).max(10_000)]);
 const comparisons = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte'] as const;
 
-const IdFilter = <const N extends string>(name: N) =>
-  z
-    .object({
-      name: z.literal(name),
-      operator: z
-        .enum(['eq', 'ne', 'one_of', 'not_in', 'contains'])
-        .nullish()
-        .transform((operator) => operator ?? 'eq'),
-      value: ValueOrList,
-    })
-    .refine(fitsOperator, listRule);
-const NameFilter = z
-  .object({
-    name: z.literal('name'),
-    operator: z.enum(['eq', 'ne', 'contains', 'one_of', 'not_in']),
-    value: ValueOrList,
-    case_sensitive: z
-      .boolean()
-      .nullish()
-      .transform((sensitive) => sensitive ?? true),
-  })
-  .refine(fitsOperator, listRule);
 const TimeFilter = <const N extends string>(name: N) =>
   z.object({ name: z.literal(name), operator: z.enum(comparisons), value: ComparedTime });
 const TypeFilter = z
@@ -60,15 +34,12 @@ const RunsFilter = z
 const SortBy = <const N extends string>(name: N) =>
   z.object({
     name: z.literal(name),
-    ascending: z
-      .boolean()
-      .nullish()
-      .transform((ascending) => ascending ?? true),
+    ascending: BodyFlag(true),
   });
 
 export const ProjectFilter = z.discriminatedUnion('name', [
   IdFilter('id'),
-  NameFilter,
+  TextFilter('name'),
   TypeFilter,
   IdFilter('creator'),
   TimeFilter('created_at'),
@@ -195,7 +166,7 @@ export const LogStreamsPageQuery = PageQuery.extend({ include_counts: QueryFlag(
 
 export const LogStreamFilter = z.discriminatedUnion('name', [
   IdFilter('id'),
-  NameFilter,
+  TextFilter('name'),
   IdFilter('created_by'),
   TimeFilter('created_at'),
   TimeFilter('updated_at'),

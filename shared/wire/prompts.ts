@@ -1,10 +1,9 @@
 import { z } from 'zod';
-import { PageFields, Uuid } from './common.ts';
-import { NameOrText, Permission, UserInfo, ValueByOperator } from './datasets.ts';
+import { BodyFlag, orDefault, PageFields, Uuid } from './common.ts';
+import { NameOrText, Permission, UserInfo } from './datasets.ts';
+import { anyOperator, ValueByOperator } from './listFilters.ts';
 
 /** A key that may be absent or null, and then has this value. */
-const orElse = <T extends z.ZodType>(schema: T, value: z.output<T>) => schema.nullish().transform((given) => given ?? value);
-
 const ContentPart = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text'), text: z.string() }),
   z.object({ type: z.literal('file'), file_id: Uuid }),
@@ -15,29 +14,29 @@ export const PromptMessage = z.looseObject({ content: z.union([z.string(), z.arr
 export const Template = z.union([z.string().min(1), z.array(PromptMessage).min(1)]);
 
 export const PromptRunSettings = z.object({
-  logprobs: orElse(z.boolean(), true),
-  top_logprobs: orElse(z.number().int(), 5),
-  echo: orElse(z.boolean(), false),
-  n: orElse(z.number().int(), 1),
-  reasoning_effort: orElse(z.string(), 'medium'),
-  verbosity: orElse(z.string(), 'medium'),
-  deployment_name: orElse(z.string().nullable(), null),
-  model_alias: orElse(z.string(), 'gpt-5.1'),
-  temperature: orElse(z.number().nullable(), null),
-  max_tokens: orElse(z.number().int(), 4096),
-  stop_sequences: orElse(z.array(z.string()).nullable(), null),
-  top_p: orElse(z.number(), 1),
-  top_k: orElse(z.number().int(), 40),
-  frequency_penalty: orElse(z.number(), 0),
-  presence_penalty: orElse(z.number(), 0),
-  tools: orElse(z.array(z.record(z.string(), z.unknown())).nullable(), null),
-  tool_choice: orElse(
+  logprobs: BodyFlag(true),
+  top_logprobs: orDefault(z.number().int(), 5),
+  echo: BodyFlag(false),
+  n: orDefault(z.number().int(), 1),
+  reasoning_effort: orDefault(z.string(), 'medium'),
+  verbosity: orDefault(z.string(), 'medium'),
+  deployment_name: orDefault(z.string().nullable(), null),
+  model_alias: orDefault(z.string(), 'gpt-5.1'),
+  temperature: orDefault(z.number().nullable(), null),
+  max_tokens: orDefault(z.number().int(), 4096),
+  stop_sequences: orDefault(z.array(z.string()).nullable(), null),
+  top_p: orDefault(z.number(), 1),
+  top_k: orDefault(z.number().int(), 40),
+  frequency_penalty: orDefault(z.number(), 0),
+  presence_penalty: orDefault(z.number(), 0),
+  tools: orDefault(z.array(z.record(z.string(), z.unknown())).nullable(), null),
+  tool_choice: orDefault(
     z
       .union([z.string(), z.object({ type: z.string().default('function'), function: z.object({ name: z.string() }) })])
       .nullable(),
     null,
   ),
-  response_format: orElse(z.record(z.string(), z.unknown()).nullable(), null),
+  response_format: orDefault(z.record(z.string(), z.unknown()).nullable(), null),
   // Filled by the service for clients that ask which models there are; not stored.
   known_models: z
     .unknown()
@@ -48,7 +47,7 @@ export type PromptRunSettings = z.output<typeof PromptRunSettings>;
 
 const versionFields = {
   template: Template,
-  raw: orElse(z.boolean(), false),
+  raw: BodyFlag(false),
   // Numbers are counted up per template; one that is sent is accepted and not used.
   version: z.number().int().nullish(),
   settings: PromptRunSettings.nullish().transform((given) => given ?? PromptRunSettings.parse({})),
@@ -57,7 +56,7 @@ const versionFields = {
 
 export const CreateVersionRequest = z.object(versionFields);
 export type CreateVersionRequest = z.output<typeof CreateVersionRequest>;
-export const CreateTemplateRequest = z.object({ ...versionFields, name: NameOrText, hidden: orElse(z.boolean(), false) });
+export const CreateTemplateRequest = z.object({ ...versionFields, name: NameOrText, hidden: BodyFlag(false) });
 export const UpdateTemplateRequest = z.object({ name: NameOrText.nullish() });
 
 export const TemplateVersionResponse = z.object({
@@ -94,13 +93,11 @@ export const TemplateResponse = z.object({
   created_by_user: UserInfo.nullable(),
 });
 
-const flag = (byDefault: boolean) => orElse(z.boolean(), byDefault);
 const textOrTexts = z.union([z.string(), z.array(z.string())]);
-const anyOperator = z.enum(['eq', 'ne', 'contains', 'one_of', 'not_in']);
 
 export const TemplateFilter = z.discriminatedUnion('name', [
   z
-    .object({ name: z.literal('name'), operator: anyOperator, value: textOrTexts, case_sensitive: flag(true) })
+    .object({ name: z.literal('name'), operator: anyOperator, value: textOrTexts, case_sensitive: BodyFlag(true) })
     .transform(ValueByOperator),
   z.object({ name: z.literal('creator'), operator: anyOperator.default('eq'), value: textOrTexts }).transform(ValueByOperator),
   z.object({ name: z.literal('used_in_project'), value: Uuid }),
@@ -109,7 +106,7 @@ export const TemplateFilter = z.discriminatedUnion('name', [
 export type TemplateFilter = z.output<typeof TemplateFilter>;
 
 const sorted = <N extends string>(name: N) =>
-  z.object({ name: z.literal(name), ascending: flag(true), sort_type: z.literal('column').default('column') });
+  z.object({ name: z.literal(name), ascending: BodyFlag(true), sort_type: z.literal('column').default('column') });
 
 export const TemplateSort = z.discriminatedUnion('name', [sorted('name'), sorted('created_at'), sorted('updated_at')]);
 export type TemplateSort = z.output<typeof TemplateSort>;

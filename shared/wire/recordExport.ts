@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { BodyFlag } from './common.ts';
 import { FilterExpression, FilterList } from './filters.ts';
-import { flag, RunSelector, SortClause } from './recordSearch.ts';
+import { RunSelector, SortClause } from './recordSearch.ts';
 
 export const LogRecordsExportRequest = z
   .object({
@@ -12,18 +13,15 @@ export const LogRecordsExportRequest = z
       .enum(['csv', 'jsonl', 'jsonl_flat', 'parquet'])
       .nullish()
       .transform((given) => given ?? 'jsonl'),
-    redact: z
-      .boolean()
-      .nullish()
-      .transform((given) => given ?? true),
+    redact: BodyFlag(true),
     file_name: z.string().max(1000).nullish(),
-    export_computed_metrics_only: flag,
+    export_computed_metrics_only: BodyFlag(false),
     /** Of csv: texts that a spreadsheet would run as a formula begin with `'`. */
-    spreadsheet_safe: flag,
+    spreadsheet_safe: BodyFlag(false),
     filters: FilterList.optional(),
     filter_tree: FilterExpression.nullish(),
     sort: SortClause.nullish(),
-    include_code_metric_metadata: flag,
+    include_code_metric_metadata: BodyFlag(false),
   })
   .meta({ id: 'LogRecordsExportRequest' });
 export type LogRecordsExportRequest = z.output<typeof LogRecordsExportRequest>;

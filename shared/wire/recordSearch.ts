@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { recordKinds } from '../columns/columnDef.ts';
-import { Uuid } from './common.ts';
+import { BodyFlag, orDefault, Uuid } from './common.ts';
 import { FilterExpression, FilterList } from './filters.ts';
 import { MetricDirection, MetricRange } from './metricScale.ts';
 import { ScorerConfig } from './scorers.ts';
@@ -23,10 +23,6 @@ const limit = z
   .int()
   .min(0)
   .transform((given) => Math.min(given, MAX_PAGE));
-export const flag = z
-  .boolean()
-  .nullish()
-  .transform((given) => given ?? false);
 
 export const SortClause = z
   .preprocess(
@@ -37,10 +33,7 @@ export const SortClause = z
     },
     z.object({
       column_id: z.string(),
-      ascending: z
-        .boolean()
-        .nullish()
-        .transform((given) => given ?? true),
+      ascending: BodyFlag(true),
       sort_type: z.literal('column').nullish(),
     }),
   )
@@ -56,24 +49,20 @@ const queryFields = {
   pagination: z.object({ starting_token: offset.nullish(), limit: limit.nullish() }).nullish(),
   previous_last_row_id: Uuid.nullish(),
   sort: SortClause.nullish(),
-  truncate_fields: flag,
-  include_counts: flag,
-  include_code_metric_metadata: flag,
+  truncate_fields: BodyFlag(false),
+  include_counts: BodyFlag(false),
+  include_code_metric_metadata: BodyFlag(false),
 };
 
 export const LogRecordsQueryRequest = z.object(queryFields).meta({ id: 'LogRecordsQueryRequest' });
 
-const names = z
-  .array(z.string())
-  .max(1000)
-  .nullish()
-  .transform((given) => given ?? []);
+const names = orDefault(z.array(z.string()).max(1000), []);
 export const SelectColumns = z
   .object({
     column_ids: z.array(z.string()).max(1000).nullish(),
-    include_all_metrics: flag,
-    include_all_feedback: flag,
-    includes_metric_columns: flag,
+    include_all_metrics: BodyFlag(false),
+    include_all_feedback: BodyFlag(false),
+    includes_metric_columns: BodyFlag(false),
     /** Metric names without the `metrics/` prefix. */
     metric_columns_names: names,
   })

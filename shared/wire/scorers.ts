@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { PageFields, Timestamp, Uuid } from './common.ts';
+import { BodyFlag, PageFields, Timestamp, Uuid } from './common.ts';
 import { MetricDirection, MetricRange } from './metricScale.ts';
 
 export const OutputType = z
@@ -279,44 +279,37 @@ export const ScorerResponse = z.object({
   scope_projects: z.array(z.object({ id: Uuid, name: z.string() })),
 });
 
-/** `null` stands for absent in requests. */
-const flag = (byDefault: boolean) =>
-  z
-    .boolean()
-    .nullish()
-    .transform((value) => value ?? byDefault);
-
 const equality = z.enum(['eq', 'ne', 'one_of', 'not_in']);
 const matching = z.enum(['eq', 'ne', 'contains', 'one_of', 'not_in']);
 const collection = z.enum(['eq', 'contains', 'one_of', 'not_in']);
 const comparison = z.enum(['eq', 'ne', 'gt', 'gte', 'lt', 'lte']);
 
 const ScorerFilter = z.discriminatedUnion('name', [
-  z.object({ name: z.literal('name'), operator: matching, value: textOrTexts, case_sensitive: flag(false) }),
+  z.object({ name: z.literal('name'), operator: matching, value: textOrTexts, case_sensitive: BodyFlag(false) }),
   z.object({
     name: z.literal('label'),
     operator: matching,
     value: textOrTexts,
-    case_sensitive: flag(true),
+    case_sensitive: BodyFlag(true),
     // false: a value that matches no label may match the scorer's name
-    strict: flag(true),
+    strict: BodyFlag(true),
   }),
   z.object({ name: z.literal('id'), operator: matching.default('eq'), value: textOrTexts }),
   z.object({ name: z.literal('creator'), operator: matching.default('eq'), value: textOrTexts }),
   z.object({ name: z.literal('scorer_type'), operator: equality, value: textOrTexts }),
   z.object({ name: z.literal('model_type'), operator: equality, value: textOrTexts }),
-  z.object({ name: z.literal('tags'), operator: collection, value: textOrTexts, case_sensitive: flag(true) }),
+  z.object({ name: z.literal('tags'), operator: collection, value: textOrTexts, case_sensitive: BodyFlag(true) }),
   z.object({
     name: z.literal('scoreable_node_types'),
     operator: collection,
     value: textOrTexts,
-    case_sensitive: flag(true),
+    case_sensitive: BodyFlag(true),
   }),
   z.object({
     name: z.literal('multimodal_capabilities'),
     operator: collection,
     value: textOrTexts,
-    case_sensitive: flag(true),
+    case_sensitive: BodyFlag(true),
   }),
   z.object({ name: z.literal('created_at'), operator: comparison, value: Timestamp }),
   z.object({ name: z.literal('updated_at'), operator: comparison, value: Timestamp }),
@@ -324,7 +317,7 @@ const ScorerFilter = z.discriminatedUnion('name', [
   z.object({
     name: z.literal('scope_projects'),
     project_ids: z.array(Uuid).min(1).max(1000),
-    include_global: flag(false),
+    include_global: BodyFlag(false),
   }),
   z.object({ name: z.literal('exclude_slm_scorers') }),
   z.object({ name: z.literal('exclude_multimodal_scorers') }),
@@ -332,21 +325,21 @@ const ScorerFilter = z.discriminatedUnion('name', [
 export type ScorerFilter = z.output<typeof ScorerFilter>;
 
 const ScorerSort = z.discriminatedUnion('name', [
-  z.object({ name: z.literal('name'), ascending: flag(true), sort_type: z.literal('column').default('column') }),
+  z.object({ name: z.literal('name'), ascending: BodyFlag(true), sort_type: z.literal('column').default('column') }),
   z.object({
     name: z.literal('updated_at'),
-    ascending: flag(true),
+    ascending: BodyFlag(true),
     sort_type: z.literal('column').default('column'),
   }),
   z.object({
     name: z.literal('enabled_in_run'),
-    ascending: flag(true),
+    ascending: BodyFlag(true),
     sort_type: z.literal('custom_uuid').default('custom_uuid'),
     value: Uuid,
   }),
   z.object({
     name: z.literal('enabled_in_playground'),
-    ascending: flag(true),
+    ascending: BodyFlag(true),
     sort_type: z.literal('custom_uuid').default('custom_uuid'),
     value: Uuid,
   }),
