@@ -7,6 +7,7 @@ import { datasetExtensionRoutes } from '../routes/datasetExtensions.ts';
 import { datasetRoutes } from '../routes/datasets.ts';
 import { integrationRoutes } from '../routes/integrations.ts';
 import { metricSettingsRoutes } from '../routes/metricSettings.ts';
+import { promptRenderingRoutes } from '../routes/promptRendering.ts';
 import { promptRoutes } from '../routes/prompts.ts';
 import { scorerRoutes } from '../routes/scorers.ts';
 
@@ -25,7 +26,8 @@ export function assetEndpoints(domain: Domain, gate: Gate): Endpoint[] {
     ...datasetExtensionRoutes({ gate, assets, extensions }),
     ...datasetRoutes({ ...datasets.deps, gate, assets }),
     ...datasetContentRoutes({ ...datasets.deps, gate, assets, readRecords: recordsToCopy(stores.clickhouse, expiries.before) }),
-    ...promptRoutes({ ...datasets.deps, prompts, gate, assets }),
+    ...promptRoutes({ prompts, gate, assets }),
+    ...promptRenderingRoutes({ ...datasets.deps, assets }),
     ...scorerRoutes({ scorers: scorers.store, gate, assets }),
     ...metricSettingsRoutes({ scorers: scorers.store, assets }),
   ];

@@ -2,8 +2,6 @@ import { z } from 'zod';
 import { type AssetAction, type Caller, mayOnAsset } from '../../shared/accounts/permissions.ts';
 import { type AssetAccess, homeProject } from '../../shared/assets/assetAccess.ts';
 import { mustNameOne } from '../../shared/assets/onlyOne.ts';
-import { type DatasetDeps, foundVersion } from '../../shared/datasets/createDataset.ts';
-import { datasetRowStore } from '../../shared/datasets/rowStore.ts';
 import { ServiceError } from '../../shared/errors/errors.ts';
 import {
   addPromptVersion,
@@ -15,8 +13,6 @@ import {
   type PromptStore,
   versionOf,
 } from '../../shared/prompts/prompts.ts';
-import { promptVariables } from '../../shared/prompts/render.ts';
-import { renderForInputs, renderForRows } from '../../shared/prompts/renderData.ts';
 import { Message, PageQuery, pageFields, Uuid } from '../../shared/wire/common.ts';
 import {
   BulkDeleteTemplatesRequest,
@@ -27,17 +23,14 @@ import {
   ListTemplateResponse,
   ListTemplateVersionResponse,
   ListVersionParams,
-  RenderTemplateRequest,
-  RenderTemplateResponse,
   TemplateResponse,
-  TemplateStubRequest,
   TemplateVersionResponse,
   UpdateTemplateRequest,
 } from '../../shared/wire/prompts.ts';
 import { type Endpoint, endpoint, type Gate } from '../route.ts';
 import { toTemplate, toTemplateVersion } from '../views/promptTemplates.ts';
 
-export interface PromptRouteDeps extends DatasetDeps {
+export interface PromptRouteDeps {
   prompts: PromptStore;
   gate: Pick<Gate, 'authorize'>;
   assets: AssetAccess;
@@ -56,7 +49,6 @@ const OneProject = z.object({ project_id: Uuid });
 
 export function promptRoutes(deps: PromptRouteDeps): Endpoint[] {
   const { prompts, assets } = deps;
-  const rowStore = datasetRowStore(deps);
 
   const listed = async (caller: Caller, found: readonly Prompt[]) => {
     const roles = await assets.roles(
@@ -264,39 +256,6 @@ export function promptRoutes(deps: PromptRouteDeps): Endpoint[] {
       params: OneVersion,
       response: TemplateResponse,
       handle: ({ params, caller }) => select(params.template_id, params.version, caller),
-    }),
-    endpoint({
-      method: 'post',
-      path: '/render_template',
-      errors: ['NotFound'],
-      summary: 'Render a template for rows of a dataset or for texts',
-      tag,
-      access: read,
-      query: PageQuery,
-      body: RenderTemplateRequest,
-      response: RenderTemplateResponse,
-      handle: async ({ query, body, caller }) => {
-        if ('input_strings' in body.data) {
-          const inputs = body.data.input_strings;
-          const asked = inputs.slice(query.starting_token, query.starting_token + query.limit);
-          const rendered = await renderForInputs(body.template, asked);
-          return { ...pageFields(query, rendered.length, inputs.length), rendered_templates: rendered };
-        }
-        await assets.require(caller, 'dataset', body.data.dataset_id, 'read');
-        const version = await foundVersion(deps.datasets, body.data.dataset_id, body.data.dataset_version_index ?? undefined);
-        const rendered = await renderForRows(body.template, rowStore, version, query);
-        return { ...pageFields(query, rendered.length, version.numRows), rendered_templates: rendered };
-      },
-    }),
-    endpoint({
-      method: 'post',
-      path: '/input_stub',
-      summary: 'The variables of templates, as an object to fill in',
-      tag,
-      access: read,
-      body: TemplateStubRequest,
-      response: z.record(z.string(), z.string()),
-      handle: async ({ body }) => Object.fromEntries(body.templates.flatMap(promptVariables).map((name) => [name, ''])),
     }),
 
     // The older form: templates of one project.

@@ -6,6 +6,7 @@ import { createApp } from '../../api/app.ts';
 import type { Gate } from '../../api/route.ts';
 import { datasetContentRoutes } from '../../api/routes/datasetContent.ts';
 import { datasetRoutes } from '../../api/routes/datasets.ts';
+import { promptRenderingRoutes } from '../../api/routes/promptRendering.ts';
 import { promptRoutes } from '../../api/routes/prompts.ts';
 import type { Caller } from '../../shared/accounts/permissions.ts';
 import { createAssetAccess } from '../../shared/assets/assetAccess.ts';
@@ -54,7 +55,8 @@ export async function startAssetService() {
       assets,
       readRecords: async (_projectId, ids) => ids.flatMap((id) => records.get(id) ?? []),
     }),
-    ...promptRoutes({ ...deps, prompts, gate, assets }),
+    ...promptRoutes({ prompts, gate, assets }),
+    ...promptRenderingRoutes({ ...deps, assets }),
   ];
   const http = await serve(
     createApp({ endpoints, gate, log: pino({ level: 'silent' }), apiKeyHeaders: ['Service-API-Key'], checkReplies: true }),
