@@ -149,3 +149,14 @@ test('a namespace that refuses schedules is named in one sentence, and the rest 
   expect(said[0]?.msg).toMatch(/^the Temporal namespace default refuses schedules.*\(count, and the daily sweep\): let the key/);
   expect(api.searchAttributes()).toContain('AssayProject');
 });
+
+test('schedules that cannot be looked at keep no run from being found by its attributes', async () => {
+  await using left = new AsyncDisposableStack();
+  const gone = await startBareTemporal(folder);
+  const at = await connectTemporal({ address: gone.address, namespace: 'default' });
+  left.defer(() => at.connection.close());
+  await gone.server.kill();
+  const api = apiProcess(at.client);
+  await expect(api.prepare([job('count', 1_000)])).rejects.toThrow();
+  expect(api.searchAttributes()).toContain('AssayStatus');
+});

@@ -67,7 +67,7 @@ test.concurrent('a run is found by its names, and by what it has done', async ({
   const experiment = await started('first/one ☂');
   expect(experiment.workflowId()).toBe(`Pages-buttons/first-one-/${experiment.id}/1`);
   await experiment.end();
-  expect(await statusOf(experiment)).toBe('COMPLETED');
+  await expect.poll(() => statusOf(experiment)).toBe('COMPLETED');
   const query = `AssayExperiment = 'first/one ☂' AND AssayRows = 40 AND AssayFailedRows = 0 AND AssayStatus = 'completed'`;
   await expect.poll(async () => (await temporal.workflow.count(query)).count).toBe(1);
 });
@@ -147,7 +147,7 @@ test.concurrent('reset goes on with the run, of which each row is recorded once'
   await reset(experiment);
   expect(await experiment.end()).toMatchObject({ state: 'completed', rows_done: 60, rows_failed: 0 });
   expect(await ordinalsOf(experiment)).toEqual(upTo(60));
-  expect(await statusOf(experiment)).toBe('COMPLETED');
+  await expect.poll(() => statusOf(experiment)).toBe('COMPLETED');
 });
 
 test.concurrent('reset goes on with the rows that a run was to run again, and repeats none that it has recorded', async ({

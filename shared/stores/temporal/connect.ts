@@ -135,7 +135,7 @@ async function missingSearchAttributes(connection: Connection, namespace: string
 }
 
 /** Whether the server does not let us do it, or cannot do it. */
-export const isRefusal = (err: unknown): boolean =>
+export const isRefusedByTemporal = (err: unknown): boolean =>
   [err, err instanceof Error ? err.cause : undefined].some((one) => hasGrpcCode(one, GRPC_PERMISSION_DENIED, GRPC_UNIMPLEMENTED));
 
 function hasGrpcCode(err: unknown, ...codes: number[]): boolean {

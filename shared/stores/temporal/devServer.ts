@@ -192,7 +192,7 @@ function serverArguments(server: { ip: string; port: number; uiPort: number; nam
   return [
     ...['server', 'start-dev', '--ip', server.ip, '--port', String(server.port), '--ui-port', String(server.uiPort)],
     ...['--namespace', server.namespace, '--db-filename', server.database, '--log-level', 'error'],
-    // A write-ahead log without a sync per commit: safe against SIGKILL, and a database of this kind is not for power loss (design: production stores).
+    // A write-ahead log without a sync per commit: safe against SIGKILL. A power failure may take the last moments, as of all embedded stores.
     ...each('--sqlite-pragma', ['journal_mode=WAL', 'synchronous=NORMAL']),
     ...each(
       '--search-attribute',

@@ -3,11 +3,14 @@ import {
   ScheduleAlreadyRunning,
   type ScheduleDescription,
   ScheduleNotFoundError,
+  type ScheduleOptions,
   ScheduleOverlapPolicy,
 } from '@temporalio/client';
+import { together } from '../../concurrency/together.ts';
 import { taskQueues } from '../../config/taskQueues.ts';
 import { JOB_SCHEDULE_PREFIX, jobScheduleId, RUN_JOB } from '../../maintenance/jobWorkflow.ts';
 import type { RecurringJob } from '../../maintenance/recurringJob.ts';
+import { SWEEP_EXPIRED, SWEEP_SCHEDULE } from '../../records/sweepWorkflow.ts';
 
 /** Missed times of up to so long ago are made up for by one run. */
 const CATCH_UP = '1 hour';
@@ -40,25 +43,31 @@ async function jobScheduleIds(client: Client): Promise<Set<string>> {
 /** Creates the schedules that are not there. Safe in any number of processes, to be repeated: the server may have been replaced by an empty one. */
 export async function createJobSchedules(client: Client, jobs: readonly RecurringJob[]): Promise<void> {
   const known = await jobScheduleIds(client);
-  for (const job of jobs) {
-    const scheduleId = jobScheduleId(job.name);
-    if (known.has(scheduleId)) continue;
-    await client.schedule.create({ scheduleId, ...scheduleOf(job) }).catch((err: unknown) => {
-      if (!(err instanceof ScheduleAlreadyRunning)) throw err;
-    });
-  }
+  await together(
+    jobs.map(async (job) => {
+      const scheduleId = jobScheduleId(job.name);
+      if (!known.has(scheduleId)) await createOnce(client, { scheduleId, ...scheduleOf(job) });
+    }),
+  );
+}
+
+async function createOnce(client: Client, schedule: ScheduleOptions): Promise<void> {
+  await client.schedule.create(schedule).catch((err: unknown) => {
+    if (!(err instanceof ScheduleAlreadyRunning)) throw err;
+  });
 }
 
 /** As `createJobSchedules`; besides, schedules get the intervals of their jobs, and those of jobs that are no more are deleted. For the start. */
 export async function agreeJobSchedules(client: Client, jobs: readonly RecurringJob[]): Promise<void> {
   await createJobSchedules(client, jobs);
   const surplus = await jobScheduleIds(client);
-  for (const job of jobs) {
-    const scheduleId = jobScheduleId(job.name);
-    surplus.delete(scheduleId);
-    const handle = client.schedule.getHandle(scheduleId);
-    if (!agrees(await handle.describe(), job)) await handle.update((found) => ({ ...found, ...scheduleOf(job) }));
-  }
+  for (const { name } of jobs) surplus.delete(jobScheduleId(name));
+  await together(
+    jobs.map(async (job) => {
+      const handle = client.schedule.getHandle(jobScheduleId(job.name));
+      if (!agrees(await handle.describe(), job)) await handle.update((found) => ({ ...found, ...scheduleOf(job) }));
+    }),
+  );
   for (const scheduleId of surplus) {
     await client.schedule
       .getHandle(scheduleId)
@@ -73,4 +82,21 @@ export async function agreeJobSchedules(client: Client, jobs: readonly Recurring
 export async function startJobs(client: Client, jobs: readonly RecurringJob[]): Promise<void> {
   for (const { name, atStart } of jobs)
     if (atStart) await client.schedule.getHandle(jobScheduleId(name)).trigger(ScheduleOverlapPolicy.SKIP);
+}
+
+/** Has expired records swept every day. Any process may ask for it at any time: the schedule is made once, and one that was changed by hand stays. */
+export async function scheduleSweeps(client: Client): Promise<void> {
+  await createOnce(client, {
+    scheduleId: SWEEP_SCHEDULE,
+    spec: { intervals: [{ every: '24 hours', offset: '3 hours' }] },
+    // A sweep that takes longer than a day is not joined by a second one; one that was missed, as nothing ran, is made up for.
+    policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1 day' },
+    action: {
+      type: 'startWorkflow',
+      workflowType: SWEEP_EXPIRED,
+      taskQueue: taskQueues.control,
+      args: [{}],
+      workflowId: SWEEP_EXPIRED,
+    },
+  });
 }

@@ -2,9 +2,8 @@ import type { Client, Connection } from '@temporalio/client';
 import type { Logger } from 'pino';
 import { type SearchAttribute, searchAttributes } from '../../experiments/workflow.ts';
 import type { RecurringJob } from '../../maintenance/recurringJob.ts';
-import { ensureSearchAttributes, isRefusal } from './connect.ts';
-import { agreeJobSchedules, createJobSchedules, startJobs } from './jobSchedules.ts';
-import { scheduleSweeps } from './sweepSchedule.ts';
+import { ensureSearchAttributes, isRefusedByTemporal } from './connect.ts';
+import { agreeJobSchedules, createJobSchedules, scheduleSweeps, startJobs } from './jobSchedules.ts';
 
 const PATIENCE_MS = 10_000;
 
@@ -32,17 +31,18 @@ export function temporalNamespace(connection: Connection, client: Client, name: 
       });
       schedules = 'agreed';
     } catch (err) {
-      if (!isRefusal(err)) throw err;
+      if (!isRefusedByTemporal(err)) throw err;
       if (schedules !== 'refused') log.error(withoutSchedules(name, jobs));
       schedules = 'refused';
     }
   };
   return {
     async prepare(jobs) {
-      await schedule(jobs);
+      // First, and whatever becomes of the schedules: runs that start meanwhile could never be found by these.
       missing = await connection.withDeadline(Date.now() + PATIENCE_MS, () => ensureSearchAttributes(connection, name));
       if (missing.length > 0 && String(missing) !== isSaid) log.warn(sentenceFor(name, missing));
       isSaid = String(missing);
+      await schedule(jobs);
     },
     async startJobs(jobs) {
       if (schedules === 'agreed') await client.withDeadline(Date.now() + PATIENCE_MS, () => startJobs(client, jobs));
