@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ServiceError } from '../../shared/errors/errors.ts';
-import { ingestSpans } from '../../shared/otel/ingestSpans.ts';
+import { ingestOtelSpans } from '../../shared/otel/ingestOtelSpans.ts';
 import { type OtlpEncoding, openOtlp } from '../../shared/otel/otlp.ts';
 import { openTargets, type TargetDeps, targetOfHeaders } from '../../shared/otel/target.ts';
 import type { RecordWriter } from '../../shared/records/recordWriter.ts';
@@ -48,7 +48,7 @@ export function openTelemetryRoutes(deps: OpenTelemetryDeps): Endpoint[] {
       async handle({ body, caller, request }) {
         const encoding = encodingOf(request.headers['content-type']);
         const spans = otlp.readRequest(body, encoding);
-        const result = await ingestSpans(ingest, caller, targetOfHeaders(request.headers), spans);
+        const result = await ingestOtelSpans(ingest, caller, targetOfHeaders(request.headers), spans);
         if (encoding === 'json') return new Reply({ body: otlp.response(result, 'json') });
         return new Reply({
           headers: { 'content-type': 'application/x-protobuf' },

@@ -1,95 +1,109 @@
 import { jsonProblem } from '../wire/recordParts.ts';
+import { AttributeLayout } from './attributeLayout.ts';
 
 /** The value of an attribute. Objects have no prototype, so that no key means anything by itself. */
 export type AttributeValue = string | number | boolean | null | AttributeValue[] | { [key: string]: AttributeValue };
 
-export type Tree = { [key: string]: AttributeValue };
-type Structure = AttributeValue[] | Tree;
+export type AttributeTree = { [key: string]: AttributeValue };
+type Structure = AttributeValue[] | AttributeTree;
 
-/** Of which attributes others are a part, and which name each of them has there. */
+/** Of which attributes others are a part, and where each of them stands there. */
 interface Whole {
   attributes: Attributes;
-  names: ReadonlyMap<string, string>;
+  positions: readonly number[];
 }
-
-/** An item of a list: its attributes by the name that is left, and the whole names. */
-interface Item {
-  values: Map<string, AttributeValue>;
-  names: Map<string, string>;
-}
-
-/** Items by the name of their list and their number in it. */
-type Lists = ReadonlyMap<string, ReadonlyMap<number, Item>>;
 
 /**
  * The attributes of a span, event or resource, or those of one item of a list. Names come from outside: they are only ever keys of maps. What was
  * read is remembered, so that the rest can be kept beside it.
  */
 export class Attributes {
-  readonly #values: ReadonlyMap<string, AttributeValue>;
+  #layout: AttributeLayout;
+  readonly #values: AttributeValue[];
   readonly #partOf: Whole | undefined;
-  readonly #read = new Set<string>();
-  /** Made when the first list is asked for: every form of lists looks for several. */
-  #lists: Lists | undefined;
+  readonly #read: boolean[] = [];
 
-  constructor(values: ReadonlyMap<string, AttributeValue>, partOf?: Whole) {
+  constructor(layout = AttributeLayout.empty, values: AttributeValue[] = [], partOf?: Whole) {
+    this.#layout = layout;
     this.#values = values;
     this.#partOf = partOf;
   }
 
+  static of(entries: Iterable<readonly [string, AttributeValue]>): Attributes {
+    const attributes = new Attributes();
+    for (const [name, value] of entries) attributes.set(name, value);
+    return attributes;
+  }
+
+  /** Adds one while they are read; the last one of a name counts. */
+  set(name: string, value: AttributeValue): void {
+    this.#layout = this.#layout.with(name);
+    if (this.#layout.length > this.#values.length) this.#values.push(value);
+    else this.#values[this.#layout.positions.get(name) as number] = value;
+  }
+
   has(name: string): boolean {
-    return this.#values.has(name);
+    return this.#layout.positions.has(name);
   }
 
   /** Whether any name begins so. */
   hasAny(prefix: string): boolean {
-    for (const name of this.#values.keys()) if (name.startsWith(prefix)) return true;
-    return false;
+    return this.#layout.hasAny(prefix);
   }
 
   /** The first of these that is there and not empty. */
   get(...names: string[]): AttributeValue | undefined {
     for (const name of names) {
-      const value = this.#values.get(name);
-      if (value === undefined) continue;
-      this.#mark(name);
-      if (value !== null && value !== '') return value;
+      const value = this.#take(name);
+      if (value !== undefined) return value;
     }
     return undefined;
   }
 
+  #take(name: string): AttributeValue | undefined {
+    const position = this.#layout.positions.get(name);
+    if (position === undefined) return undefined;
+    this.#mark(position);
+    const value = this.#values[position];
+    return value === null || value === '' ? undefined : value;
+  }
+
   /** The value, which stays with the rest. */
   peek(name: string): AttributeValue | undefined {
-    return this.#values.get(name);
+    const position = this.#layout.positions.get(name);
+    return position === undefined ? undefined : this.#values[position];
   }
 
   /** As text: what is no text is written as JSON. */
   text(...names: string[]): string | undefined {
-    const value = this.get(...names);
-    return value === undefined ? undefined : textOf(value);
+    for (const name of names) {
+      const value = this.#take(name);
+      if (value !== undefined) return textOf(value);
+    }
+    return undefined;
   }
 
   /** As text: the first that is not empty of those whose names end so, in the order of the endings. */
   textEndingWith(...endings: string[]): string | undefined {
-    const names = endings.flatMap((ending) => [...this.#values.keys()].filter((name) => name.endsWith(ending)));
+    const names = endings.flatMap((ending) => this.#layout.names.filter((name) => name.endsWith(ending)));
     return this.text(...names);
   }
 
   number(...names: string[]): number | undefined {
-    return this.#firstNumber(names, () => true);
+    return this.#firstNumber(names, anyNumber);
   }
 
   /** A whole number that counts something. */
   count(...names: string[]): number | undefined {
-    return this.#firstNumber(names, (number) => Number.isSafeInteger(number) && number >= 0);
+    return this.#firstNumber(names, isCount);
   }
 
   #firstNumber(names: readonly string[], fits: (number: number) => boolean): number | undefined {
     for (const name of names) {
-      const value = this.#values.get(name);
+      const value = this.peek(name);
       const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
       if (typeof number !== 'number' || !Number.isFinite(number) || !fits(number)) continue;
-      this.#mark(name);
+      this.markRead(name);
       return number;
     }
     return undefined;
@@ -106,7 +120,7 @@ export class Attributes {
   }
 
   /** The first of these that has values by name, or the JSON text of that. */
-  tree(...names: string[]): Tree | undefined {
+  tree(...names: string[]): AttributeTree | undefined {
     return this.#firstStructure(names, (structure) => (Array.isArray(structure) ? undefined : structure));
   }
 
@@ -115,10 +129,10 @@ export class Attributes {
     fitting: (structure: Structure) => T | undefined,
   ): T | undefined {
     for (const name of names) {
-      const structure = structureOf(this.#values.get(name));
+      const structure = structureOf(this.peek(name));
       const found = structure && fitting(structure);
       if (found === undefined) continue;
-      this.#mark(name);
+      this.markRead(name);
       return found;
     }
     return undefined;
@@ -133,71 +147,54 @@ export class Attributes {
 
   /** What stands under `prefix.0.`, `prefix.1.` and so on, in the order of the numbers; the prefix holds no number. */
   items(prefix: string): Attributes[] {
-    this.#lists ??= listsIn(this.#values);
-    const list = this.#lists.get(prefix);
-    if (!list) return [];
-    return [...list]
-      .sort(([one], [other]) => one - other)
-      .map(([, { values, names }]) => new Attributes(values, { attributes: this, names }));
+    return this.#layout.items(prefix).map(
+      ({ layout, positions }) =>
+        new Attributes(
+          layout,
+          positions.map((position) => this.#values[position] as AttributeValue),
+          { attributes: this, positions },
+        ),
+    );
   }
 
-  #mark(name: string): void {
-    this.#read.add(name);
-    if (!this.#partOf) return;
-    const whole = this.#partOf.names.get(name);
-    if (whole !== undefined) this.#partOf.attributes.#mark(whole);
+  #mark(position: number): void {
+    this.#read[position] = true;
+    if (this.#partOf) this.#partOf.attributes.#mark(this.#partOf.positions[position] as number);
   }
 
   /** These say nothing that is worth keeping beside what was read. */
   markRead(...names: string[]): void {
-    for (const name of names) this.#mark(name);
+    for (const name of names) {
+      const position = this.#layout.positions.get(name);
+      if (position !== undefined) this.#mark(position);
+    }
   }
 
   /** All of them, which are read then. */
   entries(): [string, AttributeValue][] {
-    for (const name of this.#values.keys()) this.#mark(name);
-    return [...this.#values];
+    return this.#layout.names.map((name, position) => {
+      this.#mark(position);
+      return [name, this.#values[position] as AttributeValue];
+    });
   }
 
-  /** What nobody has read. */
+  /** Those that were not read. */
   rest(): [string, AttributeValue][] {
-    const rest: [string, AttributeValue][] = [];
-    for (const entry of this.#values) if (!this.#read.has(entry[0])) rest.push(entry);
-    return rest;
+    const entries: [string, AttributeValue][] = [];
+    this.eachUnread((name, value) => entries.push([name, value]));
+    return entries;
+  }
+
+  /** As `rest`, without a list of them: most spans have some. */
+  eachUnread(visit: (name: string, value: AttributeValue) => void): void {
+    const { names } = this.#layout;
+    for (let position = 0; position < names.length; position++)
+      if (this.#read[position] !== true) visit(names[position] as string, this.#values[position] as AttributeValue);
   }
 }
 
-function listsIn(values: ReadonlyMap<string, AttributeValue>): Lists {
-  const lists = new Map<string, Map<number, Item>>();
-  for (const [name, value] of values) {
-    const number = firstNumberIn(name);
-    if (!number) continue;
-    const list = name.slice(0, number.start - 1);
-    const index = Number(name.slice(number.start, number.end));
-    const items = lists.get(list) ?? new Map<number, Item>();
-    lists.set(list, items);
-    const item = items.get(index) ?? { values: new Map(), names: new Map() };
-    items.set(index, item);
-    const left = name.slice(number.end + 1);
-    item.values.set(left, value);
-    item.names.set(left, name);
-  }
-  return lists;
-}
-
-/** Where the first part of a dotted name is a number of at most nine digits, and not the first part. */
-function firstNumberIn(name: string): { start: number; end: number } | undefined {
-  for (let dot = name.indexOf('.'); dot !== -1; dot = name.indexOf('.', dot + 1)) {
-    const start = dot + 1;
-    let end = start;
-    while (isDigit(name.charCodeAt(end))) end++;
-    const isWhole = end === name.length || name[end] === '.';
-    if (isWhole && end > start && end - start <= 9) return { start, end };
-  }
-  return undefined;
-}
-
-const isDigit = (code: number): boolean => code >= 48 && code <= 57;
+const anyNumber = (): boolean => true;
+const isCount = (number: number): boolean => Number.isSafeInteger(number) && number >= 0;
 
 /** Text as it is, anything else as JSON. */
 export const textOf = (value: AttributeValue): string => (typeof value === 'string' ? value : JSON.stringify(value));

@@ -1,4 +1,4 @@
-import { type AttributeValue, structureOf, type Tree, textOf } from './attributes.ts';
+import { type AttributeTree, type AttributeValue, structureOf, textOf } from './attributes.ts';
 import { isTree } from './messages.ts';
 import type { RetrievedDocument } from './spanContent.ts';
 
@@ -23,7 +23,7 @@ export function documentsIn(answer: AttributeValue | undefined): RetrievedDocume
 }
 
 /** A message has a role, and a part of one has a type of its own. */
-const isDocument = (value: AttributeValue): value is Tree =>
+const isDocument = (value: AttributeValue): value is AttributeTree =>
   isTree(value) &&
   typeof (value.content ?? value.page_content) === 'string' &&
   value.role === undefined &&

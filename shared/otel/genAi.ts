@@ -3,11 +3,11 @@ import { Attributes, type AttributeValue, structureOf, textOf } from './attribut
 import { documentOf, documentsIn } from './documents.ts';
 import { answerOf, hasContents, isTree, messagesOf, roleOf } from './messages.ts';
 import type { OtelSpan, SpanEvent } from './span.ts';
-import type { SaidMessage, SpanContent, SpanKind, SpanRole } from './spanContent.ts';
+import type { MappedKind, SaidMessage, SpanContent, SpanRole } from './spanContent.ts';
 
 // https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/ and gen-ai-agent-spans/. Embeddings are model calls without a conversation,
 // and the interface has no kind of their own for them.
-const kinds: ReadonlyMap<string, SpanKind> = new Map([
+const kinds: ReadonlyMap<string, MappedKind> = new Map([
   ['chat', 'llm'],
   ['text_completion', 'llm'],
   ['completion', 'llm'],
@@ -20,7 +20,7 @@ const kinds: ReadonlyMap<string, SpanKind> = new Map([
   ['embeddings', 'workflow'],
 ]);
 // Older instrumentations name the kind of spans that are no model calls here.
-const entityKinds: ReadonlyMap<string, SpanKind> = new Map([
+const entityKinds: ReadonlyMap<string, MappedKind> = new Map([
   ['workflow', 'workflow'],
   ['task', 'workflow'],
   ['agent', 'agent'],
@@ -77,7 +77,7 @@ const speaksOfModels = ({ attributes, events }: OtelSpan): boolean =>
   isPydanticAgent(attributes) ||
   events.some(({ name }) => name.startsWith('gen_ai.'));
 
-function kindOf(attributes: Attributes): SpanKind | undefined {
+function kindOf(attributes: Attributes): MappedKind | undefined {
   const entity = attributes.peek('traceloop.span.kind');
   if (typeof entity === 'string') return entityKinds.get(entity);
   const isTool = ['gen_ai.tool.call.id', 'tool_arguments', 'tool_response'].some((name) => attributes.has(name));
@@ -243,7 +243,7 @@ function listedEvents(attributes: Attributes, name: string): MessageEvents {
   const list = structureOf(attributes.peek(name));
   if (!Array.isArray(list) || !list.every(isNamedEvent)) return [];
   attributes.markRead(name);
-  return list.map((event) => ({ name: event['event.name'], attributes: new Attributes(new Map(Object.entries(event))) }));
+  return list.map((event) => ({ name: event['event.name'], attributes: Attributes.of(Object.entries(event)) }));
 }
 
 const isNamedEvent = (value: AttributeValue): value is { [key: string]: AttributeValue; 'event.name': string } =>

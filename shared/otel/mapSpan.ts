@@ -8,21 +8,21 @@ import { openInferenceRole, readOpenInference } from './openInference.ts';
 import { durationNs, type OtelSpan, type SpanEvent, timeOfNs } from './span.ts';
 import {
   firstOf,
+  type MappedKind,
+  type ReportedUsage,
   type RetrievedDocument,
   type SaidMessage,
   type SpanContent,
-  type SpanKind,
   type SpanRole,
   type StepInput,
   type StepOutput,
-  type Usage,
   withCacheOnce,
 } from './spanContent.ts';
 import { readVercelAi, vercelAiRole } from './vercelAi.ts';
 
 /** A span in the words of the interface, without the ids that depend on where it is stored. */
 export interface MappedSpan {
-  type: SpanKind;
+  type: MappedKind;
   name: string;
   created_at?: string;
   input?: StepInput<LoggedMessage>;
@@ -69,8 +69,13 @@ export function mapSpan(span: OtelSpan): Mapped {
   const roles = addTexts(mapped, content);
   mapped.status_code = error.statusCode;
   if (error.message !== undefined) mapped.error_message = error.message;
-  const metadata = [...(content.metadata ?? []), ...withoutColumn(type, content), ...error.others, ...roles];
-  mapped.user_metadata = metadataOf(span, metadata, unreadEvents(span.events, exception));
+  const metadata = new Metadata();
+  metadata.addAll(content.metadata);
+  addWithoutColumn(metadata, type, content);
+  metadata.addAll(error.others);
+  metadata.addAll(roles);
+  addUnread(metadata, span, exception);
+  mapped.user_metadata = metadata.texts();
   mapped.metrics = metricsOf(span, content);
   if (content.tags) mapped.tags = content.tags;
   if (type === 'agent') {
@@ -83,12 +88,10 @@ export function mapSpan(span: OtelSpan): Mapped {
 }
 
 /** What only the record of a model call has columns for. */
-function withoutColumn(type: SpanKind, { events, finishReason }: SpanContent): [string, AttributeValue][] {
-  if (type === 'llm') return [];
-  return [
-    ...(events ? [['gen_ai.output.events', JSON.stringify(events)] as [string, AttributeValue]] : []),
-    ...(finishReason === undefined ? [] : [['gen_ai.output.finish_reason', finishReason] as [string, AttributeValue]]),
-  ];
+function addWithoutColumn(to: Metadata, type: MappedKind, { events, finishReason }: SpanContent): void {
+  if (type === 'llm') return;
+  if (events) to.add('gen_ai.output.events', JSON.stringify(events));
+  if (finishReason !== undefined) to.add('gen_ai.output.finish_reason', finishReason);
 }
 
 function addModelCall(mapped: MappedSpan, { temperature, model, finishReason, tools, events }: SpanContent): void {
@@ -158,14 +161,15 @@ function errorOf({ failed, statusMessage, attributes }: OtelSpan, exception: Att
   const http = attributes.number('http.response.status_code', 'http.status_code');
   const statusCode = http !== undefined && Number.isInteger(http) && http >= 100 && http < 600 ? http : hasFailed ? 500 : 200;
   const ofException = exception?.text('exception.message');
-  const message = [type, ofException ?? (statusMessage || undefined)].filter((part) => part !== undefined).join(': ');
-  const others: [string, AttributeValue][] = [...(exception?.rest() ?? [])];
-  if (!hasFailed && exception) others.push(['exception', message]);
+  const message = (): string =>
+    [type, ofException ?? (statusMessage || undefined)].filter((part) => part !== undefined).join(': ');
+  const others: [string, AttributeValue][] = exception?.rest() ?? [];
+  if (!hasFailed && exception) others.push(['exception', message()]);
   else if (!hasFailed && type !== undefined) others.push(['error.type', type]);
   const isSaid = (ofException === undefined && hasFailed) || ofException === statusMessage;
   if (statusMessage !== '' && !isSaid) others.push(['otel.status_description', statusMessage]);
   if (!hasFailed) return { statusCode, others };
-  return { statusCode: statusCode < 400 ? 500 : statusCode, message: message || 'error', others };
+  return { statusCode: statusCode < 400 ? 500 : statusCode, message: message() || 'error', others };
 }
 
 function metricsOf(span: OtelSpan, { usage, timeToFirstTokenNs }: SpanContent): Record<string, number> {
@@ -174,28 +178,26 @@ function metricsOf(span: OtelSpan, { usage, timeToFirstTokenNs }: SpanContent): 
   if (duration !== undefined) metrics.duration_ns = duration;
   if (timeToFirstTokenNs !== undefined && Number.isSafeInteger(timeToFirstTokenNs))
     metrics.time_to_first_token_ns = timeToFirstTokenNs;
-  if (usage) Object.assign(metrics, usageMetrics(withCacheOnce(usage)));
+  if (usage) addUsage(metrics, withCacheOnce(usage));
   return metrics;
 }
 
-function usageMetrics(usage: Usage): Record<string, number> {
+function addUsage(metrics: Record<string, number>, usage: ReportedUsage): void {
   const { inputTokens, outputTokens, costUsd } = usage;
-  const metrics: Record<string, number> = {};
   const known = inputTokens !== undefined && outputTokens !== undefined;
   const totalTokens = known ? inputTokens + outputTokens : (usage.totalTokens ?? inputTokens ?? outputTokens);
-  const counts: Record<string, number | undefined> = {
-    num_input_tokens: inputTokens,
-    num_output_tokens: outputTokens,
-    num_total_tokens: totalTokens,
-    num_cached_input_tokens: usage.cachedTokens,
-    num_cache_write_input_tokens: usage.cacheWriteTokens,
-    num_reasoning_output_tokens: usage.reasoningTokens,
-    num_audio_input_tokens: usage.audioInputTokens,
-    num_audio_output_tokens: usage.audioOutputTokens,
+  const put = (name: string, value: number | undefined): void => {
+    if (value !== undefined) metrics[name] = value;
   };
-  for (const name in counts) if (counts[name] !== undefined) metrics[name] = counts[name];
-  if (costUsd !== undefined) metrics.cost = costUsd;
-  return metrics;
+  put('num_input_tokens', inputTokens);
+  put('num_output_tokens', outputTokens);
+  put('num_total_tokens', totalTokens);
+  put('num_cached_input_tokens', usage.cachedTokens);
+  put('num_cache_write_input_tokens', usage.cacheWriteTokens);
+  put('num_reasoning_output_tokens', usage.reasoningTokens);
+  put('num_audio_input_tokens', usage.audioInputTokens);
+  put('num_audio_output_tokens', usage.audioOutputTokens);
+  put('cost', costUsd);
 }
 
 const MAX_METADATA = 200;
@@ -205,36 +207,49 @@ const MAX_VALUE = 8_000;
 const fromResource = ['service.name', 'service.version', 'deployment.environment.name', 'deployment.environment'];
 
 /** What no column holds, as text: at most {@link MAX_METADATA} entries; a value beyond {@link MAX_VALUE} characters is cut and ends with `…`. */
-function metadataOf(
-  span: OtelSpan,
-  metadata: readonly [string, AttributeValue][],
-  events: readonly AttributeValue[],
-): Record<string, string> {
-  const entries: [string, AttributeValue][] = [...metadata];
-  for (const name of fromResource) {
-    const value = span.resource.get(name);
-    if (value !== undefined) entries.push([name, value]);
-  }
-  if (span.scope !== '') entries.push(['otel.scope.name', span.scope]);
-  for (const entry of span.attributes.rest()) entries.push(entry);
-  if (events.length > 0) entries.push(['otel.events', [...events]]);
-  if (span.links.length > 0) entries.push(['otel.links', span.links.map(({ traceId, spanId }) => `${traceId}:${spanId}`)]);
-  const kept: Record<string, string> = {};
-  let count = 0;
-  let dropped = 0;
-  for (const [name, value] of entries) {
+class Metadata {
+  readonly #texts: Record<string, string> = {};
+  #count = 0;
+  #dropped = 0;
+
+  /** The first of a name stays. */
+  add(name: string, value: AttributeValue): void {
     // Readers of JSON in JavaScript would take this one for the object's prototype.
-    if (value === null || name === '__proto__') continue;
+    if (value === null || name === '__proto__') return;
     const key = cut(name.toWellFormed(), MAX_KEY);
-    if (Object.hasOwn(kept, key)) continue;
-    if (count === MAX_METADATA) dropped++;
+    if (Object.hasOwn(this.#texts, key)) return;
+    if (this.#count === MAX_METADATA) this.#dropped++;
     else {
-      kept[key] = cut(textOf(value).toWellFormed(), MAX_VALUE);
-      count++;
+      this.#texts[key] = cut(textOf(value).toWellFormed(), MAX_VALUE);
+      this.#count++;
     }
   }
-  if (dropped > 0) kept['otel.dropped_attributes'] = String(dropped);
-  return kept;
+
+  addAll(entries: readonly [string, AttributeValue][] | undefined): void {
+    if (entries) for (const [name, value] of entries) this.add(name, value);
+  }
+
+  texts(): Record<string, string> {
+    if (this.#dropped > 0) this.#texts['otel.dropped_attributes'] = String(this.#dropped);
+    return this.#texts;
+  }
+}
+
+/** @param exception the event that the span's error is taken from */
+function addUnread(to: Metadata, span: OtelSpan, exception: SpanEvent | undefined): void {
+  for (const name of fromResource) {
+    const value = span.resource.get(name);
+    if (value !== undefined) to.add(name, value);
+  }
+  if (span.scope !== '') to.add('otel.scope.name', span.scope);
+  const events = unreadEvents(span.events, exception);
+  span.attributes.eachUnread((name, value) => to.add(name, value));
+  if (events.length > 0) to.add('otel.events', events);
+  if (span.links.length > 0)
+    to.add(
+      'otel.links',
+      span.links.map(({ traceId, spanId }) => `${traceId}:${spanId}`),
+    );
 }
 
 /**

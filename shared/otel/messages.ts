@@ -1,6 +1,6 @@
 import { messageRole } from '../wire/messageRoles.ts';
 import type { LoggedMessage } from '../wire/recordParts.ts';
-import { type AttributeValue, parseJson, structureOf, type Tree, textOf } from './attributes.ts';
+import { type AttributeTree, type AttributeValue, parseJson, structureOf, textOf } from './attributes.ts';
 import type { Event, SaidMessage } from './spanContent.ts';
 
 type ToolCall = NonNullable<LoggedMessage['tool_calls']>[number];
@@ -9,7 +9,8 @@ type ToolCall = NonNullable<LoggedMessage['tool_calls']>[number];
 export const roleOf = (name: AttributeValue | undefined, byDefault: string): string =>
   messageRole(name) ?? (typeof name === 'string' && name !== '' ? name : byDefault);
 
-export const isTree = (value: unknown): value is Tree => typeof value === 'object' && value !== null && !Array.isArray(value);
+export const isTree = (value: unknown): value is AttributeTree =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** What one message holds, in whichever form it was written. */
 interface Contents {
@@ -50,13 +51,13 @@ const isMessage = (value: unknown): boolean =>
   isTree(value) && (isItem(value) || Array.isArray(value.parts) || (typeof value.role === 'string' && hasContents(value)));
 
 /** Whether a structure has anything that the contents of a message are read from. */
-export const hasContents = (value: Tree): boolean => placesOfContents.some((name) => name in value);
+export const hasContents = (value: AttributeTree): boolean => placesOfContents.some((name) => name in value);
 const placesOfContents = ['content', 'parts', 'tool_calls', 'function_call', 'refusal'];
 
 /** Calls, their results and reasoning stand beside the messages in the lists of OpenAI's Responses. */
-const isItem = ({ type }: Tree): boolean => items.has(type);
+const isItem = ({ type }: AttributeTree): boolean => items.has(type);
 const items: ReadonlySet<unknown> = new Set(['function_call', 'function_call_output', 'reasoning']);
-const isOfModel = ({ type }: Tree): boolean => type === 'function_call' || type === 'reasoning';
+const isOfModel = ({ type }: AttributeTree): boolean => type === 'function_call' || type === 'reasoning';
 const hasMessages = (value: unknown): boolean =>
   isTree(value) && Array.isArray(value.messages) && value.messages.every(isMessage);
 
@@ -153,7 +154,7 @@ function message(role: string, texts: readonly string[], toolCalls: readonly Too
   };
 }
 
-function contentsOf(message: Tree): Contents {
+function contentsOf(message: AttributeTree): Contents {
   const contents: Contents = { texts: [], reasoning: [], toolCalls: [], responses: [] };
   const { parts, content } = message;
   const isPart = isNothing(parts) && isNothing(content) && isItem(message);
@@ -195,7 +196,7 @@ function addPart(contents: Contents, part: AttributeValue | undefined): void {
 }
 
 /** Where a provider does not show it, it is there without any. */
-function addReasoning({ reasoning }: Contents, { content, thinking, text, summary }: Tree): void {
+function addReasoning({ reasoning }: Contents, { content, thinking, text, summary }: AttributeTree): void {
   const said = [content, thinking, text, summary].find((one) => !isNothing(one));
   if (said !== undefined) reasoning.push(resultText(said));
 }
@@ -204,7 +205,7 @@ const isNothing = (value: AttributeValue | undefined): boolean =>
   value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0);
 
 /** Parts that say by their only name what they are: those of Bedrock and Gemini. */
-function addBlock(contents: Contents, part: Tree): boolean {
+function addBlock(contents: Contents, part: AttributeTree): boolean {
   const call = part.toolUse ?? part.functionCall;
   const response = part.toolResult ?? part.functionResponse;
   const reasoning = isTree(part.reasoningContent) ? part.reasoningContent.reasoningText : undefined;
@@ -216,7 +217,7 @@ function addBlock(contents: Contents, part: Tree): boolean {
 }
 
 /** Text of a part. Pictures, sounds and files have no record of their own: they are kept whole, as an address or a data URL. */
-function partText(part: Tree): string {
+function partText(part: AttributeTree): string {
   const { type, text, content, uri, image_url: image, refusal } = part;
   if (typeof text === 'string') return text;
   if (typeof refusal === 'string') return refusal;
@@ -239,13 +240,13 @@ function toolCallOf(call: AttributeValue): ToolCall[] {
   return [{ id: idOf(call) ?? '', function: { name, arguments: textOf(given) } }];
 }
 
-const responseOf = (part: Tree): Contents['responses'][number] => ({
+const responseOf = (part: AttributeTree): Contents['responses'][number] => ({
   id: firstText(part.tool_use_id, part.tool_call_id) ?? idOf(part),
   text: resultText(part.response ?? part.result ?? part.output ?? part.content ?? ''),
 });
 
 /** By what a call and its result are known to belong together; the items of OpenAI's Responses have an id of their own besides. */
-const idOf = (part: Tree): string | undefined => firstText(part.call_id, part.toolCallId, part.toolUseId, part.id);
+const idOf = (part: AttributeTree): string | undefined => firstText(part.call_id, part.toolCallId, part.toolUseId, part.id);
 
 /** What a tool answered: the texts, where it is nothing but texts. */
 function resultText(value: AttributeValue): string {

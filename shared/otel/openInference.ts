@@ -2,10 +2,10 @@ import { type Attributes, type AttributeValue, structureOf } from './attributes.
 import { plainValues } from './documents.ts';
 import { answerOf, isTree, messagesOf, roleOf } from './messages.ts';
 import type { OtelSpan } from './span.ts';
-import type { RetrievedDocument, SpanContent, SpanKind, SpanRole } from './spanContent.ts';
+import type { MappedKind, RetrievedDocument, SpanContent, SpanRole } from './spanContent.ts';
 
 // https://github.com/Arize-ai/openinference/blob/main/spec/semantic_conventions.md
-const kinds: ReadonlyMap<string, SpanKind> = new Map([
+const kinds: ReadonlyMap<string, MappedKind> = new Map([
   ['LLM', 'llm'],
   ['TOOL', 'tool'],
   ['RETRIEVER', 'retriever'],

@@ -1,7 +1,18 @@
-import { isUtf8 } from 'node:buffer';
 import protobuf from 'protobufjs';
 import { ServiceError } from '../errors/errors.ts';
 import { Attributes, type AttributeValue } from './attributes.ts';
+import {
+  enter,
+  KnownTexts,
+  leave,
+  type Reader,
+  readFixed64,
+  readHex,
+  readText,
+  skip,
+  tagsOf,
+  wholeNumber,
+} from './protobufFields.ts';
 import type { OtelSpan } from './span.ts';
 
 /** The spans of one resource; those that cannot be stored are listed apart. */
@@ -31,8 +42,6 @@ const REMOTE_PARENT = 0x300;
 // The last instant that the record store holds.
 const LAST_NS = BigInt(Date.UTC(2299, 11, 31, 23, 59, 59, 999)) * 1_000_000n;
 const PROTOTYPE = '__proto__';
-
-type Reader = protobuf.Reader & { buf: Buffer };
 
 /**
  * Reads the bytes of an ExportTraceServiceRequest straight into spans. Messages made first, one object for each attribute and another for its
@@ -78,8 +87,8 @@ export function exportReader(root: protobuf.Root): (bytes: Buffer) => ReadResour
 
   function readResourceSpans(from: Reader, mostSpans: number): ReadResource {
     const outer = enter(from);
-    const attributes = new Map<string, AttributeValue>();
-    const read: ReadResource = { resource: new Attributes(attributes), spans: [], rejected: [] };
+    const attributes = new Attributes();
+    const read: ReadResource = { resource: attributes, spans: [], rejected: [] };
     while (from.pos < from.len) {
       const tag = from.tag();
       if (tag === resourceSpans.resource) readResource(from, attributes);
@@ -90,7 +99,7 @@ export function exportReader(root: protobuf.Root): (bytes: Buffer) => ReadResour
     return read;
   }
 
-  function readResource(from: Reader, attributes: Map<string, AttributeValue>): void {
+  function readResource(from: Reader, attributes: Attributes): void {
     const outer = enter(from);
     while (from.pos < from.len) {
       const tag = from.tag();
@@ -133,7 +142,7 @@ export function exportReader(root: protobuf.Root): (bytes: Buffer) => ReadResour
   function readSpan(from: Reader, read: ReadResource): void {
     const outer = enter(from);
     isTooDeep = false;
-    const attributes = new Map<string, AttributeValue>();
+    const attributes = new Attributes();
     const made: OtelSpan = {
       traceId: '',
       spanId: '',
@@ -144,7 +153,7 @@ export function exportReader(root: protobuf.Root): (bytes: Buffer) => ReadResour
       endNs: 0n,
       failed: undefined,
       statusMessage: '',
-      attributes: new Attributes(attributes),
+      attributes,
       events: [],
       links: [],
       resource: read.resource,
@@ -207,8 +216,8 @@ export function exportReader(root: protobuf.Root): (bytes: Buffer) => ReadResour
 
   function readEvent(from: Reader): OtelSpan['events'][number] {
     const outer = enter(from);
-    const attributes = new Map<string, AttributeValue>();
-    const made = { name: '', atNs: 0n, attributes: new Attributes(attributes) };
+    const attributes = new Attributes();
+    const made = { name: '', atNs: 0n, attributes };
     while (from.pos < from.len) {
       const tag = from.tag();
       if (tag === event.attributes) readAttribute(from, attributes, DEPTH_OF_VALUES + 1);
@@ -247,7 +256,7 @@ export function exportReader(root: protobuf.Root): (bytes: Buffer) => ReadResour
   }
 
   /** The last one of a name counts. */
-  function readAttribute(from: Reader, into: Map<string, AttributeValue>, depth: number): void {
+  function readAttribute(from: Reader, into: { set(name: string, value: AttributeValue): unknown }, depth: number): void {
     const outer = enter(from);
     let name = '';
     let value: AttributeValue = null;
@@ -328,77 +337,6 @@ export function exportReader(root: protobuf.Root): (bytes: Buffer) => ReadResour
   }
 }
 
-const LENGTH_DELIMITED = 2;
-
-/** What stands before the value of each field of a message: its number and how the value is written. */
-function tagsOf(root: protobuf.Root, message: string): Readonly<Record<string, number>> {
-  const wireTypes: Readonly<Record<string, number>> = protobuf.types.basic;
-  return Object.fromEntries(
-    root.lookupType(message).fieldsArray.map((field) => {
-      const { resolvedType } = field.resolve();
-      const type = resolvedType instanceof protobuf.Enum ? 'int32' : field.type;
-      return [field.name, (field.id << 3) | (wireTypes[type] ?? LENGTH_DELIMITED)];
-    }),
-  );
-}
-
-/** Goes into a message; what is returned is for {@link leave}. */
-function enter(from: Reader): number {
-  const end = from.uint32() + from.pos;
-  const outer = from.len;
-  if (end > outer) throw new RangeError('a message ends behind the one around it');
-  from.len = end;
-  return outer;
-}
-
-function leave(from: Reader, outer: number): void {
-  if (from.pos !== from.len) throw new RangeError('a field ends behind its message');
-  from.len = outer;
-}
-
-function skip(from: Reader, tag: number): void {
-  from.skipType(tag & 7, 0, tag >>> 3);
-}
-
-/** Where the bytes of a field begin; the reader is then behind them. */
-function startOfBytes(from: Reader): number {
-  const length = from.uint32();
-  const start = from.pos;
-  if (start + length > from.len) throw new RangeError('a field ends behind its message');
-  from.pos = start + length;
-  return start;
-}
-
-function readHex(from: Reader): string {
-  const start = startOfBytes(from);
-  return from.buf.toString('hex', start, from.pos);
-}
-
-function readText(from: Reader): string {
-  const start = startOfBytes(from);
-  return textBetween(from.buf, start, from.pos);
-}
-
-function readFixed64(from: Reader): bigint {
-  const start = from.pos;
-  if (start + 8 > from.len) throw new RangeError('a field ends behind its message');
-  from.pos = start + 8;
-  return from.buf.readBigUInt64LE(start);
-}
-
-/** @throws TypeError when the bytes are no UTF-8. Only where they were replaced by U+FFFD can that be so. */
-function textBetween(bytes: Buffer, start: number, end: number): string {
-  const text = bytes.toString('utf8', start, end);
-  if (text.includes('\uFFFD') && !isUtf8(bytes.subarray(start, end))) throw new TypeError('a text is not UTF-8');
-  return text;
-}
-
-/** A number where it is exact, its digits where it is not. */
-function wholeNumber(value: protobuf.Long): number | string {
-  const number = value.high * 2 ** 32 + (value.low >>> 0);
-  return Number.isSafeInteger(number) ? number : ((BigInt(value.high) << 32n) | BigInt(value.low >>> 0)).toString();
-}
-
 function problemOf({ traceId, spanId, startNs, endNs }: OtelSpan, parentId: string): string | undefined {
   if (traceId.length !== 32 || traceId === NO_TRACE) return 'the trace id is not 16 bytes that say something';
   if (spanId.length !== 16 || spanId === NO_SPAN) return 'the span id is not 8 bytes that say something';
@@ -409,31 +347,3 @@ function problemOf({ traceId, spanId, startNs, endNs }: OtelSpan, parentId: stri
 
 const NO_TRACE = '0'.repeat(32);
 const NO_SPAN = '0'.repeat(16);
-
-/** Short texts that come again and again, such as the names of attributes: each is made once, as long as no other takes its place. */
-class KnownTexts {
-  readonly #slots: { bytes: Buffer; text: string }[] = [];
-
-  read(from: Reader): string {
-    const start = startOfBytes(from);
-    const { buf, pos: end } = from;
-    if (end - start > MAX_KNOWN) return textBetween(buf, start, end);
-    let hash = 0;
-    for (let at = start; at < end; at++) hash = (Math.imul(hash, 31) + (buf[at] as number)) | 0;
-    const slot = hash & (SLOTS - 1);
-    const known = this.#slots[slot];
-    if (known && isAt(buf, start, end, known.bytes)) return known.text;
-    const text = textBetween(buf, start, end);
-    this.#slots[slot] = { bytes: Buffer.from(buf.subarray(start, end)), text };
-    return text;
-  }
-}
-
-const MAX_KNOWN = 64;
-const SLOTS = 1_024;
-
-function isAt(bytes: Buffer, start: number, end: number, wanted: Buffer): boolean {
-  if (end - start !== wanted.length) return false;
-  for (let i = 0; i < wanted.length; i++) if (bytes[start + i] !== wanted[i]) return false;
-  return true;
-}

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { Document, LlmEvent, LoggedMessage } from '../wire/recordParts.ts';
 import type { AttributeValue } from './attributes.ts';
 
-export type SpanKind = 'llm' | 'tool' | 'retriever' | 'agent' | 'workflow';
+export type MappedKind = 'llm' | 'tool' | 'retriever' | 'agent' | 'workflow';
 export type RetrievedDocument = z.output<typeof Document>;
 export type Event = z.output<typeof LlmEvent>;
 
@@ -13,7 +13,7 @@ export type StepInput<Message extends SaidMessage = SaidMessage> = string | Mess
 export type StepOutput<Message extends SaidMessage = SaidMessage> = string | Message | RetrievedDocument[];
 
 /** Tokens of one call. Input holds all input tokens, those of a cache included; output all of the output, reasoning included. */
-export interface Usage {
+export interface ReportedUsage {
   inputTokens?: number | undefined;
   outputTokens?: number | undefined;
   totalTokens?: number | undefined;
@@ -36,7 +36,7 @@ export interface SpanContent {
   finishReason?: string | undefined;
   toolCallId?: string | undefined;
   agentName?: string | undefined;
-  usage?: Usage | undefined;
+  usage?: ReportedUsage | undefined;
   timeToFirstTokenNs?: number | undefined;
   sessionId?: string | undefined;
   tags?: string[] | undefined;
@@ -45,7 +45,7 @@ export interface SpanContent {
 
 /** What a span is, whichever convention says so. */
 export interface SpanRole {
-  kind: SpanKind;
+  kind: MappedKind;
   /** It calls a model, so that its tokens are its own: those of other spans are sums of calls that have spans themselves. */
   callsModel: boolean;
 }
@@ -56,7 +56,7 @@ export function firstOf(...contents: SpanContent[]): SpanContent {
   const usage: Record<string, unknown> = {};
   for (const content of contents) {
     for (const name in content) all[name] ??= content[name as keyof SpanContent];
-    for (const name in content.usage) usage[name] ??= content.usage[name as keyof Usage];
+    for (const name in content.usage) usage[name] ??= content.usage[name as keyof ReportedUsage];
   }
   if (all.usage) all.usage = usage;
   return all;
@@ -66,7 +66,7 @@ export function firstOf(...contents: SpanContent[]): SpanContent {
  * By convention the input tokens include those of a cache; some instrumentations report the two side by side. That is so where the input alone is
  * smaller, or the total is the sum of all of them; then they are added to it: each token counts once.
  */
-export function withCacheOnce(usage: Usage): Usage {
+export function withCacheOnce(usage: ReportedUsage): ReportedUsage {
   const { inputTokens, outputTokens = 0, totalTokens, cachedTokens = 0, cacheWriteTokens = 0 } = usage;
   const ofCache = cachedTokens + cacheWriteTokens;
   if (inputTokens === undefined || ofCache === 0) return usage;

@@ -3,7 +3,7 @@ import protobuf from 'protobufjs';
 import { afterAll, beforeAll, describe, expect, vi } from 'vitest';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { Attributes, type AttributeValue } from '../../shared/otel/attributes.ts';
-import { ingestSpans } from '../../shared/otel/ingestSpans.ts';
+import { ingestOtelSpans } from '../../shared/otel/ingestOtelSpans.ts';
 import { mapSpan } from '../../shared/otel/mapSpan.ts';
 import { openOtlp } from '../../shared/otel/otlp.ts';
 import { spanRecordId, traceRecordId } from '../../shared/otel/recordsOf.ts';
@@ -37,7 +37,12 @@ interface JsonSpan {
 /** Sends spans as an exporter would: through the bytes of a request. */
 function exportTo(run: { projectId: string; runId: string }, spans: readonly JsonSpan[]) {
   const bytes = Buffer.from(JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans }] }] }));
-  return ingestSpans({ writer: service.writer, findTarget: async () => run }, caller, nowhere, otlp.readRequest(bytes, 'json'));
+  return ingestOtelSpans(
+    { writer: service.writer, findTarget: async () => run },
+    caller,
+    nowhere,
+    otlp.readRequest(bytes, 'json'),
+  );
 }
 
 const text = (key: string, value: string) => ({ key, value: { stringValue: value } });
@@ -200,8 +205,7 @@ describe('any attributes at all', () => {
   test.prop([attributes, fc.array(fc.tuple(eventName, attributes), { maxLength: 3 })], { numRuns: 2_000 })(
     'give a span of the interface',
     (given, events) => {
-      const of = (entries: [string, AttributeValue][]) =>
-        new Attributes(new Map(entries.map(([name, one]) => [name.toWellFormed(), one])));
+      const of = (entries: [string, AttributeValue][]) => Attributes.of(entries.map(([name, one]) => [name.toWellFormed(), one]));
       const { span } = mapSpan({
         traceId: TRACE,
         spanId: spanId(0),

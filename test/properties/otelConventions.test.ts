@@ -3,7 +3,7 @@ import { fc, test } from '@fast-check/vitest';
 import protobuf from 'protobufjs';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { newId } from '../../shared/identifiers/ids.ts';
-import { ingestSpans } from '../../shared/otel/ingestSpans.ts';
+import { ingestOtelSpans } from '../../shared/otel/ingestOtelSpans.ts';
 import { openOtlp } from '../../shared/otel/otlp.ts';
 import { spanRecordId, traceRecordId } from '../../shared/otel/recordsOf.ts';
 import { startRecordService } from '../support/recordService.ts';
@@ -403,7 +403,7 @@ test.prop(
       status: failed ? { code: 2, message: 'broke' } : { code: 1 },
     }));
     const read = otlp.readRequest(requestOf(spans, encoding), encoding);
-    const result = await ingestSpans({ writer: service.writer, findTarget: async () => space.run }, caller, nowhere, read);
+    const result = await ingestOtelSpans({ writer: service.writer, findTarget: async () => space.run }, caller, nowhere, read);
     expect(result).toEqual({ rejectedSpans: 0, errorMessage: '' });
 
     const { status, body: trace } = await space.get(`/traces/${traceRecordId(space.run, TRACE)}`);
@@ -452,7 +452,7 @@ test('cached tokens beside the input tokens are counted once, whichever way they
     ...{ startTimeUnixNano: String(START_NS), endTimeUnixNano: String(START_NS + 1n) },
   }));
   const read = otlp.readRequest(requestOf(spans, 'protobuf'), 'protobuf');
-  await ingestSpans({ writer: service.writer, findTarget: async () => space.run }, caller, nowhere, read);
+  await ingestOtelSpans({ writer: service.writer, findTarget: async () => space.run }, caller, nowhere, read);
   const found = await space.search('spans');
   expect(found.map((span: { metrics: { num_input_tokens: number } }) => span.metrics.num_input_tokens)).toEqual([100, 100]);
 });

@@ -279,7 +279,7 @@ describe('everything that a span says is in its record', () => {
       const word = () => `w${(words.push(`w${words.length}x`) - 1).toString()}x`;
       const said = (forms[form] as (word: Word) => Said)(word);
       const events = [...(said.events ?? []), ...(hasFailures ? (failures(word) ?? []) : [])];
-      const of = (given: Given) => new Attributes(new Map(Object.entries(given)));
+      const of = (given: Given) => Attributes.of(Object.entries(given));
       const mapped = mapSpan({
         traceId: '5b8efff798038103d269b633813fc60c',
         spanId: 'eee19b7ec3c1b174',

@@ -21,7 +21,7 @@ const MAX_REASONS = 5;
  * request again for them. When no span has anywhere to go, the request is refused as a whole.
  * @throws ServiceError as the record writer does; sending the request again is always safe, since ids follow from those of OpenTelemetry.
  */
-export async function ingestSpans(
+export async function ingestOtelSpans(
   { writer, findTarget }: Deps,
   caller: Caller,
   headers: NamedTarget,
