@@ -1,5 +1,5 @@
 import { JUDGED_QUALITY } from './groups.ts';
-import { askJudge, yesNo } from './judging/askJudge.ts';
+import { judgeAnswer } from './judging/judgeAnswer.ts';
 import type { Metric } from './metric.ts';
 
 export const conversationQuality: Metric = {
@@ -7,21 +7,8 @@ export const conversationQuality: Metric = {
   label: 'Conversation Quality',
   description: 'A judge finds that the user was served well.',
   ...JUDGED_QUALITY,
-  score(record, context) {
-    if (record.input === null) return { notApplicable: 'the record has no input' };
-    if (record.output === null) return { notApplicable: 'the record has no output' };
-    return askJudge(
-      {
-        task:
-          'Decide whether the user who wrote the input would leave satisfied with the output: it understands what they want, helps them with it, stays polite and coherent, and leaves them neither stuck nor annoyed. ' +
-          'The verdict is true when a reasonable user would be satisfied.',
-        material: [
-          { name: 'input', text: record.input },
-          { name: 'output', text: record.output },
-        ],
-        answer: yesNo,
-      },
-      context,
-    );
-  },
+  score: judgeAnswer(
+    'Decide whether the user who wrote the input would leave satisfied with the output: it understands what they want, helps them with it, stays polite and coherent, and leaves them neither stuck nor annoyed. ' +
+      'The verdict is true when a reasonable user would be satisfied.',
+  ),
 };
