@@ -22,6 +22,14 @@ export interface RecordDeps extends RecordSearchDeps {
 export const ReadQuery = z.object({ include_presigned_urls: QueryFlag(false) });
 /** A flush of a client's experiment logger is 128 rows or some 10 MB; one trace of 10,000 spans is 30 MB. */
 export const INGEST_BODY_LIMIT = 64 * 1024 * 1024;
+/** What the routes have in common that log records or change them. */
+export const logsRecords = {
+  tag: 'Records',
+  access: { project: 'log_data' },
+  bodyKind: 'records',
+  bodyLimit: INGEST_BODY_LIMIT,
+  isIngest: true,
+} as const;
 /** The keys that every answer to logged records begins with. */
 export const answerFor = (project: ProjectInPath, body: RunIds, sessionId: string | null, records: number) => ({
   log_stream_id: body.log_stream_id ?? null,

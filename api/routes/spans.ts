@@ -12,10 +12,8 @@ import {
 import { ProjectParams } from '../../shared/wire/projects.ts';
 import { StoredSpan } from '../../shared/wire/storedRecords.ts';
 import { deleteRoute } from '../records/deleteRoute.ts';
-import { answerFor, INGEST_BODY_LIMIT, ReadQuery, type RecordDeps, refusedIn, sameAsInPath } from '../records/loggedRecords.ts';
+import { answerFor, logsRecords, ReadQuery, type RecordDeps, refusedIn, sameAsInPath } from '../records/loggedRecords.ts';
 import { type Endpoint, endpoint, Reply } from '../route.ts';
-
-const tag = 'Records';
 
 const ingestRoute = (deps: RecordDeps, path: string): Endpoint =>
   endpoint({
@@ -24,13 +22,9 @@ const ingestRoute = (deps: RecordDeps, path: string): Endpoint =>
     summary: 'Log spans below a trace or span',
     description:
       'They are stored at once, whether the trace and the parent have come yet or not. Odd values are made to fit; a span of which nothing can be stored is named in `refused`.',
-    tag,
-    access: { project: 'log_data' },
+    ...logsRecords,
     params: ProjectParams,
     body: LogSpansIngestRequest,
-    bodyKind: 'records',
-    bodyLimit: INGEST_BODY_LIMIT,
-    isIngest: true,
     response: LogSpansIngestResponse,
     async handle({ project, body, caller }) {
       const run = await deps.ingestRun(project.id, body, caller.userId);
@@ -55,13 +49,9 @@ export const spanRoutes = (deps: RecordDeps): Endpoint[] => [
     summary: 'Change a span',
     description:
       'Null and absent fields keep what is stored, tags and metrics are added. `output` has the shape of the kind of the span. For a span that has not come the change is kept for a day and `records_count` is 0.',
-    tag,
-    access: { project: 'log_data' },
+    ...logsRecords,
     params: ProjectParams.extend({ span_id: Uuid }),
     body: LogSpanUpdateRequest,
-    bodyKind: 'records',
-    bodyLimit: INGEST_BODY_LIMIT,
-    isIngest: true,
     response: LogSpanUpdateResponse,
     async handle({ params, project, body }) {
       sameAsInPath('span_id', params.span_id, body.span_id);
@@ -74,7 +64,7 @@ export const spanRoutes = (deps: RecordDeps): Endpoint[] => [
     method: 'get',
     path: '/projects/{project_id}/spans/{span_id}',
     summary: 'A span with the spans below it',
-    tag,
+    tag: 'Records',
     access: { project: 'read' },
     params: ProjectParams.extend({ span_id: Uuid }),
     query: ReadQuery,

@@ -12,10 +12,8 @@ import {
 import { ProjectParams } from '../../shared/wire/projects.ts';
 import { StoredTrace, StubTraceRecord } from '../../shared/wire/storedRecords.ts';
 import { deleteRoute } from '../records/deleteRoute.ts';
-import { answerFor, INGEST_BODY_LIMIT, ReadQuery, type RecordDeps, refusedIn, sameAsInPath } from '../records/loggedRecords.ts';
+import { answerFor, logsRecords, ReadQuery, type RecordDeps, refusedIn, sameAsInPath } from '../records/loggedRecords.ts';
 import { type Endpoint, endpoint, Reply } from '../route.ts';
-
-const tag = 'Records';
 
 const ingestRoute = (deps: RecordDeps, path: string): Endpoint =>
   endpoint({
@@ -24,13 +22,9 @@ const ingestRoute = (deps: RecordDeps, path: string): Endpoint =>
     summary: 'Log traces with their spans',
     description:
       'Spans nest in `spans` of a trace or span. A trace or span that is logged again under its id is the same record, with what the repeat adds. Odd values are made to fit; a record of which nothing can be stored is named in `refused`. The answer comes when everything else can be read.',
-    tag,
-    access: { project: 'log_data' },
+    ...logsRecords,
     params: ProjectParams,
     body: LogTracesIngestRequest,
-    bodyKind: 'records',
-    bodyLimit: INGEST_BODY_LIMIT,
-    isIngest: true,
     response: LogTracesIngestResponse,
     async handle({ project, body, caller }) {
       const run = await deps.ingestRun(project.id, body, caller.userId);
@@ -60,13 +54,9 @@ export const traceRoutes = (deps: RecordDeps): Endpoint[] => [
     summary: 'Change a trace',
     description:
       'Null and absent fields keep what is stored, tags and metrics are added, `is_complete: true` closes the trace. For a trace that has not come the change is kept for a day and `records_count` is 0.',
-    tag,
-    access: { project: 'log_data' },
+    ...logsRecords,
     params: ProjectParams.extend({ trace_id: Uuid }),
     body: LogTraceUpdateRequest,
-    bodyKind: 'records',
-    bodyLimit: INGEST_BODY_LIMIT,
-    isIngest: true,
     response: LogTraceUpdateResponse,
     async handle({ params, project, body }) {
       sameAsInPath('trace_id', params.trace_id, body.trace_id);
@@ -80,7 +70,7 @@ export const traceRoutes = (deps: RecordDeps): Endpoint[] => [
     path: '/projects/{project_id}/traces/{trace_id}',
     summary: 'A trace with the whole tree of its spans',
     description: 'A trace of which only spans have come is answered as `stub_trace`.',
-    tag,
+    tag: 'Records',
     access: { project: 'read' },
     params: ProjectParams.extend({ trace_id: Uuid }),
     query: ReadQuery,
