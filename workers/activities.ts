@@ -76,7 +76,7 @@ const CHUNKS_PER_WORKER = 2;
 
 /**
  * What the workflows may ask for. Each is a thin shell over the domain and safe to run twice.
- * @param ending aborts when the worker ends. Its activities are called back then, but one that its workflow had called back before is not called back again
+ * @param ending aborts when the worker ends. Its activities are cancelled then; one that its workflow has already cancelled gets no second signal
  */
 export function createActivities(deps: ActivityDeps, ending: AbortSignal) {
   const findRun = async (ref: ExperimentRef): Promise<ExperimentRun> => {

@@ -14,7 +14,7 @@ export interface GiveUpDeps {
 }
 
 /**
- * After how many milliseconds rows or values in flight are given up when their activity is called back. A pause lets them end, also when the run goes
+ * After how many milliseconds rows or values in flight are given up when their activity is cancelled. A pause lets them end, also when the run goes
  * on before they have ended (undefined). A cancel, a failure, a deletion and the end of this worker do not wait for them; a workflow that is gone, because
  * somebody terminated or reset it, leaves them no time at all.
  * @param ending aborts when the worker ends

@@ -1,7 +1,7 @@
 import { Context } from '@temporalio/activity';
 import type { Logger } from 'pino';
+import { abortAfterGrace } from '../shared/experiments/abortAfterGrace.ts';
 import { type ExperimentRun, runsRows } from '../shared/experiments/experiment.ts';
-import { givenUpAfter } from '../shared/experiments/givenUpAfter.ts';
 import { computedMetrics } from '../shared/experiments/rerun.ts';
 import { firstAttemptOf } from '../shared/experiments/rowLog.ts';
 import { untilStored } from '../shared/experiments/untilStored.ts';
@@ -48,11 +48,11 @@ export function valueScoring(deps: ValueScoringDeps, ending: AbortSignal) {
       untilStored(operation, signal, (err) => deps.log.error({ err }, 'a store operation failed; it is tried again')),
   });
 
-  /** Computes with so many lanes until it is called back, then as long as the run lets values in flight end. */
+  /** Computes with so many lanes until it is cancelled, then as long as the run lets values in flight end. */
   const inLanes = async <T>(lanes: number, run: ExperimentRun | undefined, work: (options: Lanes) => Promise<T>): Promise<T> => {
     const context = Context.current();
     const stopping = context.cancellationSignal;
-    const givenUp = givenUpAfter(stopping, async () =>
+    const givenUp = abortAfterGrace(stopping, async () =>
       run ? mustGiveUp(deps, run, context, ending) : ending.aborted ? STOP_GRACE_MS : CANCEL_GRACE_MS,
     );
     try {
@@ -62,7 +62,7 @@ export function valueScoring(deps: ValueScoringDeps, ending: AbortSignal) {
     }
   };
 
-  /** Computes values of plain code and marks those of judges. `more` where it was called back before all of them were. */
+  /** Computes values of plain code and marks those of judges. `more` where it was cancelled before all of them were. */
   const computeOrMark = (
     run: RunRef,
     experiment: ExperimentRun | undefined,

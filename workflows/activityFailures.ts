@@ -1,10 +1,10 @@
 import { ActivityFailure, ApplicationFailure, isCancellation } from '@temporalio/workflow';
 
-/** Whether an activity ended because it was called back; of one whose worker died meanwhile nothing more is known. */
-export const wasCalledBack = (err: unknown): boolean =>
+/** Whether an activity ended because the workflow cancelled it. If its worker died meanwhile, nothing more is known of it. */
+export const wasCancelled = (err: unknown): boolean =>
   isCancellation(err) || (err instanceof ActivityFailure && err.retryState === 'CANCEL_REQUESTED');
 
-/** What an activity said, without what led to it: that is for the log. */
+/** The message of the innermost failure, without the chain around it: that is for the log. */
 export function rootMessage(err: Error): string {
   let inner: Error = err;
   while (!(inner instanceof ApplicationFailure) && inner.cause instanceof Error) inner = inner.cause;

@@ -11,7 +11,7 @@ const retry = { initialInterval: '500 ms', maximumInterval: '30 seconds' } as co
 // Every activity heartbeats: a dead worker is noticed in this time, whatever it was at.
 const heartbeatTimeout = '10 seconds';
 
-// What is called back is waited for: it still records what was paid for.
+// A cancelled activity is waited for: it still records what was paid for.
 const cancellationType = ActivityCancellationType.WAIT_CANCELLATION_COMPLETED;
 
 const control = proxyActivities<Activities>({ startToCloseTimeout: '1 hour', heartbeatTimeout, retry });

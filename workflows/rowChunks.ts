@@ -1,6 +1,6 @@
 import { CancellationScope, uuid4, workflowInfo } from '@temporalio/workflow';
 import type { Carried, Chunk, ChunkOutcome, HandOver, OrdinalRange, RunPlan } from '../shared/experiments/workflow.ts';
-import { wasCalledBack } from './activityFailures.ts';
+import { wasCancelled } from './activityFailures.ts';
 
 type GivenChunk = Omit<Chunk, 'experimentId' | 'projectId' | 'number'> & { chunk: number };
 
@@ -8,7 +8,7 @@ interface RunningChunk extends OrdinalRange {
   token: string;
   /** It takes no further row: rows of it are still in flight. */
   handedOver: boolean;
-  callBack(): void;
+  cancel(): void;
 }
 
 /** A chunk of fewer rows is not worth an activity of its own. */
@@ -80,12 +80,12 @@ export class RowChunks {
     const chunk = this.given++;
     const scope = new CancellationScope();
     const token = uuid4();
-    this.running.set(chunk, { from, to, token, handedOver: false, callBack: () => scope.cancel() });
+    this.running.set(chunk, { from, to, token, handedOver: false, cancel: () => scope.cancel() });
     const { runId } = workflowInfo();
     const given = { from, to, lanes: concurrency, round: this.round, chunk, token, runId, startedAt: this.startedAt };
     scope
       .run(() => this.execute(given))
-      .catch(calledBack(from))
+      .catch(nothingDone(from))
       .then((outcome) => this.ended(chunk, outcome))
       .catch((err: unknown) => {
         this.failure ??= err;
@@ -122,9 +122,9 @@ export class RowChunks {
     return { failing, callerGone };
   }
 
-  /** Makes all chunks return; what they have not recorded is open again. */
-  callBack(): void {
-    for (const running of this.running.values()) running.callBack();
+  /** Cancels all chunks; what they have not recorded is open again. */
+  cancelAll(): void {
+    for (const running of this.running.values()) running.cancel();
   }
 
   view(): { chunk: number; to: number }[] {
@@ -137,12 +137,12 @@ export class RowChunks {
 }
 
 /**
- * A chunk that was called back before a worker took it has done nothing; of one whose worker died while it was called back nothing is known. Either
+ * A chunk that was cancelled before a worker took it has done nothing. If its worker died while it was being cancelled, nothing is known of it. Either
  * way its rows are open: the next chunk finds those that are recorded.
  */
-const calledBack =
+const nothingDone =
   (from: number) =>
   (err: unknown): ChunkOutcome => {
-    if (wasCalledBack(err)) return { takenTo: from, recorded: 0 };
+    if (wasCancelled(err)) return { takenTo: from, recorded: 0 };
     throw err;
   };

@@ -155,14 +155,14 @@ class ExperimentWorkflow {
     }
   }
 
-  /** Starts and calls back what the present state asks for. */
+  /** Starts and cancels activities as the present state asks for. */
   private heed(): void {
     const { failing = this.scores.takeFailing(), callerGone } = this.chunks.takeFindings();
     if (failing !== undefined) this.pause(failing);
     if (callerGone) this.awaitsCaller = true;
     if (this.paused || this.failure || workflowInfo().continueAsNewSuggested) {
-      this.chunks.callBack();
-      this.scores.callBack();
+      this.chunks.cancelAll();
+      this.scores.cancelPass();
       return;
     }
     if (!this.awaitsCaller) this.chunks.giveOut(this.concurrency as number);
@@ -221,8 +221,8 @@ class ExperimentWorkflow {
 
   /** Ends a run that was cancelled or cannot go on, after what is under way has ended. */
   async endEarly(reason: Error): Promise<void> {
-    this.chunks.callBack();
-    this.scores.callBack();
+    this.chunks.cancelAll();
+    this.scores.cancelPass();
     await condition(() => this.isIdle);
     // A run that is cancelled while it fails has failed all the same.
     const err = this.failure instanceof Error ? this.failure : reason;

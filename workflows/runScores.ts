@@ -1,7 +1,7 @@
 import { CancellationScope } from '@temporalio/workflow';
 import type { Carried, RunPlan } from '../shared/experiments/workflow.ts';
 import type { Prepared, ScoredOutcome } from '../shared/scoring/workflow.ts';
-import { wasCalledBack } from './activityFailures.ts';
+import { wasCancelled } from './activityFailures.ts';
 
 interface ScoringSteps {
   prepareScoring(allRecorded: boolean): Promise<Prepared | null>;
@@ -19,7 +19,7 @@ export class RunScores {
   private readonly steps: ScoringSteps;
   private readonly changed: () => void;
   private plan: RunPlan | undefined;
-  private callBackPass: (() => void) | undefined;
+  private cancelScope: (() => void) | undefined;
   private failing: string | undefined;
   private rowsSeen = 0;
   /** Whatever the rows lack is computed, or marked for judges: looking through the whole run again would find nothing. */
@@ -38,7 +38,7 @@ export class RunScores {
   }
 
   get areIdle(): boolean {
-    return this.callBackPass === undefined;
+    return this.cancelScope === undefined;
   }
 
   get areDone(): boolean {
@@ -52,14 +52,14 @@ export class RunScores {
     if (!allRecorded && !isWorthIt) return;
     this.rowsSeen = rowsRecorded;
     const scope = new CancellationScope();
-    this.callBackPass = () => scope.cancel();
+    this.cancelScope = () => scope.cancel();
     scope
       .run(() => this.pass(allRecorded))
       .catch((err: unknown) => {
-        if (!wasCalledBack(err)) this.failure ??= err;
+        if (!wasCancelled(err)) this.failure ??= err;
       })
       .finally(() => {
-        this.callBackPass = undefined;
+        this.cancelScope = undefined;
         this.changed();
       });
   }
@@ -92,8 +92,8 @@ export class RunScores {
     return failing;
   }
 
-  /** Makes the pass return; what it has computed is kept. */
-  callBack(): void {
-    this.callBackPass?.();
+  /** Cancels the pass; what it has computed is kept. */
+  cancelPass(): void {
+    this.cancelScope?.();
   }
 }

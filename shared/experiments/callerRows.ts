@@ -13,7 +13,7 @@ import { type Chunk, type ChunkOutcome, callerSignal, type WorkflowProgress } fr
 
 /** Rows on offer at a time: enough that a caller with many lanes never waits for the next page. */
 const WINDOW_ROWS = 2_000;
-/** Seconds without a word from the caller's process after which the chunk gives its place back and the workflow waits. */
+/** Seconds without a request from the caller's process after which the chunk gives its place back and the workflow waits. */
 const CALLER_GONE_SECONDS = 60;
 /** Bytes of rows in one answer, but for a single row that is larger. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
@@ -40,7 +40,7 @@ export interface OfferDeps {
   untilStored<T>(operation: () => Promise<T>, signal: AbortSignal): Promise<T>;
   onProgress(progress: ChunkProgress): void;
   now(): number;
-  /** Asked again and again once the chunk is called back: after how many milliseconds rows in the caller's hands are given up as well; undefined: they stay there. */
+  /** Asked again and again once the chunk is cancelled: after how many milliseconds rows in the caller's hands are given up as well; undefined: they stay there. */
   mustGiveUp(): Promise<number | undefined>;
   /** Whether the workflow of this chunk is gone: terminated, or reset, and then a chunk of its next execution may offer the same rows. */
   isGone(): boolean;

@@ -1,7 +1,7 @@
 import { onAbort } from '../concurrency/onAbort.ts';
+import { abortAfterGrace } from './abortAfterGrace.ts';
 import type { ExperimentRow, ExperimentRun } from './experiment.ts';
 import { FailureStreak } from './failureStreak.ts';
-import { givenUpAfter } from './givenUpAfter.ts';
 import { recordRows } from './recordRows.ts';
 import { RowFeed } from './rowFeed.ts';
 import type { RowLog, RunRowReader } from './rowLog.ts';
@@ -89,7 +89,7 @@ export async function runRows(
   stopping: AbortSignal,
   abandon: () => Promise<number | undefined>,
 ): Promise<ChunkOutcome> {
-  const givenUp = givenUpAfter(stopping, abandon);
+  const givenUp = abortAfterGrace(stopping, abandon);
   /** Aborts when this chunk takes no further row, for whatever reason. */
   const noFurther = new AbortController();
   const feed = new RowFeed(deps, run, chunk, givenUp.signal);

@@ -26,7 +26,7 @@ export interface ScoreRunProgress {
 /** What was marked; `oldest` is the time of the oldest record among it, null when nothing was. */
 export interface Prepared {
   oldest: string | null;
-  /** True when it was called back before all was looked at; absent in histories of former releases. */
+  /** True when it was cancelled before all was looked at; absent in histories of former releases. */
   more?: boolean;
   /** Values that were computed at once, as plain code gives them; absent in histories of former versions. */
   scored?: number;

@@ -6,7 +6,7 @@ const LOOK_MS = 500;
  * that waits may turn into a cancel.
  * @returns the signal, and what ends the asking
  */
-export function givenUpAfter(
+export function abortAfterGrace(
   stopping: AbortSignal,
   graceMs: () => Promise<number | undefined>,
 ): { signal: AbortSignal; end(): void } {
