@@ -21,7 +21,7 @@ export async function connect(terminal: Terminal, options: ServiceOptions): Prom
   const found = await findService(terminal, options.apiUrl);
   checkAddress(found);
   useCredentials(terminal, found);
-  const problem = versionProblem(found.apiUrl, await lookAt(found, terminal.signal));
+  const problem = versionProblem(found.apiUrl, await checkService(found, terminal.signal));
   if (problem) throw new CommandError(exitCodes.unreachable, problem);
   return new ServiceClient({ apiUrl: found.apiUrl, logger: { warn: (line: string) => void terminal.stderr.write(`${line}\n`) } });
 }
@@ -50,7 +50,10 @@ export interface Look {
 }
 
 /** @throws CommandError where nothing answers, or nothing of ours. */
-export async function lookAt({ apiUrl, urlFrom }: Pick<FoundService, 'apiUrl' | 'urlFrom'>, signal: AbortSignal): Promise<Look> {
+export async function checkService(
+  { apiUrl, urlFrom }: Pick<FoundService, 'apiUrl' | 'urlFrom'>,
+  signal: AbortSignal,
+): Promise<Look> {
   checkAddress({ apiUrl, urlFrom });
   const unreachable = (message: string, cause?: unknown) => new CommandError(exitCodes.unreachable, message, { cause });
   const place = `${apiUrl} (from ${urlFrom})`;

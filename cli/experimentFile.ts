@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { type ExperimentDefinition, ValueError } from '../client/index.ts';
 import { checkDefinitionKeys } from '../client/runExperimentOptions.ts';
 import { usageError } from './commandError.ts';
-import { harmless } from './terminal.ts';
+import { withoutControlCharacters } from './terminal.ts';
 
 const howItEnds = 'end it with export default defineExperiment({ … })';
 
@@ -37,7 +37,7 @@ export async function loadExperiment(folder: string, file: string): Promise<Expe
 /** The first line of the message, and the line of the file where it happened. */
 function reasonOf(cause: unknown, path: string): string {
   if (!(cause instanceof Error)) return String(cause);
-  const message = harmless(cause.message).split('\n')[0] || cause.name;
+  const message = withoutControlCharacters(cause.message).split('\n')[0] || cause.name;
   const places = cause.stack?.split('\n').filter((line) => line.includes(path)) ?? [];
   const line = places.map((place) => /:(\d+)(?::\d+)?\)?$/.exec(place)?.[1]).find(Boolean);
   return line ? `${message} (line ${line})` : message;

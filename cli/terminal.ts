@@ -32,7 +32,7 @@ export type Style = Parameters<typeof styleText>[0];
 export const styled = (stream: NodeJS.WriteStream, style: Style, text: string): string => styleText(style, text, { stream });
 
 /** Names and outputs may hold what moves the cursor or changes the title: shown, it would be done. */
-export const harmless = (text: string): string =>
+export const withoutControlCharacters = (text: string): string =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is taken out
   stripVTControlCharacters(text).replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '');
 

@@ -1,4 +1,4 @@
-import type { ExperimentComparison } from './experimentComparison.ts';
+import type { ExperimentComparison } from './experimentRunResults.ts';
 import { clientOf, type OperationOptions, resolveProject } from './project.ts';
 
 export interface CompareExperimentsOptions extends OperationOptions {

@@ -1,11 +1,17 @@
 import type { z } from 'zod';
+import type { CompareReply } from '../shared/wire/comparisons.ts';
+import type { GateReply } from '../shared/wire/experimentGate.ts';
 import type { ProgressReply } from '../shared/wire/experimentRuns.ts';
 import type { Experiment } from './experimentAggregates.ts';
-import type { ExperimentComparison } from './experimentComparison.ts';
-import type { GateResult } from './gateResult.ts';
 
 /** Rows and scores of a run: how many there are, how many are done. */
 export type ExperimentProgress = z.output<typeof ProgressReply>;
+
+/** Experiments beside a baseline, as the service gives it: keys in snake_case, one entry of `comparisons` for each experiment and metric. */
+export type ExperimentComparison = z.output<typeof CompareReply>;
+
+/** As the service gives it. `undecided`: the rows do not decide it. */
+export type GateResult = z.output<typeof GateReply>;
 
 /** What `runExperiment` gives when the run has ended, or is left to itself. */
 export interface ExperimentRunResults {

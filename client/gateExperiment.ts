@@ -1,4 +1,4 @@
-import type { GateResult } from './gateResult.ts';
+import type { GateResult } from './experimentRunResults.ts';
 import { refuseUnknownKeys } from './knownKeys.ts';
 import { clientOf, type OperationOptions, resolveProject } from './project.ts';
 

@@ -1,8 +1,8 @@
 import type { ExperimentResponse } from '../shared/wire/experiments.ts';
 import type { ExperimentGroupChoice } from './createExperiment.ts';
-import { everyItem } from './everyItem.ts';
 import { type Experiment, withAggregates } from './experimentAggregates.ts';
 import type { ServiceClient } from './http.ts';
+import { Pages } from './pages.ts';
 import { clientOf, type OperationOptions, resolveProject } from './project.ts';
 
 /**
@@ -29,10 +29,10 @@ export const searchExperiments = (
   projectId: string,
   filters: Record<string, unknown>[],
 ): Promise<ExperimentResponse[]> =>
-  everyItem(async (startingToken) => {
+  new Pages(async (startingToken) => {
     const page = await client.send<{ experiments: ExperimentResponse[]; next_starting_token: number | null }>(
       `/projects/${projectId}/experiments/search`,
       { body: { filters, starting_token: startingToken, limit: 100 }, repeatable: true },
     );
     return { items: page.experiments, nextStartingToken: page.next_starting_token ?? null };
-  });
+  }).all();

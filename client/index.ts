@@ -40,8 +40,7 @@ export {
   ValueError,
 } from './errors.ts';
 export type { Experiment, MetricFigures } from './experimentAggregates.ts';
-export type { ExperimentComparison } from './experimentComparison.ts';
-export type { ExperimentProgress, ExperimentRunResults } from './experimentRunResults.ts';
+export type { ExperimentComparison, ExperimentProgress, ExperimentRunResults, GateResult } from './experimentRunResults.ts';
 export { type ExportRecordsOptions, exportRecords } from './exportRecords.ts';
 export {
   type DatasetExtension,
@@ -52,7 +51,6 @@ export {
   watchDatasetExtension,
 } from './extendDataset.ts';
 export { type GateExperimentOptions, type GateLimits, gateExperiment } from './gateExperiment.ts';
-export type { GateResult } from './gateResult.ts';
 export { getAnnotationQueue } from './getAnnotationQueue.ts';
 export { getDataset } from './getDataset.ts';
 export { type DefaultJudge, getDefaultJudge } from './getDefaultJudge.ts';

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { ExperimentGroupResponse as GroupSchema } from '../shared/wire/experiments.ts';
-import { everyItem } from './everyItem.ts';
+import { Pages } from './pages.ts';
 import { clientOf, type OperationOptions, resolveProject } from './project.ts';
 
 export type ExperimentGroupResponse = z.output<typeof GroupSchema>;
@@ -12,11 +12,11 @@ export type ExperimentGroupResponse = z.output<typeof GroupSchema>;
 export async function listExperimentGroups(options: OperationOptions = {}): Promise<ExperimentGroupResponse[]> {
   const client = clientOf(options);
   const projectId = await resolveProject(client, options);
-  return everyItem(async (startingToken) => {
+  return new Pages(async (startingToken) => {
     const page = await client.send<{ experiment_groups: ExperimentGroupResponse[]; next_starting_token: number | null }>(
       `/projects/${projectId}/experiment-groups/query`,
       { body: { starting_token: startingToken, limit: 100 }, repeatable: true },
     );
     return { items: page.experiment_groups, nextStartingToken: page.next_starting_token ?? null };
-  });
+  }).all();
 }

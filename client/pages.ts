@@ -1,4 +1,3 @@
-import { everyItem } from './everyItem.ts';
 import type { ServiceClient } from './http.ts';
 
 type FetchPage<T> = (startingToken: number) => Promise<{ items: T[]; nextStartingToken: number | null }>;
@@ -20,8 +19,11 @@ export class Pages<T> implements AsyncIterable<T> {
     }
   }
 
-  all(): Promise<T[]> {
-    return everyItem(this.fetchPage);
+  /** Every item, in the order of the service; stops at the first error. */
+  async all(): Promise<T[]> {
+    const items: T[] = [];
+    for await (const item of this) items.push(item);
+    return items;
   }
 }
 

@@ -24,7 +24,7 @@ import { selectionToWire } from './rowSelection.ts';
 import { checkRunOptions, type RunExperimentOptions } from './runExperimentOptions.ts';
 import { textOf } from './spans.ts';
 import { timedName, unfinishedExperiment } from './unfinishedExperiment.ts';
-import { progressOf, type RunPlace, reportProgress, untilEnded } from './watchExperiment.ts';
+import { progressOf, type RunPath, reportProgress, untilEnded } from './watchExperiment.ts';
 
 type Runner = z.input<typeof RunnerRequest>;
 
@@ -126,7 +126,7 @@ class ExperimentRun<Input, Output> {
   /** What refuses the start leaves no experiment behind that holds the name and never ran. */
   private async takeBack(experiment: ExperimentResponse, err: unknown): Promise<never> {
     if (err instanceof HttpStatusError && err.status < 500) {
-      const progress = await progressOf(this.place(experiment), this.options.signal).catch(() => undefined);
+      const progress = await progressOf(this.runPath(experiment), this.options.signal).catch(() => undefined);
       if (progress?.state === 'idle') {
         await this.chosen.client.send(this.path(experiment), { method: 'DELETE' }).catch(() => undefined);
         wrongParameter(err);
@@ -184,14 +184,14 @@ class ExperimentRun<Input, Output> {
     this.options.onExperiment?.(experiment);
     const ended = new AbortController();
     const { onProgress } = this.options;
-    const reporting = onProgress ? reportProgress(this.place(experiment), onProgress, ended.signal) : undefined;
+    const reporting = onProgress ? reportProgress(this.runPath(experiment), onProgress, ended.signal) : undefined;
     try {
       if (this.options.function) {
         await this.host(experiment, this.options.function);
         return undefined;
       }
       if (!this.isTriggered()) await this.start(experiment, undefined);
-      return this.options.wait === false ? undefined : await untilEnded(this.place(experiment), this.options.signal);
+      return this.options.wait === false ? undefined : await untilEnded(this.runPath(experiment), this.options.signal);
     } finally {
       ended.abort();
       await reporting;
@@ -291,7 +291,7 @@ class ExperimentRun<Input, Output> {
     };
   }
 
-  private place(experiment: ExperimentResponse): RunPlace {
+  private runPath(experiment: ExperimentResponse): RunPath {
     return { client: this.chosen.client, path: this.path(experiment) };
   }
 
@@ -307,7 +307,7 @@ class ExperimentRun<Input, Output> {
     const { client } = this.chosen;
     const [experiment, progress] = await Promise.all([
       client.send<ExperimentResponse>(this.path(created)).then(withAggregates),
-      end ?? progressOf(this.place(created), this.options.signal),
+      end ?? progressOf(this.runPath(created), this.options.signal),
     ]);
     this.options.onProgress?.(progress);
     const link = `${readEnvironment().consoleUrl?.replace(/\/+$/, '') ?? client.apiUrl}${this.path(created)}`;

@@ -3,7 +3,7 @@ import type { RunReply, RunRequest } from '../shared/wire/experimentRuns.ts';
 import type { ServiceClient } from './http.ts';
 
 /** What of an experiment runs once more, and the process that runs its rows where that is not the service. */
-export type Again = Pick<z.input<typeof RunRequest>, 'rows_to_run' | 'process'>;
+export type StartAgainOptions = Pick<z.input<typeof RunRequest>, 'rows_to_run' | 'process'>;
 
 /**
  * Starts an experiment once more.
@@ -13,6 +13,6 @@ export type Again = Pick<z.input<typeof RunRequest>, 'rows_to_run' | 'process'>;
 export const startAgain = (
   client: ServiceClient,
   path: string,
-  again: Again,
+  again: StartAgainOptions,
   signal?: AbortSignal,
 ): Promise<z.output<typeof RunReply>> => client.send(`${path}/run`, { body: again, signal });

@@ -6,7 +6,7 @@ import { untilAnswered } from './untilAnswered.ts';
 /** Milliseconds that the service waits for the end of a run before it answers that it goes on. */
 const END_WAIT_MS = 20_000;
 const MIN_BETWEEN_ASKING_MS = 500;
-const TELL_EVERY_MS = 1_000;
+const PROGRESS_EVERY_MS = 1_000;
 
 export interface WatchExperimentOptions extends OperationOptions {
   experimentId: string;
@@ -24,57 +24,57 @@ export interface WatchExperimentOptions extends OperationOptions {
 export async function watchExperiment(options: WatchExperimentOptions): Promise<ExperimentProgress> {
   const client = clientOf(options);
   const projectId = await resolveProject(client, options);
-  const place = { client, path: `/projects/${projectId}/experiments/${options.experimentId}` };
-  const now = await progressOf(place, options.signal);
+  const run = { client, path: `/projects/${projectId}/experiments/${options.experimentId}` };
+  const now = await progressOf(run, options.signal);
   if (now.state === 'idle') return now;
   options.onProgress?.(now);
   const ended = new AbortController();
-  const telling = options.onProgress ? reportProgress(place, options.onProgress, ended.signal) : undefined;
+  const reporting = options.onProgress ? reportProgress(run, options.onProgress, ended.signal) : undefined;
   try {
-    const end = await untilEnded(place, options.signal);
+    const end = await untilEnded(run, options.signal);
     ended.abort();
     options.onProgress?.(end);
     return end;
   } finally {
     ended.abort();
-    await telling;
+    await reporting;
   }
 }
 
-/** Where the run of an experiment is asked for. */
-export interface RunPlace {
+/** The path of an experiment, below which its run is. */
+export interface RunPath {
   client: ServiceClient;
   path: string;
 }
 
 /** The end of a run that goes on. */
-export const untilEnded = (place: RunPlace, signal: AbortSignal | undefined): Promise<ExperimentProgress> =>
+export const untilEnded = (run: RunPath, signal: AbortSignal | undefined): Promise<ExperimentProgress> =>
   untilAnswered(
     async () => {
-      const progress = await progressOf(place, signal, END_WAIT_MS);
+      const progress = await progressOf(run, signal, END_WAIT_MS);
       return hasEnded(progress) ? progress : undefined;
     },
     MIN_BETWEEN_ASKING_MS,
     signal,
   );
 
-/** Tells about once a second how far the run is, until the signal. */
+/** Reports about once a second how far the run is, until the signal. */
 export async function reportProgress(
-  place: RunPlace,
+  run: RunPath,
   onProgress: (progress: ExperimentProgress) => void,
   ended: AbortSignal,
 ): Promise<void> {
   for (;;) {
-    await pause(TELL_EVERY_MS, ended).catch(() => undefined);
+    await pause(PROGRESS_EVERY_MS, ended).catch(() => undefined);
     if (ended.aborted) return;
-    const progress = await progressOf(place, ended).catch(() => undefined);
+    const progress = await progressOf(run, ended).catch(() => undefined);
     if (progress && !ended.aborted) onProgress(progress);
   }
 }
 
 /** @param waitMs milliseconds for which the service waits for the run's end */
 export const progressOf = (
-  { client, path }: RunPlace,
+  { client, path }: RunPath,
   signal: AbortSignal | undefined,
   waitMs?: number,
 ): Promise<ExperimentProgress> => client.send(`${path}/progress`, { query: { wait_ms: waitMs }, signal });

@@ -6,7 +6,7 @@ import { HttpStatusError, resolveProject, ServiceClient, ValueError } from '../.
 import { VERSION } from '../../shared/config/version.ts';
 import type { User } from '../../shared/wire/accounts.ts';
 import { commandErrorOf } from '../commandErrorOf.ts';
-import { type Look, lookAt, type ServiceOptions, useCredentials, versionProblem } from '../connect.ts';
+import { checkService, type Look, type ServiceOptions, useCredentials, versionProblem } from '../connect.ts';
 import { type FoundService, findService } from '../credentials/findService.ts';
 import { findLocalService } from '../credentials/localService.ts';
 import { loginPath } from '../credentials/loginFile.ts';
@@ -52,7 +52,7 @@ async function* look(terminal: Terminal, options: ServiceOptions): AsyncGenerato
   yield* ofDataFolder(terminal);
   const found = await findService(terminal, options.apiUrl).catch((err: unknown) => problemOf('service', err));
   if ('about' in found) return void (yield found);
-  const seen = await lookAt(found, terminal.signal).catch((err: unknown) => problemOf('service', err));
+  const seen = await checkService(found, terminal.signal).catch((err: unknown) => problemOf('service', err));
   if ('about' in seen) {
     yield seen;
     yield* ofTemporal(terminal);

@@ -7,7 +7,7 @@ import { readEnvironment } from '../../client/environment.ts';
 import { type DatasetResponse, editDataset, HttpStatusError, resolveProject, type ServiceClient } from '../../client/index.ts';
 import { fileError, isFileProblem, notFound, usageError } from '../commandError.ts';
 import { connect, type ServiceOptions } from '../connect.ts';
-import { datasetCalled } from '../findDataset.ts';
+import { datasetByNameOrId } from '../findDataset.ts';
 import type { ProjectOptions } from '../findExperiment.ts';
 import { formatOf, type Row, type RowFormat, readRows } from '../rowFiles.ts';
 import { counted, remark, say, sayJson, type Terminal } from '../terminal.ts';
@@ -34,7 +34,7 @@ export async function importDataset(terminal: Terminal, file: string, options: I
   if (!name) throw usageError('a dataset needs a name: add --name');
   const content = { path: file === '-' ? undefined : resolve(terminal.folder, file), format };
   const client = await connect(terminal, options);
-  const existing = await datasetCalled(client, name);
+  const existing = await datasetByNameOrId(client, name);
   const change = options.append ? 'append' : options.replace ? 'replace' : undefined;
   if (!change && existing) throw isTaken(existing.name);
   if (change && !existing)

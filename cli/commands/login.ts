@@ -3,7 +3,7 @@ import { HttpStatusError, ServiceClient } from '../../client/index.ts';
 import type { Token, User } from '../../shared/wire/accounts.ts';
 import { askSecret } from '../askSecret.ts';
 import { CommandError } from '../commandError.ts';
-import { lookAt, type ServiceOptions, versionProblem } from '../connect.ts';
+import { checkService, type ServiceOptions, versionProblem } from '../connect.ts';
 import { findService } from '../credentials/findService.ts';
 import { findLocalService } from '../credentials/localService.ts';
 import { type Login, loginPath, writeLogin } from '../credentials/loginFile.ts';
@@ -19,7 +19,7 @@ export interface LoginOptions extends ServiceOptions {
 export async function login(terminal: Terminal, options: LoginOptions): Promise<void> {
   const found = await findService(terminal, options.apiUrl);
   const { apiUrl } = found;
-  const problem = versionProblem(apiUrl, await lookAt(found, terminal.signal));
+  const problem = versionProblem(apiUrl, await checkService(found, terminal.signal));
   if (problem) throw new CommandError(exitCodes.unreachable, problem);
   const kept = options.email
     ? await byPassword(apiUrl, options.email, await askSecret(terminal, `Password of ${options.email} at ${apiUrl}: `))

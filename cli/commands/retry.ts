@@ -1,11 +1,11 @@
 import type { ExperimentProgress } from '../../client/index.ts';
-import { type Again, startAgain } from '../../client/startAgain.ts';
+import { type StartAgainOptions, startAgain } from '../../client/startAgain.ts';
 import { usageError } from '../commandError.ts';
 import { connect } from '../connect.ts';
 import { type ExitCode, exitCodes } from '../exitCodes.ts';
 import { findExperiment } from '../findExperiment.ts';
+import { nextSteps } from '../nextSteps.ts';
 import { remark, say, sayJson, type Terminal } from '../terminal.ts';
-import { waysOn } from '../waysOn.ts';
 import type { WatchOptions } from './watch.ts';
 
 export interface RetryOptions extends WatchOptions {
@@ -26,7 +26,7 @@ export async function retry(terminal: Terminal, words: string, options: RetryOpt
   if (options.json) await sayJson(terminal, { experiment, progress });
   else {
     await say(terminal, `${JSON.stringify(experiment.name)} ${started ? done : 'runs already: nothing else was started'}.`);
-    await say(terminal, waysOn(experiment));
+    await say(terminal, nextSteps(experiment));
   }
   if (progress.runner === 'caller_function' && progress.rerun?.again !== 'scores' && !options.json)
     await remark(terminal, 'Its rows are run by a function: assay run with the file of that function goes on with it.');
@@ -34,7 +34,7 @@ export async function retry(terminal: Terminal, words: string, options: RetryOpt
 }
 
 /** What is asked of the service, and what then becomes of the experiment. @throws CommandError */
-function chosen({ rows, metric, state, runRows }: RetryOptions): { rowsToRun: Again['rows_to_run']; done: string } {
+function chosen({ rows, metric, state, runRows }: RetryOptions): { rowsToRun: StartAgainOptions['rows_to_run']; done: string } {
   if (metric === undefined) {
     if (state || runRows) throw usageError(`${state ? '--state' : '--run-rows'} goes with --metric`);
     if (!rows) return { rowsToRun: 'failed', done: 'runs the rows that failed again' };

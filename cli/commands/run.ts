@@ -1,23 +1,25 @@
 import { Console } from 'node:console';
+import { resolve } from 'node:path';
 import {
   type ExperimentResponse,
   ExperimentRunError,
   type ExperimentRunResults,
+  resolveProject,
   runExperiment,
   type ServiceClient,
+  ValueError,
 } from '../../client/index.ts';
-import { chosenDataset } from '../chosenDataset.ts';
-import { usageError } from '../commandError.ts';
+import { notFound, usageError } from '../commandError.ts';
 import { connect, type ServiceOptions } from '../connect.ts';
-import { ensureProject } from '../ensureProject.ts';
 import type { ExitCode } from '../exitCodes.ts';
 import { loadExperiment } from '../experimentFile.ts';
 import type { ProjectOptions } from '../findExperiment.ts';
+import { nextSteps } from '../nextSteps.ts';
 import { gateFormatOf } from '../output/gateReport.ts';
 import { progressDisplay } from '../output/progressDisplay.ts';
+import { formatOf, readRows } from '../rowFiles.ts';
 import { rowSelection } from '../rowsOption.ts';
 import { remark, say, type Terminal } from '../terminal.ts';
-import { waysOn } from '../waysOn.ts';
 import { writeGate } from './gate.ts';
 import { showResults } from './watch.ts';
 
@@ -88,15 +90,15 @@ async function showRun(
   if (resumed) await remark(terminal, 'Went on with the run that had not ended; --fresh makes a new one.');
   const exitCode = await showResults(terminal, client, experiment, progress, json, gate);
   if (gate && gateReport !== undefined) await writeGate(terminal, gateReport, gateFormatOf(gateReport), gate, link);
-  if (!json) await say(terminal, `\n${wait ? link : waysOn(experiment)}`);
+  if (!json) await say(terminal, `\n${wait ? link : nextSteps(experiment)}`);
   return exitCode;
 }
 
 function lastWords(experiment: ExperimentResponse | undefined, file: string, isFunction: boolean): string {
   if (!experiment) return 'Nothing was started.';
   return isFunction
-    ? `What is recorded stays, and the run waits for its function. Go on: assay run ${file}   ${waysOn(experiment)}`
-    : `The run goes on in the service. ${waysOn(experiment)}`;
+    ? `What is recorded stays, and the run waits for its function. Go on: assay run ${file}   ${nextSteps(experiment)}`
+    : `The run goes on in the service. ${nextSteps(experiment)}`;
 }
 
 /** What a function of the file prints is no result: it goes where remarks go. Notes of Node.js about the file's package are for nobody here. */
@@ -105,4 +107,25 @@ function keepOutputClean({ stderr }: Terminal): void {
   process.removeAllListeners('warning').on('warning', (warning: Error & { code?: string }) => {
     if (warning.code !== 'MODULE_TYPELESS_PACKAGE_JSON') stderr.write(`${warning.name}: ${warning.message}\n`);
   });
+}
+
+/** The rows of a file where the words end as one does, else the dataset of that name; in place of what the experiment file says. */
+async function chosenDataset({ folder }: Terminal, words: string) {
+  const none = { datasetId: undefined, datasetName: undefined };
+  if (!formatOf(words)) return { ...none, dataset: words };
+  const rows = await readRows(resolve(folder, words));
+  if (rows.length === 0) throw usageError(`${words} has no rows: there is nothing to run`);
+  return { ...none, dataset: rows };
+}
+
+/** The id of the project. One that does not exist is made only where that is asked for: a slip of the pen is no project. */
+async function ensureProject(client: ServiceClient, { project, projectId }: ProjectOptions, create: boolean): Promise<string> {
+  try {
+    return await resolveProject(client, { projectName: project, projectId });
+  } catch (err) {
+    if (!(err instanceof ValueError) || !err.message.startsWith('there is no project called')) throw err;
+    if (!create) throw notFound(`${err.message}: check the name, or add --create-project to make it`);
+    const name = JSON.parse(err.message.slice('there is no project called '.length)) as string;
+    return (await client.send<{ id: string }>('/projects', { body: { name } })).id;
+  }
 }

@@ -1,6 +1,6 @@
 import { connect, type ServiceOptions } from '../connect.ts';
 import { table } from '../output/table.ts';
-import { cellOf, isFigure, titleOf, usualColumns } from '../records/recordCells.ts';
+import { cellOf, defaultColumns, isFigure, titleOf } from '../records/recordCells.ts';
 import { type FilterOptions, recordFilters } from '../records/recordFilters.ts';
 import { type Found, recordPages } from '../records/recordPages.ts';
 import { type RecordKind, type RunOptions, recordRun } from '../records/recordRun.ts';
@@ -20,7 +20,7 @@ export async function searchLogs(terminal: Terminal, options: SearchLogsOptions)
   const client = await connect(terminal, options);
   const run = await recordRun(client, options);
   const filters = await recordFilters(client, run, kind, options, terminal.signal);
-  const columns = column ?? (json ? undefined : [...usualColumns]);
+  const columns = column ?? (json ? undefined : [...defaultColumns]);
   const query = {
     ...{ kind, filters, limit, columns, isShort: !json },
     sort: { column_id: sort.replace(/^-/, ''), ascending: !sort.startsWith('-') },

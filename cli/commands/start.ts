@@ -2,13 +2,23 @@ import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { serviceEnvironment, serviceFlags } from '../serviceProcess.ts';
 import type { Terminal } from '../terminal.ts';
 
 interface StartOptions {
   port?: string;
   dataDir?: string;
 }
+
+/** How Node.js is started for the service: `npm start` says the same, the page of running the service why. */
+const serviceFlags = ['--max-semi-space-size=32', '--heap-growing-percent=100', '--v8-pool-size=2'];
+
+/** What the service must find in its environment from its first instruction on. */
+const serviceEnvironment = {
+  UV_THREADPOOL_SIZE: '16',
+  MALLOC_ARENA_MAX: '2',
+  MALLOC_MMAP_THRESHOLD_: '65536',
+  MALLOC_TRIM_THRESHOLD_: '131072',
+};
 
 /** Runs the service until it ends, in the foreground. It is a process of its own: parts of it read their settings before any code runs. */
 export async function start(terminal: Terminal, { port, dataDir }: StartOptions): Promise<never> {

@@ -2,8 +2,8 @@ import type { ExperimentProgress } from '../../client/index.ts';
 import { connect } from '../connect.ts';
 import { type ExitCode, exitCodes } from '../exitCodes.ts';
 import { findExperiment } from '../findExperiment.ts';
+import { nextSteps } from '../nextSteps.ts';
 import { say, sayJson, type Terminal } from '../terminal.ts';
-import { waysOn } from '../waysOn.ts';
 import type { WatchOptions } from './watch.ts';
 
 /** What each command makes of the run. */
@@ -25,7 +25,7 @@ export async function steer(terminal: Terminal, step: Step, words: string, optio
     await sayJson(terminal, { experiment, progress: await client.send<ExperimentProgress>(`${at}/progress`) });
   } else {
     await say(terminal, `${JSON.stringify(experiment.name)} ${steps[step]}.`);
-    if (step !== 'cancel') await say(terminal, waysOn(experiment));
+    if (step !== 'cancel') await say(terminal, nextSteps(experiment));
   }
   return exitCodes.done;
 }

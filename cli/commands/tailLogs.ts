@@ -3,11 +3,11 @@ import { ConnectionError, HttpStatusError } from '../../client/index.ts';
 import { connect, type ServiceOptions } from '../connect.ts';
 import { cut } from '../output/table.ts';
 import { newRecords } from '../records/newRecords.ts';
-import { cellOf, usualColumns } from '../records/recordCells.ts';
+import { cellOf, defaultColumns } from '../records/recordCells.ts';
 import { type FilterOptions, recordFilters } from '../records/recordFilters.ts';
 import type { Found } from '../records/recordPages.ts';
 import { type RecordKind, type RunOptions, recordRun } from '../records/recordRun.ts';
-import { harmless, remark, say, type Terminal, widthOf } from '../terminal.ts';
+import { remark, say, type Terminal, widthOf, withoutControlCharacters } from '../terminal.ts';
 
 export interface TailLogsOptions extends ServiceOptions, RunOptions, FilterOptions {
   json?: boolean;
@@ -26,7 +26,7 @@ export async function tailLogs(terminal: Terminal, options: TailLogsOptions): Pr
   const client = await connect(terminal, options);
   const run = await recordRun(client, options);
   const filters = await recordFilters(client, run, kind, options, terminal.signal);
-  const columns = column ?? (json ? undefined : [...usualColumns]);
+  const columns = column ?? (json ? undefined : [...defaultColumns]);
   const look = newRecords(client, run, { kind, filters, columns, isShort: !json, first: lines }, terminal.signal);
   const put = (record: Found) => say(terminal, json ? JSON.stringify(record) : lineOf(terminal, record, columns ?? []));
   let answeredAt = performance.now();
@@ -50,6 +50,6 @@ export async function tailLogs(terminal: Terminal, options: TailLogsOptions): Pr
 }
 
 function lineOf({ stdout, environment }: Terminal, record: Found, columns: readonly string[]): string {
-  const cells = columns.map((column) => harmless(cellOf(record, column)).replaceAll(/\s+/g, ' ').trim());
+  const cells = columns.map((column) => withoutControlCharacters(cellOf(record, column)).replaceAll(/\s+/g, ' ').trim());
   return cut(cells.join('  ').trimEnd(), widthOf(stdout, environment));
 }

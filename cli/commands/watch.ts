@@ -8,11 +8,11 @@ import {
 import { connect, type ServiceOptions } from '../connect.ts';
 import { type ExitCode, exitCodes } from '../exitCodes.ts';
 import { findExperiment, type ProjectOptions } from '../findExperiment.ts';
+import { nextSteps } from '../nextSteps.ts';
 import { gateExitCodes, gateReport } from '../output/gateReport.ts';
 import { progressDisplay } from '../output/progressDisplay.ts';
 import { resultsText } from '../output/resultsText.ts';
 import { remark, say, sayJson, type Terminal, widthOf } from '../terminal.ts';
-import { waysOn } from '../waysOn.ts';
 
 export interface WatchOptions extends ServiceOptions, ProjectOptions {
   json?: boolean;
@@ -33,7 +33,7 @@ export async function watch(terminal: Terminal, words: string, options: WatchOpt
     });
   } catch (err) {
     display.end();
-    if (terminal.signal.aborted) await remark(terminal, `The run goes on in the service. ${waysOn(experiment)}`);
+    if (terminal.signal.aborted) await remark(terminal, `The run goes on in the service. ${nextSteps(experiment)}`);
     throw err;
   }
   display.end();

@@ -1,6 +1,6 @@
 import type { GateResult } from '../../client/index.ts';
 import { figureText } from '../../shared/figures/figureText.ts';
-import { harmless } from '../terminal.ts';
+import { withoutControlCharacters } from '../terminal.ts';
 import { gateWords, shownTags } from './gateWords.ts';
 
 const signs: Record<GateResult['status'], string> = { passed: '✅', failed: '❌', undecided: '❓' };
@@ -31,7 +31,7 @@ export function gateMarkdown({ status, experiment, baseline, checks, reasons, wa
 
 /** Names are no markup, no cell of their own, and mention nobody. */
 const plain = (text: string): string =>
-  harmless(text)
+  withoutControlCharacters(text)
     .replaceAll(/\s+/g, ' ')
     .replaceAll(/[\\`*_[\]<>|~#&]/g, '\\$&')
     .replaceAll('@', '@\u200b');

@@ -2,7 +2,7 @@ import { extname } from 'node:path';
 import type { GateResult } from '../../client/index.ts';
 import { usageError } from '../commandError.ts';
 import { type ExitCode, exitCodes } from '../exitCodes.ts';
-import { harmless } from '../terminal.ts';
+import { withoutControlCharacters } from '../terminal.ts';
 import { gateJunit } from './gateJunit.ts';
 import { gateMarkdown } from './gateMarkdown.ts';
 import { gateWords, shownTags } from './gateWords.ts';
@@ -44,7 +44,7 @@ function gateText({ status, experiment, baseline, checks, warnings }: GateResult
   const tags = baseline ? shownTags(baseline) : [];
   const against = baseline ? ` against ${JSON.stringify(baseline.name)}${tags.length > 0 ? ` (${tags.join(', ')})` : ''}` : '';
   const width = Math.max(...checks.map((check) => gateWords[check.status].length));
-  return harmless(
+  return withoutControlCharacters(
     [
       `gate ${gateWords[status]}: ${JSON.stringify(experiment.name)}${against}`,
       ...checks.map((check) => `  ${gateWords[check.status].padEnd(width)}  ${check.reason}`),

@@ -1,5 +1,5 @@
 import stringWidth from 'string-width';
-import { harmless } from '../terminal.ts';
+import { withoutControlCharacters } from '../terminal.ts';
 
 export interface TableColumn {
   title: string;
@@ -17,7 +17,7 @@ const LEAST_TEXT = 8;
 export function table(columns: readonly TableColumn[], rows: readonly (readonly string[])[], width: number): string {
   const cells = rows.map((row) =>
     columns.map((_column, index) =>
-      harmless(row[index] ?? '')
+      withoutControlCharacters(row[index] ?? '')
         .replaceAll(/\s+/g, ' ')
         .trim(),
     ),

@@ -3,7 +3,7 @@ import { unitOf } from '../output/resultsText.ts';
 import type { Found } from './recordPages.ts';
 
 /** What a table shows unless columns are named. */
-export const usualColumns = ['created_at', 'name', 'input', 'output', 'status_code', 'metrics/duration_ns'] as const;
+export const defaultColumns = ['created_at', 'name', 'input', 'output', 'status_code', 'metrics/duration_ns'] as const;
 
 /** A column of a record as a cell of a table. */
 export function cellOf(record: Found, column: string): string {

@@ -1,7 +1,7 @@
 import type { ExperimentResponse } from '../client/index.ts';
 
 /** What a person may do about a run that they stop watching. */
-export function waysOn({ id, project_id }: Pick<ExperimentResponse, 'id' | 'project_id'>): string {
+export function nextSteps({ id, project_id }: Pick<ExperimentResponse, 'id' | 'project_id'>): string {
   const named = `${id} --project-id ${project_id}`;
   return `Watch it: assay watch ${named}   Cancel it: assay cancel ${named}`;
 }
