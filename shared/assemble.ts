@@ -10,8 +10,8 @@ import type { ExtensionWorkflows } from './datasetExtensions/extension.ts';
 import { openExtensions } from './datasetExtensions/openExtensions.ts';
 import { openDatasets } from './datasets/openDatasets.ts';
 import { openExperiments } from './experiments/openExperiments.ts';
+import { retryingCallGate } from './experiments/retryingCallGate.ts';
 import type { RunWorkflows } from './experiments/startRun.ts';
-import { waitingCalls } from './experiments/waitingCalls.ts';
 import type { GateRequest } from './gate/gate.ts';
 import { gateExperiment } from './gate/gateExperiment.ts';
 import { openIntegrations } from './integrations/openIntegrations.ts';
@@ -103,7 +103,7 @@ export function assembleDomain(
     allow: config.OUTBOUND_ALLOW,
     allowLoopback: clickhouse.isEmbedded && allowsLoopback(config),
   });
-  const calls = waitingCalls(coordination.calls, (err) =>
+  const calls = retryingCallGate(coordination.calls, (err) =>
     log.error({ err }, 'no permit could be had for a call; it is tried again'),
   );
   const prices = openPrices(integrations.store);

@@ -7,13 +7,15 @@ import { type Marked, markRequested, newValues } from '../shared/scoring/markRec
 import type { ScoredRunMetrics } from '../shared/scoring/runMetrics.ts';
 import { type ScoreMarkedDeps, scoreMarked } from '../shared/scoring/scoreMarked.ts';
 import { type ScoredRun, type ScoringRequest, type ScoringStore, versionNow } from '../shared/scoring/scoring.ts';
-import { type SettleDeps, settleScorings } from '../shared/scoring/settleScorings.ts';
+import { type SettleScoringsDeps, settleScorings } from '../shared/scoring/settleScorings.ts';
 import type { Prepared, ScoredOutcome, ScorePass } from '../shared/scoring/workflow.ts';
 import { beating } from './activities.ts';
 import { type CurrentRunDeps, currentRun } from './currentRun.ts';
 import { type ValueScoringDeps, valueScoring } from './valueScoring.ts';
 
-export interface ScoringActivityDeps extends Pick<SettleDeps, 'aggregate'>, Omit<ValueScoringDeps, 'ledger' | 'workflows'> {
+export interface ScoringActivityDeps
+  extends Pick<SettleScoringsDeps, 'aggregate'>,
+    Omit<ValueScoringDeps, 'ledger' | 'workflows'> {
   ledger: ValueScoringDeps['ledger'] & CurrentRunDeps['ledger'];
   workflows: ValueScoringDeps['workflows'] & CurrentRunDeps['workflows'];
   scorings: ScoringStore;

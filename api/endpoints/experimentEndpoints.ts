@@ -1,7 +1,7 @@
 import type { Caller, ProjectAction } from '../../shared/accounts/permissions.ts';
 import type { Domain } from '../../shared/assemble.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
-import { promptSeenBy } from '../../shared/prompts/promptSeenBy.ts';
+import { promptSeenBy } from '../../shared/prompts/prompts.ts';
 import { postgresExperimentGroups } from '../../shared/stores/postgres/experimentGroups.ts';
 import { postgresJobs } from '../../shared/stores/postgres/jobs.ts';
 import { postgresRunTags } from '../../shared/stores/postgres/runTags.ts';

@@ -9,7 +9,7 @@ import { isMetricColumn } from '../../shared/records/findColumn.ts';
 import { shownFields } from '../../shared/records/recordView.ts';
 import type { RecordSearchDeps } from './recordQuery.ts';
 
-export interface ExportDeps extends RecordSearchDeps {
+export interface ExportSearchDeps extends RecordSearchDeps {
   stream: ExportReads;
 }
 

@@ -7,10 +7,10 @@ import { columnFinder, type FindColumn } from '../../shared/records/findColumn.t
 import type { RecordQuery } from '../../shared/records/searchRecords.ts';
 import type { RecordSelector } from '../../shared/wire/annotations.ts';
 import type { Filter } from '../../shared/wire/filters.ts';
-import type { ExportDeps } from './exportColumns.ts';
+import type { ExportSearchDeps } from './exportColumns.ts';
 
 /** What reads the records of a queue. */
-export interface QueueRecordDeps extends QueueDeps, ExportDeps {
+export interface QueueRecordDeps extends QueueDeps, ExportSearchDeps {
   /** The run without what has expired in it. */
   unexpired(run: RunRef): Promise<RunRef>;
 }

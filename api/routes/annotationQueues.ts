@@ -243,7 +243,7 @@ function foundUser<T>(user: T | undefined): T {
 const toQueueResponse = (
   queue: stored.Queue,
   role: ProjectRole,
-  templates: readonly stored.Template[],
+  templates: readonly stored.AnnotationTemplate[],
 ): z.input<typeof AnnotationQueueResponse> => {
   const progress = Object.keys(queue.annotated).map((userId) => [userId, progressOf(queue, userId)] as const);
   return {

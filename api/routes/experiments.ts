@@ -11,7 +11,7 @@ import { type CreateDeps, createExperiment } from '../../shared/experiments/crea
 import type { FigureSettings } from '../../shared/experiments/experiment.ts';
 import type { Creation } from '../../shared/experiments/experimentStore.ts';
 import {
-  type DeleteDeps,
+  type DeleteExperimentDeps,
   deleteExperiment,
   type ExperimentDeps,
   getExperiment,
@@ -49,7 +49,7 @@ import { ProjectParams } from '../../shared/wire/projects.ts';
 import { type Endpoint, endpoint } from '../route.ts';
 import { tagToWire } from '../views/experimentTags.ts';
 
-export interface ExperimentRouteDeps extends CreateDeps, ExperimentDeps, DeleteDeps {
+export interface ExperimentRouteDeps extends CreateDeps, ExperimentDeps, DeleteExperimentDeps {
   assets: AssetAccess;
   /** Columns of the metrics that any run of the project computes. */
   metricColumns(projectId: string): Promise<ColumnDef[]>;

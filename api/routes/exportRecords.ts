@@ -11,7 +11,7 @@ import {
 import { isMetricColumn, metricOfColumn } from '../../shared/records/findColumn.ts';
 import { Uuid } from '../../shared/wire/common.ts';
 import { LogRecordsExportRequest } from '../../shared/wire/recordExport.ts';
-import { allColumns, type ExportDeps, known, ratedColumns } from '../records/exportColumns.ts';
+import { allColumns, type ExportSearchDeps, known, ratedColumns } from '../records/exportColumns.ts';
 import { attachment, formats } from '../records/exportFile.ts';
 import { recordQuery, sortableColumn } from '../records/recordQuery.ts';
 import { type Endpoint, endpoint, Reply } from '../route.ts';
@@ -21,7 +21,7 @@ const kindsOf = { session: ['session'], trace: ['trace'], span: spanKinds } as c
   readonly RecordKind[]
 >;
 /** Export of the records of a run as a file. */
-export const exportRecordRoutes = (deps: ExportDeps): Endpoint[] => [
+export const exportRecordRoutes = (deps: ExportSearchDeps): Endpoint[] => [
   endpoint({
     method: 'post',
     path: '/projects/{project_id}/export_records',
@@ -59,7 +59,7 @@ export const exportRecordRoutes = (deps: ExportDeps): Endpoint[] => [
 ];
 
 async function written(
-  deps: ExportDeps,
+  deps: ExportSearchDeps,
   query: ExportQuery,
   shape: ExportShape,
   { export_format, column_ids, spreadsheet_safe: spreadsheetSafe }: LogRecordsExportRequest,
@@ -78,7 +78,11 @@ async function written(
 }
 
 /** The columns of booleans that hold fractions, too: what traces and sessions say of the records below. */
-async function sharesAmong(deps: ExportDeps, { run, kinds }: ExportQuery, columns: readonly ColumnDef[]): Promise<Set<string>> {
+async function sharesAmong(
+  deps: ExportSearchDeps,
+  { run, kinds }: ExportQuery,
+  columns: readonly ColumnDef[],
+): Promise<Set<string>> {
   const ids = columns.flatMap(({ id, dataType }) => (dataType === 'boolean' && isMetricColumn(id) ? [id] : []));
   const whole = await deps.records.booleanMetrics(run, ids.map(metricOfColumn), kinds);
   return new Set(ids.filter((id) => !whole.has(metricOfColumn(id))));

@@ -6,13 +6,13 @@ import {
   findByProvider,
   findCustom,
   ofProvider,
+  ProviderSettings,
   removeIntegration,
   toDefinition,
   toRecord,
   toSettings,
 } from '../../shared/integrations/describe.ts';
 import { type Integration, type IntegrationStore, providerNames } from '../../shared/integrations/integration.ts';
-import { ProviderSettings } from '../../shared/integrations/providerSettings.ts';
 import { type SaveDeps, saveCustomIntegration, saveProviderIntegration } from '../../shared/integrations/saveIntegration.ts';
 import { openSecrets } from '../../shared/integrations/sealing.ts';
 import type { Prices } from '../../shared/prices/openPrices.ts';

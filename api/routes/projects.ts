@@ -26,7 +26,7 @@ import {
 import { type Endpoint, endpoint } from '../route.ts';
 import { toUser, toUserInfo } from '../views/users.ts';
 
-export type ProjectDeps = DeletionDeps & {
+export type ProjectRouteDeps = DeletionDeps & {
   projects: stored.ProjectStore;
   accounts: Pick<AccountStore, 'usersById'>;
   access: ProjectAccess;
@@ -36,7 +36,7 @@ export type ProjectDeps = DeletionDeps & {
 const RUNS_SHOWN = 25;
 const tag = 'Projects';
 
-export const projectRoutes = (deps: ProjectDeps): Endpoint[] => [
+export const projectRoutes = (deps: ProjectRouteDeps): Endpoint[] => [
   endpoint({
     method: 'post',
     path: '/projects/paginated',
@@ -161,7 +161,7 @@ type Described = z.input<typeof Project>;
 
 /** Projects as this caller sees them, with their newest runs and the people behind both. */
 async function describe(
-  deps: ProjectDeps,
+  deps: ProjectRouteDeps,
   caller: Caller,
   projects: Awaited<ReturnType<stored.ProjectStore['find']>>['items'],
   actions?: readonly ProjectAction[],

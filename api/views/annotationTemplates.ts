@@ -1,8 +1,8 @@
 import type { z } from 'zod';
-import type { Template } from '../../shared/annotations/annotationStore.ts';
+import type { AnnotationTemplate } from '../../shared/annotations/annotationStore.ts';
 import type { AnnotationTemplateDB } from '../../shared/wire/annotations.ts';
 
-export const toTemplateResponse = (template: Template): z.input<typeof AnnotationTemplateDB> => ({
+export const toTemplateResponse = (template: AnnotationTemplate): z.input<typeof AnnotationTemplateDB> => ({
   id: template.id,
   name: template.name,
   include_explanation: template.includeExplanation,

@@ -4,7 +4,7 @@ import { ServiceError } from '../errors/errors.ts';
 import type { AccountKeys } from './accountKeys.ts';
 import type { AccountStore, ApiKey, Login } from './accountStore.ts';
 import { apiKeyHash, isMistypedApiKey } from './apiKeyText.ts';
-import type { Attempt, LoginAttempts } from './loginAttempts.ts';
+import type { LoginAttempt, LoginAttempts } from './loginAttempts.ts';
 import type { LoginCache } from './loginCache.ts';
 import type { Passwords } from './passwords.ts';
 import type { Caller } from './permissions.ts';
@@ -135,7 +135,7 @@ export function createCredentials(deps: {
     return login;
   }
 
-  async function verify(password: string, login: Login | undefined, attempt: Attempt): Promise<boolean> {
+  async function verify(password: string, login: Login | undefined, attempt: LoginAttempt): Promise<boolean> {
     refuseFor(await attempts.begin(attempt));
     let isRight: boolean;
     try {

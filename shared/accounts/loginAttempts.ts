@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 /** Whose attempts are counted together. */
-export interface Attempt {
+export interface LoginAttempt {
   /** What was given as the account, whether there is one or not. */
   account: string;
   /** The client's address. */
@@ -16,11 +16,11 @@ export interface Attempt {
  */
 export interface LoginAttempts {
   /** Milliseconds until such an attempt may be made; 0 when it may be made now. Nothing is counted. */
-  waitMs(attempt: Attempt): Promise<number>;
+  waitMs(attempt: LoginAttempt): Promise<number>;
   /** Counts an attempt that is made now, unless it must wait: then the answer is how long, in milliseconds. */
-  begin(attempt: Attempt): Promise<number>;
+  begin(attempt: LoginAttempt): Promise<number>;
   /** Takes an attempt back: with the right password its account and address begin anew; one that was not made is as if it had never begun. */
-  takeBack(attempt: Attempt, why: 'right' | 'not made'): Promise<void>;
+  takeBack(attempt: LoginAttempt, why: 'right' | 'not made'): Promise<void>;
 }
 
 /**
@@ -44,7 +44,7 @@ export const loginLimits = {
 } as const;
 
 /** Names of the three counts of an attempt. Hashes: an account's name may be as long as a caller likes. */
-export function countsOf({ account, address }: Attempt): { pair: string; account: string; address: string } {
+export function countsOf({ account, address }: LoginAttempt): { pair: string; account: string; address: string } {
   const named = (...parts: string[]) => createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
   const from = network(address);
   return { pair: named('pair', account, from), account: named('account', account), address: named('address', from) };

@@ -32,7 +32,7 @@ export interface Queue {
   membership: ProjectRole | undefined;
 }
 
-export interface Template {
+export interface AnnotationTemplate {
   id: string;
   queueId: string;
   name: string;
@@ -45,7 +45,7 @@ export interface Template {
   /** Ratings that answer it. */
   usageCount: number;
 }
-export type NewTemplate = Pick<Template, 'id' | 'name' | 'includeExplanation' | 'criteria' | 'constraints'>;
+export type NewTemplate = Pick<AnnotationTemplate, 'id' | 'name' | 'includeExplanation' | 'criteria' | 'constraints'>;
 
 export interface QueueUser {
   id: string;
@@ -124,14 +124,14 @@ export interface AnnotationQueueStore {
   removeQueueUser(queueId: string, userId: string): Promise<boolean>;
 
   /** Of each of these queues, by position. */
-  templates(queueIds: readonly string[]): Promise<Template[]>;
+  templates(queueIds: readonly string[]): Promise<AnnotationTemplate[]>;
   /** Puts templates behind those that are there. */
-  addTemplates(queueId: string, templates: readonly NewTemplate[], createdBy: string): Promise<Template[]>;
+  addTemplates(queueId: string, templates: readonly NewTemplate[], createdBy: string): Promise<AnnotationTemplate[]>;
   updateTemplate(
     queueId: string,
     templateId: string,
     change: { name: string; criteria: string | null },
-  ): Promise<Template | undefined>;
+  ): Promise<AnnotationTemplate | undefined>;
   removeTemplate(queueId: string, templateId: string): Promise<boolean>;
   /** False, and nothing changed, unless `ordering` names every template of the queue once. */
   orderTemplates(queueId: string, ordering: readonly string[]): Promise<boolean>;

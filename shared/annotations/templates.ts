@@ -9,7 +9,7 @@ import {
   type StoredConstraints,
   type TreeChoiceNode,
 } from '../wire/annotations.ts';
-import type { NewTemplate, Template } from './annotationStore.ts';
+import type { AnnotationTemplate, NewTemplate } from './annotationStore.ts';
 
 /** @throws RequestInvalid for a tree of choices that cannot be read or names a node twice */
 export const newTemplate = (given: AnnotationTemplateCreate, newId: () => string): NewTemplate => ({
@@ -20,7 +20,7 @@ export const newTemplate = (given: AnnotationTemplateCreate, newId: () => string
   constraints: storedConstraints(given.constraints),
 });
 
-export const copiedTemplate = (template: Template, newId: () => string): NewTemplate => ({ ...template, id: newId() });
+export const copiedTemplate = (template: AnnotationTemplate, newId: () => string): NewTemplate => ({ ...template, id: newId() });
 
 const invalid = (key: string, msg: string): RequestInvalid =>
   new RequestInvalid([{ loc: ['body', 'template', 'constraints', key], msg, type: 'choices_tree' }]);

@@ -67,7 +67,7 @@ export const each = <const K extends readonly RecordKind[], S extends z.ZodType>
   schema: S,
 ): { readonly [k in K[number]]: S } => Object.fromEntries(kinds.map((kind) => [kind, schema])) as { [k in K[number]]: S };
 
-/** A schema made for each of these kinds. */
+/** Adds what an entry leaves out: the schemas of its kinds, made from `value`, and an empty value of null. */
 export function field<const E extends FieldEntry>(entry: E): RecordField<E> {
   const { value, kinds } = entry as FieldEntry;
   // Sessions have a route of their own and are not logged as records of a tree.

@@ -24,7 +24,7 @@ export async function metricsOfSides(deps: MetricsDeps, projectId: string, sides
   return [...new Set([...sides.flatMap(({ metrics }) => metrics).sort(), ...measuredMetrics])].map(describe);
 }
 
-/** The metrics of a request. @throws RequestInvalid for unknown ones, for more comparisons than are made, and for those without a wished worst value */
+/** The metrics of a request. @throws RequestInvalid for unknown ones, for more comparisons than are made, and for those that lack the worst value that was asked for */
 export async function metricsToCompare(
   deps: MetricsDeps,
   projectId: string,

@@ -7,9 +7,9 @@ import { othersArePresent } from './presentCallers.ts';
  * each of them.
  */
 const MS_PER_TURN = 2;
-/** Where others are present, all work of one caller takes one of so many milliseconds, */
+/** Where other callers are present, the work of one caller gets a third of the time. */
 const PART = 3;
-/** but at first it may be ahead by so many: an answer of a few hundred kilobytes is not delayed. */
+/** What a caller may be ahead of that third, in milliseconds, so that an answer of a few hundred kilobytes is not delayed. */
 const MS_AHEAD = 30;
 
 let turnBegan: number | undefined;

@@ -1,4 +1,4 @@
-import { type Attempt, countsOf, type LoginAttempts, loginLimits } from '../accounts/loginAttempts.ts';
+import { countsOf, type LoginAttempt, type LoginAttempts, loginLimits } from '../accounts/loginAttempts.ts';
 
 /** Counts that are kept; beyond them the oldest goes. About 20 MB. */
 const MAX_COUNTS = 100_000;
@@ -36,7 +36,7 @@ export function inProcessAttempts(now: () => number): LoginAttempts {
     count.nextAt = now() + Math.min(longestWaitMs, firstWaitMs * 2 ** Math.min(count.failures - free, 30));
     count.until = Math.max(count.until, count.nextAt);
   };
-  const wait = (attempt: Attempt): number => {
+  const wait = (attempt: LoginAttempt): number => {
     const { pair, address } = countsOf(attempt);
     return Math.max(0, ...[pair, address].map((name) => (known(name)?.nextAt ?? 0) - now()));
   };

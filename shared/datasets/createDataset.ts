@@ -10,7 +10,7 @@ import type {
   DatasetStore,
   DatasetVersion,
   NewDataset,
-  NewVersion,
+  NewDatasetVersion,
   RowTables,
   StoredRow,
   VersionChanges,
@@ -113,7 +113,7 @@ async function publishNew(
   datasets: DatasetStore,
   dataset: Omit<NewDataset, 'name'>,
   wanted: Pick<CreateDataset, 'name' | 'appendSuffix' | 'viewer'>,
-  first: NewVersion,
+  first: NewDatasetVersion,
 ): Promise<void> {
   try {
     const name = await freeDatasetName(datasets, wanted.viewer, wanted.name, wanted.appendSuffix);

@@ -1,4 +1,5 @@
 import type { AssetViewer } from '../assets/assetAccess.ts';
+import type { PageRequest } from '../wire/common.ts';
 import type { DatasetFilter, DatasetSort, UserInfo } from '../wire/datasets.ts';
 
 /** What a cell holds. Anything else in an upload is stored as its JSON text. */
@@ -128,7 +129,7 @@ export interface RowTables {
   deleteOwner(ownerId: string): Promise<void>;
 }
 
-export interface NewVersion extends VersionChanges {
+export interface NewDatasetVersion extends VersionChanges {
   contentId: string;
   numRows: number;
   columns: Column[];
@@ -141,7 +142,7 @@ export interface DatasetQuery {
   viewer: AssetViewer;
   filters: readonly DatasetFilter[];
   sort: DatasetSort | null;
-  page: { starting_token: number; limit: number };
+  page: PageRequest;
 }
 
 export interface ProjectOfDataset {
@@ -155,20 +156,16 @@ export interface ProjectOfDataset {
 /** What is known of datasets beside their rows. A deleted dataset is found by `version` only. */
 export interface DatasetStore {
   /** Publishes a dataset with its first version (index 1). @throws ServiceError `Conflict` when the name is taken. */
-  insert(dataset: NewDataset, first: NewVersion): Promise<void>;
+  insert(dataset: NewDataset, first: NewDatasetVersion): Promise<void>;
   find(by: { id: string } | { name: string }): Promise<Dataset | undefined>;
   query(query: DatasetQuery): Promise<{ datasets: Dataset[]; total: number }>;
   /** A published version; the current one without `versionIndex`. */
   version(datasetId: string, versionIndex?: number): Promise<DatasetVersion | undefined>;
-  versions(
-    datasetId: string,
-    ascending: boolean,
-    page: { starting_token: number; limit: number },
-  ): Promise<{ versions: DatasetVersion[]; total: number }>;
+  versions(datasetId: string, ascending: boolean, page: PageRequest): Promise<{ versions: DatasetVersion[]; total: number }>;
   /** Hands out keys; both counts may be 0. Undefined when there is no such dataset. */
   takeKeys(datasetId: string, rows: number, columns: number): Promise<{ rowKey: number; columnKey: number } | undefined>;
   /** Publishes the version after `replaces`; undefined when another came first or the dataset is gone. */
-  publish(datasetId: string, replaces: number, version: NewVersion): Promise<number | undefined>;
+  publish(datasetId: string, replaces: number, version: NewDatasetVersion): Promise<number | undefined>;
   /** @throws ServiceError `Conflict` when the name is taken. */
   update(
     datasetId: string,

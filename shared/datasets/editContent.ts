@@ -3,7 +3,7 @@ import { RequestInvalid, ServiceError } from '../errors/errors.ts';
 import { newId } from '../identifiers/ids.ts';
 import type { DatasetEdit } from '../wire/datasets.ts';
 import { type DatasetDeps, foundVersion } from './createDataset.ts';
-import type { DatasetVersion, NewVersion } from './dataset.ts';
+import type { DatasetVersion, NewDatasetVersion } from './dataset.ts';
 import { EditedTable, type ReadRecords } from './editedTable.ts';
 import { checkColumns, checkRows } from './limits.ts';
 import { insertInBatches } from './rowStore.ts';
@@ -73,6 +73,6 @@ async function applyEdits(
   const contentId = newId();
   await deps.rows.insertRanges(version.datasetId, contentId, ranges);
   const numRows = ranges.reduce((sum, { count }) => sum + count, 0);
-  const next: NewVersion = { ...table.changes, contentId, numRows, columns, by: input.userId, at };
+  const next: NewDatasetVersion = { ...table.changes, contentId, numRows, columns, by: input.userId, at };
   return deps.datasets.publish(version.datasetId, version.versionIndex, next);
 }

@@ -1,22 +1,9 @@
+import type { SourceRow } from '../experiments/experiment.ts';
 import { cellText, parseJson } from './cells.ts';
 import type { Cell, DatasetRow } from './dataset.ts';
 
-/** A dataset row as an experiment takes it. */
-export interface RowForExperiment {
-  rowId: string;
-  ordinal: number;
-  /** Text of the `input` cell; empty where there is none. */
-  input: string;
-  /** Text of `output`, else of `ground_truth`. */
-  expected: string | null;
-  metadata: Record<string, string>;
-  generatedOutput: string | null;
-  /** Every column by name, `input` as the value its JSON text stands for. */
-  variables: Record<string, unknown>;
-}
-
 /** The record fields of a row: `dataset_input`, `dataset_output`, `dataset_metadata`, and the variables that prompts and runners see. */
-export function toExperimentRow(row: DatasetRow): RowForExperiment {
+export function toExperimentRow(row: DatasetRow): SourceRow {
   const cell = (name: string): Cell => (Object.hasOwn(row.values, name) ? (row.values[name] ?? null) : null);
   const input = cellText(cell('input'));
   return {

@@ -3,7 +3,7 @@ import type { ExperimentRun } from '../experiments/experiment.ts';
 import type { FrozenRowsDeps } from '../experiments/frozenRows.ts';
 import type { RowShape } from '../experiments/prepareRun.ts';
 import type { RerunDeps } from '../experiments/rerun.ts';
-import type { RowSource } from '../experiments/rowLog.ts';
+import type { RowReader } from '../experiments/rowLog.ts';
 import { HOUR_MS, type RecurringJob } from '../maintenance/recurringJob.ts';
 import type { DatasetDeps } from './createDataset.ts';
 import type { RowChoice } from './dataset.ts';
@@ -18,7 +18,7 @@ export interface Datasets {
   /** What the operations on datasets need. */
   deps: DatasetDeps;
   /** The rows of runs, whether they are a dataset's or the run's own. */
-  rowsOfRuns: RowSource;
+  rowsOfRuns: RowReader;
   /** Undefined where a run without a dataset has no rows of its own. @throws ServiceError `NotFound` when its dataset is unknown */
   shapeOf(run: Pick<ExperimentRun, 'source' | 'experimentId'>): Promise<RowShape | undefined>;
   /** Stores records as the rows of one run. A repeat changes nothing. */
@@ -54,7 +54,7 @@ export function openDatasets(deps: DatasetDeps): Datasets {
     const { storageId } = run.selectedRows;
     return { by, ownerId: storageId, contentId: by === 'id' ? storageId : ordinalListOf(storageId) };
   };
-  const rowsOfAll: RowSource = {
+  const rowsOfAll: RowReader = {
     async page(run, from, to) {
       const { source, experimentId, selectedRows } = run;
       const read = async () => {

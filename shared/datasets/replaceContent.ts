@@ -3,7 +3,7 @@ import { newId } from '../identifiers/ids.ts';
 import type { ColumnMapping } from '../wire/datasets.ts';
 import { mappedColumnNames, rowMapping } from './columnMapping.ts';
 import { cellsByName, type DatasetDeps, foundVersion } from './createDataset.ts';
-import type { Column, DatasetVersion, NewVersion, StoredRow, VersionChanges } from './dataset.ts';
+import type { Column, DatasetVersion, NewDatasetVersion, StoredRow, VersionChanges } from './dataset.ts';
 import { ColumnKeys, insertInBatches, madeBy, rowPages } from './rowStore.ts';
 
 /** Makes an older version's content the newest version. Nothing is copied: both name the same list of rows. */
@@ -98,7 +98,7 @@ async function rewrite(
   });
 }
 
-async function publishNext(deps: DatasetDeps, current: DatasetVersion, next: NewVersion): Promise<void> {
+async function publishNext(deps: DatasetDeps, current: DatasetVersion, next: NewDatasetVersion): Promise<void> {
   const published = await deps.datasets.publish(current.datasetId, current.versionIndex, next);
   if (published === undefined) throw new ServiceError('Conflict', 'the dataset was changed by someone else meanwhile; try again');
 }

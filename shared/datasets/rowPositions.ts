@@ -1,5 +1,5 @@
 import type { ExperimentRun } from '../experiments/experiment.ts';
-import type { RowSource } from '../experiments/rowLog.ts';
+import type { RowReader } from '../experiments/rowLog.ts';
 import type { RowTables } from './dataset.ts';
 import { ordinalListOf } from './selectRows.ts';
 
@@ -7,7 +7,7 @@ import { ordinalListOf } from './selectRows.ts';
 const IDS_AT_ONCE = 10_000;
 
 /** Where rows with these ids are among the rows of a run. */
-export async function positionsOfIds(rows: Pick<RowSource, 'ids'>, run: ExperimentRun, ids: readonly (string | number)[]) {
+export async function positionsOfIds(rows: Pick<RowReader, 'ids'>, run: ExperimentRun, ids: readonly (string | number)[]) {
   const wanted = new Set(ids);
   const positions = new Map<string | number, number>();
   const count = run.rowCount / run.trials;

@@ -1,6 +1,5 @@
-import type { MetricAggregates } from '../metrics/aggregate.ts';
+import type { MetricAggregates, TrialFigures } from '../metrics/aggregate.ts';
 import type { FailedRowsCount, MetricCounts } from '../metrics/metricFigures.ts';
-import type { TrialFigures } from '../metrics/trialFigures.ts';
 import type { RunUsage } from './runUsage.ts';
 
 /** What every row has beside its metrics, as the aggregates name it. */

@@ -119,11 +119,13 @@ export interface SourceRow {
   rowId: string;
   /** Position in the dataset version, or the list of records. */
   ordinal: number;
+  /** Text of the `input` cell; empty where there is none. */
   input: string;
+  /** Text of `output`, else of `ground_truth`. */
   expected: string | null;
   metadata: Record<string, string>;
   generatedOutput: string | null;
-  /** Cells by column name; what a template's variables and a function's argument are taken from. */
+  /** Cells by column name, `input` as the value that its JSON text stands for; a template's variables and a function's argument are taken from them. */
   variables: Record<string, unknown>;
 }
 

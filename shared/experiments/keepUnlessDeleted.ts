@@ -32,7 +32,9 @@ export function keepUnlessDeleted({ exists, deleteRecords }: KeepDeps): KeepUnle
 
 /** Whatever is wrong with the look-up says nothing against what was written. */
 function unknown(cause: unknown): never {
-  throw new ServiceError('Unavailable', 'whether the experiment was deleted meanwhile cannot be told; try again', { cause });
+  throw new ServiceError('Unavailable', 'it cannot be checked whether the experiment was deleted meanwhile; try again', {
+    cause,
+  });
 }
 
 /** All who ask while `work` is under way for a key share the one that starts next: it sees everything that came before they asked. */

@@ -1,10 +1,9 @@
 import type { ScorerStore } from '../scorers/scorer.ts';
 import { scorerJobRequest } from '../scoring/scorerJob.ts';
 import { SCORER_JOB, startableJobs } from '../wire/jobs.ts';
-import { definedRunner } from './definedRunner.ts';
 import { type ExperimentRun, jobIdOf } from './experiment.ts';
 import type { Experiment, JobStore } from './experimentStore.ts';
-import type { RunRequest } from './prepareRun.ts';
+import { definedRunner, type RunRequest } from './prepareRun.ts';
 
 /** Checks and starts the run of an experiment; asked again while it goes on, gives that run. */
 export type RequestRun = (experimentId: string, request: RunRequest) => Promise<{ run: ExperimentRun; started: boolean }>;

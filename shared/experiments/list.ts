@@ -56,7 +56,7 @@ export async function updateExperiment(
   return view(deps, experiment ?? unknown(experimentId));
 }
 
-export interface DeleteDeps {
+export interface DeleteExperimentDeps {
   experiments: ExperimentStore;
   /** Stops a run that goes on. */
   cancelRun(experimentId: string): Promise<void>;
@@ -68,7 +68,7 @@ export interface DeleteDeps {
  * Deletes an experiment with its records. Its run, where one goes on, is stopped first.
  * @throws ServiceError `NotFound`
  */
-export async function deleteExperiment(deps: DeleteDeps, projectId: string, experimentId: string): Promise<void> {
+export async function deleteExperiment(deps: DeleteExperimentDeps, projectId: string, experimentId: string): Promise<void> {
   const experiment = await deps.experiments.find(projectId, experimentId);
   if (!experiment) unknown(experimentId);
   if (experiment.state !== 'idle' && !hasEnded(experiment.state)) await deps.cancelRun(experimentId);

@@ -1,5 +1,5 @@
 import { aggregate, countValues } from '../metrics/aggregate.ts';
-import type { MetricValue } from '../metrics/metric.ts';
+import type { ScoreValue } from '../metrics/metric.ts';
 import {
   addCounts,
   type FailedRows,
@@ -51,7 +51,7 @@ export async function metricBuckets(
   experimentIds: readonly string[],
   given: Filter,
 ): Promise<MetricBuckets[]> {
-  const gathered = new Map<string, { values: MetricValue[]; counts: MetricCounts; failedRows: FailedRows | null }>();
+  const gathered = new Map<string, { values: ScoreValue[]; counts: MetricCounts; failedRows: FailedRows | null }>();
   const known = new Map<string, EnabledMetric>();
   for (const experimentId of experimentIds) {
     const run = await deps.find(experimentId);
@@ -114,7 +114,7 @@ async function rowsOf(deps: BucketDeps, experiment: ExperimentRun, given: Filter
   );
 }
 
-const isValue = (value: unknown): value is MetricValue =>
+const isValue = (value: unknown): value is ScoreValue =>
   ['number', 'boolean', 'string'].includes(typeof value) || Array.isArray(value);
 
 /** Ten bins of equal width between the smallest and the largest value, named by their limits. */

@@ -32,7 +32,7 @@ import { recentTallies } from './recentTallies.ts';
 import { type ReconcileReport, reconcileRuns } from './reconcileRuns.ts';
 import { rememberedRows } from './rememberedRows.ts';
 import type { ProgressOf } from './response.ts';
-import type { RowLog, RowSource, RunRowReader } from './rowLog.ts';
+import type { RowLog, RowReader, RunRowReader } from './rowLog.ts';
 import { rowsOfTrials } from './rowsOfTrials.ts';
 import { type RunCheckDeps, runChecks } from './runChecks.ts';
 import type { RunLedger } from './runLedger.ts';
@@ -45,7 +45,7 @@ import type { DeletedRowDeps } from './withoutDeletedRows.ts';
 
 export interface ExperimentsDeps extends Omit<RunCheckDeps, 'experiments' | 'datasets' | 'scorers'> {
   experiments: RunCheckDeps['experiments'] & Pick<FractionDeps, 'metricIds'>;
-  datasets: RunCheckDeps['datasets'] & { rowsOfRuns: RowSource };
+  datasets: RunCheckDeps['datasets'] & { rowsOfRuns: RowReader };
   scorers: Scorers;
   ledger: RunLedger;
   offered: OfferedRows;

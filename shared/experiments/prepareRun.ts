@@ -1,6 +1,5 @@
 import { RequestInvalid, ServiceError } from '../errors/errors.ts';
 import { chosenTrials } from './chosenTrials.ts';
-import { definedRunner } from './definedRunner.ts';
 import { type ExperimentRun, type FigureSettings, isUnderWay, type Runner, type RunSettings, runsRows } from './experiment.ts';
 import type { Experiment } from './experimentStore.ts';
 import { type FrozenRowsDeps, frozenRows, mustBeFrozen } from './frozenRows.ts';
@@ -182,3 +181,9 @@ async function checkRunner(deps: RunChecks, runner: Runner, shape: RowShape): Pr
       return runner satisfies never;
   }
 }
+
+/** What runs the rows of an experiment when the request names no runner: its prompt template, else the outputs that its dataset holds. */
+export const definedRunner = ({ prompt, promptSettings }: Pick<Experiment, 'prompt' | 'promptSettings'>): Runner =>
+  prompt
+    ? { kind: 'prompt_template', templateVersionId: prompt.templateVersionId, settings: promptSettings ?? prompt.settings }
+    : { kind: 'dataset_outputs' };

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { ExperimentRun, SourceRow } from './experiment.ts';
 import { rowBytes } from './rowBytes.ts';
-import type { RowSource } from './rowLog.ts';
+import type { RowReader } from './rowLog.ts';
 
 /** Characters of all rows that are kept: some 5,000 rows of 3 KB. */
 const MAX_CHARACTERS = 16_000_000;
@@ -12,7 +12,7 @@ const PAGE_CHARACTERS = 8_000_000;
  * Rows that were read lately, kept for whoever asks next: a row is offered to the caller's process, leased to it, recorded and scored within seconds,
  * and each of them asks for it. What a run's rows are never changes. A page of which a row is missing is read whole.
  */
-export function rememberedRows(source: RowSource, maxCharacters = MAX_CHARACTERS): RowSource {
+export function rememberedRows(source: RowReader, maxCharacters = MAX_CHARACTERS): RowReader {
   const known = new LRUCache<string, SourceRow>({ maxSize: maxCharacters, sizeCalculation: rowBytes });
   return {
     async page(run, from, to) {

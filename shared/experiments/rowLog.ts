@@ -3,7 +3,7 @@ import type { ExperimentRow, ExperimentRun, SourceRow } from './experiment.ts';
 import type { OrdinalRange } from './workflow.ts';
 
 /** The rows that a run is over, whatever they come from. */
-export interface RowSource {
+export interface RowReader {
   /** The rows [from, to), in order: as many of them as a page holds, which is bounded by bytes, and at least the first. None where they end. */
   page(run: ExperimentRun, from: number, to: number): Promise<SourceRow[]>;
   /** Ids of the rows [from, to), in order, all of them. */

@@ -1,5 +1,5 @@
 import type { ExperimentRun } from './experiment.ts';
-import type { RowSource, RunRowReader } from './rowLog.ts';
+import type { RowReader, RunRowReader } from './rowLog.ts';
 import { rowTraceId } from './rowTrace.ts';
 import type { RunLedger } from './runLedger.ts';
 
@@ -7,7 +7,7 @@ import type { RunLedger } from './runLedger.ts';
  * The rows of a source, once for each trial. All rows of a trial come before those of the next, so that an ordinal stays what it is when further trials
  * are added, and a run that is stopped half-way has few trials of all rows rather than all trials of few.
  */
-export const rowsOfTrials = (source: RowSource, ledger: Pick<RunLedger, 'chosenIn'>): RunRowReader => ({
+export const rowsOfTrials = (source: RowReader, ledger: Pick<RunLedger, 'chosenIn'>): RunRowReader => ({
   chosen: (run, from, to) => ledger.chosenIn(run.experimentId, from, to),
   async page(run, from, to) {
     const { trial, first, rows } = partOf(run, from, to);

@@ -7,7 +7,7 @@ const LONGEST_PAUSE_MS = 5_000;
 const MAX_UNKNOWN_FAILURES = 30;
 /** A store that is replaced is away for less. */
 const SILENT_MS = 30_000;
-const TOLD_EVERY_MS = 60_000;
+const REPORT_EVERY_MS = 60_000;
 
 /**
  * Runs a store operation again, with growing pauses of up to 5 s (and as much again by chance, so that a crowd does not come back at once), until it
@@ -24,7 +24,7 @@ export async function untilStored<T>(
   silentMs = SILENT_MS,
 ): Promise<T> {
   let unknownFailures = 0;
-  let tellAt = performance.now() + silentMs;
+  let reportAt = performance.now() + silentMs;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
     signal.throwIfAborted();
     try {
@@ -40,9 +40,9 @@ export async function untilStored<T>(
       } else {
         if (!mayPass(err)) throw err;
         unknownFailures = 0;
-        if (performance.now() >= tellAt) {
+        if (performance.now() >= reportAt) {
           onTrouble(err);
-          tellAt = performance.now() + TOLD_EVERY_MS;
+          reportAt = performance.now() + REPORT_EVERY_MS;
         }
       }
     }

@@ -44,7 +44,7 @@ export function checkOfDrop(metric: ComparedMetric, limit: number, compared: Com
       ? { status: 'failed' as const, rowsToDecide: null }
       : decideDrop({ direction: metric.direction as ComparedChange['direction'], pairs, difference, interval, deviation }, limit);
   const check = { ...common, ...decided, reason: reasonOfDrop(metric, limit, compared, decided) };
-  return heldByScores(check, { values: pairs, rows: pairs + missing });
+  return unlessTooFewScored(check, { values: pairs, rows: pairs + missing });
 }
 
 export function checkOfLimit(
@@ -65,7 +65,7 @@ export function checkOfLimit(
 }
 
 /** A check that would pass does not where too few rows say so. */
-export function heldByScores(check: GateCheck, scored: Scored): GateCheck {
+export function unlessTooFewScored(check: GateCheck, scored: Scored): GateCheck {
   const status = decideScored(check.status, scored);
   return status === check.status ? check : { ...check, status, reason: `${check.reason}; ${tooFewScored(scored)}` };
 }

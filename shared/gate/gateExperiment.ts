@@ -8,7 +8,7 @@ import type { ExperimentAggregates } from '../experiments/aggregates.ts';
 import type { FailedRows } from '../metrics/metricFigures.ts';
 import type { RunRef } from '../projects/runs.ts';
 import type { GateAnswer, GateCheck, GatedExperiment, GatedMetric, GateRequest, TagChoice } from './gate.ts';
-import { allFailed, checkOfDrop, checkOfFailedRows, checkOfLimit, heldByScores } from './gateChecks.ts';
+import { allFailed, checkOfDrop, checkOfFailedRows, checkOfLimit, unlessTooFewScored } from './gateChecks.ts';
 import { levelOfEach, worstStatus } from './gateDecision.ts';
 import { scoredRows, warningOfScores } from './scoredRows.ts';
 
@@ -63,7 +63,7 @@ export async function gateExperiment(
       ...(maxDrop !== undefined ? [checkOfDrop(known, maxDrop, comparisonOf(known, compared), index)] : []),
       ...(min !== undefined ? [checkOfLimit(known, { min }, aggregates, index)] : []),
       ...(max !== undefined ? [checkOfLimit(known, { max }, aggregates, index)] : []),
-    ].map((check) => heldByScores(check, scored));
+    ].map((check) => unlessTooFewScored(check, scored));
   });
   const ofScores = metrics.flatMap(({ known }) => warningOfScores(known.name, aggregates?.counts?.[known.id]));
   return answer([...ofRows, ...checks], [...ofScores, ...(compared?.flatMap(warningsOf) ?? [])]);

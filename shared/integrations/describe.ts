@@ -1,9 +1,21 @@
+import { z } from 'zod';
 import { mayOnAsset, type ProjectRole } from '../accounts/permissions.ts';
 import { ServiceError } from '../errors/errors.ts';
-import { findTokenProvider } from '../providers/index.ts';
-import type { CustomIntegrationDefinition, IntegrationProvider } from '../wire/integrations.ts';
+import { findTokenProvider, tokenProviders } from '../providers/index.ts';
+import {
+  type CustomIntegrationDefinition,
+  CustomSettings,
+  type IntegrationProvider,
+  settingsIdentity,
+} from '../wire/integrations.ts';
 import type { CustomConfig, Integration, IntegrationStore, Secrets } from './integration.ts';
-import type { ProviderSettings } from './providerSettings.ts';
+
+/** Settings of a provider's integration without secrets, by `provider`. */
+export const ProviderSettings = z.discriminatedUnion('provider', [
+  CustomSettings,
+  ...tokenProviders.map(({ name, shown }) => z.object({ ...settingsIdentity, provider: z.literal(name), ...shown.shape })),
+]);
+export type ProviderSettings = z.output<typeof ProviderSettings>;
 
 /** What a caller with this role on an integration may do with it, as replies say it. */
 function permissionsOf(role: ProjectRole | undefined) {

@@ -1,5 +1,5 @@
 import type { RollUpMethod } from '../wire/scorers.ts';
-import type { MetricValue } from './metric.ts';
+import type { ScoreValue } from './metric.ts';
 import { percentile } from './percentile.ts';
 
 /** The values of one metric over many records, summed up. A member is null where it has no meaning for the metric or there is nothing to sum up. */
@@ -33,9 +33,9 @@ export const noAggregates: MetricAggregates = {
  * Sums up the values of a metric. Booleans count as 1 and 0; texts and lists of labels have a count and a distribution only. Where there are numbers
  * the others are not in `count`. No values: count 0, all else null. The record store sums up in the same way.
  */
-export function aggregate(values: readonly (MetricValue | null)[]): MetricAggregates {
+export function aggregate(values: readonly (ScoreValue | null)[]): MetricAggregates {
   const numbers: number[] = [];
-  const [booleans, categories]: [boolean[], MetricValue[]] = [[], []];
+  const [booleans, categories]: [boolean[], ScoreValue[]] = [[], []];
   for (const value of values) {
     if (value === null || (typeof value === 'number' && !Number.isFinite(value))) continue;
     // `+ 0` turns -0 into 0, which is what JSON and the stores make of it
@@ -63,7 +63,7 @@ export function aggregate(values: readonly (MetricValue | null)[]): MetricAggreg
 }
 
 /** How often each value came, as text; a list counts once for each of its different members. */
-export function countValues(values: readonly MetricValue[]): Map<string, number> {
+export function countValues(values: readonly ScoreValue[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const value of values)
     for (const text of Array.isArray(value) ? new Set(value) : [String(value)]) counts.set(text, (counts.get(text) ?? 0) + 1);
@@ -104,3 +104,14 @@ export function rollUp(aggregates: MetricAggregates, given: RollUpMethod | undef
 
 /** Share of false in [0, 1] among the booleans. */
 export const shareOfFalse = ({ pct }: Pick<MetricAggregates, 'pct'>): number | null => (pct === null ? null : 1 - pct);
+
+/** How the trials of a row differ in one metric, averaged over the rows that have several values of it. */
+export interface TrialFigures {
+  rows: number;
+  /** The average of the averages of each row; null without numbers. */
+  mean: number | null;
+  /** The average of the standard deviations of each row over its trials; null without numbers. */
+  spread: number | null;
+  /** The average share of a row's trials that have its most frequent value, in (0, 1]; 1 where all trials of each row agree. */
+  agreement: number;
+}

@@ -49,7 +49,7 @@ export interface ScoreContext {
   signal: AbortSignal;
 }
 
-export type MetricValue = number | boolean | string | string[];
+export type ScoreValue = number | boolean | string | string[];
 
 /** What judging cost, added up over all calls of one score. */
 export interface JudgeUsage {
@@ -66,7 +66,7 @@ export interface JudgeUsage {
  * judge answered, or why no judge answered at all. Each is a metric state of its own.
  */
 export type Score =
-  | { value: MetricValue; explanation?: string; metadata?: Record<string, unknown>; usage?: JudgeUsage }
+  | { value: ScoreValue; explanation?: string; metadata?: Record<string, unknown>; usage?: JudgeUsage }
   | { notApplicable: string }
   | { notComputed: string }
   | { error: string; usage?: JudgeUsage }

@@ -1,5 +1,5 @@
 import type { MetricScale } from '../wire/metricScale.ts';
-import type { MetricValue } from './metric.ts';
+import type { ScoreValue } from './metric.ts';
 
 /** What a row that failed counts as in the figures of a metric that has no value of it: not at all, or as the worst value there is. */
 export type FailedRows = 'omit' | 'worst';
@@ -31,7 +31,7 @@ export interface FailedRowsCount {
 export interface RowOfMetric {
   isFailed: boolean;
   /** Without those that are rolled up: they are made of the others. */
-  results: readonly { status: string; value: MetricValue | null }[];
+  results: readonly { status: string; value: ScoreValue | null }[];
 }
 
 const noCounts: MetricCounts = { values: 0, missing: 0, failed: 0, notApplicable: 0, failedRowsWithoutValue: 0 };
@@ -79,7 +79,7 @@ export function figuresOf(
   rows: readonly RowOfMetric[],
   { worst }: FailedRowsCount,
   isBoolean = false,
-): { values: MetricValue[]; counts: MetricCounts } {
+): { values: ScoreValue[]; counts: MetricCounts } {
   const counts = countResults(rows);
   const values = rows.flatMap(({ results }) =>
     results.flatMap(({ status, value }) => (status === 'success' && value !== null ? [value] : [])),

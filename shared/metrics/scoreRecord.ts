@@ -2,11 +2,11 @@ import { inOnePiece } from './inPieces.ts';
 import {
   type JudgeUsage,
   type Metric,
-  type MetricValue,
   NotNow,
   type Score,
   type ScoreContext,
   type ScoredRecord,
+  type ScoreValue,
 } from './metric.ts';
 
 /**
@@ -71,14 +71,14 @@ export function combine(scores: readonly Score[]): Score {
   };
 }
 
-const distance = (a: MetricValue, b: MetricValue): number =>
+const distance = (a: ScoreValue, b: ScoreValue): number =>
   typeof a === 'number' && typeof b === 'number' ? Math.abs(a - b) : JSON.stringify(a) === JSON.stringify(b) ? 0 : 1;
 
 /** The most frequent value; the first one given among equals. */
-function majority(values: readonly MetricValue[]): MetricValue {
+function majority(values: readonly ScoreValue[]): ScoreValue {
   const votes = Map.groupBy(values, (value) => JSON.stringify(value));
   const [most] = [...votes.values()].sort((a, b) => b.length - a.length);
-  return (most as MetricValue[])[0] as MetricValue;
+  return (most as ScoreValue[])[0] as ScoreValue;
 }
 
 function totalUsage(scores: readonly Score[]): JudgeUsage | undefined {

@@ -29,7 +29,7 @@ export async function deleteWithRecords(deps: DeletionDeps, projectId: string, r
  * Deletes again what deletions of late may have left, and what a crash or an unreachable store cut off: call at start and from time to time.
  * Safe to repeat.
  */
-export async function finishDeletions(
+export async function finishProjectDeletions(
   { deletions, deleteRecords }: Pick<DeletionDeps, 'deletions' | 'deleteRecords'>,
   settleMs = SETTLE_MS,
 ): Promise<void> {

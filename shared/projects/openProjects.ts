@@ -1,7 +1,7 @@
 import { newId } from '../identifiers/ids.ts';
 import { MINUTE_MS, type RecurringJob } from '../maintenance/recurringJob.ts';
 import { createProjectAccess, type ProjectAccess } from './access.ts';
-import { type DeletionDeps, deleteWithRecords, finishDeletions } from './deletions.ts';
+import { type DeletionDeps, deleteWithRecords, finishProjectDeletions } from './deletions.ts';
 import { createIngestLookup, type IngestLookup, type OpenMetricsTesting } from './openRun.ts';
 import type { DeletionStore, LogStreamStore, ProjectStore } from './projectStore.ts';
 import { type Expiries, unexpired } from './retention.ts';
@@ -59,6 +59,8 @@ export function openProjects(deps: ProjectDeps): Projects {
     runCounts: deps.runCounts,
     deletion,
     deleteRun: (projectId, runId) => deleteWithRecords(deletion, projectId, runId),
-    jobs: [{ name: 'finish-project-deletions', every: 5 * MINUTE_MS, atStart: true, run: () => finishDeletions(deletion) }],
+    jobs: [
+      { name: 'finish-project-deletions', every: 5 * MINUTE_MS, atStart: true, run: () => finishProjectDeletions(deletion) },
+    ],
   };
 }

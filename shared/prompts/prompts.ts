@@ -1,8 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { AssetViewer } from '../assets/assetAccess.ts';
+import type { Caller } from '../accounts/permissions.ts';
+import type { AssetAccess, AssetViewer } from '../assets/assetAccess.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { freeName, nameStem } from '../identifiers/freeName.ts';
 import { newId } from '../identifiers/ids.ts';
+import type { PageRequest } from '../wire/common.ts';
 import type { UserInfo } from '../wire/datasets.ts';
 import type { CreateVersionRequest, PromptRunSettings, TemplateFilter, TemplateSort, VersionSort } from '../wire/prompts.ts';
 import type { PromptTemplate } from './render.ts';
@@ -42,11 +44,6 @@ export type NewPromptVersion = Pick<
   'id' | 'template' | 'raw' | 'settings' | 'outputType' | 'modelChanged' | 'settingsChanged' | 'contentChanged'
 >;
 
-export interface Page {
-  starting_token: number;
-  limit: number;
-}
-
 export interface PromptStore {
   /** Stores a prompt with its version 1, selected. @throws ServiceError `Conflict` when the name is taken. */
   insert(
@@ -60,9 +57,9 @@ export interface PromptStore {
     viewer: AssetViewer;
     filters: readonly TemplateFilter[];
     sort: TemplateSort | null;
-    page: Page;
+    page: PageRequest;
   }): Promise<{ prompts: Prompt[]; total: number }>;
-  versions(promptId: string, sort: VersionSort | null, page: Page): Promise<{ versions: PromptVersion[]; total: number }>;
+  versions(promptId: string, sort: VersionSort | null, page: PageRequest): Promise<{ versions: PromptVersion[]; total: number }>;
   /** By its id, of a deleted prompt too: a run that uses a version keeps it. */
   version(versionId: string): Promise<PromptVersion | undefined>;
   /** Numbers and stores the next version; false when the prompt is gone or another version came first. */
@@ -87,6 +84,18 @@ export async function findPromptVersion(prompts: Pick<PromptStore, 'version'>, v
 
 export const noPromptVersion = (versionId: string): ServiceError =>
   new ServiceError('NotFound', `there is no prompt version ${versionId}`);
+
+/** A version of a prompt that the caller sees. @throws ServiceError `NotFound` for any other, as for one that is not there */
+export async function promptSeenBy(
+  prompts: Pick<PromptStore, 'version'>,
+  assets: Pick<AssetAccess, 'sees'>,
+  caller: Caller,
+  versionId: string,
+): Promise<PromptVersion> {
+  const version = await findPromptVersion(prompts, versionId);
+  if (!(await assets.sees(caller, 'prompt', version.templateId))) throw noPromptVersion(versionId);
+  return version;
+}
 
 /** A version by the prompt's name: the selected one without a number. @throws ServiceError `NotFound` */
 export async function findPromptVersionByName(

@@ -2,6 +2,7 @@ import { freeTurn } from '../concurrency/freeTurn.ts';
 import { toExperimentRow } from '../datasets/experimentRow.ts';
 import type { DatasetRowStore } from '../datasets/rowStore.ts';
 import { RequestInvalid } from '../errors/errors.ts';
+import type { PageRequest } from '../wire/common.ts';
 import { TextBudget, TextTooLarge } from './boundedText.ts';
 import { renderText } from './render.ts';
 
@@ -21,7 +22,7 @@ export async function renderForRows(
   template: string,
   rows: Pick<DatasetRowStore, 'page'>,
   { datasetId, versionIndex, numRows }: { datasetId: string; versionIndex: number; numRows: number },
-  page: { starting_token: number; limit: number },
+  page: PageRequest,
 ): Promise<RenderedText[]> {
   const answer = new RenderedAnswer(template);
   const end = Math.min(numRows, page.starting_token + page.limit);

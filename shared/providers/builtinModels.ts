@@ -2,7 +2,7 @@ import { closestNames } from '../identifiers/closestNames.ts';
 import type { Modality } from '../wire/integrations.ts';
 import { findModel } from './findModel.ts';
 import { tokenProviders } from './index.ts';
-import { type ModelFamily, type ParameterMap, sighted } from './modelFamily.ts';
+import { type ModelFamily, type ParameterMap, textAndImages } from './modelFamily.ts';
 
 export interface BuiltinModel {
   /** The name its provider calls it by; also its alias. */
@@ -44,7 +44,7 @@ const modelsOf = (provider: string, families: readonly ModelFamily[]): BuiltinMo
 const anthropic: readonly ModelFamily[] = [
   {
     parameters: claudeAdaptive,
-    modalities: sighted,
+    modalities: textAndImages,
     names: [
       ...['claude-opus-5-5', 'claude-sonnet-5-5', 'claude-haiku-5-5', 'claude-fable-5-2', 'claude-fable-5-1'],
       ...['claude-opus-5', 'claude-sonnet-5', 'claude-opus-4-8', 'claude-opus-4-7'],
@@ -52,7 +52,7 @@ const anthropic: readonly ModelFamily[] = [
   },
   {
     parameters: claude,
-    modalities: sighted,
+    modalities: textAndImages,
     names: [
       ...['claude-opus-4-6', 'claude-sonnet-4-6', 'claude-opus-4-5', 'claude-opus-4-1', 'claude-sonnet-4-5', 'claude-haiku-4-5'],
       ...['claude-3-7-sonnet-latest', 'claude-3-5-haiku-latest'],
@@ -62,7 +62,7 @@ const anthropic: readonly ModelFamily[] = [
 const google: readonly ModelFamily[] = [
   {
     parameters: gemini,
-    modalities: sighted,
+    modalities: textAndImages,
     names: [
       ...['gemini-3.8-flash', 'gemini-3.7-flash', 'gemini-3.6-flash', 'gemini-3.5-flash', 'gemini-3.5-flash-lite'],
       ...['gemini-3.1-pro-preview', 'gemini-3.1-flash-lite'],

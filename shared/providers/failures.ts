@@ -10,7 +10,7 @@ const refusals: ReadonlySet<number> = new Set([401, 402, 403, 404, 408, 429]);
 
 /** The message of a failure where nothing of the other side may be shown. */
 export const UNEXPLAINED =
-  'the address could not be used: it is in a private range, where no more is told unless the operator names its host and port in OUTBOUND_ALLOW';
+  'the address could not be used: it is in a private range, where no more is said unless the operator names its host and port in OUTBOUND_ALLOW';
 
 /** Why one try failed. Internal to the providers: no cause is kept, because it could hold the other side's answer. */
 export class AttemptFailure extends Error {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { chat, sighted, text } from './modelFamily.ts';
+import { chat, textAndImages, textOnly } from './modelFamily.ts';
 import { bearerConnection, tokenProvider } from './provider.ts';
 
 /** https://docs.mistral.ai/api: the chat endpoint speaks the OpenAI protocol. */
@@ -13,9 +13,9 @@ export const mistral = tokenProvider({
   toShown: () => ({}),
   connect: (_stored, secrets) => bearerConnection('https://api.mistral.ai/v1', secrets),
   models: [
-    { parameters: chat, modalities: text, names: ['mistral-large-latest', 'mistral-small-latest', 'codestral-latest'] },
-    { parameters: chat, modalities: text, names: ['devstral-medium-latest', 'ministral-8b-latest', 'ministral-3b-latest'] },
-    { parameters: chat, modalities: text, names: ['magistral-medium-latest', 'magistral-small-latest'] },
-    { parameters: chat, modalities: sighted, names: ['mistral-medium-latest', 'pixtral-large-latest'] },
+    { parameters: chat, modalities: textOnly, names: ['mistral-large-latest', 'mistral-small-latest', 'codestral-latest'] },
+    { parameters: chat, modalities: textOnly, names: ['devstral-medium-latest', 'ministral-8b-latest', 'ministral-3b-latest'] },
+    { parameters: chat, modalities: textOnly, names: ['magistral-medium-latest', 'magistral-small-latest'] },
+    { parameters: chat, modalities: textAndImages, names: ['mistral-medium-latest', 'pixtral-large-latest'] },
   ],
 });

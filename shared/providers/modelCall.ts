@@ -2,14 +2,14 @@ import type { CallLimits, WaitReason } from '../coordination/coordination.ts';
 import type { AssistantMessage, ChatMessage } from './chatMessage.ts';
 import type { RetryRules } from './limitedCall.ts';
 import type { ResolvedModel } from './models.ts';
-import type { PromptRunSettings } from './parameters.ts';
+import type { ModelSettings } from './parameters.ts';
 import type { CallContext } from './provider.ts';
 
 export interface ModelCall {
   modelAlias: string | null | undefined;
   integrationName?: string | null | undefined;
   messages: readonly ChatMessage[];
-  settings: PromptRunSettings;
+  settings: ModelSettings;
   context: CallContext;
   signal: AbortSignal;
   /** Called when a wait for a slot, a rate or a retry begins; what it gives, when that wait is over. */

@@ -26,5 +26,5 @@ export const chat = {
   response_format: 'response_format',
 } as const satisfies ParameterMap;
 
-export const text: readonly Modality[] = ['text'];
-export const sighted: readonly Modality[] = ['text', 'image'];
+export const textOnly: readonly Modality[] = ['text'];
+export const textAndImages: readonly Modality[] = ['text', 'image'];

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { HeaderValue } from '../wire/integrations.ts';
-import { chat, type ParameterMap, sighted, text } from './modelFamily.ts';
+import { chat, type ParameterMap, textAndImages, textOnly } from './modelFamily.ts';
 import { bearerConnection, tokenProvider } from './provider.ts';
 
 // Reasoning models refuse sampling parameters (https://platform.openai.com/docs/guides/reasoning).
@@ -25,17 +25,21 @@ export const openai = tokenProvider({
   connect: ({ organizationId }, secrets) =>
     bearerConnection('https://api.openai.com/v1', secrets, organizationId ? { 'openai-organization': organizationId } : {}),
   models: [
-    { parameters: gpt5, modalities: sighted, names: ['gpt-5.1', 'gpt-5', 'gpt-5-mini', 'gpt-5-nano'] },
-    { parameters: gpt5, modalities: sighted, names: ['gpt-6.1-sol', 'gpt-6-astra', 'gpt-6-sol', 'gpt-6-luna'] },
-    { parameters: gpt5, modalities: sighted, names: ['gpt-5.6-sol', 'gpt-5.6-terra', 'gpt-5.6-luna', 'gpt-5.5', 'gpt-5.2'] },
-    { parameters: gpt5, modalities: sighted, names: ['gpt-5.4', 'gpt-5.4-mini', 'gpt-5.4-nano'] },
-    { parameters: reasoning, modalities: sighted, names: ['o1', 'o3', 'o4-mini'] },
-    { parameters: reasoning, modalities: text, names: ['o3-mini'] },
+    { parameters: gpt5, modalities: textAndImages, names: ['gpt-5.1', 'gpt-5', 'gpt-5-mini', 'gpt-5-nano'] },
+    { parameters: gpt5, modalities: textAndImages, names: ['gpt-6.1-sol', 'gpt-6-astra', 'gpt-6-sol', 'gpt-6-luna'] },
+    {
+      parameters: gpt5,
+      modalities: textAndImages,
+      names: ['gpt-5.6-sol', 'gpt-5.6-terra', 'gpt-5.6-luna', 'gpt-5.5', 'gpt-5.2'],
+    },
+    { parameters: gpt5, modalities: textAndImages, names: ['gpt-5.4', 'gpt-5.4-mini', 'gpt-5.4-nano'] },
+    { parameters: reasoning, modalities: textAndImages, names: ['o1', 'o3', 'o4-mini'] },
+    { parameters: reasoning, modalities: textOnly, names: ['o3-mini'] },
     {
       parameters: chat,
-      modalities: sighted,
+      modalities: textAndImages,
       names: ['gpt-4.1', 'gpt-4.1-mini', 'gpt-4.1-nano', 'gpt-4o', 'gpt-4o-mini', 'gpt-4-turbo'],
     },
-    { parameters: chat, modalities: text, names: ['gpt-4', 'gpt-3.5-turbo'] },
+    { parameters: chat, modalities: textOnly, names: ['gpt-4', 'gpt-3.5-turbo'] },
   ],
 });

@@ -2,7 +2,7 @@ import type { RunParameter } from '../wire/integrations.ts';
 import type { CallableModel } from './models.ts';
 
 /** Run settings as stored: wire names, all optional; unknown keys and null values are ignored. */
-export type PromptRunSettings = Readonly<Record<string, unknown>>;
+export type ModelSettings = Readonly<Record<string, unknown>>;
 
 /** Values that say what a model does anyway. Leaving them out keeps endpoints working that do not know the field. */
 const neutral: Partial<Record<RunParameter, unknown>> = {
@@ -19,7 +19,7 @@ const notInBody: ReadonlySet<string> = new Set<RunParameter>(['model', 'api_vers
 /** The fields of a chat completion request that stand for `settings`: only those the model takes, under its names for them. */
 export function requestParameters(
   model: Pick<CallableModel, 'parameters' | 'parametersAreListed'>,
-  settings: PromptRunSettings,
+  settings: ModelSettings,
 ): Record<string, unknown> {
   const body: Record<string, unknown> = {};
   for (const [parameter, name] of Object.entries(model.parameters) as [RunParameter, string][]) {

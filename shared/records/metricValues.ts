@@ -1,6 +1,5 @@
-import type { MetricAggregates } from '../metrics/aggregate.ts';
+import type { MetricAggregates, TrialFigures } from '../metrics/aggregate.ts';
 import type { MetricCounts } from '../metrics/metricFigures.ts';
-import type { TrialFigures } from '../metrics/trialFigures.ts';
 import type { RunRef } from '../projects/runs.ts';
 import type { MetricValue } from './recordStore.ts';
 

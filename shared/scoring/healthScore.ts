@@ -2,7 +2,7 @@ import type { HealthScoreType } from '../wire/metricsTesting.ts';
 import type { OutputType } from '../wire/scorers.ts';
 
 /** How well the values of a metric agree with what people say they should be. */
-export interface Health {
+export interface HealthScore {
   type: HealthScoreType | null;
   /** F1 in [0, 1], higher is better; errors are lower when better. Null without a pair, and for free text. */
   value: number | null;
@@ -17,7 +17,7 @@ export interface Health {
 export type Pair = readonly [score: unknown, truth: unknown];
 
 /** Compares by what the metric gives: classes, labels or numbers. */
-export function healthScore(outputType: OutputType, pairs: readonly Pair[]): Health {
+export function healthScore(outputType: OutputType, pairs: readonly Pair[]): HealthScore {
   switch (outputType) {
     case 'boolean':
       return compare(pairs, asBoolean, macroF1);
@@ -40,7 +40,7 @@ export function healthScore(outputType: OutputType, pairs: readonly Pair[]): Hea
   }
 }
 
-type Score = Pick<Health, 'type' | 'value' | 'secondary'>;
+type Score = Pick<HealthScore, 'type' | 'value' | 'secondary'>;
 
 /** `read` gives undefined for what is no value of the type. */
 function compare<T>(
@@ -48,7 +48,7 @@ function compare<T>(
   read: (value: unknown) => T | undefined,
   score: (read: readonly (readonly [score: T, truth: T])[]) => Score,
   comparable: (score: T, truth: T) => boolean = () => true,
-): Health {
+): HealthScore {
   const readable = pairs.flatMap((pair): [T, T][] => {
     const [score, truth] = pair.map(read);
     return score !== undefined && truth !== undefined && comparable(score, truth) ? [[score, truth]] : [];

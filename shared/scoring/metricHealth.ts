@@ -5,7 +5,7 @@ import type { RecordKey, RecordReads, RecordRun } from '../records/searchRecords
 import type { Scorer } from '../scorers/scorer.ts';
 import { testedMetricKeys } from '../wire/metricsTesting.ts';
 import type { OutputType } from '../wire/scorers.ts';
-import { type Health, healthScore, type Pair } from './healthScore.ts';
+import { type HealthScore, healthScore, type Pair } from './healthScore.ts';
 
 export interface MetricHealthDeps {
   stream: Pick<ExportReads, 'keys'>;
@@ -22,7 +22,7 @@ export interface HealthQuestion {
   overlay: Readonly<Record<string, string | null>>;
 }
 
-export interface MetricHealth extends Health {
+export interface MetricHealth extends HealthScore {
   scoredRows: number;
   rowsWithTruth: number;
 }

@@ -1,12 +1,12 @@
 import type { RecordKind } from '../columns/columnDef.ts';
 import { aggregate, rollUp } from '../metrics/aggregate.ts';
-import type { MetricValue as Score } from '../metrics/metric.ts';
+import type { ScoreValue as Score } from '../metrics/metric.ts';
 import type { RunRef } from '../projects/runs.ts';
 import type { MetricValue } from '../records/recordStore.ts';
 import type { EnabledMetric } from '../scorers/resolveMetrics.ts';
 
 /** A trace or a session that holds scored records. */
-export interface Container {
+export interface RollUpTarget {
   id: string;
   createdAt: string;
   /** Of a trace; null for a session. */
@@ -23,7 +23,7 @@ export interface HeldValue {
 
 export interface RollUpReads {
   /** Those that are stored. */
-  containers(run: RunRef, kind: 'trace' | 'session', ids: readonly string[]): Promise<Container[]>;
+  containers(run: RunRef, kind: 'trace' | 'session', ids: readonly string[]): Promise<RollUpTarget[]>;
   /** Values of the spans of these traces, or of the traces of these sessions. */
   heldValues(run: RunRef, kind: 'trace' | 'session', ids: readonly string[], metrics: readonly string[]): Promise<HeldValue[]>;
 }
@@ -95,7 +95,12 @@ async function rollUpInto(
   });
 }
 
-function rolledUp(container: Container, kind: 'trace' | 'session', metric: EnabledMetric, values: readonly Score[]): MetricValue {
+function rolledUp(
+  container: RollUpTarget,
+  kind: 'trace' | 'session',
+  metric: EnabledMetric,
+  values: readonly Score[],
+): MetricValue {
   const sums = aggregate(values);
   const whole = rollUp(sums, metric.rollUp);
   const numbers = { average: sums.avg, sum: sums.sum, max: sums.max, min: sums.min };

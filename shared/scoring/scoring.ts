@@ -114,7 +114,10 @@ export interface LackingQuery {
   unknownCounts: boolean;
   /** Only those that lack a value in one of these ways; absent: in any. */
   states?: readonly ValueState[];
-  /** Only rows that attempt `from` or a later one recorded; and of those since `leftFrom` the values that are older than their row: nobody may count those. */
+  /**
+   * Only rows that were recorded by attempt `from` or a later one. Of rows recorded by `leftFrom` or a later one a value that is older than its row
+   * counts as lacking: it was computed from the row's former output.
+   */
   attempts?: { from: number; leftFrom: number };
   /** Microseconds: only traces that were written after. */
   since?: number;

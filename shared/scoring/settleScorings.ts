@@ -1,6 +1,6 @@
 import type { MarkStore, ScoredRun, ScoringStore } from './scoring.ts';
 
-export interface SettleDeps {
+export interface SettleScoringsDeps {
   store: Pick<ScoringStore, 'marked' | 'setDone' | 'end'>;
   marks: Pick<MarkStore, 'countMarked'>;
   /** Sums up the values of an experiment anew. */
@@ -8,7 +8,7 @@ export interface SettleDeps {
 }
 
 /** Notes how far each request of the run is, and ends those of which nothing is left to compute: an experiment's aggregates come first. */
-export async function settleScorings({ store, marks, aggregate }: SettleDeps, run: ScoredRun): Promise<void> {
+export async function settleScorings({ store, marks, aggregate }: SettleScoringsDeps, run: ScoredRun): Promise<void> {
   const ended: string[] = [];
   for (const { id, scorerIds, markedTo, total } of await store.marked(run.runId)) {
     const left = await marks.countMarked(run, scorerIds, markedTo);

@@ -11,7 +11,7 @@ import type { ExperimentRun } from '../../shared/experiments/experiment.ts';
 import { attemptNumber, type RowLog } from '../../shared/experiments/rowLog.ts';
 import { withoutDeletedRows } from '../../shared/experiments/withoutDeletedRows.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
-import { finishDeletions as finishRunDeletions } from '../../shared/projects/deletions.ts';
+import { finishProjectDeletions as finishRunDeletions } from '../../shared/projects/deletions.ts';
 import type { RunRef } from '../../shared/projects/runs.ts';
 import { deleteRecords, eraseTraces, finishDeletions } from '../../shared/records/delete.ts';
 import { type Deleted, type ErasedKey, type ErasureNotes, recordErasure } from '../../shared/records/eraseRecords.ts';

@@ -2,7 +2,7 @@ import { fc, test } from '@fast-check/vitest';
 import { describe, expect, it } from 'vitest';
 import type { ExperimentRun, SourceRow } from '../../shared/experiments/experiment.ts';
 import { rememberedRows } from '../../shared/experiments/rememberedRows.ts';
-import type { RowSource } from '../../shared/experiments/rowLog.ts';
+import type { RowReader } from '../../shared/experiments/rowLog.ts';
 
 const ROWS = 40;
 const CHARACTERS_PER_ROW = 1_000;
@@ -31,7 +31,7 @@ function source() {
     const length = Math.max(0, Math.min(to, ROWS) - from);
     return Array.from({ length }, (_, step) => rowOf(run, from + step));
   };
-  const ids: RowSource['ids'] = async (run, from, to) => (await page(run, from, to)).map(({ rowId }) => rowId);
+  const ids: RowReader['ids'] = async (run, from, to) => (await page(run, from, to)).map(({ rowId }) => rowId);
   return { asked, page, ids };
 }
 

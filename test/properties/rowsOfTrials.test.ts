@@ -1,7 +1,7 @@
 import { fc, test } from '@fast-check/vitest';
 import { expect } from 'vitest';
 import type { ExperimentRow, ExperimentRun, SourceRow } from '../../shared/experiments/experiment.ts';
-import type { RowSource } from '../../shared/experiments/rowLog.ts';
+import type { RowReader } from '../../shared/experiments/rowLog.ts';
 import { rowsOfTrials } from '../../shared/experiments/rowsOfTrials.ts';
 import { rowTraceId } from '../../shared/experiments/rowTrace.ts';
 
@@ -15,7 +15,7 @@ test.prop([
   async (rows, trials, asked, perPage) => {
     const run = { experimentId: 'e', rowCount: rows * trials, trials } as ExperimentRun;
     const stored = Array.from({ length: rows }, (_, ordinal) => ({ rowId: `row ${ordinal}`, ordinal }) as SourceRow);
-    const source: RowSource = {
+    const source: RowReader = {
       page: async (_run, from, to) => stored.slice(from, Math.min(to, from + perPage)),
       ids: async (_run, from, to) => stored.slice(from, to).map(({ rowId }) => rowId),
     };

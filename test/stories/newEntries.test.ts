@@ -29,7 +29,7 @@ const TIME_ENTRY = ENTRY.replace("'region'", "'queued_at'")
 
 const PROVIDER = `
 import { z } from 'zod';
-import { chat, text } from './modelFamily.ts';
+import { chat, textOnly } from './modelFamily.ts';
 import { bearerConnection, tokenProvider } from './provider.ts';
 
 export const nvidia = tokenProvider({
@@ -41,7 +41,7 @@ export const nvidia = tokenProvider({
   toStored: ({ region }) => ({ area: region }),
   toShown: ({ area }) => ({ region: area }),
   connect: (_stored, secrets) => bearerConnection('https://integrate.api.nvidia.com/v1', secrets),
-  models: [{ parameters: chat, modalities: text, names: ['nemotron'] }],
+  models: [{ parameters: chat, modalities: textOnly, names: ['nemotron'] }],
 });
 `;
 
@@ -78,7 +78,7 @@ async function copyWith(entries: string, copy: string): Promise<void> {
   await writeFile(registry, `${before}${entries}] as const;${after}`);
   await writeFile(join(copy, 'shared/providers/nvidia.ts'), PROVIDER);
   const list = join(copy, 'shared/providers/index.ts');
-  const listed = (await readFile(list, 'utf8')).replace('[openai, mistral]', '[openai, mistral, nvidia]');
+  const listed = (await readFile(list, 'utf8')).replace(/\[(openai, .*?)\]/, '[$1, nvidia]');
   await writeFile(list, `import { nvidia } from './nvidia.ts';\n${listed}`);
 }
 

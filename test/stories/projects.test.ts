@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newId } from '../../shared/identifiers/ids.ts';
-import { finishDeletions } from '../../shared/projects/deletions.ts';
+import { finishProjectDeletions } from '../../shared/projects/deletions.ts';
 import { type AccountService, type Caller, startAccountService } from '../support/accountService.ts';
 import { describeWithServer } from '../support/describeWithServer.ts';
 import { emptyDatabase } from '../support/emptyDatabase.ts';
@@ -419,10 +419,10 @@ function stories(databaseUrl: () => Promise<string | undefined>): void {
       service.recordStore.counts.set(stream.id, { traces: 1, spans: 1, sessions: 0 });
       service.recordStore.down = true;
       expect((await admin('DELETE', `/projects/${project.id}/log_streams/${stream.id}`)).status).toBe(503);
-      await expect(finishDeletions(service.deletions)).rejects.toMatchObject({ code: 'Unavailable' });
+      await expect(finishProjectDeletions(service.deletions)).rejects.toMatchObject({ code: 'Unavailable' });
       service.recordStore.down = false;
       expect((await admin('GET', `/projects/${project.id}/log_streams/${stream.id}`)).status).toBe(404);
-      await finishDeletions(service.deletions);
+      await finishProjectDeletions(service.deletions);
       expect(service.recordStore.counts.has(stream.id)).toBe(false);
     });
 
@@ -431,9 +431,9 @@ function stories(databaseUrl: () => Promise<string | undefined>): void {
       const { body: stream } = await admin('POST', `/projects/${project.id}/log_streams`, { name: 'default' });
       expect((await admin('DELETE', `/projects/${project.id}/log_streams/${stream.id}`)).status).toBe(204);
       service.recordStore.counts.set(stream.id, { traces: 1, spans: 1, sessions: 0 });
-      await finishDeletions(service.deletions);
+      await finishProjectDeletions(service.deletions);
       expect(service.recordStore.counts.has(stream.id)).toBe(false);
-      await finishDeletions(service.deletions, 0);
+      await finishProjectDeletions(service.deletions, 0);
       expect(await service.projects.pendingDeletions()).toEqual([]);
     });
   });

@@ -6,23 +6,13 @@ import { pathToFileURL } from 'node:url';
 import { withParent } from '../../client/context.ts';
 import { type OpenSpan, toWire } from '../../client/spans.ts';
 import { dieWithParent } from '../../shared/childProcesses/parentWatch.ts';
-import type { HostMessage, HostRequest } from './moduleProcess.ts';
+import type { HostMessage, HostRequest, ModuleRow } from './moduleProcess.ts';
 
 type RunnerFunction = (input: unknown, context: RunnerModuleContext) => unknown;
 
 /** What a registered runner gets beside the row's input. */
 export interface RunnerModuleContext {
-  row: {
-    id: string;
-    /** Position in the dataset version or list of records. */
-    ordinal: number;
-    /** Which repetition of the row this is, from 0. */
-    trial: number;
-    input: string;
-    expected: string | null;
-    metadata: Record<string, string>;
-    values: Record<string, unknown>;
-  };
+  row: ModuleRow;
   experiment: { id: string; name: string; projectId: string };
   /** Rises with every repeat of this row. */
   attempt: number;

@@ -11,19 +11,24 @@ import type { RowResult } from '../../shared/experiments/rowTrace.ts';
 import type { RowContext } from '../../shared/experiments/runRows.ts';
 import type { LoggedSpan } from '../../shared/wire/records.ts';
 
+/** A row as a runner module gets it. */
+export interface ModuleRow {
+  id: string;
+  /** Position in the dataset version or list of records. */
+  ordinal: number;
+  /** Which repetition of the row this is, from 0. */
+  trial: number;
+  input: string;
+  expected: string | null;
+  metadata: Record<string, string>;
+  values: Record<string, unknown>;
+}
+
 export type HostRequest =
   | {
       type: 'run';
       id: number;
-      row: {
-        id: string;
-        ordinal: number;
-        trial: number;
-        input: string;
-        expected: string | null;
-        metadata: Record<string, string>;
-        values: Record<string, unknown>;
-      };
+      row: ModuleRow;
       experiment: { id: string; name: string; projectId: string };
       attempt: number;
     }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { derivedId } from '../../identifiers/ids.ts';
 import { MAX_PROMPT, TextBudget } from '../../prompts/boundedText.ts';
-import { type JudgeAnswer, type JudgeUsage, type MetricValue, NotNow, type Score, type ScoreContext } from '../metric.ts';
+import { type JudgeAnswer, type JudgeUsage, NotNow, type Score, type ScoreContext, type ScoreValue } from '../metric.ts';
 
 /** What a judge may answer, and how its answer becomes a value. */
 export interface AnswerForm {
@@ -12,7 +12,7 @@ export interface AnswerForm {
   /** JSON Schema of the verdict. */
   schema: Record<string, unknown>;
   /** The value, or undefined when the verdict is none of those wanted. */
-  read(verdict: unknown): MetricValue | undefined;
+  read(verdict: unknown): ScoreValue | undefined;
 }
 
 const Rating = z
@@ -170,7 +170,7 @@ function schemaFor({ answer, explain = true }: JudgeQuestion): Record<string, un
   return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false };
 }
 
-type Verdict = { value: MetricValue; explanation?: string } | { error: string };
+type Verdict = { value: ScoreValue; explanation?: string } | { error: string };
 
 /**
  * Reads the last JSON object of the text that holds a verdict: models put reasoning, code fences or a draft before it. What was wrong is said

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { MetricValue } from '../../metrics/metric.ts';
+import type { ScoreValue } from '../../metrics/metric.ts';
 import type { RollUpReads } from '../../scoring/rollUps.ts';
 import { IN_RUN, runParams, timeOfColumn } from './binder.ts';
 import type { ClickHouse } from './connect.ts';
@@ -50,7 +50,7 @@ export function clickhouseRollUpReads(clickhouse: ClickHouse): RollUpReads {
         containerId: container,
         metric,
         recordId: record,
-        value: JSON.parse(value) as MetricValue,
+        value: JSON.parse(value) as ScoreValue,
       }));
     },
   };

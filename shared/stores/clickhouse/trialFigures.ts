@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { TrialFigures } from '../../metrics/trialFigures.ts';
+import type { TrialFigures } from '../../metrics/aggregate.ts';
 import type { RunRef } from '../../projects/runs.ts';
 import { IN_RUN, runParams } from './binder.ts';
 import type { ClickHouse } from './connect.ts';

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import type {
   AnnotationQueueStore,
+  AnnotationTemplate,
   NewQueueUser,
   NewTemplate,
   Queue,
   QueueQuery,
   QueueUser,
   QueueViewer,
-  Template,
 } from '../../annotations/annotationStore.ts';
 import { ServiceError } from '../../errors/errors.ts';
 import { nameTaken } from '../../identifiers/freeName.ts';
@@ -17,7 +17,7 @@ import { AnnotationQueueExportRequest, type AnnotationQueueFilter, StoredConstra
 import { UserInfo } from '../../wire/datasets.ts';
 import { type Binder, createBinder, idCondition, numberCondition, textCondition, timeCondition, where } from './conditions.ts';
 import type { Database, Queries } from './connect.ts';
-import { goneMeanwhile } from './missingReference.ts';
+import { missingReference } from './missingReference.ts';
 import { TimeRow, userInfoSql } from './userInfo.ts';
 
 const Role = z.enum(projectRoles);
@@ -72,7 +72,7 @@ const TemplateRow = z
     usage_count: z.number(),
   })
   .transform(
-    (row): Template => ({
+    (row): AnnotationTemplate => ({
       id: row.id,
       queueId: row.queue_id,
       name: row.name,
@@ -282,7 +282,7 @@ export function annotationQueues(database: Database): AnnotationQueueStore {
           for (const user of users) set.push((await oneUser(tx, queueId, await setUser(tx, queueId, user))) as QueueUser);
           return set;
         })
-        .catch(goneMeanwhile('annotation queue')),
+        .catch(missingReference('annotation queue')),
     async updateQueueUser(queueId, userId, { role, trackProgress }) {
       await database.query(
         'UPDATE annotation_queue_users SET role = $3, track_progress = coalesce($4, track_progress) WHERE queue_id = $1 AND user_id = $2',
@@ -343,7 +343,7 @@ export function annotationQueues(database: Database): AnnotationQueueStore {
           JSON.stringify(request),
           expiresAt,
         ])
-        .catch(goneMeanwhile('annotation queue'));
+        .catch(missingReference('annotation queue'));
     },
     async findExport(queueId, exportId) {
       const sql = 'SELECT user_id, request FROM annotation_exports WHERE queue_id = $1 AND id = $2 AND expires_at > now()';

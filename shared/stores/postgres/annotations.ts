@@ -8,7 +8,7 @@ import { MAX_QUEUE_RECORDS, StoredConstraints } from '../../wire/annotations.ts'
 import { annotationQueues, Ids, lockQueue, Total } from './annotationQueues.ts';
 import { createBinder, where } from './conditions.ts';
 import type { Database } from './connect.ts';
-import { goneMeanwhile } from './missingReference.ts';
+import { missingReference } from './missingReference.ts';
 import { TimeRow } from './userInfo.ts';
 
 const Value = z.union([z.boolean(), z.number(), z.string(), z.array(z.string())]);
@@ -106,7 +106,7 @@ export function postgresAnnotations(database: Database): AnnotationStore {
             );
           return Ids.parse(rows);
         })
-        .catch(goneMeanwhile('run')),
+        .catch(missingReference('run')),
     removeRecords: (queueId, recordIds) =>
       database.transaction(async (tx) => {
         await lockQueue(tx, queueId);
@@ -131,7 +131,7 @@ export function postgresAnnotations(database: Database): AnnotationStore {
            RETURNING *`,
           [queueId, recordId, templateId, userId, JSON.stringify(value), explanation],
         )
-        .catch(goneMeanwhile('record or template in this queue'));
+        .catch(missingReference('record or template in this queue'));
       return row && RatingRow.parse(row);
     },
     async removeRating({ queueId, recordId, templateId, userId }) {

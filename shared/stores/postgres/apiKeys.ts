@@ -3,7 +3,7 @@ import type { AccountStore, NewApiKey } from '../../accounts/accountStore.ts';
 import { projectRoles } from '../../wire/accounts.ts';
 import type { Database, Queries, Row } from './connect.ts';
 import { LoginRow } from './logins.ts';
-import { goneMeanwhile } from './missingReference.ts';
+import { missingReference } from './missingReference.ts';
 import { pageOf } from './pageOf.ts';
 
 type ApiKeys = Pick<AccountStore, 'apiKeyByHash' | 'apiKeyById' | 'touchApiKey' | 'insertApiKey' | 'apiKeys' | 'deleteApiKey'>;
@@ -73,7 +73,7 @@ export function postgresApiKeys(database: Database): ApiKeys {
       );
     },
     async insertApiKey(given) {
-      return ApiKeyRow.parse(await insertApiKeyRow(database, given).catch(goneMeanwhile('project')));
+      return ApiKeyRow.parse(await insertApiKeyRow(database, given).catch(missingReference('project')));
     },
     apiKeys: (userId, page) =>
       pageOf(

@@ -93,6 +93,26 @@ export async function addOwner(queries: Queries, kind: AssetKind, assetId: strin
   );
 }
 
+/** Hides the asset and frees its name. False when there is none. */
+export async function markDeleted(queries: Queries, kind: AssetKind, assetId: string): Promise<boolean> {
+  const row = await queries.maybeOne(
+    `UPDATE ${tables[kind].table} SET deleted_at = now() WHERE id = $1 AND deleted_at IS NULL RETURNING id`,
+    [assetId],
+  );
+  return row !== undefined;
+}
+
+/** Names that start with `prefix`, of what the viewer's list holds. */
+export async function listedNames(queries: Queries, kind: AssetKind, prefix: string, viewer: AssetViewer): Promise<string[]> {
+  const { bind, values } = createBinder();
+  const rows = await queries.query(
+    `SELECT a.name FROM ${tables[kind].table} a WHERE a.deleted_at IS NULL AND starts_with(a.name, ${bind(prefix, 'text')})
+       AND ${listedSql(kind, 'a', viewer, bind)}`,
+    values,
+  );
+  return rows.map((row) => z.object({ name: z.string() }).parse(row).name);
+}
+
 const Grant = z.object({ id: z.string(), role: z.enum(projectRoles) });
 const byId = (rows: readonly unknown[]) =>
   new Map(

@@ -5,7 +5,7 @@ import { newId } from '../../identifiers/ids.ts';
 import type { CollaboratorStore, GroupCollaborator, UserCollaborator } from '../../projects/projectStore.ts';
 import { projectRoles } from '../../wire/accounts.ts';
 import type { Database, Queries } from './connect.ts';
-import { goneMeanwhile } from './missingReference.ts';
+import { missingReference } from './missingReference.ts';
 import { pageOf } from './pageOf.ts';
 import { isVisibleGroup } from './userGroups.ts';
 
@@ -90,7 +90,7 @@ export function collaboratorStore(database: Database, kind: 'project' | AssetKin
           }
           return added;
         })
-        .catch(goneMeanwhile(kind)),
+        .catch(missingReference(kind)),
     async updateUserCollaborator(id, userId, role) {
       await database.query(`UPDATE ${users} SET role = $3 WHERE ${column} = $1 AND user_id = $2`, [id, userId, role]);
       return oneUser(database, id, userId);
@@ -126,7 +126,7 @@ export function collaboratorStore(database: Database, kind: 'project' | AssetKin
           }
           return added;
         })
-        .catch(goneMeanwhile(kind)),
+        .catch(missingReference(kind)),
     async updateGroupCollaborator(id, groupId, role) {
       const sql = `UPDATE ${groups} SET role = $3 WHERE ${column} = $1 AND group_id = $2`;
       await database.query(sql, [id, groupId, role]);

@@ -127,7 +127,7 @@ async function connectServer(
       { cause },
     );
   }
-  const tellLate =
+  const reportLate =
     (sql: string) =>
     (err: unknown): never => {
       if (err instanceof Error && (isSilent(err) || Reflect.get(err, 'code') === ENDED_BY_SERVER)) onLate?.(sql, err);
@@ -135,8 +135,8 @@ async function connectServer(
     };
   const over = (run: pg.Pool | pg.PoolClient): Queries =>
     queriesOver(
-      (sql, params) => run.query(sql, params).catch(tellLate(sql)),
-      (sql) => run.query(sql).catch(tellLate(sql)),
+      (sql, params) => run.query(sql, params).catch(reportLate(sql)),
+      (sql) => run.query(sql).catch(reportLate(sql)),
     );
   return {
     ...over(pool),

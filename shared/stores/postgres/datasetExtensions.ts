@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Extension, ExtensionRequest, ExtensionStore, GeneratedRow } from '../../datasetExtensions/extension.ts';
 import { storableText } from '../../datasetExtensions/storableText.ts';
 import type { Database } from './connect.ts';
-import { goneMeanwhile } from './missingReference.ts';
+import { missingReference } from './missingReference.ts';
 
 const ExtensionRow = z
   .object({
@@ -24,7 +24,7 @@ export const postgresDatasetExtensions = (database: Database): ExtensionStore =>
   async insert(datasetId, request) {
     await database
       .query('INSERT INTO dataset_extensions (dataset_id, request) VALUES ($1, $2)', [datasetId, JSON.stringify(request)])
-      .catch(goneMeanwhile('dataset'));
+      .catch(missingReference('dataset'));
   },
   async find(datasetId) {
     const columns = 'e.dataset_id, e.request, e.rows, e.batches, e.fruitless, e.state, e.message';

@@ -1,12 +1,11 @@
 import { z } from 'zod';
-import type { Dataset, DatasetStore, DatasetVersion, NewVersion } from '../../datasets/dataset.ts';
+import type { Dataset, DatasetStore, DatasetVersion, NewDatasetVersion } from '../../datasets/dataset.ts';
 import { nameTaken } from '../../identifiers/freeName.ts';
 import { UserInfo } from '../../wire/datasets.ts';
-import { addOwner, listedSql } from './assetAccess.ts';
-import { createBinder } from './conditions.ts';
+import { addOwner, listedNames, markDeleted } from './assetAccess.ts';
 import { type Database, isUniqueViolation, type Queries } from './connect.ts';
 import { datasetQuery } from './datasetQuery.ts';
-import { goneMeanwhile } from './missingReference.ts';
+import { missingReference } from './missingReference.ts';
 import { TimeRow, userInfoSql } from './userInfo.ts';
 
 const columns = z.array(z.object({ key: z.number(), name: z.string() }));
@@ -198,23 +197,9 @@ export function datasetStore(database: Database): DatasetStore {
       return row !== undefined;
     },
 
-    async remove(datasetId) {
-      const row = await database.maybeOne(
-        'UPDATE datasets SET deleted_at = now() WHERE id = $1 AND deleted_at IS NULL RETURNING id',
-        [datasetId],
-      );
-      return row !== undefined;
-    },
+    remove: (datasetId) => markDeleted(database, 'dataset', datasetId),
 
-    async namesFrom(prefix, viewer) {
-      const { bind, values } = createBinder();
-      const rows = await database.query(
-        `SELECT d.name FROM datasets d WHERE d.deleted_at IS NULL AND starts_with(d.name, ${bind(prefix, 'text')})
-           AND ${listedSql('dataset', 'd', viewer, bind)}`,
-        values,
-      );
-      return rows.map((row) => z.object({ name: z.string() }).parse(row).name);
-    },
+    namesFrom: (prefix, viewer) => listedNames(database, 'dataset', prefix, viewer),
 
     link: (datasetId, projectId) => link(database, datasetId, projectId),
 
@@ -310,7 +295,7 @@ const ProjectRow = z.object({
   created_by_user: UserInfo,
 });
 
-async function insertVersion(tx: Queries, datasetId: string, versionIndex: number, version: NewVersion): Promise<void> {
+async function insertVersion(tx: Queries, datasetId: string, versionIndex: number, version: NewDatasetVersion): Promise<void> {
   await tx.query(
     `INSERT INTO dataset_versions (dataset_id, version_index, content_id, num_rows, columns, rows_added, rows_removed, rows_edited, columns_added,
        columns_removed, columns_renamed, created_by, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
@@ -339,7 +324,7 @@ async function link(queries: Queries, datasetId: string, projectId: string): Pro
        ON CONFLICT (dataset_id, project_id) DO UPDATE SET last_used_at = excluded.last_used_at`,
       [datasetId, projectId],
     )
-    .catch(goneMeanwhile('project'));
+    .catch(missingReference('project'));
 }
 
 function orNameTaken(err: unknown, name: string): never {

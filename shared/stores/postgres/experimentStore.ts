@@ -16,7 +16,7 @@ import { type MetricScale, noScale } from '../../wire/metricScale.ts';
 import { type Binder, createBinder, idCondition, numberCondition, textCondition, timeCondition, where } from './conditions.ts';
 import { type Database, isUniqueViolation, type Queries } from './connect.ts';
 import { removeEmptyGroup, resolveGroup } from './experimentGroups.ts';
-import { goneMeanwhile } from './missingReference.ts';
+import { missingReference } from './missingReference.ts';
 import { RunTagRow } from './runTags.ts';
 import { userInfoSql } from './userInfo.ts';
 
@@ -205,7 +205,7 @@ export function postgresExperiments(database: Database): ExperimentStore {
           if (isUniqueViolation(err, 'experiment_creations_key')) return undefined;
           throw err;
         })
-        .catch(goneMeanwhile('project')),
+        .catch(missingReference('project')),
     async created(projectId, createdBy, key) {
       const row = await database.maybeOne(
         `SELECT run_id AS "experimentId", request_hash AS "requestHash" FROM experiment_creations

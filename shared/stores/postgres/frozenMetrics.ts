@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { FrozenMetricStore } from '../../scoring/frozenMetrics.ts';
 import type { Database, Queries } from './connect.ts';
-import { goneMeanwhile } from './missingReference.ts';
+import { missingReference } from './missingReference.ts';
 
 const FrozenRow = z
   .object({ version: z.string(), scorer_id: z.string(), definition: z.string() })
@@ -36,7 +36,7 @@ export function postgresFrozenMetrics(database: Database): FrozenMetricStore {
         ),
       );
   return {
-    keep: (runId, metrics) => database.transaction((tx) => keep(tx, runId, metrics)).catch(goneMeanwhile('run')),
+    keep: (runId, metrics) => database.transaction((tx) => keep(tx, runId, metrics)).catch(missingReference('run')),
 
     find: async (runId, version) => (await where('run_id = $1 AND version = $2', [runId, version]))[0],
 
@@ -66,7 +66,7 @@ export function postgresFrozenMetrics(database: Database): FrozenMetricStore {
           );
           if (begun.length > 0) await keep(tx, runId, metrics);
         })
-        .catch(goneMeanwhile('run')),
+        .catch(missingReference('run')),
 
     async looked(runId, number, lookedTo) {
       await database.query(

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Job, JobStore } from '../../experiments/experimentStore.ts';
 import { SCORER_JOB } from '../../wire/jobs.ts';
 import type { Database } from './connect.ts';
-import { goneMeanwhile } from './missingReference.ts';
+import { missingReference } from './missingReference.ts';
 
 const JobRow = z
   .object({
@@ -40,7 +40,7 @@ export function postgresJobs(database: Database): JobStore {
               [job.id, job.projectId, job.runId, job.name, JSON.stringify(job.request), job.workflowNumber],
             );
         })
-        .catch(goneMeanwhile('experiment')),
+        .catch(missingReference('experiment')),
     async find(jobId) {
       const row = await database.maybeOne('SELECT * FROM jobs WHERE id = $1', [jobId]);
       return row && JobRow.parse(row);

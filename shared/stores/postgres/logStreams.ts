@@ -3,7 +3,7 @@ import { ServiceError } from '../../errors/errors.ts';
 import type { LogStream, LogStreamQuery, LogStreamStore } from '../../projects/projectStore.ts';
 import { type Binder, createBinder, idCondition, textCondition, timeCondition } from './conditions.ts';
 import { type Database, isUniqueViolation } from './connect.ts';
-import { goneMeanwhile } from './missingReference.ts';
+import { missingReference } from './missingReference.ts';
 
 const LogStreamRow = z
   .object({
@@ -69,7 +69,7 @@ export function postgresLogStreams(database: Database): LogStreamStore {
           createdBy,
         ])
         .catch(nameTaken)
-        .catch(goneMeanwhile('project'));
+        .catch(missingReference('project'));
       return LogStreamRow.parse(row);
     },
     async find(projectId, query, page) {

@@ -1,6 +1,6 @@
 import type { OpenMetricsTesting } from '../../projects/openRun.ts';
 import type { Database } from './connect.ts';
-import { goneMeanwhile } from './missingReference.ts';
+import { missingReference } from './missingReference.ts';
 
 /** Metrics-testing runs: opened by their first ingest, several of which may come at once. The id of a deleted run opens none. */
 export const postgresMetricsTestingRuns =
@@ -12,7 +12,7 @@ export const postgresMetricsTestingRuns =
          WHERE NOT EXISTS (SELECT FROM deletion_markers WHERE run_id = $1) ON CONFLICT (id) DO NOTHING`,
         [runId, projectId, openedBy],
       )
-      .catch(goneMeanwhile('project'));
+      .catch(missingReference('project'));
     const sql = `SELECT 1 AS yes FROM runs WHERE id = $1 AND project_id = $2 AND kind = 'metrics_testing'`;
     return (await database.maybeOne(sql, [runId, projectId])) !== undefined;
   };

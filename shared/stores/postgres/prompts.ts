@@ -4,7 +4,7 @@ import type { NewPromptVersion, Prompt, PromptStore, PromptVersion } from '../..
 import type { PromptTemplate } from '../../prompts/render.ts';
 import { UserInfo } from '../../wire/datasets.ts';
 import { PromptRunSettings, Template, type TemplateFilter } from '../../wire/prompts.ts';
-import { addOwner, listedSql } from './assetAccess.ts';
+import { addOwner, listedNames, listedSql, markDeleted } from './assetAccess.ts';
 import { createBinder } from './conditions.ts';
 import { type Database, isUniqueViolation, type Queries } from './connect.ts';
 import { lowerCase, nameSql, textSql } from './textFilter.ts';
@@ -184,23 +184,9 @@ export function promptStore(database: Database): PromptStore {
         .catch((err) => orNameTaken(err, name));
     },
 
-    async remove(promptId) {
-      const row = await database.maybeOne(
-        'UPDATE prompt_templates SET deleted_at = now() WHERE id = $1 AND deleted_at IS NULL RETURNING id',
-        [promptId],
-      );
-      return row !== undefined;
-    },
+    remove: (promptId) => markDeleted(database, 'prompt', promptId),
 
-    async namesFrom(prefix, viewer) {
-      const { bind, values } = createBinder();
-      const rows = await database.query(
-        `SELECT t.name FROM prompt_templates t WHERE t.deleted_at IS NULL AND starts_with(t.name, ${bind(prefix, 'text')})
-           AND ${listedSql('prompt', 't', viewer, bind)}`,
-        values,
-      );
-      return rows.map((row) => z.object({ name: z.string() }).parse(row).name);
-    },
+    namesFrom: (prefix, viewer) => listedNames(database, 'prompt', prefix, viewer),
 
     async isInProject(promptId, projectId) {
       const row = await database.maybeOne(

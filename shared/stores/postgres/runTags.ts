@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ServiceError } from '../../errors/errors.ts';
 import type { RunTag, RunTagStore } from '../../experiments/experimentStore.ts';
 import { type Database, isUniqueViolation } from './connect.ts';
-import { goneMeanwhile } from './missingReference.ts';
+import { missingReference } from './missingReference.ts';
 
 export const RunTagRow = z
   .object({
@@ -48,7 +48,7 @@ export function postgresRunTags(database: Database): RunTagStore {
          RETURNING *`,
           [id, projectId, runId, key, value, tagType, createdBy],
         )
-        .catch(goneMeanwhile('experiment'));
+        .catch(missingReference('experiment'));
       return RunTagRow.parse(row);
     },
     async update(runId, tagId, { key, value, tagType }) {

@@ -9,6 +9,7 @@ import {
   ScorerType,
   SegmentFilter,
 } from '../../wire/scorers.ts';
+import { markDeleted } from './assetAccess.ts';
 import { type Database, isUniqueViolation } from './connect.ts';
 
 const JudgeDefinitionRow = z.object({
@@ -143,13 +144,7 @@ export function scorerStore(database: Database): ScorerStore {
         throw err;
       }
     },
-    async delete(id) {
-      const rows = await database.query(
-        'UPDATE scorers SET deleted_at = now() WHERE id = $1 AND deleted_at IS NULL RETURNING id',
-        [id],
-      );
-      return rows.length === 1;
-    },
+    delete: (id) => markDeleted(database, 'scorer', id),
     addVersion: (version) =>
       database.transaction(async (tx) => {
         // The lock on the scorer's row lets versions made at once count one after the other.

@@ -4,7 +4,7 @@ import { scorerJobRequest } from '../../scoring/scorerJob.ts';
 import type { MarkedScoring, ScoredRun, ScoringRequest, ScoringStatus, ScoringStore, Selection } from '../../scoring/scoring.ts';
 import { SCORER_JOB } from '../../wire/jobs.ts';
 import type { Database } from './connect.ts';
-import { goneMeanwhile } from './missingReference.ts';
+import { missingReference } from './missingReference.ts';
 
 const RunRow = z.object({
   projectId: z.string(),
@@ -96,7 +96,7 @@ export function postgresScorings(database: Database): ScoringStore {
               [job.id, projectId, runId, SCORER_JOB, JSON.stringify(scorerJobRequest(projectId, runId, job.config)), id],
             );
         })
-        .catch(goneMeanwhile('run')),
+        .catch(missingReference('run')),
 
     async find(scoringId) {
       const row = await database.maybeOne('SELECT * FROM scorings WHERE id = $1', [scoringId]);

@@ -1,9 +1,9 @@
-import { type Attempt, countsOf, type LoginAttempts, loginLimits } from '../../accounts/loginAttempts.ts';
+import { countsOf, type LoginAttempt, type LoginAttempts, loginLimits } from '../../accounts/loginAttempts.ts';
 import { inProcessAttempts } from '../../coordination/inProcessAttempts.ts';
 import type { RedisConnection } from './connect.ts';
 import { redisScript } from './script.ts';
 
-const keysOf = (attempt: Attempt): string[] => {
+const keysOf = (attempt: LoginAttempt): string[] => {
   const { pair, account, address } = countsOf(attempt);
   return [pair, account, address].map((name) => `assay:attempts:${name}`);
 };
@@ -62,7 +62,7 @@ const limits = [
 export function redisAttempts(redis: RedisConnection): LoginAttempts {
   const run = redisScript(redis, script);
   const alone = inProcessAttempts(Date.now);
-  const ask = async (attempt: Attempt, what: string, otherwise: () => Promise<number>): Promise<number> => {
+  const ask = async (attempt: LoginAttempt, what: string, otherwise: () => Promise<number>): Promise<number> => {
     try {
       return Number(await run(keysOf(attempt), [what, ...limits]));
     } catch {
