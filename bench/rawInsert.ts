@@ -1,6 +1,6 @@
 import { newId } from '../shared/identifiers/ids.ts';
 import { ingestTraces } from '../shared/records/ingest.ts';
-import type { Block, NewVersion, RecordStore } from '../shared/records/recordStore.ts';
+import type { Block, NewRows, NewVersion, RecordStore } from '../shared/records/recordStore.ts';
 import { RecordWriter } from '../shared/records/recordWriter.ts';
 import { openClickHouse } from '../shared/stores/clickhouse/connect.ts';
 import { NativeBlock, nativeTypes } from '../shared/stores/clickhouse/nativeBlock.ts';
@@ -19,7 +19,7 @@ const types = nativeTypes(records.columns);
 const blocks: Buffer[][] = [];
 let rows: NewVersion[] = [];
 const nothing: Block = { send: async () => {} };
-const keep = (stored: readonly NewVersion[]): Block => {
+const keep = ({ records: stored }: NewRows): Block => {
   rows.push(...stored);
   if (rows.length >= BATCH) {
     const block = new NativeBlock(types);
@@ -33,9 +33,7 @@ const store: RecordStore = {
   spanKeys: async () => [],
   deleted: async () => [],
   records: async () => [],
-  keyBlock: () => nothing,
-  valueBlock: () => nothing,
-  recordBlock: keep,
+  block: keep,
 };
 const writer = new RecordWriter({ store });
 const run = { projectId: newId(), runId: newId() };
@@ -52,7 +50,7 @@ const bytes = blocks.flat().reduce((sum, piece) => sum + piece.length, 0);
 const bytesPerRow = bytes / ((BATCHES + 1) * BATCH);
 const leftToMerges = late === 'late' ? lateIndexes(records) : [];
 const insert = (native: Buffer[]) =>
-  clickhouse.insert({ table: 'records', rows: { native }, token: newId(), lateIndexes: leftToMerges });
+  clickhouse.insertInOrder([[{ table: 'records', native, token: newId(), lateIndexes: leftToMerges }]]);
 const cpuUs = () => {
   const { user, system } = process.cpuUsage();
   return user + system;

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import type { ClickHouse } from '../shared/stores/clickhouse/connect.ts';
+import type { ClickHouse } from '../shared/stores/clickhouse/clickHouse.ts';
 import { metricValues, migrateTables } from '../shared/stores/clickhouse/tables.ts';
 
 export const SPANS_PER_TRACE = 8;

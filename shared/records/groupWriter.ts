@@ -92,7 +92,7 @@ export class GroupWriter {
     await before;
     if (this.#splits !== splits) settled = await this.#settle(group, mayHold);
     isReady(settled.touched);
-    for (const block of settled.blocks) await persistBlock(block);
+    await persistBlock(settled.block);
     // What is left of them counts for nothing, since the records are stored, and expires.
     if (settled.applied.length > 0) await this.#deps.held?.release(settled.applied).catch(() => {});
     const notHeld = await this.#hold(settled.toHold);

@@ -2,7 +2,6 @@ import type { RunRef } from '../projects/runs.ts';
 import type { MetricStatus } from '../wire/metricResults.ts';
 import type { StoredRecord } from './record.ts';
 
-/** What is known of a record without reading it. */
 /** A record as the table of keys has it: what a write is settled by. */
 export interface StoredKey {
   id: string;
@@ -64,7 +63,14 @@ export interface NewKey {
   leaves: string | undefined;
 }
 
-/** A block of rows of one write. A retry sends the same block again, which is then stored once. */
+/** What one write stores, in this order: whoever reads a record can rely on its key and its values. */
+export interface NewRows {
+  keys: readonly NewKey[];
+  values: readonly NewValue[];
+  records: readonly NewVersion[];
+}
+
+/** The rows of one write. A retry sends the same block again, which is then stored once. */
 export type Block = { send(): Promise<void> };
 
 /** What the writer needs of the store. */
@@ -77,9 +83,7 @@ export interface RecordStore {
   deleted(run: RunRef, ids: readonly string[]): Promise<string[]>;
   /** Newest versions, all fields. */
   records(run: RunRef, keys: readonly StoredKey[]): Promise<StoredRecord[]>;
-  keyBlock(rows: readonly NewKey[]): Block;
-  recordBlock(rows: readonly NewVersion[]): Block;
-  valueBlock(values: readonly NewValue[]): Block;
+  block(rows: NewRows): Block;
 }
 
 /** A lock that holds across processes. Any number may have it at once that share it, else one alone. */

@@ -11,8 +11,7 @@ import type { Outcome, WriteRequest } from './writeRequest.ts';
 export interface SettledGroup {
   /** Records that it writes, and their traces. */
   touched: ReadonlySet<string>;
-  /** In the order in which they are stored. */
-  blocks: readonly Block[];
+  block: Block;
   /** Held updates whose records are stored then. */
   applied: readonly number[];
   /** Updates whose records are not stored. */
@@ -28,34 +27,50 @@ export async function settleGroup(
 ): Promise<SettledGroup> {
   const { store } = deps;
   const state = await GroupState.load(deps, group);
-  const answers = group.map((request): SettledGroup['answers'][number] => {
-    try {
-      const outcome = apply(state, request);
-      return (notHeld) => {
-        const lost = outcome.held.find((update) => notHeld.has(update));
-        if (lost) return request.reject(notHeld.get(lost));
-        request.resolve(outcome);
-        if (outcome.written.some(({ isHeld }) => !isHeld)) deps.onStored(request.run);
-      };
-    } catch (err) {
-      return () => request.reject(err);
-    }
-  });
+  const answers = group.map((request) => settledAnswer(state, request, deps.onStored));
   await state.followSessions();
   const records = state.changed();
   const values = records.flatMap((record) => loggedValues(record, state));
-  const moved = [
+  const keys = [
     ...state.pending().map((record) => ({ record, leaves: undefined })),
     ...records.filter((record) => state.keyChanged(record)).map((record) => ({ record, leaves: state.leaves(record) })),
   ];
-  // Stored in this order: keys, values, records. Whoever reads a record can rely on its key and its values.
-  const blocks = [
-    ...(moved.length > 0 ? [store.keyBlock(moved)] : []),
-    ...(values.length > 0 ? [store.valueBlock(values)] : []),
-    ...(records.length > 0 ? [store.recordBlock(records.map((record) => ({ record, isRewrite: state.isKnown(record) })))] : []),
-  ];
-  return { touched: state.touched(), blocks, applied: state.applied(), toHold: state.toHold(), answers };
+  return {
+    touched: state.touched(),
+    block: store.block({ keys, values, records: records.map((record) => ({ record, isRewrite: state.isKnown(record) })) }),
+    applied: state.applied(),
+    toHold: state.toHold(),
+    answers,
+  };
 }
+
+type Answer = SettledGroup['answers'][number];
+
+/**
+ * What it returns holds nothing of the state, so that the group's records are garbage as soon as its block is made: those that live while it is sent
+ * are copied by the collector, 4 % of the CPU of an ingest.
+ */
+function settledAnswer(state: GroupState, request: WriteRequest, onStored: (run: RunRef) => void): Answer {
+  try {
+    return answerOf(request, apply(state, request), onStored);
+  } catch (err) {
+    return refusal(request, err);
+  }
+}
+
+const answerOf =
+  (request: WriteRequest, outcome: Outcome, onStored: (run: RunRef) => void): Answer =>
+  (notHeld) => {
+    const lost = outcome.held.find((update) => notHeld.has(update));
+    if (lost) return request.reject(notHeld.get(lost));
+    request.resolve(outcome);
+    if (outcome.written.some(({ isHeld }) => !isHeld)) onStored(request.run);
+  };
+
+const refusal =
+  (request: WriteRequest, err: unknown): Answer =>
+  () =>
+    request.reject(err);
 
 function apply(state: GroupState, { run, changes, partsOf }: WriteRequest): Outcome {
   const settled = (part: readonly RecordChange[]) => state.apply(run, part);

@@ -3,8 +3,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { type ClickHouse, openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
+import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { newId } from '../../shared/identifiers/ids.ts';
+import type { ClickHouse, NativeInsert } from '../../shared/stores/clickhouse/clickHouse.ts';
+import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
+import { NativeBlock, nativeTypes } from '../../shared/stores/clickhouse/nativeBlock.ts';
 import { startClickHouseServer } from '../support/clickhouseServer.ts';
 
 const Names = (row: unknown) => (row as { name: string }).name;
@@ -185,4 +188,66 @@ test('other work goes on while the rows of a long answer are read, and each row 
   });
   expect(read.map(({ name }) => name)).toEqual(Array.from({ length: 20_000 }, (_, n) => `${n}${'ß'.repeat(500)}`));
   expect(read.at(-1)?.turns).toBeGreaterThan(read[0]?.turns ?? 0);
+});
+
+describe.each(['embedded engine', 'server'])('inserts in order into the %s', (engine) => {
+  let clickhouse: ClickHouse;
+  beforeAll(async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'assay-in-order-'));
+    const server = engine === 'server' ? await startClickHouseServer({ dataDir }) : undefined;
+    clickhouse = openClickHouse(server ? { url: server.url } : { dataDir });
+    for (const table of ['first', 'second']) {
+      const sql = `CREATE TABLE ${table} (n UInt32, text String) ENGINE = MergeTree ORDER BY n SETTINGS non_replicated_deduplication_window = 100`;
+      await clickhouse.command({ name: 'make', sql });
+    }
+    return async () => {
+      await clickhouse.close();
+      await server?.stop();
+      await rm(dataDir, { recursive: true });
+    };
+  });
+  beforeEach(async () => {
+    for (const table of ['first', 'second']) await clickhouse.command({ name: 'empty', sql: `TRUNCATE TABLE ${table}` });
+  });
+
+  const types = nativeTypes([
+    { name: 'n', sqlType: 'UInt32' },
+    { name: 'text', sqlType: 'String' },
+  ]);
+  const rows = (table: string, numbers: readonly number[], text = "it's; INSERT\n\n", token = newId()): NativeInsert => {
+    const block = new NativeBlock(types);
+    for (const n of numbers) block.add({ n, text });
+    return { table, native: block.finish(), token };
+  };
+  const stored = (table: string) =>
+    clickhouse.query({ name: 'rows', sql: `SELECT n FROM ${table} ORDER BY n`, row: (row) => (row as { n: number }).n });
+
+  test('all are stored, each in its table, and a repeat of some or all of them is stored once', async () => {
+    const [a, b] = [rows('first', [1, 2]), rows('second', [3])];
+    await clickhouse.insertInOrder([[a]]);
+    await clickhouse.insertInOrder([[a], [b]]);
+    await clickhouse.insertInOrder([[a, b]]);
+    await clickhouse.insertInOrder([[rows('first', [1, 2])], [rows('second', [3]), rows('second', [4])]]);
+    expect([await stored('first'), await stored('second')]).toEqual([
+      [1, 1, 2, 2],
+      [3, 3, 4],
+    ]);
+    await clickhouse.insertInOrder([]);
+  });
+
+  test('what comes after one that fails is not stored, what comes before it is', async () => {
+    const [a, c] = [rows('first', [1]), rows('second', [3])];
+    await expect(clickhouse.insertInOrder([[a], [rows('missing', [2])], [c]])).rejects.toThrow();
+    expect([await stored('first'), await stored('second')]).toEqual([[1], []]);
+    await clickhouse.insertInOrder([[a], [c]]);
+    expect([await stored('first'), await stored('second')]).toEqual([[1], [3]]);
+  });
+
+  test('bodies of any size, one after the other', async () => {
+    const text = 'x'.repeat(1_000);
+    for (const count of [1, 6_000, 2, 9_000, 1])
+      await clickhouse.insertInOrder([[rows('first', Array(count).fill(count), text)], [rows('second', [count], text)]]);
+    expect((await stored('first')).length).toBe(15_004);
+    expect(await stored('second')).toEqual([1, 1, 2, 6_000, 9_000]);
+  });
 });

@@ -5,7 +5,8 @@ import { expect, test } from 'vitest';
 import { onBehalfOf } from '../../shared/accounts/currentCaller.ts';
 import { freeTurn } from '../../shared/concurrency/freeTurn.ts';
 import { whilePresent } from '../../shared/concurrency/presentCallers.ts';
-import { type ClickHouse, openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
+import type { ClickHouse } from '../../shared/stores/clickhouse/clickHouse.ts';
+import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
 import { FairTurns } from '../../shared/stores/clickhouse/fairTurns.ts';
 
 /** Work that ends when the test says so, and what has begun. */

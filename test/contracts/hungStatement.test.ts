@@ -7,7 +7,8 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ClickHouse, openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
+import type { ClickHouse } from '../../shared/stores/clickhouse/clickHouse.ts';
+import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
 import { namedPipe } from '../support/namedPipe.ts';
 
 const unavailable = { code: 'Unavailable', retryAfterSeconds: 2 };

@@ -52,13 +52,15 @@ function heldInsert(before = 0) {
   let inserts = 0;
   const store = (real: RecordStore): RecordStore => ({
     ...real,
-    recordBlock(records) {
-      const block = real.recordBlock(records);
-      if (inserts++ !== before) return block;
+    block(rows) {
+      if (inserts++ !== before) return real.block(rows);
+      const keysAndValues = real.block({ ...rows, records: [] });
+      const records = real.block({ keys: [], values: [], records: rows.records });
       return {
         async send() {
+          await keysAndValues.send();
           await held.pass();
-          await block.send();
+          await records.send();
         },
       };
     },

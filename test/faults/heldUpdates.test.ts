@@ -9,7 +9,7 @@ import { deleteRecords, finishDeletions } from '../../shared/records/delete.ts';
 import { columnFinder } from '../../shared/records/findColumn.ts';
 import type { HeldUpdate } from '../../shared/records/heldUpdates.ts';
 import type { RecordUpdate } from '../../shared/records/recordChange.ts';
-import type { ClickHouse } from '../../shared/stores/clickhouse/connect.ts';
+import type { ClickHouse } from '../../shared/stores/clickhouse/clickHouse.ts';
 import { clickhouseRecordStore } from '../../shared/stores/clickhouse/recordStore.ts';
 import { migrateTables } from '../../shared/stores/clickhouse/tables.ts';
 import { openDeletionStores } from '../support/deletionStores.ts';

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { fc, test } from '@fast-check/vitest';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { newId } from '../../shared/identifiers/ids.ts';
-import { type ClickHouse, openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
+import type { ClickHouse } from '../../shared/stores/clickhouse/clickHouse.ts';
+import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
 import { NativeBlock, nativeTypes } from '../../shared/stores/clickhouse/nativeBlock.ts';
 
 const columns = [
@@ -78,7 +79,7 @@ test.prop([fc.array(row, { minLength: 1, maxLength: 20 })], { numRuns: 60 })(
     const block = new NativeBlock(nativeTypes(columns));
     const numbered = rows.map((one, index) => ({ row: index, ...one }));
     for (const one of numbered) block.add(one);
-    await clickhouse.insert({ table: 'native', rows: { native: block.finish() }, token: newId() });
+    await clickhouse.insertInOrder([[{ table: 'native', native: block.finish(), token: newId() }]]);
     await clickhouse.insert({ table: 'json', rows: numbered, token: newId() });
     const all = (table: string) =>
       clickhouse.query({ name: 'all', sql: `SELECT *, size FROM ${table} ORDER BY row`, row: (found) => found });
@@ -92,7 +93,7 @@ test('half a character of a pair is stored as U+FFFD', async () => {
   const block = new NativeBlock(nativeTypes(columns));
   block.add({ row: 0, id: newId(), at: '2026-01-01T00:00:00.000000Z', text: 'a\ud800b', maybe: `${'x'.repeat(100)}\udc00` });
   await clickhouse.command({ name: 'empty', sql: 'TRUNCATE TABLE native' });
-  await clickhouse.insert({ table: 'native', rows: { native: block.finish() }, token: newId() });
+  await clickhouse.insertInOrder([[{ table: 'native', native: block.finish(), token: newId() }]]);
   const [stored] = await clickhouse.query({ name: 'all', sql: 'SELECT text, maybe FROM native', row: (found) => found });
   expect(stored).toEqual({ text: 'a\ufffdb', maybe: `${'x'.repeat(100)}\ufffd` });
 });

@@ -5,7 +5,7 @@ import { toxicity } from '../../shared/metrics/toxicity.ts';
 import { columnFinder } from '../../shared/records/findColumn.ts';
 import type { StoredRecord } from '../../shared/records/record.ts';
 import { findKeys, type RecordPageQuery } from '../../shared/records/searchRecords.ts';
-import type { ClickHouse } from '../../shared/stores/clickhouse/connect.ts';
+import type { ClickHouse } from '../../shared/stores/clickhouse/clickHouse.ts';
 import { KeptAnswers } from '../../shared/stores/clickhouse/keptAnswers.ts';
 import { clickhouseRecordEraser } from '../../shared/stores/clickhouse/recordDeletion.ts';
 import { clickHouseRecordReads } from '../../shared/stores/clickhouse/recordReads.ts';
@@ -184,6 +184,23 @@ test('a statement that is repeatable is asked once between two writes, and anoth
   expect(after).not.toBe(first);
   expect(after).not.toBe(during);
   expect(await ask()).toBe(after);
+});
+
+test('what a page shows beside its records is what is stored, also when it was asked before the last write', async () => {
+  const [trace] = old as [StoredRecord];
+  const key = { id: trace.id, type: 'trace' as const, createdAt: trace.created_at, traceId: trace.id };
+  const shown = async () => ({
+    usage: (await reads.usage(run, [key])).get(trace.id)?.num_total_tokens,
+    spans: (await reads.spanCounts(run, [trace.id])).get(trace.id),
+    parents: (await reads.family(run, [key])).parents.size,
+    scores: (await reads.metricResults(run, [key])).get(trace.id)?.length,
+  });
+  for (let time = 0; time < 2; time++)
+    expect(await shown()).toEqual({ usage: undefined, spans: undefined, parents: 0, scores: undefined });
+  const call: Partial<StoredRecord> = { type: 'llm', trace_id: trace.id, parent_id: trace.id, metrics: { num_total_tokens: 7 } };
+  await tables.store([record(1, call)]);
+  await tables.score(trace, 'relevance', { status_type: 'success', value: 1 }, 1);
+  for (let time = 0; time < 2; time++) expect(await shown()).toEqual({ usage: 7, spans: 1, parents: 1, scores: 1 });
 });
 
 test('of the answers that are kept the latest stay, and no large one', () => {

@@ -25,8 +25,9 @@ export async function openRecordTables() {
     reads: clickHouseRecordReads(clickhouse),
     /** One block of records, each version as given. */
     async store(records: readonly StoredRecord[]): Promise<void> {
-      await writes.keyBlock(records.map((record) => ({ record, leaves: undefined }))).send();
-      await writes.recordBlock(records.map((record) => ({ record, isRewrite: record.version !== 1 }))).send();
+      const keys = records.map((record) => ({ record, leaves: undefined }));
+      const versions = records.map((record) => ({ record, isRewrite: record.version !== 1 }));
+      await writes.block({ keys, values: [], records: versions }).send();
     },
     /** Makes one part of all that was stored so far, as the engine does it in the background. */
     async merge(): Promise<void> {

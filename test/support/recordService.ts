@@ -18,7 +18,8 @@ import type { DeletionRequests } from '../../shared/records/delete.ts';
 import { type Erasure, type ErasureNotes, recordErasure } from '../../shared/records/eraseRecords.ts';
 import { RecordWriter, type RecordWriterOptions } from '../../shared/records/recordWriter.ts';
 import type { RecordReads } from '../../shared/records/searchRecords.ts';
-import { type ClickHouse, openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
+import type { ClickHouse } from '../../shared/stores/clickhouse/clickHouse.ts';
+import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
 import { clickhouseMetricValues } from '../../shared/stores/clickhouse/metricValues.ts';
 import { clickhouseRecordEraser } from '../../shared/stores/clickhouse/recordDeletion.ts';
 import { clickhouseRecordReader } from '../../shared/stores/clickhouse/recordReader.ts';
@@ -45,7 +46,11 @@ export function recordApp(
   const eraser = clickhouseRecordEraser(clickhouse);
   const { notes, requests } = notesInMemory();
   const erasure = recordErasure({ eraser, notes, onRecordsDeleted: [] });
-  const writer = new RecordWriter({ store: clickhouseRecordStore(clickhouse), guard: erasure.guard, ...options });
+  const writer = new RecordWriter({
+    store: clickhouseRecordStore(clickhouse),
+    guard: erasure.guard,
+    ...options,
+  });
   const findRun = createRunLookup({ runExists: async () => true }).find;
   const deps: RecordDeps = {
     writer,

@@ -1,5 +1,5 @@
 import type { StoredRecord } from '../../shared/records/record.ts';
-import type { Block, RecordStore, StoredKey } from '../../shared/records/recordStore.ts';
+import type { RecordStore, StoredKey } from '../../shared/records/recordStore.ts';
 
 type Key = StoredKey & { version: number };
 
@@ -18,7 +18,6 @@ export function recordsInMemory({ onKeys, onSend }: StoreHooks) {
   const put = <T extends { version: number }>(into: Map<string, T>, id: string, value: T): void => {
     if ((into.get(id)?.version ?? 0) <= value.version) into.set(id, value);
   };
-  const block = (send: () => Promise<void>): Block => ({ send });
   const idsOf = (rows: readonly { record: { id: string } }[]) => rows.map(({ record }) => record.id);
   const store: RecordStore = {
     async keys(_run, ids) {
@@ -29,22 +28,19 @@ export function recordsInMemory({ onKeys, onSend }: StoreHooks) {
       [...members.values()].filter(({ id, trace_id, left }) => !left && id !== trace_id && traceIds.includes(trace_id as string)),
     deleted: async () => [],
     records: async (_run, wanted) => wanted.flatMap(({ id }) => records.get(id) ?? []),
-    keyBlock: (rows) =>
-      block(async () => {
-        await onSend?.('keys', idsOf(rows));
-        for (const { record, leaves } of rows) {
+    block: ({ keys: newKeys, records: versions }) => ({
+      async send() {
+        if (newKeys.length > 0) await onSend?.('keys', idsOf(newKeys));
+        for (const { record, leaves } of newKeys) {
           const key: Key = { ...record, parent_id: record.parent_id ?? null };
           put(keys, key.id, key);
           if (key.trace_id !== null) put(members, `${key.trace_id} ${key.id}`, { ...key, left: false });
           if (leaves !== undefined) put(members, `${leaves} ${key.id}`, { ...key, trace_id: leaves, left: true });
         }
-      }),
-    valueBlock: () => block(async () => {}),
-    recordBlock: (rows) =>
-      block(async () => {
-        await onSend?.('records', idsOf(rows));
-        for (const { record } of rows) put(records, record.id, record);
-      }),
+        if (versions.length > 0) await onSend?.('records', idsOf(versions));
+        for (const { record } of versions) put(records, record.id, record);
+      },
+    }),
   };
   return { store, records };
 }

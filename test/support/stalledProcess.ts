@@ -20,8 +20,8 @@ const { app } = recordApp(clickhouse, {
   bodies: openBodyBounds({ memoryBytes: Number(bodyBytes) }),
   store: {
     ...store,
-    recordBlock(records) {
-      const block = store.recordBlock(records);
+    block(rows) {
+      const block = store.block(rows);
       return {
         async send() {
           await gate.promise;

@@ -1,5 +1,5 @@
 import type { RunRef } from '../../projects/runs.ts';
-import type { ParamValue } from './connect.ts';
+import type { ParamValue } from './clickHouse.ts';
 
 /** Collects the values of one statement: each gets the next number, so that equal queries have equal text. */
 export class Binder {

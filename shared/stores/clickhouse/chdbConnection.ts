@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { type ClickHouseClientConfigOptions, type ClickHouseSettings, parseError } from '@clickhouse/client';
-import { type ChdbEngine, paramText, type SettingValue, type Statement } from './chdbEngine.ts';
+import { type ChdbEngine, paramText } from './chdbEngine.ts';
+import type { SettingValue, Statement } from './chdbSession.ts';
 
 type Connection = NonNullable<ClickHouseClientConfigOptions['connection']>;
 type Query = Parameters<Connection['query']>[0];

@@ -24,7 +24,7 @@ export interface ComparedRowsSql {
   values(metrics: readonly string[]): string;
 }
 
-export function comparedRows(
+export function comparedRowsSql(
   runs: ComparedRuns,
   newest: readonly [NewestVersions, NewestVersions],
   slice?: ColumnDef,

@@ -14,9 +14,9 @@ import {
 import { measuredMetrics } from '../../experiments/aggregates.ts';
 import { LIMIT_PAIRS } from '../../statistics/pairedTest.ts';
 import { Binder, timeOfColumn } from './binder.ts';
+import type { ClickHouse } from './clickHouse.ts';
 import { HAS_VALUE, scopeOfRuns } from './columnSql.ts';
-import { type ComparedRowsSql, comparedRows, type SideIndex } from './comparedRows.ts';
-import type { ClickHouse } from './connect.ts';
+import { type ComparedRowsSql, comparedRowsSql, type SideIndex } from './comparedRows.ts';
 import { newestVersions } from './newestVersions.ts';
 
 /** Distinct differences of many pairs that are still counted: rounding alone makes some of each, which become one again later. */
@@ -28,10 +28,7 @@ export const MAX_LABEL_PAIRS = 2_500;
 /** Joining and grouping millions of values takes longer than a page. */
 const MAX_SECONDS = 120;
 
-/**
- * Without machine code for expressions and aggregates: the engine makes it when a statement comes for the third time, which takes a statement of
- * a comparison 150 ms, and gains nothing measurable over a million values.
- */
+/** On a server, too, without machine code (see chdbSession.ts): made for a comparison it takes 150 ms. */
 const asWritten = { compile_expressions: 0, compile_aggregate_expressions: 0, compile_sort_description: 0 };
 
 const count = z.coerce.number();
@@ -91,7 +88,7 @@ export function clickhouseComparisonReads(clickhouse: ClickHouse): ComparisonRea
       newestVersions(clickhouse, runs.baseline),
       newestVersions(clickhouse, runs.other),
     ]);
-    return comparedRows(runs, [baseline, other], slice);
+    return comparedRowsSql(runs, [baseline, other], slice);
   };
 
   /** What follows from what is stored alone. */
@@ -253,7 +250,7 @@ const LABEL = "if(notEmpty(texts), arrayStringConcat(arraySort(arrayDistinct(tex
 const LABEL_AS_NUMBER = `toFloat64(bitAnd(sipHash64(${LABEL}), 4503599627370495))`;
 
 /**
- * Values of both sides, one row for each row of the experiments and each metric: `m` is the metric's place in `names`, `x` the baseline's value and `y`
+ * Values of both sides, one row for each row of the experiments and each metric: `m` is the metric's index in `names`, `x` the baseline's value and `y`
  * the other's, NaN where there is none. Values of trials are averaged. A million groups take a second of CPU, a third of it for the states of the
  * aggregates, so there are few.
  */
@@ -264,18 +261,18 @@ function valuesSql(
   labelsAsNumbers = false,
 ): string {
   const { bind } = rows.binder;
-  const place = (metric: string): string => `toUInt16(indexOf(${bind(names, 'Array(String)')}, ${metric}))`;
+  const indexOfMetric = (metric: string): string => `toUInt16(indexOf(${bind(names, 'Array(String)')}, ${metric}))`;
   const worstNames = bind([...worst.keys()], 'Array(String)');
   const scored = (): string =>
-    `SELECT side, ${place('metric')} AS m, key, slice, ifNull(number, ${labelsAsNumbers ? LABEL_AS_NUMBER : 'nan'}) AS value,
+    `SELECT side, ${indexOfMetric('metric')} AS m, key, slice, ifNull(number, ${labelsAsNumbers ? LABEL_AS_NUMBER : 'nan'}) AS value,
         multiIf(isNull(number), ${kinds.labels}, NOT isFinite(number), ${kinds.infinite}, yes_or_no, ${kinds.booleans}, ${kinds.numbers}) AS kind
        FROM (${rows.values(metrics)}) AS scored INNER JOIN (${keyed(rows, slice)}) AS traces USING (side, record_id)`;
   const figures = measuredMetrics.map((name) => `('${name}', measured_${name})`);
   const measured = (): string =>
-    `SELECT side, ${place('figure.1')} AS m, key, slice, assumeNotNull(figure.2) AS value, ${kinds.numbers} AS kind
+    `SELECT side, ${indexOfMetric('figure.1')} AS m, key, slice, assumeNotNull(figure.2) AS value, ${kinds.numbers} AS kind
        FROM (${rows.traces}) ARRAY JOIN [${figures.join(', ')}] AS figure WHERE isNotNull(figure.2)`;
   const ofFailed = (): string =>
-    `SELECT side, ${place('figure.1')} AS m, key, slice, figure.2 AS value, 0 AS kind
+    `SELECT side, ${indexOfMetric('figure.1')} AS m, key, slice, figure.2 AS value, 0 AS kind
        FROM (${rows.traces}) ARRAY JOIN arrayZip(${worstNames}, ${bind([...worst.values()], 'Array(Float64)')}) AS figure
         WHERE failed AND (side, figure.1, record_id) NOT IN (SELECT side, metric, record_id FROM (${rows.values([...worst.keys()])} AND record_id IN (SELECT record_id FROM (${rows.traces}) WHERE failed)))`;
   const values = [
@@ -308,7 +305,7 @@ function rowPageSql(rows: ComparedRowsSql, query: RowPageQuery): string {
     names,
     true,
   );
-  const place = (metric: string): number => names.indexOf(metric) + 1;
+  const indexOfMetric = (metric: string): number => names.indexOf(metric) + 1;
   const columns = metrics.flatMap(({ direction }, index) => {
     const of = (figure: string): string => `anyIf(${figure}, m = ${index + 1})`;
     const isLabel = `bitAnd(${of('kinds')}, ${kinds.labels | (kinds.labels << 4)}) > 0`;
@@ -327,15 +324,15 @@ function rowPageSql(rows: ComparedRowsSql, query: RowPageQuery): string {
       case 'content_changed':
         return 'differs';
       case 'missing':
-        return `(empty(baseline) OR empty(other) OR missing_${place(condition.metric)})`;
+        return `(empty(baseline) OR empty(other) OR missing_${indexOfMetric(condition.metric)})`;
       default: {
         const sign = { better: '<', worse: '>', changed: '!=' }[condition.is];
-        return `(complete_${place(condition.metric)} AND loss_${place(condition.metric)} ${sign} 0)`;
+        return `(complete_${indexOfMetric(condition.metric)} AND loss_${indexOfMetric(condition.metric)} ${sign} 0)`;
       }
     }
   };
   const where = conditions.length > 0 ? `WHERE ${conditions.map(isLike).join(' AND ')}` : '';
-  const order = `isNaN(loss_${place(sort.metric)}), loss_${place(sort.metric)} ${sort.ascending ? 'ASC' : 'DESC'}, first_made, key`;
+  const order = `isNaN(loss_${indexOfMetric(sort.metric)}), loss_${indexOfMetric(sort.metric)} ${sort.ascending ? 'ASC' : 'DESC'}, first_made, key`;
   return `SELECT baseline, other, differs FROM (
       SELECT key, arraySort(groupArrayIf((toString(created_at), toString(record_id)), side = 0)) AS baseline,
              arraySort(groupArrayIf((toString(created_at), toString(record_id)), side = 1)) AS other,

@@ -1,83 +1,20 @@
-import { availableParallelism } from 'node:os';
 import { Readable } from 'node:stream';
-import { type ClickHouseClient, ClickHouseLogLevel, createClient } from '@clickhouse/client';
-import type { z } from 'zod';
+import { type ClickHouseClient, ClickHouseLogLevel, type ClickHouseSettings, createClient } from '@clickhouse/client';
 import { currentCaller } from '../../accounts/currentCaller.ts';
-import { freeTurn } from '../../concurrency/freeTurn.ts';
 import { othersArePresent } from '../../concurrency/presentCallers.ts';
+import { together } from '../../concurrency/together.ts';
 import { chdbConnection, clickHouseError } from './chdbConnection.ts';
 import { type ChdbEngine, paramText } from './chdbEngine.ts';
+import { type ClickHouse, type ClickHouseInsert, type ClickHouseRead, type NativeInsert, SHARED_CORES } from './clickHouse.ts';
 import { openEmbeddedEngine } from './embeddedEngine.ts';
 import { FairTurns } from './fairTurns.ts';
 import { readSeconds, StatementHangs, type StatementLimits, statementLimits } from './hungStatements.ts';
+import { sizeOf } from './insertBody.ts';
 import { KeptAnswers } from './keptAnswers.ts';
 import { linesOf } from './linesOf.ts';
+import { bytesOfRows, rowsOfLines, textOrBytes } from './rowLines.ts';
 import { ServerStatement } from './serverStatement.ts';
 import { asServiceError, refusedValue, unavailable } from './statementErrors.ts';
-
-/** Values that a `{name:Type}` placeholder takes. Numbers beyond 2^53 travel as text. */
-export type ParamValue = string | number | boolean | readonly string[] | readonly number[];
-
-export interface ClickHouseRead<T> {
-  /** Names the statement in `log_comment`, so that a slow one is found in the engine's log. */
-  name: string;
-  /** Without SETTINGS and FORMAT clauses; placeholders `{name:Type}`. */
-  sql: string;
-  params?: Record<string, ParamValue>;
-  /** Parses one row, as a zod schema or as a function (for rows that are many and come from our own tables). */
-  row: z.ZodType<T> | ((row: unknown) => T);
-  /** Seconds after which the engine gives up; 30 when absent. */
-  maxSeconds?: number;
-  /** Engine settings of this statement alone. */
-  settings?: Record<string, string | number>;
-  /** Bytes of values that it may answer; beyond them it is refused as a query that is too expensive by its `result`. */
-  maxResultBytes?: number;
-  /** Its answer follows from what is stored alone: the embedded engine is not asked it again before the next write. */
-  isRepeatable?: boolean;
-}
-
-/** For a statement of the embedded engine that is to leave cores to others. */
-export const SHARED_CORES = { max_threads: Math.ceil(availableParallelism() / 2) };
-
-export interface ClickHouseInsert {
-  table: string;
-  /** Rows as objects, newline-delimited JSON, or the pieces of a `NativeBlock`, in which no two rows have the same key. */
-  rows: Iterable<object> | Buffer | { native: readonly Buffer[] };
-  /** Equal for a retry of the same block, which is then stored once; random, never derived from the content. */
-  token: string;
-  /** Skip indexes that are built when the new rows are merged, not now; until then their texts are scanned. */
-  lateIndexes?: readonly string[];
-}
-
-/** The record store's engine: chDB in this process or a ClickHouse server, with the same SQL. 64-bit integers arrive as strings. */
-export interface ClickHouse {
-  readonly isEmbedded: boolean;
-  /**
-   * Another number after every write. As long as it stays the same, what was read stays true. Undefined while a write is under way, and with a
-   * server, to which others write as well.
-   */
-  readonly writeMark: number | undefined;
-  /** @throws ServiceError `QueryTooExpensive` at a limit of time or memory, `Unavailable` when the engine is not there. */
-  query<T>(read: ClickHouseRead<T>): Promise<T[]>;
-  /** As `query`, with the number of rows before the LIMIT of the statement, counted in the same pass. */
-  page<T>(read: ClickHouseRead<T>): Promise<{ rows: T[]; total: number }>;
-  /** As `query`, row by row while the engine produces them; memory stays flat. A signal calls it off, also before the first row. */
-  stream<T>(read: ClickHouseRead<T> & { signal?: AbortSignal | undefined }): AsyncGenerator<T>;
-  /** Stored when it returns: readable at once and safe against the death of this process. */
-  insert(insert: ClickHouseInsert): Promise<void>;
-  /** A statement without a result: DDL, deletes. */
-  command(command: {
-    name: string;
-    sql: string;
-    params?: Record<string, ParamValue>;
-    settings?: Record<string, string | number>;
-  }): Promise<void>;
-  /** @throws ServiceError `Unavailable` when a real query fails, or while the embedded engine does not come back from some other statement. */
-  ping(): Promise<void>;
-  /** Rejects when only a new start of the process brings the embedded engine back. */
-  readonly broken: Promise<never>;
-  close(): Promise<void>;
-}
 
 export interface ClickHouseOptions {
   /** A server's URL, with user, password and database in it. */
@@ -92,7 +29,7 @@ export interface ClickHouseOptions {
   engineMemoryBytes?: number;
   /** Hears of every statement that was not answered in its time; its caller gets `Unavailable`. */
   onHang?: ((name: string, err: StatementHangs) => void) | undefined;
-  /** Hears of every insert, when it has ended: of its table, the seconds it took, and whether it was stored. */
+  /** Hears of every insert, when it has ended: of its table, the last of several, the seconds it took, and whether it was stored. */
   onInsert?: ((table: string, seconds: number, stored: boolean) => void) | undefined;
   /** Gets the seconds that a statement waited for a connection, or for its turn in the embedded engine. */
   onWait?: ((seconds: number) => void) | undefined;
@@ -245,45 +182,57 @@ class Store implements ClickHouse {
     }
   }
 
-  async insert(insert: ClickHouseInsert): Promise<void> {
+  async insert({ table, rows, token }: ClickHouseInsert): Promise<void> {
+    const body = Buffer.isBuffer(rows) ? [rows] : await bytesOfRows(rows);
+    const size = sizeOf(body);
+    if (size === 0) return;
+    const query = `INSERT INTO ${table} FORMAT JSONEachRow`;
+    const settings = { insert_deduplication_token: token, input_format_parallel_parsing: (size > 10_000_000 ? 1 : 0) as 0 | 1 };
+    const engine = this.#engine;
+    await this.#inserting(table, () =>
+      engine ? engine.insert({ sql: query, body, settings }) : this.#insertOnServer(query, body, settings),
+    );
+  }
+
+  async insertInOrder(steps: readonly (readonly NativeInsert[])[]): Promise<void> {
+    const engine = this.#engine;
+    if (!engine) {
+      for (const step of steps)
+        await together(
+          step.map((one) =>
+            this.#inserting(one.table, () => this.#insertOnServer(nativeSql(one), one.native, nativeSettings(one))),
+          ),
+        );
+      return;
+    }
+    const inserts = steps.flat();
+    const last = inserts.at(-1);
+    if (!last) return;
+    await this.#inserting(last.table, () =>
+      engine.insertAll(inserts.map((one) => ({ sql: nativeSql(one), body: one.native, settings: nativeSettings(one) }))),
+    );
+  }
+
+  async #inserting(table: string, send: () => Promise<unknown>): Promise<void> {
     const begun = performance.now();
     let stored = false;
     try {
-      await this.#insert(insert);
+      await (this.#engine ? this.#writing(send) : send());
       stored = true;
-    } finally {
-      this.#onInsert?.(insert.table, (performance.now() - begun) / 1_000, stored);
-    }
-  }
-
-  async #insert({ table, rows, token, lateIndexes = [] }: ClickHouseInsert): Promise<void> {
-    const isNative = 'native' in rows;
-    const body = isNative ? rows.native : Buffer.isBuffer(rows) ? [rows] : await bytesOfRows(rows);
-    const size = body.reduce((sum, { length }) => sum + length, 0);
-    if (size === 0) return;
-    const settings = {
-      insert_deduplication_token: token,
-      input_format_parallel_parsing: (size > 10_000_000 ? 1 : 0) as 0 | 1,
-      // Looks for rows of one key and copies the block for it: 2.5 of 38 µs of CPU that a record takes.
-      optimize_on_insert: (isNative ? 0 : 1) as 0 | 1,
-      ...(lateIndexes.length > 0 && { exclude_materialize_skip_indexes_on_insert: lateIndexes.join(',') }),
-    };
-    try {
-      const query = `INSERT INTO ${table} FORMAT ${isNative ? 'Native' : 'JSONEachRow'}`;
-      const engine = this.#engine;
-      if (engine) {
-        await this.#writing(() => engine.insert({ sql: query, body, settings }));
-        return;
-      }
-      await this.#onServer(this.#limits.insertSeconds, async (sending) => {
-        const values = Readable.from(body, { objectMode: false });
-        const { stream } = await this.#client.exec({ query, values, clickhouse_settings: settings, ...sending });
-        await stream.resume().toArray();
-      });
     } catch (thrown) {
       const err = clickHouseError(thrown);
       throw refusedValue(err) ?? this.#fault(err, `insert into ${table}`);
+    } finally {
+      this.#onInsert?.(table, (performance.now() - begun) / 1_000, stored);
     }
+  }
+
+  #insertOnServer(query: string, body: readonly Buffer[], settings: ClickHouseSettings): Promise<void> {
+    return this.#onServer(this.#limits.insertSeconds, async (sending) => {
+      const values = Readable.from(body, { objectMode: false });
+      const { stream } = await this.#client.exec({ query, values, clickhouse_settings: settings, ...sending });
+      await stream.resume().toArray();
+    });
   }
 
   async command(command: Parameters<ClickHouse['command']>[0]): Promise<void> {
@@ -411,17 +360,15 @@ const sent = <T>(send: () => Promise<T>): Promise<T> =>
     throw err;
   });
 
-/** Characters of the rows of an insert that are made before others are let in. */
-const INSERT_PIECE_LENGTH = 64 * 1024;
+const nativeSql = ({ table }: NativeInsert): string => `INSERT INTO ${table} FORMAT Native`;
 
-/** Half of a surrogate pair, which JSON writes as an escape, as in `\ud800`: the engine refuses the row for it. Other escapes stay. */
-const HALF_PAIR = /\\(?:u[dD][89a-fA-F][0-9a-fA-F]{2}|.)/g;
-
-/** A row of an insert as JSON, half surrogate pairs replaced as UTF-8 has it. */
-function lineOf(row: object): string {
-  const text = JSON.stringify(row);
-  return text.includes('\\ud') ? text.replaceAll(HALF_PAIR, (one) => (/^\\ud/i.test(one) ? '\ufffd' : one)) : text;
-}
+const nativeSettings = ({ token, lateIndexes = [] }: NativeInsert) => ({
+  insert_deduplication_token: token,
+  input_format_parallel_parsing: 0 as const,
+  // Looks for rows of one key and copies the block for it: 2.5 of 38 µs of CPU that a record takes.
+  optimize_on_insert: 0 as const,
+  ...(lateIndexes.length > 0 && { exclude_materialize_skip_indexes_on_insert: lateIndexes.join(',') }),
+});
 
 const parseJson = (line: string): unknown => JSON.parse(line);
 
@@ -431,55 +378,6 @@ function rowParser<T>(row: ClickHouseRead<T>['row']): (value: unknown) => T {
 
 const paramTexts = ({ params = {} }: ClickHouseRead<unknown>): Record<string, string> =>
   Object.fromEntries(Object.entries(params).map(([name, value]) => [name, paramText(value)]));
-
-/** Bytes of an answer that become one text: that of 32 MiB takes 20 to 30 ms. A longer answer becomes text row by row. */
-const TEXT_BYTES = 512 * 1024;
-/** Bytes of an answer that are read before others are let in: a millisecond or two. A page of 50 records is less. */
-const PIECE_BYTES = 256 * 1024;
-const NEWLINE = 10;
-
-function textOrBytes(bytes: Uint8Array): string | Buffer {
-  const answer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return answer.length > TEXT_BYTES ? answer : answer.toString();
-}
-
-/** The rows of an answer, a line each: one of 32 MiB, or of 50,000 rows, held the event loop for 30 to 60 ms. */
-async function rowsOfLines<T>(answer: string | Buffer, parse: (row: unknown) => T): Promise<T[]> {
-  const rows: T[] = [];
-  let pieceAt = 0;
-  for (let at = 0; at < answer.length; ) {
-    const newline = typeof answer === 'string' ? answer.indexOf('\n', at) : answer.indexOf(NEWLINE, at);
-    const end = newline === -1 ? answer.length : newline;
-    rows.push(parse(parseJson(typeof answer === 'string' ? answer.slice(at, end) : answer.toString('utf8', at, end))));
-    at = end + 1;
-    if (at - pieceAt < PIECE_BYTES) continue;
-    pieceAt = at;
-    await freeTurn();
-  }
-  return rows;
-}
-
-/** Rows of an insert as lines of JSON, in pieces between which others are let in: one of 5,000 rows held the event loop for 15 to 25 ms. */
-async function bytesOfRows(rows: Iterable<object>): Promise<Buffer[]> {
-  const pieces: Buffer[] = [];
-  let lines: string[] = [];
-  let length = 0;
-  const endPiece = () => {
-    if (lines.length > 0) pieces.push(Buffer.from(`${lines.join('\n')}\n`));
-    lines = [];
-    length = 0;
-  };
-  for (const row of rows) {
-    const line = lineOf(row);
-    lines.push(line);
-    length += line.length;
-    if (length < INSERT_PIECE_LENGTH) continue;
-    endPiece();
-    await freeTurn();
-  }
-  endPiece();
-  return pieces;
-}
 
 /** Settings travel in the statement: a SET would stay on the embedded engine's connection and reach the next query. */
 function settingsClause(settings: Record<string, string | number>): string {

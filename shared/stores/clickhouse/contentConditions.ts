@@ -1,5 +1,5 @@
 import type { ContentQuery } from '../../datasets/dataset.ts';
-import type { ParamValue } from './connect.ts';
+import type { ParamValue } from './clickHouse.ts';
 
 /** Key and ordinal of every row of a content. */
 export const orderedKeys = `SELECT row_key + step AS row_key, ordinal + step AS ordinal FROM dataset_stretches

@@ -5,7 +5,7 @@ import { cutRanges } from '../../datasets/rowStore.ts';
 import { ServiceError } from '../../errors/errors.ts';
 import { newId } from '../../identifiers/ids.ts';
 import { timeOfColumn } from './binder.ts';
-import type { ClickHouse, ClickHouseRead } from './connect.ts';
+import type { ClickHouse, ClickHouseRead } from './clickHouse.ts';
 import { contentConditions, orderedKeys } from './contentConditions.ts';
 import { selectedRows } from './selectedRows.ts';
 

@@ -7,7 +7,7 @@ import type { RunSummary } from '../../experiments/workflow.ts';
 import { newId } from '../../identifiers/ids.ts';
 import type { DeleteRecords } from '../../projects/runs.ts';
 import { IN_RUN } from './binder.ts';
-import type { ClickHouse } from './connect.ts';
+import type { ClickHouse } from './clickHouse.ts';
 import { TAKEN_BACK } from './metricRow.ts';
 import { runUsage } from './runUsage.ts';
 import { tracesWithUsageSql } from './usageSql.ts';

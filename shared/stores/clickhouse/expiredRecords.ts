@@ -3,7 +3,7 @@ import type { RunRef } from '../../projects/runs.ts';
 import type { ErasedKey } from '../../records/eraseRecords.ts';
 import type { ExpiredReads } from '../../records/sweepExpired.ts';
 import { IN_RUN, runParams, TIME, timeOfColumn, timeParam } from './binder.ts';
-import type { ClickHouse } from './connect.ts';
+import type { ClickHouse } from './clickHouse.ts';
 
 /** Ids that reads name in a statement; more are found by the statement itself. */
 const MAX_KEPT = 1_000;

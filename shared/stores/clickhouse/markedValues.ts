@@ -5,7 +5,7 @@ import type { RunRef } from '../../projects/runs.ts';
 import { valueKey } from '../../scoring/scoreValues.ts';
 import type { FreshRecord, LackingQuery, LackingTrace, MarkedValue, MarkStore } from '../../scoring/scoring.ts';
 import { IN_RUN, runParams, timeOfColumn, timeParam } from './binder.ts';
-import type { ClickHouse } from './connect.ts';
+import type { ClickHouse } from './clickHouse.ts';
 import { TAKEN_BACK } from './metricRow.ts';
 import { keysBy } from './tables.ts';
 

@@ -3,7 +3,7 @@ import type { MetricCounts } from '../../metrics/metricFigures.ts';
 import type { RunRef } from '../../projects/runs.ts';
 import type { RunMetricCounts } from '../../records/metricValues.ts';
 import { IN_RUN, runParams } from './binder.ts';
-import type { ClickHouse } from './connect.ts';
+import type { ClickHouse } from './clickHouse.ts';
 import { TAKEN_BACK } from './metricRow.ts';
 
 const count = z.coerce.number();

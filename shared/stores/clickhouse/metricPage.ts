@@ -3,9 +3,9 @@ import { begun } from '../../concurrency/begun.ts';
 import type { PageReading, RecordPage, RecordPageQuery, RecordQuery } from '../../records/searchRecords.ts';
 import type { ColumnFilter } from '../../wire/filters.ts';
 import { Binder } from './binder.ts';
+import type { ClickHouse } from './clickHouse.ts';
 import { HAS_VALUE, idOrder, metricValueColumn, ofKindsSql, scopeOf } from './columnSql.ts';
 import { compileOverValues, isEmpty } from './compileFilter.ts';
-import type { ClickHouse } from './connect.ts';
 import { keyOfRow } from './keyRow.ts';
 import type { RunVersions } from './runVersions.ts';
 

@@ -2,9 +2,9 @@ import { ownNumbers, WITHOUT_COST } from '../../columns/systemMetrics.ts';
 import type { CountCell, MetricCell, TimelineQuery, TimelineReads } from '../../records/metricTimeline.ts';
 import { aggregatesOf, Distribution, distributionSql, Figures, figuresSql } from './aggregateSql.ts';
 import { Binder, TIME, timeParam } from './binder.ts';
+import type { ClickHouse } from './clickHouse.ts';
 import { columnSql, HAS_VALUE, type Scope, scopeOf } from './columnSql.ts';
 import { compileFilter } from './compileFilter.ts';
-import type { ClickHouse } from './connect.ts';
 import { type RecordVersions, RunVersions } from './runVersions.ts';
 
 /** Figures of metrics over time: one pass over the records of the range, and one over their scores. */

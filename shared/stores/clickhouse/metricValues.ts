@@ -9,7 +9,7 @@ import type { MetricResult, MetricStatus } from '../../wire/metricResults.ts';
 import { timeOf } from '../../wire/time.ts';
 import { aggregatesOf, Distribution, distributionSql, Figures, figuresSql } from './aggregateSql.ts';
 import { IN_RUN, numberParam, runParams, timeOfColumn } from './binder.ts';
-import type { ClickHouse } from './connect.ts';
+import type { ClickHouse } from './clickHouse.ts';
 import { inChunks } from './inChunks.ts';
 import { metricCounts } from './metricCounts.ts';
 import { type MetricRow, metricFields } from './metricRow.ts';

@@ -1,6 +1,6 @@
 import type { RunRef } from '../../projects/runs.ts';
 import { IN_RUN, runParams } from './binder.ts';
-import type { ClickHouse } from './connect.ts';
+import type { ClickHouse } from './clickHouse.ts';
 
 /**
  * Which rows of `records` are the newest versions of a run's records. FINAL finds that out by merging parts, which takes 0.5 s for a million

@@ -3,7 +3,7 @@ import type { RecordEraser } from '../../records/delete.ts';
 import type { ErasedKey } from '../../records/eraseRecords.ts';
 import type { DeletedRecordDeps } from '../../records/withoutDeletedRecords.ts';
 import { IN_RUN, runParams, timeOfColumn, timeParam } from './binder.ts';
-import type { ClickHouse } from './connect.ts';
+import type { ClickHouse } from './clickHouse.ts';
 import { inChunks } from './inChunks.ts';
 import { keyColumns, toKey } from './recordStore.ts';
 import { keysBy } from './tables.ts';

@@ -15,6 +15,7 @@ import {
   type StoredReads,
 } from '../../records/searchRecords.ts';
 import { Binder, TIME } from './binder.ts';
+import { type ClickHouse, type ClickHouseRead, SHARED_CORES } from './clickHouse.ts';
 import {
   columnSql,
   containersOf,
@@ -27,7 +28,6 @@ import {
   scopeOf,
 } from './columnSql.ts';
 import { compileFilter, isEmpty } from './compileFilter.ts';
-import { type ClickHouse, type ClickHouseRead, SHARED_CORES } from './connect.ts';
 import { keyOfRow } from './keyRow.ts';
 import { metricPage } from './metricPage.ts';
 import { byMerging, type NewestVersions } from './newestVersions.ts';

@@ -1,7 +1,7 @@
 import type { RunRef } from '../../projects/runs.ts';
 import type { RecordReader } from '../../records/read.ts';
 import { IN_RUN, runParams } from './binder.ts';
-import type { ClickHouse } from './connect.ts';
+import type { ClickHouse } from './clickHouse.ts';
 import { recordRows } from './recordRow.ts';
 import { keyColumns, readRecords, toKey } from './recordStore.ts';
 import { keysBy } from './tables.ts';

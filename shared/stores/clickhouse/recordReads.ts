@@ -4,7 +4,7 @@ import type { StoredRecord } from '../../records/record.ts';
 import type { RecordKey, RecordRun, StoredMetric, StoredReads } from '../../records/searchRecords.ts';
 import { Binder, TIME, timeParam } from './binder.ts';
 import { HAS_VALUE, ofKindsSql, type Scope, scopeOf } from './columnSql.ts';
-import type { ClickHouse } from './connect.ts';
+import type { ClickHouse } from './clickHouse.ts';
 import { metricOfRow } from './metricRow.ts';
 import { isOverSize, recordPages } from './recordPages.ts';
 import { recordRows } from './recordRow.ts';

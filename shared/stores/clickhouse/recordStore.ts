@@ -1,10 +1,9 @@
-import { together } from '../../concurrency/together.ts';
 import { newId } from '../../identifiers/ids.ts';
 import type { RunRef } from '../../projects/runs.ts';
 import type { StoredRecord } from '../../records/record.ts';
 import type { Block, NewKey, RecordStore, StoredKey } from '../../records/recordStore.ts';
 import { IN_RUN, runParams, timeOfColumn, timeParam } from './binder.ts';
-import type { ClickHouse } from './connect.ts';
+import { type ClickHouse, type NativeInsert, threadsFor } from './clickHouse.ts';
 import { inChunks } from './inChunks.ts';
 import { metricValueRow } from './metricValues.ts';
 import { NativeBlock, type NativeTypes, nativeTypes } from './nativeBlock.ts';
@@ -22,6 +21,7 @@ export function clickhouseRecordStore(clickhouse: ClickHouse): RecordStore {
                 WHERE ${IN_RUN} AND id IN {ids:Array(UUID)}
                 ORDER BY version DESC LIMIT 1 BY id`,
           params: { ...runParams(run), ids: chunk },
+          ...threadsFor(chunk),
           row: (row) => ({ ...toKey(row), version: Number((row as { version: string }).version) }),
         }),
       ),
@@ -35,6 +35,7 @@ export function clickhouseRecordStore(clickhouse: ClickHouse): RecordStore {
                   ORDER BY version DESC LIMIT 1 BY trace_id, id)
                 WHERE type != '${LEFT}'`,
           params: { ...runParams(run), ids: chunk },
+          ...threadsFor(chunk),
           row: toKey,
         }),
       ),
@@ -44,22 +45,24 @@ export function clickhouseRecordStore(clickhouse: ClickHouse): RecordStore {
           name: 'ids of deleted records',
           sql: `SELECT DISTINCT id FROM deleted_records WHERE ${IN_RUN} AND id IN {ids:Array(UUID)}`,
           params: { ...runParams(run), ids: chunk },
+          ...threadsFor(chunk),
           row: (row) => (row as { id: string }).id,
         }),
       ),
     records: (run, keys) => readRecords(clickhouse, run, keys),
-    keyBlock: (rows) => {
-      const members = rows.filter(({ record, leaves }) => record.trace_id !== null || leaves !== undefined);
-      return asOne(
-        block(clickhouse, recordKeys, rows, (to, { record }) => addKey(to, record)),
-        block(clickhouse, traceMembers, members, addMember),
-      );
+    block({ keys, values, records }) {
+      const members = keys.filter(({ record, leaves }) => record.trace_id !== null || leaves !== undefined);
+      const steps = [
+        [rowsOf(recordKeys, keys, (to, { record }) => addKey(to, record)), rowsOf(traceMembers, members, addMember)],
+        [
+          rowsOf(metricValues, values, (to, { run, value, version, isRewrite }) =>
+            to.add({ ...metricValueRow(run, value, version), is_rewrite: isRewrite }),
+          ),
+        ],
+        [rowsOf(recordTable, records, addRecord)],
+      ];
+      return blockOf(clickhouse, steps);
     },
-    recordBlock: (rows) => block(clickhouse, recordTable, rows, addRecord),
-    valueBlock: (values) =>
-      block(clickhouse, metricValues, values, (to, { run, value, version, isRewrite }) =>
-        to.add({ ...metricValueRow(run, value, version), is_rewrite: isRewrite }),
-      ),
   };
 }
 
@@ -85,6 +88,7 @@ export async function readRecords(
         times: [...new Set(chunk.map(({ created_at }) => timeParam(created_at)))],
         ids: chunk.map(({ id }) => id),
       },
+      ...threadsFor(chunk),
       row,
     }),
   );
@@ -122,26 +126,25 @@ function addMember(to: NativeBlock, { record, leaves }: NewKey): void {
   if (record.trace_id !== null) addKey(to, record);
 }
 
-/** Blocks of several tables that are one write. None is under way any more when it fails, so that it can be sent again. */
-const asOne = (...blocks: readonly Block[]): Block => ({
-  async send() {
-    await together(blocks.map((one) => one.send()));
-  },
-});
+/** Rows of a table made into bytes once: a retry sends the same with the same token. */
+function rowsOf<T>(table: Table, rows: readonly T[], add: (to: NativeBlock, row: T) => void): TableRows | undefined {
+  if (rows.length === 0) return undefined;
+  const block = new NativeBlock(typesOf(table));
+  for (const row of rows) add(block, row);
+  return { block, insert: { table: table.name, native: block.finish(), token: newId(), lateIndexes: lateIndexes(table) } };
+}
 
-/** Rows made into bytes once: a retry sends the same with the same token. What is stored is not sent again: others have its memory then. */
-function block<T>(clickhouse: ClickHouse, table: Table, rows: readonly T[], add: (to: NativeBlock, row: T) => void): Block {
-  const made = new NativeBlock(typesOf(table));
-  for (const row of rows) add(made, row);
-  const native = made.finish();
-  const token = newId();
-  let isStored = false;
+interface TableRows {
+  block: NativeBlock;
+  insert: NativeInsert;
+}
+
+function blockOf(clickhouse: ClickHouse, steps: readonly (readonly (TableRows | undefined)[])[]): Block {
+  const tables = steps.map((step) => step.filter((rows) => rows !== undefined)).filter((step) => step.length > 0);
   return {
     async send() {
-      if (isStored) return;
-      await clickhouse.insert({ table: table.name, rows: { native }, token, lateIndexes: lateIndexes(table) });
-      isStored = true;
-      made.release();
+      await clickhouse.insertInOrder(tables.map((step) => step.map(({ insert }) => insert)));
+      for (const { block } of tables.flat()) block.release();
     },
   };
 }

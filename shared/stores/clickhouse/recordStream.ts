@@ -1,7 +1,7 @@
 import type { ExportQuery, ExportReads, SizedKey } from '../../records/exportRecords.ts';
 import { Binder } from './binder.ts';
+import type { ClickHouse } from './clickHouse.ts';
 import { idOrder, type Scope, scopeOf } from './columnSql.ts';
-import type { ClickHouse } from './connect.ts';
 import { keyOfRow } from './keyRow.ts';
 import { newestVersions } from './newestVersions.ts';
 import { matchingSql, pageSource, sortValue } from './recordPages.ts';

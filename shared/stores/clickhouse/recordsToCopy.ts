@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ReadRecords } from '../../datasets/editedTable.ts';
 import type { Expiries } from '../../projects/retention.ts';
 import { timeParam } from './binder.ts';
-import type { ClickHouse } from './connect.ts';
+import type { ClickHouse } from './clickHouse.ts';
 
 const Row = z.object({
   id: z.string(),

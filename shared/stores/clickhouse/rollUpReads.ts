@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ScoreValue } from '../../metrics/metric.ts';
 import type { RollUpReads } from '../../scoring/rollUps.ts';
 import { IN_RUN, runParams, timeOfColumn } from './binder.ts';
-import type { ClickHouse } from './connect.ts';
+import type { ClickHouse } from './clickHouse.ts';
 import { keysBy } from './tables.ts';
 
 /** Which records a trace or a session gets values from, by the column that names it. */

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import type { RootTypes } from '../../annotations/createAnnotationReads.ts';
 import type { Expiries } from '../../projects/retention.ts';
 import { Binder } from './binder.ts';
+import type { ClickHouse } from './clickHouse.ts';
 import { unexpiredSql } from './columnSql.ts';
-import type { ClickHouse } from './connect.ts';
 import { inChunks } from './inChunks.ts';
 
 const Row = z.object({ run_id: z.string(), id: z.string(), root_type: z.enum(['session', 'trace', 'span']) });

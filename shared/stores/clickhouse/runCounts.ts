@@ -1,8 +1,8 @@
 import type { Expiries } from '../../projects/retention.ts';
 import type { RunCounts } from '../../projects/runs.ts';
 import { Binder } from './binder.ts';
+import type { ClickHouse } from './clickHouse.ts';
 import { unexpiredSql } from './columnSql.ts';
-import type { ClickHouse } from './connect.ts';
 
 /** Traces, spans and sessions of runs, from the narrow columns of their newest versions. */
 export const clickhouseRunCounts =

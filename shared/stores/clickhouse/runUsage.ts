@@ -3,7 +3,7 @@ import { WITHOUT_COST } from '../../columns/systemMetrics.ts';
 import type { RunUsage } from '../../experiments/runUsage.ts';
 import type { RunRef } from '../../projects/runs.ts';
 import { IN_RUN, runParams } from './binder.ts';
-import type { ClickHouse } from './connect.ts';
+import type { ClickHouse } from './clickHouse.ts';
 import { tracesWithUsageSql } from './usageSql.ts';
 
 const number = z.coerce.number();

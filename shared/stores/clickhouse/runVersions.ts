@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { RecordKind } from '../../columns/columnDef.ts';
 import type { RunRef } from '../../projects/runs.ts';
 import { IN_RUN, runParams } from './binder.ts';
-import type { ClickHouse } from './connect.ts';
+import { type ClickHouse, ONE_THREAD } from './clickHouse.ts';
 import { asWritten, type NewestVersions, newestVersions, sameVersions } from './newestVersions.ts';
 
 /** What a statement over the records of a run has to know of their versions. */
@@ -81,6 +81,7 @@ export class RunVersions {
         sql: `SELECT type, count() AS held, countIf(is_rewrite) AS rewrites FROM records WHERE ${IN_RUN} GROUP BY type`,
         params: runParams(run),
         row: (row) => row as { type: RecordKind; held: string; rewrites: string },
+        ...ONE_THREAD,
       });
       if (kinds.every(({ rewrites }) => rewrites === '0'))
         return { newest: asWritten, counts: new Map(kinds.map(({ type, held }) => [type, Number(held)])) };

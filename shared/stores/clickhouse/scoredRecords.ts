@@ -4,7 +4,7 @@ import type { ScoredRecord } from '../../metrics/metric.ts';
 import type { RunRef } from '../../projects/runs.ts';
 import type { RecordSize, RecordToScore } from '../../scoring/scoreValues.ts';
 import { IN_RUN, runParams, timeOfColumn } from './binder.ts';
-import type { ClickHouse } from './connect.ts';
+import type { ClickHouse } from './clickHouse.ts';
 import { keysBy } from './tables.ts';
 
 /** The keys tell when the records were made, which is what the record table is ordered by. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { RowChoice, RowTables } from '../../datasets/dataset.ts';
-import type { ClickHouse, ParamValue } from './connect.ts';
+import type { ClickHouse, ParamValue } from './clickHouse.ts';
 import { contentConditions, orderedKeys } from './contentConditions.ts';
 
 const count = z.coerce.number().int();

@@ -5,7 +5,7 @@ import type { ExperimentRun } from '../../experiments/experiment.ts';
 import type { MetricAggregates } from '../../metrics/aggregate.ts';
 import { aggregatesOf, Figures, figuresSql } from './aggregateSql.ts';
 import { IN_RUN } from './binder.ts';
-import type { ClickHouse } from './connect.ts';
+import type { ClickHouse } from './clickHouse.ts';
 import { tracesWithUsageSql } from './usageSql.ts';
 
 const usage = usageMetrics.filter((name) => (measuredMetrics as readonly string[]).includes(name));

@@ -1,6 +1,6 @@
 import type { StoredColumn } from '../../columns/columnDef.ts';
 import { recordTableColumns } from '../../columns/recordTableColumns.ts';
-import type { ClickHouse } from './connect.ts';
+import type { ClickHouse } from './clickHouse.ts';
 import { shortColumnsCache } from './shortColumnsCache.ts';
 
 export interface Table {

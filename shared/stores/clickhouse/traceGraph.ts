@@ -2,8 +2,8 @@ import type { RecordKind } from '../../columns/columnDef.ts';
 import { systemMetrics } from '../../columns/systemMetrics.ts';
 import type { GraphRecord, GraphScore, TraceGraphReads } from '../../records/traceGraph.ts';
 import { Binder, TIME, timeOfColumn, timeParam } from './binder.ts';
+import type { ClickHouse } from './clickHouse.ts';
 import { HAS_VALUE, scopeOf } from './columnSql.ts';
-import type { ClickHouse } from './connect.ts';
 
 /** The narrow columns of whole traces, and their scores, without the cost: of records of former releases it was one as well. */
 export function clickhouseTraceGraph(clickhouse: ClickHouse): TraceGraphReads {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { TrialFigures } from '../../metrics/aggregate.ts';
 import type { RunRef } from '../../projects/runs.ts';
 import { IN_RUN, runParams } from './binder.ts';
-import type { ClickHouse } from './connect.ts';
+import type { ClickHouse } from './clickHouse.ts';
 
 const Figures = z.object({
   metric: z.string(),

@@ -1,0 +1,87 @@
+import { availableParallelism } from 'node:os';
+import type { z } from 'zod';
+
+/** Values that a `{name:Type}` placeholder takes. Numbers beyond 2^53 travel as text. */
+export type ParamValue = string | number | boolean | readonly string[] | readonly number[];
+
+export interface ClickHouseRead<T> {
+  /** Names the statement in `log_comment`, so that a slow one is found in the engine's log. */
+  name: string;
+  /** Without SETTINGS and FORMAT clauses; placeholders `{name:Type}`. */
+  sql: string;
+  params?: Record<string, ParamValue>;
+  /** Parses one row, as a zod schema or as a function (for rows that are many and come from our own tables). */
+  row: z.ZodType<T> | ((row: unknown) => T);
+  /** Seconds after which the engine gives up; 30 when absent. */
+  maxSeconds?: number;
+  /** Engine settings of this statement alone. */
+  settings?: Record<string, string | number>;
+  /** Bytes of values that it may answer; beyond them it is refused as a query that is too expensive by its `result`. */
+  maxResultBytes?: number;
+  /** Its answer follows from what is stored alone: the embedded engine is not asked it again before the next write. */
+  isRepeatable?: boolean;
+}
+
+/** For a statement of the embedded engine that is to leave cores to others. */
+export const SHARED_CORES = { max_threads: Math.ceil(availableParallelism() / 2) };
+
+/** For a statement that is over before a second thread has begun. */
+export const ONE_THREAD = { settings: { max_threads: 1 } };
+
+const FEW_KEYS = 100;
+
+/**
+ * For a statement that finds records by their keys. By a few it reads some granules: a page of 50 took 3.0 ms with one
+ * thread instead of 4.9 with two, and half the CPU.
+ */
+export const threadsFor = (keys: readonly unknown[]): Partial<typeof ONE_THREAD> => (keys.length <= FEW_KEYS ? ONE_THREAD : {});
+
+interface Insert {
+  table: string;
+  /** Equal for a retry of the same block, which is then stored once; random, never derived from the content. */
+  token: string;
+}
+
+export interface ClickHouseInsert extends Insert {
+  /** Rows as objects, or newline-delimited JSON. */
+  rows: Iterable<object> | Buffer;
+}
+
+export interface NativeInsert extends Insert {
+  /** The pieces of a `NativeBlock`, in which no two rows have the same key. */
+  native: readonly Buffer[];
+  /** Skip indexes that are built when the new rows are merged, not now; until then their texts are scanned. */
+  lateIndexes?: readonly string[];
+}
+
+/** The record store's engine: chDB in this process or a ClickHouse server, with the same SQL. 64-bit integers arrive as strings. */
+export interface ClickHouse {
+  readonly isEmbedded: boolean;
+  /**
+   * Another number after every write. As long as it stays the same, what was read stays true. Undefined while a write is under way, and with a
+   * server, to which others write as well.
+   */
+  readonly writeMark: number | undefined;
+  /** @throws ServiceError `QueryTooExpensive` at a limit of time or memory, `Unavailable` when the engine is not there. */
+  query<T>(read: ClickHouseRead<T>): Promise<T[]>;
+  /** As `query`, with the number of rows before the LIMIT of the statement, counted in the same pass. */
+  page<T>(read: ClickHouseRead<T>): Promise<{ rows: T[]; total: number }>;
+  /** As `query`, row by row while the engine produces them; memory stays flat. A signal calls it off, also before the first row. */
+  stream<T>(read: ClickHouseRead<T> & { signal?: AbortSignal | undefined }): AsyncGenerator<T>;
+  /** Stored when it returns: readable at once and safe against the death of this process. */
+  insert(insert: ClickHouseInsert): Promise<void>;
+  /** As `insert`, for inserts of which each list begins when the one before it is stored. To the embedded engine they are one statement. */
+  insertInOrder(steps: readonly (readonly NativeInsert[])[]): Promise<void>;
+  /** A statement without a result: DDL, deletes. */
+  command(command: {
+    name: string;
+    sql: string;
+    params?: Record<string, ParamValue>;
+    settings?: Record<string, string | number>;
+  }): Promise<void>;
+  /** @throws ServiceError `Unavailable` when a real query fails, or while the embedded engine does not come back from some other statement. */
+  ping(): Promise<void>;
+  /** Rejects when only a new start of the process brings the embedded engine back. */
+  readonly broken: Promise<never>;
+  close(): Promise<void>;
+}
