@@ -8,11 +8,12 @@ import { inChunks } from './inChunks.ts';
 import { metricValueRow } from './metricValues.ts';
 import { NativeBlock, type NativeTypes, nativeTypes } from './nativeBlock.ts';
 import { addRecord, recordRows } from './recordRow.ts';
+import { skipUnknownIds } from './skipUnknownIds.ts';
 import { lateIndexes, metricValues, recordKeys, records as recordTable, type Table, traceMembers } from './tables.ts';
 
 /** The record and key tables as the writer needs them. */
 export function clickhouseRecordStore(clickhouse: ClickHouse): RecordStore {
-  return {
+  const store: RecordStore = {
     keys: (run, ids) =>
       inChunks(ids, (chunk) =>
         clickhouse.query({
@@ -64,6 +65,7 @@ export function clickhouseRecordStore(clickhouse: ClickHouse): RecordStore {
       return blockOf(clickhouse, steps);
     },
   };
+  return clickhouse.isEmbedded ? skipUnknownIds(store, clickhouse) : store;
 }
 
 /** Of `record_keys` and of `trace_members`. */
