@@ -136,6 +136,7 @@ export function assembleDomain(
   });
   const records = openRecords({
     store: clickhouseRecordStore(clickhouse),
+    isOnlyWriter: clickhouse.isEmbedded,
     reads: {
       ...reads,
       ...annotations,

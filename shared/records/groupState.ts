@@ -1,6 +1,7 @@
 import { systemMetricNames } from '../columns/systemMetrics.ts';
 import type { RunRef } from '../projects/runs.ts';
 import type { HeldUpdate, HeldUpdates, StoredHeldUpdate } from './heldUpdates.ts';
+import type { OpenedSessions } from './openedSessions.ts';
 import type { StoredRecord } from './record.ts';
 import { type RecordChange, type RecordUpdate, settle, type WrittenRecord, withHeldUpdates } from './recordChange.ts';
 import type { RecordStore, StoredKey, WrittenKey } from './recordStore.ts';
@@ -18,6 +19,8 @@ export interface GroupDeps {
   held: HeldUpdates | undefined;
   clock: VersionClock;
   prices: CallPrices;
+  /** Absent where other processes write, too. */
+  opened: OpenedSessions | undefined;
   /** False where no update of the run's records is held. */
   mayHold(run: RunRef): boolean;
 }
@@ -27,18 +30,20 @@ export class GroupState {
   readonly #store: RecordStore;
   readonly #clock: VersionClock;
   readonly #prices: CallPrices;
+  readonly #opened: OpenedSessions | undefined;
   readonly #runs: Map<string, RunState>;
   #last: RunState | undefined;
 
-  private constructor({ store, clock, prices }: GroupDeps, runs: Map<string, RunState>) {
+  private constructor({ store, clock, prices, opened }: GroupDeps, runs: Map<string, RunState>) {
     this.#store = store;
     this.#clock = clock;
     this.#prices = prices;
+    this.#opened = opened;
     this.#runs = runs;
   }
 
   static async load(deps: GroupDeps, group: readonly WriteRequest[]): Promise<GroupState> {
-    const { store, held, mayHold, prices } = deps;
+    const { store, held, mayHold, prices, opened } = deps;
     const byRun = Map.groupBy(group, ({ run }) => lockOf(run));
     const runs = await Promise.all(
       [...byRun].map(async ([name, requests]): Promise<[string, RunState]> => {
@@ -48,7 +53,7 @@ export class GroupState {
           await loadRun(
             store,
             run,
-            requests.flatMap(({ changes }) => changes),
+            requests.flatMap(({ changes }) => changes.filter((change) => !isOpened(opened, run, change))),
             held && { heldOf: mayHold(run) ? (ids) => held.of(run, ids) : async () => [] },
           ),
         ];
@@ -68,6 +73,7 @@ export class GroupState {
     const taken: [id: string, metrics: StoredRecord['metrics']][] = [];
     const written = changes.map((change): WrittenRecord => {
       const id = change.action === 'update' ? change.id : change.record.id;
+      if (isOpened(this.#opened, run, change)) return { id, session_id: id, trace_id: null, isNew: false };
       const stored = settled.get(id) ?? state.records.get(id);
       const traceId = change.action === 'update' ? null : change.record.trace_id;
       const trace = traceId === null ? undefined : (settled.get(traceId) ?? state.records.get(traceId));
@@ -112,7 +118,7 @@ export class GroupState {
         const newKey = { id: traceId, type: 'awaited', trace_id: null, parent_id: null, created_at: at } as const;
         pending.set(traceId, { ...newKey, session_id: UNSETTLED, project_id: run.projectId, run_id: run.runId, version });
       }
-      if (record) for (const one of metrics) given.push([id, one]);
+      if (record) for (const one of metrics) if (hasScores(one)) given.push([id, one]);
       if (record && stored && change.action === 'replace') taken.push([id, stored.metrics]);
       // A span that is refused with its trace need not be stored itself.
       const { session_id, trace_id } = record ?? stored ?? (trace as StoredRecord);
@@ -132,7 +138,7 @@ export class GroupState {
         if (!systemMetricNames.has(metric)) state.metricsTaken.set(id, (state.metricsTaken.get(id) ?? new Set()).add(metric));
     for (const [id, metrics] of given) {
       for (const metric in metrics) {
-        if (systemMetricNames.has(metric) || metrics[metric] == null) continue;
+        if (!isScore(metric, metrics[metric])) continue;
         state.metricsGiven.set(id, (state.metricsGiven.get(id) ?? new Set()).add(metric));
       }
     }
@@ -197,6 +203,13 @@ export class GroupState {
     });
   }
 
+  /** Sessions among its records. */
+  sessions(): { run: RunRef; id: string }[] {
+    return [...this.#runs.values()].flatMap(({ run, records }) =>
+      [...records.values()].flatMap(({ id, type }) => (type === 'session' ? { run, id } : [])),
+    );
+  }
+
   /** Ids of the records that this group writes, and of their traces: those that they leave, too; and of those that updates wait for. */
   touched(): Set<string> {
     const ids = new Set<string>();
@@ -256,6 +269,17 @@ export class GroupState {
     return this.#last;
   }
 }
+
+const isScore = (metric: string, value: unknown): boolean => value != null && !systemMetricNames.has(metric);
+
+function hasScores(metrics: RecordUpdate['metrics']): boolean {
+  for (const metric in metrics) if (isScore(metric, metrics[metric])) return true;
+  return false;
+}
+
+/** Whether a change opens a session that is stored. */
+const isOpened = (opened: OpenedSessions | undefined, run: RunRef, change: RecordChange): boolean =>
+  change.action === 'open' && change.record.type === 'session' && opened?.has(run, change.record.id) === true;
 
 interface RunState {
   run: RunRef;

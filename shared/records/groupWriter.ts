@@ -2,6 +2,7 @@ import { ServiceError } from '../errors/errors.ts';
 import type { RunRef } from '../projects/runs.ts';
 import type { HeldUpdate, HeldUpdates } from './heldUpdates.ts';
 import type { IngestCounters } from './ingestCounters.ts';
+import type { OpenedSessions } from './openedSessions.ts';
 import { asUnavailable, isTransient, persistBlock } from './persistBlock.ts';
 import type { RecordChange } from './recordChange.ts';
 import type { RecordStore, WithLocks, WriteGuard } from './recordStore.ts';
@@ -20,6 +21,7 @@ export interface GroupWriterDeps {
   counters: Pick<IngestCounters, 'drop'>;
   clock: VersionClock;
   prices: CallPrices;
+  opened: OpenedSessions | undefined;
   /** Hears of every run to which something was written. */
   onStored(run: RunRef): void;
   /** Hears of every experiment to which clients have written. */
@@ -93,6 +95,7 @@ export class GroupWriter {
     if (this.#splits !== splits) settled = await this.#settle(group, mayHold);
     isReady(settled.touched);
     await persistBlock(settled.block);
+    for (const { run, id } of settled.sessions) this.#deps.opened?.add(run, id); // they need not be looked for again
     // What is left of them counts for nothing, since the records are stored, and expires.
     if (settled.applied.length > 0) await this.#deps.held?.release(settled.applied).catch(() => {});
     const notHeld = await this.#hold(settled.toHold);
@@ -127,8 +130,8 @@ export class GroupWriter {
   }
 
   #settle(group: readonly WriteRequest[], mayHold: LetIn['mayHold']): Promise<SettledGroup> {
-    const { store, held, clock, prices, onStored } = this.#deps;
-    return settleGroup({ store, held, clock, prices, mayHold, onStored }, group);
+    const { store, held, clock, prices, opened, onStored } = this.#deps;
+    return settleGroup({ store, held, clock, prices, opened, mayHold, onStored }, group);
   }
 }
 

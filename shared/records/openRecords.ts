@@ -7,6 +7,7 @@ import { type DeleteDeps, type DeletionRequests, finishDeletions, type RecordEra
 import { type ErasureNotes, type OnRecordsDeleted, recordErasure } from './eraseRecords.ts';
 import type { ForgetHeldUpdates, HeldUpdates, HeldUpdateUsage } from './heldUpdates.ts';
 import type { MetricValueStore } from './metricValues.ts';
+import { OpenedSessions } from './openedSessions.ts';
 import type { ReadDeps, RecordReader } from './read.ts';
 import type { RecordStore, WithLocks } from './recordStore.ts';
 import { RecordWriter } from './recordWriter.ts';
@@ -38,6 +39,8 @@ export interface RecordsDeps {
   /** Absent where this process is the only one that writes. */
   withLocks: WithLocks | undefined;
   prices: CallPrices;
+  /** No other process writes or deletes records. */
+  isOnlyWriter: boolean;
   metrics: MetricDefinitions;
   retention: Pick<RetentionStore, 'get' | 'projects'>;
   expiries: Expiries;
@@ -87,6 +90,7 @@ export function openRecords(deps: RecordsDeps): Records {
     guard: erasure.guard,
     held: heldUpdates,
     prices: deps.prices,
+    ...(deps.isOnlyWriter ? { opened: new OpenedSessions() } : {}),
     ...(deps.withLocks ? { withLocks: deps.withLocks } : {}),
     onGroup(changes, bytes) {
       deps.telemetry.record('assay_ingest_group_records', changes, {});

@@ -2,6 +2,7 @@ import type { RunRef } from '../projects/runs.ts';
 import { GroupWriter } from './groupWriter.ts';
 import type { HeldUpdates } from './heldUpdates.ts';
 import { IngestCounters } from './ingestCounters.ts';
+import type { OpenedSessions } from './openedSessions.ts';
 import type { RecordChange, WrittenRecord } from './recordChange.ts';
 import type { RecordStore, WithLocks, WriteGuard } from './recordStore.ts';
 import { VersionClock } from './versionClock.ts';
@@ -20,6 +21,8 @@ export interface RecordWriterOptions {
   held?: HeldUpdates;
   /** Absent: model calls have the costs that were logged with them, and no others. */
   prices?: CallPrices;
+  /** Absent where other processes write or delete records, too. */
+  opened?: OpenedSessions;
   /** Bytes of records that are written together. */
   groupBytes?: number;
   /** Bytes that may wait to be written, shared between projects; more is refused with 429 or 503. */
@@ -43,19 +46,22 @@ export class RecordWriter {
   readonly counters = new IngestCounters();
   readonly #withLocks: WithLocks;
   readonly #guard: WriteGuard;
+  readonly #opened: OpenedSessions | undefined;
   readonly #queue: WriteQueue<WriteRequest>;
   #notify: (run: RunRef) => void = () => {};
   #notifyOutdated: (run: RunRef) => void = () => {};
 
-  constructor({ store, withLocks, guard, held, prices, groupBytes, queueBytes, now, onGroup }: RecordWriterOptions) {
+  constructor({ store, withLocks, guard, held, prices, opened, groupBytes, queueBytes, now, onGroup }: RecordWriterOptions) {
     this.#withLocks = withLocks ?? ((_keys, work) => work());
     this.#guard = guard ?? (async () => ({ deleted: [], withHeldUpdates: [], outdated: [] }));
+    this.#opened = opened;
     const groups = new GroupWriter({
       store,
       withLocks: this.#withLocks,
       guard: this.#guard,
       held,
       prices: prices ?? noPrices,
+      opened,
       counters: this.counters,
       clock: new VersionClock(now ?? (() => new Date())),
       onStored: (run) => this.#notify(run),
@@ -125,7 +131,12 @@ export class RecordWriter {
     return this.#queue.inTurn(() =>
       this.#withLocks([sharedLock(lockOfProject(run)), ownLock(lockOf(run))], async () => {
         await this.#guard([run], []);
-        return work();
+        this.#opened?.forget(run);
+        try {
+          return await work();
+        } finally {
+          this.#opened?.forget(run);
+        }
       }),
     );
   }

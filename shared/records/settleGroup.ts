@@ -18,6 +18,8 @@ export interface SettledGroup {
   toHold: readonly { run: RunRef; updates: readonly HeldUpdate[] }[];
   /** What to tell the requests when all of that is stored, but for updates that could not be held. */
   answers: readonly ((notHeld: ReadonlyMap<HeldUpdate, unknown>) => void)[];
+  /** Sessions that are open when the block is stored. */
+  sessions: readonly { run: RunRef; id: string }[];
 }
 
 /** Reads what is stored of the records of these requests, and makes the blocks that their changes come to, one request on top of the other. */
@@ -41,6 +43,7 @@ export async function settleGroup(
     applied: state.applied(),
     toHold: state.toHold(),
     answers,
+    sessions: state.sessions(),
   };
 }
 

@@ -16,6 +16,7 @@ import { newId } from '../../shared/identifiers/ids.ts';
 import { createRunLookup } from '../../shared/projects/runs.ts';
 import type { DeletionRequests } from '../../shared/records/delete.ts';
 import { type Erasure, type ErasureNotes, recordErasure } from '../../shared/records/eraseRecords.ts';
+import { OpenedSessions } from '../../shared/records/openedSessions.ts';
 import { RecordWriter, type RecordWriterOptions } from '../../shared/records/recordWriter.ts';
 import type { RecordReads } from '../../shared/records/searchRecords.ts';
 import type { ClickHouse } from '../../shared/stores/clickhouse/clickHouse.ts';
@@ -49,6 +50,7 @@ export function recordApp(
   const writer = new RecordWriter({
     store: clickhouseRecordStore(clickhouse),
     guard: erasure.guard,
+    ...(clickhouse.isEmbedded && { opened: new OpenedSessions() }),
     ...options,
   });
   const findRun = createRunLookup({ runExists: async () => true }).find;
