@@ -61,7 +61,7 @@ async function installedService(tarball: string, environment: Record<string, str
   const child = spawn(node20, [join(path, 'node_modules/.bin/assay'), 'start'], {
     cwd: path,
     env: { ...process.env, ...ports, ...environment },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
   const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
   let said = '';
@@ -71,7 +71,10 @@ async function installedService(tarball: string, environment: Record<string, str
       const [, found] = / {2}API docs +(\S+)\/docs$/m.exec(said) ?? [];
       if (found) resolve(found);
     });
-    child.once('exit', (code) => reject(new Error(`assay start ended with ${code}: ${said}`)));
+    child.stderr.on('data', (chunk) => {
+      said += chunk;
+    });
+    child.once('close', (code) => reject(new Error(`assay start ended with ${code}: ${said}`)));
   });
   const dataDir = join(path, '.assay');
   const { api_key: apiKey } = JSON.parse(readFileSync(join(dataDir, 'credentials.json'), 'utf8')) as { api_key: string };

@@ -31,10 +31,16 @@ const keyed = (key: string) => ({ 'Service-API-Key': key });
 const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` });
 
 let accounts = 0;
-/** A new account of an organization role, with a token from a login with its password. */
-export async function newAccount(service: TestService, role: string): Promise<Account> {
+/** A new account of an organization role that does not log in: 30 ms of CPU less. */
+export async function newUser(service: TestService, role: string): Promise<{ id: string; email: string }> {
   const email = `${role.replace('_', '-')}-${++accounts}@example.com`;
   const { id } = await made<{ id: string }>(service, '/users', { email, password: PASSWORD, role });
+  return { id, email };
+}
+
+/** A new account of an organization role, with a token from a login with its password. */
+export async function newAccount(service: TestService, role: string): Promise<Account> {
+  const { id, email } = await newUser(service, role);
   const login = await fetch(`${service.url}/login`, {
     method: 'POST',
     body: new URLSearchParams({ username: email, password: PASSWORD }),

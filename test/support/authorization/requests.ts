@@ -1,6 +1,6 @@
 import { newId } from '../../../shared/identifiers/ids.ts';
 import type { TestService } from '../service.ts';
-import { made, newAccount, newKey, only, type TestCaller } from './callers.ts';
+import { made, newAccount, newKey, newUser, only, type TestCaller } from './callers.ts';
 import { datasetForm, makeDataset, type Workspace } from './workspace.ts';
 
 /** What a request is made for. */
@@ -47,7 +47,7 @@ const tag = ({ at }: Target) => ({ key: name(), value: at.mark, tag_type: 'gener
 const integration = { endpoint: 'https://example.com', authentication_type: 'none', models: ['a-model'] };
 const otlp = { headers: { 'content-type': 'application/json' }, body: () => ({ resourceSpans: [] }) };
 
-const freshUser = async ({ service }: Target) => ({ user: (await newAccount(service, 'user')).id });
+const freshUser = async ({ service }: Target) => ({ user: (await newUser(service, 'user')).id });
 /** One that all see: a hidden one is shared only by those who see it. */
 const freshGroup = async ({ service }: Target) => ({
   group: (await made<{ id: string }>(service, '/groups', { name: name(), visibility: 'public' })).id,
@@ -133,7 +133,7 @@ export const plans: Record<string, Plan> = {
     ).flatMap(([path, of]): [string, Plan][] => {
       const user = {
         async fresh({ service, at }: Target) {
-          const { id } = await newAccount(service, 'user');
+          const { id } = await newUser(service, 'user');
           await made(service, `${of(at)}/users`, [{ user_id: id, role: 'viewer' }]);
           return { collaborator: id };
         },
