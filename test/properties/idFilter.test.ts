@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { fc, test } from '@fast-check/vitest';
 import { expect } from 'vitest';
 import { newId } from '../../shared/identifiers/ids.ts';
@@ -21,6 +22,14 @@ const makers: [string, (index: number) => string][] = [
   ['counted', counted],
   ['counted in their first digits', (index) => `${counted(index).slice(-8)}-0000-4000-8000-000000000000`],
 ];
+
+test('of two hundred thousand ids next to none are taken for one of two million that were added', () => {
+  const filter = new IdFilter();
+  const bytes = randomBytes(16 * 2_000_000);
+  filter.addBytes(bytes);
+  const others = Array.from({ length: 200_000 }, newId);
+  expect(others.filter((id) => filter.mayHave(id)).length).toBeLessThan(20);
+});
 
 test.each(makers)('of a hundred thousand %s ids that were not added next to none are taken for added ones', (_name, make) => {
   const filter = new IdFilter();

@@ -10,22 +10,22 @@ import { IdFilter } from './idFilter.ts';
 const FILTER_BYTES = 32 * 1024 * 1024;
 const MAX_IDS = 4_000_000;
 /**
- * For so long a run whose filter was dropped gets no other one. A write that the dropped filter knew of and that is still under way would be missing
- * in it; an insert, its retries and its cancellation take minutes at most.
+ * For so long a run gets no new filter after its own had to make room (two large runs that are written in turns would load theirs for each write), or
+ * after an insert failed: a statement that was given up may still store it, which takes minutes at most.
  */
 const RETIRED_MS = 15 * 60_000;
 
 type Engine = Pick<ClickHouse, 'query'>;
 
 /** One for each engine: all that is written to it is known to all who write. */
-const filtersOf = new WeakMap<Engine, RunIds>();
+const filtersOf = new WeakMap<Engine, KnownIds>();
 
 /**
  * A record store that is not asked for ids that it surely does not have. Almost all that is logged is new, and a look for a thousand new ids reads
  * as many places of the table: a fifth of the CPU of an ingest in small groups. Only for an engine to which no other process writes.
  */
 export function skipUnknownIds(store: RecordStore, engine: Engine): RecordStore {
-  const runs = filtersOf.get(engine) ?? new RunIds(engine);
+  const runs = filtersOf.get(engine) ?? new KnownIds(engine);
   filtersOf.set(engine, runs);
   return {
     ...store,
@@ -38,15 +38,32 @@ export function skipUnknownIds(store: RecordStore, engine: Engine): RecordStore 
       return asked.length === 0 ? [] : store.spanKeys(run, asked);
     },
     block(rows) {
-      // Before they are sent: of a write that fails it is not known whether it was stored.
-      for (const ofRun of Map.groupBy(rows.keys, ({ record }) => nameOf(record.project_id, record.run_id)).values())
-        runs.add(ofRun);
-      return store.block(rows);
+      const idsOfRuns = idsByRun(rows.keys);
+      const block = store.block(rows);
+      return {
+        async send() {
+          const ends = idsOfRuns.map(([run, ids]) => runs.begin(run, ids));
+          try {
+            await block.send();
+          } catch (err) {
+            for (const end of ends) end('uncertain');
+            throw err;
+          }
+          for (const end of ends) end('stored');
+        },
+      };
     },
   };
 }
 
-const nameOf = (projectId: string, runId: string): string => `${projectId}/${runId}`;
+const nameOf = ({ projectId, runId }: RunRef): string => `${projectId}/${runId}`;
+
+/** Ids of records and of their traces. The rows themselves are not kept while they are sent. */
+const idsByRun = (rows: readonly NewKey[]): [RunRef, string[]][] =>
+  [...Map.groupBy(rows, ({ record }) => nameOf({ projectId: record.project_id, runId: record.run_id })).values()].map((ofRun) => [
+    { projectId: (ofRun[0] as NewKey).record.project_id, runId: (ofRun[0] as NewKey).record.run_id },
+    ofRun.flatMap(({ record: { id, trace_id } }) => (trace_id === null ? [id] : [id, trace_id])),
+  ]);
 
 /** The ids of records and of their traces that were written to a run. */
 interface IdsOfRun {
@@ -56,10 +73,17 @@ interface IdsOfRun {
   isLoaded: boolean;
 }
 
-class RunIds {
+/**
+ * What is known of the ids in each run. A filter holds what the table had when it was loaded, what was being sent when it was made, and all that was
+ * sent since: so no id that is stored is missing in it.
+ */
+class KnownIds {
   readonly #engine: Engine;
-  readonly #runs: LRUCache<string, IdsOfRun>;
-  /** Runs whose filter was dropped, and until when they get no other one. */
+  /** In boxes, since the cache takes the size of a value when it gets another one. */
+  readonly #runs: LRUCache<string, { readonly ids: IdsOfRun; readonly bytes: number }>;
+  /** The ids of the writes to each run that are being sent. */
+  readonly #sending = new Map<string, Set<readonly string[]>>();
+  /** Until when a run gets no new filter. */
   readonly #retired = new Map<string, number>();
   #loading: Promise<unknown> = Promise.resolve();
 
@@ -67,9 +91,9 @@ class RunIds {
     this.#engine = engine;
     this.#runs = new LRUCache({
       maxSize: FILTER_BYTES,
-      sizeCalculation: ({ filter }) => 100 + (filter?.bytes ?? 0),
-      dispose: (_ids, name, reason) => {
-        if (reason !== 'set') this.#retired.set(name, performance.now() + RETIRED_MS);
+      sizeCalculation: ({ bytes }) => bytes,
+      dispose: (_box, name, reason) => {
+        if (reason === 'evict') this.#retire(name);
       },
     });
   }
@@ -80,35 +104,60 @@ class RunIds {
     return filter && isLoaded ? ids.filter((id) => filter.mayHave(id)) : ids;
   }
 
-  /** @param rows of one run */
-  add(rows: readonly NewKey[]): void {
-    const { project_id: projectId, run_id: runId } = (rows[0] as NewKey).record;
-    const ids = this.#of({ projectId, runId });
-    if (!ids?.filter) return;
-    for (const { record } of rows) {
-      ids.filter.add(record.id);
-      if (record.trace_id !== null) ids.filter.add(record.trace_id);
-    }
-    if (ids.filter.size > MAX_IDS) ids.filter = undefined;
-    this.#runs.set(nameOf(projectId, runId), ids); // its size may be another
+  /** Takes note of a write before it is sent. @returns what takes note of its end */
+  begin(run: RunRef, ids: readonly string[]): (end: 'stored' | 'uncertain') => void {
+    const name = nameOf(run);
+    const sending = this.#sending.get(name) ?? new Set();
+    this.#sending.set(name, sending.add(ids));
+    const known = this.#of(run);
+    if (known) this.#add(name, known, ids);
+    return (end) => {
+      if (end === 'uncertain') this.#retire(name);
+      sending.delete(ids);
+      if (sending.size === 0) this.#sending.delete(name);
+    };
+  }
+
+  #retire(name: string): void {
+    this.#retired.set(name, performance.now() + RETIRED_MS);
+  }
+
+  #add(name: string, known: IdsOfRun, ids: readonly string[]): void {
+    for (const id of ids) known.filter?.add(id);
+    this.#resize(name, known);
+  }
+
+  /** @returns whether it may grow further */
+  #resize(name: string, ids: IdsOfRun): boolean {
+    if (ids.filter && ids.filter.size > MAX_IDS) ids.filter = undefined;
+    const bytes = 100 + (ids.filter?.bytes ?? 0);
+    if (this.#runs.peek(name)?.bytes !== bytes) this.#runs.set(name, { ids, bytes });
+    return ids.filter !== undefined && this.#isKept(name, ids);
+  }
+
+  #isKept(name: string, ids: IdsOfRun): boolean {
+    return this.#runs.peek(name)?.ids === ids;
   }
 
   #of(run: RunRef): IdsOfRun | undefined {
-    const name = nameOf(run.projectId, run.runId);
+    const name = nameOf(run);
     const known = this.#runs.get(name);
-    if (known) return known;
+    if (known) return known.ids;
     for (const [other, until] of this.#retired) if (until < performance.now()) this.#retired.delete(other);
-    if (this.#retired.has(name)) return undefined;
+    return this.#retired.has(name) ? undefined : this.#load(run, name);
+  }
+
+  #load(run: RunRef, name: string): IdsOfRun {
     const ids: IdsOfRun = { filter: new IdFilter(), isLoaded: false };
-    this.#runs.set(name, ids);
+    this.#runs.set(name, { ids, bytes: 100 });
+    for (const sent of this.#sending.get(name) ?? []) this.#add(name, ids, sent);
     this.#loading = this.#loading.then(async () => {
-      if (this.#runs.peek(name) !== ids) return;
+      if (!this.#isKept(name, ids)) return;
       try {
-        await load(this.#engine, run, ids);
-        if (this.#runs.peek(name) === ids) this.#runs.set(name, ids);
+        await load(this.#engine, run, ids, () => this.#resize(name, ids));
       } catch {
         // The store is asked instead, and says what is wrong with it.
-        if (this.#runs.peek(name) === ids) this.#runs.delete(name);
+        if (this.#isKept(name, ids)) this.#runs.delete(name);
       }
     });
     return ids;
@@ -118,8 +167,11 @@ class RunIds {
 /** Ids of one statement: some 20 ms, and 500 kB of text. Not one stream of all: it would hold the engine beside the writes. */
 const IDS_OF_STATEMENT = 16_384;
 
-/** Adds the ids of all records of a run that are stored now, and of their traces. */
-async function load(engine: Engine, run: RunRef, ids: IdsOfRun): Promise<void> {
+/**
+ * Adds the ids of all records of a run that are stored now, and of their traces.
+ * @param mayGrow is asked after each addition
+ */
+async function load(engine: Engine, run: RunRef, ids: IdsOfRun, mayGrow: () => boolean): Promise<void> {
   const [count = 0] = await engine.query({
     name: 'number of keys of a run',
     sql: `SELECT count() AS keys FROM record_keys WHERE ${IN_RUN}`,
@@ -128,20 +180,26 @@ async function load(engine: Engine, run: RunRef, ids: IdsOfRun): Promise<void> {
   });
   if (count > MAX_IDS) {
     ids.filter = undefined;
+    mayGrow();
     return;
   }
-  if (count > 0) {
-    await loadColumn(engine, run, ids, 'record_keys', 'id');
-    await loadColumn(engine, run, ids, 'trace_members', 'trace_id');
+  for (const [table, column] of count > 0 ? idColumns : []) {
+    for await (const bytes of idsOf(engine, run, table, column)) {
+      ids.filter?.addBytes(bytes);
+      if (!mayGrow()) return;
+    }
   }
   ids.isLoaded = true;
 }
 
-/**
- * Both tables are in the order of their column within a run: each statement reads on where the last one ended. Ids come as hexadecimal digits, since a
- * text made of their bytes loses the zeros at its end.
- */
-async function loadColumn(engine: Engine, run: RunRef, ids: IdsOfRun, table: string, column: string): Promise<void> {
+/** Both tables are in the order of their column within a run. */
+const idColumns = [
+  ['record_keys', 'id'],
+  ['trace_members', 'trace_id'],
+] as const;
+
+/** Each statement reads on where the last one ended. Ids come as hexadecimal digits, since a text made of their bytes loses the zeros at its end. */
+async function* idsOf(engine: Engine, run: RunRef, table: string, column: string): AsyncGenerator<Buffer, void> {
   for (let after: string | undefined; ; ) {
     const [read] = await engine.query({
       name: 'ids of a run',
@@ -152,7 +210,7 @@ async function loadColumn(engine: Engine, run: RunRef, ids: IdsOfRun, table: str
       row: (row) => row as { ids: string; last: string; count: string },
     });
     if (!read) return;
-    ids.filter?.addBytes(Buffer.from(read.ids, 'hex'));
+    yield Buffer.from(read.ids, 'hex');
     if (Number(read.count) < IDS_OF_STATEMENT) return;
     after = read.last;
     await freeTurn();
