@@ -30,15 +30,13 @@ export class GroupState {
   readonly #store: RecordStore;
   readonly #clock: VersionClock;
   readonly #prices: CallPrices;
-  readonly #opened: OpenedSessions | undefined;
   readonly #runs: Map<string, RunState>;
   #last: RunState | undefined;
 
-  private constructor({ store, clock, prices, opened }: GroupDeps, runs: Map<string, RunState>) {
+  private constructor({ store, clock, prices }: GroupDeps, runs: Map<string, RunState>) {
     this.#store = store;
     this.#clock = clock;
     this.#prices = prices;
-    this.#opened = opened;
     this.#runs = runs;
   }
 
@@ -53,7 +51,8 @@ export class GroupState {
           await loadRun(
             store,
             run,
-            requests.flatMap(({ changes }) => changes.filter((change) => !isOpened(opened, run, change))),
+            requests.flatMap(({ changes }) => changes),
+            opened,
             held && { heldOf: mayHold(run) ? (ids) => held.of(run, ids) : async () => [] },
           ),
         ];
@@ -73,7 +72,7 @@ export class GroupState {
     const taken: [id: string, metrics: StoredRecord['metrics']][] = [];
     const written = changes.map((change): WrittenRecord => {
       const id = change.action === 'update' ? change.id : change.record.id;
-      if (isOpened(this.#opened, run, change)) return { id, session_id: id, trace_id: null, isNew: false };
+      if (state.opened.has(id) && change.action === 'open') return { id, session_id: id, trace_id: null, isNew: false };
       const stored = settled.get(id) ?? state.records.get(id);
       const traceId = change.action === 'update' ? null : change.record.trace_id;
       const trace = traceId === null ? undefined : (settled.get(traceId) ?? state.records.get(traceId));
@@ -277,12 +276,10 @@ function hasScores(metrics: RecordUpdate['metrics']): boolean {
   return false;
 }
 
-/** Whether a change opens a session that is stored. */
-const isOpened = (opened: OpenedSessions | undefined, run: RunRef, change: RecordChange): boolean =>
-  change.action === 'open' && change.record.type === 'session' && opened?.has(run, change.record.id) === true;
-
 interface RunState {
   run: RunRef;
+  /** Sessions that these changes open and that are stored: nothing was read of them. */
+  opened: ReadonlySet<string>;
   keys: Map<string, StoredKey>;
   records: Map<string, StoredRecord>;
   changed: Set<string>;
@@ -301,9 +298,14 @@ interface RunState {
 async function loadRun(
   store: RecordStore,
   run: RunRef,
-  changes: readonly RecordChange[],
+  all: readonly RecordChange[],
+  known: OpenedSessions | undefined,
   holding: { heldOf(ids: readonly string[]): Promise<StoredHeldUpdate[]> } | undefined,
 ): Promise<RunState> {
+  const opened = new Set(
+    all.flatMap((change) => (change.action === 'open' && known?.has(run, change.record.id) ? [change.record.id] : [])),
+  );
+  const changes = opened.size === 0 ? all : all.filter((change) => change.action !== 'open' || !opened.has(change.record.id));
   const ids = new Set<string>();
   const included = new Set<string | null>([null]);
   for (const change of changes)
@@ -320,8 +322,8 @@ async function loadRun(
   }
   const keys = new Map((ids.size === 0 ? [] : await store.keys(run, [...ids])).map((key) => [key.id, key]));
   const targets = new Set(changes.map((change) => (change.action === 'update' ? change.id : change.record.id)));
-  const known = [...keys.values()].filter(({ id, type }) => targets.has(id) && type !== 'awaited');
-  const records = new Map((known.length === 0 ? [] : await store.records(run, known)).map((record) => [record.id, record]));
+  const there = [...keys.values()].filter(({ id, type }) => targets.has(id) && type !== 'awaited');
+  const records = new Map((there.length === 0 ? [] : await store.records(run, there)).map((record) => [record.id, record]));
   const coming = changes.flatMap((change) =>
     change.action === 'update' || change.action === 'await' || change.freshId ? [] : [change.record.id],
   );
@@ -330,6 +332,7 @@ async function loadRun(
   const deleted = holding && lacking.length > 0 ? await store.deleted(run, lacking) : [];
   return {
     run,
+    opened,
     keys,
     records,
     changed: new Set(),

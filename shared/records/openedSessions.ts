@@ -2,25 +2,26 @@ import { LRUCache } from 'lru-cache';
 import type { RunRef } from '../projects/runs.ts';
 import { lockOf } from './writeLocks.ts';
 
-const MAX_RUNS = 1_000;
-const SESSIONS_OF_RUN = 10_000;
+/** Some 15 MB of ids. */
+const MAX_SESSIONS = 100_000;
 
 /** Sessions that are surely stored, so that what opens one need not look. Only where no other process writes or deletes records. */
 export class OpenedSessions {
-  readonly #runs = new LRUCache<string, Set<string>>({ max: MAX_RUNS });
+  readonly #sessions = new LRUCache<string, true>({ max: MAX_SESSIONS });
 
   has(run: RunRef, id: string): boolean {
-    return this.#runs.get(lockOf(run))?.has(id) ?? false;
+    return this.#sessions.get(keyOf(run, id)) === true;
   }
 
   add(run: RunRef, id: string): void {
-    const sessions = this.#runs.get(lockOf(run));
-    if (!sessions || sessions.size === SESSIONS_OF_RUN) this.#runs.set(lockOf(run), new Set([id]));
-    else sessions.add(id);
+    this.#sessions.set(keyOf(run, id), true);
   }
 
   /** Before and after something is deleted from the run. */
   forget(run: RunRef): void {
-    this.#runs.delete(lockOf(run));
+    const ofRun = keyOf(run, '');
+    for (const key of [...this.#sessions.keys()]) if (key.startsWith(ofRun)) this.#sessions.delete(key);
   }
 }
+
+const keyOf = (run: RunRef, id: string): string => `${lockOf(run)}/${id}`;
