@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceError } from '../errors/errors.ts';
 import { type ExperimentRow, type ExperimentRun, hasEnded } from './experiment.ts';
+import { FailureStreak } from './failureStreak.ts';
 import type { LeasedRow, OfferedRows } from './offeredRows.ts';
 import { type GivenResult, recordableResult } from './recordableResult.ts';
 import { recordRows } from './recordRows.ts';
@@ -64,17 +65,28 @@ export async function offerRows(
   // Rows come in order, so the first one that is open is the lowest.
   const recordedTo = () => open.values().next().value ?? read;
   const outcome = (extra: Partial<ChunkOutcome> = {}): ChunkOutcome => ({ takenTo: recordedTo(), recorded, ...extra });
+  const streak = new FailureStreak(run.settings);
+  let failing: string | undefined;
+  const noteFailures = async (ordinals: readonly number[]) => {
+    const traceIds = await stored(() => recordedTraces(deps, run, ordinals));
+    const rows = await stored(() => deps.log.recorded(run, traceIds));
+    for (const id of traceIds) {
+      const error = rows.get(id)?.error;
+      failing ??= streak.note(error === undefined ? {} : { error });
+    }
+  };
   const collect = async () => {
     const done = await stored(() => deps.offered.takeFinished(run.experimentId, chunk.from, chunk.to));
     for (const ordinal of done) open.delete(ordinal);
     recorded += done.length;
+    if (run.settings.pauseAfterFailures > 0) await noteFailures(done);
     if (done.length > 0) deps.onProgress({ running: Math.min(open.size, chunk.lanes), recordedTo: recordedTo() });
     return done.length;
   };
   // Rows that the process holds stay with it; the next round takes note of their end. The workflow can so go on with a new history in between.
   const giveBack = async () => {
     await stored(() => deps.offered.withdrawUnheld(run.experimentId, chunk.from, chunk.to));
-    return outcome();
+    return outcome(failing === undefined ? {} : { failing });
   };
   const deadline = deps.now() + TIME_BOX_MS;
   let givenUpAt = Number.POSITIVE_INFINITY;
@@ -90,7 +102,7 @@ export async function offerRows(
     }
     if (open.size === 0 && (read >= chunk.to || stopping.aborted)) return outcome();
     const moved = await collect();
-    if (!stopping.aborted && deps.now() >= deadline) return giveBack();
+    if (!stopping.aborted && (failing !== undefined || deps.now() >= deadline)) return giveBack();
     if (open.size === 0) continue;
     if (stopping.aborted) {
       if (deps.isGone()) return outcome();
@@ -121,6 +133,15 @@ async function missingRows(deps: OfferDeps, run: ExperimentRun, from: number, to
     const ordinal = from + index;
     return mustRun(run, recorded.get(id), chosen !== undefined && isAmong(chosen, ordinal)) ? [ordinal] : [];
   });
+}
+
+/** The traces of rows of a chunk, in the order of the rows. */
+async function recordedTraces(deps: OfferDeps, run: ExperimentRun, ordinals: readonly number[]): Promise<string[]> {
+  if (ordinals.length === 0) return [];
+  const sorted = ordinals.toSorted((a, b) => a - b);
+  const from = sorted[0] as number;
+  const ids = await deps.rows.traceIds(run, from, (sorted.at(-1) as number) + 1);
+  return sorted.map((ordinal) => ids[ordinal - from] as string);
 }
 
 export interface CallerDeps {

@@ -15,12 +15,13 @@ import type { EnabledMetric } from '../scorers/resolveMetrics.ts';
 import type { ColumnFilter, Filter } from '../wire/filters.ts';
 import type { MetricScale } from '../wire/metricScale.ts';
 import type { ExperimentRun } from './experiment.ts';
+import type { RecordedRow } from './rowLog.ts';
 
 export interface BucketDeps {
   find(experimentId: string): Promise<ExperimentRun | undefined>;
   records: Pick<RecordReads, 'readPage'>;
   /** Of these traces, those that are recorded, and whether they failed. */
-  recorded(run: ExperimentRun, traceIds: string[]): Promise<ReadonlyMap<string, { failed: boolean }>>;
+  recorded(run: ExperimentRun, traceIds: string[]): Promise<ReadonlyMap<string, Pick<RecordedRow, 'error'>>>;
   values: Pick<MetricValueStore, 'of'>;
   metricsOf(run: ExperimentRun): Promise<EnabledMetric[]>;
   scalesOf(run: ExperimentRun): Promise<(metric: string) => MetricScale>;
@@ -96,7 +97,7 @@ async function rowsOf(deps: BucketDeps, experiment: ExperimentRun, given: Filter
     const ids = keys.map(({ id }) => id);
     const [recorded, results] =
       ids.length > 0 ? await Promise.all([deps.recorded(experiment, ids), deps.values.of(run, ids)]) : [new Map(), []];
-    rows.push(...ids.map((id) => ({ id, isFailed: recorded.get(id)?.failed ?? false })));
+    rows.push(...ids.map((id) => ({ id, isFailed: recorded.get(id)?.error !== undefined })));
     for (const { metric, recordId, status, value, scorerId } of results) {
       // Of a score that was taken back nothing is known.
       if (status === 'roll_up' || (status === 'not_computed' && scorerId === null)) continue;

@@ -22,7 +22,8 @@ export interface RunRowReader {
 
 /** How a recorded row stands. */
 export interface RecordedRow {
-  failed: boolean;
+  /** The beginning of its error; undefined where it succeeded. */
+  error: string | undefined;
   attempt: number;
 }
 
@@ -57,7 +58,7 @@ export function mustRun(run: ExperimentRun, recorded: RecordedRow | undefined, i
   if (run.rowsToRun === 'chosen' && !isChosen) return false;
   if (!recorded) return true;
   if (recorded.attempt >= firstAttemptOf(run.workflowNumber)) return false;
-  return run.rowsToRun === 'chosen' || (run.rowsToRun === 'failed' && recorded.failed);
+  return run.rowsToRun === 'chosen' || (run.rowsToRun === 'failed' && recorded.error !== undefined);
 }
 
 export const isAmong = (ranges: readonly OrdinalRange[], ordinal: number): boolean =>

@@ -14,7 +14,7 @@ export interface DeletedRowDeps {
 export const withoutDeletedRows = (log: RowLog, { deleted, erase }: DeletedRowDeps): RowLog => ({
   async recorded(run, traceIds) {
     const [recorded, gone] = await Promise.all([log.recorded(run, traceIds), deleted(run, traceIds)]);
-    const asRecorded = { failed: false, attempt: firstAttemptOf(run.workflowNumber) };
+    const asRecorded = { error: undefined, attempt: firstAttemptOf(run.workflowNumber) };
     return new Map([...gone.map((id) => [id, asRecorded] as const), ...recorded]);
   },
   async write(run, traces, attempt) {

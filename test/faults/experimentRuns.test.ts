@@ -183,6 +183,37 @@ describe('rows that fail', () => {
     expect(end).toMatchObject({ state: 'completed', rows_done: 60, rows_failed: calls });
   });
 
+  test('many failures in a row of a function of the caller pause the run, too', async () => {
+    const one = await experiment('breaker of a caller');
+    const process = newId();
+    const at = `/projects/${project.id}/experiments/${one.id}/rows`;
+    const work = async (outcome: { output: string } | { error: string }) => {
+      for (;;) {
+        const { state, rows } = await service.client.send<z.output<typeof LeaseReply>>(`${at}/lease`, {
+          body: { process, limit: 5, wait_ms: 500 },
+        });
+        if (rows.length === 0 && ['completed', 'paused'].includes(state)) return;
+        const results = rows.map(({ ordinal }) => ({
+          ordinal,
+          ...outcome,
+          started_at: new Date().toISOString(),
+          duration_ns: 1,
+        }));
+        if (results.length > 0) await service.client.send(`${at}/results`, { body: { process, results } });
+      }
+    };
+    await one.start({ runner: { kind: 'caller_function' }, process, records: questions(120), pause_after_failures: 10 });
+    await work({ error: 'the model is gone' });
+    const paused = await one.until(({ state }) => state === 'paused');
+    expect(paused.message).toMatch(/^\d+ rows in a row failed, the last with: the model is gone$/);
+    expect(paused.rows_failed).toBeGreaterThanOrEqual(10);
+    expect(paused.rows_failed).toBeLessThan(120);
+    await one.steer('resume');
+    await one.until(({ state }) => state !== 'paused');
+    await work({ output: 'up' });
+    expect(await one.end()).toMatchObject({ state: 'completed', rows_done: 120, rows_failed: paused.rows_failed });
+  });
+
   test('a judge that answers no JSON fails its own value; the row and the other metrics stay', async () => {
     await using _judge = await model('babbler', says('I would rather not say.'));
     const one = await experiment('judged badly', { metrics: ['exact_match', 'correctness'] });

@@ -18,14 +18,15 @@ const scope = (run: RunOf) => ({ project: run.projectId, run: run.experimentId }
 /** The keys tell when the records were made, which is what the record table is ordered by. */
 const BY_IDS = `(created_at, id) IN (SELECT created_at, id FROM record_keys WHERE ${IN_RUN} AND id IN {ids:Array(UUID)})`;
 
-const Recorded = z.object({ id: z.string(), failed: z.boolean(), attempt: z.number() });
+const ERROR_LENGTH = 300;
+const Recorded = z.object({ id: z.string(), error: z.string().transform((text) => text || undefined), attempt: z.number() });
 
 /** Of these trace ids, those that are recorded, with the attempt that wrote them. */
 export async function recordedRows(clickhouse: ClickHouse, run: RunOf, ids: string[]): Promise<Map<string, RecordedRow>> {
   if (ids.length === 0) return new Map();
   const rows = await clickhouse.query({
     name: 'rows recorded',
-    sql: `SELECT toString(id) AS id, toBool(error_message != '') AS failed, attempt FROM records FINAL WHERE ${IN_RUN} AND type = 'trace' AND ${BY_IDS}`,
+    sql: `SELECT toString(id) AS id, substringUTF8(error_message, 1, ${ERROR_LENGTH}) AS error, attempt FROM records FINAL WHERE ${IN_RUN} AND type = 'trace' AND ${BY_IDS}`,
     params: { ...scope(run), ids },
     row: Recorded,
   });
