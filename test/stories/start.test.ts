@@ -296,7 +296,8 @@ describe('what cannot start says why in one sentence', () => {
     expect(code).toBe(1);
   });
 
-  test.concurrent.each(['PORT', 'TEMPORAL_PORT', 'TEMPORAL_UI_PORT'])('a taken %s', async (name) => {
+  // Each waits until the service has started as far as that port, beside two others.
+  test.concurrent.each(['PORT', 'TEMPORAL_PORT', 'TEMPORAL_UI_PORT'])('a taken %s', { timeout: 90_000 }, async (name) => {
     const { port, said, code } = await startBeside((at) => ({ [name]: String(at) }));
     expect(said).toContain(`port ${port} on 127.0.0.1 is taken`);
     expect(said).toContain(`set ${name}`);
