@@ -38,27 +38,26 @@ const BYTES_PER_RECORD = 500;
 
 /** What a change weighs in the queue, from its long texts alone: looking at every value would cost as much as writing it out. */
 export function roughBytes(change: RecordChange): number {
-  const { input, output } = change.action === 'update' ? change.update : change.record;
-  if (change.action === 'update') return BYTES_PER_RECORD + roughSize(input) + roughSize(output);
-  const { tools, events, dataset_input, dataset_output } = change.record;
-  const texts = (dataset_input?.length ?? 0) + (dataset_output?.length ?? 0);
-  return BYTES_PER_RECORD + texts + roughSize(input) + roughSize(output) + roughSize(tools) + roughSize(events);
-}
-
-function roughSize(value: unknown): number {
-  if (typeof value === 'string') return value.length;
-  if (typeof value !== 'object' || value === null) return 0;
-  if (!Array.isArray(value)) return textsIn(value);
-  let size = 0;
-  for (const item of value) size += textsIn(item);
+  const fields = change.action === 'update' ? change.update : change.record;
+  let size = BYTES_PER_RECORD;
+  for (const name of LONG_FIELDS) size += roughSize((fields as Record<string, unknown>)[name], LEVELS);
   return size;
 }
 
-function textsIn(value: object): number {
+const LONG_FIELDS = [
+  ...['input', 'output', 'redacted_input', 'redacted_output', 'tools', 'events', 'user_metadata'],
+  ...['dataset_input', 'dataset_output', 'dataset_metadata'],
+];
+
+/** A text may be as deep as in `input`: messages, each with `content`, its parts, each with `text`. */
+const LEVELS = 4;
+
+function roughSize(value: unknown, levels: number): number {
+  if (typeof value === 'string') return value.length;
+  if (typeof value !== 'object' || value === null) return 0;
+  if (levels === 0) return 100;
   let size = 0;
-  for (const name in value) {
-    const inner = (value as Record<string, unknown>)[name];
-    size += typeof inner === 'string' ? inner.length : 100;
-  }
+  if (Array.isArray(value)) for (const item of value) size += roughSize(item, levels - 1);
+  else for (const name in value) size += roughSize((value as Record<string, unknown>)[name], levels - 1);
   return size;
 }
