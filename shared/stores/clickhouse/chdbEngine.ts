@@ -87,7 +87,7 @@ export function openChdbEngine(
     return idle.pop() ?? new PooledSession(dataDir, hung);
   };
   const give = (session: PooledSession): void => {
-    if (closed) session.close();
+    if (closed || !session.isReusable) session.close();
     else idle.push(session);
   };
 

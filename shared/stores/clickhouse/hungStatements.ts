@@ -33,6 +33,8 @@ const EXIT_SECONDS = 5;
 /** A statement was given up. What it was to write may be stored or not, so the same block must be sent again. */
 export class StatementHangs extends Error {
   override readonly name = 'StatementHangs';
+  /** It was cancelled and has ended with an error. */
+  hasEnded = false;
 }
 
 export interface StatementEnd {
@@ -62,7 +64,7 @@ export async function endedWithin<T>(seconds: number, work: Promise<T>, end: Sta
   const late = `${end.engine} did not answer within ${seconds} s`;
   if (await settles(work, end.cancelSeconds))
     return work.catch((cause: unknown) => {
-      throw new StatementHangs(`${late}: it was cancelled`, { cause });
+      throw Object.assign(new StatementHangs(`${late}: it was cancelled`, { cause }), { hasEnded: true });
     });
   throw new StatementHangs(`${late}: ${end.onLost()}`);
 }
@@ -110,9 +112,10 @@ export class HungStatements {
 
   /**
    * What `work` gives, a statement of the session with this tag.
+   * @param onCancel hears that the session may not be used again: the engine may end whatever runs in it, also later
    * @throws StatementHangs when it takes longer than `seconds`
    */
-  async within<T>(seconds: number, tag: string, work: Promise<T>, signal?: AbortSignal): Promise<T> {
+  async within<T>(seconds: number, tag: string, work: Promise<T>, onCancel: () => void, signal?: AbortSignal): Promise<T> {
     const running: Running = { work, begun: performance.now() };
     this.#running.add(running);
     const end = () => this.#running.delete(running);
@@ -123,6 +126,7 @@ export class HungStatements {
       cancelSeconds: this.limits.cancelSeconds,
       // One at a time: should this hang as well, it costs one thread and not many.
       cancel: async () => {
+        onCancel();
         this.#cancelling = this.#cancelling.then(() => this.#cancel(tag)).catch(() => undefined);
       },
       onLost: () => {
