@@ -1,6 +1,6 @@
-/** Pieces are powers of two from 4 KiB to 64 MiB; larger ones are rare and not kept. */
+/** Pieces are powers of two from 4 KiB to 16 MiB; larger ones are rare and not kept, or one of them would take the room of all others for good. */
 const SMALLEST = 12;
-const LARGEST = 26;
+const LARGEST = 24;
 const KEPT_BYTES = 64 * 1024 * 1024;
 
 /**
