@@ -136,6 +136,65 @@ test('a run whose ids cannot be read is asked for them', async () => {
   clickhouse.query = query;
 });
 
+test('ids that are being sent while the ids of their run are read are known', async () => {
+  await writer.write(run, [trace(newId())]);
+  await clickhouse.close();
+  await open();
+  const { insertInOrder } = clickhouse;
+  const [begun, sent] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let inserts = 0;
+  clickhouse.insertInOrder = async (steps) => {
+    if (inserts++ === 0) {
+      begun.resolve();
+      await sent.promise;
+    }
+    return insertInOrder.call(clickhouse, steps);
+  };
+  // Two stores on one engine, as the writer's and that of another module; the first is still sending when the ids have been read.
+  const id = newId();
+  const writing = writer.write(run, [span(id, newId(), { input: 'q' })]);
+  await begun.promise;
+  const other = clickhouseRecordStore(clickhouse);
+  await expect.poll(async () => other.keys(run, [newId()]).then(() => asked.includes('ids of a run'))).toBe(true);
+  sent.resolve();
+  await writing;
+  await untilKnown();
+  expect(await lookUps(span(id, newId(), { output: 'a' }))).toEqual(['record keys', 'records by key']);
+  expect(await stored(id)).toEqual([expect.objectContaining({ input: 'q', output: 'a' })]);
+});
+
+test('a session that many others make forgotten while it is opened again is stored once', async () => {
+  await untilKnown();
+  const opened = new OpenedSessions();
+  const conversation = newId();
+  const store = clickhouseRecordStore(clickhouse);
+  const pause = Promise.withResolvers<void>();
+  let isPaused = false;
+  const slow: typeof store = {
+    ...store,
+    async keys(of, ids) {
+      if (isPaused) await pause.promise;
+      return store.keys(of, ids);
+    },
+  };
+  const forgetful = new RecordWriter({ store: slow, opened });
+  await forgetful.write(run, [session(conversation)]);
+  isPaused = true;
+  const again = forgetful.write(run, [{ ...session(conversation) }, trace(newId())]);
+  await expect.poll(() => opened.has(run, conversation)).toBe(true);
+  await new Promise(setImmediate);
+  opened.forget(run);
+  pause.resolve();
+  await again;
+  const [{ versions }] = (await clickhouse.query({
+    name: 'versions',
+    sql: 'SELECT count() AS versions FROM records WHERE run_id = {run:UUID} AND id = {id:UUID}',
+    params: { run: run.runId, id: conversation },
+    row: (row) => row as { versions: string },
+  })) as [{ versions: string }];
+  expect(versions).toBe('1');
+});
+
 test('a session that is open is opened again without a look-up, until something is deleted from its run', async () => {
   await untilKnown();
   const conversation = newId();
