@@ -4,7 +4,7 @@ import type { Block } from './recordStore.ts';
 /** Pauses before a block that could not be stored is sent again. */
 const RETRY_MS = [50, 200, 800];
 
-/** Sends a block until it is stored; the store knows a repeat by its token. */
+/** Sends a block, up to four times while the store is away; the store knows a repeat by its token. */
 export async function persistBlock(block: Block): Promise<void> {
   for (const pause of RETRY_MS) {
     try {

@@ -23,7 +23,7 @@ export interface RecordUpdate {
   status_code?: number | null | undefined;
   tags?: readonly string[] | null | undefined;
   duration_ns?: number | null | undefined;
-  /** Each takes the level of the stored one of its name, but for those that are null. */
+  /** Each replaces the stored one of its name, but for those that are null. */
   metrics?: Readonly<Record<string, unknown>> | null | undefined;
   /** True closes a trace; nothing opens one again. */
   is_complete?: boolean | null | undefined;
@@ -33,7 +33,7 @@ export interface RecordUpdate {
  * One step of a write.
  * - `log`: stores the record; on top of what is stored under its id, where it is there already (a repeat, or a fuller version); what an
  *   update has set stays.
- * - `replace`: stores the record in level of what is there, unless a higher attempt wrote that or its trace.
+ * - `replace`: stores the record in place of what is there, unless a higher attempt wrote that or its trace.
  * - `open`: stores the record unless its id is there already.
  * - `await`: says in which session a trace is whose own record may come later; nothing else of the record counts.
  * - `update`: changes a stored trace or span. One that is not stored yet takes the update when it comes, where updates are held; a record that was

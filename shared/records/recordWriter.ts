@@ -126,7 +126,7 @@ export class RecordWriter {
     this.#notifyOutdated = notify;
   }
 
-  /** Runs `work` while nothing is written to `run`, here or in another process: deletions take their position between writes. */
+  /** Runs `work` while nothing is written to `run`, here or in another process: deletions run between writes. */
   exclusively<T>(run: RunRef, work: () => Promise<T>): Promise<T> {
     return this.#queue.inTurn(() =>
       this.#withLocks([sharedLock(lockOfProject(run)), ownLock(lockOf(run))], async () => {

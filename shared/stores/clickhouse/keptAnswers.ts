@@ -6,7 +6,7 @@ const MAX_ANSWER_CHARACTERS = 500_000;
 
 /**
  * Answers of the engine to statements that were asked since the last write, for as long as there is no other: who refreshes a page, or goes back to it,
- * asks nothing anew. All of them go with the first look after a write.
+ * asks nothing anew. All of them go when the first answer after a write is kept.
  */
 export class KeptAnswers {
   readonly #texts = new LRUCache<string, string>({
