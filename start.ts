@@ -1,5 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { type Logger, pino } from 'pino';
 import { assembleApi } from './api/assembleApi.ts';
 import { type Listening, listen } from './api/server.ts';
@@ -217,11 +219,21 @@ const generatedOf = (
   ...(ADMIN_API_KEY ? {} : { api_key: apiKey }),
 });
 
+/**
+ * The start leaves some 100 MB behind, on a new folder 300. V8 collects them when its heap has grown to twice its size: amid the first requests that
+ * bring much, on top of which they would count.
+ */
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc');
+  (runInNewContext('gc') as () => void)();
+}
+
 if (import.meta.main) {
   const say = (line: string) => process.stdout.write(`${line}\n`);
   const start = async (signal: AbortSignal) => {
     const began = performance.now();
     const service = await startService(process.env, say, { signal });
+    collectGarbage();
     const generated = service.created ? generatedOf(readConfig(process.env), service.created) : {};
     const lines = [
       `Assay is ready after ${((performance.now() - began) / 1_000).toFixed(1)} s`,
