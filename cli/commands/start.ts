@@ -10,7 +10,7 @@ interface StartOptions {
 }
 
 /** How Node.js is started for the service: `npm start` says the same, the page of running the service why. */
-const serviceFlags = ['--max-semi-space-size=32', '--heap-growing-percent=100', '--v8-pool-size=2'];
+const serviceFlags = ['--max-semi-space-size=32', '--heap-growing-percent=100', '--v8-pool-size=2', '--always-sparkplug'];
 
 /** What the service must find in its environment from its first instruction on. */
 const serviceEnvironment = {
