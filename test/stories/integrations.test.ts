@@ -16,6 +16,7 @@ import type { IntegrationStore } from '../../shared/integrations/integration.ts'
 import { createOutboundGuard } from '../../shared/integrations/outbound.ts';
 import { openSecrets, resealAll } from '../../shared/integrations/sealing.ts';
 import { newKeyRing, openKeyRing } from '../../shared/integrations/secrets.ts';
+import { tokenProviders } from '../../shared/providers/index.ts';
 import { postgresAssets } from '../../shared/stores/postgres/assetAccess.ts';
 import type { Database } from '../../shared/stores/postgres/connect.ts';
 import { postgresIntegrations } from '../../shared/stores/postgres/integrations.ts';
@@ -466,7 +467,9 @@ describe('roles', () => {
 
 describe('providers and models', () => {
   test('the built-in providers that can be called are offered, configured and removed', async () => {
-    expect((await call('GET', '/integrations/available')).body).toEqual({ integrations: ['custom', 'openai', 'mistral'] });
+    expect((await call('GET', '/integrations/available')).body).toEqual({
+      integrations: ['custom', ...tokenProviders.map(({ name }) => name)],
+    });
     await call('DELETE', '/integrations/openai');
     expect((await call('GET', '/integrations/openai')).status).toBe(404);
     const saved = await call('PUT', '/integrations/openai', { token: 'sk-secret-9', organization_id: null });

@@ -2,6 +2,7 @@ import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { tokenProviders } from '../../shared/providers/index.ts';
 import { type ServiceProcess, serviceFolder } from '../support/serviceProcess.ts';
 
 // The promises of the README: a new filterable column is one entry in shared/columns/standard.ts, a new model provider one file in shared/providers
@@ -181,7 +182,9 @@ test('the catalog and the OpenAPI document have it', async () => {
 
 test('a provider is connected, shown without its secret, and lends its models to run settings and `based_on`', async () => {
   const integrations = async (path: string): Promise<Json> => (await ask(`/v2/integrations/${path}`)).json();
-  expect(await integrations('available')).toEqual({ integrations: ['custom', 'openai', 'mistral', 'nvidia'] });
+  expect(await integrations('available')).toEqual({
+    integrations: ['custom', ...tokenProviders.map(({ name }) => name), 'nvidia'],
+  });
   const saved: Json = await (await ask('/v2/integrations/nvidia', { token: 't-1', region: 'eu' }, 'PUT')).json();
   expect(saved).toMatchObject({ name: 'nvidia', provider: 'nvidia' });
   expect(await integrations('nvidia')).toEqual({ id: saved.id, name: 'nvidia', extra: null, provider: 'nvidia', region: 'eu' });
