@@ -1,4 +1,4 @@
-import { continueAsNew, log, proxyActivities, workflowInfo } from '@temporalio/workflow';
+import { continueAsNew, isCancellation, log, proxyActivities, workflowInfo } from '@temporalio/workflow';
 import { taskQueues } from '../shared/config/taskQueues.ts';
 import type { SweepInput } from '../shared/records/sweepWorkflow.ts';
 import type { SweepActivities } from '../workers/sweepActivities.ts';
@@ -18,7 +18,10 @@ export async function sweepExpired({ after }: SweepInput = {}): Promise<void> {
   for (let last = after; ; ) {
     const projects = await projectsToSweep({ ...(last === undefined ? {} : { after: last }), limit: PROJECTS_AT_A_TIME });
     for (const projectId of projects) {
-      await sweepProject({ projectId }).catch((err: unknown) => log.warn('a project could not be swept', { projectId, err }));
+      await sweepProject({ projectId }).catch((err: unknown) => {
+        if (isCancellation(err)) throw err;
+        log.warn('a project could not be swept', { projectId, err });
+      });
     }
     last = projects.at(-1);
     if (projects.length < PROJECTS_AT_A_TIME || last === undefined) return;

@@ -23,6 +23,9 @@ let native: NativeConnection;
 let client: Client;
 let worker: Worker;
 let rowsWorker: Worker;
+let sweepWorker: Worker;
+/** Projects that a sweep has come to. */
+const swept: string[] = [];
 let working: Promise<unknown>;
 
 /** What stands behind the activities of one run. */
@@ -90,11 +93,22 @@ beforeAll(async () => {
     activities,
     maxHeartbeatThrottleInterval: '200 ms',
   });
-  working = Promise.all([worker.run(), rowsWorker.run()]);
+  const sweeping = {
+    projectsToSweep: async ({ after }: { after?: string }) => (after === undefined ? ['one', 'two', 'three'] : []),
+    async sweepProject({ projectId }: { projectId: string }) {
+      swept.push(projectId);
+      const context = Context.current();
+      const beat = setInterval(() => context.heartbeat(), 200);
+      await called(context).finally(() => clearInterval(beat));
+    },
+  };
+  sweepWorker = await Worker.create({ connection: native, taskQueue: taskQueues.maintenance, activities: sweeping });
+  working = Promise.all([worker.run(), rowsWorker.run(), sweepWorker.run()]);
 });
 afterAll(async () => {
   worker?.shutdown();
   rowsWorker?.shutdown();
+  sweepWorker?.shutdown();
   await working;
   await native?.close();
   await connection?.close();
@@ -303,4 +317,13 @@ test('what cannot succeed fails the run, after the other chunks have returned', 
   await expect(handle.result()).rejects.toThrow();
   expect([...order, ...notes]).toEqual(['the other has returned', 'failed: the module has no function']);
   expect((await handle.describe()).status.name).toBe('FAILED');
+});
+
+test('a sweep that is cancelled ends as cancelled and goes to no further project', async () => {
+  const handle = await client.workflow.start('sweepExpired', { taskQueue: 'runs', workflowId: newId(), args: [{}] });
+  await expect.poll(() => swept).toEqual(['one']);
+  await handle.cancel();
+  await expect(handle.result()).rejects.toThrow();
+  expect((await handle.describe()).status.name).toBe('CANCELLED');
+  expect(swept).toEqual(['one']);
 });
