@@ -36,12 +36,6 @@ const SHORT_SLEEPS = [
   '--background_processing_pool_task_sleep_seconds_when_no_work_random_part=0.02',
 ];
 
-/**
- * Merges wait for who waits: callers and their inserts come first where all cores are busy, and merges get a tenth of a core or more all the same. An
- * ingest is 5 to 15 % quicker. It does nothing for a process that may not raise its priority again (CAP_SYS_NICE).
- */
-const POLITE_MERGES = '--os_threads_nice_value_merge_mutate=10';
-
 /** Bounds of the embedded engine; its own defaults allow 5 GiB for each of several caches and a thread pool of 10,000. */
 const engineArguments = (memoryBytes: number): string[] => [
   `--max_server_memory_usage=${memoryBytes}`,
@@ -53,6 +47,5 @@ const engineArguments = (memoryBytes: number): string[] => [
   '--background_pool_size=2',
   '--background_schedule_pool_size=2',
   ...SHORT_SLEEPS,
-  POLITE_MERGES,
   '--max_thread_pool_size=512',
 ];
