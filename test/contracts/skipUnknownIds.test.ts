@@ -10,6 +10,7 @@ import { RecordWriter } from '../../shared/records/recordWriter.ts';
 import type { ClickHouse } from '../../shared/stores/clickhouse/clickHouse.ts';
 import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
 import { clickhouseRecordStore, readRecords } from '../../shared/stores/clickhouse/recordStore.ts';
+import { skipUnknownIds } from '../../shared/stores/clickhouse/skipUnknownIds.ts';
 import { migrateTables } from '../../shared/stores/clickhouse/tables.ts';
 
 let dataDir: string;
@@ -161,6 +162,34 @@ test('ids that are being sent while the ids of their run are read are known', as
   await untilKnown();
   expect(await lookUps(span(id, newId(), { output: 'a' }))).toEqual(['record keys', 'records by key']);
   expect(await stored(id)).toEqual([expect.objectContaining({ input: 'q', output: 'a' })]);
+});
+
+test('a filter that had to make room while it was loaded is not used: it lacks what was written since', async () => {
+  const other = { projectId: newId(), runId: newId() };
+  await writer.write(run, [trace(newId())]);
+  const { promise: isHeld, resolve: release } = Promise.withResolvers<void>();
+  let loads = 0;
+  let loaded = 0;
+  const engine: Pick<ClickHouse, 'query'> = {
+    async query(read) {
+      const answer = await clickhouse.query(read);
+      if (read.name !== 'ids of a run') return answer;
+      if (loads++ === 0) await isHeld; // it has read what was stored by then
+      loaded++;
+      return answer;
+    },
+  };
+  // Room for the filter of one run.
+  const store = skipUnknownIds(clickhouseRecordStore(clickhouse), engine, 8_000);
+  const small = new RecordWriter({ store });
+  await small.write(run, [trace(newId())]);
+  await expect.poll(() => loads).toBe(1);
+  await small.write(other, [trace(newId())]);
+  const id = newId();
+  await small.write(run, [span(id, newId())]);
+  release();
+  await expect.poll(() => loaded).toBeGreaterThan(1);
+  expect((await store.keys(run, [id])).map((key) => key.id)).toEqual([id]);
 });
 
 test('a session that many others make forgotten while it is opened again is stored once', async () => {

@@ -26,7 +26,7 @@ type Queries = Pick<ClickHouse, 'query'>;
 
 /** The reads of a search over ClickHouse. Each names its run; rows of our own tables are mapped by hand, as a page has many. */
 export function clickHouseRecordReads(engine: ClickHouse, versions = new RunVersions(engine)): StoredReads {
-  // What a page shows beside its records is asked as often as they are: of a page that is looked at again it took 11 ms of 14.
+  // What a page shows beside its records is asked as often as they are: of a page that is loaded again it took 11 ms of 14.
   const clickhouse: Queries = { query: (read) => engine.query({ ...read, isRepeatable: true }) };
   return {
     ...recordPages(engine, versions),

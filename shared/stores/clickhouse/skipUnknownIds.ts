@@ -24,8 +24,8 @@ const filtersOf = new WeakMap<Engine, KnownIds>();
  * A record store that is not asked for ids that it surely does not have. Almost all that is logged is new, and a look for a thousand new ids reads
  * as many places of the table: a fifth of the CPU of an ingest in small groups. Only for an engine to which no other process writes.
  */
-export function skipUnknownIds(store: RecordStore, engine: Engine): RecordStore {
-  const runs = filtersOf.get(engine) ?? new KnownIds(engine);
+export function skipUnknownIds(store: RecordStore, engine: Engine, filterBytes = FILTER_BYTES): RecordStore {
+  const runs = filtersOf.get(engine) ?? new KnownIds(engine, filterBytes);
   filtersOf.set(engine, runs);
   return {
     ...store,
@@ -87,10 +87,10 @@ class KnownIds {
   readonly #retired = new Map<string, number>();
   #loading: Promise<unknown> = Promise.resolve();
 
-  constructor(engine: Engine) {
+  constructor(engine: Engine, maxSize: number) {
     this.#engine = engine;
     this.#runs = new LRUCache({
-      maxSize: FILTER_BYTES,
+      maxSize,
       sizeCalculation: ({ bytes }) => bytes,
       dispose: (_box, name, reason) => {
         if (reason === 'evict') this.#retire(name);
@@ -129,6 +129,8 @@ class KnownIds {
 
   /** @returns whether it may grow further */
   #resize(name: string, ids: IdsOfRun): boolean {
+    // One that had to make room lacks what was written since: it does not come back.
+    if (!this.#isKept(name, ids)) return false;
     if (ids.filter && ids.filter.size > MAX_IDS) ids.filter = undefined;
     const bytes = 100 + (ids.filter?.bytes ?? 0);
     if (this.#runs.peek(name)?.bytes !== bytes) this.#runs.set(name, { ids, bytes });
@@ -157,7 +159,9 @@ class KnownIds {
         await load(this.#engine, run, ids, () => this.#resize(name, ids));
       } catch {
         // The store is asked instead, and says what is wrong with it.
-        if (this.#isKept(name, ids)) this.#runs.delete(name);
+        if (!this.#isKept(name, ids)) return;
+        this.#runs.delete(name);
+        this.#retire(name);
       }
     });
     return ids;
