@@ -1,7 +1,7 @@
 import type { RequestInvalid } from '../errors/errors.ts';
 import type { RunRef } from '../projects/runs.ts';
 import type { HeldUpdate } from './heldUpdates.ts';
-import type { RecordChange, WrittenRecord } from './recordChange.ts';
+import type { LoggedRecord, RecordChange, WrittenRecord } from './recordChange.ts';
 
 /** The changes of one request, and where to say what became of them. */
 export interface WriteRequest {
@@ -38,16 +38,31 @@ const BYTES_PER_RECORD = 500;
 
 /** What a change weighs in the queue, from its long texts alone: looking at every value would cost as much as writing it out. */
 export function roughBytes(change: RecordChange): number {
-  const fields = change.action === 'update' ? change.update : change.record;
-  let size = BYTES_PER_RECORD;
-  for (const name of LONG_FIELDS) size += roughSize((fields as Record<string, unknown>)[name], LEVELS);
-  return size;
+  const fields: LongFields = change.action === 'update' ? change.update : change.record;
+  // Each by its name: read by names from a list they took twice the time.
+  return (
+    BYTES_PER_RECORD +
+    roughSize(fields.input, LEVELS) +
+    roughSize(fields.output, LEVELS) +
+    roughSize(fields.redacted_input, LEVELS) +
+    roughSize(fields.redacted_output, LEVELS) +
+    roughSize(fields.tools, LEVELS) +
+    roughSize(fields.events, LEVELS) +
+    roughSize(fields.user_metadata, LEVELS) +
+    roughSize(fields.dataset_input, LEVELS) +
+    roughSize(fields.dataset_output, LEVELS) +
+    roughSize(fields.dataset_metadata, LEVELS)
+  );
 }
 
-const LONG_FIELDS = [
-  ...['input', 'output', 'redacted_input', 'redacted_output', 'tools', 'events', 'user_metadata'],
-  ...['dataset_input', 'dataset_output', 'dataset_metadata'],
-];
+type LongField =
+  | 'redacted_input'
+  | 'redacted_output'
+  | 'tools'
+  | 'events'
+  | 'user_metadata'
+  | `dataset_${'input' | 'output' | 'metadata'}`;
+type LongFields = { [Name in keyof Pick<LoggedRecord, 'input' | 'output' | LongField>]?: unknown };
 
 /** A text may be as deep as in `input`: messages, each with `content`, its parts, each with `text`. */
 const LEVELS = 4;
