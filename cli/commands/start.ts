@@ -10,7 +10,13 @@ interface StartOptions {
 }
 
 /** How Node.js is started for the service: `npm start` says the same, the page of running the service why. */
-const serviceFlags = ['--max-semi-space-size=32', '--heap-growing-percent=100', '--v8-pool-size=2', '--always-sparkplug'];
+const serviceFlags = [
+  '--max-semi-space-size=32',
+  '--heap-growing-percent=100',
+  '--v8-pool-size=2',
+  '--always-sparkplug',
+  '--max-inlined-bytecode-size-cumulative=300',
+];
 
 /** What the service must find in its environment from its first instruction on. */
 const serviceEnvironment = {

@@ -7,7 +7,13 @@ import { seedPostgres } from './seedPostgres.ts';
 const ROOT = join(import.meta.dirname, '../..');
 
 /** As `npm start` starts Node. */
-export const NODE_FLAGS = ['--max-semi-space-size=32', '--heap-growing-percent=100', '--v8-pool-size=2', '--always-sparkplug'];
+export const NODE_FLAGS = [
+  '--max-semi-space-size=32',
+  '--heap-growing-percent=100',
+  '--v8-pool-size=2',
+  '--always-sparkplug',
+  '--max-inlined-bytecode-size-cumulative=300',
+];
 /** What it must find in its environment from the first instruction on. */
 export const NODE_ENVIRONMENT = {
   UV_THREADPOOL_SIZE: '16',
