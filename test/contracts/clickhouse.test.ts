@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { type ClickHouseClient, ClickHouseLogLevel, createClient } from '@clickhouse/client';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { chdbConnection } from '../../shared/stores/clickhouse/chdbConnection.ts';
 import { openChdbEngine } from '../../shared/stores/clickhouse/chdbEngine.ts';
+import { chdbConnection } from '../support/chdbConnection.ts';
 import { type ClickHouseServer, startClickHouseServer } from '../support/clickhouseServer.ts';
 
 const log = { level: ClickHouseLogLevel.OFF }; // failures are what some cases are about

@@ -9,9 +9,9 @@ import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import * as zlib from 'node:zlib';
-import { httpSettings } from '../../shared/stores/clickhouse/chdbConnection.ts';
 import { type ChdbEngine, openChdbEngine } from '../../shared/stores/clickhouse/chdbEngine.ts';
 import type { ChdbSession, Statement } from '../../shared/stores/clickhouse/chdbSession.ts';
+import { httpSettings } from './chdbConnection.ts';
 import { type ServerProcess, serverProcess, untilUp } from './serverProcess.ts';
 
 export interface ClickHouseServer extends ServerProcess {

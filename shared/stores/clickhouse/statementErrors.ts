@@ -1,3 +1,4 @@
+import { parseError } from '@clickhouse/client';
 import { ServiceError } from '../../errors/errors.ts';
 
 // https://github.com/ClickHouse/ClickHouse/blob/master/src/Common/ErrorCodes.cpp
@@ -69,10 +70,17 @@ const noMemory = /std::bad_alloc|Cannot allocate memory/i;
 /** What a proxy before the server says in its place. */
 const ofProxy = /^\s*$|Bad Gateway|Service (Temporarily )?Unavailable|Gateway Time-?out/i;
 
+/** A failure of the engine as the client's own `ClickHouseError` with `code` and `type`, as a server's would be; any other as it is. */
+export function clickHouseError(err: unknown): unknown {
+  if (!(err instanceof Error) || 'type' in err) return err;
+  const parsed = parseError(err.message);
+  return parsed.constructor === Error ? err : Object.assign(parsed, { cause: err });
+}
+
 /** What a caller can understand, as ServiceError; everything else is our own fault and stays as it is. The engine's text never reaches a message: it may hold values. */
 export function asServiceError(err: unknown, name: string): unknown {
   if (!(err instanceof Error)) return err;
-  // Read by its fields, not its class: the embedded connection throws its own copy of ClickHouseError.
+  // The client has a class for each of its builds, so what counts are the fields.
   const { type, code } = err as { type?: unknown; code?: unknown };
   if (typeof type === 'string') {
     const engineIsFull = type === 'MEMORY_LIMIT_EXCEEDED' && !err.message.startsWith('Query memory');

@@ -1,14 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { type ClickHouseClientConfigOptions, type ClickHouseSettings, parseError } from '@clickhouse/client';
-import { type ChdbEngine, paramText } from './chdbEngine.ts';
-import type { SettingValue, Statement } from './chdbSession.ts';
+import type { ClickHouseClientConfigOptions, ClickHouseSettings } from '@clickhouse/client';
+import { type ChdbEngine, paramText } from '../../shared/stores/clickhouse/chdbEngine.ts';
+import type { SettingValue, Statement } from '../../shared/stores/clickhouse/chdbSession.ts';
+import { clickHouseError } from '../../shared/stores/clickhouse/statementErrors.ts';
 
 type Connection = NonNullable<ClickHouseClientConfigOptions['connection']>;
 type Query = Parameters<Connection['query']>[0];
 
 /**
- * The embedded engine as a connection of `@clickhouse/client`: `createClient({ connection: chdbConnection(engine) })`.
+ * The embedded engine as a connection of `@clickhouse/client`, so that the same cases run against it and against a server:
+ * `createClient({ connection: chdbConnection(engine) })`.
  * `close` of the client leaves the engine open; whoever opened it closes it.
  */
 export function chdbConnection(engine: ChdbEngine): Connection {
@@ -103,11 +105,4 @@ async function asClickHouseError<T>(work: Promise<T>): Promise<T> {
   return work.catch((err: unknown) => {
     throw clickHouseError(err);
   });
-}
-
-/** A failure of the engine as the client's own `ClickHouseError` with `code` and `type`, as a server's would be; any other as it is. */
-export function clickHouseError(err: unknown): unknown {
-  if (!(err instanceof Error) || 'type' in err) return err;
-  const parsed = parseError(err.message);
-  return parsed.constructor === Error ? err : Object.assign(parsed, { cause: err });
 }

@@ -1,0 +1,234 @@
+import { currentCaller } from '../../accounts/currentCaller.ts';
+import { othersArePresent } from '../../concurrency/presentCallers.ts';
+import { together } from '../../concurrency/together.ts';
+import { type ClickHouse, type ClickHouseInsert, type ClickHouseRead, type NativeInsert, SHARED_CORES } from './clickHouse.ts';
+import { FairTurns } from './fairTurns.ts';
+import { StatementHangs } from './hungStatements.ts';
+import { sizeOf } from './insertBody.ts';
+import { KeptAnswers } from './keptAnswers.ts';
+import { bytesOfRows, rowsOfLines } from './rowLines.ts';
+import { asServiceError, clickHouseError, refusedValue, unavailable } from './statementErrors.ts';
+import type { AnswerFormat, Transport } from './transport.ts';
+
+interface StoreOptions {
+  queryMemoryBytes: number;
+  onHang: ((name: string, err: StatementHangs) => void) | undefined;
+  onInsert: ((table: string, seconds: number, stored: boolean) => void) | undefined;
+}
+
+const DEFAULT_SECONDS = 30;
+/** Answers that are read while they are made, such as exports: so many at a time, and of one caller. */
+const STREAMS = 8;
+const STREAMS_OF_CALLER = 2;
+
+/** Statements with their settings, errors that a caller understands, and answers that are kept until the next write. */
+export const clickHouseOver = (transport: Transport, options: StoreOptions): ClickHouse => new Store(transport, options);
+
+const settingsOfReads = (queryMemoryBytes: number) => ({
+  max_memory_usage: queryMemoryBytes,
+  max_bytes_before_external_sort: Math.floor(queryMemoryBytes / 4),
+  max_bytes_before_external_group_by: Math.floor(queryMemoryBytes / 4),
+  output_format_json_quote_64bit_integers: 1,
+  timeout_overflow_mode: 'throw',
+  // Four or more LIKEs joined by OR would become one multiSearchAny, for which an empty pattern matches nothing.
+  optimize_or_like_chain: 0,
+  // What a page reads is mostly what the page before it read: the narrow columns of the same run, and granules of long texts. A statement over
+  // more than 1 M rows, the engine's own limit, leaves the cache alone, which it would only push through.
+  use_uncompressed_cache: 1,
+});
+
+class Store implements ClickHouse {
+  readonly isEmbedded: boolean;
+  readonly broken: Promise<never>;
+  readonly #transport: Transport;
+  readonly #readSettings: ReturnType<typeof settingsOfReads>;
+  readonly #onHang: StoreOptions['onHang'];
+  readonly #onInsert: StoreOptions['onInsert'];
+  readonly #streams = new FairTurns(STREAMS, STREAMS_OF_CALLER);
+  readonly #kept = new KeptAnswers();
+  #writesBegun = 0;
+  #writesUnderWay = 0;
+
+  constructor(transport: Transport, { queryMemoryBytes, onHang, onInsert }: StoreOptions) {
+    this.isEmbedded = transport.isEmbedded;
+    this.broken = transport.broken;
+    this.#transport = transport;
+    this.#readSettings = settingsOfReads(queryMemoryBytes);
+    this.#onHang = onHang;
+    this.#onInsert = onInsert;
+  }
+
+  get writeMark(): number | undefined {
+    return this.isEmbedded && this.#writesUnderWay === 0 ? this.#writesBegun : undefined;
+  }
+
+  async query<T>(read: ClickHouseRead<T>): Promise<T[]> {
+    return rowsOfLines(await this.#answer(read, 'JSONEachRow', {}), rowParser(read.row));
+  }
+
+  async page<T>(read: ClickHouseRead<T>): Promise<{ rows: T[]; total: number }> {
+    const parse = rowParser(read.row);
+    const rows: T[] = [];
+    let total: number | undefined;
+    await rowsOfLines(await this.#answer(read, 'JSONEachRowWithProgress', { exact_rows_before_limit: 1 }), (line) => {
+      const { row, rows_before_limit_at_least: before, exception } = line as PageLine;
+      if (exception !== undefined) throw this.#fault(clickHouseError(new Error(exception)), read.name);
+      if (row !== undefined) rows.push(parse(row));
+      if (before !== undefined) total = Number(before);
+    });
+    return { rows, total: total ?? rows.length };
+  }
+
+  async *stream<T>({ signal, ...read }: ClickHouseRead<T> & { signal?: AbortSignal | undefined }): AsyncGenerator<T> {
+    signal?.throwIfAborted();
+    const sql = this.#withSettings(read, { use_uncompressed_cache: 0 });
+    const parse = rowParser(read.row);
+    const release = currentCaller() === undefined ? () => {} : await this.#streams.take();
+    try {
+      signal?.throwIfAborted();
+      for await (const rows of this.#transport.rows(this.#statement(read, sql), signal)) for (const row of rows) yield parse(row);
+    } catch (err) {
+      throw this.#fault(err, read.name);
+    } finally {
+      release();
+    }
+  }
+
+  async insert({ table, rows, token }: ClickHouseInsert): Promise<void> {
+    const body = Buffer.isBuffer(rows) ? [rows] : await bytesOfRows(rows);
+    const size = sizeOf(body);
+    if (size === 0) return;
+    const query = `INSERT INTO ${table} FORMAT JSONEachRow`;
+    const settings = { insert_deduplication_token: token, input_format_parallel_parsing: size > 10_000_000 ? 1 : 0 } as const;
+    await this.#inserting(table, () => this.#transport.insert(query, body, settings));
+  }
+
+  async insertInOrder(steps: readonly (readonly NativeInsert[])[]): Promise<void> {
+    for (const step of this.#transport.insertsInOrder(steps))
+      await together(step.map(({ table, send }) => this.#inserting(table, send)));
+  }
+
+  async #inserting(table: string, send: () => Promise<unknown>): Promise<void> {
+    const begun = performance.now();
+    let stored = false;
+    try {
+      await this.#writing(send, false);
+      stored = true;
+    } catch (thrown) {
+      const err = clickHouseError(thrown);
+      throw refusedValue(err) ?? this.#fault(err, `insert into ${table}`);
+    } finally {
+      this.#onInsert?.(table, (performance.now() - begun) / 1_000, stored);
+    }
+  }
+
+  async command(command: Parameters<ClickHouse['command']>[0]): Promise<void> {
+    try {
+      const query = `${command.sql}${settingsClause({ ...command.settings })}`;
+      await this.#writing(() => this.#transport.command(query, { ...command.params }), true);
+    } catch (err) {
+      throw this.#fault(err, command.name);
+    }
+  }
+
+  async ping(): Promise<void> {
+    if (this.#transport.isLost) throw unavailable(new Error('the embedded engine does not come back from a statement'));
+    await this.query({ name: 'ping', sql: 'SELECT 1 AS one', row: (row) => row, maxSeconds: 5 });
+  }
+
+  async close(): Promise<void> {
+    await this.#transport.close();
+  }
+
+  /** What was given up may still be written at any time, by a deletion also when its statement has ended: it stays under way. */
+  async #writing(write: () => Promise<unknown>, goesOn: boolean): Promise<void> {
+    this.#writesBegun++;
+    this.#writesUnderWay++;
+    try {
+      await write();
+    } catch (err) {
+      if (err instanceof StatementHangs && (goesOn || !err.hasEnded)) this.#writesUnderWay++;
+      throw err;
+    } finally {
+      this.#writesUnderWay--;
+    }
+  }
+
+  /** The text of an answer, or its bytes where it is long. */
+  async #answer(read: ClickHouseRead<unknown>, format: AnswerFormat, settings: Record<string, number>): Promise<string | Buffer> {
+    // Its threads take 1 ms to start, of the 2.5 ms that an empty statement takes; answers are small.
+    const all = { output_format_parallel_formatting: 0, ...settings };
+    const query = this.#withSettings(read, all);
+    const ask = () => this.#ask(read, this.#isShared() ? this.#withSettings(read, { ...all, ...SHARED_CORES }) : query, format);
+    const { writeMark } = this;
+    if (!read.isRepeatable || writeMark === undefined) return ask();
+    const statement = `${format} ${query} ${JSON.stringify(read.params)}`;
+    const kept = this.#kept.get(statement, writeMark);
+    if (kept !== undefined) return kept;
+    const answer = await ask();
+    if (this.writeMark === writeMark && typeof answer === 'string') this.#kept.keep(statement, answer, writeMark);
+    return answer;
+  }
+
+  /**
+   * Whether the engine may be asked by several callers at once: no statement takes all cores then. Beside three loops of a scan on two cores a small
+   * statement took 11 ms instead of 16 to 20 (p95), and as many scans were done.
+   */
+  #isShared(): boolean {
+    const caller = currentCaller();
+    return this.isEmbedded && caller !== undefined && othersArePresent(caller);
+  }
+
+  async #ask(read: ClickHouseRead<unknown>, query: string, format: AnswerFormat): Promise<string | Buffer> {
+    try {
+      return await this.#transport.read(this.#statement(read, query), format);
+    } catch (err) {
+      throw this.#fault(err, read.name);
+    }
+  }
+
+  #statement({ params, maxSeconds = DEFAULT_SECONDS }: ClickHouseRead<unknown>, sql: string) {
+    return { sql, params, maxSeconds };
+  }
+
+  #fault(err: unknown, name: string): unknown {
+    // What the embedded engine throws lacks the fields that the client gives an error.
+    if (!(err instanceof StatementHangs)) return asServiceError(clickHouseError(err), name);
+    this.#onHang?.(name, err);
+    return unavailable(err);
+  }
+
+  #withSettings(read: ClickHouseRead<unknown>, settings: Record<string, string | number>): string {
+    const all = {
+      ...this.#readSettings,
+      max_execution_time: read.maxSeconds ?? DEFAULT_SECONDS,
+      ...(read.maxResultBytes !== undefined && { max_result_bytes: read.maxResultBytes }),
+      ...settings,
+      ...read.settings,
+    };
+    return `${read.sql}${settingsClause({ ...all, log_comment: read.name })}`;
+  }
+}
+
+/** A line of `JSONEachRowWithProgress`; those of other kinds have none of these. */
+interface PageLine {
+  row?: unknown;
+  rows_before_limit_at_least?: number | string;
+  exception?: string;
+}
+
+function rowParser<T>(row: ClickHouseRead<T>['row']): (value: unknown) => T {
+  return typeof row === 'function' ? row : (value) => row.parse(value);
+}
+
+/** Settings travel in the statement: a SET would stay on the embedded engine's connection and reach the next query. */
+function settingsClause(settings: Record<string, string | number>): string {
+  const entries = Object.entries(settings);
+  if (entries.length === 0) return '';
+  const text = entries.map(([name, value]) => {
+    if (!/^\w+$/.test(name) || (typeof value === 'string' && !/^[\w ./-]*$/.test(value)))
+      throw new Error(`not a setting: ${name}`);
+    return `${name} = ${typeof value === 'string' ? `'${value}'` : value}`;
+  });
+  return ` SETTINGS ${text.join(', ')}`;
+}
