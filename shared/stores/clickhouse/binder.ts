@@ -23,7 +23,7 @@ export type Bind = Binder['bind'];
 /** The type of times. */
 export const TIME = "DateTime64(6, 'UTC')";
 
-/** A canonical time as a DateTime64 parameter takes it: `2026-07-07 15:55:01.110554`; it refuses the `T` and the `Z`. */
+/** A canonical time as a DateTime64 parameter or row takes it: `2026-07-07 15:55:01.110554`; it refuses the `T` and the `Z`. */
 export const timeParam = (canonical: string): string => canonical.replace('T', ' ').replace('Z', '');
 
 /** A JS number as text: the engine's own parser reads it to the nearest double, and beyond 2^53 the driver refuses numbers. */

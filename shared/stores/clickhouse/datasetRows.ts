@@ -4,7 +4,7 @@ import type { KeyRange, RowTables, StoredRow } from '../../datasets/dataset.ts';
 import { cutRanges } from '../../datasets/rowStore.ts';
 import { ServiceError } from '../../errors/errors.ts';
 import { newId } from '../../identifiers/ids.ts';
-import { timeOfColumn } from './binder.ts';
+import { timeOfColumn, timeParam } from './binder.ts';
 import type { ClickHouse, ClickHouseRead } from './clickHouse.ts';
 import { contentConditions, orderedKeys } from './contentConditions.ts';
 import { selectedRows } from './selectedRows.ts';
@@ -75,8 +75,6 @@ function toStoredRow(given: unknown): StoredRow {
   };
 }
 
-const storeTime = (iso: string) => iso.replace('T', ' ').replace('Z', '');
-
 /** One after the other, as each is written: they may be many. */
 function* rowsOfTable(ownerId: string, rows: readonly StoredRow[]): Generator<RowOfTable & { owner_id: string }, void> {
   for (const row of rows)
@@ -86,10 +84,10 @@ function* rowsOfTable(ownerId: string, rows: readonly StoredRow[]): Generator<Ro
       row_id: row.rowId,
       cells: JSON.stringify(row.cells),
       created_in_version: row.createdInVersion,
-      created_at: storeTime(row.createdAt),
+      created_at: timeParam(row.createdAt),
       created_by: row.createdBy,
       updated_in_version: row.updatedInVersion,
-      updated_at: storeTime(row.updatedAt),
+      updated_at: timeParam(row.updatedAt),
       updated_by: row.updatedBy,
     };
 }

@@ -45,7 +45,7 @@ export function clickhouseRecordEraser(clickhouse: ClickHouse): RecordEraser & D
       inChunks(containers, (ids) =>
         clickhouse.query({
           name: `record keys by ${of}`,
-          sql: `SELECT ${keyColumns} FROM ${membersSql(of)}`,
+          sql: `SELECT ${keyColumns} FROM ${keysBelow(of)}`,
           params: { ...runParams(run), ids },
           row: toKey,
         }),
@@ -55,7 +55,7 @@ export function clickhouseRecordEraser(clickhouse: ClickHouse): RecordEraser & D
       const counts = await inChunks(containers, (ids) =>
         clickhouse.query({
           name: `number of records by ${of}`,
-          sql: `SELECT count() AS members FROM ${membersSql(of)}`,
+          sql: `SELECT count() AS members FROM ${keysBelow(of)}`,
           params: { ...runParams(run), ids },
           row: (row) => Number((row as { members: string }).members),
         }),
@@ -80,7 +80,7 @@ export function clickhouseRecordEraser(clickhouse: ClickHouse): RecordEraser & D
 
 type Params = Parameters<ClickHouse['command']>[0]['params'];
 
-const membersSql = (of: 'trace_id' | 'session_id'): string =>
+const keysBelow = (of: 'trace_id' | 'session_id'): string =>
   `${keysBy[of]} FINAL WHERE ${IN_RUN} AND ${of} IN {ids:Array(UUID)} AND type != ''`;
 
 const remove = (clickhouse: ClickHouse, table: string, where: string, params: Params & {}): Promise<void> =>

@@ -5,6 +5,7 @@ import type { RecordKey, RecordRun, StoredMetric, StoredReads } from '../../reco
 import { Binder, TIME, timeParam } from './binder.ts';
 import { type ClickHouse, threadsFor } from './clickHouse.ts';
 import { HAS_VALUE, ofKindsSql, type Scope, scopeOf } from './columnSql.ts';
+import { inChunks } from './inChunks.ts';
 import { metricOfRow } from './metricRow.ts';
 import { isOverSize, recordPages } from './recordPages.ts';
 import { recordRows } from './recordRow.ts';
@@ -32,7 +33,7 @@ export function clickHouseRecordReads(engine: ClickHouse, versions = new RunVers
     ...recordPages(engine, versions),
 
     async records(run, keys, columns) {
-      return (await inGroups(keys, (group) => recordsOf(clickhouse, run, group, columns))).flat();
+      return inReads(keys, (group) => recordsOf(clickhouse, run, group, columns));
     },
 
     async recordsWithin(run, keys, columns, maxBytes, areLarge) {
@@ -62,7 +63,7 @@ export function clickHouseRecordReads(engine: ClickHouse, versions = new RunVers
     },
 
     async family(run, keys) {
-      const rows = await inGroups(keys, (group) => {
+      const rows = await inReads(keys, (group) => {
         const binder = new Binder();
         const scope = scopeOf(binder.bind, run);
         const traces = [...new Set(group.flatMap(({ traceId }) => (traceId === null ? [] : [traceId])))];
@@ -75,15 +76,14 @@ export function clickHouseRecordReads(engine: ClickHouse, versions = new RunVers
           row: (row) => row as { traces: string[]; parents: string[] },
         });
       });
-      const found = rows.flat();
       return {
-        storedTraces: new Set(found.flatMap(({ traces }) => traces)),
-        parents: new Set(found.flatMap(({ parents }) => parents)),
+        storedTraces: new Set(rows.flatMap(({ traces }) => traces)),
+        parents: new Set(rows.flatMap(({ parents }) => parents)),
       };
     },
 
     async incompleteTraces(run, traceIds) {
-      const rows = await inGroups(traceIds, async (group) => {
+      const rows = await inReads(traceIds, async (group) => {
         const binder = new Binder();
         const { bind, inRun } = scopeOf(binder.bind, run);
         // The index leads to the traces of which any version was incomplete: mostly none. Whether the newest one is, their rows say.
@@ -105,7 +105,7 @@ export function clickHouseRecordReads(engine: ClickHouse, versions = new RunVers
           row: (row) => (row as { id: string }).id,
         });
       });
-      return new Set(rows.flat());
+      return new Set(rows);
     },
 
     async metricResults(run, keys, metrics) {
@@ -129,9 +129,7 @@ export function clickHouseRecordReads(engine: ClickHouse, versions = new RunVers
           ({ bind }) =>
             `record_created_at IN ${bind(times(group), `Array(${TIME})`)} AND record_id IN ${bind(ids(group), 'Array(UUID)')}`,
         );
-      const rows = isLargeTrace(keys)
-        ? await read(keys, (scope) => inTraceOf(keys, scope))
-        : (await inGroups(keys, ofKeys)).flat();
+      const rows = isLargeTrace(keys) ? await read(keys, (scope) => inTraceOf(keys, scope)) : await inReads(keys, ofKeys);
       const byRecord = new Map<string, StoredMetric[]>();
       for (const { recordId, ...metric } of rows) {
         const known = byRecord.get(recordId);
@@ -167,21 +165,21 @@ export function clickHouseRecordReads(engine: ClickHouse, versions = new RunVers
     },
 
     async spanCounts(run, traceIds) {
-      const counts = await inGroups(traceIds, (group) => {
+      const counts = await inReads(traceIds, (group) => {
         const binder = new Binder();
         return clickhouse.query({
           name: 'spans of traces',
-          sql: `SELECT trace_id AS container, count() AS held FROM (${membersSql(scopeOf(binder.bind, run), group)}) WHERE type NOT IN ('trace', 'session', '') GROUP BY trace_id`,
+          sql: `SELECT trace_id AS container, count() AS records FROM (${membersSql(scopeOf(binder.bind, run), group)}) WHERE type NOT IN ('trace', 'session', '') GROUP BY trace_id`,
           params: binder.params,
           ...threadsFor(group),
-          row: heldOfRow,
+          row: countOfRow,
         });
       });
-      return new Map(counts.flat());
+      return new Map(counts);
     },
 
     async traceCounts(run, sessionIds) {
-      const counts = await inGroups(sessionIds, (group) => {
+      const counts = await inReads(sessionIds, (group) => {
         const binder = new Binder();
         const { bind, inRun } = scopeOf(binder.bind, run);
         const wanted = bind(group, 'Array(UUID)');
@@ -189,20 +187,19 @@ export function clickHouseRecordReads(engine: ClickHouse, versions = new RunVers
         const newest = `SELECT session_id, type FROM record_keys WHERE ${inRun} AND id IN (SELECT id FROM record_keys WHERE ${inRun} AND session_id IN ${wanted}) ORDER BY version DESC LIMIT 1 BY id`;
         return clickhouse.query({
           name: 'traces of sessions',
-          sql: `SELECT session_id AS container, count() AS held FROM (${newest}) WHERE type = 'trace' AND session_id IN ${wanted} GROUP BY session_id`,
+          sql: `SELECT session_id AS container, count() AS records FROM (${newest}) WHERE type = 'trace' AND session_id IN ${wanted} GROUP BY session_id`,
           params: binder.params,
           ...threadsFor(group),
-          row: heldOfRow,
+          row: countOfRow,
         });
       });
-      return new Map(counts.flat());
+      return new Map(counts);
     },
 
     async usage(run, keys) {
       const ofKind = (kind: Container) => keys.filter(({ type }) => type === kind).map(({ id }) => id);
       const read = (container: Container, column: 'trace_id' | 'session_id') =>
-        inGroups(ofKind(container), (group) => {
-          if (group.length === 0) return Promise.resolve([]);
+        inReads(ofKind(container), (group) => {
           const binder = new Binder();
           const { bind, inRun } = scopeOf(binder.bind, run);
           const wanted = bind(group, 'Array(UUID)');
@@ -216,7 +213,7 @@ export function clickHouseRecordReads(engine: ClickHouse, versions = new RunVers
           });
         });
       const found = await Promise.all([read('trace', 'trace_id'), read('session', 'session_id')]);
-      return new Map(found.flat(2));
+      return new Map(found.flat());
     },
   };
 }
@@ -318,9 +315,9 @@ const usageOfRow = (row: unknown): [string, Record<string, number>] => {
   return [String(container), Object.fromEntries(known)];
 };
 
-const heldOfRow = (row: unknown): [string, number] => {
-  const { container, held } = row as { container: string; held: string };
-  return [container, Number(held)];
+const countOfRow = (row: unknown): [string, number] => {
+  const { container, records } = row as { container: string; records: string };
+  return [container, Number(records)];
 };
 
 const isLargeTrace = (keys: readonly RecordKey[]): boolean =>
@@ -333,11 +330,9 @@ function inTraceOf(keys: readonly RecordKey[], { bind, inRun }: Scope): string {
   return `${range} AND record_id IN (SELECT id FROM trace_members WHERE ${inRun} AND trace_id = ${bind(keys[0]?.traceId as string, 'UUID')})`;
 }
 
-async function inGroups<K, R>(keys: readonly K[], read: (group: readonly K[]) => Promise<R>): Promise<R[]> {
-  const results: R[] = [];
-  for (let from = 0; from < keys.length; from += KEYS_PER_READ) results.push(await read(keys.slice(from, from + KEYS_PER_READ)));
-  return results;
-}
+/** Reads what belongs to any number of keys, so many at a time. */
+const inReads = <K, R>(keys: readonly K[], read: (group: readonly K[]) => Promise<R[]>): Promise<R[]> =>
+  inChunks(keys, read, KEYS_PER_READ);
 
 const ids = (keys: readonly RecordKey[]): string[] => keys.map(({ id }) => id);
 const times = (keys: readonly RecordKey[]): string[] => [...new Set(keys.map(({ createdAt }) => timeParam(createdAt)))];

@@ -1,6 +1,7 @@
 import type { StoredColumn } from '../../columns/columnDef.ts';
 import { storedFields } from '../../columns/recordFields.ts';
 import { recordTableColumns } from '../../columns/recordTableColumns.ts';
+import { utf8Json } from './rowLines.ts';
 
 // A cache of the short columns of each row: one column, `shorts`, holds their values once more, as JSON text. Whoever reads whole records reads this
 // one column in place of fifty: 50 scattered records of 1 M take 30 ms of CPU instead of 68. Every value has its home in a column of its own.
@@ -48,12 +49,8 @@ export class CachedColumns {
     if (shortNames.has(name) && value !== blankShortColumns[name]) this.#values[name] = value;
   }
 
-  /** With U+FFFD for halves of characters, as the engine keeps texts as UTF-8; they are the only `\ud…` that stringify makes. */
   text(): string {
-    const json = JSON.stringify(this.#values);
-    return json.includes('\\ud')
-      ? json.replaceAll(/\\\\|\\ud[89a-f][0-9a-f]{2}/g, (found) => (found === '\\\\' ? found : '\ufffd'))
-      : json;
+    return utf8Json(this.#values);
   }
 }
 
