@@ -113,6 +113,6 @@ function withoutRoot(
     const times = created_at === undefined ? {} : { created_at };
     changes.push({ action: 'open', record: { ...trace, ...times, name, trace_is_complete: false } });
   }
-  if (trace.session_id !== undefined) changes.push({ action: 'await', record: trace });
+  if (trace.session_id !== undefined) changes.push({ action: 'announce', record: trace });
   return changes;
 }

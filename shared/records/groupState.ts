@@ -4,14 +4,14 @@ import type { HeldUpdate, HeldUpdates, StoredHeldUpdate } from './heldUpdates.ts
 import type { OpenedSessions } from './openedSessions.ts';
 import type { StoredRecord } from './record.ts';
 import { type RecordChange, type RecordUpdate, settle, type WrittenRecord, withHeldUpdates } from './recordChange.ts';
-import type { RecordStore, StoredKey, WrittenKey } from './recordStore.ts';
+import { PENDING, type RecordStore, type StoredKey, type WrittenKey } from './recordStore.ts';
 import type { VersionClock } from './versionClock.ts';
 import { type CallPrices, withCost } from './withCost.ts';
 import { lockOf } from './writeLocks.ts';
 import type { Outcome, WriteRequest } from './writeRequest.ts';
 
-/** Placeholder for the session of a trace that has not come yet, but of which a span has named a session. */
-const UNSETTLED = '00000000-0000-0000-0000-000000000000';
+/** In place of the session of a pending trace while nobody has said it: a span of it has named one of its own. */
+const NO_SESSION = '00000000-0000-0000-0000-000000000000';
 
 export interface GroupDeps {
   store: RecordStore;
@@ -66,23 +66,23 @@ export class GroupState {
   apply(run: RunRef, changes: readonly RecordChange[]): Pick<Outcome, 'written' | 'held'> {
     const state = this.#runs.get(lockOf(run)) as RunState;
     const held: HeldUpdate[] = [];
-    const settled = new Map<string, StoredRecord>();
+    const made = new Map<string, StoredRecord>();
     const pending = new Map<string, WrittenKey>();
     const given: [id: string, metrics: RecordUpdate['metrics']][] = [];
     const taken: [id: string, metrics: StoredRecord['metrics']][] = [];
     const written = changes.map((change): WrittenRecord => {
       const id = change.action === 'update' ? change.id : change.record.id;
       if (state.opened.has(id) && change.action === 'open') return { id, session_id: id, trace_id: null, isNew: false };
-      const stored = settled.get(id) ?? state.records.get(id);
+      const stored = made.get(id) ?? state.records.get(id);
       const traceId = change.action === 'update' ? null : change.record.trace_id;
-      const trace = traceId === null ? undefined : (settled.get(traceId) ?? state.records.get(traceId));
+      const trace = traceId === null ? undefined : (made.get(traceId) ?? state.records.get(traceId));
       const traceKey = state.keys.get(traceId ?? '');
-      const traceSession = trace?.session_id ?? (traceKey?.session_id === UNSETTLED ? undefined : traceKey?.session_id);
+      const traceSession = trace?.session_id ?? (traceKey?.session_id === NO_SESSION ? undefined : traceKey?.session_id);
       const { version, at } = this.#clock.next();
       const key = state.keys.get(id);
-      if (change.action === 'await' && !stored) {
+      if (change.action === 'announce' && !stored) {
         const { session_id = id } = change.record;
-        const newKey = key ?? ({ id, type: 'awaited', trace_id: null, parent_id: null, created_at: at } as const);
+        const newKey = key ?? ({ id, type: PENDING, trace_id: null, parent_id: null, created_at: at } as const);
         const next = Math.max(version, (key?.version ?? 0) + 1);
         pending.set(id, { ...newKey, session_id, project_id: run.projectId, run_id: run.runId, version: next });
         return { id, session_id, trace_id: id, isNew: false };
@@ -95,10 +95,10 @@ export class GroupState {
         run,
         stored,
         key,
-        createdAt: key && key.type !== 'awaited' ? key.created_at : stored?.created_at,
+        createdAt: key && key.type !== PENDING ? key.created_at : stored?.created_at,
         traceSession,
         traceAttempt: trace?.attempt,
-        // The key of an awaited trace may be of a process whose clock is ahead.
+        // The key of a pending trace may be of a process whose clock is ahead.
         version: Math.max(version, (stored?.version ?? 0) + 1, (key?.version ?? 0) + 1),
         at,
       });
@@ -111,11 +111,11 @@ export class GroupState {
       ];
       const unpriced = next && waiting.length > 0 ? withHeldUpdates(next, waiting) : next;
       const record = unpriced && withCost(unpriced, stored, metrics, this.#prices);
-      if (record) settled.set(id, record);
+      if (record) made.set(id, record);
       // The span is in a session of its own choice: when its trace comes, it is looked for.
       if (record && traceId !== null && !trace && !traceKey && !pending.has(traceId) && record.session_id !== traceId) {
-        const newKey = { id: traceId, type: 'awaited', trace_id: null, parent_id: null, created_at: at } as const;
-        pending.set(traceId, { ...newKey, session_id: UNSETTLED, project_id: run.projectId, run_id: run.runId, version });
+        const newKey = { id: traceId, type: PENDING, trace_id: null, parent_id: null, created_at: at } as const;
+        pending.set(traceId, { ...newKey, session_id: NO_SESSION, project_id: run.projectId, run_id: run.runId, version });
       }
       if (record) for (const one of metrics) if (hasScores(one)) given.push([id, one]);
       if (record && stored && change.action === 'replace') taken.push([id, stored.metrics]);
@@ -123,7 +123,7 @@ export class GroupState {
       const { session_id, trace_id } = record ?? stored ?? (trace as StoredRecord);
       return { id, session_id, trace_id, isNew: stored === undefined };
     });
-    for (const [id, record] of settled) {
+    for (const [id, record] of made) {
       state.records.set(id, record);
       state.changed.add(id);
     }
@@ -149,7 +149,7 @@ export class GroupState {
   async followSessions(): Promise<void> {
     for (const state of this.#runs.values()) {
       const traces: { id: string; session_id: string }[] = [...state.pending.values()].filter(
-        ({ session_id }) => session_id !== UNSETTLED,
+        ({ session_id }) => session_id !== NO_SESSION,
       );
       for (const id of state.changed) {
         const record = state.records.get(id);
@@ -240,7 +240,7 @@ export class GroupState {
   /** Whether the record's key was stored before this group: then the record may be, too. */
   isKnown(record: StoredRecord): boolean {
     const key = this.#runOf(record).keys.get(record.id);
-    return key !== undefined && key.type !== 'awaited';
+    return key !== undefined && key.type !== PENDING;
   }
 
   /** The trace that a record leaves for another one. */
@@ -322,10 +322,10 @@ async function loadRun(
   }
   const keys = new Map((ids.size === 0 ? [] : await store.keys(run, [...ids])).map((key) => [key.id, key]));
   const targets = new Set(changes.map((change) => (change.action === 'update' ? change.id : change.record.id)));
-  const there = [...keys.values()].filter(({ id, type }) => targets.has(id) && type !== 'awaited');
+  const there = [...keys.values()].filter(({ id, type }) => targets.has(id) && type !== PENDING);
   const records = new Map((there.length === 0 ? [] : await store.records(run, there)).map((record) => [record.id, record]));
   const coming = changes.flatMap((change) =>
-    change.action === 'update' || change.action === 'await' || change.freshId ? [] : [change.record.id],
+    change.action === 'update' || change.action === 'announce' || change.freshId ? [] : [change.record.id],
   );
   const held = holding && coming.length > 0 ? await holding.heldOf(coming) : [];
   const lacking = changes.flatMap((change) => (change.action === 'update' && !records.has(change.id) ? [change.id] : []));

@@ -118,7 +118,7 @@ export function openRecords(deps: RecordsDeps): Records {
     heldUpdates,
     async deleteAll(projectId, runId) {
       // The marker is there: writes that began before it end now, and later ones are refused.
-      await writer.settled(projectId, runId);
+      await writer.untilWritten(projectId, runId);
       for (const remove of deps.deleteAll) await remove(projectId, runId);
       for (const forget of onRecordsDeleted) await forget({ projectId, ...(runId === undefined ? {} : { runId }) });
     },

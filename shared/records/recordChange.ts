@@ -35,13 +35,13 @@ export interface RecordUpdate {
  *   update has set stays.
  * - `replace`: stores the record in place of what is there, unless a higher attempt wrote that or its trace.
  * - `open`: stores the record unless its id is there already.
- * - `await`: says in which session a trace is whose own record may come later; nothing else of the record counts.
+ * - `announce`: says in which session a trace is whose own record may come later; nothing else of the record counts.
  * - `update`: changes a stored trace or span. One that is not stored yet takes the update when it comes, where updates are held; a record that was
  *   deleted, or is of another kind, is `NotFound`.
  */
 export type RecordChange =
   | {
-      action: 'log' | 'replace' | 'open' | 'await';
+      action: 'log' | 'replace' | 'open' | 'announce';
       record: LoggedRecord;
       /** The id was made for this write: nobody can have stored it. */
       freshId?: boolean;
@@ -110,7 +110,7 @@ function changed(change: RecordChange, from: Settling): StoredRecord | undefined
   // An experiment's ids are computed from its rows: whatever else was stored under one of them gives way.
   if (change.action !== 'replace') refuseTakenId(record, stored);
   if (stored && change.action === 'open') return undefined;
-  if (stored && change.action === 'await' && record.session_id === stored.session_id) return undefined;
+  if (stored && change.action === 'announce' && record.session_id === stored.session_id) return undefined;
   const currentAttempt = Math.max(stored?.attempt ?? 0, from.traceAttempt ?? 0);
   if (change.action === 'replace' && currentAttempt > (record.attempt ?? 0)) return undefined;
   const base = stored && change.action !== 'replace' ? merge(inKind(stored, record.type), record) : record;

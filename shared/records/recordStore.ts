@@ -2,12 +2,14 @@ import type { RunRef } from '../projects/runs.ts';
 import type { MetricStatus } from '../wire/metricResults.ts';
 import type { StoredRecord } from './record.ts';
 
+/** The type, under the name that stored keys have, of a trace whose own record has not come: its session may be known, its `created_at` is not. */
+export const PENDING = 'awaited';
+
 /** A record as the table of keys has it: what a write is settled by. */
 export interface StoredKey {
   id: string;
   created_at: string;
-  /** A trace that is `awaited` has no record yet: only its session is settled, its `created_at` is not. */
-  type: StoredRecord['type'] | 'awaited';
+  type: StoredRecord['type'] | typeof PENDING;
   trace_id: string | null;
   parent_id: string | null;
   session_id: string;

@@ -142,7 +142,7 @@ export class RecordWriter {
   }
 
   /** Resolves when no write is under way, here or in another process, that was let in before: to the run or, without one, to any of the project. */
-  settled(projectId: string, runId?: string): Promise<void> {
+  untilWritten(projectId: string, runId?: string): Promise<void> {
     const lock = runId === undefined ? lockOfProject({ projectId }) : lockOf({ projectId, runId });
     return this.#queue.inTurn(() => this.#withLocks([ownLock(lock)], async () => {}));
   }

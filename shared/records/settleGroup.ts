@@ -76,9 +76,9 @@ const refusal =
     request.reject(err);
 
 function apply(state: GroupState, { run, changes, partsOf }: WriteRequest): Outcome {
-  const settled = (part: readonly RecordChange[]) => state.apply(run, part);
+  const make = (part: readonly RecordChange[]) => state.apply(run, part);
   try {
-    return { ...settled(changes), refused: [] };
+    return { ...make(changes), refused: [] };
   } catch (err) {
     if (!partsOf || !(err instanceof RequestInvalid)) throw err;
   }
@@ -87,7 +87,7 @@ function apply(state: GroupState, { run, changes, partsOf }: WriteRequest): Outc
   for (const part of partsOf(changes)) {
     const moved = part.map((change) => movedUp(change, parents));
     try {
-      const { written, held } = settled(moved);
+      const { written, held } = make(moved);
       for (const record of written) outcome.written.push(record);
       for (const update of held) outcome.held.push(update);
     } catch (reason) {

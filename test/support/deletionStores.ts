@@ -100,7 +100,7 @@ export async function openDeletionStores(folder?: string, shared?: { clickhouse:
     const lookup = createRunLookup(logStreams);
     const everyRecord = clickhouseDeleteRecords(clickhouse);
     const deleteAll: DeleteRecords = async (projectId, runId) => {
-      await writer.settled(projectId, runId);
+      await writer.untilWritten(projectId, runId);
       await everyRecord(projectId, runId);
     };
     const deletion = { deletions: projects, deleteRecords: deleteAll, newId, forget: () => lookup.forget() };
