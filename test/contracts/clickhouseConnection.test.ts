@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { newId } from '../../shared/identifiers/ids.ts';
-import type { ClickHouse, NativeInsert } from '../../shared/stores/clickhouse/clickHouse.ts';
+import { type ClickHouse, type NativeInsert, SUBQUERIES_WITH_ROWS } from '../../shared/stores/clickhouse/clickHouse.ts';
 import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
 import { NativeBlock, nativeTypes } from '../../shared/stores/clickhouse/nativeBlock.ts';
 import { startClickHouseServer } from '../support/clickhouseServer.ts';
@@ -123,6 +123,27 @@ test('a server that does not answer ends no statement in silence: each ends in i
   process.kill(server.pid, 'SIGCONT');
   await patient.insert(insert);
   await expect.poll(() => patient.query(read)).toEqual(['a']);
+});
+
+test('the event loop turns while a stream of the embedded engine finds what its rows must be among', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'assay-clickhouse-'));
+  const clickhouse = openClickHouse({ dataDir });
+  onTestFinished(async () => {
+    await clickhouse.close();
+    await rm(dataDir, { recursive: true });
+  });
+  await clickhouse.command({ name: 'make', sql: 'CREATE TABLE things (name String) ENGINE = MergeTree ORDER BY name' });
+  await clickhouse.insert({ table: 'things', rows: [{ name: 'a' }, { name: 'b' }], token: 'first' });
+  let turns = 0;
+  const counting = setInterval(() => turns++, 20);
+  onTestFinished(() => clearInterval(counting));
+  const streamed: string[] = [];
+  // The engine would look up the key by what the subquery finds, which it asks before it answers anything.
+  const sql = 'SELECT name FROM things WHERE name IN (SELECT name FROM things WHERE sleepEachRow(1) = 0) ORDER BY name';
+  const slow = { name: 'slow to begin', sql, row: Names, settings: SUBQUERIES_WITH_ROWS };
+  for await (const name of clickhouse.stream(slow)) streamed.push(name);
+  expect(streamed).toEqual(['a', 'b']);
+  expect(turns).toBeGreaterThan(20); // of 100
 });
 
 describe('a stream that is called off before its first row', () => {

@@ -1,6 +1,6 @@
 import type { ExportQuery, ExportReads, SizedKey } from '../../records/exportRecords.ts';
 import { Binder } from './binder.ts';
-import type { ClickHouse } from './clickHouse.ts';
+import { type ClickHouse, SUBQUERIES_WITH_ROWS } from './clickHouse.ts';
 import { idOrder, type Scope, scopeOf } from './columnSql.ts';
 import { keyOfRow } from './keyRow.ts';
 import { newestVersions } from './newestVersions.ts';
@@ -14,6 +14,8 @@ const sizedKey = (row: unknown): SizedKey => ({ ...keyOfRow(row), bytes: Number(
 
 /** Keys of any number of records, in order, while the engine finds them: sorting spills to disk, so memory stays flat. */
 export function clickhouseRecordStream(clickhouse: ClickHouse): ExportReads {
+  // A filter may be any, and what it asks of other records may take seconds.
+  const options = { maxSeconds: MAX_SECONDS, ...(clickhouse.isEmbedded && { settings: SUBQUERIES_WITH_ROWS }) };
   return {
     async *keys(query) {
       const binder = new Binder();
@@ -24,7 +26,7 @@ export function clickhouseRecordStream(clickhouse: ClickHouse): ExportReads {
         sql: `SELECT records.id AS id, records.created_at AS created_at, records.type AS type, records.trace_id AS trace_id, ${TEXT_BYTES} AS bytes FROM ${from} WHERE ${rootsSql(query, scope)} ORDER BY ${orderBy}`,
         params: binder.params,
         row: sizedKey,
-        maxSeconds: MAX_SECONDS,
+        ...options,
         signal: query.signal,
       });
       // A version that is written while the stream begins stands beside the one it replaces, in the same place of the order.
@@ -51,7 +53,7 @@ export function clickhouseRecordStream(clickhouse: ClickHouse): ExportReads {
               ORDER BY ${order}root_created_at DESC, ${idOrder('root_id')} DESC, isNotNull(trace_id), trace_start, trace_id, created_at, id`,
         params: binder.params,
         row: (row) => ({ ...sizedKey(row), rootId: (row as { root_id: string }).root_id }),
-        maxSeconds: MAX_SECONDS,
+        ...options,
         signal: query.signal,
       });
     },
