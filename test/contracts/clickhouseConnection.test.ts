@@ -5,9 +5,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { newId } from '../../shared/identifiers/ids.ts';
+import { metricColumn } from '../../shared/metrics/metricColumn.ts';
+import { toxicity } from '../../shared/metrics/toxicity.ts';
+import { columnFinder } from '../../shared/records/findColumn.ts';
 import { type ClickHouse, type NativeInsert, SUBQUERIES_WITH_ROWS } from '../../shared/stores/clickhouse/clickHouse.ts';
 import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
 import { NativeBlock, nativeTypes } from '../../shared/stores/clickhouse/nativeBlock.ts';
+import { clickhouseRecordStream } from '../../shared/stores/clickhouse/recordStream.ts';
+import { migrateTables } from '../../shared/stores/clickhouse/tables.ts';
+import { type ColumnFilter, FilterList } from '../../shared/wire/filters.ts';
 import { startClickHouseServer } from '../support/clickhouseServer.ts';
 
 const Names = (row: unknown) => (row as { name: string }).name;
@@ -144,6 +150,61 @@ test('the event loop turns while a stream of the embedded engine finds what its 
   for await (const name of clickhouse.stream(slow)) streamed.push(name);
   expect(streamed).toEqual(['a', 'b']);
   expect(turns).toBeGreaterThan(20); // of 100
+});
+
+test('an export asks for that where its filter looks through other records, not where it names some', async () => {
+  const settingsOf = async (leaf: object, isEmbedded = true) => {
+    const asked: (object | undefined)[] = [];
+    const stream = ({ settings }: { settings?: object }) => {
+      asked.push(settings);
+      return (async function* () {})();
+    };
+    const exported = clickhouseRecordStream({ isEmbedded, query: async () => [], stream } as unknown as ClickHouse);
+    const query = {
+      run: { projectId: newId(), runId: newId() },
+      kinds: ['trace', 'llm'] as const,
+      filter: { and: FilterList.parse([leaf]) as ColumnFilter[] },
+      findColumn: columnFinder([metricColumn(toxicity)]),
+      finishedSessionsOnly: false,
+    };
+    for await (const _ of exported.keys(query));
+    for await (const _ of exported.members(query, 'trace_id'));
+    return asked;
+  };
+  const byMetric = { type: 'number', column_id: 'metrics/toxicity', operator: 'gt', value: 0.5 };
+  const later = expect.objectContaining(SUBQUERIES_WITH_ROWS);
+  expect(await settingsOf(byMetric)).toEqual([later, later]);
+  expect(await settingsOf(byMetric, false)).toEqual([expect.not.objectContaining(SUBQUERIES_WITH_ROWS), expect.anything()]);
+  expect(await settingsOf({ type: 'id', column_id: 'trace_id', operator: 'eq', value: newId() })).not.toContainEqual(later);
+});
+
+test('an export finds the keys of more records than the memory of a statement holds', { timeout: 120_000 }, async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'assay-clickhouse-'));
+  const clickhouse = openClickHouse({ dataDir, queryMemoryBytes: 96 * 1024 ** 2 });
+  onTestFinished(async () => {
+    await clickhouse.close();
+    await rm(dataDir, { recursive: true });
+  });
+  await migrateTables(clickhouse);
+  const run = { projectId: newId(), runId: newId() };
+  const count = 600_000;
+  await clickhouse.command({
+    name: 'make records',
+    sql: `INSERT INTO records (project_id, run_id, created_at, id, type, trace_id, session_id, input, shorts, version)
+          SELECT {project:UUID}, {run:UUID}, toDateTime64('2026-01-01', 6, 'UTC') + number % 1000, generateUUIDv4(number), 'llm', generateUUIDv4(intDiv(number, 8)), generateUUIDv4(), 'text', '{}', 1
+          FROM numbers({count:UInt64})`,
+    params: { project: run.projectId, run: run.runId, count },
+    settings: { max_memory_usage: 2 * 1024 ** 3 },
+  });
+  const query = { run, kinds: ['llm'] as const, filter: { and: [] }, findColumn: columnFinder([]), finishedSessionsOnly: false };
+  const found = new Set<string>();
+  let last: string | undefined;
+  for await (const { id, createdAt } of clickhouseRecordStream(clickhouse).keys(query)) {
+    if (last !== undefined && createdAt > last) expect.fail(`${createdAt} comes after ${last}`);
+    last = createdAt;
+    found.add(id);
+  }
+  expect(found.size).toBe(count);
 });
 
 describe('a stream that is called off before its first row', () => {

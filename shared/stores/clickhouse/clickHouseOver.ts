@@ -28,6 +28,9 @@ const settingsOfReads = (queryMemoryBytes: number) => ({
   max_memory_usage: queryMemoryBytes,
   max_bytes_before_external_sort: Math.floor(queryMemoryBytes / 4),
   max_bytes_before_external_group_by: Math.floor(queryMemoryBytes / 4),
+  // Shares of the memory of the whole engine, which would count in place of these.
+  max_bytes_ratio_before_external_sort: 0,
+  max_bytes_ratio_before_external_group_by: 0,
   output_format_json_quote_64bit_integers: 1,
   timeout_overflow_mode: 'throw',
   // Four or more LIKEs joined by OR would become one multiSearchAny, for which an empty pattern matches nothing.
