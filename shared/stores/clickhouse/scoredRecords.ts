@@ -5,6 +5,7 @@ import type { RunRef } from '../../projects/runs.ts';
 import type { RecordSize, RecordToScore } from '../../scoring/scoreValues.ts';
 import { IN_RUN, runParams, timeOfColumn } from './binder.ts';
 import type { ClickHouse } from './clickHouse.ts';
+import { textBytes } from './shortColumnsCache.ts';
 import { keysBy } from './tables.ts';
 
 /** The keys tell when the records were made, which is what the record table is ordered by. */
@@ -65,12 +66,10 @@ export async function recordsToScore(
   });
 }
 
-const TEXTS =
-  "length(input) + length(ifNull(output, '')) + length(ifNull(dataset_input, '')) + length(ifNull(dataset_output, ''))";
 const METADATA = ['dataset_metadata', 'user_metadata']
   .map((map) => `arraySum(arrayMap(text -> length(text), mapValues(${map})))`)
   .join(' + ');
-const BYTES = `sum(${TEXTS} + ${METADATA})`;
+const BYTES = `sum(${textBytes(['input', 'output', 'dataset_input', 'dataset_output'])} + ${METADATA})`;
 
 /** Bytes of the texts of these records; with those of all that is read for them where a metric looks at what is below. */
 export async function recordSizes(
