@@ -11,7 +11,7 @@ import { parseArgs } from 'node:util';
 import * as zlib from 'node:zlib';
 import { type ChdbEngine, openChdbEngine } from '../../shared/stores/clickhouse/chdbEngine.ts';
 import type { ChdbSession, Statement } from '../../shared/stores/clickhouse/chdbSession.ts';
-import { httpSettings } from './chdbConnection.ts';
+import { httpSettings, summary } from './chdbConnection.ts';
 import { type ServerProcess, serverProcess, untilUp } from './serverProcess.ts';
 
 export interface ClickHouseServer extends ServerProcess {
@@ -266,18 +266,8 @@ function end(response: ServerResponse, body: string): void {
   response.end(body);
 }
 
-function setSummary(response: ServerResponse, done: { read?: number; written?: number; bytes: number; seconds: number }): void {
-  const summary = {
-    read_rows: String(done.read ?? 0),
-    read_bytes: String(done.read === undefined ? 0 : done.bytes),
-    written_rows: String(done.written ?? 0),
-    written_bytes: String(done.written === undefined ? 0 : done.bytes),
-    total_rows_to_read: '0',
-    result_rows: String(done.read ?? 0),
-    result_bytes: '0',
-    elapsed_ns: String(Math.round(done.seconds * 1e9)),
-  };
-  response.setHeader('X-ClickHouse-Summary', JSON.stringify(summary));
+function setSummary(response: ServerResponse, done: Parameters<typeof summary>[0]): void {
+  response.setHeader('X-ClickHouse-Summary', JSON.stringify(summary(done)));
 }
 
 function fail(response: ServerResponse, err: unknown): void {
