@@ -10,7 +10,7 @@ import { type CallPrices, withCost } from './withCost.ts';
 import { lockOf } from './writeLocks.ts';
 import type { Outcome, WriteRequest } from './writeRequest.ts';
 
-/** In place of the session of a pending trace while nobody has said it: a span of it has named one of its own. */
+/** In place of the session of a pending trace that is not known yet: a span of it has named one of its own. */
 const NO_SESSION = '00000000-0000-0000-0000-000000000000';
 
 export interface GroupDeps {

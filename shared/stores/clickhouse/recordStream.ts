@@ -16,7 +16,7 @@ const MAX_SECONDS = 24 * 3600;
  */
 const SMALL_BLOCKS = { max_block_size: 8_192 };
 
-/** Those of ids and of newest versions are small, and lead to the rows. */
+/** All but those that compileFilter.ts makes of ids and columnSql.ts of newest versions, which are small and lead to the rows. */
 const LARGE_SUBQUERY = /\bIN \(SELECT (?!created_at FROM|row\.1)/;
 
 const sizedKey = (row: unknown): SizedKey => ({ ...keyOfRow(row), bytes: Number((row as { bytes: string }).bytes) });

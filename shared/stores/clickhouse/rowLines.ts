@@ -35,7 +35,7 @@ const INSERT_PIECE_LENGTH = 64 * 1024;
 /** Half of a surrogate pair, the only `\ud…` that stringify makes. Other escapes stay. */
 const HALF_PAIR = /\\\\|\\ud[89a-f][0-9a-f]{2}/g;
 
-/** An object as JSON that is text in UTF-8: U+FFFD stands for half of a surrogate pair, for whose escape the engine refuses a row. */
+/** An object as JSON that is text in UTF-8: half of a surrogate pair, for whose escape the engine refuses a row, becomes U+FFFD. */
 export function utf8Json(value: object): string {
   const json = JSON.stringify(value);
   return json.includes('\\ud') ? json.replaceAll(HALF_PAIR, (found) => (found === '\\\\' ? found : '\ufffd')) : json;

@@ -19,7 +19,7 @@ const DEFAULT_CONNECTIONS = 10;
 /** Connections that callers leave to the service's own work. */
 const OWN_CONNECTIONS = 2;
 
-/** The client's own log would repeat each error on our output, with its stack; whoever gets the error tells it once. */
+/** The client's own log would repeat each error on our output, with its stack; the caller that gets the error reports it. */
 const quiet = { level: ClickHouseLogLevel.OFF };
 
 /** Statements to a server over HTTP. Callers share its connections by turns. */

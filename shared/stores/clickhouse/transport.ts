@@ -3,7 +3,7 @@ import type { NativeInsert, ParamValue } from './clickHouse.ts';
 /** A line for each row; the second format adds the progress and the number of rows before the LIMIT in lines of their own. */
 export type AnswerFormat = 'JSONEachRow' | 'JSONEachRowWithProgress';
 
-/** What an insert is told beside its rows. */
+/** Settings of one insert. */
 export type InsertSettings = Record<string, string | 0 | 1>;
 
 /** A read with its settings in its text. */
