@@ -5,14 +5,17 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /**
  * The longest files are in `faults`, and they mostly wait: for a server that is gone, a limit that passes. So they begin early, and beside others,
- * which compute: two of those for each. Otherwise the order of Vitest: longest first, as of the last run.
+ * which compute: two of those for each. Of these, the ones that share a service come first: one that nobody takes is ended. Otherwise the order of
+ * Vitest: longest first, as of the last run.
  */
 class FaultsBesideOthers extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
     const isFault = ({ moduleId }: TestSpecification) => moduleId.includes('/test/faults/');
+    const shares = ({ moduleId }: TestSpecification) => readFileSync(moduleId, 'utf8').includes('sharedTestService');
     const faults = sorted.filter(isFault);
-    const others = sorted.filter((file) => !isFault(file));
+    const rest = sorted.filter((file) => !isFault(file));
+    const others = [...rest.filter(shares), ...rest.filter((file) => !shares(file))];
     return [
       ...faults.flatMap((fault, index) => [fault, ...others.slice(2 * index, 2 * index + 2)]),
       ...others.slice(2 * faults.length),
@@ -47,8 +50,8 @@ export default defineConfig({
     // More than the cores that CI has: a good part of the files' time is spent waiting.
     maxWorkers: 4,
     sequence: { sequencer: FaultsBesideOthers },
-    // Before the first file, since the limits of hooks leave no time to build it.
-    globalSetup: 'test/support/obtainTemporal.ts',
+    // Temporal's program is there before the first file, since the limits of hooks leave no time to build it.
+    globalSetup: ['test/support/obtainTemporal.ts', 'test/support/sharedServices.ts'],
     env: {
       // For the services that tests start as processes of their own: 0.7 s of CPU less for each.
       NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/node'),

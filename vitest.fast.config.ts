@@ -4,7 +4,7 @@ import base from './vitest.config.ts';
 
 // The rule instead of a list: a file that opens the service, or a store with all of its tables, is not quick.
 const opensService =
-  /from '\.\.\/support\/(?:service|serviceProcess|recordService|deletionStores|clickhouseServer|temporal\w*)\.ts'/;
+  /from '\.\.\/support\/(?:service|sharedService|serviceProcess|recordService|deletionStores|clickhouseServer|temporal\w*)\.ts'/;
 const needsServers = /describeWithServer|startRedis|startPostgres|startTemporal|docker-compose|createServer\(|node:net|node:tls/;
 
 const isQuick = (path: string) => {

@@ -2,7 +2,8 @@ import { parseArgs } from 'node:util';
 import { compareExperiments, createExperiment } from '../client/index.ts';
 import { newId } from '../shared/identifiers/ids.ts';
 import { Random } from '../shared/statistics/random.ts';
-import { startTestService, type TestService } from '../test/support/service.ts';
+import { startTestService } from '../test/support/service.ts';
+import type { TestService } from '../test/support/testService.ts';
 
 const METRICS = 10;
 const BATCH = 2_000;

@@ -10,7 +10,8 @@ import type { LeaseReply, RunRequest } from '../../shared/wire/experimentRuns.ts
 import { type Answer, fails, late, type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
 import { ownPort } from '../support/ownPort.ts';
 import { modelAt, newExperiment, type Progress, scorerNamed } from '../support/runs.ts';
-import { startTestService, type TestProject, type TestService } from '../support/service.ts';
+import { startTestService } from '../support/service.ts';
+import type { TestProject, TestService } from '../support/testService.ts';
 
 let service: TestService;
 let project: TestProject;

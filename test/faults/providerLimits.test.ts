@@ -2,14 +2,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ModelEndpoint } from '../support/modelEndpoint.ts';
 import { type Answer, fails, hangs, late, says, sends, startModelEndpoint } from '../support/modelEndpoint.ts';
 import { modelAt, newExperiment } from '../support/runs.ts';
-import { startTestService, type TestProject, type TestService } from '../support/service.ts';
+import { sharedTestService } from '../support/sharedService.ts';
+import type { TestProject, TestService } from '../support/testService.ts';
 
 let service: TestService;
 let project: TestProject;
 let template: string;
 
 beforeAll(async () => {
-  service = await startTestService();
+  service = await sharedTestService();
   project = await service.project();
   const { selected_version_id } = await service.client.send<{ selected_version_id: string }>('/templates', {
     body: { name: 'ask', template: '{{input}}' },

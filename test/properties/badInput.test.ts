@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { everyEndpoint } from '../support/everyEndpoint.ts';
 import { fairAnswer } from '../support/fairAnswer.ts';
 import { type HostileRequest, hostileRequests, type KnownIds, type OpenApiDocument } from '../support/hostileRequests.ts';
-import { startTestService, type TestService } from '../support/service.ts';
+import { startTestService } from '../support/service.ts';
+import type { TestService } from '../support/testService.ts';
 
 // They write hundreds of times, and a slow disk takes ten times as long for it as a fast one.
 vi.setConfig({ testTimeout: 300_000 });

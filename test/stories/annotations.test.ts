@@ -7,11 +7,12 @@ import { createAnnotationReads } from '../../shared/annotations/createAnnotation
 import { newId } from '../../shared/identifiers/ids.ts';
 import { postgresAnnotations } from '../../shared/stores/postgres/annotations.ts';
 import { openSeededDatabase } from '../support/seedPostgres.ts';
-import { startTestService, type TestService } from '../support/service.ts';
+import { sharedTestService } from '../support/sharedService.ts';
+import type { TestService } from '../support/testService.ts';
 
 let service: TestService;
 beforeAll(async () => {
-  service = await startTestService();
+  service = await sharedTestService();
 });
 afterAll(() => service[Symbol.asyncDispose]());
 

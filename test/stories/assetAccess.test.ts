@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createDataset, createPrompt, getDataset, getPrompt, Logger, runExperiment, ServiceClient } from '../../client/index.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
-import { startTestService, type TestProject, type TestService } from '../support/service.ts';
+import { sharedTestService } from '../support/sharedService.ts';
+import type { TestProject, TestService } from '../support/testService.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -9,7 +10,7 @@ vi.setConfig({ testTimeout: 60_000 });
 
 let service: TestService;
 beforeAll(async () => {
-  service = await startTestService();
+  service = await sharedTestService();
 });
 afterAll(() => service?.[Symbol.asyncDispose]());
 

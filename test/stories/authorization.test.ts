@@ -5,7 +5,8 @@ import { columns, expected } from '../support/authorization/expectations.ts';
 import { operationOf, plans, send, type Target } from '../support/authorization/requests.ts';
 import { makeDataset, makeWorkspace, type Workspace } from '../support/authorization/workspace.ts';
 import type { OpenApiDocument } from '../support/hostileRequests.ts';
-import { startTestService, type TestService } from '../support/service.ts';
+import { startTestService } from '../support/service.ts';
+import type { TestService } from '../support/testService.ts';
 
 const MINE = 'kestrel';
 const THEIRS = 'osprey';

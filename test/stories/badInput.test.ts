@@ -14,7 +14,8 @@ import { fairAnswer } from '../support/fairAnswer.ts';
 import { type RawConnection, rawConnection } from '../support/rawHttp.ts';
 import { newExperiment } from '../support/runs.ts';
 import { openSeededDatabase } from '../support/seedPostgres.ts';
-import { startTestService, type TestProject, type TestService } from '../support/service.ts';
+import { startTestService } from '../support/service.ts';
+import type { TestProject, TestService } from '../support/testService.ts';
 
 const endpoints = await everyEndpoint();
 /** Every secret that this file gives to the service: none may come back, in a reply or in the log. */

@@ -21,7 +21,8 @@ import {
 } from '../../client/index.ts';
 import { filesBelow } from '../support/filesBelow.ts';
 import { type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
-import { startTestService, type TestService } from '../support/service.ts';
+import { sharedTestService } from '../support/sharedService.ts';
+import type { TestService } from '../support/testService.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -29,7 +30,7 @@ let service: TestService;
 let projectId: string;
 
 beforeAll(async () => {
-  service = await startTestService();
+  service = await sharedTestService();
   projectId = (await service.project()).id;
 });
 afterAll(() => service?.[Symbol.asyncDispose]());

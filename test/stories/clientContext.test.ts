@@ -1,14 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { Logger, log } from '../../client/index.ts';
-import { startTestService, type TestService } from '../support/service.ts';
+import { sharedTestService } from '../support/sharedService.ts';
+import type { TestService } from '../support/testService.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 
 let service: TestService;
 let projectId: string;
 beforeAll(async () => {
-  service = await startTestService();
+  service = await sharedTestService();
   projectId = (await service.project()).id;
 });
 afterAll(() => service?.[Symbol.asyncDispose]());

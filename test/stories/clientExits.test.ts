@@ -5,14 +5,15 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { Logger, ServiceClient } from '../../client/index.ts';
 import { ownPort } from '../support/ownPort.ts';
-import { startTestService, type TestService } from '../support/service.ts';
+import { sharedTestService } from '../support/sharedService.ts';
+import type { TestService } from '../support/testService.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 
 let service: TestService;
 let projectId: string;
 beforeAll(async () => {
-  service = await startTestService();
+  service = await sharedTestService();
   projectId = (await service.project()).id;
 });
 afterAll(() => service?.[Symbol.asyncDispose]());

@@ -37,7 +37,8 @@ import {
   setRetention,
 } from '../../client/index.ts';
 import { Pages } from '../../client/pages.ts';
-import { startTestService, type TestService } from '../support/service.ts';
+import { sharedTestService } from '../support/sharedService.ts';
+import type { TestService } from '../support/testService.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -46,7 +47,7 @@ let client: ServiceClient;
 let projectId: string;
 
 beforeAll(async () => {
-  service = await startTestService();
+  service = await sharedTestService();
   client = service.client;
   projectId = (await service.project()).id;
 });

@@ -2,14 +2,15 @@ import { Readable } from 'node:stream';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { log } from '../../client/index.ts';
 import { type LoggedSpan, loggedTraces } from '../support/loggedTraces.ts';
-import { startTestService, type TestService } from '../support/service.ts';
+import { sharedTestService } from '../support/sharedService.ts';
+import type { TestService } from '../support/testService.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 
 let service: TestService;
 let projectId: string;
 beforeAll(async () => {
-  service = await startTestService();
+  service = await sharedTestService();
   projectId = (await service.project()).id;
 });
 afterAll(() => service?.[Symbol.asyncDispose]());

@@ -25,7 +25,8 @@ import { loggingCallbacks } from '../../client/langchain.ts';
 import { logOpenAI } from '../../client/openai.ts';
 import { type LoggedSpan, loggedTraces, tracesIn } from '../support/loggedTraces.ts';
 import { type Answer, fails, type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
-import { startTestService, type TestService } from '../support/service.ts';
+import { sharedTestService } from '../support/sharedService.ts';
+import type { TestService } from '../support/testService.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -33,7 +34,7 @@ let service: TestService;
 let endpoint: ModelEndpoint;
 let projectId: string;
 beforeAll(async () => {
-  service = await startTestService();
+  service = await sharedTestService();
   endpoint = await startModelEndpoint();
   projectId = (await service.project()).id;
 });

@@ -27,12 +27,13 @@ import type { Terminal } from '../../cli/terminal.ts';
 import { createDataset, rerunExperiment, runExperiment, watchExperiment } from '../../client/index.ts';
 import { VERSION } from '../../shared/config/version.ts';
 import { assay, atTerminal, inShell, startAssay, type Typed } from '../support/assay.ts';
-import { startTestService, type TestProject, type TestService } from '../support/service.ts';
+import { sharedTestService } from '../support/sharedService.ts';
+import type { TestProject, TestService } from '../support/testService.ts';
 
 let service: TestService;
 let project: TestProject;
 beforeAll(async () => {
-  service = await startTestService();
+  service = await sharedTestService();
   project = await service.project();
 });
 afterAll(() => service[Symbol.asyncDispose]());

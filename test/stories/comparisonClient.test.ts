@@ -19,13 +19,14 @@ import { builtinByName } from '../../shared/scorers/presets.ts';
 import { assay, inShell, type Typed } from '../support/assay.ts';
 import { fails, says, startModelEndpoint } from '../support/modelEndpoint.ts';
 import { modelAt } from '../support/runs.ts';
-import { startTestService, type TestService } from '../support/service.ts';
+import { sharedTestService } from '../support/sharedService.ts';
+import type { TestService } from '../support/testService.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 
 let service: TestService;
 beforeAll(async () => {
-  service = await startTestService();
+  service = await sharedTestService();
 });
 afterAll(() => service?.[Symbol.asyncDispose]());
 

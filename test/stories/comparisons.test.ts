@@ -3,7 +3,8 @@ import type { z } from 'zod';
 import { createDataset, createExperiment, HttpStatusError, runExperiment } from '../../client/index.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import type { ComparedRowsReply, CompareReply } from '../../shared/wire/comparisons.ts';
-import { startTestService, type TestService } from '../support/service.ts';
+import { sharedTestService } from '../support/sharedService.ts';
+import type { TestService } from '../support/testService.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -12,7 +13,7 @@ type RowsReply = z.output<typeof ComparedRowsReply>;
 
 let service: TestService;
 beforeAll(async () => {
-  service = await startTestService();
+  service = await sharedTestService();
 });
 afterAll(() => service?.[Symbol.asyncDispose]());
 

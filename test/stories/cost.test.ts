@@ -3,7 +3,8 @@ import { Logger, log, runExperiment } from '../../client/index.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
 import { modelAt } from '../support/runs.ts';
-import { startTestService, type TestService } from '../support/service.ts';
+import { sharedTestService } from '../support/sharedService.ts';
+import type { TestService } from '../support/testService.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -12,7 +13,7 @@ let endpoint: ModelEndpoint;
 let project: string;
 let stream: string;
 beforeAll(async () => {
-  [service, endpoint] = await Promise.all([startTestService(), startModelEndpoint()]);
+  [service, endpoint] = await Promise.all([sharedTestService(), startModelEndpoint()]);
   await modelAt(service.client, 'calls', endpoint.url, ['gpt-4o', 'home-made']);
 });
 afterAll(async () => {

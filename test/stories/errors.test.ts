@@ -9,7 +9,8 @@ import { newId } from '../../shared/identifiers/ids.ts';
 import { mapOf } from '../../shared/wire/mapOf.ts';
 import { KeptValues, mendFields } from '../../shared/wire/mendFields.ts';
 import { type HttpService, serve } from '../support/http.ts';
-import { startTestService, type TestProject, type TestService } from '../support/service.ts';
+import { sharedTestService } from '../support/sharedService.ts';
+import type { TestProject, TestService } from '../support/testService.ts';
 
 const names = Object.keys(errorCodes) as ErrorName[];
 
@@ -172,7 +173,7 @@ describe('a request that is refused says where', () => {
   let project: TestProject;
   let stream: string;
   beforeAll(async () => {
-    service = await startTestService();
+    service = await sharedTestService();
     project = await service.project();
     stream = ((await service.request('POST', `/projects/${project.id}/log_streams`, { name: 's' })).body as { id: string }).id;
   });

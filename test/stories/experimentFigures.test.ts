@@ -3,13 +3,14 @@ import { createExperiment, getExperiment, getExperiments, Logger, runExperiment 
 import { figureCell } from '../../demo/figureCell.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import type { ExperimentResponse } from '../../shared/wire/experiments.ts';
-import { startTestService, type TestService } from '../support/service.ts';
+import { sharedTestService } from '../support/sharedService.ts';
+import type { TestService } from '../support/testService.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 
 let service: TestService;
 beforeAll(async () => {
-  service = await startTestService();
+  service = await sharedTestService();
 });
 afterAll(() => service?.[Symbol.asyncDispose]());
 
@@ -164,10 +165,12 @@ describe('values that are not there', () => {
     const at = `/v2/projects/${projectId}/experiments/${id}`;
     const now = () => service.client.send<ExperimentResponse>(at);
     await expect
-      .poll(async () => (await now()).aggregate_metric_counts?.score, { timeout: 30_000 })
+      .poll(async () => (await now()).aggregate_metric_counts, { timeout: 30_000 })
       .toMatchObject({
-        ...{ values: 2, missing: 2, failed: 0, not_applicable: 0 },
-        ...{ rows: 5, rows_failed: 1, failed_rows_without_value: 1, failed_rows: 'omit' },
+        score: {
+          ...{ values: 2, missing: 2, failed: 0, not_applicable: 0 },
+          ...{ rows: 5, rows_failed: 1, failed_rows_without_value: 1, failed_rows: 'omit' },
+        },
       });
     const worst = await patched(projectId, id, {
       failed_rows: 'worst',

@@ -3,7 +3,8 @@ import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runExperiment } from '../../client/index.ts';
 import { describeWithServer } from '../support/describeWithServer.ts';
-import { startTestService, type TestService } from '../support/service.ts';
+import { startTestService } from '../support/service.ts';
+import type { TestService } from '../support/testService.ts';
 
 const EMAIL = 'admin@example.com';
 const PASSWORD = 'a-password-of-the-service';

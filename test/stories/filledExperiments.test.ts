@@ -7,14 +7,15 @@ import { newId } from '../../shared/identifiers/ids.ts';
 import { builtinByName } from '../../shared/scorers/presets.ts';
 import type { ExperimentColumn, ExperimentResponse } from '../../shared/wire/experiments.ts';
 import { experimentOf } from '../support/runs.ts';
-import { startTestService, type TestService } from '../support/service.ts';
 import { type ServiceProcess, serviceFolder } from '../support/serviceProcess.ts';
+import { sharedTestService } from '../support/sharedService.ts';
+import type { TestService } from '../support/testService.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 
 let service: TestService;
 beforeAll(async () => {
-  service = await startTestService();
+  service = await sharedTestService();
 });
 afterAll(() => service?.[Symbol.asyncDispose]());
 

@@ -4,7 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { describeWithServer } from '../support/describeWithServer.ts';
-import { startTestService, type TestProject, type TestService } from '../support/service.ts';
+import { sharedTestService } from '../support/sharedService.ts';
+import type { TestProject, TestService } from '../support/testService.ts';
 
 // Real input with a known right result: the test set of grade-school-math with the recorded answers of four models and, for each, whether it was
 // judged right. A stand-in endpoint answers with a model's recorded solution; the run must come to the published judgement, row by row.
@@ -45,7 +46,7 @@ function stories(): void {
 
   beforeAll(async () => {
     endpoint = await startRecordedModels(byQuestion);
-    service = await startTestService();
+    service = await sharedTestService();
     project = await service.project();
     const { client } = service;
     await client.send('/integrations/custom/recorded', {

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { compareExperiments, createDataset, createExperiment, runExperiment } from '../../client/index.ts';
 import { describeWithServer } from '../support/describeWithServer.ts';
-import { startTestService, type TestService } from '../support/service.ts';
+import { sharedTestService } from '../support/sharedService.ts';
+import type { TestService } from '../support/testService.ts';
 
 // The recorded answers of four models to the test set of grade-school-math, judged right or wrong: each pair of models, logged with its judgements and
 // run as experiments that are scored by the service, must differ on the rows on which the judgements do.
@@ -37,7 +38,7 @@ describeWithServer(
     const run = new Map<Model, string>();
 
     beforeAll(async () => {
-      service = await startTestService();
+      service = await sharedTestService();
       projectId = (await service.project()).id;
       const { client } = service;
       for (const model of models) {
@@ -53,7 +54,7 @@ describeWithServer(
       const dataset = await createDataset({
         client,
         projectId,
-        name: 'gsm8k',
+        name: 'questions to four models',
         file: new Blob([rows.join('\n')]),
         format: 'jsonl',
       });

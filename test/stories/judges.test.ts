@@ -11,7 +11,8 @@ import {
 import { newId } from '../../shared/identifiers/ids.ts';
 import type { ExperimentResponse } from '../../shared/wire/experiments.ts';
 import { type Answer, fails, hangs, type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
-import { startTestService, type TestService } from '../support/service.ts';
+import { sharedTestService } from '../support/sharedService.ts';
+import type { TestService } from '../support/testService.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -35,7 +36,7 @@ const integrate = (more: object = {}) =>
   });
 
 beforeAll(async () => {
-  [service, endpoint] = await Promise.all([startTestService(), startModelEndpoint()]);
+  [service, endpoint] = await Promise.all([sharedTestService(), startModelEndpoint()]);
   client = service.client;
   endpoint.otherwise(says('{"reason": "it is", "verdict": true}'));
   await integrate();

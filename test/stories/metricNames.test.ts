@@ -9,12 +9,13 @@ import { columnFinder } from '../../shared/records/findColumn.ts';
 import type { RecordRun } from '../../shared/records/searchRecords.ts';
 import { builtinByName } from '../../shared/scorers/presets.ts';
 import { readParquet } from '../support/readParquet.ts';
-import { startTestService, type TestProject, type TestService } from '../support/service.ts';
+import { sharedTestService } from '../support/sharedService.ts';
+import type { TestProject, TestService } from '../support/testService.ts';
 
 let service: TestService;
 let project: TestProject;
 beforeAll(async () => {
-  service = await startTestService();
+  service = await sharedTestService();
   project = await service.project();
 });
 afterAll(() => service[Symbol.asyncDispose]());

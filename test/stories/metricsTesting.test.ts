@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { presets } from '../../shared/scorers/presets.ts';
-import { startTestService, type TestProject, type TestService } from '../support/service.ts';
+import { sharedTestService } from '../support/sharedService.ts';
+import type { TestProject, TestService } from '../support/testService.ts';
 
 interface Column {
   id: string;
@@ -17,7 +18,7 @@ let service: TestService;
 let project: TestProject;
 
 beforeAll(async () => {
-  service = await startTestService();
+  service = await sharedTestService();
   project = await service.project();
 });
 afterAll(() => service[Symbol.asyncDispose]());

@@ -5,7 +5,8 @@ import { type Browser, chromium } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { describeWithServer } from '../support/describeWithServer.ts';
 import { everyEndpoint } from '../support/everyEndpoint.ts';
-import { startTestService, type TestService } from '../support/service.ts';
+import { sharedTestService } from '../support/sharedService.ts';
+import type { TestService } from '../support/testService.ts';
 
 type Json = Record<string, unknown>;
 interface Operation {
@@ -29,7 +30,7 @@ let service: TestService;
 let document: Document;
 
 beforeAll(async () => {
-  service = await startTestService();
+  service = await sharedTestService();
   document = (await (await fetch(`${service.url}/openapi.json`)).json()) as Document;
 });
 afterAll(() => service[Symbol.asyncDispose]());

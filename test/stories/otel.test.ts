@@ -5,12 +5,13 @@ import { type Attributes, ROOT_CONTEXT, SpanStatusCode, trace } from '@opentelem
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startTestService, type TestProject, type TestService } from '../support/service.ts';
+import { sharedTestService } from '../support/sharedService.ts';
+import type { TestProject, TestService } from '../support/testService.ts';
 
 let service: TestService;
 let project: TestProject;
 beforeAll(async () => {
-  service = await startTestService();
+  service = await sharedTestService();
   project = await service.project();
 });
 afterAll(() => service[Symbol.asyncDispose]());

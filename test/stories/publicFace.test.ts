@@ -2,7 +2,8 @@ import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../../shared/config/config.ts';
 import { rawConnection } from '../support/rawHttp.ts';
-import { startTestService, type TestService } from '../support/service.ts';
+import { startTestService } from '../support/service.ts';
+import type { TestService } from '../support/testService.ts';
 
 let service: TestService;
 beforeAll(async () => {

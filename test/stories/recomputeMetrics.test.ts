@@ -6,7 +6,8 @@ import { scoringWorkflowId } from '../../shared/scoring/workflow.ts';
 import { type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
 import { ownPort } from '../support/ownPort.ts';
 import { modelAt, newExperiment } from '../support/runs.ts';
-import { startTestService, type TestService } from '../support/service.ts';
+import { startTestService } from '../support/service.ts';
+import type { TestService } from '../support/testService.ts';
 
 let service: TestService;
 let judge: ModelEndpoint;

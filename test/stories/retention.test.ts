@@ -5,7 +5,8 @@ import { SWEEP_SCHEDULE } from '../../shared/records/sweepWorkflow.ts';
 import { connectTemporal } from '../../shared/stores/temporal/connect.ts';
 import { gate } from '../support/deletionStores.ts';
 import { ownPort } from '../support/ownPort.ts';
-import { startTestService, type TestService } from '../support/service.ts';
+import { startTestService } from '../support/service.ts';
+import type { TestService } from '../support/testService.ts';
 
 let service: TestService;
 let temporal: Awaited<ReturnType<typeof connectTemporal>>;

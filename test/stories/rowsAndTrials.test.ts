@@ -6,7 +6,8 @@ import { createDataset } from '../../client/createDataset.ts';
 import { runExperiment } from '../../client/runExperiment.ts';
 import { rowTraceId } from '../../shared/experiments/rowTrace.ts';
 import { type ExperimentOf, newExperiment } from '../support/runs.ts';
-import { startTestService, type TestProject, type TestService } from '../support/service.ts';
+import { startTestService } from '../support/service.ts';
+import type { TestProject, TestService } from '../support/testService.ts';
 
 let service: TestService;
 let project: TestProject;

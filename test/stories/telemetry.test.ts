@@ -13,7 +13,8 @@ import { openTelemetry } from '../../shared/telemetry/telemetry.ts';
 import { fails, says, startModelEndpoint } from '../support/modelEndpoint.ts';
 import { readMetrics, sumOf } from '../support/readMetrics.ts';
 import { modelAt, newExperiment } from '../support/runs.ts';
-import { startTestService, type TestService } from '../support/service.ts';
+import { startTestService } from '../support/service.ts';
+import type { TestService } from '../support/testService.ts';
 
 let service: TestService;
 beforeAll(async () => {

@@ -1,5 +1,5 @@
 import { Logger } from '../../client/index.ts';
-import type { TestService } from './service.ts';
+import type { TestService } from './testService.ts';
 
 export interface LoggedSpan {
   type: string;

@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { accountKeys } from '../../../shared/accounts/accountKeys.ts';
 import { createTokens } from '../../../shared/accounts/tokens.ts';
 import { parseSecretKeys } from '../../../shared/integrations/secrets.ts';
-import type { TestService } from '../service.ts';
+import type { TestService } from '../testService.ts';
 import type { Column } from './expectations.ts';
 
 /** Somebody who calls, with the headers that show who they are. */

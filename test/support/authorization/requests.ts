@@ -1,5 +1,5 @@
 import { newId } from '../../../shared/identifiers/ids.ts';
-import type { TestService } from '../service.ts';
+import type { TestService } from '../testService.ts';
 import { made, newAccount, newKey, newUser, only, type TestCaller } from './callers.ts';
 import { datasetForm, makeDataset, type Workspace } from './workspace.ts';
 

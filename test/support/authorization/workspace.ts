@@ -1,5 +1,5 @@
 import { newId } from '../../../shared/identifiers/ids.ts';
-import type { TestService } from '../service.ts';
+import type { TestService } from '../testService.ts';
 import { type Account, type Members, made, newAccount } from './callers.ts';
 
 /** One of everything that a path or a body can name, in one project. Ids, but for names and `mark`. */

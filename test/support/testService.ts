@@ -1,0 +1,56 @@
+import { randomUUID } from 'node:crypto';
+import { ServiceClient } from '../../client/http.ts';
+
+export const API_KEY = 'test-administrator-key';
+
+export interface TestProject {
+  id: string;
+  name: string;
+}
+
+export interface TestService extends AsyncDisposable {
+  url: string;
+  apiKey: string;
+  dataDir: string;
+  temporalUiUrl: string;
+  /** Where its metrics are read; empty without `METRICS_PORT`. */
+  metricsUrl: string;
+  client: ServiceClient;
+  /** One request with the administrator's key, as it is on the wire. */
+  request(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<{ status: number; body: never; headers: Headers }>;
+  /** A new project: tests share the service and nothing else. */
+  project(): Promise<TestProject>;
+}
+
+/** What a service says of itself. */
+export type ServiceAddresses = Pick<TestService, 'url' | 'dataDir' | 'temporalUiUrl' | 'metricsUrl'>;
+
+/** A service that runs at these addresses, as tests use it. */
+export function testServiceAt(at: ServiceAddresses, dispose: () => Promise<void>): TestService {
+  const request: TestService['request'] = async (method, path, body, headers = {}) => {
+    const response = await fetch(`${at.url}${path}`, {
+      method,
+      headers: { 'Service-API-Key': API_KEY, 'content-type': 'application/json', ...headers },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, body: (text === '' ? undefined : JSON.parse(text)) as never };
+  };
+  return {
+    ...at,
+    apiKey: API_KEY,
+    client: new ServiceClient({ apiUrl: at.url, apiKey: API_KEY }),
+    request,
+    async project() {
+      const name = `project ${randomUUID()}`;
+      const { body } = await request('POST', '/projects', { name });
+      return { id: (body as { id: string }).id, name };
+    },
+    [Symbol.asyncDispose]: dispose,
+  };
+}
