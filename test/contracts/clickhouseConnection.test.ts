@@ -175,7 +175,9 @@ test('an export asks for that where its filter looks through other records, not 
   const later = expect.objectContaining(SUBQUERIES_WITH_ROWS);
   expect(await settingsOf(byMetric)).toEqual([later, later]);
   expect(await settingsOf(byMetric, false)).toEqual([expect.not.objectContaining(SUBQUERIES_WITH_ROWS), expect.anything()]);
-  expect(await settingsOf({ type: 'id', column_id: 'trace_id', operator: 'eq', value: newId() })).not.toContainEqual(later);
+  const byTrace = (value: string | string[]) => ({ type: 'id', column_id: 'trace_id', operator: 'one_of', value });
+  expect(await settingsOf(byTrace(newId()))).not.toContainEqual(later);
+  expect(await settingsOf(byTrace(Array.from({ length: 2_001 }, newId)))).toEqual([later, later]);
 });
 
 test('an export finds the keys of more records than the memory of a statement holds', { timeout: 120_000 }, async () => {

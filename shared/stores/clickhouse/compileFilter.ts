@@ -92,16 +92,9 @@ const allOf = (conditions: readonly string[], by: ' AND ' | ' OR '): string => `
 
 /** @throws ServiceError `QueryTooExpensive` where its values are too many; equal leaves count once. */
 function withinBudget(filter: ColumnFilter): ColumnFilter {
-  const leaves = new Set<ColumnLeaf>();
-  const gather = (inner: ColumnFilter): void => {
-    if ('filter' in inner) leaves.add(inner.filter);
-    else if ('not' in inner) gather(inner.not);
-    else for (const one of 'and' in inner ? inner.and : inner.or) gather(one);
-  };
-  gather(filter);
   let parts = 0;
   let values = 0;
-  for (const { type, operator, value } of leaves) {
+  for (const { type, operator, value } of new Set(leavesOf(filter))) {
     const count = Array.isArray(value) ? value.length : 1;
     if (operator === 'contains' && type !== 'collection') parts += count;
     else values += count;
@@ -116,6 +109,19 @@ function withinBudget(filter: ColumnFilter): ColumnFilter {
     );
   return filter;
 }
+
+function leavesOf(filter: ColumnFilter): ColumnLeaf[] {
+  if ('filter' in filter) return [filter.filter];
+  if ('not' in filter) return leavesOf(filter.not);
+  return ('and' in filter ? filter.and : filter.or).flatMap(leavesOf);
+}
+
+/** Whether the SQL of a filter has subqueries that take long: those that look through other records or values, and long lists of ids. */
+export const hasLargeSubqueries = (filter: ColumnFilter, findColumn: FindColumn): boolean =>
+  leavesOf(filter).some((leaf) => {
+    const { at } = findColumn(leaf.column_id).source;
+    return (at !== 'record' && at !== 'map') || (leaf.type === 'id' && list(leaf.value).length > MAX_ARRAY);
+  });
 
 const tooExpensive = (reason: string): ServiceError =>
   new ServiceError('QueryTooExpensive', `the filter is too expensive: ${reason}`, { context: { limit: 'filter' } });

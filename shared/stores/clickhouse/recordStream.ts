@@ -2,6 +2,7 @@ import type { ExportQuery, ExportReads, SizedKey } from '../../records/exportRec
 import { Binder } from './binder.ts';
 import { type ClickHouse, SUBQUERIES_WITH_ROWS } from './clickHouse.ts';
 import { idOrder, type Scope, scopeOf } from './columnSql.ts';
+import { hasLargeSubqueries } from './compileFilter.ts';
 import { keyOfRow } from './keyRow.ts';
 import { newestVersions } from './newestVersions.ts';
 import { matchingSql, pageSource, sortValue } from './recordPages.ts';
@@ -16,18 +17,18 @@ const MAX_SECONDS = 24 * 3600;
  */
 const SMALL_BLOCKS = { max_block_size: 8_192 };
 
-/** All but those that compileFilter.ts makes of ids and columnSql.ts of newest versions, which are small and lead to the rows. */
-const LARGE_SUBQUERY = /\bIN \(SELECT (?!created_at FROM|row\.1)/;
-
 const sizedKey = (row: unknown): SizedKey => ({ ...keyOfRow(row), bytes: Number((row as { bytes: string }).bytes) });
 
 /** Keys of any number of records, in order, while the engine finds them: sorting spills to disk, so memory stays flat. */
 export function clickhouseRecordStream(clickhouse: ClickHouse): ExportReads {
-  const keysRead = (query: ExportQuery, roots: string) => ({
-    maxSeconds: MAX_SECONDS,
-    signal: query.signal,
-    settings: { ...SMALL_BLOCKS, ...(clickhouse.isEmbedded && LARGE_SUBQUERY.test(roots) && SUBQUERIES_WITH_ROWS) },
-  });
+  const keysRead = ({ filter, findColumn, finishedSessionsOnly, signal }: ExportQuery) => {
+    const plansLong = finishedSessionsOnly || hasLargeSubqueries(filter, findColumn);
+    return {
+      maxSeconds: MAX_SECONDS,
+      signal,
+      settings: { ...SMALL_BLOCKS, ...(clickhouse.isEmbedded && plansLong && SUBQUERIES_WITH_ROWS) },
+    };
+  };
   return {
     async *keys(query) {
       const binder = new Binder();
@@ -39,7 +40,7 @@ export function clickhouseRecordStream(clickhouse: ClickHouse): ExportReads {
         sql: `SELECT records.id AS id, records.created_at AS created_at, records.type AS type, records.trace_id AS trace_id, ${TEXT_BYTES} AS bytes FROM ${from} WHERE ${roots} ORDER BY ${orderBy}`,
         params: binder.params,
         row: sizedKey,
-        ...keysRead(query, roots),
+        ...keysRead(query),
       });
       // A version that is written while the stream begins stands beside the one it replaces, in the same place of the order.
       let last: string | undefined;
@@ -66,7 +67,7 @@ export function clickhouseRecordStream(clickhouse: ClickHouse): ExportReads {
               ORDER BY ${order}root_created_at DESC, ${idOrder('root_id')} DESC, isNotNull(trace_id), trace_start, trace_id, created_at, id`,
         params: binder.params,
         row: (row) => ({ ...sizedKey(row), rootId: (row as { root_id: string }).root_id }),
-        ...keysRead(query, roots),
+        ...keysRead(query),
       });
     },
   };
