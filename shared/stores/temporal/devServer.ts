@@ -51,10 +51,10 @@ export interface TemporalDevServer {
 const QUEUE_LOADS_PER_SECOND = 2_000;
 
 /**
- * Workflows whose state the server keeps in memory. Its own limit is 128,000, and it keeps those that are over until then. One that is no longer kept
- * is read from the database, in a millisecond.
+ * Workflows whose state the server keeps in memory, 80 KB each and as much again until it is collected. Its own limit is 128,000, and it keeps those
+ * that are over until then. One that is no longer kept is read from the database, in a millisecond.
  */
-const CACHED_WORKFLOWS = 256;
+const CACHED_WORKFLOWS = 128;
 
 const dynamicConfig = {
   'history.hostLevelCacheMaxSize': CACHED_WORKFLOWS,
