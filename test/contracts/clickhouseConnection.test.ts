@@ -4,6 +4,7 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import type { RecordKind } from '../../shared/columns/columnDef.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { metricColumn } from '../../shared/metrics/metricColumn.ts';
 import { toxicity } from '../../shared/metrics/toxicity.ts';
@@ -153,7 +154,11 @@ test('the event loop turns while a stream of the embedded engine finds what its 
 });
 
 test('an export asks for that where its filter looks through other records, not where it names some', async () => {
-  const settingsOf = async (leaf: object, isEmbedded = true) => {
+  const settingsOf = async (
+    leaves: object[],
+    { isEmbedded = true, kinds = ['trace', 'llm'] as RecordKind[], by = 'and' as 'and' | 'or' } = {},
+  ) => {
+    const filter = { [by]: FilterList.parse(leaves) } as unknown as ColumnFilter;
     const asked: (object | undefined)[] = [];
     const stream = ({ settings }: { settings?: object }) => {
       asked.push(settings);
@@ -162,8 +167,8 @@ test('an export asks for that where its filter looks through other records, not 
     const exported = clickhouseRecordStream({ isEmbedded, query: async () => [], stream } as unknown as ClickHouse);
     const query = {
       run: { projectId: newId(), runId: newId() },
-      kinds: ['trace', 'llm'] as const,
-      filter: { and: FilterList.parse([leaf]) as ColumnFilter[] },
+      kinds,
+      filter,
       findColumn: columnFinder([metricColumn(toxicity)]),
       finishedSessionsOnly: false,
     };
@@ -173,11 +178,20 @@ test('an export asks for that where its filter looks through other records, not 
   };
   const byMetric = { type: 'number', column_id: 'metrics/toxicity', operator: 'gt', value: 0.5 };
   const later = expect.objectContaining(SUBQUERIES_WITH_ROWS);
-  expect(await settingsOf(byMetric)).toEqual([later, later]);
-  expect(await settingsOf(byMetric, false)).toEqual([expect.not.objectContaining(SUBQUERIES_WITH_ROWS), expect.anything()]);
-  const byTrace = (value: string | string[]) => ({ type: 'id', column_id: 'trace_id', operator: 'one_of', value });
-  expect(await settingsOf(byTrace(newId()))).not.toContainEqual(later);
-  expect(await settingsOf(byTrace(Array.from({ length: 2_001 }, newId)))).toEqual([later, later]);
+  expect(await settingsOf([byMetric])).toEqual([later, later]);
+  const ofServer = await settingsOf([byMetric], { isEmbedded: false });
+  expect(ofServer).toEqual([expect.not.objectContaining(SUBQUERIES_WITH_ROWS), expect.anything()]);
+  const byTrace = (...value: string[]) => ({ type: 'id', column_id: 'trace_id', operator: 'one_of', value });
+  const ids = Array.from({ length: 2_400 }, newId);
+  expect(await settingsOf([byTrace(newId())])).not.toContainEqual(later);
+  expect(await settingsOf([byTrace(...ids)])).toEqual([later, later]);
+  // What becomes one list counts as one.
+  const halves = [byTrace(...ids.slice(0, 1_200)), byTrace(...ids.slice(1_200))];
+  expect(await settingsOf(halves, { by: 'or' })).toEqual([later, later]);
+  // A trace says by itself whether it is complete, a span by its trace.
+  const complete = { type: 'boolean', column_id: 'is_complete', operator: 'eq', value: true };
+  expect(await settingsOf([complete], { kinds: ['trace'] })).not.toContainEqual(later);
+  expect(await settingsOf([complete])).toEqual([later, later]);
 });
 
 test('an export finds the keys of more records than the memory of a statement holds', { timeout: 120_000 }, async () => {

@@ -24,11 +24,22 @@ export const filterBudget = {
  * A record that lacks a value matches no leaf on its column, `ne` and `not_in` included; so `not` keeps it.
  * @throws ServiceError `ColumnUnknown`; `ColumnNotFilterable`, also for a leaf that does not fit its column; `QueryTooExpensive` beyond `filterBudget`.
  */
-export function compileFilter(filter: ColumnFilter, scope: Scope, findColumn: FindColumn): string {
+export const compileFilter = (filter: ColumnFilter, scope: Scope, findColumn: FindColumn): string =>
+  compiledFilter(filter, scope, findColumn).sql;
+
+export interface CompiledFilter {
+  sql: string;
+  /** Whether it has subqueries that take long: those that look through other records or values, and long lists. */
+  hasLargeSubqueries: boolean;
+}
+
+/** As `compileFilter`, with what is to be known of the SQL. */
+export function compiledFilter(filter: ColumnFilter, scope: Scope, findColumn: FindColumn): CompiledFilter {
   const canonical = withinBudget(canonicalFilter(filter));
   const derived = new Map<string, string>();
   /** What reads something else stands in the text once, however often the filter names it. */
   let lookUps = 0;
+  let hasLargeSubqueries = false;
   const once = (sql: string): string => {
     lookUps++;
     const name = derived.get(sql);
@@ -43,6 +54,7 @@ export function compileFilter(filter: ColumnFilter, scope: Scope, findColumn: Fi
     if ('not' in inner) return { condition: `NOT ifNull(${onRecord(compile(inner.not))}, false)` };
     const leaf = inner.filter;
     const { column, sql, condition } = readLeaf(leaf, scope, findColumn);
+    hasLargeSubqueries ||= sql.isLookedUp || sql.readsOthers || isLongList(leaf);
     if (sql.isLookedUp) return { condition: condition(sql), sql, metric: column.id };
     if (sql.readsOthers) return { condition: condition({ ...sql, value: once(sql.value) }) };
     return { condition: readsKeys(leaf) ? once(condition(sql)) : condition(sql) };
@@ -78,8 +90,15 @@ export function compileFilter(filter: ColumnFilter, scope: Scope, findColumn: Fi
       `${asked}, and at most ${filterBudget.derived} may be asked for; join conditions on one column, or ask in several requests`,
     );
   }
-  return sql;
+  return { sql, hasLargeSubqueries };
 }
+
+/** More ids than this are bound as one text: of 80,000 in an array the engine's analysis takes 35 s, of the text all of it 1 s. */
+const MAX_ARRAY = 2_000;
+
+/** A list of ids that is bound as one text, or one of texts as long: `idList` and `textSet` make subqueries of them. */
+const isLongList = ({ type, operator, value }: ColumnLeaf): boolean =>
+  (type === 'id' || type === 'text' || type === 'collection') && operator !== 'contains' && list(value).length > MAX_ARRAY;
 
 interface Compiled {
   condition: string;
@@ -115,13 +134,6 @@ function leavesOf(filter: ColumnFilter): ColumnLeaf[] {
   if ('not' in filter) return leavesOf(filter.not);
   return ('and' in filter ? filter.and : filter.or).flatMap(leavesOf);
 }
-
-/** Whether the SQL of a filter has subqueries that take long: those that look through other records or values, and long lists of ids. */
-export const hasLargeSubqueries = (filter: ColumnFilter, findColumn: FindColumn): boolean =>
-  leavesOf(filter).some((leaf) => {
-    const { at } = findColumn(leaf.column_id).source;
-    return (at !== 'record' && at !== 'map') || (leaf.type === 'id' && list(leaf.value).length > MAX_ARRAY);
-  });
 
 const tooExpensive = (reason: string): ServiceError =>
   new ServiceError('QueryTooExpensive', `the filter is too expensive: ${reason}`, { context: { limit: 'filter' } });
@@ -227,9 +239,6 @@ function numberSql(leaf: ColumnLeaf & { type: 'number' }, value: string, bind: B
   const isOne = `toFloat64(${value}) IN ${bind(`[${leaf.value.map(numberParam).join()}]`, 'Array(Float64)')}`;
   return leaf.operator === 'ne' ? `(${hasValue(value)} AND NOT ${isOne})` : isOne;
 }
-
-/** More ids than this are bound as one text: of 80,000 in an array the engine's analysis takes 35 s, of the text all of it 1 s. */
-const MAX_ARRAY = 2_000;
 
 const idList = (ids: string[], bind: Bind): string =>
   ids.length <= MAX_ARRAY

@@ -27,7 +27,7 @@ import {
   type Scope,
   scopeOf,
 } from './columnSql.ts';
-import { compileFilter, isEmpty } from './compileFilter.ts';
+import { type CompiledFilter, compiledFilter, isEmpty } from './compileFilter.ts';
 import { keyOfRow } from './keyRow.ts';
 import { metricPage } from './metricPage.ts';
 import { byMerging, type NewestVersions } from './newestVersions.ts';
@@ -199,9 +199,12 @@ async function rowsAmong<T>(
 }
 
 /** The condition that a query's records meet, among rows that `inRun` limits. */
-export function matchingSql({ kinds, filter, findColumn }: RecordQuery, scope: Scope, inRun = scope.newest): string {
-  return `${inRun}${ofKindsSql(scope.bind, kinds)} AND ${compileFilter(filter, { ...scope, kinds }, findColumn)}`;
+export function matching({ kinds, filter, findColumn }: RecordQuery, scope: Scope, inRun = scope.newest): CompiledFilter {
+  const { sql, hasLargeSubqueries } = compiledFilter(filter, { ...scope, kinds }, findColumn);
+  return { sql: `${inRun}${ofKindsSql(scope.bind, kinds)} AND ${sql}`, hasLargeSubqueries };
 }
+
+export const matchingSql = (...of: Parameters<typeof matching>): string => matching(...of).sql;
 
 /** Without stale rows the count of a kind comes from what the engine keeps of each part; so they are counted by themselves and taken off. */
 async function countMatching(clickhouse: ClickHouse, query: RecordQuery, newest: NewestVersions): Promise<number> {
