@@ -5,8 +5,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /**
  * The longest files are in `faults`, and they mostly wait: for a server that is gone, a limit that passes. So they begin early, and beside others,
- * which compute: two of those for each. Of these, the ones that share a service come first: one that nobody takes is ended. Otherwise the order of
- * Vitest: longest first, as of the last run.
+ * which compute: two of those for each. Of the others, those that share services come first, so that a service is taken again before it is ended.
+ * Otherwise the order of Vitest: longest first, as of the last run.
  */
 class FaultsBesideOthers extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -45,7 +45,7 @@ function temporaryFolder(): { TMPDIR?: string } {
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    // Each file owns its folders and servers; chDB takes one folder per process.
+    // chDB takes one folder per process. Files that share a service talk to a process of its own.
     pool: 'forks',
     // More than the cores that CI has: a good part of the files' time is spent waiting.
     maxWorkers: 4,

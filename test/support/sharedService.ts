@@ -1,10 +1,12 @@
 import { inject } from 'vitest';
+import type { ServiceClient } from '../../client/http.ts';
 import { deleteIntegration, listIntegrations } from '../../client/index.ts';
 import { type ServiceAddresses, type TestService, testServiceAt } from './testService.ts';
 
 /**
  * A service that other files have used, or will: whoever needs a setting, an empty organization or a crash starts one by `startTestService`. It runs as a
- * process of its own; to dispose of it gives it back.
+ * process of its own; to dispose of it gives it back, without integrations. All else that belongs to the organization stays, so a file gives it names
+ * that no other has.
  */
 export async function sharedTestService(): Promise<TestService> {
   const lender = inject('sharedServices');
@@ -13,11 +15,19 @@ export async function sharedTestService(): Promise<TestService> {
   if (!answer.ok) throw new Error(text);
   const { place, ...at } = JSON.parse(text) as ServiceAddresses & { place: number };
   const service = testServiceAt(at, async () => {
-    // They are the whole organization's, and the next file's judges would call their models.
-    const { client } = service;
-    for (const { provider, name } of await listIntegrations({ client }))
-      await deleteIntegration({ client, provider, ...(provider === 'custom' && { name }) });
+    try {
+      await removeIntegrations(service.client);
+    } catch (err) {
+      await fetch(`${lender}/${place}?end`, { method: 'DELETE' });
+      throw err;
+    }
     await fetch(`${lender}/${place}`, { method: 'DELETE' });
   });
   return service;
+}
+
+/** They are the whole organization's, and the next file's judges would call their models. */
+async function removeIntegrations(client: ServiceClient): Promise<void> {
+  for (const { provider, name } of await listIntegrations({ client }))
+    await deleteIntegration({ client, provider, ...(provider === 'custom' && { name }) });
 }

@@ -11,10 +11,12 @@ import type { ServiceAddresses } from './testService.ts';
 
 /** One that nobody takes for so long is ended: an idle service takes 0.7 GB of memory and 2 % of a core. */
 const KEPT_IDLE_MS = 30_000;
+/** One that does not end in this time is killed. */
+const END_MS = 15_000;
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** Where `POST` takes a service that no other file uses now, and `DELETE /<place>` gives it back. */
+    /** Where `POST` takes a service that no other file uses now, and `DELETE /<place>` gives it back; with `?end` it is lent no more. */
     sharedServices: string;
   }
 }
@@ -23,36 +25,41 @@ interface Shared {
   process: ChildProcess;
   addresses: Promise<ServiceAddresses>;
   isTaken: boolean;
-  ending?: NodeJS.Timeout;
+  idle?: NodeJS.Timeout;
+  /** Rejects when it did not end as it should. */
+  ended?: Promise<void>;
 }
 
 /**
  * Vitest's `globalSetup`: lends services to files that need none of their own. To start one takes 5 s of CPU, so a file takes one that another has given
- * back, or else a new one.
+ * back, or else a new one. The run fails when one of them has crashed, or did not end by itself.
  */
 export async function setup({ config, provide }: TestProject): Promise<() => Promise<void>> {
   const services: Shared[] = [];
   const take = (): number => {
-    const free = services.findIndex((one) => !one.isTaken && !hasEnded(one) && one.process.stdin?.writable);
+    const free = services.findIndex((one) => !one.isTaken && one.ended === undefined && one.process.exitCode === null);
     const place = free === -1 ? services.push(start(config.env)) - 1 : free;
     const one = services[place] as Shared;
     one.isTaken = true;
-    clearTimeout(one.ending);
+    clearTimeout(one.idle);
     return place;
   };
-  const giveBack = (one: Shared): void => {
+  const giveBack = (one: Shared, isUsable: boolean): void => {
     one.isTaken = false;
-    one.ending = setTimeout(() => void end(one), KEPT_IDLE_MS);
+    if (isUsable) one.idle = setTimeout(() => end(one), KEPT_IDLE_MS);
+    else end(one);
   };
   const lender = createServer(async ({ method, url = '' }, response) => {
-    if (method === 'DELETE') {
-      giveBack(services[Number(url.slice(1))] as Shared);
+    const [place, how] = url.slice(1).split('?');
+    const given = services[Number(place)];
+    if (method === 'DELETE' && given) {
+      giveBack(given, how !== 'end');
       response.end();
       return;
     }
-    const place = take();
+    const taken = take();
     try {
-      response.end(JSON.stringify({ place, ...(await services[place]?.addresses) }));
+      response.end(JSON.stringify({ place: taken, ...(await services[taken]?.addresses) }));
     } catch (err) {
       response.writeHead(500).end(String(err));
     }
@@ -62,7 +69,8 @@ export async function setup({ config, provide }: TestProject): Promise<() => Pro
   provide('sharedServices', `http://127.0.0.1:${(lender.address() as AddressInfo).port}`);
   return async () => {
     lender.close();
-    await Promise.all(services.map(end));
+    services.forEach(end);
+    await Promise.all(services.map(({ ended }) => ended));
   };
 }
 
@@ -70,21 +78,34 @@ function start(environment: Partial<NodeJS.ProcessEnv>): Shared {
   const child = spawn(process.execPath, [...NODE_FLAGS, join(import.meta.dirname, 'service.process.ts')], {
     env: { ...process.env, ...environment, ...NODE_ENVIRONMENT },
     stdio: ['pipe', 'pipe', 'inherit'],
+    detached: true, // Ctrl-C at a terminal ends Vitest, and with it the standard input by which this ends
   });
   return { process: child, addresses: addressesFrom(child.stdout), isTaken: true };
 }
 
 async function addressesFrom(output: Readable): Promise<ServiceAddresses> {
-  for await (const line of createInterface(output)) return JSON.parse(line);
-  throw new Error('the service ended before it said where it is: its standard error says why');
+  const lines = createInterface(output);
+  const closed = once(lines, 'close').then(() => {
+    throw new Error('the service ended before it said where it is: its standard error says why');
+  });
+  closed.catch(() => {}); // it closes when the service ends
+  const [line] = await Promise.race([once(lines, 'line'), closed]);
+  return JSON.parse(line);
 }
 
-const hasEnded = ({ process }: Shared): boolean => process.exitCode !== null || process.signalCode !== null;
+function end(one: Shared): void {
+  clearTimeout(one.idle);
+  one.ended ??= endOf(one.process);
+  one.ended.catch(() => {}); // whoever waits for it at the end of the run hears of it
+}
 
-async function end(one: Shared): Promise<void> {
-  clearTimeout(one.ending);
-  if (hasEnded(one)) return;
-  const gone = once(one.process, 'exit');
-  one.process.stdin?.end();
-  await gone;
+async function endOf(child: ChildProcess): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) {
+    const gone = once(child, 'exit');
+    const timer = setTimeout(() => child.kill('SIGKILL'), END_MS);
+    child.stdin?.end();
+    await gone;
+    clearTimeout(timer);
+  }
+  if (child.exitCode !== 0) throw new Error(`a shared service ended with ${child.signalCode ?? child.exitCode}`);
 }
