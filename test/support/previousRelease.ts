@@ -1,9 +1,9 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createReadStream } from 'node:fs';
-import { cp, readFile, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { cp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { promisify } from 'node:util';
 import { createBrotliDecompress } from 'node:zlib';
 import type { Progress, RowRecord } from './runs.ts';
 
@@ -68,12 +68,11 @@ export async function runnersIn(folder: string) {
 export const apiKeyIn = async (dataDir: string): Promise<string> =>
   (JSON.parse(await readFile(join(dataDir, 'credentials.json'), 'utf8')) as { api_key: string }).api_key;
 
-/** Unpacks the archive; the data folder is `data` in it. */
+/** Unpacks the archive; the data folder is `data` in it. Through a file, since `tar` closes its input when it has read all that it needs of it. */
 export async function unpackPreviousRelease(folder: string): Promise<PreviousRelease> {
-  const tar = spawn('tar', ['-xf', '-', '-C', folder], { stdio: ['pipe', 'ignore', 'inherit'] });
-  const ended = once(tar, 'exit');
-  await pipeline(createReadStream(archivePath), createBrotliDecompress(), tar.stdin);
-  const [code] = await ended;
-  if (code !== 0) throw new Error(`tar ended with ${code}`);
+  const archive = join(folder, 'archive.tar');
+  await pipeline(createReadStream(archivePath), createBrotliDecompress(), createWriteStream(archive));
+  await promisify(execFile)('tar', ['-xf', archive, '-C', folder]);
+  await rm(archive);
   return JSON.parse(await readFile(join(folder, 'facts.json'), 'utf8')) as PreviousRelease;
 }
