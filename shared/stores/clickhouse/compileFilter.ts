@@ -19,22 +19,18 @@ export const filterBudget = {
   values: 200_000,
 };
 
-/**
- * Boolean SQL of a filter over the newest versions of a run's records. Only names of the registry reach the text; every value goes through `scope.bind`.
- * A record that lacks a value matches no leaf on its column, `ne` and `not_in` included; so `not` keeps it.
- * @throws ServiceError `ColumnUnknown`; `ColumnNotFilterable`, also for a leaf that does not fit its column; `QueryTooExpensive` beyond `filterBudget`.
- */
-export const compileFilter = (filter: ColumnFilter, scope: Scope, findColumn: FindColumn): string =>
-  compiledFilter(filter, scope, findColumn).sql;
-
 export interface CompiledFilter {
   sql: string;
   /** Whether it has subqueries that take long: those that look through other records or values, and long lists. */
   hasLargeSubqueries: boolean;
 }
 
-/** As `compileFilter`, with what is to be known of the SQL. */
-export function compiledFilter(filter: ColumnFilter, scope: Scope, findColumn: FindColumn): CompiledFilter {
+/**
+ * Boolean SQL of a filter over the newest versions of a run's records. Only names of the registry reach the text; every value goes through `scope.bind`.
+ * A record that lacks a value matches no leaf on its column, `ne` and `not_in` included; so `not` keeps it.
+ * @throws ServiceError `ColumnUnknown`; `ColumnNotFilterable`, also for a leaf that does not fit its column; `QueryTooExpensive` beyond `filterBudget`.
+ */
+export function compileFilter(filter: ColumnFilter, scope: Scope, findColumn: FindColumn): CompiledFilter {
   const canonical = withinBudget(canonicalFilter(filter));
   const derived = new Map<string, string>();
   /** What reads something else stands in the text once, however often the filter names it. */

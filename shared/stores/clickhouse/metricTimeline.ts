@@ -65,7 +65,7 @@ const inRange = ({ from, to }: TimelineQuery, { bind }: Scope, time: string): st
   `${time} >= ${bind(timeParam(from), TIME)} AND ${time} < ${bind(timeParam(to), TIME)}`;
 
 const matching = (query: TimelineQuery, scope: Scope): string =>
-  `${scope.newest} AND ${inRange(query, scope, 'created_at')} AND ${compileFilter(query.filter, scope, query.findColumn)}`;
+  `${scope.newest} AND ${inRange(query, scope, 'created_at')} AND ${compileFilter(query.filter, scope, query.findColumn).sql}`;
 
 const IS_SPAN = "type NOT IN ('trace', 'session')";
 

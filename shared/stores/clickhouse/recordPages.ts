@@ -27,7 +27,7 @@ import {
   type Scope,
   scopeOf,
 } from './columnSql.ts';
-import { type CompiledFilter, compiledFilter, isEmpty } from './compileFilter.ts';
+import { type CompiledFilter, compileFilter, isEmpty } from './compileFilter.ts';
 import { keyOfRow } from './keyRow.ts';
 import { metricPage } from './metricPage.ts';
 import { byMerging, type NewestVersions } from './newestVersions.ts';
@@ -200,7 +200,7 @@ async function rowsAmong<T>(
 
 /** The condition that a query's records meet, among rows that `inRun` limits. */
 export function matching({ kinds, filter, findColumn }: RecordQuery, scope: Scope, inRun = scope.newest): CompiledFilter {
-  const { sql, hasLargeSubqueries } = compiledFilter(filter, { ...scope, kinds }, findColumn);
+  const { sql, hasLargeSubqueries } = compileFilter(filter, { ...scope, kinds }, findColumn);
   return { sql: `${inRun}${ofKindsSql(scope.bind, kinds)} AND ${sql}`, hasLargeSubqueries };
 }
 

@@ -51,8 +51,9 @@ export interface TemporalDevServer {
 const QUEUE_LOADS_PER_SECOND = 2_000;
 
 /**
- * Workflows whose state the server keeps in memory, 80 KB each and as much again until it is collected. Its own limit is 128,000, and it keeps those
- * that are over until then. One that is no longer kept is read from the database, in a millisecond.
+ * Workflows whose state the server keeps in memory, 80 KB each and as much again until it is collected. Its own limit is 128,000, and workflows that
+ * have ended stay until it is reached. One that is no longer kept is read from the database. 400 runs that start at once do not fill the cache with
+ * workflows that are in use, for which the server would answer an error.
  */
 const CACHED_WORKFLOWS = 128;
 
