@@ -12,7 +12,7 @@ class FaultsBesideOthers extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
     const isFault = ({ moduleId }: TestSpecification) => moduleId.includes('/test/faults/');
-    const shares = ({ moduleId }: TestSpecification) => readFileSync(moduleId, 'utf8').includes('sharedTestService');
+    const shares = ({ moduleId }: TestSpecification) => readFileSync(moduleId, 'utf8').includes('/support/sharedService.ts');
     const faults = sorted.filter(isFault);
     const rest = sorted.filter((file) => !isFault(file));
     const others = [...rest.filter(shares), ...rest.filter((file) => !shares(file))];

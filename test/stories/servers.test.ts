@@ -14,6 +14,7 @@ import { postgresProgram } from '../support/postgresServer.ts';
 import { redisProgram } from '../support/redisServer.ts';
 import { type ExperimentOf, experimentOf, modelAt, newExperiment, type Progress } from '../support/runs.ts';
 import { balancedClient, type ServiceApi, type ServicePart, startServiceServers } from '../support/serviceServers.ts';
+import { API_KEY } from '../support/testService.ts';
 
 const ROWS = 500;
 const records = Array.from({ length: ROWS }, (_, index) => ({ input: `question ${index}`, output: `answer ${index}` }));
@@ -204,7 +205,7 @@ describeWithServer('two apis and two workers over servers', postgresProgram, (po
         const path = _name === 'ClickHouse' ? `/projects/${projectId}/experiments/${experiment.id}/progress` : '/projects';
         for (const { url } of apis) {
           for (const route of [path, '/healthcheck']) {
-            const answer = await fetch(url + route, { headers: { 'Service-API-Key': 'test-administrator-key' } });
+            const answer = await fetch(url + route, { headers: { 'Service-API-Key': API_KEY } });
             expect({ route, status: answer.status, retry: answer.headers.has('retry-after') }).toEqual({
               route,
               status: 503,

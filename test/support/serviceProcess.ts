@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { ownPort } from './ownPort.ts';
 import { seedPostgres } from './seedPostgres.ts';
+import { API_KEY } from './testService.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -50,13 +51,12 @@ export async function serviceFolder(
   { root = ROOT, empty = root !== ROOT }: { root?: string | undefined; empty?: boolean } = {},
 ): Promise<ServiceFolder> {
   if (!empty) await seedPostgres(join(dataDir, 'postgres'));
-  const apiKey = 'test-administrator-key';
   const environment = {
     DATA_DIR: dataDir,
     PORT: String(await ownPort()),
     TEMPORAL_PORT: String(await ownPort()),
     TEMPORAL_UI_PORT: String(await ownPort()),
-    ADMIN_API_KEY: apiKey,
+    ADMIN_API_KEY: API_KEY,
     LOG_LEVEL: 'warn',
     ...extra,
   };
@@ -90,7 +90,7 @@ export async function serviceFolder(
       await ready;
       return {
         url: `http://127.0.0.1:${environment.PORT}`,
-        apiKey,
+        apiKey: API_KEY,
         child,
         output: () => output,
         async kill(signal) {

@@ -10,9 +10,9 @@ import { findTestTemporal } from './findTestTemporal.ts';
 import { ownPort } from './ownPort.ts';
 import { startPostgresServer } from './postgresServer.ts';
 import { startRedisServer } from './redisServer.ts';
+import { API_KEY } from './testService.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const API_KEY = 'test-administrator-key';
 
 /** One api or worker process. After `kill` it can be started again, on its port. */
 export interface ServicePart {

@@ -9,7 +9,7 @@ import type { TestProject } from 'vitest/node';
 import { NODE_ENVIRONMENT, NODE_FLAGS } from './serviceProcess.ts';
 import type { ServiceAddresses } from './testService.ts';
 
-/** One that nobody takes for so long is ended: an idle service takes 0.7 GB of memory and 2 % of a core. */
+/** A service that no file takes for so long is ended: an idle service takes 0.7 GB of memory and 2 % of a core. */
 const KEPT_IDLE_MS = 30_000;
 /** One that does not end in this time is killed. */
 const END_MS = 15_000;

@@ -1,6 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import { ServiceClient } from '../../client/http.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
 
+/** Of the administrator of every service that tests start. */
 export const API_KEY = 'test-administrator-key';
 
 export interface TestProject {
@@ -47,7 +48,7 @@ export function testServiceAt(at: ServiceAddresses, dispose: () => Promise<void>
     client: new ServiceClient({ apiUrl: at.url, apiKey: API_KEY }),
     request,
     async project() {
-      const name = `project ${randomUUID()}`;
+      const name = `project ${newId()}`;
       const { body } = await request('POST', '/projects', { name });
       return { id: (body as { id: string }).id, name };
     },
