@@ -76,7 +76,8 @@ describe('what the interface has', () => {
 
   test('datasets: rows, edits, versions', async () => {
     const content = [{ input: 'one' }, { input: 'two' }];
-    const { id } = await createDataset({ client, projectId, name: 'edited', content });
+    const name = `edited ${projectId}`;
+    const { id } = await createDataset({ client, projectId, name, content });
     const rows = await datasetRows({ client, id }).all();
     expect(rows.map(({ values_dict }) => values_dict.input)).toEqual(['one', 'two']);
     await editDataset({
@@ -93,7 +94,7 @@ describe('what the interface has', () => {
     expect(versions.map(({ rows_added, rows_removed }) => [rows_added, rows_removed])[0]).toEqual([1, 1]);
     expect(await inputs()).toEqual(['two', 'three']);
     expect(await inputs(versions[1]?.version_index)).toEqual(['one', 'two']);
-    expect(names(await listDatasets({ client, projectId }).all())).toEqual(['edited']);
+    expect(names(await listDatasets({ client, projectId }).all())).toEqual([name]);
     await expect(editDataset({ client, id, edits: [] })).rejects.toMatchObject({ name: 'HttpStatusError', status: 422 });
     await deleteDataset({ client, id });
     expect(await getDataset({ client, id })).toBeUndefined();
@@ -138,9 +139,9 @@ describe('what the interface has', () => {
 
   test('annotation queues', async () => {
     const { id } = await createAnnotationQueue({ client, name: 'to rate' });
-    expect(names(await listAnnotationQueues({ client }).all())).toEqual(['to rate']);
+    expect(names(await listAnnotationQueues({ client }).all())).toContain('to rate');
     await deleteAnnotationQueue({ client, id });
-    expect(await listAnnotationQueues({ client }).all()).toEqual([]);
+    expect(names(await listAnnotationQueues({ client }).all())).not.toContain('to rate');
   });
 
   test('records as a file, and how long they are kept', async () => {
