@@ -11,8 +11,8 @@ import type { ServiceAddresses } from './testService.ts';
 
 /** A service that no file takes for so long is ended: an idle service takes 0.7 GB of memory and 2 % of a core. */
 const KEPT_IDLE_MS = 30_000;
-/** One that does not end in this time is killed. */
-const END_MS = 15_000;
+/** One that does not end in this time is killed: its activities get 15 s, and its stores some more on a busy machine. */
+const END_MS = 45_000;
 
 declare module 'vitest' {
   export interface ProvidedContext {
