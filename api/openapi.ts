@@ -18,10 +18,15 @@ const securitySchemes = (apiKeyHeaders: readonly string[]) => ({
   HTTPBasic: { type: 'http', scheme: 'basic' },
 });
 
-/** The OpenAPI 3.1 document of `endpoints`, generated from the schemas that validate their requests and replies. Paths carry `/v2`. */
-export function openapiDocument(endpoints: readonly Endpoint[], apiKeyHeaders: readonly string[]): Json {
+/** The versions of OpenAPI in which the interface is described, each with the dialect of JSON Schema that it takes. */
+const dialects = { '3.1.0': 'draft-2020-12', '3.0.4': 'openapi-3.0' } as const;
+
+export type OpenapiVersion = keyof typeof dialects;
+
+/** The OpenAPI document of `endpoints`, generated from the schemas that validate their requests and replies. Paths carry `/v2`. */
+export function openapiDocument(endpoints: readonly Endpoint[], apiKeyHeaders: readonly string[], version: OpenapiVersion): Json {
   const schemes = securitySchemes(apiKeyHeaders);
-  const components = new Components();
+  const components = new Components(dialects[version]);
   const paths: Record<string, Json> = {};
   const operationIds = new Set<string>();
   for (const route of endpoints) {
@@ -31,7 +36,7 @@ export function openapiDocument(endpoints: readonly Endpoint[], apiKeyHeaders: r
   components.of(HttpValidationError, 'output');
   components.of(ErrorBody, 'output');
   return components.complete({
-    openapi: '3.1.0',
+    openapi: version,
     info: { title: 'Assay', version: VERSION, description: 'Observability and evaluation of generative-AI applications.' },
     paths,
     components: { securitySchemes: schemes },
@@ -152,22 +157,29 @@ const COMPONENTS = '#/components/schemas/';
  */
 class Components {
   readonly #found = new Map<string, Json>();
+  readonly #dialect: (typeof dialects)[OpenapiVersion];
+
+  constructor(dialect: (typeof dialects)[OpenapiVersion]) {
+    this.#dialect = dialect;
+  }
 
   /** JSON Schema of `schema`; `input` as callers may send it, `output` as the service sends it. */
   of(schema: z.ZodType, io: Direction): unknown {
     const {
-      $defs,
       $schema: _,
+      $defs,
+      definitions = $defs,
       ...rest
     } = z.toJSONSchema(schema, {
+      target: this.#dialect,
       io,
       unrepresentable: 'any',
       reused: 'inline',
       cycles: 'ref',
       override: ({ zodSchema, jsonSchema }) => this.#describe(zodSchema, jsonSchema as Json, io),
-    }) as Json & { $defs?: Record<string, Json> };
-    const withDirection = (reference: string) => reference.replace(/^#\/\$defs\/(.*)$/, `${COMPONENTS}$1@${io}`);
-    for (const [name, definition] of Object.entries($defs ?? {})) {
+    }) as Json & { $defs?: Record<string, Json>; definitions?: Record<string, Json> };
+    const withDirection = (reference: string) => reference.replace(/^#\/(?:\$defs|definitions)\/(.*)$/, `${COMPONENTS}$1@${io}`);
+    for (const [name, definition] of Object.entries(definitions ?? {})) {
       this.#add(name, io, relinked(definition, withDirection) as Json);
     }
     return relinked(rest, withDirection);
@@ -182,6 +194,7 @@ class Components {
     }
     // Callers must take keys of an answer that they do not know.
     if (io === 'output' && json.additionalProperties === false) delete json.additionalProperties;
+    if (this.#dialect === 'openapi-3.0') keepKnownTo30(json);
     if (schema instanceof z.ZodDiscriminatedUnion) json.discriminator = { propertyName: schema.def.discriminator };
   }
 
@@ -224,6 +237,14 @@ class Components {
   }
 }
 
+/** OpenAPI 3.0 has one example a schema, and its `format: binary` says what `contentEncoding` does. */
+function keepKnownTo30(json: Json): void {
+  const { examples } = json;
+  delete json.examples;
+  delete json.contentEncoding;
+  if (Array.isArray(examples)) [json.example] = examples;
+}
+
 const nameOf = (key: string): string => key.replace(/@(input|output)$/, '');
 
 /** `value` with every reference in it renamed. */
@@ -247,7 +268,8 @@ function mapped(value: unknown, schemas: Record<string, Json>): unknown {
   const name = discriminator.propertyName;
   const members = (rest.oneOf ?? []).map(({ $ref }) => {
     const properties = schemas[String($ref).slice(COMPONENTS.length)]?.properties as Record<string, Json> | undefined;
-    return [properties?.[name]?.const, $ref] as const;
+    const tag = properties?.[name] as { const?: unknown; enum?: unknown[] } | undefined;
+    return [tag?.const ?? (tag?.enum?.length === 1 ? tag.enum[0] : undefined), $ref] as const;
   });
   if (members.some(([tag]) => typeof tag !== 'string')) return json;
   return { ...json, discriminator: { propertyName: name, mapping: Object.fromEntries(members) } };

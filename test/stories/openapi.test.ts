@@ -53,6 +53,38 @@ describe('the OpenAPI document', () => {
     expect(await (await fetch(`${service.url}/v2/openapi.json`)).json()).toEqual(document);
   });
 
+  test('is there as one of OpenAPI 3.0, too, with the same operations and schemas, for what does not read 3.1', async () => {
+    const older = (await (await fetch(`${service.url}/openapi-3.0.json`)).json()) as Document;
+    expect(older).toMatchObject({ openapi: '3.0.4', info: document.info });
+    expect(Object.keys(older.components.schemas)).toEqual(Object.keys(document.components.schemas));
+    const bare = ({ parameters, requestBody, responses, ...rest }: Operation) => ({
+      ...rest,
+      parameters: parameters.map(({ name, in: where, required }) => [name, where, required]),
+      bodies: Object.keys(requestBody?.content ?? {}),
+      answers: Object.entries(responses).map(([status, { content }]) => [status, Object.keys(content ?? {})]),
+    });
+    const bared = ({ paths }: Document) =>
+      Object.entries(paths).map(([path, methods]) => [path, Object.entries(methods).map(([method, it]) => [method, bare(it)])]);
+    expect(bared(older)).toEqual(bared(document));
+    const { discriminator } = older.components.schemas.LoggedSpan as Json;
+    expect(discriminator).toEqual(document.components.schemas.LoggedSpan?.discriminator);
+
+    const unknown = ['const', 'prefixItems', 'propertyNames', 'patternProperties', 'examples', 'contentEncoding', 'definitions'];
+    const newer: string[] = [];
+    for (const [place, value] of everyValue(older)) {
+      if (typeof value !== 'object' || value === null || /\/(properties|mapping)$/.test(place)) continue;
+      const { type, exclusiveMinimum, exclusiveMaximum } = value as Json;
+      const isNewer =
+        unknown.some((key) => key in value) ||
+        type === 'null' ||
+        Array.isArray(type) ||
+        [exclusiveMinimum, exclusiveMaximum].some((bound) => typeof bound === 'number') ||
+        ('$ref' in value && Object.keys(value).length > 1);
+      if (isNewer) newer.push(place);
+    }
+    expect(newer).toEqual([]);
+  });
+
   test('names the four ways to authenticate', () => {
     expect(document.components.securitySchemes).toEqual({
       ClassicAPIKeyHeader: { type: 'apiKey', in: 'header', name: 'Service-API-Key' },

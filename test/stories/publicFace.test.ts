@@ -32,6 +32,7 @@ describe('every answer', () => {
   test.each([
     ['GET', '/healthcheck', 200],
     ['GET', '/openapi.json', 200],
+    ['GET', '/openapi-3.0.json', 200],
     ['GET', '/docs', 200],
     ['GET', '/docs/assets/swagger-ui.css', 200],
     ['GET', '/', 302],
