@@ -894,7 +894,8 @@ test('the page of the command line has every status that a command ends with', (
   expect(listed).toEqual(Object.values(exitCodes).sort((one, other) => one - other));
 });
 
-test('start runs the service until Ctrl-C; doctor finds it in its folder at whatever port it has', async () => {
+// It creates a data folder from nothing, beside other files.
+test('start runs the service until Ctrl-C; doctor finds it at whatever port it has', { timeout: 120_000 }, async () => {
   const folder = newFolder();
   const typed = { folder, environment: { TEMPORAL_PORT: '0', TEMPORAL_UI_PORT: '0', LOG_LEVEL: 'error' } };
   const running = startAssay(['start', '--port', '0'], typed);

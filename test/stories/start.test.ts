@@ -308,7 +308,7 @@ describe('what cannot start says why in one sentence', () => {
     expect(code).toBe(1);
   });
 
-  test.concurrent.each(['api/main.ts', 'workers/main.ts'])('%s without its servers', async (entry) => {
+  test.concurrent.each(['api/main.ts', 'workers/main.ts'])('%s without its servers', { timeout: 60_000 }, async (entry) => {
     const alone = await run(entry, { PORT: '0' });
     expect(alone.stderr).toBe(
       'not set: CLICKHOUSE_URL, DATABASE_URL, REDIS_URL, TEMPORAL_ADDRESS, SECRET_KEYS. A process of its own needs servers that it can share; "npm start" runs everything in one process without any\n',
