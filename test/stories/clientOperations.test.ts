@@ -138,10 +138,11 @@ describe('what the interface has', () => {
   });
 
   test('annotation queues', async () => {
+    const before = names(await listAnnotationQueues({ client }).all());
     const { id } = await createAnnotationQueue({ client, name: 'to rate' });
-    expect(names(await listAnnotationQueues({ client }).all())).toContain('to rate');
+    expect(names(await listAnnotationQueues({ client }).all())).toEqual(['to rate', ...before]);
     await deleteAnnotationQueue({ client, id });
-    expect(names(await listAnnotationQueues({ client }).all())).not.toContain('to rate');
+    expect(names(await listAnnotationQueues({ client }).all())).toEqual(before);
   });
 
   test('records as a file, and how long they are kept', async () => {
