@@ -9,7 +9,8 @@ import { moduleRunner } from '../../workers/runners/module.ts';
 
 const MODULE = `
   export default async (input) => {
-    if (input === 'eats') for (const kept = []; ; ) kept.push(new Array(100_000).fill(0).map((_, at) => ({ at })));
+    // Pieces of 8 MB, so that it ends within its time limit where the processors are busy with other work.
+    if (input === 'eats') for (const kept = []; ; ) kept.push(new Array(1_000_000).fill(0));
     if (input === 'loops') for (;;);
     return input;
   };`;
