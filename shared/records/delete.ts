@@ -2,7 +2,7 @@ import { type RecordKind, spanKinds } from '../columns/columnDef.ts';
 import { ServiceError } from '../errors/errors.ts';
 import type { RunRef } from '../projects/runs.ts';
 import { timeOf } from '../wire/time.ts';
-import type { ErasedKey, RecordErasure } from './eraseRecords.ts';
+import { type Erased, type ErasedKey, goneWith, type RecordErasure } from './eraseRecords.ts';
 import type { FindColumn } from './findColumn.ts';
 import type { ForgetHeldUpdates, HeldUpdateFilter } from './heldUpdates.ts';
 import type { StoredKey } from './recordStore.ts';
@@ -20,8 +20,13 @@ export interface RecordEraser {
   members(run: RunRef, of: Container, ids: readonly string[]): Promise<StoredKey[]>;
   /** How many `members` gives. */
   countMembers(run: RunRef, of: Container, ids: readonly string[]): Promise<number>;
-  /** Removes all versions, metric values and keys of these records; nobody finds them afterwards. Safe to repeat. */
-  erase(run: RunRef, keys: readonly ErasedKey[]): Promise<void>;
+  /**
+   * Removes all versions, metric values and keys of these records. The keys go at once: who writes settles on nothing of them. Searches find the records
+   * until they are `gone`. The keys go before the values: whoever writes a value and then finds the key knows that the value goes, too. Safe to repeat.
+   */
+  erase(run: RunRef, keys: readonly ErasedKey[]): Promise<Erased>;
+  /** Those of these records whose keys are gone. */
+  missing(run: RunRef, keys: readonly ErasedKey[]): Promise<ErasedKey[]>;
 }
 
 /** A deletion that was asked for and is not done. */
@@ -49,7 +54,7 @@ export interface DeletionRequests {
 
 export interface DeleteDeps {
   reads: Pick<RecordReads, 'readPage'>;
-  eraser: Pick<RecordEraser, 'members' | 'countMembers'>;
+  eraser: Pick<RecordEraser, 'members' | 'countMembers' | 'missing'>;
   erasure: Pick<RecordErasure, 'erase'>;
   requests: DeletionRequests;
   forgetHeldUpdates: ForgetHeldUpdates;
@@ -187,7 +192,10 @@ async function carryOut(
 /** Erases them together where what is below them are not too many, else each half for itself. */
 async function eraseInPieces(deps: DeleteDeps, query: RecordQuery, ids: string[]): Promise<number> {
   const erased = await deps.writer.exclusively(query.run, () => eraseMatching(deps, query, ids));
-  if (erased !== undefined) return erased;
+  if (erased) {
+    await erased.gone;
+    return erased.count;
+  }
   const half = Math.ceil(ids.length / 2);
   return (await eraseInPieces(deps, query, ids.slice(0, half))) + (await eraseInPieces(deps, query, ids.slice(half)));
 }
@@ -200,22 +208,27 @@ async function eraseMatching(
   { reads, eraser, erasure }: DeleteDeps,
   query: RecordQuery,
   ids: string[],
-): Promise<number | undefined> {
+): Promise<(Erased & { count: number }) | undefined> {
   const among: Filter = { filter: { type: 'id', column_id: 'id', operator: 'one_of', value: ids } };
   const { keys } = await findKeys(reads, { ...query, filter: { and: [query.filter, among] }, offset: 0, limit: ids.length });
   const { of, containers } = containersOf(query.kinds, keys);
   if (keys.length > 1 && (await eraser.countMembers(query.run, of, containers)) > MAX_ERASED) return undefined;
   const toErase = await withMembers(eraser, query.run, query.kinds, keys);
-  await erasure.erase(query.run, toErase);
-  return toErase.length;
+  // Searches still find what another deletion is taking: it counts there.
+  const found = keys.map(({ id, createdAt }) => ({ id, created_at: createdAt }));
+  const takenElsewhere = (await eraser.missing(query.run, found)).length;
+  return { ...(await erasure.erase(query.run, toErase)), count: toErase.length - takenElsewhere };
 }
 
 /** Erases these traces with all that is below them, whatever they hold. */
-export const eraseTraces = (
+export async function eraseTraces(
   { eraser, erasure, writer }: Pick<DeleteDeps, 'eraser' | 'erasure' | 'writer'>,
   run: RunRef,
   traceIds: readonly string[],
-): Promise<void> => writer.exclusively(run, async () => erasure.erase(run, await eraser.members(run, 'trace_id', traceIds)));
+): Promise<void> {
+  const erased = await writer.exclusively(run, async () => erasure.erase(run, await eraser.members(run, 'trace_id', traceIds)));
+  await erased.gone;
+}
 
 /**
  * Erases the spans that an attempt of an experiment left behind whose trace another attempt has replaced.
@@ -228,12 +241,15 @@ export async function deleteStraySpans(
   run: RunRef,
 ): Promise<number> {
   if ((await find(run)).length === 0) return 0;
-  return writer.exclusively(run, async () => {
+  const { gone, count } = await writer.exclusively(run, async () => {
     const strays = await find(run);
+    const erased: Erased[] = [];
     for (let from = 0; from < strays.length; from += STRAYS_PER_ERASURE)
-      await erasure.erase(run, strays.slice(from, from + STRAYS_PER_ERASURE));
-    return strays.length;
+      erased.push(await erasure.erase(run, strays.slice(from, from + STRAYS_PER_ERASURE)));
+    return { ...goneWith(erased.map((part) => part.gone)), count: strays.length };
   });
+  await gone;
+  return count;
 }
 
 type Found = { id: string; createdAt: string; traceId: string | null };

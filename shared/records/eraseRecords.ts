@@ -1,3 +1,4 @@
+import { together } from '../concurrency/together.ts';
 import type { RunRef } from '../projects/runs.ts';
 import type { RunsToWrite, StoredKey, WriteGuard } from './recordStore.ts';
 
@@ -8,6 +9,19 @@ export interface Erasure {
   id: string;
   run: RunRef;
   keys: readonly ErasedKey[];
+}
+
+/** An erasure that nothing undoes: what is written from now on stays. */
+export interface Erased {
+  /** Resolves when no search finds the records any more. */
+  gone: Promise<void>;
+}
+
+/** An erasure of several parts. */
+export function goneWith(parts: readonly Promise<void>[]): Erased {
+  const gone = together(parts).then(() => {});
+  gone.catch(() => {}); // it is waited for later, or not at all
+  return { gone };
 }
 
 /** Records that are being erased: noted before the first of their rows goes, removed when nothing of them is left. */
@@ -39,14 +53,14 @@ export interface Deleted {
 export type OnRecordsDeleted = (deleted: Deleted) => Promise<void>;
 
 export interface ErasureDeps {
-  eraser: { erase(run: RunRef, keys: readonly ErasedKey[]): Promise<void> };
+  eraser: { erase(run: RunRef, keys: readonly ErasedKey[]): Promise<Erased> };
   notes: ErasureNotes;
   onRecordsDeleted: readonly OnRecordsDeleted[];
 }
 
 export interface RecordErasure {
-  /** Takes these records with all that belongs to them. Call it only while nothing else is written to the run. */
-  erase(run: RunRef, keys: readonly ErasedKey[]): Promise<void>;
+  /** Takes these records with all that belongs to them. Call it only while nothing else is written to the run; wait for `gone` when others may write. */
+  erase(run: RunRef, keys: readonly ErasedKey[]): Promise<Erased>;
   /**
    * Lets writes to runs pass. An erasure is noted and finished while its run is locked, so one that is found here was cut off: it is finished
    * before anything is written, which could otherwise be taken with it or be laid on top of its rests.
@@ -59,11 +73,12 @@ const KEYS_PER_NOTE = 20_000;
 
 /** Erases records so that a crash at any moment leaves nothing of them for good. */
 export function recordErasure({ eraser, notes, onRecordsDeleted }: ErasureDeps): RecordErasure {
-  const carryOut = async ({ id, run, keys }: Erasure): Promise<void> => {
-    await eraser.erase(run, keys);
+  const carryOut = async ({ id, run, keys }: Erasure): Promise<Erased> => {
+    const erased = await eraser.erase(run, keys);
     const ids = keys.map((key) => key.id);
     for (const notify of onRecordsDeleted) await notify({ projectId: run.projectId, runId: run.runId, ids });
     await notes.remove(id);
+    return erased;
   };
   return {
     async erase(run, keys) {
@@ -71,11 +86,13 @@ export function recordErasure({ eraser, notes, onRecordsDeleted }: ErasureDeps):
       // All are noted before the first goes: whoever carries them out after a crash finds them without what they hung below.
       for (let from = 0; from < keys.length; from += KEYS_PER_NOTE)
         noted.push(await notes.add(run, keys.slice(from, from + KEYS_PER_NOTE)));
-      for (const erasure of noted) await carryOut(erasure);
+      const erased: Erased[] = [];
+      for (const erasure of noted) erased.push(await carryOut(erasure));
+      return goneWith(erased.map(({ gone }) => gone));
     },
     async guard(runs, logged) {
       const { unfinished, ...toWrite } = await notes.deletionState(runs, logged);
-      for (const run of unfinished) for (const erasure of await notes.of(run)) await carryOut(erasure);
+      for (const run of unfinished) for (const erasure of await notes.of(run)) await (await carryOut(erasure)).gone;
       return toWrite;
     },
   };

@@ -46,16 +46,19 @@ export async function sweepProject(deps: SweepDeps, projectId: string, signal: A
 async function sweepRun(deps: SweepDeps, run: RunRef, before: string, signal: AbortSignal): Promise<number> {
   let erased = 0;
   // Looked for and taken while nothing is written: no record can join a trace that is about to go.
-  const sweep = (isNewer: (key: ErasedKey) => boolean, find: ExpiredReads['older'], after?: ErasedKey): Promise<Swept> =>
-    deps.writer.exclusively(run, async () => {
+  const sweep = async (isNewer: (key: ErasedKey) => boolean, find: ExpiredReads['older'], after?: ErasedKey): Promise<Swept> => {
+    const { gone, ...swept } = await deps.writer.exclusively(run, async () => {
       signal.throwIfAborted();
       const found = await find(run, before, after, LOOKED_AT);
       const taken = await fewEnough(deps.eraser, run, found);
       const toErase = await expiredWith(deps.eraser, run, taken, isNewer);
-      await deps.erasure.erase(run, toErase);
+      const { gone } = await deps.erasure.erase(run, toErase);
       erased += toErase.length;
-      return { last: taken.at(-1), more: taken.length < found.length || found.length === LOOKED_AT };
+      return { gone, last: taken.at(-1), more: taken.length < found.length || found.length === LOOKED_AT };
     });
+    await gone;
+    return swept;
+  };
   const sweepAll = async (isNewer: (key: ErasedKey) => boolean, find: ExpiredReads['older']): Promise<void> => {
     for (let swept = await sweep(isNewer, find); swept.more; ) swept = await sweep(isNewer, find, swept.last);
   };

@@ -194,6 +194,47 @@ test('an export asks for that where its filter looks through other records, not 
   expect(await settingsOf([complete])).toEqual([later, later]);
 });
 
+test.for(['embedded', 'server'] as const)('a deletion takes what was stored when it was submitted (%s)', async (kind) => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'assay-clickhouse-'));
+  onTestFinished(() => rm(dataDir, { recursive: true }));
+  const server = kind === 'server' ? await startClickHouseServer({ dataDir }) : undefined;
+  onTestFinished(() => server?.stop());
+  const open = () => openClickHouse(server ? { url: server.url } : { dataDir });
+  let clickhouse = open();
+  onTestFinished(() => clickhouse.close());
+  await clickhouse.command({ name: 'make', sql: 'CREATE TABLE things (name String) ENGINE = MergeTree ORDER BY name' });
+  const add = (name: string) => clickhouse.insert({ table: 'things', rows: [{ name }], token: newId() });
+  const names = () =>
+    clickhouse.query({ name: 'names', sql: 'SELECT name FROM things ORDER BY name', row: Names, isRepeatable: true });
+  await add('a');
+  await add('b');
+
+  await clickhouse.command({ name: 'merges', sql: 'SYSTEM STOP MERGES things' });
+  const { submitted, gone } = clickhouse.deleteFrom({ table: 'things', where: 'name = {name:String}', params: { name: 'a' } });
+  await submitted;
+  await add('a');
+  expect(await names()).toEqual(['a', 'a', 'b']);
+  await clickhouse.command({ name: 'merges', sql: 'SYSTEM START MERGES things' });
+  await gone;
+  expect(await names()).toEqual(['a', 'b']);
+
+  const refused = clickhouse.deleteFrom({ table: 'things', where: 'no_such_column = 1' });
+  await expect(refused.submitted).rejects.toThrow();
+  await expect(refused.gone).rejects.toThrow();
+  await expect(clickhouse.deleteFrom({ table: 'no_such_table', where: 'true' }).gone).rejects.toThrow();
+
+  if (server) return;
+  // Submitted by a process that closes its store before it is carried out.
+  await clickhouse.command({ name: 'merges', sql: 'SYSTEM STOP MERGES things' });
+  const last = clickhouse.deleteFrom({ table: 'things', where: "name = 'b'" });
+  await last.submitted;
+  await clickhouse.close();
+  await last.gone.catch(() => {}); // its look at a closed store
+  clickhouse = open();
+  await clickhouse.command({ name: 'merges', sql: 'SYSTEM START MERGES things' });
+  await expect.poll(names).toEqual(['a']);
+});
+
 test('an export finds the keys of more records than the memory of a statement holds', { timeout: 120_000 }, async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'assay-clickhouse-'));
   const clickhouse = openClickHouse({ dataDir, queryMemoryBytes: 96 * 1024 ** 2 });

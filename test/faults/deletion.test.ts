@@ -14,7 +14,7 @@ import { newId } from '../../shared/identifiers/ids.ts';
 import { finishProjectDeletions as finishRunDeletions } from '../../shared/projects/deletions.ts';
 import type { RunRef } from '../../shared/projects/runs.ts';
 import { deleteRecords, eraseTraces, finishDeletions } from '../../shared/records/delete.ts';
-import { type Deleted, type ErasedKey, type ErasureNotes, recordErasure } from '../../shared/records/eraseRecords.ts';
+import { type Deleted, type ErasedKey, type ErasureNotes, goneWith, recordErasure } from '../../shared/records/eraseRecords.ts';
 import { columnFinder } from '../../shared/records/findColumn.ts';
 import { type ExperimentTrace, logTraces } from '../../shared/records/ingest.ts';
 import type { LoggedRecord } from '../../shared/records/recordChange.ts';
@@ -258,6 +258,39 @@ describe('deleted records', () => {
     expect(keys.map(({ id }) => id).sort()).toEqual([changed.id, again.id].sort());
   });
 
+  test('hold up nothing that is written to their run while the store merges, and take nothing of it', async () => {
+    const process = stores.processOf();
+    const run = await stores.run();
+    const [old, other] = [traceWithSpan({ output: 'of old', created_at: '2026-01-01T00:00:00Z' }), traceWithSpan()];
+    await process.log(run, [old, other]);
+    const merges = async (verb: 'STOP' | 'START') => {
+      for (const table of ['records', 'metric_values'])
+        await stores.clickhouse.command({ name: 'merges', sql: `SYSTEM ${verb} MERGES ${table}` });
+    };
+    await merges('STOP');
+    onTestFinished(() => merges('START'));
+    const deleted = process.deleteTraces(run, [old.id]);
+    await expect.poll(() => process.notes.unfinished()).toEqual([]);
+    await expect.poll(() => stores.rows(run)).toMatchObject({ records: 4, record_keys: 2, trace_members: 2 });
+
+    const again = process.deleteTraces(run, [old.id]); // it still finds the trace
+    const scored = process.values.write(run, [scoreOf(old.id)]);
+    await process.log(run, [traceWithSpan()]);
+    await process.log(run, [{ ...other, output: 'changed' }]);
+    await process.log(run, [{ id: old.id, input: 'anew', created_at: '2026-01-01T00:00:00Z' }]);
+
+    await merges('START');
+    expect(await Promise.all([deleted, again, scored])).toEqual([2, 0, undefined]);
+    const found = await clickHouseRecordReads(stores.clickhouse).records(
+      run,
+      [old.id, other.id].map((id) => ({ id, type: 'trace', createdAt: '2026-01-01T00:00:00.000000Z', traceId: id })),
+    );
+    expect(found).toMatchObject([{ id: old.id, input: 'anew' }]);
+    expect(found[0]?.output ?? null).toBeNull();
+    expect(found[0]?.metrics).not.toHaveProperty('score');
+    expect((await stores.rows(run)).record_keys).toBe(5);
+  });
+
   test('do not keep a score that was computed while they went, whichever step of the deletion it meets', async () => {
     const run = await stores.run();
     const id = newId();
@@ -266,8 +299,9 @@ describe('deleted records', () => {
       eraser: (real) => ({
         ...real,
         async erase(of, keys) {
-          await real.erase(of, keys);
+          const erased = await real.erase(of, keys);
           await between.pass();
+          return erased;
         },
       }),
     });
@@ -350,7 +384,7 @@ describe('deleted records', () => {
         countMembers: async (run, of, ids) => (await real.countMembers(run, of, ids)) * 5_000,
         async erase(run, keys) {
           erased.push(keys.length);
-          await real.erase(run, keys);
+          return real.erase(run, keys);
         },
       }),
     });
@@ -368,7 +402,7 @@ describe('deleted records', () => {
     expect(await inChunks([0], async () => Array<number>(many).fill(0))).toHaveLength(many);
     const notes: number[] = [];
     const erasure = recordErasure({
-      eraser: { erase: async () => undefined },
+      eraser: { erase: async () => goneWith([]) },
       notes: {
         add: async (run: RunRef, keys: readonly ErasedKey[]) => ({ id: String(notes.push(keys.length)), run, keys }),
         remove: async () => undefined,

@@ -15,7 +15,7 @@ const service = stores.processOf({
       // Half of the second helping is gone, with its notes written and nothing behind it done.
       await real.erase(of, keys.slice(0, keys.length / 2));
       process.stdout.write(`${JSON.stringify(run)}\n`);
-      await new Promise(() => setInterval(() => {}, 1_000));
+      return new Promise(() => setInterval(() => {}, 1_000));
     },
   }),
 });

@@ -61,6 +61,14 @@ export interface NativeInsert extends Insert {
   lateIndexes?: readonly string[];
 }
 
+/** A lightweight DELETE, of rows that were stored before it is submitted. */
+interface RowDeletion {
+  /** From then on the engine carries it out whatever happens to this process, and rows that are written stay. */
+  submitted: Promise<void>;
+  /** No read finds the rows any more. It waits for merges that have begun: half a minute for a part of 3 GB. */
+  gone: Promise<void>;
+}
+
 /** The record store's engine: chDB in this process or a ClickHouse server, with the same SQL. 64-bit integers arrive as strings. */
 export interface ClickHouse {
   readonly isEmbedded: boolean;
@@ -79,7 +87,9 @@ export interface ClickHouse {
   insert(insert: ClickHouseInsert): Promise<void>;
   /** As `insert`, for inserts of which each list begins when the one before it is stored. To the embedded engine they are one statement. */
   insertInOrder(steps: readonly (readonly NativeInsert[])[]): Promise<void>;
-  /** A statement without a result: DDL, deletes. */
+  /** @throws ServiceError `Unavailable` (from either promise) when the engine does not take it or cannot carry it out. */
+  deleteFrom(deletion: { table: string; where: string; params?: Record<string, ParamValue> }): RowDeletion;
+  /** A statement without a result, such as DDL. */
   command(command: {
     name: string;
     sql: string;

@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
 import { currentCaller } from '../../accounts/currentCaller.ts';
 import { othersArePresent } from '../../concurrency/presentCallers.ts';
 import { together } from '../../concurrency/together.ts';
@@ -12,11 +14,16 @@ import type { AnswerFormat, Transport } from './transport.ts';
 
 interface StoreOptions {
   queryMemoryBytes: number;
+  /** Seconds after which nobody waits for a deletion any more. */
+  deletionSeconds: number;
   onHang: ((name: string, err: StatementHangs) => void) | undefined;
   onInsert: ((table: string, seconds: number, stored: boolean) => void) | undefined;
 }
 
 const DEFAULT_SECONDS = 30;
+/** Milliseconds between two looks at whether a deletion is done: the engine tells nobody. */
+const FIRST_LOOK_MS = 5;
+const LAST_LOOK_MS = 250;
 /** Answers that are read while they are made, such as exports: so many at a time, and of one caller. */
 const STREAMS = 8;
 const STREAMS_OF_CALLER = 2;
@@ -45,6 +52,7 @@ class Store implements ClickHouse {
   readonly broken: Promise<never>;
   readonly #transport: Transport;
   readonly #readSettings: ReturnType<typeof settingsOfReads>;
+  readonly #deletionSeconds: number;
   readonly #onHang: StoreOptions['onHang'];
   readonly #onInsert: StoreOptions['onInsert'];
   readonly #streams = new FairTurns(STREAMS, STREAMS_OF_CALLER);
@@ -52,13 +60,16 @@ class Store implements ClickHouse {
   #writesBegun = 0;
   #writesUnderWay = 0;
 
-  constructor(transport: Transport, { queryMemoryBytes, onHang, onInsert }: StoreOptions) {
+  constructor(transport: Transport, { queryMemoryBytes, deletionSeconds, onHang, onInsert }: StoreOptions) {
     this.isEmbedded = transport.isEmbedded;
     this.broken = transport.broken;
     this.#transport = transport;
     this.#readSettings = settingsOfReads(queryMemoryBytes);
+    this.#deletionSeconds = deletionSeconds;
     this.#onHang = onHang;
     this.#onInsert = onInsert;
+    // The engine goes on with what the process before this one had submitted, so no answer is kept until that is done.
+    if (transport.isEmbedded) this.#writing(() => this.#untilDeleted(), true).catch(() => {});
   }
 
   get writeMark(): number | undefined {
@@ -125,6 +136,21 @@ class Store implements ClickHouse {
     }
   }
 
+  deleteFrom({ table, where, params }: Parameters<ClickHouse['deleteFrom']>[0]): ReturnType<ClickHouse['deleteFrom']> {
+    const submitted = Promise.withResolvers<void>();
+    const carryOut = async () => {
+      await this.#transport.command(`DELETE FROM ${table} WHERE ${where} SETTINGS lightweight_deletes_sync = 0`, { ...params });
+      submitted.resolve();
+      await this.#untilDeleted(table);
+    };
+    const gone = this.#writing(carryOut, true).catch((err: unknown) => {
+      throw this.#fault(err, `delete from ${table}`);
+    });
+    gone.catch(submitted.reject);
+    submitted.promise.catch(() => {}); // the caller may wait for the other promise alone
+    return { submitted: submitted.promise, gone };
+  }
+
   async command(command: Parameters<ClickHouse['command']>[0]): Promise<void> {
     try {
       const query = `${command.sql}${settingsClause({ ...command.settings })}`;
@@ -141,6 +167,29 @@ class Store implements ClickHouse {
 
   async close(): Promise<void> {
     await this.#transport.close();
+  }
+
+  /** Waits for the deletions from the table, or from all tables, that are under way. */
+  async #untilDeleted(table?: string): Promise<void> {
+    const end = performance.now() + this.#deletionSeconds * 1_000;
+    const look = () =>
+      this.query({
+        name: 'deletions under way',
+        sql: `SELECT concat(table, '/', mutation_id) AS id, latest_fail_reason AS reason FROM system.mutations
+              WHERE database = currentDatabase() AND NOT is_done AND ${table === undefined ? 'true' : 'table = {table:String}'}`,
+        params: table === undefined ? {} : { table },
+        row: z.object({ id: z.string(), reason: z.string() }),
+      });
+    let underWay = await look();
+    for (let pause = FIRST_LOOK_MS; underWay.length > 0; pause = Math.min(1.5 * pause, LAST_LOOK_MS)) {
+      const failed = underWay.find(({ reason }) => reason !== '');
+      if (failed) throw new StatementHangs(`the engine fails to delete and tries again: ${failed.reason}`);
+      if (performance.now() > end)
+        throw new StatementHangs(`a deletion takes longer than ${this.#deletionSeconds} s and goes on`);
+      await sleep(pause);
+      const awaited = new Set(underWay.map(({ id }) => id));
+      underWay = (await look()).filter(({ id }) => awaited.has(id));
+    }
   }
 
   /** What was given up may still be written at any time, by a deletion also when its statement has ended: it stays under way. */

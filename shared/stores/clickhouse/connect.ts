@@ -44,5 +44,5 @@ export function openClickHouse(options: ClickHouseOptions): ClickHouse {
     if (!dataDir) throw new Error('openClickHouse needs a url or a dataDir');
     return embeddedTransport(openEmbeddedEngine(dataDir, { memoryBytes, limits, onWait }));
   };
-  return clickHouseOver(open(), { queryMemoryBytes, onHang, onInsert });
+  return clickHouseOver(open(), { queryMemoryBytes, deletionSeconds: limits.statementSeconds, onHang, onInsert });
 }

@@ -106,11 +106,11 @@ export const rowAttemptsTable = `
 export const deleteAttempts =
   (clickhouse: ClickHouse): DeleteRecords =>
   async (projectId, runId) =>
-    clickhouse.command({
-      name: 'delete from row_attempts',
-      sql: `DELETE FROM row_attempts WHERE project_id = {project:UUID}${runId === undefined ? '' : ' AND run_id = {run:UUID}'}`,
+    clickhouse.deleteFrom({
+      table: 'row_attempts',
+      where: `project_id = {project:UUID}${runId === undefined ? '' : ' AND run_id = {run:UUID}'}`,
       params: { project: projectId, ...(runId === undefined ? {} : { run: runId }) },
-    });
+    }).gone;
 
 /** Lines are written together this often, in milliseconds: the log is for people and bills, and no row waits for it. */
 const FLUSH_MS = 500;

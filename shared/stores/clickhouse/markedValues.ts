@@ -71,7 +71,7 @@ export function clickhouseMarks(clickhouse: ClickHouse): MarkStore {
         params,
         row: (row) => row,
       });
-      if (some) await clickhouse.command({ name: 'unmark values', sql: `DELETE FROM metric_values WHERE ${where}`, params });
+      if (some) await clickhouse.deleteFrom({ table: 'metric_values', where, params }).gone;
     },
 
     async countMarked(run, scorerIds, markedTo) {

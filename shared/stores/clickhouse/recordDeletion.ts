@@ -1,6 +1,7 @@
 import type { DeleteRecords, RunRef } from '../../projects/runs.ts';
 import type { RecordEraser } from '../../records/delete.ts';
-import type { ErasedKey } from '../../records/eraseRecords.ts';
+import { type Erased, type ErasedKey, goneWith } from '../../records/eraseRecords.ts';
+import { PENDING } from '../../records/recordStore.ts';
 import type { DeletedRecordDeps } from '../../records/withoutDeletedRecords.ts';
 import { IN_RUN, runParams, timeOfColumn, timeParam } from './binder.ts';
 import type { ClickHouse } from './clickHouse.ts';
@@ -17,14 +18,15 @@ const keyParams = (run: RunRef, keys: readonly ErasedKey[]) => ({
 });
 
 /**
- * Deletes by key. A lightweight DELETE masks the rows and returns when no reader sees them any more: 0.1 to 0.4 s in a run of 300,000 records in
- * few parts, 1.7 s in 122, since each part takes a turn. ALTER … DELETE rewrites every column of every part it touches: 14 s. The records go before
- * their values: whoever writes a value and then finds the record knows that the value goes with it.
+ * Deletes by key. A lightweight DELETE masks the rows, and is done when no reader sees them any more: 0.1 to 0.4 s in a run of 300,000 records in
+ * few parts, 1.7 s in 122, since each part takes a turn. ALTER … DELETE rewrites every column of every part it touches: 14 s.
  */
 export function clickhouseRecordEraser(clickhouse: ClickHouse): RecordEraser & DeletedRecordDeps['store'] {
-  const eraseValues = async (run: RunRef, keys: readonly ErasedKey[]): Promise<void> => {
+  const eraseValues = async (run: RunRef, keys: readonly ErasedKey[]): Promise<Erased> => {
     const where = `${IN_RUN} AND record_created_at IN ${TIMES} AND record_id IN ${IDS}`;
-    await remove(clickhouse, 'metric_values', where, keyParams(run, keys));
+    const values = clickhouse.deleteFrom({ table: 'metric_values', where, params: keyParams(run, keys) });
+    await values.submitted;
+    return goneWith([values.gone]);
   };
   return {
     eraseValues,
@@ -32,8 +34,8 @@ export function clickhouseRecordEraser(clickhouse: ClickHouse): RecordEraser & D
     missing: (run, keys) =>
       inChunks(keys, async (asked) => {
         const found = await clickhouse.query({
-          name: 'records that are stored',
-          sql: `SELECT DISTINCT id FROM records WHERE ${IN_RUN} AND created_at IN ${TIMES} AND id IN ${IDS}`,
+          name: 'keys that are stored',
+          sql: `SELECT DISTINCT id FROM record_keys WHERE ${IN_RUN} AND id IN ${IDS} AND created_at IN ${TIMES} AND type != '${PENDING}'`,
           params: keyParams(run, asked),
           row: (row) => (row as { id: string }).id,
         });
@@ -64,27 +66,26 @@ export function clickhouseRecordEraser(clickhouse: ClickHouse): RecordEraser & D
     },
 
     async erase(run, keys) {
-      if (keys.length === 0) return;
+      if (keys.length === 0) return goneWith([]);
       const ids = { ...runParams(run), ids: keys.map(({ id }) => id) };
       await clickhouse.command({
         name: 'note deleted records',
         sql: `INSERT INTO deleted_records (project_id, run_id, id, deleted_at) SELECT {project:UUID}, {run:UUID}, arrayJoin(${IDS}), now64(6)`,
         params: ids,
       });
-      await remove(clickhouse, 'records', `${IN_RUN} AND created_at IN ${TIMES} AND id IN ${IDS}`, keyParams(run, keys));
-      const byId = (table: string) => remove(clickhouse, table, `${IN_RUN} AND id IN ${IDS}`, ids);
-      await Promise.all([eraseValues(run, keys), byId('trace_members'), byId('record_keys')]);
+      const where = `${IN_RUN} AND created_at IN ${TIMES} AND id IN ${IDS}`;
+      const records = clickhouse.deleteFrom({ table: 'records', where, params: keyParams(run, keys) });
+      await records.submitted;
+      const byId = (table: string) => clickhouse.deleteFrom({ table, where: `${IN_RUN} AND id IN ${IDS}`, params: ids }).gone;
+      await Promise.all([byId('trace_members'), byId('record_keys')]);
+      const values = await eraseValues(run, keys);
+      return goneWith([records.gone, values.gone]);
     },
   };
 }
 
-type Params = Parameters<ClickHouse['command']>[0]['params'];
-
 const keysBelow = (of: 'trace_id' | 'session_id'): string =>
   `${keysBy[of]} FINAL WHERE ${IN_RUN} AND ${of} IN {ids:Array(UUID)} AND type != ''`;
-
-const remove = (clickhouse: ClickHouse, table: string, where: string, params: Params & {}): Promise<void> =>
-  clickhouse.command({ name: `delete from ${table}`, sql: `DELETE FROM ${table} WHERE ${where}`, params });
 
 /** Every record of a project, or of one run of it, with keys and metric values. */
 export const clickhouseDeleteRecords =
@@ -93,7 +94,7 @@ export const clickhouseDeleteRecords =
     const where = runId === undefined ? 'project_id = {project:UUID}' : IN_RUN;
     const params = { project: projectId, ...(runId === undefined ? {} : { run: runId }) };
     for (const table of ['records', 'metric_values', 'trace_members', 'record_keys', 'deleted_records'])
-      await remove(clickhouse, table, where, params);
+      await clickhouse.deleteFrom({ table, where, params }).gone;
   };
 
 /** Spans that an attempt left behind whose trace another attempt has replaced. Spans that no attempt wrote (logged beside it) are none. */
