@@ -1,5 +1,6 @@
 import { together } from '../concurrency/together.ts';
 import type { RunRef } from '../projects/runs.ts';
+import { ErasuresUnderWay } from './erasuresUnderWay.ts';
 import type { RunsToWrite, StoredKey, WriteGuard } from './recordStore.ts';
 
 /** What identifies a record in the tables of records. */
@@ -11,9 +12,9 @@ export interface Erasure {
   keys: readonly ErasedKey[];
 }
 
-/** An erasure that nothing undoes: what is written from now on stays. */
+/** An erasure that nothing undoes. */
 export interface Erased {
-  /** Resolves when no search finds the records any more. */
+  /** Resolves when nobody finds the records any more; rejects when it has to be carried out anew. */
   gone: Promise<void>;
 }
 
@@ -24,19 +25,22 @@ export function goneWith(parts: readonly Promise<void>[]): Erased {
   return { gone };
 }
 
+/** An erasure that is noted. */
+type ErasureRef = RunRef & Pick<Erasure, 'id'>;
+
 /** Records that are being erased: noted before the first of their rows goes, removed when nothing of them is left. */
 export interface ErasureNotes {
   add(run: RunRef, keys: readonly ErasedKey[]): Promise<Erasure>;
   remove(id: string): Promise<void>;
-  of(run: RunRef): Promise<Erasure[]>;
+  /** The erasure, unless another process has finished it. */
+  get(id: string): Promise<Erasure | undefined>;
   /** Runs with an erasure that was not finished. */
   unfinished(): Promise<RunRef[]>;
   /**
-   * Of these runs, those that were deleted (themselves or with their project), those with an erasure that was not finished, and those with held updates.
-   * Notes on the way that the aggregates of the experiments among `logged` are outdated, and gives these: all in the one statement that every write
-   * waits for.
+   * Of these runs, those that were deleted (themselves or with their project) and those with held updates; their erasures that are noted. Notes on
+   * the way that the aggregates of the experiments among `logged` are outdated, and gives these: all in the one statement that every write waits for.
    */
-  deletionState(runs: readonly RunRef[], logged: readonly RunRef[]): Promise<RunsToWrite & { unfinished: readonly RunRef[] }>;
+  deletionState(runs: readonly RunRef[], logged: readonly RunRef[]): Promise<RunsToWrite & { erasures: readonly ErasureRef[] }>;
 }
 
 /** What a deletion takes: a whole project, one run of it (`runId`), or records of a run (`ids`). */
@@ -59,13 +63,18 @@ export interface ErasureDeps {
 }
 
 export interface RecordErasure {
-  /** Takes these records with all that belongs to them. Call it only while nothing else is written to the run; wait for `gone` when others may write. */
+  /**
+   * Takes these records with all that belongs to them. Call it while the run is locked (`RecordWriter.exclusively`), and wait for `gone` afterwards: the
+   * store finishes its merges first, for half a minute in a run of a million records.
+   */
   erase(run: RunRef, keys: readonly ErasedKey[]): Promise<Erased>;
   /**
-   * Lets writes to runs pass. An erasure is noted and finished while its run is locked, so one that is found here was cut off: it is finished
+   * Lets writes to runs pass. An erasure that is noted, and not under way in this process, was cut off, or another process is at it: it is finished
    * before anything is written, which could otherwise be taken with it or be laid on top of its rests.
    */
   guard: WriteGuard;
+  /** Those of this process: what concerns their records is not written before they have ended. */
+  underWay: ErasuresUnderWay;
 }
 
 /** Of a trace or session of any size: a statement that names more ids takes long. */
@@ -73,14 +82,21 @@ const KEYS_PER_NOTE = 20_000;
 
 /** Erases records so that a crash at any moment leaves nothing of them for good. */
 export function recordErasure({ eraser, notes, onRecordsDeleted }: ErasureDeps): RecordErasure {
-  const carryOut = async ({ id, run, keys }: Erasure): Promise<Erased> => {
-    const erased = await eraser.erase(run, keys);
+  const underWay = new ErasuresUnderWay();
+  const finish = async ({ id, run, keys }: Erasure, { gone }: Erased): Promise<void> => {
+    await gone;
     const ids = keys.map((key) => key.id);
     for (const notify of onRecordsDeleted) await notify({ projectId: run.projectId, runId: run.runId, ids });
     await notes.remove(id);
-    return erased;
+  };
+  const carryOut = async (erasure: Erasure): Promise<Erased> => {
+    const finished = finish(erasure, await eraser.erase(erasure.run, erasure.keys));
+    underWay.add(erasure, finished);
+    return goneWith([finished]);
   };
   return {
+    underWay,
+
     async erase(run, keys) {
       const noted: Erasure[] = [];
       // All are noted before the first goes: whoever carries them out after a crash finds them without what they hung below.
@@ -91,8 +107,12 @@ export function recordErasure({ eraser, notes, onRecordsDeleted }: ErasureDeps):
       return goneWith(erased.map(({ gone }) => gone));
     },
     async guard(runs, logged) {
-      const { unfinished, ...toWrite } = await notes.deletionState(runs, logged);
-      for (const run of unfinished) for (const erasure of await notes.of(run)) await (await carryOut(erasure)).gone;
+      const { erasures, ...toWrite } = await notes.deletionState(runs, logged);
+      const cutOff = erasures.filter((erasure) => !underWay.has(erasure, erasure.id));
+      for (const { id } of cutOff) {
+        const erasure = await notes.get(id);
+        if (erasure) await (await carryOut(erasure)).gone;
+      }
       return toWrite;
     },
   };

@@ -88,6 +88,7 @@ export function openRecords(deps: RecordsDeps): Records {
   const writer = new RecordWriter({
     store: deps.store,
     guard: erasure.guard,
+    erasures: erasure.underWay,
     held: heldUpdates,
     prices: deps.prices,
     ...(deps.isOnlyWriter ? { opened: new OpenedSessions() } : {}),

@@ -1,4 +1,5 @@
 import type { RunRef } from '../projects/runs.ts';
+import { ErasuresUnderWay } from './erasuresUnderWay.ts';
 import { GroupWriter } from './groupWriter.ts';
 import type { HeldUpdates } from './heldUpdates.ts';
 import { IngestCounters } from './ingestCounters.ts';
@@ -17,6 +18,8 @@ export interface RecordWriterOptions {
   withLocks?: WithLocks;
   /** Absent where runs cannot be deleted and nothing is held. */
   guard?: WriteGuard;
+  /** Absent where no records are deleted. */
+  erasures?: ErasuresUnderWay;
   /** Absent: an update of a record that is not stored is `NotFound`. */
   held?: HeldUpdates;
   /** Absent: model calls have the costs that were logged with them, and no others. */
@@ -46,14 +49,28 @@ export class RecordWriter {
   readonly counters = new IngestCounters();
   readonly #withLocks: WithLocks;
   readonly #guard: WriteGuard;
+  readonly #erasures: ErasuresUnderWay;
   readonly #opened: OpenedSessions | undefined;
   readonly #queue: WriteQueue<WriteRequest>;
   #notify: (run: RunRef) => void = () => {};
   #notifyOutdated: (run: RunRef) => void = () => {};
 
-  constructor({ store, withLocks, guard, held, prices, opened, groupBytes, queueBytes, now, onGroup }: RecordWriterOptions) {
+  constructor({
+    store,
+    withLocks,
+    guard,
+    erasures,
+    held,
+    prices,
+    opened,
+    groupBytes,
+    queueBytes,
+    now,
+    onGroup,
+  }: RecordWriterOptions) {
     this.#withLocks = withLocks ?? ((_keys, work) => work());
     this.#guard = guard ?? (async () => ({ deleted: [], withHeldUpdates: [], outdated: [] }));
+    this.#erasures = erasures ?? new ErasuresUnderWay();
     this.#opened = opened;
     const groups = new GroupWriter({
       store,
@@ -68,7 +85,9 @@ export class RecordWriter {
       onOutdated: (run) => this.#notifyOutdated(run),
     });
     this.#queue = new WriteQueue({
-      write(group, position) {
+      write: (all, position) => {
+        const group = all.filter((request) => !this.#waitsForErasure(request));
+        if (group.length === 0) return Promise.resolve();
         const sum = (sizeOf: (request: WriteRequest) => number) => group.reduce((all, request) => all + sizeOf(request), 0);
         onGroup?.(
           sum(({ changes }) => changes.length),
@@ -126,19 +145,35 @@ export class RecordWriter {
     this.#notifyOutdated = notify;
   }
 
-  /** Runs `work` while nothing is written to `run`, here or in another process: deletions run between writes. */
-  exclusively<T>(run: RunRef, work: () => Promise<T>): Promise<T> {
-    return this.#queue.inTurn(() =>
-      this.#withLocks([sharedLock(lockOfProject(run)), ownLock(lockOf(run))], async () => {
-        await this.#guard([run], []);
-        this.#opened?.forget(run);
-        try {
-          return await work();
-        } finally {
+  /**
+   * Runs `work` while nothing is written to `run`, here or in another process, and no erasure is under way in it: what it finds is there. Deletions run
+   * between writes.
+   */
+  async exclusively<T>(run: RunRef, work: () => Promise<T>): Promise<T> {
+    for (;;) {
+      await this.#erasures.endOfAll(run);
+      const done = await this.#queue.inTurn(() =>
+        this.#withLocks([sharedLock(lockOfProject(run)), ownLock(lockOf(run))], async () => {
+          // Another one came first. It is waited for without the lock, so that others may write meanwhile.
+          if (this.#erasures.endOfAll(run)) return undefined;
+          await this.#guard([run], []);
           this.#opened?.forget(run);
-        }
-      }),
-    );
+          try {
+            return { result: await work() };
+          } finally {
+            this.#opened?.forget(run);
+          }
+        }),
+      );
+      if (done) return done.result;
+    }
+  }
+
+  /** Whether the request names a record whose erasure is under way; then it comes back when that has ended. */
+  #waitsForErasure(request: WriteRequest): boolean {
+    const end = this.#erasures.endOfThoseOf(request.run, request.changes);
+    void end?.then(() => this.#queue.putBack(request));
+    return end !== undefined;
   }
 
   /** Resolves when no write is under way, here or in another process, that was let in before: to the run or, without one, to any of the project. */

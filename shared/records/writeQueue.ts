@@ -12,7 +12,7 @@ export interface QueuePosition {
 }
 
 export interface WriteQueueOptions<R> {
-  /** Writes one group. It has answered each of the requests when it ends. */
+  /** Writes one group. It has answered each of the requests when it ends, or gives it back later (`putBack`). */
   write(group: R[], position: QueuePosition): Promise<void>;
   /** Bytes that are written together. */
   groupBytes: number;
@@ -64,6 +64,12 @@ export class WriteQueue<R extends { bytes: number }> {
     const share = this.#shares.open(owners);
     share.add(request.bytes);
     answered.then(share.release, share.release);
+    this.#waiting.push(request);
+    this.#gather();
+  }
+
+  /** Lets a request wait anew that was given out and cannot be written yet. */
+  putBack(request: R): void {
     this.#waiting.push(request);
     this.#gather();
   }

@@ -258,7 +258,7 @@ describe('deleted records', () => {
     expect(keys.map(({ id }) => id).sort()).toEqual([changed.id, again.id].sort());
   });
 
-  test('hold up nothing that is written to their run while the store merges, and take nothing of it', async () => {
+  test('hold up only what is written to them while the store merges', async () => {
     const process = stores.processOf();
     const run = await stores.run();
     const [old, other] = [traceWithSpan({ output: 'of old', created_at: '2026-01-01T00:00:00Z' }), traceWithSpan()];
@@ -267,28 +267,40 @@ describe('deleted records', () => {
       for (const table of ['records', 'metric_values'])
         await stores.clickhouse.command({ name: 'merges', sql: `SYSTEM ${verb} MERGES ${table}` });
     };
-    await merges('STOP');
     onTestFinished(() => merges('START'));
+    await merges('STOP');
     const deleted = process.deleteTraces(run, [old.id]);
-    await expect.poll(() => process.notes.unfinished()).toEqual([]);
-    await expect.poll(() => stores.rows(run)).toMatchObject({ records: 4, record_keys: 2, trace_members: 2 });
+    await expect.poll(() => process.erasure.underWay.endOfAll(run) !== undefined).toBe(true);
 
-    const again = process.deleteTraces(run, [old.id]); // it still finds the trace
     const scored = process.values.write(run, [scoreOf(old.id)]);
+    const anew = process.log(run, [{ id: old.id, input: 'anew', created_at: '2026-01-01T00:00:00Z' }]);
+    const late = { id: newId(), type: 'tool', trace_id: old.id, parent_id: old.id, input: 'late' } as unknown as LoggedRecord;
+    const below = process.writer.write(run, [{ action: 'log', record: late }]);
     await process.log(run, [traceWithSpan()]);
     await process.log(run, [{ ...other, output: 'changed' }]);
-    await process.log(run, [{ id: old.id, input: 'anew', created_at: '2026-01-01T00:00:00Z' }]);
+    expect(await stores.rows(run)).toMatchObject({ record_keys: 4 });
 
     await merges('START');
-    expect(await Promise.all([deleted, again, scored])).toEqual([2, 0, undefined]);
-    const found = await clickHouseRecordReads(stores.clickhouse).records(
-      run,
-      [old.id, other.id].map((id) => ({ id, type: 'trace', createdAt: '2026-01-01T00:00:00.000000Z', traceId: id })),
-    );
+    expect(await deleted).toBe(2);
+    await Promise.all([scored, anew, below]);
+    const found = await clickHouseRecordReads(stores.clickhouse).records(run, [
+      { id: old.id, type: 'trace', createdAt: '2026-01-01T00:00:00.000000Z', traceId: old.id },
+    ]);
     expect(found).toMatchObject([{ id: old.id, input: 'anew' }]);
     expect(found[0]?.output ?? null).toBeNull();
     expect(found[0]?.metrics).not.toHaveProperty('score');
-    expect((await stores.rows(run)).record_keys).toBe(5);
+    expect(await stores.rows(run)).toMatchObject({ record_keys: 6 });
+  });
+
+  test('that are found by two deletions at once count in one of them', async () => {
+    const process = stores.processOf();
+    const run = await stores.run();
+    const traces = [traceWithSpan(), traceWithSpan()];
+    await process.log(run, traces);
+    const ids = traces.map(({ id }) => id);
+    const counts = await Promise.all([process.deleteTraces(run, ids), process.deleteTraces(run, ids)]);
+    expect(counts.sort()).toEqual([0, 4]);
+    expect(await stores.rows(run)).toEqual(nothing);
   });
 
   test('do not keep a score that was computed while they went, whichever step of the deletion it meets', async () => {

@@ -50,6 +50,7 @@ export function recordApp(
   const writer = new RecordWriter({
     store: clickhouseRecordStore(clickhouse),
     guard: erasure.guard,
+    erasures: erasure.underWay,
     ...(clickhouse.isEmbedded && { opened: new OpenedSessions() }),
     ...options,
   });
@@ -116,11 +117,12 @@ function notesInMemory(): { notes: ErasureNotes; requests: DeletionRequests } {
       return erasure;
     },
     remove: async (id) => void erasures.delete(id),
-    of: async (run) => [...erasures.values()].filter((erasure) => erasure.run.runId === run.runId),
+    get: async (id) => erasures.get(id),
     unfinished: async () => [...erasures.values()].map(({ run }) => run),
     deletionState: async (runs) => {
-      const unfinished = new Set([...erasures.values()].map(({ run }) => run.runId));
-      return { deleted: [], unfinished: runs.filter(({ runId }) => unfinished.has(runId)), withHeldUpdates: [], outdated: [] };
+      const asked = new Set(runs.map(({ runId }) => runId));
+      const noted = [...erasures.values()].filter(({ run }) => asked.has(run.runId)).map(({ id, run }) => ({ id, ...run }));
+      return { deleted: [], erasures: noted, withHeldUpdates: [], outdated: [] };
     },
   };
   const requests: DeletionRequests = {

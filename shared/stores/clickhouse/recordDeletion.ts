@@ -1,3 +1,4 @@
+import { together } from '../../concurrency/together.ts';
 import type { DeleteRecords, RunRef } from '../../projects/runs.ts';
 import type { RecordEraser } from '../../records/delete.ts';
 import { type Erased, type ErasedKey, goneWith } from '../../records/eraseRecords.ts';
@@ -68,16 +69,15 @@ export function clickhouseRecordEraser(clickhouse: ClickHouse): RecordEraser & D
     async erase(run, keys) {
       if (keys.length === 0) return goneWith([]);
       const ids = { ...runParams(run), ids: keys.map(({ id }) => id) };
-      await clickhouse.command({
+      const noting = clickhouse.command({
         name: 'note deleted records',
         sql: `INSERT INTO deleted_records (project_id, run_id, id, deleted_at) SELECT {project:UUID}, {run:UUID}, arrayJoin(${IDS}), now64(6)`,
         params: ids,
       });
       const where = `${IN_RUN} AND created_at IN ${TIMES} AND id IN ${IDS}`;
       const records = clickhouse.deleteFrom({ table: 'records', where, params: keyParams(run, keys) });
-      await records.submitted;
       const byId = (table: string) => clickhouse.deleteFrom({ table, where: `${IN_RUN} AND id IN ${IDS}`, params: ids }).gone;
-      await Promise.all([byId('trace_members'), byId('record_keys')]);
+      await together([noting, records.submitted, byId('trace_members'), byId('record_keys')]);
       const values = await eraseValues(run, keys);
       return goneWith([records.gone, values.gone]);
     },

@@ -13,7 +13,12 @@ const RefRow = Ref.transform((row): RunRef => ({ projectId: row.project_id, runI
 const ErasureRow = Ref.extend({ id: z.string(), keys: z.array(z.object({ id: z.string(), created_at: z.string() })) }).transform(
   ({ id, keys, ...row }): Erasure => ({ id, keys, run: { projectId: row.project_id, runId: row.run_id } }),
 );
-const DeletionStateRow = Ref.extend({ deleted: z.boolean(), unfinished: z.boolean(), holds: z.boolean(), outdated: z.boolean() });
+const DeletionStateRow = Ref.extend({
+  deleted: z.boolean(),
+  erasures: z.array(z.string()),
+  holds: z.boolean(),
+  outdated: z.boolean(),
+});
 const DeletionRequestRow = Ref.extend({
   id: z.string(),
   kinds: z.array(z.enum(recordKinds)),
@@ -49,9 +54,9 @@ export function postgresErasures(database: Database): ErasureNotes {
     async remove(id) {
       await database.query('DELETE FROM record_erasures WHERE id = $1', [id]);
     },
-    async of(run) {
-      const sql = 'SELECT * FROM record_erasures WHERE project_id = $1 AND run_id = $2 ORDER BY noted_at';
-      return z.array(ErasureRow).parse(await database.query(sql, [run.projectId, run.runId]));
+    async get(id) {
+      const [row] = await database.query('SELECT * FROM record_erasures WHERE id = $1', [id]);
+      return row && ErasureRow.parse(row);
     },
     async unfinished() {
       return z.array(RefRow).parse(await database.query('SELECT DISTINCT project_id, run_id FROM record_erasures'));
@@ -65,11 +70,11 @@ export function postgresErasures(database: Database): ErasureNotes {
          SELECT found.*, false AS outdated FROM (
            SELECT asked.project_id, asked.run_id,
              EXISTS (SELECT FROM deletion_markers m WHERE m.project_id = asked.project_id AND (m.run_id IS NULL OR m.run_id = asked.run_id)) AS deleted,
-             EXISTS (SELECT FROM record_erasures e WHERE e.project_id = asked.project_id AND e.run_id = asked.run_id) AS unfinished,
+             ARRAY(SELECT e.id FROM record_erasures e WHERE e.project_id = asked.project_id AND e.run_id = asked.run_id ORDER BY e.noted_at) AS erasures,
              EXISTS (SELECT FROM held_updates h WHERE h.run_id = asked.run_id) AS holds
            FROM unnest($1::uuid[], $2::uuid[]) AS asked (project_id, run_id)
-         ) AS found WHERE deleted OR unfinished OR holds
-         ${note ? 'UNION ALL SELECT project_id, run_id, false, false, false, true FROM outdated' : ''}`,
+         ) AS found WHERE deleted OR cardinality(erasures) > 0 OR holds
+         ${note ? 'UNION ALL SELECT project_id, run_id, false, ARRAY[]::uuid[], false, true FROM outdated' : ''}`,
         [
           runs.map(({ projectId }) => projectId),
           runs.map(({ runId }) => runId),
@@ -77,12 +82,11 @@ export function postgresErasures(database: Database): ErasureNotes {
         ],
       );
       const found = z.array(DeletionStateRow).parse(rows);
-      const those = (is: 'deleted' | 'unfinished' | 'holds' | 'outdated') =>
-        found.filter((row) => row[is]).map((row) => RefRow.parse(row));
+      const those = (is: 'deleted' | 'holds' | 'outdated') => found.filter((row) => row[is]).map((row) => RefRow.parse(row));
       noted.remember(toNote, those('outdated'), now);
       return {
         deleted: those('deleted'),
-        unfinished: those('unfinished'),
+        erasures: found.flatMap((row) => row.erasures.map((id) => ({ id, ...RefRow.parse(row) }))),
         withHeldUpdates: those('holds'),
         outdated: noted.experiments(logged),
       };
