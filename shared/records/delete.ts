@@ -21,9 +21,8 @@ export interface RecordEraser {
   /** How many `members` gives. */
   countMembers(run: RunRef, of: Container, ids: readonly string[]): Promise<number>;
   /**
-   * Submits the removal of all versions, metric values and keys of these records: what is stored later stays. The keys are gone when it returns, the
-   * versions and values when `gone` resolves. The keys go before the values: whoever writes a value and then finds the key knows that the value goes,
-   * too. Safe to repeat.
+   * Begins to remove all versions, metric values and keys of these records, and what is stored of other records meanwhile stays. The keys are gone before
+   * the removal of the values begins: whoever writes a value and then finds the key knows that the value goes, too. Safe to repeat.
    */
   erase(run: RunRef, keys: readonly ErasedKey[]): Promise<Erased>;
 }

@@ -11,8 +11,8 @@ interface UnderWay {
 }
 
 /**
- * Erasures that this process has submitted to the store and that are not carried out. Until then searches find their records, so what concerns them
- * waits: a record logged anew would stand beside the old one. All else is written meanwhile.
+ * Erasures that this process has begun and that the store has not carried out. Until then their records are found, so what concerns them waits: a record
+ * logged anew would stand beside the old one. All else is written meanwhile.
  */
 export class ErasuresUnderWay {
   readonly #byRun = new Map<string, Set<UnderWay>>();
@@ -32,6 +32,11 @@ export class ErasuresUnderWay {
 
   has(run: RunRef, erasureId: string): boolean {
     return this.#of(run).some(({ erasure }) => erasure.id === erasureId);
+  }
+
+  /** Whether one of them takes this record. */
+  takes(run: RunRef, id: string): boolean {
+    return this.#of(run).some(({ ids }) => ids.has(id));
   }
 
   /** When those of the run have ended; undefined where there are none. */

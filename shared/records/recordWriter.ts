@@ -73,7 +73,11 @@ export class RecordWriter {
     this.#erasures = erasures ?? new ErasuresUnderWay();
     this.#opened = opened;
     const groups = new GroupWriter({
-      store,
+      store: {
+        ...store,
+        spanKeys: async (run, traceIds) =>
+          (await store.spanKeys(run, traceIds)).filter(({ id }) => !this.#erasures.takes(run, id)),
+      },
       withLocks: this.#withLocks,
       guard: this.#guard,
       held,

@@ -90,6 +90,11 @@ function cutOff() {
   return cut;
 }
 
+/** Without them the store carries out no deletion. */
+async function merges(verb: 'STOP' | 'START'): Promise<void> {
+  for (const { name } of tables) await stores.clickhouse.command({ name: 'merges', sql: `SYSTEM ${verb} MERGES ${name}` });
+}
+
 /** Carries out every deletion that was left behind. */
 const finishAll = ({ deps }: ReturnType<Stores['processOf']>): Promise<void> =>
   finishDeletions({ ...deps, findColumn: async () => columnFinder([]) }, 0, new AbortController().signal);
@@ -263,12 +268,8 @@ describe('deleted records', () => {
     const run = await stores.run();
     const [old, other] = [traceWithSpan({ output: 'of old', created_at: '2026-01-01T00:00:00Z' }), traceWithSpan()];
     await process.log(run, [old, other]);
-    const merges = async (verb: 'STOP' | 'START') => {
-      for (const table of ['records', 'metric_values'])
-        await stores.clickhouse.command({ name: 'merges', sql: `SYSTEM ${verb} MERGES ${table}` });
-    };
-    onTestFinished(() => merges('START'));
     await merges('STOP');
+    onTestFinished(() => merges('START'));
     const deleted = process.deleteTraces(run, [old.id]);
     await expect.poll(() => process.erasure.underWay.endOfAll(run) !== undefined).toBe(true);
 
@@ -278,7 +279,7 @@ describe('deleted records', () => {
     const below = process.writer.write(run, [{ action: 'log', record: late }]);
     await process.log(run, [traceWithSpan()]);
     await process.log(run, [{ ...other, output: 'changed' }]);
-    expect(await stores.rows(run)).toMatchObject({ record_keys: 4 });
+    expect(await stores.rows(run)).toMatchObject({ record_keys: 6 }); // those of the deleted, too
 
     await merges('START');
     expect(await deleted).toBe(2);
@@ -290,6 +291,23 @@ describe('deleted records', () => {
     expect(found[0]?.output ?? null).toBeNull();
     expect(found[0]?.metrics).not.toHaveProperty('score');
     expect(await stores.rows(run)).toMatchObject({ record_keys: 6 });
+  });
+
+  test('are not brought back by their trace, which finds a session meanwhile', async () => {
+    const process = stores.processOf();
+    const run = await stores.run();
+    const trace = traceWithSpan();
+    await process.log(run, [trace]);
+    const gone = { run, kinds: ['tool'] as const, filter: { and: [] }, findColumn: columnFinder([]) };
+    await merges('STOP');
+    onTestFinished(() => merges('START'));
+    const deleted = deleteRecords(process.deps, gone);
+    await expect.poll(() => process.erasure.underWay.endOfAll(run) !== undefined).toBe(true);
+    const inSession = { id: trace.id, type: 'trace', trace_id: trace.id, session_id: newId() } as unknown as LoggedRecord;
+    await process.writer.write(run, [{ action: 'log', record: inSession }]);
+    await merges('START');
+    expect(await deleted).toBe(1);
+    expect((await findKeys(process.deps.reads, { ...gone, offset: 0, limit: 10 })).keys).toEqual([]);
   });
 
   test('that are found by two deletions at once count in one of them', async () => {

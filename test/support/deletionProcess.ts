@@ -13,7 +13,7 @@ const service = stores.processOf({
       erasures++;
       if (erasures === 1) return real.erase(of, keys);
       // Half of the second helping is gone, with its notes written and nothing behind it done.
-      await real.erase(of, keys.slice(0, keys.length / 2));
+      await (await real.erase(of, keys.slice(0, keys.length / 2))).gone;
       process.stdout.write(`${JSON.stringify(run)}\n`);
       return new Promise(() => setInterval(() => {}, 1_000));
     },

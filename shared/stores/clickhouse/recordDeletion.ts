@@ -76,10 +76,15 @@ export function clickhouseRecordEraser(clickhouse: ClickHouse): RecordEraser & D
       });
       const where = `${IN_RUN} AND created_at IN ${TIMES} AND id IN ${IDS}`;
       const records = clickhouse.deleteFrom({ table: 'records', where, params: keyParams(run, keys) });
-      const byId = (table: string) => clickhouse.deleteFrom({ table, where: `${IN_RUN} AND id IN ${IDS}`, params: ids }).gone;
-      await together([noting, records.submitted, byId('trace_members'), byId('record_keys')]);
-      const values = await eraseValues(run, keys);
-      return goneWith([records.gone, values.gone]);
+      const byId = (table: string) => clickhouse.deleteFrom({ table, where: `${IN_RUN} AND id IN ${IDS}`, params: ids });
+      const [members, recordKeys] = [byId('trace_members'), byId('record_keys')];
+      await together([noting, records.submitted, members.submitted, recordKeys.submitted]);
+      const rest = async () => {
+        await together([members.gone, recordKeys.gone]);
+        const values = await eraseValues(run, keys);
+        await together([records.gone, values.gone]);
+      };
+      return goneWith([rest()]);
     },
   };
 }
