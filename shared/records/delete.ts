@@ -21,8 +21,7 @@ export interface RecordEraser {
   /** How many `members` gives. */
   countMembers(run: RunRef, of: Container, ids: readonly string[]): Promise<number>;
   /**
-   * Begins to remove all versions, metric values and keys of these records, and what is stored of other records meanwhile stays. The keys are gone before
-   * the removal of the values begins: whoever writes a value and then finds the key knows that the value goes, too. Safe to repeat.
+   * Submits the removal of all versions, metric values and keys of these records: what is stored after it has returned stays. Safe to repeat.
    */
   erase(run: RunRef, keys: readonly ErasedKey[]): Promise<Erased>;
 }
@@ -73,7 +72,7 @@ export const MAX_ERASED = 20_000;
 
 /**
  * Deletes the records that match, and what hangs in or below them: a session's traces, a trace's spans, a span's spans. What matches is taken
- * from the newest versions before anything goes. The ids can be logged anew afterwards. A deletion that a crash or a lost store cuts off is
+ * from the newest versions before anything goes; what was written since is not taken with the pages and kinds that follow. The ids can be logged anew afterwards. A deletion that a crash or a lost store cuts off is
  * finished later ({@link finishDeletions}). Updates that wait for records go with a deletion of all of their kind, or of their ids; whether they match
  * another filter is not known.
  * @returns how many records went.
@@ -88,7 +87,7 @@ export async function deleteRecords(deps: DeleteDeps, query: RecordQuery): Promi
     return 0;
   }
   const id = await deps.requests.add({ run: { projectId: run.projectId, runId: run.runId }, kinds, filter, requestedAt });
-  return carryOut(deps, id, query, waiting);
+  return carryOut(deps, { id, requestedAt }, query, waiting);
 }
 
 /** The held updates that a deletion takes back; undefined where it takes none. */
@@ -131,16 +130,13 @@ export async function finishDeletions(
 ): Promise<void> {
   const failures: unknown[] = [];
   for (const { id, run, kinds, filter, requestedAt } of await deps.requests.takeUnattended(unattendedMs)) {
-    const writtenBefore: Filter = {
-      filter: { type: 'date', column_id: 'updated_at', operator: 'lte', value: requestedAt },
-    };
     try {
       const findColumn = await deps.findColumn(run, filter);
       const waiting = waitingFor(kinds, filter);
       await carryOut(
         deps,
-        id,
-        { run, kinds, filter: { and: [filter, writtenBefore] }, findColumn },
+        { id, requestedAt },
+        { run, kinds, filter: { and: [filter, writtenBefore(requestedAt)] }, findColumn },
         waiting && { ...waiting, until: requestedAt },
         stopping,
       );
@@ -154,6 +150,10 @@ export async function finishDeletions(
     throw failures.length === 1 ? failures[0] : new AggregateError(failures, 'deletions could not be finished');
 }
 
+const writtenBefore = (time: string): Filter => ({
+  filter: { type: 'date', column_id: 'updated_at', operator: 'lte', value: time },
+});
+
 const cannotGoOn: ReadonlySet<string> = new Set(['ColumnUnknown', 'ColumnNotFilterable', 'RunNotFound', 'NotFound']);
 
 /** What hangs in or below each other, so that one erasure never takes more than a trace with its spans: sessions are empty when they go. */
@@ -161,17 +161,19 @@ const steps: readonly (readonly RecordKind[])[] = [['trace'], spanKinds, ['sessi
 
 async function carryOut(
   deps: DeleteDeps,
-  id: string,
+  { id, requestedAt }: Pick<DeletionRequest, 'id' | 'requestedAt'>,
   query: RecordQuery,
   waiting: HeldUpdateFilter | undefined,
   stopping?: AbortSignal,
 ): Promise<number> {
   await forgetWaiting(deps, query.run, waiting);
   let deleted = 0;
+  let isFirst = true;
   for (const step of steps) {
     const kinds = step.filter((kind) => query.kinds.includes(kind));
     for (let found = kinds.length === 0 ? 0 : PAGE; found === PAGE; ) {
-      const ofStep = { ...query, kinds };
+      const ofStep = { ...query, kinds, filter: isFirst ? query.filter : { and: [query.filter, writtenBefore(requestedAt)] } };
+      isFirst = false;
       const { keys } = await findKeys(deps.reads, { ...ofStep, offset: 0, limit: PAGE });
       found = keys.length;
       for (let from = 0; from < keys.length; from += ROOTS_PER_ERASURE) {

@@ -34,6 +34,9 @@ export interface ErasureNotes {
   remove(id: string): Promise<void>;
   /** The erasure, unless another process has finished it. */
   get(id: string): Promise<Erasure | undefined>;
+  isNoted(id: string): Promise<boolean>;
+  /** Those of these records that an erasure takes which is not finished. */
+  takenOf(run: RunRef, ids: readonly string[]): Promise<string[]>;
   /** Runs with an erasure that was not finished. */
   unfinished(): Promise<RunRef[]>;
   /**
@@ -85,6 +88,8 @@ export function recordErasure({ eraser, notes, onRecordsDeleted }: ErasureDeps):
   const underWay = new ErasuresUnderWay();
   const finish = async ({ id, run, keys }: Erasure, { gone }: Erased): Promise<void> => {
     await gone;
+    // Another process may have finished it, and the records may be there anew.
+    if (!(await notes.isNoted(id))) return;
     const ids = keys.map((key) => key.id);
     for (const notify of onRecordsDeleted) await notify({ projectId: run.projectId, runId: run.runId, ids });
     await notes.remove(id);
@@ -99,9 +104,10 @@ export function recordErasure({ eraser, notes, onRecordsDeleted }: ErasureDeps):
 
     async erase(run, keys) {
       const noted: Erasure[] = [];
-      // All are noted before the first goes: whoever carries them out after a crash finds them without what they hung below.
-      for (let from = 0; from < keys.length; from += KEYS_PER_NOTE)
-        noted.push(await notes.add(run, keys.slice(from, from + KEYS_PER_NOTE)));
+      // All are noted before the first goes: whoever carries them out after a crash finds them without what they hung below. The first of them, what the
+      // others hang below, is noted last: should a crash come before, the deletion finds it again.
+      for (let left = keys.length; left > 0; left -= KEYS_PER_NOTE)
+        noted.push(await notes.add(run, keys.slice(Math.max(0, left - KEYS_PER_NOTE), left)));
       const erased: Erased[] = [];
       for (const erasure of noted) erased.push(await carryOut(erasure));
       return goneWith(erased.map(({ gone }) => gone));

@@ -34,9 +34,10 @@ export class ErasuresUnderWay {
     return this.#of(run).some(({ erasure }) => erasure.id === erasureId);
   }
 
-  /** Whether one of them takes this record. */
-  takes(run: RunRef, id: string): boolean {
-    return this.#of(run).some(({ ids }) => ids.has(id));
+  /** Whether one of those that are under way now takes a record. */
+  takenNow(run: RunRef): (id: string) => boolean {
+    const now = this.#of(run);
+    return (id) => now.some(({ ids }) => ids.has(id));
   }
 
   /** When those of the run have ended; undefined where there are none. */

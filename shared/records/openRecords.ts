@@ -115,7 +115,7 @@ export function openRecords(deps: RecordsDeps): Records {
     reading: { reader: unexpiredReader(deps.reader, expiries), reads },
     writer,
     deletion,
-    values: withoutDeletedRecords(deps.values, { store: eraser, writer }),
+    values: withoutDeletedRecords(deps.values, { store: eraser, notes: erasures, writer }),
     heldUpdates,
     async deleteAll(projectId, runId) {
       // The marker is there: writes that began before it end now, and later ones are refused.

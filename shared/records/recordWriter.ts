@@ -75,8 +75,10 @@ export class RecordWriter {
     const groups = new GroupWriter({
       store: {
         ...store,
-        spanKeys: async (run, traceIds) =>
-          (await store.spanKeys(run, traceIds)).filter(({ id }) => !this.#erasures.takes(run, id)),
+        spanKeys: async (run, traceIds) => {
+          const isTaken = this.#erasures.takenNow(run);
+          return (await store.spanKeys(run, traceIds)).filter(({ id }) => !isTaken(id));
+        },
       },
       withLocks: this.#withLocks,
       guard: this.#guard,
@@ -180,7 +182,7 @@ export class RecordWriter {
     return end !== undefined;
   }
 
-  /** Resolves when no write is under way, here or in another process, that was let in before: to the run or, without one, to any of the project. */
+  /** Resolves when no write is sent, here or in another process, that was let in before: to the run or, without one, to any of the project. */
   untilWritten(projectId: string, runId?: string): Promise<void> {
     const lock = runId === undefined ? lockOfProject({ projectId }) : lockOf({ projectId, runId });
     return this.#queue.inTurn(() => this.#withLocks([ownLock(lock)], async () => {}));

@@ -1,5 +1,5 @@
 import type { RunRef } from '../projects/runs.ts';
-import { type Erased, type ErasedKey, goneWith } from './eraseRecords.ts';
+import { type Erased, type ErasedKey, type ErasureNotes, goneWith } from './eraseRecords.ts';
 import type { MetricValueStore } from './metricValues.ts';
 import type { RecordWriter } from './recordWriter.ts';
 
@@ -9,14 +9,16 @@ export interface DeletedRecordDeps {
     missing(run: RunRef, keys: readonly ErasedKey[]): Promise<ErasedKey[]>;
     eraseValues(run: RunRef, keys: readonly ErasedKey[]): Promise<Erased>;
   };
+  notes: Pick<ErasureNotes, 'takenOf'>;
   writer: Pick<RecordWriter, 'exclusively'>;
 }
 
 /**
- * Values as they are computed beside the records: of a record that was deleted meanwhile none stays. An erasure takes the keys first and the
- * values then, so who still finds the key after writing wrote before the values were taken; who does not takes the values back.
+ * Values as they are computed beside the records: of a record that was deleted meanwhile none stays. An erasure is noted before it takes the values, and
+ * is noted until the keys are gone. So who finds neither a note after writing nor, after that, a key missing wrote before the values were taken; others
+ * take their values back.
  */
-export function withoutDeletedRecords(values: MetricValueStore, { store, writer }: DeletedRecordDeps): MetricValueStore {
+export function withoutDeletedRecords(values: MetricValueStore, { store, notes, writer }: DeletedRecordDeps): MetricValueStore {
   return {
     ...values,
     async write(run, written) {
@@ -27,7 +29,13 @@ export function withoutDeletedRecords(values: MetricValueStore, { store, writer 
           created_at: recordCreatedAt,
         }),
       );
-      const missing = await store.missing(run, keys);
+      const taken = new Set(
+        await notes.takenOf(
+          run,
+          keys.map(({ id }) => id),
+        ),
+      );
+      const missing = [...keys.filter(({ id }) => taken.has(id)), ...(await store.missing(run, keys))];
       if (missing.length === 0) return;
       // A record of the same id may be on its way with values of its own, so whether it is there is asked again between writes.
       const erased = await writer.exclusively(run, async () => {

@@ -34,6 +34,8 @@ export class WriteQueue<R extends { bytes: number }> {
   readonly #options: WriteQueueOptions<R>;
   readonly #shares: ByteShares;
   #waiting: R[] = [];
+  readonly #arrivals = new WeakMap<R, number>();
+  #arrived = 0;
   /** When all that was begun is done. */
   #turn: Promise<unknown> = Promise.resolve();
   /** Resolves when the last exclusive work (`inTurn`) has ended. */
@@ -64,13 +66,16 @@ export class WriteQueue<R extends { bytes: number }> {
     const share = this.#shares.open(owners);
     share.add(request.bytes);
     answered.then(share.release, share.release);
+    this.#arrivals.set(request, this.#arrived++);
     this.#waiting.push(request);
     this.#gather();
   }
 
-  /** Lets a request wait anew that was given out and cannot be written yet. */
+  /** Lets a request wait anew that was given out and cannot be written yet: before those that came later. */
   putBack(request: R): void {
-    this.#waiting.push(request);
+    const arrival = (one: R) => this.#arrivals.get(one) ?? 0;
+    const later = this.#waiting.findIndex((one) => arrival(one) > arrival(request));
+    this.#waiting.splice(later === -1 ? this.#waiting.length : later, 0, request);
     this.#gather();
   }
 

@@ -275,6 +275,7 @@ describe('deleted records', () => {
 
     const scored = process.values.write(run, [scoreOf(old.id)]);
     const anew = process.log(run, [{ id: old.id, input: 'anew', created_at: '2026-01-01T00:00:00Z' }]);
+    const updated = process.writer.write(run, [{ action: 'update', id: old.id, of: 'trace', update: { output: 'later' } }]);
     const late = { id: newId(), type: 'tool', trace_id: old.id, parent_id: old.id, input: 'late' } as unknown as LoggedRecord;
     const below = process.writer.write(run, [{ action: 'log', record: late }]);
     await process.log(run, [traceWithSpan()]);
@@ -283,12 +284,11 @@ describe('deleted records', () => {
 
     await merges('START');
     expect(await deleted).toBe(2);
-    await Promise.all([scored, anew, below]);
+    await Promise.all([scored, anew, updated, below]);
     const found = await clickHouseRecordReads(stores.clickhouse).records(run, [
       { id: old.id, type: 'trace', createdAt: '2026-01-01T00:00:00.000000Z', traceId: old.id },
     ]);
-    expect(found).toMatchObject([{ id: old.id, input: 'anew' }]);
-    expect(found[0]?.output ?? null).toBeNull();
+    expect(found).toMatchObject([{ id: old.id, input: 'anew', output: 'later' }]);
     expect(found[0]?.metrics).not.toHaveProperty('score');
     expect(await stores.rows(run)).toMatchObject({ record_keys: 6 });
   });
@@ -308,6 +308,35 @@ describe('deleted records', () => {
     await merges('START');
     expect(await deleted).toBe(1);
     expect((await findKeys(process.deps.reads, { ...gone, offset: 0, limit: 10 })).keys).toEqual([]);
+  });
+
+  test('leave what is logged while all that was there goes, whatever its kind', async () => {
+    const run = await stores.run();
+    const second = gate();
+    let erasures = 0;
+    const process = stores.processOf({
+      eraser: (real) => ({
+        ...real,
+        async erase(of, keys) {
+          if (++erasures === 2) await second.pass();
+          return real.erase(of, keys);
+        },
+      }),
+    });
+    const stray = { id: newId(), type: 'tool', name: 'stray', trace_id: newId(), parent_id: newId() } as unknown as LoggedRecord;
+    await process.log(
+      run,
+      Array.from({ length: 501 }, () => traceWithSpan()),
+    );
+    await process.writer.write(run, [{ action: 'log', record: stray }]);
+    const all = { run, kinds: recordKinds, filter: { and: [] }, findColumn: columnFinder([]) };
+    const deleted = deleteRecords(process.deps, all);
+    await second.arrived;
+    const logged = process.log(run, [traceWithSpan()]);
+    second.open();
+    await logged;
+    expect(await deleted).toBe(1_003);
+    expect(await stores.rows(run)).toMatchObject({ records: 2, record_keys: 2, metric_values: 1 });
   });
 
   test('that are found by two deletions at once count in one of them', async () => {

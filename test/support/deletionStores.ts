@@ -115,7 +115,7 @@ export async function openDeletionStores(folder?: string, shared?: { clickhouse:
       deletion,
       lookup,
       ingestLookup: createIngestLookup(lookup.find, postgresMetricsTestingRuns(database)),
-      values: withoutDeletedRecords(clickhouseMetricValues(clickhouse), { store: eraser, writer }),
+      values: withoutDeletedRecords(clickhouseMetricValues(clickhouse), { store: eraser, notes, writer }),
       log: (run: RunRef, traces: object[]) => {
         const { traces: flat } = LogTracesIngestRequest.parse({ log_stream_id: run.runId, traces });
         return ingestTraces(writer, run, { traces: flat, isComplete: true });

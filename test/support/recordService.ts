@@ -118,6 +118,8 @@ function notesInMemory(): { notes: ErasureNotes; requests: DeletionRequests } {
     },
     remove: async (id) => void erasures.delete(id),
     get: async (id) => erasures.get(id),
+    isNoted: async (id) => erasures.has(id),
+    takenOf: async () => [],
     unfinished: async () => [...erasures.values()].map(({ run }) => run),
     deletionState: async (runs) => {
       const asked = new Set(runs.map(({ runId }) => runId));

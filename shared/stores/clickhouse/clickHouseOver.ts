@@ -173,7 +173,7 @@ class Store implements ClickHouse {
 
   /**
    * Waits for the deletions from the table, or from all tables, that are under way.
-   * @throws StatementHangs when they go on without it
+   * @throws StatementHangs when they go on without it, ServiceError `Unavailable` when the store was closed
    */
   async #untilDeleted(table?: string): Promise<void> {
     const end = performance.now() + this.#deletionSeconds * 1_000;
@@ -186,7 +186,7 @@ class Store implements ClickHouse {
       if (left?.length === 0) return;
       const failed = left?.find(({ reason }) => reason !== '');
       if (failed) throw new StatementHangs(`the engine fails to delete and tries again: ${failed.reason}`);
-      if (this.#isClosed) throw new StatementHangs('the store was closed amid a deletion, which goes on when it is opened');
+      if (this.#isClosed) throw unavailable(new Error('the store was closed amid a deletion, which goes on when it is opened'));
       if (performance.now() > end)
         throw new StatementHangs(`a deletion takes longer than ${this.#deletionSeconds} s and goes on`);
       await sleep(pause);

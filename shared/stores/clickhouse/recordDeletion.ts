@@ -1,7 +1,7 @@
 import { together } from '../../concurrency/together.ts';
 import type { DeleteRecords, RunRef } from '../../projects/runs.ts';
 import type { RecordEraser } from '../../records/delete.ts';
-import { type Erased, type ErasedKey, goneWith } from '../../records/eraseRecords.ts';
+import { type ErasedKey, goneWith } from '../../records/eraseRecords.ts';
 import { PENDING } from '../../records/recordStore.ts';
 import type { DeletedRecordDeps } from '../../records/withoutDeletedRecords.ts';
 import { IN_RUN, runParams, timeOfColumn, timeParam } from './binder.ts';
@@ -23,14 +23,16 @@ const keyParams = (run: RunRef, keys: readonly ErasedKey[]) => ({
  * few parts, 1.7 s in 122, since each part takes a turn. ALTER … DELETE rewrites every column of every part it touches: 14 s.
  */
 export function clickhouseRecordEraser(clickhouse: ClickHouse): RecordEraser & DeletedRecordDeps['store'] {
-  const eraseValues = async (run: RunRef, keys: readonly ErasedKey[]): Promise<Erased> => {
+  const deleteValues = (run: RunRef, keys: readonly ErasedKey[]) => {
     const where = `${IN_RUN} AND record_created_at IN ${TIMES} AND record_id IN ${IDS}`;
-    const values = clickhouse.deleteFrom({ table: 'metric_values', where, params: keyParams(run, keys) });
-    await values.submitted;
-    return goneWith([values.gone]);
+    return clickhouse.deleteFrom({ table: 'metric_values', where, params: keyParams(run, keys) });
   };
   return {
-    eraseValues,
+    async eraseValues(run, keys) {
+      const { submitted, gone } = deleteValues(run, keys);
+      await submitted;
+      return goneWith([gone]);
+    },
 
     missing: (run, keys) =>
       inChunks(keys, async (asked) => {
@@ -77,14 +79,9 @@ export function clickhouseRecordEraser(clickhouse: ClickHouse): RecordEraser & D
       const where = `${IN_RUN} AND created_at IN ${TIMES} AND id IN ${IDS}`;
       const records = clickhouse.deleteFrom({ table: 'records', where, params: keyParams(run, keys) });
       const byId = (table: string) => clickhouse.deleteFrom({ table, where: `${IN_RUN} AND id IN ${IDS}`, params: ids });
-      const [members, recordKeys] = [byId('trace_members'), byId('record_keys')];
-      await together([noting, records.submitted, members.submitted, recordKeys.submitted]);
-      const rest = async () => {
-        await together([members.gone, recordKeys.gone]);
-        const values = await eraseValues(run, keys);
-        await together([records.gone, values.gone]);
-      };
-      return goneWith([rest()]);
+      const all = [records, byId('trace_members'), byId('record_keys'), deleteValues(run, keys)];
+      await together([noting, ...all.map(({ submitted }) => submitted)]);
+      return goneWith(all.map(({ gone }) => gone));
     },
   };
 }

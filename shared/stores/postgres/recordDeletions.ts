@@ -58,6 +58,17 @@ export function postgresErasures(database: Database): ErasureNotes {
       const [row] = await database.query('SELECT * FROM record_erasures WHERE id = $1', [id]);
       return row && ErasureRow.parse(row);
     },
+    async isNoted(id) {
+      return (await database.query('SELECT FROM record_erasures WHERE id = $1', [id])).length > 0;
+    },
+    async takenOf(run, ids) {
+      const rows = await database.query(
+        `SELECT DISTINCT key ->> 'id' AS id FROM record_erasures CROSS JOIN jsonb_array_elements(keys) AS key
+         WHERE project_id = $1 AND run_id = $2 AND key ->> 'id' = ANY($3)`,
+        [run.projectId, run.runId, [...ids]],
+      );
+      return rows.map((row) => z.string().parse(row.id));
+    },
     async unfinished() {
       return z.array(RefRow).parse(await database.query('SELECT DISTINCT project_id, run_id FROM record_erasures'));
     },
