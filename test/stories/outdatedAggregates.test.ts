@@ -60,7 +60,7 @@ function cases(urlOf: () => Promise<string | undefined>): void {
       [first, stream, second],
     );
     expect([...noted].sort(byId)).toEqual([first, second].sort(byId));
-    expect(await note()).toEqual({ deleted: [], unfinished: [], withHeldUpdates: [], outdated: [] });
+    expect(await note()).toEqual({ deleted: [], erasures: [], withHeldUpdates: [], outdated: [] });
     expect(await left(first, true)).toBe(true);
     // A write that it was noted for may be under way.
     expect(await left(first, false)).toBe(false);
