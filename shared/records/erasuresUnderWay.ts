@@ -12,7 +12,7 @@ interface UnderWay {
 
 /**
  * Erasures that this process has begun and that the store has not carried out. Until then their records are found, so what concerns them waits: a record
- * logged anew would stand beside the old one. All else is written meanwhile.
+ * logged anew would stand beside the old one. All else is written meanwhile. docs/decisions/deletion-and-merges.md has the figures.
  */
 export class ErasuresUnderWay {
   readonly #byRun = new Map<string, Set<UnderWay>>();
