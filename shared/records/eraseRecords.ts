@@ -14,7 +14,7 @@ export interface Erasure {
 
 /** An erasure that nothing undoes. */
 export interface Erased {
-  /** Resolves when nobody finds the records any more; rejects when it has to be carried out anew. */
+  /** Resolves when no read finds the records any more; rejects when it has to be carried out anew. */
   gone: Promise<void>;
 }
 

@@ -14,14 +14,14 @@ import type { AnswerFormat, Transport } from './transport.ts';
 
 interface StoreOptions {
   queryMemoryBytes: number;
-  /** Seconds after which nobody waits for a deletion any more. */
+  /** Seconds after which a deletion is not waited for any more. */
   deletionSeconds: number;
   onHang: ((name: string, err: StatementHangs) => void) | undefined;
   onInsert: ((table: string, seconds: number, stored: boolean) => void) | undefined;
 }
 
 const DEFAULT_SECONDS = 30;
-/** Milliseconds between two looks at whether a deletion is done: the engine tells nobody. */
+/** Milliseconds between two looks at whether a deletion is done: the engine sends no event. */
 const FIRST_LOOK_MS = 5;
 const LAST_LOOK_MS = 250;
 /** Answers that are read while they are made, such as exports: so many at a time, and of one caller. */
