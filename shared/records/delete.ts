@@ -63,8 +63,8 @@ export interface DeleteDeps {
 
 // Keys are held while their records go: some 25 MB for a page of this size.
 const PAGE = 100_000;
-// Records taken at a time with all that hangs below them; writes to the run wait while they are found and their deletion is submitted. Of traces with 8 spans these are 4,500 records, of which one
-// deletion takes 0.3 s in a run of 300,000.
+// Records taken at a time with all that hangs below them; writes to the run wait while they are found and their deletion is submitted. Of traces with
+// 8 spans these are 4,500 records, of which one deletion takes 0.3 s in a run of 300,000.
 const ROOTS_PER_ERASURE = 500;
 const STRAYS_PER_ERASURE = 5_000;
 /** Records taken at a time at most, but for those of a single trace or session. */
@@ -72,9 +72,9 @@ export const MAX_ERASED = 20_000;
 
 /**
  * Deletes the records that match, and what hangs in or below them: a session's traces, a trace's spans, a span's spans. What matches is taken
- * from the newest versions before anything goes; what was written since is not taken with the pages and kinds that follow. The ids can be logged anew afterwards. A deletion that a crash or a lost store cuts off is
- * finished later ({@link finishDeletions}). Updates that wait for records go with a deletion of all of their kind, or of their ids; whether they match
- * another filter is not known.
+ * from the newest versions before anything goes; what was written since is not taken with the pages and kinds that follow. The ids can be logged
+ * anew afterwards. A deletion that a crash or a lost store cuts off is finished later ({@link finishDeletions}). Updates that wait for records go
+ * with a deletion of all of their kind, or of their ids; whether they match another filter is not known.
  * @returns how many records went.
  */
 export async function deleteRecords(deps: DeleteDeps, query: RecordQuery): Promise<number> {
@@ -87,7 +87,7 @@ export async function deleteRecords(deps: DeleteDeps, query: RecordQuery): Promi
     return 0;
   }
   const id = await deps.requests.add({ run: { projectId: run.projectId, runId: run.runId }, kinds, filter, requestedAt });
-  return carryOut(deps, { id, requestedAt }, query, waiting);
+  return carryOut(deps, id, { first: query, later: writtenBefore(requestedAt, query) }, waiting);
 }
 
 /** The held updates that a deletion takes back; undefined where it takes none. */
@@ -133,13 +133,8 @@ export async function finishDeletions(
     try {
       const findColumn = await deps.findColumn(run, filter);
       const waiting = waitingFor(kinds, filter);
-      await carryOut(
-        deps,
-        { id, requestedAt },
-        { run, kinds, filter: { and: [filter, writtenBefore(requestedAt)] }, findColumn },
-        waiting && { ...waiting, until: requestedAt },
-        stopping,
-      );
+      const query = writtenBefore(requestedAt, { run, kinds, filter, findColumn });
+      await carryOut(deps, id, { first: query, later: query }, waiting && { ...waiting, until: requestedAt }, stopping);
     } catch (err) {
       // A metric that the filter names may be gone by now: nothing has a value of it, and this deletion cannot go on. Others do not wait for one that fails.
       if (err instanceof ServiceError && cannotGoOn.has(err.code)) await deps.requests.remove(id);
@@ -150,8 +145,9 @@ export async function finishDeletions(
     throw failures.length === 1 ? failures[0] : new AggregateError(failures, 'deletions could not be finished');
 }
 
-const writtenBefore = (time: string): Filter => ({
-  filter: { type: 'date', column_id: 'updated_at', operator: 'lte', value: time },
+const writtenBefore = (time: string, query: RecordQuery): RecordQuery => ({
+  ...query,
+  filter: { and: [query.filter, { filter: { type: 'date', column_id: 'updated_at', operator: 'lte', value: time } }] },
 });
 
 const cannotGoOn: ReadonlySet<string> = new Set(['ColumnUnknown', 'ColumnNotFilterable', 'RunNotFound', 'NotFound']);
@@ -159,21 +155,22 @@ const cannotGoOn: ReadonlySet<string> = new Set(['ColumnUnknown', 'ColumnNotFilt
 /** What hangs in or below each other, so that one erasure never takes more than a trace with its spans: sessions are empty when they go. */
 const steps: readonly (readonly RecordKind[])[] = [['trace'], spanKinds, ['session']];
 
+/** @param first what the first look finds, `later` what those for more of it and for other kinds do */
 async function carryOut(
   deps: DeleteDeps,
-  { id, requestedAt }: Pick<DeletionRequest, 'id' | 'requestedAt'>,
-  query: RecordQuery,
+  id: string,
+  { first, later }: { first: RecordQuery; later: RecordQuery },
   waiting: HeldUpdateFilter | undefined,
   stopping?: AbortSignal,
 ): Promise<number> {
-  await forgetWaiting(deps, query.run, waiting);
+  await forgetWaiting(deps, first.run, waiting);
   let deleted = 0;
-  let isFirst = true;
+  let query = first;
   for (const step of steps) {
     const kinds = step.filter((kind) => query.kinds.includes(kind));
     for (let found = kinds.length === 0 ? 0 : PAGE; found === PAGE; ) {
-      const ofStep = { ...query, kinds, filter: isFirst ? query.filter : { and: [query.filter, writtenBefore(requestedAt)] } };
-      isFirst = false;
+      const ofStep = { ...query, kinds };
+      query = later;
       const { keys } = await findKeys(deps.reads, { ...ofStep, offset: 0, limit: PAGE });
       found = keys.length;
       for (let from = 0; from < keys.length; from += ROOTS_PER_ERASURE) {
@@ -185,7 +182,7 @@ async function carryOut(
     }
   }
   await deps.requests.remove(id);
-  deps.onDeleted(query.run);
+  deps.onDeleted(first.run);
   return deleted;
 }
 

@@ -35,8 +35,8 @@ export interface ErasureNotes {
   /** The erasure, unless another process has finished it. */
   get(id: string): Promise<Erasure | undefined>;
   isNoted(id: string): Promise<boolean>;
-  /** Those of these records that an erasure takes which is not finished. */
-  takenOf(run: RunRef, ids: readonly string[]): Promise<string[]>;
+  /** Whether an erasure that is not finished takes one of these records. */
+  takesOneOf(run: RunRef, ids: readonly string[]): Promise<boolean>;
   /** Runs with an erasure that was not finished. */
   unfinished(): Promise<RunRef[]>;
   /**

@@ -9,7 +9,7 @@ export interface DeletedRecordDeps {
     missing(run: RunRef, keys: readonly ErasedKey[]): Promise<ErasedKey[]>;
     eraseValues(run: RunRef, keys: readonly ErasedKey[]): Promise<Erased>;
   };
-  notes: Pick<ErasureNotes, 'takenOf'>;
+  notes: Pick<ErasureNotes, 'takesOneOf'>;
   writer: Pick<RecordWriter, 'exclusively'>;
 }
 
@@ -29,17 +29,12 @@ export function withoutDeletedRecords(values: MetricValueStore, { store, notes, 
           created_at: recordCreatedAt,
         }),
       );
-      const taken = new Set(
-        await notes.takenOf(
-          run,
-          keys.map(({ id }) => id),
-        ),
-      );
-      const missing = [...keys.filter(({ id }) => taken.has(id)), ...(await store.missing(run, keys))];
-      if (missing.length === 0) return;
+      const ids = keys.map(({ id }) => id);
+      const suspected = (await notes.takesOneOf(run, ids)) ? keys : await store.missing(run, keys);
+      if (suspected.length === 0) return;
       // A record of the same id may be on its way with values of its own, so whether it is there is asked again between writes.
       const erased = await writer.exclusively(run, async () => {
-        const deleted = await store.missing(run, missing);
+        const deleted = await store.missing(run, suspected);
         return deleted.length > 0 ? store.eraseValues(run, deleted) : goneWith([]);
       });
       await erased.gone;

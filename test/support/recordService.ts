@@ -119,7 +119,8 @@ function notesInMemory(): { notes: ErasureNotes; requests: DeletionRequests } {
     remove: async (id) => void erasures.delete(id),
     get: async (id) => erasures.get(id),
     isNoted: async (id) => erasures.has(id),
-    takenOf: async () => [],
+    takesOneOf: async (run, ids) =>
+      [...erasures.values()].some((one) => one.run.runId === run.runId && one.keys.some(({ id }) => ids.includes(id))),
     unfinished: async () => [...erasures.values()].map(({ run }) => run),
     deletionState: async (runs) => {
       const asked = new Set(runs.map(({ runId }) => runId));

@@ -61,13 +61,13 @@ export function postgresErasures(database: Database): ErasureNotes {
     async isNoted(id) {
       return (await database.query('SELECT FROM record_erasures WHERE id = $1', [id])).length > 0;
     },
-    async takenOf(run, ids) {
+    async takesOneOf(run, ids) {
       const rows = await database.query(
-        `SELECT DISTINCT key ->> 'id' AS id FROM record_erasures CROSS JOIN jsonb_array_elements(keys) AS key
-         WHERE project_id = $1 AND run_id = $2 AND key ->> 'id' = ANY($3)`,
+        `SELECT FROM record_erasures CROSS JOIN jsonb_array_elements(keys) AS key
+         WHERE project_id = $1 AND run_id = $2 AND key ->> 'id' = ANY($3) LIMIT 1`,
         [run.projectId, run.runId, [...ids]],
       );
-      return rows.map((row) => z.string().parse(row.id));
+      return rows.length > 0;
     },
     async unfinished() {
       return z.array(RefRow).parse(await database.query('SELECT DISTINCT project_id, run_id FROM record_erasures'));
