@@ -172,7 +172,7 @@ module.exports = {
       { path: '^cli/' },
       { path: '^shared/wire/', ...atRunTime },
     ),
-    rule('nothing-imports-the-command', 'It is where things begin.', { pathNot: '^(cli|test|demo)/' }, { path: '^cli/' }),
+    rule('nothing-imports-the-command', 'It is where things begin.', { pathNot: '^(cli|test|demo|bench)/' }, { path: '^cli/' }),
     rule(
       'nothing-imports-entries',
       'start.ts, main.ts, tests and benchmarks are where things begin.',

@@ -2,6 +2,7 @@ import { readFileSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { serviceFlags } from './cli/commands/start.ts';
 
 /**
  * The longest files are in `faults`, and they mostly wait: for a server that is gone, a limit that passes. So they begin early, and beside others,
@@ -47,6 +48,8 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     // chDB takes one folder per process. Files that share a service talk to a process of its own.
     pool: 'forks',
+    // As the service is started: many files open an embedded Postgres and are over before its optimized code has paid.
+    execArgv: serviceFlags.filter((flag) => flag.includes('wasm')),
     // More than the cores that CI has: a good part of the files' time is spent waiting.
     maxWorkers: 4,
     sequence: { sequencer: FaultsBesideOthers },

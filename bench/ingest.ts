@@ -8,11 +8,12 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Agent, fetch } from 'undici';
+import { serviceEnvironment, serviceFlags } from '../cli/commands/start.ts';
 import { ServiceClient } from '../client/http.ts';
 import { Logger } from '../client/logger.ts';
 import { newId } from '../shared/identifiers/ids.ts';
 import { percentile } from '../shared/metrics/percentile.ts';
-import { NODE_ENVIRONMENT, NODE_FLAGS, serviceFolder } from '../test/support/serviceProcess.ts';
+import { serviceFolder } from '../test/support/serviceProcess.ts';
 import { cpuSeconds, untilIdle } from './cpu.ts';
 import { type Form, otlp, ownJson } from './ingestForms.ts';
 import { RECORDS_PER_TRACE, SPANS_PER_TRACE, traceMaker } from './payload.ts';
@@ -222,8 +223,8 @@ async function rawInsert(dataDir: string, rows: number, textIndexes: string) {
 
 /** Starts a script of this folder; it prints one line of JSON when it is ready. */
 async function startChild(script: string, ...args: string[]) {
-  const child = spawn(process.execPath, [...NODE_FLAGS, new URL(script, import.meta.url).pathname, ...args], {
-    env: { ...process.env, ...NODE_ENVIRONMENT },
+  const child = spawn(process.execPath, [...serviceFlags, new URL(script, import.meta.url).pathname, ...args], {
+    env: { ...process.env, ...serviceEnvironment },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const lines = createInterface({ input: child.stdout });

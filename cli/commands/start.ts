@@ -10,16 +10,17 @@ interface StartOptions {
 }
 
 /** How Node.js is started for the service: `npm start` says the same, the page of running the service why. */
-const serviceFlags = [
+export const serviceFlags = [
   '--max-semi-space-size=32',
   '--heap-growing-percent=100',
   '--v8-pool-size=2',
   '--always-sparkplug',
   '--max-inlined-bytecode-size-cumulative=300',
+  '--wasm-tiering-budget=1000000000',
 ];
 
 /** What the service must find in its environment from its first instruction on. */
-const serviceEnvironment = {
+export const serviceEnvironment = {
   UV_THREADPOOL_SIZE: '16',
   MALLOC_ARENA_MAX: '2',
   MALLOC_MMAP_THRESHOLD_: '65536',

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { serviceEnvironment, serviceFlags } from '../../cli/commands/start.ts';
 import { readConfig, settingNames } from '../../shared/config/config.ts';
 import { describeWithServer } from '../support/describeWithServer.ts';
 import { findProgram } from '../support/serverProcess.ts';
-import { NODE_ENVIRONMENT, NODE_FLAGS } from '../support/serviceProcess.ts';
 
 const read = (path: string) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8');
 const given = {
@@ -124,12 +124,12 @@ test('the image holds every folder that its two commands import from', async () 
 
 test('the embedded service is started by tests and benchmarks as npm starts it', async () => {
   const { scripts } = JSON.parse(await read('package.json')) as { scripts: Record<string, string> };
-  const environment = Object.entries(NODE_ENVIRONMENT).map(([name, value]) => `${name}=${value}`);
+  const environment = Object.entries(serviceEnvironment).map(([name, value]) => `${name}=${value}`);
   for (const [name, program] of [
     ['start', 'start.ts'],
     ['demo', 'demo/demo.ts'],
   ] as const)
-    expect(scripts[name]).toContain(` ${[...environment, 'exec node', ...NODE_FLAGS, program].join(' ')}`);
+    expect(scripts[name]).toContain(` ${[...environment, 'exec node', ...serviceFlags, program].join(' ')}`);
 });
 
 test('the image starts Node as the npm scripts do', async () => {

@@ -1,27 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { serviceEnvironment, serviceFlags } from '../../cli/commands/start.ts';
 import { ownPort } from './ownPort.ts';
 import { seedPostgres } from './seedPostgres.ts';
 import { API_KEY } from './testService.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-
-/** As `npm start` starts Node. */
-export const NODE_FLAGS = [
-  '--max-semi-space-size=32',
-  '--heap-growing-percent=100',
-  '--v8-pool-size=2',
-  '--always-sparkplug',
-  '--max-inlined-bytecode-size-cumulative=300',
-];
-/** What it must find in its environment from the first instruction on. */
-export const NODE_ENVIRONMENT = {
-  UV_THREADPOOL_SIZE: '16',
-  MALLOC_ARENA_MAX: '2',
-  MALLOC_MMAP_THRESHOLD_: '65536',
-  MALLOC_TRIM_THRESHOLD_: '131072',
-};
 
 export interface ServiceProcess {
   url: string;
@@ -64,13 +49,13 @@ export async function serviceFolder(
     dataDir,
     environment,
     async start(by = 'node') {
-      const [program, args] = by === 'npm' ? ['npm', ['start']] : [process.execPath, [...NODE_FLAGS, join(root, 'start.ts')]];
+      const [program, args] = by === 'npm' ? ['npm', ['start']] : [process.execPath, [...serviceFlags, join(root, 'start.ts')]];
       const child = spawn(program, args, {
         cwd: root,
         env: {
           ...process.env,
           NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/node'),
-          ...NODE_ENVIRONMENT,
+          ...serviceEnvironment,
           ...environment,
         },
         stdio: ['ignore', 'pipe', 'pipe'],

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import type { TestProject } from 'vitest/node';
-import { NODE_ENVIRONMENT, NODE_FLAGS } from './serviceProcess.ts';
+import { serviceEnvironment, serviceFlags } from '../../cli/commands/start.ts';
 import type { ServiceAddresses } from './testService.ts';
 
 /** A service that no file takes for so long is ended: an idle service takes 0.7 GB of memory and 2 % of a core. */
@@ -75,8 +75,8 @@ export async function setup({ config, provide }: TestProject): Promise<() => Pro
 }
 
 function start(environment: Partial<NodeJS.ProcessEnv>): Shared {
-  const child = spawn(process.execPath, [...NODE_FLAGS, join(import.meta.dirname, 'service.process.ts')], {
-    env: { ...process.env, ...environment, ...NODE_ENVIRONMENT },
+  const child = spawn(process.execPath, [...serviceFlags, join(import.meta.dirname, 'service.process.ts')], {
+    env: { ...process.env, ...environment, ...serviceEnvironment },
     stdio: ['pipe', 'pipe', 'inherit'],
     detached: true, // Ctrl-C at a terminal ends Vitest, and with it the standard input by which this ends
   });
