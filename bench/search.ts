@@ -20,6 +20,7 @@ import type { ClickHouse, ClickHouseRead } from '../shared/stores/clickhouse/cli
 import { openClickHouse } from '../shared/stores/clickhouse/connect.ts';
 import { clickhouseRecordReader } from '../shared/stores/clickhouse/recordReader.ts';
 import { clickHouseRecordReads } from '../shared/stores/clickhouse/recordReads.ts';
+import { migrateTables } from '../shared/stores/clickhouse/tables.ts';
 import { type ColumnFilter, FilterList } from '../shared/wire/filters.ts';
 import { type GeneratedRun, generateLongTrace, generateRecords, mergesDone, rareWords } from './recordData.ts';
 
@@ -61,14 +62,9 @@ export async function run(args: string[]): Promise<void> {
 
 const PROJECT = '7c1a3c52-5a3e-4e0e-9f0b-0a7f9a0a5d11';
 
-/** The largest run of a folder that was filled before. */
+/** The largest run of a folder that was filled before, maybe by an older release: its tables are brought up to date first. */
 async function kept(clickhouse: ClickHouse): Promise<GeneratedRun | undefined> {
-  const tables = await clickhouse.query({
-    name: 'tables',
-    sql: "SELECT name FROM system.tables WHERE name = 'records'",
-    row: (row) => row,
-  });
-  if (tables.length === 0) return undefined;
+  await migrateTables(clickhouse);
   const [largest] = await clickhouse.query({
     name: 'largest run',
     sql: `SELECT run_id AS runId, toUInt32(count()) AS records FROM records WHERE project_id = '${PROJECT}' GROUP BY project_id, run_id ORDER BY records DESC, run_id LIMIT 1`,
