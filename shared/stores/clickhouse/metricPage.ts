@@ -4,7 +4,7 @@ import type { PageReading, RecordPage, RecordPageQuery, RecordQuery } from '../.
 import type { ColumnFilter } from '../../wire/filters.ts';
 import { Binder } from './binder.ts';
 import type { ClickHouse } from './clickHouse.ts';
-import { HAS_VALUE, idOrder, metricValueColumn, ofKindsSql, scopeOf } from './columnSql.ts';
+import { HAS_VALUE, IN_ORDER, idOrder, metricValueColumn, ofKindsSql, scopeOf } from './columnSql.ts';
 import { compileOverValues, isEmpty } from './compileFilter.ts';
 import { keyOfRow } from './keyRow.ts';
 import type { RunVersions } from './runVersions.ts';
@@ -47,6 +47,7 @@ export async function metricPage(
     sql: `SELECT record_id AS id, record_created_at AS created_at, record_type AS type, trace_id ${rows} ORDER BY ${order} LIMIT ${limit} OFFSET ${offset}`,
     params: binder.params,
     row: keyOfRow,
+    settings: IN_ORDER,
   });
   const countingValues = begun(
     clickhouse.query({
