@@ -114,7 +114,10 @@ export interface StoredReads {
   spanCounts(run: RecordRun, traceIds: readonly string[]): Promise<Map<string, number>>;
   /** Traces of each of these sessions. */
   traceCounts(run: RecordRun, sessionIds: readonly string[]): Promise<Map<string, number>>;
-  /** Of the traces and sessions among these, the sums over their model calls, by record: tokens, cost, and calls without a cost. */
+  /**
+   * Of the traces and sessions among these, the sums over their model calls, by record: tokens, cost, and calls without a cost. Of what no call of a
+   * trace says there is no sum: there the trace's own value stands.
+   */
   usage(run: RecordRun, keys: readonly RecordKey[]): Promise<Usage>;
 }
 

@@ -12,7 +12,7 @@ import { recordRows } from './recordRow.ts';
 import { RunVersions } from './runVersions.ts';
 import { TEXT_BYTES } from './shortColumnsCache.ts';
 import { keysBy } from './tables.ts';
-import { type Container, usageSql } from './usageSql.ts';
+import { type Container, sumsOfCallsSql, usageSql } from './usageSql.ts';
 
 /** Reads of one page that are named by id go in groups of this many, so that no statement grows without bound. */
 const KEYS_PER_READ = 1000;
@@ -204,9 +204,10 @@ export function clickHouseRecordReads(engine: ClickHouse, versions = new RunVers
           const { bind, inRun } = scopeOf(binder.bind, run);
           const wanted = bind(group, 'Array(UUID)');
           const where = `${inRun} AND created_at IN (SELECT created_at FROM ${keysBy[column]} WHERE ${inRun} AND ${column} IN ${wanted}) AND ${column} IN ${wanted}`;
+          const newest = { from: 'records FINAL', where };
           return clickhouse.query({
             name: `usage of ${container}s`,
-            sql: usageSql(container, usageMetrics, { from: 'records FINAL', where }),
+            sql: container === 'trace' ? sumsOfCallsSql(newest) : usageSql(container, usageMetrics, newest),
             params: binder.params,
             ...(container === 'trace' && threadsFor(group)), // a session may have any number of records
             row: usageOfRow,
