@@ -1,6 +1,7 @@
 import { mkdtemp, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { recordKinds, spanKinds } from '../shared/columns/columnDef.ts';
 import { newId } from '../shared/identifiers/ids.ts';
@@ -32,7 +33,7 @@ const LONG_TRACE = 10_000;
  * Times pages of 50 with exact num_rows over one run of `--records N` (default 1,000,000), warm, `--rounds R` times each (default 20), with what
  * each question reads and how long a bare scan of the columns it names takes. `--runs K` spreads the records over K runs and asks one of them.
  * `--data FOLDER` keeps the records for the next call. `--as-merged` asks the parts that the engine's own merges leave; without it they are merged
- * further until that changes nothing, which takes half an hour at 20 M.
+ * further until that changes nothing, which takes half an hour at 20 M. `--against CHECKOUT` asks the code of another checkout the same, in turns.
  */
 export async function run(args: string[]): Promise<void> {
   const { values } = parseArgs({
@@ -43,6 +44,7 @@ export async function run(args: string[]): Promise<void> {
       rounds: { type: 'string', default: '20' },
       data: { type: 'string' },
       'as-merged': { type: 'boolean', default: false },
+      against: { type: 'string' },
     },
   });
   const [records, runs, rounds] = [Number(values.records), Number(values.runs), Number(values.rounds)];
@@ -52,7 +54,8 @@ export async function run(args: string[]): Promise<void> {
     const target = (await kept(clickhouse)) ?? (await fill(clickhouse, Math.round(records / runs), runs));
     await mergesDone(clickhouse, { furtherToo: !values['as-merged'] });
     await printSizes(clickhouse, dataDir);
-    await ask(clickhouse, target, rounds);
+    if (values.against) await askInTurns(clickhouse, target, rounds, resolve(values.against));
+    else await ask(clickhouse, target, rounds);
     console.log(`memory of the process: ${(process.memoryUsage.rss() / 1024 ** 2).toFixed(0)} MB`);
   } finally {
     await clickhouse.close();
@@ -148,6 +151,57 @@ async function ask(clickhouse: ClickHouse, target: GeneratedRun, rounds: number)
     JSON.stringify(await readTrace(deps, target.projectId, longest.id));
   }, rounds);
   console.log(`a trace of ${longest.held} records, read whole as JSON: p50 ${p50.toFixed(0)} ms, p95 ${p95.toFixed(0)} ms`);
+}
+
+/**
+ * Asks each question in turns of the code of the checkout in `folder`, with its packages installed, and of this one, over one engine in one process:
+ * so neither the machine's moods nor the parts of the tables favour one of them. It must know the tables as they are here.
+ */
+async function askInTurns(clickhouse: ClickHouse, target: GeneratedRun, rounds: number, folder: string): Promise<void> {
+  const load = async (path: string) => import(pathToFileURL(join(folder, path)).href);
+  const there: Searching = {
+    ...(await load('shared/stores/clickhouse/recordReads.ts')),
+    ...(await load('shared/records/searchRecords.ts')),
+  };
+  const asked = (code: Searching): AskedCode => ({
+    ...code,
+    reads: { ...code.clickHouseRecordReads(neverKept(clickhouse)), ...noAnnotations },
+  });
+  const [other, ours] = [asked(there), asked({ clickHouseRecordReads, searchRecords })];
+  const some = (await findKeys(ours.reads, { ...everything(target), offset: Math.floor(target.records / 3), limit: 1 })).keys[0];
+  console.log(`question                    p50 ms there    here   ratio`);
+  for (const { name, change } of questions(some?.id ?? newId())) {
+    const query = { ...everything(target), ...change };
+    const times = new Map<AskedCode, number[]>([
+      [other, []],
+      [ours, []],
+    ]);
+    for (let round = 0; round < rounds + WARM_UP; round++)
+      for (const [code, taken] of times) {
+        const started = performance.now();
+        await code.searchRecords(code.reads, query, wholeRecords);
+        if (round >= WARM_UP) taken.push(performance.now() - started);
+      }
+    const [before = 0, now = 0] = [...times.values()].map((taken) =>
+      percentile(
+        taken.toSorted((a, b) => a - b),
+        0.5,
+      ),
+    );
+    console.log(
+      `${name.padEnd(28)}${before.toFixed(1).padStart(12)}${now.toFixed(1).padStart(8)}${(now / before).toFixed(2).padStart(8)}`,
+    );
+  }
+}
+
+/** What a checkout answers searches with. */
+interface Searching {
+  clickHouseRecordReads: typeof clickHouseRecordReads;
+  searchRecords: typeof searchRecords;
+}
+
+interface AskedCode extends Searching {
+  reads: RecordReads;
 }
 
 /** The engine, asked every question anew: the embedded one keeps the answers of pages until the next write. */
