@@ -113,12 +113,11 @@ const noAnnotations = {
 };
 
 async function ask(clickhouse: ClickHouse, target: GeneratedRun, rounds: number): Promise<void> {
-  const reads: RecordReads = { ...clickHouseRecordReads(neverKept(clickhouse)), ...noAnnotations };
-  const some = (await findKeys(reads, { ...everything(target), offset: Math.floor(target.records / 3), limit: 1 })).keys[0];
+  const reads = readsOf(clickhouse, { clickHouseRecordReads });
   const columns = ['question', 'p50 ms', 'p95 ms', 'num_rows', '× newest', 'rows read', 'MB read', 'bare scan ms'];
   console.log(columns.map((name, position) => (position === 0 ? name.padEnd(28) : name.padStart(13))).join(''));
   let newest: number | undefined;
-  for (const { name, change, scan } of questions(some?.id ?? newId())) {
+  for (const { name, change, scan } of questions(await someId(reads, target))) {
     const query = { ...everything(target), ...change };
     let total = 0;
     const search = async () => {
@@ -163,34 +162,20 @@ async function askInTurns(clickhouse: ClickHouse, target: GeneratedRun, rounds: 
     ...(await load('shared/stores/clickhouse/recordReads.ts')),
     ...(await load('shared/records/searchRecords.ts')),
   };
-  const asked = (code: Searching): AskedCode => ({
-    ...code,
-    reads: { ...code.clickHouseRecordReads(neverKept(clickhouse)), ...noAnnotations },
-  });
-  const [other, ours] = [asked(there), asked({ clickHouseRecordReads, searchRecords })];
-  const some = (await findKeys(ours.reads, { ...everything(target), offset: Math.floor(target.records / 3), limit: 1 })).keys[0];
-  console.log(`question                    p50 ms there    here   ratio`);
-  for (const { name, change } of questions(some?.id ?? newId())) {
+  const ours = { clickHouseRecordReads, searchRecords };
+  const sides = [there, ours].map((code) => ({ code, reads: readsOf(clickhouse, code) }));
+  const id = await someId(readsOf(clickhouse, ours), target);
+  console.log('question                    p50 ms there    here   ratio');
+  for (const { name, change } of questions(id)) {
     const query = { ...everything(target), ...change };
-    const times = new Map<AskedCode, number[]>([
-      [other, []],
-      [ours, []],
-    ]);
-    for (let round = 0; round < rounds + WARM_UP; round++)
-      for (const [code, taken] of times) {
-        const started = performance.now();
-        await code.searchRecords(code.reads, query, wholeRecords);
-        if (round >= WARM_UP) taken.push(performance.now() - started);
-      }
-    const [before = 0, now = 0] = [...times.values()].map((taken) =>
-      percentile(
-        taken.toSorted((a, b) => a - b),
-        0.5,
-      ),
+    const searches = sides.map(
+      ({ code, reads }) =>
+        () =>
+          code.searchRecords(reads, query, wholeRecords),
     );
-    console.log(
-      `${name.padEnd(28)}${before.toFixed(1).padStart(12)}${now.toFixed(1).padStart(8)}${(now / before).toFixed(2).padStart(8)}`,
-    );
+    const [before = Number.NaN, now = Number.NaN] = (await timedInTurns(searches, rounds)).map(({ p50 }) => p50);
+    const figures = [before.toFixed(1).padStart(12), now.toFixed(1).padStart(8), (now / before).toFixed(2).padStart(8)];
+    console.log(name.padEnd(28) + figures.join(''));
   }
 }
 
@@ -200,8 +185,15 @@ interface Searching {
   searchRecords: typeof searchRecords;
 }
 
-interface AskedCode extends Searching {
-  reads: RecordReads;
+const readsOf = (clickhouse: ClickHouse, code: Pick<Searching, 'clickHouseRecordReads'>): RecordReads => ({
+  ...code.clickHouseRecordReads(neverKept(clickhouse)),
+  ...noAnnotations,
+});
+
+/** Of a record amid the run. */
+async function someId(reads: RecordReads, target: GeneratedRun): Promise<string> {
+  const { keys } = await findKeys(reads, { ...everything(target), offset: Math.floor(target.records / 3), limit: 1 });
+  return keys[0]?.id ?? newId();
 }
 
 /** The engine, asked every question anew: the embedded one keeps the answers of pages until the next write. */
@@ -219,15 +211,29 @@ function neverKept(engine: ClickHouse): ClickHouse {
 /** Calls before the first that counts: until the caches are filled and the code is compiled. */
 const WARM_UP = 5;
 
-async function timed(work: () => Promise<void>, rounds: number): Promise<{ p50: number; p95: number }> {
-  const times: number[] = [];
-  for (let round = 0; round < rounds + WARM_UP; round++) {
-    const started = performance.now();
-    await work();
-    if (round >= WARM_UP) times.push(performance.now() - started);
-  }
-  times.sort((a, b) => a - b);
-  return { p50: percentile(times, 0.5), p95: percentile(times, 0.95) };
+interface Times {
+  p50: number;
+  p95: number;
+}
+
+async function timed(work: () => Promise<unknown>, rounds: number): Promise<Times> {
+  const [times] = await timedInTurns([work], rounds);
+  return times as Times;
+}
+
+/** Milliseconds of each of these, which take turns in every round. */
+async function timedInTurns(works: readonly (() => Promise<unknown>)[], rounds: number): Promise<Times[]> {
+  const taken = works.map((work) => ({ work, times: [] as number[] }));
+  for (let round = 0; round < rounds + WARM_UP; round++)
+    for (const { work, times } of taken) {
+      const started = performance.now();
+      await work();
+      if (round >= WARM_UP) times.push(performance.now() - started);
+    }
+  return taken.map(({ times }) => {
+    times.sort((a, b) => a - b);
+    return { p50: percentile(times, 0.5), p95: percentile(times, 0.95) };
+  });
 }
 
 /** Rows and bytes (decompressed) that the engine reads for one question, by its own counters. */
