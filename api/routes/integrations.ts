@@ -339,15 +339,17 @@ function toModels(integration: Integration, capabilities: readonly ('vision' | '
     }))
     .filter((model) => capabilities.every((capability) => model.multimodal_capabilities.includes(capability)));
   const aliases = models.map((model) => model.alias);
+  const { provider, config } = integration;
+  const files = provider === 'custom' ? config.multiModal : config.multi_modal_config;
   return {
     integration_name: integration.name,
     integration_id: integration.id,
-    provider: integration.provider,
+    provider,
     models: aliases,
     scorer_models: aliases,
     recommended_models: {},
     supports_num_judges: true,
-    supports_file_uploads: integration.provider === 'custom' && integration.config.multiModal !== null,
+    supports_file_uploads: files != null,
     model_properties: models,
   };
 }

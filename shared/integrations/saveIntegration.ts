@@ -1,5 +1,6 @@
 import { type InvalidItem, RequestInvalid } from '../errors/errors.ts';
 import { closestBuiltinModels, findBuiltinModel } from '../providers/builtinModels.ts';
+import { findTokenProvider } from '../providers/index.ts';
 import type { CustomIntegrationCreate } from '../wire/integrations.ts';
 import type {
   CustomConfig,
@@ -42,7 +43,7 @@ export async function saveCustomIntegration(
   body: CustomIntegrationCreate,
 ): Promise<Integration> {
   const config = toConfig(body);
-  await checkAddresses(deps, config);
+  await checkAddresses(deps, { endpoint: config.endpoint, oauth2_token_url: config.oauth2TokenUrl });
   checkBasedOn(config.models ?? []);
   const given: Secrets = {
     ...(config.authenticationType === 'oauth2' && body.token != null && { token: body.token }),
@@ -57,13 +58,17 @@ export async function saveCustomIntegration(
   });
 }
 
-/** Creates or replaces the integration of a provider that needs nothing but its token and plain settings. */
-export function saveProviderIntegration(
-  deps: Pick<SaveDeps, 'store' | 'keyRing' | 'newId'>,
+/**
+ * Creates or replaces the integration of a provider that needs nothing but its token and plain settings.
+ * @throws RequestInvalid
+ */
+export async function saveProviderIntegration(
+  deps: SaveDeps,
   userId: string,
   content: Exclude<IntegrationContent, { provider: 'custom' }>,
   token: string,
 ): Promise<Integration> {
+  await checkAddresses(deps, findTokenProvider(content.provider).addresses?.(content.config) ?? {});
   return deps.store.save({ provider: content.provider, name: content.provider, userId }, (existing) => {
     const id = existing?.id ?? deps.newId();
     return { id, ...content, sealed: sealSecrets(deps.keyRing, id, { token }) };
@@ -103,13 +108,10 @@ function toConfig(body: CustomIntegrationCreate): CustomConfig {
   };
 }
 
-async function checkAddresses(deps: SaveDeps, config: CustomConfig): Promise<void> {
+/** @param addresses by the field of the request */
+async function checkAddresses(deps: SaveDeps, addresses: Readonly<Record<string, string | null>>): Promise<void> {
   const items: InvalidItem[] = [];
-  const addresses = [
-    ['endpoint', config.endpoint],
-    ['oauth2_token_url', config.oauth2TokenUrl],
-  ] as const;
-  for (const [field, url] of addresses) {
+  for (const [field, url] of Object.entries(addresses)) {
     if (url === null) continue;
     try {
       await deps.checkAddress(url);

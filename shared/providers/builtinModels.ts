@@ -13,18 +13,6 @@ export interface BuiltinModel {
   modalities: readonly Modality[];
 }
 
-// https://docs.claude.com/en/api/openai-sdk: the other fields are ignored there or refused together.
-const claude: ParameterMap = {
-  temperature: 'temperature',
-  max_tokens: 'max_tokens',
-  stop_sequences: 'stop',
-  tools: 'tools',
-  tool_choice: 'tool_choice',
-};
-
-// Since Opus 4.7 the sampling parameters are refused.
-const { temperature: _, ...claudeAdaptive } = claude;
-
 // https://ai.google.dev/gemini-api/docs/openai
 const gemini: ParameterMap = {
   temperature: 'temperature',
@@ -41,24 +29,6 @@ const modelsOf = (provider: string, families: readonly ModelFamily[]): BuiltinMo
   families.flatMap(({ names, ...family }) => names.map((name) => ({ name, provider, ...family })));
 
 /** Models that custom integrations reach. */
-const anthropic: readonly ModelFamily[] = [
-  {
-    parameters: claudeAdaptive,
-    modalities: textAndImages,
-    names: [
-      ...['claude-opus-5-5', 'claude-sonnet-5-5', 'claude-haiku-5-5', 'claude-fable-5-2', 'claude-fable-5-1'],
-      ...['claude-opus-5', 'claude-sonnet-5', 'claude-opus-4-8', 'claude-opus-4-7'],
-    ],
-  },
-  {
-    parameters: claude,
-    modalities: textAndImages,
-    names: [
-      ...['claude-opus-4-6', 'claude-sonnet-4-6', 'claude-opus-4-5', 'claude-opus-4-1', 'claude-sonnet-4-5', 'claude-haiku-4-5'],
-      ...['claude-3-7-sonnet-latest', 'claude-3-5-haiku-latest'],
-    ],
-  },
-];
 const google: readonly ModelFamily[] = [
   {
     parameters: gemini,
@@ -78,7 +48,6 @@ const google: readonly ModelFamily[] = [
  */
 export const builtinModels: readonly BuiltinModel[] = [
   ...tokenProviders.flatMap(({ name, models }) => modelsOf(name, models)),
-  ...modelsOf('anthropic', anthropic),
   ...modelsOf('google', google),
 ];
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { CustomConfig, Secrets } from '../integrations/integration.ts';
-import type { Authentication, Connection } from './provider.ts';
+import { type Authentication, type Connection, contextHeadersOf } from './provider.ts';
 
 const HeadersJson = z.record(z.string(), z.string());
 const KwargsJson = z.record(z.string(), z.unknown());
@@ -10,12 +10,7 @@ export const customConnection = (config: CustomConfig, secrets: Secrets): Connec
   endpoint: config.endpoint,
   authentication: authenticationOf(config, secrets),
   headers: HeadersJson.parse(JSON.parse(secrets.headers ?? '{}')),
-  contextHeaders: {
-    ...(config.headerMapping?.job_id && { jobId: config.headerMapping.job_id }),
-    ...(config.headerMapping?.user_id && { userId: config.headerMapping.user_id }),
-    ...(config.headerMapping?.project_id && { projectId: config.headerMapping.project_id }),
-    ...(config.headerMapping?.run_id && { runId: config.headerMapping.run_id }),
-  },
+  contextHeaders: contextHeadersOf(config.headerMapping),
   handler: config.handler && { ...config.handler, initKwargs: KwargsJson.parse(JSON.parse(secrets.initKwargs ?? '{}')) },
   fileLimits: config.multiModal,
 });

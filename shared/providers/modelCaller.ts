@@ -108,7 +108,7 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
         }
         const start = process.hrtime.bigint();
         const answer = await chat({
-          endpoint: connection.endpoint,
+          endpoint: connection.addressOf?.(model.name) ?? connection.endpoint,
           body: { model: model.name, ...parameters, messages: call.messages.map(toProtocol) },
           headers,
           signal: limit.signal,
@@ -163,7 +163,9 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
         );
         const counts = tokensOf(answer);
         const at = new Date().toISOString();
-        const costUsd = deps.prices.costOf({ ...counts, model: model.name, at, integrationId: integration.id });
+        // A provider's deployments have names of the user's choice: what they cost is a matter of the model.
+        const priced = integration.provider === 'custom' ? model.name : model.alias;
+        const costUsd = deps.prices.costOf({ ...counts, model: priced, at, integrationId: integration.id });
         const result = toModelAnswer(answer, model, { ...counts, costUsd, durationNs, attempts });
         countUsage(deps.telemetry, integration.name, result);
         return result;

@@ -4,6 +4,7 @@ import { type CustomModel, customFirst, type Integration } from '../integrations
 import type { Modality } from '../wire/integrations.ts';
 import { builtinModels, findBuiltinModel, spellingsOf } from './builtinModels.ts';
 import { findModel, type Match } from './findModel.ts';
+import { findTokenProvider } from './index.ts';
 import { chat, type ParameterMap } from './modelFamily.ts';
 
 /** A model that can be called through an integration. */
@@ -25,10 +26,13 @@ export interface ResolvedModel {
 
 /** The models an integration names, in its order. Empty for a custom endpoint that takes any name. */
 export function modelsOf(integration: Integration): CallableModel[] {
-  if (integration.provider !== 'custom')
+  if (integration.provider !== 'custom') {
+    const deployed = findTokenProvider(integration.provider).deployments?.(integration.config);
+    if (deployed) return deployed.map(({ model, deployment }) => toCallable(deployedModel(model, deployment)));
     return builtinModels
       .filter((model) => model.provider === integration.provider)
       .map(({ name, parameters, modalities }) => ({ alias: name, name, parameters, parametersAreListed: false, modalities }));
+  }
   const listed = (integration.config.models ?? []).map(toCallable);
   const byDefault = integration.config.defaultModel;
   return byDefault === null || oneOf(matching(listed, byDefault)) ? listed : [...listed, unlisted(byDefault)];
@@ -40,6 +44,11 @@ export function defaultModelOf(integration: Integration): CallableModel | undefi
   const byDefault = integration.provider === 'custom' ? integration.config.defaultModel : null;
   return byDefault === null ? models[0] : oneOf(matching(models, byDefault));
 }
+
+const deployedModel = (model: string, deployment: string): CustomModel => ({
+  ...{ name: deployment, alias: model, supportedParameters: null },
+  basedOn: model,
+});
 
 function toCallable({ name, alias, basedOn, supportedParameters }: CustomModel): CallableModel {
   const base = basedOn === null ? undefined : findBuiltinModel(basedOn);

@@ -21,6 +21,8 @@ export type Authentication =
 export interface Connection {
   /** Base URL of the OpenAI chat protocol, or the full address when its path ends in `/chat/completions`. */
   endpoint: string;
+  /** The full address for a model, where each has one of its own. */
+  addressOf?(model: string): string;
   authentication: Authentication;
   headers: Readonly<Record<string, string>>;
   /** Header names that carry fields of the context. */
@@ -42,17 +44,36 @@ export interface TokenProvider<Stored = Settings, Sent = Settings, Shown = Setti
   stored: z.ZodType<Stored> & z.ZodObject;
   /** What answers show of it. */
   shown: z.ZodType<Shown> & z.ZodObject;
+  /** @throws RequestInvalid when settings do not go together */
   toStored(sent: Sent): Stored;
   toShown(stored: Stored): Shown;
+  /** Addresses that a user has named, by the field of the request. None of them may be one that is not to be reached. */
+  addresses?(stored: Stored): Readonly<Record<string, string | null>>;
   connect(stored: Stored, secrets: Secrets): Connection;
   /** The first is its default. */
   models: readonly ModelFamily[];
+  /** Where users set up models themselves: these, each with what it is called there, instead of `models`. The first is the default. */
+  deployments?(stored: Stored): readonly { model: string; deployment: string }[];
 }
 
+export const bearer = ({ token = '' }: Secrets): Authentication => ({
+  kind: 'header',
+  name: 'authorization',
+  value: `Bearer ${token}`,
+});
+
+/** Headers by the names of the context's fields, from those by the names of requests. */
+export const contextHeadersOf = (mapping: Readonly<Record<string, string>> | null): Connection['contextHeaders'] => ({
+  ...(mapping?.job_id && { jobId: mapping.job_id }),
+  ...(mapping?.user_id && { userId: mapping.user_id }),
+  ...(mapping?.project_id && { projectId: mapping.project_id }),
+  ...(mapping?.run_id && { runId: mapping.run_id }),
+});
+
 /** How a provider is reached that has a fixed address and takes its token as a bearer. */
-export const bearerConnection = (endpoint: string, { token = '' }: Secrets, headers: Connection['headers'] = {}): Connection => ({
+export const bearerConnection = (endpoint: string, secrets: Secrets, headers: Connection['headers'] = {}): Connection => ({
   endpoint,
-  authentication: { kind: 'header', name: 'authorization', value: `Bearer ${token}` },
+  authentication: bearer(secrets),
   headers,
   contextHeaders: {},
   handler: null,

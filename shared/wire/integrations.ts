@@ -73,7 +73,7 @@ export const HeaderValue = z
   .max(8_192)
   .regex(/^[\t\x20-\x7e\x80-\xff]*$/, { error: 'a header value must not hold line breaks, control or non-Latin-1 characters' });
 
-const Url = z
+export const Url = z
   .string()
   .max(2_083)
   .refine((text) => URL.canParse(text) && /^https?:\/\//i.test(text), {
@@ -134,7 +134,10 @@ export const MultiModalConfig = z.object({
 });
 
 /** The row's identifiers that can travel with a model request, each in a header that the integration names. */
-const contextFields = ['job_id', 'user_id', 'project_id', 'run_id'] as const;
+export const HeaderMapping = z.partialRecord(z.enum(['job_id', 'user_id', 'project_id', 'run_id']), HeaderName);
+
+/** The scope that an access token is asked for. */
+export const AuthenticationScope = z.string().max(2_048);
 
 const MAX_HEADERS = 50;
 /** Headers that a request to another service may carry, by name. */
@@ -162,12 +165,12 @@ export const CustomIntegrationCreate = z
     is_legacy_format: z.boolean().nullish(),
     default_model: text.nullish(),
     endpoint: Url,
-    authentication_scope: z.string().max(2_048).nullish(),
+    authentication_scope: AuthenticationScope.nullish(),
     oauth2_token_url: Url.nullish(),
     api_key_header: z.string().nullish(),
     api_key_value: z.string().nullish(),
     custom_llm_config: CustomLlmConfig.nullish(),
-    custom_header_mapping: z.partialRecord(z.enum(contextFields), HeaderName).nullish(),
+    custom_header_mapping: HeaderMapping.nullish(),
     headers: Headers.nullish(),
     token: secret.nullish(),
   })
@@ -247,9 +250,14 @@ const StoredModel = z.object({
   supported_parameters: z.array(z.string()).nullable(),
 });
 
+export const ShownMultiModalConfig = z.object({
+  max_files: z.number().nullable(),
+  max_file_size_bytes: z.number().nullable(),
+});
+
 /** What every caller may read back of a custom integration: the fields of its secrets are null. */
 const customFields = {
-  multi_modal_config: z.object({ max_files: z.number().nullable(), max_file_size_bytes: z.number().nullable() }).nullable(),
+  multi_modal_config: ShownMultiModalConfig.nullable(),
   authentication_type: AuthenticationType,
   model_properties: z.array(StoredModel).nullable(),
   default_model: z.string().nullable(),

@@ -485,6 +485,54 @@ describe('providers and models', () => {
     expect((await call('GET', '/integrations/nobody')).status).toBe(422);
   });
 
+  const unsaid = { authentication_scope: null, oauth2_token_url: null, custom_header_mapping: null, multi_modal_config: null };
+  test.each([
+    {
+      provider: 'anthropic',
+      body: { token: 'sk-ant-secret' },
+      shown: { ...unsaid, authentication_type: 'api_key', endpoint: null },
+    },
+    {
+      provider: 'azure',
+      body: { token: 'az-secret', endpoint: 'https://mine.openai.azure.com', deployments: { 'gpt-4o': 'west' } },
+      shown: {
+        ...unsaid,
+        ...{ authentication_type: 'api_key', endpoint: 'https://mine.openai.azure.com', proxy: false },
+        ...{ api_version: '2025-03-01-preview', azure_deployment: null, default_headers: null },
+        ...{ deployments: { 'gpt-4o': 'west' }, available_deployments: null },
+      },
+    },
+  ])('$provider is connected by what clients send, and shown without its token', async ({ provider, body, shown }) => {
+    const saved = await call('PUT', `/integrations/${provider}`, body);
+    expect(saved.body).toMatchObject({ name: provider, provider });
+    const settings = await call('GET', `/integrations/${provider}`);
+    expect(settings.body).toEqual({ ...shown, id: saved.body.id, name: provider, provider, extra: null });
+    const listed = (await call('GET', '/llm_integrations')).body[provider];
+    expect(listed).toMatchObject({ provider, supports_file_uploads: false });
+    expect(listed.models).toContain(provider === 'azure' ? 'gpt-4o' : 'claude-sonnet-4-5');
+    expect((await call('PUT', `/integrations/${provider}`, { ...body, multi_modal_config: { max_files: 2 } })).status).toBe(200);
+    expect((await call('GET', '/llm_integrations')).body[provider].supports_file_uploads).toBe(true);
+    expect((await call('DELETE', `/integrations/${provider}`)).status).toBe(200);
+    expect((await call('GET', `/llm_integrations/${provider}/models`)).body).toEqual([]);
+  });
+
+  test.each([
+    ['anthropic', { token: 't', endpoint: 'http://10.2.0.1/v1' }, /^body\.endpoint: /],
+    ['anthropic', { token: 't', endpoint: 'not an address' }, /^body\.endpoint: must be a URL/],
+    ['anthropic', { token: 't', authentication_type: 'custom_oauth2' }, /^body\.oauth2_token_url: .* is required/],
+    ['anthropic', { token: 't', custom_header_mapping: { run_id: 'a b' } }, /^body\.custom_header_mapping\.run_id: /],
+    ['azure', { token: 't' }, /^body\.endpoint: /],
+    ['azure', { token: 't', endpoint: 'https://a.example', oauth2_token_url: 'http://10.2.0.1/t' }, /^body\.oauth2_token_url: /],
+    ['azure', { token: 't', endpoint: 'https://a.example', authentication_type: 'client_secret' }, /oauth2_token_url/],
+    ['azure', { token: 't', endpoint: 'https://a.example', authentication_type: 'username_password' }, /authentication_type: /],
+    ['azure', { token: 't', endpoint: 'https://a.example', default_headers: { Host: 'b' } }, /default_headers\.Host: /],
+    ['azure', { token: 't', endpoint: 'https://a.example', api_version: '1&x=2' }, /api_version: /],
+  ])('%s with %j is refused, and what is stored stays', async (provider, body, message) => {
+    const refused = await call('PUT', `/integrations/${provider}`, body);
+    expect([refused.status, issues(refused)]).toEqual([422, expect.stringMatching(message)]);
+    expect(await store.find(provider, provider)).toBeUndefined();
+  });
+
   test('models are listed by integration, by alias, and by what they can see', async () => {
     await put('eyes', {
       endpoint,

@@ -284,6 +284,8 @@ export const expected: Record<string, string> = {
   'GET /integrations': '                                           1 ++++ +++++ + ++33 + ..',
   'GET /integrations/available': '                                 1 ++++ +++++ + ++33 + ..',
   'PUT /integrations/openai': '                                    1 ++33 33333 3 3333 3 ..',
+  'PUT /integrations/anthropic': '                                 1 ++33 33333 3 3333 3 ..',
+  'PUT /integrations/azure': '                                     1 ++33 33333 3 3333 3 ..',
   'PUT /integrations/mistral': '                                   1 ++33 33333 3 3333 3 ..',
   'PUT /integrations/custom': '                                    1 ++33 33333 3 3333 3 ..',
   'GET /integrations/custom/definition': '                         1 ++33 33333 3 3333 3 ..',

@@ -274,6 +274,8 @@ export const plans: Record<string, Plan> = {
   'POST /projects/{project_id}/export_records': { body: ({ at }) => ({ log_stream_id: at.stream, root_type: 'trace' }) },
 
   'PUT /integrations/openai': { body: () => ({ token: 'sk-x' }) },
+  'PUT /integrations/anthropic': { body: () => ({ token: 'x' }) },
+  'PUT /integrations/azure': { body: () => ({ token: 'x', endpoint: 'https://93.184.215.14' }) },
   'PUT /integrations/mistral': { body: () => ({ token: 'x' }) },
   'PUT /integrations/custom': { body: () => integration },
   'PUT /integrations/custom/{name}': { body: () => integration },

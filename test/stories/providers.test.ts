@@ -1,0 +1,163 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Integration } from '../../shared/integrations/integration.ts';
+import { createOutboundGuard, type OutboundGuard } from '../../shared/integrations/outbound.ts';
+import { findTokenProvider } from '../../shared/providers/index.ts';
+import type { ModelCall } from '../../shared/providers/modelCall.ts';
+import { modelsOf } from '../../shared/providers/models.ts';
+import { customIntegration, modelCallerOver } from '../support/modelCallers.ts';
+import { type ModelEndpoint, sends, startModelEndpoint } from '../support/modelEndpoint.ts';
+
+let guard: OutboundGuard;
+let endpoint: ModelEndpoint;
+let tokenServer: ModelEndpoint;
+
+beforeEach(async () => {
+  endpoint = await startModelEndpoint();
+  tokenServer = await startModelEndpoint();
+  tokenServer.otherwise(sends(200, JSON.stringify({ access_token: 'at-1', expires_in: 3_600 })));
+  guard = createOutboundGuard({ allow: [endpoint, tokenServer].map(({ url }) => new URL(url).host), allowLoopback: true });
+});
+afterEach(async () => {
+  await endpoint.close();
+  await tokenServer.close();
+  await guard.close();
+});
+
+/** The integration that this request would store. Sealing is tested with the integrations. */
+function connected(provider: 'anthropic' | 'azure', body: object): Integration {
+  const { request, toStored } = findTokenProvider(provider);
+  const sent = request.parse({ token: 'secret-1', ...body });
+  return {
+    ...customIntegration({ endpoint: '' }, { token: sent.token }, provider),
+    ...{ provider, config: toStored(sent) },
+  } as Integration;
+}
+
+async function sentBy(integration: Integration, call: Partial<ModelCall>) {
+  const answer = await modelCallerOver([integration], guard).complete({
+    messages: [{ role: 'user', content: 'hello' }],
+    ...{ settings: {}, context: {}, signal: new AbortController().signal },
+    modelAlias: undefined,
+    ...call,
+  });
+  const request = endpoint.requests.at(-1);
+  if (!request) throw new Error('nothing was sent');
+  return { answer, path: request.path, headers: request.headers, body: request.body };
+}
+
+describe('Anthropic', () => {
+  test('is asked at its own address unless another one is named', () => {
+    const { connect, request, toStored } = findTokenProvider('anthropic');
+    const connection = connect(toStored(request.parse({ token: 't' })), { token: 't' });
+    expect(connection).toMatchObject({
+      endpoint: 'https://api.anthropic.com/v1',
+      authentication: { kind: 'header', name: 'authorization', value: 'Bearer t' },
+    });
+    expect(connection.addressOf).toBeUndefined();
+  });
+
+  test.each([
+    ['', '/v1/chat/completions'],
+    ['/v1', '/v1/chat/completions'],
+    ['/gateway/claude', '/gateway/claude/chat/completions'],
+  ])('an address that ends in %j is asked at %s', async (path, expected) => {
+    const sent = await sentBy(connected('anthropic', { endpoint: `${endpoint.url}${path}` }), {});
+    expect([sent.path, sent.headers.authorization]).toEqual([expected, 'Bearer secret-1']);
+  });
+
+  test('a model is sent what it takes', async () => {
+    const integration = connected('anthropic', { endpoint: endpoint.url });
+    const settings = { temperature: 0.3, max_tokens: 64, frequency_penalty: 0.5 };
+    expect((await sentBy(integration, { modelAlias: 'Claude Haiku 4.5', settings })).body).toEqual({
+      ...{ model: 'claude-haiku-4-5', temperature: 0.3, max_tokens: 64 },
+      messages: [{ role: 'user', content: 'hello' }],
+    });
+    expect((await sentBy(integration, { modelAlias: 'claude-opus-4-8', settings })).body).toEqual({
+      ...{ model: 'claude-opus-4-8', max_tokens: 64 },
+      messages: [{ role: 'user', content: 'hello' }],
+    });
+  });
+
+  test('a gateway gets an access token, and the identifiers of the row under the names that it wants', async () => {
+    const integration = connected('anthropic', {
+      ...{ token: 'id:secret', endpoint: endpoint.url, authentication_type: 'custom_oauth2' },
+      ...{ oauth2_token_url: `${tokenServer.url}/token`, authentication_scope: 'models' },
+      custom_header_mapping: { project_id: 'X-Project', run_id: 'X-Run' },
+    });
+    const { headers } = await sentBy(integration, { context: { projectId: 'p-1', jobId: 'j-1' } });
+    expect(headers).toMatchObject({ authorization: 'Bearer at-1', 'x-project': 'p-1' });
+    expect(headers).not.toHaveProperty('x-run');
+    const [asked] = tokenServer.requests;
+    expect(asked?.headers.authorization).toBe(`Basic ${Buffer.from('id:secret').toString('base64')}`);
+    expect(new URLSearchParams(asked?.text).get('scope')).toBe('models');
+  });
+
+  test('files are bounded as the settings say', async () => {
+    const integration = connected('anthropic', { endpoint: endpoint.url, multi_modal_config: { max_files: 1 } });
+    const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
+    const two = { messages: [{ role: 'user' as const, content: [image, image] }] };
+    await expect(sentBy(integration, two)).rejects.toThrow(/has 2 files.*at most 1/);
+    expect(endpoint.requests).toEqual([]);
+  });
+});
+
+describe('Azure', () => {
+  const version = 'api-version=2025-03-01-preview';
+
+  test.each([
+    [{}, 'gpt-4o-mini', `/openai/deployments/gpt-4o-mini/chat/completions?${version}`],
+    [{ api_version: '2024-10-21' }, 'gpt-4o', '/openai/deployments/gpt-4o/chat/completions?api-version=2024-10-21'],
+    [{ deployments: { 'gpt-4o': 'eu west' } }, 'gpt-4o', `/openai/deployments/eu%20west/chat/completions?${version}`],
+    [{ deployments: { 'gpt-4o': 'west' } }, undefined, `/openai/deployments/west/chat/completions?${version}`],
+    [{ deployments: { 'gpt-4o': 'west' } }, 'azure/unlisted', `/openai/deployments/unlisted/chat/completions?${version}`],
+    [
+      { available_deployments: [{ model: 'gpt-4.1', id: 'd-1' }] },
+      'GPT 4.1',
+      `/openai/deployments/d-1/chat/completions?${version}`,
+    ],
+    [{ azure_deployment: 'only' }, undefined, `/openai/deployments/only/chat/completions?${version}`],
+    [{ proxy: true }, 'gpt-4o', '/chat/completions'],
+  ])('with %j, %j is asked at %s', async (settings, modelAlias, path) => {
+    const sent = await sentBy(connected('azure', { endpoint: endpoint.url, ...settings }), { modelAlias });
+    expect([sent.path, sent.headers['api-key']]).toEqual([path, 'secret-1']);
+    expect(sent.headers).not.toHaveProperty('authorization');
+  });
+
+  test.each([
+    ['/openai/v1/', '/openai/v1/chat/completions'],
+    ['/gateway', `/gateway/openai/deployments/gpt-4o/chat/completions?${version}`],
+    ['/openai/deployments/fixed', `/openai/deployments/fixed/chat/completions?${version}`],
+    [
+      '/openai/deployments/fixed/chat/completions?api-version=2024-06-01',
+      '/openai/deployments/fixed/chat/completions?api-version=2024-06-01',
+    ],
+  ])('an address that ends in %j is asked at %s', async (ending, path) => {
+    const sent = await sentBy(connected('azure', { endpoint: `${endpoint.url}${ending}` }), { modelAlias: 'gpt-4o' });
+    expect([sent.path, sent.body.model]).toEqual([path, 'gpt-4o']);
+  });
+
+  test('a deployment takes what its model takes, and costs what its model costs', async () => {
+    const integration = connected('azure', { endpoint: endpoint.url, deployments: { 'o4-mini': 'thinker', other: 'plain' } });
+    expect(modelsOf(integration).map(({ alias, name }) => [alias, name])).toEqual([
+      ['o4-mini', 'thinker'],
+      ['other', 'plain'],
+    ]);
+    const { body, answer } = await sentBy(integration, { modelAlias: 'o4-mini', settings: { max_tokens: 8, temperature: 0.2 } });
+    expect(body).toMatchObject({ model: 'thinker', max_completion_tokens: 8 });
+    expect(body).not.toHaveProperty('temperature');
+    // 8 tokens of input, 4 cached ones and 3 of output, at what o4-mini costs a million: $1.10, $0.275 and $4.40.
+    expect(answer.costUsd).toBeCloseTo(23.1e-6, 9);
+  });
+
+  test('an application of Microsoft Entra gets access tokens for its scope', async () => {
+    const integration = connected('azure', {
+      ...{ token: 'app:secret', endpoint: endpoint.url, authentication_type: 'client_secret' },
+      ...{ oauth2_token_url: `${tokenServer.url}/tenant/oauth2/v2.0/token`, default_headers: { 'X-Team': 'blue' } },
+    });
+    const { headers } = await sentBy(integration, { modelAlias: 'gpt-4o' });
+    expect(headers).toMatchObject({ authorization: 'Bearer at-1', 'x-team': 'blue' });
+    expect(headers).not.toHaveProperty('api-key');
+    const form = new URLSearchParams(tokenServer.requests[0]?.text);
+    expect(form.get('scope')).toBe('https://cognitiveservices.azure.com/.default');
+  });
+});
