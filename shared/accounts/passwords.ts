@@ -5,7 +5,7 @@ import { ServiceError } from '../errors/errors.ts';
 const derive = promisify(argon2) as (algorithm: 'argon2id', parameters: Argon2Parameters) => Promise<Buffer>;
 
 // OWASP Password Storage Cheat Sheet, Argon2id, second choice of its equal ones: 19 MiB, 2 passes, 1 lane. About 30 ms here.
-const cost = { memory: 19_456, passes: 2, parallelism: 1 };
+const recommended = { memory: 19_456, passes: 2, parallelism: 1 };
 const SALT_BYTES = 16;
 const TAG_BYTES = 32;
 const phcString = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
@@ -24,8 +24,12 @@ export interface Passwords {
 /**
  * @param limits `atOnce` hashes are computed at a time: each holds 19 MiB and a thread of the pool that files and DNS need too. `waiting` more
  * may wait, `waitingOfOne` of them of one party; a longer line is refused rather than let grow.
+ * @param cost what a hash takes; less than is recommended is for tests alone.
  */
-export function createPasswords(limits: { atOnce: number; waiting: number; waitingOfOne: number }): Passwords {
+export function createPasswords(
+  limits: { atOnce: number; waiting: number; waitingOfOne: number },
+  cost: Readonly<typeof recommended> = recommended,
+): Passwords {
   const inTurn = createLine(limits);
   const ofNobody = `$argon2id$v=19$m=${cost.memory},t=${cost.passes},p=${cost.parallelism}$${unpadded(randomBytes(SALT_BYTES))}$${unpadded(randomBytes(TAG_BYTES))}`;
   return {
