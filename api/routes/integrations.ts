@@ -102,7 +102,7 @@ export function integrationRoutes(deps: IntegrationRouteDeps): Endpoint[] {
       response: AvailableIntegrations,
       handle: async () => ({ integrations: [...providerNames] }),
     }),
-    ...tokenProviders.map(({ name: provider, label, request, toStored }) =>
+    ...tokenProviders.map(({ name: provider, label, request, toStored, toSecrets }) =>
       endpoint({
         method: 'put',
         path: `/integrations/${provider}`,
@@ -113,7 +113,8 @@ export function integrationRoutes(deps: IntegrationRouteDeps): Endpoint[] {
         response: IntegrationDB,
         handle: async ({ body, caller }) => {
           const content = { provider, config: toStored(body) };
-          return described(caller, await saveProviderIntegration(deps, caller.userId, content, body.token));
+          const secrets = toSecrets?.(body) ?? { token: body.token };
+          return described(caller, await saveProviderIntegration(deps, caller.userId, content, secrets));
         },
       }),
     ),

@@ -59,19 +59,19 @@ export async function saveCustomIntegration(
 }
 
 /**
- * Creates or replaces the integration of a provider that needs nothing but its token and plain settings.
+ * Creates or replaces the integration of a provider that is connected by a token. `given` are all of its secrets: none of the stored ones is kept.
  * @throws RequestInvalid
  */
 export async function saveProviderIntegration(
   deps: SaveDeps,
   userId: string,
   content: Exclude<IntegrationContent, { provider: 'custom' }>,
-  token: string,
+  given: Secrets,
 ): Promise<Integration> {
   await checkAddresses(deps, findTokenProvider(content.provider).addresses?.(content.config) ?? {});
   return deps.store.save({ provider: content.provider, name: content.provider, userId }, (existing) => {
     const id = existing?.id ?? deps.newId();
-    return { id, ...content, sealed: sealSecrets(deps.keyRing, id, { token }) };
+    return { id, ...content, sealed: sealSecrets(deps.keyRing, id, given) };
   });
 }
 

@@ -1,7 +1,16 @@
 import { z } from 'zod';
 import { RequestInvalid } from '../errors/errors.ts';
 import type { Secrets } from '../integrations/integration.ts';
-import { AuthenticationScope, HeaderMapping, MultiModalConfig, ShownMultiModalConfig, Url } from '../wire/integrations.ts';
+import {
+  AuthenticationScope,
+  HeaderMapping,
+  headersSetTwice,
+  MultiModalConfig,
+  ProviderToken,
+  ShownMultiModalConfig,
+  TokenOrCredentials,
+  Url,
+} from '../wire/integrations.ts';
 import { type Authentication, type Connection, contextHeadersOf } from './provider.ts';
 
 /** What requests may say of a provider that is reached at an address of the user's own: a gateway, or a resource in a cloud. */
@@ -10,6 +19,7 @@ export const sentAddressSettings = {
   authentication_scope: AuthenticationScope.nullish(),
   oauth2_token_url: Url.nullish(),
   custom_header_mapping: HeaderMapping.nullish(),
+  token: TokenOrCredentials,
 };
 type Sent = z.output<z.ZodObject<typeof sentAddressSettings>>;
 
@@ -22,26 +32,47 @@ export const keptAddressSettings = {
 };
 type Kept = z.output<z.ZodObject<typeof keptAddressSettings>>;
 
-/**
- * @param authenticationType all but `api_key` ask a token URL for access tokens.
- * @throws RequestInvalid when there is none
- */
-export function toKeptAddressSettings(sent: Sent, authenticationType: string): Kept {
-  if (authenticationType !== 'api_key' && sent.oauth2_token_url == null)
-    throw new RequestInvalid([
-      {
-        loc: ['body', 'oauth2_token_url'],
-        msg: `oauth2_token_url is required when authentication_type is ${authenticationType}`,
-        type: 'missing',
-      },
-    ]);
+/** What the other settings of a request say about these. */
+interface Beside {
+  /** All but `api_key` ask `oauth2_token_url` for access tokens. */
+  authenticationType: string;
+  /** The header that carries the token itself. */
+  keyHeader: string;
+  /** Asked for access tokens where no other address is named. */
+  tokenUrl?: string | null | undefined;
+  headers?: Record<string, string> | null | undefined;
+}
+
+/** @throws RequestInvalid when settings do not go together */
+export function toKeptAddressSettings(sent: Sent, { authenticationType, keyHeader, tokenUrl, headers }: Beside): Kept {
+  const isKey = authenticationType === 'api_key';
+  const oauth2_token_url = sent.oauth2_token_url ?? (isKey ? null : (tokenUrl ?? null));
+  const wrong = (path: string[], msg: string, type: string) => ({ loc: ['body', ...path], msg, type });
+  const items = [
+    ...headersSetTwice(isKey ? keyHeader : 'authorization', headers, sent.custom_header_mapping, 'default_headers').map(
+      ({ path, message }) => wrong(path, message, 'custom'),
+    ),
+    ...(isKey ? (ProviderToken.safeParse(sent.token).error?.issues ?? []) : []).map(({ message }) =>
+      wrong(['token'], message, 'custom'),
+    ),
+    ...(isKey || oauth2_token_url !== null
+      ? []
+      : [
+          wrong(
+            ['oauth2_token_url'],
+            `oauth2_token_url is required when authentication_type is ${authenticationType}`,
+            'missing',
+          ),
+        ]),
+  ];
+  if (items.length > 0) throw new RequestInvalid(items);
   const files = sent.multi_modal_config;
   return {
     multi_modal_config: files
       ? { max_files: files.max_files ?? null, max_file_size_bytes: files.max_file_size_bytes ?? null }
       : null,
     authentication_scope: sent.authentication_scope ?? null,
-    oauth2_token_url: sent.oauth2_token_url ?? null,
+    oauth2_token_url,
     custom_header_mapping: sent.custom_header_mapping ?? null,
   };
 }
@@ -51,7 +82,7 @@ export function addressConnection(
   kept: Kept & { authentication_type: string },
   { token }: Secrets,
   keyed: Authentication,
-): Omit<Connection, 'endpoint' | 'addressOf' | 'headers'> {
+): Pick<Connection, 'authentication' | 'contextHeaders' | 'handler' | 'fileLimits'> {
   const { multi_modal_config: files, oauth2_token_url: tokenUrl } = kept;
   return {
     authentication:

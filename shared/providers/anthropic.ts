@@ -34,7 +34,7 @@ export const anthropic = tokenProvider({
   stored: Kept,
   shown: Kept,
   toStored: ({ authentication_type, endpoint, ...sent }) => ({
-    ...toKeptAddressSettings(sent, authentication_type),
+    ...toKeptAddressSettings(sent, { authenticationType: authentication_type, keyHeader: 'authorization', tokenUrl: endpoint }),
     authentication_type,
     endpoint: endpoint ?? null,
   }),
@@ -75,6 +75,6 @@ export const anthropic = tokenProvider({
 /** Anthropic's own clients take an address without its version, `https://api.anthropic.com`. */
 function versioned(endpoint: string): string {
   const url = new URL(endpoint);
-  if (url.pathname === '/') url.pathname = '/v1';
+  if (/^\/+$/.test(url.pathname)) url.pathname = '/v1';
   return url.href;
 }

@@ -1,12 +1,18 @@
 import { z } from 'zod';
 import { RequestInvalid } from '../errors/errors.ts';
+import { documentedAs } from '../wire/common.ts';
 import { Headers, Url } from '../wire/integrations.ts';
+import { mapOf } from '../wire/mapOf.ts';
 import { addressConnection, keptAddressSettings, sentAddressSettings, toKeptAddressSettings } from './addressSettings.ts';
-import { openai } from './openai.ts';
-import { tokenProvider } from './provider.ts';
+import { AttemptFailure } from './failures.ts';
+import { type Deployment, type RunSettings, sealedHeaders, tokenProvider } from './provider.ts';
 
+const MAX_DEPLOYMENTS = 1_000;
 const name = z.string().min(1).max(512);
-const Deployment = z.object({ model: name, id: name });
+const ModelDeployment = z.object({ model: name, id: name });
+const tooMany = { error: `at most ${MAX_DEPLOYMENTS} deployments` };
+const SentDeployments = mapOf(name, name).refine((map) => Object.keys(map).length <= MAX_DEPLOYMENTS, tooMany);
+documentedAs.set(SentDeployments, z.record(name, name));
 
 /** With `client_secret` and `custom_oauth2`, access tokens are asked for with client credentials. */
 const AuthenticationType = z.enum(['api_key', 'client_secret', 'username_password', 'custom_oauth2']);
@@ -14,18 +20,19 @@ const AuthenticationType = z.enum(['api_key', 'client_secret', 'username_passwor
 /** What an access token of Microsoft Entra must be for. */
 const ENTRA_SCOPE = 'https://cognitiveservices.azure.com/.default';
 
-const Kept = z.object({
+const settings = {
   ...keptAddressSettings,
   authentication_type: AuthenticationType,
   endpoint: z.string(),
   proxy: z.boolean(),
   api_version: z.string(),
   azure_deployment: z.string().nullable(),
-  default_headers: z.record(z.string(), z.string()).nullable(),
-  deployments: z.record(z.string(), z.string()),
-  available_deployments: z.array(Deployment).nullable(),
-});
-type Kept = z.output<typeof Kept>;
+  available_deployments: z.array(ModelDeployment).nullable(),
+};
+/** `deployments` as a list, since the database does not keep the order of a map, and the first one is the default. */
+const Stored = z.object({ ...settings, deployments: z.array(ModelDeployment) });
+type Stored = z.output<typeof Stored>;
+const Shown = z.object({ ...settings, deployments: z.record(z.string(), z.string()), default_headers: z.null() });
 
 /** Models of OpenAI in a resource of the user's: https://learn.microsoft.com/azure/ai-services/openai/reference */
 export const azure = tokenProvider({
@@ -42,69 +49,100 @@ export const azure = tokenProvider({
       .default('2025-03-01-preview'),
     azure_deployment: name.nullish(),
     default_headers: Headers.nullish(),
-    deployments: z.record(name, name).default({}),
-    available_deployments: z.array(Deployment).nullish(),
+    deployments: SentDeployments.default({}),
+    available_deployments: z.array(ModelDeployment).max(MAX_DEPLOYMENTS, tooMany).nullish(),
   }),
-  stored: Kept,
-  shown: Kept,
+  stored: Stored,
+  shown: Shown,
   toStored({ authentication_type, endpoint, proxy, api_version, deployments, ...sent }) {
     if (authentication_type === 'username_password')
       throw new RequestInvalid([
         {
           loc: ['body', 'authentication_type'],
-          msg: 'username_password cannot be used: Microsoft Entra asks people for a second factor. Use api_key or client_secret',
+          msg: 'username_password is not supported: use api_key, or client_secret for an application of Microsoft Entra',
           type: 'value_error',
         },
       ]);
-    const kept = toKeptAddressSettings(sent, authentication_type);
+    const kept = toKeptAddressSettings(sent, {
+      ...{ authenticationType: authentication_type, keyHeader: 'api-key', headers: sent.default_headers },
+      tokenUrl: authentication_type === 'custom_oauth2' ? endpoint : null,
+    });
     return {
       ...kept,
       authentication_scope: kept.authentication_scope ?? (authentication_type === 'client_secret' ? ENTRA_SCOPE : null),
-      authentication_type,
-      endpoint,
-      proxy,
-      api_version,
+      ...{ authentication_type, endpoint, proxy, api_version },
       azure_deployment: sent.azure_deployment ?? null,
-      default_headers: sent.default_headers ?? null,
-      deployments,
+      deployments: Object.entries(deployments).map(([model, id]) => ({ model, id })),
       available_deployments: sent.available_deployments ?? null,
     };
   },
-  toShown: (stored) => stored,
+  toShown: ({ deployments, ...stored }) => ({
+    ...stored,
+    deployments: Object.fromEntries(deployments.map(({ model, id }) => [model, id])),
+    default_headers: null,
+  }),
+  toSecrets: ({ token, default_headers: headers }) => ({ token, ...(headers && { headers: JSON.stringify(headers) }) }),
   addresses: ({ endpoint, oauth2_token_url }) => ({ endpoint, oauth2_token_url }),
   connect: (stored, secrets) => ({
     endpoint: stored.endpoint,
-    ...(!stored.proxy && { addressOf: (deployment: string) => deploymentAddress(stored, deployment) }),
-    headers: stored.default_headers ?? {},
+    addressOf: (deployment, run) => addressOf(stored, deployment, run),
+    headers: sealedHeaders(secrets),
     ...addressConnection(stored, secrets, { kind: 'header', name: 'api-key', value: secrets.token ?? '' }),
   }),
   models: [],
-  deployments: deploymentsOf,
+  hosting: { modelsOf: 'openai', deployments: deploymentsOf, statesDefault: (stored) => stored.azure_deployment !== null },
 });
 
-/** Deployments carry the names of their models unless something else is said. */
-function deploymentsOf({ azure_deployment, deployments, available_deployments }: Kept) {
-  const listed = new Map([
-    ...Object.entries(deployments),
-    ...(available_deployments ?? []).map(({ model, id }) => [model, id] as const),
-  ]);
-  const all = [...listed].map(([model, deployment]) => ({ model, deployment }));
-  if (azure_deployment !== null) {
-    const first = all.find(({ deployment }) => deployment === azure_deployment);
-    return [first ?? { model: azure_deployment, deployment: azure_deployment }, ...all.filter((one) => one !== first)];
-  }
-  if (all.length > 0) return all;
-  return openai.models.flatMap(({ names }) => names.map((model) => ({ model, deployment: model })));
+/** A deployment that is a part of the endpoint. */
+const IN_PATH = /\/openai\/deployments\/([^/]+)(?:\/chat\/completions)?$/;
+
+const pathOf = (url: URL): string => url.pathname.replace(/\/+$/, '');
+
+/** The first deployment of a model is called like the model, others of it by their own names. */
+function deploymentsOf({ endpoint, proxy, azure_deployment, deployments, available_deployments }: Stored): Deployment[] {
+  const models = new Map<string, string>();
+  for (const { model, id } of [...deployments, ...(available_deployments ?? [])]) if (!models.has(id)) models.set(id, model);
+  const inPath = proxy ? undefined : IN_PATH.exec(pathOf(new URL(endpoint)))?.[1];
+  const only = inPath === undefined ? undefined : decoded(inPath);
+  const first = only ?? azure_deployment;
+  const ids = [...new Set([...(first === null ? [] : [first]), ...(only === undefined ? models.keys() : [])])];
+  const called = new Set<string>();
+  return ids.map((deployment) => {
+    const model = models.get(deployment) ?? deployment;
+    const alias = called.has(model) ? deployment : model;
+    called.add(alias);
+    return { alias, model, deployment };
+  });
 }
 
-/** An address that ends in a version of the interface, `/openai/v1`, takes the deployment as the model of the request. */
-function deploymentAddress({ endpoint, api_version }: Kept, deployment: string): string {
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+/**
+ * Where a deployment is asked. An address that ends in a version of the interface, `/openai/v1`, takes the deployment as the model of the request.
+ * @throws AttemptFailure for a name that would lead to another path
+ */
+function addressOf(
+  { endpoint, proxy, api_version }: Stored,
+  named: string,
+  { deployment_name, api_version: ofRun }: RunSettings,
+) {
   const url = new URL(endpoint);
-  const path = url.pathname.replace(/\/+$/, '');
-  if (/\/openai\/v\d+$/.test(path)) return url.href;
-  url.pathname = path.includes('/openai/deployments/')
+  const path = pathOf(url);
+  const isFixed = IN_PATH.test(path);
+  if (proxy || (!isFixed && /\/(openai\/v\d+|chat\/completions)$/.test(path))) return url.href;
+  const deployment = typeof deployment_name === 'string' && deployment_name !== '' ? deployment_name : named;
+  if (/^\.{1,2}$/.test(deployment))
+    throw new AttemptFailure('refused', `"${deployment}" is no name of a deployment`, { retry: false });
+  url.pathname = isFixed
     ? `${path.replace(/\/chat\/completions$/, '')}/chat/completions`
-    : `${path}/openai/deployments/${encodeURIComponent(deployment)}/chat/completions`;
-  if (!url.searchParams.has('api-version')) url.searchParams.set('api-version', api_version);
+    : `${path.replace(/\/openai(\/deployments)?$/, '')}/openai/deployments/${encodeURIComponent(deployment)}/chat/completions`;
+  if (typeof ofRun === 'string' && ofRun !== '') url.searchParams.set('api-version', ofRun);
+  else if (!url.searchParams.has('api-version')) url.searchParams.set('api-version', api_version);
   return url.href;
 }

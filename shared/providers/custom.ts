@@ -1,15 +1,14 @@
 import { z } from 'zod';
 import type { CustomConfig, Secrets } from '../integrations/integration.ts';
-import { type Authentication, type Connection, contextHeadersOf } from './provider.ts';
+import { type Authentication, type Connection, contextHeadersOf, sealedHeaders } from './provider.ts';
 
-const HeadersJson = z.record(z.string(), z.string());
 const KwargsJson = z.record(z.string(), z.unknown());
 
 /** An endpoint that a user named, with one of the three ways to authenticate. */
 export const customConnection = (config: CustomConfig, secrets: Secrets): Connection => ({
   endpoint: config.endpoint,
   authentication: authenticationOf(config, secrets),
-  headers: HeadersJson.parse(JSON.parse(secrets.headers ?? '{}')),
+  headers: sealedHeaders(secrets),
   contextHeaders: contextHeadersOf(config.headerMapping),
   handler: config.handler && { ...config.handler, initKwargs: KwargsJson.parse(JSON.parse(secrets.initKwargs ?? '{}')) },
   fileLimits: config.multiModal,

@@ -9,7 +9,7 @@ export type Match<M> = { model: M; isExact: boolean } | { ambiguous: M[] } | und
  * their order; then a name without regard to case, spaces, dots, dashes and underscores, where no other model has one like it.
  */
 export function findModel<M>(models: readonly M[], wanted: string, namesOf: (model: M) => readonly string[]): Match<M> {
-  const ranks = Math.max(0, ...models.map((model) => namesOf(model).length));
+  const ranks = models.reduce((most, model) => Math.max(most, namesOf(model).length), 0);
   for (let rank = 0; rank < ranks; rank++) {
     const model = models.find((one) => namesOf(one)[rank] === wanted);
     if (model !== undefined) return { model, isExact: true };
@@ -20,6 +20,6 @@ export function findModel<M>(models: readonly M[], wanted: string, namesOf: (mod
   const [first, ...others] = alike;
   if (first === undefined) return undefined;
   // The same model in two integrations is no doubt about what is meant: the first one counts.
-  const spelled = namesOf(first).join('\n');
-  return others.every((one) => namesOf(one).join('\n') === spelled) ? { model: first, isExact: false } : { ambiguous: alike };
+  const spelled = namesOf(first)[0];
+  return others.every((one) => namesOf(one)[0] === spelled) ? { model: first, isExact: false } : { ambiguous: alike };
 }

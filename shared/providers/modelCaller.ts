@@ -108,7 +108,7 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
         }
         const start = process.hrtime.bigint();
         const answer = await chat({
-          endpoint: connection.addressOf?.(model.name) ?? connection.endpoint,
+          endpoint: connection.addressOf?.(model.name, call.settings) ?? connection.endpoint,
           body: { model: model.name, ...parameters, messages: call.messages.map(toProtocol) },
           headers,
           signal: limit.signal,

@@ -6,6 +6,7 @@ import { builtinModels, findBuiltinModel, spellingsOf } from './builtinModels.ts
 import { findModel, type Match } from './findModel.ts';
 import { findTokenProvider } from './index.ts';
 import { chat, type ParameterMap } from './modelFamily.ts';
+import type { Deployment } from './provider.ts';
 
 /** A model that can be called through an integration. */
 export interface CallableModel {
@@ -24,18 +25,33 @@ export interface ResolvedModel {
   model: CallableModel;
 }
 
+const known = new WeakMap<Integration, CallableModel[]>();
+
 /** The models an integration names, in its order. Empty for a custom endpoint that takes any name. */
 export function modelsOf(integration: Integration): CallableModel[] {
+  const models = known.get(integration) ?? listModels(integration);
+  known.set(integration, models);
+  return models;
+}
+
+function listModels(integration: Integration): CallableModel[] {
   if (integration.provider !== 'custom') {
-    const deployed = findTokenProvider(integration.provider).deployments?.(integration.config);
-    if (deployed) return deployed.map(({ model, deployment }) => toCallable(deployedModel(model, deployment)));
+    const { name: own, hosting } = findTokenProvider(integration.provider);
+    const deployments = hosting?.deployments(integration.config) ?? [];
+    if (deployments.length > 0) return deployments.map(deployed);
     return builtinModels
-      .filter((model) => model.provider === integration.provider)
+      .filter((model) => model.provider === (hosting?.modelsOf ?? own))
       .map(({ name, parameters, modalities }) => ({ alias: name, name, parameters, parametersAreListed: false, modalities }));
   }
   const listed = (integration.config.models ?? []).map(toCallable);
   const byDefault = integration.config.defaultModel;
   return byDefault === null || oneOf(matching(listed, byDefault)) ? listed : [...listed, unlisted(byDefault)];
+}
+
+/** True when the models of an integration are only those that may be there: a host of models lists none. */
+function isGuessed({ provider, config }: Integration): boolean {
+  const hosting = provider === 'custom' ? undefined : findTokenProvider(provider).hosting;
+  return hosting !== undefined && hosting.deployments(config).length === 0;
 }
 
 /** The model an integration uses when a call names none: its default, or else the first. */
@@ -45,10 +61,8 @@ export function defaultModelOf(integration: Integration): CallableModel | undefi
   return byDefault === null ? models[0] : oneOf(matching(models, byDefault));
 }
 
-const deployedModel = (model: string, deployment: string): CustomModel => ({
-  ...{ name: deployment, alias: model, supportedParameters: null },
-  basedOn: model,
-});
+const deployed = ({ alias, model, deployment }: Deployment): CallableModel =>
+  toCallable({ name: deployment, alias, basedOn: model, supportedParameters: null });
 
 function toCallable({ name, alias, basedOn, supportedParameters }: CustomModel): CallableModel {
   const base = basedOn === null ? undefined : findBuiltinModel(basedOn);
@@ -88,7 +102,7 @@ const takesAnyName = (integration: Integration): boolean =>
 
 /**
  * Finds the model that run settings name, among `integrations` or in the one named `integrationName`. Aliases come before names, custom
- * integrations before built-in ones, older before newer; all of these before a name that is only spelled alike, which must leave no doubt.
+ * integrations before built-in ones, older before newer, models that are only guessed last; all of these before a name that is only spelled alike, which must leave no doubt.
  * `integration/model` names both. The name of an integration alone means its default model, as does no alias at all.
  * @throws ServiceError `IntegrationNotFound`, `ModelUnknown` (naming the closest)
  */
@@ -97,7 +111,7 @@ export function resolveModel(
   modelAlias: string | null | undefined,
   integrationName?: string | null,
 ): ResolvedModel {
-  const ordered = customFirst(integrations);
+  const ordered = customFirst(integrations).sort((a, b) => Number(isGuessed(a)) - Number(isGuessed(b)));
   if (integrationName) {
     const integration = ordered.find((one) => one.name === integrationName);
     if (!integration)
@@ -119,7 +133,9 @@ function findIn(integration: Integration, wanted: string): CallableModel | undef
   if (match && 'model' in match && match.isExact) return match.model;
   if (wanted === integration.name) return defaultModelOf(integration);
   if (match) return unambiguous(match, wanted, (model) => `${model.alias} (${integration.name})`);
-  return takesAnyName(integration) ? unlisted(wanted) : undefined;
+  if (!takesAnyName(integration)) return undefined;
+  const isHost = integration.provider !== 'custom' && findTokenProvider(integration.provider).hosting;
+  return isHost ? deployed({ alias: wanted, model: wanted, deployment: wanted }) : unlisted(wanted);
 }
 
 function findAnywhere(integrations: readonly Integration[], wanted: string): ResolvedModel | undefined {
@@ -151,8 +167,10 @@ export const nameOfModel = ({ integration, model }: ResolvedModel): string => `$
 
 /** The model that an integration names as its default. */
 export function statedDefault(integration: Integration): ResolvedModel | undefined {
-  if (integration.provider !== 'custom' || integration.config.defaultModel === null) return undefined;
-  return firstDefault([integration]);
+  const { provider, config } = integration;
+  const isStated =
+    provider === 'custom' ? config.defaultModel !== null : findTokenProvider(provider).hosting?.statesDefault(config) === true;
+  return isStated ? firstDefault([integration]) : undefined;
 }
 
 function firstDefault(integrations: readonly Integration[]): ResolvedModel | undefined {

@@ -13,7 +13,7 @@ const neutral: Partial<Record<RunParameter, unknown>> = {
   echo: false,
 };
 
-/** The model is sent in its own field; the other two choose an address, which an endpoint's URL already is. */
+/** The model is sent in its own field; the other two choose an address. */
 const notInBody: ReadonlySet<string> = new Set<RunParameter>(['model', 'api_version', 'deployment_name']);
 
 /** The fields of a chat completion request that stand for `settings`: only those the model takes, under its names for them. */

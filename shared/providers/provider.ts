@@ -21,8 +21,8 @@ export type Authentication =
 export interface Connection {
   /** Base URL of the OpenAI chat protocol, or the full address when its path ends in `/chat/completions`. */
   endpoint: string;
-  /** The full address for a model, where each has one of its own. */
-  addressOf?(model: string): string;
+  /** The same for a model, where each has an address of its own. @throws AttemptFailure for a name that leads nowhere */
+  addressOf?(model: string, settings: RunSettings): string;
   authentication: Authentication;
   headers: Readonly<Record<string, string>>;
   /** Header names that carry fields of the context. */
@@ -31,9 +31,32 @@ export interface Connection {
   fileLimits: { maxFiles: number | null; maxFileSizeBytes: number | null } | null;
 }
 
+/** Of a run, by the names of requests. */
+export type RunSettings = Readonly<Record<string, unknown>>;
+
 type Settings = Record<string, unknown>;
 
-/** A provider with an address of its own that needs a token, and maybe plain settings. One file each, listed in `index.ts`. */
+/** A model that a user has set up at a provider. */
+export interface Deployment {
+  /** What run settings call it. */
+  alias: string;
+  /** What it is: that decides parameters and prices. */
+  model: string;
+  /** What the provider calls it. */
+  deployment: string;
+}
+
+/** How a provider hosts the models of another one. */
+export interface Hosting<Stored> {
+  /** Whose models these are. Where no deployment is listed, each may be there under its own name. */
+  modelsOf: IntegrationProvider;
+  /** The first is the default. */
+  deployments(stored: Stored): readonly Deployment[];
+  /** True when the default was named, false when it is only the first. */
+  statesDefault(stored: Stored): boolean;
+}
+
+/** A provider that is connected by a token, and maybe by settings. One file each, listed in `index.ts`. */
 export interface TokenProvider<Stored = Settings, Sent = Settings, Shown = Settings> {
   name: Exclude<IntegrationProvider, 'custom'>;
   /** What people call it. */
@@ -45,15 +68,17 @@ export interface TokenProvider<Stored = Settings, Sent = Settings, Shown = Setti
   /** What answers show of it. */
   shown: z.ZodType<Shown> & z.ZodObject;
   /** @throws RequestInvalid when settings do not go together */
-  toStored(sent: Sent): Stored;
+  toStored(sent: Sent & { token: string }): Stored;
   toShown(stored: Stored): Shown;
+  /** What is sealed of a request: the token alone where this is absent. */
+  toSecrets?(sent: Sent & { token: string }): Secrets;
   /** Addresses that a user has named, by the field of the request. None of them may be one that is not to be reached. */
   addresses?(stored: Stored): Readonly<Record<string, string | null>>;
   connect(stored: Stored, secrets: Secrets): Connection;
   /** The first is its default. */
   models: readonly ModelFamily[];
-  /** Where users set up models themselves: these, each with what it is called there, instead of `models`. The first is the default. */
-  deployments?(stored: Stored): readonly { model: string; deployment: string }[];
+  /** Where users set the models up themselves. */
+  hosting?: Hosting<Stored>;
 }
 
 export const bearer = ({ token = '' }: Secrets): Authentication => ({
@@ -69,6 +94,11 @@ export const contextHeadersOf = (mapping: Readonly<Record<string, string>> | nul
   ...(mapping?.project_id && { projectId: mapping.project_id }),
   ...(mapping?.run_id && { runId: mapping.run_id }),
 });
+
+const HeadersJson = z.record(z.string(), z.string());
+
+/** Headers of the user's that are kept as a secret. */
+export const sealedHeaders = ({ headers = '{}' }: Secrets): Connection['headers'] => HeadersJson.parse(JSON.parse(headers));
 
 /** How a provider is reached that has a fixed address and takes its token as a bearer. */
 export const bearerConnection = (endpoint: string, secrets: Secrets, headers: Connection['headers'] = {}): Connection => ({
@@ -90,6 +120,6 @@ export function tokenProvider<Stored extends Settings, Sent extends Settings, Sh
   provider: TokenProvider<Stored, Sent, Shown>,
 ): ListedProvider {
   const { label, sent } = provider;
-  const request = z.object({ ...sent.shape, token: ProviderToken }).meta({ id: `${label}IntegrationCreate` });
+  const request = z.object({ token: ProviderToken, ...sent.shape }).meta({ id: `${label}IntegrationCreate` });
   return { ...provider, request } as unknown as ListedProvider;
 }

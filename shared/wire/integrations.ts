@@ -136,6 +136,28 @@ export const MultiModalConfig = z.object({
 /** The row's identifiers that can travel with a model request, each in a header that the integration names. */
 export const HeaderMapping = z.partialRecord(z.enum(['job_id', 'user_id', 'project_id', 'run_id']), HeaderName);
 
+/** Problems of a request whose headers, mapping of headers and authentication name one header twice. @param authentication its header */
+export function headersSetTwice(
+  authentication: string | undefined,
+  headers: Readonly<Record<string, string>> | null | undefined,
+  mapping: Readonly<Record<string, string>> | null | undefined,
+  field = 'headers',
+): { path: string[]; message: string }[] {
+  const names = new Set(authentication === undefined ? [] : [authentication.toLowerCase()]);
+  const entries = [
+    ...Object.keys(headers ?? {}).map((name) => ({ name, path: [field, name] })),
+    ...Object.entries(mapping ?? {}).map(([key, name]) => ({ name, path: ['custom_header_mapping', key] })),
+  ];
+  return entries.flatMap(({ name, path }) => {
+    const lower = name.toLowerCase();
+    if (!names.has(lower)) {
+      names.add(lower);
+      return [];
+    }
+    return [{ path, message: `the header ${name} is set twice: by the authentication, by ${field} or by custom_header_mapping` }];
+  });
+}
+
 /** The scope that an access token is asked for. */
 export const AuthenticationScope = z.string().max(2_048);
 
@@ -195,29 +217,20 @@ export const CustomIntegrationCreate = z
       if (aliases.has(alias)) wrong(['model_properties', index, 'alias'], `two models have the alias "${alias}"`);
       aliases.add(alias);
     }
-    const authHeader = { oauth2: 'authorization', api_key: body.api_key_header?.toLowerCase(), none: undefined }[
+    const authentication = { oauth2: 'authorization', api_key: body.api_key_header ?? undefined, none: undefined }[
       body.authentication_type ?? 'oauth2'
     ];
-    const names = new Set<string>(authHeader === undefined ? [] : [authHeader]);
-    const entries = [
-      ...Object.keys(body.headers ?? {}).map((name) => ({ name, path: ['headers', name] })),
-      ...Object.entries(body.custom_header_mapping ?? {}).map(([field, name]) => ({
-        name,
-        path: ['custom_header_mapping', field],
-      })),
-    ];
-    for (const { name, path } of entries) {
-      const lower = name.toLowerCase();
-      if (names.has(lower))
-        wrong(path, `the header ${name} is set twice: by the authentication, by headers or by custom_header_mapping`);
-      names.add(lower);
-    }
+    for (const { path, message } of headersSetTwice(authentication, body.headers, body.custom_header_mapping))
+      wrong(path, message);
   })
   .meta({ id: 'CustomIntegrationCreate' });
 export type CustomIntegrationCreate = z.output<typeof CustomIntegrationCreate>;
 
-/** What proves to a provider who calls it. */
+/** What proves to a provider who calls it, in a header. */
 export const ProviderToken = secret.regex(/^[\x21-\x7e]+$/, { error: 'must be printable characters without spaces' });
+
+/** Client credentials, or such a token: the type of the authentication decides. */
+export const TokenOrCredentials = secret;
 
 export const IntegrationAction = z.enum(['update', 'delete', 'share', 'read_secrets']);
 

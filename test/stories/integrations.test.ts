@@ -12,7 +12,7 @@ import { mayInOrganization, type UserRole } from '../../shared/accounts/permissi
 import { type AssetAccess, createAssetAccess } from '../../shared/assets/assetAccess.ts';
 import { ServiceError } from '../../shared/errors/errors.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
-import type { IntegrationStore } from '../../shared/integrations/integration.ts';
+import type { Integration, IntegrationStore } from '../../shared/integrations/integration.ts';
 import { createOutboundGuard } from '../../shared/integrations/outbound.ts';
 import { openSecrets, resealAll } from '../../shared/integrations/sealing.ts';
 import { newKeyRing, openKeyRing } from '../../shared/integrations/secrets.ts';
@@ -489,27 +489,40 @@ describe('providers and models', () => {
   test.each([
     {
       provider: 'anthropic',
-      body: { token: 'sk-ant-secret' },
+      body: { token: 'sk-ant-hidden' },
       shown: { ...unsaid, authentication_type: 'api_key', endpoint: null },
+      models: ['claude-opus-5-5', 'claude-sonnet-5-5'],
     },
     {
       provider: 'azure',
-      body: { token: 'az-secret', endpoint: 'https://mine.openai.azure.com', deployments: { 'gpt-4o': 'west' } },
+      body: {
+        ...{ token: 'az-hidden', endpoint: 'https://mine.openai.azure.com', deployments: { 'gpt-4o-mini': 'w', 'gpt-4o': 'e' } },
+        default_headers: { 'Ocp-Apim-Subscription-Key': 'hidden' },
+      },
       shown: {
         ...unsaid,
         ...{ authentication_type: 'api_key', endpoint: 'https://mine.openai.azure.com', proxy: false },
         ...{ api_version: '2025-03-01-preview', azure_deployment: null, default_headers: null },
-        ...{ deployments: { 'gpt-4o': 'west' }, available_deployments: null },
+        ...{ deployments: { 'gpt-4o-mini': 'w', 'gpt-4o': 'e' }, available_deployments: null },
       },
+      models: ['gpt-4o-mini', 'gpt-4o'],
     },
-  ])('$provider is connected by what clients send, and shown without its token', async ({ provider, body, shown }) => {
+  ])('$provider is connected by what clients send, and shown without its token', async ({ provider, body, shown, models }) => {
     const saved = await call('PUT', `/integrations/${provider}`, body);
     expect(saved.body).toMatchObject({ name: provider, provider });
     const settings = await call('GET', `/integrations/${provider}`);
     expect(settings.body).toEqual({ ...shown, id: saved.body.id, name: provider, provider, extra: null });
+    expect(saved.text + settings.text).not.toContain('hidden');
+    const stored = (await store.find(provider, provider)) as Integration;
+    expect(openSecrets(keyRing, stored)).toEqual({
+      token: body.token,
+      ...('default_headers' in body && { headers: JSON.stringify(body.default_headers) }),
+    });
     const listed = (await call('GET', '/llm_integrations')).body[provider];
     expect(listed).toMatchObject({ provider, supports_file_uploads: false });
-    expect(listed.models).toContain(provider === 'azure' ? 'gpt-4o' : 'claude-sonnet-4-5');
+    expect(listed.models.slice(0, 2)).toEqual(models);
+    const refused = await call('PUT', `/integrations/${provider}`, { ...body, endpoint: 'http://10.2.0.1' });
+    expect([refused.status, (await store.find(provider, provider))?.config]).toEqual([422, stored.config]);
     expect((await call('PUT', `/integrations/${provider}`, { ...body, multi_modal_config: { max_files: 2 } })).status).toBe(200);
     expect((await call('GET', '/llm_integrations')).body[provider].supports_file_uploads).toBe(true);
     expect((await call('DELETE', `/integrations/${provider}`)).status).toBe(200);
@@ -526,11 +539,20 @@ describe('providers and models', () => {
     ['azure', { token: 't', endpoint: 'https://a.example', authentication_type: 'client_secret' }, /oauth2_token_url/],
     ['azure', { token: 't', endpoint: 'https://a.example', authentication_type: 'username_password' }, /authentication_type: /],
     ['azure', { token: 't', endpoint: 'https://a.example', default_headers: { Host: 'b' } }, /default_headers\.Host: /],
+    ['azure', { token: 't', endpoint: 'https://a.example', default_headers: { 'Api-Key': 'b' } }, /Api-Key is set twice/],
     ['azure', { token: 't', endpoint: 'https://a.example', api_version: '1&x=2' }, /api_version: /],
+    ['azure', { token: 'two words', endpoint: 'https://a.example' }, /^body\.token: .*without spaces/],
+    ['azure', { token: 't', endpoint: 'https://a.example', deployments: { a: 1 } }, /deployments\.a: /],
   ])('%s with %j is refused, and what is stored stays', async (provider, body, message) => {
     const refused = await call('PUT', `/integrations/${provider}`, body);
     expect([refused.status, issues(refused)]).toEqual([422, expect.stringMatching(message)]);
     expect(await store.find(provider, provider)).toBeUndefined();
+  });
+
+  test('more than a thousand deployments are refused', async () => {
+    const deployments = Object.fromEntries(Array.from({ length: 1_001 }, (_, index) => [`m-${index}`, 'd']));
+    const refused = await call('PUT', '/integrations/azure', { token: 't', endpoint: 'https://a.example', deployments });
+    expect([refused.status, issues(refused)]).toEqual([422, 'body.deployments: at most 1000 deployments']);
   });
 
   test('models are listed by integration, by alias, and by what they can see', async () => {

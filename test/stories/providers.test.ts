@@ -3,7 +3,7 @@ import type { Integration } from '../../shared/integrations/integration.ts';
 import { createOutboundGuard, type OutboundGuard } from '../../shared/integrations/outbound.ts';
 import { findTokenProvider } from '../../shared/providers/index.ts';
 import type { ModelCall } from '../../shared/providers/modelCall.ts';
-import { modelsOf } from '../../shared/providers/models.ts';
+import { modelsOf, resolveModel, statedDefault } from '../../shared/providers/models.ts';
 import { customIntegration, modelCallerOver } from '../support/modelCallers.ts';
 import { type ModelEndpoint, sends, startModelEndpoint } from '../support/modelEndpoint.ts';
 
@@ -25,11 +25,13 @@ afterEach(async () => {
 
 /** The integration that this request would store. Sealing is tested with the integrations. */
 function connected(provider: 'anthropic' | 'azure', body: object): Integration {
-  const { request, toStored } = findTokenProvider(provider);
+  const { request, stored, toStored, toSecrets } = findTokenProvider(provider);
   const sent = request.parse({ token: 'secret-1', ...body });
+  const secrets = toSecrets?.(sent) ?? { token: sent.token };
   return {
-    ...customIntegration({ endpoint: '' }, { token: sent.token }, provider),
-    ...{ provider, config: toStored(sent) },
+    ...customIntegration({ endpoint: '' }, secrets, provider),
+    provider,
+    config: stored.parse(toStored(sent)),
   } as Integration;
 }
 
@@ -58,7 +60,8 @@ describe('Anthropic', () => {
 
   test.each([
     ['', '/v1/chat/completions'],
-    ['/v1', '/v1/chat/completions'],
+    ['//', '/v1/chat/completions'],
+    ['/v1/', '/v1/chat/completions'],
     ['/gateway/claude', '/gateway/claude/chat/completions'],
   ])('an address that ends in %j is asked at %s', async (path, expected) => {
     const sent = await sentBy(connected('anthropic', { endpoint: `${endpoint.url}${path}` }), {});
@@ -76,6 +79,15 @@ describe('Anthropic', () => {
       ...{ model: 'claude-opus-4-8', max_tokens: 64 },
       messages: [{ role: 'user', content: 'hello' }],
     });
+  });
+
+  test('without a token URL of its own, a gateway is asked for access tokens itself', () => {
+    const at = {
+      endpoint: endpoint.url,
+      authentication_type: 'custom_oauth2',
+      token: '{"client_id": "a b", "client_secret": "c"}',
+    };
+    expect(connected('anthropic', at).config).toMatchObject({ oauth2_token_url: endpoint.url });
   });
 
   test('a gateway gets an access token, and the identifiers of the row under the names that it wants', async () => {
@@ -104,18 +116,19 @@ describe('Anthropic', () => {
 describe('Azure', () => {
   const version = 'api-version=2025-03-01-preview';
 
+  const at = (deployment: string) => `/openai/deployments/${deployment}/chat/completions?${version}`;
+  const west = { deployments: { 'gpt-4o': 'west' } };
   test.each([
-    [{}, 'gpt-4o-mini', `/openai/deployments/gpt-4o-mini/chat/completions?${version}`],
+    [{}, 'gpt-4o-mini', at('gpt-4o-mini')],
+    [{ available_deployments: [] }, 'azure', at('gpt-5.1')],
     [{ api_version: '2024-10-21' }, 'gpt-4o', '/openai/deployments/gpt-4o/chat/completions?api-version=2024-10-21'],
-    [{ deployments: { 'gpt-4o': 'eu west' } }, 'gpt-4o', `/openai/deployments/eu%20west/chat/completions?${version}`],
-    [{ deployments: { 'gpt-4o': 'west' } }, undefined, `/openai/deployments/west/chat/completions?${version}`],
-    [{ deployments: { 'gpt-4o': 'west' } }, 'azure/unlisted', `/openai/deployments/unlisted/chat/completions?${version}`],
-    [
-      { available_deployments: [{ model: 'gpt-4.1', id: 'd-1' }] },
-      'GPT 4.1',
-      `/openai/deployments/d-1/chat/completions?${version}`,
-    ],
-    [{ azure_deployment: 'only' }, undefined, `/openai/deployments/only/chat/completions?${version}`],
+    [{ deployments: { 'gpt-4o': 'eu west' } }, 'gpt-4o', at('eu%20west')],
+    [west, undefined, at('west')],
+    [west, 'azure/unlisted', at('unlisted')],
+    [{ deployments: { 'gpt-4o-mini': 'small', 'gpt-4o': 'large' } }, undefined, at('small')],
+    [{ available_deployments: [{ model: 'gpt-4.1', id: 'd-1' }] }, 'GPT 4.1', at('d-1')],
+    [{ azure_deployment: 'only' }, undefined, at('only')],
+    [{ ...west, azure_deployment: 'other' }, undefined, at('other')],
     [{ proxy: true }, 'gpt-4o', '/chat/completions'],
   ])('with %j, %j is asked at %s', async (settings, modelAlias, path) => {
     const sent = await sentBy(connected('azure', { endpoint: endpoint.url, ...settings }), { modelAlias });
@@ -125,15 +138,68 @@ describe('Azure', () => {
 
   test.each([
     ['/openai/v1/', '/openai/v1/chat/completions'],
-    ['/gateway', `/gateway/openai/deployments/gpt-4o/chat/completions?${version}`],
-    ['/openai/deployments/fixed', `/openai/deployments/fixed/chat/completions?${version}`],
+    ['/openai/v1/chat/completions', '/openai/v1/chat/completions'],
+    ['/models/chat/completions?api-version=x', '/models/chat/completions?api-version=x'],
+    ['/openai/', at('gpt-4o')],
+    ['/openai/deployments/', at('gpt-4o')],
+    ['/gateway', `/gateway${at('gpt-4o')}`],
+  ])('an address that ends in %j is asked at %s', async (ending, path) => {
+    const sent = await sentBy(connected('azure', { endpoint: `${endpoint.url}${ending}` }), { modelAlias: 'gpt-4o' });
+    expect([sent.path, sent.body.model]).toEqual([path, 'gpt-4o']);
+  });
+
+  test.each([
+    ['/openai/deployments/fixed', at('fixed')],
     [
       '/openai/deployments/fixed/chat/completions?api-version=2024-06-01',
       '/openai/deployments/fixed/chat/completions?api-version=2024-06-01',
     ],
-  ])('an address that ends in %j is asked at %s', async (ending, path) => {
-    const sent = await sentBy(connected('azure', { endpoint: `${endpoint.url}${ending}` }), { modelAlias: 'gpt-4o' });
-    expect([sent.path, sent.body.model]).toEqual([path, 'gpt-4o']);
+  ])('an address that ends in %j is that of one deployment', async (ending, path) => {
+    const integration = connected('azure', { endpoint: `${endpoint.url}${ending}`, deployments: { 'o4-mini': 'fixed', x: 'y' } });
+    expect(modelsOf(integration).map(({ alias, name }) => [alias, name])).toEqual([['o4-mini', 'fixed']]);
+    expect((await sentBy(integration, {})).path).toBe(path);
+  });
+
+  test('run settings may name a deployment and a version', async () => {
+    const settings = { deployment_name: 'east', api_version: '2026-01-01' };
+    const { path } = await sentBy(connected('azure', { endpoint: endpoint.url }), { modelAlias: 'gpt-4o', settings });
+    expect(path).toBe('/openai/deployments/east/chat/completions?api-version=2026-01-01');
+  });
+
+  test.each(['.', '..'])('%j is no deployment', async (deployment_name) => {
+    const integration = connected('azure', { endpoint: endpoint.url });
+    await expect(sentBy(integration, { modelAlias: 'gpt-4o', settings: { deployment_name } })).rejects.toThrow(/no name of a/);
+    expect(endpoint.requests).toEqual([]);
+  });
+
+  test('two deployments of one model have names of their own', async () => {
+    const available_deployments = ['eu', 'us', 'eu'].map((id) => ({ model: 'gpt-4o', id }));
+    const integration = connected('azure', { endpoint: endpoint.url, available_deployments });
+    expect(modelsOf(integration).map(({ alias, name }) => [alias, name])).toEqual([
+      ['gpt-4o', 'eu'],
+      ['us', 'us'],
+    ]);
+    expect((await sentBy(integration, { modelAlias: 'us' })).path).toBe(at('us'));
+  });
+
+  test('a model that only may be there is looked for in other integrations first', () => {
+    const stored = (settings: object) => connected('azure', { endpoint: endpoint.url, ...settings });
+    const { request, toStored } = findTokenProvider('openai');
+    const config = toStored(request.parse({ token: 't' }));
+    const openai = { ...customIntegration({ endpoint: '' }, {}, 'openai'), provider: 'openai', config } as Integration;
+    const found = (integrations: Integration[], alias?: string) => resolveModel(integrations, alias).integration.name;
+    for (const alias of ['gpt-4o', 'GPT-4o', undefined]) {
+      expect([alias, found([stored({}), openai], alias)]).toEqual([alias, 'openai']);
+      expect([alias, found([stored(west), openai], alias)]).toEqual([alias, 'azure']);
+      expect([alias, found([openai, stored(west)], alias)]).toEqual([alias, 'openai']);
+    }
+  });
+
+  test('the deployment that is named as the default is one that judges', () => {
+    expect(statedDefault(connected('azure', { endpoint: endpoint.url, ...west }))).toBeUndefined();
+    expect(statedDefault(connected('azure', { endpoint: endpoint.url, azure_deployment: 'west', ...west }))).toMatchObject({
+      model: { alias: 'gpt-4o', name: 'west' },
+    });
   });
 
   test('a deployment takes what its model takes, and costs what its model costs', async () => {
