@@ -116,7 +116,10 @@ describe('what the interface has', () => {
   test('integrations, and judges that are there whole or not at all', async () => {
     const integration = await saveIntegration({ client, provider: 'openai', settings: { token: 'a-secret-token' } });
     expect(integration.provider).toBe('openai');
+    const resource = { token: 'a-secret-token', endpoint: 'https://93.184.215.14', deployments: { 'gpt-4o': 'west' } };
+    expect((await saveIntegration({ client, provider: 'azure', settings: resource })).provider).toBe('azure');
     expect(JSON.stringify(await listIntegrations({ client }))).not.toContain('a-secret-token');
+    await deleteIntegration({ client, provider: 'azure' });
 
     const judge = await createJudge({
       client,
