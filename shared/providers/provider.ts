@@ -120,6 +120,6 @@ export function tokenProvider<Stored extends Settings, Sent extends Settings, Sh
   provider: TokenProvider<Stored, Sent, Shown>,
 ): ListedProvider {
   const { label, sent } = provider;
-  const request = z.object({ token: ProviderToken, ...sent.shape }).meta({ id: `${label}IntegrationCreate` });
+  const request = z.object({ ...sent.shape, token: sent.shape.token ?? ProviderToken }).meta({ id: `${label}IntegrationCreate` });
   return { ...provider, request } as unknown as ListedProvider;
 }
