@@ -36,7 +36,7 @@ export async function stillRunning(processes: readonly ProcessLine[]): Promise<P
 /** Waits until all of the processes are gone: a kill is to leave nothing of ours after 5 s. @returns after how many milliseconds */
 export async function untilGone(processes: readonly ProcessLine[], withinMs = 5_000): Promise<number> {
   const started = performance.now();
-  // Not a poll of expect's, which works in tests alone and not in their hooks.
-  await vi.waitFor(async () => expect(await stillRunning(processes)).toEqual([]), { timeout: withinMs });
+  // Not a poll of expect's, which works in tests alone and not in their hooks. Each look starts a process.
+  await vi.waitFor(async () => expect(await stillRunning(processes)).toEqual([]), { timeout: withinMs, interval: 200 });
   return Math.round(performance.now() - started);
 }

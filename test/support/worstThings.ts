@@ -8,6 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { ServiceClient } from '../../client/http.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
+import { gzipBomb } from './gzipBomb.ts';
 import type { ServiceProcess } from './serviceProcess.ts';
 
 const MEGABYTE = 1_000_000;
@@ -117,7 +118,8 @@ async function post({ url, apiKey }: Neighbour, path: string, { body, headers }:
   }
 }
 
-const packed = (text: string | Buffer): Sent => ({ body: gzipSync(text), headers: { 'content-encoding': 'gzip' } });
+const packing = { 'content-encoding': 'gzip' };
+const packed = (text: string): Sent => ({ body: gzipSync(text), headers: packing });
 
 /** Each of the loops sends one request after the other until the signal, and waits for the last answer. */
 async function loops(count: number, signal: AbortSignal, send: () => Promise<number>): Promise<number[]> {
@@ -341,7 +343,7 @@ export const worstThings: readonly WorstThing[] = [
   {
     name: '1,500 half-open connections, and bodies of 1 GB in 1 MB of gzip',
     prepare(caller) {
-      const bomb = packed(Buffer.alloc(1_000 * MEGABYTE, ' '));
+      const bomb = { body: gzipBomb(1_000 * MEGABYTE), headers: packing };
       const path = `/v2/projects/${caller.project}/traces`;
       return (signal) =>
         withConnections(caller, HALF_OPEN_CONNECTIONS, async (sockets) => {
