@@ -5,7 +5,8 @@ import { Headers, Url } from '../wire/integrations.ts';
 import { mapOf } from '../wire/mapOf.ts';
 import { addressConnection, keptAddressSettings, sentAddressSettings, toKeptAddressSettings } from './addressSettings.ts';
 import { AttemptFailure } from './failures.ts';
-import { type Deployment, type RunSettings, sealedHeaders, tokenProvider } from './provider.ts';
+import type { ModelSettings } from './parameters.ts';
+import { type Deployment, sealedHeaders, tokenProvider } from './provider.ts';
 
 const MAX_DEPLOYMENTS = 1_000;
 const name = z.string().min(1).max(512);
@@ -130,7 +131,7 @@ function decoded(part: string): string {
 function addressOf(
   { endpoint, proxy, api_version }: Stored,
   named: string,
-  { deployment_name, api_version: ofRun }: RunSettings,
+  { deployment_name, api_version: ofRun }: ModelSettings,
 ) {
   const url = new URL(endpoint);
   const path = pathOf(url);

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Secrets } from '../integrations/integration.ts';
 import { type IntegrationProvider, ProviderToken } from '../wire/integrations.ts';
 import type { ModelFamily } from './modelFamily.ts';
+import type { ModelSettings } from './parameters.ts';
 
 /** The identifiers of the row a call belongs to. */
 export interface CallContext {
@@ -22,7 +23,7 @@ export interface Connection {
   /** Base URL of the OpenAI chat protocol, or the full address when its path ends in `/chat/completions`. */
   endpoint: string;
   /** The same for a model, where each has an address of its own. @throws AttemptFailure for a name that leads nowhere */
-  addressOf?(model: string, settings: RunSettings): string;
+  addressOf?(model: string, settings: ModelSettings): string;
   authentication: Authentication;
   headers: Readonly<Record<string, string>>;
   /** Header names that carry fields of the context. */
@@ -30,9 +31,6 @@ export interface Connection {
   handler: { fileName: string; className: string; initKwargs: Record<string, unknown> } | null;
   fileLimits: { maxFiles: number | null; maxFileSizeBytes: number | null } | null;
 }
-
-/** Of a run, by the names of requests. */
-export type RunSettings = Readonly<Record<string, unknown>>;
 
 type Settings = Record<string, unknown>;
 
