@@ -160,3 +160,20 @@ test('schedules that cannot be looked at keep no run from being found by its att
   await expect(api.prepare([job('count', 1_000)])).rejects.toThrow();
   expect(api.searchAttributes()).toContain('AssayStatus');
 });
+
+test('whether a namespace has its attributes is asked of the server once in ten minutes, not twice a minute', async () => {
+  const api = apiProcess();
+  await api.prepare([]); // they may be registered here
+  const asked = vi.spyOn(connection.operatorService, 'listSearchAttributes');
+  try {
+    for (let count = 0; count < 5; count++) await api.prepare([]);
+    expect(asked).not.toHaveBeenCalled();
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 600_001 });
+    await api.prepare([]);
+    await api.prepare([]);
+    expect(asked).toHaveBeenCalledOnce();
+  } finally {
+    vi.useRealTimers();
+    asked.mockRestore();
+  }
+});

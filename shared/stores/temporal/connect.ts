@@ -94,6 +94,17 @@ export async function pingTemporal(connection: Connection, namespace: string): P
   await connection.withDeadline(Date.now() + PING_TIMEOUT_MS, () => connection.workflowService.describeNamespace({ namespace }));
 }
 
+/** The id of a namespace, which another server gives to none of its own; undefined where we may not know. */
+export async function namespaceId(connection: Connection, namespace: string): Promise<string | undefined> {
+  try {
+    const { namespaceInfo } = await connection.workflowService.describeNamespace({ namespace });
+    return namespaceInfo?.id ?? undefined;
+  } catch (err) {
+    if (hasGrpcCode(err, GRPC_PERMISSION_DENIED, GRPC_UNIMPLEMENTED)) return undefined;
+    throw err;
+  }
+}
+
 /**
  * Connects what a worker polls through. The caller closes it after its workers have ended.
  * @throws ServiceError `Unavailable` when no Temporal server answers there.

@@ -2,10 +2,16 @@ import type { Client, Connection } from '@temporalio/client';
 import type { Logger } from 'pino';
 import { type SearchAttribute, searchAttributes } from '../../experiments/workflow.ts';
 import type { RecurringJob } from '../../maintenance/recurringJob.ts';
-import { ensureSearchAttributes, isRefusedByTemporal } from './connect.ts';
+import { ensureSearchAttributes, isRefusedByTemporal, namespaceId } from './connect.ts';
 import { agreeJobSchedules, createJobSchedules, scheduleSweeps, startJobs } from './jobSchedules.ts';
 
 const PATIENCE_MS = 10_000;
+
+/**
+ * The attributes that a namespace had, it has: who removes one is seen after so long. Each look leaves a connection open within a server of 1.29
+ * (its ListSearchAttributes makes one and does not close it): looked at twice a minute, they took 30 MB an hour there.
+ */
+const LOOK_AGAIN_MS = 600_000;
 
 export interface Namespace {
   /** To be repeated: the server may have been replaced by an empty one. The first time that it succeeds, schedules follow changes of their jobs. */
@@ -22,6 +28,13 @@ export function temporalNamespace(connection: Connection, client: Client, name: 
   // Until it is known what the namespace has, nothing is set: a workflow that sets what is not there gets nowhere.
   let missing: readonly SearchAttribute[] = wanted;
   let isSaid = '';
+  let complete: { id: string; at: number } | undefined;
+  const lookAtAttributes = async (): Promise<void> => {
+    const id = await namespaceId(connection, name);
+    if (complete && complete.id === id && Date.now() - complete.at < LOOK_AGAIN_MS) return;
+    missing = await ensureSearchAttributes(connection, name);
+    complete = missing.length === 0 && id !== undefined ? { id, at: Date.now() } : undefined;
+  };
   let schedules: 'unknown' | 'agreed' | 'refused' = 'unknown';
   const schedule = async (jobs: readonly RecurringJob[]): Promise<void> => {
     try {
@@ -39,7 +52,7 @@ export function temporalNamespace(connection: Connection, client: Client, name: 
   return {
     async prepare(jobs) {
       // First, and whatever becomes of the schedules: runs that start meanwhile could never be found by these.
-      missing = await connection.withDeadline(Date.now() + PATIENCE_MS, () => ensureSearchAttributes(connection, name));
+      await connection.withDeadline(Date.now() + PATIENCE_MS, lookAtAttributes);
       if (missing.length > 0 && String(missing) !== isSaid) log.warn(sentenceFor(name, missing));
       isSaid = String(missing);
       await schedule(jobs);
