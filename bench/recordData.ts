@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
+import { WITHOUT_COST } from '../shared/columns/systemMetrics.ts';
 import type { ClickHouse } from '../shared/stores/clickhouse/clickHouse.ts';
 import { metricValues, migrateTables } from '../shared/stores/clickhouse/tables.ts';
 
@@ -44,10 +45,13 @@ export async function generateLongTrace(clickhouse: ClickHouse, target: Generate
   const first = 'toUInt64({from:UInt64})';
   const rows = `SELECT number + ${first} AS n, number AS k, toDateTime64('2026-06-01 00:00:00', 6, 'UTC') + toIntervalMicrosecond(k * 1000) AS at,
     ${uuid('n')} AS record_id, ${uuid(first)} AS trace, if(k = 0, 'trace', 'llm') AS kind FROM numbers({count:UInt64})`;
-  for (const table of ['record_keys', 'trace_members'])
+  for (const [table, columns, values] of [
+    ['record_keys', keyColumns, keyOf],
+    ['trace_members', `${keyColumns}, usage`, `${keyOf}, ${usage([])}`],
+  ])
     await clickhouse.command({
       name: 'long trace',
-      sql: `INSERT INTO ${table} (${keyColumns}) SELECT ${keyOf} FROM (${rows})`,
+      sql: `INSERT INTO ${table} (${columns}) SELECT ${values} FROM (${rows})`,
       params,
     });
   await clickhouse.command({
@@ -110,6 +114,17 @@ const base = `SELECT number + {from:UInt64} AS n, intDiv(n, ${SPANS_PER_TRACE}) 
 const keyOf = '{project:UUID}, {run:UUID}, record_id, at, kind, trace, if(k = 0, NULL, trace), trace, 1';
 const keyColumns = 'project_id, run_id, id, created_at, type, trace_id, parent_id, session_id, version';
 
+/** Tokens of a generated model call. */
+const tokens: Readonly<Record<string, string>> = {
+  num_input_tokens: '100 + n % 900',
+  num_output_tokens: '10 + n % 300',
+  num_total_tokens: '110 + n % 1200',
+};
+
+/** What the model calls among the rows used, of these names. */
+const usage = (names: readonly string[]): string =>
+  `if(kind = 'llm', map(${names.map((name) => `'${name}', ${tokens[name]}, `).join('')}'${WITHOUT_COST}', 1), map())`;
+
 /** The short columns that a generated record has. */
 const shorts: Readonly<Record<string, { type: string; value: string }>> = {
   name: { type: 'String', value: "concat(kind, '-', toString(sipHash64(n, 3) % 200))" },
@@ -120,16 +135,16 @@ const shorts: Readonly<Record<string, { type: string; value: string }>> = {
   step_number: { type: 'Int32', value: 'k' },
   finish_reason: { type: 'Nullable(String)', value: "if(kind = 'llm', 'stop', NULL)" },
   duration_ns: { type: 'Int64', value: '1000000 + sipHash64(n, 6) % 5000000000' },
-  num_input_tokens: { type: 'Nullable(Int64)', value: "if(kind = 'llm', 100 + n % 900, NULL)" },
-  num_output_tokens: { type: 'Nullable(Int64)', value: "if(kind = 'llm', 10 + n % 300, NULL)" },
-  num_total_tokens: { type: 'Nullable(Int64)', value: "if(kind = 'llm', 110 + n % 1200, NULL)" },
+  ...Object.fromEntries(
+    Object.entries(tokens).map(([name, count]) => [name, { type: 'Nullable(Int64)', value: `if(kind = 'llm', ${count}, NULL)` }]),
+  ),
   user_metadata: { type: 'Map(String, String)', value: "map('user', concat('u', toString(n % 5000)))" },
   external_id: { type: 'Nullable(String)', value: "if(k = 0, concat('ext-', toString(t)), NULL)" },
 };
 
 const statements = {
   record_keys: `INSERT INTO record_keys (${keyColumns}) SELECT ${keyOf} FROM (${base})`,
-  trace_members: `INSERT INTO trace_members (${keyColumns}) SELECT ${keyOf} FROM (${base})`,
+  trace_members: `INSERT INTO trace_members (${keyColumns}, usage) SELECT ${keyOf}, ${usage(Object.keys(tokens))} FROM (${base})`,
   records: `INSERT INTO records (${keyColumns}, is_rewrite, input, output, ${Object.keys(shorts).join(', ')}, shorts)
     SELECT ${keyOf}, false,
       concat(${sentences('3 + n % 4 + if(n % 16 = 0, 12, 0)', '1')}, ${withWord(rareWords.rare, 7, 0.00001)}, ${withWord(rareWords.uncommon, 8, 0.01)}, ${withWord(rareWords.common, 9, 0.3)}),

@@ -12,7 +12,7 @@ import { recordRows } from './recordRow.ts';
 import { RunVersions } from './runVersions.ts';
 import { TEXT_BYTES } from './shortColumnsCache.ts';
 import { keysBy } from './tables.ts';
-import { type Container, sumsOfCallsSql, usageSql } from './usageSql.ts';
+import { type Container, sumsOfCallsSql, sumsOfMembersSql, usageSql } from './usageSql.ts';
 
 /** Reads of one page that are named by id go in groups of this many, so that no statement grows without bound. */
 const KEYS_PER_READ = 1000;
@@ -70,7 +70,7 @@ export function clickHouseRecordReads(engine: ClickHouse, versions = new RunVers
         const parents = `groupUniqArrayIf(assumeNotNull(parent_id), parent_id IN ${binder.bind(ids(group), 'Array(UUID)')})`;
         return clickhouse.query({
           name: 'family of a page',
-          sql: `SELECT groupUniqArrayIf(id, type = 'trace') AS traces, ${parents} AS parents FROM (${membersSql(scope, traces)})`,
+          sql: `SELECT groupUniqArrayIf(id, type = 'trace') AS traces, ${parents} AS parents FROM (${membersSql(scope, traces, 'parent_id')})`,
           params: binder.params,
           ...threadsFor(group),
           row: (row) => row as { traces: string[]; parents: string[] },
@@ -169,7 +169,7 @@ export function clickHouseRecordReads(engine: ClickHouse, versions = new RunVers
         const binder = new Binder();
         return clickhouse.query({
           name: 'spans of traces',
-          sql: `SELECT trace_id AS container, count() AS records FROM (${membersSql(scopeOf(binder.bind, run), group)}) WHERE type NOT IN ('trace', 'session', '') GROUP BY trace_id`,
+          sql: `SELECT trace_id AS container, count() AS records FROM (${membersSql(scopeOf(binder.bind, run), group, 'parent_id')}) WHERE type NOT IN ('trace', 'session', '') GROUP BY trace_id`,
           params: binder.params,
           ...threadsFor(group),
           row: countOfRow,
@@ -197,23 +197,11 @@ export function clickHouseRecordReads(engine: ClickHouse, versions = new RunVers
     },
 
     async usage(run, keys) {
-      const ofKind = (kind: Container) => keys.filter(({ type }) => type === kind).map(({ id }) => id);
-      const read = (container: Container, column: 'trace_id' | 'session_id') =>
-        inReads(ofKind(container), (group) => {
-          const binder = new Binder();
-          const { bind, inRun } = scopeOf(binder.bind, run);
-          const wanted = bind(group, 'Array(UUID)');
-          const where = `${inRun} AND created_at IN (SELECT created_at FROM ${keysBy[column]} WHERE ${inRun} AND ${column} IN ${wanted}) AND ${column} IN ${wanted}`;
-          const newest = { from: 'records FINAL', where };
-          return clickhouse.query({
-            name: `usage of ${container}s`,
-            sql: container === 'trace' ? sumsOfCallsSql(newest) : usageSql(container, usageMetrics, newest),
-            params: binder.params,
-            ...(container === 'trace' && threadsFor(group)), // a session may have any number of records
-            row: usageOfRow,
-          });
-        });
-      const found = await Promise.all([read('trace', 'trace_id'), read('session', 'session_id')]);
+      const ofKind = (kind: RecordKind) => keys.filter(({ type }) => type === kind).map(({ id }) => id);
+      const found = await Promise.all([
+        inReads(ofKind('trace'), (group) => usageOfTraces(clickhouse, run, group)),
+        inReads(ofKind('session'), (group) => usageOfSessions(clickhouse, run, group)),
+      ]);
       return new Map(found.flat());
     },
   };
@@ -303,13 +291,54 @@ const allWithNumbers: WithNumbers = async (clickhouse, run, _metrics, kinds) => 
   return new Set(found);
 };
 
-/** The newest row of every record of these traces: id, trace_id, parent_id and type. */
-function membersSql({ bind, inRun }: Scope, traceIds: readonly string[]): string {
+/** The newest row of every record of these traces: id, trace_id, type and what else is named. */
+function membersSql({ bind, inRun }: Scope, traceIds: readonly string[], more: 'parent_id' | 'usage'): string {
   const wanted = bind(traceIds, 'Array(UUID)');
-  return `SELECT id, trace_id, parent_id, type FROM trace_members WHERE ${inRun} AND trace_id IN ${wanted} ORDER BY version DESC LIMIT 1 BY trace_id, id`;
+  return `SELECT id, trace_id, type, ${more} FROM trace_members WHERE ${inRun} AND trace_id IN ${wanted} ORDER BY version DESC LIMIT 1 BY trace_id, id`;
 }
 
-const usageOfRow = (row: unknown): [string, Record<string, number>] => {
+type UsageOf = [container: string, sums: Record<string, number>];
+
+async function usageOfTraces(clickhouse: Queries, run: RecordRun, group: readonly string[]): Promise<UsageOf[]> {
+  const binder = new Binder();
+  const found = await clickhouse.query({
+    name: 'usage of traces',
+    sql: sumsOfMembersSql(membersSql(scopeOf(binder.bind, run), group, 'usage')),
+    params: binder.params,
+    ...threadsFor(group),
+    row: (row) => row as { container: string; sums: Record<string, number>; unknown: number },
+  });
+  const sums = found.flatMap(({ container, sums, unknown }): UsageOf[] => (unknown === 0 ? [[container, sums]] : []));
+  const traces = found.flatMap(({ container, unknown }) => (unknown === 0 ? [] : [container]));
+  if (traces.length === 0) return sums;
+  return [...sums, ...(await usageOfRecords(clickhouse, run, { container: 'trace', ids: traces }))];
+}
+
+const usageOfSessions = (clickhouse: Queries, run: RecordRun, group: readonly string[]): Promise<UsageOf[]> =>
+  usageOfRecords(clickhouse, run, { container: 'session', ids: group });
+
+/** Read from the records themselves. */
+async function usageOfRecords(
+  clickhouse: Queries,
+  run: RecordRun,
+  { container, ids: group }: { container: Container; ids: readonly string[] },
+): Promise<UsageOf[]> {
+  const binder = new Binder();
+  const { bind, inRun } = scopeOf(binder.bind, run);
+  const column = `${container}_id` as const;
+  const wanted = bind(group, 'Array(UUID)');
+  const where = `${inRun} AND created_at IN (SELECT created_at FROM ${keysBy[column]} WHERE ${inRun} AND ${column} IN ${wanted}) AND ${column} IN ${wanted}`;
+  const newest = { from: 'records FINAL', where };
+  return clickhouse.query({
+    name: `usage of the records of ${container}s`,
+    sql: container === 'trace' ? sumsOfCallsSql(newest) : usageSql(container, usageMetrics, newest),
+    params: binder.params,
+    ...(container === 'trace' && threadsFor(group)), // a session may have any number of records
+    row: usageOfRow,
+  });
+}
+
+const usageOfRow = (row: unknown): UsageOf => {
   const { container, ...sums } = row as Record<string, string | number | null>;
   // 64-bit integers arrive as text.
   const known = Object.entries(sums).flatMap(([name, sum]) => (sum === null ? [] : [[name, Number(sum)] as const]));

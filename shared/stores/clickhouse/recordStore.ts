@@ -1,7 +1,7 @@
 import { newId } from '../../identifiers/ids.ts';
 import type { RunRef } from '../../projects/runs.ts';
 import type { StoredRecord } from '../../records/record.ts';
-import type { Block, NewKey, RecordStore, StoredKey } from '../../records/recordStore.ts';
+import type { Block, NewKey, NewVersion, RecordStore, StoredKey } from '../../records/recordStore.ts';
 import { IN_RUN, runParams, timeOfColumn, timeParam } from './binder.ts';
 import { type ClickHouse, type NativeInsert, threadsFor } from './clickHouse.ts';
 import { inChunks } from './inChunks.ts';
@@ -10,6 +10,7 @@ import { NativeBlock, type NativeTypes, nativeTypes } from './nativeBlock.ts';
 import { addRecord, recordRows } from './recordRow.ts';
 import { skipUnknownIds } from './skipUnknownIds.ts';
 import { lateIndexes, metricValues, recordKeys, records as recordTable, type Table, traceMembers } from './tables.ts';
+import { usageOf } from './usageSql.ts';
 
 /** The record and key tables as the writer needs them. */
 export function clickhouseRecordStore(clickhouse: ClickHouse): RecordStore {
@@ -52,7 +53,10 @@ export function clickhouseRecordStore(clickhouse: ClickHouse): RecordStore {
       ),
     records: (run, keys) => readRecords(clickhouse, run, keys),
     block({ keys, values, records }) {
-      const members = keys.filter(({ record, leaves }) => record.trace_id !== null || leaves !== undefined);
+      const members = [
+        ...keys.filter(({ record, leaves }) => record.trace_id !== null || leaves !== undefined),
+        ...usedAnew(records, keys),
+      ];
       const steps = [
         [rowsOf(recordKeys, keys, (to, { record }) => addKey(to, record)), rowsOf(traceMembers, members, addMember)],
         [
@@ -112,8 +116,12 @@ export const toKey = (row: unknown): StoredKey => ({
 
 const keyFields = ['project_id', 'run_id', 'id', 'created_at', 'type', 'trace_id', 'parent_id', 'session_id', 'version'] as const;
 
-function addKey(to: NativeBlock, record: NewKey['record']): void {
+function putKey(to: NativeBlock, record: NewKey['record']): void {
   for (const name of keyFields) to.put(name, record[name] ?? undefined);
+}
+
+function addKey(to: NativeBlock, record: NewKey['record']): void {
+  putKey(to, record);
   to.endRow();
 }
 
@@ -125,8 +133,21 @@ function addMember(to: NativeBlock, { record, leaves }: NewKey): void {
     const { project_id, run_id, id, created_at, session_id, version } = record;
     to.add({ project_id, run_id, trace_id: leaves, id, type: LEFT, created_at, session_id, version });
   }
-  if (record.trace_id !== null) addKey(to, record);
+  if (record.trace_id === null) return;
+  putKey(to, record);
+  if (isModelCall(record)) to.put('usage', usageOf(record));
+  to.endRow();
 }
+
+/** Model calls whose key stays: what they used may have changed, so a row of theirs is written with each version. */
+function usedAnew(records: readonly NewVersion[], keys: readonly NewKey[]): NewKey[] {
+  const again = records.filter(({ record, isRewrite }) => isRewrite && isModelCall(record) && record.trace_id !== null);
+  if (again.length === 0) return [];
+  const written = new Set(keys.map(({ record }) => record));
+  return again.flatMap(({ record }) => (written.has(record) ? [] : [{ record, leaves: undefined }]));
+}
+
+const isModelCall = (record: NewKey['record']): record is StoredRecord => record.type === 'llm';
 
 /** Rows of a table made into bytes once: a retry sends the same with the same token. */
 function rowsOf<T>(table: Table, rows: readonly T[], add: (to: NativeBlock, row: T) => void): TableRows | undefined {

@@ -114,13 +114,17 @@ export const recordKeys: Table = {
 };
 
 /**
- * The same keys in the order of their traces: what a trace consists of, and what hangs below a span, is read from a few neighbouring rows however
- * large the run. A record that was moved to another trace has left a row behind in the old one, so the newest row of an id counts.
+ * The same keys in the order of their traces: what a trace consists of, what hangs below a span and what its model calls used is read from a few
+ * neighbouring rows however large the run. A record that was moved to another trace has left a row behind in the old one, so the newest row of an id counts.
  */
 export const traceMembers: Table = {
   ...recordKeys,
   name: 'trace_members',
-  columns: recordKeys.columns.map((column) => (column.name === 'trace_id' ? { ...column, sqlType: 'UUID' } : column)),
+  columns: [
+    ...recordKeys.columns.map((column) => (column.name === 'trace_id' ? { ...column, sqlType: 'UUID' } : column)),
+    // What a model call used, by the names of `usageMetrics`. Of other records it is empty, and of model calls that former releases stored.
+    { name: 'usage', sqlType: 'Map(LowCardinality(String), Float64)' },
+  ],
   indexes: [],
   orderBy: ['project_id', 'run_id', 'trace_id', 'id'],
 };
@@ -245,7 +249,7 @@ export async function migrateTables(clickhouse: ClickHouse): Promise<void> {
 
 /** Keys that were stored before there was a table of members are copied into it; a copy made twice is one row. */
 async function fillMembers(clickhouse: ClickHouse): Promise<void> {
-  const names = traceMembers.columns.map(({ name }) => name).join(', ');
+  const names = recordKeys.columns.map(({ name }) => name).join(', ');
   await clickhouse.command({
     name: 'fill trace_members',
     sql: `INSERT INTO trace_members (${names}) SELECT ${names} FROM record_keys

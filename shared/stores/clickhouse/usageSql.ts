@@ -1,4 +1,5 @@
-import { type UsageMetric, usageMetrics, WITHOUT_COST } from '../../columns/systemMetrics.ts';
+import { hasOwnColumn, type UsageMetric, usageMetrics, WITHOUT_COST } from '../../columns/systemMetrics.ts';
+import type { StoredRecord } from '../../records/record.ts';
 
 /** The kinds of records whose usage is a sum. */
 export type Container = 'trace' | 'session';
@@ -27,10 +28,25 @@ export function usageSql(
   return `SELECT session AS container, ${names.map((name) => `sumOrNull(of_${name}) AS ${name}`).join(', ')} FROM (${ofTraces}) GROUP BY session`;
 }
 
+/** What a model call used, as its row of `trace_members` has it; never empty. */
+export function usageOf({ metrics }: StoredRecord): Record<string, number> {
+  const usage: Record<string, number> = { [WITHOUT_COST]: metrics?.cost == null ? 1 : 0 };
+  for (const name of usageMetrics) {
+    const value = metrics?.[name];
+    if (hasOwnColumn(name, value)) usage[name] = value;
+  }
+  return usage;
+}
+
 /**
- * Rows of `container` and every usage metric: the sums over the model calls of each trace, null where none says. It is for who has the traces
- * themselves, whose own values stand then. In half the time of `usageSql`: 10 ms instead of 19 for one trace.
+ * Rows of `container`, `sums` over the model calls of each trace by the names of `usageMetrics` (without those that no call says) and `unknown`, the calls whose row
+ * does not say what they used. It is for who has the traces themselves, whose own values stand where no call says anything.
+ * @param members the newest row of every record of the traces
  */
+export const sumsOfMembersSql = (members: string): string =>
+  `SELECT trace_id AS container, sumMap(usage) AS sums, toUInt32(countIf(empty(usage))) AS unknown FROM (${members}) WHERE type = 'llm' GROUP BY trace_id`;
+
+/** The same of traces with calls that a former release stored: rows of `container` and every usage metric, null where no call says. */
 export const sumsOfCallsSql = ({ from, where }: { from: string; where: string }): string =>
   `SELECT assumeNotNull(records.trace_id) AS container, ${usageMetrics.map(sumOfCalls).join(', ')} FROM ${from} WHERE ${where} AND records.type = 'llm' GROUP BY records.trace_id`;
 
