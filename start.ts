@@ -1,7 +1,5 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { type Logger, pino } from 'pino';
 import { assembleApi } from './api/assembleApi.ts';
 import { type Listening, listen } from './api/server.ts';
@@ -15,6 +13,7 @@ import { together } from './shared/concurrency/together.ts';
 import { type Config, readConfig } from './shared/config/config.ts';
 import { secretKeysOf } from './shared/config/secretKeys.ts';
 import { queueNames } from './shared/config/taskQueues.ts';
+import { releaseMemoryOfStart } from './shared/processMemory/releaseMemoryOfStart.ts';
 import { openDataFolder } from './shared/stores/dataFolder.ts';
 import { openStores } from './shared/stores/open.ts';
 import { connectTemporal, connectTemporalWorker, pingTemporal, temporalAddress } from './shared/stores/temporal/connect.ts';
@@ -219,21 +218,12 @@ const generatedOf = (
   ...(ADMIN_API_KEY ? {} : { api_key: apiKey }),
 });
 
-/**
- * The start leaves some 100 MB behind, on a new folder 300. V8 collects them when its heap has grown to twice its size: amid the first requests that
- * bring much, on top of which they would count.
- */
-function collectGarbage(): void {
-  setFlagsFromString('--expose-gc');
-  (runInNewContext('gc') as () => void)();
-}
-
 if (import.meta.main) {
   const say = (line: string) => process.stdout.write(`${line}\n`);
   const start = async (signal: AbortSignal) => {
     const began = performance.now();
     const service = await startService(process.env, say, { signal });
-    collectGarbage();
+    await releaseMemoryOfStart();
     const generated = service.created ? generatedOf(readConfig(process.env), service.created) : {};
     const lines = [
       `Assay is ready after ${((performance.now() - began) / 1_000).toFixed(1)} s`,
