@@ -173,6 +173,11 @@ async function askInTurns(clickhouse: ClickHouse, target: GeneratedRun, rounds: 
         () =>
           code.searchRecords(reads, query, wholeRecords),
     );
+    // A former release may not know the columns of a question.
+    if (!(await searches[0]?.().then(Boolean, () => false))) {
+      console.log(`${name.padEnd(28)}  not answered there`);
+      continue;
+    }
     const [before = Number.NaN, now = Number.NaN] = (await timedInTurns(searches, rounds)).map(({ p50 }) => p50);
     const figures = [before.toFixed(1).padStart(12), now.toFixed(1).padStart(8), (now / before).toFixed(2).padStart(8)];
     console.log(name.padEnd(28) + figures.join(''));

@@ -97,8 +97,11 @@ export interface StoredReads {
     maxBytes: number,
     areLarge: boolean,
   ): Promise<{ records: StoredRecord[]; taken: number }>;
-  /** Those of these traces that are stored, and those of these records that have a child. */
-  family(run: RecordRun, keys: readonly RecordKey[]): Promise<{ storedTraces: Set<string>; parents: Set<string> }>;
+  /** The traces of these records that are stored, those of the records that have a child, and the usage of the traces among them. */
+  family(
+    run: RecordRun,
+    keys: readonly RecordKey[],
+  ): Promise<{ storedTraces: ReadonlySet<string>; parents: ReadonlySet<string>; usage: Usage }>;
   /** Those of these traces that more spans will follow. */
   incompleteTraces(run: RecordRun, traceIds: readonly string[]): Promise<Set<string>>;
   /** The newest result of each metric (of those named, or of all) for each of these records. */
@@ -255,10 +258,10 @@ export async function describeRecords(
     ]);
     return new Map([...spans, ...traces]);
   };
-  const [records, incomplete, family, metrics, annotations, childCounts, usage] = await Promise.all([
+  const [records, incomplete, family, metrics, annotations, childCounts, ofSessions] = await Promise.all([
     known ?? reads.records(run, keys, view.columns),
     reads.incompleteTraces(run, traceIds),
-    wantsChildren || traceIds.length > 0 ? reads.family(run, keys) : noFamily,
+    reads.family(run, keys),
     wantsMetrics
       ? reads.metricResults(run, keys, view.metrics === 'all' ? undefined : view.metrics)
       : new Map<string, StoredMetric[]>(),
@@ -267,8 +270,12 @@ export async function describeRecords(
       keys.map(({ id }) => id),
     ),
     counts(),
-    reads.usage(run, keys),
+    reads.usage(
+      run,
+      keys.filter(({ type }) => type === 'session'),
+    ),
   ]);
+  const usage = new Map([...family.usage, ...ofSessions]);
   return records.map((record) => {
     const isSession = record.type === 'session';
     const counted = view.includeCounts && (isSession || record.type === 'trace');
@@ -288,8 +295,6 @@ export function withUsage(record: StoredRecord, usage: Usage): StoredRecord {
   const sums = usage.get(record.id);
   return sums ? { ...record, metrics: { ...record.metrics, ...sums } } : record;
 }
-
-const noFamily = { storedTraces: new Set<string>(), parents: new Set<string>() };
 
 function isCompleteOf(
   { type, trace_id, trace_is_complete }: StoredRecord,

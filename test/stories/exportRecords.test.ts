@@ -230,7 +230,7 @@ test.each(['csv', 'spans', 'traces'] as const)(
         batches.push({ records: read.length, characters: read.reduce((sum, { size }) => sum + size, 0) });
         return read.map(({ record, size }) => ({ ...record, input: 'x'.repeat(size) }));
       },
-      family: async () => ({ storedTraces: new Set(), parents: new Set() }),
+      family: async () => ({ storedTraces: new Set(), parents: new Set(), usage: new Map() }),
     };
     const reads = new Proxy({} as RecordReads, { get: (_, name) => given[name as keyof typeof given] ?? nothing });
     const keys = async function* () {

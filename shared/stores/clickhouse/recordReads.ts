@@ -12,7 +12,7 @@ import { recordRows } from './recordRow.ts';
 import { RunVersions } from './runVersions.ts';
 import { TEXT_BYTES } from './shortColumnsCache.ts';
 import { keysBy } from './tables.ts';
-import { type Container, sumsOfCallsSql, sumsOfMembersSql, usageSql } from './usageSql.ts';
+import { type Container, SUMS_OF_MEMBERS, type SumsOfMembers, sumsOfCallsSql, usageSql } from './usageSql.ts';
 
 /** Reads of one page that are named by id go in groups of this many, so that no statement grows without bound. */
 const KEYS_PER_READ = 1000;
@@ -63,22 +63,22 @@ export function clickHouseRecordReads(engine: ClickHouse, versions = new RunVers
     },
 
     async family(run, keys) {
-      const rows = await inReads(keys, (group) => {
-        const binder = new Binder();
-        const scope = scopeOf(binder.bind, run);
+      const found = await inReads(keys, async (group) => {
         const traces = [...new Set(group.flatMap(({ traceId }) => (traceId === null ? [] : [traceId])))];
-        const parents = `groupUniqArrayIf(assumeNotNull(parent_id), parent_id IN ${binder.bind(ids(group), 'Array(UUID)')})`;
-        return clickhouse.query({
-          name: 'family of a page',
-          sql: `SELECT groupUniqArrayIf(id, type = 'trace') AS traces, ${parents} AS parents FROM (${membersSql(scope, traces, 'parent_id')})`,
-          params: binder.params,
-          ...threadsFor(group),
-          row: (row) => row as { traces: string[]; parents: string[] },
-        });
+        const members = await membersOf(clickhouse, run, traces, ids(group));
+        const shown = new Set(ofKind(group, 'trace'));
+        const usage = await usageOf(
+          clickhouse,
+          run,
+          members.filter(({ trace }) => shown.has(trace)),
+        );
+        return [{ members, usage }];
       });
+      const members = found.flatMap((one) => one.members);
       return {
-        storedTraces: new Set(rows.flatMap(({ traces }) => traces)),
-        parents: new Set(rows.flatMap(({ parents }) => parents)),
+        storedTraces: new Set(members.flatMap(({ trace, is_stored }) => (is_stored ? [trace] : []))),
+        parents: new Set(members.flatMap(({ parents }) => parents)),
+        usage: new Map(found.flatMap((one) => one.usage)),
       };
     },
 
@@ -169,7 +169,7 @@ export function clickHouseRecordReads(engine: ClickHouse, versions = new RunVers
         const binder = new Binder();
         return clickhouse.query({
           name: 'spans of traces',
-          sql: `SELECT trace_id AS container, count() AS records FROM (${membersSql(scopeOf(binder.bind, run), group, 'parent_id')}) WHERE type NOT IN ('trace', 'session', '') GROUP BY trace_id`,
+          sql: `SELECT trace_id AS container, count() AS records FROM (${membersSql(scopeOf(binder.bind, run), group)}) WHERE type NOT IN ('trace', 'session', '') GROUP BY trace_id`,
           params: binder.params,
           ...threadsFor(group),
           row: countOfRow,
@@ -197,10 +197,9 @@ export function clickHouseRecordReads(engine: ClickHouse, versions = new RunVers
     },
 
     async usage(run, keys) {
-      const ofKind = (kind: RecordKind) => keys.filter(({ type }) => type === kind).map(({ id }) => id);
       const found = await Promise.all([
-        inReads(ofKind('trace'), (group) => usageOfTraces(clickhouse, run, group)),
-        inReads(ofKind('session'), (group) => usageOfSessions(clickhouse, run, group)),
+        inReads(ofKind(keys, 'trace'), async (group) => usageOf(clickhouse, run, await membersOf(clickhouse, run, group))),
+        inReads(ofKind(keys, 'session'), (group) => usageOfRecords(clickhouse, run, 'session', group)),
       ]);
       return new Map(found.flat());
     },
@@ -292,37 +291,56 @@ const allWithNumbers: WithNumbers = async (clickhouse, run, _metrics, kinds) => 
 };
 
 /** The newest row of every record of these traces: id, trace_id, type and what else is named. */
-function membersSql({ bind, inRun }: Scope, traceIds: readonly string[], more: 'parent_id' | 'usage'): string {
+function membersSql({ bind, inRun }: Scope, traceIds: readonly string[], more = ''): string {
   const wanted = bind(traceIds, 'Array(UUID)');
-  return `SELECT id, trace_id, type, ${more} FROM trace_members WHERE ${inRun} AND trace_id IN ${wanted} ORDER BY version DESC LIMIT 1 BY trace_id, id`;
+  return `SELECT id, trace_id, type${more} FROM trace_members WHERE ${inRun} AND trace_id IN ${wanted} ORDER BY version DESC LIMIT 1 BY trace_id, id`;
+}
+
+/** What the newest rows of its records say of a trace. */
+interface TraceMembers extends SumsOfMembers {
+  trace: string;
+  is_stored: boolean;
+  /** Of the records that were named, those that have children. */
+  parents: string[];
+}
+
+async function membersOf(
+  clickhouse: Queries,
+  run: RecordRun,
+  traces: readonly string[],
+  among: readonly string[] = [],
+): Promise<TraceMembers[]> {
+  if (traces.length === 0) return [];
+  const binder = new Binder();
+  const scope = scopeOf(binder.bind, run);
+  const parents =
+    among.length === 0 ? '[]' : `groupUniqArrayIf(assumeNotNull(parent_id), parent_id IN ${binder.bind(among, 'Array(UUID)')})`;
+  return clickhouse.query({
+    name: 'members of traces',
+    sql: `SELECT trace_id AS trace, countIf(type = 'trace') > 0 AS is_stored, ${parents} AS parents, ${SUMS_OF_MEMBERS}
+          FROM (${membersSql(scope, traces, ', parent_id, usage')}) GROUP BY trace_id`,
+    params: binder.params,
+    ...threadsFor(traces),
+    row: (row) => row as TraceMembers,
+  });
 }
 
 type UsageOf = [container: string, sums: Record<string, number>];
 
-async function usageOfTraces(clickhouse: Queries, run: RecordRun, group: readonly string[]): Promise<UsageOf[]> {
-  const binder = new Binder();
-  const found = await clickhouse.query({
-    name: 'usage of traces',
-    sql: sumsOfMembersSql(membersSql(scopeOf(binder.bind, run), group, 'usage')),
-    params: binder.params,
-    ...threadsFor(group),
-    row: (row) => row as { container: string; sums: Record<string, number>; unknown: number },
-  });
-  const sums = found.flatMap(({ container, sums, unknown }): UsageOf[] => (unknown === 0 ? [[container, sums]] : []));
-  const traces = found.flatMap(({ container, unknown }) => (unknown === 0 ? [] : [container]));
-  if (traces.length === 0) return sums;
-  return [...sums, ...(await usageOfRecords(clickhouse, run, { container: 'trace', ids: traces }))];
+async function usageOf(clickhouse: Queries, run: RecordRun, members: readonly TraceMembers[]): Promise<UsageOf[]> {
+  const known = members.flatMap(({ trace, sums, unknown }): UsageOf[] => (unknown === 0 ? [[trace, sums]] : []));
+  const traces = members.flatMap(({ trace, unknown }) => (unknown === 0 ? [] : [trace]));
+  return [...known, ...(await usageOfRecords(clickhouse, run, 'trace', traces))];
 }
-
-const usageOfSessions = (clickhouse: Queries, run: RecordRun, group: readonly string[]): Promise<UsageOf[]> =>
-  usageOfRecords(clickhouse, run, { container: 'session', ids: group });
 
 /** Read from the records themselves. */
 async function usageOfRecords(
   clickhouse: Queries,
   run: RecordRun,
-  { container, ids: group }: { container: Container; ids: readonly string[] },
+  container: Container,
+  group: readonly string[],
 ): Promise<UsageOf[]> {
+  if (group.length === 0) return [];
   const binder = new Binder();
   const { bind, inRun } = scopeOf(binder.bind, run);
   const column = `${container}_id` as const;
@@ -364,5 +382,7 @@ function inTraceOf(keys: readonly RecordKey[], { bind, inRun }: Scope): string {
 const inReads = <K, R>(keys: readonly K[], read: (group: readonly K[]) => Promise<R[]>): Promise<R[]> =>
   inChunks(keys, read, KEYS_PER_READ);
 
+const ofKind = (keys: readonly RecordKey[], kind: RecordKind): string[] =>
+  keys.filter(({ type }) => type === kind).map(({ id }) => id);
 const ids = (keys: readonly RecordKey[]): string[] => keys.map(({ id }) => id);
 const times = (keys: readonly RecordKey[]): string[] => [...new Set(keys.map(({ createdAt }) => timeParam(createdAt)))];

@@ -30,23 +30,29 @@ export function usageSql(
 
 /** What a model call used, as its row of `trace_members` has it; never empty. */
 export function usageOf({ metrics }: StoredRecord): Record<string, number> {
-  const usage: Record<string, number> = { [WITHOUT_COST]: metrics?.cost == null ? 1 : 0 };
+  const usage: Record<string, number> = {};
   for (const name of usageMetrics) {
     const value = metrics?.[name];
     if (hasOwnColumn(name, value)) usage[name] = value;
   }
+  usage[WITHOUT_COST] = usage.cost === undefined ? 1 : 0;
   return usage;
 }
 
 /**
- * Rows of `container`, `sums` over the model calls of each trace by the names of `usageMetrics` (without those that no call says) and `unknown`, the calls whose row
- * does not say what they used. It is for who has the traces themselves, whose own values stand where no call says anything.
- * @param members the newest row of every record of the traces
+ * Of the newest rows of the records of a trace: the sums over its model calls, without those that no call says. They are for who has the traces
+ * themselves, whose own values stand where no call says anything.
  */
-export const sumsOfMembersSql = (members: string): string =>
-  `SELECT trace_id AS container, sumMap(usage) AS sums, toUInt32(countIf(empty(usage))) AS unknown FROM (${members}) WHERE type = 'llm' GROUP BY trace_id`;
+export const SUMS_OF_MEMBERS =
+  "sumMapIf(usage, type = 'llm') AS sums, toUInt32(countIf(type = 'llm' AND empty(usage))) AS unknown";
 
-/** The same of traces with calls that a former release stored: rows of `container` and every usage metric, null where no call says. */
+export interface SumsOfMembers {
+  sums: Record<string, number>;
+  /** Calls whose row does not say what they used, as a former release wrote it. */
+  unknown: number;
+}
+
+/** The same of traces with such calls, from the records: rows of `container` and every usage metric, null where no call says. */
 export const sumsOfCallsSql = ({ from, where }: { from: string; where: string }): string =>
   `SELECT assumeNotNull(records.trace_id) AS container, ${usageMetrics.map(sumOfCalls).join(', ')} FROM ${from} WHERE ${where} AND records.type = 'llm' GROUP BY records.trace_id`;
 
