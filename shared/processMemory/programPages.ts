@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 
-/** A part of the address space, in bytes. */
-export interface Mapping {
+/** A part of the address space, in bytes, and the file that it shows. */
+interface Mapping {
+  file: string;
   start: bigint;
   length: bigint;
   /** Bytes of it that are in memory and mapped. */
@@ -35,7 +36,7 @@ export async function unmapProgramPages(): Promise<void> {
  * its own in its place meanwhile.
  * @param smaps the text of /proc/PID/smaps
  */
-export function programMappings(smaps: string): (Mapping & { file: string })[] {
+export function programMappings(smaps: string): Mapping[] {
   const mappings = [...smaps.matchAll(MAPPING)].flatMap(({ groups }) => {
     const { from = '', to = '', mode = '', file = '', details = '' } = groups ?? {};
     if (!file.startsWith('/')) return [];
