@@ -48,7 +48,8 @@ export function programMappings(smaps: string): Mapping[] {
         file,
         mode,
         resident: kilobytes(details, 'Rss') * 1024,
-        changed: kilobytes(details, 'Anonymous'),
+        // In memory, or in the swap space.
+        changed: kilobytes(details, 'Anonymous') + kilobytes(details, 'Swap'),
       },
     ];
   });

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { programMappings, unmapProgramPages } from '../../shared/processMemory/programPages.ts';
 import { startRecordService } from '../support/recordService.ts';
 
-const mapping = (range: string, mode: string, file: string, { rss = 8, anonymous = 0 } = {}) =>
-  `${range} ${mode} 00000000 fe:00 1234 ${file.padStart(40)}\nSize: 64 kB\nRss:    ${rss} kB\nPrivate_Dirty: ${anonymous} kB\nAnonymous:   ${anonymous} kB\nVmFlags: rd ex mr\n`;
+const mapping = (range: string, mode: string, file: string, { rss = 8, anonymous = 0, swap = 0 } = {}) =>
+  `${range} ${mode} 00000000 fe:00 1234 ${file.padStart(40)}\nSize: 64 kB\nRss:    ${rss} kB\nPrivate_Dirty: ${anonymous} kB\nAnonymous:   ${anonymous} kB\nSwap: ${swap} kB\nVmFlags: rd ex mr\n`;
 
 describe('the mappings whose pages their files have', () => {
   test('are the code and the constants of programs, without those that the loader changed', () => {
@@ -13,7 +13,8 @@ describe('the mappings whose pages their files have', () => {
       mapping('7f0000000000-7f0000010000', 'r--p', '/lib/my engine.so', { rss: 16 }),
       mapping('7f0000010000-7f0000030000', 'r-xp', '/lib/my engine.so'),
       mapping('7f0000030000-7f0000040000', 'r--p', '/lib/my engine.so', { anonymous: 4 }),
-      mapping('7f0000040000-7f0000050000', 'rw-p', '/lib/my engine.so'),
+      mapping('7f0000040000-7f0000050000', 'r--p', '/lib/my engine.so', { swap: 4 }),
+      mapping('7f0000050000-7f0000060000', 'rw-p', '/lib/my engine.so'),
     ].join('');
     expect(programMappings(smaps)).toEqual([
       { file: '/usr/bin/node', start: 0x400000n, length: 0x100000n, resident: 8192 },
