@@ -223,7 +223,7 @@ if (import.meta.main) {
   const start = async (signal: AbortSignal) => {
     const began = performance.now();
     const service = await startService(process.env, say, { signal });
-    await releaseMemoryOfStart();
+    releaseMemoryOfStart();
     const generated = service.created ? generatedOf(readConfig(process.env), service.created) : {};
     const lines = [
       `Assay is ready after ${((performance.now() - began) / 1_000).toFixed(1)} s`,

@@ -1,4 +1,5 @@
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 
 /** A part of the address space, in bytes, and the file that it shows. */
 interface Mapping {
@@ -12,28 +13,32 @@ interface Mapping {
 /** madvise(2): unmap these pages. Of a file they are read again when they are next used. */
 const MADV_DONTNEED = 4;
 
+/** What stays mapped as long as this process runs, so that no other thread can have put memory of its own in its place. */
+const isLasting = (file: string): boolean => file === process.execPath || file.endsWith('/libchdb.so');
+
 /**
- * Unmaps the pages of the programs and libraries that this process runs. Their files have them, and those that are used again are mapped again, from the
- * kernel's cache as a rule. The record engine runs through 170 MB of its library as it starts and needs some 10 of them when it idles; until the
- * kernel wants their room, all would count as memory of this process. On systems other than Linux nothing is done.
+ * Unmaps the pages of Node.js and of the record engine. Their files have them, and those that are used again are mapped again, from the kernel's cache as
+ * a rule. The engine runs through 170 MB of its library as it starts and needs some 30 of them when it idles; until the kernel wants their room,
+ * all would count as memory of this process. On systems other than Linux nothing is done.
  *
  * Node.js cannot call madvise, so koffi does. It goes when Node.js has a foreign-function interface of its own (https://github.com/nodejs/node/pull/46905).
  */
-export async function unmapProgramPages(): Promise<void> {
+export function unmapProgramPages(): void {
   if (process.platform !== 'linux') return;
-  // Where it has no build for the machine, the pages stay.
-  const koffi = await import('koffi').then((loaded) => loaded.default).catch(() => undefined);
-  if (!koffi) return;
-  const madvise = koffi.load(null).func('int madvise(uintptr_t address, size_t length, int advice)');
-  for (const { start, length } of programMappings(await readFile('/proc/self/smaps', 'utf8'))) {
-    madvise(start, length, MADV_DONTNEED);
+  try {
+    const koffi = createRequire(import.meta.url)('koffi') as typeof import('koffi');
+    const madvise = koffi.load(null).func('int madvise(uintptr_t address, size_t length, int advice)');
+    for (const { file, start, length } of programMappings(readFileSync('/proc/self/smaps', 'utf8'))) {
+      if (isLasting(file)) madvise(start, length, MADV_DONTNEED);
+    }
+  } catch {
+    // The pages stay: koffi has no file for this machine, or the system hides its mappings. Nothing depends on it.
   }
 }
 
 /**
  * The mappings of programs and libraries that hold nothing but what their files do: read-only, and without a page that was changed, as the
- * loader changes those with addresses. No other file counts: a program stays mapped as long as the process runs, so no other thread can have put memory of
- * its own in its place meanwhile.
+ * loader changes those with addresses.
  * @param smaps the text of /proc/PID/smaps
  */
 export function programMappings(smaps: string): Mapping[] {

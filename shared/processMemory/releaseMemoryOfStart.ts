@@ -3,9 +3,9 @@ import { runInNewContext } from 'node:vm';
 import { unmapProgramPages } from './programPages.ts';
 
 /** Gives back the memory of this process that only its start needed. */
-export async function releaseMemoryOfStart(): Promise<void> {
+export function releaseMemoryOfStart(): void {
   collectGarbage();
-  await unmapProgramPages();
+  unmapProgramPages();
 }
 
 /**

@@ -46,8 +46,7 @@ test.runIf(process.platform === 'linux')('the record engine goes on after its pa
       .filter(({ file }) => file.endsWith('libchdb.so'))
       .reduce((sum, { resident }) => sum + resident, 0);
   const before = engine();
-  expect(before).toBeGreaterThan(50e6);
-  await unmapProgramPages();
+  unmapProgramPages();
   expect(engine()).toBeLessThan(before / 2);
   expect((await traces()).status).toBe(200);
   expect((await post('/traces/search', {})).body.num_rows).toBe(2);
