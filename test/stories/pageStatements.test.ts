@@ -200,8 +200,21 @@ test('what a page shows beside its records is what is stored, also when it was a
   const call: Partial<StoredRecord> = { type: 'llm', trace_id: trace.id, parent_id: trace.id, metrics: { num_total_tokens: 7 } };
   await tables.store([record(1, call)]);
   await tables.score(trace, 'relevance', { status_type: 'success', value: 1 }, 1);
+  statements.length = 0;
   for (let time = 0; time < 2; time++) expect(await shown()).toEqual({ usage: 7, spans: 1, parents: 1, scores: 1 });
+  expect(statements).not.toContain(FROM_RECORDS);
+  // The rows of a former release.
+  await tables.clickhouse.command({
+    name: 'forget',
+    sql: 'ALTER TABLE trace_members CLEAR COLUMN usage SETTINGS mutations_sync = 1',
+  });
+  await tables.store([record(2, call)]);
+  expect((await shown()).usage).toBe(14);
+  expect(statements).toContain(FROM_RECORDS);
 });
+
+/** The statement for traces with model calls that a former release stored. */
+const FROM_RECORDS = 'usage of the records of traces';
 
 test('of the answers that are kept the latest stay, and no large one', () => {
   const kept = new KeptAnswers();

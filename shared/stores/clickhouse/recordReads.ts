@@ -65,13 +65,10 @@ export function clickHouseRecordReads(engine: ClickHouse, versions = new RunVers
     async family(run, keys) {
       const found = await inReads(keys, async (group) => {
         const traces = [...new Set(group.flatMap(({ traceId }) => (traceId === null ? [] : [traceId])))];
-        const members = await membersOf(clickhouse, run, traces, ids(group));
         const shown = new Set(ofKind(group, 'trace'));
-        const usage = await usageOf(
-          clickhouse,
-          run,
-          members.filter(({ trace }) => shown.has(trace)),
-        );
+        const members = await membersOf(clickhouse, run, traces, { among: ids(group), withSums: shown.size > 0 });
+        const ofShown = members.filter(({ trace }) => shown.has(trace));
+        const usage = await usageOfTraces(clickhouse, run, ofShown);
         return [{ members, usage }];
       });
       const members = found.flatMap((one) => one.members);
@@ -198,7 +195,7 @@ export function clickHouseRecordReads(engine: ClickHouse, versions = new RunVers
 
     async usage(run, keys) {
       const found = await Promise.all([
-        inReads(ofKind(keys, 'trace'), async (group) => usageOf(clickhouse, run, await membersOf(clickhouse, run, group))),
+        inReads(ofKind(keys, 'trace'), async (group) => usageOfTraces(clickhouse, run, await membersOf(clickhouse, run, group))),
         inReads(ofKind(keys, 'session'), (group) => usageOfRecords(clickhouse, run, 'session', group)),
       ]);
       return new Map(found.flat());
@@ -296,7 +293,7 @@ function membersSql({ bind, inRun }: Scope, traceIds: readonly string[], more = 
   return `SELECT id, trace_id, type${more} FROM trace_members WHERE ${inRun} AND trace_id IN ${wanted} ORDER BY version DESC LIMIT 1 BY trace_id, id`;
 }
 
-/** What the newest rows of its records say of a trace. */
+/** What the newest rows of its records say of a trace; without sums where they were not asked for. */
 interface TraceMembers extends SumsOfMembers {
   trace: string;
   is_stored: boolean;
@@ -308,17 +305,16 @@ async function membersOf(
   clickhouse: Queries,
   run: RecordRun,
   traces: readonly string[],
-  among: readonly string[] = [],
+  { among, withSums = true }: { among?: readonly string[]; withSums?: boolean } = {},
 ): Promise<TraceMembers[]> {
   if (traces.length === 0) return [];
   const binder = new Binder();
-  const scope = scopeOf(binder.bind, run);
-  const parents =
-    among.length === 0 ? '[]' : `groupUniqArrayIf(assumeNotNull(parent_id), parent_id IN ${binder.bind(among, 'Array(UUID)')})`;
+  const members = membersSql(scopeOf(binder.bind, run), traces, `${among ? ', parent_id' : ''}${withSums ? ', usage' : ''}`);
+  const parents = among ? `groupUniqArrayIf(assumeNotNull(parent_id), parent_id IN ${binder.bind(among, 'Array(UUID)')})` : '[]';
   return clickhouse.query({
     name: 'members of traces',
-    sql: `SELECT trace_id AS trace, countIf(type = 'trace') > 0 AS is_stored, ${parents} AS parents, ${SUMS_OF_MEMBERS}
-          FROM (${membersSql(scope, traces, ', parent_id, usage')}) GROUP BY trace_id`,
+    sql: `SELECT trace_id AS trace, countIf(type = 'trace') > 0 AS is_stored, ${parents} AS parents${withSums ? `, ${SUMS_OF_MEMBERS}` : ''}
+          FROM (${members}) GROUP BY trace_id`,
     params: binder.params,
     ...threadsFor(traces),
     row: (row) => row as TraceMembers,
@@ -327,7 +323,7 @@ async function membersOf(
 
 type UsageOf = [container: string, sums: Record<string, number>];
 
-async function usageOf(clickhouse: Queries, run: RecordRun, members: readonly TraceMembers[]): Promise<UsageOf[]> {
+async function usageOfTraces(clickhouse: Queries, run: RecordRun, members: readonly TraceMembers[]): Promise<UsageOf[]> {
   const known = members.flatMap(({ trace, sums, unknown }): UsageOf[] => (unknown === 0 ? [[trace, sums]] : []));
   const traces = members.flatMap(({ trace, unknown }) => (unknown === 0 ? [] : [trace]));
   return [...known, ...(await usageOfRecords(clickhouse, run, 'trace', traces))];

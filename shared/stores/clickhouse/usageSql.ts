@@ -40,8 +40,8 @@ export function usageOf({ metrics }: StoredRecord): Record<string, number> {
 }
 
 /**
- * Of the newest rows of the records of a trace: the sums over its model calls, without those that no call says. They are for who has the traces
- * themselves, whose own values stand where no call says anything.
+ * Over the newest rows of the records of a trace: the sums over its model calls, without those that no call says. The reader has the trace's
+ * record, whose own values stand where there is no sum.
  */
 export const SUMS_OF_MEMBERS =
   "sumMapIf(usage, type = 'llm') AS sums, toUInt32(countIf(type = 'llm' AND empty(usage))) AS unknown";
@@ -52,7 +52,7 @@ export interface SumsOfMembers {
   unknown: number;
 }
 
-/** The same of traces with such calls, from the records: rows of `container` and every usage metric, null where no call says. */
+/** The same sums from the records, for traces with such calls: rows of `container` and every usage metric, null where no call says. */
 export const sumsOfCallsSql = ({ from, where }: { from: string; where: string }): string =>
   `SELECT assumeNotNull(records.trace_id) AS container, ${usageMetrics.map(sumOfCalls).join(', ')} FROM ${from} WHERE ${where} AND records.type = 'llm' GROUP BY records.trace_id`;
 
