@@ -44,24 +44,20 @@ export function unmapProgramPages(): void {
 export function programMappings(smaps: string): Mapping[] {
   const mappings = [...smaps.matchAll(MAPPING)].flatMap(({ groups }) => {
     const { from = '', to = '', mode = '', file = '', details = '' } = groups ?? {};
-    if (!file.startsWith('/')) return [];
-    const start = BigInt(`0x${from}`);
-    return [
-      {
-        start,
-        length: BigInt(`0x${to}`) - start,
-        file,
-        mode,
-        resident: kilobytes(details, 'Rss') * 1024,
-        // In memory, or in the swap space.
-        changed: kilobytes(details, 'Anonymous') + kilobytes(details, 'Swap'),
-      },
-    ];
+    return file.startsWith('/') ? [{ from, to, mode, file, details }] : [];
   });
   const programs = new Set(mappings.filter(({ mode }) => mode.includes('x')).map(({ file }) => file));
+  const isReadOnly = (mode: string) => /^r-[x-]p$/.test(mode);
+  // In memory, or in the swap space.
+  const isChanged = (details: string) => kilobytes(details, 'Anonymous') + kilobytes(details, 'Swap') !== 0;
   return mappings
-    .filter(({ file, mode, changed }) => programs.has(file) && /^r-[x-]p$/.test(mode) && changed === 0)
-    .map(({ start, length, resident, file }) => ({ start, length, resident, file }));
+    .filter(({ file, mode, details }) => programs.has(file) && isReadOnly(mode) && !isChanged(details))
+    .map(({ file, from, to, details }) => ({
+      file,
+      start: BigInt(`0x${from}`),
+      length: BigInt(`0x${to}`) - BigInt(`0x${from}`),
+      resident: kilobytes(details, 'Rss') * 1024,
+    }));
 }
 
 const MAPPING = /^(?<from>[0-9a-f]+)-(?<to>[0-9a-f]+) (?<mode>\S{4}) \S+ \S+ \d+ *(?<file>.*)\n(?<details>(?:[A-Z]\w*:.*\n?)*)/gm;
