@@ -293,8 +293,8 @@ function membersSql({ bind, inRun }: Scope, traceIds: readonly string[], more = 
   return `SELECT id, trace_id, type${more} FROM trace_members WHERE ${inRun} AND trace_id IN ${wanted} ORDER BY version DESC LIMIT 1 BY trace_id, id`;
 }
 
-/** What the newest rows of its records say of a trace; without sums where they were not asked for. */
-interface TraceMembers extends SumsOfMembers {
+/** What the newest rows of its records say of a trace; the sums where they were asked for. */
+interface TraceMembers extends Partial<SumsOfMembers> {
   trace: string;
   is_stored: boolean;
   /** Of the records that were named, those that have children. */
@@ -324,9 +324,10 @@ async function membersOf(
 type UsageOf = [container: string, sums: Record<string, number>];
 
 async function usageOfTraces(clickhouse: Queries, run: RecordRun, members: readonly TraceMembers[]): Promise<UsageOf[]> {
-  const known = members.flatMap(({ trace, sums, unknown }): UsageOf[] => (unknown === 0 ? [[trace, sums]] : []));
-  const traces = members.flatMap(({ trace, unknown }) => (unknown === 0 ? [] : [trace]));
-  return [...known, ...(await usageOfRecords(clickhouse, run, 'trace', traces))];
+  const known = members.flatMap(({ trace, sums, unknown }): UsageOf[] => (sums && unknown === 0 ? [[trace, sums]] : []));
+  const isKnown = new Set(known.map(([trace]) => trace));
+  const others = members.flatMap(({ trace }) => (isKnown.has(trace) ? [] : [trace]));
+  return [...known, ...(await usageOfRecords(clickhouse, run, 'trace', others))];
 }
 
 /** Read from the records themselves. */
