@@ -11,12 +11,19 @@ import {
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import type {
-  HandOver,
-  ProgressReport,
-  RunExperimentInput,
-  RunSummary,
-  WorkflowProgress,
+import {
+  callerSignal,
+  concurrencySignal,
+  type HandOver,
+  handOverSignal,
+  type ProgressReport,
+  pauseSignal,
+  progressQuery,
+  progressSignal,
+  type RunExperimentInput,
+  type RunSummary,
+  resumeSignal,
+  type WorkflowProgress,
 } from '../shared/experiments/workflow.ts';
 import { rootMessage } from './activityFailures.ts';
 import { activitiesOf } from './experimentActivities.ts';
@@ -93,24 +100,24 @@ class ExperimentWorkflow {
         act(...args);
         this.changes++;
       });
-    on('pause', (reason?: string | null) => this.pause(reason ?? null));
-    on('resume', () => {
+    on(pauseSignal, (reason?: string | null) => this.pause(reason ?? null));
+    on(resumeSignal, () => {
       this.paused = false;
       this.pauseReason = null;
     });
     on('cancelRun', () => this.root.cancel());
-    on('setConcurrency', (concurrency: number) => {
+    on(concurrencySignal, (concurrency: number) => {
       this.concurrency = concurrency;
     });
-    on('callerBack', () => {
+    on(callerSignal, () => {
       this.awaitsCaller = false;
     });
-    on('handedOver', (handOver: HandOver) => this.chunks.handOver(handOver));
-    on('progress', (report: ProgressReport) => {
+    on(handOverSignal, (handOver: HandOver) => this.chunks.handOver(handOver));
+    on(progressSignal, (report: ProgressReport) => {
       this.display.report(report);
       this.show();
     });
-    setHandler(defineQuery<WorkflowProgress>('progress'), () => ({
+    setHandler(defineQuery<WorkflowProgress>(progressQuery), () => ({
       phase: this.phase,
       rowsDone: this.display.rowsDone,
       rowsTotal: this.display.plan?.rowCount ?? 0,
