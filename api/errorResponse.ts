@@ -29,7 +29,7 @@ export function errorBody(err: ServiceError, detail: string | InvalidItem[] = er
 /** What a 401 offers. API keys come in headers of their own, which have no scheme. */
 const CHALLENGES = ['Bearer', 'Basic realm="Assay", charset="UTF-8"'];
 
-/** The only code that knows both errors and status codes. */
+/** Writes the answer to a caller of the API whose request failed: the only place that does. */
 export function errorResponse(log: Logger): ErrorRequestHandler {
   return (err, request, response, _next) => {
     if (isHangUp(err)) {

@@ -76,6 +76,7 @@ const CHUNKS_PER_WORKER = 2;
 
 /**
  * What the workflows may ask for. Each is a thin shell over the domain and safe to run twice.
+ * Histories have the names of these methods, their inputs and their answers: see docs/deploys.md.
  * @param ending aborts when the worker ends. Its activities are cancelled then; one that its workflow has already cancelled gets no second signal
  */
 export function createActivities(deps: ActivityDeps, ending: AbortSignal) {

@@ -4,7 +4,10 @@ import type { JobInput } from '../shared/maintenance/jobWorkflow.ts';
 import type { RecurringJob } from '../shared/maintenance/recurringJob.ts';
 import { beating } from './activities.ts';
 
-/** What the workflow of recurring jobs asks for. @param ending aborts when the worker ends */
+/**
+ * What the workflow of recurring jobs asks for. Histories have the names of these methods, their inputs and their answers: see docs/deploys.md.
+ * @param ending aborts when the worker ends
+ */
 export function createJobActivities(jobs: readonly RecurringJob[], log: Pick<Logger, 'warn'>, ending: AbortSignal) {
   const byName = new Map(jobs.map((job) => [job.name, job]));
   return {

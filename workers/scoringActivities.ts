@@ -39,6 +39,7 @@ const OVERLAP = 3_000_000;
 /**
  * What the workflows that score a run may ask for. Each is safe to run twice. On a cancel and at the end of this worker no further value starts; those
  * in flight get some seconds to end, and what a judge has answered is stored.
+ * Histories have the names of these methods, their inputs and their answers: see docs/deploys.md.
  * @param ending aborts when the worker ends
  */
 export function createScoringActivities(deps: ScoringActivityDeps, ending: AbortSignal) {

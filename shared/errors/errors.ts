@@ -1,7 +1,7 @@
 /**
  * Every error a caller can understand, in one table: the HTTP status, the published error number and its class.
  * The numbers are part of the interface: add new ones, never renumber. 1006, 3512 and 3520 are given by the interface; the others are ours. A new one
- * takes a number that no other has, the next of its `errorGroup`. Its row in docs/errors.md is where its line is here.
+ * takes the number after the highest of its `errorGroup`. Its row in docs/errors.md is where its line is here.
  */
 export const errorCodes = {
   NotFound: { status: 404, errorCode: 1006, errorType: 'not_found_error', errorGroup: 'shared' },
@@ -70,7 +70,7 @@ export interface ErrorOptions {
   cause?: unknown;
 }
 
-/** An error whose message is written for the caller. Mapped to HTTP in api/errorResponse.ts and nowhere else. */
+/** An error whose message is written for the caller. Its answer is written by api/errorResponse.ts. */
 export class ServiceError extends Error {
   readonly code: ErrorName;
   readonly context: Record<string, unknown> | undefined;

@@ -1,4 +1,7 @@
-/** Names and message types that the starter of a run and the workflow share, so that neither imports the other. */
+/**
+ * Names and message types that the starter of a run and the workflow share, so that neither imports the other.
+ * They are in histories and on servers: a name that was released stays, and a key that is added is optional (docs/deploys.md).
+ */
 export const RUN_EXPERIMENT = 'runExperiment';
 
 export interface RunExperimentInput {

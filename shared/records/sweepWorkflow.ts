@@ -1,4 +1,7 @@
-/** Names that the schedule of the sweeps and their workflow share. */
+/**
+ * Names that the schedule of the sweeps and their workflow share.
+ * They are in histories and on servers: a name that was released stays, and a key that is added is optional (docs/deploys.md).
+ */
 export const SWEEP_EXPIRED = 'sweepExpired';
 export const SWEEP_SCHEDULE = 'assay-sweep-expired';
 

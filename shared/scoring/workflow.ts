@@ -1,6 +1,9 @@
 import type { SearchAttribute } from '../experiments/workflow.ts';
 
-/** Names and message types that the starter of a scoring and its workflow share, so that neither imports the other. */
+/**
+ * Names and message types that the starter of a scoring and its workflow share, so that neither imports the other.
+ * They are in histories and on servers: a name that was released stays, and a key that is added is optional (docs/deploys.md).
+ */
 export const SCORE_RUN = 'scoreRun';
 export const moreSignal = 'more';
 
