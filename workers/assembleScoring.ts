@@ -15,7 +15,7 @@ export function assembleScoring({
   workflows,
 }: Domain): WorkerDeps['scoring'] {
   const { clickhouse } = stores;
-  const { ledger, rows, sumUpAtRest } = experiments;
+  const { ledger, rows, sumUpAtRest, renewAggregates } = experiments;
   const { scorings, marking, metrics } = scoring;
   return {
     scorings,
@@ -35,5 +35,6 @@ export function assembleScoring({
         telemetry.add('assay_scores_total', 1, { by, status });
     },
     aggregate: sumUpAtRest,
+    renewAggregates,
   };
 }

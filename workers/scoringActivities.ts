@@ -20,6 +20,8 @@ export interface ScoringActivityDeps
   workflows: ValueScoringDeps['workflows'] & CurrentRunDeps['workflows'];
   scorings: ScoringStore;
   metrics: ScoredRunMetrics;
+  /** Has the aggregates of an experiment computed anew soon. */
+  renewAggregates(experiment: ScoredRun): Promise<void>;
 }
 
 /** Before every record. */
@@ -91,6 +93,11 @@ export function createScoringActivities(deps: ScoringActivityDeps, ending: Abort
     return experiment !== undefined && experiment.state !== 'idle' && !hasEnded(experiment.state);
   };
 
+  /** The aggregates of an experiment that a client fills follow its values. What an execution that died has stored, the next one does not count. */
+  const renew = async (run: ScoredRun, scored: number): Promise<void> => {
+    if (run.kind === 'experiment' && (scored > 0 || Context.current().info.attempt > 1)) await deps.renewAggregates(run);
+  };
+
   return {
     /** Computes what is plain code, and marks what is for judges: what is asked for, and what is new. Null when there is no such run any more. */
     prepareScoring: (pass: ScorePass): Promise<Prepared | null> =>
@@ -114,6 +121,7 @@ export function createScoringActivities(deps: ScoringActivityDeps, ending: Abort
           const found = newValues(marking, run, metrics, segments, unseen.since);
           const fresh = await computeOrMark(run, undefined, await deps.metrics.judged(run), found, metrics);
           scored = fresh.scored;
+          await renew(run, scored);
           marked.push(fresh.marked);
           if (fresh.more) return { oldest: EARLIEST, scored, more: true };
           await scorings.seen(runId, unseen.began);
@@ -149,7 +157,11 @@ export function createScoringActivities(deps: ScoringActivityDeps, ending: Abort
         };
         const lanes = experiment?.settings.concurrency ?? LANES;
         const maxProviderFailures = experiment?.settings.pauseAfterProviderFailures ?? 0;
-        return inLanes(lanes, experiment, (options) => scoreMarked(given, run, from, { ...options, maxProviderFailures }));
+        const outcome = await inLanes(lanes, experiment, (options) =>
+          scoreMarked(given, run, from, { ...options, maxProviderFailures }),
+        );
+        if (!experiment) await renew(run, outcome.scored);
+        return outcome;
       }),
 
     /** Ends the requests of which nothing is left to compute. */

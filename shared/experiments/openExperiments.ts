@@ -98,6 +98,8 @@ export interface Experiments {
   aggregatesNow(experimentId: string, failedRows: FailedRows | undefined): Promise<ExperimentAggregates | undefined>;
   /** Stores the aggregates of an experiment anew, unless a run of it goes on: that one stores them when it ends. */
   sumUpAtRest(experiment: RunRef): Promise<void>;
+  /** Has the aggregates computed anew soon, whoever dies meanwhile: values of records were stored that no run of ours has asked for. */
+  renewAggregates(experiment: RunRef): Promise<void>;
   /** Takes over how the figures of an experiment are made, and computes them anew. */
   changeFigures(experiment: RunRef, change: FigureSettings): Promise<void>;
   /** Tidies and sums up what a run has recorded. */
@@ -234,6 +236,10 @@ export function openExperiments(deps: ExperimentsDeps): Experiments {
     async sumUpAtRest({ runId }) {
       const run = await ledger.find(runId);
       if (run && !isUnderWay(run.state)) await ledger.setAggregates(runId, await settle(run));
+    },
+    async renewAggregates(experiment) {
+      await outdated.note(experiment);
+      renewal.changed(experiment);
     },
     changeFigures: (experiment, change) =>
       changeFigures(

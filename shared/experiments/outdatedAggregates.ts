@@ -3,6 +3,8 @@ import type { ExperimentAggregates } from './aggregates.ts';
 
 /** Experiments whose stored aggregates may lack what clients have written, in the metadata store. Writes note them before they begin. */
 export interface OutdatedAggregates {
+  /** Notes that values were written. Nothing happens where there is no such experiment. */
+  note(run: RunRef): Promise<void>;
   /**
    * Makes the aggregates of an experiment the caller's to compute.
    * @returns the claim; `later` while somebody else has it or it rests, `running` while a run of it goes on, whose end computes them; `gone` where

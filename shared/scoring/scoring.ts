@@ -66,7 +66,8 @@ export interface ScoringStore {
   setMarked(scoringId: string, total: number, markedTo: number): Promise<void>;
   setDone(scoringId: string, done: number): Promise<void>;
   end(scoringId: string, state: 'completed' | 'failed', error: string | null): Promise<void>;
-  /** Notes that records were written; gives those of the runs that are log streams with metrics switched on. */
+  /** Notes that records were written; gives those of the runs that are scored as they are filled: log streams, and experiments that
+   * never ran, with metrics switched on. */
   noteWritten(runIds: readonly string[]): Promise<string[]>;
   /** Where a look for new records starts, when some were written since the last look began; versions are microseconds. */
   unseen(runId: string): Promise<{ since: number; began: Date } | undefined>;
@@ -74,7 +75,7 @@ export interface ScoringStore {
   seen(runId: string, began: Date): Promise<void>;
   /** Runs with a request that has not ended, or with records that were not looked at. */
   waiting(): Promise<string[]>;
-  /** Log streams with metrics switched on, and the version that they were last looked at. */
+  /** Such runs with metrics switched on, and the version that they were last looked at. */
   scoredStreams(): Promise<{ run: RunRef; lookedAt: number }[]>;
 }
 

@@ -12,11 +12,11 @@ export interface StartScoringDeps {
 export interface ScoringStarter {
   /** Has a run's requests done. Fails never: `reconcile` starts what is stored. */
   start(runId: string): Promise<void>;
-  /** Records of the run were written: where metrics are switched on for a log stream, they are scored a second later. */
+  /** Records of the run were written: where metrics are switched on for what is logged there, they are scored a second later. */
   written(run: RunRef): void;
   /** Starts what is stored as to be done. Safe at any time: a workflow that has nothing to do waits. */
   reconcile(): Promise<void>;
-  /** Finds log streams with records that nobody looked at, because the process that wrote them died before it could say so. */
+  /** Finds runs with records that nobody looked at, because the process that wrote them died before it could say so. */
   findUnseen(): Promise<void>;
   /** Starts nothing more by itself. Resolves when what is under way has ended. */
   stop(): Promise<void>;

@@ -103,6 +103,25 @@ describe('an experiment that is filled by logging', () => {
     expect(columns.filter(({ id }) => id === 'metrics/duration_ns')).toHaveLength(1);
   });
 
+  test('has the metrics that are switched on for it', async () => {
+    const { id: projectId } = await service.project();
+    const experiment = await filled(service.client, projectId);
+    const scorers = [{ id: builtinByName('json_validity')?.scorerId, scorer_type: 'preset' }];
+    await service.client.send(`${experiment.at}/runs/${experiment.id}/scorer-settings`, {
+      body: { run_id: experiment.id, scorers },
+    });
+    await experiment.log([{ ...trace({}), output: '{"a": 1}' }, trace({})]);
+    expect(await experiment.aggregates({ json_validity: 0.5 })).toMatchObject({ num_traces: 2 });
+    const { records } = await service.client.send<{ records: { output: string; metric_info: object }[] }>(
+      `${experiment.at}/traces/search`,
+      { body: { experiment_id: experiment.id } },
+    );
+    expect(Object.fromEntries(records.map(({ output, metric_info }) => [output, metric_info]))).toMatchObject({
+      '{"a": 1}': { json_validity: { status_type: 'success', value: true } },
+      out: { json_validity: { status_type: 'success', value: false } },
+    });
+  });
+
   test('follows what is logged later, updates and deletions', { timeout: 60_000 }, async () => {
     const { id: projectId } = await service.project();
     const experiment = await filled(service.client, projectId);

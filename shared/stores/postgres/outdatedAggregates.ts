@@ -54,6 +54,10 @@ const rest = (parameter: string) => `clock_timestamp() + ${parameter} * interval
 
 export function postgresOutdatedAggregates(database: Database): OutdatedAggregates {
   return {
+    async note({ runId }) {
+      await database.query(noteOutdatedSql('SELECT $1::uuid'), [runId]);
+    },
+
     async claim({ runId }) {
       const claim = newId();
       const row = await database.maybeOne(

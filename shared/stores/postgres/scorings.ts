@@ -70,7 +70,9 @@ const micros = (time: string) => `(extract(epoch FROM ${time}) * 1000000)::bigin
 /** Records of other machines may carry versions of clocks that are a little off, and be stored a little after they were stamped. */
 const OVERLAP = "interval '30 seconds'";
 const UNSEEN = 's.written_at > s.looked_at';
-const STREAMS = `run_scorer_settings s JOIN runs r ON r.id = s.run_id AND r.kind = 'log_stream'`;
+/** What is logged there is scored as it comes: log streams, and experiments that a client fills itself. A run of an experiment scores its own rows. */
+const IS_FILLED = `(r.kind = 'log_stream' OR EXISTS (SELECT 1 FROM experiments e WHERE e.run_id = r.id AND e.workflow_number = 0))`;
+const FILLED = `run_scorer_settings s JOIN runs r ON r.id = s.run_id AND ${IS_FILLED}`;
 const ENABLED = "s.scorers <> '[]'::jsonb";
 const Id = z.object({ run_id: z.string() });
 const idsOf = (rows: readonly unknown[]): string[] =>
@@ -154,7 +156,7 @@ export function postgresScorings(database: Database): ScoringStore {
     async noteWritten(runIds) {
       const rows = await database.query(
         `UPDATE run_scorer_settings s SET written_at = clock_timestamp()
-          WHERE s.run_id = ANY ($1::uuid[]) AND ${ENABLED} AND EXISTS (SELECT 1 FROM runs r WHERE r.id = s.run_id AND r.kind = 'log_stream')
+          WHERE s.run_id = ANY ($1::uuid[]) AND ${ENABLED} AND EXISTS (SELECT 1 FROM runs r WHERE r.id = s.run_id AND ${IS_FILLED})
       RETURNING s.run_id`,
         [[...runIds]],
       );
@@ -164,7 +166,7 @@ export function postgresScorings(database: Database): ScoringStore {
     async unseen(runId) {
       const row = await database.maybeOne(
         `SELECT ${micros(`greatest(s.scored_from, s.looked_at - ${OVERLAP})`)} AS since, clock_timestamp() AS began
-           FROM ${STREAMS} WHERE s.run_id = $1 AND ${ENABLED} AND ${UNSEEN}`,
+           FROM ${FILLED} WHERE s.run_id = $1 AND ${ENABLED} AND ${UNSEEN}`,
         [runId],
       );
       return row && z.object({ since: count, began: z.date() }).parse(row);
@@ -177,14 +179,14 @@ export function postgresScorings(database: Database): ScoringStore {
     async waiting() {
       const rows = await database.query(
         `SELECT run_id FROM scorings WHERE state IN ('requested', 'running')
-          UNION SELECT s.run_id FROM ${STREAMS} WHERE ${ENABLED} AND ${UNSEEN}`,
+          UNION SELECT s.run_id FROM ${FILLED} WHERE ${ENABLED} AND ${UNSEEN}`,
       );
       return idsOf(rows);
     },
 
     async scoredStreams() {
       const rows = await database.query(
-        `SELECT s.project_id AS "projectId", s.run_id AS "runId", ${micros('s.looked_at')} AS "lookedAt" FROM ${STREAMS} WHERE ${ENABLED}`,
+        `SELECT s.project_id AS "projectId", s.run_id AS "runId", ${micros('s.looked_at')} AS "lookedAt" FROM ${FILLED} WHERE ${ENABLED}`,
       );
       return z
         .array(z.object({ projectId: z.string(), runId: z.string(), lookedAt: count }))
