@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type AssetAction, type Caller, mayOnAsset, type ProjectRole } from '../../shared/accounts/permissions.ts';
 import { type AssetAccess, homeProject } from '../../shared/assets/assetAccess.ts';
 import { mustNameOne } from '../../shared/assets/onlyOne.ts';
-import { isGlobal, labelOf, listScorers } from '../../shared/scorers/listScorers.ts';
+import { isGlobal, labelOf, listScorers, nodeTypesOf } from '../../shared/scorers/listScorers.ts';
 import {
   addJudgeVersion,
   createScorer,
@@ -24,6 +24,7 @@ import {
   ListScorersRequest,
   ListScorersResponse,
   ListScorerVersionsResponse,
+  NodeType,
   ScorerAction,
   ScorerResponse,
   ScorerVersionResponse,
@@ -232,7 +233,7 @@ function toScorer(scorer: Scorer, role: ProjectRole | undefined): z.input<typeof
     default_version_id: scorer.defaultVersion?.id ?? null,
     default_version: scorer.defaultVersion && toBaseVersion(scorer.defaultVersion, scorer),
     user_prompt: definition.user_prompt ?? null,
-    scoreable_node_types: definition.scoreable_node_types ?? scorer.defaultVersion?.definition.nodeTypes ?? null,
+    scoreable_node_types: nodeTypesOf(scorer),
     output_type: definition.output_type ?? null,
     input_type: definition.input_type ?? null,
     multimodal_capabilities: definition.multimodal_capabilities ?? null,
@@ -293,7 +294,7 @@ function toVersion(version: ScorerVersion, scorer: Scorer): z.input<typeof Score
     generated_scorer: {
       ...base.generated_scorer,
       ...made,
-      scoreable_node_types: version.definition.nodeTypes,
+      scoreable_node_types: version.definition.nodeTypes.filter((type) => NodeType.safeParse(type).success) as NodeType[],
       scorer_configuration: {
         // The interface wants a text here; empty where the model is chosen when the run starts.
         model_alias: version.definition.modelName ?? '',

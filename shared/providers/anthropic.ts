@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { orDefault } from '../wire/common.ts';
 import { Url } from '../wire/integrations.ts';
 import { addressConnection, keptAddressSettings, sentAddressSettings, toKeptAddressSettings } from './addressSettings.ts';
 import { type ParameterMap, textAndImages } from './modelFamily.ts';
@@ -28,7 +29,7 @@ export const anthropic = tokenProvider({
   label: 'Anthropic',
   sent: z.object({
     ...sentAddressSettings,
-    authentication_type: AuthenticationType.default('api_key'),
+    authentication_type: orDefault(AuthenticationType, 'api_key'),
     endpoint: Url.nullish(),
   }),
   stored: Kept,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { RequestInvalid } from '../errors/errors.ts';
-import { documentedAs } from '../wire/common.ts';
+import { BodyFlag, documentedAs, orDefault } from '../wire/common.ts';
 import { Headers, Url } from '../wire/integrations.ts';
 import { mapOf } from '../wire/mapOf.ts';
 import { addressConnection, keptAddressSettings, sentAddressSettings, toKeptAddressSettings } from './addressSettings.ts';
@@ -41,16 +41,16 @@ export const azure = tokenProvider({
   label: 'Azure',
   sent: z.object({
     ...sentAddressSettings,
-    authentication_type: AuthenticationType.default('api_key'),
+    authentication_type: orDefault(AuthenticationType, 'api_key'),
     endpoint: Url,
-    proxy: z.boolean().default(false),
-    api_version: z
-      .string()
-      .regex(/^[\w.-]{1,64}$/, { error: 'must be a version such as 2025-03-01-preview' })
-      .default('2025-03-01-preview'),
+    proxy: BodyFlag(false),
+    api_version: orDefault(
+      z.string().regex(/^[\w.-]{1,64}$/, { error: 'must be a version such as 2025-03-01-preview' }),
+      '2025-03-01-preview',
+    ),
     azure_deployment: name.nullish(),
     default_headers: Headers.nullish(),
-    deployments: SentDeployments.default({}),
+    deployments: orDefault(SentDeployments, {}),
     available_deployments: z.array(ModelDeployment).max(MAX_DEPLOYMENTS, tooMany).nullish(),
   }),
   stored: Stored,

@@ -34,7 +34,7 @@ function filterOver(filter: ScorerFilter, all: readonly Scorer[]): Test {
     case 'tags':
       return (scorer) => textFits(filter, scorer.definition.tags ?? [], filter.case_sensitive);
     case 'scoreable_node_types':
-      return (scorer) => textFits(filter, scorer.definition.scoreable_node_types ?? [], filter.case_sensitive);
+      return (scorer) => textFits(filter, nodeTypesOf(scorer) ?? [], filter.case_sensitive);
     case 'multimodal_capabilities':
       return (scorer) => textFits(filter, scorer.definition.multimodal_capabilities ?? [], filter.case_sensitive);
     case 'created_at':
@@ -56,6 +56,10 @@ function filterOver(filter: ScorerFilter, all: readonly Scorer[]): Test {
 }
 
 export const isGlobal = (scorer: Scorer): boolean => scorer.definition.is_global ?? scorer.scopeProjects.length === 0;
+
+/** What a scorer scores: its own word, or else that of its default version. */
+export const nodeTypesOf = (scorer: Scorer): string[] | null =>
+  scorer.definition.scoreable_node_types ?? scorer.defaultVersion?.definition.nodeTypes ?? null;
 
 export const labelOf = (scorer: Scorer): string => scorer.definition.label || scorer.name;
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { BodyFlag, PageFields, Uuid } from './common.ts';
+import { BodyFlag, orDefault, PageFields, Uuid } from './common.ts';
 import { ValueByOperator } from './listFilters.ts';
 import { mapOf } from './mapOf.ts';
 
@@ -139,14 +139,14 @@ const nameFilter = z
 const idFilter = z
   .object({
     name: z.literal('id'),
-    operator: z.enum(['eq', 'ne', 'one_of', 'not_in', 'contains']).default('eq'),
+    operator: orDefault(z.enum(['eq', 'ne', 'one_of', 'not_in', 'contains']), 'eq'),
     value: z.union([z.string(), texts]),
   })
   .transform(ValueByOperator);
 
 export const DatasetFilter = z.discriminatedUnion('name', [
   nameFilter,
-  z.object({ name: z.literal('draft'), operator: z.enum(['eq', 'ne']).default('eq'), value: z.boolean() }),
+  z.object({ name: z.literal('draft'), operator: orDefault(z.enum(['eq', 'ne']), 'eq'), value: z.boolean() }),
   z.object({ name: z.literal('used_in_project'), value: Uuid }),
   z.object({ name: z.literal('not_in_project'), value: Uuid }),
   idFilter,
@@ -154,12 +154,12 @@ export const DatasetFilter = z.discriminatedUnion('name', [
 export type DatasetFilter = z.output<typeof DatasetFilter>;
 
 const columnSort = <N extends string>(name: N) =>
-  z.object({ name: z.literal(name), ascending: BodyFlag(true), sort_type: z.literal('column').default('column') });
+  z.object({ name: z.literal(name), ascending: BodyFlag(true), sort_type: orDefault(z.literal('column'), 'column') });
 const uuidSort = <N extends string>(name: N) =>
   z.object({
     name: z.literal(name),
     ascending: BodyFlag(true),
-    sort_type: z.literal('custom_uuid').default('custom_uuid'),
+    sort_type: orDefault(z.literal('custom_uuid'), 'custom_uuid'),
     value: Uuid,
   });
 
@@ -168,7 +168,7 @@ export const DatasetSort = z.discriminatedUnion('name', [
   columnSort('created_at'),
   columnSort('updated_at'),
   uuidSort('project_last_used_at'),
-  z.object({ name: z.literal('project_count'), ascending: BodyFlag(true), sort_type: z.literal('custom').default('custom') }),
+  z.object({ name: z.literal('project_count'), ascending: BodyFlag(true), sort_type: orDefault(z.literal('custom'), 'custom') }),
   columnSort('num_rows'),
   uuidSort('last_edited_by_user_at'),
 ]);
@@ -263,7 +263,7 @@ export const QueryDatasetParams = z
         z.object({
           column_name: z.string(),
           value: z.string(),
-          operator: z.enum(['eq', 'ne', 'contains']).default('contains'),
+          operator: orDefault(z.enum(['eq', 'ne', 'contains']), 'contains'),
         }),
       )
       .max(100)

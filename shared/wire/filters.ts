@@ -56,7 +56,7 @@ const TextFilter = z.object({
 });
 const FullyAnnotatedFilter = z.object({
   type: z.literal('fully_annotated'),
-  column_id: z.literal('fully_annotated').default('fully_annotated'),
+  column_id: orDefault(z.literal('fully_annotated'), 'fully_annotated'),
   user_ids: z.array(Uuid).min(1).nullish(),
 });
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Timestamp, Uuid } from './common.ts';
+import { orDefault, Timestamp, Uuid } from './common.ts';
 import { PromptRunSettings } from './prompts.ts';
 import { ScorerConfig, SegmentFilter } from './scorers.ts';
 
@@ -18,7 +18,7 @@ const texts = z.array(z.string());
 const free = z.record(z.string(), z.unknown());
 
 const fields = {
-  resource_limits: z.object({ cpu_time: z.int().default(216), memory_mb: z.int().default(160) }).nullish(),
+  resource_limits: z.object({ cpu_time: orDefault(z.int(), 216), memory_mb: orDefault(z.int(), 160) }).nullish(),
   project_id: Uuid,
   run_id: Uuid,
   job_id: Uuid.nullish(),

@@ -32,7 +32,7 @@ export const PromptRunSettings = z.object({
   tools: orDefault(z.array(z.record(z.string(), z.unknown())).nullable(), null),
   tool_choice: orDefault(
     z
-      .union([z.string(), z.object({ type: z.string().default('function'), function: z.object({ name: z.string() }) })])
+      .union([z.string(), z.object({ type: orDefault(z.string(), 'function'), function: z.object({ name: z.string() }) })])
       .nullable(),
     null,
   ),
@@ -99,14 +99,14 @@ export const TemplateFilter = z.discriminatedUnion('name', [
   z
     .object({ name: z.literal('name'), operator: anyOperator, value: textOrTexts, case_sensitive: BodyFlag(true) })
     .transform(ValueByOperator),
-  z.object({ name: z.literal('creator'), operator: anyOperator.default('eq'), value: textOrTexts }).transform(ValueByOperator),
+  z.object({ name: z.literal('creator'), operator: orDefault(anyOperator, 'eq'), value: textOrTexts }).transform(ValueByOperator),
   z.object({ name: z.literal('used_in_project'), value: Uuid }),
   z.object({ name: z.literal('not_in_project'), value: Uuid }),
 ]);
 export type TemplateFilter = z.output<typeof TemplateFilter>;
 
 const sorted = <N extends string>(name: N) =>
-  z.object({ name: z.literal(name), ascending: BodyFlag(true), sort_type: z.literal('column').default('column') });
+  z.object({ name: z.literal(name), ascending: BodyFlag(true), sort_type: orDefault(z.literal('column'), 'column') });
 
 export const TemplateSort = z.discriminatedUnion('name', [sorted('name'), sorted('created_at'), sorted('updated_at')]);
 export type TemplateSort = z.output<typeof TemplateSort>;

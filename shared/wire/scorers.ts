@@ -1,7 +1,11 @@
 import { z } from 'zod';
-import { BodyFlag, PageFields, Timestamp, Uuid } from './common.ts';
+import { BodyFlag, orDefault, PageFields, Timestamp, Uuid } from './common.ts';
 import { MetricDirection, MetricRange } from './metricScale.ts';
+import { ComparedTime } from './time.ts';
 
+/** Kinds of records as the interface lists them for scorers; clients also send `control`. */
+export const NodeType = z.enum(['chain', 'chat', 'llm', 'retriever', 'tool', 'agent', 'workflow', 'trace', 'session']);
+export type NodeType = z.output<typeof NodeType>;
 export const OutputType = z
   .enum([
     'boolean',
@@ -47,8 +51,7 @@ const NodeNameFilter = z.object({
   name: z.literal('node_name'),
   operator: z.enum(['eq', 'ne', 'contains', 'one_of', 'not_in']),
   value: textOrTexts,
-  // absent: true
-  case_sensitive: z.boolean().nullish(),
+  case_sensitive: BodyFlag(true),
 });
 const MetadataFilter = z.object({
   name: z.literal('metadata'),
@@ -84,12 +87,13 @@ const MetricColorPicker = z.discriminatedUnion('type', [
 export const ChainPollTemplate = z.object({
   metric_system_prompt: z.string().nullish(),
   metric_description: z.string().nullish(),
-  value_field_name: z.string().default('rating'),
-  explanation_field_name: z.string().default('explanation'),
+  value_field_name: orDefault(z.string(), 'rating'),
+  explanation_field_name: orDefault(z.string(), 'explanation'),
   template: z.string(),
-  metric_few_shot_examples: z
-    .array(z.object({ generation_prompt_and_response: z.string(), evaluating_response: z.string() }))
-    .default([]),
+  metric_few_shot_examples: orDefault(
+    z.array(z.object({ generation_prompt_and_response: z.string(), evaluating_response: z.string() })),
+    [],
+  ),
   response_schema: z.record(z.string(), z.unknown()).nullish(),
 });
 export type ChainPollTemplate = z.output<typeof ChainPollTemplate>;
@@ -145,8 +149,8 @@ export type ScorerConfig = z.output<typeof ScorerConfig>;
 export const SegmentFilter = z.object({
   filter: RecordFilter.nullish(),
   sample_rate: z.number().min(0).max(1),
-  llm_scorers: z.boolean().nullish(),
-  multimodal_scorers: z.boolean().nullish(),
+  llm_scorers: BodyFlag(false),
+  multimodal_scorers: BodyFlag(false),
 });
 export type SegmentFilter = z.output<typeof SegmentFilter>;
 
@@ -236,7 +240,7 @@ export const ScorerVersionResponse = z.object({
       created_by: Uuid,
       created_at: Timestamp,
       updated_at: Timestamp,
-      scoreable_node_types: texts.nullable(),
+      scoreable_node_types: z.array(NodeType).nullable(),
       scorer_configuration: GeneratedScorerConfiguration,
     })
     .nullable(),
@@ -294,8 +298,8 @@ const ScorerFilter = z.discriminatedUnion('name', [
     // false: a value that matches no label may match the scorer's name
     strict: BodyFlag(true),
   }),
-  z.object({ name: z.literal('id'), operator: matching.default('eq'), value: textOrTexts }),
-  z.object({ name: z.literal('creator'), operator: matching.default('eq'), value: textOrTexts }),
+  z.object({ name: z.literal('id'), operator: orDefault(matching, 'eq'), value: textOrTexts }),
+  z.object({ name: z.literal('creator'), operator: orDefault(matching, 'eq'), value: textOrTexts }),
   z.object({ name: z.literal('scorer_type'), operator: equality, value: textOrTexts }),
   z.object({ name: z.literal('model_type'), operator: equality, value: textOrTexts }),
   z.object({ name: z.literal('tags'), operator: collection, value: textOrTexts, case_sensitive: BodyFlag(true) }),
@@ -311,9 +315,9 @@ const ScorerFilter = z.discriminatedUnion('name', [
     value: textOrTexts,
     case_sensitive: BodyFlag(true),
   }),
-  z.object({ name: z.literal('created_at'), operator: comparison, value: Timestamp }),
-  z.object({ name: z.literal('updated_at'), operator: comparison, value: Timestamp }),
-  z.object({ name: z.literal('is_global'), operator: z.enum(['eq', 'ne']).default('eq'), value: z.boolean() }),
+  z.object({ name: z.literal('created_at'), operator: comparison, value: ComparedTime }),
+  z.object({ name: z.literal('updated_at'), operator: comparison, value: ComparedTime }),
+  z.object({ name: z.literal('is_global'), operator: orDefault(z.enum(['eq', 'ne']), 'eq'), value: z.boolean() }),
   z.object({
     name: z.literal('scope_projects'),
     project_ids: z.array(Uuid).min(1).max(1000),
@@ -325,22 +329,22 @@ const ScorerFilter = z.discriminatedUnion('name', [
 export type ScorerFilter = z.output<typeof ScorerFilter>;
 
 const ScorerSort = z.discriminatedUnion('name', [
-  z.object({ name: z.literal('name'), ascending: BodyFlag(true), sort_type: z.literal('column').default('column') }),
+  z.object({ name: z.literal('name'), ascending: BodyFlag(true), sort_type: orDefault(z.literal('column'), 'column') }),
   z.object({
     name: z.literal('updated_at'),
     ascending: BodyFlag(true),
-    sort_type: z.literal('column').default('column'),
+    sort_type: orDefault(z.literal('column'), 'column'),
   }),
   z.object({
     name: z.literal('enabled_in_run'),
     ascending: BodyFlag(true),
-    sort_type: z.literal('custom_uuid').default('custom_uuid'),
+    sort_type: orDefault(z.literal('custom_uuid'), 'custom_uuid'),
     value: Uuid,
   }),
   z.object({
     name: z.literal('enabled_in_playground'),
     ascending: BodyFlag(true),
-    sort_type: z.literal('custom_uuid').default('custom_uuid'),
+    sort_type: orDefault(z.literal('custom_uuid'), 'custom_uuid'),
     value: Uuid,
   }),
 ]);

@@ -585,7 +585,7 @@ test('which records a metric takes: kinds, and filters that must all hold', () =
   expect(taken()).toBe(true);
   expect(isScored({ kinds: ['trace'], filters: [] }, target)).toBe(false);
   expect(taken({ name: 'node_name', operator: 'contains', value: 'draf', case_sensitive: false })).toBe(true);
-  expect(taken({ name: 'node_name', operator: 'contains', value: 'draf' })).toBe(false);
+  expect(taken({ name: 'node_name', operator: 'contains', value: 'draf', case_sensitive: true })).toBe(false);
   expect(taken({ name: 'metadata', operator: 'eq', key: 'n', value: '3' })).toBe(true);
   expect(taken({ name: 'metadata', operator: 'eq', key: 'toString', value: 'x' })).toBe(false);
   expect(taken({ name: 'metadata', operator: 'ne', key: 'absent', value: 'x' })).toBe(true);
