@@ -156,6 +156,16 @@ export function integrationRoutes(deps: IntegrationRouteDeps): Endpoint[] {
     }),
     endpoint({
       method: 'get',
+      path: '/integrations/custom/status',
+      errors: ['IntegrationNotFound'],
+      summary: 'Whether a custom integration is configured',
+      tag,
+      access: { ...onProvider, idOf: async () => (await ofProvider(store, 'custom'))?.id },
+      response: IntegrationStatus,
+      handle: async () => statusOf(await findByProvider(store, 'custom')),
+    }),
+    endpoint({
+      method: 'get',
       path: '/integrations/custom/{name}',
       summary: 'Get a custom integration',
       tag,
@@ -210,10 +220,13 @@ export function integrationRoutes(deps: IntegrationRouteDeps): Endpoint[] {
       path: '/integrations/{name}',
       summary: "Delete a provider's integration",
       tag,
-      access: onNamed('delete', undefined, undefined),
+      access: { ...onProvider, ...needs('delete'), orElse: 'manage_integrations' },
       params: ProviderPath,
       response: AnyJson,
-      handle: async ({ params }) => removeIntegration(store, params.name, params.name),
+      handle: async ({ params }) => {
+        const { provider, name } = await findByProvider(store, params.name);
+        await removeIntegration(store, provider, name);
+      },
     }),
     endpoint({
       method: 'get',

@@ -87,6 +87,7 @@ const secret = z.string().min(1).max(16_384);
 const RESERVED_SLUGS: ReadonlySet<string> = new Set([
   ...IntegrationProvider.options.filter((name) => name !== 'custom'),
   'definition',
+  'status',
 ]);
 
 export const CustomIntegrationPath = z.object({

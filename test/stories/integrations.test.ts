@@ -291,6 +291,18 @@ describe('a custom integration', () => {
       expect(reply.body).toMatchObject({ error_code: 3010, detail: 'no custom integration "gone"' });
     }
   });
+
+  test('is that of its provider for clients that know but one, whatever its slug', async () => {
+    for (const { provider, name } of await store.list()) if (provider === 'custom') await store.remove('custom', name);
+    expect((await call('GET', '/integrations/custom/status')).status).toBe(404);
+    await put('lonely', { endpoint });
+    expect(await call('GET', '/integrations/custom/status')).toMatchObject({ status: 200 });
+    expect((await call('GET', '/integrations/custom')).body).toMatchObject({ name: 'lonely' });
+    expect((await call('DELETE', '/integrations/custom', undefined, 'user')).status).toBe(403);
+    expect((await call('DELETE', '/integrations/custom')).status).toBe(200);
+    expect(await store.find('custom', 'lonely')).toBeUndefined();
+    expect((await put('status', { endpoint })).status).toBe(422);
+  });
 });
 
 describe('what the body may hold', () => {
