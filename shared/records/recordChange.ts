@@ -88,13 +88,18 @@ export function settle(change: RecordChange, from: Settling): StoredRecord | und
 
 /** A document has metadata or none; clients write null for none, which the interface does not have there. */
 function withoutNullMetadata(record: StoredRecord): StoredRecord {
-  const { output } = record;
-  if (!Array.isArray(output) || !output.some((document) => (document as { metadata?: unknown }).metadata === null)) return record;
-  const documents = output.map((document) => {
+  const [output, redacted_output] = [documentsOf(record.output), documentsOf(record.redacted_output)];
+  return { ...record, ...(output && { output }), ...(redacted_output && { redacted_output }) };
+}
+
+/** The documents of an output without their null metadata; undefined where it has none. */
+function documentsOf(output: StoredRecord['output']): { content: string; metadata?: Record<string, string> }[] | undefined {
+  if (!Array.isArray(output) || !output.some((document) => (document as { metadata?: unknown }).metadata === null))
+    return undefined;
+  return output.map((document) => {
     const { metadata, ...rest } = document as { content: string; metadata?: Record<string, string> | null };
     return metadata === null || metadata === undefined ? rest : { ...rest, metadata };
   });
-  return { ...record, output: documents };
 }
 
 /** A clock that was set back amid a step makes its duration negative: it is 0, as for spans of OpenTelemetry, and no average falls below it. */

@@ -72,13 +72,14 @@ export async function aggregateTraces(
   const scores = from && to ? await deps.graph.scores(query.run, traceIds, { from, to }) : [];
   const traces = records.filter(({ type }) => type === 'trace');
   const starts = traces.map(({ createdAt }) => createdAt).sort();
+  const { isCut, ...graph } = traceGraph(records, scores, columns);
   return {
-    graph: traceGraph(records, scores, columns),
+    graph,
     num_traces: traces.length,
     num_sessions: new Set(traces.filter(({ id, sessionId }) => id !== sessionId).map(({ sessionId }) => sessionId)).size,
     start_time: starts[0] ?? null,
     end_time: starts.at(-1) ?? null,
-    has_all_traces: inView.length === total,
+    has_all_traces: inView.length === total && !isCut,
   };
 }
 
@@ -101,12 +102,12 @@ interface Transition {
   traces: Set<string>;
 }
 
-/** Pure: the graph of these traces and spans. A span whose parent is not among them hangs below its trace. */
+/** Pure: the graph of these traces and spans, and whether steps were left out of it. A span whose parent is not among them hangs below its trace. */
 function traceGraph(
   records: readonly GraphRecord[],
   scores: readonly GraphScore[],
   columns: readonly ColumnDef[],
-): AggregatedTraceView['graph'] {
+): AggregatedTraceView['graph'] & { isCut: boolean } {
   const steps = new Map<string, Step>();
   const transitions = new Map<string, Transition>();
   const scoresOf = Map.groupBy(scores, ({ recordId }) => recordId);
@@ -163,6 +164,7 @@ function traceGraph(
     nodes: kept.map((step) => toNode(step, traceCount, byId)),
     edges: edges.map((edge) => toEdge(edge, traceCount)),
     edge_occurrences_histogram: edges.length > 0 ? histogram(edges.map(({ occurrences }) => occurrences)) : null,
+    isCut: kept.length < steps.size,
   };
 }
 

@@ -334,7 +334,7 @@ test('both ways that clients write empty fields are taken, and ids are made wher
         type: 'retriever',
         input: 'r',
         output: [{ content: 'd', metadata: null }],
-        redacted_output: [{ content: '', metadata: {} }],
+        redacted_output: [{ content: '', metadata: null }],
         spans: null,
       },
       {

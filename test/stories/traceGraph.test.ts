@@ -34,6 +34,17 @@ const edgesOf = ({ graph }: AggregatedTraceView) => {
   ]);
 };
 
+test('a view that leaves steps out says that it is cut', async () => {
+  const trace = service.record({ name: 'of many steps' });
+  const steps = Array.from({ length: 1_000 }, (_, n) =>
+    service.record({ type: 'tool', name: `step ${n}`, trace_id: trace.id, parent_id: trace.id, session_id: trace.session_id }),
+  );
+  await service.store(steps);
+  const view = await graphOf([trace]);
+  expect(view).toMatchObject({ num_traces: 1, has_all_traces: false });
+  expect(view.graph.nodes).toHaveLength(1_000);
+});
+
 test('traces that take the same steps are one path, and each step is counted', async () => {
   const session = newId();
   const traces = [0, 1].map((n) =>
