@@ -127,11 +127,14 @@ export function datasetRoutes(deps: DatasetRouteDeps): Endpoint[] {
         const outcomes = await Promise.all(
           ids.map(async (id) => {
             const role = roles.get(id);
-            if (role && !mayOnAsset(role, 'delete')) return { id, reason: 'you may not delete this dataset' };
+            if (role && !mayOnAsset(role, 'delete'))
+              return { id, name: (await datasets.find({ id }))?.name, reason: 'you may not delete this dataset' };
             return { id, reason: role && (await datasets.remove(id)) ? undefined : 'there is no such dataset' };
           }),
         );
-        const failed = outcomes.flatMap(({ id, reason }) => (reason ? [{ dataset_id: id, dataset_name: '', reason }] : []));
+        const failed = outcomes.flatMap(({ id, name = '', reason }) =>
+          reason ? [{ dataset_id: id, dataset_name: name, reason }] : [],
+        );
         const deleted = ids.length - failed.length;
         return {
           deleted_count: deleted,

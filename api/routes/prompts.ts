@@ -282,8 +282,15 @@ export function promptRoutes(deps: PromptRouteDeps): Endpoint[] {
       handle: async ({ params, caller }) => {
         const filters = [{ name: 'used_in_project' as const, value: params.project_id }];
         const viewer = await assets.viewer(caller);
-        const found = await prompts.query({ viewer, filters, sort: null, page: { starting_token: 0, limit: MAX_LISTED } });
-        return listed(caller, found.prompts);
+        // This form of the list has no pages.
+        const all: Prompt[] = [];
+        for (let more = true; more; ) {
+          const page = { starting_token: all.length, limit: LISTED_AT_ONCE };
+          const found = await prompts.query({ viewer, filters, sort: null, page });
+          all.push(...found.prompts);
+          more = found.prompts.length > 0 && all.length < found.total;
+        }
+        return listed(caller, all);
       },
     }),
     endpoint({
@@ -365,5 +372,4 @@ export function promptRoutes(deps: PromptRouteDeps): Endpoint[] {
   ];
 }
 
-// This form of the list has no pages; clients ask for no more elsewhere.
-const MAX_LISTED = 1000;
+const LISTED_AT_ONCE = 1_000;

@@ -9,6 +9,7 @@ import { PromptRunSettings } from './prompts.ts';
 import { RowSelectionReply, RowSelectionRequest } from './rowSelection.ts';
 import { RunUsageBody } from './runUsage.ts';
 import { OutputType, ScorerConfig } from './scorers.ts';
+import { ComparedTime } from './time.ts';
 
 export const ExperimentParams = z.object({ project_id: Uuid, experiment_id: Uuid });
 export const ExperimentTagParams = ExperimentParams.extend({ tag_id: Uuid });
@@ -81,7 +82,7 @@ export const ExperimentFiguresRequest = z
 export type ExperimentUpdateRequest = z.output<typeof ExperimentUpdateRequest>;
 
 const TimeFilter = <const N extends string>(name: N) =>
-  z.object({ name: z.literal(name), operator: z.enum(['eq', 'ne', 'gt', 'gte', 'lt', 'lte']), value: Timestamp });
+  z.object({ name: z.literal(name), operator: z.enum(['eq', 'ne', 'gt', 'gte', 'lt', 'lte']), value: ComparedTime });
 
 const MetricName = z
   .string()

@@ -80,7 +80,11 @@ export const ProjectCreate = z.object({
 });
 export const ProjectUpdate = z.object({
   name: Name.nullish(),
-  labels: z.array(z.enum(labels)).nullish(),
+  // The interface takes any text and answers with these alone.
+  labels: z
+    .array(z.string())
+    .nullish()
+    .transform((given) => given && labels.filter((label) => given.includes(label))),
   description: z.string().max(100_000).nullish(),
 });
 
