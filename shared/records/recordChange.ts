@@ -89,6 +89,7 @@ export function settle(change: RecordChange, from: Settling): StoredRecord | und
 /** A document has metadata or none; clients write null for none, which the interface does not have there. */
 function withoutNullMetadata(record: StoredRecord): StoredRecord {
   const [output, redacted_output] = [documentsOf(record.output), documentsOf(record.redacted_output)];
+  if (!output && !redacted_output) return record;
   return { ...record, ...(output && { output }), ...(redacted_output && { redacted_output }) };
 }
 
