@@ -27,7 +27,7 @@ export interface Scoring extends Pick<ScoringStarter, 'start' | 'written' | 'sto
   jobs: RecurringJob[];
 }
 
-/** Scores of log streams, and scores that are computed anew: what is to be done, and its start. */
+/** Scores of what is logged, and scores that are computed anew: what is to be done, and its start. */
 export function openScoring(deps: ScoringDeps): Scoring {
   const { expiries, log, marks, records, scorers, scorings } = deps;
   const { start, written, stop, reconcile, findUnseen } = createScoringStarter({

@@ -76,7 +76,7 @@ export interface ScoringStore {
   /** Runs with a request that has not ended, or with records that were not looked at. */
   waiting(): Promise<string[]>;
   /** Such runs with metrics switched on, and the version that they were last looked at. */
-  scoredStreams(): Promise<{ run: RunRef; lookedAt: number }[]>;
+  liveRuns(): Promise<{ run: RunRef; lookedAt: number }[]>;
 }
 
 /** A value that is to be computed. Where it is marked, its row in the record store says `pending` or `computing`. */

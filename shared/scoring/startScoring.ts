@@ -2,7 +2,7 @@ import type { RunRef } from '../projects/runs.ts';
 import type { MarkStore, ScoringStore, ScoringWorkflows } from './scoring.ts';
 
 export interface StartScoringDeps {
-  scorings: Pick<ScoringStore, 'findRun' | 'noteWritten' | 'waiting' | 'scoredStreams'>;
+  scorings: Pick<ScoringStore, 'findRun' | 'noteWritten' | 'waiting' | 'liveRuns'>;
   workflows: ScoringWorkflows;
   marks: Pick<MarkStore, 'newestVersions'>;
   /** Gets what went wrong with a run, or with all that were written; it is tried again. */
@@ -78,9 +78,9 @@ export function createScoringStarter({ scorings, workflows, marks, onError }: St
     },
     reconcile: async () => startAll(await scorings.waiting()),
     async findUnseen() {
-      const streams = await scorings.scoredStreams();
-      const newest = await marks.newestVersions(streams.map(({ run }) => run));
-      await note(streams.flatMap(({ run, lookedAt }) => ((newest.get(run.runId) ?? 0) > lookedAt ? [run.runId] : [])));
+      const runs = await scorings.liveRuns();
+      const newest = await marks.newestVersions(runs.map(({ run }) => run));
+      await note(runs.flatMap(({ run, lookedAt }) => ((newest.get(run.runId) ?? 0) > lookedAt ? [run.runId] : [])));
     },
     async stop() {
       isStopped = true;

@@ -184,7 +184,7 @@ export function postgresScorings(database: Database): ScoringStore {
       return idsOf(rows);
     },
 
-    async scoredStreams() {
+    async liveRuns() {
       const rows = await database.query(
         `SELECT s.project_id AS "projectId", s.run_id AS "runId", ${micros('s.looked_at')} AS "lookedAt" FROM ${FILLED} WHERE ${ENABLED}`,
       );
