@@ -94,8 +94,8 @@ async function* pageOf(keys: () => AsyncIterable<RecordKey>, page: Selection['pa
 }
 
 /**
- * What the settings of a run that is filled by logging have computed of records of complete traces that were written since: values that are missing, and those of records
- * that were written again after they were scored.
+ * What the settings of a run that is filled by logging have computed of records of complete traces that were written since: values that are
+ * missing, and those of records that were written again after they were scored.
  */
 export async function* newValues(
   deps: Pick<MarkDeps, 'marks'>,
