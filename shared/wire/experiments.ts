@@ -3,13 +3,12 @@ import { UserInfo } from './accounts.ts';
 import { RatingAggregates } from './annotationRatings.ts';
 import { BodyFlag, PageBody, PageFields, PageQuery, QueryFlag, Timestamp, Uuid } from './common.ts';
 import { FilterList } from './filters.ts';
-import { IdFilter, TextFilter } from './listFilters.ts';
+import { IdFilter, TextFilter, TimeFilter } from './listFilters.ts';
 import { MetricDirection, MetricRange } from './metricScale.ts';
 import { PromptRunSettings } from './prompts.ts';
 import { RowSelectionReply, RowSelectionRequest } from './rowSelection.ts';
 import { RunUsageBody } from './runUsage.ts';
 import { OutputType, ScorerConfig } from './scorers.ts';
-import { ComparedTime } from './time.ts';
 
 export const ExperimentParams = z.object({ project_id: Uuid, experiment_id: Uuid });
 export const ExperimentTagParams = ExperimentParams.extend({ tag_id: Uuid });
@@ -80,9 +79,6 @@ export const ExperimentFiguresRequest = z
   .meta({ id: 'ExperimentFiguresRequest' });
 
 export type ExperimentUpdateRequest = z.output<typeof ExperimentUpdateRequest>;
-
-const TimeFilter = <const N extends string>(name: N) =>
-  z.object({ name: z.literal(name), operator: z.enum(['eq', 'ne', 'gt', 'gte', 'lt', 'lte']), value: ComparedTime });
 
 const MetricName = z
   .string()

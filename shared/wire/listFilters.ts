@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { BodyFlag, orDefault } from './common.ts';
+import { ComparedTime } from './time.ts';
 
 // Filters of the lists of projects, experiments and assets. Those of records are in filters.ts.
 
@@ -24,6 +25,11 @@ export const TextFilter = <const N extends string>(name: N) =>
   z
     .object({ name: z.literal(name), operator: anyOperator, value: ValueOrList, case_sensitive: BodyFlag(true) })
     .refine(fitsOperator, listRule);
+
+export const comparisons = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte'] as const;
+
+export const TimeFilter = <const N extends string>(name: N) =>
+  z.object({ name: z.literal(name), operator: z.enum(comparisons), value: ComparedTime });
 
 /** A value fits its operator: a list for `one_of` and `not_in`, else one value. A single value for a list operator is a list of one. */
 export const ValueByOperator = <T extends { operator: string; value: string | string[] }>(

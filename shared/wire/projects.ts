@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { ProjectRole, permissionsOf, projectActions, User, UserInfo } from './accounts.ts';
 import { BodyFlag, PageBody, PageFields, PageQuery, QueryFlag, Uuid } from './common.ts';
-import { fitsOperator, IdFilter, listRule, TextFilter, ValueOrList } from './listFilters.ts';
-import { ComparedTime } from './time.ts';
+import { comparisons, fitsOperator, IdFilter, listRule, TextFilter, TimeFilter, ValueOrList } from './listFilters.ts';
 
 export const projectTypes = ['prompt_evaluation', 'llm_monitor', 'protect', 'gen_ai'] as const;
 const ProjectType = z.enum(projectTypes).meta({ id: 'ProjectType' });
@@ -10,10 +9,6 @@ const labels = ['sample'] as const;
 
 export const ProjectParams = z.object({ project_id: Uuid });
 
-const comparisons = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte'] as const;
-
-const TimeFilter = <const N extends string>(name: N) =>
-  z.object({ name: z.literal(name), operator: z.enum(comparisons), value: ComparedTime });
 const TypeFilter = z
   .object({ name: z.literal('type'), operator: z.enum(['eq', 'ne', 'one_of', 'not_in']), value: ValueOrList })
   .refine(fitsOperator, listRule);

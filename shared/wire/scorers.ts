@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { BodyFlag, orDefault, PageFields, Timestamp, Uuid } from './common.ts';
+import { TimeFilter } from './listFilters.ts';
 import { MetricDirection, MetricRange } from './metricScale.ts';
-import { ComparedTime } from './time.ts';
 
 /** Kinds of records as the interface lists them for scorers; clients also send `control`. */
 export const NodeType = z.enum(['chain', 'chat', 'llm', 'retriever', 'tool', 'agent', 'workflow', 'trace', 'session']);
@@ -286,7 +286,6 @@ export const ScorerResponse = z.object({
 const equality = z.enum(['eq', 'ne', 'one_of', 'not_in']);
 const matching = z.enum(['eq', 'ne', 'contains', 'one_of', 'not_in']);
 const collection = z.enum(['eq', 'contains', 'one_of', 'not_in']);
-const comparison = z.enum(['eq', 'ne', 'gt', 'gte', 'lt', 'lte']);
 
 const ScorerFilter = z.discriminatedUnion('name', [
   z.object({ name: z.literal('name'), operator: matching, value: textOrTexts, case_sensitive: BodyFlag(false) }),
@@ -315,8 +314,8 @@ const ScorerFilter = z.discriminatedUnion('name', [
     value: textOrTexts,
     case_sensitive: BodyFlag(true),
   }),
-  z.object({ name: z.literal('created_at'), operator: comparison, value: ComparedTime }),
-  z.object({ name: z.literal('updated_at'), operator: comparison, value: ComparedTime }),
+  TimeFilter('created_at'),
+  TimeFilter('updated_at'),
   z.object({ name: z.literal('is_global'), operator: orDefault(z.enum(['eq', 'ne']), 'eq'), value: z.boolean() }),
   z.object({
     name: z.literal('scope_projects'),
