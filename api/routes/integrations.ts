@@ -154,15 +154,16 @@ export function integrationRoutes(deps: IntegrationRouteDeps): Endpoint[] {
       handle: async ({ params, body, caller }) =>
         described(caller, await saveCustomIntegration(deps, { name: params.name, userId: caller.userId }, body)),
     }),
+    // Before `custom/{name}`, which would take the status of `custom` for that of a slug.
     endpoint({
       method: 'get',
-      path: '/integrations/custom/status',
-      errors: ['IntegrationNotFound'],
-      summary: 'Whether a custom integration is configured',
+      path: '/integrations/{name}/status',
+      summary: "Whether a provider's integration is configured",
       tag,
-      access: { ...onProvider, idOf: async () => (await ofProvider(store, 'custom'))?.id },
+      access: onProvider,
+      params: ProviderPath,
       response: IntegrationStatus,
-      handle: async () => statusOf(await findByProvider(store, 'custom')),
+      handle: async ({ params }) => statusOf(await findByProvider(store, params.name)),
     }),
     endpoint({
       method: 'get',
@@ -227,16 +228,6 @@ export function integrationRoutes(deps: IntegrationRouteDeps): Endpoint[] {
         const { provider, name } = await findByProvider(store, params.name);
         await removeIntegration(store, provider, name);
       },
-    }),
-    endpoint({
-      method: 'get',
-      path: '/integrations/{name}/status',
-      summary: "Whether a provider's integration is configured",
-      tag,
-      access: onProvider,
-      params: ProviderPath,
-      response: IntegrationStatus,
-      handle: async ({ params }) => statusOf(await findByProvider(store, params.name)),
     }),
     endpoint({
       method: 'get',

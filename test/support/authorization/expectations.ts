@@ -289,7 +289,6 @@ export const expected: Record<string, string> = {
   'PUT /integrations/mistral': '                                   1 ++33 33333 3 3333 3 ..',
   'PUT /integrations/custom': '                                    1 ++33 33333 3 3333 3 ..',
   'GET /integrations/custom/definition': '                         1 ++33 33333 3 3333 3 ..',
-  'GET /integrations/custom/status': '                             1 ++++ +++++ + 4433 4 ..',
   'PUT /integrations/custom/{name}': '                             1 ++33 33333 3 3333 3 ..',
   'GET /integrations/custom/{name}': '                             1 ++++ +++++ + 4433 4 ..',
   'DELETE /integrations/custom/{name}': '                          1 ++33 33333 3 3333 3 ..',
