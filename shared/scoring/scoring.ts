@@ -66,8 +66,10 @@ export interface ScoringStore {
   setMarked(scoringId: string, total: number, markedTo: number): Promise<void>;
   setDone(scoringId: string, done: number): Promise<void>;
   end(scoringId: string, state: 'completed' | 'failed', error: string | null): Promise<void>;
-  /** Notes that records were written; gives those of the runs that are scored as they are filled: log streams, and experiments that
-   * never ran, with metrics switched on. */
+  /**
+   * Notes that records were written; gives those of the runs that are scored as they are filled: log streams, and experiments that never ran, with
+   * metrics switched on.
+   */
   noteWritten(runIds: readonly string[]): Promise<string[]>;
   /** Where a look for new records starts, when some were written since the last look began; versions are microseconds. */
   unseen(runId: string): Promise<{ since: number; began: Date } | undefined>;

@@ -16,7 +16,7 @@ export interface ScoringStarter {
   written(run: RunRef): void;
   /** Starts what is stored as to be done. Safe at any time: a workflow that has nothing to do waits. */
   reconcile(): Promise<void>;
-  /** Finds runs with records that nobody looked at, because the process that wrote them died before it could say so. */
+  /** Finds runs with records that were not looked at, because the process that wrote them died before it could say so. */
   findUnseen(): Promise<void>;
   /** Starts nothing more by itself. Resolves when what is under way has ended. */
   stop(): Promise<void>;

@@ -64,10 +64,10 @@ test('every row of the table, and every plan, is of an operation that the servic
   expect(Object.keys(plans).filter((row) => !served.has(operationOf(row)))).toEqual([]);
 });
 
-/** Nobody, all whose credentials hold, and one whose do not: that these do not is found before the operation is, so operations take turns with them. */
+/** No credentials, all valid ones, and one invalid kind. Invalid ones are refused before the operation is known, so operations take turns with them. */
 function callersOf(row: string): TestCaller[] {
-  const [nobody, ...others] = invalid as [TestCaller, ...TestCaller[]];
-  return [nobody, others[ROWS.indexOf(row) % others.length] as TestCaller, ...valid];
+  const [anonymous, ...others] = invalid as [TestCaller, ...TestCaller[]];
+  return [anonymous, others[ROWS.indexOf(row) % others.length] as TestCaller, ...valid];
 }
 
 test.each(ROWS)('%s', async (row) => {

@@ -28,11 +28,11 @@ test.each([
     { filters: [{ name: 'creator', operator: null, value: id }], sort: { name: 'enabled_in_run', ...ofProject } },
   ],
   ['/scorers/list', { filters: [{ name: 'is_global', operator: null, value: true }] }],
-])('null stands for the default of POST %s %j', async (path, body) => {
+])('null is taken as the default of POST %s %j', async (path, body) => {
   expect(await service.request('POST', path, body)).toMatchObject({ status: 200 });
 });
 
-test('null stands for the defaults of a scorer of a run', async () => {
+test('null is taken as the defaults of a scorer of a run', async () => {
   const project = await service.project();
   const { body: stream } = await service.request('POST', `/projects/${project.id}/log_streams`, { name: 'stream' });
   const { id: run_id } = stream as { id: string };

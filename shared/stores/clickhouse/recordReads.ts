@@ -324,9 +324,12 @@ async function membersOf(
 type UsageOf = [container: string, sums: Record<string, number>];
 
 async function usageOfTraces(clickhouse: Queries, run: RecordRun, members: readonly TraceMembers[]): Promise<UsageOf[]> {
-  const known = members.flatMap(({ trace, sums, unknown }): UsageOf[] => (sums && unknown === 0 ? [[trace, sums]] : []));
-  const isKnown = new Set(known.map(([trace]) => trace));
-  const others = members.flatMap(({ trace }) => (isKnown.has(trace) ? [] : [trace]));
+  const known: UsageOf[] = [];
+  const others: string[] = [];
+  for (const { trace, sums, unknown } of members) {
+    if (sums && unknown === 0) known.push([trace, sums]);
+    else others.push(trace);
+  }
   return [...known, ...(await usageOfRecords(clickhouse, run, 'trace', others))];
 }
 

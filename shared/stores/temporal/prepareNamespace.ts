@@ -8,8 +8,8 @@ import { agreeJobSchedules, createJobSchedules, scheduleSweeps, startJobs } from
 const PATIENCE_MS = 10_000;
 
 /**
- * The attributes that a namespace had, it has: who removes one is seen after so long, who adds one that lacked at the next look. Each look leaves a connection open within a server of 1.29
- * (its ListSearchAttributes makes one and does not close it): looked at twice a minute, they took 30 MB an hour there.
+ * The attributes that a namespace had, it has: one that is removed is missed after so long, one that lacked is seen at the next look. Each look leaves
+ * a connection open within a server of 1.29 (its ListSearchAttributes makes one and does not close it): twice a minute, they took 30 MB an hour there.
  */
 const LOOK_AGAIN_MS = 600_000;
 
