@@ -187,7 +187,7 @@ function unknownModel(alias: string | null | undefined, integrations: readonly I
   );
   const what = alias ? `no model "${alias}" in any integration` : 'no model is named, and no integration has a default one';
   const near = alias ? closestNames(alias, known.flatMap(namesOf), MAX_CLOSEST) : [];
-  const closest = known.filter((model) => namesOf(model).some((name) => near.includes(name)));
+  const closest = [...new Set(near.flatMap((name) => known.filter((model) => namesOf(model).includes(name))))];
   const named = { texts: alias ? [alias] : [] };
   if (integrations.length === 0)
     return new ServiceError('ModelUnknown', `${what}: no integration is configured yet (PUT /v2/integrations/custom/{name})`, {

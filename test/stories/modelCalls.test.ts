@@ -572,6 +572,9 @@ describe('finding the model', () => {
       code: 'ModelUnknown',
       message: 'no model "c" in any integration; closest are a (first), b (second)',
     });
+    await expect(callerOf(known('first', ['large', 'medium', 'small'])).resolveModel('smal')).rejects.toMatchObject({
+      message: expect.stringContaining('closest are small (first), '),
+    });
     await expect(caller.resolveModel('a', 'second')).rejects.toMatchObject({ code: 'ModelUnknown' });
     await expect(caller.resolveModel('a', 'third')).rejects.toMatchObject({
       code: 'IntegrationNotFound',
