@@ -101,6 +101,21 @@ describe('the retention of a project', () => {
       expect(await is.post(`/${what}/count`, {})).toEqual({ total_count: count });
     const partial = { select_columns: { column_ids: ['name'], include_all_metrics: true, include_all_feedback: false } };
     expect(((await is.post('/traces/partial_search', partial)) as { num_rows: number }).num_rows).toBe(3);
+    // Page by page, each behind the last record of the one before.
+    for (const [what, ids] of [
+      ['traces', all(...kept)],
+      ['spans', spansOf(...kept)],
+      ['sessions', [is.oldSession, is.liveSession].sort()],
+    ] as const)
+      for (const sort of [undefined, { column_id: 'name', ascending: true }]) {
+        const found: string[] = [];
+        for (let after: string | null = null; found.length < ids.length; after = found.at(-1) ?? null) {
+          const page = { limit: 1, previous_last_row_id: after, ...(sort && { sort }) };
+          const { records } = (await is.post(`/${what}/search`, page)) as { records: [Found] };
+          found.push(records[0].id);
+        }
+        expect(found.sort()).toEqual(ids);
+      }
     const byMetric = {
       filters: [{ type: 'number', column_id: 'metrics/score', operator: 'gte', value: 0 }],
       sort: { column_id: 'metrics/score', ascending: true },

@@ -278,7 +278,8 @@ function usageSortValue(name: UsageMetric, kinds: readonly RecordKind[]): string
 }
 
 interface Start {
-  created_at: string;
+  /** Not named as the column: the engine would take the text for it in the condition of a retention. */
+  createdAt: string;
   id: string;
   /** Printed form of the sort value; null when the record has none. */
   value: string | null;
@@ -296,7 +297,7 @@ async function startAfter(
   const id = binder.bind(after, 'UUID');
   const [start] = await clickhouse.query({
     name: 'end of the page before',
-    sql: `SELECT records.id AS id, toString(records.created_at) AS created_at, toString(${sortValue(query, scope)}) AS value FROM ${sourceOf(query, scope)} WHERE ${scope.newest} AND records.id = ${id} AND records.created_at IN (SELECT created_at FROM record_keys WHERE ${scope.inRun} AND id = ${id})`,
+    sql: `SELECT records.id AS id, toString(records.created_at) AS createdAt, toString(${sortValue(query, scope)}) AS value FROM ${sourceOf(query, scope)} WHERE ${scope.newest} AND records.id = ${id} AND records.created_at IN (SELECT created_at FROM record_keys WHERE ${scope.inRun} AND id = ${id})`,
     params: binder.params,
     row: (row) => row as Start,
   });
@@ -306,7 +307,7 @@ async function startAfter(
 /** The records that the order of the page puts behind `start`. */
 function behind(query: RecordPageQuery, scope: Scope, start: Start): string {
   const { bind } = scope;
-  const time = bind(start.created_at, TIME);
+  const time = bind(start.createdAt, TIME);
   const isLater = `records.created_at = ${time} AND ${idOrder('records.id')} < ${idOrder(bind(start.id, 'UUID'))}`;
   const tail = `(records.created_at < ${time} OR (${isLater}))`;
   if (!query.sort) return tail;
