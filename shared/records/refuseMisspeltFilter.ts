@@ -1,8 +1,7 @@
 import { RequestInvalid } from '../errors/errors.ts';
-import { editDistance } from '../metrics/editDistance.ts';
 
 const filterKeys = ['filters', 'filter_tree'];
-/** Letters that a key may be off and still be meant. */
+/** Letters that a key may have too few or too many, and still be meant. */
 const MAX_TYPOS = 2;
 
 /**
@@ -23,11 +22,20 @@ export function refuseMisspeltFilter(body: Record<string, unknown>): void {
   if (items.length > 0) throw new RequestInvalid(items);
 }
 
+/** Letters that change places are no letters that are off. */
 function resemblesFilter(key: string): boolean {
   const letters = key.toLowerCase().replaceAll(/[^a-z]/g, '');
-  if (letters.includes('filter')) return true;
-  return filterKeys.some((known) => {
-    const wanted = known.replace('_', '');
-    return Math.abs(letters.length - wanted.length) <= MAX_TYPOS && editDistance(letters, wanted) <= MAX_TYPOS;
-  });
+  return (
+    letters.includes('filter') ||
+    letters.includes('tree') ||
+    ['filter', ...filterKeys].some((known) => lettersOff(letters, known) <= MAX_TYPOS)
+  );
+}
+
+/** Letters that one text has more often than the other. */
+function lettersOff(a: string, b: string): number {
+  const counts = new Map<string, number>();
+  for (const letter of a) counts.set(letter, (counts.get(letter) ?? 0) + 1);
+  for (const letter of b) counts.set(letter, (counts.get(letter) ?? 0) - 1);
+  return [...counts.values()].reduce((sum, count) => sum + Math.abs(count), 0);
 }

@@ -91,6 +91,9 @@ const Tree: z.ZodType<Filter> = z
   )
   .meta({ id: 'FilterTree' });
 
+/** What a filter may be: exactly one of these, or a bare leaf, which names a column. */
+const NODE_PARTS = ['and', 'or', 'not', 'filter'] as const;
+
 /**
  * Brings both dialects to one form before anything recursive looks at the value: the column as `name` or `column_id`, a leaf bare or wrapped.
  * Stops at the depth and size limits, so that no request can exhaust the stack.
@@ -111,6 +114,10 @@ function normalise(context: z.RefinementCtx): (given: unknown, path: (string | n
       return refuse('a filter is an object: a leaf, or one of and, or, not', path);
     }
     const node = given as Record<string, unknown>;
+    // One of them would be left out, and a deletion would take more than was meant.
+    const parts: string[] = NODE_PARTS.filter((part) => node[part] != null);
+    if ((node.column_id ?? node.name) != null) parts.push('a leaf');
+    if (parts.length > 1) return refuse(`a filter is one of: a leaf, and, or, not; this one has ${parts.join(' beside ')}`, path);
     for (const combinator of ['and', 'or'] as const) {
       const inner = node[combinator];
       if (inner == null) continue;

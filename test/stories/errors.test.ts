@@ -284,11 +284,26 @@ describe('a request that is refused says where', () => {
     const total = async () => ((await service.request('POST', `${at}/count`, run)).body as { total_count: number }).total_count;
     const before = await total();
     const filter = [{ column_id: 'input', type: 'text', operator: 'eq', value: 'nothing has this' }];
-    for (const key of ['filter', 'Filters', 'fliters', 'filterTree', 'filter_by'])
+    for (const key of ['filter', 'Filters', 'fliters', 'fliter', 'fitler', 'flitre', 'fltr', 'filterTree', 'tree', 'filter_by'])
       for (const beside of [{}, { filters: [] }, { filters: null, filter_tree: null }]) {
         const refusal = await service.request('POST', `${at}/delete`, { ...run, ...beside, [key]: filter });
         expect(refusal).toMatchObject({ status: 422, body: { detail: [{ loc: ['body', key], type: 'unknown_key' }] } });
       }
+    expect(await total()).toBe(before);
+    // Of two combinators, or one beside a leaf, none may be left out.
+    const [leaf] = filter;
+    const all = { not: leaf };
+    for (const node of [
+      { and: [all], not: all },
+      { and: [], or: [leaf] },
+      { and: [all], filter: leaf },
+      { ...leaf, and: [all] },
+    ])
+      for (const given of [{ filter_tree: node }, { filters: [node] }, { filter_tree: { or: [node] } }])
+        expect(await service.request('POST', `${at}/delete`, { ...run, ...given })).toMatchObject({
+          status: 422,
+          body: { detail: [{ msg: expect.stringContaining('a filter is one of') }] },
+        });
     expect(await total()).toBe(before);
     const known = { ...run, filters: filter, filter, colour: 'red' };
     expect((await service.request('POST', `${at}/delete`, known)).status).toBe(200);
