@@ -1,12 +1,12 @@
 /** What is the same in every spelling of a model's name: `GPT-4o mini` is `gpt-4o-mini`. */
-export const modelKey = (name: string): string => name.toLowerCase().replaceAll(/[\s._-]+/g, '');
+export const modelKey = (name: string): string => name.toLowerCase().replaceAll(/[\s._\p{Pd}]+/gu, '');
 
 /** What a name leads to: one model, spelled exactly so or nearly, or several that are spelled nearly so. */
 export type Match<M> = { model: M; isExact: boolean } | { ambiguous: M[] } | undefined;
 
 /**
  * The model that is meant by `wanted`, for whatever is looked up by the name of a model. A name as it is spelled comes first, those of `namesOf` in
- * their order; then a name without regard to case, spaces, dots, dashes and underscores, where no other model has one like it.
+ * their order; then a name without regard to case, spaces, dots, dashes of every kind and underscores, where no other model has one like it.
  */
 export function findModel<M>(models: readonly M[], wanted: string, namesOf: (model: M) => readonly string[]): Match<M> {
   const ranks = models.reduce((most, model) => Math.max(most, namesOf(model).length), 0);

@@ -541,6 +541,7 @@ describe('finding the model', () => {
     ['Fast Model Real', 'fast-model-real'],
     ['named/fast_model', 'fast-model-real'],
     ['GPT-4o mini', 'gpt-4o-mini'],
+    ['GPT\u20114o \u2013 mini', 'gpt-4o-mini'],
     ['Mistral Large', 'mistral-large-latest'],
     ['openai/GPT 4.1 Nano', 'gpt-4.1-nano'],
     ['openai/gpt-4o-2024-08-06', 'gpt-4o-2024-08-06'],
