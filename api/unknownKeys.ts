@@ -30,6 +30,7 @@ function keysAt(schema: unknown, value: unknown, path: readonly PropertyKey[]): 
     const member = schema.options.find((one) => one instanceof z.ZodObject && one.shape[name]?.safeParse(fields[name]).success);
     return keysAt(member, value, path);
   }
+  if (schema instanceof z.ZodUnion) return schema.options.flatMap((member) => keysAt(member, value, path));
   const [key, ...rest] = path;
   if (schema instanceof z.ZodArray) return keysAt(schema.element, fields[key ?? 0], rest);
   if (!(schema instanceof z.ZodObject)) return [];

@@ -108,8 +108,8 @@ export const CreateUserRequest = z.object({
     .nullish()
     .transform((role) => (role === 'system_admin' ? 'admin' : role === 'system_user' ? 'user' : (role ?? 'read_only'))),
 });
-export const PasswordChange = z.object({ old_password: z.string().min(1).max(1_000), new_password: Password });
-export const PasswordReset = z.object({ reset_token: z.string().min(1).max(1_000), new_password: Password });
+export const PasswordChange = z.strictObject({ old_password: z.string().min(1).max(1_000), new_password: Password });
+export const PasswordReset = z.strictObject({ reset_token: z.string().min(1).max(1_000), new_password: Password });
 export const PasswordResetCreated = z
   .object({ user_id: Uuid, email: z.string(), reset_token: z.string(), expires_at: z.iso.datetime() })
   .meta({ id: 'PasswordResetCreated' });

@@ -260,11 +260,20 @@ describe('a request that is refused says where', () => {
     ['POST', 'experiments/{id}/rows/results', { process: newId(), results: [{}], result: 1 }, ['result'], 'results'],
     ['POST', 'experiments/{id}/rows/heartbeat', { process: newId(), held: [] }, ['held'], 'holding'],
     ['PUT', 'retention', { retention_days: 3, days: 3 }, ['days'], 'retention_days'],
+    ['POST', 'experiments/{id}/run', { rows_to_run: { ordinals: [0], ordinal: 1 } }, ['rows_to_run', 'ordinal'], 'ordinals'],
   ])('%s %s refuses the unknown key of %j', async (method, path, body, key, closest) => {
     const at = `/projects/${project.id}/${path.replace('{id}', newId())}`;
     const answer = await service.request(method, at, body);
     const msg = expect.stringContaining(`the closest are ${closest}`);
     expect(answer).toMatchObject({ status: 422, body: { detail: [{ loc: ['body', ...key], type: 'unknown_key', msg }] } });
+  });
+
+  test('an unknown key beside passwords is refused', async () => {
+    const msg = expect.stringContaining('the closest are new_password');
+    const refusal = { status: 422, body: { detail: [{ loc: ['body', 'nwe_password'], type: 'unknown_key', msg }] } };
+    const passwords = { new_password: 'Correct-horse-1', nwe_password: 'Correct-horse-2' };
+    expect(await service.request('POST', '/password_reset', { reset_token: 'x', ...passwords })).toMatchObject(refusal);
+    expect(await service.request('PUT', '/current_user/password', { old_password: 'x', ...passwords })).toMatchObject(refusal);
   });
 
   test('an unknown key of the query is refused there, a parameter of the path is not', async () => {
