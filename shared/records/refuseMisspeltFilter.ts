@@ -1,7 +1,8 @@
 import { RequestInvalid } from '../errors/errors.ts';
+import { editDistance } from '../metrics/editDistance.ts';
 
 const filterKeys = ['filters', 'filter_tree'];
-/** Letters that a key may have too few or too many, and still be meant. */
+/** Letters that a key may be off and still be meant. */
 const MAX_TYPOS = 2;
 
 /**
@@ -22,20 +23,15 @@ export function refuseMisspeltFilter(body: Record<string, unknown>): void {
   if (items.length > 0) throw new RequestInvalid(items);
 }
 
-/** Letters that change places are no letters that are off. */
 function resemblesFilter(key: string): boolean {
   const letters = key.toLowerCase().replaceAll(/[^a-z]/g, '');
-  return (
-    letters.includes('filter') ||
-    letters.includes('tree') ||
-    ['filter', ...filterKeys].some((known) => lettersOff(letters, known) <= MAX_TYPOS)
-  );
+  if (letters.includes('filter') || letters.includes('tree')) return true;
+  return ['filter', ...filterKeys].some((known) => {
+    const wanted = known.replace('_', '');
+    if (Math.abs(letters.length - wanted.length) > MAX_TYPOS) return false;
+    // Swapped letters count twice in the distance, so that the same letters in any order are looked for beside it.
+    return editDistance(letters, wanted) <= MAX_TYPOS || inOrder(letters) === inOrder(wanted);
+  });
 }
 
-/** Letters that one text has more often than the other. */
-function lettersOff(a: string, b: string): number {
-  const counts = new Map<string, number>();
-  for (const letter of a) counts.set(letter, (counts.get(letter) ?? 0) + 1);
-  for (const letter of b) counts.set(letter, (counts.get(letter) ?? 0) - 1);
-  return [...counts.values()].reduce((sum, count) => sum + Math.abs(count), 0);
-}
+const inOrder = (letters: string): string => [...letters].sort().join('');

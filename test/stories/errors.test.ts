@@ -293,7 +293,20 @@ describe('a request that is refused says where', () => {
     const total = async () => ((await service.request('POST', `${at}/count`, run)).body as { total_count: number }).total_count;
     const before = await total();
     const filter = [{ column_id: 'input', type: 'text', operator: 'eq', value: 'nothing has this' }];
-    for (const key of ['filter', 'Filters', 'fliters', 'fliter', 'fitler', 'flitre', 'fltr', 'filterTree', 'tree', 'filter_by'])
+    for (const key of [
+      'filter',
+      'Filters',
+      'fliters',
+      'fliter',
+      'fitler',
+      'flitre',
+      'fltr',
+      'fulterd',
+      'fltertre',
+      'filterTree',
+      'tree',
+      'filter_by',
+    ])
       for (const beside of [{}, { filters: [] }, { filters: null, filter_tree: null }]) {
         const refusal = await service.request('POST', `${at}/delete`, { ...run, ...beside, [key]: filter });
         expect(refusal).toMatchObject({ status: 422, body: { detail: [{ loc: ['body', key], type: 'unknown_key' }] } });
