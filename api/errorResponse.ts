@@ -1,6 +1,7 @@
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import type { Logger } from 'pino';
 import { errorCodes, type InvalidItem, RequestInvalid, ServiceError } from '../shared/errors/errors.ts';
+import { isOutOfMemory } from '../shared/errors/isOutOfMemory.ts';
 import { pathInRequest, type RequestParts } from './pathInRequest.ts';
 import { discardRest } from './readBody.ts';
 import { CallerLeft, type ErrorForm } from './route.ts';
@@ -91,13 +92,9 @@ function fromExpress(err: unknown): ServiceError | undefined {
   return new ServiceError('BadRequest', 'the request path or query cannot be decoded', { cause: err });
 }
 
-/** The process gets no more memory for a buffer: a body, what it unpacks to, or rows on their way to the store. Nothing was stored. */
+/** A shortage of memory passes: nothing was stored, and the request can be sent again. */
 function ofMemory(err: unknown): ServiceError | undefined {
-  const { code, message } = err as { code?: unknown; message?: unknown };
-  const isOut =
-    ['ERR_MEMORY_ALLOCATION_FAILED', 'Z_MEM_ERROR', 'ENOMEM'].includes(String(code)) ||
-    (err instanceof RangeError && /allocation failed|could not allocate memory|WebAssembly\.Memory/i.test(String(message)));
-  if (!isOut) return undefined;
+  if (!isOutOfMemory(err)) return undefined;
   return new ServiceError('Unavailable', 'the service is short of memory; send this request again later', {
     retryAfterSeconds: 2,
     cause: err,

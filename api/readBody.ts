@@ -4,6 +4,7 @@ import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { bytePool } from '../shared/concurrency/bytePool.ts';
 import { freeTurn } from '../shared/concurrency/freeTurn.ts';
 import { RequestInvalid, ServiceError } from '../shared/errors/errors.ts';
+import { isOutOfMemory } from '../shared/errors/isOutOfMemory.ts';
 import { checkValues } from '../shared/json/jsonValues.ts';
 import type { FormReader } from './readForm.ts';
 
@@ -166,9 +167,7 @@ function readPieces(request: IncomingMessage, { limit, share, pace, form }: Body
   const fail = (cause: NodeJS.ErrnoException) =>
     reject(
       // Memory that there is none of is no fault of the body.
-      cause.code === 'Z_MEM_ERROR'
-        ? cause
-        : new ServiceError('BadRequest', `the body could not be read: ${cause.message}`, { cause }),
+      isOutOfMemory(cause) ? cause : new ServiceError('BadRequest', `the body could not be read: ${cause.message}`, { cause }),
     );
   // What came so far is let go of at once: the rest may take long to be read and thrown away.
   const stop = (err: unknown) => {

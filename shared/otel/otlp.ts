@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import protobuf from 'protobufjs';
 import { ServiceError } from '../errors/errors.ts';
+import { isOutOfMemory } from '../errors/isOutOfMemory.ts';
 import { checkValues } from '../json/jsonValues.ts';
 import { DEPTH_OF_LIST, DEPTH_OF_TREE, DEPTH_OF_VALUES, exportReader, MAX_DEPTH, type ReadResource } from './readExport.ts';
 
@@ -41,7 +42,7 @@ export function openOtlp(): Otlp {
         // JSON is written as protobuf first, so that there is one reader; what is left of it then is what the definitions know.
         return read(asBuffer(encoding === 'protobuf' ? bytes : request.encode(request.fromObject(readJson(bytes))).finish()));
       } catch (cause) {
-        if (cause instanceof ServiceError) throw cause;
+        if (cause instanceof ServiceError || isOutOfMemory(cause)) throw cause;
         throw new ServiceError('BadRequest', `the body is no ExportTraceServiceRequest in ${encoding}`, { cause });
       }
     },

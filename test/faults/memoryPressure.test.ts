@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import express from 'express';
 import { pino } from 'pino';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import protobuf from 'protobufjs';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { errorResponse } from '../../api/errorResponse.ts';
+import { readBody } from '../../api/readBody.ts';
 import { ServiceError } from '../../shared/errors/errors.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { RecordWriter } from '../../shared/records/recordWriter.ts';
@@ -77,6 +79,50 @@ test('a process without memory for a buffer answers 503, not 500', async () => {
     await service.close();
   }
 });
+
+test.each(['protobuf', 'json'])(
+  'OpenTelemetry in %s is 503 when there is no memory to read it, not a fault of the body',
+  async (encoding) => {
+    // JSON is written as protobuf before it is read.
+    const step =
+      encoding === 'json' ? vi.spyOn(protobuf.BufferWriter, 'alloc') : vi.spyOn(protobuf.BufferReader.prototype, 'uint32');
+    step.mockImplementation(() => {
+      throw allocationFailure();
+    });
+    const type = encoding === 'json' ? 'application/json' : 'application/x-protobuf';
+    const body = encoding === 'json' ? '{"resourceSpans": [{}]}' : Buffer.from([0x0a, 0x00]);
+    try {
+      const { status, headers } = await fetch(`${http.url}/otel/traces`, {
+        method: 'POST',
+        headers: { 'content-type': type, project: newId(), logstream: newId() },
+        body,
+      });
+      expect([status, headers.get('retry-after')]).toEqual([503, '2']);
+    } finally {
+      step.mockRestore();
+    }
+  },
+);
+
+test.each(['Z_MEM_ERROR', 'ERR__ERROR_ALLOC_CONTEXT_MODES'])(
+  'a body that there is no memory to decompress (%s) is 503',
+  async (code) => {
+    const app = express();
+    app.post('/', async (request, response) => {
+      const reading = readBody(request, 'bytes', { limit: 100, share: undefined, pace: { bytesPerSecond: 0, windowMs: 60_000 } });
+      request.emit('error', Object.assign(new Error('Decompression failed'), { code }));
+      await reading;
+      response.end();
+    });
+    app.use(errorResponse(pino({ level: 'silent' })));
+    const service = await serve(app);
+    try {
+      overloaded(await service.request('POST', '/'));
+    } finally {
+      await service.close();
+    }
+  },
+);
 
 function allocationFailure(): unknown {
   try {
