@@ -29,7 +29,7 @@ export const sessionRoutes = (deps: RecordDeps): Endpoint[] => [
         name: body.name,
         previousSessionId: body.previous_session_id,
         externalId: body.external_id,
-        metadata: body.user_metadata,
+        metadata: { ...body.kept, ...body.user_metadata },
       });
       return {
         id: session.id,

@@ -1,5 +1,5 @@
 import { spanKinds } from '../../shared/columns/columnDef.ts';
-import { ingestSpans } from '../../shared/records/ingest.ts';
+import { ingestSpans, recordIdOf } from '../../shared/records/ingest.ts';
 import { readSpan } from '../../shared/records/read.ts';
 import { updateRecord } from '../../shared/records/update.ts';
 import { Uuid } from '../../shared/wire/common.ts';
@@ -8,6 +8,7 @@ import {
   LogSpansIngestResponse,
   LogSpanUpdateRequest,
   LogSpanUpdateResponse,
+  SpanUpdateParams,
 } from '../../shared/wire/ingest.ts';
 import { ProjectParams } from '../../shared/wire/projects.ts';
 import { StoredSpan } from '../../shared/wire/storedRecords.ts';
@@ -28,14 +29,10 @@ const ingestRoute = (deps: RecordDeps, path: string): Endpoint =>
     response: LogSpansIngestResponse,
     async handle({ project, body, caller }) {
       const run = await deps.ingestRun(project.id, body, caller.userId);
-      const where = { spans: body.spans, traceId: body.trace_id, parentId: body.parent_id };
-      const { count, sessionId, refused } = await ingestSpans(deps.writer, run, where);
-      return {
-        ...answerFor(project, body, sessionId, count),
-        trace_id: body.trace_id,
-        parent_id: body.parent_id,
-        ...refusedIn(refused),
-      };
+      const traceId = recordIdOf(run, body.trace_id);
+      const parentId = body.parent_id === body.trace_id ? traceId : recordIdOf(run, body.parent_id, traceId);
+      const { count, sessionId, refused } = await ingestSpans(deps.writer, run, { spans: body.spans, traceId, parentId });
+      return { ...answerFor(project, body, sessionId, count), trace_id: traceId, parent_id: parentId, ...refusedIn(refused) };
     },
   });
 
@@ -50,14 +47,15 @@ export const spanRoutes = (deps: RecordDeps): Endpoint[] => [
     description:
       'Null and absent fields keep what is stored, tags and metrics are added. `output` has the shape of the kind of the span. For a span that has not come the change is kept for a day and `records_count` is 0.',
     ...logsRecords,
-    params: ProjectParams.extend({ span_id: Uuid }),
+    params: SpanUpdateParams,
     body: LogSpanUpdateRequest,
     response: LogSpanUpdateResponse,
     async handle({ params, project, body }) {
       sameAsInPath('span_id', params.span_id, body.span_id);
       const run = await deps.findRun(project.id, body);
-      const { sessionId, records } = await updateRecord(deps.writer, run, 'span', params.span_id, body);
-      return { ...answerFor(project, body, sessionId, records), span_id: params.span_id };
+      const id = recordIdOf(run, params.span_id);
+      const { sessionId, records } = await updateRecord(deps.writer, run, 'span', id, body);
+      return { ...answerFor(project, body, sessionId, records), span_id: id };
     },
   }),
   endpoint({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ingestTraces } from '../../shared/records/ingest.ts';
+import { ingestTraces, recordIdOf } from '../../shared/records/ingest.ts';
 import { readTrace } from '../../shared/records/read.ts';
 import { updateRecord } from '../../shared/records/update.ts';
 import { Uuid } from '../../shared/wire/common.ts';
@@ -8,6 +8,7 @@ import {
   LogTracesIngestResponse,
   LogTraceUpdateRequest,
   LogTraceUpdateResponse,
+  TraceUpdateParams,
 } from '../../shared/wire/ingest.ts';
 import { ProjectParams } from '../../shared/wire/projects.ts';
 import { StoredTrace, StubTraceRecord } from '../../shared/wire/storedRecords.ts';
@@ -55,14 +56,15 @@ export const traceRoutes = (deps: RecordDeps): Endpoint[] => [
     description:
       'Null and absent fields keep what is stored, tags and metrics are added, `is_complete: true` closes the trace. For a trace that has not come the change is kept for a day and `records_count` is 0.',
     ...logsRecords,
-    params: ProjectParams.extend({ trace_id: Uuid }),
+    params: TraceUpdateParams,
     body: LogTraceUpdateRequest,
     response: LogTraceUpdateResponse,
     async handle({ params, project, body }) {
       sameAsInPath('trace_id', params.trace_id, body.trace_id);
       const run = await deps.findRun(project.id, body);
-      const { sessionId, records } = await updateRecord(deps.writer, run, 'trace', params.trace_id, body);
-      return { ...answerFor(project, body, sessionId, records), trace_id: params.trace_id };
+      const id = recordIdOf(run, params.trace_id);
+      const { sessionId, records } = await updateRecord(deps.writer, run, 'trace', id, body);
+      return { ...answerFor(project, body, sessionId, records), trace_id: id };
     },
   }),
   endpoint({

@@ -2,7 +2,16 @@ import { z } from 'zod';
 import { Uuid } from '../wire/common.ts';
 import { answeredOutput, answeredRedactedInput, loggedInput, loggedOutput } from '../wire/inputOutput.ts';
 import { MetricResult } from '../wire/metricResults.ts';
-import { FileMetadata, fileModalities, LlmEvent, LlmMetrics, Metrics, TextMap } from '../wire/recordParts.ts';
+import {
+  FileMetadata,
+  fileModalities,
+  LlmEvent,
+  LlmMetrics,
+  LoggedLlmMetrics,
+  LoggedMetrics,
+  Metrics,
+  TextMap,
+} from '../wire/recordParts.ts';
 import { loggedKinds, recordKinds } from './columnDef.ts';
 import { each, field } from './recordField.ts';
 
@@ -48,7 +57,7 @@ export const unlistedFields = [
   field({
     id: 'metrics',
     kinds: recordKinds,
-    logged: { ...each(loggedKinds, Metrics.nullish()), llm: LlmMetrics.nullish() },
+    logged: { ...each(loggedKinds, LoggedMetrics.nullish()), llm: LoggedLlmMetrics.nullish() },
     answered: { ...each(recordKinds, Metrics), llm: LlmMetrics },
     blank: {},
     always: true,

@@ -1,7 +1,9 @@
+import { z } from 'zod';
 import type { datasetFields } from '../columns/dataset.ts';
 import { RequestInvalid } from '../errors/errors.ts';
 import { derivedId, newId } from '../identifiers/ids.ts';
 import type { RunRef } from '../projects/runs.ts';
+import { Uuid } from '../wire/common.ts';
 import { type LoggedFields, type LoggedForest, type LoggedNode, LoggedTraces, type RefusedList } from '../wire/ingest.ts';
 import type { LoggedTrace } from '../wire/records.ts';
 import { fileIds } from './fileIds.ts';
@@ -16,6 +18,7 @@ export interface TraceBatch {
   /** Traces with their spans, laid flat. */
   traces: LoggedForest;
   isComplete: boolean;
+  /** One that is no UUID of version 4 is an external id. */
   sessionId?: string | null | undefined;
   /** The session with this id of the caller's is opened when the run has none. */
   sessionExternalId?: string | null | undefined;
@@ -33,11 +36,12 @@ export interface TracesWritten {
  * @throws RequestInvalid when none can be stored
  */
 export async function ingestTraces(writer: Writer, run: RunRef, batch: TraceBatch): Promise<TracesWritten> {
-  const external = batch.sessionExternalId || undefined;
-  const sessionId = batch.sessionId ?? (external === undefined ? undefined : sessionIdOf(run, external));
+  const given = Uuid.safeParse(batch.sessionId).data;
+  const external = batch.sessionExternalId || (given === undefined ? batch.sessionId : undefined) || undefined;
+  const sessionId = given ?? (external === undefined ? undefined : sessionIdOf(run, external));
   const top = { isComplete: batch.isComplete, ...(sessionId === undefined ? {} : { sessionId }) };
   const changes = recordsOf(run, batch.traces.nodes, top);
-  const opened = external !== undefined && !batch.sessionId ? [openedSession(run, external)] : [];
+  const opened = external !== undefined && given === undefined ? [openedSession(run, external)] : [];
   const { ids, written, refused } = await writeEach(writer, run, batch.traces, changes, opened);
   const traceIds = ids(({ record }) => record.type === 'trace');
   const spansCount = ids(({ record }) => record.type !== 'trace').length;
@@ -151,9 +155,16 @@ export function openedSession(run: RunRef, externalId: string): RecordChange {
   };
 }
 
-/** Who counts spans from 1 does so in each trace: a span's id of its own making is known in its trace alone. */
-const oddId = (run: RunRef, traceId: string | null | undefined, givenId: string): string =>
-  traceId == null ? derivedId('record', run.runId, givenId) : derivedId('record', run.runId, traceId, givenId);
+/**
+ * The id of a record that a caller names: one that is no UUID of version 4 stands for the same record whenever it comes. Who counts spans from 1 does
+ * so in each trace: an id that is no UUID at all is known in its trace alone.
+ * @param traceId absent where the record is a trace
+ */
+export function recordIdOf(run: RunRef, given: string, traceId?: string): string {
+  if (Uuid.safeParse(given).success) return given;
+  if (z.guid().safeParse(given).success) return derivedId('record', run.runId, given.toLowerCase());
+  return traceId === undefined ? derivedId('record', run.runId, given) : derivedId('record', run.runId, traceId, given);
+}
 
 interface Below {
   traceId?: string;
@@ -174,9 +185,7 @@ function recordsOf(run: RunRef, nodes: readonly LoggedNode[], top: Below): Logge
     const above = parent === undefined ? undefined : changes[parent]?.record;
     // A trace's own id may be said as that of its trace alone.
     const said = fields.id ?? (kind === 'trace' ? fields.trace_id : undefined);
-    const given =
-      said ??
-      (givenId === undefined ? undefined : oddId(run, kind === 'trace' ? null : (above?.trace_id ?? top.traceId), givenId));
+    const given = said ?? (givenId === undefined ? undefined : recordIdOf(run, givenId, above?.trace_id ?? top.traceId));
     const id = given ?? newId();
     const record = {} as Record<string, unknown>;
     for (const name in fields) {

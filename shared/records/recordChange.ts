@@ -27,6 +27,8 @@ export interface RecordUpdate {
   metrics?: Readonly<Record<string, unknown>> | null | undefined;
   /** True closes a trace; nothing opens one again. */
   is_complete?: boolean | null | undefined;
+  /** Texts for the metadata: what was odd in the update and has no place in its fields. */
+  kept?: Readonly<Record<string, string>> | undefined;
 }
 
 /**
@@ -257,24 +259,14 @@ function updated({ id, of, update }: RecordChange & { action: 'update' }, { stor
       context: { id },
     });
   }
-  if (of === 'trace') return { ...withUpdate(stored, update), updated_at: at, version };
-  const { lost, kept, ...texts } = fitting(stored.type, update);
-  if (lost.length > 0)
-    throw new RequestInvalid(
-      lost.map((field) => ({
-        loc: ['body', field],
-        msg: `does not have the form of the ${field} of a span of type ${stored.type}`,
-        type: 'wrong_shape',
-      })),
-    );
-  return { ...withUpdate(stored, { ...update, ...texts }, kept), updated_at: at, version };
+  return { ...withUpdate(stored, update), updated_at: at, version };
 }
 
 const isOf = (of: HeldUpdate['of'], record: Pick<StoredRecord, 'type'>): boolean => levelOf(record) === of;
 
-/** @param kept texts for the metadata: what was odd in the update */
-function withUpdate(stored: StoredRecord, update: RecordUpdate, kept?: Record<string, string>): StoredRecord {
-  const { input, output, status_code, tags, duration_ns } = update;
+function withUpdate(stored: StoredRecord, update: RecordUpdate): StoredRecord {
+  const { status_code, tags, duration_ns } = update;
+  const { input, output, kept } = stored.type === 'trace' ? update : fitting(stored.type, update);
   const metrics = mergeMetrics(mergeMetrics({}, update.metrics), { duration_ns });
   const isRewritten = input != null || output != null;
   const files = isRewritten ? (fileIds(input ?? stored.input, output ?? stored.output) ?? []) : undefined;
@@ -298,32 +290,23 @@ function withUpdate(stored: StoredRecord, update: RecordUpdate, kept?: Record<st
 }
 
 /**
- * A record that is stored for the first time, with the updates that came before it. They were answered when their record's kind was not known: what
- * cannot have its shape is kept as text in the metadata, and an update of another kind of record changes nothing.
+ * A record that is stored for the first time, with the updates that came before it. One of another kind of record changes nothing: it was answered
+ * when that was not known.
  */
 export function withHeldUpdates(record: StoredRecord, held: readonly HeldUpdate[]): StoredRecord {
   let next = record;
-  for (const { of, update } of held) {
-    if (!isOf(of, record)) continue;
-    if (of === 'trace') next = withUpdate(next, update);
-    else {
-      const { lost: _lost, kept, ...texts } = fitting(record.type, update);
-      next = withUpdate(next, { ...update, ...texts }, kept);
-    }
-  }
+  for (const { of, update } of held) if (isOf(of, record)) next = withUpdate(next, update);
   return withoutNullMetadata(withDuration(next));
-}
-
-interface FittingTexts extends Pick<RecordUpdate, 'input' | 'output'> {
-  kept: Record<string, string> | undefined;
-  lost: readonly ('input' | 'output')[];
 }
 
 /**
  * Input and output in the shape of the span's kind, which the caller of an update does not name: what is odd is made to fit as where it is logged.
- * `kept`: what it was, for the metadata of the span. `lost`: what cannot be made to fit.
+ * `kept`: what it was, for the metadata of the span.
  */
-function fitting(type: StoredRecord['type'], { input, output }: RecordUpdate): FittingTexts {
+function fitting(
+  type: StoredRecord['type'],
+  { input, output, kept: keptBefore }: RecordUpdate,
+): Pick<RecordUpdate, 'input' | 'output' | 'kept'> {
   const fields: Record<string, unknown> = { type, input, output };
   const kept = new KeptValues();
   let result = SpanNode.safeParse(fields, atFirstProblem);
@@ -331,7 +314,5 @@ function fitting(type: StoredRecord['type'], { input, output }: RecordUpdate): F
     mendFields(fields, SpanNode, type, kept);
     result = SpanNode.safeParse(fields, atFirstProblem);
   }
-  const given = { input, output };
-  const lost = (['input', 'output'] as const).filter((field) => given[field] != null && result.data?.[field] === undefined);
-  return { input: result.data?.input, output: result.data?.output, kept: kept.beside(undefined), lost };
+  return { input: result.data?.input, output: result.data?.output, kept: kept.beside(keptBefore) };
 }

@@ -14,9 +14,9 @@ export async function updateRecord(
   run: RunRef,
   of: 'trace' | 'span',
   id: string,
-  { input, output, status_code, tags, duration_ns, metrics, is_complete }: RecordUpdate,
+  { input, output, status_code, tags, duration_ns, metrics, is_complete, kept }: RecordUpdate,
 ): Promise<{ sessionId: string | null; records: number }> {
-  const update = { input, output, status_code, tags, duration_ns, metrics, is_complete };
+  const update = { input, output, status_code, tags, duration_ns, metrics, is_complete, kept };
   const written = await writer.write(run, [{ action: 'update', id, of, update }]);
   return { sessionId: sessionOf(written), records: written.filter(({ isHeld }) => !isHeld).length };
 }

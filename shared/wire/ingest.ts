@@ -2,9 +2,10 @@ import { z } from 'zod';
 import { atFirstProblem } from './atFirstProblem.ts';
 import { documentedAs, Uuid } from './common.ts';
 import { FieldBudget, fieldSizes, isCrowded } from './crowdedFields.ts';
-import { mendedMetrics, mendedTags, mendedTextMap, numberOf } from './mendFields.ts';
+import { type Fields as AnyFields, isObject, KeptValues, mendFields, truthOf } from './mendFields.ts';
 import { type MendedRecord, mendRecord } from './mendRecord.ts';
-import { Int32, jsonProblem, LlmMetrics, Metrics, StepInput, StepOutput, Text, TextMap } from './recordParts.ts';
+import { ProjectParams } from './projects.ts';
+import { Int32, jsonProblem, LoggedLlmMetrics, LoggedMetrics, StepInput, StepOutput, Text, TextMap } from './recordParts.ts';
 import { RunSelector } from './recordSearch.ts';
 import { LoggedSpan, LoggedTrace, SpanNode, TraceNode } from './records.ts';
 import { textOf } from './textOf.ts';
@@ -160,12 +161,6 @@ const LoggedSpans = forest('span', SpanNode);
 documentedAs.set(LoggedTraces, z.array(LoggedTrace).min(1));
 documentedAs.set(LoggedSpans, z.array(LoggedSpan).min(1));
 
-const Origin = {
-  logging_method: z.enum(['playground', 'python_client', 'typescript_client', 'api_direct']).nullish(),
-  client_version: z.string().nullish(),
-  reliable: z.boolean().nullish(),
-};
-
 /** A field whose odd values are made to fit. @param mended what stands for a value that the schema refuses */
 function generous<T extends z.ZodType>(schema: T, mended: (value: unknown) => unknown) {
   const field = z.preprocess((value) => (schema.validate(value) ? value : mended(value)), schema);
@@ -173,15 +168,29 @@ function generous<T extends z.ZodType>(schema: T, mended: (value: unknown) => un
   return field.optional();
 }
 
+/** The id of a trace, or of a trace or span above: what is no UUID of version 4 stands for the record that was logged with that id. */
+const GivenId = z.union([Uuid, Text.min(1), z.number().transform(String)]);
+documentedAs.set(GivenId, Uuid);
+/** Of a span: one that is no UUID at all is known in its trace alone, which an update does not name. */
+const GivenSpanId = z.guid('must be a UUID: other ids of spans are known in their trace alone').toLowerCase();
+documentedAs.set(GivenSpanId, Uuid);
+
+/** Of a session: any other text is the `external_id` of one. */
+const GivenSessionId = z.union([Uuid, Text, z.number().transform(String)]);
+documentedAs.set(GivenSessionId, Uuid);
+
+export const TraceUpdateParams = ProjectParams.extend({ trace_id: GivenId });
+export const SpanUpdateParams = ProjectParams.extend({ span_id: GivenSpanId });
+
+const unread = () => undefined;
+/** What a client says of itself. Nothing is done with it. */
+const Origin = {
+  logging_method: generous(z.enum(['playground', 'python_client', 'typescript_client', 'api_direct']).nullish(), unread),
+  client_version: generous(z.string().nullish(), unread),
+  reliable: generous(z.boolean().nullish(), unread),
+};
+
 const anyText = generous(Text.nullish(), textOf);
-const anyNumber = <T extends z.ZodType>(schema: T) =>
-  generous(schema, (value) => (typeof value === 'string' ? numberOf(value) : value));
-const anyCount = generous(z.int().nullish(), (value) => {
-  const number = typeof value === 'string' ? numberOf(value) : value;
-  return typeof number === 'number' ? Math.round(number) : value;
-});
-const anyMetrics = <T extends z.ZodType>(schema: T) => generous(schema, mendedMetrics);
-const anyTags = generous(z.array(Text).nullish(), mendedTags);
 
 /** Input or output of a span whose kind is not known yet: the form of its kind is made of it when it is stored. */
 function anyStep(schema: z.ZodType) {
@@ -190,66 +199,89 @@ function anyStep(schema: z.ZodType) {
   return field.optional();
 }
 
-const trueByDefault = z
-  .boolean()
-  .nullish()
-  .transform((value) => value ?? true);
+const trueByDefault = generous(z.boolean().nullish(), truthOf).transform((value) => value ?? true);
+const falseByDefault = generous(z.boolean().nullish(), truthOf).transform((value) => value ?? false);
 
 export const LogTracesIngestRequest = z
   .object({
     ...RunSelector,
     ...Origin,
-    session_id: Uuid.nullish(),
+    session_id: GivenSessionId.nullish(),
     session_external_id: anyText,
     traces: LoggedTraces,
     is_complete: trueByDefault,
-    include_trace_ids: z.boolean().nullish(),
+    include_trace_ids: falseByDefault,
   })
   .meta({ id: 'LogTracesIngestRequest' });
 
 export const LogSpansIngestRequest = z
-  .object({ ...RunSelector, ...Origin, spans: LoggedSpans, trace_id: Uuid, parent_id: Uuid })
+  .object({ ...RunSelector, ...Origin, spans: LoggedSpans, trace_id: GivenId, parent_id: GivenId })
   .meta({ id: 'LogSpansIngestRequest' });
 
-export const LogTraceUpdateRequest = z
-  .object({
-    ...RunSelector,
-    ...Origin,
-    trace_id: Uuid,
-    input: anyText,
-    output: anyText,
-    status_code: anyNumber(Int32.nullish()),
-    tags: anyTags,
-    is_complete: z.boolean().nullish(),
-    duration_ns: anyCount,
-    metrics: anyMetrics(Metrics.nullish()),
-  })
-  .meta({ id: 'LogTraceUpdateRequest' });
+/**
+ * The body of a request about one record. `fields` are made to fit as those of a logged record are; `kept` has as text what is odd and has no place
+ * in them. What names the run and the record is refused where it is odd.
+ */
+function aboutOne<Names extends z.ZodRawShape, Shape extends z.ZodRawShape>(
+  id: string,
+  type: 'trace' | 'session' | undefined,
+  names: Names,
+  shape: Shape,
+) {
+  const fields = z.object(shape);
+  const whole = z.object({ ...names, ...shape });
+  const read = (given: unknown) => {
+    if (!isObject(given)) return given;
+    const changes = Object.fromEntries(Object.keys(shape).map((name) => [name, given[name]])) as AnyFields;
+    const kept = new KeptValues();
+    if (!fields.validate(changes)) mendFields(changes, fields, type, kept);
+    return { ...given, ...changes, kept: kept.beside(undefined) };
+  };
+  const body = z.preprocess(read, whole.extend({ kept: z.record(z.string(), z.string()).optional() }));
+  documentedAs.set(body, whole.meta({ id }));
+  return body;
+}
 
-export const LogSpanUpdateRequest = z
-  .object({
-    ...RunSelector,
-    ...Origin,
-    span_id: Uuid,
+export const LogTraceUpdateRequest = aboutOne(
+  'LogTraceUpdateRequest',
+  'trace',
+  { ...RunSelector, ...Origin, trace_id: GivenId },
+  {
+    input: Text.nullish(),
+    output: Text.nullish(),
+    status_code: Int32.nullish(),
+    tags: z.array(Text).nullish(),
+    is_complete: z.boolean().nullish(),
+    duration_ns: z.int().nullish(),
+    metrics: LoggedMetrics.nullish(),
+  },
+);
+
+export const LogSpanUpdateRequest = aboutOne(
+  'LogSpanUpdateRequest',
+  undefined,
+  { ...RunSelector, ...Origin, span_id: GivenSpanId },
+  {
     input: anyStep(StepInput),
     output: anyStep(StepOutput),
-    status_code: anyNumber(Int32.nullish()),
-    tags: anyTags,
-    duration_ns: anyCount,
-    metrics: anyMetrics(LlmMetrics.nullish()),
-  })
-  .meta({ id: 'LogSpanUpdateRequest' });
+    status_code: Int32.nullish(),
+    tags: z.array(Text).nullish(),
+    duration_ns: z.int().nullish(),
+    metrics: LoggedLlmMetrics.nullish(),
+  },
+);
 
-export const SessionCreateRequest = z
-  .object({
-    ...RunSelector,
-    ...Origin,
-    name: anyText,
+export const SessionCreateRequest = aboutOne(
+  'SessionCreateRequest',
+  'session',
+  { ...RunSelector, ...Origin },
+  {
+    name: Text.nullish(),
     previous_session_id: Uuid.nullish(),
-    external_id: anyText,
-    user_metadata: generous(TextMap.nullish(), (value) => mendedTextMap(value, 'user_metadata')),
-  })
-  .meta({ id: 'SessionCreateRequest' });
+    external_id: Text.nullish(),
+    user_metadata: TextMap.nullish(),
+  },
+);
 
 const Answer = {
   log_stream_id: z.string().nullable(),

@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import type { ColumnDataType } from '../columns/columnDef.ts';
 import { standardColumns } from '../columns/standard.ts';
+import { systemCounts, systemMetricNames } from '../columns/systemMetrics.ts';
 import { atFirstProblem } from './atFirstProblem.ts';
 import { type MessageRole, messageRole } from './messageRoles.ts';
-import { ContentParts, Document, jsonProblem, LlmEvent, LoggedMessage, ToolCall } from './recordParts.ts';
+import { numberOf } from './numberOf.ts';
+import { ContentParts, ControlResult, Document, jsonProblem, LlmEvent, LoggedMessage, ToolCall } from './recordParts.ts';
 import { textOf } from './textOf.ts';
 import { canonicalTime } from './time.ts';
 
@@ -70,10 +72,10 @@ function repairOf(field: string, type: unknown): Repair {
 
 const keptAside: Repair = (value, path, keep) => keep(path, value);
 
-export const mendedTags = (value: unknown): string[] =>
+const mendedTags = (value: unknown): string[] =>
   (Array.isArray(value) ? value : [value]).flatMap((one) => (one == null ? [] : [textOf(one)]));
 
-export const mendedTextMap = (value: unknown, path: string): Record<string, string> =>
+const mendedTextMap = (value: unknown, path: string): Record<string, string> =>
   isObject(value) ? Object.fromEntries(Object.entries(value).map(([key, one]) => [key, textOf(one)])) : { [path]: textOf(value) };
 
 const wholeNumber: Repair = (value, path, keep) => {
@@ -87,6 +89,21 @@ const finiteNumber: Repair = (value, path, keep) => {
   const number = numberOf(value);
   if (Number.isFinite(number)) return number;
   return keep(path, value);
+};
+
+/** What a text or number says that is true or false. */
+export const truthOf = (value: unknown): boolean | undefined =>
+  new Map([
+    ['true', true],
+    ['1', true],
+    ['false', false],
+    ['0', false],
+  ]).get(String(value).trim().toLowerCase());
+
+const truth: Repair = (value, path, keep) => {
+  const read = truthOf(value);
+  if (read === undefined) keep(path, value);
+  return read;
 };
 
 const time: Repair = (value, path, keep) => {
@@ -108,23 +125,20 @@ function timeOf(value: unknown): string | undefined {
   return Number.isNaN(date.getTime()) ? undefined : canonicalTime(date.toISOString());
 }
 
-const isCount = (name: string): boolean => /^(num_\w+_tokens|duration_ns|time_to_first_token_ns)$/.test(name);
+const counts: ReadonlySet<string> = new Set(systemCounts);
 
 const metrics: Repair = (value, path, keep) => {
   if (!isObject(value)) return keep(path, value);
   return Object.fromEntries(
     Object.entries(value).map(([name, one]) => {
-      if (one == null || (one === '' && isCount(name))) return [name, undefined];
-      if (isCount(name)) return [name, Number.isSafeInteger(one) ? one : wholeNumber(one, `${path}.${name}`, keep)];
+      if (one == null || (one === '' && systemMetricNames.has(name))) return [name, undefined];
+      if (counts.has(name)) return [name, Number.isSafeInteger(one) ? one : wholeNumber(one, `${path}.${name}`, keep)];
       // A number that no double holds would make a text of the metric.
-      if (typeof one === 'number') return [name, finiteNumber(one, `${path}.${name}`, keep)];
+      if (typeof one === 'number' || name === 'cost') return [name, finiteNumber(one, `${path}.${name}`, keep)];
       return [name, jsonProblem(one) === undefined ? one : textOf(one)];
     }),
   );
 };
-
-/** Without what cannot be read: the update of one record keeps the rest of what it says. */
-export const mendedMetrics = (value: unknown): unknown => metrics(value, 'metrics', () => undefined);
 
 const messages: Repair = (value, path, keep) =>
   Array.isArray(value)
@@ -148,8 +162,21 @@ const outputRepairs: Record<string, Repair> = {
   retriever: documents,
   workflow: stepAnswer,
   agent: stepAnswer,
-  control: keptAside,
+  control: controlResult,
 };
+
+function controlResult(value: unknown, path: string, keep: Keep): unknown {
+  if (!isObject(value)) return keep(path, value);
+  const { action, matched, confidence, error_message } = value;
+  const mended = {
+    action: typeof action === 'string' ? action.trim().toLowerCase() : action,
+    matched: truthOf(matched),
+    ...(confidence == null ? {} : { confidence: finiteNumber(confidence, `${path}.confidence`, keep) }),
+    ...(error_message == null ? {} : { error_message: textOf(error_message) }),
+  };
+  // Without the two that it must have, it stays in one piece.
+  return ControlResult.validate(mended) ? mended : value;
+}
 
 /** The members of a list that fit; the others are kept aside one by one. */
 const each =
@@ -176,6 +203,7 @@ const event: Repair = (value, path, keep) =>
 const repairsOfType: Partial<Record<ColumnDataType, Repair>> = {
   text: textOf,
   integer: wholeNumber,
+  boolean: truth,
   floating_point: finiteNumber,
   timestamp: time,
   string_list: mendedTags,
@@ -191,6 +219,7 @@ const fieldRepairs: Readonly<Record<string, Repair>> = {
   user_metadata: mendedTextMap,
   dataset_metadata: mendedTextMap,
   metrics,
+  duration_ns: wholeNumber,
   tools: each(z.record(z.string(), z.unknown()).refine((one) => jsonProblem(one) === undefined)),
   events: each(LlmEvent, event),
 };
@@ -254,9 +283,3 @@ function document(value: unknown): unknown {
 }
 
 export const isObject = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
-
-const decimal = /^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$/;
-
-/** A number, or what a text says that is one; NaN for anything else. */
-export const numberOf = (value: unknown): number =>
-  typeof value === 'number' || (typeof value === 'string' && decimal.test(value)) ? Number(value) : Number.NaN;

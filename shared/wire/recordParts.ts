@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { type SystemCount, systemCounts } from '../columns/systemMetrics.ts';
-import { Uuid } from './common.ts';
+import { type SystemCount, systemCounts, systemMetricNames } from '../columns/systemMetrics.ts';
+import { documentedAs, Uuid } from './common.ts';
 import { mapOf } from './mapOf.ts';
 import { loggedMessageRoles } from './messageRoles.ts';
+import { numberOf } from './numberOf.ts';
 
 /** Text of a record. A lone surrogate cannot be stored as UTF-8 and becomes U+FFFD. */
 export const Text = z.string().overwrite((text) => text.toWellFormed());
@@ -85,6 +86,29 @@ export const LlmMetrics = z
   })
   .catchall(AnyValue)
   .meta({ id: 'LlmMetrics' });
+
+/** Of metrics that callers send: the texts that are numbers are read where the name says that a number belongs. */
+export const LoggedMetrics = numbersRead(Metrics);
+export const LoggedLlmMetrics = numbersRead(LlmMetrics);
+
+function numbersRead<T extends z.ZodType>(metrics: T) {
+  const field = z.preprocess(withNumbersRead, metrics);
+  documentedAs.set(field, metrics);
+  return field;
+}
+
+function withNumbersRead(given: unknown): unknown {
+  if (typeof given !== 'object' || given === null) return given;
+  let read: Record<string, unknown> | undefined;
+  for (const [name, value] of Object.entries(given)) {
+    if (typeof value !== 'string' || !systemMetricNames.has(name)) continue;
+    const number = numberOf(value);
+    if (Number.isNaN(number)) continue;
+    read ??= { ...given };
+    read[name] = number;
+  }
+  return read ?? given;
+}
 
 export const AnyObject = mapOf(z.string(), AnyValue);
 const eventFields = {

@@ -130,6 +130,31 @@ test('of a held output what does not fit the kind of its span is kept as text; a
   expect((await counters()).held_updates).toMatchObject({ updates: 0 });
 });
 
+test.each(['stored', 'early'])('an odd value of an update whose record is %s costs nothing else of it', async (when) => {
+  const { post, updateTrace, updateSpan, trace } = await space();
+  const [id, llm] = [newId(), newId()];
+  const log = () => post('/traces', { traces: [{ id, spans: [{ type: 'llm', id: llm }] }], is_complete: false });
+  if (when === 'stored') await log();
+  const odd = { status_code: 'OK', duration_ns: 'NaN', metrics: { cost: '0.5', score: 1, num_input_tokens: 'few' } };
+  const answers = [
+    await updateTrace(id, { output: 'o', is_complete: 'true', ...odd }),
+    await updateSpan(llm, { output: 'o', tags: ['t'], ...odd }),
+  ];
+  if (when === 'early') await log();
+  expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+  const body = await trace(id);
+  const kept = { status_code: 'OK', duration_ns: 'NaN' };
+  expect(body).toMatchObject({ output: 'o', is_complete: true, metrics: { cost: 0.5, score: 1 }, user_metadata: kept });
+  expect(body.spans).toMatchObject([
+    {
+      output: { role: 'assistant', content: 'o' },
+      tags: ['t'],
+      metrics: { cost: 0.5, score: 1 },
+      user_metadata: { ...kept, 'metrics.num_input_tokens': 'few' },
+    },
+  ]);
+});
+
 test('records that were deleted are 404 as ever, and take nothing of before when they are logged anew', async () => {
   const { post, updateTrace, updateSpan, trace, send, runId, counters } = await space();
   const remove = (filters?: object[]) =>

@@ -187,6 +187,41 @@ describe('a record that is odd costs nothing', () => {
     expect(control).toMatchObject({ output: null, user_metadata: { output: 'no', check_stage: 'amid' } });
   });
 
+  test('numbers in texts are numbers wherever the name of the metric says so, and one that is none costs the others nothing', async () => {
+    const texts = {
+      cost: '0.5',
+      num_input_tokens: '12',
+      num_image_input_tokens: ' 3 ',
+      time_to_first_token_ns: '1e6',
+      grade: '7',
+    };
+    const numbers = { cost: 0.5, num_input_tokens: 12, num_image_input_tokens: 3, time_to_first_token_ns: 1_000_000, grade: '7' };
+    for (const type of ['llm', 'tool', 'retriever', 'workflow', 'agent', 'control'])
+      expect(await spanOf({ type, metrics: texts })).toMatchObject({ metrics: numbers, user_metadata: {} });
+    expect(await logged({ metrics: texts })).toMatchObject({ metrics: numbers, user_metadata: {} });
+    const odd = { cost: 'free', num_output_tokens: 'few', num_input_tokens: 2 };
+    const span = await spanOf({ type: 'llm', metrics: odd });
+    expect(span).toMatchObject({
+      metrics: { num_input_tokens: 2 },
+      user_metadata: { 'metrics.cost': 'free', 'metrics.num_output_tokens': 'few' },
+    });
+    expect(span.metrics).not.toHaveProperty('num_output_tokens');
+  });
+
+  test('the result of a control is read in one piece', async () => {
+    const output = { action: 'DENY', matched: 'true', confidence: '0.5', error_message: 7 };
+    expect(await spanOf({ type: 'control', output })).toMatchObject({
+      output: { action: 'deny', matched: true, confidence: 0.5, error_message: '7' },
+    });
+    const unsure = await spanOf({ type: 'control', output: { action: 'deny', matched: false, confidence: 'high' } });
+    expect(unsure).toMatchObject({ output: { action: 'deny', matched: false }, user_metadata: { 'output.confidence': 'high' } });
+    const other = { action: 'allow', matched: true };
+    expect(await spanOf({ type: 'control', output: other })).toMatchObject({
+      output: null,
+      user_metadata: { output: JSON.stringify(other) },
+    });
+  });
+
   test('inputs and outputs of another form are their text', async () => {
     const trace = await logged({
       input: [{ role: 'user', content: 'q' }],
@@ -256,6 +291,65 @@ describe('a record that is odd costs nothing', () => {
       expect.arrayContaining(ids.map((id) => ({ id: String(id) }))),
     );
     expect([found.length, spans.length]).toEqual([3, 3]);
+  });
+
+  test('whoever names a record by an id that is no UUID of version 4 finds it again', async () => {
+    const { post, patch, get, run } = service.space();
+    for (const id of ['run-1', '0198F2A7-7C1E-7CC3-98C4-DC0C0C07398F']) {
+      const first = await post('/traces', {
+        traces: [{ id, spans: [{ type: 'tool', id: 'step' }] }],
+        include_trace_ids: true,
+        is_complete: 'false',
+      });
+      const [traceId] = first.body.trace_ids;
+      const below = { trace_id: id, parent_id: 'step', spans: [{ type: 'tool', id: `${id}/inner`, name: 'inner' }] };
+      const beside = { trace_id: id, parent_id: id, spans: [{ type: 'tool', name: 'beside' }] };
+      const answers = [await post('/spans', below), await post('/spans', beside)];
+      expect(answers).toMatchObject([
+        { status: 200, body: { trace_id: traceId } },
+        { status: 200, body: { trace_id: traceId, parent_id: traceId } },
+      ]);
+      const path = `/traces/${encodeURIComponent(id)}`;
+      const update = { ...run, trace_id: id, output: 'o', is_complete: 'True' };
+      expect(await patch(path, update)).toMatchObject({ status: 200, body: { trace_id: traceId, records_count: 1 } });
+      const { body } = await get(`/traces/${traceId}`);
+      expect(body).toMatchObject({ output: 'o', is_complete: true });
+      const [step] = body.spans.filter(({ user_metadata }: { user_metadata: { id?: string } }) => user_metadata.id === 'step');
+      expect(step.spans).toMatchObject([{ name: 'inner', parent_id: answers[0]?.body.parent_id }]);
+      expect(body.spans).toHaveLength(2);
+    }
+  });
+
+  test('a span is updated by a UUID of any version; of another id the update says that it cannot be', async () => {
+    const { post, patch, search } = service.space();
+    const id = '0198F2A7-7C1E-7CC3-98C4-DC0C0C07398F';
+    await post('/traces', { traces: [{ spans: [{ type: 'tool', id }] }] });
+    expect((await patch(`/spans/${id}`, { span_id: id.toLowerCase(), output: 'o' })).body).toMatchObject({ records_count: 1 });
+    expect(await search('spans')).toMatchObject([{ output: 'o' }]);
+    expect(await patch('/spans/step', { span_id: 'step', output: 'o' })).toMatchObject({
+      status: 422,
+      body: { detail: [{ loc: ['path', 'span_id'], msg: expect.stringContaining('known in their trace alone') }] },
+    });
+  });
+
+  test('what a request says of itself refuses nothing, and a session of another id is one by its external id', async () => {
+    const { post, get } = service.space();
+    const odd = {
+      logging_method: 'ruby_client',
+      client_version: 3,
+      reliable: 'yes',
+      is_complete: 'maybe',
+      include_trace_ids: 'true',
+    };
+    const { status, body } = await post('/traces', { ...odd, session_id: 'visit-7', traces: [{ input: 'q' }] });
+    expect([status, body]).toMatchObject([200, { traces_count: 1, session_id: expect.any(String) }]);
+    const { body: session } = await get(`/sessions/${body.session_id}`);
+    expect(session).toMatchObject({ external_id: 'visit-7', traces: [{ id: body.trace_ids[0], is_complete: true }] });
+    const opened = await post('/sessions', { name: 's', previous_session_id: 'before', user_metadata: { own: 'x' } });
+    expect(opened).toMatchObject({ status: 200, body: { name: 's', previous_session_id: null } });
+    expect((await get(`/sessions/${opened.body.id}`)).body).toMatchObject({
+      user_metadata: { own: 'x', previous_session_id: 'before' },
+    });
   });
 
   test('spans nest as deep as they like: those below 256 levels stand beside the span above them', async () => {

@@ -1,0 +1,5 @@
+const decimal = /^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$/;
+
+/** A number, or what a text says that is one; NaN for anything else. */
+export const numberOf = (value: unknown): number =>
+  typeof value === 'number' || (typeof value === 'string' && decimal.test(value)) ? Number(value) : Number.NaN;
