@@ -20,6 +20,7 @@ export const sessionRoutes = (deps: RecordDeps): Endpoint[] => [
     description: 'The same `external_id` in the same run is the same session; it is answered as it was first opened.',
     tag,
     access: { project: 'log_data' },
+    bodyKind: 'records',
     params: ProjectParams,
     body: SessionCreateRequest,
     response: SessionCreateResponse,

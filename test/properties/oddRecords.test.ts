@@ -45,9 +45,9 @@ const trace = fc.oneof(
 );
 
 /** Sends a body that may hold anything. @returns what it answers, which must be a success */
-async function sent(projectId: string, path: string, body: object): Promise<Record<string, unknown>> {
+async function sent(projectId: string, path: string, body: object, method = 'POST'): Promise<Record<string, unknown>> {
   const response = await fetch(`${service.http.url}/projects/${projectId}${path}`, {
-    method: 'POST',
+    method,
     headers: { 'content-type': 'application/json' },
     body: textOf(body),
   });
@@ -123,5 +123,31 @@ test.prop([fc.array(span, { minLength: 1, maxLength: 3 })], { numRuns: 15, endOn
       spans: [third, ...spans, last],
     });
     await readable(projectId, runId, isBelow ? kept : [kept[0], kept[2], kept[3]].map(String));
+  },
+);
+
+const anyOf = (...names: string[]) =>
+  fc.record(Object.fromEntries(names.map((name) => [name, odd])), { requiredKeys: [], noNullPrototype: true });
+const ofClient = anyOf('logging_method', 'client_version', 'reliable', 'is_complete', 'include_trace_ids', 'session_external_id');
+const updated = anyOf('input', 'output', 'status_code', 'tags', 'duration_ns', 'metrics', 'is_complete', 'reliable');
+
+test.prop([ofClient, updated, anyOf('name', 'external_id', 'previous_session_id', 'user_metadata')], {
+  numRuns: 25,
+  endOnFailure: true,
+})(
+  'whatever JSON is in the fields of a request or of an update, the records are stored and can be read',
+  async (client, update, session) => {
+    const { projectId, runId } = service.space().run;
+    const [traceId, ...spanIds] = Array.from({ length: 7 }, newId) as [string, ...string[]];
+    const spans = ['llm', 'tool', 'retriever', 'workflow', 'agent', 'control'].map((type, at) => ({ type, id: spanIds[at] }));
+    await sent(projectId, '/traces', { ...client, log_stream_id: runId, traces: [{ id: traceId, spans }] });
+    await sent(projectId, '/sessions', { ...session, log_stream_id: runId });
+    const changes = { ...update, log_stream_id: runId };
+    const path = `/traces/${traceId}`;
+    expect(await sent(projectId, path, { ...changes, trace_id: traceId }, 'PATCH')).toMatchObject({ records_count: 1 });
+    for (const id of spanIds)
+      expect(await sent(projectId, `/spans/${id}`, { ...changes, span_id: id }, 'PATCH')).toMatchObject({ records_count: 1 });
+    await sent(projectId, '/sessions/search', { log_stream_id: runId, filters: [] });
+    expect(await readable(projectId, runId, [traceId, ...spanIds])).toBe(7);
   },
 );
