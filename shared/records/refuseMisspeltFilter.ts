@@ -1,9 +1,7 @@
 import { RequestInvalid } from '../errors/errors.ts';
-import { editDistance } from '../metrics/editDistance.ts';
+import { lettersOf, resembles } from '../identifiers/resembles.ts';
 
 const filterKeys = ['filters', 'filter_tree'];
-/** Letters that a key may be off and still be meant. */
-const MAX_TYPOS = 2;
 
 /**
  * Refuses a deletion that names no filter and has a key that looks like one: taken for no filter at all, it would delete everything.
@@ -24,14 +22,6 @@ export function refuseMisspeltFilter(body: Record<string, unknown>): void {
 }
 
 function resemblesFilter(key: string): boolean {
-  const letters = key.toLowerCase().replaceAll(/[^a-z]/g, '');
-  if (letters.includes('filter') || letters.includes('tree')) return true;
-  return ['filter', ...filterKeys].some((known) => {
-    const wanted = known.replace('_', '');
-    if (Math.abs(letters.length - wanted.length) > MAX_TYPOS) return false;
-    // Swapped letters count twice in the distance, so that the same letters in any order are looked for beside it.
-    return editDistance(letters, wanted) <= MAX_TYPOS || inOrder(letters) === inOrder(wanted);
-  });
+  const letters = lettersOf(key);
+  return letters.includes('filter') || letters.includes('tree') || resembles(key, ['filter', ...filterKeys]);
 }
-
-const inOrder = (letters: string): string => [...letters].sort().join('');

@@ -3,7 +3,7 @@ import { ProjectRole, permissionsOf, UserInfo } from './accounts.ts';
 import { AnnotationAggregate, AnnotationRating, Label } from './annotationRatings.ts';
 import { BodyFlag, PageFields, Uuid } from './common.ts';
 import { NameOrText } from './datasets.ts';
-import { FilterExpression } from './filters.ts';
+import { DeletionFilterExpression, type Filter, FilterExpression } from './filters.ts';
 import { ValueByOperator } from './listFilters.ts';
 import { MAX_PAGE, SelectColumns, SortClause } from './recordSearch.ts';
 import { ComparedTime } from './time.ts';
@@ -286,20 +286,20 @@ export const QueueUsersPage = z
 // Records in a queue
 
 /** Both are the default of their own schema, so a selector without `type` is recognised by its key. */
-const RecordSelector = z.preprocess(
-  (given) => {
-    if (typeof given !== 'object' || given === null || Array.isArray(given) || 'type' in given) return given;
-    return { ...given, type: 'record_ids' in given ? 'record_ids' : 'filter_tree' };
-  },
-  z.discriminatedUnion('type', [
-    z
-      .object({ type: z.literal('record_ids'), record_ids: z.array(Uuid).min(1).max(100_000) })
-      .meta({ id: 'AnnotationQueueRecordsByRecordIDs' }),
-    z
-      .object({ type: z.literal('filter_tree'), filter_tree: FilterExpression })
-      .meta({ id: 'AnnotationQueueRecordsByFilterTree' }),
-  ]),
-);
+const recordSelector = (filter: z.ZodType<Filter>) =>
+  z.preprocess(
+    (given) => {
+      if (typeof given !== 'object' || given === null || Array.isArray(given) || 'type' in given) return given;
+      return { ...given, type: 'record_ids' in given ? 'record_ids' : 'filter_tree' };
+    },
+    z.discriminatedUnion('type', [
+      z
+        .object({ type: z.literal('record_ids'), record_ids: z.array(Uuid).min(1).max(100_000) })
+        .meta({ id: 'AnnotationQueueRecordsByRecordIDs' }),
+      z.object({ type: z.literal('filter_tree'), filter_tree: filter }).meta({ id: 'AnnotationQueueRecordsByFilterTree' }),
+    ]),
+  );
+const RecordSelector = recordSelector(FilterExpression);
 export type RecordSelector = z.output<typeof RecordSelector>;
 
 export const AddRecordsToQueueRequest = z
@@ -307,7 +307,7 @@ export const AddRecordsToQueueRequest = z
   .meta({ id: 'AddRecordsToQueueRequest' });
 export const AddRecordsToQueueResponse = z.object({ num_records_added: z.int() }).meta({ id: 'AddRecordsToQueueResponse' });
 export const RemoveRecordsFromQueueRequest = z
-  .object({ record_selector: RecordSelector })
+  .object({ record_selector: recordSelector(DeletionFilterExpression) })
   .meta({ id: 'RemoveRecordsFromQueueRequest' });
 export const RemoveRecordsFromQueueResponse = z
   .object({ num_records_removed: z.int() })

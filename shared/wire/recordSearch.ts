@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { recordKinds } from '../columns/columnDef.ts';
 import { BodyFlag, orDefault, Uuid } from './common.ts';
-import { FilterExpression, FilterList } from './filters.ts';
+import { DeletionFilterExpression, DeletionFilterList, FilterExpression, FilterList } from './filters.ts';
 import { MetricDirection, MetricRange } from './metricScale.ts';
 import { ScorerConfig } from './scorers.ts';
 import { ExtendedRecord, PartialRecord } from './storedRecords.ts';
@@ -76,7 +76,13 @@ export const LogRecordsQueryCountRequest = z
   .meta({ id: 'LogRecordsQueryCountRequest' });
 export const LogRecordsQueryCountResponse = z.object({ total_count: z.int() }).meta({ id: 'LogRecordsQueryCountResponse' });
 /** What `delete` takes: the records that match it go. Other keys come along, so that a misspelt filter is not taken for none. */
-export const LogRecordsDeleteRequest = z.looseObject({ ...RunSelector, ...filterFields }).meta({ id: 'LogRecordsDeleteRequest' });
+export const LogRecordsDeleteRequest = z
+  .looseObject({
+    ...RunSelector,
+    filters: DeletionFilterList.optional(),
+    filter_tree: DeletionFilterExpression.nullish(),
+  })
+  .meta({ id: 'LogRecordsDeleteRequest' });
 export type LogRecordsQueryRequest = z.output<typeof LogRecordsQueryRequest>;
 export type LogRecordsPartialQueryRequest = z.output<typeof LogRecordsPartialQueryRequest>;
 

@@ -305,6 +305,13 @@ describe('records and ratings', () => {
     expect(await post(path, { ...where, record_selector: tools })).toEqual({ num_records_added: 2 });
     expect(await post(`${path}/count`, {})).toEqual({ total_count: 6 });
     expect(await post(`${path}/count`, { filter_tree: tools.filter_tree })).toEqual({ total_count: 3 });
+    const misspelt = { filter_tree: { type: 'id', name: 'id', operater: 'ne', value: span } };
+    expect(await service.request('POST', `${path}/remove`, { record_selector: misspelt })).toMatchObject({
+      status: 422,
+      body: {
+        detail: [{ loc: ['body', 'record_selector', 'filter_tree'], msg: expect.stringContaining('the closest is operator') }],
+      },
+    });
     expect(await post(`${path}/remove`, { record_selector: tools })).toEqual({ num_records_removed: 3 });
     const selector = { type: 'record_ids', record_ids: [ids[0], newId()] };
     expect(await post(`${path}/remove`, { record_selector: selector })).toEqual({ num_records_removed: 1 });

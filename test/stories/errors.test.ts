@@ -327,7 +327,23 @@ describe('a request that is refused says where', () => {
           body: { detail: [{ msg: expect.stringContaining('a filter is one of') }] },
         });
     expect(await total()).toBe(before);
-    const known = { ...run, filters: filter, filter, colour: 'red' };
+    // A default would stand in for a key of a leaf that is misspelt, and take what was to stay.
+    const misspelt: [string, object][] = [
+      ['operater', { type: 'id', column_id: 'id', operater: 'ne', value: newId() }],
+      ['Operator', { type: 'id', column_id: 'id', Operator: 'ne', value: newId() }],
+      ['op', { type: 'boolean', column_id: 'has_children', op: 'ne', value: true }],
+      ['case_sensitve', { ...leaf, case_sensitve: false }],
+      ['ignoreCase', { ...leaf, ignoreCase: true }],
+    ];
+    for (const [key, one] of misspelt)
+      for (const given of [{ filter_tree: one }, { filters: [one] }, { filter_tree: { not: { filter: one } } }])
+        expect(await service.request('POST', `${at}/delete`, { ...run, ...given })).toMatchObject({
+          status: 422,
+          body: { detail: [{ msg: expect.stringContaining(`there is no key "${key}"`) }] },
+        });
+    expect(await total()).toBe(before);
+    expect((await service.request('POST', `${at}/search`, { ...run, filters: [misspelt[0]?.[1]] })).status).toBe(200);
+    const known = { ...run, filters: [{ ...leaf, colour: 'red' }], filter, colour: 'red' };
     expect((await service.request('POST', `${at}/delete`, known)).status).toBe(200);
     expect(await total()).toBe(before);
     expect((await service.request('POST', `${at}/delete`, { ...run, colour: 'red', limit: 5 })).status).toBe(200);

@@ -1,0 +1,20 @@
+import { editDistance } from '../metrics/editDistance.ts';
+
+/** Letters that a key may be off and still be meant. */
+const MAX_TYPOS = 2;
+
+/** Whether a key is one of `known` but for its spelling: two letters off at most, or the same letters in another order. */
+export function resembles(key: string, known: readonly string[]): boolean {
+  const letters = lettersOf(key);
+  return known.some((name) => {
+    const wanted = lettersOf(name);
+    if (Math.abs(letters.length - wanted.length) > MAX_TYPOS) return false;
+    // Swapped letters count twice in the distance, so that the same letters in any order are looked for beside it.
+    return editDistance(letters, wanted) <= MAX_TYPOS || inOrder(letters) === inOrder(wanted);
+  });
+}
+
+/** The letters of a key, whatever their case and what stands between them. */
+export const lettersOf = (key: string): string => key.toLowerCase().replaceAll(/[^a-z]/g, '');
+
+const inOrder = (letters: string): string => [...letters].sort().join('');
