@@ -8,9 +8,10 @@ const SEARCHED_VALUES = 10_000;
 
 /**
  * A part of a request as its schema reads it.
+ * @param body where a key of a query may have been meant for
  * @throws RequestInvalid with the problems, of a large part only with the first
  */
-export function parsePart(schema: z.ZodType, value: unknown, where: 'path' | 'query' | 'body'): unknown {
+export function parsePart(schema: z.ZodType, value: unknown, where: 'path' | 'query' | 'body', body?: z.ZodType): unknown {
   const first = schema.safeParse(value, atFirstProblem);
   if (first.success) return first.data;
   const isSearched = holdsAtMost(value, SEARCHED_VALUES);
@@ -20,7 +21,9 @@ export function parsePart(schema: z.ZodType, value: unknown, where: 'path' | 'qu
   for (const issue of issues) {
     const left = LISTED_PROBLEMS - items.length;
     if (issue.code === 'unrecognized_keys') {
-      items.push(...unknownKeyItems({ ...issue, keys: issue.keys.slice(0, left) }, location(where, issue.path), schema, value));
+      items.push(
+        ...unknownKeyItems({ ...issue, keys: issue.keys.slice(0, left) }, location(where, issue.path), schema, value, body),
+      );
       more += Math.max(0, issue.keys.length - left);
     } else if (left > 0) items.push(...invalidItems(issue, where));
     else more += 1;

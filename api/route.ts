@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Request, type Response, Router } from 'express';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { onBehalfOf } from '../shared/accounts/currentCaller.ts';
 import type { AssetAction, Caller, OrganizationNeed, ProjectAction } from '../shared/accounts/permissions.ts';
 import type { AssetKind } from '../shared/assets/assetAccess.ts';
@@ -16,6 +16,7 @@ import { parsePart } from './parsePart.ts';
 import type { RequestParts } from './pathInRequest.ts';
 import { type BodyKind, readBody } from './readBody.ts';
 import { FormReader } from './readForm.ts';
+import { isStrict } from './unknownKeys.ts';
 
 /** What a route needs of its caller. `public` routes are the only ones that answer without credentials. */
 export type Access = 'public' | 'signedIn' | { organization: OrganizationNeed } | { project: ProjectAction | 'read' } | AssetNeed;
@@ -202,7 +203,7 @@ async function answered(
 ): Promise<void> {
   const params = route.params ? parsePart(route.params, request.params, 'path') : undefined;
   const project = caller ? await authorized(route.access, gate, caller, params as Record<string, string> | undefined) : undefined;
-  const query = route.query ? parsePart(route.query, withoutPath(request), 'query') : undefined;
+  const query = parsedQuery(route, request);
   const admitted = caller && (await route.admit?.(caller, request));
   const kind = route.bodyKind ?? 'json';
   await using form = kind === 'multipart' ? new FormReader(request.headers['content-type'] ?? '') : undefined;
@@ -239,6 +240,15 @@ async function authorized(access: Access, gate: Gate, caller: Caller, params: Re
   if (id === undefined && !caller.projectKey) return undefined;
   return gate.authorize(caller, access, id);
 }
+
+/** A body that takes no keys but its own, as those of routes beside the interface, goes with a query that takes none. */
+function parsedQuery({ query, body }: Endpoint, request: Request): unknown {
+  if (query) return parsePart(query, withoutPath(request), 'query');
+  if (body && isStrict(body)) parsePart(NO_QUERY, withoutPath(request), 'query', body);
+  return undefined;
+}
+
+const NO_QUERY = z.strictObject({});
 
 /** Published clients repeat the parameters of the path in the query. */
 const withoutPath = ({ query, params }: Request): Record<string, unknown> =>

@@ -5,17 +5,28 @@ import { closestNames } from '../shared/identifiers/closestNames.ts';
 /** Characters of a key in the location of a problem: a hundred problems below one long key are not to be a hundred times as long. */
 export const LOCATION_CHARACTERS = 200;
 
-/** What is said of keys that the object at `path` below `schema` does not have: one item each, with the known keys that look most like it. */
+/** Whether an object of this schema takes no other keys than those that it names. */
+export function isStrict(schema: unknown): boolean {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return isStrict(schema.unwrap());
+  return schema instanceof z.ZodObject && schema.def.catchall instanceof z.ZodNever;
+}
+
+/**
+ * What is said of keys that the object at `path` below `schema` does not have: one item each, with the known keys that look most like it, which are
+ * those of `body` where the object has none.
+ */
 export function unknownKeyItems(
   { keys, path }: { keys: readonly string[]; path: readonly PropertyKey[] },
   loc: InvalidItem['loc'],
   schema: z.ZodType,
   value: unknown,
+  body?: z.ZodType,
 ): InvalidItem[] {
   const known = keysAt(schema, value, path);
+  const ofBody = known.length === 0 ? keysAt(body, undefined, []) : [];
   return keys.map((key) => {
-    const closest = closestNames(key, known);
-    const hint = closest.length > 0 ? `; the closest are ${closest.join(', ')}` : '';
+    const closest = closestNames(key, [...known, ...ofBody]);
+    const hint = closest.length > 0 ? `; the closest are ${closest.join(', ')}${ofBody.length > 0 ? ' of the body' : ''}` : '';
     const name = key.slice(0, LOCATION_CHARACTERS);
     return { loc: [...loc, name], msg: `there is no key ${JSON.stringify(name)} here${hint}`, type: 'unknown_key' };
   });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Caller } from '../../shared/accounts/permissions.ts';
 import { limitsFrom } from '../../shared/coordination/callLimits.ts';
 import { ServiceError } from '../../shared/errors/errors.ts';
-import type { CallerDeps } from '../../shared/experiments/callerRows.ts';
+import type { CallerDeps, CallerResult } from '../../shared/experiments/callerRows.ts';
 import { leaseRows, recordResults } from '../../shared/experiments/callerRows.ts';
 import type { ExperimentRun, Runner, RunSettings } from '../../shared/experiments/experiment.ts';
 import { loggedMetricsOf } from '../../shared/experiments/metricScales.ts';
@@ -12,7 +12,9 @@ import { rerunToWire } from '../../shared/experiments/rerun.ts';
 import { selectionToWire } from '../../shared/experiments/rowSelection.ts';
 import { usageBody } from '../../shared/experiments/runUsage.ts';
 import type { RunControl } from '../../shared/experiments/steerRun.ts';
-import { Uuid } from '../../shared/wire/common.ts';
+import { closestNames } from '../../shared/identifiers/closestNames.ts';
+import { resembles } from '../../shared/identifiers/resembles.ts';
+import { NoKeys, Uuid } from '../../shared/wire/common.ts';
 import {
   ConcurrencyRequest,
   HeartbeatReply,
@@ -23,10 +25,12 @@ import {
   ProgressReply,
   ResultsReply,
   ResultsRequest,
+  RowResult,
   type RunnerRequest,
   RunReply,
   RunRequest,
 } from '../../shared/wire/experimentRuns.ts';
+import { KeptValues } from '../../shared/wire/mendFields.ts';
 import { type Endpoint, endpoint } from '../route.ts';
 
 export interface ExperimentRunDeps {
@@ -58,6 +62,7 @@ export function experimentRunRoutes(deps: ExperimentRunDeps): Endpoint[] {
       tag: 'Experiment runs',
       access: { project: 'create_run' },
       params: Params,
+      body: NoKeys,
       response: RunReply,
       handle: async ({ params }) => toReply(await act(await inProject(params)), false),
     });
@@ -168,11 +173,7 @@ export function experimentRunRoutes(deps: ExperimentRunDeps): Endpoint[] {
       response: ResultsReply,
       handle: async ({ params, body }) => {
         const run = await inProject(params);
-        const results = body.results.map(({ ordinal, output, error, spans, started_at, duration_ns, metrics, tags }) => ({
-          ...{ ordinal, output, error, spans, tags },
-          ...{ startedAt: started_at, durationNs: duration_ns, localMetrics: metrics },
-        }));
-        return { recorded: await recordResults(deps.caller, run, body.process, results) };
+        return { recorded: await recordResults(deps.caller, run, body.process, body.results.map(toResult)) };
       },
     }),
     endpoint({
@@ -194,6 +195,26 @@ export function experimentRunRoutes(deps: ExperimentRunDeps): Endpoint[] {
       },
     }),
   ];
+}
+
+/** What is under a key that results do not have is kept with the row, which fails where that key is a known one misspelt. */
+function toResult(given: z.output<typeof ResultsRequest>['results'][number]): CallerResult {
+  const { ordinal, output, error, spans, started_at, duration_ns, metrics, tags, ...others } = given;
+  const kept = new KeptValues();
+  for (const [key, value] of Object.entries(others)) kept.keep(key, value);
+  return {
+    ...{ ordinal, output, error: error ?? misspeltKey(Object.keys(others)), spans, tags, asText: kept.beside(undefined) },
+    ...{ startedAt: started_at, durationNs: duration_ns, localMetrics: metrics },
+  };
+}
+
+const resultKeys = Object.keys(RowResult.shape);
+
+function misspeltKey(keys: readonly string[]): string | undefined {
+  const key = keys.find((one) => resembles(one, resultKeys))?.slice(0, 200);
+  return (
+    key && `the result has a key ${JSON.stringify(key)}, which is not known; the closest is ${closestNames(key, resultKeys, 1)}`
+  );
 }
 
 function parsedRunRequest(body: z.output<typeof RunRequest>): ParsedRunRequest {

@@ -16,7 +16,7 @@ import {
   PasswordReset,
   PasswordResetCreated,
 } from '../../shared/wire/accounts.ts';
-import { PageQuery, pageFields, Uuid } from '../../shared/wire/common.ts';
+import { NoKeys, PageQuery, pageFields, Uuid } from '../../shared/wire/common.ts';
 import type { ClientAddresses } from '../clientAddress.ts';
 import { LOGIN_BODY_BYTES, refreshCookie, UserParams } from '../loginRequest.ts';
 import { type Endpoint, endpoint, Reply } from '../route.ts';
@@ -116,6 +116,8 @@ export const loginSessionRoutes = (deps: LoginSessionDeps): Endpoint[] => [
     tag,
     access: { organization: 'manage_users' },
     params: UserParams,
+    body: NoKeys,
+    bodyLimit: LOGIN_BODY_BYTES,
     response: PasswordResetCreated,
     async handle({ params, caller }) {
       const { user, resetToken, expiresAt } = await startPasswordReset(deps, caller, params.user_id);

@@ -72,5 +72,8 @@ export type StandardError = z.output<typeof StandardError>;
 /** For the API document: the schema that says what a value is, where the one that reads it takes it apart in a way of its own. */
 export const documentedAs = new WeakMap<z.ZodType, z.ZodType>();
 
+/** The body of an own route that needs none. */
+export const NoKeys = z.strictObject({}).nullish();
+
 export const Message = z.object({ message: z.string() });
 export const AnyJson = z.unknown();

@@ -152,7 +152,7 @@ export const LeaseReply = z
   .object({ state: runState, attempt: z.int(), concurrency: z.int(), row_time_limit_ms: z.int(), rows: z.array(LeasedRow) })
   .meta({ id: 'ExperimentRowLease' });
 
-const RowResult = z.object({
+export const RowResult = z.object({
   ordinal: z.int32().min(0),
   output: z.string().nullable(),
   error: z.string().nullish(),

@@ -206,11 +206,11 @@ test('a template, a handler and a judge may say anything; every row and every va
 test("an odd result of a caller's function costs no other its record", async () => {
   const one = await newExperiment(client, projectId, { name: 'odd caller' });
   const process = newId();
-  const inputs = Array.from({ length: 8 }, (_, index) => String(index));
+  const inputs = Array.from({ length: 11 }, (_, index) => String(index));
   await one.start({ runner: { kind: 'caller_function' }, process, records: inputs.map((input) => ({ input })) });
   const path = `/projects/${projectId}/experiments/${one.id}/rows`;
   const { rows } = await client.send<{ rows: { ordinal: number }[] }>(`${path}/lease`, { body: { process } });
-  expect(rows).toHaveLength(8);
+  expect(rows).toHaveLength(11);
   const results = [
     { output: 'fine', started_at: '2030-01-01T12:00:00Z', duration_ns: 5 },
     { output: { a: 1 }, started_at: 'yesterday', duration_ns: -5, error: null },
@@ -220,16 +220,30 @@ test("an odd result of a caller's function costs no other its record", async () 
     { output: '\ud800', started_at: '9999-01-01T00:00:00Z', duration_ns: 1e300 },
     {},
     { output: 'last' },
+    { outptu: 'misspelt' },
+    { output: 'paid for', metrcs: { mine: 1 } },
+    { output: 'more', worker: { name: 'w1' } },
   ].map((result, ordinal) => ({ ordinal, ...result }));
   const posted = await client.send<{ recorded: number[] }>(`${path}/results`, {
     body: { process, results: [...results, 7, null, { ordinal: 'x' }, { ordinal: 1e12 }] },
   });
-  expect(posted.recorded.sort()).toEqual(rows.map(({ ordinal }) => ordinal));
+  expect(posted.recorded.toSorted((a, b) => a - b)).toEqual(rows.map(({ ordinal }) => ordinal));
   const found = await ended(one, inputs);
   expect(found.get('0')).toMatchObject({ output: 'fine', metrics: { duration_ns: 5 } });
   expect(found.get('1')).toMatchObject({ output: '{"a":1}', user_metadata: { started_at: 'yesterday', duration_ns: '-5' } });
   expect(found.get('4')).toMatchObject({ output: null, error_message: '{"code":1}' });
   expect(found.get('7')).toMatchObject({ output: 'last', error_message: '' });
+  expect(found.get('8')).toMatchObject({
+    output: null,
+    error_message: 'the result has a key "outptu", which is not known; the closest is output',
+    user_metadata: { outptu: 'misspelt' },
+  });
+  expect(found.get('9')).toMatchObject({
+    output: 'paid for',
+    error_message: expect.stringContaining('the closest is metrics'),
+    user_metadata: { metrcs: '{"mine":1}' },
+  });
+  expect(found.get('10')).toMatchObject({ output: 'more', error_message: '', user_metadata: { worker: '{"name":"w1"}' } });
 });
 
 test('the tries of a call stand with its span; a row that fails carries its time, and one without a call is in no average', {

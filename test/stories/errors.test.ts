@@ -268,6 +268,37 @@ describe('a request that is refused says where', () => {
     expect(answer).toMatchObject({ status: 422, body: { detail: [{ loc: ['body', ...key], type: 'unknown_key', msg }] } });
   });
 
+  test.each([
+    ['POST', 'experiments/{id}/run', 'concurency=3', 'concurrency'],
+    ['POST', 'experiments/{id}/concurrency', 'concurrency=3', 'concurrency'],
+    ['PUT', 'retention', 'retention_day=3', 'retention_days'],
+    ['POST', 'experiments/{id}/rows/lease', 'waitms=3', 'wait_ms'],
+  ])('%s %s refuses %s in the query, and says what of the body is meant', async (method, path, query, closest) => {
+    const at = `/projects/${project.id}/${path.replace('{id}', newId())}`;
+    const msg = expect.stringMatching(new RegExp(`the closest are ${closest}.* of the body`));
+    expect(await service.request(method, `${at}?${query}`, {})).toMatchObject({
+      status: 422,
+      body: { detail: [{ loc: ['query', query.split('=')[0]], type: 'unknown_key', msg }] },
+    });
+  });
+
+  test.each(['pause', 'resume', 'cancel'])('%s takes no keys, in the body or in the query', async (path) => {
+    const at = `/projects/${project.id}/experiments/${newId()}/${path}`;
+    const refused = (...loc: string[]) => ({ status: 422, body: { detail: [{ loc, type: 'unknown_key' }] } });
+    expect(await service.request('POST', at, { rows: [1] })).toMatchObject(refused('body', 'rows'));
+    expect(await service.request('POST', `${at}?rows=1`)).toMatchObject(refused('query', 'rows'));
+    for (const body of [undefined, {}, null]) expect((await service.request('POST', at, body)).status).toBe(404);
+  });
+
+  test('a password reset takes no keys', async () => {
+    const at = `/users/${newId()}/password_reset`;
+    expect(await service.request('POST', at, { new_password: 'x' })).toMatchObject({
+      status: 422,
+      body: { detail: [{ loc: ['body', 'new_password'], type: 'unknown_key' }] },
+    });
+    expect((await service.request('POST', at)).status).toBe(404);
+  });
+
   test('an unknown key beside passwords is refused', async () => {
     const msg = expect.stringContaining('the closest are new_password');
     const refusal = { status: 422, body: { detail: [{ loc: ['body', 'nwe_password'], type: 'unknown_key', msg }] } };
