@@ -18,14 +18,14 @@ export function parsePart(schema: z.ZodType, value: unknown, where: 'path' | 'qu
   const issues = (isSearched ? schema.safeParse(value).error?.issues : undefined) ?? first.error.issues;
   const items: InvalidItem[] = [];
   let more = 0;
-  for (const issue of issues) {
+  for (const issue of issues.flatMap((one) => plainIssues(one))) {
     const left = LISTED_PROBLEMS - items.length;
     if (issue.code === 'unrecognized_keys') {
       items.push(
         ...unknownKeyItems({ ...issue, keys: issue.keys.slice(0, left) }, location(where, issue.path), schema, value, body),
       );
       more += Math.max(0, issue.keys.length - left);
-    } else if (left > 0) items.push(...invalidItems(issue, where));
+    } else if (left > 0) items.push(invalidItem(issue, where));
     else more += 1;
   }
   throw new RequestInvalid(items, isSearched ? more : 'unknown');
@@ -45,26 +45,25 @@ function holdsAtMost(value: unknown, most: number): boolean {
   return true;
 }
 
-/** One item per problem. Where no member of a union fits, the member that came nearest (fewest problems, deepest) speaks for it. */
-function invalidItems(issue: z.core.$ZodIssue, where: string, prefix: PropertyKey[] = []): InvalidItem[] {
+/** A problem by itself. Where no member of a union fits, those of the member that came nearest (fewest problems, deepest). */
+function plainIssues(issue: z.core.$ZodIssue, prefix: PropertyKey[] = []): z.core.$ZodIssue[] {
   const path = [...prefix, ...issue.path];
   if (issue.code === 'invalid_union' && issue.errors.length > 0) {
     const nearest = [...issue.errors].sort((a, b) => depth(b) - depth(a) || a.length - b.length)[0] ?? [];
-    if (depth(nearest) > 0) return nearest.flatMap((inner) => invalidItems(inner, where, path));
+    if (depth(nearest) > 0) return nearest.flatMap((inner) => plainIssues(inner, path));
+  }
+  return [{ ...issue, path }];
+}
+
+function invalidItem(issue: z.core.$ZodIssue, where: string): InvalidItem {
+  const loc = location(where, issue.path);
+  if (issue.code === 'invalid_union' && issue.errors.length > 0) {
     const expected = issue.errors.flat().map((one) => ('expected' in one ? String(one.expected) : one.message));
-    return [
-      {
-        loc: location(where, path),
-        msg: `none of the accepted forms fits: ${[...new Set(expected)].join(', ')}`,
-        type: issue.code,
-      },
-    ];
+    return { loc, msg: `none of the accepted forms fits: ${[...new Set(expected)].join(', ')}`, type: issue.code };
   }
   if (issue.code === 'invalid_type' && issue.message.endsWith('received undefined'))
-    return [
-      { loc: location(where, path), msg: path.length > 0 ? 'this field is required' : `a ${where} is required`, type: 'missing' },
-    ];
-  return [{ loc: location(where, path), msg: issue.message, type: issue.code }];
+    return { loc, msg: issue.path.length > 0 ? 'this field is required' : `a ${where} is required`, type: 'missing' };
+  return { loc, msg: issue.message, type: issue.code };
 }
 
 /** How deep in the value the deepest of these problems lies. */

@@ -181,6 +181,9 @@ describe('prices', () => {
     expect(await refused({ ...price, cached_inputs: 1 })).toContain(
       'there is no key "cached_inputs" here; the closest are cached_input',
     );
+    expect(await refused({ ...price, output: { base: 2, teirs: [{ above: 1000, price: 4 }] } })).toContain(
+      'there is no key "teirs" here; the closest are tiers',
+    );
     expect(await refused({ ...price, input: -1 })).toContain('body.prices.0.input');
     expect(await refused({ ...price, valid_from: 'soon' })).toContain('body.prices.0.valid_from');
     expect(await refused({ model: 'ours', cached_input: 1 })).toContain('needs a price for input or output');
