@@ -66,7 +66,8 @@ export function errorResponse(log: Logger): ErrorRequestHandler {
 
 /** The body of every 422, whether a schema refused the request or the domain: `detail` is a list. */
 function invalidBody(err: RequestInvalid | ServiceError, parts: RequestParts = {}) {
-  if (err instanceof RequestInvalid) return { detail: err.items };
+  if (err instanceof RequestInvalid)
+    return { detail: err.items.map(({ named, ...item }) => (named ? { ...item, loc: pathInRequest(parts, named) } : item)) };
   const ctx = { ...err.context, error_code: errorCodes[err.code].errorCode };
   const type = err.code.replaceAll(/(?!^)[A-Z]/g, '_$&').toLowerCase();
   return errorBody(err, [{ loc: pathInRequest(parts, err.named), msg: err.message, type, ctx }]);

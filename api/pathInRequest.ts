@@ -24,12 +24,21 @@ function pathBelow({ body }: RequestParts, key: string, texts: readonly string[]
   return path && ['body', key, ...path];
 }
 
+/** The place of the first of the texts that is there. */
 function pathIn(value: unknown, texts: readonly string[]): InvalidItem['loc'] | undefined {
-  if (typeof value === 'string') return texts.includes(value) ? [] : undefined;
+  for (const text of texts) {
+    const path = pathOf(value, text);
+    if (path) return path;
+  }
+  return undefined;
+}
+
+function pathOf(value: unknown, text: string): InvalidItem['loc'] | undefined {
+  if (typeof value === 'string') return value === text ? [] : undefined;
   if (typeof value !== 'object' || value === null) return undefined;
   for (const [key, inner] of Object.entries(value)) {
     // What a filter compares with names nothing, whatever it says.
-    const below = key === 'value' ? undefined : pathIn(inner, texts);
+    const below = key === 'value' ? undefined : pathOf(inner, text);
     if (below) return [Array.isArray(value) ? Number(key) : key, ...below];
   }
   return undefined;

@@ -80,7 +80,7 @@ export function recordEndpoints(domain: Domain, gate: Gate, bodies: BodyBounds):
       start: scoring.start,
       async metricsOf(caller, run, scorerIds) {
         const metrics = await scorersOfRun(scorersSeenBy(scorers.store, assets, caller), run.projectId, run.runId, scorerIds);
-        await mustHaveJudges(models, metrics, () => scorers.defaultJudge(run.projectId), ['body', 'scorer_ids']);
+        await mustHaveJudges(models, metrics, () => scorers.defaultJudge(run.projectId));
         return metrics;
       },
     }),

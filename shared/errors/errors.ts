@@ -99,6 +99,8 @@ export class ServiceError extends Error {
 /** One item of a 422 body (`HTTPValidationError.detail`). `loc` starts with `body`, `query`, `path` or `header`. */
 export interface InvalidItem {
   loc: (string | number)[];
+  /** Where the place is not known, what is wrong by the words that the request may name it by: the answer has its place as `loc`. */
+  named?: Named;
   msg: string;
   type: string;
   input?: unknown;

@@ -34,7 +34,7 @@ export async function createJob(
 }
 
 async function define(deps: JobDeps, experiment: Experiment, request: CreateJobRequest): Promise<Experiment> {
-  const scorers = request.scorers?.map((one) => (one.scorer_type ? one : one.name));
+  const { scorers } = request;
   if (scorers) await resolveMetrics(deps.scorers, scorers);
   if (request.prompt_template_version_id) await mustHaveTemplate(deps.experiments, request.prompt_template_version_id);
   const dataset = await datasetOf(deps, experiment, request);

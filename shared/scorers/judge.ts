@@ -35,10 +35,9 @@ export async function mustHaveJudges(
   models: Pick<ModelCaller, 'resolveModel'>,
   metrics: readonly EnabledMetric[],
   defaultJudge: () => Promise<string | null>,
-  at: readonly string[] = ['body', 'scorers'],
 ): Promise<void> {
   const invalid: InvalidItem[] = [];
-  for (const { needs, judgeModel, name, alias } of metrics) {
+  for (const { needs, judgeModel, name, alias, label, scorerId } of metrics) {
     if (needs !== 'judge') continue;
     const model = judgeModel ?? (await defaultJudge());
     if (model === null) continue;
@@ -49,7 +48,8 @@ export async function mustHaveJudges(
       const judge = judgeModel === null ? "the project's default judge, of the metric" : 'the judge of the metric';
       const msg = `${judge} ${JSON.stringify(alias ?? name)} cannot be asked: ${err.message}`;
       invalid.push({
-        loc: [...at, alias ?? name, 'model_name'],
+        loc: ['body'],
+        named: { texts: [model, name, ...(alias ? [alias] : []), label, scorerId] },
         msg,
         type: 'judge_model_unknown',
         input: model,

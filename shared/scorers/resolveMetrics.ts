@@ -5,7 +5,7 @@ import { closestNames } from '../identifiers/closestNames.ts';
 import { builtinMetrics } from '../metrics/index.ts';
 import type { Metric } from '../metrics/metric.ts';
 import { withJudges } from '../metrics/scoreRecord.ts';
-import type { ScorerConfig } from '../wire/scorers.ts';
+import type { NamedScorerConfig, ScorerConfig } from '../wire/scorers.ts';
 import { builtinById, builtinByName } from './presets.ts';
 import type { Scorer, ScorerStore, ScorerVersion } from './scorer.ts';
 import { scorerAsMetric, suitedRollUp } from './scorerAsMetric.ts';
@@ -32,6 +32,12 @@ type DefiningScorer = Pick<Scorer, 'id' | 'name' | 'scorerType' | 'definition'>;
 /** What resolving needs of the store. */
 export type ScorerLookup = Pick<ScorerStore, 'list' | 'findEver' | 'findVersionById'>;
 
+/** A scorer by label, name or id, alone or with settings, or by its id. */
+export type ScorerReference = string | NamedScorerConfig | ScorerConfig;
+
+const nameIn = (one: ScorerReference): string | undefined =>
+  typeof one === 'string' ? one : one.scorer_type ? undefined : (one.name as string);
+
 /**
  * The metrics that a request names: built-ins by label, wire name or id, scorers that users defined by label, name or id, in the order given,
  * each once (the last setting counts).
@@ -39,22 +45,26 @@ export type ScorerLookup = Pick<ScorerStore, 'list' | 'findEver' | 'findVersionB
  */
 export async function resolveMetrics(
   store: ScorerLookup,
-  requested: readonly (string | ScorerConfig)[],
+  requested: readonly ScorerReference[],
   at: (string | number)[] = ['body', 'scorers'],
 ): Promise<EnabledMetric[]> {
-  const own = requested.some((one) => typeof one === 'string' && !builtinByName(one)) ? await store.list() : [];
-  const ids = requested.flatMap((one) => (typeof one === 'string' || builtinById(one.id) ? [] : [one.id]));
+  const names = requested.flatMap((one) => nameIn(one) ?? []);
+  const own = names.some((name) => !builtinByName(name)) ? await store.list() : [];
+  const ids = requested.flatMap((one) => (typeof one === 'string' || !one.scorer_type || builtinById(one.id) ? [] : [one.id]));
   const wanted = new Map([...own, ...(ids.length > 0 ? await store.findEver(ids) : [])].map((scorer) => [scorer.id, scorer]));
   const invalid: InvalidItem[] = [];
   const resolved = new Map<string, EnabledMetric>();
   for (const [index, one] of requested.entries()) {
-    const found = typeof one === 'string' ? byName(one, own) : await byConfig(store, one, wanted.get(one.id));
+    const found =
+      typeof one === 'string' || !one.scorer_type
+        ? await byName(store, typeof one === 'string' ? { name: one } : one, own)
+        : await byConfig(store, one, wanted.get(one.id));
     if ('problem' in found)
       invalid.push({
         loc: [...at, index],
         msg: found.problem,
         type: 'metric_unknown',
-        input: typeof one === 'string' ? one : (one.name ?? one.id),
+        input: nameIn(one) ?? (one as ScorerConfig).name ?? (one as ScorerConfig).id,
       });
     else resolved.set(found.scorerId, found);
   }
@@ -64,14 +74,26 @@ export async function resolveMetrics(
 
 type Found = EnabledMetric | { problem: string };
 
-function byName(name: string, own: readonly Scorer[]): Found {
+async function byName(store: ScorerLookup, given: NamedScorerConfig, own: readonly Scorer[]): Promise<Found> {
+  const { name, model_name, num_judges, scoreable_node_types, cot_enabled, output_type, input_type, filters, roll_up_method } =
+    given;
+  const settings = {
+    model_name,
+    num_judges,
+    scoreable_node_types,
+    cot_enabled,
+    output_type,
+    input_type,
+    filters,
+    roll_up_method,
+  };
   const builtin = builtinByName(name);
-  if (builtin) return enabled(builtin.metric, { id: builtin.scorerId, scorer_type: 'preset' }, 'preset', null);
+  if (builtin) return byConfig(store, { ...settings, id: builtin.scorerId, scorer_type: 'preset' }, undefined);
   const key = name.trim().toLowerCase();
   const named = own.filter((one) => one.name.toLowerCase() === key);
   const scorer = onlyOne('scorer', name, named) ?? own.find((one) => [one.id, one.definition.label?.toLowerCase()].includes(key));
   if (!scorer) return { problem: `no metric is called ${JSON.stringify(name)}; nearest: ${nearest(name, own)}` };
-  return fromScorer(scorer, scorer.defaultVersion, { id: scorer.id, scorer_type: scorer.scorerType });
+  return byConfig(store, { ...settings, id: scorer.id, scorer_type: scorer.scorerType }, scorer);
 }
 
 async function byConfig(store: ScorerLookup, config: ScorerConfig, scorer: Scorer | undefined): Promise<Found> {

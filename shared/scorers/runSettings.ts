@@ -1,8 +1,8 @@
 import type { ColumnDef } from '../columns/columnDef.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { metricColumn } from '../metrics/metricColumn.ts';
-import type { ScorerConfig, SegmentFilter } from '../wire/scorers.ts';
-import { type EnabledMetric, resolveMetrics, type ScorerLookup } from './resolveMetrics.ts';
+import type { SegmentFilter } from '../wire/scorers.ts';
+import { type EnabledMetric, resolveMetrics, type ScorerLookup, type ScorerReference } from './resolveMetrics.ts';
 import type { RunScorerSettings, ScorerStore } from './scorer.ts';
 
 type SettingsStore = ScorerLookup & Pick<ScorerStore, 'runSettings' | 'saveRunSettings' | 'runExists' | 'projectScorers'>;
@@ -33,7 +33,7 @@ export async function saveRunSettings(
   store: SettingsStore,
   projectId: string,
   runId: string,
-  given: { scorers?: readonly (string | ScorerConfig)[] | null | undefined; segmentFilters?: SegmentFilter[] | null | undefined },
+  given: { scorers?: readonly ScorerReference[] | null | undefined; segmentFilters?: SegmentFilter[] | null | undefined },
   kinds = anyRun,
 ): Promise<RunScorerSettings> {
   await mustExist(store, projectId, runId, kinds);

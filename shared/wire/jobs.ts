@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { orDefault, Timestamp, Uuid } from './common.ts';
 import { PromptRunSettings } from './prompts.ts';
-import { ScorerConfig, SegmentFilter } from './scorers.ts';
+import { NamedScorerConfig, ScorerConfig, SegmentFilter } from './scorers.ts';
 
 export const JobParams = z.object({ job_id: Uuid });
 export const RunParams = z.object({ project_id: Uuid, run_id: Uuid });
@@ -44,7 +44,7 @@ const fields = {
   prompt_settings: PromptRunSettings.nullish(),
   // An older form names a metric instead of giving a scorer's id.
   scorers: z
-    .array(z.union([ScorerConfig, z.looseObject({ name: z.string().min(1), scorer_type: z.null().optional() })]))
+    .array(z.union([ScorerConfig, NamedScorerConfig]))
     .max(200)
     .nullish(),
   prompt_registered_scorers_configuration: z.array(free).nullish(),

@@ -146,6 +146,16 @@ export const ScorerConfig = z.object({
 });
 export type ScorerConfig = z.output<typeof ScorerConfig>;
 
+/** The same of a scorer that is given by its name, as older clients do; whatever else they say of it changes nothing. */
+export const NamedScorerConfig = z.looseObject({
+  name: z.string().min(1),
+  scorer_type: z.null().optional(),
+  ...judgeSettings,
+  filters: z.array(RecordFilter).nullish(),
+  roll_up_method: RollUpMethod.nullish(),
+});
+export type NamedScorerConfig = z.output<typeof NamedScorerConfig>;
+
 export const SegmentFilter = z.object({
   filter: RecordFilter.nullish(),
   sample_rate: z.number().min(0).max(1),

@@ -680,7 +680,7 @@ describe('jobs', () => {
       prompt_template_version_id: versionId,
       prompt_settings: { model_alias: 'large-model' },
       dataset_id,
-      scorers: [{ name: 'toxicity' }, { name: 'correctness' }],
+      scorers: [{ name: 'toxicity' }, { name: 'correctness', model_name: 'small-model', num_judges: 2, temperature: 1 }],
       task_type: 16,
     };
     const { status, body } = await service.call('POST', '/jobs', request);
@@ -714,6 +714,13 @@ describe('jobs', () => {
     expect(
       ofScorers.map((one: { request_data: { scorer_config: { name: string } } }) => one.request_data.scorer_config.name).sort(),
     ).toEqual(['correctness', 'toxicity']);
+    expect(ofScorers).toContainEqual(
+      expect.objectContaining({
+        request_data: expect.objectContaining({
+          scorer_config: expect.objectContaining({ name: 'correctness', model_name: 'small-model', num_judges: 2 }),
+        }),
+      }),
+    );
     expect((await service.call('GET', `/jobs/${ofScorers[0].id}`)).body).toEqual(ofScorers[0]);
 
     await service.ledger.end(experiment.id, 1, 'failed', { error: 'the dataset is gone' });

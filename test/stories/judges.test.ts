@@ -116,8 +116,18 @@ test('a judge that does not exist is refused before the run, in words that name 
     ...{ name: 'never made', trigger: true, dataset: { dataset_id: dataset.id, version_index: 1 } },
     scorers: [{ id, scorer_type: 'llm' }],
   });
-  expect(triggered).toMatchObject({ status: 422, body: { detail: [{ type: 'judge_model_unknown' }] } });
+  expect(triggered).toMatchObject({
+    status: 422,
+    body: { detail: [{ loc: ['body', 'scorers', 0, 'id'], type: 'judge_model_unknown' }] },
+  });
   expect((await client.send<ExperimentResponse[]>(at)).map(({ name }) => name)).toEqual([experiment.name]);
+  // By its name the metric takes the same settings.
+  const job = { job_name: 'playground_run', project_id: projectId, run_id: experiment.id, dataset_id: dataset.id };
+  const scorers = [{ name: 'exact_match' }, { name: 'correctness', model_name: 'smal-modle' }];
+  expect(await service.request('POST', '/jobs', { ...job, scorers })).toMatchObject({
+    status: 422,
+    body: { detail: [{ loc: ['body', 'scorers', 1, 'model_name'], type: 'judge_model_unknown' }] },
+  });
 });
 
 test('judges are: the one of the scorer, else the default of an integration, else the model under test, which is flagged', async () => {

@@ -221,7 +221,15 @@ describe('recomputing the metrics of stored records', () => {
     await service.client.send(`/scorers/${id}/version/llm`, { body: { user_prompt: 'Is {{output}} right?' } });
     expect(await recompute({ scorer_ids: [id] })).toMatchObject({
       status: 422,
-      body: { detail: [{ type: 'judge_model_unknown', msg: expect.stringMatching(/"judg-1".*closest (is|are) .*judge-1/) }] },
+      body: {
+        detail: [
+          {
+            loc: ['body', 'scorer_ids', 0],
+            type: 'judge_model_unknown',
+            msg: expect.stringMatching(/"judg-1".*closest (is|are) .*judge-1/),
+          },
+        ],
+      },
     });
     expect(
       await recompute({ scorer_ids, filters: [{ type: 'text', column_id: 'nonsense', operator: 'eq', value: '' }] }),
