@@ -90,15 +90,16 @@ export class Attributes {
   }
 
   number(...names: string[]): number | undefined {
-    return this.#firstNumber(names, anyNumber);
+    return this.numberThat(anyNumber, ...names);
   }
 
   /** A whole number that counts something. */
   count(...names: string[]): number | undefined {
-    return this.#firstNumber(names, isCount);
+    return this.numberThat(isCount, ...names);
   }
 
-  #firstNumber(names: readonly string[], fits: (number: number) => boolean): number | undefined {
+  /** The first of these that is a number and fits; those that do not stay with the rest. */
+  numberThat(fits: (number: number) => boolean, ...names: string[]): number | undefined {
     for (const name of names) {
       const value = this.peek(name);
       const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;

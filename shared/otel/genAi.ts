@@ -2,7 +2,7 @@ import { isDeepStrictEqual as isEqual } from 'node:util';
 import { Attributes, type AttributeValue, structureOf, textOf } from './attributes.ts';
 import { documentOf, documentsIn } from './documents.ts';
 import { answerOf, hasContents, isTree, messagesOf, roleOf } from './messages.ts';
-import type { OtelSpan, SpanEvent } from './span.ts';
+import { isDurationOf, type OtelSpan, type SpanEvent } from './span.ts';
 import type { MappedKind, SaidMessage, SpanContent, SpanRole } from './spanContent.ts';
 
 // https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/ and gen-ai-agent-spans/. Embeddings are model calls without a conversation,
@@ -96,7 +96,7 @@ const isPydanticAgent = (attributes: Attributes): boolean =>
   attributes.has('agent_name') && (attributes.has('pydantic_ai.all_messages') || attributes.has('all_messages_events'));
 
 function modelCall(attributes: Attributes): SpanContent {
-  const seconds = attributes.number('gen_ai.response.time_to_first_chunk');
+  const seconds = attributes.numberThat(isDurationOf(1e9), 'gen_ai.response.time_to_first_chunk');
   return {
     model: attributes.text('gen_ai.response.model', 'gen_ai.request.model'),
     temperature: attributes.number('gen_ai.request.temperature'),

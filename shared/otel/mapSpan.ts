@@ -158,8 +158,8 @@ function errorOf({ failed, statusMessage, attributes }: OtelSpan, exception: Att
   exception?.markRead('exception.escaped');
   const type = exception?.text('exception.type') ?? attributes.text('error.type');
   const hasFailed = failed ?? (exception !== undefined || type !== undefined);
-  const http = attributes.number('http.response.status_code', 'http.status_code');
-  const statusCode = http !== undefined && Number.isInteger(http) && http >= 100 && http < 600 ? http : hasFailed ? 500 : 200;
+  const statusCode =
+    attributes.numberThat(isHttpStatus, 'http.response.status_code', 'http.status_code') ?? (hasFailed ? 500 : 200);
   const ofException = exception?.text('exception.message');
   const message = (): string =>
     [type, ofException ?? (statusMessage || undefined)].filter((part) => part !== undefined).join(': ');
@@ -171,6 +171,8 @@ function errorOf({ failed, statusMessage, attributes }: OtelSpan, exception: Att
   if (!hasFailed) return { statusCode, others };
   return { statusCode: statusCode < 400 ? 500 : statusCode, message: message() || 'error', others };
 }
+
+const isHttpStatus = (code: number): boolean => Number.isInteger(code) && code >= 100 && code < 600;
 
 function metricsOf(span: OtelSpan, { usage, timeToFirstTokenNs }: SpanContent): Record<string, number> {
   const metrics: Record<string, number> = {};

@@ -36,6 +36,12 @@ export function timeOfNs(ns: bigint): string | undefined {
   return `${ms}${String(micros).padStart(3, '0')}Z`;
 }
 
+/** Whether a duration in a unit of so many nanoseconds is one that nanoseconds can hold. */
+export const isDurationOf =
+  (unitNs: number) =>
+  (duration: number): boolean =>
+    Number.isSafeInteger(Math.round(duration * unitNs));
+
 /** Nanoseconds from start to end; undefined where one is unknown. Clocks that ran backwards give zero. */
 export function durationNs({ startNs, endNs }: Pick<OtelSpan, 'startNs' | 'endNs'>): number | undefined {
   if (startNs === 0n || endNs === 0n) return undefined;

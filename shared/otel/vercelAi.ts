@@ -1,6 +1,6 @@
 import { type Attributes, type AttributeValue, structureOf } from './attributes.ts';
 import { answerOf, isTree, messagesOf } from './messages.ts';
-import type { OtelSpan } from './span.ts';
+import { isDurationOf, type OtelSpan } from './span.ts';
 import type { SpanContent, SpanRole } from './spanContent.ts';
 
 // https://ai-sdk.dev/docs/ai-sdk-core/telemetry#collected-data. Attributes of version 3, where they had other names, come behind the present ones.
@@ -61,7 +61,7 @@ function answerIn(attributes: Attributes): Pick<SpanContent, 'output' | 'events'
 }
 
 function modelCall(attributes: Attributes): SpanContent {
-  const milliseconds = attributes.number('ai.response.msToFirstChunk', 'ai.stream.msToFirstChunk');
+  const milliseconds = attributes.numberThat(isDurationOf(1e6), 'ai.response.msToFirstChunk', 'ai.stream.msToFirstChunk');
   const tools = (attributes.list('ai.prompt.tools') ?? []).map(structureOf).filter(isTree);
   return {
     model: attributes.text('ai.response.model', 'ai.model.id'),

@@ -557,6 +557,23 @@ describe('other forms of the conventions', () => {
     expect(await stored('failure', {}, { status: { code: 1 } })).toMatchObject({ status_code: 200, error_message: '' });
   });
 
+  test.each([99_999_999_999, '99999999999', '404.5', -1, 'teapot'])('a status %s of HTTP that is none is kept', async (code) => {
+    const span = await stored(`no status of HTTP: ${code}`, { 'http.response.status_code': code });
+    expect(span).toMatchObject({ status_code: 200, user_metadata: { 'http.response.status_code': String(code) } });
+  });
+
+  test('an older status of HTTP counts where the present one is none, and a wait that no number holds is kept', async () => {
+    const span = await stored('older status', {
+      ...{ 'http.response.status_code': 7, 'http.status_code': '404', 'gen_ai.request.model': 'gpt-4o' },
+      'gen_ai.response.time_to_first_chunk': '1e9',
+    });
+    expect(span).toMatchObject({
+      status_code: 404,
+      user_metadata: { 'http.response.status_code': '7', 'gen_ai.response.time_to_first_chunk': '1e9' },
+    });
+    expect(span.metrics).toEqual({ duration_ns: 1_000_000_000 });
+  });
+
   test('names that mean something in JavaScript harm nothing', async () => {
     const span = await stored('names', {
       __proto__2: 'x',
