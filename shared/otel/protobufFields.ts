@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer';
 import protobuf from 'protobufjs';
 
 /** Reads fields one by one. `len` is the end of the message that it is in. */
@@ -50,9 +49,10 @@ export function readHex(from: Reader): string {
   return from.buf.toString('hex', start, from.pos);
 }
 
+/** What is no UTF-8 becomes U+FFFD. */
 export function readText(from: Reader): string {
   const start = startOfBytes(from);
-  return textBetween(from.buf, start, from.pos);
+  return from.buf.toString('utf8', start, from.pos);
 }
 
 export function readFixed64(from: Reader): bigint {
@@ -60,13 +60,6 @@ export function readFixed64(from: Reader): bigint {
   if (start + 8 > from.len) throw new RangeError('a field ends behind its message');
   from.pos = start + 8;
   return from.buf.readBigUInt64LE(start);
-}
-
-/** @throws TypeError when the bytes are no UTF-8. Only where they were replaced by U+FFFD can that be so. */
-function textBetween(bytes: Buffer, start: number, end: number): string {
-  const text = bytes.toString('utf8', start, end);
-  if (text.includes('\uFFFD') && !isUtf8(bytes.subarray(start, end))) throw new TypeError('a text is not UTF-8');
-  return text;
 }
 
 /** A number where it is exact, its digits where it is not. */
@@ -82,13 +75,13 @@ export class KnownTexts {
   read(from: Reader): string {
     const start = startOfBytes(from);
     const { buf, pos: end } = from;
-    if (end - start > MAX_KNOWN) return textBetween(buf, start, end);
+    if (end - start > MAX_KNOWN) return buf.toString('utf8', start, end);
     let hash = 0;
     for (let at = start; at < end; at++) hash = (Math.imul(hash, 31) + (buf[at] as number)) | 0;
     const slot = hash & (SLOTS - 1);
     const known = this.#slots[slot];
     if (known && isAt(buf, start, end, known.bytes)) return known.text;
-    const text = textBetween(buf, start, end);
+    const text = buf.toString('utf8', start, end);
     this.#slots[slot] = { bytes: Buffer.from(buf.subarray(start, end)), text };
     return text;
   }

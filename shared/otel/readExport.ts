@@ -1,5 +1,6 @@
 import protobuf from 'protobufjs';
 import { ServiceError } from '../errors/errors.ts';
+import { isOutOfMemory } from '../errors/isOutOfMemory.ts';
 import { Attributes, type AttributeValue } from './attributes.ts';
 import {
   enter,
@@ -49,7 +50,7 @@ const PROTOTYPE = '__proto__';
  * The decoder of `protobufjs` replaces this when it adds less than a tenth to the CPU of an ingest. Its bound of depth, asked for in
  * https://github.com/protobufjs/protobuf.js/issues/2121, is one for the whole process, and refuses the request with the span.
  * @param root holds the definitions
- * @throws where the bytes are no such message; ServiceError `BodyTooLarge` where it holds too many spans.
+ * @throws where the bytes outside of spans are no such message; ServiceError `BodyTooLarge` where it holds too many spans.
  */
 export function exportReader(root: protobuf.Root): (bytes: Buffer) => ReadResource[] {
   const request = tagsOf(root, 'opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest');
@@ -139,10 +140,11 @@ export function exportReader(root: protobuf.Root): (bytes: Buffer) => ReadResour
     return name;
   }
 
+  /** Bytes that are no span are rejected with it: where it ends is known, so that the next one can be read. */
   function readSpan(from: Reader, read: ReadResource): void {
     const outer = enter(from);
+    const end = from.len;
     isTooDeep = false;
-    const attributes = new Attributes();
     const made: OtelSpan = {
       traceId: '',
       spanId: '',
@@ -153,19 +155,40 @@ export function exportReader(root: protobuf.Root): (bytes: Buffer) => ReadResour
       endNs: 0n,
       failed: undefined,
       statusMessage: '',
-      attributes,
+      attributes: new Attributes(),
       events: [],
       links: [],
       resource: read.resource,
       scope: '',
     };
-    let parentId = '';
-    let flags = 0;
+    let problem: string | undefined;
+    try {
+      readSpanFields(from, made);
+      leave(from, outer);
+      problem = isTooDeep ? `an attribute nests deeper than ${MAX_DEPTH} messages` : problemOf(made);
+    } catch (err) {
+      if (isOutOfMemory(err)) throw err;
+      from.pos = end;
+      from.len = outer;
+      problem = 'the bytes are no span';
+    }
+    if (problem) {
+      read.rejected.push(`${problem} (span ${JSON.stringify(made.name.slice(0, 100))})`);
+      return;
+    }
+    if (!made.parentId || !/[^0]/.test(made.parentId) || made.parentId === made.spanId) {
+      made.parentId = undefined;
+      made.parentIsRemote = false;
+    }
+    read.spans.push(made);
+  }
+
+  function readSpanFields(from: Reader, made: OtelSpan): void {
     while (from.pos < from.len) {
       const tag = from.tag();
       switch (tag) {
         case span.attributes:
-          readAttribute(from, attributes, DEPTH_OF_VALUES);
+          readAttribute(from, made.attributes, DEPTH_OF_VALUES);
           break;
         case span.traceId:
           made.traceId = readHex(from);
@@ -174,10 +197,10 @@ export function exportReader(root: protobuf.Root): (bytes: Buffer) => ReadResour
           made.spanId = readHex(from);
           break;
         case span.parentSpanId:
-          parentId = readHex(from);
+          made.parentId = readHex(from);
           break;
         case span.flags:
-          flags = from.fixed32();
+          made.parentIsRemote = (from.fixed32() & REMOTE_PARENT) === REMOTE_PARENT;
           break;
         case span.name:
           made.name = readText(from);
@@ -201,17 +224,6 @@ export function exportReader(root: protobuf.Root): (bytes: Buffer) => ReadResour
           skip(from, tag);
       }
     }
-    leave(from, outer);
-    const problem = isTooDeep ? `an attribute nests deeper than ${MAX_DEPTH} messages` : problemOf(made, parentId);
-    if (problem) {
-      read.rejected.push(`${problem} (span ${JSON.stringify(made.name.slice(0, 100))})`);
-      return;
-    }
-    if (/[^0]/.test(parentId) && parentId !== made.spanId) {
-      made.parentId = parentId;
-      made.parentIsRemote = (flags & REMOTE_PARENT) === REMOTE_PARENT;
-    }
-    read.spans.push(made);
   }
 
   function readEvent(from: Reader): OtelSpan['events'][number] {
@@ -337,10 +349,10 @@ export function exportReader(root: protobuf.Root): (bytes: Buffer) => ReadResour
   }
 }
 
-function problemOf({ traceId, spanId, startNs, endNs }: OtelSpan, parentId: string): string | undefined {
+function problemOf({ traceId, spanId, parentId, startNs, endNs }: OtelSpan): string | undefined {
   if (traceId.length !== 32 || traceId === NO_TRACE) return 'the trace id is not 16 bytes that say something';
   if (spanId.length !== 16 || spanId === NO_SPAN) return 'the span id is not 8 bytes that say something';
-  if (parentId !== '' && parentId.length !== 16) return 'the parent span id is not 8 bytes';
+  if (parentId && parentId.length !== 16) return 'the parent span id is not 8 bytes';
   if (startNs > LAST_NS || endNs > LAST_NS) return 'a time lies after the year 2299; times are nanoseconds since 1970';
   return undefined;
 }

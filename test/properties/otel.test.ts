@@ -304,3 +304,67 @@ test.prop([attributes, attributes, fc.nat()])(
     );
   },
 );
+
+const delimited = (field: number, bytes: Uint8Array) =>
+  Buffer.concat([
+    protobuf.Writer.create()
+      .uint32((field << 3) | 2)
+      .bytes(bytes)
+      .finish(),
+  ]);
+const spanType = exportRequest.root.lookupType('opentelemetry.proto.trace.v1.Span');
+const encodedSpan = (index: number, more: object = {}) =>
+  Buffer.from(
+    spanType
+      .encode(
+        spanType.fromObject({
+          traceId: Buffer.from(TRACE, 'hex'),
+          spanId: Buffer.from(spanId(index), 'hex'),
+          name: 'span',
+          ...more,
+        }),
+      )
+      .finish(),
+  );
+const requestOfSpans = (spans: readonly Uint8Array[]) =>
+  delimited(1, delimited(2, Buffer.concat(spans.map((one) => delimited(2, one)))));
+const whole = encodedSpan(1, {
+  ...{ startTimeUnixNano: 5, status: { code: 2, message: 'broke' }, links: [{ spanId: Buffer.from(spanId(2), 'hex') }] },
+  ...{ attributes: keyValues([['a', ['b', { c: 1.5 }]]]), events: [{ name: 'e', attributes: keyValues([['d', 'é']]) }] },
+});
+const brokenBytes = fc.oneof(
+  fc.uint8Array({ maxLength: 100 }),
+  fc.nat({ max: whole.length - 1 }).map((length) => whole.subarray(0, length)),
+  fc.tuple(fc.nat({ max: whole.length - 1 }), fc.nat({ max: 255 })).map(([at, byte]) => {
+    const bytes = Buffer.from(whole);
+    bytes[at] = byte;
+    return bytes;
+  }),
+);
+
+test.prop([brokenBytes], { numRuns: 2_000 })('whatever the bytes of a span, its neighbours are kept', (bytes) => {
+  const [read] = otlp.readRequest(requestOfSpans([encodedSpan(7), bytes, encodedSpan(8)]), 'protobuf');
+  expect([read?.spans.at(0)?.spanId, read?.spans.at(-1)?.spanId]).toEqual([spanId(7), spanId(8)]);
+  expect((read?.spans.length ?? 0) + (read?.rejected.length ?? 0)).toBe(3);
+});
+
+test('a text that is no UTF-8 is kept as far as it goes, wherever it stands', () => {
+  const marked = { name: 'n_@', status: { message: 'm_@' }, events: [{ name: 'e_@' }] };
+  const bytes = encodedSpan(1, {
+    ...marked,
+    attributes: keyValues([
+      ['k_@', 'v_@'],
+      ['tree', { 'in_@': ['deep_@'] }],
+    ]),
+  });
+  for (let at = bytes.indexOf('_@'); at !== -1; at = bytes.indexOf('_@', at)) bytes[at + 1] = 0xff;
+  const [read] = otlp.readRequest(requestOfSpans([bytes, encodedSpan(2)]), 'protobuf');
+  expect(read?.rejected).toEqual([]);
+  const [odd, plain] = read?.spans ?? [];
+  expect(plain?.spanId).toBe(spanId(2));
+  expect(odd).toMatchObject({ name: 'n_\uFFFD', statusMessage: 'm_\uFFFD', events: [{ name: 'e_\uFFFD' }] });
+  expect(JSON.parse(JSON.stringify(odd?.attributes.entries()))).toEqual([
+    ['k_\uFFFD', 'v_\uFFFD'],
+    ['tree', { 'in_\uFFFD': ['deep_\uFFFD'] }],
+  ]);
+});
