@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import protobuf from 'protobufjs';
 import { ServiceError } from '../errors/errors.ts';
 import { isOutOfMemory } from '../errors/isOutOfMemory.ts';
-import { checkValues } from '../json/jsonValues.ts';
-import { DEPTH_OF_LIST, DEPTH_OF_TREE, DEPTH_OF_VALUES, exportReader, MAX_DEPTH, type ReadResource } from './readExport.ts';
+import { exportReader, type ReadResource } from './readExport.ts';
+import { readJson } from './readJson.ts';
 
 /** The two encodings of OTLP over HTTP. */
 export type OtlpEncoding = 'protobuf' | 'json';
@@ -40,7 +40,10 @@ export function openOtlp(): Otlp {
     readRequest(bytes, encoding) {
       try {
         // JSON is written as protobuf first, so that there is one reader; what is left of it then is what the definitions know.
-        return read(asBuffer(encoding === 'protobuf' ? bytes : request.encode(request.fromObject(readJson(bytes))).finish()));
+        const body = asBuffer(bytes);
+        return read(
+          encoding === 'protobuf' ? body : asBuffer(request.encode(request.fromObject(readJson(body.toString('utf8')))).finish()),
+        );
       } catch (cause) {
         if (cause instanceof ServiceError || isOutOfMemory(cause)) throw cause;
         throw new ServiceError('BadRequest', `the body is no ExportTraceServiceRequest in ${encoding}`, { cause });
@@ -72,67 +75,4 @@ const statusCodes: ReadonlyMap<number, number> = new Map([
 ]);
 const UNKNOWN = 2;
 
-/**
- * OTLP's JSON is that of protobuf, but for ids, which it writes in hexadecimal where protobuf has base64.
- * https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding
- */
-function readJson(bytes: Uint8Array): object {
-  const text = asBuffer(bytes).toString('utf8');
-  checkValues(text);
-  const body: unknown = /\\u[dD]/.test(text) ? JSON.parse(text, wellFormed) : JSON.parse(text);
-  if (!isObject(body) || Array.isArray(body)) throw new TypeError('not an object');
-  for (const resource of listIn(body, 'resourceSpans')) {
-    cutAttributes(isObject(resource) ? resource.resource : undefined);
-    for (const scope of listIn(resource, 'scopeSpans')) {
-      dropAttributes(isObject(scope) ? scope.scope : undefined);
-      for (const span of listIn(scope, 'spans')) {
-        for (const container of [span, ...listIn(span, 'links')]) {
-          if (!isObject(container)) continue;
-          for (const name of ['traceId', 'spanId', 'parentSpanId'])
-            if (name in container) container[name] = hexBytes(container[name]);
-        }
-        cutAttributes(span);
-        for (const event of listIn(span, 'events')) cutAttributes(event, DEPTH_OF_VALUES + 1);
-        for (const link of listIn(span, 'links')) dropAttributes(link);
-      }
-    }
-  }
-  return body;
-}
-
-/** Those of scopes and links are not read: whatever is in them refuses nothing. */
-function dropAttributes(container: unknown): void {
-  if (isObject(container)) delete container.attributes;
-}
-
-function cutAttributes(container: unknown, depth = DEPTH_OF_VALUES): void {
-  for (const attribute of listIn(container, 'attributes')) if (isObject(attribute)) cutDeep(attribute.value, depth);
-}
-
-/** Empties what lies deeper than the reader goes, which is where it sees that: what writes JSON as protobuf would refuse the whole request. */
-function cutDeep(value: unknown, depth: number): void {
-  if (!isObject(value)) return;
-  if (depth > MAX_DEPTH) {
-    for (const name of Object.keys(value)) delete value[name];
-    return;
-  }
-  for (const inner of listIn(value.arrayValue, 'values')) cutDeep(inner, depth + DEPTH_OF_LIST);
-  for (const inner of listIn(value.kvlistValue, 'values')) if (isObject(inner)) cutDeep(inner.value, depth + DEPTH_OF_TREE);
-}
-
 const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-
-/** Half a surrogate pair, which JSON can spell and UTF-8 cannot hold, becomes U+FFFD. */
-const wellFormed = (_name: string, value: unknown): unknown => (typeof value === 'string' ? value.toWellFormed() : value);
-
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
-
-function listIn(value: unknown, name: string): unknown[] {
-  const list = isObject(value) ? value[name] : undefined;
-  return Array.isArray(list) ? list : [];
-}
-
-/** An id that is no hexadecimal text has bytes that are no id: its span is rejected, not the request. */
-const hexBytes = (value: unknown): Uint8Array =>
-  /^(?:[0-9a-f]{2})*$/i.test(String(value ?? '')) ? Buffer.from(String(value ?? ''), 'hex') : NO_ID;
-const NO_ID = new Uint8Array(1);

@@ -368,3 +368,114 @@ test('a text that is no UTF-8 is kept as far as it goes, wherever it stands', ()
     ['tree', { 'in_\uFFFD': ['deep_\uFFFD'] }],
   ]);
 });
+
+/** A span in which every text is a word that stands nowhere else. */
+const wordySpan = () => ({
+  ...{ traceId: TRACE, spanId: spanId(1), parentSpanId: spanId(0), flags: 256, name: 'w0w', traceState: 'a=b', kind: 3 },
+  ...{ startTimeUnixNano: '1770000000000000000', endTimeUnixNano: '1770000001500000000', droppedEventsCount: 0 },
+  status: { code: 2, message: 'w1w' },
+  attributes: [
+    { key: 'w2w', value: { stringValue: 'w3w' } },
+    { key: 'w4w', value: { arrayValue: { values: [{ stringValue: 'w5w' }, { boolValue: true }, {}] } } },
+    { key: 'w6w', value: { kvlistValue: { values: [{ key: 'w7w', value: { doubleValue: 0.5 } }] } } },
+    { key: 'w8w', value: { intValue: '12' } },
+    { key: 'w9w', value: { bytesValue: 'YWJj' } },
+  ],
+  events: [{ name: 'w10w', timeUnixNano: '5', attributes: [{ key: 'w11w', value: { stringValue: 'w12w' } }] }],
+  links: [{ traceId: TRACE, spanId: spanId(2), attributes: [{ key: 'a', value: { intValue: 1 } }] }],
+});
+const words = (value: unknown): string[] => JSON.stringify(value).match(/w\d+w/g) ?? [];
+type Path = (string | number)[];
+const pathsIn = (value: unknown): Path[] => [
+  [],
+  ...Object.entries(typeof value === 'object' && value !== null ? value : {}).flatMap(([name, one]) =>
+    pathsIn(one).map((below): Path => [name, ...below]),
+  ),
+];
+const replaced = (value: unknown, [name, ...below]: Path, by: unknown): unknown => {
+  if (name === undefined) return by;
+  if (Array.isArray(value)) return value.map((one, index) => (String(index) === name ? replaced(one, below, by) : one));
+  return { ...(value as object), [name]: replaced((value as Record<string, unknown>)[name], below, by) };
+};
+/** A span without one of these is none, or lies after the times that can be stored. */
+const needed = new Set(['traceId', 'spanId', 'parentSpanId', 'startTimeUnixNano', 'endTimeUnixNano']);
+const oddJson = fc.oneof(
+  fc.jsonValue({ maxDepth: 3, noUnicodeString: false }),
+  fc.constantFrom('ERROR', 'SPAN_KIND_SERVER', 1.5, -1, 1e300, '1e18', 1e20, { toString: 1, valueOf: 'x' }),
+  fc.constantFrom(
+    { stringValue: 5 },
+    { intValue: 'x' },
+    { intValue: '99999999999999999999' },
+    { arrayValue: 'x' },
+    { kvlistValue: [null] },
+    { values: [[{}]] },
+    { boolValue: {} },
+    { bytesValue: '*' },
+    JSON.parse('{"__proto__":{"values":1},"constructor":null}'),
+    JSON.parse(`${'['.repeat(3000)}${']'.repeat(3000)}`),
+    JSON.parse(`${'{"a":'.repeat(3000)}1${'}'.repeat(3000)}`),
+  ),
+);
+
+test.prop([fc.constantFrom(...pathsIn(wordySpan())), oddJson], { numRuns: 3_000 })(
+  'any JSON in any place of a span costs that place, and no neighbour',
+  (path, odd) => {
+    const other = (index: number) => ({ traceId: TRACE, spanId: spanId(index), name: 'other' });
+    const spans = [other(7), replaced(wordySpan(), path, odd), other(8)];
+    const [read] = otlp.readRequest(Buffer.from(JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans }] }] })), 'json');
+    expect([read?.spans.at(0)?.spanId, read?.spans.at(-1)?.spanId]).toEqual([spanId(7), spanId(8)]);
+    expect((read?.spans.length ?? 0) + (read?.rejected.length ?? 0)).toBe(3);
+    const isTooDeep = read?.rejected[0]?.includes('nests deeper');
+    if (isTooDeep || path.length === 0 || needed.has(String(path[0]))) return;
+    const { attributes: kept, name, statusMessage, events, links } = read?.spans[1] ?? (expect.fail('refused') as never);
+    const record = [kept.entries(), name, statusMessage, events.map((one) => [one.name, one.attributes.entries()])];
+    expect(words(record)).toEqual(expect.arrayContaining(words(replaced(wordySpan(), path, null))));
+    if (path[0] !== 'links') expect(links).toEqual([{ traceId: TRACE, spanId: spanId(2) }]);
+  },
+);
+
+test('a value in another form than that of the protocol is what it plainly means', () => {
+  const meanings: [odd: unknown, AttributeValue][] = [
+    ['x', 'x'],
+    [5, 5],
+    [1.5, 1.5],
+    [true, true],
+    [null, null],
+    [
+      ['x', { intValue: '1' }, null],
+      ['x', 1, null],
+    ],
+    [{ a: { b: 'x' } }, { a: { b: 'x' } }],
+    [{ stringValue: 5 }, '5'],
+    [{ stringValue: null }, null],
+    [{ stringValue: { a: 1 } }, '{"a":1}'],
+    [{ intValue: 'many' }, 'many'],
+    [{ intValue: 1.5 }, 1.5],
+    [{ intValue: '99999999999999999999' }, '99999999999999999999'],
+    [{ intValue: '9223372036854775807' }, '9223372036854775807'],
+    [{ doubleValue: '1.5' }, 1.5],
+    [{ doubleValue: 'NaN' }, 'NaN'],
+    [{ boolValue: 'true' }, true],
+    [{ boolValue: 'yes' }, 'yes'],
+    [{ arrayValue: [1] }, [1]],
+    [{ arrayValue: {} }, []],
+    [{ kvlistValue: { a: 'x' } }, { a: 'x' }],
+    [{ bytesValue: 'YWJj' }, 'YWJj'],
+  ];
+  const read = (span: object) => {
+    const body = { resourceSpans: [{ scopeSpans: [{ spans: [{ traceId: TRACE, spanId: spanId(1), ...span }] }] }] };
+    return otlp.readRequest(Buffer.from(JSON.stringify(body)), 'json')[0]?.spans[0];
+  };
+  const listed = read({ attributes: meanings.map(([value], index) => ({ key: String(index), value })) });
+  expect(JSON.parse(JSON.stringify(listed?.attributes.entries().map(([, one]) => one)))).toEqual(meanings.map(([, one]) => one));
+  expect(read({ attributes: { a: 'x', b: { stringValue: 'y' } } })?.attributes.entries()).toEqual([
+    ['a', 'x'],
+    ['b', 'y'],
+  ]);
+  for (const status of ['ERROR', 'STATUS_CODE_ERROR', 2, '2', { code: 'error' }, { code: 'STATUS_CODE_ERROR' }])
+    expect([status, read({ status })?.failed]).toEqual([status, true]);
+  expect(read({ status: { code: 'BROKEN', message: 'why' } })).toMatchObject({ failed: undefined, statusMessage: 'why' });
+  expect(read({ name: 5, startTimeUnixNano: 5.5, endTimeUnixNano: '1.77e18' })).toMatchObject({
+    ...{ name: '5', startNs: 5n, endNs: 1_770_000_000_000_000_000n },
+  });
+});
