@@ -1,26 +1,36 @@
 import { type AttributeTree, type AttributeValue, structureOf, textOf } from './attributes.ts';
-import { isTree } from './messages.ts';
+import { append, isNothing, isTree } from './messages.ts';
 import type { RetrievedDocument } from './spanContent.ts';
 
 /**
  * The documents of an answer that is documents and nothing else: a list of them, one under the name `documents`, or either as the content of a
- * message; also as JSON text.
+ * message or of its only part; also as JSON text.
+ * @param beside what else the messages around them say is added to it
  * @returns undefined for any other answer
  */
-export function documentsIn(answer: AttributeValue | undefined): RetrievedDocument[] | undefined {
-  if (typeof answer === 'string' && !/^\s*[[{]/.test(answer)) return undefined;
+export function documentsIn(
+  answer: AttributeValue | undefined,
+  beside: [string, AttributeValue][] = [],
+): RetrievedDocument[] | undefined {
   const structure = structureOf(answer);
   if (structure === undefined) return undefined;
   if (Array.isArray(structure)) {
-    const [only] = structure;
-    if (structure.length === 1 && isTree(only) && !isDocument(only)) return documentsIn(only);
-    return structure.every(isDocument) ? structure.map(documentOf) : undefined;
+    if (structure.every(isDocument)) return structure.map(documentOf);
+    return structure.length === 1 ? documentsIn(structure[0], beside) : undefined;
   }
-  const { documents, role: _role, content, parts, finish_reason: _reason, ...others } = structure;
-  if (Object.values(others).some((value) => value !== null)) return undefined;
-  const sources = [documents, content, parts].filter((field) => field !== undefined);
-  return sources.length === 1 ? documentsIn(sources[0]) : undefined;
+  const { documents, messages, content, parts, text, role, type, ...others } = structure;
+  const sources = [documents, messages, content, parts, text].filter((field) => !isNothing(field) || Array.isArray(field));
+  const around = Object.entries(others).filter(([, value]) => !isNothing(value));
+  // An application may name its sources beside its answer: only a message, or a part of one, may say more than documents.
+  const isMessage = isNothing(messages) && typeof (role ?? (isNothing(documents) ? type : undefined)) === 'string';
+  const isMore = isMessage ? around.some(([name]) => calls.has(name)) : around.length > 0 || !isNothing(type);
+  if (sources.length !== 1 || isMore) return undefined;
+  const found = documentsIn(sources[0], beside);
+  if (found) append(beside, around);
+  return found;
 }
+
+const calls: ReadonlySet<string> = new Set(['tool_calls', 'function_call']);
 
 /** A message has a role, and a part of one has a type of its own. */
 const isDocument = (value: AttributeValue): value is AttributeTree =>

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual as isEqual } from 'node:util';
 import { Attributes, type AttributeValue, structureOf, textOf } from './attributes.ts';
+import { isDatabaseSearch } from './database.ts';
 import { documentOf, documentsIn } from './documents.ts';
 import { answerOf, hasContents, isTree, messagesOf, roleOf } from './messages.ts';
 import { isDurationOf, type OtelSpan, type SpanEvent } from './span.ts';
@@ -19,10 +20,8 @@ const kinds: ReadonlyMap<string, MappedKind> = new Map([
   ['invoke_workflow', 'workflow'],
   ['embeddings', 'workflow'],
 ]);
-// Older instrumentations name the kind of spans that are no model calls here.
+// Older instrumentations name the kind of spans that are no model calls here; all others are steps of any kind.
 const entityKinds: ReadonlyMap<string, MappedKind> = new Map([
-  ['workflow', 'workflow'],
-  ['task', 'workflow'],
   ['agent', 'agent'],
   ['tool', 'tool'],
 ]);
@@ -44,8 +43,8 @@ export function readGenAi(span: OtelSpan, { kind, callsModel }: SpanRole): SpanC
   if (!speaksOfModels(span)) return {};
   const content: SpanContent = {
     sessionId: attributes.text('gen_ai.conversation.id', 'traceloop.association.properties.session_id'),
-    // Those of the other kinds are texts, which messages do not fit into.
-    ...(kind === 'tool' || kind === 'retriever' ? {} : conversation(span)),
+    // Those of a tool are texts, which messages do not fit into.
+    ...(kind === 'tool' ? {} : kind === 'retriever' ? retrieval(span) : conversation(span)),
   };
   if (kind === 'llm') Object.assign(content, modelCall(attributes));
   // An agent's usage is the sum of its calls', each of which has a span: taken here too it would count twice, so it stays with the metadata.
@@ -55,12 +54,6 @@ export function readGenAi(span: OtelSpan, { kind, callsModel }: SpanRole): SpanC
     content.toolCallId = attributes.text('gen_ai.tool.call.id');
     content.input = attributes.text('gen_ai.tool.call.arguments', 'tool_arguments');
     content.output = attributes.text('gen_ai.tool.call.result', 'tool_response');
-  }
-  if (kind === 'retriever') {
-    content.input = attributes.text('gen_ai.retrieval.query.text');
-    content.output = attributes.list('gen_ai.retrieval.documents')?.map(documentOf) ?? documentsInMessages(attributes);
-  }
-  if (kind === 'tool' || kind === 'retriever') {
     if (!attributes.has('input.value')) content.input ??= saidIn(attributes, 'gen_ai.input.messages', 'user');
     if (!attributes.has('output.value')) content.output ??= saidIn(attributes, 'gen_ai.output.messages', 'assistant')?.at(-1);
   }
@@ -78,19 +71,15 @@ const speaksOfModels = ({ attributes, events }: OtelSpan): boolean =>
   events.some(({ name }) => name.startsWith('gen_ai.'));
 
 function kindOf(attributes: Attributes): MappedKind | undefined {
+  if (isDatabaseSearch(attributes)) return 'retriever';
   const entity = attributes.peek('traceloop.span.kind');
   if (typeof entity === 'string') return entityKinds.get(entity);
   const isTool = ['gen_ai.tool.call.id', 'tool_arguments', 'tool_response'].some((name) => attributes.has(name));
   if (isTool && attributes.has('gen_ai.tool.name')) return 'tool';
   if (isPydanticAgent(attributes)) return 'agent';
-  if (databaseSearches.has(attributes.peek('db.operation'))) return 'retriever';
   if (attributes.has('gen_ai.request.model') || attributes.has('gen_ai.response.model')) return 'llm';
-  return answers.some((name) => documentsIn(attributes.peek(name))?.length) ? 'retriever' : undefined;
+  return documentsIn(attributes.peek('gen_ai.retrieval.documents'))?.length ? 'retriever' : undefined;
 }
-
-/** Databases of vectors and of texts call their searches so; those of SQL have its verbs. */
-const databaseSearches: ReadonlySet<AttributeValue | undefined> = new Set(['search', 'query']);
-const answers = ['gen_ai.retrieval.documents', 'gen_ai.output.messages', 'traceloop.entity.output', 'output.value'];
 
 const isPydanticAgent = (attributes: Attributes): boolean =>
   attributes.has('agent_name') && (attributes.has('pydantic_ai.all_messages') || attributes.has('all_messages_events'));
@@ -145,7 +134,7 @@ function toolsOf(attributes: Attributes): SpanContent['tools'] {
   return all.length > 0 ? all : undefined;
 }
 
-interface Conversation extends Pick<SpanContent, 'output' | 'events' | 'finishReason'> {
+interface Conversation extends Pick<SpanContent, 'output' | 'answer' | 'events' | 'finishReason'> {
   input?: SaidMessage[];
 }
 
@@ -157,6 +146,7 @@ function conversation(span: OtelSpan): Conversation {
   const add = (form: Conversation): void => {
     if (form.input?.length) found.input ??= form.input;
     if (form.output === undefined && form.events === undefined) return;
+    if (found.output === undefined) found.answer = form.answer;
     found.output ??= form.output;
     found.events ??= form.events;
     found.finishReason ??= form.finishReason;
@@ -190,13 +180,16 @@ const inAttributes = (attributes: Attributes): Conversation => ({
   ...answerOf(listText(attributes, 'gen_ai.output.messages')),
 });
 
-function documentsInMessages(attributes: Attributes): SpanContent['output'] {
-  const name = 'gen_ai.output.messages';
-  const messages = attributes.peek(name);
-  const documents = documentsIn(messages);
-  // A reason to finish has no other place than the metadata.
-  if (documents && !textOf(messages ?? '').includes('finish_reason')) attributes.markRead(name);
-  return documents;
+/** Query and documents where they have a name of their own, and else the conversation. What it says beside these is metadata. */
+function retrieval(span: OtelSpan): SpanContent {
+  const { attributes } = span;
+  const said = conversation(span);
+  const query = attributes.text('gen_ai.retrieval.query.text');
+  const documents = attributes.list('gen_ai.retrieval.documents')?.map(documentOf);
+  const metadata: [string, AttributeValue][] = [];
+  if (query !== undefined && said.input) metadata.push(['gen_ai.input.messages', JSON.stringify(said.input)]);
+  if (documents && said.output) metadata.push(['gen_ai.output.messages', JSON.stringify(said.output)]);
+  return { ...said, input: query ?? said.input, output: documents ?? said.output, metadata };
 }
 
 /** Messages of a step whose input and output are texts. They stay with the metadata too, unless one text is all they say. */

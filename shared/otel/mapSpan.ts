@@ -57,9 +57,13 @@ export function mapSpan(span: OtelSpan): Mapped {
     output: span.attributes.text('output.value'),
   };
   span.attributes.markRead('input.mime_type', 'output.mime_type');
-  const role = openInferenceRole(span) ?? vercelAiRole(span) ?? genAiRole(span) ?? plainRole;
+  const named = openInferenceRole(span) ?? vercelAiRole(span) ?? genAiRole(span);
+  const role = named ?? plainRole;
   const content = firstOf(readOpenInference(span, role), readGenAi(span, role), readVercelAi(span, role), plain);
-  const type = role.kind;
+  const retrieval = role.kind === 'retriever' || named === undefined ? retrievalIn(content, plain) : undefined;
+  const isRetrieval = retrieval && (named !== undefined || retrieval.documents.length > 0);
+  const type = isRetrieval ? 'retriever' : role.kind;
+  if (isRetrieval) content.output = retrieval.documents;
   const exception = span.events.findLast(({ name }) => name === 'exception');
   const error = errorOf(span, exception?.attributes);
   const created_at = timeOfNs(span.startNs) ?? timeOfNs(span.endNs);
@@ -73,6 +77,7 @@ export function mapSpan(span: OtelSpan): Mapped {
   metadata.addAll(content.metadata);
   addWithoutColumn(metadata, type, content);
   metadata.addAll(error.others);
+  if (isRetrieval) metadata.addAll(retrieval.beside);
   metadata.addAll(roles);
   addUnread(metadata, span, exception);
   mapped.user_metadata = metadata.texts();
@@ -85,6 +90,34 @@ export function mapSpan(span: OtelSpan): Mapped {
   if (type === 'tool' && content.toolCallId !== undefined) mapped.tool_call_id = content.toolCallId;
   if (type === 'llm') addModelCall(mapped, content);
   return { sessionId: content.sessionId, span: mapped };
+}
+
+interface Retrieval {
+  documents: RetrievedDocument[];
+  /** What the answer says beside them. */
+  beside: [string, AttributeValue][];
+}
+
+/** The documents that a span answered with, whichever convention holds the answer. */
+function retrievalIn({ answer, output }: SpanContent, plain: SpanContent): Retrieval | undefined {
+  if (Array.isArray(output)) return { documents: output, beside: [] };
+  const around: Retrieval['beside'] = [];
+  const documents = documentsAnswered(answer, output, around);
+  if (documents) return { documents, beside: around.map(([name, value]) => [`output.${name}`, value]) };
+  const others = plain.output === output ? undefined : documentsAnswered(undefined, plain.output);
+  if (!others) return undefined;
+  return { documents: others, beside: output === undefined ? [] : [['output', textOf(output as AttributeValue)]] };
+}
+
+function documentsAnswered(
+  answer: AttributeValue | undefined,
+  output: StepOutput | undefined,
+  around: Retrieval['beside'] = [],
+): RetrievedDocument[] | undefined {
+  if (output === undefined || Array.isArray(output)) return undefined;
+  if (typeof output === 'string') return documentsIn(output, around);
+  if (output.tool_calls) return undefined;
+  return documentsIn(answer, around) ?? (typeof output.content === 'string' ? documentsIn(output.content, around) : undefined);
 }
 
 /** What only the record of a model call has columns for. */
@@ -102,7 +135,10 @@ function addModelCall(mapped: MappedSpan, { temperature, model, finishReason, to
   if (events) mapped.events = events;
 }
 
-/** Input and output in the shape that the interface gives to records of this kind. @returns the roles that it does not have, by their places */
+/**
+ * Input and output in the shape that the interface gives to records of this kind.
+ * @returns what these leave out: the roles that the interface does not have, by their places, and messages that are more than a text
+ */
 function addTexts(mapped: MappedSpan, content: SpanContent): [string, AttributeValue][] {
   const { type } = mapped;
   const said: [string, AttributeValue][] = [];
@@ -115,18 +151,23 @@ function addTexts(mapped: MappedSpan, content: SpanContent): [string, AttributeV
     const given = type === 'llm' && typeof content.input === 'string' ? messagesOf(content.input, 'user') : content.input;
     const input = typeof given === 'string' ? given : given.map((one, index) => known(`input.${index}`, 'user', one));
     mapped.input = type === 'tool' || type === 'retriever' ? textOfStep(input) : input;
+    if (type === 'retriever' && typeof input !== 'string' && !(input.length === 1 && input.every(isText)))
+      said.push(['gen_ai.input.messages', JSON.stringify(input)]);
   }
   if (content.output !== undefined) {
     const output = isMessage(content.output) ? known('output', 'assistant', content.output) : content.output;
     if (type === 'llm') mapped.output = isMessage(output) ? output : { role: 'assistant', content: textOfStep(output) };
     else if (type === 'tool') mapped.output = textOfStep(output);
-    else if (type === 'retriever') mapped.output = Array.isArray(output) ? output : documentsOf(textOfStep(output));
-    else mapped.output = output;
+    else if (type === 'retriever') {
+      mapped.output = Array.isArray(output) ? output : [{ content: textOfStep(output) }];
+      if (isMessage(output) && !isText(output)) said.push(['gen_ai.output.messages', JSON.stringify(output)]);
+    } else mapped.output = output;
   }
   return said;
 }
 
-const documentsOf = (text: string): RetrievedDocument[] => documentsIn(text) ?? [{ content: text }];
+const isText = ({ content, tool_calls, tool_call_id }: SaidMessage): boolean =>
+  typeof content === 'string' && !tool_calls && !tool_call_id;
 
 /** Roles of one span that are kept in its metadata. */
 const MAX_ROLES = 100;

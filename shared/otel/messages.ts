@@ -68,7 +68,7 @@ const isAnswer = (value: unknown): boolean => {
 };
 
 /** A call takes some 120,000 arguments, and a message may have more parts. */
-const append = <T>(to: T[], items: readonly T[]): void => {
+export const append = <T>(to: T[], items: readonly T[]): void => {
   for (const item of items) to.push(item);
 };
 
@@ -77,6 +77,8 @@ interface Answer extends Contents {
   role: string;
   isReasoning: boolean;
   finishReason: string | undefined;
+  /** Its content as it was written, where that is no text. */
+  structure: AttributeValue | undefined;
 }
 
 /**
@@ -87,7 +89,7 @@ interface Answer extends Contents {
 export function answerOf(
   value: AttributeValue | undefined,
   form: 'choices' | 'parts' = 'choices',
-): { output?: SaidMessage; events?: Event[]; finishReason?: string } {
+): { output?: SaidMessage; answer?: AttributeValue; events?: Event[]; finishReason?: string } {
   const events: Event[] = [];
   let first: Answer | undefined;
   const json = typeof value === 'string' ? parseJson(value) : undefined;
@@ -106,6 +108,7 @@ export function answerOf(
   }
   return {
     ...(first && { output: message(first.role, first.texts, first.toolCalls) }),
+    ...(first?.structure === undefined ? {} : { answer: first.structure }),
     ...(events.length > 0 ? { events } : {}),
     ...(first?.finishReason === undefined ? {} : { finishReason: first.finishReason }),
   };
@@ -119,9 +122,8 @@ function answersIn(value: AttributeValue | undefined): Answer[] {
   if (Array.isArray(value)) return value.flatMap(answersIn);
   if (!isTree(value)) {
     const texts = [textOf(value)];
-    return [
-      { texts, reasoning: [], toolCalls: [], responses: [], role: 'assistant', isReasoning: false, finishReason: undefined },
-    ];
+    const nothing = { reasoning: [], toolCalls: [], responses: [], finishReason: undefined, structure: undefined };
+    return [{ ...nothing, texts, role: 'assistant', isReasoning: false }];
   }
   if (Array.isArray(value.choices)) return value.choices.flatMap(answersIn);
   const finishReason = firstText(value.finish_reason);
@@ -133,7 +135,9 @@ function answersIn(value: AttributeValue | undefined): Answer[] {
     contents.responses.map(({ text }) => text),
   );
   const isReasoning = reasoningRoles.has(value.role ?? value.type);
-  return [{ ...contents, role: roleOf(value.role, 'assistant'), isReasoning, finishReason }];
+  const said = value.content ?? value.parts;
+  const structure = typeof said === 'object' && said !== null ? said : undefined;
+  return [{ ...contents, role: roleOf(value.role, 'assistant'), isReasoning, finishReason, structure }];
 }
 
 const eventOf = ({ role, texts, toolCalls, finishReason }: Answer): Event => ({
@@ -201,7 +205,8 @@ function addReasoning({ reasoning }: Contents, { content, thinking, text, summar
   if (said !== undefined) reasoning.push(resultText(said));
 }
 
-const isNothing = (value: AttributeValue | undefined): boolean =>
+/** Null, or a text or list of nothing. */
+export const isNothing = (value: AttributeValue | undefined): boolean =>
   value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0);
 
 /** Parts that say by their only name what they are: those of Bedrock and Gemini. */

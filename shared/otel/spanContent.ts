@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { Document, LlmEvent, LoggedMessage } from '../wire/recordParts.ts';
 import type { AttributeValue } from './attributes.ts';
+import { append } from './messages.ts';
 
 export type MappedKind = 'llm' | 'tool' | 'retriever' | 'agent' | 'workflow';
 export type RetrievedDocument = z.output<typeof Document>;
@@ -29,6 +30,8 @@ export interface ReportedUsage {
 export interface SpanContent {
   input?: StepInput | undefined;
   output?: StepOutput | undefined;
+  /** The content of `output` as it was written, where that is no text: documents have more than the texts that messages have. */
+  answer?: AttributeValue | undefined;
   events?: Event[] | undefined;
   tools?: { [key: string]: AttributeValue }[] | undefined;
   model?: string | undefined;
@@ -50,15 +53,18 @@ export interface SpanRole {
   callsModel: boolean;
 }
 
-/** The first content's word counts, field by field; the others fill what it leaves open. */
+/** The first content's word counts, field by field; the others fill what it leaves open. The metadata is that of all. */
 export function firstOf(...contents: SpanContent[]): SpanContent {
   const all: Record<string, unknown> = {};
   const usage: Record<string, unknown> = {};
+  const metadata: NonNullable<SpanContent['metadata']> = [];
   for (const content of contents) {
     for (const name in content) all[name] ??= content[name as keyof SpanContent];
     for (const name in content.usage) usage[name] ??= content.usage[name as keyof ReportedUsage];
+    if (content.metadata) append(metadata, content.metadata);
   }
   if (all.usage) all.usage = usage;
+  if (all.metadata) all.metadata = metadata;
   return all;
 }
 

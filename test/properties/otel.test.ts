@@ -157,6 +157,10 @@ const names = fc.oneof(
     'gen_ai.request.temperature',
     'gen_ai.response.finish_reasons',
     'gen_ai.retrieval.documents',
+    'gen_ai.completion',
+    'traceloop.entity.output',
+    'db.operation',
+    'db.query.result.document',
     'llm.input_messages.0.message.content',
     'llm.input_messages.999999999.message.contents.3.message_content.text',
     'llm.output_messages.0.message.tool_calls.1.tool_call.function.name',
@@ -177,7 +181,9 @@ const leaf = fc.oneof(
   fc.constantFrom(
     '[{"role":"user","parts":[{"type":"text","content":"hi"},{"type":"tool_call","id":null,"name":"f"}]}]',
     '{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}},"role":"\\ud800","content":["\\udfff"]}',
+    '{"messages":[{"type":"tool","id":"a","content":"{\\"documents\\":[{\\"content\\":\\"Paris\\",\\"metadata\\":{\\"a\\":[1]}}]}"}]}',
     `${'['.repeat(2000)}${']'.repeat(2000)}`,
+    'query',
   ),
   fc.double(),
   fc.maxSafeInteger(),
@@ -199,7 +205,14 @@ const value: fc.Arbitrary<AttributeValue> = fc.letrec<{ value: AttributeValue; l
   ),
 })).value;
 const attributes = fc.array(fc.tuple(names, value), { maxLength: 8 });
-const eventName = fc.constantFrom('gen_ai.user.message', 'gen_ai.choice', 'exception', 'gen_ai.content.prompt', 'other');
+const eventName = fc.constantFrom(
+  'gen_ai.user.message',
+  'gen_ai.choice',
+  'exception',
+  'gen_ai.content.prompt',
+  'db.query.result',
+  'other',
+);
 
 describe('any attributes at all', () => {
   test.prop([attributes, fc.array(fc.tuple(eventName, attributes), { maxLength: 3 })], { numRuns: 2_000 })(

@@ -230,6 +230,30 @@ const forms: Record<string, (word: Word) => Said> = {
       ]),
     },
   }),
+  documentsInOlderForms: (word) => ({
+    attributes: {
+      'gen_ai.prompt.0.role': 'user',
+      'gen_ai.prompt.0.content': word(),
+      'gen_ai.prompt.1.role': 'user',
+      'gen_ai.prompt.1.content': word(),
+      'gen_ai.completion.0.content': json({
+        documents: [
+          { content: word(), lang: word() },
+          { content: word(), metadata: [word()] },
+        ],
+      }),
+      'gen_ai.completion.0.finish_reason': word(),
+      'gen_ai.completion.1.content': word(),
+    },
+  }),
+  documentsInWrappedMessage: (word) => ({
+    attributes: {
+      'traceloop.entity.input': word(),
+      'traceloop.entity.output': json({
+        messages: [{ type: 'tool', id: word(), name: word(), content: json([{ page_content: word(), type: 'Document' }]) }],
+      }),
+    },
+  }),
   documentsAndMore: (word) => ({
     attributes: {
       'gen_ai.input.messages': json([
@@ -267,6 +291,8 @@ const kinds = fc.constantFrom(
   ...['chat', 'invoke_agent', 'execute_tool', 'retrieval', 'embeddings', 'other'].map((name) => ({
     'gen_ai.operation.name': name,
   })),
+  { 'traceloop.span.kind': 'task' },
+  { 'db.operation.name': 'search' },
   ...['LLM', 'AGENT', 'TOOL', 'RETRIEVER', 'CHAIN', 'EMBEDDING'].map((name) => ({ 'openinference.span.kind': name })),
 );
 const statuses = fc.constantFrom(true, false, undefined);

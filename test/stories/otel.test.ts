@@ -332,8 +332,24 @@ describe('other forms of the conventions', () => {
     ['a list of documents', {}, (documents: Json) => documents],
     ['documents by name', {}, (documents: Json) => ({ documents })],
     ['documents by name in a message', {}, (documents: Json) => [{ role: 'assistant', content: { documents } }]],
+    ['documents by name beside a role', {}, (documents: Json) => [{ role: 'assistant', documents, id: null }]],
     ['documents by name in a part', {}, (documents: Json) => [{ role: 'assistant', parts: [{ documents }] }]],
     ['documents as text in a message', {}, (documents: Json) => [{ role: 'tool', content: JSON.stringify({ documents }) }]],
+    [
+      'documents as text in a part',
+      {},
+      (documents: Json) => [{ role: 'assistant', parts: [{ type: 'text', content: JSON.stringify({ documents }) }] }],
+    ],
+    [
+      'documents as text in the only part of a content',
+      {},
+      (documents: Json) => [{ role: 'assistant', content: [{ type: 'text', text: JSON.stringify(documents) }] }],
+    ],
+    [
+      'documents in a message below its name',
+      {},
+      (documents: Json) => ({ messages: [{ role: 'assistant', content: JSON.stringify({ documents }) }] }),
+    ],
   ])('%s is a retrieval, with its documents', async (name, attributes, answer) => {
     const documents = [{ content: 'Paris', metadata: { page: 4, rank: 'a' } }, { content: 'Lyon' }];
     const retrieval = {
@@ -356,6 +372,54 @@ describe('other forms of the conventions', () => {
       'output.value': JSON.stringify(answer(documents)),
     });
     expect(inValues).toMatchObject(retrieval);
+    const ofTask = await stored(`task: ${name}`, {
+      ...attributes,
+      'traceloop.span.kind': 'task',
+      'traceloop.entity.input': 'capital of France',
+      'traceloop.entity.output': JSON.stringify(answer(documents)),
+    });
+    expect(ofTask).toMatchObject(retrieval);
+  });
+
+  test('documents in the older forms of an answer are a retrieval too', async () => {
+    const documents = '{"documents":[{"content":"Paris","metadata":{"page":4}},{"content":"Lyon"}]}';
+    const choice = (attributes: Record<string, string>) => ({
+      events: [{ name: 'gen_ai.choice', attributes: pairs(attributes) }],
+    });
+    const asked = { 'gen_ai.prompt.0.role': 'user', 'gen_ai.prompt.0.content': 'capital of France' };
+    for (const [name, attributes, more] of [
+      ['whole', { 'gen_ai.completion': documents }, {}],
+      ['numbered', { 'gen_ai.completion.0.role': 'assistant', 'gen_ai.completion.0.content': documents }, {}],
+      ['an event with a message', {}, choice({ message: JSON.stringify({ role: 'assistant', content: documents }) })],
+      ['an event with a content', {}, choice({ content: documents, finish_reason: 'stop' })],
+    ] as const)
+      expect(await stored(`older form: ${name}`, { ...asked, ...attributes }, more)).toMatchObject({
+        ...{ type: 'retriever', input: 'capital of France' },
+        output: [{ content: 'Paris', metadata: { page: 4 } }, { content: 'Lyon' }],
+      });
+  });
+
+  test('a retrieval keeps what its texts and documents do not say', async () => {
+    const span = await stored('more than documents', {
+      'gen_ai.input.messages': JSON.stringify([
+        { role: 'system', content: 'Be brief.' },
+        { role: 'user', content: 'capital of France' },
+      ]),
+      'output.value': JSON.stringify([
+        { type: 'tool', content: '[{"content":"Paris"}]', name: 'atlas', tool_call_id: 'c1', additional_kwargs: {} },
+      ]),
+    });
+    expect(span).toMatchObject({ type: 'retriever', input: 'capital of France', output: [{ content: 'Paris' }] });
+    expect(span.user_metadata).toEqual({
+      ...{ 'output.name': 'atlas', 'output.tool_call_id': 'c1', 'output.additional_kwargs': '{}' },
+      'gen_ai.input.messages': expect.stringContaining('Be brief.'),
+    });
+    const both = await stored('an answer beside documents', {
+      'gen_ai.output.messages': '[{"role":"assistant","content":"Two were found."}]',
+      'output.value': '[{"content":"Paris"}]',
+    });
+    expect(both).toMatchObject({ type: 'retriever', output: [{ content: 'Paris' }] });
+    expect(both.user_metadata).toMatchObject({ output: expect.stringContaining('Two were found.') });
   });
 
   test('a search that finds nothing has no documents, one that answers with text has one', async () => {
@@ -371,7 +435,7 @@ describe('other forms of the conventions', () => {
     const ended = [{ role: 'assistant', content: [{ content: 'Paris' }], finish_reason: 'stop', tool_calls: null }];
     expect(await stored('ended', { 'gen_ai.output.messages': JSON.stringify(ended) })).toMatchObject({
       ...{ type: 'retriever', output: [{ content: 'Paris' }] },
-      user_metadata: { 'gen_ai.output.messages': expect.stringContaining('stop') },
+      user_metadata: { 'gen_ai.output.finish_reason': 'stop' },
     });
     expect(await search('found text', 'Paris')).toMatchObject([{ content: 'Paris' }]);
   });
@@ -383,9 +447,31 @@ describe('other forms of the conventions', () => {
       ['tool', { 'gen_ai.operation.name': 'execute_tool' }],
       ['agent', { 'openinference.span.kind': 'AGENT' }],
       ['workflow', { 'ai.operationId': 'ai.generateText' }],
-      ['workflow', { 'traceloop.span.kind': 'workflow' }],
+      ['workflow', { 'gen_ai.operation.name': 'invoke_workflow' }],
+      ['workflow', { 'openinference.span.kind': 'CHAIN' }],
     ] as const)
       expect(await stored(`calls itself ${JSON.stringify(attributes)}`, { ...documents, ...attributes })).toMatchObject({ type });
+    // The kinds of Traceloop say less than the operation of a database, and a workflow or task of its says nothing of an answer.
+    const { 'db.operation': _, ...answer } = documents;
+    for (const [type, attributes] of [
+      ['llm', { 'gen_ai.request.model': 'gpt-4o' }],
+      ['tool', { 'traceloop.span.kind': 'tool' }],
+      ['agent', { 'traceloop.span.kind': 'agent' }],
+      ['retriever', { 'traceloop.span.kind': 'workflow' }],
+    ] as const) {
+      expect(await stored(`${type} ${JSON.stringify(attributes)}`, { ...answer, ...attributes })).toMatchObject({ type });
+      const search = await stored(`search ${JSON.stringify(attributes)}`, { 'db.operation': 'query', ...answer, ...attributes });
+      expect(search).toMatchObject({ type: 'retriever', output: [{ content: 'Paris' }] });
+    }
+    const sources = JSON.stringify({ answer: 'Paris', documents: [{ content: 'Paris' }] });
+    expect(await stored('answer with sources', { 'output.value': sources })).toMatchObject({ type: 'workflow', output: sources });
+    const calling = [
+      { role: 'assistant', content: '[{"content":"Paris"}]', tool_calls: [{ id: 'c1', function: { name: 'f' } }] },
+    ];
+    for (const name of ['gen_ai.output.messages', 'output.value'])
+      expect(await stored(`calls beside documents: ${name}`, { [name]: JSON.stringify(calling) })).toMatchObject({
+        type: 'workflow',
+      });
     const select = await stored('select', { 'db.operation': 'SELECT', 'db.statement': 'SELECT 1' });
     expect(select).toMatchObject({ type: 'workflow', user_metadata: { 'db.operation': 'SELECT' } });
     const said = [{ role: 'assistant', content: [{ type: 'text', text: 'Paris' }] }];
@@ -557,7 +643,7 @@ describe('other forms of the conventions', () => {
     expect(await stored('failure', {}, { status: { code: 1 } })).toMatchObject({ status_code: 200, error_message: '' });
   });
 
-  test.each([99_999_999_999, '99999999999', '404.5', -1, 'teapot'])('a status %s of HTTP that is none is kept', async (code) => {
+  test.each([99_999_999_999, '404.5', -1, 'teapot'])('a status %s of HTTP that is none is kept', async (code) => {
     const span = await stored(`no status of HTTP: ${code}`, { 'http.response.status_code': code });
     expect(span).toMatchObject({ status_code: 200, user_metadata: { 'http.response.status_code': String(code) } });
   });
@@ -761,6 +847,16 @@ describe('the request', () => {
     );
     expect(Object.keys(span.user_metadata)).toHaveLength(201);
     expect(Number(span.user_metadata['otel.dropped_attributes'])).toBeGreaterThan(149_000);
+  });
+
+  test('metadata, and what stands beside documents, may be very much', async () => {
+    const many = Object.fromEntries(Array.from({ length: 150_000 }, (_, index) => [`a${index}`, 1]));
+    const span = await stored('much', {
+      metadata: JSON.stringify(many),
+      'output.value': JSON.stringify({ ...many, role: 'assistant', content: [{ content: 'Paris' }] }),
+    });
+    expect(span).toMatchObject({ type: 'retriever', output: [{ content: 'Paris' }] });
+    expect(Number(span.user_metadata['otel.dropped_attributes'])).toBe(300_000 - 200);
   });
 
   test('finds a project that was deleted and made anew', async () => {
