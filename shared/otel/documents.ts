@@ -43,7 +43,7 @@ const isDocument = (value: AttributeValue): value is AttributeTree =>
 export function documentOf(value: AttributeValue): RetrievedDocument {
   if (!isTree(value)) return { content: textOf(value) };
   const { metadata, ...others } = value;
-  const field = ['content', 'page_content', 'text'].find((name) => (others[name] ?? null) !== null);
+  const field = ['content', 'page_content', 'text', 'document', 'entity'].find((name) => (others[name] ?? null) !== null);
   const content = field === undefined ? '' : textOf(others[field] as AttributeValue);
   if (field !== undefined) delete others[field];
   const about = isTree(metadata) ? metadata : { metadata: metadata ?? null };

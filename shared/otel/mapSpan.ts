@@ -1,6 +1,7 @@
 import { type MessageRole, messageRole } from '../wire/messageRoles.ts';
 import type { LoggedMessage } from '../wire/recordParts.ts';
 import { type Attributes, type AttributeValue, textOf } from './attributes.ts';
+import { resultEvents, resultsIn } from './database.ts';
 import { documentsIn } from './documents.ts';
 import { genAiRole, readGenAi } from './genAi.ts';
 import { contentText, messagesOf } from './messages.ts';
@@ -60,7 +61,7 @@ export function mapSpan(span: OtelSpan): Mapped {
   const named = openInferenceRole(span) ?? vercelAiRole(span) ?? genAiRole(span);
   const role = named ?? plainRole;
   const content = firstOf(readOpenInference(span, role), readGenAi(span, role), readVercelAi(span, role), plain);
-  const retrieval = role.kind === 'retriever' || named === undefined ? retrievalIn(content, plain) : undefined;
+  const retrieval = role.kind === 'retriever' || named === undefined ? retrievalIn(span, content, plain) : undefined;
   const isRetrieval = retrieval && (named !== undefined || retrieval.documents.length > 0);
   const type = isRetrieval ? 'retriever' : role.kind;
   if (isRetrieval) content.output = retrieval.documents;
@@ -98,13 +99,13 @@ interface Retrieval {
   beside: [string, AttributeValue][];
 }
 
-/** The documents that a span answered with, whichever convention holds the answer. */
-function retrievalIn({ answer, output }: SpanContent, plain: SpanContent): Retrieval | undefined {
+/** The documents that a span answered with, whichever convention holds the answer, or else those of its events. */
+function retrievalIn({ events }: OtelSpan, { answer, output }: SpanContent, plain: SpanContent): Retrieval | undefined {
   if (Array.isArray(output)) return { documents: output, beside: [] };
   const around: Retrieval['beside'] = [];
   const documents = documentsAnswered(answer, output, around);
   if (documents) return { documents, beside: around.map(([name, value]) => [`output.${name}`, value]) };
-  const others = plain.output === output ? undefined : documentsAnswered(undefined, plain.output);
+  const others = (plain.output === output ? undefined : documentsAnswered(undefined, plain.output)) ?? resultsIn(events);
   if (!others) return undefined;
   return { documents: others, beside: output === undefined ? [] : [['output', textOf(output as AttributeValue)]] };
 }
@@ -322,4 +323,5 @@ const readEvents: ReadonlySet<string> = new Set([
   'gen_ai.choice',
   'gen_ai.content.prompt',
   'gen_ai.content.completion',
+  ...resultEvents,
 ]);

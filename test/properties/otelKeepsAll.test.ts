@@ -254,6 +254,23 @@ const forms: Record<string, (word: Word) => Said> = {
       }),
     },
   }),
+  resultsOfDatabase: (word) => ({
+    attributes: { 'db.operation': 'query', 'db.collection.name': word(), 'output.value': word() },
+    events: [
+      { name: 'db.query.embeddings', attributes: { 'db.query.embeddings.vector': word() } },
+      {
+        name: 'db.query.result',
+        attributes: {
+          'db.query.result.id': word(),
+          'db.query.result.vector': word(),
+          'db.query.result.metadata': json({ page: word() }),
+          'db.query.result.document': word(),
+          'db.query.result.entity': word(),
+          title: word(),
+        },
+      },
+    ],
+  }),
   documentsAndMore: (word) => ({
     attributes: {
       'gen_ai.input.messages': json([

@@ -422,6 +422,38 @@ describe('other forms of the conventions', () => {
     expect(both.user_metadata).toMatchObject({ output: expect.stringContaining('Two were found.') });
   });
 
+  test.each([
+    ['the results of a query', 'db.query.result', { 'db.operation': 'query' }],
+    ['the results of a search', 'db.search.result', { 'db.operation.name': 'search', 'traceloop.span.kind': 'tool' }],
+    ['the results of Pinecone', 'pinecone.query.result', {}],
+  ])('%s in events are documents', async (stream, name, attributes) => {
+    const event = (fields: Record<string, string | number>) => ({
+      name,
+      attributes: pairs(Object.fromEntries(Object.entries(fields).map(([field, value]) => [`${name}.${field}`, value]))),
+    });
+    const span = await stored(stream, attributes, {
+      events: [
+        { name: 'db.query.embeddings', attributes: pairs({ 'db.query.embeddings.vector': '[0.5]' }) },
+        event({ id: 'd1', distance: 2, metadata: '{"page": 4}', vector: '[0.25]', document: 'Paris' }),
+        event({ id: 'd2', score: 1 }),
+        { name, attributes: pairs({ _id: 'd3', text: 'Lyon' }) },
+      ],
+    });
+    expect(span).toMatchObject({
+      type: 'retriever',
+      output: [
+        { content: 'Paris', metadata: { id: 'd1', distance: 2, page: 4 } },
+        { content: '', metadata: { id: 'd2', score: 1 } },
+        { content: 'Lyon', metadata: { _id: 'd3' } },
+      ],
+    });
+    const left = JSON.parse(span.user_metadata['otel.events']);
+    expect(left.map(([event, , fields]: [string, null, Json]) => [event, Object.values(fields)])).toEqual([
+      ['db.query.embeddings', ['[0.5]']],
+      [name, ['[0.25]']],
+    ]);
+  });
+
   test('a search that finds nothing has no documents, one that answers with text has one', async () => {
     const search = async (name: string, answer: Json) =>
       (
