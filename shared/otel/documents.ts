@@ -1,3 +1,4 @@
+import { storableKey } from '../json/storable.ts';
 import { type AttributeTree, type AttributeValue, structureOf, textOf } from './attributes.ts';
 import { append, isNothing, isTree } from './messages.ts';
 import type { RetrievedDocument } from './spanContent.ts';
@@ -54,8 +55,8 @@ export function documentOf(value: AttributeValue): RetrievedDocument {
 export function plainValues(entries: Iterable<[string, AttributeValue]>): Record<string, string | number | boolean> {
   const plain: Record<string, string | number | boolean> = Object.create(null);
   for (const [name, value] of entries) {
-    if (value === null || name === '__proto__') continue;
-    plain[name.toWellFormed()] =
+    if (value === null) continue;
+    plain[storableKey(name)] =
       typeof value === 'object' ? JSON.stringify(value) : typeof value === 'string' ? value.toWellFormed() : value;
   }
   return plain;

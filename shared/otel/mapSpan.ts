@@ -1,3 +1,4 @@
+import { storableKey } from '../json/storable.ts';
 import { type MessageRole, messageRole } from '../wire/messageRoles.ts';
 import type { LoggedMessage } from '../wire/recordParts.ts';
 import { type Attributes, type AttributeValue, textOf } from './attributes.ts';
@@ -258,9 +259,8 @@ class Metadata {
 
   /** The first of a name stays. */
   add(name: string, value: AttributeValue): void {
-    // Readers of JSON in JavaScript would take this one for the object's prototype.
-    if (value === null || name === '__proto__') return;
-    const key = cut(name.toWellFormed(), MAX_KEY);
+    if (value === null) return;
+    const key = cut(storableKey(name), MAX_KEY);
     if (Object.hasOwn(this.#texts, key)) return;
     if (this.#count === MAX_METADATA) this.#dropped++;
     else {

@@ -1,6 +1,7 @@
 import protobuf from 'protobufjs';
 import { ServiceError } from '../errors/errors.ts';
 import { isOutOfMemory } from '../errors/isOutOfMemory.ts';
+import { storableKey } from '../json/storable.ts';
 import { Attributes, type AttributeValue } from './attributes.ts';
 import {
   enter,
@@ -42,7 +43,6 @@ const STATUS_ERROR = 2;
 const REMOTE_PARENT = 0x300;
 // The last instant that the record store holds.
 const LAST_NS = BigInt(Date.UTC(2299, 11, 31, 23, 59, 59, 999)) * 1_000_000n;
-const PROTOTYPE = '__proto__';
 
 /**
  * Reads the bytes of an ExportTraceServiceRequest straight into spans. Messages made first, one object for each attribute and another for its
@@ -344,7 +344,7 @@ export function exportReader(root: protobuf.Root): (bytes: Buffer) => ReadResour
     }
     leave(from, outer);
     const tree: { [key: string]: AttributeValue } = Object.create(null);
-    for (const [name, value] of entries) if (name !== PROTOTYPE) tree[name] = value;
+    for (const [name, value] of entries) tree[storableKey(name)] = value;
     return tree;
   }
 }

@@ -1,4 +1,5 @@
 import { checkValues } from '../json/jsonValues.ts';
+import { storable } from '../json/storable.ts';
 import { textOf } from '../wire/textOf.ts';
 import { isTree } from './messages.ts';
 import { DEPTH_OF_LIST, DEPTH_OF_TREE, DEPTH_OF_VALUES, MAX_DEPTH } from './readExport.ts';
@@ -13,15 +14,12 @@ import { DEPTH_OF_LIST, DEPTH_OF_TREE, DEPTH_OF_VALUES, MAX_DEPTH } from './read
  */
 export function readJson(text: string): object {
   checkValues(text);
-  const body: unknown = /\\u[dD]/.test(text) ? JSON.parse(text, wellFormed) : JSON.parse(text);
+  const body = storable(JSON.parse(text), text);
   if (!isTree(body)) throw new TypeError('not an object');
   const { resourceSpans } = body;
   if (!Array.isArray(resourceSpans ?? [])) throw new TypeError('no list of resourceSpans');
   return { resourceSpans: listOf(resourceSpans).map(resourceSpansOf) };
 }
-
-/** Half a surrogate pair, which JSON can spell and UTF-8 cannot hold, becomes U+FFFD. */
-const wellFormed = (_name: string, value: unknown): unknown => (typeof value === 'string' ? value.toWellFormed() : value);
 
 /** One value in place of a list is a list of it. */
 const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : isNothing(value) ? [] : [value]);

@@ -389,14 +389,17 @@ test('texts are stored as they are: unicode, NUL, quotes, lone surrogates as U+F
   expect(body.spans[0]).toMatchObject({ input: [message('user', `${text}\ufffd`)], model: text });
 });
 
-test('keys named after the prototype do no harm', async () => {
+test('keys named after the prototype do no harm, and are kept', async () => {
   const { post, get, run } = service.space();
   const id = newId();
   const raw = `{"log_stream_id":"${run.runId}","__proto__":{"polluted":1},"traces":[{"id":"${id}","input":"q","__proto__":{"polluted":1},"user_metadata":{"__proto__":"x","constructor":"y"},"metrics":{"__proto__":{"polluted":1},"prototype":2}}]}`;
   const response = await fetch(`${service.http.url}/projects/${run.projectId}/traces`, { method: 'POST', body: raw });
   expect(response.status).toBe(200);
   expect(({} as { polluted?: number }).polluted).toBeUndefined();
-  expect((await get(`/traces/${id}`)).body).toMatchObject({ user_metadata: { constructor: 'y' }, metrics: { prototype: 2 } });
+  expect((await get(`/traces/${id}`)).body).toMatchObject({
+    user_metadata: { _proto_: 'x', constructor: 'y' },
+    metrics: { _proto_: { polluted: 1 }, prototype: 2 },
+  });
   await post('/traces', { traces: [{ id, tags: ['again'] }] });
   expect((await get(`/traces/${id}`)).body).toMatchObject({ user_metadata: { constructor: 'y' }, tags: ['again'] });
 });
