@@ -112,12 +112,23 @@ const time: Repair = (value, path, keep) => {
   return read;
 };
 
-/** A day without a time of day, and the form of mails and HTTP. */
-const otherTimes = /^\d{4}-\d\d-\d\d$|^[A-Z][a-z]{2}, \d{1,2} [A-Z][a-z]{2} \d{4} \d\d:\d\d(:\d\d)? (GMT|UTC|[+-]\d{4})$/;
+const day = /^\d{4}-\d\d-\d\d$/;
+/** The form of mails and HTTP. */
+const ofMail = /^[A-Z][a-z]{2}, (\d{1,2}) [A-Z][a-z]{2} \d{4} \d\d:\d\d(?::\d\d)? (GMT|UTC|[+-]\d{4})$/;
+
+/** A time of another form than ISO 8601's, on a day that there is: JavaScript takes 31 February for 3 March. */
+function otherTime(text: string): string | undefined {
+  if (day.test(text)) return canonicalTime(`${text}T00:00:00Z`);
+  const [, dayOfMonth, zone] = ofMail.exec(text) ?? [];
+  if (!zone) return undefined;
+  const isDay = new Date(`${text.slice(0, -zone.length)}GMT`).getUTCDate() === Number(dayOfMonth);
+  return isDay ? timeOf(new Date(text)) : undefined;
+}
 
 /** A number is a time of Unix, in the unit that its size tells: seconds, milliseconds, microseconds or nanoseconds of the years 1973 to 5138. */
 function timeOf(value: unknown): string | undefined {
-  if (typeof value === 'string' && otherTimes.test(value.trim())) return timeOf(new Date(value));
+  const other = typeof value === 'string' ? otherTime(value.trim()) : undefined;
+  if (other !== undefined) return other;
   const number = value instanceof Date ? value.getTime() : numberOf(value);
   const unit = [1e8, 1e11, 1e14, 1e17, 1e20].findLastIndex((least) => number >= least);
   const ms = value instanceof Date ? number : unit < 0 || unit > 3 ? Number.NaN : number / 1_000 ** (unit - 1);
