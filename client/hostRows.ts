@@ -1,9 +1,9 @@
 import type { z } from 'zod';
+import { thrownText } from '../shared/errors/thrownText.ts';
 import type { HeartbeatReply, LeaseReply, ProgressReply, ResultsReply } from '../shared/wire/experimentRuns.ts';
 import { ConnectionError, HttpStatusError, TakenOverError } from './errors.ts';
 import type { LeasedRow, RowReport } from './hostedRow.ts';
 import { backoffMs, pause, type ServiceClient } from './http.ts';
-import { textOf } from './spans.ts';
 
 type RunState = z.output<typeof LeaseReply>['state'];
 
@@ -281,7 +281,7 @@ class Host {
         if (alreadyReplaced) throw err;
         this.hosted.onError(err);
         return this.record(
-          batch.map((one) => ({ ...one, json: withoutContent(one.json, textOf(err)) })),
+          batch.map((one) => ({ ...one, json: withoutContent(one.json, thrownText(err)) })),
           true,
         );
       }
@@ -368,7 +368,7 @@ function jsonOf(report: RowReport): string {
     return JSON.stringify(report);
   } catch (err) {
     const { spans: _spans, metrics: _metrics, ...rest } = report;
-    return JSON.stringify({ ...rest, error: `what was logged of this row is no JSON: ${textOf(err)}` });
+    return JSON.stringify({ ...rest, error: `what was logged of this row is no JSON: ${thrownText(err)}` });
   }
 }
 

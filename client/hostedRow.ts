@@ -1,8 +1,9 @@
 import type { z } from 'zod';
+import { thrownText } from '../shared/errors/thrownText.ts';
 import type { LeasedRow as LeasedRowSchema } from '../shared/wire/experimentRuns.ts';
 import { withParent } from './context.ts';
 import type { HostedRow, LocalMetric, LocalScore } from './localMetric.ts';
-import { asText, nowNs, type OpenSpan, textOf, toWire } from './spans.ts';
+import { asText, nowNs, type OpenSpan, toWire } from './spans.ts';
 
 export type LeasedRow = z.output<typeof LeasedRowSchema>;
 
@@ -88,9 +89,9 @@ function within<T>(ms: number, limit: AbortController, work: () => Promise<T>): 
     limit.signal.addEventListener('abort', onAbort, { once: true });
     work().then(
       (value) => end({ value }),
-      (error: unknown) => end({ error: textOf(error) }),
+      (error: unknown) => end({ error: thrownText(error) }),
     );
   });
 }
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : thrownText(error));

@@ -1,3 +1,4 @@
+import { thrownText } from '../shared/errors/thrownText.ts';
 import { currentParent } from './context.ts';
 import { currentLogger } from './logger.ts';
 import { modelCallOf } from './modelCallOf.ts';
@@ -11,7 +12,6 @@ import {
   type SpanFields,
   type SpanKind,
   type SpanParent,
-  textOf,
 } from './spans.ts';
 import { placeBelow } from './trace.ts';
 
@@ -66,6 +66,6 @@ export function describeSpan(span: OpenSpan, describe: () => Partial<OpenSpan>):
   try {
     Object.assign(span, describe());
   } catch (error) {
-    span.metadata = { ...span.metadata, log_error: textOf(error) };
+    span.metadata = { ...span.metadata, log_error: thrownText(error) };
   }
 }

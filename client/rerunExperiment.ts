@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { thrownText } from '../shared/errors/thrownText.ts';
 import type { RunRequest } from '../shared/wire/experimentRuns.ts';
 import { isLocal } from './chooseMetrics.ts';
 import { HttpStatusError, ValueError } from './errors.ts';
@@ -7,7 +8,6 @@ import { runHostedRow } from './hostedRow.ts';
 import { hostRows } from './hostRows.ts';
 import type { HostedRow, LocalMetric } from './localMetric.ts';
 import { clientOf, type OperationOptions, resolveProject } from './project.ts';
-import { textOf } from './spans.ts';
 import { startAgain } from './startAgain.ts';
 import { progressOf, watchExperiment } from './watchExperiment.ts';
 
@@ -67,7 +67,7 @@ export async function rerunExperiment<Input = unknown, Output = unknown>(
   await hostRows({
     ...{ client, projectId, experimentId, concurrency, process, warn },
     run: (row, timeLimitMs, limit) => runHostedRow(work, row, timeLimitMs, limit),
-    onError: (error) => warn(`results could not be handed over, they are sent again: ${textOf(error)}`),
+    onError: (error) => warn(`results could not be handed over, they are sent again: ${thrownText(error)}`),
     until: options.wait === false ? 'recorded' : 'ended',
     signal: options.signal,
   });

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { thrownText } from '../shared/errors/thrownText.ts';
 import type { RunnerRequest, RunReply } from '../shared/wire/experimentRuns.ts';
 import type { ExperimentResponse } from '../shared/wire/experiments.ts';
 import { buildTags } from './buildTags.ts';
@@ -22,7 +23,6 @@ import { settingsKeys } from './promptSettings.ts';
 import { isRowOf } from './recordRows.ts';
 import { selectionToWire } from './rowSelection.ts';
 import { checkRunOptions, type RunExperimentOptions } from './runExperimentOptions.ts';
-import { textOf } from './spans.ts';
 import { timedName, unfinishedExperiment } from './unfinishedExperiment.ts';
 import { progressOf, type RunPath, reportProgress, untilEnded } from './watchExperiment.ts';
 
@@ -249,11 +249,11 @@ class ExperimentRun<Input, Output> {
     const { logger } = this.chosen.client;
     const { onError } = this.options;
     if (!onError) {
-      logger.warn(`results could not be handed over, they are sent again: ${textOf(error)}`);
+      logger.warn(`results could not be handed over, they are sent again: ${thrownText(error)}`);
       return;
     }
     const report = async () => onError(error);
-    report().catch((thrown: unknown) => logger.warn(`onError failed: ${textOf(thrown)}`));
+    report().catch((thrown: unknown) => logger.warn(`onError failed: ${thrownText(thrown)}`));
   }
 
   /** The service starts a prompt over a dataset with its creation; in all other cases the start says what runs the rows and how. */

@@ -1,3 +1,4 @@
+import { thrownText } from '../shared/errors/thrownText.ts';
 import type { LoggedSpan } from '../shared/wire/records.ts';
 import { newId } from './newId.ts';
 
@@ -136,12 +137,9 @@ export const errorOf = ({ errorMessage }: { errorMessage?: string | undefined })
 export function failureOf(error: unknown): { output: string; errorMessage: string; statusCode: number } {
   const { status, statusCode = status } = (typeof error === 'object' && error !== null ? error : {}) as Record<string, unknown>;
   const isHttpFailure = typeof statusCode === 'number' && statusCode >= 400 && statusCode < 600;
-  const errorMessage = textOf(error);
+  const errorMessage = thrownText(error);
   return { output: errorMessage, errorMessage, statusCode: isHttpFailure ? statusCode : 500 };
 }
-
-/** How a thrown value is shown. */
-export const textOf = (error: unknown): string => (error instanceof Error ? `${error.name}: ${error.message}` : String(error));
 
 const sum = (a: number | undefined, b: number | undefined) => (a === undefined || b === undefined ? undefined : a + b);
 const defined = (values: Record<string, unknown>) =>

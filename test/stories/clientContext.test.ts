@@ -97,13 +97,13 @@ test('a session that the service refuses costs its traces nothing, and they stay
     ...{ client: service.client, projectId, logStream: 'refused session', flushEveryMs: 0 },
     onError: (error) => errors.push(error),
   });
-  logger.startSession({ previousSessionId: 'no uuid' });
+  logger.startSession({ metadata: { large: 'x'.repeat(17 * 1024 * 1024) } });
   for (const input of ['one', 'two']) logger.startTrace(input).conclude('x');
   await logger.flush();
   const traces = await search('traces', 'refused session');
   expect(traces.map(({ input }) => input).toSorted()).toEqual(['one', 'two']);
   expect(new Set(traces.map(({ session_id }) => session_id)).size).toBe(1);
-  expect(errors).toMatchObject([{ name: 'HttpStatusError', status: 422 }]);
+  expect(errors).toMatchObject([{ name: 'HttpStatusError', status: 413 }]);
 });
 
 interface Tree {
@@ -227,6 +227,32 @@ test('what is thrown is the message and the status of its records; what describe
       { name: 'limited', ...failure },
     ],
   });
+});
+
+test.each<[unknown, string]>([
+  [{ code: 42, reason: 'none' }, '{"code":42,"reason":"none"}'],
+  [{ message: 'no quota', code: 7 }, 'no quota'],
+  ['a text', 'a text'],
+  [undefined, 'undefined'],
+  [['a', 1], '["a",1]'],
+  [{ toString: () => 'its own text' }, 'its own text'],
+  [
+    {
+      toString() {
+        throw new Error('no text');
+      },
+    },
+    'something was thrown that is no text',
+  ],
+])('what is thrown may be anything: %o is said as %j, and thrown on as it is', async (thrown, text) => {
+  const logStream = `thrown ${text}`;
+  const logger = loggerOf(logStream);
+  const call = log({ kind: 'tool', name: 'throws' }, () => {
+    throw thrown;
+  });
+  await expect(logger.trace('go', () => call())).rejects.toBe(thrown);
+  await logger.flush();
+  expect(await treeOf(logStream)).toMatchObject({ error_message: text, spans: [{ error_message: text, status_code: 500 }] });
 });
 
 test('two copies of the client share contexts, sessions and the logger made last', async () => {

@@ -6,6 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { withParent } from '../../client/context.ts';
 import { type OpenSpan, toWire } from '../../client/spans.ts';
 import { dieWithParent } from '../../shared/childProcesses/parentWatch.ts';
+import { thrownText } from '../../shared/errors/thrownText.ts';
 import type { HostMessage, HostRequest, ModuleRow } from './moduleProcess.ts';
 
 type RunnerFunction = (input: unknown, context: RunnerModuleContext) => unknown;
@@ -35,7 +36,7 @@ try {
   runner = loaded.default as RunnerFunction;
   send({ type: 'ready' });
 } catch (err) {
-  send({ type: 'broken', message: err instanceof Error ? err.message : String(err) });
+  send({ type: 'broken', message: err instanceof Error ? err.message : thrownText(err) });
   process.disconnect?.();
 }
 
@@ -57,24 +58,15 @@ async function runRow({ id, row, experiment, attempt }: Extract<HostRequest, { t
     const context = { row, experiment, attempt, signal: abort.signal };
     result = { output: textOf(await withParent(spans, async () => runner(inputOf(row.input), context))) };
   } catch (err) {
-    result = { output: null, error: errorText(err) };
+    result = { output: null, error: thrownText(err) };
   }
   running.delete(id);
   const done = { type: 'done' as const, id, startedAt, durationNs: Number(process.hrtime.bigint() - start) };
   try {
     send({ ...done, spans: spans.children.map(toWire), ...result });
   } catch (err) {
-    const reason = `what was logged of this row is no JSON: ${errorText(err)}`;
+    const reason = `what was logged of this row is no JSON: ${thrownText(err)}`;
     send({ ...done, spans: [], output: result.output, error: result.error ?? reason });
-  }
-}
-
-/** What was thrown, which may be anything. */
-function errorText(err: unknown): string {
-  try {
-    return err instanceof Error ? `${err.name}: ${err.message}` : String(err);
-  } catch {
-    return 'something was thrown that is no text';
   }
 }
 
