@@ -1,6 +1,6 @@
 import { calcPrice, findProvider, type ModelInfo, type ModelPrice, type Provider } from '@pydantic/genai-prices';
 import { LRUCache } from 'lru-cache';
-import { modelKey } from '../providers/findModel.ts';
+import { modelKey, withoutSnapshot } from '../providers/findModel.ts';
 import type { Rate, Rates } from './rates.ts';
 
 /**
@@ -77,8 +77,6 @@ function foundIn({ id: providerId }: Provider, model: string, { prices }: ModelI
   };
 }
 
-const SNAPSHOT = /[-@ _](?:\d{4}-\d{2}-\d{2}|\d{8}|latest)$/;
-
 /**
  * What a name may stand for: a model of the provider that it begins with (`groq/llama-3.3-70b`), else a model of a maker, whatever gateway it begins
  * with. The snapshot of a model (`gpt-4o-2024-08-06`, `-latest`) costs what the model does, where the list does not name it.
@@ -91,7 +89,7 @@ function candidates(name: string): { provider: Provider; spelled: string }[] {
   const named = slash > 0 ? findProvider({ providerId: text.slice(0, slash) }) : undefined;
   const ofMakers = makers.flatMap((providerId) => findProvider({ providerId }) ?? []);
   const inAll = (spelled: string) => ofMakers.map((provider) => ({ provider, spelled }));
-  const bare = rest.replace(SNAPSHOT, '');
+  const bare = withoutSnapshot(rest);
   return [
     ...(named ? [text.slice(slash + 1), rest, bare].map((spelled) => ({ provider: named, spelled })) : []),
     ...inAll(rest),

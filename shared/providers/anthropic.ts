@@ -52,7 +52,7 @@ export const anthropic = tokenProvider({
       modalities: textAndImages,
       names: [
         ...['claude-opus-5-5', 'claude-sonnet-5-5', 'claude-haiku-5-5', 'claude-fable-5-2', 'claude-fable-5-1'],
-        ...['claude-opus-5', 'claude-sonnet-5', 'claude-opus-4-8', 'claude-opus-4-7'],
+        ...['claude-fable-5', 'claude-opus-5', 'claude-sonnet-5', 'claude-opus-4-8', 'claude-opus-4-7'],
       ],
     },
     {
@@ -67,7 +67,7 @@ export const anthropic = tokenProvider({
           'claude-sonnet-4-5',
           'claude-haiku-4-5',
         ],
-        ...['claude-3-7-sonnet-latest', 'claude-3-5-haiku-latest'],
+        ...['claude-opus-4-0', 'claude-sonnet-4-0', 'claude-3-7-sonnet-latest', 'claude-3-5-haiku-latest'],
       ],
     },
   ],

@@ -1,6 +1,6 @@
 import { closestNames } from '../identifiers/closestNames.ts';
 import type { Modality } from '../wire/integrations.ts';
-import { findModel } from './findModel.ts';
+import { findModel, withoutSnapshot } from './findModel.ts';
 import { tokenProviders } from './index.ts';
 import { type ModelFamily, type ParameterMap, textAndImages } from './modelFamily.ts';
 
@@ -35,7 +35,7 @@ const google: readonly ModelFamily[] = [
     modalities: textAndImages,
     names: [
       ...['gemini-3.8-flash', 'gemini-3.7-flash', 'gemini-3.6-flash', 'gemini-3.5-flash', 'gemini-3.5-flash-lite'],
-      ...['gemini-3.1-pro-preview', 'gemini-3.1-flash-lite'],
+      ...['gemini-3.1-pro-preview', 'gemini-3.1-flash-lite', 'gemini-3-pro-preview', 'gemini-3-flash-preview'],
       ...['gemini-2.5-pro', 'gemini-2.5-flash', 'gemini-2.5-flash-lite', 'gemini-2.0-flash'],
     ],
   },
@@ -54,10 +54,13 @@ export const builtinModels: readonly BuiltinModel[] = [
 /** A name, and what is left of it where its ending only says that it is the newest: `Mistral Large` is `mistral-large-latest`. */
 export const spellingsOf = (name: string): string[] => [name, name.replace(/-latest$/, '')];
 
-/** The built-in model that `based_on` names. */
+/** The built-in model that `based_on` names, also by a snapshot of it. */
 export function findBuiltinModel(wanted: string): BuiltinModel | undefined {
-  const match = findModel(builtinModels, wanted, ({ name }) => spellingsOf(name));
-  return match && 'model' in match ? match.model : undefined;
+  for (const name of [wanted, withoutSnapshot(wanted)]) {
+    const match = findModel(builtinModels, name, (model) => spellingsOf(model.name));
+    if (match) return 'model' in match ? match.model : undefined;
+  }
+  return undefined;
 }
 
 /** Names of built-in models that look most like this one. */

@@ -1,6 +1,11 @@
 /** What is the same in every spelling of a model's name: `GPT-4o mini` is `gpt-4o-mini`. */
 export const modelKey = (name: string): string => name.toLowerCase().replaceAll(/[\s._\p{Pd}]+/gu, '');
 
+const SNAPSHOT = /[-@ _](?:\d{4}-\d{2}-\d{2}|\d{8}|latest)$/;
+
+/** The model of which a name says a snapshot: `gpt-4o` of `gpt-4o-2024-08-06` or `gpt-4o-latest`; any other name as it is. */
+export const withoutSnapshot = (name: string): string => name.replace(SNAPSHOT, '');
+
 /** What a name leads to: one model, spelled exactly so or nearly, or several that are spelled nearly so. */
 export type Match<M> = { model: M; isExact: boolean } | { ambiguous: M[] } | undefined;
 

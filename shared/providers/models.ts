@@ -3,7 +3,7 @@ import { closestNames } from '../identifiers/closestNames.ts';
 import { type CustomModel, customFirst, type Integration } from '../integrations/integration.ts';
 import type { Modality } from '../wire/integrations.ts';
 import { builtinModels, findBuiltinModel, spellingsOf } from './builtinModels.ts';
-import { findModel, type Match } from './findModel.ts';
+import { findModel, type Match, withoutSnapshot } from './findModel.ts';
 import { findTokenProvider } from './index.ts';
 import { chat, type ParameterMap } from './modelFamily.ts';
 import type { Deployment } from './provider.ts';
@@ -148,9 +148,22 @@ function findAnywhere(integrations: readonly Integration[], wanted: string): Res
     if (model) return { integration, model };
   }
   if (match) return unambiguous(match, wanted, ({ integration, model }) => `${model.alias} (${integration.name})`);
+  const snapshot = findSnapshot(models, wanted);
+  if (snapshot) return snapshot;
   // One endpoint that takes any name leaves no doubt about who is meant.
   const open = integrations.filter((one) => one.provider === 'custom' && takesAnyName(one));
   return open.length === 1 ? { integration: open[0] as Integration, model: unlisted(wanted) } : undefined;
+}
+
+/** A provider's own service serves the snapshots of its models under their names, such as `gpt-4o-2024-08-06`. */
+function findSnapshot(models: readonly ResolvedModel[], wanted: string): ResolvedModel | undefined {
+  const bare = withoutSnapshot(wanted);
+  if (bare === wanted) return undefined;
+  const ofProviders = models.filter(
+    ({ integration: { provider } }) => provider !== 'custom' && !findTokenProvider(provider).hosting,
+  );
+  const found = oneOf(findModel(ofProviders, bare, ({ model }) => namesOf(model)));
+  return found && { ...found, model: { ...found.model, alias: wanted, name: wanted } };
 }
 
 function unambiguous<M>(match: NonNullable<Match<M>>, wanted: string, label: (model: M) => string): M {

@@ -30,7 +30,7 @@ export const openai = tokenProvider({
     {
       parameters: gpt5,
       modalities: textAndImages,
-      names: ['gpt-5.6-sol', 'gpt-5.6-terra', 'gpt-5.6-luna', 'gpt-5.5', 'gpt-5.2'],
+      names: ['gpt-5.6-sol', 'gpt-5.6-terra', 'gpt-5.6-luna', 'gpt-5.5', 'gpt-5.3', 'gpt-5.2'],
     },
     { parameters: gpt5, modalities: textAndImages, names: ['gpt-5.4', 'gpt-5.4-mini', 'gpt-5.4-nano'] },
     { parameters: reasoning, modalities: textAndImages, names: ['o1', 'o3', 'o4-mini'] },

@@ -545,6 +545,7 @@ describe('finding the model', () => {
     ['Mistral Large', 'mistral-large-latest'],
     ['openai/GPT 4.1 Nano', 'gpt-4.1-nano'],
     ['openai/gpt-4o-2024-08-06', 'gpt-4o-2024-08-06'],
+    ['gpt-4o-mini-2024-07-18', 'gpt-4o-mini-2024-07-18'],
     ['a b', 'a b-real'],
     ['ab', 'ab-real'],
   ])('%j is %s in whatever spelling', async (alias, name) => {
@@ -565,6 +566,14 @@ describe('finding the model', () => {
 
   test('no two built-in models are spelled alike, and each is found by its own name', () => {
     for (const model of builtinModels) expect(findBuiltinModel(model.name.toUpperCase().replaceAll('-', ' '))).toBe(model);
+  });
+
+  test('a snapshot of a built-in model takes what that model takes; who lists other models has none', async () => {
+    for (const name of ['gpt-4o-mini-2024-07-18', 'GPT 4o mini@latest', 'gpt-4o-mini-20240718'])
+      expect(findBuiltinModel(name)).toBe(findBuiltinModel('gpt-4o-mini'));
+    expect(findBuiltinModel('no-such-model-2024-07-18')).toBeUndefined();
+    const caller = callerOf(known('first', ['gpt-4o-mini']), known('second', ['b']));
+    await expect(caller.resolveModel('gpt-4o-mini-2024-07-18')).rejects.toMatchObject({ code: 'ModelUnknown' });
   });
 
   test('an unknown model or integration is refused with the closest ones', async () => {
