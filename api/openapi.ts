@@ -94,6 +94,10 @@ const meanings: Readonly<Record<number, string>> = {
   503: 'Not available now; `Retry-After` says when to try again',
 };
 
+/** An error in the form of another protocol, as OTLP has it. */
+const isErrorIn = (type: string, status: number): boolean => status >= 400 && type !== 'application/json';
+const BYTES_OF_ERROR = { type: 'string', format: 'binary', description: 'A `google.rpc.Status`.' };
+
 /** Two spellings of one path (`recompute-metrics`, `recompute_metrics`) would have the same id. */
 function operationId({ method, path }: Endpoint, taken: Set<string>): string {
   const plain = `${method}_${path.replaceAll(/[^a-z0-9]+/gi, '_').replaceAll(/^_|_$/g, '')}`;
@@ -109,7 +113,9 @@ function operation(route: Endpoint, components: Components, schemes: string[], o
     return { $ref: `${COMPONENTS}${status === 422 ? 'HTTPValidationError' : 'Error'}@output` };
   };
   const responses = [...answersOf(route)].map(([status, types]) => {
-    const content = Object.fromEntries(types.map((type) => [type, { schema: schemaOf(status) }]));
+    const content = Object.fromEntries(
+      types.map((type) => [type, { schema: isErrorIn(type, status) ? BYTES_OF_ERROR : schemaOf(status) }]),
+    );
     return [String(status), { description: meanings[status], ...(types.length > 0 ? { content } : {}) }];
   });
   return {

@@ -168,6 +168,11 @@ describe('the OpenAPI document', () => {
     expect(of('post', '/projects/{project_id}/traces').statuses).toBe('200 400 401 403 404 408 413 415 421 422 429 431 500 503');
     expect(of('post', '/otel/traces')).toMatchObject({ body: otlp, ok: otlp });
     expect(Object.keys(document.paths['/v2/otel/traces']?.post?.responses['503']?.content ?? {}).sort()).toEqual(otlp.toSorted());
+    for (const status of ['400', '503'])
+      expect(document.paths['/v2/otel/traces']?.post?.responses[status]?.content).toMatchObject({
+        'application/x-protobuf': { schema: { type: 'string', format: 'binary' } },
+        'application/json': { schema: { $ref: '#/components/schemas/Error' } },
+      });
     expect(of('post', '/datasets')).toMatchObject({ body: ['multipart/form-data'], ok: json });
     expect(of('get', '/datasets/{dataset_id}/download').ok).toEqual(['text/csv', 'application/x-ndjson']);
     expect(of('patch', '/datasets/{dataset_id}/content').statuses).toContain(' 409 412 413 ');
