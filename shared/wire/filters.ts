@@ -1,7 +1,5 @@
 import { z } from 'zod';
-import { closestNames } from '../identifiers/closestNames.ts';
-import { lettersOf, resembles } from '../identifiers/resembles.ts';
-import { BodyFlag, orDefault, Uuid } from './common.ts';
+import { BodyFlag, documentedAs, orDefault, Uuid } from './common.ts';
 import { Text } from './recordParts.ts';
 import { ComparedTime } from './time.ts';
 
@@ -93,23 +91,32 @@ const Tree: z.ZodType<Filter> = z
   )
   .meta({ id: 'FilterTree' });
 
+const LooseLeaf = z.discriminatedUnion('type', [
+  IdFilter.loose(),
+  DateFilter.loose(),
+  NumberFilter.loose(),
+  BooleanFilter.loose(),
+  CollectionFilter.loose(),
+  TextFilter.loose(),
+  FullyAnnotatedFilter.loose(),
+]);
+const LooseTree: z.ZodType<Filter> = z.lazy(() =>
+  z.union([
+    z.object({ filter: LooseLeaf }),
+    z.object({ and: z.array(LooseTree) }),
+    z.object({ or: z.array(LooseTree) }),
+    z.object({ not: LooseTree }),
+  ]),
+);
+
 /** What a filter may be: exactly one of these, or a bare leaf, which names a column. */
 const NODE_PARTS = ['and', 'or', 'not', 'filter'] as const;
-
-/** Keys of a leaf that have a default, which stands where one of them is misspelt. */
-const DEFAULTED = ['operator', 'case_sensitive', 'user_ids'];
-const isMisspelt = (key: string): boolean =>
-  !DEFAULTED.includes(key) && (resembles(key, DEFAULTED) || /^(op|oper|operation)$|case/.test(lettersOf(key)));
 
 /**
  * Brings both dialects to one form before anything recursive looks at the value: the column as `name` or `column_id`, a leaf bare or wrapped.
  * Stops at the depth and size limits, so that no request can exhaust the stack.
- * @param purpose a deletion would take other records than were meant where the default of a leaf stands in for a misspelt key
  */
-function normalise(
-  context: z.RefinementCtx,
-  purpose: Purpose,
-): (given: unknown, path: (string | number)[], depth: number) => unknown {
+function normalise(context: z.RefinementCtx): (given: unknown, path: (string | number)[], depth: number) => unknown {
   let nodes = 0;
   let refused = false;
   const refuse = (message: string, path: (string | number)[]): unknown => {
@@ -139,36 +146,30 @@ function normalise(
     const leaf = 'filter' in node ? node.filter : node;
     if (typeof leaf !== 'object' || leaf === null) return refuse('filter needs a filter leaf', [...path, 'filter']);
     const { name, column_id, ...rest } = leaf as Record<string, unknown>;
-    const misspelt = purpose === 'deletion' ? Object.keys(rest).find(isMisspelt) : undefined;
-    if (misspelt !== undefined)
-      return refuse(
-        `there is no key ${JSON.stringify(misspelt.slice(0, 200))} in a filter; the closest is ${closestNames(misspelt, DEFAULTED, 1)}`,
-        path,
-      );
     const column = column_id ?? name ?? undefined;
     return { filter: column === undefined ? rest : { ...rest, column_id: column } };
   };
   return visit;
 }
 
-type Purpose = 'search' | 'deletion';
+const filterExpression = (tree: z.ZodType<Filter>) =>
+  z.preprocess((given, context) => normalise(context)(given, [], 1), tree) as z.ZodType<Filter>;
 
-const filterExpression = (purpose: Purpose) =>
-  z.preprocess((given, context) => normalise(context, purpose)(given, [], 1), Tree) as z.ZodType<Filter>;
-
-const filterList = (purpose: Purpose) =>
+const filterList = (tree: z.ZodType<Filter>) =>
   z.preprocess((given, context) => {
     if (given === undefined || given === null) return [];
     if (!Array.isArray(given)) return given;
-    const visit = normalise(context, purpose);
+    const visit = normalise(context);
     return given.map((one, index) => visit(one, [index], 1));
-  }, z.array(Tree).default([])) as z.ZodType<Filter[]>;
+  }, z.array(tree).default([])) as z.ZodType<Filter[]>;
 
 /** One filter: a leaf, bare or wrapped, or a combinator over filters. */
-export const FilterExpression = filterExpression('search');
+export const FilterExpression = filterExpression(Tree);
 /** `filters`: joined by AND; null and absent are no filter. */
-export const FilterList = filterList('search');
+export const FilterList = filterList(Tree);
 
-/** The same of what is to be deleted: a leaf with a misspelt key is refused. */
-export const DeletionFilterExpression = filterExpression('deletion');
-export const DeletionFilterList = filterList('deletion');
+/** The same of what is to be deleted. Other keys of a leaf come along: the default of a leaf is not to stand in for one that is misspelt. */
+export const DeletionFilterExpression = filterExpression(LooseTree);
+export const DeletionFilterList = filterList(LooseTree);
+documentedAs.set(DeletionFilterExpression, FilterExpression);
+documentedAs.set(DeletionFilterList, FilterList);

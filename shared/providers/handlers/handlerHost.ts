@@ -6,7 +6,6 @@ import { registerHooks } from 'node:module';
 import { extname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { dieWithParent } from '../../childProcesses/parentWatch.ts';
-import { thrownText } from '../../errors/thrownText.ts';
 import { CustomHandler } from './customHandler.ts';
 import type { FromHandler, HandlerRequest, ToHandler } from './messages.ts';
 
@@ -75,7 +74,7 @@ async function load({ path, className, initKwargs }: Extract<ToHandler, { type: 
     }
     send({ type: 'ready' });
   } catch (err) {
-    send({ type: 'broken', reason: thrownText(err).split('\n')[0]?.slice(0, 300) ?? '' });
+    send({ type: 'broken', reason: textOf(err).split('\n')[0]?.slice(0, 300) ?? '' });
   }
 }
 
@@ -93,7 +92,7 @@ async function answer(id: number, call: HandlerRequest): Promise<void> {
     const { status, retryAfterMs } = Object(err) as { status?: unknown; retryAfterMs?: unknown };
     const fetch = fetchFailures.get(Object(err));
     send({
-      ...{ type: 'failed', id, text: thrownText(err) },
+      ...{ type: 'failed', id, text: textOf(err) },
       ...(typeof status === 'number' ? { status } : {}),
       ...(typeof retryAfterMs === 'number' ? { retryAfterMs } : {}),
       ...(fetch === undefined ? {} : { fetch }),
@@ -125,3 +124,12 @@ const fetchOfService: typeof fetch = async (input, init = {}) => {
 };
 
 const nameOf = (err: unknown): string => (err instanceof Error ? err.name : 'a value');
+
+/** What was thrown, which may be anything. */
+function textOf(err: unknown): string {
+  try {
+    return String(err);
+  } catch {
+    return 'something was thrown that is no text';
+  }
+}
