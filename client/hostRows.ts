@@ -1,9 +1,9 @@
 import type { z } from 'zod';
-import { thrownText } from '../shared/errors/thrownText.ts';
 import type { HeartbeatReply, LeaseReply, ProgressReply, ResultsReply } from '../shared/wire/experimentRuns.ts';
 import { ConnectionError, HttpStatusError, TakenOverError } from './errors.ts';
 import type { LeasedRow, RowReport } from './hostedRow.ts';
 import { backoffMs, pause, type ServiceClient } from './http.ts';
+import { thrownText } from './texts.ts';
 
 type RunState = z.output<typeof LeaseReply>['state'];
 

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
-import { thrownText } from '../shared/errors/thrownText.ts';
 import type { LeasedRow as LeasedRowSchema } from '../shared/wire/experimentRuns.ts';
 import { withParent } from './context.ts';
 import type { HostedRow, LocalMetric, LocalScore } from './localMetric.ts';
-import { asText, nowNs, type OpenSpan, toWire } from './spans.ts';
+import { nowNs, type OpenSpan, toWire } from './spans.ts';
+import { asText, thrownText } from './texts.ts';
 
 export type LeasedRow = z.output<typeof LeasedRowSchema>;
 

@@ -1,4 +1,3 @@
-import { thrownText } from '../shared/errors/thrownText.ts';
 import { currentParent } from './context.ts';
 import { currentLogger } from './logger.ts';
 import { modelCallOf } from './modelCallOf.ts';
@@ -13,6 +12,7 @@ import {
   type SpanKind,
   type SpanParent,
 } from './spans.ts';
+import { thrownText } from './texts.ts';
 import { placeBelow } from './trace.ts';
 
 export interface CallDescription {

@@ -1,5 +1,4 @@
 import type { z } from 'zod';
-import { thrownText } from '../shared/errors/thrownText.ts';
 import type { RunRequest } from '../shared/wire/experimentRuns.ts';
 import { isLocal } from './chooseMetrics.ts';
 import { HttpStatusError, ValueError } from './errors.ts';
@@ -9,6 +8,7 @@ import { hostRows } from './hostRows.ts';
 import type { HostedRow, LocalMetric } from './localMetric.ts';
 import { clientOf, type OperationOptions, resolveProject } from './project.ts';
 import { startAgain } from './startAgain.ts';
+import { thrownText } from './texts.ts';
 import { progressOf, watchExperiment } from './watchExperiment.ts';
 
 export interface RerunExperimentOptions<Input = unknown, Output = unknown> extends OperationOptions {

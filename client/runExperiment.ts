@@ -1,5 +1,4 @@
 import type { z } from 'zod';
-import { thrownText } from '../shared/errors/thrownText.ts';
 import type { RunnerRequest, RunReply } from '../shared/wire/experimentRuns.ts';
 import type { ExperimentResponse } from '../shared/wire/experiments.ts';
 import { buildTags } from './buildTags.ts';
@@ -23,6 +22,7 @@ import { settingsKeys } from './promptSettings.ts';
 import { isRowOf } from './recordRows.ts';
 import { selectionToWire } from './rowSelection.ts';
 import { checkRunOptions, type RunExperimentOptions } from './runExperimentOptions.ts';
+import { thrownText } from './texts.ts';
 import { timedName, unfinishedExperiment } from './unfinishedExperiment.ts';
 import { progressOf, type RunPath, reportProgress, untilEnded } from './watchExperiment.ts';
 

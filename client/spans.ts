@@ -1,6 +1,6 @@
-import { thrownText } from '../shared/errors/thrownText.ts';
 import type { LoggedSpan } from '../shared/wire/records.ts';
 import { newId } from './newId.ts';
+import { asText, thrownText } from './texts.ts';
 
 export type SpanKind = LoggedSpan['type'];
 
@@ -144,17 +144,6 @@ export function failureOf(error: unknown): { output: string; errorMessage: strin
 const sum = (a: number | undefined, b: number | undefined) => (a === undefined || b === undefined ? undefined : a + b);
 const defined = (values: Record<string, unknown>) =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
-
-/** Any value as text: strings as they are, everything else as JSON; what JSON cannot hold by its name. */
-export function asText(value: unknown): string {
-  if (typeof value === 'string') return value;
-  if (value === undefined) return '';
-  try {
-    return JSON.stringify(value) ?? String(value);
-  } catch {
-    return String(value);
-  }
-}
 
 const isMessage = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && 'role' in value && 'content' in value;

@@ -3,7 +3,6 @@ import { ValueError } from './errors.ts';
 import { newId } from './newId.ts';
 import type { Session } from './session.ts';
 import {
-  asText,
   branchToWire,
   closeSpan,
   errorOf,
@@ -16,6 +15,7 @@ import {
   type SpanParent,
   toWire,
 } from './spans.ts';
+import { asText } from './texts.ts';
 
 export interface TraceFields {
   name?: string;

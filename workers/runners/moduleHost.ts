@@ -5,8 +5,8 @@
 import { pathToFileURL } from 'node:url';
 import { withParent } from '../../client/context.ts';
 import { type OpenSpan, toWire } from '../../client/spans.ts';
+import { thrownText } from '../../client/texts.ts';
 import { dieWithParent } from '../../shared/childProcesses/parentWatch.ts';
-import { thrownText } from '../../shared/errors/thrownText.ts';
 import type { HostMessage, HostRequest, ModuleRow } from './moduleProcess.ts';
 
 type RunnerFunction = (input: unknown, context: RunnerModuleContext) => unknown;
