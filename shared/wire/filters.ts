@@ -169,7 +169,17 @@ export const FilterExpression = filterExpression(Tree);
 export const FilterList = filterList(Tree);
 
 /** The same of what is to be deleted. Other keys of a leaf come along: the default of a leaf is not to stand in for one that is misspelt. */
-export const DeletionFilterExpression = filterExpression(LooseTree);
-export const DeletionFilterList = filterList(LooseTree);
-documentedAs.set(DeletionFilterExpression, FilterExpression);
-documentedAs.set(DeletionFilterList, FilterList);
+export const DeletionFilterExpression = documentedBy(filterExpression(LooseTree), FilterExpression);
+export const DeletionFilterList = documentedBy(filterList(LooseTree), FilterList);
+
+/** What `schema` reads, without its parts in the document of the API, where `documented` stands for it. */
+function documentedBy<T>(schema: z.ZodType<T>, documented: z.ZodType): z.ZodType<T> {
+  const field = z.unknown().transform((given, context) => {
+    const result = schema.safeParse(given);
+    if (result.success) return result.data;
+    for (const issue of result.error.issues) context.addIssue({ ...issue } as Parameters<typeof context.addIssue>[0]);
+    return z.NEVER;
+  });
+  documentedAs.set(field, documented);
+  return field;
+}

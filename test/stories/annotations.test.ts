@@ -309,7 +309,12 @@ describe('records and ratings', () => {
     expect(await service.request('POST', `${path}/remove`, { record_selector: misspelt })).toMatchObject({
       status: 422,
       body: {
-        detail: [{ loc: ['body', 'record_selector', 'filter_tree'], msg: expect.stringContaining('the closest is operator') }],
+        detail: [
+          {
+            loc: ['body', 'record_selector', 'filter_tree', 'operater'],
+            msg: expect.stringContaining('the closest is operator'),
+          },
+        ],
       },
     });
     expect(await post(`${path}/remove`, { record_selector: tools })).toEqual({ num_records_removed: 3 });
