@@ -1,16 +1,17 @@
 import { editDistance } from '../metrics/editDistance.ts';
 
-/** Letters that a key may be off and still be meant. */
-const MAX_TYPOS = 2;
+/** Letters that a key may be off and still be meant: of a short one, two would make it another word. */
+const mostTypos = (wanted: string): number => (wanted.length < 6 ? 1 : 2);
 
-/** Whether a key is one of `known` but for its spelling: two letters off at most, or the same letters in another order. */
+/** Whether a key is one of `known` but for its spelling: a letter or two off, or the same letters in another order. */
 export function resembles(key: string, known: readonly string[]): boolean {
   const letters = lettersOf(key);
   return known.some((name) => {
     const wanted = lettersOf(name);
-    if (Math.abs(letters.length - wanted.length) > MAX_TYPOS) return false;
+    const most = mostTypos(wanted);
+    if (Math.abs(letters.length - wanted.length) > most) return false;
     // Swapped letters count twice in the distance, so that the same letters in any order are looked for beside it.
-    return editDistance(letters, wanted) <= MAX_TYPOS || inOrder(letters) === inOrder(wanted);
+    return editDistance(letters, wanted) <= most || inOrder(letters) === inOrder(wanted);
   });
 }
 

@@ -222,7 +222,7 @@ test("an odd result of a caller's function costs no other its record", async () 
     { output: 'last' },
     { outptu: 'misspelt' },
     { output: 'paid for', metrcs: { mine: 1 } },
-    { output: 'more', worker: { name: 'w1' } },
+    { output: 'more', worker: { name: 'w1' }, stats: 1 },
   ].map((result, ordinal) => ({ ordinal, ...result }));
   const posted = await client.send<{ recorded: number[] }>(`${path}/results`, {
     body: { process, results: [...results, 7, null, { ordinal: 'x' }, { ordinal: 1e12 }] },
@@ -243,7 +243,11 @@ test("an odd result of a caller's function costs no other its record", async () 
     error_message: expect.stringContaining('the closest is metrics'),
     user_metadata: { metrcs: '{"mine":1}' },
   });
-  expect(found.get('10')).toMatchObject({ output: 'more', error_message: '', user_metadata: { worker: '{"name":"w1"}' } });
+  expect(found.get('10')).toMatchObject({
+    output: 'more',
+    error_message: '',
+    user_metadata: { worker: '{"name":"w1"}', stats: '1' },
+  });
 });
 
 test('the tries of a call stand with its span; a row that fails carries its time, and one without a call is in no average', {
