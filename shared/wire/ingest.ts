@@ -176,7 +176,7 @@ const GivenSpanId = z.guid('must be a UUID: other ids of spans are known in thei
 documentedAs.set(GivenSpanId, Uuid);
 
 /** Of a session: any other text is the `external_id` of one. */
-const GivenSessionId = z.union([Uuid, Text, z.number().transform(String)]);
+const GivenSessionId = z.union([Uuid, Text]);
 documentedAs.set(GivenSessionId, Uuid);
 
 export const TraceUpdateParams = ProjectParams.extend({ trace_id: GivenId });
@@ -206,7 +206,7 @@ export const LogTracesIngestRequest = z
   .object({
     ...RunSelector,
     ...Origin,
-    session_id: GivenSessionId.nullish(),
+    session_id: generous(GivenSessionId.nullish(), textOf),
     session_external_id: anyText,
     traces: LoggedTraces,
     is_complete: trueByDefault,

@@ -128,7 +128,15 @@ test.prop([fc.array(span, { minLength: 1, maxLength: 3 })], { numRuns: 15, endOn
 
 const anyOf = (...names: string[]) =>
   fc.record(Object.fromEntries(names.map((name) => [name, odd])), { requiredKeys: [], noNullPrototype: true });
-const ofClient = anyOf('logging_method', 'client_version', 'reliable', 'is_complete', 'include_trace_ids', 'session_external_id');
+const ofClient = anyOf(
+  'logging_method',
+  'client_version',
+  'reliable',
+  'is_complete',
+  'include_trace_ids',
+  'session_id',
+  'session_external_id',
+);
 const updated = anyOf('input', 'output', 'status_code', 'tags', 'duration_ns', 'metrics', 'is_complete', 'reliable');
 
 test.prop([ofClient, updated, anyOf('name', 'external_id', 'previous_session_id', 'user_metadata')], {
