@@ -114,7 +114,7 @@ test.prop([fc.array(span, { minLength: 1, maxLength: 3 })], { numRuns: 15, endOn
     const below = spans.map((one, index) =>
       typeof one === 'object' && one !== null && !Array.isArray(one) && index === 0 ? { ...one, spans: [second] } : one,
     );
-    const isBelow = below[0] !== spans[0];
+    const isBelow = !Object.is(below[0], spans[0]);
     await sent(projectId, '/traces', { log_stream_id: runId, traces: [{ id: traceId, spans: [first, ...below] }] });
     await sent(projectId, '/spans', {
       log_stream_id: runId,
