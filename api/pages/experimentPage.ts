@@ -9,6 +9,7 @@ import { type ExperimentDeps, getExperiment } from '../../shared/experiments/lis
 import type { RunProgressView } from '../../shared/experiments/progress.ts';
 import type { ExperimentView } from '../../shared/experiments/response.ts';
 import { figureText } from '../../shared/figures/figureText.ts';
+import { errorOf, failedFilter } from '../../shared/records/failed.ts';
 import { type FoundPage, searchRecords } from '../../shared/records/searchRecords.ts';
 import { LogRecordsQueryCountRequest } from '../../shared/wire/recordSearch.ts';
 import { type RecordSearchDeps, recordQuery } from '../records/recordQuery.ts';
@@ -97,11 +98,11 @@ async function comparisonWith(
 async function failedRows(deps: ExperimentPageDeps, projectId: string, experimentId: string): Promise<FoundPage> {
   const body = LogRecordsQueryCountRequest.parse({
     experiment_id: experimentId,
-    filters: [{ type: 'text', column_id: 'error_message', operator: 'ne', value: '' }],
+    filter_tree: failedFilter,
   });
   const query = await recordQuery(deps.records, projectId, ['trace'], body);
   const view = {
-    columns: ['input', 'error_message', 'dataset_row_ordinal', 'trial'],
+    columns: ['input', 'error_message', 'status_code', 'dataset_row_ordinal', 'trial'],
     metrics: [],
     includeCounts: false,
     includeMetricMetadata: false,
@@ -179,7 +180,7 @@ function failedSection({ records, total }: FoundPage): Html | undefined {
     ({
       record,
     }) => html`<tr><td class="number">${record.dataset_row_ordinal}${(record.trial ?? 0) > 0 && html` (trial ${record.trial})`}</td>
-<td><pre>${cut(record.input)}</pre></td><td><pre class="error">${cut(record.error_message)}</pre></td></tr>`,
+<td><pre>${cut(record.input)}</pre></td><td><pre class="error">${cut(errorOf(record))}</pre></td></tr>`,
   );
   return html`<h2>Failed rows</h2>
 <p class="quiet">${total > records.length ? `The newest ${records.length} of ${total}.` : `${total} in all.`}</p>

@@ -1,6 +1,7 @@
 import { ServiceError } from '../errors/errors.ts';
 import type { RunRef } from '../projects/runs.ts';
 import { eraseTraces } from '../records/delete.ts';
+import { errorOf } from '../records/failed.ts';
 import { logTraces } from '../records/ingest.ts';
 import type { Records } from '../records/openRecords.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
@@ -33,10 +34,10 @@ export function loggedRows({ ledger, records, recorded, deleted, keep, telemetry
           if (!(await ledger.goesOn(run.experimentId, run.workflowNumber)))
             throw new ServiceError('Conflict', `the run of experiment ${run.experimentId} has ended`);
           await logTraces(records.writer, refOf(run), traces, { attempt });
-          for (const { status_code } of traces)
+          for (const trace of traces)
             telemetry.add('assay_rows_total', 1, {
               runner: run.runner.kind,
-              outcome: status_code === 200 ? 'succeeded' : 'failed',
+              outcome: errorOf(trace) === undefined ? 'succeeded' : 'failed',
             });
         }),
     },

@@ -4,6 +4,7 @@ import { RequestInvalid, ServiceError } from '../errors/errors.ts';
 import { atFirstProblem } from '../wire/atFirstProblem.ts';
 import { KeptValues, mendFields } from '../wire/mendFields.ts';
 import { SpanNode } from '../wire/records.ts';
+import { isFailure } from './failed.ts';
 import { fileIds } from './fileIds.ts';
 import type { HeldUpdate } from './heldUpdates.ts';
 import type { StoredRecord } from './record.ts';
@@ -194,9 +195,9 @@ function merge(stored: StoredRecord, given: LoggedRecord): StoredRecord {
   const updated = stored.updated_fields ?? [];
   for (const [name, value] of Object.entries(given)) if (isGiven(value) && !updated.includes(name)) merged[name] = value;
   // What went wrong does not stand beside a success that came later, nor beside one that an update has set.
-  const isSuccess = !hasFailed(merged as unknown as StoredRecord);
+  const isSuccess = !isFailure(merged as unknown as StoredRecord);
   if (isSuccess && updated.includes('status_code')) merged.error_message = stored.error_message;
-  else if (isSuccess && hasFailed(stored) && !isGiven(given.error_message)) merged.error_message = '';
+  else if (isSuccess && isFailure(stored) && !isGiven(given.error_message)) merged.error_message = '';
   if (isGiven(given.input) || isGiven(given.output)) merged.file_ids = fileIds(merged.input, merged.output) ?? [];
   return {
     ...(merged as unknown as StoredRecord),
@@ -215,8 +216,6 @@ const updatedMetrics = ({ metrics, updated_fields = [] }: StoredRecord): Record<
   Object.fromEntries(Object.entries(metrics ?? {}).filter(([name]) => updated_fields.includes(metricField(name))));
 
 const metricField = (name: string): string => (name === 'duration_ns' ? name : `metrics/${name}`);
-
-const hasFailed = ({ status_code }: Pick<StoredRecord, 'status_code'>): boolean => (status_code ?? 0) >= 400;
 
 /** The stored record as one of this kind: inputs and outputs in its shape, as text where they do not fit, or left out. */
 function inKind(stored: StoredRecord, type: StoredRecord['type']): StoredRecord {
@@ -280,7 +279,7 @@ function withUpdate(stored: StoredRecord, update: RecordUpdate): StoredRecord {
     ...(output == null ? {} : { output }),
     ...(files ? { file_ids: files } : {}),
     ...(status_code == null ? {} : { status_code }),
-    ...(status_code != null && hasFailed(stored) && !hasFailed({ status_code }) ? { error_message: '' } : {}),
+    ...(status_code != null && isFailure(stored) && !isFailure({ status_code }) ? { error_message: '' } : {}),
     ...(tags == null ? {} : { tags: union(stored.tags, tags) }),
     ...(Object.keys(metrics).length === 0 ? {} : { metrics: { ...stored.metrics, ...metrics } }),
     ...(kept ? { user_metadata: { ...stored.user_metadata, ...kept } } : {}),

@@ -161,6 +161,9 @@ describe('values that are not there', () => {
         throw new Error('broken');
       })
       .catch(() => undefined);
+    // A status says the same as an error message.
+    for (const statusCode of [500, 404, 302])
+      logger.startTrace('of a status', { metrics: { score: 1 } }).conclude('done', { statusCode });
     await logger.flush();
     const at = `/v2/projects/${projectId}/experiments/${id}`;
     const now = () => service.client.send<ExperimentResponse>(at);
@@ -168,16 +171,26 @@ describe('values that are not there', () => {
       .poll(async () => (await now()).aggregate_metric_counts, { timeout: 30_000 })
       .toMatchObject({
         score: {
-          ...{ values: 2, missing: 2, failed: 0, not_applicable: 0 },
-          ...{ rows: 5, rows_failed: 1, failed_rows_without_value: 1, failed_rows: 'omit' },
+          ...{ values: 5, missing: 2, failed: 0, not_applicable: 0 },
+          ...{ rows: 8, rows_failed: 3, failed_rows_without_value: 1, failed_rows: 'omit' },
         },
       });
     const worst = await patched(projectId, id, {
       failed_rows: 'worst',
       logged_metrics: [{ name: 'score', direction: 'higher', range: { min: -1, max: 1 } }],
     });
-    expect(worst.body.aggregate_metrics.score).toBe(0);
+    expect(worst.body.aggregate_metrics.score).toBe((1 + 0 + 3 - 1) / 6);
     // Of a metric that nobody has described it is not known what the worst value is: the figure says so.
     expect(worst.body.aggregate_metric_counts?.other).toMatchObject({ failed_rows: 'omit', worst: null });
+    const gate = { experiment_id: id, max_failed: 0.2 };
+    const { body } = await service.request('POST', `/v2/projects/${projectId}/experiments/gate`, gate);
+    expect(body).toMatchObject({ status: 'failed', experiment: { rows: 8, failed_rows: 3 } });
+    const login = await fetch(`${service.url}/pages/login`, {
+      ...{ method: 'POST', redirect: 'manual', body: new URLSearchParams({ api_key: service.apiKey, next: '/' }) },
+    });
+    const headers = { Accept: 'text/html', Cookie: login.headers.getSetCookie()[0]?.split(';', 1)[0] as string };
+    const page = await (await fetch(`${service.url}/projects/${projectId}/experiments/${id}`, { headers })).text();
+    expect(page).toContain('3 in all.');
+    expect(page).toContain('<pre class="error">status 404</pre>');
   });
 });

@@ -1,6 +1,7 @@
 import type { ColumnDef } from '../../columns/columnDef.ts';
 import type { ComparedRuns } from '../../comparison/comparisonReads.ts';
 import { measuredMetrics } from '../../experiments/aggregates.ts';
+import { FAILED } from '../../records/failed.ts';
 import { type Bind, Binder } from './binder.ts';
 import { columnSql, HAS_VALUE, scopeOfRuns } from './columnSql.ts';
 import type { NewestVersions } from './newestVersions.ts';
@@ -38,7 +39,7 @@ export function comparedRowsSql(
   const keys = areKeyedById ? `SELECT ${side}, id AS record_id, ${ROW_KEY} AS key FROM ${rows}` : keysByText(side, rows, runs);
   const sliced = slice ? `toString(${columnSql(slice, scope).value})` : 'CAST(NULL AS Nullable(String))';
   const figures = measuredMetrics.map((name) => `toNullable(toFloat64(${name})) AS measured_${name}`);
-  const columns = ['created_at', "error_message != '' AS failed", `${sliced} AS slice`, ...figures].join(', ');
+  const columns = ['created_at', `${FAILED} AS failed`, `${sliced} AS slice`, ...figures].join(', ');
   return {
     binder,
     keys,

@@ -12,6 +12,7 @@ import {
   type RowPageQuery,
 } from '../../comparison/comparisonReads.ts';
 import { measuredMetrics } from '../../experiments/aggregates.ts';
+import { FAILED } from '../../records/failed.ts';
 import { LIMIT_PAIRS } from '../../statistics/pairedTest.ts';
 import { Binder, timeOfColumn } from './binder.ts';
 import type { ClickHouse } from './clickHouse.ts';
@@ -118,7 +119,7 @@ export function clickhouseComparisonReads(clickhouse: ClickHouse): ComparisonRea
         'rows of experiments',
         Outline,
         binder,
-        `SELECT toString(run_id) AS run, count() AS rows, countIf(error_message != '') AS failed, countIf(isNotNull(dataset_row_id) AND isNotNull(dataset_version)) AS withDatasetRow,
+        `SELECT toString(run_id) AS run, count() AS rows, countIf(${FAILED}) AS failed, countIf(isNotNull(dataset_row_id) AND isNotNull(dataset_version)) AS withDatasetRow,
                 countIf(isNotNull(dataset_input)) AS withDatasetInput, uniqExact(ifNull(dataset_row_id, id)) AS keys
            FROM ${scope.from} WHERE ${scope.newest} AND type = 'trace' GROUP BY run_id`,
       );

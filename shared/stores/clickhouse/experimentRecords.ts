@@ -6,6 +6,7 @@ import type { AttemptLog, RowAttempt } from '../../experiments/runRows.ts';
 import type { RunSummary } from '../../experiments/workflow.ts';
 import { newId } from '../../identifiers/ids.ts';
 import type { DeleteRecords } from '../../projects/runs.ts';
+import { errorOf, FAILED } from '../../records/failed.ts';
 import { IN_RUN } from './binder.ts';
 import type { ClickHouse } from './clickHouse.ts';
 import { TAKEN_BACK } from './metricRow.ts';
@@ -19,14 +20,16 @@ const scope = (run: RunOf) => ({ project: run.projectId, run: run.experimentId }
 const BY_IDS = `(created_at, id) IN (SELECT created_at, id FROM record_keys WHERE ${IN_RUN} AND id IN {ids:Array(UUID)})`;
 
 const ERROR_LENGTH = 300;
-const Recorded = z.object({ id: z.string(), error: z.string().transform((text) => text || undefined), attempt: z.number() });
+const Recorded = z
+  .object({ id: z.string(), error_message: z.string(), status_code: z.number().nullable(), attempt: z.number() })
+  .transform(({ id, attempt, ...outcome }) => ({ id, error: errorOf(outcome), attempt }));
 
 /** Of these trace ids, those that are recorded, with the attempt that wrote them. */
 export async function recordedRows(clickhouse: ClickHouse, run: RunOf, ids: string[]): Promise<Map<string, RecordedRow>> {
   if (ids.length === 0) return new Map();
   const rows = await clickhouse.query({
     name: 'rows recorded',
-    sql: `SELECT toString(id) AS id, substringUTF8(error_message, 1, ${ERROR_LENGTH}) AS error, attempt FROM records FINAL WHERE ${IN_RUN} AND type = 'trace' AND ${BY_IDS}`,
+    sql: `SELECT toString(id) AS id, substringUTF8(error_message, 1, ${ERROR_LENGTH}) AS error_message, status_code, attempt FROM records FINAL WHERE ${IN_RUN} AND type = 'trace' AND ${BY_IDS}`,
     params: { ...scope(run), ids },
     row: Recorded,
   });
@@ -42,7 +45,7 @@ const Tally = z.object({
 export async function runTally(clickhouse: ClickHouse, run: RunOf, metrics: string[]): Promise<RunTally> {
   const tallying = clickhouse.query({
     name: 'tally of a run',
-    sql: `SELECT count() AS rows, countIf(error_message != '') AS failed,
+    sql: `SELECT count() AS rows, countIf(${FAILED}) AS failed,
                  (SELECT count() FROM metric_values FINAL WHERE ${IN_RUN} AND metric IN {metrics:Array(String)} AND record_type = 'trace'
                     AND status NOT IN ('pending', 'computing') AND NOT ${TAKEN_BACK}) AS scores
             FROM records FINAL WHERE ${IN_RUN} AND type = 'trace'`,
@@ -60,7 +63,7 @@ const Summary = z.object({ rows: z.string().transform(Number), failedRows: z.str
 export async function runSummary(clickhouse: ClickHouse, run: RunOf): Promise<RunSummary> {
   const [summary] = await clickhouse.query({
     name: 'summary of a run',
-    sql: `SELECT count() AS rows, countIf(error_message != '') AS failedRows, toFloat64(ifNull(sum(cost), 0)) AS costUsd
+    sql: `SELECT count() AS rows, countIf(failed) AS failedRows, toFloat64(ifNull(sum(cost), 0)) AS costUsd
             FROM (${tracesWithUsageSql(['cost'], IN_RUN)})`,
     params: scope(run),
     row: Summary,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { MetricCounts } from '../../metrics/metricFigures.ts';
 import type { RunRef } from '../../projects/runs.ts';
+import { FAILED } from '../../records/failed.ts';
 import type { RunMetricCounts } from '../../records/metricValues.ts';
 import { IN_RUN, runParams } from './binder.ts';
 import type { ClickHouse } from './clickHouse.ts';
@@ -27,7 +28,7 @@ export async function metricCounts(clickhouse: ClickHouse, run: RunRef): Promise
   const [[rows = { rows: 0, rowsFailed: 0 }], counted] = await Promise.all([
     clickhouse.query({
       name: 'rows of a run',
-      sql: `SELECT count() AS rows, countIf(error_message != '') AS rowsFailed FROM ${TRACES}`,
+      sql: `SELECT count() AS rows, countIf(${FAILED}) AS rowsFailed FROM ${TRACES}`,
       params,
       row: Rows,
     }),
@@ -41,7 +42,7 @@ export async function metricCounts(clickhouse: ClickHouse, run: RunRef): Promise
               uniqExactIf(row, record_type != 'session' AND NOT isFailed) AS sound, uniqExactIf(row, isFailed AND status = 'success') AS failedWithValue
             FROM (
               SELECT toString(metric) AS metric, status, record_type, if(record_type = 'trace', record_id, assumeNotNull(trace_id)) AS row,
-                row IN (SELECT id FROM ${TRACES} AND error_message != '') AS isFailed
+                row IN (SELECT id FROM ${TRACES} AND ${FAILED}) AS isFailed
               FROM metric_values FINAL WHERE ${IN_RUN} AND status != 'roll_up' AND metric != 'cost' AND NOT ${TAKEN_BACK}
             )
             GROUP BY metric ORDER BY metric`,

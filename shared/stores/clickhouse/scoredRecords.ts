@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { recordKinds } from '../../columns/columnDef.ts';
 import type { ScoredRecord } from '../../metrics/metric.ts';
 import type { RunRef } from '../../projects/runs.ts';
+import { errorOf } from '../../records/failed.ts';
 import type { RecordSize, RecordToScore } from '../../scoring/scoreValues.ts';
 import { IN_RUN, runParams, timeOfColumn } from './binder.ts';
 import type { ClickHouse } from './clickHouse.ts';
@@ -150,7 +151,7 @@ const toScore = (row: Row, below: Pick<ScoredRecord, 'spans'>): RecordToScore =>
   kind: row.type,
   traceId: row.trace_id,
   sessionId: row.session_id,
-  failed: row.error_message !== '',
+  failed: errorOf(row) !== undefined,
   name: row.name,
   modalities: ['text', ...row.file_modalities],
   record: { ...asScored(row), ...below },
@@ -167,7 +168,6 @@ const asScored = (row: Row): ScoredRecord => ({
   inputTokens: row.num_input_tokens,
   outputTokens: row.num_output_tokens,
   totalTokens: row.num_total_tokens,
-  // A span that its caller logged says by its status that it failed.
-  errorMessage: row.error_message || (row.status_code !== null && row.status_code >= 400 ? `status ${row.status_code}` : null),
+  errorMessage: errorOf(row) ?? null,
   model: row.model,
 });

@@ -17,7 +17,7 @@ export async function systemAggregates(
   run: Pick<ExperimentRun, 'projectId' | 'experimentId'>,
 ): Promise<Record<string, { aggregates: MetricAggregates; soundValues: number }>> {
   const summary = (name: string) =>
-    `tuple(${figuresSql(`toNullable(toFloat64(${name}))`)}, toFloat64(countIf(isNotNull(records.${name}) AND error_message = ''))) AS ${name}`;
+    `tuple(${figuresSql(`toNullable(toFloat64(${name}))`)}, toFloat64(countIf(isNotNull(records.${name}) AND NOT failed))) AS ${name}`;
   const [row] = await clickhouse.query({
     name: 'system metrics of a run',
     sql: `SELECT ${measuredMetrics.map(summary).join(', ')} FROM (${tracesWithUsageSql(usage, IN_RUN)}) AS records`,

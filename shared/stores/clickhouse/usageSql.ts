@@ -1,4 +1,5 @@
 import { hasOwnColumn, type UsageMetric, usageMetrics, WITHOUT_COST } from '../../columns/systemMetrics.ts';
+import { FAILED } from '../../records/failed.ts';
 import type { StoredRecord } from '../../records/record.ts';
 
 /** The kinds of records whose usage is a sum. */
@@ -64,7 +65,7 @@ const traceRows = (from: string, where: string): string =>
 
 const sumsSql = (names: readonly UsageMetric[]): string => names.map((name) => `${ofTrace(name)} AS ${name}`).join(', ');
 
-/** The traces of a run, each with its duration, its error and these sums. */
+/** The traces of a run, each with its duration, these sums, and whether it failed. */
 export const tracesWithUsageSql = (names: readonly UsageMetric[], where: string): string =>
-  `SELECT anyIf(records.duration_ns, records.type = 'trace') AS duration_ns, anyIf(records.error_message, records.type = 'trace') AS error_message, ${sumsSql(names)}
+  `SELECT anyIf(records.duration_ns, records.type = 'trace') AS duration_ns, anyIf(${FAILED}, records.type = 'trace') AS failed, ${sumsSql(names)}
    ${traceRows('records FINAL', where)} HAVING countIf(records.type = 'trace') > 0`;
