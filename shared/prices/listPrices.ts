@@ -1,6 +1,6 @@
 import { calcPrice, findProvider, type ModelInfo, type ModelPrice, type Provider } from '@pydantic/genai-prices';
 import { LRUCache } from 'lru-cache';
-import { modelKey, withoutSnapshot } from '../providers/findModel.ts';
+import { modelKey, snapshotOf } from '../providers/findModel.ts';
 import type { Rate, Rates } from './rates.ts';
 
 /**
@@ -89,7 +89,7 @@ function candidates(name: string): { provider: Provider; spelled: string }[] {
   const named = slash > 0 ? findProvider({ providerId: text.slice(0, slash) }) : undefined;
   const ofMakers = makers.flatMap((providerId) => findProvider({ providerId }) ?? []);
   const inAll = (spelled: string) => ofMakers.map((provider) => ({ provider, spelled }));
-  const bare = withoutSnapshot(rest);
+  const bare = snapshotOf(rest)?.model ?? rest;
   return [
     ...(named ? [text.slice(slash + 1), rest, bare].map((spelled) => ({ provider: named, spelled })) : []),
     ...inAll(rest),

@@ -51,8 +51,8 @@ export const anthropic = tokenProvider({
       parameters: claudeAdaptive,
       modalities: textAndImages,
       names: [
-        ...['claude-opus-5-5', 'claude-sonnet-5-5', 'claude-haiku-5-5', 'claude-fable-5-2', 'claude-fable-5-1'],
-        ...['claude-fable-5', 'claude-opus-5', 'claude-sonnet-5', 'claude-opus-4-8', 'claude-opus-4-7'],
+        ...['claude-opus-5-5', 'claude-sonnet-5-5', 'claude-haiku-5-5', 'claude-fable-5-2', 'claude-fable-5-1', 'claude-fable-5'],
+        ...['claude-opus-5', 'claude-sonnet-5', 'claude-opus-4-8', 'claude-opus-4-7'],
       ],
     },
     {
@@ -67,8 +67,17 @@ export const anthropic = tokenProvider({
           'claude-sonnet-4-5',
           'claude-haiku-4-5',
         ],
-        ...['claude-opus-4-0', 'claude-sonnet-4-0', 'claude-3-7-sonnet-latest', 'claude-3-5-haiku-latest'],
+        ...['claude-opus-4-0', 'claude-sonnet-4-0'],
+        ...['claude-3-7-sonnet-latest', 'claude-3-5-sonnet-latest', 'claude-3-5-haiku-latest'],
       ],
+      // Since version 4 the name of the family comes first, in the names that people use for older ones too.
+      otherNames: {
+        'claude-opus-4-0': ['claude-opus-4', 'Claude 4 Opus'],
+        'claude-sonnet-4-0': ['claude-sonnet-4', 'Claude 4 Sonnet'],
+        'claude-3-7-sonnet-latest': ['Claude Sonnet 3.7'],
+        'claude-3-5-sonnet-latest': ['Claude Sonnet 3.5'],
+        'claude-3-5-haiku-latest': ['Claude Haiku 3.5'],
+      },
     },
   ],
 });

@@ -1,12 +1,14 @@
 import { closestNames } from '../identifiers/closestNames.ts';
 import type { Modality } from '../wire/integrations.ts';
-import { findModel, withoutSnapshot } from './findModel.ts';
+import { findModel, snapshotOf } from './findModel.ts';
 import { tokenProviders } from './index.ts';
 import { type ModelFamily, type ParameterMap, textAndImages } from './modelFamily.ts';
 
 export interface BuiltinModel {
   /** The name its provider calls it by; also its alias. */
   name: string;
+  /** What else it is called. */
+  otherNames: readonly string[];
   /** One of the list of providers, or one that only custom integrations lead to. */
   provider: string;
   parameters: ParameterMap;
@@ -26,7 +28,9 @@ const gemini: ParameterMap = {
 };
 
 const modelsOf = (provider: string, families: readonly ModelFamily[]): BuiltinModel[] =>
-  families.flatMap(({ names, ...family }) => names.map((name) => ({ name, provider, ...family })));
+  families.flatMap(({ names, otherNames, ...family }) =>
+    names.map((name) => ({ name, otherNames: otherNames?.[name] ?? [], provider, ...family })),
+  );
 
 /** Models that custom integrations reach. */
 const google: readonly ModelFamily[] = [
@@ -36,7 +40,7 @@ const google: readonly ModelFamily[] = [
     names: [
       ...['gemini-3.8-flash', 'gemini-3.7-flash', 'gemini-3.6-flash', 'gemini-3.5-flash', 'gemini-3.5-flash-lite'],
       ...['gemini-3.1-pro-preview', 'gemini-3.1-flash-lite', 'gemini-3-pro-preview', 'gemini-3-flash-preview'],
-      ...['gemini-2.5-pro', 'gemini-2.5-flash', 'gemini-2.5-flash-lite', 'gemini-2.0-flash'],
+      ...['gemini-2.5-pro', 'gemini-2.5-flash', 'gemini-2.5-flash-lite', 'gemini-2.0-flash', 'gemini-2.0-flash-lite'],
     ],
   },
 ];
@@ -52,15 +56,19 @@ export const builtinModels: readonly BuiltinModel[] = [
 ];
 
 /** A name, and what is left of it where its ending only says that it is the newest: `Mistral Large` is `mistral-large-latest`. */
-export const spellingsOf = (name: string): string[] => [name, name.replace(/-latest$/, '')];
+export const spellingsOf = (name: string): string[] => [name, withoutLatest(name)];
 
-/** The built-in model that `based_on` names, also by a snapshot of it. */
+export const withoutLatest = (name: string): string => name.replace(/-latest$/, '');
+
+/** The built-in model that `based_on` names, a snapshot of it included: that takes the same parameters. */
 export function findBuiltinModel(wanted: string): BuiltinModel | undefined {
-  for (const name of [wanted, withoutSnapshot(wanted)]) {
-    const match = findModel(builtinModels, name, (model) => spellingsOf(model.name));
-    if (match) return 'model' in match ? match.model : undefined;
-  }
-  return undefined;
+  const snapshot = snapshotOf(wanted);
+  return findByName(wanted) ?? (snapshot && findByName(snapshot.model));
+}
+
+function findByName(wanted: string): BuiltinModel | undefined {
+  const match = findModel(builtinModels, wanted, ({ name, otherNames }) => [...spellingsOf(name), ...otherNames]);
+  return match && 'model' in match ? match.model : undefined;
 }
 
 /** Names of built-in models that look most like this one. */

@@ -1,10 +1,14 @@
 /** What is the same in every spelling of a model's name: `GPT-4o mini` is `gpt-4o-mini`. */
 export const modelKey = (name: string): string => name.toLowerCase().replaceAll(/[\s._\p{Pd}]+/gu, '');
 
-const SNAPSHOT = /[-@ _](?:\d{4}-\d{2}-\d{2}|\d{8}|latest)$/;
+// A date, a month and a year or a day in four digits, a version such as `001`.
+const SNAPSHOT = /[-@ _]\(?(\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|00\d|latest)\)?$/;
 
-/** The model of which a name says a snapshot: `gpt-4o` of `gpt-4o-2024-08-06` or `gpt-4o-latest`; any other name as it is. */
-export const withoutSnapshot = (name: string): string => name.replace(SNAPSHOT, '');
+/** The name of a snapshot in two parts: `gpt-4o-mini-2024-07-18` is `2024-07-18` of the model `gpt-4o-mini`. */
+export function snapshotOf(name: string): { model: string; version: string } | undefined {
+  const found = SNAPSHOT.exec(name);
+  return found?.[1] === undefined ? undefined : { model: name.slice(0, found.index), version: found[1] };
+}
 
 /** What a name leads to: one model, spelled exactly so or nearly, or several that are spelled nearly so. */
 export type Match<M> = { model: M; isExact: boolean } | { ambiguous: M[] } | undefined;

@@ -13,9 +13,27 @@ export const mistral = tokenProvider({
   toShown: () => ({}),
   connect: (_stored, secrets) => bearerConnection('https://api.mistral.ai/v1', secrets),
   models: [
-    { parameters: chat, modalities: textOnly, names: ['mistral-large-latest', 'mistral-small-latest', 'codestral-latest'] },
-    { parameters: chat, modalities: textOnly, names: ['devstral-medium-latest', 'ministral-8b-latest', 'ministral-3b-latest'] },
+    {
+      parameters: chat,
+      modalities: textOnly,
+      names: [
+        ...['mistral-large-latest', 'mistral-small-latest', 'codestral-latest', 'devstral-latest', 'devstral-medium-latest'],
+        ...['ministral-14b-latest', 'ministral-8b-latest', 'ministral-3b-latest'],
+      ],
+      otherNames: {
+        'mistral-large-latest': ['Mistral Large 3'],
+        'mistral-small-latest': ['Mistral Small 4'],
+        'devstral-latest': ['Devstral 2'],
+        'ministral-14b-latest': ['Ministral 3 14B'],
+        'ministral-8b-latest': ['Ministral 3 8B'],
+        'ministral-3b-latest': ['Ministral 3 3B'],
+      },
+    },
     { parameters: chat, modalities: textOnly, names: ['magistral-medium-latest', 'magistral-small-latest'] },
-    { parameters: chat, modalities: textAndImages, names: ['mistral-medium-latest', 'pixtral-large-latest'] },
+    {
+      parameters: chat,
+      modalities: textAndImages,
+      names: ['mistral-medium-latest', 'mistral-medium-3-5', 'pixtral-large-latest'],
+    },
   ],
 });

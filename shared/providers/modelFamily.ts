@@ -7,6 +7,8 @@ export type ParameterMap = Readonly<Partial<Record<RunParameter, string>>>;
 export interface ModelFamily {
   /** What the provider calls them; also their aliases. */
   names: readonly string[];
+  /** What some of them are called besides, by their names: what people call them where that is not the name in another spelling. */
+  otherNames?: Readonly<Record<string, readonly string[]>>;
   parameters: ParameterMap;
   modalities: readonly Modality[];
 }

@@ -2,8 +2,8 @@ import { ServiceError } from '../errors/errors.ts';
 import { closestNames } from '../identifiers/closestNames.ts';
 import { type CustomModel, customFirst, type Integration } from '../integrations/integration.ts';
 import type { Modality } from '../wire/integrations.ts';
-import { builtinModels, findBuiltinModel, spellingsOf } from './builtinModels.ts';
-import { findModel, type Match, withoutSnapshot } from './findModel.ts';
+import { type BuiltinModel, builtinModels, findBuiltinModel, spellingsOf, withoutLatest } from './builtinModels.ts';
+import { findModel, type Match, snapshotOf } from './findModel.ts';
 import { findTokenProvider } from './index.ts';
 import { chat, type ParameterMap } from './modelFamily.ts';
 import type { Deployment } from './provider.ts';
@@ -14,6 +14,8 @@ export interface CallableModel {
   alias: string;
   /** What the endpoint calls it. */
   name: string;
+  /** What else it is called. */
+  otherNames: readonly string[];
   parameters: ParameterMap;
   /** True when the integration lists the parameters itself: then each is sent whatever its value. */
   parametersAreListed: boolean;
@@ -39,9 +41,7 @@ function listModels(integration: Integration): CallableModel[] {
     const { name: own, hosting } = findTokenProvider(integration.provider);
     const deployments = hosting?.deployments(integration.config) ?? [];
     if (deployments.length > 0) return deployments.map(deployed);
-    return builtinModels
-      .filter((model) => model.provider === (hosting?.modelsOf ?? own))
-      .map(({ name, parameters, modalities }) => ({ alias: name, name, parameters, parametersAreListed: false, modalities }));
+    return builtinModels.filter((model) => model.provider === (hosting?.modelsOf ?? own)).map(builtin);
   }
   const listed = (integration.config.models ?? []).map(toCallable);
   const byDefault = integration.config.defaultModel;
@@ -61,6 +61,20 @@ export function defaultModelOf(integration: Integration): CallableModel | undefi
   return byDefault === null ? models[0] : oneOf(matching(models, byDefault));
 }
 
+const builtin = ({ name, otherNames, parameters, modalities }: BuiltinModel): CallableModel => ({
+  ...{ alias: name, name, otherNames, parameters, parametersAreListed: false, modalities },
+});
+
+/** A snapshot of a model that a provider is known to have is asked for under its own name: it answers otherwise than the newest one. */
+function snapshotAt(integration: Integration, wanted: string): CallableModel | undefined {
+  const snapshot = snapshotOf(wanted);
+  if (!snapshot || integration.provider === 'custom' || findTokenProvider(integration.provider).hosting) return undefined;
+  const model = oneOf(matching(modelsOf(integration), snapshot.model));
+  if (!model || snapshot.version === 'latest') return model;
+  const name = `${withoutLatest(model.name)}-${snapshot.version}`;
+  return { ...model, alias: name, name, otherNames: [] };
+}
+
 const deployed = ({ alias, model, deployment }: Deployment): CallableModel =>
   toCallable({ name: deployment, alias, basedOn: model, supportedParameters: null });
 
@@ -70,6 +84,7 @@ function toCallable({ name, alias, basedOn, supportedParameters }: CustomModel):
   return {
     alias: alias ?? name,
     name,
+    otherNames: [],
     parameters: listed ? Object.fromEntries(listed) : (base?.parameters ?? chat),
     parametersAreListed: listed !== undefined,
     modalities: base?.modalities ?? ['text'],
@@ -79,12 +94,13 @@ function toCallable({ name, alias, basedOn, supportedParameters }: CustomModel):
 const unlisted = (name: string): CallableModel => ({
   alias: name,
   name,
+  otherNames: [],
   parameters: chat,
   parametersAreListed: false,
   modalities: ['text'],
 });
 
-const namesOf = ({ alias, name }: CallableModel): string[] => [alias, ...spellingsOf(name)];
+const namesOf = ({ alias, name, otherNames }: CallableModel): string[] => [alias, ...spellingsOf(name), ...otherNames];
 
 const matching = (models: readonly CallableModel[], wanted: string): Match<CallableModel> => findModel(models, wanted, namesOf);
 
@@ -133,7 +149,8 @@ function findIn(integration: Integration, wanted: string): CallableModel | undef
   if (match && 'model' in match && match.isExact) return match.model;
   if (wanted === integration.name) return defaultModelOf(integration);
   if (match) return unambiguous(match, wanted, (model) => `${model.alias} (${integration.name})`);
-  if (!takesAnyName(integration)) return undefined;
+  const snapshot = snapshotAt(integration, wanted);
+  if (snapshot || !takesAnyName(integration)) return snapshot;
   const isHost = integration.provider !== 'custom' && findTokenProvider(integration.provider).hosting;
   return isHost ? deployed({ alias: wanted, model: wanted, deployment: wanted }) : unlisted(wanted);
 }
@@ -148,22 +165,20 @@ function findAnywhere(integrations: readonly Integration[], wanted: string): Res
     if (model) return { integration, model };
   }
   if (match) return unambiguous(match, wanted, ({ integration, model }) => `${model.alias} (${integration.name})`);
-  const snapshot = findSnapshot(models, wanted);
-  if (snapshot) return snapshot;
+  const slash = wanted.indexOf('/');
+  const gateway = findModel(integrations, slash < 0 ? wanted : wanted.slice(0, slash), ({ name }) => [name]);
+  if (gateway && 'model' in gateway && !gateway.isExact) {
+    const integration = gateway.model;
+    const model = slash < 0 ? defaultModelOf(integration) : findIn(integration, wanted.slice(slash + 1));
+    if (model) return { integration, model };
+  }
+  for (const integration of integrations) {
+    const model = snapshotAt(integration, wanted);
+    if (model) return { integration, model };
+  }
   // One endpoint that takes any name leaves no doubt about who is meant.
   const open = integrations.filter((one) => one.provider === 'custom' && takesAnyName(one));
   return open.length === 1 ? { integration: open[0] as Integration, model: unlisted(wanted) } : undefined;
-}
-
-/** A provider's own service serves the snapshots of its models under their names, such as `gpt-4o-2024-08-06`. */
-function findSnapshot(models: readonly ResolvedModel[], wanted: string): ResolvedModel | undefined {
-  const bare = withoutSnapshot(wanted);
-  if (bare === wanted) return undefined;
-  const ofProviders = models.filter(
-    ({ integration: { provider } }) => provider !== 'custom' && !findTokenProvider(provider).hosting,
-  );
-  const found = oneOf(findModel(ofProviders, bare, ({ model }) => namesOf(model)));
-  return found && { ...found, model: { ...found.model, alias: wanted, name: wanted } };
 }
 
 function unambiguous<M>(match: NonNullable<Match<M>>, wanted: string, label: (model: M) => string): M {

@@ -4,13 +4,13 @@ import { chat, type ParameterMap, textAndImages, textOnly } from './modelFamily.
 import { bearerConnection, tokenProvider } from './provider.ts';
 
 // Reasoning models refuse sampling parameters (https://platform.openai.com/docs/guides/reasoning).
-const reasoning: ParameterMap = {
+const instant: ParameterMap = {
   max_tokens: 'max_completion_tokens',
   tools: 'tools',
   tool_choice: 'tool_choice',
   response_format: 'response_format',
-  reasoning_effort: 'reasoning_effort',
 };
+const reasoning: ParameterMap = { ...instant, reasoning_effort: 'reasoning_effort' };
 const gpt5: ParameterMap = { ...reasoning, verbosity: 'verbosity' };
 
 /** https://platform.openai.com/docs/api-reference/authentication */
@@ -30,7 +30,14 @@ export const openai = tokenProvider({
     {
       parameters: gpt5,
       modalities: textAndImages,
-      names: ['gpt-5.6-sol', 'gpt-5.6-terra', 'gpt-5.6-luna', 'gpt-5.5', 'gpt-5.3', 'gpt-5.2'],
+      names: ['gpt-5.6-sol', 'gpt-5.6-terra', 'gpt-5.6-luna', 'gpt-5.5', 'gpt-5.2'],
+      otherNames: { 'gpt-5.6-sol': ['gpt-5.6'] },
+    },
+    {
+      parameters: instant,
+      modalities: textAndImages,
+      names: ['gpt-5.3-chat-latest'],
+      otherNames: { 'gpt-5.3-chat-latest': ['gpt-5.3'] },
     },
     { parameters: gpt5, modalities: textAndImages, names: ['gpt-5.4', 'gpt-5.4-mini', 'gpt-5.4-nano'] },
     { parameters: reasoning, modalities: textAndImages, names: ['o1', 'o3', 'o4-mini'] },

@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { findProvider } from '@pydantic/genai-prices';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { CustomConfig, Integration, Secrets } from '../../shared/integrations/integration.ts';
 import { createOutboundGuard, type OutboundGuard } from '../../shared/integrations/outbound.ts';
@@ -550,12 +551,37 @@ describe('finding the model', () => {
     ['openai/GPT 4.1 Nano', 'gpt-4.1-nano'],
     ['openai/gpt-4o-2024-08-06', 'gpt-4o-2024-08-06'],
     ['gpt-4o-mini-2024-07-18', 'gpt-4o-mini-2024-07-18'],
+    ['OpenAI/GPT-4o Mini 2024-07-18', 'gpt-4o-mini-2024-07-18'],
+    ['gpt-4.1-latest', 'gpt-4.1'],
+    ['Mistral Large 2512', 'mistral-large-2512'],
+    ['claude-sonnet-4-5-20250929', 'claude-sonnet-4-5-20250929'],
+    ['claude-3-5-haiku-20241022', 'claude-3-5-haiku-20241022'],
+    ['Claude 3.5 Sonnet', 'claude-3-5-sonnet-latest'],
+    ['Claude Sonnet 3.7', 'claude-3-7-sonnet-latest'],
+    ['Named/Fast Model', 'fast-model-real'],
     ['a b', 'a b-real'],
     ['ab', 'ab-real'],
   ])('%j is %s in whatever spelling', async (alias, name) => {
-    const provider = (named: 'openai' | 'mistral') => ({ ...integration({}, {}, named), provider: named }) as Integration;
-    const caller = callerOf(provider('openai'), provider('mistral'), known('named', ['fast-model', 'a b', 'ab']));
-    expect((await caller.resolveModel(alias)).model.name).toBe(name);
+    const provider = (named: 'openai' | 'mistral' | 'anthropic') =>
+      ({ ...integration({}, {}, named), provider: named }) as Integration;
+    const caller = callerOf(
+      ...[provider('openai'), provider('mistral'), provider('anthropic'), known('named', ['fast-model', 'a b', 'ab'])],
+    );
+    const found = await caller.resolveModel(alias);
+    expect(found.model.name).toBe(name);
+    // Runs keep a model by this name.
+    expect(await caller.resolveModel(`${found.integration.name}/${found.model.alias}`)).toEqual(found);
+  });
+
+  test('a snapshot takes the parameters of its model; an endpoint that lists its models has no other snapshots', async () => {
+    const openai = { ...integration({}, {}, 'openai'), provider: 'openai' } as Integration;
+    const { parameters } = (await callerOf(openai).resolveModel('gpt-5-2025-08-07')).model;
+    expect(parameters).toMatchObject({ max_tokens: 'max_completion_tokens' });
+    expect(parameters).not.toHaveProperty('temperature');
+    await expect(callerOf(known('first', ['gpt-4o'])).resolveModel('gpt-4o-2024-08-06')).rejects.toMatchObject({
+      code: 'ModelUnknown',
+      message: 'no model "gpt-4o-2024-08-06" in any integration; closest are gpt-4o (first)',
+    });
   });
 
   test('a spelling that fits two models is refused with both, one that fits the same model of two integrations is not', async () => {
@@ -572,13 +598,36 @@ describe('finding the model', () => {
     for (const model of builtinModels) expect(findBuiltinModel(model.name.toUpperCase().replaceAll('-', ' '))).toBe(model);
   });
 
-  test('a snapshot of a built-in model takes what that model takes; who lists other models has none', async () => {
-    for (const name of ['gpt-4o-mini-2024-07-18', 'GPT 4o mini@latest', 'gpt-4o-mini-20240718'])
-      expect(findBuiltinModel(name)).toBe(findBuiltinModel('gpt-4o-mini'));
-    expect(findBuiltinModel('no-such-model-2024-07-18')).toBeUndefined();
-    const caller = callerOf(known('first', ['gpt-4o-mini']), known('second', ['b']));
-    await expect(caller.resolveModel('gpt-4o-mini-2024-07-18')).rejects.toMatchObject({ code: 'ModelUnknown' });
-  });
+  /** What the list of prices has beside the chat models of today. */
+  const beside = [
+    // Other media, embeddings, models that a user has trained.
+    /audio|image|realtime|transcribe|tts|voxtral|-live|omni|embed|moderation|whisper|ocr|:|\.ft-/,
+    // Other interfaces than that of chat.
+    /^(gpt|o\d).*-pro$|codex|deep-research|computer-use|search-preview|gpt-3.5-turbo-instruct/,
+    // Open weights, which others host, and models of others.
+    /^(gpt-oss|gemma|mixtral|mistral-7b|mistral-nemo|mistral-small-(24b|3\.)|pixtral-12b|devstral-small)/,
+    // Retired.
+    /^(ada|babbage|curie|davinci|text-davinci.*|gpt-3\.5-0301|gpt-3\.5-turbo-16k|gpt-4-(32k|vision.*)|gpt-4\.5-preview|o1-(mini|preview))$/,
+    /^(chatgpt-4o|gpt-chat)-latest$|^claude-(v1|2|3-(haiku|sonnet|opus-latest))$/,
+    /^(gemini-(1\..*|flash-1\.5.*|pro.*|2\.5-flash-preview)|mistral-(medium-2312|medium-3-1|saba|tiny)|ministral-[38]b)$/,
+  ];
+  /** A setting of a model, and a name of what is older. */
+  const misnamed = ['o4 Mini High', 'Mistral Small 3.2'];
+
+  test.each(['openai', 'anthropic', 'google', 'mistral'])(
+    'the chat models of %s in the list of prices are built in, by id and by name',
+    (providerId) => {
+      const listed = (findProvider({ providerId })?.models ?? []).filter(
+        ({ id }) => !beside.some((one) => one.test(id)) && (providerId !== 'google' || id.startsWith('gemini-')),
+      );
+      expect(listed.length).toBeGreaterThan(10);
+      for (const { id, name = id } of listed) {
+        const model = findBuiltinModel(id);
+        expect(model, id).toMatchObject({ provider: providerId });
+        if (!misnamed.includes(name)) expect(findBuiltinModel(name), name).toBe(model);
+      }
+    },
+  );
 
   test('an unknown model or integration is refused with the closest ones', async () => {
     const caller = callerOf(known('first', ['a']), known('second', ['b']));
