@@ -1,7 +1,7 @@
 import { errorCodes } from '../shared/errors/errors.ts';
 import type { Endpoint } from './route.ts';
 
-const JSON_TYPE = 'application/json';
+export const JSON_TYPE = 'application/json';
 
 /**
  * What a route may answer: for each status the media types of its body, none where it has no body. The statuses of errors are those that follow

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { VERSION } from '../shared/config/version.ts';
 import { documentedAs, StandardError } from '../shared/wire/common.ts';
-import { answersOf } from './answers.ts';
+import { answersOf, JSON_TYPE } from './answers.ts';
 import type { Endpoint } from './route.ts';
 
 type Json = Record<string, unknown>;
@@ -94,9 +94,21 @@ const meanings: Readonly<Record<number, string>> = {
   503: 'Not available now; `Retry-After` says when to try again',
 };
 
-/** An error in the form of another protocol, as OTLP has it. */
-const isErrorIn = (type: string, status: number): boolean => status >= 400 && type !== 'application/json';
-const BYTES_OF_ERROR = { type: 'string', format: 'binary', description: 'A `google.rpc.Status`.' };
+const binary = { type: 'string', format: 'binary' };
+
+/** Bodies that their media type describes, whatever the route. */
+const bodies: Readonly<Record<string, Json>> = {
+  'application/x-protobuf': binary,
+  'application/vnd.apache.parquet': binary,
+  'application/x-ndjson': { type: 'string' },
+  'text/csv': { type: 'string' },
+};
+
+/** The schema of a body that no schema of the route describes: a file, or the message of another protocol that is called `message`. */
+function bodySchema(type: string, message: string | undefined): Json | undefined {
+  const schema = bodies[type] ?? (message === undefined ? undefined : { type: 'object' });
+  return schema && message !== undefined ? { ...schema, description: `A message \`${message}\`` } : schema;
+}
 
 /** Two spellings of one path (`recompute-metrics`, `recompute_metrics`) would have the same id. */
 function operationId({ method, path }: Endpoint, taken: Set<string>): string {
@@ -108,14 +120,16 @@ function operationId({ method, path }: Endpoint, taken: Set<string>): string {
 }
 
 function operation(route: Endpoint, components: Components, schemes: string[], operationIds: Set<string>): Json {
-  const schemaOf = (status: number): unknown => {
-    if (status === 200) return route.response ? components.of(route.response, 'output') : {};
-    return { $ref: `${COMPONENTS}${status === 422 ? 'HTTPValidationError' : 'Error'}@output` };
+  const { messages } = route;
+  const schemaOf = (status: number, type: string): unknown => {
+    if (status === 200)
+      return bodySchema(type, messages?.reply) ?? (route.response ? components.of(route.response, 'output') : {});
+    // In JSON, what such an error adds stands beside what the errors of all routes have.
+    const ofAll = { $ref: `${COMPONENTS}${status === 422 ? 'HTTPValidationError' : 'Error'}@output` };
+    return type === JSON_TYPE ? ofAll : bodySchema(type, messages?.error);
   };
   const responses = [...answersOf(route)].map(([status, types]) => {
-    const content = Object.fromEntries(
-      types.map((type) => [type, { schema: isErrorIn(type, status) ? BYTES_OF_ERROR : schemaOf(status) }]),
-    );
+    const content = Object.fromEntries(types.map((type) => [type, { schema: schemaOf(status, type) }]));
     return [String(status), { description: meanings[status], ...(types.length > 0 ? { content } : {}) }];
   });
   return {
@@ -132,7 +146,7 @@ function operation(route: Endpoint, components: Components, schemes: string[], o
             content: Object.fromEntries(
               (route.consumes ?? [contentTypes[route.bodyKind ?? 'json']]).map((type) => [
                 type,
-                { schema: components.of(route.body as z.ZodType, 'input') },
+                { schema: bodySchema(type, messages?.request) ?? components.of(route.body as z.ZodType, 'input') },
               ]),
             ),
           },

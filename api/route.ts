@@ -120,6 +120,8 @@ export interface Endpoint {
   consumes?: readonly string[];
   /** Media types of the reply where it is not JSON alone. */
   produces?: readonly string[];
+  /** Where bodies are messages of another protocol: their names, that of an error included. */
+  messages?: { request: string; reply: string; error: string };
   status?: 200 | 204;
   /** Errors that do not follow from this declaration, such as `Conflict` for a name that is taken. */
   errors?: readonly ErrorName[];

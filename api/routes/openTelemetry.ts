@@ -11,7 +11,7 @@ export interface OpenTelemetryDeps extends TargetDeps {
   writer: Pick<RecordWriter, 'writeParts'>;
 }
 
-const Body = z.instanceof(Buffer).meta({ type: 'string', format: 'binary' });
+const Body = z.instanceof(Buffer);
 
 /** OTLP over HTTP, at the addresses that exporters are configured with: a signal's own, and below a base. */
 export function openTelemetryRoutes(deps: OpenTelemetryDeps): Endpoint[] {
@@ -43,6 +43,7 @@ export function openTelemetryRoutes(deps: OpenTelemetryDeps): Endpoint[] {
       admit: (caller, request) => targets.admit(caller, targetOfHeaders(request.headers)),
       consumes: ['application/x-protobuf', 'application/json'],
       produces: ['application/x-protobuf', 'application/json'],
+      messages: { request: 'ExportTraceServiceRequest', reply: 'ExportTraceServiceResponse', error: 'google.rpc.Status' },
       errors: ['NotFound'],
       errorForm,
       async handle({ body, caller, request }) {

@@ -168,11 +168,6 @@ describe('the OpenAPI document', () => {
     expect(of('post', '/projects/{project_id}/traces').statuses).toBe('200 400 401 403 404 408 413 415 421 422 429 431 500 503');
     expect(of('post', '/otel/traces')).toMatchObject({ body: otlp, ok: otlp });
     expect(Object.keys(document.paths['/v2/otel/traces']?.post?.responses['503']?.content ?? {}).sort()).toEqual(otlp.toSorted());
-    for (const status of ['400', '503'])
-      expect(document.paths['/v2/otel/traces']?.post?.responses[status]?.content).toMatchObject({
-        'application/x-protobuf': { schema: { type: 'string', format: 'binary' } },
-        'application/json': { schema: { $ref: '#/components/schemas/Error' } },
-      });
     expect(of('post', '/datasets')).toMatchObject({ body: ['multipart/form-data'], ok: json });
     expect(of('get', '/datasets/{dataset_id}/download').ok).toEqual(['text/csv', 'application/x-ndjson']);
     expect(of('patch', '/datasets/{dataset_id}/content').statuses).toContain(' 409 412 413 ');
@@ -182,6 +177,38 @@ describe('the OpenAPI document', () => {
     expect(of('post', '/login')).toMatchObject({
       body: ['application/x-www-form-urlencoded'],
       statuses: expect.stringContaining(' 401 '),
+    });
+  });
+
+  test('describes a body by its media type: files are no JSON, nor are messages of another protocol', () => {
+    const of = (method: string, path: string) => {
+      const { requestBody, responses }: Partial<Operation> = document.paths[`/v2${path}`]?.[method] ?? {};
+      return (status?: number) => (status === undefined ? requestBody : responses?.[status])?.content;
+    };
+    const [text, binary] = [{ type: 'string' }, { type: 'string', format: 'binary' }];
+    for (const path of ['/otel/traces', '/otel/v1/traces', '/v1/traces']) {
+      const otlp = of('post', path);
+      const message = (name: string) => ({
+        'application/x-protobuf': { schema: { ...binary, description: expect.stringContaining(name) } },
+        'application/json': { schema: { type: 'object', description: expect.stringContaining(name) } },
+      });
+      expect(otlp()).toEqual(message('ExportTraceServiceRequest'));
+      expect(otlp(200)).toEqual(message('ExportTraceServiceResponse'));
+      for (const status of [400, 401, 403, 404, 408, 413, 415, 429, 500, 503])
+        expect(otlp(status), `${path} ${status}`).toEqual({
+          'application/x-protobuf': message('google.rpc.Status')['application/x-protobuf'],
+          'application/json': { schema: { $ref: '#/components/schemas/Error' } },
+        });
+    }
+    const csv = { 'text/csv': { schema: text } };
+    const lines = { 'application/x-ndjson': { schema: text } };
+    const parquet = { 'application/vnd.apache.parquet': { schema: binary } };
+    expect(of('post', '/projects/{project_id}/export_records')(200)).toEqual({ ...lines, ...csv, ...parquet });
+    expect(of('get', '/datasets/{dataset_id}/download')(200)).toEqual({ ...csv, ...lines });
+    expect(of('post', '/annotation_queues/{queue_id}/records/export')(200)).toEqual({ ...lines, ...csv });
+    expect(of('get', '/annotation_queues/{queue_id}/records/export/{export_id}')(200)).toEqual({ ...lines, ...csv });
+    expect(of('get', '/datasets/{dataset_id}/download')(404)).toEqual({
+      'application/json': { schema: { $ref: '#/components/schemas/Error' } },
     });
   });
 
