@@ -20,8 +20,8 @@ export function deleteRoute(deps: RecordDeps, what: string, kinds: readonly Reco
     params: ProjectParams,
     body: LogRecordsDeleteRequest,
     response: Message,
-    async handle({ project, body }) {
-      refuseMisspeltFilter(body);
+    async handle({ project, body, request }) {
+      refuseMisspeltFilter(body, request.query);
       // Of a whole run also the sessions, and the spans whose trace never came.
       const isWholeRun = kinds.includes('trace') && !body.filters?.length && !body.filter_tree;
       const query = await recordQuery(deps, project.id, isWholeRun ? recordKinds : kinds, body);

@@ -9,7 +9,7 @@ import type { RunRef } from '../../shared/projects/runs.ts';
 import { annotationColumns } from '../../shared/records/annotationColumns.ts';
 import { availableColumns, toDescriptor } from '../../shared/records/columnCatalog.ts';
 import { toExtendedRecord, toPartialRecord } from '../../shared/records/recordView.ts';
-import { refuseMisspeltLeaf } from '../../shared/records/refuseMisspeltFilter.ts';
+import { refuseMisspeltSelector } from '../../shared/records/refuseMisspeltFilter.ts';
 import type { RecordQuery } from '../../shared/records/searchRecords.ts';
 import {
   AddRecordsToQueueRequest,
@@ -81,7 +81,7 @@ export const annotationRecordRoutes = (deps: AnnotationRecordDeps): Endpoint[] =
     async handle({ caller, params, body }) {
       await queueFor(deps, caller, params.queue_id, 'update');
       const { record_selector: selector } = body;
-      if (selector.type === 'filter_tree') refuseMisspeltLeaf(selector.filter_tree, ['body', 'record_selector', 'filter_tree']);
+      if (selector.type === 'filter_tree') refuseMisspeltSelector(selector);
       const ids = await selectedIds(deps, params.queue_id, body.record_selector);
       return { num_records_removed: await deps.annotations.removeRecords(params.queue_id, ids) };
     },

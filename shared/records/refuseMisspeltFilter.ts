@@ -4,6 +4,7 @@ import { lettersOf, resembles } from '../identifiers/resembles.ts';
 import type { Filter } from '../wire/filters.ts';
 
 const filterKeys = ['filters', 'filter_tree'];
+const nodeKeys = ['and', 'or', 'not', 'filter'];
 /** Keys of a leaf that have a default. */
 const DEFAULTED = ['operator', 'case_sensitive', 'user_ids'];
 
@@ -13,35 +14,56 @@ interface Deletion extends Record<string, unknown> {
 }
 
 /**
- * Refuses a deletion that names no filter and has a key that looks like one: taken for no filter at all, it would delete everything. So it does one with
- * a misspelt key in a filter.
+ * Refuses a deletion whose filter is misspelt: it names nothing to look for and has a key that looks like a filter, in its body or its query, or a filter
+ * has a key that looks like one that counts there. It would delete everything, or what was to stay.
  * @throws RequestInvalid naming that key
  */
-export function refuseMisspeltFilter(body: Deletion): void {
+export function refuseMisspeltFilter(body: Deletion, query: object = {}): void {
   const { filters, filter_tree } = body;
-  for (const [index, filter] of (filters ?? []).entries()) refuseMisspeltLeaf(filter, ['body', 'filters', index]);
-  if (filter_tree) refuseMisspeltLeaf(filter_tree, ['body', 'filter_tree']);
-  if (filters?.length || filter_tree) return;
-  const items = Object.keys(body)
-    .filter((key) => !filterKeys.includes(key) && resemblesFilter(key))
-    .map((key) => unknownKey(['body', key], `here; a filter is called ${filterKeys.join(' or ')}`));
+  for (const [index, filter] of (filters ?? []).entries()) refuseMisspeltKeys(filter, ['body', 'filters', index]);
+  if (filter_tree) refuseMisspeltKeys(filter_tree, ['body', 'filter_tree']);
+  const all = [...(filters ?? []), ...(filter_tree ? [filter_tree] : [])];
+  if (all.some(looksForSomething)) return;
+  const items = [...misspeltFilters(body, 'body'), ...misspeltFilters(query, 'query', [])];
   if (items.length > 0) throw new RequestInvalid(items);
 }
 
 /**
- * Refuses a filter in which a default would stand in for a misspelt key, and take what was to stay.
+ * The same of the selector of records of an annotation queue.
  * @throws RequestInvalid naming that key
  */
-export function refuseMisspeltLeaf(filter: Filter, loc: InvalidItem['loc']): void {
-  if ('filter' in filter) {
-    const key = Object.keys(filter.filter).find((one) => !DEFAULTED.includes(one) && resemblesDefaulted(one));
-    if (key !== undefined)
-      throw new RequestInvalid([unknownKey([...loc, key], `in a filter; the closest is ${closestNames(key, DEFAULTED, 1)}`)]);
-  } else if ('not' in filter) refuseMisspeltLeaf(filter.not, [...loc, 'not']);
-  else {
-    const [name, parts] = 'and' in filter ? (['and', filter.and] as const) : (['or', filter.or] as const);
-    for (const [index, part] of parts.entries()) refuseMisspeltLeaf(part, [...loc, name, index]);
-  }
+export function refuseMisspeltSelector(selector: { filter_tree: Filter }): void {
+  refuseMisspeltKeys(selector.filter_tree, ['body', 'record_selector', 'filter_tree']);
+  const items = looksForSomething(selector.filter_tree)
+    ? []
+    : misspeltFilters(selector, 'body', filterKeys.slice(1), ['record_selector']);
+  if (items.length > 0) throw new RequestInvalid(items);
+}
+
+/** Whether there is a leaf: `{ and: [] }` keeps every record. */
+const looksForSomething = (filter: Filter): boolean =>
+  'filter' in filter ||
+  ('not' in filter ? looksForSomething(filter.not) : ('and' in filter ? filter.and : filter.or).some(looksForSomething));
+
+const misspeltFilters = (given: object, part: string, known = filterKeys, path: string[] = []): InvalidItem[] =>
+  Object.keys(given)
+    .filter((key) => !known.includes(key) && resemblesFilter(key))
+    .map((key) => unknownKey([part, ...path, key], `here; a filter is called ${filterKeys.join(' or ')}`));
+
+function refuseMisspeltKeys(filter: Filter, loc: InvalidItem['loc']): void {
+  const { and, or, not, filter: leaf, ...others } = filter as Partial<Record<string, unknown>>;
+  refuseKeys(others, loc, (key) => DEFAULTED.includes(key) || resembles(key, nodeKeys) || resemblesDefaulted(key));
+  if (leaf) refuseKeys(leaf, loc, (key) => !DEFAULTED.includes(key) && resemblesDefaulted(key));
+  if (not) refuseMisspeltKeys(not as Filter, [...loc, 'not']);
+  for (const [name, parts] of Object.entries({ and, or }))
+    for (const [index, part] of ((parts ?? []) as Filter[]).entries()) refuseMisspeltKeys(part, [...loc, name, index]);
+}
+
+function refuseKeys(given: object, loc: InvalidItem['loc'], isMisspelt: (key: string) => boolean): void {
+  const [key] = Object.entries(given).flatMap(([name, value]) => (value != null && isMisspelt(name) ? [name] : []));
+  if (key === undefined) return;
+  const closest = /case/i.test(key) ? 'case_sensitive' : closestNames(key, [...DEFAULTED, ...nodeKeys], 1);
+  throw new RequestInvalid([unknownKey([...loc, key], `at this place of a filter; the closest is ${closest}`)]);
 }
 
 function unknownKey(loc: InvalidItem['loc'], what: string): InvalidItem {
@@ -55,4 +77,4 @@ function resemblesFilter(key: string): boolean {
 }
 
 const resemblesDefaulted = (key: string): boolean =>
-  resembles(key, DEFAULTED) || /^(op|oper|operation)$|case/.test(lettersOf(key));
+  resembles(key, DEFAULTED) || /^(op|oper|operation|(ignore|match)?case(in)?(sensitiv\w*)?)$/.test(lettersOf(key));

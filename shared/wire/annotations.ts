@@ -296,7 +296,7 @@ const recordSelector = (filter: z.ZodType<Filter>) =>
       z
         .object({ type: z.literal('record_ids'), record_ids: z.array(Uuid).min(1).max(100_000) })
         .meta({ id: 'AnnotationQueueRecordsByRecordIDs' }),
-      z.object({ type: z.literal('filter_tree'), filter_tree: filter }).meta({ id: 'AnnotationQueueRecordsByFilterTree' }),
+      z.looseObject({ type: z.literal('filter_tree'), filter_tree: filter }).meta({ id: 'AnnotationQueueRecordsByFilterTree' }),
     ]),
   );
 const RecordSelector = recordSelector(FilterExpression);

@@ -102,15 +102,23 @@ const LooseLeaf = z.discriminatedUnion('type', [
 ]);
 const LooseTree: z.ZodType<Filter> = z.lazy(() =>
   z.union([
-    z.object({ filter: LooseLeaf }),
-    z.object({ and: z.array(LooseTree) }),
-    z.object({ or: z.array(LooseTree) }),
-    z.object({ not: LooseTree }),
+    z.looseObject({ filter: LooseLeaf }),
+    z.looseObject({ and: z.array(LooseTree) }),
+    z.looseObject({ or: z.array(LooseTree) }),
+    z.looseObject({ not: LooseTree }),
   ]),
 );
 
 /** What a filter may be: exactly one of these, or a bare leaf, which names a column. */
 const NODE_PARTS = ['and', 'or', 'not', 'filter'] as const;
+
+const partsOf = (node: Record<string, unknown>): string[] => [
+  ...NODE_PARTS.filter((part) => node[part] != null),
+  ...((node.column_id ?? node.name) == null ? [] : ['a leaf']),
+];
+
+/** One of them would be left out, and a deletion would take more than was meant. */
+const hasManyParts = (node: Record<string, unknown>): boolean => partsOf(node).length > 1;
 
 /**
  * Brings both dialects to one form before anything recursive looks at the value: the column as `name` or `column_id`, a leaf bare or wrapped.
@@ -132,22 +140,23 @@ function normalise(context: z.RefinementCtx): (given: unknown, path: (string | n
       return refuse('a filter is an object: a leaf, or one of and, or, not', path);
     }
     const node = given as Record<string, unknown>;
-    // One of them would be left out, and a deletion would take more than was meant.
-    const parts: string[] = NODE_PARTS.filter((part) => node[part] != null);
-    if ((node.column_id ?? node.name) != null) parts.push('a leaf');
-    if (parts.length > 1) return refuse(`a filter is one of: a leaf, and, or, not; this one has ${parts.join(' beside ')}`, path);
+    if (hasManyParts(node))
+      return refuse(`a filter is one of: a leaf, and, or, not; this one has ${partsOf(node).join(' beside ')}`, path);
+    const { and: _and, or: _or, not: _not, filter: wrapped, ...others } = node;
     for (const combinator of ['and', 'or'] as const) {
       const inner = node[combinator];
       if (inner == null) continue;
       if (!Array.isArray(inner)) return refuse(`${combinator} needs an array of filters`, [...path, combinator]);
-      return { [combinator]: inner.map((one, index) => visit(one, [...path, combinator, index], depth + 1)) };
+      return { ...others, [combinator]: inner.map((one, index) => visit(one, [...path, combinator, index], depth + 1)) };
     }
-    if (node.not != null) return { not: visit(node.not, [...path, 'not'], depth + 1) };
-    const leaf = 'filter' in node ? node.filter : node;
-    if (typeof leaf !== 'object' || leaf === null) return refuse('filter needs a filter leaf', [...path, 'filter']);
+    if (node.not != null) return { ...others, not: visit(node.not, [...path, 'not'], depth + 1) };
+    const leaf = wrapped ?? others;
+    if (typeof leaf !== 'object') return refuse('filter needs a filter leaf', [...path, 'filter']);
+    if (hasManyParts(leaf as Record<string, unknown>) || (wrapped != null && 'filter' in leaf))
+      return refuse('filter holds one leaf; and, or and not stand in its place', [...path, 'filter']);
     const { name, column_id, ...rest } = leaf as Record<string, unknown>;
     const column = column_id ?? name ?? undefined;
-    return { filter: column === undefined ? rest : { ...rest, column_id: column } };
+    return { ...(wrapped == null ? {} : others), filter: column === undefined ? rest : { ...rest, column_id: column } };
   };
   return visit;
 }

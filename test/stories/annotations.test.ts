@@ -317,6 +317,8 @@ describe('records and ratings', () => {
         ],
       },
     });
+    const empty = { filter_tree: { and: [] }, filter: tools.filter_tree };
+    expect((await service.request('POST', `${path}/remove`, { record_selector: empty })).status).toBe(422);
     expect(await post(`${path}/remove`, { record_selector: tools })).toEqual({ num_records_removed: 3 });
     const selector = { type: 'record_ids', record_ids: [ids[0], newId()] };
     expect(await post(`${path}/remove`, { record_selector: selector })).toEqual({ num_records_removed: 1 });

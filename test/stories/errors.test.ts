@@ -359,7 +359,13 @@ describe('a request that is refused says where', () => {
         });
     expect(await total()).toBe(before);
     // A default would stand in for a key of a leaf that is misspelt, and take what was to stay.
+    const id = { type: 'id', column_id: 'id', value: newId() };
     const misspelt: [string, object][] = [
+      ['operater', { filter: id, operater: 'ne' }],
+      ['operator', { filter: id, operator: 'ne' }],
+      ['And', { and: [id], And: [leaf] }],
+      ['nto', { or: [id], nto: leaf }],
+      ['ands', { and: [], ands: [leaf] }],
       ['operater', { type: 'id', column_id: 'id', operater: 'ne', value: newId() }],
       ['Operator', { type: 'id', column_id: 'id', Operator: 'ne', value: newId() }],
       ['op', { type: 'boolean', column_id: 'has_children', op: 'ne', value: true }],
@@ -367,13 +373,29 @@ describe('a request that is refused says where', () => {
       ['ignoreCase', { ...leaf, ignoreCase: true }],
     ];
     for (const [key, one] of misspelt)
-      for (const given of [{ filter_tree: one }, { filters: [one] }, { filter_tree: { not: { filter: one } } }])
+      for (const given of [{ filter_tree: one }, { filters: [one] }, { filter_tree: { not: one } }])
         expect(await service.request('POST', `${at}/delete`, { ...run, ...given })).toMatchObject({
           status: 422,
           body: { detail: [{ msg: expect.stringContaining(`there is no key "${key}"`) }] },
         });
+    // What looks for nothing is no filter, and one in the query is none either.
+    for (const given of [
+      { filter_tree: { and: [] }, filtres: filter },
+      { filters: [{ not: { or: [] } }], filter },
+    ])
+      expect((await service.request('POST', `${at}/delete`, { ...run, ...given })).status).toBe(422);
+    expect(await service.request('POST', `${at}/delete?filters=[]`, run)).toMatchObject({
+      status: 422,
+      body: { detail: [{ loc: ['query', 'filters'] }] },
+    });
+    // A leaf holds no other filter.
+    for (const inner of [{ and: [leaf] }, { not: leaf }, { filter: leaf }])
+      expect(
+        (await service.request('POST', `${at}/delete`, { ...run, filter_tree: { filter: { ...id, ...inner } } })).status,
+      ).toBe(422);
     expect(await total()).toBe(before);
     expect((await service.request('POST', `${at}/search`, { ...run, filters: [misspelt[0]?.[1]] })).status).toBe(200);
+    expect((await service.request('POST', `${at}/search`, { ...run, filters: [{ ...leaf, filter: null }] })).status).toBe(200);
     const known = { ...run, filters: [{ ...leaf, colour: 'red' }], filter, colour: 'red' };
     expect((await service.request('POST', `${at}/delete`, known)).status).toBe(200);
     expect(await total()).toBe(before);
