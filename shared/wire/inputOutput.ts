@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { documentedAs } from './common.ts';
+import { loggedDocuments, withFieldsInMetadata } from './loggedDocuments.ts';
 import { ControlResult, Document, LoggedMessage, StepInput, StepOutput, Text, TraceInput, TraceOutput } from './recordParts.ts';
 
 // The input and the output of a record by its kind, as callers log them and as answers show them. A bare string where messages or documents belong
@@ -12,10 +14,15 @@ const messagesOf = (role: LoggedMessage['role']) =>
   ]);
 const answer = z.union([LoggedMessage, Text.transform((content): LoggedMessage => ({ role: 'assistant', content }))]);
 const textDocument = Text.transform((content): z.output<typeof Document> => ({ content }));
-const documents = z.union([
-  z.array(z.union([Document, textDocument])),
-  z.union([Document, textDocument]).transform((one) => [one]),
-]);
+const loggedDocument = readBy(withFieldsInMetadata, z.union([Document, textDocument]));
+const documents = z.union([z.array(loggedDocument), loggedDocument.transform((one) => [one])]);
+const stepOutput = readBy(loggedDocuments, StepOutput);
+
+function readBy<T extends z.ZodType>(read: (value: unknown) => unknown, schema: T) {
+  const field = z.preprocess(read, schema);
+  documentedAs.set(field, schema);
+  return field;
+}
 
 export const loggedInput = {
   trace: TraceInput.nullish(),
@@ -29,8 +36,8 @@ export const loggedInput = {
 
 export const loggedOutput = {
   trace: TraceOutput.nullish(),
-  agent: StepOutput.nullish(),
-  workflow: StepOutput.nullish(),
+  agent: stepOutput.nullish(),
+  workflow: stepOutput.nullish(),
   control: ControlResult.nullish(),
   llm: answer.nullish(),
   tool: Text.nullish(),

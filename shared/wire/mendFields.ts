@@ -3,6 +3,7 @@ import type { ColumnDataType } from '../columns/columnDef.ts';
 import { standardColumns } from '../columns/standard.ts';
 import { systemCounts, systemMetricNames } from '../columns/systemMetrics.ts';
 import { atFirstProblem } from './atFirstProblem.ts';
+import { withFieldsInMetadata } from './loggedDocuments.ts';
 import { type MessageRole, messageRole } from './messageRoles.ts';
 import { numberOf } from './numberOf.ts';
 import { ContentParts, ControlResult, Document, jsonProblem, LlmEvent, LoggedMessage, ToolCall } from './recordParts.ts';
@@ -91,14 +92,17 @@ const finiteNumber: Repair = (value, path, keep) => {
   return keep(path, value);
 };
 
+const truths: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['1', true],
+  ['false', false],
+  ['0', false],
+]);
+
 /** What a text or number says that is true or false. */
 export const truthOf = (value: unknown): boolean | undefined =>
-  new Map([
-    ['true', true],
-    ['1', true],
-    ['false', false],
-    ['0', false],
-  ]).get(String(value).trim().toLowerCase());
+  // An object may have a `toString` that is no function.
+  typeof value === 'object' ? undefined : truths.get(String(value).trim().toLowerCase());
 
 const truth: Repair = (value, path, keep) => {
   const read = truthOf(value);
@@ -280,7 +284,8 @@ function contentOf(value: unknown): LoggedMessage['content'] {
   });
 }
 
-function document(value: unknown): unknown {
+function document(given: unknown): unknown {
+  const value = withFieldsInMetadata(given);
   if (Document.validate(value)) return value;
   if (!isObject(value) || !('content' in value)) return { content: textOf(value) };
   const { content, metadata } = value;

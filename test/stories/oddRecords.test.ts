@@ -230,6 +230,44 @@ describe('a record that is odd costs nothing', () => {
     });
   });
 
+  test('what a document says beside its content and metadata is in its metadata', async () => {
+    const output = [
+      { content: 'd', score: 0.9, id: 'a', where: { page: 1 }, none: null, metadata: { id: 'own', kept: true } },
+      { content: 7, rank: 1 },
+      { content: 'plain' },
+    ];
+    const documents = [
+      { content: 'd', metadata: { score: 0.9, where: '{"page":1}', id: 'own', kept: true } },
+      { content: '7', metadata: { rank: 1 } },
+      { content: 'plain' },
+    ];
+    expect(await spanOf({ type: 'retriever', output })).toMatchObject({ output: documents });
+    expect(await spanOf({ type: 'workflow', output: [output[0], output[2]] })).toMatchObject({
+      output: [documents[0], documents[2]],
+    });
+  });
+
+  test('messages that a step answers keep their roles and calls', async () => {
+    const output = [
+      { role: 'user', content: 'a' },
+      { role: 'assistant', content: 'b', tool_calls: [{ id: '1', function: { name: 'f', arguments: '{}' } }] },
+    ];
+    for (const type of ['agent', 'workflow'])
+      expect(await spanOf({ type, output })).toMatchObject({ output: JSON.stringify(output) });
+  });
+
+  test('an object with a method of its own for texts costs nothing', async () => {
+    const odd = { toString: 'none', valueOf: 1 };
+    const { post, patch } = service.space();
+    const output = { action: 'deny', matched: odd };
+    expect(await spanOf({ type: 'control', output })).toMatchObject({ user_metadata: { output: JSON.stringify(output) } });
+    const id = newId();
+    expect((await post('/traces', { traces: [{ id }], is_complete: odd, include_trace_ids: odd, session_id: odd })).status).toBe(
+      200,
+    );
+    expect((await patch(`/traces/${id}`, { trace_id: id, is_complete: odd, tags: odd, metrics: odd })).status).toBe(200);
+  });
+
   test('inputs and outputs of another form are their text', async () => {
     const trace = await logged({
       input: [{ role: 'user', content: 'q' }],

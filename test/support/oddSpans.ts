@@ -22,7 +22,7 @@ export function oddSpans(deepValues: readonly unknown[]) {
     fc.double(),
     fc.constantFrom(Number.NaN, Number.POSITIVE_INFINITY, -1, 12.5, 2 ** 53, 1e300, -0, 2 ** 31, -(2 ** 40)),
   );
-  const proto = JSON.parse('{"__proto__": {"polluted": 1}, "constructor": null}') as unknown;
+  const proto = JSON.parse('{"__proto__": {"polluted": 1}, "constructor": null, "toString": "t"}') as unknown;
   const { value: odd } = fc.letrec<{ value: unknown }>((tie) => ({
     value: fc.oneof(
       { maxDepth: 4, depthSize: 'small' },
