@@ -203,15 +203,20 @@ function toResult(given: z.output<typeof ResultsRequest>['results'][number]): Ca
   const kept = new KeptValues();
   for (const [key, value] of Object.entries(others)) kept.keep(key, value);
   return {
-    ...{ ordinal, output, error: error ?? misspeltKey(Object.keys(others)), spans, tags, asText: kept.beside(undefined) },
+    ...{ ordinal, output, error: error || misspeltKey(Object.keys(others)), spans, tags, asText: kept.beside(undefined) },
     ...{ startedAt: started_at, durationNs: duration_ns, localMetrics: metrics },
   };
 }
 
 const resultKeys = Object.keys(RowResult.shape);
+/** Unknown keys of a result that are compared with the known ones: a body may hold millions. */
+const MAX_LOOKED_AT = 100;
 
 function misspeltKey(keys: readonly string[]): string | undefined {
-  const key = keys.find((one) => resembles(one, resultKeys))?.slice(0, 200);
+  const key = keys
+    .slice(0, MAX_LOOKED_AT)
+    .find((one) => resembles(one, resultKeys))
+    ?.slice(0, 200);
   return (
     key && `the result has a key ${JSON.stringify(key)}, which is not known; the closest is ${closestNames(key, resultKeys, 1)}`
   );

@@ -16,7 +16,7 @@ import {
   PasswordReset,
   PasswordResetCreated,
 } from '../../shared/wire/accounts.ts';
-import { NoKeys, PageQuery, pageFields, Uuid } from '../../shared/wire/common.ts';
+import { NoKeys, NoQuery, PageQuery, pageFields, Uuid } from '../../shared/wire/common.ts';
 import type { ClientAddresses } from '../clientAddress.ts';
 import { LOGIN_BODY_BYTES, refreshCookie, UserParams } from '../loginRequest.ts';
 import { type Endpoint, endpoint, Reply } from '../route.ts';
@@ -60,6 +60,7 @@ export const loginSessionRoutes = (deps: LoginSessionDeps): Endpoint[] => [
   endpoint({
     method: 'delete',
     path: '/current_user/sessions',
+    query: NoQuery,
     summary: 'End all sessions of the caller, this one and those that are not listed included',
     description: keysStay,
     tag,
@@ -83,6 +84,7 @@ export const loginSessionRoutes = (deps: LoginSessionDeps): Endpoint[] => [
   endpoint({
     method: 'delete',
     path: '/users/{user_id}/sessions',
+    query: NoQuery,
     summary: 'End all sessions of a user',
     description: keysStay,
     tag,

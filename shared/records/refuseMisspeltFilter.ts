@@ -77,4 +77,4 @@ function resemblesFilter(key: string): boolean {
 }
 
 const resemblesDefaulted = (key: string): boolean =>
-  resembles(key, DEFAULTED) || /^(op|oper|operation|(ignore|match)?case(in)?(sensitiv\w*)?)$/.test(lettersOf(key));
+  resembles(key, DEFAULTED) || /operator|^(op|oper|operation|(ignore|match)?case(in)?(sensitiv\w*)?)$/.test(lettersOf(key));

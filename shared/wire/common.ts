@@ -74,6 +74,8 @@ export const documentedAs = new WeakMap<z.ZodType, z.ZodType>();
 
 /** The body of an own route that needs none. */
 export const NoKeys = z.strictObject({}).nullish();
+/** The query of one where a key that is overlooked would delete more than was meant. */
+export const NoQuery = z.strictObject({});
 
 export const Message = z.object({ message: z.string() });
 export const AnyJson = z.unknown();

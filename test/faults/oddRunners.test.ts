@@ -220,7 +220,7 @@ test("an odd result of a caller's function costs no other its record", async () 
     { output: '\ud800', started_at: '9999-01-01T00:00:00Z', duration_ns: 1e300 },
     {},
     { output: 'last' },
-    { outptu: 'misspelt' },
+    { outptu: 'misspelt', error: '' },
     { output: 'paid for', metrcs: { mine: 1 } },
     { output: 'more', worker: { name: 'w1' }, stats: 1 },
   ].map((result, ordinal) => ({ ordinal, ...result }));

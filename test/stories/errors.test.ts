@@ -299,6 +299,16 @@ describe('a request that is refused says where', () => {
     expect((await service.request('POST', at)).status).toBe(404);
   });
 
+  test.each(['/current_user/sessions', `/users/${newId()}/sessions`])(
+    '%s deletes nothing with a key in its query',
+    async (path) => {
+      expect(await service.request('DELETE', `${path}?session_id=${newId()}`)).toMatchObject({
+        status: 422,
+        body: { detail: [{ loc: ['query', 'session_id'], type: 'unknown_key' }] },
+      });
+    },
+  );
+
   test('an unknown key beside passwords is refused', async () => {
     const msg = expect.stringContaining('the closest are new_password');
     const refusal = { status: 422, body: { detail: [{ loc: ['body', 'nwe_password'], type: 'unknown_key', msg }] } };
@@ -368,6 +378,7 @@ describe('a request that is refused says where', () => {
       ['ands', { and: [], ands: [leaf] }],
       ['operater', { type: 'id', column_id: 'id', operater: 'ne', value: newId() }],
       ['Operator', { type: 'id', column_id: 'id', Operator: 'ne', value: newId() }],
+      ['filter_operator', { type: 'id', column_id: 'id', filter_operator: 'ne', value: newId() }],
       ['op', { type: 'boolean', column_id: 'has_children', op: 'ne', value: true }],
       ['case_sensitve', { ...leaf, case_sensitve: false }],
       ['ignoreCase', { ...leaf, ignoreCase: true }],
