@@ -77,12 +77,14 @@ async function readable(projectId: string, runId: string, kept: readonly string[
   return ids.length;
 }
 
+const textOfId = (id: unknown): string => (typeof id === 'object' ? JSON.stringify(id) : String(id));
+
 /** Ids that anything nested in a value gives itself, as text. */
 function spanIdsIn(value: unknown): string[] {
   if (Array.isArray(value)) return value.flatMap(spanIdsIn);
   if (typeof value !== 'object' || value === null) return [];
   const { id, spans } = value as { id?: unknown; spans?: unknown };
-  return [...(id === undefined || id === null ? [] : [String(id)]), ...spanIdsIn(spans)];
+  return [...(id === undefined || id === null ? [] : [textOfId(id)]), ...spanIdsIn(spans)];
 }
 
 test.prop([trace, trace], { numRuns: 15, endOnFailure: true })(
