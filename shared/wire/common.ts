@@ -72,6 +72,13 @@ export type StandardError = z.output<typeof StandardError>;
 /** For the API document: the schema that says what a value is, where the one that reads it takes it apart in a way of its own. */
 export const documentedAs = new WeakMap<z.ZodType, z.ZodType>();
 
+/** A field whose values `read` changes before `schema` sees them; the document of the API has the schema alone. */
+export function readBy<T extends z.ZodType>(read: (value: unknown) => unknown, schema: T) {
+  const field = z.preprocess(read, schema);
+  documentedAs.set(field, schema);
+  return field;
+}
+
 /** The body of an own route that needs none. */
 export const NoKeys = z.strictObject({}).nullish();
 /** The query of one where a key that is overlooked would delete more than was meant. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { atFirstProblem } from './atFirstProblem.ts';
-import { documentedAs, Uuid } from './common.ts';
+import { documentedAs, readBy, Uuid } from './common.ts';
 import { FieldBudget, fieldSizes, isCrowded } from './crowdedFields.ts';
 import { type Fields as AnyFields, isObject, KeptValues, mendFields, truthOf } from './mendFields.ts';
 import { type MendedRecord, mendRecord } from './mendRecord.ts';
@@ -162,11 +162,8 @@ documentedAs.set(LoggedTraces, z.array(LoggedTrace).min(1));
 documentedAs.set(LoggedSpans, z.array(LoggedSpan).min(1));
 
 /** A field whose odd values are made to fit. @param mended what stands for a value that the schema refuses */
-function generous<T extends z.ZodType>(schema: T, mended: (value: unknown) => unknown) {
-  const field = z.preprocess((value) => (schema.validate(value) ? value : mended(value)), schema);
-  documentedAs.set(field, schema);
-  return field.optional();
-}
+const generous = <T extends z.ZodType>(schema: T, mended: (value: unknown) => unknown) =>
+  readBy((value) => (schema.validate(value) ? value : mended(value)), schema).optional();
 
 /** The id of a trace, or of a trace or span above: what is no UUID of version 4 stands for the record that was logged with that id. */
 const GivenId = z.union([Uuid, Text.min(1), z.number().transform(String)]);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { documentedAs } from './common.ts';
+import { readBy } from './common.ts';
 import { loggedDocuments, withFieldsInMetadata } from './loggedDocuments.ts';
 import { ControlResult, Document, LoggedMessage, StepInput, StepOutput, Text, TraceInput, TraceOutput } from './recordParts.ts';
 
@@ -17,12 +17,6 @@ const textDocument = Text.transform((content): z.output<typeof Document> => ({ c
 const loggedDocument = readBy(withFieldsInMetadata, z.union([Document, textDocument]));
 const documents = z.union([z.array(loggedDocument), loggedDocument.transform((one) => [one])]);
 const stepOutput = readBy(loggedDocuments, StepOutput);
-
-function readBy<T extends z.ZodType>(read: (value: unknown) => unknown, schema: T) {
-  const field = z.preprocess(read, schema);
-  documentedAs.set(field, schema);
-  return field;
-}
 
 export const loggedInput = {
   trace: TraceInput.nullish(),

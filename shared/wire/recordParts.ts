@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type SystemCount, systemCounts, systemMetricNames } from '../columns/systemMetrics.ts';
-import { documentedAs, Uuid } from './common.ts';
+import { readBy, Uuid } from './common.ts';
 import { mapOf } from './mapOf.ts';
 import { loggedMessageRoles } from './messageRoles.ts';
 import { numberOf } from './numberOf.ts';
@@ -88,14 +88,8 @@ export const LlmMetrics = z
   .meta({ id: 'LlmMetrics' });
 
 /** Of metrics that callers send: the texts that are numbers are read where the name says that a number belongs. */
-export const LoggedMetrics = numbersRead(Metrics);
-export const LoggedLlmMetrics = numbersRead(LlmMetrics);
-
-function numbersRead<T extends z.ZodType>(metrics: T) {
-  const field = z.preprocess(withNumbersRead, metrics);
-  documentedAs.set(field, metrics);
-  return field;
-}
+export const LoggedMetrics = readBy(withNumbersRead, Metrics);
+export const LoggedLlmMetrics = readBy(withNumbersRead, LlmMetrics);
 
 function withNumbersRead(given: unknown): unknown {
   if (typeof given !== 'object' || given === null) return given;
