@@ -11,7 +11,7 @@ interface StartOptions {
 
 /** How Node.js is started for the service: `npm start` says the same, the page of running the service why. */
 export const serviceFlags = [
-  '--max-semi-space-size=32',
+  '--max-semi-space-size=64',
   '--heap-growing-percent=100',
   '--v8-pool-size=2',
   '--always-sparkplug',
