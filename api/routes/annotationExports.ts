@@ -7,7 +7,7 @@ import { annotationColumns } from '../../shared/records/annotationColumns.ts';
 import { type ExportedColumn, exportFlat, exportNested } from '../../shared/records/exportRecords.ts';
 import type { RecordQuery } from '../../shared/records/searchRecords.ts';
 import { AnnotationQueueExportRequest, AnnotationQueueExportUrlResponse, QueueParams } from '../../shared/wire/annotations.ts';
-import { AnyJson, Uuid } from '../../shared/wire/common.ts';
+import { AnyJson, NoQuery, Uuid } from '../../shared/wire/common.ts';
 import { allColumns, known } from '../records/exportColumns.ts';
 import { attachment, formats } from '../records/exportFile.ts';
 import { type QueueRecordDeps, selected } from '../records/queueSelection.ts';
@@ -73,6 +73,7 @@ export const annotationExportRoutes = (deps: AnnotationExportDeps): Endpoint[] =
     summary: 'The export behind a link',
     tag,
     access: 'public',
+    query: NoQuery,
     params: z.object({ queue_id: Uuid, export_id: Uuid }),
     produces: ['application/x-ndjson', 'text/csv'],
     response: AnyJson,

@@ -1,5 +1,6 @@
 import { type DefaultJudgeStore, foundJudge, setDefaultJudge } from '../../shared/scorers/defaultJudge.ts';
 import type { JudgeModels } from '../../shared/scorers/judge.ts';
+import { NoQuery } from '../../shared/wire/common.ts';
 import { DefaultJudgeRequest, DefaultJudgeResponse } from '../../shared/wire/defaultJudge.ts';
 import { ProjectParams } from '../../shared/wire/projects.ts';
 import { type Endpoint, endpoint } from '../route.ts';
@@ -20,6 +21,7 @@ export const defaultJudgeRoutes = (deps: DefaultJudgeDeps): Endpoint[] => [
     summary: 'The model that judges where a metric names none',
     tag,
     access: { project: 'read' },
+    query: NoQuery,
     params: ProjectParams,
     response: DefaultJudgeResponse,
     handle: async ({ project }) => ({ project_id: project.id, ...foundJudge(await deps.defaultJudges.get(project.id)) }),

@@ -1,6 +1,7 @@
 import type { ByteShares } from '../../shared/concurrency/byteShares.ts';
 import type { HeldUpdateUsage } from '../../shared/records/heldUpdates.ts';
 import type { RecordWriter } from '../../shared/records/recordWriter.ts';
+import { NoQuery } from '../../shared/wire/common.ts';
 import { IngestCountersResponse } from '../../shared/wire/ingest.ts';
 import { ProjectParams } from '../../shared/wire/projects.ts';
 import { type Endpoint, endpoint } from '../route.ts';
@@ -20,6 +21,7 @@ export const ingestCounterRoutes = (deps: {
       'Since this process of the service started: every accepted record is stored, held, rejected, or under way. `held_updates` is what the project has now, whichever process held it (`dropped` is of this process); the gauges of `process` are of all projects.',
     tag: 'Records',
     access: { project: 'read' },
+    query: NoQuery,
     params: ProjectParams,
     response: IngestCountersResponse,
     async handle({ project }) {

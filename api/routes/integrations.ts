@@ -20,7 +20,7 @@ import { pricesBody, pricesFrom } from '../../shared/prices/ownPrices.ts';
 import { tokenProviders } from '../../shared/providers/index.ts';
 import { modelsOf } from '../../shared/providers/models.ts';
 import { CallLimitsBody } from '../../shared/wire/callLimits.ts';
-import { AnyJson } from '../../shared/wire/common.ts';
+import { AnyJson, NoQuery } from '../../shared/wire/common.ts';
 import { IntegrationPrices } from '../../shared/wire/integrationPrices.ts';
 import {
   AvailableIntegrations,
@@ -235,6 +235,7 @@ export function integrationRoutes(deps: IntegrationRouteDeps): Endpoint[] {
       summary: 'What the calls of an integration may use',
       tag,
       access: needs('read'),
+      query: NoQuery,
       params: IntegrationIdPath,
       response: CallLimitsBody,
       handle: async ({ params }) => limitsBody((await findById(store, params.integration_id)).limits),
@@ -262,6 +263,7 @@ export function integrationRoutes(deps: IntegrationRouteDeps): Endpoint[] {
       summary: 'What the models of an integration cost, as it was set',
       tag,
       access: needs('read'),
+      query: NoQuery,
       params: IntegrationIdPath,
       response: IntegrationPrices,
       handle: async ({ params }) => pricesBody((await findById(store, params.integration_id)).prices),

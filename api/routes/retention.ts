@@ -1,5 +1,6 @@
 import { ServiceError } from '../../shared/errors/errors.ts';
 import type { Expiries, Retention, RetentionStore } from '../../shared/projects/retention.ts';
+import { NoQuery } from '../../shared/wire/common.ts';
 import { ProjectParams } from '../../shared/wire/projects.ts';
 import { RetentionRequest, RetentionResponse } from '../../shared/wire/retention.ts';
 import { type Endpoint, endpoint } from '../route.ts';
@@ -20,6 +21,7 @@ export const retentionRoutes = ({ retention, expiries }: RetentionDeps): Endpoin
     summary: 'How long a project keeps its records',
     tag,
     access: { project: 'read' },
+    query: NoQuery,
     params: ProjectParams,
     response: RetentionResponse,
     handle: async ({ project }) => describe(project.id, await retention.get(project.id)),

@@ -81,7 +81,7 @@ export function readBy<T extends z.ZodType>(read: (value: unknown) => unknown, s
 
 /** The body of an own route that needs none. */
 export const NoKeys = z.strictObject({}).nullish();
-/** The query of one where a key that is overlooked would delete more than was meant. */
+/** The query of an own route that takes none and has no body whose keys say so. */
 export const NoQuery = z.strictObject({});
 
 export const Message = z.object({ message: z.string() });

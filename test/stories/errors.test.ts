@@ -290,6 +290,25 @@ describe('a request that is refused says where', () => {
     for (const body of [undefined, {}, null]) expect((await service.request('POST', at, body)).status).toBe(404);
   });
 
+  test.each([
+    '/projects/{project}/retention',
+    '/projects/{project}/default_judge',
+    '/projects/{project}/ingest_counters',
+    '/annotation_queues/{id}/records/export/{id}',
+  ])('GET %s takes no keys in its query', async (path) => {
+    const at = path.replace('{project}', project.id).replaceAll('{id}', newId());
+    const refused = { status: 422, body: { detail: [{ loc: ['query', 'days'], type: 'unknown_key' }] } };
+    expect(await service.request('GET', `${at}?days=3`)).toMatchObject(refused);
+  });
+
+  test.each(['limits', 'prices'])('GET %s of an integration takes no keys in its query', async (path) => {
+    const { id } = (await service.request('PUT', '/integrations/openai', { token: 'sk-none' })).body as unknown as { id: string };
+    expect(await service.request('GET', `/integrations/${id}/${path}?model=x`)).toMatchObject({
+      status: 422,
+      body: { detail: [{ loc: ['query', 'model'], type: 'unknown_key' }] },
+    });
+  });
+
   test('a password reset takes no keys', async () => {
     const at = `/users/${newId()}/password_reset`;
     expect(await service.request('POST', at, { new_password: 'x' })).toMatchObject({
