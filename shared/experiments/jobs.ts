@@ -5,9 +5,10 @@ import { resolveMetrics } from '../scorers/resolveMetrics.ts';
 import { saveRunSettings } from '../scorers/runSettings.ts';
 import type { ScoringState, ScoringStatus, ScoringStore } from '../scoring/scoring.ts';
 import { type CreateJobRequest, type jobStatuses, startableJobs } from '../wire/jobs.ts';
+import type { ScorerConfig } from '../wire/scorers.ts';
 import { chosenDataset, type DatasetLookup, mustHaveTemplate } from './create.ts';
 import { type ExperimentRun, hasEnded, type RunState } from './experiment.ts';
-import type { DatasetVersionRef, Experiment, ExperimentStore, Job, JobStore } from './experimentStore.ts';
+import type { DatasetVersionRef, Experiment, ExperimentStore, Job, JobStore, StoredDefinition } from './experimentStore.ts';
 import { type LaunchDeps, launch } from './launch.ts';
 import type { ProgressOf } from './response.ts';
 
@@ -19,6 +20,7 @@ export interface JobDeps extends LaunchDeps {
 
 /**
  * Sets on the experiment what the request gives and starts its run. A run that goes on is given back as it is: what it is made from is frozen.
+ * What refuses the run takes back what was set.
  * @throws RequestInvalid for a job that cannot be started here or an unknown metric; ServiceError `NotFound` for an unknown experiment, dataset
  * or template, `Conflict` when rows that an ended run recorded would be shown under another definition; what `requestRun` refuses.
  */
@@ -29,26 +31,51 @@ export async function createJob(
   mustBeStartable(request);
   const experiment = await mustFind(deps, request.project_id, request.run_id);
   const idle = experiment.state === 'idle' || hasEnded(experiment.state);
-  const defined = idle ? await define(deps, experiment, request) : experiment;
-  return { experiment: defined, ...(await launch(deps, defined, request, experiment.workflowNumber)) };
+  const former = idle ? await define(deps, experiment, request) : undefined;
+  try {
+    const defined = former ? await mustFind(deps, experiment.projectId, experiment.id) : experiment;
+    return { experiment: defined, ...(await launch(deps, defined, request, experiment.workflowNumber)) };
+  } catch (err) {
+    if (former) await takeBack(deps, experiment, former);
+    throw err;
+  }
 }
 
-async function define(deps: JobDeps, experiment: Experiment, request: CreateJobRequest): Promise<Experiment> {
+/** What was set on an experiment before; `scorers` only where the request has changed them. */
+interface Former {
+  definition: StoredDefinition;
+  scorers?: ScorerConfig[];
+}
+
+/** Undefined where another request has started the run meanwhile: this one gets it as it is. */
+async function define(deps: JobDeps, experiment: Experiment, request: CreateJobRequest): Promise<Former | undefined> {
+  const { id, projectId } = experiment;
   const { scorers } = request;
   if (scorers) await resolveMetrics(deps.scorers, scorers);
   if (request.prompt_template_version_id) await mustHaveTemplate(deps.experiments, request.prompt_template_version_id);
   const dataset = await datasetOf(deps, experiment, request);
   await mustFitRecords(deps, experiment, request, dataset);
-  const changed = await deps.experiments.define(experiment.id, {
+  const before = scorers ? await deps.scorers.runSettings(projectId, id) : undefined;
+  const definition = await deps.experiments.define(id, {
     dataset,
     promptTemplateVersionId: request.prompt_template_version_id ?? undefined,
     promptSettings: request.prompt_settings ?? undefined,
     taskType: request.task_type === 16 || request.task_type === 17 ? request.task_type : undefined,
   });
-  if (changed && dataset) await deps.datasets.link(dataset.id, experiment.projectId);
-  // Not changed: another request has started the run meanwhile, and this one gets it.
-  if (changed && scorers) await saveRunSettings(deps.scorers, experiment.projectId, experiment.id, { scorers }, ['experiment']);
-  return mustFind(deps, experiment.projectId, experiment.id);
+  if (!definition) return undefined;
+  if (dataset) await deps.datasets.link(dataset.id, projectId);
+  if (!scorers) return { definition };
+  await saveRunSettings(deps.scorers, projectId, id, { scorers }, ['experiment']);
+  return { definition, scorers: before?.scorers ?? [] };
+}
+
+async function takeBack(deps: JobDeps, experiment: Experiment, { definition, scorers }: Former): Promise<void> {
+  const { id, projectId, workflowNumber } = experiment;
+  const current = await deps.experiments.find(projectId, id);
+  // A request to run that is committed is kept: the run starts by itself.
+  if (current?.workflowNumber !== workflowNumber || current.state !== experiment.state) return;
+  await deps.experiments.undefine(id, definition, workflowNumber);
+  if (scorers) await deps.scorers.saveRunSettings(projectId, id, { scorers });
 }
 
 /**

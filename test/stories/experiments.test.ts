@@ -4,6 +4,7 @@ import { loggedMetricsOf, metricScales } from '../../shared/experiments/metricSc
 import { rankingScore } from '../../shared/experiments/rankingScore.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { builtinMetrics } from '../../shared/metrics/index.ts';
+import { builtinByName } from '../../shared/scorers/presets.ts';
 import { attemptLog, deleteAttempts, rowAttemptsTable, runTallies } from '../../shared/stores/clickhouse/experimentRecords.ts';
 import { type ExperimentService, startExperimentService } from '../support/experimentService.ts';
 import { startRecordService } from '../support/recordService.ts';
@@ -782,6 +783,28 @@ describe('jobs', () => {
     const experiment = await created(project, { name: 'triggered', trigger: true, dataset: await dataset() });
     const jobs = (await service.call('GET', `/projects/${project}/runs/${experiment.id}/jobs`)).body;
     expect(jobs).toMatchObject([{ job_name: 'playground_run', status: 'processing', request_data: { name: 'triggered' } }]);
+  });
+
+  test('that are refused leave the experiment as it was', async () => {
+    const project = await service.project();
+    const { versionId } = await service.template('Answer: {{nowhere}}');
+    const ofVersion = { dataset: { dataset_id: (await dataset(['input'])).dataset_id, version_index: 1 } };
+    const experiment = await created(project, {
+      name: 'kept',
+      ...ofVersion,
+      scorers: [{ ...toxicity, id: builtinByName('toxicity')?.scorerId }],
+    });
+    const path = `${experimentsOf(project)}/${experiment.id}`;
+    const settings = `/projects/${project}/runs/${experiment.id}/scorer-settings`;
+    const state = async () => [(await service.call('GET', path)).body, (await service.call('GET', settings)).body];
+    const before = await state();
+    const refused = await service.call('POST', '/jobs', {
+      ...{ job_name: 'playground_run', project_id: project, run_id: experiment.id, task_type: 17 },
+      ...{ prompt_template_version_id: versionId, prompt_settings: { model_alias: 'large-model' } },
+      ...{ scorers: [{ name: 'bleu' }], dataset_id: (await dataset(['input', 'more'])).dataset_id },
+    });
+    expect(refused).toMatchObject({ status: 422, body: { detail: [{ msg: expect.stringContaining('nowhere') }] } });
+    expect(await state()).toEqual(before);
   });
 
   test('are refused where they cannot run', async () => {

@@ -128,6 +128,12 @@ test('a judge that does not exist is refused before the run, in words that name 
     status: 422,
     body: { detail: [{ loc: ['body', 'scorers', 1, 'model_name'], type: 'judge_model_unknown' }] },
   });
+  // And leaves the experiment as it was.
+  const found = await client.send<ExperimentResponse>(`${at}/${experiment.id}`);
+  expect(found.dataset).toEqual(experiment.dataset);
+  expect(await client.send(`/v2/projects/${projectId}/runs/${experiment.id}/scorer-settings`)).toMatchObject({
+    scorers: [{ id }],
+  });
 });
 
 test('judges are: the one of the scorer, else the default of an integration, else the model under test, which is flagged', async () => {

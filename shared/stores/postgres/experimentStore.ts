@@ -7,6 +7,7 @@ import type {
   ExperimentQuery,
   ExperimentStore,
   NewExperiment,
+  StoredDefinition,
 } from '../../experiments/experimentStore.ts';
 import { isMetricFilter } from '../../experiments/metricQuery.ts';
 import type { SelectedRows } from '../../experiments/rowSelection.ts';
@@ -105,6 +106,26 @@ const ExperimentRow = z
       createdBy: row.created_by,
       createdAt: row.created_at,
       updatedAt: row.updated_at,
+    }),
+  );
+
+const DefinitionRow = z
+  .object({
+    task_type: z.number(),
+    dataset_id: z.string().nullable(),
+    dataset_version_index: z.number().nullable(),
+    dataset_name: z.string().nullable(),
+    prompt_template_version_id: z.string().nullable(),
+    prompt_settings: AnyObject.nullable(),
+  })
+  .transform(
+    (row): StoredDefinition => ({
+      taskType: row.task_type,
+      datasetId: row.dataset_id,
+      datasetVersionIndex: row.dataset_version_index,
+      datasetName: row.dataset_name,
+      promptTemplateVersionId: row.prompt_template_version_id,
+      promptSettings: row.prompt_settings,
     }),
   );
 
@@ -291,10 +312,14 @@ export function postgresExperiments(database: Database): ExperimentStore {
     },
     async define(experimentId, { taskType, dataset, promptTemplateVersionId, promptSettings }) {
       const row = await database.maybeOne(
-        `UPDATE experiments SET task_type = coalesce($2, task_type), dataset_id = coalesce($3, dataset_id),
-                dataset_version_index = coalesce($4, dataset_version_index), dataset_name = coalesce($5, dataset_name),
-                prompt_template_version_id = coalesce($6, prompt_template_version_id), prompt_settings = coalesce($7::jsonb, prompt_settings)
-          WHERE run_id = $1 AND state NOT IN ('requested', 'running', 'paused') RETURNING run_id`,
+        `UPDATE experiments e SET task_type = coalesce($2, e.task_type), dataset_id = coalesce($3, e.dataset_id),
+                dataset_version_index = coalesce($4, e.dataset_version_index), dataset_name = coalesce($5, e.dataset_name),
+                prompt_template_version_id = coalesce($6, e.prompt_template_version_id),
+                prompt_settings = coalesce($7::jsonb, e.prompt_settings)
+           FROM (SELECT * FROM experiments WHERE run_id = $1 FOR UPDATE) former
+          WHERE e.run_id = former.run_id AND e.state NOT IN ('requested', 'running', 'paused')
+         RETURNING former.task_type, former.dataset_id, former.dataset_version_index, former.dataset_name,
+                   former.prompt_template_version_id, former.prompt_settings`,
         [
           experimentId,
           taskType ?? null,
@@ -305,7 +330,24 @@ export function postgresExperiments(database: Database): ExperimentStore {
           json(promptSettings),
         ],
       );
-      return row !== undefined;
+      return row && DefinitionRow.parse(row);
+    },
+    async undefine(experimentId, former, workflowNumber) {
+      await database.query(
+        `UPDATE experiments SET task_type = $2, dataset_id = $3, dataset_version_index = $4, dataset_name = $5,
+                prompt_template_version_id = $6, prompt_settings = $7::jsonb
+          WHERE run_id = $1 AND workflow_number = $8 AND state NOT IN ('requested', 'running', 'paused')`,
+        [
+          experimentId,
+          former.taskType,
+          former.datasetId,
+          former.datasetVersionIndex,
+          former.datasetName,
+          former.promptTemplateVersionId,
+          json(former.promptSettings),
+          workflowNumber,
+        ],
+      );
     },
     async templateOfVersion(templateVersionId) {
       const row = await database.maybeOne(
