@@ -18,13 +18,14 @@ export function parsePart(schema: z.ZodType, value: unknown, where: 'path' | 'qu
   const issues = (isSearched ? schema.safeParse(value).error?.issues : undefined) ?? first.error.issues;
   const items: InvalidItem[] = [];
   let more = 0;
-  for (const issue of issues.flatMap((one) => plainIssues(one))) {
+  for (const read of issues.flatMap((one) => plainIssues(one))) {
+    const issue = { ...read, path: pathInValue(value, read.path) };
     const left = LISTED_PROBLEMS - items.length;
-    if (issue.code === 'unrecognized_keys') {
+    if (read.code === 'unrecognized_keys') {
       items.push(
-        ...unknownKeyItems({ ...issue, keys: issue.keys.slice(0, left) }, location(where, issue.path), schema, value, body),
+        ...unknownKeyItems({ ...read, keys: read.keys.slice(0, left) }, location(where, issue.path), schema, value, body),
       );
-      more += Math.max(0, issue.keys.length - left);
+      more += Math.max(0, read.keys.length - left);
     } else if (left > 0) items.push(invalidItem(issue, where));
     else more += 1;
   }
@@ -43,6 +44,19 @@ function holdsAtMost(value: unknown, most: number): boolean {
     open.push(...inner);
   }
   return true;
+}
+
+/** Where the request has what a schema has read: a leaf of a filter may stand bare, and is read as if it were wrapped in `filter`. */
+function pathInValue(value: unknown, path: readonly PropertyKey[]): PropertyKey[] {
+  const found: PropertyKey[] = [];
+  let at = value;
+  for (const [index, key] of path.entries()) {
+    const isObject = typeof at === 'object' && at !== null;
+    if (key === 'filter' && index < path.length - 1 && isObject && !('filter' in (at as object))) continue;
+    found.push(key);
+    at = isObject ? (at as Record<PropertyKey, unknown>)[key] : undefined;
+  }
+  return found;
 }
 
 /** A problem by itself. Where no member of a union fits, those of the member that came nearest (fewest problems, deepest). */

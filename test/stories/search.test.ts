@@ -396,4 +396,9 @@ test('the place of what is wrong with a filter is told below "not", too', async 
   const answer = await service.post('traces/search', { filter_tree: { not: { filter: leaf } } });
   expect(answer.status).toBe(422);
   expect(answer.body.detail[0].loc).toEqual(['body', 'filter_tree', 'not', 'filter', 'operator']);
+  const bare = await service.post('traces/search', { filters: [leaf], filter_tree: { and: [leaf] } });
+  expect(bare.body.detail.map(({ loc }: { loc: unknown }) => loc)).toEqual([
+    ['body', 'filters', 0, 'operator'],
+    ['body', 'filter_tree', 'and', 0, 'operator'],
+  ]);
 });
