@@ -1,4 +1,6 @@
 import type { z } from 'zod';
+import type { LoggedKind } from '../columns/columnDef.ts';
+import { loggedRecord } from '../columns/recordFields.ts';
 import { type Fields, isObject, KeptValues, mendFields } from './mendFields.ts';
 import { textOf } from './textOf.ts';
 
@@ -9,7 +11,12 @@ export interface MendedRecord {
   givenId: string | undefined;
 }
 
-const kinds: ReadonlySet<unknown> = new Set(['llm', 'tool', 'retriever', 'workflow', 'agent', 'control']);
+const spanKinds = ['llm', 'tool', 'retriever', 'workflow', 'agent', 'control'] as const;
+const kinds: ReadonlySet<unknown> = new Set(spanKinds);
+
+const fieldsOf = (kind: LoggedKind): string[] => Object.keys(loggedRecord(kind).shape);
+/** What spans of some kind have a field for, and a workflow has not. */
+const beyondWorkflows = [...new Set(spanKinds.flatMap(fieldsOf))].filter((field) => !fieldsOf('workflow').includes(field));
 
 /** Fields that take a text of any length in place of a value of many parts. */
 const contents: ReadonlySet<string> = new Set([
@@ -40,6 +47,10 @@ export function mendRecord(
   const said = typeof fields.type === 'string' ? fields.type.trim().toLowerCase() : fields.type;
   const type = top === 'trace' ? 'trace' : kinds.has(said) ? said : 'workflow';
   if (said !== undefined && said !== null && said !== type) kept.keep('type', fields.type);
+  // As the model of an `embedding`.
+  if (type === 'workflow' && said !== type)
+    for (const field of beyondWorkflows)
+      if (fields[field] !== undefined && fields[field] !== null) kept.keep(field, fields[field]);
   fields.type = type;
   const id = fields.id ?? (top === 'trace' ? fields.trace_id : undefined);
   for (const field of crowded) {

@@ -304,7 +304,7 @@ describe('a record that is odd costs nothing', () => {
     const below = (name: string) => [{ type: 'tool', name }];
     const { spans } = await logged({
       spans: [
-        { type: 'chain', name: 'a', spans: below('b') },
+        { type: 'chain', name: 'a', spans: below('b'), model: 'small', temperature: 0.5, tools: [{ x: 1 }], finish_reason: null },
         { type: 'LLM', name: 'c', spans: below('d') },
         { name: 'e', spans: { type: 'tool', name: 'f' } },
         { type: 'tool', name: 'g', spans: 'none' },
@@ -318,7 +318,9 @@ describe('a record that is odd costs nothing', () => {
       ['e', 'workflow'],
       ['g', 'tool'],
     ]);
-    expect(spans[0]).toMatchObject({ user_metadata: { type: 'chain' }, spans: [{ name: 'b' }] });
+    const said = { type: 'chain', model: 'small', temperature: '0.5', tools: '[{"x":1}]' };
+    expect(spans[0]).toMatchObject({ spans: [{ name: 'b' }] });
+    expect(spans[0]?.user_metadata).toEqual(said);
     expect(spans[2]).toMatchObject({ parent_id: spans[1]?.id });
     expect(spans[3]).toMatchObject({ user_metadata: {}, spans: [{ name: 'f' }] });
     expect(spans[4]).toMatchObject({ user_metadata: { spans: 'none' } });
