@@ -28,7 +28,7 @@ interface Contents {
 export function messagesOf(value: AttributeValue | undefined, role: string): SaidMessage[] {
   if (value === undefined || value === null) return [];
   if (typeof value === 'string') return messagesOfText(value, role);
-  if (Array.isArray(value)) return value.flatMap((one) => messagesOf(one, role));
+  if (Array.isArray(value)) return value.flatMap((one) => (isOdd(one) ? [oddMessage(one, role)] : messagesOf(one, role)));
   if (!isTree(value)) return [{ role, content: String(value) }];
   if (Array.isArray(value.messages)) return messagesOf(value.messages, role);
   const own = roleOf(value.role, isOfModel(value) ? 'assistant' : role);
@@ -41,9 +41,19 @@ export function messagesOf(value: AttributeValue | undefined, role: string): Sai
   return [...answers, message(own, texts, contents.toolCalls, id)];
 }
 
+/** A structure in a list of messages that is none. */
+const isOdd = (value: AttributeValue): value is AttributeTree =>
+  isTree(value) && !Array.isArray(value.messages) && !isItem(value) && !hasContents(value);
+
+/** It is kept as JSON. A role alone is a message of nothing. */
+function oddMessage(value: AttributeTree, byDefault: string): SaidMessage {
+  const isRoleAlone = Object.keys(value).every((name) => name === 'role');
+  return { role: roleOf(value.role, byDefault), content: isRoleAlone ? '' : JSON.stringify(value) };
+}
+
 function messagesOfText(text: string, role: string): SaidMessage[] {
   const json = parseJson(text);
-  const isMessages = Array.isArray(json) ? json.length > 0 && json.every(isMessage) : isMessage(json) || hasMessages(json);
+  const isMessages = Array.isArray(json) ? json.some(isMessage) : isMessage(json) || hasMessages(json);
   return isMessages ? messagesOf(json, role) : [{ role, content: text }];
 }
 

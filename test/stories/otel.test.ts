@@ -601,6 +601,25 @@ describe('other forms of the conventions', () => {
     ]);
   });
 
+  test('an odd one among messages costs the others nothing', async () => {
+    const said = [
+      { role: 'system', content: 'Be brief.' },
+      null,
+      'hello',
+      { role: 'assistant' },
+      { step: 1 },
+      { role: 'tool', x: 2 },
+    ];
+    const span = await stored('odd ones', { 'gen_ai.operation.name': 'chat', 'gen_ai.input.messages': JSON.stringify(said) });
+    expect(span.input).toEqual([
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: 'hello' },
+      { role: 'assistant', content: '' },
+      { role: 'user', content: '{"step":1}' },
+      { role: 'tool', content: '{"role":"tool","x":2}' },
+    ]);
+  });
+
   test("the items of OpenAI's Responses: reasoning that is not shown is no message, calls and their results meet", async () => {
     const items = [
       { role: 'user', content: 'how much?' },
