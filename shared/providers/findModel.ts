@@ -2,7 +2,8 @@
 export const modelKey = (name: string): string => name.toLowerCase().replaceAll(/[\s._\p{Pd}]+/gu, '');
 
 // A date, a month and a year or a day in four digits, a version such as `001`.
-const SNAPSHOT = /[-@ _]\(?(\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|00\d|latest)\)?$/;
+const SNAPSHOT =
+  /[-@ _]\(?(20\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])|20\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])|\d{4}|00\d|latest)\)?$/;
 
 /** The name of a snapshot in two parts: `gpt-4o-mini-2024-07-18` is `2024-07-18` of the model `gpt-4o-mini`. */
 export function snapshotOf(name: string): { model: string; version: string } | undefined {

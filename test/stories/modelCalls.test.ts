@@ -578,6 +578,8 @@ describe('finding the model', () => {
     const { parameters } = (await callerOf(openai).resolveModel('gpt-5-2025-08-07')).model;
     expect(parameters).toMatchObject({ max_tokens: 'max_completion_tokens' });
     expect(parameters).not.toHaveProperty('temperature');
+    for (const name of ['gpt-5-2025-13-07', 'gpt-5-2025-08-32', 'claude-3-5-haiku-20249922'])
+      await expect(callerOf(openai).resolveModel(name), name).rejects.toMatchObject({ code: 'ModelUnknown' });
     await expect(callerOf(known('first', ['gpt-4o'])).resolveModel('gpt-4o-2024-08-06')).rejects.toMatchObject({
       code: 'ModelUnknown',
       message: 'no model "gpt-4o-2024-08-06" in any integration; closest are gpt-4o (first)',
@@ -736,13 +738,16 @@ describe('a handler class', () => {
             async complete() { if (++tries < 3) throw Object.assign(new Error('x'), { status: 503 }); return { content: 'done' }; }
           }
           export class Mute extends CustomHandler { async complete() { return {}; } }
+          export class Plain extends CustomHandler { async complete() { throw { code: 7, why: 'no reply' }; } }
           export class Hangs extends CustomHandler { complete() { return new Promise(() => {}); } }`,
       },
       { ...use('throws.mjs', 'Leaks'), secrets: { initKwargs: '{"key":{"deep":"s3cr3t"}}' } },
       use('throws.mjs', 'Busy'),
       use('throws.mjs', 'Mute'),
       { ...use('throws.mjs', 'Hangs'), call: { timeLimitMs: 50, retry: { maxAttempts: 1 } } },
+      use('throws.mjs', 'Plain'),
     ]);
+    expect(outcomes[4]?.error?.message).toBe('the handler Plain failed: {"code":7,"why":"no reply"}');
     expect(outcomes[0]?.error).toMatchObject({ permanent: true, message: 'the handler Leaks failed: Error: bad key [secret]' });
     expect(outcomes[1]).toMatchObject({ text: 'done', attempts: ['http_error', 'http_error', 'ok'] });
     expect(outcomes[2]?.error?.message).toMatch(/must answer an object/);

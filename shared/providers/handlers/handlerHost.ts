@@ -128,7 +128,8 @@ const nameOf = (err: unknown): string => (err instanceof Error ? err.name : 'a v
 /** What was thrown, which may be anything. */
 function textOf(err: unknown): string {
   try {
-    return String(err);
+    // Of an object of no class, `String` says that it is one.
+    return (Object.prototype.toString.call(err) === '[object Object]' && JSON.stringify(err)) || String(err);
   } catch {
     return 'something was thrown that is no text';
   }
