@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { LoggedKind } from '../columns/columnDef.ts';
+import { type LoggedKind, spanKinds } from '../columns/columnDef.ts';
 import { loggedRecord } from '../columns/recordFields.ts';
 import { type Fields, isObject, KeptValues, mendFields } from './mendFields.ts';
 import { textOf } from './textOf.ts';
@@ -11,7 +11,6 @@ export interface MendedRecord {
   givenId: string | undefined;
 }
 
-const spanKinds = ['llm', 'tool', 'retriever', 'workflow', 'agent', 'control'] as const;
 const kinds: ReadonlySet<unknown> = new Set(spanKinds);
 
 const fieldsOf = (kind: LoggedKind): string[] => Object.keys(loggedRecord(kind).shape);
