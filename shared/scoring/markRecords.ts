@@ -8,7 +8,7 @@ import { isSampled } from '../scorers/isSampled.ts';
 import { isScored } from '../scorers/isScored.ts';
 import type { EnabledMetric } from '../scorers/resolveMetrics.ts';
 import type { SegmentFilter } from '../wire/scorers.ts';
-import { valueKey } from './scoreValues.ts';
+import { isOfSpansAlone, valueKey } from './scoreValues.ts';
 import {
   type FreshRecord,
   type LackingQuery,
@@ -160,7 +160,8 @@ export async function* lackingValues(
 /** What a look for values that are lacking asks of metrics. */
 export const versionsOf = (metrics: readonly EnabledMetric[]) => ({
   metrics: metrics.map(({ name, version = '' }) => ({ name, version })),
-  withSpans: metrics.some(({ readsSpans }) => readsSpans),
+  withSpans: metrics.some((metric) => metric.readsSpans || isOfSpansAlone(metric)),
+  ofSpans: metrics.filter(isOfSpansAlone).map(({ name }) => name),
 });
 
 /**

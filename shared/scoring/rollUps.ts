@@ -1,4 +1,4 @@
-import type { RecordKind } from '../columns/columnDef.ts';
+import { isSpanKind, type RecordKind } from '../columns/columnDef.ts';
 import { aggregate, rollUp } from '../metrics/aggregate.ts';
 import type { ScoreValue as Score } from '../metrics/metric.ts';
 import type { RunRef } from '../projects/runs.ts';
@@ -13,12 +13,20 @@ export interface RollUpTarget {
   traceId: string | null;
 }
 
-/** A value of a record below a container. */
-export interface HeldValue {
+/** What a value is rolled up into. */
+export interface Container {
   containerId: string;
   metric: string;
+}
+
+/** A value of a record below a container. */
+export interface HeldValue extends Container {
   recordId: string;
   value: Score;
+  /** Microseconds. */
+  version: number;
+  /** Of the metric that made it; empty where that is not known. */
+  scorerVersion: string;
 }
 
 export interface RollUpReads {
@@ -32,6 +40,7 @@ export interface RollUpReads {
  * What traces and sessions get from newly computed values of the records below them: of a metric that looks at spans each trace, and of one that
  * does not look at sessions each session. Made of these values and the stored ones beside them, to be stored in one block with the former.
  * @param sessionOf the session of a record; its trace's id where there is none
+ * @param closing traces that get a roll-up of the stored values also where there are no new ones, and an empty one where there are none at all
  */
 export async function rollUps(
   reads: RollUpReads,
@@ -39,12 +48,15 @@ export async function rollUps(
   values: readonly MetricValue[],
   metrics: ReadonlyMap<string, EnabledMetric>,
   sessionOf: (recordId: string) => string | undefined,
+  closing: readonly Container[] = [],
 ): Promise<MetricValue[]> {
-  const isSpan = (kind: RecordKind) => kind !== 'trace' && kind !== 'session';
   const lacks = (metric: string, kind: RecordKind) => metrics.get(metric)?.kinds.includes(kind) === false;
-  const traces = new Map<string, string | undefined>(values.map(({ recordId, traceId }) => [traceId ?? '', sessionOf(recordId)]));
-  const ofSpans = values.filter(({ metric, recordType }) => isSpan(recordType) && lacks(metric, 'trace'));
-  const inTraces = await rollUpInto(reads, run, 'trace', ofSpans, metrics, ({ traceId }) => traceId ?? undefined);
+  const traces = new Map<string, string | undefined>([
+    ...closing.map(({ containerId }) => [containerId, sessionOf(containerId)] as const),
+    ...values.map(({ recordId, traceId }) => [traceId ?? '', sessionOf(recordId)] as const),
+  ]);
+  const ofSpans = values.filter(({ metric, recordType }) => isSpanKind(recordType) && lacks(metric, 'trace'));
+  const inTraces = await rollUpInto(reads, run, 'trace', ofSpans, metrics, ({ traceId }) => traceId ?? undefined, closing);
   const ofTraces = [...values.filter(({ recordType }) => recordType === 'trace'), ...inTraces].filter(({ metric }) =>
     lacks(metric, 'session'),
   );
@@ -62,35 +74,35 @@ async function rollUpInto(
   values: readonly MetricValue[],
   metrics: ReadonlyMap<string, EnabledMetric>,
   containerOf: (value: MetricValue) => string | undefined,
+  closing: readonly Container[] = [],
 ): Promise<MetricValue[]> {
+  const keyOf = ({ metric, containerId }: Container) => `${containerId}/${metric}`;
   const held = values.flatMap((value) => {
     const containerId = containerOf(value);
-    return containerId === undefined ? [] : [{ containerId, value }];
+    return containerId === undefined ? [] : [{ containerId, metric: value.metric, value }];
   });
-  if (held.length === 0) return [];
-  const ids = [...new Set(held.map(({ containerId }) => containerId))];
-  const [containers, stored] = await Promise.all([
-    reads.containers(run, kind, ids),
-    reads.heldValues(run, kind, ids, [...new Set(held.map(({ value }) => value.metric))]),
-  ]);
-  const keyOf = (metric: string, containerId: string) => `${containerId}/${metric}`;
-  const all = new Map(held.map(({ containerId, value }) => [keyOf(value.metric, containerId), new Map<string, Score>()]));
-  for (const { containerId, metric, recordId, value } of stored) all.get(keyOf(metric, containerId))?.set(recordId, value);
-  for (const { containerId, value } of held) {
-    const ofContainer = all.get(keyOf(value.metric, containerId)) as Map<string, Score>;
+  const pairs = new Map(
+    [...closing, ...held].map(({ containerId, metric }) => [`${containerId}/${metric}`, { containerId, metric }]),
+  );
+  if (pairs.size === 0) return [];
+  const ids = [...new Set([...pairs.values()].map(({ containerId }) => containerId))];
+  const names = [...new Set([...pairs.values()].map(({ metric }) => metric))];
+  const [containers, stored] = await Promise.all([reads.containers(run, kind, ids), reads.heldValues(run, kind, ids, names)]);
+  const all = new Map([...pairs.keys()].map((key) => [key, new Map<string, Score>()]));
+  for (const one of stored) all.get(keyOf(one))?.set(one.recordId, one.value);
+  for (const { value, ...container } of held) {
+    const ofContainer = all.get(keyOf(container)) as Map<string, Score>;
     const hasValue = value.status === 'success' || value.status === 'roll_up';
     if (hasValue && value.value !== null && value.value !== undefined) ofContainer.set(value.recordId, value.value as Score);
     else ofContainer.delete(value.recordId);
   }
   const byId = new Map(containers.map((container) => [container.id, container]));
-  const pairs = new Map(
-    held.map(({ containerId, value }) => [keyOf(value.metric, containerId), { containerId, metric: value.metric }]),
-  );
+  const closed = new Set(closing.map(keyOf));
   return [...pairs].flatMap(([key, { containerId, metric: name }]) => {
     const container = byId.get(containerId);
     const metric = metrics.get(name);
     const below = [...(all.get(key) as Map<string, Score>).values()];
-    if (!container || !metric || below.length === 0) return [];
+    if (!container || !metric || (below.length === 0 && !closed.has(key))) return [];
     return [rolledUp(container, kind, metric, below)];
   });
 }
@@ -112,6 +124,7 @@ function rolledUp(
     recordType: kind,
     traceId: container.traceId,
     scorerId: metric.scorerId,
+    ...(metric.version === undefined ? {} : { scorerVersion: metric.version }),
     status: 'roll_up',
     // Of categories the most frequent one stands for all.
     value: typeof whole === 'object' ? mostFrequent(whole ?? {}) : whole,

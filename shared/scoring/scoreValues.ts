@@ -1,4 +1,4 @@
-import type { RecordKind } from '../columns/columnDef.ts';
+import { isSpanKind, type RecordKind } from '../columns/columnDef.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { FailureStreak } from '../experiments/failureStreak.ts';
 import type { Score, ScoreContext, ScoredRecord } from '../metrics/metric.ts';
@@ -26,6 +26,8 @@ export interface RecordToScore {
   /** `text`, `image`, `audio` … of its content. */
   modalities: readonly string[];
   record: ScoredRecord;
+  /** The spans of these kinds below it, in order of their start; there where it was read with its spans. */
+  spansOf?: (kinds: readonly RecordKind[]) => RecordToScore[];
 }
 
 /** What has to be read to score a record. */
@@ -91,7 +93,16 @@ interface Scoring {
   target: RecordToScore;
   metric: EnabledMetric;
   version: number;
+  /** Of a trace whose value is made of its spans: those that are to be scored, and whether there are others that were. */
+  spans?: { lacking: readonly RecordToScore[]; areScored: boolean };
 }
+
+/**
+ * True of a metric that looks at spans and not at traces. Where rows are scored its mark stands at their traces all the same, as nobody knows before
+ * which spans a row has: the spans of the trace are scored, and the trace gets what they come to.
+ */
+export const isOfSpansAlone = ({ kinds }: Pick<EnabledMetric, 'kinds'>): boolean =>
+  !kinds.includes('trace') && kinds.some(isSpanKind);
 
 /**
  * Computes values in lanes and stores each as it comes. A failing metric fails only its own value. Safe to run twice: a value is kept under
@@ -118,6 +129,28 @@ export async function scoreValues(
   const work = scorings(deps, run, values, writer, options);
   let isDone = false;
   let isCut = false;
+  const scored = async (target: RecordToScore, metric: EnabledMetric): Promise<Score> => {
+    const score = await scoreOf(target, metric, deps, givenUp, stopping);
+    if ('gaveUp' in score) failing ??= streak.note({ ...score, error: score.gaveUp });
+    else if ('value' in score) streak.note({});
+    return score;
+  };
+  /** @returns false where no further value may begin before all of it is there: its mark stays */
+  const compute = async (work: Scoring): Promise<boolean> => {
+    const { target, metric, spans } = work;
+    if (!spans) {
+      await writer.add(work, await scored(target, metric));
+      return true;
+    }
+    for (const span of spans.lacking) {
+      if (stopping.aborted || failing !== undefined) return false;
+      await writer.add({ ...work, target: span }, await scored(span, metric));
+    }
+    if (spans.lacking.length > 0 || spans.areScored) await writer.close(work);
+    else
+      await writer.add(work, { notApplicable: `the trace has no span to score: the metric looks at ${metric.kinds.join(', ')}` });
+    return true;
+  };
   const lane = async () => {
     while (mayBegin()) {
       const next = await work.next();
@@ -129,15 +162,16 @@ export async function scoreValues(
         isCut = true;
         return;
       }
-      const { target, metric } = next.value;
       const isInTime = performance.now() < until;
       if (isInTime) inTime++;
-      const score = await scoreOf(target, metric, deps, givenUp, stopping).finally(() => {
+      try {
+        if (!(await compute(next.value))) {
+          isCut = true;
+          return;
+        }
+      } finally {
         if (isInTime) inTime--;
-      });
-      await writer.add(next.value, score);
-      if ('gaveUp' in score) failing ??= streak.note({ ...score, error: score.gaveUp });
-      else if ('value' in score) streak.note({});
+      }
     }
   };
   // A lane that breaks stops the others at their next value; none is left behind to go on beside a repeat.
@@ -165,12 +199,15 @@ async function* scorings(
     const readAt = versionNow();
     const metrics = part.map((value) => deps.metricOf(value));
     const { records, tooLarge } = await readRecords(deps, run, part, metrics, stopping);
+    const spansOf = await spansToScore(deps, run, part, metrics, records, stopping);
     for (const [index, value] of part.entries()) {
       const metric = metrics[index] as ReturnType<ScoreValuesDeps['metricOf']>;
       const target = records.get(value.recordId);
       // Above the mark and the record, whose clocks may be another machine's; two above, as `computing` comes between.
       const version = Math.max(readAt, value.version, target?.version ?? 0) + 2;
-      if (target && !('problem' in metric)) work.push({ target, metric: { ...metric, name: value.metric }, version });
+      const spans = spansOf(value);
+      if (target && !('problem' in metric))
+        work.push({ target, metric: { ...metric, name: value.metric }, version, ...(spans ? { spans } : {}) });
       else gone.push(failedMark(value, 'problem' in metric ? metric.problem : missing(value.recordId, tooLarge), version));
     }
     const asked = showsComputing ? work.filter(({ metric }) => metric.needs === 'judge') : [];
@@ -230,7 +267,50 @@ async function* partsOf(
 }
 
 const readsSpans = (metrics: readonly ReturnType<ScoreValuesDeps['metricOf']>[]): boolean =>
-  metrics.some((metric) => !('problem' in metric) && metric.readsSpans);
+  metrics.some((metric) => !('problem' in metric) && (metric.readsSpans || isOfSpansAlone(metric)));
+
+/**
+ * The spans to score of the traces whose values are made of their spans. One that has a value of this version of the metric, and was not written
+ * since, keeps it.
+ */
+async function spansToScore(
+  deps: ScoreValuesDeps,
+  run: RunRef,
+  part: readonly MarkedValue[],
+  metrics: readonly ReturnType<ScoreValuesDeps['metricOf']>[],
+  records: ReadonlyMap<string, RecordToScore>,
+  signal: AbortSignal,
+): Promise<(value: MarkedValue) => Scoring['spans']> {
+  const ofTraces = part.flatMap((value, index) => {
+    const metric = metrics[index] as ReturnType<ScoreValuesDeps['metricOf']>;
+    const spansOf = records.get(value.recordId)?.spansOf;
+    if (value.kind !== 'trace' || 'problem' in metric || !isOfSpansAlone(metric) || !spansOf) return [];
+    const spans = spansOf(metric.kinds).filter((span) => isScored(metric, scoringTarget(span)));
+    return [{ value, metric, spans }];
+  });
+  if (ofTraces.length === 0) return () => undefined;
+  const traceIds = [...new Set(ofTraces.map(({ value }) => value.recordId))];
+  const names = [...new Set(ofTraces.map(({ value }) => value.metric))];
+  const held = await deps.untilStored(() => deps.rollUpReads.heldValues(run, 'trace', traceIds, names), signal);
+  const heldByKey = new Map(held.map((one) => [valueKey(one.recordId, one.metric), one]));
+  const found = new Map(
+    ofTraces.map(({ value, metric, spans }) => {
+      const lacking = spans.filter(({ id, version }) => {
+        const one = heldByKey.get(valueKey(id, value.metric));
+        return one === undefined || one.version < version || one.scorerVersion !== metric.version;
+      });
+      return [valueKey(value.recordId, value.metric), { lacking, areScored: lacking.length < spans.length }];
+    }),
+  );
+  return (value) => found.get(valueKey(value.recordId, value.metric));
+}
+
+const scoringTarget = ({ kind, name, modalities, record }: RecordToScore) => ({
+  kind,
+  name,
+  modalities,
+  metadata: record.metadata,
+});
 
 /**
  * The records of these values; where they are too large to be read together, half of them after the other. One that is too large even alone is named:
@@ -283,10 +363,8 @@ async function scoreOf(
   stopping: AbortSignal,
 ): Promise<Score> {
   if (target.failed) return { notApplicable: `the ${target.kind} failed, so there is no answer to score` };
-  const { kind, name, modalities, record } = target;
-  if (!isScored(metric, { kind, name, modalities, metadata: record.metadata }))
-    return { notComputed: "the run's settings leave this record out" };
-  return scoreRecord(metric, record, deps.contextFor(metric, signal, stopping));
+  if (!isScored(metric, scoringTarget(target))) return { notComputed: "the run's settings leave this record out" };
+  return scoreRecord(metric, target.record, deps.contextFor(metric, signal, stopping));
 }
 
 const missing = (recordId: string, tooLarge: ReadonlySet<string>): string =>
@@ -301,6 +379,10 @@ class ValueWriter {
   readonly #expired = new AbortController();
   readonly #givenUp: AbortSignal;
   #buffer: { work: Scoring; value: MetricValue }[] = [];
+  /** Traces whose spans all have their value, or will have it with the next write. */
+  #closing: Scoring[] = [];
+  /** Values of the traces that are to be closed may be missing. */
+  #isLost = false;
   #timer: NodeJS.Timeout | undefined;
   #expiry: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
@@ -322,6 +404,12 @@ class ValueWriter {
     else this.#timer ??= setTimeout(() => void this.#flush(), WRITE_EVERY_MS);
   }
 
+  /** Has a trace get what its spans come to. They were added before. */
+  async close(work: Scoring): Promise<void> {
+    this.#closing.push(work);
+    this.#timer ??= setTimeout(() => void this.#flush(), WRITE_EVERY_MS);
+  }
+
   /** Stores states at once. */
   async write(values: readonly MetricValue[], signal: AbortSignal): Promise<void> {
     if (values.length > 0) await this.#deps.untilStored(() => this.#deps.write(this.#run, values), signal);
@@ -341,19 +429,35 @@ class ValueWriter {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     const batch = this.#buffer;
+    const closing = this.#closing;
     this.#buffer = [];
-    if (batch.length > 0) this.#writing = this.#writing.then(() => this.#store(batch)).catch(this.#onLost);
+    this.#closing = [];
+    if (batch.length > 0 || closing.length > 0)
+      this.#writing = this.#writing
+        .then(() => this.#store(batch, this.#isLost ? [] : closing))
+        .catch((err: unknown) => {
+          this.#isLost = true;
+          this.#onLost(err);
+        });
     return this.#writing;
   }
 
-  async #store(batch: readonly { work: Scoring; value: MetricValue }[]): Promise<void> {
+  async #store(batch: readonly { work: Scoring; value: MetricValue }[], closing: readonly Scoring[]): Promise<void> {
     const values = batch.map(({ value }) => value);
-    const metrics = new Map(batch.map(({ work }) => [work.metric.name, work.metric]));
-    const sessions = new Map(batch.map(({ work }) => [work.target.id, work.target.sessionId]));
-    const version = Math.max(...batch.map(({ work }) => work.version));
+    const works = [...batch.map(({ work }) => work), ...closing];
+    if (works.length === 0) return;
+    const metrics = new Map(works.map(({ metric }) => [metric.name, metric]));
+    const sessions = new Map(works.map(({ target }) => [target.id, target.sessionId]));
+    const version = Math.max(...works.map((work) => work.version));
+    const closed = closing.map(({ target, metric }) => ({ containerId: target.id, metric: metric.name }));
+    // What some spans of a trace come to is no value of it: its mark stays until it is closed.
+    const isClosed = new Set(closed.map(({ containerId, metric }) => valueKey(containerId, metric)));
+    const done = batch.flatMap(({ work, value }) =>
+      work.spans && value.recordType !== 'trace' && !isClosed.has(valueKey(value.traceId ?? '', value.metric)) ? [] : [value],
+    );
     // Both are one block, so that no crash comes between.
     await this.#deps.untilStored(async () => {
-      const rolledUp = await rollUps(this.#deps.rollUpReads, this.#run, values, metrics, (id) => sessions.get(id));
+      const rolledUp = await rollUps(this.#deps.rollUpReads, this.#run, done, metrics, (id) => sessions.get(id), closed);
       await this.#deps.write(this.#run, [...values, ...rolledUp.map((value) => ({ ...value, version }))]);
     }, this.#expired.signal);
     this.written += values.length;

@@ -111,6 +111,8 @@ export interface LackingTrace {
 export interface LackingQuery {
   metrics: readonly { name: string; version: string }[];
   withSpans: boolean;
+  /** Metrics whose value of a trace is made of those of its spans: a trace lacks it while one of these has failed before. */
+  ofSpans: readonly string[];
   /** Microseconds: a value that failed before is computed again. */
   failedBefore: number;
   /** Whether a value counts of which it is not known what made it: those of former releases have no version. */

@@ -4,6 +4,8 @@ import {
   datasetRows,
   extendDataset,
   getDefaultJudge,
+  log,
+  runExperiment,
   type ServiceClient,
   setDefaultJudge,
   watchDatasetExtension,
@@ -134,6 +136,68 @@ test('a judge that does not exist is refused before the run, in words that name 
   expect(await client.send(`/v2/projects/${projectId}/runs/${experiment.id}/scorer-settings`)).toMatchObject({
     scorers: [{ id }],
   });
+});
+
+test('a metric of spans alone scores the spans of each row, and gives the row what they come to', async () => {
+  const verdicts = new Map([
+    ['one/0', 'true'],
+    ['one/1', 'false'],
+    ['two/0', 'true'],
+  ]);
+  const asked: string[] = [];
+  let isBroken = true;
+  endpoint.otherwise((request, response) => {
+    const [said] = /(?:one|two|bad)\/\d/.exec(request.text) ?? [''];
+    asked.push(said);
+    const answer =
+      said === 'bad/1' && isBroken ? fails(401) : says(`{"reason": "r", "verdict": ${verdicts.get(said) ?? 'true'}}`);
+    return answer(request, response);
+  });
+  try {
+    const ofModels = await judge({ defaults: { model_name: 'large-model' } }, { scoreable_node_types: ['llm'] });
+    const ofTools = await judge({ defaults: { model_name: 'large-model' } }, { scoreable_node_types: ['tool'] });
+    const answer = log({ kind: 'llm', describe: () => ({ model: 'mine' }) }, async (text: string) => text);
+    const { experiment } = await runExperiment({
+      ...{ client, projectId, experimentName: `spans ${newId()}` },
+      dataset: ['one', 'two', 'bad', 'none'].map((input) => ({ input })),
+      function: async (input: string) => {
+        const calls = { one: 2, two: 1, bad: 2, none: 0 }[input] ?? 0;
+        for (let call = 0; call < calls; call++) await answer(`${input}/${call}`);
+        return input;
+      },
+      metrics: [ofModels.id, ofTools.id],
+      concurrency: 1,
+    });
+    expect(asked.toSorted()).toEqual(['bad/0', 'bad/1', 'one/0', 'one/1', 'two/0']);
+    const counts = async (id: string) => (await client.send<ExperimentResponse>(`${at}/${id}`)).aggregate_metric_counts ?? {};
+    const found = await counts(experiment.id);
+    expect(found[ofModels.id]).toMatchObject({ values: 4, failed: 1, not_applicable: 1, missing: 0, rows: 4 });
+    expect(found[ofTools.id]).toMatchObject({ values: 0, failed: 0, not_applicable: 4, missing: 0, rows: 4 });
+    const rows = async () => {
+      const { records } = await client.send<{
+        records: { input: string; metric_info: Record<string, Shown & { value?: unknown }> }[];
+      }>(at.replace('experiments', 'traces/search'), { body: { experiment_id: experiment.id } });
+      return Object.fromEntries(
+        records.map(({ input, metric_info }) => [
+          input,
+          [metric_info[ofModels.id]?.status_type, metric_info[ofModels.id]?.value],
+        ]),
+      );
+    };
+    const none = ['not_applicable', undefined];
+    expect(await rows()).toEqual({ one: ['roll_up', 0.5], two: ['roll_up', 1], bad: ['roll_up', 1], none });
+
+    // What failed is asked again; what has a value was paid for and stays.
+    isBroken = false;
+    asked.length = 0;
+    await client.send(`${at}/${experiment.id}/run`, { body: { rows_to_run: 'none' } });
+    await client.send(`${at}/${experiment.id}/progress`, { query: { wait_ms: 30_000 } });
+    expect(asked).toEqual(['bad/1']);
+    expect((await counts(experiment.id))[ofModels.id]).toMatchObject({ values: 5, failed: 0, not_applicable: 1, missing: 0 });
+    expect((await rows()).bad).toEqual(['roll_up', 1]);
+  } finally {
+    endpoint.otherwise(says('{"reason": "it is", "verdict": true}'));
+  }
 });
 
 test('judges are: the one of the scorer, else the default of an integration, else the model under test, which is flagged', async () => {

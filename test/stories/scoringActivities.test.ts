@@ -207,6 +207,31 @@ test('beside the rows code is computed at once and judges are marked; at the end
   expect(one.judge).toMatchObject({ calls: 400, most: 7 });
 });
 
+test('a cut between the spans of a row keeps what was paid for: the next pass asks for the rest', async () => {
+  const one = await experiment([config('correctness', { scoreable_node_types: ['llm'] })], 1);
+  const stopping = new AbortController();
+  one.judge.answer = async () => {
+    if (one.judge.calls === 2) stopping.abort();
+    return '{"verdict": true}';
+  };
+  await one.begin();
+  const call = (name: string) => ({
+    type: 'llm',
+    name,
+    input: [{ role: 'user', content: 'q' }],
+    output: { role: 'assistant', content: 'a' },
+  });
+  await one.record(0, 2, 'answer', ['first', 'second', 'third'].map(call));
+  await one.prepare({ ended: true });
+  expect(await one.states('correctness')).toEqual({ pending: 2 });
+  expect(await one.score({ ended: true }, stopping.signal)).toMatchObject({ scored: 2, more: true });
+  expect(await one.states('correctness')).toEqual({ true: 2, computing: 2 });
+  expect(await one.score({ ended: true })).toMatchObject({ scored: 4, more: false });
+  expect(await one.states('correctness')).toEqual({ true: 6, roll_up: 2 });
+  expect(one.judge.calls).toBe(6);
+  expect(await one.prepare({ ended: true })).toEqual({ oldest: null, scored: 0 });
+});
+
 test('a run that has ended, and one that a newer one has replaced, gets nothing', async () => {
   const one = await experiment([config('exact_match')]);
   await one.begin();
@@ -279,6 +304,7 @@ test('values of former releases stand, unless scores alone are asked for', async
   const lacking = marks.lacking(run, {
     metrics: [{ name: 'correctness', version: 'x' }],
     withSpans: false,
+    ofSpans: [],
     failedBefore: 0,
     unknownCounts: true,
   });

@@ -145,10 +145,13 @@ export function clickhouseMarks(clickhouse: ClickHouse): MarkStore {
   };
 }
 
+/** Stands for the version of a mark, which counts as a value whatever was written since. */
+const MARK = '18446744073709551615';
+
 /** Of a metric `m` of a trace `r` whose values `h.held` do not count: each is (metric, version, failed, made by another version of the metric, made by a scorer). */
 const inState: Record<ValueState, string> = {
   missing: 'NOT arrayExists(v -> v.1 = m, h.held)',
-  failed: 'arrayExists(v -> v.1 = m AND v.3, h.held)',
+  failed: '(arrayExists(v -> v.1 = m AND v.3, h.held) OR has(f.failing, m))',
   stale: 'arrayExists(v -> v.1 = m AND (v.4 OR v.2 < r.version), h.held)',
 };
 /** A scorer made it of what the row was before. */
@@ -156,7 +159,7 @@ const IS_OLDER = 'arrayExists(v -> v.1 = m AND v.2 < r.version AND v.5, h.held)'
 
 function lackingRead(
   run: RunRef,
-  { metrics, withSpans, failedBefore, unknownCounts, states, attempts, since, traceIds }: LackingQuery,
+  { metrics, withSpans, ofSpans, failedBefore, unknownCounts, states, attempts, since, traceIds }: LackingQuery,
 ) {
   const inTraces = (keys: string) => (traceIds ? ` AND (${keys}) IN (${keysOf('id')})` : '');
   const below = `SELECT trace_id, max(version) AS newest FROM records WHERE ${IN_RUN} AND isNotNull(trace_id)
@@ -180,15 +183,22 @@ function lackingRead(
               SELECT record_id, groupArray((toString(metric), version, status IN ('failed', 'error'), isNotNull(scorer_id) AND NOT ${isOfVersion}, isNotNull(scorer_id))) AS held
                 FROM metric_values FINAL WHERE ${ofMetrics} GROUP BY record_id
             ) AS h ON h.record_id = r.id`;
+  const failing = ofSpans.length
+    ? `SELECT trace_id, groupUniqArray(toString(metric)) AS failing FROM metric_values FINAL
+        WHERE ${IN_RUN} AND metric IN {ofSpans:Array(String)} AND record_type NOT IN ('trace', 'session') AND isNotNull(scorer_id)
+          AND status IN ('failed', 'error') AND version < {failedBefore:UInt64} GROUP BY trace_id`
+    : 'SELECT NULL::Nullable(UUID) AS trace_id, []::Array(String) AS failing WHERE false';
+  const isHeld = `arrayExists(v -> v.1 = m AND v.2 >= r.version AND (v.2 = ${MARK} OR NOT has(f.failing, m)), s.good)`;
   return {
     name: 'traces that lack values',
     sql: `SELECT r.id AS id, r.created_at AS created_at, r.version AS version,
-                 arrayFilter(m -> ${['NOT arrayExists(v -> v.1 = m AND v.2 >= r.version, s.good)', ...isAsked].join(' AND ')}, {metrics:Array(String)}) AS lacks
+                 arrayFilter(m -> ${[`NOT ${isHeld}`, ...isAsked].join(' AND ')}, {metrics:Array(String)}) AS lacks
             FROM (SELECT id, created_at, version, attempt FROM (${versioned}) WHERE version > {since:UInt64}) AS r
             LEFT JOIN (
-              SELECT record_id, groupArray((toString(metric), if(${isMark}, 18446744073709551615, version))) AS good FROM metric_values FINAL
+              SELECT record_id, groupArray((toString(metric), if(${isMark}, ${MARK}, version))) AS good FROM metric_values FINAL
                WHERE ${ofMetrics} AND ${counts} GROUP BY record_id
             ) AS s ON s.record_id = r.id
+            LEFT JOIN (${failing}) AS f ON f.trace_id = r.id
             ${isAsked.length > 0 ? held : ''}
            WHERE notEmpty(lacks) ORDER BY created_at, id`,
     params: {
@@ -196,6 +206,7 @@ function lackingRead(
       metrics: metrics.map(({ name }) => name),
       versions: metrics.map(({ version }) => version),
       failedBefore: String(failedBefore),
+      ...(ofSpans.length > 0 ? { ofSpans } : {}),
       since: String(since ?? 0),
       ...(attempts ? { fromAttempt: String(attempts.from), leftFrom: String(attempts.leftFrom) } : {}),
       ...(traceIds ? { ids: traceIds } : {}),

@@ -12,7 +12,14 @@ const below = {
 } as const;
 
 const KeyRow = z.object({ id: z.string(), created_at: z.string() });
-const ValueRow = z.object({ container: z.string(), metric: z.string(), record: z.string(), value: z.string() });
+const ValueRow = z.object({
+  container: z.string(),
+  metric: z.string(),
+  record: z.string(),
+  value: z.string(),
+  version: z.coerce.number(),
+  made_by: z.string(),
+});
 
 export function clickhouseRollUpReads(clickhouse: ClickHouse): RollUpReads {
   return {
@@ -38,19 +45,22 @@ export function clickhouseRollUpReads(clickhouse: ClickHouse): RollUpReads {
                      GROUP BY id HAVING container IN {ids:Array(UUID)}`;
       const rows = await clickhouse.query({
         name: `values to roll up into ${kind}s`,
-        sql: `SELECT k.container AS container, v.metric AS metric, v.record_id AS record, v.value AS value
-                FROM (SELECT metric, record_id, value FROM metric_values FINAL
+        sql: `SELECT k.container AS container, v.metric AS metric, v.record_id AS record, v.value AS value, v.version AS version,
+                     v.scorer_version AS made_by
+                FROM (SELECT metric, record_id, value, version, scorer_version FROM metric_values FINAL
                        WHERE ${IN_RUN} AND metric IN {metrics:Array(String)} AND (record_created_at, record_id) IN (SELECT made, id FROM (${keys}))
                          AND ${states} AND value != '') AS v
                 JOIN (${keys}) AS k ON k.id = v.record_id`,
         params: { ...runParams(run), ids, metrics },
         row: ValueRow,
       });
-      return rows.map(({ container, metric, record, value }) => ({
+      return rows.map(({ container, metric, record, value, version, made_by }) => ({
         containerId: container,
         metric,
         recordId: record,
         value: JSON.parse(value) as ScoreValue,
+        version,
+        scorerVersion: made_by,
       }));
     },
   };

@@ -63,7 +63,12 @@ export async function recordsToScore(
     const { id, type, trace_id } = row;
     if (type === 'session') return toScore(row, { spans: (inSessions.get(id) ?? []).map(asScored) });
     const spans = inTraces.get(trace_id as string) ?? [];
-    return toScore(row, { spans: (type === 'trace' ? spans : descendants(id, spans)).map(asScored) });
+    const spanToScore = (span: Row) => toScore(span, { spans: descendants(span.id, spans).map(asScored) });
+    if (type !== 'trace') return spanToScore(row);
+    return {
+      ...toScore(row, { spans: spans.map(asScored) }),
+      spansOf: (kinds) => spans.filter((span) => kinds.includes(span.type)).map(spanToScore),
+    };
   });
 }
 

@@ -21,7 +21,7 @@ export async function trialFigures(clickhouse: ClickHouse, run: RunRef): Promise
         SELECT metric, row, avg(number) AS rowMean, if(count(number) > 1, stddevSampStable(number), NULL) AS rowSpread,
             groupArray(value) AS given, arrayMax(arrayMap(one -> countEqual(given, one), given)) / length(given) AS rowAgreement
           FROM (SELECT toString(metric) AS metric, record_id, number, value FROM metric_values FINAL
-                 WHERE ${IN_RUN} AND record_type = 'trace' AND status IN ('success', 'roll_up')) AS scores
+                 WHERE ${IN_RUN} AND record_type = 'trace' AND status IN ('success', 'roll_up') AND value != '') AS scores
           INNER JOIN (SELECT id, assumeNotNull(dataset_row_id) AS row FROM records FINAL
                        WHERE ${IN_RUN} AND type = 'trace' AND isNotNull(dataset_row_id)) AS executions ON executions.id = scores.record_id
          GROUP BY metric, row HAVING length(given) > 1
