@@ -5,6 +5,11 @@ import type { Filter } from '../wire/filters.ts';
 
 const filterKeys = ['filters', 'filter_tree'];
 const nodeKeys = ['and', 'or', 'not', 'filter'];
+/** What somebody writes who means a filter: a leaf or a combinator that stands bare, other words for one, ids of records. */
+const meantAsFilter: ReadonlySet<string> = new Set([
+  ...['columnid', 'column', 'operator', 'value', 'and', 'or', 'not', 'where', 'condition', 'conditions', 'query', 'match', 'search'],
+  ...['id', 'ids', 'recordid', 'recordids', 'traceid', 'traceids', 'spanid', 'spanids', 'sessionid', 'sessionids', 'externalid'],
+]);
 /** Keys of a leaf that have a default. */
 const DEFAULTED = ['operator', 'case_sensitive', 'user_ids'];
 
@@ -14,8 +19,8 @@ interface Deletion extends Record<string, unknown> {
 }
 
 /**
- * Refuses a deletion whose filter is misspelt: it names nothing to look for and has a key that looks like a filter, in its body or its query, or a filter
- * has a key that looks like one that counts there. It would delete everything, or what was to stay.
+ * Refuses a deletion whose filter is misspelt: it names nothing to look for and has a key that looks like a filter, or is meant as one, in its body or its
+ * query; or a filter has a key that looks like one that counts there. It would delete everything, or what was to stay.
  * @throws RequestInvalid naming that key
  */
 export function refuseMisspeltFilter(body: Deletion, query: object = {}): void {
@@ -73,6 +78,7 @@ function unknownKey(loc: InvalidItem['loc'], what: string): InvalidItem {
 
 function resemblesFilter(key: string): boolean {
   const letters = lettersOf(key);
+  if (meantAsFilter.has(letters)) return true;
   return letters.includes('filter') || letters.includes('tree') || resembles(key, ['filter', ...filterKeys]);
 }
 

@@ -366,11 +366,21 @@ describe('a request that is refused says where', () => {
       'filterTree',
       'tree',
       'filter_by',
+      'where',
+      'conditions',
+      'and',
+      'trace_id',
+      'ids',
     ])
       for (const beside of [{}, { filters: [] }, { filters: null, filter_tree: null }]) {
         const refusal = await service.request('POST', `${at}/delete`, { ...run, ...beside, [key]: filter });
         expect(refusal).toMatchObject({ status: 422, body: { detail: [{ loc: ['body', key], type: 'unknown_key' }] } });
       }
+    // A leaf that stands bare in the body is none of its keys.
+    expect(await service.request('POST', `${at}/delete`, { ...run, ...filter[0] })).toMatchObject({
+      status: 422,
+      body: { detail: ['column_id', 'operator', 'value'].map((key) => ({ loc: ['body', key] })) },
+    });
     expect(await total()).toBe(before);
     // Of two combinators, or one beside a leaf, none may be left out.
     const [leaf] = filter;
