@@ -24,7 +24,10 @@ export function documentsIn(
   const around = Object.entries(others).filter(([, value]) => !isNothing(value));
   // An application may name its sources beside its answer: only a message, or a part of one, may say more than documents.
   const isMessage = isNothing(messages) && typeof (role ?? (isNothing(documents) ? type : undefined)) === 'string';
-  const isMore = isMessage ? around.some(([name]) => calls.has(name)) : around.length > 0 || !isNothing(type);
+  // A count of them is no answer.
+  const isMore = isMessage
+    ? around.some(([name]) => calls.has(name))
+    : around.some(([, value]) => typeof value !== 'number') || !isNothing(type);
   if (sources.length !== 1 || isMore) return undefined;
   const found = documentsIn(sources[0], beside);
   if (found) append(beside, around);
@@ -37,7 +40,7 @@ const calls: ReadonlySet<string> = new Set(['tool_calls', 'function_call']);
 const isDocument = (value: AttributeValue): value is AttributeTree =>
   isTree(value) &&
   typeof (value.content ?? value.page_content) === 'string' &&
-  value.role === undefined &&
+  isNothing(value.role) &&
   (value.type === undefined || value.type === 'Document');
 
 /** A document in the form of the interface: what it has no field for is in the metadata. */

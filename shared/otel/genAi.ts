@@ -1,5 +1,5 @@
 import { isDeepStrictEqual as isEqual } from 'node:util';
-import { Attributes, type AttributeValue, structureOf, textOf } from './attributes.ts';
+import { Attributes, type AttributeValue, parseJson, structureOf, textOf } from './attributes.ts';
 import { isDatabaseSearch } from './database.ts';
 import { documentOf, documentsIn } from './documents.ts';
 import { answerOf, hasContents, isTree, messagesOf, roleOf } from './messages.ts';
@@ -14,7 +14,6 @@ const kinds: ReadonlyMap<string, MappedKind> = new Map([
   ['completion', 'llm'],
   ['generate_content', 'llm'],
   ['execute_tool', 'tool'],
-  ['retrieval', 'retriever'],
   ['invoke_agent', 'agent'],
   ['create_agent', 'agent'],
   ['invoke_workflow', 'workflow'],
@@ -30,9 +29,9 @@ const entityKinds: ReadonlyMap<string, MappedKind> = new Map([
 export function genAiRole({ attributes }: OtelSpan): SpanRole | undefined {
   const operation = attributes.peek('gen_ai.operation.name') ?? attributes.peek('llm.request.type');
   const named = typeof operation === 'string' ? operation : '';
-  // Libraries have names of their own for these two.
+  // Libraries have names of their own for these three.
   if (/embed/i.test(named)) return { kind: 'workflow', callsModel: true };
-  if (/rerank/i.test(named)) return { kind: 'retriever', callsModel: false };
+  if (/rerank|retriev/i.test(named)) return { kind: 'retriever', callsModel: false };
   const kind = kinds.get(named) ?? kindOf(attributes);
   return kind && { kind, callsModel: kind === 'llm' };
 }
@@ -77,7 +76,7 @@ function kindOf(attributes: Attributes): MappedKind | undefined {
   const isTool = ['gen_ai.tool.call.id', 'tool_arguments', 'tool_response'].some((name) => attributes.has(name));
   if (isTool && attributes.has('gen_ai.tool.name')) return 'tool';
   if (isPydanticAgent(attributes)) return 'agent';
-  if (attributes.has('gen_ai.request.model') || attributes.has('gen_ai.response.model')) return 'llm';
+  if (attributes.peek('gen_ai.request.model') || attributes.peek('gen_ai.response.model')) return 'llm';
   return documentsIn(attributes.peek('gen_ai.retrieval.documents'))?.length ? 'retriever' : undefined;
 }
 
@@ -187,10 +186,12 @@ function retrieval(span: OtelSpan): SpanContent {
   const query = attributes.text('gen_ai.retrieval.query.text');
   const documents = attributes.list('gen_ai.retrieval.documents')?.map(documentOf);
   const metadata: [string, AttributeValue][] = [];
-  if (query !== undefined && said.input) metadata.push(['gen_ai.input.messages', JSON.stringify(said.input)]);
-  if (documents && said.output) metadata.push(['gen_ai.output.messages', JSON.stringify(said.output)]);
+  if (query !== undefined && said.input) metadata.push(['gen_ai.input.messages', JSON.stringify(said.input.map(asWritten))]);
+  if (documents && said.output) metadata.push(['gen_ai.output.messages', JSON.stringify(asWritten(said.output as SaidMessage))]);
   return { ...said, input: query ?? said.input, output: documents ?? said.output, metadata };
 }
+
+const asWritten = ({ others = [], ...message }: SaidMessage) => ({ ...message, ...Object.fromEntries(others) });
 
 /** Messages of a step whose input and output are texts. They stay with the metadata too, unless one text is all they say. */
 function saidIn(attributes: Attributes, name: string, role: string): SaidMessage[] | undefined {
@@ -244,11 +245,13 @@ const isNamedEvent = (value: AttributeValue): value is { [key: string]: Attribut
 
 /** The whole conversation of an agent of Pydantic AI, with its result. */
 function inAgentRun(attributes: Attributes): Conversation {
-  const all = messagesOf(listText(attributes, 'pydantic_ai.all_messages', 'all_messages_events'), 'user');
-  const isAnswered = all.at(-1)?.role === 'assistant';
+  const said = listText(attributes, 'pydantic_ai.all_messages', 'all_messages_events');
+  const all = messagesOf(said, 'user');
+  const list = said === undefined ? undefined : parseJson(said);
+  const last = Array.isArray(list) && all.at(-1)?.role === 'assistant' ? answerOf(list.slice(-1)) : undefined;
   const result = attributes.text('final_result');
-  const output = result === undefined ? (isAnswered ? all.at(-1) : undefined) : { role: 'assistant' as const, content: result };
-  return { input: isAnswered ? all.slice(0, -1) : all, ...(output && { output }) };
+  const output = result === undefined ? last?.output : { role: 'assistant' as const, content: result };
+  return { input: last ? all.slice(0, -1) : all, ...last, ...(output && { output }) };
 }
 
 /** The fields of an event's message: attributes of their own, or all in one. */

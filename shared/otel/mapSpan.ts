@@ -65,6 +65,7 @@ export function mapSpan(span: OtelSpan): Mapped {
   const retrieval = role.kind === 'retriever' || named === undefined ? retrievalIn(span, content, plain) : undefined;
   const isRetrieval = retrieval && (named !== undefined || retrieval.documents.length > 0);
   const type = isRetrieval ? 'retriever' : role.kind;
+  const { others = [] } = isRetrieval && content.output !== undefined && isMessage(content.output) ? content.output : {};
   if (isRetrieval) content.output = retrieval.documents;
   const exception = span.events.findLast(({ name }) => name === 'exception');
   const error = errorOf(span, exception?.attributes);
@@ -79,6 +80,7 @@ export function mapSpan(span: OtelSpan): Mapped {
   metadata.addAll(content.metadata);
   addWithoutColumn(metadata, type, content);
   metadata.addAll(error.others);
+  for (const [name, value] of others) metadata.add(`output.${name}`, value);
   if (isRetrieval) metadata.addAll(retrieval.beside);
   metadata.addAll(roles);
   addUnread(metadata, span, exception);
@@ -139,14 +141,16 @@ function addModelCall(mapped: MappedSpan, { temperature, model, finishReason, to
 
 /**
  * Input and output in the shape that the interface gives to records of this kind.
- * @returns what these leave out: the roles that the interface does not have, by their places, and messages that are more than a text
+ * @returns what these leave out: the roles that the interface does not have and what else messages say, by their places, and messages that are more
+ * than a text
  */
 function addTexts(mapped: MappedSpan, content: SpanContent): [string, AttributeValue][] {
   const { type } = mapped;
   const said: [string, AttributeValue][] = [];
-  const known = (attribute: string, byDefault: MessageRole, message: SaidMessage): LoggedMessage => {
+  const known = (attribute: string, byDefault: MessageRole, { others = [], ...message }: SaidMessage): LoggedMessage => {
     const role = messageRole(message.role);
-    if (role === undefined && said.length < MAX_ROLES) said.push([`${attribute}.role`, message.role]);
+    const besides = role === undefined ? [['role', message.role] as const, ...others] : others;
+    for (const [name, value] of besides) if (said.length < MAX_SAID) said.push([`${attribute}.${name}`, value]);
     return { ...message, role: role ?? byDefault };
   };
   if (content.input !== undefined) {
@@ -171,8 +175,8 @@ function addTexts(mapped: MappedSpan, content: SpanContent): [string, AttributeV
 const isText = ({ content, tool_calls, tool_call_id }: SaidMessage): boolean =>
   typeof content === 'string' && !tool_calls && !tool_call_id;
 
-/** Roles of one span that are kept in its metadata. */
-const MAX_ROLES = 100;
+/** What the messages of one span say besides that is kept in its metadata. */
+const MAX_SAID = 100;
 
 const isMessage = <M extends SaidMessage>(value: StepOutput<M>): value is M => typeof value === 'object' && !Array.isArray(value);
 

@@ -12,6 +12,18 @@ export const roleOf = (name: AttributeValue | undefined, byDefault: string): str
 export const isTree = (value: unknown): value is AttributeTree =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** What is read of a message, or says nothing by itself. */
+const readFields: ReadonlySet<string> = new Set([
+  ...['role', 'type', 'content', 'parts', 'tool_calls', 'function_call', 'tool_call_id', 'refusal', 'finish_reason'],
+  ...['reasoning_content', 'reasoning', 'thinking', 'message', 'id', 'index', 'status'],
+]);
+
+/** What else a message says. Among the attributes of an event, names with a dot are not of its message. */
+const othersIn = (message: AttributeTree): [string, AttributeValue][] =>
+  isItem(message)
+    ? []
+    : Object.entries(message).filter(([name, value]) => !readFields.has(name) && !name.includes('.') && !isNothing(value));
+
 /** What one message holds, in whichever form it was written. */
 interface Contents {
   texts: string[];
@@ -34,11 +46,11 @@ export function messagesOf(value: AttributeValue | undefined, role: string): Sai
   const own = roleOf(value.role, isOfModel(value) ? 'assistant' : role);
   const contents = contentsOf(value);
   const texts = [...contents.reasoning, ...contents.texts];
-  const answers = contents.responses.map(({ id, text }): SaidMessage => message('tool', [text], [], id));
+  const answers = contents.responses.map(({ id, text }): SaidMessage => message('tool', [text], [], { id }));
   if (answers.length > 0 && texts.length === 0 && contents.toolCalls.length === 0) return answers;
   if (isItem(value) && texts.length === 0 && contents.toolCalls.length === 0) return answers; // reasoning that is not shown
   const id = firstText(value.tool_call_id, own === 'tool' ? value.id : undefined);
-  return [...answers, message(own, texts, contents.toolCalls, id)];
+  return [...answers, message(own, texts, contents.toolCalls, { id, others: othersIn(value) })];
 }
 
 /** A structure in a list of messages that is none. */
@@ -62,7 +74,7 @@ const isMessage = (value: unknown): boolean =>
 
 /** Whether a structure has anything that the contents of a message are read from. */
 export const hasContents = (value: AttributeTree): boolean => placesOfContents.some((name) => name in value);
-const placesOfContents = ['content', 'parts', 'tool_calls', 'function_call', 'refusal'];
+const placesOfContents = ['content', 'parts', 'tool_calls', 'function_call', 'refusal', 'audio'];
 
 /** Calls, their results and reasoning stand beside the messages in the lists of OpenAI's Responses. */
 const isItem = ({ type }: AttributeTree): boolean => items.has(type);
@@ -89,6 +101,7 @@ interface Answer extends Contents {
   finishReason: string | undefined;
   /** Its content as it was written, where that is no text. */
   structure: AttributeValue | undefined;
+  others: [string, AttributeValue][];
 }
 
 /**
@@ -117,7 +130,7 @@ export function answerOf(
     } else events.push(eventOf(answer));
   }
   return {
-    ...(first && { output: message(first.role, first.texts, first.toolCalls) }),
+    ...(first && { output: message(first.role, first.texts, first.toolCalls, first) }),
     ...(first?.structure === undefined ? {} : { answer: first.structure }),
     ...(events.length > 0 ? { events } : {}),
     ...(first?.finishReason === undefined ? {} : { finishReason: first.finishReason }),
@@ -132,13 +145,17 @@ function answersIn(value: AttributeValue | undefined): Answer[] {
   if (Array.isArray(value)) return value.flatMap(answersIn);
   if (!isTree(value)) {
     const texts = [textOf(value)];
-    const nothing = { reasoning: [], toolCalls: [], responses: [], finishReason: undefined, structure: undefined };
+    const nothing = { reasoning: [], toolCalls: [], responses: [], finishReason: undefined, structure: undefined, others: [] };
     return [{ ...nothing, texts, role: 'assistant', isReasoning: false }];
   }
   if (Array.isArray(value.choices)) return value.choices.flatMap(answersIn);
   const finishReason = firstText(value.finish_reason);
   if (isTree(value.message))
-    return answersIn(value.message).map((one) => ({ ...one, finishReason: one.finishReason ?? finishReason }));
+    return answersIn(value.message).map((one) => ({
+      ...one,
+      finishReason: one.finishReason ?? finishReason,
+      others: [...one.others, ...othersIn(value)],
+    }));
   const contents = contentsOf(value);
   append(
     contents.texts,
@@ -147,24 +164,32 @@ function answersIn(value: AttributeValue | undefined): Answer[] {
   const isReasoning = reasoningRoles.has(value.role ?? value.type);
   const said = value.content ?? value.parts;
   const structure = typeof said === 'object' && said !== null ? said : undefined;
-  return [{ ...contents, role: roleOf(value.role, 'assistant'), isReasoning, finishReason, structure }];
+  return [{ ...contents, role: roleOf(value.role, 'assistant'), isReasoning, finishReason, structure, others: othersIn(value) }];
 }
 
-const eventOf = ({ role, texts, toolCalls, finishReason }: Answer): Event => ({
+const eventOf = ({ role, texts, toolCalls, finishReason, others }: Answer): Event => ({
   type: 'message',
   role: messageRole(role) ?? 'assistant',
   content: texts.join('\n'),
   ...(toolCalls.length > 0 ? { content_parts: toolCalls.map(({ id, function: of }) => ({ type: 'tool_call', id, ...of })) } : {}),
-  ...(finishReason === undefined ? {} : { metadata: { finish_reason: finishReason } }),
+  ...(finishReason === undefined && others.length === 0
+    ? {}
+    : { metadata: { ...Object.fromEntries(others), ...(finishReason === undefined ? {} : { finish_reason: finishReason }) } }),
 });
 
-function message(role: string, texts: readonly string[], toolCalls: readonly ToolCall[], toolCallId?: string): SaidMessage {
+function message(
+  role: string,
+  texts: readonly string[],
+  toolCalls: readonly ToolCall[],
+  { id, others = [] }: { id?: string | undefined; others?: [string, AttributeValue][] },
+): SaidMessage {
   const [only = ''] = texts;
   return {
     role,
     content: texts.length > 1 ? texts.map((text) => ({ type: 'text' as const, text })) : only,
     ...(toolCalls.length > 0 ? { tool_calls: [...toolCalls] } : {}),
-    ...(toolCallId === undefined ? {} : { tool_call_id: toolCallId }),
+    ...(id === undefined ? {} : { tool_call_id: id }),
+    ...(others.length > 0 ? { others } : {}),
   };
 }
 
@@ -172,12 +197,19 @@ function contentsOf(message: AttributeTree): Contents {
   const contents: Contents = { texts: [], reasoning: [], toolCalls: [], responses: [] };
   const { parts, content } = message;
   const isPart = isNothing(parts) && isNothing(content) && isItem(message);
+  // Providers that serve reasoning models write it beside the content.
+  const beside = [message.reasoning_content, message.reasoning, message.thinking].find(
+    (one) => typeof one === 'string' && one !== '',
+  );
+  if (typeof beside === 'string') contents.reasoning.push(beside);
   for (const part of isPart ? [message] : Array.isArray(parts) ? parts : Array.isArray(content) ? content : [content ?? parts])
     addPart(contents, part);
   const calls = structureOf(message.tool_calls);
   if (Array.isArray(calls)) append(contents.toolCalls, calls.flatMap(toolCallOf));
   if (isTree(message.function_call)) contents.toolCalls.push(...toolCallOf(message.function_call));
   if (typeof message.refusal === 'string' && message.refusal !== '') contents.texts.push(message.refusal);
+  const spoken = isTree(message.audio) ? message.audio.transcript : undefined;
+  if (contents.texts.length === 0 && typeof spoken === 'string') contents.texts.push(spoken);
   return contents;
 }
 
@@ -205,7 +237,9 @@ function addPart(contents: Contents, part: AttributeValue | undefined): void {
       addReasoning(contents, part);
       return;
     default:
-      if (!addBlock(contents, part)) contents.texts.push(partText(part));
+      // Gemini calls a text its thought.
+      if (part.thought === true && typeof part.text === 'string') contents.reasoning.push(part.text);
+      else if (!addBlock(contents, part)) contents.texts.push(partText(part));
   }
 }
 

@@ -8,7 +8,11 @@ export type RetrievedDocument = z.output<typeof Document>;
 export type Event = z.output<typeof LlmEvent>;
 
 /** A message whose role may be one that the interface does not have. */
-export type SaidMessage = Omit<LoggedMessage, 'role'> & { role: string };
+export type SaidMessage = Omit<LoggedMessage, 'role'> & {
+  role: string;
+  /** What else it says, by name: messages of the interface have no place for it. */
+  others?: [string, AttributeValue][];
+};
 
 export type StepInput<Message extends SaidMessage = SaidMessage> = string | Message[];
 export type StepOutput<Message extends SaidMessage = SaidMessage> = string | Message | RetrievedDocument[];

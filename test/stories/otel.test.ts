@@ -620,6 +620,71 @@ describe('other forms of the conventions', () => {
     ]);
   });
 
+  test('what a message says beside its content is kept', async () => {
+    const chat = (name: string, attributes: Attributes) => stored(name, { 'gen_ai.operation.name': 'chat', ...attributes });
+    const answered = (name: string, answer: object) =>
+      chat(name, {
+        'gen_ai.input.messages': JSON.stringify([{ role: 'user', content: 'q', name: 'ada' }]),
+        'gen_ai.output.messages': JSON.stringify([{ role: 'assistant', finish_reason: 'stop', ...answer }]),
+      });
+    const spoken = await answered('spoken', { content: null, audio: { id: 'a1', transcript: 'aloud' } });
+    expect(spoken).toMatchObject({
+      output: { role: 'assistant', content: 'aloud' },
+      user_metadata: { 'input.0.name': 'ada', 'output.audio': '{"id":"a1","transcript":"aloud"}' },
+    });
+    const thought = await answered('thought', { content: 'a', reasoning_content: 'hm', annotations: [{ url: 'u' }] });
+    expect(thought).toMatchObject({
+      output: { content: 'a' },
+      events: [{ type: 'reasoning', content: 'hm' }],
+      user_metadata: { 'output.annotations': '[{"url":"u"}]' },
+    });
+    const gemini = await answered('gemini', { content: undefined, parts: [{ text: 'hm', thought: true }, { text: 'a' }] });
+    expect(gemini).toMatchObject({ output: { content: 'a' }, events: [{ type: 'reasoning', content: 'hm' }] });
+    const choices = await chat('choices', {
+      'gen_ai.completion': JSON.stringify({
+        choices: [{ index: 0, logprobs: [-1], message: { role: 'assistant', content: 'a' } }],
+      }),
+    });
+    expect(choices).toMatchObject({ output: { content: 'a' }, user_metadata: { 'output.logprobs': '[-1]' } });
+    const search = await stored('search', {
+      'db.operation.name': 'search',
+      'gen_ai.output.messages': JSON.stringify([{ role: 'assistant', content: { documents: [{ content: 'd' }] }, more: 'x' }]),
+    });
+    expect(search).toMatchObject({ type: 'retriever', output: [{ content: 'd' }], user_metadata: { 'output.more': 'x' } });
+    const agent = await stored('agent', {
+      agent_name: 'a',
+      'pydantic_ai.all_messages': JSON.stringify([
+        { role: 'user', parts: [{ type: 'text', content: 'q' }] },
+        {
+          role: 'assistant',
+          parts: [
+            { type: 'thinking', content: 'hm' },
+            { type: 'text', content: 'said' },
+          ],
+        },
+      ]),
+      final_result: 'said',
+    });
+    expect(agent).toMatchObject({
+      output: { content: 'said' },
+      user_metadata: { 'gen_ai.output.events': '[{"type":"reasoning","content":"hm"}]' },
+    });
+  });
+
+  test('a retriever of another library, and a count beside its documents', async () => {
+    const span = await stored('chroma', {
+      'traceloop.span.kind': 'task',
+      'gen_ai.operation.name': 'vector_db_retrieve',
+      'traceloop.entity.output': '{"documents":[{"page_content":"d","metadata":{"k":1}}],"count":1}',
+    });
+    expect(span).toMatchObject({
+      type: 'retriever',
+      output: [{ content: 'd', metadata: { k: 1 } }],
+      user_metadata: { 'output.count': '1' },
+    });
+    expect((await stored('no model', { 'gen_ai.request.model': '' })).type).toBe('workflow');
+  });
+
   test("the items of OpenAI's Responses: reasoning that is not shown is no message, calls and their results meet", async () => {
     const items = [
       { role: 'user', content: 'how much?' },
