@@ -7,8 +7,8 @@ const filterKeys = ['filters', 'filter_tree'];
 const nodeKeys = ['and', 'or', 'not', 'filter'];
 /** What somebody writes who means a filter: a leaf or a combinator that stands bare, other words for one, ids of records. */
 const meantAsFilter: ReadonlySet<string> = new Set([
-  ...['columnid', 'column', 'operator', 'value', 'and', 'or', 'not', 'where', 'condition', 'conditions', 'query', 'match', 'search'],
-  ...['id', 'ids', 'recordid', 'recordids', 'traceid', 'traceids', 'spanid', 'spanids', 'sessionid', 'sessionids', 'externalid'],
+  ...'column columnid operator value and or not where condition conditions query match search'.split(' '),
+  ...'id ids recordid recordids traceid traceids spanid spanids sessionid sessionids externalid'.split(' '),
 ]);
 /** Keys of a leaf that have a default. */
 const DEFAULTED = ['operator', 'case_sensitive', 'user_ids'];
