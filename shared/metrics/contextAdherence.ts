@@ -1,5 +1,6 @@
 import { JUDGED_QUALITY } from './groups.ts';
 import { askJudge, yesNo } from './judging/askJudge.ts';
+import { retrievedText } from './judging/retrievedText.ts';
 import type { Metric } from './metric.ts';
 
 export const contextAdherence: Metric = {
@@ -11,10 +12,7 @@ export const contextAdherence: Metric = {
   readsSpans: true,
   score(record, judging) {
     if (record.output === null) return { notApplicable: 'the record has no output' };
-    const retrieved = (record.spans ?? [])
-      .filter((span) => span.kind === 'retriever' && span.output !== null)
-      .map((span) => span.output);
-    const context = retrieved.length > 0 ? retrieved.join('\n\n') : record.input;
+    const context = retrievedText(record) ?? record.input;
     if (context === null) return { notApplicable: 'the record has neither retrieved context nor input' };
     return askJudge(
       {

@@ -74,6 +74,24 @@ export const JUDGED_QUALITY: Common = {
   needsReference: false,
 };
 
+/** A yes/no question about what an agent did, step by step; yes is good. */
+export const JUDGED_AGENT: Common = { ...JUDGED_QUALITY, groupLabel: 'Agentic Metrics', readsSpans: true };
+
+/** A yes/no question about SQL that a model wrote; yes is good. */
+export const JUDGED_SQL: Common = { ...JUDGED_QUALITY, groupLabel: 'SQL Metrics' };
+
+/** How good what was retrieved is: a fraction in [0, 1] that is made of a judge's word on each document. */
+export const JUDGED_RETRIEVAL: Common = {
+  ...JUDGED_QUALITY,
+  groupLabel: 'Retrieval Metrics',
+  dataType: 'floating_point',
+  dataUnit: 'percentage',
+  outputType: 'percentage',
+  rollUp: 'average',
+  threshold: { buckets: [0.4, 0.8], displayValueLevels: ['Low', 'Medium', 'High'] },
+  readsSpans: true,
+};
+
 /** A harm rated by a judge as a fraction in [0, 1]; lower is better. */
 export const JUDGED_HARM: Common = {
   groupLabel: 'Safety Metrics',

@@ -1,7 +1,13 @@
+import { actionAdvancement } from './actionAdvancement.ts';
+import { actionCompletion } from './actionCompletion.ts';
+import { agentEfficiency } from './agentEfficiency.ts';
+import { agentFlow } from './agentFlow.ts';
 import { bleu } from './bleu.ts';
 import { completeness } from './completeness.ts';
 import { contains } from './contains.ts';
 import { contextAdherence } from './contextAdherence.ts';
+import { contextPrecision } from './contextPrecision.ts';
+import { contextRelevance } from './contextRelevance.ts';
 import { conversationQuality } from './conversationQuality.ts';
 import { correctness } from './correctness.ts';
 import { exactMatch } from './exactMatch.ts';
@@ -21,11 +27,17 @@ import { outputSexism } from './outputSexism.ts';
 import { outputTokens } from './outputTokens.ts';
 import { outputTone } from './outputTone.ts';
 import { outputToxicity } from './outputToxicity.ts';
+import { precisionAtK } from './precisionAtK.ts';
 import { promptInjection } from './promptInjection.ts';
 import { reasoningCoherence } from './reasoningCoherence.ts';
 import { rouge } from './rouge.ts';
 import { similarity } from './similarity.ts';
+import { sqlAdherence } from './sqlAdherence.ts';
+import { sqlCorrectness } from './sqlCorrectness.ts';
+import { sqlEfficiency } from './sqlEfficiency.ts';
+import { sqlInjection } from './sqlInjection.ts';
 import { toolErrorRate } from './toolErrorRate.ts';
+import { toolSelectionQuality } from './toolSelectionQuality.ts';
 import { totalTokens } from './totalTokens.ts';
 import { toxicity } from './toxicity.ts';
 
@@ -48,8 +60,20 @@ export const builtinMetrics: readonly Metric[] = [
   completeness,
   instructionAdherence,
   contextAdherence,
+  contextRelevance,
+  contextPrecision,
+  precisionAtK,
   reasoningCoherence,
   conversationQuality,
+  actionCompletion,
+  actionAdvancement,
+  agentEfficiency,
+  agentFlow,
+  toolSelectionQuality,
+  sqlAdherence,
+  sqlCorrectness,
+  sqlEfficiency,
+  sqlInjection,
   toxicity,
   inputToxicity,
   outputToxicity,

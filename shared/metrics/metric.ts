@@ -5,6 +5,7 @@ import type { OutputType, RollUpMethod } from '../wire/scorers.ts';
 /** One record laid flat for scoring. Texts are what the record's columns show; null where the record has none. */
 export interface ScoredRecord {
   kind: RecordKind;
+  name: string;
   input: string | null;
   output: string | null;
   /** The dataset row's question and its reference answer. */

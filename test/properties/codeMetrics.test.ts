@@ -12,7 +12,7 @@ import { similarity } from '../../shared/metrics/similarity.ts';
 function score(metric: Metric, output: string, datasetOutput: string, signal = new AbortController().signal): Promise<Score> {
   const nothing = { input: null, datasetInput: null, durationNs: null, errorMessage: null, model: null };
   const noTokens = { inputTokens: null, outputTokens: null, totalTokens: null };
-  const record = { kind: 'trace', metadata: {}, ...nothing, ...noTokens, output, datasetOutput } as const;
+  const record = { kind: 'trace', name: 'a record', metadata: {}, ...nothing, ...noTokens, output, datasetOutput } as const;
   return scoreRecord(metric, record, { signal, complete: () => Promise.reject(new Error('no judge is asked')) });
 }
 

@@ -4,8 +4,14 @@ import { join } from 'node:path';
 import { fc, test as propertyTest } from '@fast-check/vitest';
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../shared/identifiers/ids.ts';
+import { actionAdvancement } from '../../shared/metrics/actionAdvancement.ts';
+import { actionCompletion } from '../../shared/metrics/actionCompletion.ts';
+import { agentEfficiency } from '../../shared/metrics/agentEfficiency.ts';
+import { agentFlow } from '../../shared/metrics/agentFlow.ts';
 import { aggregate, rollUp } from '../../shared/metrics/aggregate.ts';
 import { contains } from '../../shared/metrics/contains.ts';
+import { contextPrecision } from '../../shared/metrics/contextPrecision.ts';
+import { contextRelevance } from '../../shared/metrics/contextRelevance.ts';
 import { correctness } from '../../shared/metrics/correctness.ts';
 import { editDistance } from '../../shared/metrics/editDistance.ts';
 import { exactMatch } from '../../shared/metrics/exactMatch.ts';
@@ -18,9 +24,11 @@ import { lastNumber, numericMatch } from '../../shared/metrics/numericMatch.ts';
 import { outputPii } from '../../shared/metrics/outputPii.ts';
 import { outputTone } from '../../shared/metrics/outputTone.ts';
 import { percentile } from '../../shared/metrics/percentile.ts';
+import { precisionAtK } from '../../shared/metrics/precisionAtK.ts';
 import { combine, scoreRecord, withJudges } from '../../shared/metrics/scoreRecord.ts';
 import { similarity } from '../../shared/metrics/similarity.ts';
 import { toolErrorRate } from '../../shared/metrics/toolErrorRate.ts';
+import { toolSelectionQuality } from '../../shared/metrics/toolSelectionQuality.ts';
 import { totalTokens } from '../../shared/metrics/totalTokens.ts';
 import { toxicity } from '../../shared/metrics/toxicity.ts';
 import type { MetricValue } from '../../shared/records/recordStore.ts';
@@ -32,6 +40,7 @@ const metricsFolder = join(import.meta.dirname, '../../shared/metrics');
 
 const record = (given: Partial<ScoredRecord>): ScoredRecord => ({
   kind: 'trace',
+  name: 'a record',
   input: null,
   output: null,
   datasetInput: null,
@@ -293,6 +302,7 @@ describe('code metrics', () => {
 
 describe('judged metrics', () => {
   const asked = { input: 'What is 2+2?', output: '4' };
+  const steps = [record({ kind: 'tool' }), record({ kind: 'retriever', output: 'a sum' })];
 
   test('a verdict gives the value, the explanation and what it cost', async () => {
     expect(await score(correctness, asked, judge('{"explanation":"2+2 is 4.","verdict":true}'))).toEqual({
@@ -342,6 +352,53 @@ describe('judged metrics', () => {
     expect(await score(outputPii, asked, judge('{"labels":[]}'))).toMatchObject({ value: [] });
   });
 
+  test('the steps of an agent are shown to the judge, each cut to some thousand characters', async () => {
+    const spans = [
+      record({ kind: 'llm', name: 'plan', input: 'the whole prompt', output: 'call the weather' }),
+      record({ kind: 'tool', name: 'weather', input: '{"city":"Oslo"}', output: 'x'.repeat(5_000) }),
+      record({ kind: 'tool', name: 'broken', input: '{}', errorMessage: 'no such city' }),
+    ];
+    const context = judge('{"explanation":"r","verdict":true}');
+    const agentMetrics = [actionAdvancement, actionCompletion, agentEfficiency, agentFlow, toolSelectionQuality];
+    for (const metric of agentMetrics) {
+      expect(await score(metric, { input: 'Weather in Oslo?', output: 'Rain.', spans }, context)).toMatchObject({ value: true });
+      expect(await score(metric, { input: 'q', output: 'a', spans: [] })).toHaveProperty('notApplicable');
+      expect(await score(metric, { output: 'a', spans })).toHaveProperty('notApplicable');
+    }
+    expect(await score(toolSelectionQuality, { input: 'q', spans: spans.slice(0, 1) })).toEqual({
+      notApplicable: 'the record has no tool below it',
+    });
+    const { prompt } = context.asked[0] as JudgeRequest;
+    expect(prompt).toContain('1. llm "plan"\n   output: call the weather\n2. tool "weather"\n   input: {"city":"Oslo"}');
+    expect(prompt).toContain('(5000 characters)\n3. tool "broken"\n   input: {}\n   error: no such city');
+    expect(prompt).not.toContain('the whole prompt');
+    const many = Array.from({ length: 300 }, () => record({ kind: 'tool', output: 'o' }));
+    await score(agentFlow, { input: 'q', output: 'a', spans: many }, context);
+    expect(context.asked.at(-1)?.prompt).toContain('(and 100 more)');
+  });
+
+  test('documents are judged one by one, and figures are made of them', async () => {
+    const documents = JSON.stringify(['one', 'two', 'three', 'four'].map((content) => ({ content, metadata: {} })));
+    const given = { input: 'q', output: 'a', spans: [record({ kind: 'retriever', output: documents })] };
+    const relevant = (numbers: string) => judge(`{"explanation":"r","relevant":${numbers}}`);
+    expect(await score(precisionAtK, given, relevant('[1, 3, 3]'))).toMatchObject({
+      value: 0.5,
+      explanation: 'r',
+      metadata: { relevant_documents: [1, 3], documents: 4 },
+    });
+    expect(await score(contextPrecision, given, relevant('[1, 3]'))).toMatchObject({ value: (1 + 2 / 3) / 2 });
+    expect(await score(contextPrecision, given, relevant('[1, 2, 3, 4]'))).toMatchObject({ value: 1 });
+    expect(await score(contextPrecision, given, relevant('[]'))).toMatchObject({ value: 0 });
+    expect(await score(precisionAtK, given, relevant('[5]'))).toEqual(expect.objectContaining({ error: expect.any(String) }));
+    const asText = { input: 'q', spans: [record({ kind: 'retriever', output: 'plain text' })] };
+    expect(await score(precisionAtK, asText, relevant('[1]'))).toMatchObject({ value: 1 });
+    for (const metric of [precisionAtK, contextPrecision, contextRelevance])
+      expect(await score(metric, { input: 'q', output: 'a', spans: [] })).toEqual({ notApplicable: 'nothing was retrieved' });
+    const enough = judge('{"verdict":true}');
+    expect(await score(contextRelevance, given, enough)).toMatchObject({ value: true });
+    expect(enough.asked[0]?.prompt).toContain(`name="context">\n${documents}\n`);
+  });
+
   test('text that is judged cannot close its fence or pose as an instruction', async () => {
     const context = judge('{"verdict":false}');
     const fence = /<(material-[0-9a-f]{32}) name=/;
@@ -383,7 +440,7 @@ describe('judged metrics', () => {
       const context = judge('hm');
       const scored = await score(
         metric,
-        { ...asked, durationNs: 1, inputTokens: 1, outputTokens: 1, totalTokens: 2, spans: [record({ kind: 'tool' })] },
+        { ...asked, durationNs: 1, inputTokens: 1, outputTokens: 1, totalTokens: 2, spans: steps },
         context,
       );
       expect('notApplicable' in scored, metric.name).toBe(metric.needsReference);
@@ -393,7 +450,7 @@ describe('judged metrics', () => {
   test('every judged metric asks once, in words, and fails softly', async () => {
     for (const metric of builtinMetrics.filter((one) => one.needs === 'judge')) {
       const context = judge('hm');
-      const scored = await score(metric, { ...asked, datasetOutput: '4' }, context);
+      const scored = await score(metric, { ...asked, datasetOutput: '4', spans: steps }, context);
       expect(scored, metric.name).toHaveProperty('error');
       expect(context.asked, metric.name).toHaveLength(1);
     }

@@ -556,6 +556,7 @@ async function askedBy(metric: Parameters<typeof scoreRecord>[0]): Promise<Judge
   const asked: JudgeRequest[] = [];
   const record: ScoredRecord = {
     kind: 'trace',
+    name: 'a record',
     input: 'Capital of France?',
     output: 'It is Paris.',
     datasetInput: null,

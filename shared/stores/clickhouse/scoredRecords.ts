@@ -164,6 +164,7 @@ const toScore = (row: Row, below: Pick<ScoredRecord, 'spans'>): RecordToScore =>
 
 const asScored = (row: Row): ScoredRecord => ({
   kind: row.type,
+  name: row.name,
   input: row.input,
   output: row.output,
   datasetInput: row.dataset_input,

@@ -1,0 +1,30 @@
+import { JUDGED_QUALITY } from './groups.ts';
+import { askJudge, yesNo } from './judging/askJudge.ts';
+import { retrievedText } from './judging/retrievedText.ts';
+import type { Metric } from './metric.ts';
+
+export const contextRelevance: Metric = {
+  name: 'context_relevance',
+  label: 'Context Relevance',
+  description: 'A judge finds that what was retrieved is enough to answer the input.',
+  ...JUDGED_QUALITY,
+  readsSpans: true,
+  score(record, judging) {
+    if (record.input === null) return { notApplicable: 'the record has no input' };
+    const context = retrievedText(record);
+    if (context === undefined) return { notApplicable: 'nothing was retrieved' };
+    return askJudge(
+      {
+        task:
+          'Decide whether the context has what is needed to answer the input. What is beside the point does no harm, as long as nothing needed is missing. ' +
+          'Do not use what you know yourself. The verdict is true when the input can be answered in full from the context.',
+        material: [
+          { name: 'input', text: record.input },
+          { name: 'context', text: context },
+        ],
+        answer: yesNo,
+      },
+      judging,
+    );
+  },
+};
