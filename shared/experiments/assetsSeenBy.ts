@@ -26,8 +26,8 @@ export function assetsSeenBy<D extends AssetsOfRuns>(deps: D, assets: AssetAcces
     experiments: {
       ...deps.experiments,
       async templateOfVersion(versionId: string) {
-        const id = await deps.experiments.templateOfVersion(versionId);
-        return id !== undefined && (await assets.sees(caller, 'prompt', id)) ? id : undefined;
+        const template = await deps.experiments.templateOfVersion(versionId);
+        return template && (await assets.sees(caller, 'prompt', template.id)) ? template : undefined;
       },
     },
   };

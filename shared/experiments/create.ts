@@ -90,7 +90,7 @@ async function start(
 ): Promise<Experiment> {
   const { id, projectId } = experiment;
   try {
-    await launch(deps, experiment, { ...request, project_id: projectId, run_id: id }, experiment.workflowNumber);
+    await launch(deps, experiment, { ...request, project_id: projectId, run_id: id }, { after: experiment.workflowNumber });
   } catch (err) {
     const current = await deps.experiments.find(projectId, id);
     // The request to run is kept once it is committed: the run starts by itself, so the creation has succeeded.
@@ -124,6 +124,8 @@ export async function chosenDataset(
 }
 
 /** @throws ServiceError `NotFound` */
-export async function mustHaveTemplate(experiments: Pick<ExperimentStore, 'templateOfVersion'>, id: string): Promise<void> {
-  if (!(await experiments.templateOfVersion(id))) throw new ServiceError('NotFound', `no prompt template version ${id}`);
+export async function mustHaveTemplate(experiments: Pick<ExperimentStore, 'templateOfVersion'>, versionId: string) {
+  const template = await experiments.templateOfVersion(versionId);
+  if (!template) throw new ServiceError('NotFound', `no prompt template version ${versionId}`);
+  return template;
 }

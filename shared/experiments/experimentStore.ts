@@ -122,24 +122,6 @@ export interface ExperimentQuery {
   sort?: ExperimentSort | null | undefined;
 }
 
-/** What a run is made from, where it is given. */
-export interface DefinitionChange {
-  taskType?: 16 | 17 | undefined;
-  dataset?: DatasetVersionRef | undefined;
-  promptTemplateVersionId?: string | undefined;
-  promptSettings?: Record<string, unknown> | undefined;
-}
-
-/** What a run is made from, as it is stored: null where nothing is set. */
-export interface StoredDefinition {
-  taskType: number;
-  datasetId: string | null;
-  datasetVersionIndex: number | null;
-  datasetName: string | null;
-  promptTemplateVersionId: string | null;
-  promptSettings: Record<string, unknown> | null;
-}
-
 /** A metric that an experiment has aggregates of. */
 export interface AggregatedMetric {
   /** Its key in the aggregates. */
@@ -180,14 +162,8 @@ export interface ExperimentStore {
     experimentId: string,
     change: { name: string; taskType: 16 | 17 | undefined; group: GroupChoice | undefined; by: string },
   ): Promise<Experiment | undefined>;
-  /**
-   * @returns what was there before; undefined, and nothing changed, when its run goes on: what a run is made from is frozen then.
-   */
-  define(experimentId: string, change: DefinitionChange): Promise<StoredDefinition | undefined>;
-  /** Takes a change back, unless a run was started since. @param workflowNumber the experiment's when the change was made */
-  undefine(experimentId: string, former: StoredDefinition, workflowNumber: number): Promise<void>;
-  /** The prompt template of a version; undefined when there is none. */
-  templateOfVersion(templateVersionId: string): Promise<string | undefined>;
+  /** The prompt template of a version, and the settings of that version; undefined when there is none. */
+  templateOfVersion(templateVersionId: string): Promise<{ id: string; settings: Record<string, unknown> } | undefined>;
 }
 
 export interface ExperimentGroupStore {

@@ -1,15 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type InvalidItem, RequestInvalid, ServiceError } from '../errors/errors.ts';
 import type { RunCounts } from '../projects/runs.ts';
-import { resolveMetrics } from '../scorers/resolveMetrics.ts';
-import { saveRunSettings } from '../scorers/runSettings.ts';
+import { metricsForRun } from '../scorers/runSettings.ts';
 import type { ScoringState, ScoringStatus, ScoringStore } from '../scoring/scoring.ts';
 import { type CreateJobRequest, type jobStatuses, startableJobs } from '../wire/jobs.ts';
-import type { ScorerConfig } from '../wire/scorers.ts';
 import { chosenDataset, type DatasetLookup, mustHaveTemplate } from './create.ts';
 import { type ExperimentRun, hasEnded, type RunState } from './experiment.ts';
-import type { DatasetVersionRef, Experiment, ExperimentStore, Job, JobStore, StoredDefinition } from './experimentStore.ts';
+import type { DatasetVersionRef, Experiment, ExperimentStore, Job, JobStore } from './experimentStore.ts';
 import { type LaunchDeps, launch } from './launch.ts';
+import type { DefinedPrompt, RunRequest } from './prepareRun.ts';
 import type { ProgressOf } from './response.ts';
 
 export interface JobDeps extends LaunchDeps {
@@ -19,8 +18,8 @@ export interface JobDeps extends LaunchDeps {
 }
 
 /**
- * Sets on the experiment what the request gives and starts its run. A run that goes on is given back as it is: what it is made from is frozen.
- * What refuses the run takes back what was set.
+ * Starts the run of an experiment that is made from what the request gives, in one step: a request that is refused, or that comes beside another one,
+ * changes nothing. A run that goes on is given back as it is: what it is made from is frozen.
  * @throws RequestInvalid for a job that cannot be started here or an unknown metric; ServiceError `NotFound` for an unknown experiment, dataset
  * or template, `Conflict` when rows that an ended run recorded would be shown under another definition; what `requestRun` refuses.
  */
@@ -29,53 +28,40 @@ export async function createJob(
   request: CreateJobRequest,
 ): Promise<{ experiment: Experiment; jobId: string; run: ExperimentRun; started: boolean }> {
   mustBeStartable(request);
-  const experiment = await mustFind(deps, request.project_id, request.run_id);
+  const { project_id: projectId, run_id: id } = request;
+  const experiment = await mustFind(deps, projectId, id);
   const idle = experiment.state === 'idle' || hasEnded(experiment.state);
-  const former = idle ? await define(deps, experiment, request) : undefined;
-  try {
-    const defined = former ? await mustFind(deps, experiment.projectId, experiment.id) : experiment;
-    return { experiment: defined, ...(await launch(deps, defined, request, experiment.workflowNumber)) };
-  } catch (err) {
-    if (former) await takeBack(deps, experiment, former);
-    throw err;
-  }
+  const { change, prompt } = idle ? await changeOf(deps, experiment, request) : { prompt: experiment };
+  const launched = await launch(deps, { id, projectId, ...prompt }, request, {
+    after: experiment.workflowNumber,
+    ...(change ? { change } : {}),
+  });
+  if (launched.started && change?.dataset) await deps.datasets.link(change.dataset.id, projectId);
+  return { experiment: await mustFind(deps, projectId, id), ...launched };
 }
 
-/** What was set on an experiment before; `scorers` only where the request has changed them. */
-interface Former {
-  definition: StoredDefinition;
-  scorers?: ScorerConfig[];
-}
-
-/** Undefined where another request has started the run meanwhile: this one gets it as it is. */
-async function define(deps: JobDeps, experiment: Experiment, request: CreateJobRequest): Promise<Former | undefined> {
+/** What the request changes of the experiment, and the prompt that the experiment has then. */
+async function changeOf(
+  deps: JobDeps,
+  experiment: Experiment,
+  request: CreateJobRequest,
+): Promise<{ change: NonNullable<RunRequest['change']>; prompt: DefinedPrompt }> {
   const { id, projectId } = experiment;
-  const { scorers } = request;
-  if (scorers) await resolveMetrics(deps.scorers, scorers);
-  if (request.prompt_template_version_id) await mustHaveTemplate(deps.experiments, request.prompt_template_version_id);
+  const versionId = request.prompt_template_version_id ?? undefined;
+  const promptSettings = request.prompt_settings ?? undefined;
+  const metrics = request.scorers ? await metricsForRun(deps.scorers, projectId, id, request.scorers) : undefined;
+  const template = versionId === undefined ? undefined : await mustHaveTemplate(deps.experiments, versionId);
   const dataset = await datasetOf(deps, experiment, request);
   await mustFitRecords(deps, experiment, request, dataset);
-  const before = scorers ? await deps.scorers.runSettings(projectId, id) : undefined;
-  const definition = await deps.experiments.define(id, {
-    dataset,
-    promptTemplateVersionId: request.prompt_template_version_id ?? undefined,
-    promptSettings: request.prompt_settings ?? undefined,
-    taskType: request.task_type === 16 || request.task_type === 17 ? request.task_type : undefined,
-  });
-  if (!definition) return undefined;
-  if (dataset) await deps.datasets.link(dataset.id, projectId);
-  if (!scorers) return { definition };
-  await saveRunSettings(deps.scorers, projectId, id, { scorers }, ['experiment']);
-  return { definition, scorers: before?.scorers ?? [] };
-}
-
-async function takeBack(deps: JobDeps, experiment: Experiment, { definition, scorers }: Former): Promise<void> {
-  const { id, projectId, workflowNumber } = experiment;
-  const current = await deps.experiments.find(projectId, id);
-  // A request to run that is committed is kept: the run starts by itself.
-  if (current?.workflowNumber !== workflowNumber || current.state !== experiment.state) return;
-  await deps.experiments.undefine(id, definition, workflowNumber);
-  if (scorers) await deps.scorers.saveRunSettings(projectId, id, { scorers });
+  const taskType = request.task_type === 16 || request.task_type === 17 ? request.task_type : undefined;
+  return {
+    change: { taskType, dataset, promptTemplateVersionId: versionId, promptSettings, metrics },
+    prompt: {
+      prompt:
+        versionId !== undefined && template ? { templateVersionId: versionId, settings: template.settings } : experiment.prompt,
+      promptSettings: promptSettings ?? experiment.promptSettings,
+    },
+  };
 }
 
 /**

@@ -1,11 +1,20 @@
 import { RequestInvalid, ServiceError } from '../errors/errors.ts';
+import type { EnabledMetric } from '../scorers/resolveMetrics.ts';
 import { chosenTrials } from './chosenTrials.ts';
-import { type ExperimentRun, type FigureSettings, isUnderWay, type Runner, type RunSettings, runsRows } from './experiment.ts';
-import type { Experiment } from './experimentStore.ts';
+import {
+  type ExperimentRun,
+  type FigureSettings,
+  isUnderWay,
+  type RowSource,
+  type Runner,
+  type RunSettings,
+  runsRows,
+} from './experiment.ts';
+import type { DatasetVersionRef, Experiment } from './experimentStore.ts';
 import { type FrozenRowsDeps, frozenRows, mustBeFrozen } from './frozenRows.ts';
 import { chosenRerun, mustRunAsked, type RerunDeps, type RowsAsked } from './rerun.ts';
 import type { RowSelection } from './rowSelection.ts';
-import type { RunDefinition, RunLedger } from './runLedger.ts';
+import type { DefinitionChange, RunDefinition, RunLedger } from './runLedger.ts';
 import { type StartDeps, startRun } from './startRun.ts';
 
 /** What somebody asks of a run; absent parts keep what the experiment has. */
@@ -20,6 +29,8 @@ export interface RunRequest extends FigureSettings {
   trials?: number;
   settings?: Partial<RunSettings>;
   callerProcess?: string;
+  /** What the experiment is made from, where the request says it anew; its metrics are resolved. */
+  change?: Omit<DefinitionChange, 'scorers'> & { metrics?: readonly EnabledMetric[] | undefined };
   /** The workflow number that the experiment had when this was decided on; absent: the one that it has now. */
   after?: number;
 }
@@ -49,8 +60,11 @@ export interface RunChecks extends FrozenRowsDeps, RerunDeps {
   checkModule(name: string): Promise<void>;
   /** @throws RequestInvalid when the address is not allowed. */
   checkUrl(url: string): Promise<void>;
-  /** @throws RequestInvalid when a metric of the run is unknown, or has no worst value where failed rows are to count as that. */
-  checkMetrics(run: ExperimentRun): Promise<void>;
+  /**
+   * @param metrics those that the run will compute; absent: the experiment's
+   * @throws RequestInvalid when a metric of the run is unknown, or has no worst value where failed rows are to count as that.
+   */
+  checkMetrics(run: ExperimentRun, metrics?: readonly EnabledMetric[]): Promise<void>;
 }
 
 /**
@@ -63,20 +77,22 @@ export async function requestRun(
   experimentId: string,
   request: RunRequest,
 ): Promise<{ run: ExperimentRun; started: boolean }> {
-  const current = await deps.ledger.find(experimentId);
-  if (!current) throw new ServiceError('NotFound', `no experiment ${experimentId}`);
-  const after = request.after ?? current.workflowNumber;
-  if (isUnderWay(current.state) || current.workflowNumber !== after) {
-    mustBeFrozen(current, request.rows);
-    mustRunAsked(current, request.rowsToRun);
-    return { run: current, started: false };
+  const stored = await deps.ledger.find(experimentId);
+  if (!stored) throw new ServiceError('NotFound', `no experiment ${experimentId}`);
+  const after = request.after ?? stored.workflowNumber;
+  if (isUnderWay(stored.state) || stored.workflowNumber !== after) {
+    mustBeFrozen(stored, request.rows);
+    mustRunAsked(stored, request.rowsToRun);
+    return { run: stored, started: false };
   }
+  const { metrics, ...change } = request.change ?? {};
+  const current = change.dataset ? { ...stored, source: sourceOf(change.dataset), datasetName: change.dataset.name } : stored;
   const runner = request.runner ?? (await unnamedRunner(deps, current, request));
   const { shape, records } = await shapeOf(deps, current, request);
   const asked = await chosenRerun(deps, current, request.rowsToRun ?? 'missing');
   if (runsRows(asked)) await checkRunner(deps, runner, shape);
   const { failedRows = current.failedRows, loggedMetrics } = request;
-  await deps.checkMetrics({ ...current, failedRows, loggedMetrics: { ...current.loggedMetrics, ...loggedMetrics } });
+  await deps.checkMetrics({ ...current, failedRows, loggedMetrics: { ...current.loggedMetrics, ...loggedMetrics } }, metrics);
   const { selectedRows, rows, trials } = await chosenRows(deps, current, request, {
     shape,
     records,
@@ -92,11 +108,14 @@ export async function requestRun(
     ...(request.failedRows ? { failedRows: request.failedRows } : {}),
     ...(request.loggedMetrics ? { loggedMetrics: request.loggedMetrics } : {}),
     ...(request.callerProcess ? { callerProcess: request.callerProcess } : {}),
+    ...(request.change ? { change: { ...change, scorers: metrics?.map(({ config }) => config) } } : {}),
   };
   const start = await startRun(deps, experimentId, after, definition);
   if (!start.started) mustRunAsked(start.run, request.rowsToRun);
   return start;
 }
+
+const sourceOf = ({ id, versionIndex }: DatasetVersionRef): RowSource => ({ kind: 'dataset', datasetId: id, versionIndex });
 
 /** Freezes the rows of a run, and how often each is run. Records that were stored for it go again where that is refused. */
 async function chosenRows(
@@ -182,8 +201,15 @@ async function checkRunner(deps: RunChecks, runner: Runner, shape: RowShape): Pr
   }
 }
 
+/** The prompt of an experiment, as running it needs it. */
+export interface DefinedPrompt {
+  prompt: Pick<NonNullable<Experiment['prompt']>, 'templateVersionId' | 'settings'> | null;
+  /** Instead of the settings of the template's version. */
+  promptSettings: Experiment['promptSettings'];
+}
+
 /** What runs the rows of an experiment when the request names no runner: its prompt template, else the outputs that its dataset holds. */
-export const definedRunner = ({ prompt, promptSettings }: Pick<Experiment, 'prompt' | 'promptSettings'>): Runner =>
+export const definedRunner = ({ prompt, promptSettings }: DefinedPrompt): Runner =>
   prompt
     ? { kind: 'prompt_template', templateVersionId: prompt.templateVersionId, settings: promptSettings ?? prompt.settings }
     : { kind: 'dataset_outputs' };

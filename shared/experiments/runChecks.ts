@@ -46,8 +46,8 @@ export const runChecks = (deps: RunCheckDeps): RunChecks => ({
       throw err;
     });
   },
-  async checkMetrics(run) {
-    const metrics = await deps.scorers.enabledMetrics(run);
+  async checkMetrics(run, given) {
+    const metrics = given ?? (await deps.scorers.enabledMetrics(run));
     mustSuitFailedRows(run.failedRows, metrics, run.loggedMetrics);
     await mustHaveJudges(deps.models, metrics, () => deps.scorers.defaultJudge(run.projectId));
   },

@@ -1,10 +1,24 @@
+import type { ScorerConfig } from '../wire/scorers.ts';
 import type { ExperimentRun, FigureSettings, Rerun, RowsToRun, Runner, RunSettings, RunState } from './experiment.ts';
+import type { DatasetVersionRef } from './experimentStore.ts';
 import type { RowSelection, SelectedRows } from './rowSelection.ts';
 import type { OrdinalRange } from './workflow.ts';
+
+/** What an experiment is made from, where a start says it anew. */
+export interface DefinitionChange {
+  taskType?: 16 | 17 | undefined;
+  dataset?: DatasetVersionRef | undefined;
+  promptTemplateVersionId?: string | undefined;
+  promptSettings?: Record<string, unknown> | undefined;
+  /** The metrics to compute. */
+  scorers?: readonly ScorerConfig[] | undefined;
+}
 
 /** What a run is to do; absent parts keep what the experiment has. */
 export interface RunDefinition extends FigureSettings {
   rowsToRun: RowsToRun;
+  /** Stored with the start, so that no other request comes between. */
+  change?: DefinitionChange;
   rerun?: Rerun;
   /** The executions to run, where `rowsToRun` is `chosen` and they are known already. */
   chosen?: readonly OrdinalRange[];

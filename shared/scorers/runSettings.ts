@@ -37,12 +37,23 @@ export async function saveRunSettings(
   kinds = anyRun,
 ): Promise<RunScorerSettings> {
   await mustExist(store, projectId, runId, kinds);
-  const metrics = given.scorers ? await resolveMetrics(await withoutDeleted(store, projectId, runId), given.scorers) : undefined;
+  const metrics = given.scorers ? await metricsForRun(store, projectId, runId, given.scorers) : undefined;
   return store.saveRunSettings(projectId, runId, {
     ...(metrics ? { scorers: metrics.map((metric) => metric.config) } : {}),
     ...(given.segmentFilters ? { segmentFilters: given.segmentFilters } : {}),
   });
 }
+
+/**
+ * Metrics that are to be switched on for a run.
+ * @throws RequestInvalid for an unknown scorer, and for a deleted one that the run does not have
+ */
+export const metricsForRun = async (
+  store: SettingsStore,
+  projectId: string,
+  runId: string,
+  scorers: readonly ScorerReference[],
+): Promise<EnabledMetric[]> => resolveMetrics(await withoutDeleted(store, projectId, runId), scorers);
 
 /** A deleted scorer can be kept by a run that has it, and cannot be switched on for another. */
 async function withoutDeleted(store: SettingsStore, projectId: string, runId: string): Promise<ScorerLookup> {

@@ -805,6 +805,43 @@ describe('jobs', () => {
     });
     expect(refused).toMatchObject({ status: 422, body: { detail: [{ msg: expect.stringContaining('nowhere') }] } });
     expect(await state()).toEqual(before);
+    const gone = await service.call('POST', '/jobs', {
+      ...{ job_name: 'playground_run', project_id: project, run_id: experiment.id, task_type: 17 },
+      scorers: [{ id: newId(), scorer_type: 'llm' }],
+    });
+    expect(gone).toMatchObject({ status: 422, body: { detail: [{ type: 'metric_unknown' }] } });
+    expect(await state()).toEqual(before);
+  });
+
+  test('one that is accepted runs as it was asked for, whatever is refused beside it', async () => {
+    const project = await service.project();
+    const right = (await service.template('Answer: {{input}}')).versionId;
+    const wrong = (await service.template('Answer: {{nowhere}}')).versionId;
+    const datasets = await Promise.all([dataset(['input']), dataset(['input', 'more'])]);
+    const experiment = await created(project, { name: 'raced' });
+    const start = (versionId: string, temperature: number, { dataset_id }: { dataset_id: string }) =>
+      service.call('POST', '/jobs', {
+        ...{ job_name: 'playground_run', project_id: project, run_id: experiment.id, dataset_id },
+        ...{ prompt_template_version_id: versionId, prompt_settings: { model_alias: 'large-model', temperature } },
+      });
+    const answers = await Promise.all([
+      start(wrong, 0.1, datasets[1]),
+      start(right, 0.9, datasets[0]),
+      start(wrong, 0.2, datasets[1]),
+      start(wrong, 0.3, datasets[1]),
+    ]);
+    // Those that come when the run goes on are given that run.
+    expect(answers[1]?.status).toBe(200);
+    const shown = (await service.call('GET', `${experimentsOf(project)}/${experiment.id}`)).body;
+    expect(shown).toMatchObject({
+      prompt: { content: 'Answer: {{input}}' },
+      dataset: { dataset_id: datasets[0].dataset_id },
+      prompt_run_settings: { temperature: 0.9 },
+    });
+    expect(await service.ledger.find(experiment.id)).toMatchObject({
+      source: { kind: 'dataset', datasetId: datasets[0].dataset_id },
+      runner: { kind: 'prompt_template', templateVersionId: right, settings: { temperature: 0.9 } },
+    });
   });
 
   test('are refused where they cannot run', async () => {

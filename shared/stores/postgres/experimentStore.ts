@@ -7,7 +7,6 @@ import type {
   ExperimentQuery,
   ExperimentStore,
   NewExperiment,
-  StoredDefinition,
 } from '../../experiments/experimentStore.ts';
 import { isMetricFilter } from '../../experiments/metricQuery.ts';
 import type { SelectedRows } from '../../experiments/rowSelection.ts';
@@ -106,26 +105,6 @@ const ExperimentRow = z
       createdBy: row.created_by,
       createdAt: row.created_at,
       updatedAt: row.updated_at,
-    }),
-  );
-
-const DefinitionRow = z
-  .object({
-    task_type: z.number(),
-    dataset_id: z.string().nullable(),
-    dataset_version_index: z.number().nullable(),
-    dataset_name: z.string().nullable(),
-    prompt_template_version_id: z.string().nullable(),
-    prompt_settings: AnyObject.nullable(),
-  })
-  .transform(
-    (row): StoredDefinition => ({
-      taskType: row.task_type,
-      datasetId: row.dataset_id,
-      datasetVersionIndex: row.dataset_version_index,
-      datasetName: row.dataset_name,
-      promptTemplateVersionId: row.prompt_template_version_id,
-      promptSettings: row.prompt_settings,
     }),
   );
 
@@ -310,52 +289,13 @@ export function postgresExperiments(database: Database): ExperimentStore {
       });
       return found ? find(projectId, experimentId) : undefined;
     },
-    async define(experimentId, { taskType, dataset, promptTemplateVersionId, promptSettings }) {
-      const row = await database.maybeOne(
-        `UPDATE experiments e SET task_type = coalesce($2, e.task_type), dataset_id = coalesce($3, e.dataset_id),
-                dataset_version_index = coalesce($4, e.dataset_version_index), dataset_name = coalesce($5, e.dataset_name),
-                prompt_template_version_id = coalesce($6, e.prompt_template_version_id),
-                prompt_settings = coalesce($7::jsonb, e.prompt_settings)
-           FROM (SELECT * FROM experiments WHERE run_id = $1 FOR UPDATE) former
-          WHERE e.run_id = former.run_id AND e.state NOT IN ('requested', 'running', 'paused')
-         RETURNING former.task_type, former.dataset_id, former.dataset_version_index, former.dataset_name,
-                   former.prompt_template_version_id, former.prompt_settings`,
-        [
-          experimentId,
-          taskType ?? null,
-          dataset?.id ?? null,
-          dataset?.versionIndex ?? null,
-          dataset?.name ?? null,
-          promptTemplateVersionId ?? null,
-          json(promptSettings),
-        ],
-      );
-      return row && DefinitionRow.parse(row);
-    },
-    async undefine(experimentId, former, workflowNumber) {
-      await database.query(
-        `UPDATE experiments SET task_type = $2, dataset_id = $3, dataset_version_index = $4, dataset_name = $5,
-                prompt_template_version_id = $6, prompt_settings = $7::jsonb
-          WHERE run_id = $1 AND workflow_number = $8 AND state NOT IN ('requested', 'running', 'paused')`,
-        [
-          experimentId,
-          former.taskType,
-          former.datasetId,
-          former.datasetVersionIndex,
-          former.datasetName,
-          former.promptTemplateVersionId,
-          json(former.promptSettings),
-          workflowNumber,
-        ],
-      );
-    },
     async templateOfVersion(templateVersionId) {
       const row = await database.maybeOne(
-        `SELECT t.id FROM prompt_template_versions v JOIN prompt_templates t ON t.id = v.template_id
+        `SELECT t.id, v.settings FROM prompt_template_versions v JOIN prompt_templates t ON t.id = v.template_id
           WHERE v.id = $1 AND t.deleted_at IS NULL`,
         [templateVersionId],
       );
-      return row && z.string().parse(row.id);
+      return row && z.object({ id: z.string(), settings: AnyObject }).parse(row);
     },
   };
 }

@@ -16,6 +16,7 @@ import type { OrdinalRange } from '../../experiments/workflow.ts';
 import { newWorkflowId } from '../../experiments/workflowId.ts';
 import type { Database, Queries } from './connect.ts';
 import { AT_REST, noteOutdatedSql } from './outdatedAggregates.ts';
+import { saveRunSettings } from './scorers.ts';
 
 const RunRow = z.object({
   experimentId: z.string(),
@@ -83,6 +84,7 @@ export function postgresRunLedger(database: Database): RunLedger {
       )) !== undefined,
 
     async request(experimentId, after, definition) {
+      const { change } = definition;
       return database.transaction(async (tx) => {
         const started = await tx.query(
           `UPDATE experiments SET state = 'requested', workflow_number = workflow_number + 1,
@@ -90,6 +92,9 @@ export function postgresRunLedger(database: Database): RunLedger {
                   runner = coalesce($4::jsonb, runner), settings = settings || $5::jsonb, row_count = coalesce($6, row_count),
                   trials = coalesce($9, trials), selected_rows = coalesce($11::jsonb, selected_rows),
                   logged_metrics = logged_metrics || $8::jsonb, failed_rows = coalesce($10, failed_rows),
+                  task_type = coalesce($13, task_type), dataset_id = coalesce($14, dataset_id),
+                  dataset_version_index = coalesce($15, dataset_version_index), dataset_name = coalesce($16, dataset_name),
+                  prompt_template_version_id = coalesce($17, prompt_template_version_id), prompt_settings = coalesce($18::jsonb, prompt_settings),
                   caller_process = coalesce($7, caller_process), caller_seen_at = CASE WHEN $7::text IS NULL THEN caller_seen_at ELSE now() END,
                   error = NULL, pause_reason = NULL, workflow_problem = NULL, ended_at = NULL, started_at = coalesce(started_at, now())
             WHERE run_id = $1 AND workflow_number = $2 AND state NOT IN ('requested', 'running', 'paused')
@@ -107,12 +112,19 @@ export function postgresRunLedger(database: Database): RunLedger {
             definition.failedRows ?? null,
             definition.selectedRows ? JSON.stringify(definition.selectedRows) : null,
             definition.rerun ? JSON.stringify(definition.rerun) : null,
+            change?.taskType ?? null,
+            change?.dataset?.id ?? null,
+            change?.dataset?.versionIndex ?? null,
+            change?.dataset?.name ?? null,
+            change?.promptTemplateVersionId ?? null,
+            change?.promptSettings ? JSON.stringify(change.promptSettings) : null,
           ],
         );
         const run = await find(tx, experimentId);
         if (!run || started.length === 0) return run && { run, started: false };
         await tx.query('DELETE FROM rerun_rows WHERE run_id = $1', [experimentId]);
         if (definition.chosen) await insertChosen(tx, experimentId, definition.chosen);
+        if (change?.scorers) await saveRunSettings(tx, run.projectId, experimentId, { scorers: [...change.scorers] });
         const workflowId = newWorkflowId(run, run.workflowNumber);
         await tx.query('UPDATE experiments SET workflow_id = $2 WHERE run_id = $1', [experimentId, workflowId]);
         return { run: { ...run, workflowId }, started: true };

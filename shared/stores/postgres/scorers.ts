@@ -10,7 +10,7 @@ import {
   SegmentFilter,
 } from '../../wire/scorers.ts';
 import { markDeleted } from './assetAccess.ts';
-import { type Database, isUniqueViolation } from './connect.ts';
+import { type Database, isUniqueViolation, type Queries } from './connect.ts';
 
 const JudgeDefinitionRow = z.object({
   template: ChainPollTemplate,
@@ -190,17 +190,7 @@ export function scorerStore(database: Database): ScorerStore {
       );
       return row && SettingsRow.parse(row);
     },
-    async saveRunSettings(projectId, runId, settings) {
-      const row = await database.maybeOne(
-        `INSERT INTO run_scorer_settings (run_id, project_id, scorers, segment_filters) VALUES ($1, $2, coalesce($3::jsonb, '[]'), $4::jsonb)
-         ON CONFLICT (run_id) DO UPDATE SET scorers = coalesce($3::jsonb, run_scorer_settings.scorers),
-           segment_filters = coalesce($4::jsonb, run_scorer_settings.segment_filters), updated_at = now(),
-           scored_from = CASE WHEN run_scorer_settings.scorers = '[]' THEN clock_timestamp() ELSE run_scorer_settings.scored_from END
-         RETURNING scorers, segment_filters`,
-        [runId, projectId, jsonOrNull(settings.scorers), jsonOrNull(settings.segmentFilters)],
-      );
-      return SettingsRow.parse(row);
-    },
+    saveRunSettings: (projectId, runId, settings) => saveRunSettings(database, projectId, runId, settings),
     async enabledIn(runId) {
       const rows = await database.query(
         `SELECT config ->> 'id' AS id FROM run_scorer_settings, jsonb_array_elements(scorers) AS config WHERE run_id = $1`,
@@ -217,6 +207,23 @@ export function scorerStore(database: Database): ScorerStore {
       return rows.map((row) => ScorerConfig.parse(row.config));
     },
   };
+}
+
+export async function saveRunSettings(
+  queries: Queries,
+  projectId: string,
+  runId: string,
+  settings: Partial<RunScorerSettings>,
+): Promise<RunScorerSettings> {
+  const row = await queries.maybeOne(
+    `INSERT INTO run_scorer_settings (run_id, project_id, scorers, segment_filters) VALUES ($1, $2, coalesce($3::jsonb, '[]'), $4::jsonb)
+     ON CONFLICT (run_id) DO UPDATE SET scorers = coalesce($3::jsonb, run_scorer_settings.scorers),
+       segment_filters = coalesce($4::jsonb, run_scorer_settings.segment_filters), updated_at = now(),
+       scored_from = CASE WHEN run_scorer_settings.scorers = '[]' THEN clock_timestamp() ELSE run_scorer_settings.scored_from END
+     RETURNING scorers, segment_filters`,
+    [runId, projectId, jsonOrNull(settings.scorers), jsonOrNull(settings.segmentFilters)],
+  );
+  return SettingsRow.parse(row);
 }
 
 const jsonOrNull = (value: unknown): string | null => (value === undefined || value === null ? null : JSON.stringify(value));
