@@ -109,9 +109,15 @@ const isUpdatedAs = (kind: RecordKind, of: 'trace' | 'span'): boolean =>
 /** The ids that a filter asks for and nothing else; undefined where it asks for more. */
 function namedIds(filter: Filter): 'all' | readonly string[] | undefined {
   if ('and' in filter) {
-    const [only, ...others] = filter.and;
-    if (!only) return 'all';
-    return others.length === 0 ? namedIds(only) : undefined;
+    const parts = filter.and.map(namedIds).filter((part) => part !== 'all');
+    if (!parts.every((part) => part !== undefined)) return undefined;
+    const [first, ...others] = parts;
+    return first ? first.filter((id) => others.every((ids) => ids.includes(id))) : 'all';
+  }
+  if ('or' in filter) {
+    const parts = filter.or.map(namedIds);
+    if (parts.includes('all')) return 'all';
+    return parts.every((part) => part !== undefined) ? (parts as string[][]).flat() : undefined;
   }
   if (!('filter' in filter) || filter.filter.type !== 'id' || filter.filter.column_id !== 'id') return undefined;
   const { operator, value } = filter.filter;

@@ -175,7 +175,13 @@ test('records that were deleted are 404 as ever, and take nothing of before when
   expect((await updateTrace(id, { output: 'third' })).body.records_count).toBe(1);
 
   // Deleted while the update waits: by its id, and with the whole run.
-  for (const filters of [(of: string) => byId(of), () => undefined]) {
+  const leaf = (of: string) => byId(of)[0] as object;
+  for (const filters of [
+    (of: string) => byId(of),
+    () => undefined,
+    (of: string) => [leaf(of), leaf(of)],
+    (of: string) => [{ or: [leaf(newId()), { and: [leaf(of)] }] }],
+  ]) {
     const late = newId();
     await updateTrace(late, { output: 'held' });
     await remove(filters(late));
