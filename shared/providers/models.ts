@@ -211,11 +211,20 @@ function firstDefault(integrations: readonly Integration[]): ResolvedModel | und
 
 function unknownModel(alias: string | null | undefined, integrations: readonly Integration[]): ServiceError {
   const known = integrations.flatMap((one) =>
-    modelsOf(one).map((model) => ({ ...model, label: `${model.alias} (${one.name})` })),
+    modelsOf(one).map((model) => ({
+      label: `${model.alias} (${one.name})`,
+      names: namesOf(model).flatMap((name) => [name, `${one.name}/${name}`]),
+    })),
   );
   const what = alias ? `no model "${alias}" in any integration` : 'no model is named, and no integration has a default one';
-  const near = alias ? closestNames(alias, known.flatMap(namesOf), MAX_CLOSEST) : [];
-  const closest = [...new Set(near.flatMap((name) => known.filter((model) => namesOf(model).includes(name))))];
+  const near = alias
+    ? closestNames(
+        alias,
+        known.flatMap(({ names }) => names),
+        MAX_CLOSEST,
+      )
+    : [];
+  const closest = [...new Set(near.flatMap((name) => known.filter(({ names }) => names.includes(name))))];
   const named = { texts: alias ? [alias] : [] };
   if (integrations.length === 0)
     return new ServiceError('ModelUnknown', `${what}: no integration is configured yet (PUT /v2/integrations/custom/{name})`, {

@@ -640,6 +640,10 @@ describe('finding the model', () => {
     await expect(callerOf(known('first', ['large', 'medium', 'small'])).resolveModel('smal')).rejects.toMatchObject({
       message: expect.stringContaining('closest are small (first), '),
     });
+    const gateway = callerOf(known('gateways', ['gateway', 'gate-way']), known('gateway', ['qwen-max']));
+    await expect(gateway.resolveModel('gateway/qwen-mx')).rejects.toMatchObject({
+      message: expect.stringContaining('closest are qwen-max (gateway), '),
+    });
     await expect(caller.resolveModel('a', 'second')).rejects.toMatchObject({ code: 'ModelUnknown' });
     await expect(caller.resolveModel('a', 'third')).rejects.toMatchObject({
       code: 'IntegrationNotFound',
