@@ -20,7 +20,8 @@ function changed(value: unknown): unknown {
     for (const key of Object.keys(container)) {
       const inner = container[key];
       if (typeof inner === 'string') container[key] = inner.toWellFormed();
-      else if (typeof inner === 'object' && inner !== null) {
+      // A number that is kept with all its digits is a frozen object.
+      else if (typeof inner === 'object' && inner !== null && !Object.isFrozen(inner)) {
         const isFitting = Array.isArray(inner) || Object.keys(inner).every((name) => storableKey(name) === name);
         const fitting = isFitting ? inner : withStorableKeys(inner);
         container[key] = fitting;

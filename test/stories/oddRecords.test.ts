@@ -300,6 +300,26 @@ describe('a record that is odd costs nothing', () => {
     ]);
   });
 
+  test('whole numbers keep all their digits where they become text', async () => {
+    const digits = '1234567890123456789';
+    // No JavaScript number has these digits.
+    const large = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(digits);
+    const trace = await logged({
+      input: { q: large },
+      tags: [large],
+      user_metadata: { user: large, list: [large], ['__proto__']: large },
+      metrics: { own: large, duration_ns: large },
+      spans: [{ type: 'retriever', input: 'q', output: [{ content: 'd', metadata: { row: large } }] }],
+    });
+    expect(trace).toMatchObject({
+      input: `{"q":${digits}}`,
+      tags: [digits],
+      user_metadata: { user: digits, _proto_: digits, list: `[${digits}]` },
+      metrics: { own: Number(digits) },
+      spans: [{ output: [{ content: 'd', metadata: { row: digits } }] }],
+    });
+  });
+
   test('a kind that is none is a workflow, and what hangs below any kind stays', async () => {
     const below = (name: string) => [{ type: 'tool', name }];
     const { spans } = await logged({
