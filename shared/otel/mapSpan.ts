@@ -147,11 +147,17 @@ function addModelCall(mapped: MappedSpan, { temperature, model, finishReason, to
 function addTexts(mapped: MappedSpan, content: SpanContent): [string, AttributeValue][] {
   const { type } = mapped;
   const said: [string, AttributeValue][] = [];
-  const known = (attribute: string, byDefault: MessageRole, { others = [], ...message }: SaidMessage): LoggedMessage => {
+  const keep = (path: string, value: AttributeValue): void => {
+    if (said.length < MAX_SAID) said.push([path, value]);
+  };
+  const known = (attribute: string, byDefault: MessageRole, message: SaidMessage): LoggedMessage => {
     const role = messageRole(message.role);
-    const besides = role === undefined ? [['role', message.role] as const, ...others] : others;
-    for (const [name, value] of besides) if (said.length < MAX_SAID) said.push([`${attribute}.${name}`, value]);
-    return { ...message, role: role ?? byDefault };
+    if (role === undefined) keep(`${attribute}.role`, message.role);
+    const made = { ...message, role: role ?? byDefault };
+    if (!message.others) return made;
+    for (const [name, value] of message.others) keep(`${attribute}.${name}`, value);
+    delete made.others;
+    return made;
   };
   if (content.input !== undefined) {
     const given = type === 'llm' && typeof content.input === 'string' ? messagesOf(content.input, 'user') : content.input;

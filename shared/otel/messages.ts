@@ -18,11 +18,19 @@ const readFields: ReadonlySet<string> = new Set([
   ...['reasoning_content', 'reasoning', 'thinking', 'message', 'id', 'index', 'status'],
 ]);
 
-/** What else a message says. Among the attributes of an event, names with a dot are not of its message. */
-const othersIn = (message: AttributeTree): [string, AttributeValue][] =>
-  isItem(message)
-    ? []
-    : Object.entries(message).filter(([name, value]) => !readFields.has(name) && !name.includes('.') && !isNothing(value));
+const NO_OTHERS: [string, AttributeValue][] = [];
+
+/** What else a message says, hardly ever anything. Among the attributes of an event, names with a dot are not of its message. */
+function othersIn(message: AttributeTree): [string, AttributeValue][] {
+  if (isItem(message)) return NO_OTHERS;
+  let others = NO_OTHERS;
+  for (const name in message) {
+    if (readFields.has(name) || name.includes('.') || isNothing(message[name])) continue;
+    if (others === NO_OTHERS) others = [];
+    others.push([name, message[name] as AttributeValue]);
+  }
+  return others;
+}
 
 /** What one message holds, in whichever form it was written. */
 interface Contents {
@@ -181,7 +189,7 @@ function message(
   role: string,
   texts: readonly string[],
   toolCalls: readonly ToolCall[],
-  { id, others = [] }: { id?: string | undefined; others?: [string, AttributeValue][] },
+  { id, others = NO_OTHERS }: { id?: string | undefined; others?: [string, AttributeValue][] },
 ): SaidMessage {
   const [only = ''] = texts;
   return {
@@ -198,10 +206,8 @@ function contentsOf(message: AttributeTree): Contents {
   const { parts, content } = message;
   const isPart = isNothing(parts) && isNothing(content) && isItem(message);
   // Providers that serve reasoning models write it beside the content.
-  const beside = [message.reasoning_content, message.reasoning, message.thinking].find(
-    (one) => typeof one === 'string' && one !== '',
-  );
-  if (typeof beside === 'string') contents.reasoning.push(beside);
+  const beside = message.reasoning_content ?? message.reasoning ?? message.thinking;
+  if (typeof beside === 'string' && beside !== '') contents.reasoning.push(beside);
   for (const part of isPart ? [message] : Array.isArray(parts) ? parts : Array.isArray(content) ? content : [content ?? parts])
     addPart(contents, part);
   const calls = structureOf(message.tool_calls);
