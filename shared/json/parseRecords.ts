@@ -4,8 +4,8 @@ const textFields: ReadonlySet<string> = new Set([
   ...['dataset_input', 'dataset_output'],
 ]);
 
-/** A whole number that may have more digits than a double. */
-const LARGE = /[:[,]\s*-?\d{16,}\s*[,}\]]/;
+/** A whole number that may have more digits than a double. Times in microseconds have fewer. */
+const LARGE = /[:[,]\s*-?(?:9\d{15}|\d{17,})\s*[,}\]]/;
 const WHOLE = /^-?\d+$/;
 
 /** `JSON.parse` and `JSON.rawJSON` of ECMAScript's proposal for the sources of numbers, which Node.js has. */

@@ -134,6 +134,7 @@ export function answerOf(
     else if (inParts && first.role === answer.role && (first.texts.length === 0 || texts.length === 0)) {
       append(first.texts, texts);
       append(first.toolCalls, toolCalls);
+      first.others = [...first.others, ...answer.others];
       first.finishReason ??= answer.finishReason;
     } else events.push(eventOf(answer));
   }
@@ -206,7 +207,7 @@ function contentsOf(message: AttributeTree): Contents {
   const { parts, content } = message;
   const isPart = isNothing(parts) && isNothing(content) && isItem(message);
   // Providers that serve reasoning models write it beside the content.
-  const beside = message.reasoning_content ?? message.reasoning ?? message.thinking;
+  const beside = message.reasoning_content || message.reasoning || message.thinking;
   if (typeof beside === 'string' && beside !== '') contents.reasoning.push(beside);
   for (const part of isPart ? [message] : Array.isArray(parts) ? parts : Array.isArray(content) ? content : [content ?? parts])
     addPart(contents, part);

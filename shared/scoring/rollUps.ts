@@ -22,17 +22,20 @@ export interface Container {
 /** A value of a record below a container. */
 export interface HeldValue extends Container {
   recordId: string;
-  value: Score;
+  /** Null where there is a state alone. */
+  value: Score | null;
   /** Microseconds. */
   version: number;
   /** Of the metric that made it; empty where that is not known. */
   scorerVersion: string;
+  /** No scorer made it. */
+  isCallers: boolean;
 }
 
 export interface RollUpReads {
   /** Those that are stored. */
   containers(run: RunRef, kind: 'trace' | 'session', ids: readonly string[]): Promise<RollUpTarget[]>;
-  /** Values of the spans of these traces, or of the traces of these sessions. */
+  /** Values of the spans of these traces, and the states of those without one; or values of the traces of these sessions. */
   heldValues(run: RunRef, kind: 'trace' | 'session', ids: readonly string[], metrics: readonly string[]): Promise<HeldValue[]>;
 }
 
@@ -89,7 +92,7 @@ async function rollUpInto(
   const names = [...new Set([...pairs.values()].map(({ metric }) => metric))];
   const [containers, stored] = await Promise.all([reads.containers(run, kind, ids), reads.heldValues(run, kind, ids, names)]);
   const all = new Map([...pairs.keys()].map((key) => [key, new Map<string, Score>()]));
-  for (const one of stored) all.get(keyOf(one))?.set(one.recordId, one.value);
+  for (const one of stored) if (one.value !== null) all.get(keyOf(one))?.set(one.recordId, one.value);
   for (const { value, ...container } of held) {
     const ofContainer = all.get(keyOf(container)) as Map<string, Score>;
     const hasValue = value.status === 'success' || value.status === 'roll_up';

@@ -26,8 +26,11 @@ export interface RecordToScore {
   /** `text`, `image`, `audio` … of its content. */
   modalities: readonly string[];
   record: ScoredRecord;
-  /** The spans of these kinds below it, in order of their start; there where it was read with its spans. */
-  spansOf?: (kinds: readonly RecordKind[]) => RecordToScore[];
+  /**
+   * The spans of these kinds below it, in order of their start; there where it was read with its spans.
+   * @param withSpans each with what is below it, and as new as the newest of that
+   */
+  spansOf?: (kinds: readonly RecordKind[], withSpans: boolean) => RecordToScore[];
 }
 
 /** What has to be read to score a record. */
@@ -142,13 +145,13 @@ export async function scoreValues(
       await writer.add(work, await scored(target, metric));
       return true;
     }
-    for (const span of spans.lacking) {
-      if (stopping.aborted || failing !== undefined) return false;
-      await writer.add({ ...work, target: span }, await scored(span, metric));
+    for (const [index, span] of spans.lacking.entries()) {
+      if (stopping.aborted || failing !== undefined || (index > 0 && performance.now() >= until)) return false;
+      const version = Math.max(work.version, span.version + 2);
+      await writer.add({ ...work, target: span, version }, await scored(span, metric));
     }
     if (spans.lacking.length > 0 || spans.areScored) await writer.close(work);
-    else
-      await writer.add(work, { notApplicable: `the trace has no span to score: the metric looks at ${metric.kinds.join(', ')}` });
+    else await writer.add(work, { notApplicable: `the trace has no span that the metric takes: ${metric.kinds.join(', ')}` });
     return true;
   };
   const lane = async () => {
@@ -237,7 +240,10 @@ async function* partsOf(
 ): AsyncGenerator<MarkedValue[], void, undefined> {
   const cut = async function* (page: readonly MarkedValue[]) {
     const ids = [...new Set(page.map(({ recordId }) => recordId))];
-    const withSpans = readsSpans(page.map((value) => deps.metricOf(value)));
+    const withSpans = readsSpans(
+      page,
+      page.map((value) => deps.metricOf(value)),
+    );
     const sizes = await deps.untilStored(() => deps.recordSizes(run, ids, withSpans), signal);
     let part: MarkedValue[] = [];
     let read = new Set<string>();
@@ -266,26 +272,35 @@ async function* partsOf(
   if (page.length > 0) yield* cut(page);
 }
 
-const readsSpans = (metrics: readonly ReturnType<ScoreValuesDeps['metricOf']>[]): boolean =>
-  metrics.some((metric) => !('problem' in metric) && (metric.readsSpans || isOfSpansAlone(metric)));
+type FoundMetric = ReturnType<ScoreValuesDeps['metricOf']>;
+
+/** Whether the value is that of a trace which is made of its spans. */
+const isMadeOfSpans = (value: MarkedValue, metric: FoundMetric): metric is EnabledMetric =>
+  value.kind === 'trace' && !('problem' in metric) && isOfSpansAlone(metric);
+
+const readsSpans = (values: readonly MarkedValue[], metrics: readonly FoundMetric[]): boolean =>
+  values.some((value, index) => {
+    const metric = metrics[index] as FoundMetric;
+    return !('problem' in metric) && (metric.readsSpans === true || isMadeOfSpans(value, metric));
+  });
 
 /**
- * The spans to score of the traces whose values are made of their spans. One that has a value of this version of the metric, and was not written
- * since, keeps it.
+ * The spans to score of the traces whose values are made of their spans. One that was not written since keeps a value of this version of the metric, a
+ * value that its caller computed, and what it got since the trace was marked, be it a failure.
  */
 async function spansToScore(
   deps: ScoreValuesDeps,
   run: RunRef,
   part: readonly MarkedValue[],
-  metrics: readonly ReturnType<ScoreValuesDeps['metricOf']>[],
+  metrics: readonly FoundMetric[],
   records: ReadonlyMap<string, RecordToScore>,
   signal: AbortSignal,
 ): Promise<(value: MarkedValue) => Scoring['spans']> {
   const ofTraces = part.flatMap((value, index) => {
-    const metric = metrics[index] as ReturnType<ScoreValuesDeps['metricOf']>;
+    const metric = metrics[index] as FoundMetric;
     const spansOf = records.get(value.recordId)?.spansOf;
-    if (value.kind !== 'trace' || 'problem' in metric || !isOfSpansAlone(metric) || !spansOf) return [];
-    const spans = spansOf(metric.kinds).filter((span) => isScored(metric, scoringTarget(span)));
+    if (!isMadeOfSpans(value, metric) || !spansOf) return [];
+    const spans = spansOf(metric.kinds, metric.readsSpans === true).filter((span) => isScored(metric, scoringTarget(span)));
     return [{ value, metric, spans }];
   });
   if (ofTraces.length === 0) return () => undefined;
@@ -297,7 +312,8 @@ async function spansToScore(
     ofTraces.map(({ value, metric, spans }) => {
       const lacking = spans.filter(({ id, version }) => {
         const one = heldByKey.get(valueKey(id, value.metric));
-        return one === undefined || one.version < version || one.scorerVersion !== metric.version;
+        if (one === undefined || one.version < version) return true;
+        return !(one.isCallers || one.version >= value.version || (one.value !== null && one.scorerVersion === metric.version));
       });
       return [valueKey(value.recordId, value.metric), { lacking, areScored: lacking.length < spans.length }];
     }),
@@ -323,7 +339,7 @@ async function readRecords(
   metrics: readonly ReturnType<ScoreValuesDeps['metricOf']>[],
   signal: AbortSignal,
 ): Promise<{ records: Map<string, RecordToScore>; tooLarge: Set<string> }> {
-  const withSpans = readsSpans(metrics);
+  const withSpans = readsSpans(part, metrics);
   const tooLarge = new Set<string>();
   const read = async (ids: readonly string[]): Promise<RecordToScore[]> => {
     let tries = 0;
@@ -407,7 +423,8 @@ class ValueWriter {
   /** Has a trace get what its spans come to. They were added before. */
   async close(work: Scoring): Promise<void> {
     this.#closing.push(work);
-    this.#timer ??= setTimeout(() => void this.#flush(), WRITE_EVERY_MS);
+    if (this.#closing.length >= VALUES_PER_WRITE) await this.#flush();
+    else this.#timer ??= setTimeout(() => void this.#flush(), WRITE_EVERY_MS);
   }
 
   /** Stores states at once. */

@@ -186,7 +186,8 @@ function lackingRead(
   const failing = ofSpans.length
     ? `SELECT trace_id, groupUniqArray(toString(metric)) AS failing FROM metric_values FINAL
         WHERE ${IN_RUN} AND metric IN {ofSpans:Array(String)} AND record_type NOT IN ('trace', 'session') AND isNotNull(scorer_id)
-          AND status IN ('failed', 'error') AND version < {failedBefore:UInt64} GROUP BY trace_id`
+          AND status IN ('failed', 'error') AND version < {failedBefore:UInt64}
+          ${traceIds ? `AND (record_created_at, record_id) IN (${keysOf('trace_id')})` : ''} GROUP BY trace_id`
     : 'SELECT NULL::Nullable(UUID) AS trace_id, []::Array(String) AS failing WHERE false';
   const isHeld = `arrayExists(v -> v.1 = m AND v.2 >= r.version AND (v.2 = ${MARK} OR NOT has(f.failing, m)), s.good)`;
   return {

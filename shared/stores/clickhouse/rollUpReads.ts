@@ -3,12 +3,17 @@ import type { ScoreValue } from '../../metrics/metric.ts';
 import type { RollUpReads } from '../../scoring/rollUps.ts';
 import { IN_RUN, runParams, timeOfColumn } from './binder.ts';
 import type { ClickHouse } from './clickHouse.ts';
+import { TAKEN_BACK } from './metricRow.ts';
 import { keysBy } from './tables.ts';
 
 /** Which records a trace or a session gets values from, by the column that names it. */
 const below = {
-  trace: { column: 'trace_id', kinds: "type NOT IN ('trace', 'session')", states: "status = 'success'" },
-  session: { column: 'session_id', kinds: "type = 'trace'", states: "status IN ('success', 'roll_up')" },
+  trace: {
+    column: 'trace_id',
+    kinds: "type NOT IN ('trace', 'session')",
+    states: "status NOT IN ('pending', 'computing', 'roll_up')",
+  },
+  session: { column: 'session_id', kinds: "type = 'trace'", states: "status IN ('success', 'roll_up') AND value != ''" },
 } as const;
 
 const KeyRow = z.object({ id: z.string(), created_at: z.string() });
@@ -19,6 +24,7 @@ const ValueRow = z.object({
   value: z.string(),
   version: z.coerce.number(),
   made_by: z.string(),
+  is_callers: z.coerce.boolean(),
 });
 
 export function clickhouseRollUpReads(clickhouse: ClickHouse): RollUpReads {
@@ -46,21 +52,22 @@ export function clickhouseRollUpReads(clickhouse: ClickHouse): RollUpReads {
       const rows = await clickhouse.query({
         name: `values to roll up into ${kind}s`,
         sql: `SELECT k.container AS container, v.metric AS metric, v.record_id AS record, v.value AS value, v.version AS version,
-                     v.scorer_version AS made_by
-                FROM (SELECT metric, record_id, value, version, scorer_version FROM metric_values FINAL
+                     v.scorer_version AS made_by, isNull(v.scorer_id) AS is_callers
+                FROM (SELECT metric, record_id, if(status IN ('success', 'roll_up'), value, '') AS value, version, scorer_version, scorer_id FROM metric_values FINAL
                        WHERE ${IN_RUN} AND metric IN {metrics:Array(String)} AND (record_created_at, record_id) IN (SELECT made, id FROM (${keys}))
-                         AND ${states} AND value != '') AS v
+                         AND ${states} AND NOT ${TAKEN_BACK}) AS v
                 JOIN (${keys}) AS k ON k.id = v.record_id`,
         params: { ...runParams(run), ids, metrics },
         row: ValueRow,
       });
-      return rows.map(({ container, metric, record, value, version, made_by }) => ({
+      return rows.map(({ container, metric, record, value, version, made_by, is_callers }) => ({
         containerId: container,
         metric,
         recordId: record,
-        value: JSON.parse(value) as ScoreValue,
+        value: value === '' ? null : (JSON.parse(value) as ScoreValue),
         version,
         scorerVersion: made_by,
+        isCallers: is_callers,
       }));
     },
   };

@@ -63,13 +63,22 @@ export async function recordsToScore(
     const { id, type, trace_id } = row;
     if (type === 'session') return toScore(row, { spans: (inSessions.get(id) ?? []).map(asScored) });
     const spans = inTraces.get(trace_id as string) ?? [];
-    const spanToScore = (span: Row) => toScore(span, { spans: descendants(span.id, spans).map(asScored) });
-    if (type !== 'trace') return spanToScore(row);
-    return {
-      ...toScore(row, { spans: spans.map(asScored) }),
-      spansOf: (kinds) => spans.filter((span) => kinds.includes(span.type)).map(spanToScore),
-    };
+    if (type !== 'trace') return toScore(row, { spans: descendants(id, childrenOf(spans), spans).map(asScored) });
+    return { ...toScore(row, { spans: spans.map(asScored) }), spansOf: spansOfTrace(spans) };
   });
+}
+
+function spansOfTrace(spans: readonly Row[]): NonNullable<RecordToScore['spansOf']> {
+  return (kinds, withSpans) => {
+    const wanted = spans.filter(({ type }) => kinds.includes(type));
+    if (!withSpans) return wanted.map((span) => toScore(span, {}));
+    const children = childrenOf(spans);
+    return wanted.map((span) => {
+      const below = descendants(span.id, children, spans);
+      const version = below.reduce((newest, one) => Math.max(newest, one.version), span.version);
+      return { ...toScore(span, { spans: below.map(asScored) }), version };
+    });
+  };
 }
 
 const METADATA = ['dataset_metadata', 'user_metadata']
@@ -136,9 +145,10 @@ const read = (clickhouse: ClickHouse, run: RunRef, condition: string, ids: reado
     row: Scored,
   });
 
+const childrenOf = (spans: readonly Row[]) => Map.groupBy(spans, ({ parent_id }) => parent_id);
+
 /** The spans below one of them, at any depth; a loop of parents is walked once. */
-function descendants(id: string, spans: readonly Row[]): Row[] {
-  const children = Map.groupBy(spans, ({ parent_id }) => parent_id);
+function descendants(id: string, children: ReturnType<typeof childrenOf>, spans: readonly Row[]): Row[] {
   const found = new Set<Row>();
   const open = [...(children.get(id) ?? [])];
   for (let next = open.pop(); next; next = open.pop()) {
