@@ -101,8 +101,8 @@ interface Scoring {
 }
 
 /**
- * True of a metric that looks at spans and not at traces. Where rows are scored its mark stands at their traces all the same, as nobody knows before
- * which spans a row has: the spans of the trace are scored, and the trace gets what they come to.
+ * True of a metric that looks at spans and not at traces. Where rows are scored, their traces are marked all the same, since the spans of a row are not
+ * known before: the spans of the trace are scored, and the trace gets their roll-up.
  */
 export const isOfSpansAlone = ({ kinds }: Pick<EnabledMetric, 'kinds'>): boolean =>
   !kinds.includes('trace') && kinds.some(isSpanKind);

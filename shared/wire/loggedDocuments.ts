@@ -1,6 +1,9 @@
+import { isObject } from './isObject.ts';
 import { textOf } from './textOf.ts';
 
-type Fields = Record<string, unknown>;
+/** A value as the metadata of a document may have it. */
+export const plainValue = (value: unknown): unknown =>
+  typeof value === 'boolean' || Number.isFinite(value) ? value : textOf(value);
 
 /**
  * A document as it is logged, with what it says beside its content and metadata moved into the metadata, where the interface has a place for it; any
@@ -11,7 +14,7 @@ export function withFieldsInMetadata(value: unknown): unknown {
   const { content, metadata, ...others } = value;
   const entries = Object.entries(others).filter(([, one]) => one !== null && one !== undefined);
   if (entries.length === 0 || !(metadata === undefined || metadata === null || isObject(metadata))) return value;
-  const fields = entries.map(([name, one]) => [name, typeof one === 'boolean' || Number.isFinite(one) ? one : textOf(one)]);
+  const fields = entries.map(([name, one]) => [name, plainValue(one)]);
   return { content, metadata: { ...Object.fromEntries(fields), ...metadata } };
 }
 
@@ -20,5 +23,3 @@ export function loggedDocuments(output: unknown): unknown {
   if (!Array.isArray(output)) return output;
   return output.some((one) => isObject(one) && 'role' in one) ? textOf(output) : output.map(withFieldsInMetadata);
 }
-
-const isObject = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);

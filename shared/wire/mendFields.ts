@@ -3,14 +3,13 @@ import type { ColumnDataType } from '../columns/columnDef.ts';
 import { standardColumns } from '../columns/standard.ts';
 import { systemCounts, systemMetricNames } from '../columns/systemMetrics.ts';
 import { atFirstProblem } from './atFirstProblem.ts';
-import { withFieldsInMetadata } from './loggedDocuments.ts';
+import { type Fields, isObject } from './isObject.ts';
+import { plainValue, withFieldsInMetadata } from './loggedDocuments.ts';
 import { type MessageRole, messageRole } from './messageRoles.ts';
 import { numberOf } from './numberOf.ts';
 import { ContentParts, ControlResult, Document, jsonProblem, LlmEvent, LoggedMessage, ToolCall } from './recordParts.ts';
 import { textOf } from './textOf.ts';
 import { canonicalTime } from './time.ts';
-
-export type Fields = Record<string, unknown>;
 
 /** Notes what a value was before it was changed to fit: a text under its path, such as `input.0.role`. */
 type Keep = (path: string, value: unknown) => void;
@@ -293,9 +292,7 @@ function document(given: unknown): unknown {
   const entries = isObject(metadata) ? Object.entries(metadata) : [['metadata', metadata] as const];
   const fitting = entries.flatMap(([key, one]) => {
     if (one == null) return [];
-    return [[key, typeof one === 'boolean' || Number.isFinite(one) ? one : textOf(one)]];
+    return [[key, plainValue(one)]];
   });
   return { content: textOf(content), metadata: Object.fromEntries(fitting) };
 }
-
-export const isObject = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);

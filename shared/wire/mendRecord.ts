@@ -1,7 +1,8 @@
 import type { z } from 'zod';
 import { type LoggedKind, spanKinds } from '../columns/columnDef.ts';
 import { loggedRecord } from '../columns/recordFields.ts';
-import { type Fields, isObject, KeptValues, mendFields } from './mendFields.ts';
+import { type Fields, isObject } from './isObject.ts';
+import { KeptValues, mendFields } from './mendFields.ts';
 import { textOf } from './textOf.ts';
 
 export interface MendedRecord {
