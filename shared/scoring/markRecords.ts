@@ -8,7 +8,7 @@ import { isSampled } from '../scorers/isSampled.ts';
 import { isScored } from '../scorers/isScored.ts';
 import type { EnabledMetric } from '../scorers/resolveMetrics.ts';
 import type { SegmentFilter } from '../wire/scorers.ts';
-import { isOfSpansAlone, valueKey } from './scoreValues.ts';
+import { valueKey } from './metricValue.ts';
 import {
   type FreshRecord,
   type LackingQuery,
@@ -19,6 +19,7 @@ import {
   type Selection,
   versionNow,
 } from './scoring.ts';
+import { isOfSpansAlone } from './spansOfRows.ts';
 
 export interface MarkDeps {
   marks: MarkStore;

@@ -2,7 +2,10 @@ import type { Score } from '../metrics/metric.ts';
 import type { MetricValue } from '../records/recordStore.ts';
 import type { EnabledMetric } from '../scorers/resolveMetrics.ts';
 import type { MetricStatus } from '../wire/metricResults.ts';
-import type { RecordToScore } from './scoreValues.ts';
+import type { RecordToScore } from './recordToScore.ts';
+
+/** A value of a record, in maps. */
+export const valueKey = (recordId: string, metric: string): string => `${recordId}/${metric}`;
 
 /** A score as the record store keeps it. A judge's cost and tokens stand beside the value. */
 export function toMetricValue(

@@ -1,61 +1,27 @@
-import { isSpanKind, type RecordKind } from '../columns/columnDef.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { FailureStreak } from '../experiments/failureStreak.ts';
-import type { Score, ScoreContext, ScoredRecord } from '../metrics/metric.ts';
+import type { Score, ScoreContext } from '../metrics/metric.ts';
 import { scoreRecord } from '../metrics/scoreRecord.ts';
 import type { RunRef } from '../projects/runs.ts';
 import type { MetricValue } from '../records/recordStore.ts';
 import { isScored } from '../scorers/isScored.ts';
 import type { EnabledMetric } from '../scorers/resolveMetrics.ts';
-import type { MetricStatus } from '../wire/metricResults.ts';
 import { toMetricValue } from './metricValue.ts';
-import { type RollUpReads, rollUps } from './rollUps.ts';
+import { type RecordSize, type RecordToScore, scoringTarget } from './recordToScore.ts';
 import { type MarkedValue, versionNow } from './scoring.ts';
+import { type FoundMetric, readsSpans, type SpansOfTrace, spansToScore } from './spansOfRows.ts';
+import { type Scoring, ValueWriter, type WriterDeps } from './valueWriter.ts';
 
-/** A stored record with what metrics look at. */
-export interface RecordToScore {
-  id: string;
-  createdAt: string;
-  /** Microseconds; rises with every write of the record. */
-  version: number;
-  kind: RecordKind;
-  traceId: string | null;
-  sessionId: string;
-  failed: boolean;
-  name: string;
-  /** `text`, `image`, `audio` … of its content. */
-  modalities: readonly string[];
-  record: ScoredRecord;
-  /**
-   * The spans of these kinds below it, in order of their start; there where it was read with its spans.
-   * @param withSpans each with what is below it, and as new as the newest of that
-   */
-  spansOf?: (kinds: readonly RecordKind[], withSpans: boolean) => RecordToScore[];
-}
-
-/** What has to be read to score a record. */
-export interface RecordSize {
-  /** Id of the record, trace or session: what is read for several records of one is read once. */
-  readId: string;
-  bytes: number;
-}
-
-export interface ScoreValuesDeps {
+export interface ScoreValuesDeps extends WriterDeps {
   records(run: RunRef, ids: readonly string[], withSpans: boolean): Promise<RecordToScore[]>;
   /** Bytes that `records` reads for each of these: of the record itself, or of the whole trace or session that it belongs to. */
   recordSizes(run: RunRef, ids: readonly string[], withSpans: boolean): Promise<Map<string, RecordSize>>;
-  /** What computes a value, or why nothing can. */
-  metricOf(value: MarkedValue): EnabledMetric | { problem: string };
-  /** Hands a judged metric its model. */
-  /** @param stopping aborts when no further value is to begin; what only waits ends then */
+  metricOf(value: MarkedValue): FoundMetric;
+  /**
+   * Hands a judged metric its model.
+   * @param stopping aborts when no further value is to begin; what only waits ends then
+   */
   contextFor(metric: EnabledMetric, signal: AbortSignal, stopping: AbortSignal): ScoreContext;
-  /** Stores values. Of a record that is gone none stays, its marks neither. */
-  write(run: RunRef, values: readonly MetricValue[]): Promise<void>;
-  untilStored<T>(operation: () => Promise<T>, signal: AbortSignal): Promise<T>;
-  rollUpReads: RollUpReads;
-  onProgress(scored: number): void;
-  /** Hears of values that were computed and stored. */
-  onStored?: ((by: EnabledMetric['needs'], status: MetricStatus) => void) | undefined;
 }
 
 export interface ScoreValuesOptions {
@@ -75,37 +41,14 @@ export interface ScoreValuesOptions {
   maxProviderFailures?: number;
 }
 
-export const valueKey = (recordId: string, metric: string): string => `${recordId}/${metric}`;
-
 /** Values whose records are read together: many where a value takes no time, else no more than are soon begun. */
 const PART_VALUES = 1_000;
 const partValues = (lanes: number, judged: boolean): number =>
   judged ? Math.min(Math.max(5 * lanes, 100), PART_VALUES) : PART_VALUES;
 /** The bytes of these records: one may have megabytes, and a trace thousands of spans. Two such parts are in memory at a time. */
 const PART_BYTES = 16 * 1024 ** 2;
-/** Values per write, and the milliseconds after which fewer are written: what a crash can make a judge compute again. */
-const VALUES_PER_WRITE = 1_000;
-const WRITE_EVERY_MS = 500;
 /** Reads of one record that is too much for the store. */
 const MAX_EXPENSIVE_READS = 3;
-/** Milliseconds that the last write gets after the values in flight were given up. */
-const LAST_WRITE_MS = 3_000;
-
-/** A value, its record and the version that it is stored with. */
-interface Scoring {
-  target: RecordToScore;
-  metric: EnabledMetric;
-  version: number;
-  /** Of a trace whose value is made of its spans: those that are to be scored, and whether there are others that were. */
-  spans?: { lacking: readonly RecordToScore[]; areScored: boolean };
-}
-
-/**
- * True of a metric that looks at spans and not at traces. Where rows are scored, their traces are marked all the same, since the spans of a row are not
- * known before: the spans of the trace are scored, and the trace gets their roll-up.
- */
-export const isOfSpansAlone = ({ kinds }: Pick<EnabledMetric, 'kinds'>): boolean =>
-  !kinds.includes('trace') && kinds.some(isSpanKind);
 
 /**
  * Computes values in lanes and stores each as it comes. A failing metric fails only its own value. Safe to run twice: a value is kept under
@@ -138,21 +81,9 @@ export async function scoreValues(
     else if ('value' in score) streak.note({});
     return score;
   };
-  /** @returns false where no further value may begin before all of it is there: its mark stays */
-  const compute = async (work: Scoring): Promise<boolean> => {
-    const { target, metric, spans } = work;
-    if (!spans) {
-      await writer.add(work, await scored(target, metric));
-      return true;
-    }
-    for (const [index, span] of spans.lacking.entries()) {
-      if (stopping.aborted || failing !== undefined || (index > 0 && performance.now() >= until)) return false;
-      const version = Math.max(work.version, span.version + 2);
-      await writer.add({ ...work, target: span, version }, await scored(span, metric));
-    }
-    if (spans.lacking.length > 0 || spans.areScored) await writer.close(work);
-    else await writer.add(work, { notApplicable: `the trace has no span that the metric takes: ${metric.kinds.join(', ')}` });
-    return true;
+  const compute = async (work: Scoring): Promise<void> => {
+    await writer.add(work, await scored(work.target, work.metric));
+    if (work.of && --work.of.left === 0) await writer.close(work.of.trace);
   };
   const lane = async () => {
     while (mayBegin()) {
@@ -168,10 +99,7 @@ export async function scoreValues(
       const isInTime = performance.now() < until;
       if (isInTime) inTime++;
       try {
-        if (!(await compute(next.value))) {
-          isCut = true;
-          return;
-        }
+        await compute(next.value);
       } finally {
         if (isInTime) inTime--;
       }
@@ -204,17 +132,23 @@ async function* scorings(
     const { records, tooLarge } = await readRecords(deps, run, part, metrics, stopping);
     const spansOf = await spansToScore(deps, run, part, metrics, records, stopping);
     for (const [index, value] of part.entries()) {
-      const metric = metrics[index] as ReturnType<ScoreValuesDeps['metricOf']>;
+      const metric = metrics[index] as FoundMetric;
       const target = records.get(value.recordId);
       // Above the mark and the record, whose clocks may be another machine's; two above, as `computing` comes between.
       const version = Math.max(readAt, value.version, target?.version ?? 0) + 2;
+      if (!target || 'problem' in metric) {
+        gone.push(failedMark(value, 'problem' in metric ? metric.problem : missing(value.recordId, tooLarge), version));
+        continue;
+      }
+      const scoring = { target, metric: { ...metric, name: value.metric }, version };
       const spans = spansOf(value);
-      if (target && !('problem' in metric))
-        work.push({ target, metric: { ...metric, name: value.metric }, version, ...(spans ? { spans } : {}) });
-      else gone.push(failedMark(value, 'problem' in metric ? metric.problem : missing(value.recordId, tooLarge), version));
+      if (spans) work.push(...(await scoringsOfSpans(scoring, spans, writer)));
+      else work.push(scoring);
     }
-    const asked = showsComputing ? work.filter(({ metric }) => metric.needs === 'judge') : [];
-    await writer.write([...gone, ...asked.map(computing)], stopping);
+    const asked = showsComputing
+      ? new Set(work.filter(({ metric }) => metric.needs === 'judge').map((one) => one.of?.trace ?? one))
+      : [];
+    await writer.write([...gone, ...Array.from(asked, computing)], stopping);
     return work;
   };
   let ahead: Promise<Scoring[]> | undefined;
@@ -229,6 +163,17 @@ async function* scorings(
   } finally {
     await ahead?.catch(() => undefined);
   }
+}
+
+/** What is to be computed for a trace whose value is made of its spans; where that is nothing, the trace gets its value at once. */
+async function scoringsOfSpans(trace: Scoring, { lacking, areScored }: SpansOfTrace, writer: ValueWriter): Promise<Scoring[]> {
+  const { metric, version } = trace;
+  const of = { trace, left: lacking.length };
+  if (lacking.length > 0)
+    return lacking.map((span) => ({ target: span, metric, version: Math.max(version, span.version + 2), of }));
+  if (areScored) await writer.close(trace);
+  else await writer.add(trace, { notApplicable: `the trace has no span that the metric takes: ${metric.kinds.join(', ')}` });
+  return [];
 }
 
 /** The values in parts whose records may be held in memory together. */
@@ -272,62 +217,6 @@ async function* partsOf(
   if (page.length > 0) yield* cut(page);
 }
 
-type FoundMetric = ReturnType<ScoreValuesDeps['metricOf']>;
-
-/** Whether the value is that of a trace which is made of its spans. */
-const isMadeOfSpans = (value: MarkedValue, metric: FoundMetric): metric is EnabledMetric =>
-  value.kind === 'trace' && !('problem' in metric) && isOfSpansAlone(metric);
-
-const readsSpans = (values: readonly MarkedValue[], metrics: readonly FoundMetric[]): boolean =>
-  values.some((value, index) => {
-    const metric = metrics[index] as FoundMetric;
-    return !('problem' in metric) && (metric.readsSpans === true || isMadeOfSpans(value, metric));
-  });
-
-/**
- * The spans to score of the traces whose values are made of their spans. One that was not written since keeps a value of this version of the metric, a
- * value that its caller computed, and what it got since the trace was marked, be it a failure.
- */
-async function spansToScore(
-  deps: ScoreValuesDeps,
-  run: RunRef,
-  part: readonly MarkedValue[],
-  metrics: readonly FoundMetric[],
-  records: ReadonlyMap<string, RecordToScore>,
-  signal: AbortSignal,
-): Promise<(value: MarkedValue) => Scoring['spans']> {
-  const ofTraces = part.flatMap((value, index) => {
-    const metric = metrics[index] as FoundMetric;
-    const spansOf = records.get(value.recordId)?.spansOf;
-    if (!isMadeOfSpans(value, metric) || !spansOf) return [];
-    const spans = spansOf(metric.kinds, metric.readsSpans === true).filter((span) => isScored(metric, scoringTarget(span)));
-    return [{ value, metric, spans }];
-  });
-  if (ofTraces.length === 0) return () => undefined;
-  const traceIds = [...new Set(ofTraces.map(({ value }) => value.recordId))];
-  const names = [...new Set(ofTraces.map(({ value }) => value.metric))];
-  const held = await deps.untilStored(() => deps.rollUpReads.heldValues(run, 'trace', traceIds, names), signal);
-  const heldByKey = new Map(held.map((one) => [valueKey(one.recordId, one.metric), one]));
-  const found = new Map(
-    ofTraces.map(({ value, metric, spans }) => {
-      const lacking = spans.filter(({ id, version }) => {
-        const one = heldByKey.get(valueKey(id, value.metric));
-        if (one === undefined || one.version < version) return true;
-        return !(one.isCallers || one.version >= value.version || (one.value !== null && one.scorerVersion === metric.version));
-      });
-      return [valueKey(value.recordId, value.metric), { lacking, areScored: lacking.length < spans.length }];
-    }),
-  );
-  return (value) => found.get(valueKey(value.recordId, value.metric));
-}
-
-const scoringTarget = ({ kind, name, modalities, record }: RecordToScore) => ({
-  kind,
-  name,
-  modalities,
-  metadata: record.metadata,
-});
-
 /**
  * The records of these values; where they are too large to be read together, half of them after the other. One that is too large even alone is named:
  * the store would never give it.
@@ -336,7 +225,7 @@ async function readRecords(
   deps: ScoreValuesDeps,
   run: RunRef,
   part: readonly MarkedValue[],
-  metrics: readonly ReturnType<ScoreValuesDeps['metricOf']>[],
+  metrics: readonly FoundMetric[],
   signal: AbortSignal,
 ): Promise<{ records: Map<string, RecordToScore>; tooLarge: Set<string> }> {
   const withSpans = readsSpans(part, metrics);
@@ -385,103 +274,6 @@ async function scoreOf(
 
 const missing = (recordId: string, tooLarge: ReadonlySet<string>): string =>
   tooLarge.has(recordId) ? 'the record is too large to be scored' : 'the record was deleted';
-
-/** Gathers values into writes, one after the other: what is rolled up must see the values that were written before. */
-class ValueWriter {
-  written = 0;
-  readonly #deps: ScoreValuesDeps;
-  readonly #run: RunRef;
-  readonly #onLost: (err: unknown) => void;
-  readonly #expired = new AbortController();
-  readonly #givenUp: AbortSignal;
-  #buffer: { work: Scoring; value: MetricValue }[] = [];
-  /** Traces whose spans all have their value, or will have it with the next write. */
-  #closing: Scoring[] = [];
-  /** Values of the traces that are to be closed may be missing. */
-  #isLost = false;
-  #timer: NodeJS.Timeout | undefined;
-  #expiry: NodeJS.Timeout | undefined;
-  #writing: Promise<void> = Promise.resolve();
-
-  /** @param onLost gets why values could not be stored */
-  constructor(deps: ScoreValuesDeps, run: RunRef, givenUp: AbortSignal, onLost: (err: unknown) => void) {
-    this.#deps = deps;
-    this.#run = run;
-    this.#onLost = onLost;
-    this.#givenUp = givenUp;
-    if (givenUp.aborted) this.#expire();
-    else givenUp.addEventListener('abort', this.#expire, { once: true });
-  }
-
-  /** Resolves when the values behind it may come: at once, or when a full write is stored. */
-  async add(work: Scoring, score: Score): Promise<void> {
-    this.#buffer.push({ work, value: { ...toMetricValue(work.target, work.metric, score), version: work.version } });
-    if (this.#buffer.length >= VALUES_PER_WRITE) await this.#flush();
-    else this.#timer ??= setTimeout(() => void this.#flush(), WRITE_EVERY_MS);
-  }
-
-  /** Has a trace get what its spans come to. They were added before. */
-  async close(work: Scoring): Promise<void> {
-    this.#closing.push(work);
-    if (this.#closing.length >= VALUES_PER_WRITE) await this.#flush();
-    else this.#timer ??= setTimeout(() => void this.#flush(), WRITE_EVERY_MS);
-  }
-
-  /** Stores states at once. */
-  async write(values: readonly MetricValue[], signal: AbortSignal): Promise<void> {
-    if (values.length > 0) await this.#deps.untilStored(() => this.#deps.write(this.#run, values), signal);
-  }
-
-  async end(): Promise<void> {
-    await this.#flush();
-    this.#givenUp.removeEventListener('abort', this.#expire);
-    clearTimeout(this.#expiry);
-  }
-
-  readonly #expire = (): void => {
-    this.#expiry = setTimeout(() => this.#expired.abort(new Error('the values were given up')), LAST_WRITE_MS);
-  };
-
-  #flush(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    const batch = this.#buffer;
-    const closing = this.#closing;
-    this.#buffer = [];
-    this.#closing = [];
-    if (batch.length > 0 || closing.length > 0)
-      this.#writing = this.#writing
-        .then(() => this.#store(batch, this.#isLost ? [] : closing))
-        .catch((err: unknown) => {
-          this.#isLost = true;
-          this.#onLost(err);
-        });
-    return this.#writing;
-  }
-
-  async #store(batch: readonly { work: Scoring; value: MetricValue }[], closing: readonly Scoring[]): Promise<void> {
-    const values = batch.map(({ value }) => value);
-    const works = [...batch.map(({ work }) => work), ...closing];
-    if (works.length === 0) return;
-    const metrics = new Map(works.map(({ metric }) => [metric.name, metric]));
-    const sessions = new Map(works.map(({ target }) => [target.id, target.sessionId]));
-    const version = Math.max(...works.map((work) => work.version));
-    const closed = closing.map(({ target, metric }) => ({ containerId: target.id, metric: metric.name }));
-    // What some spans of a trace come to is no value of it: its mark stays until it is closed.
-    const isClosed = new Set(closed.map(({ containerId, metric }) => valueKey(containerId, metric)));
-    const done = batch.flatMap(({ work, value }) =>
-      work.spans && value.recordType !== 'trace' && !isClosed.has(valueKey(value.traceId ?? '', value.metric)) ? [] : [value],
-    );
-    // Both are one block, so that no crash comes between.
-    await this.#deps.untilStored(async () => {
-      const rolledUp = await rollUps(this.#deps.rollUpReads, this.#run, done, metrics, (id) => sessions.get(id), closed);
-      await this.#deps.write(this.#run, [...values, ...rolledUp.map((value) => ({ ...value, version }))]);
-    }, this.#expired.signal);
-    this.written += values.length;
-    for (const { work, value } of batch) this.#deps.onStored?.(work.metric.needs, value.status);
-    this.#deps.onProgress(this.written);
-  }
-}
 
 const failedMark = (mark: MarkedValue, reason: string, version: number): MetricValue => ({
   ...toMetricValue(

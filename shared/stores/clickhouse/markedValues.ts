@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type RecordKind, recordKinds } from '../../columns/columnDef.ts';
 import type { ValueState } from '../../experiments/experiment.ts';
 import type { RunRef } from '../../projects/runs.ts';
-import { valueKey } from '../../scoring/scoreValues.ts';
+import { valueKey } from '../../scoring/metricValue.ts';
 import type { FreshRecord, LackingQuery, LackingTrace, MarkedValue, MarkStore } from '../../scoring/scoring.ts';
 import { IN_RUN, runParams, timeOfColumn, timeParam } from './binder.ts';
 import type { ClickHouse } from './clickHouse.ts';

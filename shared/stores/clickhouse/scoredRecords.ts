@@ -3,7 +3,7 @@ import { recordKinds } from '../../columns/columnDef.ts';
 import type { ScoredRecord } from '../../metrics/metric.ts';
 import type { RunRef } from '../../projects/runs.ts';
 import { errorOf } from '../../records/failed.ts';
-import type { RecordSize, RecordToScore } from '../../scoring/scoreValues.ts';
+import type { RecordSize, RecordToScore } from '../../scoring/recordToScore.ts';
 import { IN_RUN, runParams, timeOfColumn } from './binder.ts';
 import type { ClickHouse } from './clickHouse.ts';
 import { textBytes } from './shortColumnsCache.ts';

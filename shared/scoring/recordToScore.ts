@@ -1,0 +1,39 @@
+import type { RecordKind } from '../columns/columnDef.ts';
+import type { ScoredRecord } from '../metrics/metric.ts';
+import type { ScoringTarget } from '../scorers/isScored.ts';
+
+/** A stored record with what metrics look at. */
+export interface RecordToScore {
+  id: string;
+  createdAt: string;
+  /** Microseconds; rises with every write of the record. */
+  version: number;
+  kind: RecordKind;
+  traceId: string | null;
+  sessionId: string;
+  failed: boolean;
+  name: string;
+  /** `text`, `image`, `audio` … of its content. */
+  modalities: readonly string[];
+  record: ScoredRecord;
+  /**
+   * The spans of these kinds below it, in order of their start; there where it was read with its spans.
+   * @param withSpans each with what is below it, and as new as the newest of that
+   */
+  spansOf?: (kinds: readonly RecordKind[], withSpans: boolean) => RecordToScore[];
+}
+
+/** What has to be read to score a record. */
+export interface RecordSize {
+  /** Id of the record, trace or session: what is read for several records of one is read once. */
+  readId: string;
+  bytes: number;
+}
+
+/** What the settings of a run decide by whether a record is scored. */
+export const scoringTarget = ({ kind, name, modalities, record }: RecordToScore): ScoringTarget => ({
+  kind,
+  name,
+  modalities,
+  metadata: record.metadata,
+});
