@@ -215,13 +215,7 @@ test('a cut between the spans of a row keeps what was paid for: the next pass as
     return '{"verdict": true}';
   };
   await one.begin();
-  const call = (name: string) => ({
-    type: 'llm',
-    name,
-    input: [{ role: 'user', content: 'q' }],
-    output: { role: 'assistant', content: 'a' },
-  });
-  await one.record(0, 2, 'answer', ['first', 'second', 'third'].map(call));
+  await one.record(0, 2, 'answer', ['first', 'second', 'third'].map(modelCall));
   await one.prepare({ ended: true });
   expect(await one.states('correctness')).toEqual({ pending: 2 });
   expect(await one.score({ ended: true }, stopping.signal)).toMatchObject({ scored: 2, more: true });
@@ -230,6 +224,20 @@ test('a cut between the spans of a row keeps what was paid for: the next pass as
   expect(await one.states('correctness')).toEqual({ true: 6, roll_up: 2 });
   expect(one.judge.calls).toBe(6);
   expect(await one.prepare({ ended: true })).toEqual({ oldest: null, scored: 0 });
+});
+
+test('the spans of one row are judged side by side', async () => {
+  const one = await experiment([config('correctness', { scoreable_node_types: ['llm'] })], 3);
+  const allAsked = Promise.withResolvers<string>();
+  one.judge.answer = () => {
+    if (one.judge.calls === 3) allAsked.resolve('{"verdict": true}');
+    return allAsked.promise;
+  };
+  await one.begin();
+  await one.record(0, 1, 'answer', ['first', 'second', 'third'].map(modelCall));
+  await one.prepare({ ended: true });
+  expect(await one.score({ ended: true })).toMatchObject({ scored: 3, more: false });
+  expect(await one.states('correctness')).toEqual({ true: 3, roll_up: 1 });
 });
 
 test('a run that has ended, and one that a newer one has replaced, gets nothing', async () => {
@@ -528,3 +536,7 @@ test('what no store takes is asked for until the last try, which ends it; the en
   const message = 'unexpected error: of an unknown kind; 0 of 1 rows were made';
   expect(await extensions.find(id)).toMatchObject({ state: 'failed', message });
 });
+
+function modelCall(name: string) {
+  return { type: 'llm', name, input: [{ role: 'user', content: 'q' }], output: { role: 'assistant', content: 'a' } };
+}
