@@ -1,4 +1,5 @@
 import { isDeepStrictEqual as isEqual } from 'node:util';
+import { storableKey } from '../json/storable.ts';
 import { Attributes, type AttributeValue, parseJson, structureOf, textOf } from './attributes.ts';
 import { isDatabaseSearch } from './database.ts';
 import { documentOf, documentsIn } from './documents.ts';
@@ -259,7 +260,13 @@ function bodyOf(attributes: Attributes): { [key: string]: AttributeValue } {
   const whole = attributes.structure('gen_ai.event.content');
   attributes.markRead('gen_ai.system', 'event.name');
   const body: { [key: string]: AttributeValue } = Object.create(null);
-  for (const [name, value] of isTree(whole) ? Object.entries(whole) : attributes.entries()) body[name] = value;
+  if (isTree(whole)) for (const [name, value] of Object.entries(whole)) body[name] = value;
+  else
+    for (const [name, value] of attributes.rest()) {
+      if (name.includes('.')) continue; // no field of its message
+      attributes.markRead(name);
+      body[storableKey(name)] = value;
+    }
   const { content } = body;
   const parts = typeof content === 'string' ? attributes.structure('content') : undefined;
   if (Array.isArray(parts)) body.content = parts;
@@ -273,7 +280,7 @@ function choiceOf(attributes: Attributes): AttributeValue {
   if (!isTree(message)) return { ...body, content: message };
   const isMessage = 'role' in message || hasContents(message);
   if (!isMessage) return { ...body, content: textOf(message) };
-  return { ...message, finish_reason: body.finish_reason ?? null };
+  return { ...body, message };
 }
 
 /** `gen_ai.prompt.0.role`, `gen_ai.completion.0.content` and so on, of the instrumentations before there was a convention. */

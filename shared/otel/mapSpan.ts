@@ -7,7 +7,7 @@ import { documentsIn } from './documents.ts';
 import { genAiRole, readGenAi } from './genAi.ts';
 import { contentText, messagesOf } from './messages.ts';
 import { openInferenceRole, readOpenInference } from './openInference.ts';
-import { durationNs, type OtelSpan, type SpanEvent, timeOfNs } from './span.ts';
+import { durationNs, type OtelSpan, type Scope, type SpanEvent, timeOfNs } from './span.ts';
 import {
   firstOf,
   type MappedKind,
@@ -20,6 +20,7 @@ import {
   type StepOutput,
   withCacheOnce,
 } from './spanContent.ts';
+import { namesPlace } from './target.ts';
 import { readVercelAi, vercelAiRole } from './vercelAi.ts';
 
 /** A span in the words of the interface, without the ids that depend on where it is stored. */
@@ -258,8 +259,8 @@ function addUsage(metrics: Record<string, number>, usage: ReportedUsage): void {
 const MAX_METADATA = 200;
 const MAX_KEY = 256;
 const MAX_VALUE = 8_000;
-/** Of the resource, what tells apart where a span ran. */
-const fromResource = ['service.name', 'service.version', 'deployment.environment.name', 'deployment.environment'];
+/** What resources say of the machine, the process and the SDK: an application's spans are not looked for by it, and it would be many columns. */
+const ofMachine = /^(?:telemetry|process|host|os|container|k8s|cloud|aws|gcp|azure|faas|device|browser|webengine)\./;
 
 /** What no column holds, as text: at most {@link MAX_METADATA} entries; a value beyond {@link MAX_VALUE} characters is cut and ends with `…`. */
 class Metadata {
@@ -279,6 +280,11 @@ class Metadata {
     }
   }
 
+  /** Whether it has another value under this name. */
+  saysElse(name: string, value: AttributeValue): boolean {
+    return Object.hasOwn(this.#texts, name) && this.#texts[name] !== textOf(value);
+  }
+
   addAll(entries: readonly [string, AttributeValue][] | undefined): void {
     if (entries) for (const [name, value] of entries) this.add(name, value);
   }
@@ -291,20 +297,47 @@ class Metadata {
 
 /** @param exception the event that the span's error is taken from */
 function addUnread(to: Metadata, span: OtelSpan, exception: SpanEvent | undefined): void {
-  for (const name of fromResource) {
-    const value = span.resource.get(name);
-    if (value !== undefined) to.add(name, value);
-  }
-  if (span.scope !== '') to.add('otel.scope.name', span.scope);
+  to.addAll(ofScope(span.scope));
+  if (span.side !== undefined) to.add('otel.kind', span.side);
+  if (span.traceState !== '') to.add('otel.trace_state', span.traceState);
   const events = unreadEvents(span.events, exception);
   span.attributes.eachUnread((name, value) => to.add(name, value));
+  for (const [name, value] of ofResource(span.resource)) to.add(to.saysElse(name, value) ? `resource.${name}` : name, value);
   if (events.length > 0) to.add('otel.events', events);
   if (span.links.length > 0)
     to.add(
       'otel.links',
-      span.links.map(({ traceId, spanId }) => `${traceId}:${spanId}`),
+      span.links.map(({ traceId, spanId, traceState, attributes }) => {
+        const said = [...(traceState === '' ? [] : [['trace_state', traceState] as const]), ...attributes.entries()];
+        const id = `${traceId}:${spanId}`;
+        return said.length === 0 ? id : [id, Object.fromEntries(said)];
+      }),
     );
 }
+
+type Entries = readonly [string, AttributeValue][];
+
+/** Metadata that many spans share is made once. */
+function onceFor<Origin extends object>(make: (origin: Origin) => Entries): (origin: Origin) => Entries {
+  const made = new WeakMap<Origin, Entries>();
+  return (origin) => {
+    const entries = made.get(origin) ?? make(origin);
+    made.set(origin, entries);
+    return entries;
+  };
+}
+
+const ofResource = onceFor((resource: Attributes) =>
+  resource.entries().filter(([name, value]) => value !== '' && !ofMachine.test(name) && !namesPlace(name)),
+);
+
+const ofScope = onceFor(({ name, version, attributes }: Scope) => {
+  const entries: [string, AttributeValue][] = [];
+  if (name !== '') entries.push(['otel.scope.name', name]);
+  if (version !== '') entries.push(['otel.scope.version', version]);
+  for (const [attribute, value] of attributes.entries()) entries.push([`otel.scope.${attribute}`, value]);
+  return entries;
+});
 
 /**
  * Name, time and attributes of the events that no column holds, or of what these leave.

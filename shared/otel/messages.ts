@@ -38,7 +38,7 @@ interface Contents {
   reasoning: string[];
   toolCalls: ToolCall[];
   /** Results of tools that the message carries. */
-  responses: { id: string | undefined; text: string }[];
+  responses: { id: string | undefined; text: string; others: [string, AttributeValue][] }[];
 }
 
 /**
@@ -54,7 +54,7 @@ export function messagesOf(value: AttributeValue | undefined, role: string): Sai
   const own = roleOf(value.role, isOfModel(value) ? 'assistant' : role);
   const contents = contentsOf(value);
   const texts = [...contents.reasoning, ...contents.texts];
-  const answers = contents.responses.map(({ id, text }): SaidMessage => message('tool', [text], [], { id }));
+  const answers = contents.responses.map(({ text, ...said }): SaidMessage => message('tool', [text], [], said));
   if (answers.length > 0 && texts.length === 0 && contents.toolCalls.length === 0) return answers;
   if (isItem(value) && texts.length === 0 && contents.toolCalls.length === 0) return answers; // reasoning that is not shown
   const id = firstText(value.tool_call_id, own === 'tool' ? value.id : undefined);
@@ -170,10 +170,11 @@ function answersIn(value: AttributeValue | undefined): Answer[] {
     contents.texts,
     contents.responses.map(({ text }) => text),
   );
+  const others = [...othersIn(value), ...contents.responses.flatMap((response) => response.others)];
   const isReasoning = reasoningRoles.has(value.role ?? value.type);
   const said = value.content ?? value.parts;
   const structure = typeof said === 'object' && said !== null ? said : undefined;
-  return [{ ...contents, role: roleOf(value.role, 'assistant'), isReasoning, finishReason, structure, others: othersIn(value) }];
+  return [{ ...contents, role: roleOf(value.role, 'assistant'), isReasoning, finishReason, structure, others }];
 }
 
 const eventOf = ({ role, texts, toolCalls, finishReason, others }: Answer): Event => ({
@@ -296,10 +297,25 @@ function toolCallOf(call: AttributeValue): ToolCall[] {
   return [{ id: idOf(call) ?? '', function: { name, arguments: textOf(given) } }];
 }
 
-const responseOf = (part: AttributeTree): Contents['responses'][number] => ({
-  id: firstText(part.tool_use_id, part.tool_call_id) ?? idOf(part),
-  text: resultText(part.response ?? part.result ?? part.output ?? part.content ?? ''),
-});
+/** What holds a result, in the order in which they are looked at. */
+const placesOfResult = ['response', 'result', 'output', 'content'];
+
+function responseOf(part: AttributeTree): Contents['responses'][number] {
+  const place = placesOfResult.find((name) => (part[name] ?? null) !== null);
+  return {
+    id: firstText(part.tool_use_id, part.tool_call_id) ?? idOf(part),
+    text: resultText(place === undefined ? '' : (part[place] as AttributeValue)),
+    others: Object.entries(part).filter(
+      ([name, value]) => name !== place && !fieldsOfResult.has(name) && !isSuccess.has(value) && !isNothing(value),
+    ),
+  };
+}
+
+const fieldsOfResult: ReadonlySet<string> = new Set([
+  ...['type', 'id', 'call_id', 'tool_call_id', 'tool_use_id', 'toolCallId', 'toolUseId'],
+]);
+/** What a result without a fault says of itself. */
+const isSuccess: ReadonlySet<AttributeValue | undefined> = new Set([false, 'success', 'completed']);
 
 /** By what a call and its result are known to belong together; the items of OpenAI's Responses have an id of their own besides. */
 const idOf = (part: AttributeTree): string | undefined => firstText(part.call_id, part.toolCallId, part.toolUseId, part.id);

@@ -15,7 +15,7 @@ import {
   tagsOf,
   wholeNumber,
 } from './protobufFields.ts';
-import type { OtelSpan } from './span.ts';
+import type { CallSide, OtelSpan, Scope, SpanLink } from './span.ts';
 
 /** The spans of one resource; those that cannot be stored are listed apart. */
 export interface ReadResource {
@@ -41,6 +41,8 @@ const STATUS_OK = 1;
 const STATUS_ERROR = 2;
 // SPAN_FLAGS_CONTEXT_HAS_IS_REMOTE_MASK and SPAN_FLAGS_CONTEXT_IS_REMOTE_MASK together.
 const REMOTE_PARENT = 0x300;
+// By their numbers in Span.SpanKind.
+const sides: readonly (CallSide | undefined)[] = [undefined, undefined, 'server', 'client', 'producer', 'consumer'];
 // The last instant that the record store holds.
 const LAST_NS = BigInt(Date.UTC(2299, 11, 31, 23, 59, 59, 999)) * 1_000_000n;
 
@@ -112,36 +114,34 @@ export function exportReader(root: protobuf.Root): (bytes: Buffer) => ReadResour
 
   function readScopeSpans(from: Reader, read: ReadResource, mostSpans: number): void {
     const outer = enter(from);
-    const first = read.spans.length;
-    let name = '';
+    // The scope may stand behind its spans.
+    const scope: Scope = { name: '', version: '', attributes: new Attributes() };
     while (from.pos < from.len) {
       const tag = from.tag();
-      if (tag === scopeSpans.scope) name = readScope(from);
+      if (tag === scopeSpans.scope) readScope(from, scope);
       else if (tag === scopeSpans.spans) {
         if (read.spans.length + read.rejected.length === mostSpans)
           throw new ServiceError('BodyTooLarge', `a request may hold ${MAX_SPANS} spans; send less per request`);
-        readSpan(from, read);
+        readSpan(from, read, scope);
       } else skip(from, tag);
     }
-    // The scope may stand behind its spans.
-    for (let index = first; index < read.spans.length; index++) (read.spans[index] as OtelSpan).scope = name;
     leave(from, outer);
   }
 
-  function readScope(from: Reader): string {
+  function readScope(from: Reader, made: Scope): void {
     const outer = enter(from);
-    let name = '';
     while (from.pos < from.len) {
       const tag = from.tag();
-      if (tag === scope.name) name = names.read(from);
+      if (tag === scope.name) made.name = names.read(from);
+      else if (tag === scope.version) made.version = names.read(from);
+      else if (tag === scope.attributes) readAttribute(from, made.attributes, DEPTH_OF_VALUES);
       else skip(from, tag);
     }
     leave(from, outer);
-    return name;
   }
 
   /** Bytes that are no span are rejected with it: where it ends is known, so that the next one can be read. */
-  function readSpan(from: Reader, read: ReadResource): void {
+  function readSpan(from: Reader, read: ReadResource, scope: Scope): void {
     const outer = enter(from);
     const end = from.len;
     isTooDeep = false;
@@ -151,6 +151,8 @@ export function exportReader(root: protobuf.Root): (bytes: Buffer) => ReadResour
       parentId: undefined,
       parentIsRemote: false,
       name: '',
+      side: undefined,
+      traceState: '',
       startNs: 0n,
       endNs: 0n,
       failed: undefined,
@@ -159,7 +161,7 @@ export function exportReader(root: protobuf.Root): (bytes: Buffer) => ReadResour
       events: [],
       links: [],
       resource: read.resource,
-      scope: '',
+      scope,
     };
     let problem: string | undefined;
     try {
@@ -202,6 +204,12 @@ export function exportReader(root: protobuf.Root): (bytes: Buffer) => ReadResour
         case span.flags:
           made.parentIsRemote = (from.fixed32() & REMOTE_PARENT) === REMOTE_PARENT;
           break;
+        case span.kind:
+          made.side = sides[from.int32()];
+          break;
+        case span.traceState:
+          made.traceState = readText(from);
+          break;
         case span.name:
           made.name = readText(from);
           break;
@@ -241,16 +249,21 @@ export function exportReader(root: protobuf.Root): (bytes: Buffer) => ReadResour
     return made;
   }
 
-  function readLink(from: Reader): OtelSpan['links'][number] {
+  function readLink(from: Reader): SpanLink {
     const outer = enter(from);
-    const made = { traceId: '', spanId: '' };
+    const attributes = new Attributes();
+    const wasTooDeep = isTooDeep; // what nests too deep here is left out: it costs no span
+    const made: SpanLink = { traceId: '', spanId: '', traceState: '', attributes };
     while (from.pos < from.len) {
       const tag = from.tag();
       if (tag === link.traceId) made.traceId = readHex(from);
       else if (tag === link.spanId) made.spanId = readHex(from);
+      else if (tag === link.traceState) made.traceState = readText(from);
+      else if (tag === link.attributes) readAttribute(from, attributes, DEPTH_OF_VALUES + 1);
       else skip(from, tag);
     }
     leave(from, outer);
+    isTooDeep = wasTooDeep;
     return made;
   }
 

@@ -34,8 +34,14 @@ const resourceSpansOf = (value: unknown): object => ({
 });
 
 const scopeSpansOf = (value: unknown): object => ({
-  scope: { name: textIn(fieldOf(fieldOf(value, 'scope'), 'name')) },
+  scope: scopeOf(fieldOf(value, 'scope')),
   spans: listOf(isTree(value) ? value.spans : [value]).map(spanOf),
+});
+
+const scopeOf = (scope: unknown): object => ({
+  name: textIn(fieldOf(scope, 'name')),
+  version: textIn(fieldOf(scope, 'version')),
+  attributes: attributesOf(fieldOf(scope, 'attributes'), DEPTH_OF_VALUES),
 });
 
 function spanOf(span: unknown): object {
@@ -46,13 +52,13 @@ function spanOf(span: unknown): object {
     parentSpanId: idOf(span.parentSpanId),
     flags: Number(plainOf(span.flags)),
     name: textIn(span.name),
+    kind: kindOf(span.kind),
+    traceState: textIn(span.traceState),
     startTimeUnixNano: timeOf(span.startTimeUnixNano),
     endTimeUnixNano: timeOf(span.endTimeUnixNano),
     attributes: attributesOf(span.attributes, DEPTH_OF_VALUES),
     events: listOf(span.events).filter(isTree).map(eventOf),
-    links: listOf(span.links)
-      .filter(isTree)
-      .map(({ traceId, spanId }) => ({ traceId: idOf(traceId), spanId: idOf(spanId) })),
+    links: listOf(span.links).filter(isTree).map(linkOf),
     status: statusOf(span.status),
   };
 }
@@ -60,6 +66,13 @@ function spanOf(span: unknown): object {
 const eventOf = ({ name, timeUnixNano, attributes }: Record<string, unknown>): object => ({
   name: textIn(name),
   timeUnixNano: timeOf(timeUnixNano),
+  attributes: attributesOf(attributes, DEPTH_OF_VALUES + 1),
+});
+
+const linkOf = ({ traceId, spanId, traceState, attributes }: Record<string, unknown>): object => ({
+  traceId: idOf(traceId),
+  spanId: idOf(spanId),
+  traceState: textIn(traceState),
   attributes: attributesOf(attributes, DEPTH_OF_VALUES + 1),
 });
 
@@ -84,6 +97,14 @@ function timeOf(value: unknown): string {
   return number < 2 ** 64 ? BigInt(Math.trunc(number)).toString() : LAST_TIME;
 }
 const LAST_TIME = (2n ** 64n - 1n).toString();
+
+/** A kind by number or by name, also without what all names begin with; what is no kind is unspecified. */
+function kindOf(value: unknown): number {
+  const given = String(plainOf(value)).trim();
+  const byName = kinds.indexOf(given.toUpperCase().replace(/^SPAN_KIND_/, ''));
+  return byName >= 0 ? byName : /^[0-5]$/.test(given) ? Number(given) : 0;
+}
+const kinds = ['UNSPECIFIED', 'INTERNAL', 'SERVER', 'CLIENT', 'PRODUCER', 'CONSUMER'];
 
 /** A code by number or by name, also without the object around it. */
 function statusOf(value: unknown): object {

@@ -7,6 +7,23 @@ export interface SpanEvent {
   attributes: Attributes;
 }
 
+export interface SpanLink {
+  traceId: string;
+  spanId: string;
+  traceState: string;
+  attributes: Attributes;
+}
+
+/** What made spans: an instrumentation, as a rule. */
+export interface Scope {
+  name: string;
+  version: string;
+  attributes: Attributes;
+}
+
+/** The side of a call that a span is; `SPAN_KIND_INTERNAL` is none. */
+export type CallSide = 'server' | 'client' | 'producer' | 'consumer';
+
 /** A span as it came, with ids in hexadecimal. */
 export interface OtelSpan {
   traceId: string;
@@ -16,6 +33,8 @@ export interface OtelSpan {
   /** The parent is in another process, which may not send its spans here. */
   parentIsRemote: boolean;
   name: string;
+  side: CallSide | undefined;
+  traceState: string;
   /** Nanoseconds since 1970; zero is unknown. */
   startNs: bigint;
   endNs: bigint;
@@ -23,9 +42,10 @@ export interface OtelSpan {
   statusMessage: string;
   attributes: Attributes;
   events: SpanEvent[];
-  links: { traceId: string; spanId: string }[];
+  links: SpanLink[];
+  /** Both are shared between spans. */
   resource: Attributes;
-  scope: string;
+  scope: Scope;
 }
 
 /** The canonical form of times, to the microsecond; undefined where the span does not say. */

@@ -27,7 +27,15 @@ export interface TargetDeps {
 /** The project and the log stream of those who name none. */
 const DEFAULT_NAME = 'default';
 
+const endingsOfProject = ['.project.name', '.project.id'];
 const endingsOfLogStream = ['.logstream.name', '.log_stream.name', '.logstream.id', '.log_stream.id'];
+const ENDING_OF_EXPERIMENT = '.experiment.id';
+const namesOfPlaces = ['assay.project', 'assay.log_stream', 'assay.experiment_id'];
+const endingsOfPlaces = [...endingsOfProject, ...endingsOfLogStream, ENDING_OF_EXPERIMENT];
+
+/** Whether an attribute of a resource says where its spans go. */
+export const namesPlace = (attribute: string): boolean =>
+  namesOfPlaces.includes(attribute) || endingsOfPlaces.some((ending) => attribute.endsWith(ending));
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
@@ -45,9 +53,11 @@ export const targetOfHeaders = (headers: Headers): NamedTarget => ({
 export function targetOfResource(resource: Attributes, headers: NamedTarget): NamedTarget {
   const hasRun = headers.logStream !== undefined || headers.experiment !== undefined;
   return {
-    project: headers.project ?? resource.text('assay.project') ?? resource.textEndingWith('.project.name', '.project.id'),
+    project: headers.project ?? resource.text('assay.project') ?? resource.textEndingWith(...endingsOfProject),
     logStream: hasRun ? headers.logStream : (resource.text('assay.log_stream') ?? resource.textEndingWith(...endingsOfLogStream)),
-    experiment: hasRun ? headers.experiment : (resource.text('assay.experiment_id') ?? resource.textEndingWith('.experiment.id')),
+    experiment: hasRun
+      ? headers.experiment
+      : (resource.text('assay.experiment_id') ?? resource.textEndingWith(ENDING_OF_EXPERIMENT)),
   };
 }
 

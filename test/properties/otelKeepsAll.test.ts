@@ -61,7 +61,7 @@ const forms: Record<string, (word: Word) => Said> = {
           ],
         },
         { role: 'assistant', parts: [{ type: 'tool_call', id: word(), name: word(), arguments: { a: word() } }] },
-        { role: 'tool', parts: [{ type: 'tool_call_response', id: word(), response: word() }] },
+        { role: 'tool', parts: [{ type: 'tool_call_response', id: word(), response: word(), error: word() }] },
       ]),
       'gen_ai.output.messages': json([
         {
@@ -92,14 +92,22 @@ const forms: Record<string, (word: Word) => Said> = {
       { name: 'gen_ai.user.message', attributes: { content: word() } },
       {
         name: 'gen_ai.tool.message',
-        attributes: { content: json([{ toolResult: { toolUseId: word(), content: [{ text: word() }] } }]) },
+        attributes: {
+          content: json([{ toolResult: { toolUseId: word(), content: [{ text: word() }], status: word() } }]),
+          'gen_ai.tool.name': word(),
+        },
       },
-      { name: 'gen_ai.choice', attributes: { index: 1, message: json({ content: word() }), finish_reason: word() } },
+      {
+        name: 'gen_ai.choice',
+        attributes: { index: 1, message: json({ content: word() }), finish_reason: word(), confidence: word() },
+      },
       {
         name: 'gen_ai.choice',
         attributes: {
           index: 0,
           finish_reason: word(),
+          confidence: word(),
+          'gen_ai.response.id': word(),
           message: json([{ text: word() }, { toolUse: { toolUseId: word(), name: word(), input: { a: word() } } }]),
         },
       },
@@ -329,15 +337,17 @@ describe('everything that a span says is in its record', () => {
         parentId: undefined,
         parentIsRemote: false,
         name: word(),
+        side: 'client',
+        traceState: word(),
         startNs: 5n,
         endNs: 9n,
         failed,
         statusMessage: hasMessage ? word() : '',
         attributes: of({ ...said.attributes, ...kind }),
         events: events.map(({ name, attributes }) => ({ name, atNs: 7n, attributes: of(attributes) })),
-        links: [],
-        resource: of({ 'service.name': word() }),
-        scope: word(),
+        links: [{ traceId: word(), spanId: word(), traceState: word(), attributes: of({ reason: word() }) }],
+        resource: of({ 'service.name': word(), team: word() }),
+        scope: { name: word(), version: word(), attributes: of({ library: word() }) },
       });
       const record = json(mapped);
       const missing = words.filter((one) => !record.includes(one));

@@ -383,6 +383,7 @@ describe('other forms of the conventions', () => {
 
   test('documents in the older forms of an answer are a retrieval too', async () => {
     const documents = '{"documents":[{"content":"Paris","metadata":{"page":4}},{"content":"Lyon"}]}';
+    const documentsOfTypes = '[{"type":"Article","page_content":"Paris","page":4},{"type":"document","content":"Lyon"}]';
     const choice = (attributes: Record<string, string>) => ({
       events: [{ name: 'gen_ai.choice', attributes: pairs(attributes) }],
     });
@@ -392,6 +393,7 @@ describe('other forms of the conventions', () => {
       ['numbered', { 'gen_ai.completion.0.role': 'assistant', 'gen_ai.completion.0.content': documents }, {}],
       ['an event with a message', {}, choice({ message: JSON.stringify({ role: 'assistant', content: documents }) })],
       ['an event with a content', {}, choice({ content: documents, finish_reason: 'stop' })],
+      ['with types of their own', { 'output.value': documentsOfTypes }, {}],
     ] as const)
       expect(await stored(`older form: ${name}`, { ...asked, ...attributes }, more)).toMatchObject({
         ...{ type: 'retriever', input: 'capital of France' },
@@ -902,6 +904,57 @@ describe('the request', () => {
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
     expect(await search('spans', 'at once')).toHaveLength(20);
     expect(await search('traces', 'at once')).toHaveLength(1);
+  });
+
+  test('what stands beside the attributes of a span is in its metadata', async () => {
+    const body = otlpJson(
+      { team: 'search' },
+      {
+        kind: 'SPAN_KIND_CLIENT',
+        traceState: 'vendor=1',
+        links: [{ traceId: '1af7651916cd43dd8448eb211c80319c', spanId: '17ad6b7169203331', attributes: pairs({ why: 'retry' }) }],
+      },
+      { 'service.name': 'shop', tier: 'gold', team: 'all', 'host.name': 'h1', 'my.project.name': 'not here' },
+    );
+    Object.assign(body.resourceSpans[0]?.scopeSpans[0] as Json, {
+      scope: { name: 'story', version: '1.2', attributes: pairs({ library: 'own' }) },
+    });
+    const answer = await service.request('POST', '/v1/traces', body, { project: project.name, logstream: 'beside' });
+    expect(answer.status).toBe(200);
+    expect((await search('spans', 'beside'))[0].user_metadata).toEqual({
+      ...{ team: 'search', 'resource.team': 'all', 'service.name': 'shop', tier: 'gold' },
+      ...{ 'otel.scope.name': 'story', 'otel.scope.version': '1.2', 'otel.scope.library': 'own' },
+      ...{ 'otel.kind': 'client', 'otel.trace_state': 'vendor=1' },
+      'otel.links': '[["1af7651916cd43dd8448eb211c80319c:17ad6b7169203331",{"why":"retry"}]]',
+    });
+  });
+
+  test('messages and events keep what they say beside their texts', async () => {
+    const span = await stored(
+      'beside texts',
+      {
+        'gen_ai.request.model': 'gpt-4o',
+        'gen_ai.input.messages': JSON.stringify([
+          { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't1', content: 'no such file', is_error: true }] },
+        ]),
+      },
+      {
+        events: [
+          {
+            name: 'gen_ai.choice',
+            attributes: pairs({ message: '{"role":"assistant","content":"Sorry."}', confidence: 1, 'gen_ai.response.id': 'r1' }),
+          },
+        ],
+      },
+    );
+    expect(span).toMatchObject({
+      input: [{ role: 'tool', content: 'no such file', tool_call_id: 't1' }],
+      output: { role: 'assistant', content: 'Sorry.' },
+      user_metadata: {
+        ...{ 'input.0.is_error': 'true', 'output.confidence': '1' },
+        'otel.events': '[["gen_ai.choice",null,{"gen_ai.response.id":"r1"}]]',
+      },
+    });
   });
 
   test('spans that cannot be stored are told, and the others are stored', async () => {
