@@ -16,6 +16,7 @@ export const serviceFlags = [
   '--v8-pool-size=2',
   '--always-sparkplug',
   '--max-inlined-bytecode-size-cumulative=300',
+  '--no-maglev-inlining',
   '--wasm-tiering-budget=1000000000',
 ];
 
