@@ -372,9 +372,20 @@ describe('judged metrics', () => {
     expect(prompt).toContain('1. llm "plan"\n   output: call the weather\n2. tool "weather"\n   input: {"city":"Oslo"}');
     expect(prompt).toContain('(5000 characters)\n3. tool "broken"\n   input: {}\n   error: no such city');
     expect(prompt).not.toContain('the whole prompt');
-    const many = Array.from({ length: 300 }, () => record({ kind: 'tool', output: 'o' }));
+    const many = Array.from({ length: 300 }, (_, index) =>
+      record({ kind: index === 150 ? 'tool' : 'llm', output: `o${index}.` }),
+    );
     await score(agentFlow, { input: 'q', output: 'a', spans: many }, context);
-    expect(context.asked.at(-1)?.prompt).toContain('(and 100 more)');
+    const ofMany = context.asked.at(-1)?.prompt ?? '';
+    expect(ofMany).toMatch(/output: o99\.\n\(100 more\)\n201\. .*\n {3}output: o200\./);
+    expect(ofMany).toContain('output: o299.');
+    await score(toolSelectionQuality, { input: 'q', output: 'a', spans: many }, context);
+    expect(context.asked.at(-1)?.prompt).toContain('output: o150.');
+    const long = Array.from({ length: 200 }, () => record({ kind: 'tool', input: 'i'.repeat(5_000), output: 'o'.repeat(5_000) }));
+    await score(agentFlow, { input: 'q', output: 'a', spans: long }, context);
+    const ofLong = context.asked.at(-1)?.prompt ?? '';
+    expect(ofLong.length).toBeLessThan(220_000);
+    expect(ofLong).toMatch(/200\. tool .*\n {3}input: i{300,}… \(5000 characters\)\n {3}output: o{300,}… \(5000 characters\)/);
   });
 
   test('documents are judged one by one, and figures are made of them', async () => {
@@ -386,6 +397,8 @@ describe('judged metrics', () => {
       explanation: 'r',
       metadata: { relevant_documents: [1, 3], documents: 4 },
     });
+    const nested = { ...given, spans: [...given.spans, ...given.spans] };
+    expect(await score(precisionAtK, nested, relevant('[1]'))).toMatchObject({ value: 0.25, metadata: { documents: 4 } });
     expect(await score(contextPrecision, given, relevant('[1, 3]'))).toMatchObject({ value: (1 + 2 / 3) / 2 });
     expect(await score(contextPrecision, given, relevant('[1, 2, 3, 4]'))).toMatchObject({ value: 1 });
     expect(await score(contextPrecision, given, relevant('[]'))).toMatchObject({ value: 0 });

@@ -18,7 +18,8 @@ export async function scoreDocuments(
 ): Promise<Score> {
   if (input === null) return { notApplicable: 'the record has no input' };
   const answers = kind === 'retriever' ? [output] : spans.filter((span) => span.kind === 'retriever').map((span) => span.output);
-  const documents = answers.flatMap(documentsIn).slice(0, MAX_DOCUMENTS);
+  // A retriever inside another gives the same documents, and so may two that are asked alike.
+  const documents = [...new Set(answers.flatMap(documentsIn))].slice(0, MAX_DOCUMENTS);
   if (documents.length === 0) return { notApplicable: 'nothing was retrieved' };
   const score = await askJudge(
     {
