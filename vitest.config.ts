@@ -61,9 +61,10 @@ export default defineConfig({
       NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/node'),
       ...temporaryFolder(),
     },
-    // A test that needs longer says so itself: a property that writes hundreds of times, a run that is killed at each of its steps.
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // Far more than any takes: on a busy machine, one that is near its limit fails for nothing. A test that needs longer says so itself: a property
+    // that writes hundreds of times, a run that is killed at each of its steps.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     // The default of a second is over before a busy disk has stored twenty rows. Most polls ask the service: more often only takes its time.
     expect: { poll: { timeout: 60_000, interval: 100 } },
     // A run that hangs at its end hides a leak: say so instead of waiting. A shared service may take 45 s to end.

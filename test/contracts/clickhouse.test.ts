@@ -463,7 +463,7 @@ describe('the server', () => {
       );
     expect(await isUp()).toBe(true);
     parent.kill('SIGKILL');
-    await expect.poll(isUp, { timeout: 5_000 }).toBe(false);
+    await expect.poll(isUp).toBe(false);
     await rm(otherDir, { recursive: true });
   });
 

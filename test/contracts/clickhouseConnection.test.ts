@@ -290,7 +290,7 @@ describe('a stream that is called off before its first row', () => {
     const clickhouse = openClickHouse({ dataDir: await folder() });
     onTestFinished(() => clickhouse.close());
     for (let time = 0; time < 3; time++) {
-      await calledOff(clickhouse, () => expect.poll(() => runningIn(clickhouse), { timeout: 20_000 }).toBe(1));
+      await calledOff(clickhouse, () => expect.poll(() => runningIn(clickhouse)).toBe(1));
       await expect.poll(() => runningIn(clickhouse)).toBe(0);
     }
     const late = clickhouse.stream({ ...endless, signal: AbortSignal.abort(new Error('left before')) });
@@ -305,7 +305,7 @@ describe('a stream that is called off before its first row', () => {
       await clickhouse.close();
       await other.close();
     });
-    await calledOff(clickhouse, () => expect.poll(() => runningIn(other), { timeout: 20_000 }).toBe(1));
+    await calledOff(clickhouse, () => expect.poll(() => runningIn(other)).toBe(1));
     await clickhouse.ping();
   });
 });

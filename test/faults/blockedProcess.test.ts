@@ -63,10 +63,10 @@ test('an event loop that stays blocked is named in the log, then the process end
   ]);
 });
 
-test('one that turns again goes on, and one that was suspended was never blocked', { timeout: 60_000 }, async () => {
+test('one that turns again goes on, and one that was suspended was never blocked', async () => {
   const { child, ended, lines, tell } = await start({ warnMs: 200, endMs: 20_000 });
   tell('blockForAWhile');
-  await expect.poll(() => lines().map(({ msg }) => msg), { timeout: 10_000 }).toContain('the event loop turns again');
+  await expect.poll(() => lines().map(({ msg }) => msg)).toContain('the event loop turns again');
   child.kill('SIGTERM');
   expect(await ended).toEqual([0, null]);
 
@@ -79,7 +79,7 @@ test('one that turns again goes on, and one that was suspended was never blocked
   expect(suspended.lines()).toEqual([]);
 });
 
-test('the service is watched, and dies of its own faults, so that it can be started again', { timeout: 60_000 }, async () => {
+test('the service is watched, and dies of its own faults, so that it can be started again', async () => {
   const service: ServiceFolder = await serviceFolder(join(folder, 'service'), {
     NODE_OPTIONS: '--inspect=127.0.0.1:0',
     BLOCKED_WARN_SECONDS: '1',

@@ -89,7 +89,7 @@ async function model(name: string, answer: Answer): Promise<ModelEndpoint & Asyn
 }
 
 describe('starting', () => {
-  test('a start that is sent again and again is one run', { timeout: 60_000 }, async () => {
+  test('a start that is sent again and again is one run', async () => {
     const one = await experiment('started once');
     const records = questions(30);
     const answers = await Promise.all(
@@ -331,7 +331,7 @@ describe('steering', () => {
     await one.end();
   });
 
-  test('a run that was paused is cancelled without waiting for a row that does not end', { timeout: 60_000 }, async () => {
+  test('a run that was paused is cancelled without waiting for a row that does not end', async () => {
     const before = (await executions('moody')).length;
     const one = await experiment('cancelled while it ends');
     await one.start({ runner: module('moody'), records: [{ input: 'hang' }], row_time_limit_ms: 120_000 });
@@ -441,7 +441,7 @@ describe('running again', () => {
     return times;
   };
   const lines = async (name: string) => (await executions(name)).length;
-  test('listed rows run once more, by ordinal or id and trial, and no other row is touched', { timeout: 60_000 }, async () => {
+  test('listed rows run once more, by ordinal or id and trial, and no other row is touched', async () => {
     const one = await experiment('listed', { metrics: ['exact_match'] });
     await one.start({ runner: module('plain'), records: questions(40), rows: { sample: { size: 20, seed: 3 } }, trials: 2 });
     expect(await one.end()).toMatchObject({ state: 'completed', rows_done: 40 });
@@ -609,7 +609,7 @@ describe('running again', () => {
   });
 });
 
-test('a dataset that is edited during a run changes nothing of it', { timeout: 60_000 }, async () => {
+test('a dataset that is edited during a run changes nothing of it', async () => {
   const dataset = await createDataset({ client: service.client, name: 'edited meanwhile', content: questions(60) });
   const ref = { dataset_id: dataset.id, version_index: dataset.current_version_index };
   const one = await experiment('frozen rows', { dataset: ref });

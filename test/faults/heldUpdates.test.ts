@@ -225,13 +225,13 @@ describeWithServer('several processes', postgresProgram, (program) => {
   beforeAll(async () => {
     server = await startPostgresServer(program);
     shared = await openDeletionStores(folder, { clickhouse, postgresUrl: server.url });
-  }, 60_000);
+  });
   afterAll(async () => {
     await shared.close();
     await server.remove();
   });
 
-  test('an update and its record that come to different processes meet, whichever is first', { timeout: 60_000 }, async () => {
+  test('an update and its record that come to different processes meet, whichever is first', async () => {
     const run = await shared.run();
     const [one, two] = [shared.processOf(), shared.processOf()];
     const ids = Array.from({ length: 30 }, () => newId());

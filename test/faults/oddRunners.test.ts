@@ -87,7 +87,7 @@ const template = async (name: string, text: unknown): Promise<string> => {
   return selected_version_id;
 };
 
-test('a module may give, log, throw and send anything', { timeout: 60_000 }, async () => {
+test('a module may give, log, throw and send anything', async () => {
   const inputs = [...oddModule.matchAll(/^ {4}(\w+): \(\) =>/gm)].map(([, name]) => name as string);
   const one = await newExperiment(client, projectId, { name: 'odd module' });
   const often = [...inputs, ...Array.from({ length: 40 }, () => 'late')];
@@ -146,7 +146,7 @@ test('a URL may answer anything', async () => {
   expect(rows.get('8')).toMatchObject({ error_message: '{"code":5}' });
 });
 
-test('thirty rows at a time leave no warning of too many listeners, also while they wait', { timeout: 60_000 }, async () => {
+test('thirty rows at a time leave no warning of too many listeners, also while they wait', async () => {
   const endpoint = await startModelEndpoint();
   await modelAt(client, 'many', endpoint.url, ['many']);
   const version = await template('many', '{{input}}');

@@ -254,6 +254,6 @@ test('metrics that are read a few at a time bring the worst values of those alon
 test('a thread that was prepared and not used keeps no process from its end', () => {
   const thread = join(import.meta.dirname, '../../shared/comparison/statisticsThread.ts');
   const script = `import { statisticsThread } from ${JSON.stringify(thread)}; statisticsThread().prepare(); console.log('prepared');`;
-  const said = execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8', timeout: 20_000 });
+  const said = execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8', timeout: 60_000 });
   expect(said).toBe('prepared\n');
 });

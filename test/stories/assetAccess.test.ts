@@ -1,10 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDataset, createPrompt, getDataset, getPrompt, Logger, runExperiment, ServiceClient } from '../../client/index.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { sharedTestService } from '../support/sharedService.ts';
 import type { TestProject, TestService } from '../support/testService.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 // Who sees and changes datasets, prompts, scorers and integrations, over the service as it runs.
 

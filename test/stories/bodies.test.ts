@@ -84,7 +84,7 @@ const post = (account: string, path: string, sent: Uint8Array<ArrayBuffer> | str
 const items = (bytes: number) => JSON.stringify({ items: ['x'.repeat(bytes)] });
 
 describe('a body that comes', () => {
-  test('slower than it must is 408, and its connection ends', { timeout: 60_000 }, async () => {
+  test('slower than it must is 408, and its connection ends', async () => {
     const slow = await begun('/projects/p/things', { account: 'slow', 'Content-Length': 100_000 });
     await send(slow, 20_000);
     const drip = setInterval(() => slow.socket.writable && slow.socket.write(' '), 50);

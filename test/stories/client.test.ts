@@ -24,8 +24,6 @@ import { type ModelEndpoint, says, startModelEndpoint } from '../support/modelEn
 import { sharedTestService } from '../support/sharedService.ts';
 import type { TestService } from '../support/testService.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
-
 let service: TestService;
 let projectId: string;
 

@@ -4,8 +4,6 @@ import { Logger, log } from '../../client/index.ts';
 import { sharedTestService } from '../support/sharedService.ts';
 import type { TestService } from '../support/testService.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
-
 let service: TestService;
 let projectId: string;
 beforeAll(async () => {

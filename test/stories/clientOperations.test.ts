@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import {
   addPromptVersion,
   createAnnotationQueue,
@@ -39,8 +39,6 @@ import {
 import { Pages } from '../../client/pages.ts';
 import { sharedTestService } from '../support/sharedService.ts';
 import type { TestService } from '../support/testService.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 let service: TestService;
 let client: ServiceClient;

@@ -16,7 +16,7 @@ import { FakeListChatModel } from '@langchain/core/utils/testing';
 import { generateText, jsonSchema, stepCountIs, streamText, tool, wrapLanguageModel } from 'ai';
 import express from 'express';
 import OpenAI from 'openai';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loggingMiddleware } from '../../client/aiSdk.ts';
 import { traceErrors, traceRequests } from '../../client/express.ts';
 import { traceHandler } from '../../client/fetchHandler.ts';
@@ -27,8 +27,6 @@ import { type LoggedSpan, loggedTraces, tracesIn } from '../support/loggedTraces
 import { type Answer, fails, type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
 import { sharedTestService } from '../support/sharedService.ts';
 import type { TestService } from '../support/testService.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 let service: TestService;
 let endpoint: ModelEndpoint;

@@ -22,8 +22,6 @@ import { modelAt } from '../support/runs.ts';
 import { sharedTestService } from '../support/sharedService.ts';
 import type { TestService } from '../support/testService.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
-
 let service: TestService;
 beforeAll(async () => {
   service = await sharedTestService();
@@ -325,7 +323,7 @@ describe('the gate', () => {
       baseline: { tag: { key: 'branch', value: 'main' } },
       metrics: [{ metric: 'right', max_drop: 0 }],
     };
-    await vi.waitFor(async () => expect((await gate(id, body)).baseline?.id).toBe(newest), { timeout: 20_000 });
+    await vi.waitFor(async () => expect((await gate(id, body)).baseline?.id).toBe(newest), { timeout: 60_000 });
     expect(await gate(id, body)).toMatchObject({
       status: 'passed',
       baseline: { name: 'main 2 🚀', tags: { branch: 'main', commit: 'c0ffee' } },
@@ -364,7 +362,7 @@ describe('the gate', () => {
     await vi.waitFor(
       async () =>
         expect(await refusal(id, { experiment_id: running.id, max_failed: 1 })).toMatch(/^409 .*did not run to its end/),
-      { timeout: 30_000 },
+      { timeout: 60_000 },
     );
   });
 

@@ -1,12 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { z } from 'zod';
 import { createDataset, createExperiment, HttpStatusError, runExperiment } from '../../client/index.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import type { ComparedRowsReply, CompareReply } from '../../shared/wire/comparisons.ts';
 import { sharedTestService } from '../support/sharedService.ts';
 import type { TestService } from '../support/testService.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 type Reply = z.output<typeof CompareReply>;
 type RowsReply = z.output<typeof ComparedRowsReply>;
@@ -539,7 +537,7 @@ describe('what cannot be compared is told clearly', () => {
       },
       metrics: ['exact_match'],
     });
-    await expect.poll(() => begun, { timeout: 30_000 }).toBe(4);
+    await expect.poll(() => begun).toBe(4);
     const list = await service.client.send<{ id: string; name: string }[]>(`/v2/projects/${project}/experiments`);
     const id = list.find(({ name }) => name === 'running')?.id as string;
     const reply = await compare(project, { baseline_id: id, experiment_ids: [baseline] });

@@ -1,12 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createExperiment, getExperiment, getExperiments, Logger, runExperiment } from '../../client/index.ts';
 import { figureCell } from '../../demo/figureCell.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import type { ExperimentResponse } from '../../shared/wire/experiments.ts';
 import { sharedTestService } from '../support/sharedService.ts';
 import type { TestService } from '../support/testService.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 let service: TestService;
 beforeAll(async () => {
@@ -168,7 +166,7 @@ describe('values that are not there', () => {
     const at = `/v2/projects/${projectId}/experiments/${id}`;
     const now = () => service.client.send<ExperimentResponse>(at);
     await expect
-      .poll(async () => (await now()).aggregate_metric_counts, { timeout: 30_000 })
+      .poll(async () => (await now()).aggregate_metric_counts)
       .toMatchObject({
         score: {
           ...{ values: 5, missing: 2, failed: 0, not_applicable: 0 },

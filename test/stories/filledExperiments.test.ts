@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createExperiment, Logger, ServiceClient } from '../../client/index.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { builtinByName } from '../../shared/scorers/presets.ts';
@@ -10,8 +10,6 @@ import { experimentOf } from '../support/runs.ts';
 import { type ServiceProcess, serviceFolder } from '../support/serviceProcess.ts';
 import { sharedTestService } from '../support/sharedService.ts';
 import type { TestService } from '../support/testService.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 let service: TestService;
 beforeAll(async () => {
@@ -122,7 +120,7 @@ describe('an experiment that is filled by logging', () => {
     });
   });
 
-  test('follows what is logged later, updates and deletions', { timeout: 60_000 }, async () => {
+  test('follows what is logged later, updates and deletions', async () => {
     const { id: projectId } = await service.project();
     const experiment = await filled(service.client, projectId);
     const [first, second] = [trace({ accuracy: 1, duration_ns: 1_000 }), trace({ accuracy: 0, duration_ns: 1_000 })];

@@ -16,8 +16,6 @@ import { type Answer, fails, hangs, type ModelEndpoint, says, startModelEndpoint
 import { sharedTestService } from '../support/sharedService.ts';
 import type { TestService } from '../support/testService.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
-
 let service: TestService;
 let endpoint: ModelEndpoint;
 let client: ServiceClient;
@@ -301,7 +299,7 @@ describe('rows of a dataset that a model makes', () => {
         expect(progress.steps_completed).toBe(progress.steps_total);
         return progress;
       },
-      { timeout: 30_000, interval: 50 },
+      { timeout: 60_000, interval: 50 },
     );
   const rowsOf = async (id: string) =>
     (await datasetRows({ client, id }).all()).map(({ values_dict }) => values_dict) as Record<string, string>[];

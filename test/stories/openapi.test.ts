@@ -417,7 +417,7 @@ describeWithServer(
       outer.close();
     });
 
-    test('runs no script but its own', { timeout: 60_000 }, async () => {
+    test('runs no script but its own', async () => {
       const page = await browser.newPage();
       await page.goto(`${service.url}/docs`);
       const refused = page.waitForEvent('console', (message) => message.text().includes('script-src'));

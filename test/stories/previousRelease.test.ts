@@ -125,7 +125,7 @@ test("a run that was under way is cancelled in Temporal's own pages", { timeout:
   expect(await callsFor('rows', 'cancelled')).toEqual(inputs('cancelled', HALF, HALF + CONCURRENCY));
 });
 
-test('a paused run stays paused until it is resumed, and then runs the rows that are left', { timeout: 60_000 }, async () => {
+test('a paused run stays paused until it is resumed, and then runs the rows that are left', async () => {
   const one = experiment('paused');
   const before = (await one.traces()).map(({ input }) => input);
   expect(await one.progress()).toMatchObject({ state: 'paused', rows_done: before.length });
@@ -135,7 +135,7 @@ test('a paused run stays paused until it is resumed, and then runs the rows that
   expect(await callsFor('rows', 'paused')).toEqual(inputs('paused', 0, ROWS).filter((input) => !before.includes(input)));
 });
 
-test('a log stream is searched as before, and what is logged to it is scored', { timeout: 60_000 }, async () => {
+test('a log stream is searched as before, and what is logged to it is scored', async () => {
   const search = (value: string) =>
     client
       .send<{ records: StreamTrace[] }>(`/projects/${facts.projectId}/traces/search`, {
@@ -158,7 +158,7 @@ test('a log stream is searched as before, and what is logged to it is scored', {
     .toEqual([['later 1', true, true]]);
 });
 
-test('a new experiment is run, and scored by the judge that was there', { timeout: 60_000 }, async () => {
+test('a new experiment is run, and scored by the judge that was there', async () => {
   const politeness = { id: facts.judgeId, name: 'politeness', scorer_type: 'llm' };
   const scorers = [await scorerNamed(client, 'exact_match'), politeness];
   const one = await newExperiment(client, facts.projectId, { name: 'new', scorers });

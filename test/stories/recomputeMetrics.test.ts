@@ -124,7 +124,7 @@ describe('recomputing the metrics of stored records', () => {
     },
   );
 
-  test('what is filtered out keeps the value it has; the newest value counts', { timeout: 60_000 }, async () => {
+  test('what is filtered out keeps the value it has; the newest value counts', async () => {
     const { log, recompute, states } = await logStream();
     await log([answered('keep'), answered('again')]);
     await done(await recompute({ scorer_ids: [idOf('correctness')] }));
@@ -289,7 +289,7 @@ describe('metrics that are switched on for a log stream', () => {
     await expect.poll(async () => (await states('json_validity')).three).toBe(true);
   });
 
-  test('wait for a trace to be complete, and score it again when it changes', { timeout: 60_000 }, async () => {
+  test('wait for a trace to be complete, and score it again when it changes', async () => {
     const { log, enable, states, send, streamId } = await logStream();
     await enable([json]);
     const id = newId();

@@ -21,7 +21,7 @@ const traceWithSpan = (name: string) => ({
   spans: [{ type: 'tool', id: newId(), name, input: 'x' }],
 });
 
-test('traces that match go with their spans and scores; the others stay', { timeout: 60_000 }, async () => {
+test('traces that match go with their spans and scores; the others stay', async () => {
   const { post, get, search, run } = service.space();
   const [gone, kept] = [traceWithSpan('gone'), traceWithSpan('kept')];
   await post('/traces', { traces: [gone, kept] });
@@ -54,7 +54,7 @@ test('an id can be logged anew after it was deleted, with another time and witho
   expect((await get(`/traces/${trace.id}`)).status).toBe(200);
 });
 
-test('a filter looks at the newest version only', { timeout: 60_000 }, async () => {
+test('a filter looks at the newest version only', async () => {
   const { post, patch, search } = service.space();
   const trace = traceWithSpan('x');
   await post('/traces', { traces: [{ ...trace, status_code: 500 }] });
@@ -64,7 +64,7 @@ test('a filter looks at the newest version only', { timeout: 60_000 }, async () 
   expect(await search('traces')).toHaveLength(1);
 });
 
-test('a span goes with the spans below it, its siblings and its trace stay', { timeout: 60_000 }, async () => {
+test('a span goes with the spans below it, its siblings and its trace stay', async () => {
   const { post, get } = service.space();
   const [trace, a, b, c] = [newId(), newId(), newId(), newId()];
   const spans = [

@@ -62,9 +62,7 @@ describe('the service on one folder', () => {
 
   const kept = () => JSON.parse(readFileSync(join(dataDir, 'credentials.json'), 'utf8'));
 
-  test('the first start answers 503 until it is ready, prints credentials that work, and keeps them for its owner only', {
-    timeout: 60_000,
-  }, async () => {
+  test('the first start answers 503 until it is ready, prints credentials that work, and keeps them for its owner only', async () => {
     const starting = folder.start();
     const early = await firstAnswer(`http://127.0.0.1:${folder.environment.PORT}`);
     expect(early).toMatchObject({ status: 503, retryAfter: '1', body: { detail: expect.stringContaining('starting') } });
@@ -85,15 +83,13 @@ describe('the service on one folder', () => {
     expect((await ask(service.url, '/healthcheck')).status).toBe(200);
   });
 
-  test('the loss of Temporal is named, concerns only what needs it, and heals', { timeout: 60_000 }, async () => {
+  test('the loss of Temporal is named, concerns only what needs it, and heals', async () => {
     const { api_key } = kept();
     const project = (await ask(service.url, '/projects', api_key, { name: 'without Temporal' })).body.id;
     const temporal = (await processTree(service.child.pid as number)).find(({ command }) => command.includes('start-dev'));
     process.kill(temporal?.pid as number, 'SIGSTOP'); // a killed one is back before anybody could look
     try {
-      await expect
-        .poll(async () => (await ask(service.url, '/healthcheck')).body.message, { timeout: 10_000 })
-        .toContain('not answering: Temporal');
+      await expect.poll(async () => (await ask(service.url, '/healthcheck')).body.message).toContain('not answering: Temporal');
       expect((await ask(service.url, '/healthcheck')).status).toBe(200);
       expect((await ask(service.url, '/projects?limit=1', api_key)).status).toBe(200);
       const run = { name: 'waits', dataset: null };
@@ -110,7 +106,7 @@ describe('the service on one folder', () => {
     } finally {
       process.kill(temporal?.pid as number, 'SIGKILL');
     }
-    await expect.poll(async () => (await ask(service.url, '/healthcheck')).body.message, { timeout: 20_000 }).toBe('ready');
+    await expect.poll(async () => (await ask(service.url, '/healthcheck')).body.message).toBe('ready');
   });
 
   test('SIGTERM ends it and its Temporal server cleanly', async () => {
@@ -172,7 +168,7 @@ test('in a folder that another process has just taken nothing is started', async
   }
 });
 
-test('the administrator of ADMIN_* is created, and nothing of it is printed or kept', { timeout: 60_000 }, async () => {
+test('the administrator of ADMIN_* is created, and nothing of it is printed or kept', async () => {
   const own = join(temporary, 'own');
   const given = { ADMIN_EMAIL: 'ada@example.com', ADMIN_PASSWORD: 'Lovelace-1815', ADMIN_API_KEY: 'a-key-of-her-own-choice' };
   const service = await (await serviceFolder(own, given)).start();
@@ -293,7 +289,7 @@ describe('what cannot start says why in one sentence', () => {
     return { port, said: stderr, code: status };
   }
 
-  test.concurrent('a server with a key for Temporal that does not speak TLS', { timeout: 60_000 }, async () => {
+  test.concurrent('a server with a key for Temporal that does not speak TLS', async () => {
     const { port, said, code } = await startBeside((at) => ({ TEMPORAL_ADDRESS: `127.0.0.1:${at}`, TEMPORAL_API_KEY: 'key' }));
     expect(said).toMatch(new RegExp(`^no Temporal server answers at 127\\.0\\.0\\.1:${port}[^\n]*\n$`));
     expect(code).toBe(1);

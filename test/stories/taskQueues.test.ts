@@ -76,9 +76,7 @@ test('an experiment does not wait for log streams, however many wait for their j
   await service.client.send(`/projects/${projectId}/recompute-metrics`, {
     body: { experiment_id: experiment.id, scorer_ids: [(await scorerNamed(service.client, 'json_validity')).id] },
   });
-  await expect
-    .poll(async () => (await experiment.traces())[0]?.metric_info?.json_validity?.status_type, { timeout: 30_000 })
-    .toBe('success');
+  await expect.poll(async () => (await experiment.traces())[0]?.metric_info?.json_validity?.status_type).toBe('success');
   expect(await queuesOf(scoringWorkflowId(experiment.id))).toMatchObject({ scoreMarked: taskQueues.rows });
   expect(judge.requests).toHaveLength(1);
 
@@ -91,7 +89,7 @@ test('an experiment does not wait for log streams, however many wait for their j
       );
       return records[0]?.metric_info?.correctness?.value;
     };
-    await expect.poll(scored, { timeout: 30_000 }).toBe(true);
+    await expect.poll(scored).toBe(true);
     expect(await queuesOf(scoringWorkflowId(streamId))).toMatchObject({
       prepareScoring: taskQueues.scoring,
       scoreMarked: taskQueues.scoring,

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
-import { afterAll, beforeAll, test, vi } from 'vitest';
+import { afterAll, beforeAll, test } from 'vitest';
 import { ServiceClient } from '../../client/http.ts';
 import { extensionWorkflowId } from '../../shared/datasetExtensions/workflow.ts';
 import { jobScheduleId } from '../../shared/maintenance/jobWorkflow.ts';
@@ -13,7 +13,6 @@ import { type ExperimentOf, newExperiment, scorerNamed } from '../support/runs.t
 import { type ServiceProcess, serviceFolder } from '../support/serviceProcess.ts';
 
 // Beside each other, each with an experiment of its own: most of their time is Temporal's, which looks again after some seconds.
-vi.setConfig({ testTimeout: 120_000 });
 
 let folder: string;
 let metricsUrl: string;
@@ -186,7 +185,7 @@ test.concurrent('reset goes on with the rows that a run was to run again, and re
   // And once more, when all are recorded and have values.
   const all = (await executions()).length;
   await reset(experiment);
-  await expect.poll(() => statusOf(experiment), { timeout: 30_000 }).toBe('COMPLETED');
+  await expect.poll(() => statusOf(experiment)).toBe('COMPLETED');
   expect((await experiment.progress()).rerun).toMatchObject({ executions: 24 });
   expect(await executions()).toHaveLength(all);
 });
@@ -274,7 +273,7 @@ test.concurrent('a dataset that is deleted, or whose workflow is terminated, is 
     await workflowOf(terminated).terminate('it costs too much');
     await looksAgain();
     await expect
-      .poll(async () => (await progress(terminated)).progress_message, { timeout: 30_000 })
+      .poll(async () => (await progress(terminated)).progress_message)
       .toBe('unexpected error: the workflow ended in Temporal (terminated): it costs too much; 2 of 40 rows were made');
     expect((await progress(terminated)).steps_completed).toBe(40);
     expect(await client.send(`/datasets/${terminated}`)).toMatchObject({ num_rows: 2 });
@@ -286,7 +285,7 @@ test.concurrent('a dataset that is deleted, or whose workflow is terminated, is 
     await workflowOf(deleted).result();
     await looksAgain();
     const later = await extend();
-    await expect.poll(async () => (await progress(later)).steps_completed, { timeout: 30_000 }).toBe(40);
+    await expect.poll(async () => (await progress(later)).steps_completed).toBe(40);
     // Those of the last one alone: one new row, and then none three times.
     expect(endpoint.requests).toHaveLength(7);
     expect((await workflowOf(terminated).describe()).status.name).toBe('TERMINATED');

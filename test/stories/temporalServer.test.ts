@@ -204,7 +204,7 @@ describe('finding a Temporal server', () => {
   });
 });
 
-describe('a Temporal dev server', { timeout: 30_000 }, () => {
+describe('a Temporal dev server', () => {
   let path: string;
   const said: string[] = [];
   const log = { info: (line: string) => said.push(line), warn: (line: string) => said.push(line) };
@@ -378,7 +378,7 @@ describe('a Temporal dev server', { timeout: 30_000 }, () => {
     await until(() => isGone(serverPid), 5_000, 'the server is gone');
   });
 
-  test('a server left by a kill of owner and guard together is ended by the next start', { timeout: 60_000 }, async () => {
+  test('a server left by a kill of owner and guard together is ended by the next start', async () => {
     const dataDir = await dataFolder();
     const { child, serverPid, watchdogPid } = await startOwner(dataDir);
     process.kill(child.pid ?? 0, 'SIGSTOP'); // so that it cannot replace its guard in between
@@ -392,7 +392,7 @@ describe('a Temporal dev server', { timeout: 30_000 }, () => {
   });
 });
 
-test('a dead address is one sentence that names TEMPORAL_ADDRESS', { timeout: 30_000 }, async () => {
+test('a dead address is one sentence that names TEMPORAL_ADDRESS', async () => {
   const address = new URL(await releases((_request, response) => response.end())).host; // answers, but not as Temporal does
   const each = [address, '127.0.0.1:1'].flatMap((dead) =>
     [connectTemporal({ address: dead, namespace: 'default' }), connectTemporalWorker({ address: dead })].map((connecting) =>
