@@ -39,9 +39,9 @@ const calls: ReadonlySet<string> = new Set(['tool_calls', 'function_call']);
 /** A message has a role, or a type in its place, and a part of one has a type of its own. */
 const isDocument = (value: AttributeValue): value is AttributeTree =>
   isTree(value) &&
-  typeof (value.content ?? value.page_content) === 'string' &&
   isNothing(value.role) &&
-  (value.type === undefined || /^document$/i.test(String(value.type)) || typeof value.page_content === 'string');
+  (typeof value.page_content === 'string' ||
+    (typeof value.content === 'string' && (isNothing(value.type) || value.type === 'Document' || value.type === 'document')));
 
 /** A document in the form of the interface: what it has no field for is in the metadata. */
 export function documentOf(value: AttributeValue): RetrievedDocument {

@@ -237,12 +237,19 @@ function inEvents(events: MessageEvents): Conversation {
 function listedEvents(attributes: Attributes, name: string): MessageEvents {
   const list = structureOf(attributes.peek(name));
   if (!Array.isArray(list) || !list.every(isNamedEvent)) return [];
-  attributes.markRead(name);
+  if (list.every(isNothingButMessage)) attributes.markRead(name);
   return list.map((event) => ({ name: event['event.name'], attributes: Attributes.of(Object.entries(event)) }));
 }
 
 const isNamedEvent = (value: AttributeValue): value is { [key: string]: AttributeValue; 'event.name': string } =>
-  isTree(value) && String(value['event.name']).startsWith('gen_ai.');
+  isTree(value) && typeof value['event.name'] === 'string' && value['event.name'].startsWith('gen_ai.');
+
+/** What stands beside the message of an event and says nothing by itself. */
+const besideMessage = ['gen_ai.system', 'event.name', 'gen_ai.message.index'];
+
+const isNothingButMessage = (event: { [key: string]: AttributeValue; 'event.name': string }): boolean =>
+  (event['event.name'] === 'gen_ai.choice' || eventRoles.has(event['event.name'])) &&
+  Object.keys(event).every((field) => !field.includes('.') || besideMessage.includes(field));
 
 /** The whole conversation of an agent of Pydantic AI, with its result. */
 function inAgentRun(attributes: Attributes): Conversation {
@@ -257,8 +264,9 @@ function inAgentRun(attributes: Attributes): Conversation {
 
 /** The fields of an event's message: attributes of their own, or all in one. */
 function bodyOf(attributes: Attributes): { [key: string]: AttributeValue } {
-  const whole = attributes.structure('gen_ai.event.content');
-  attributes.markRead('gen_ai.system', 'event.name');
+  const given = attributes.structure('gen_ai.event.content');
+  const whole = Array.isArray(given) ? { content: given } : given;
+  attributes.markRead(...besideMessage);
   const body: { [key: string]: AttributeValue } = Object.create(null);
   if (isTree(whole)) for (const [name, value] of Object.entries(whole)) body[name] = value;
   else
@@ -273,6 +281,9 @@ function bodyOf(attributes: Attributes): { [key: string]: AttributeValue } {
   return body;
 }
 
+/** Contents of an answer that some write beside its message. */
+const contentsBeside = ['tool_calls', 'function_call', 'refusal', 'reasoning_content', 'reasoning', 'thinking', 'audio'];
+
 function choiceOf(attributes: Attributes): AttributeValue {
   const body = bodyOf(attributes);
   const message = attributes.structure('message') ?? body.message;
@@ -280,7 +291,8 @@ function choiceOf(attributes: Attributes): AttributeValue {
   if (!isTree(message)) return { ...body, content: message };
   const isMessage = 'role' in message || hasContents(message);
   if (!isMessage) return { ...body, content: textOf(message) };
-  return { ...body, message };
+  const beside = contentsBeside.filter((name) => name in body && !(name in message));
+  return { ...body, message: { ...message, ...Object.fromEntries(beside.map((name) => [name, body[name] as AttributeValue])) } };
 }
 
 /** `gen_ai.prompt.0.role`, `gen_ai.completion.0.content` and so on, of the instrumentations before there was a convention. */

@@ -1,13 +1,12 @@
-import { storableKey } from '../json/storable.ts';
 import { type MessageRole, messageRole } from '../wire/messageRoles.ts';
 import type { LoggedMessage } from '../wire/recordParts.ts';
 import { type Attributes, type AttributeValue, textOf } from './attributes.ts';
-import { resultEvents, resultsIn } from './database.ts';
+import { resultsIn } from './database.ts';
 import { documentsIn } from './documents.ts';
 import { genAiRole, readGenAi } from './genAi.ts';
 import { contentText, messagesOf } from './messages.ts';
 import { openInferenceRole, readOpenInference } from './openInference.ts';
-import { durationNs, type OtelSpan, type Scope, type SpanEvent, timeOfNs } from './span.ts';
+import { durationNs, type OtelSpan, timeOfNs } from './span.ts';
 import {
   firstOf,
   type MappedKind,
@@ -20,7 +19,7 @@ import {
   type StepOutput,
   withCacheOnce,
 } from './spanContent.ts';
-import { namesPlace } from './target.ts';
+import { SpanMetadata } from './spanMetadata.ts';
 import { readVercelAi, vercelAiRole } from './vercelAi.ts';
 
 /** A span in the words of the interface, without the ids that depend on where it is stored. */
@@ -74,17 +73,18 @@ export function mapSpan(span: OtelSpan): Mapped {
   // One object that grows: spread together out of parts, which each are made and thrown away, it takes several times as long.
   const mapped = { type, name: span.name } as MappedSpan;
   if (created_at !== undefined) mapped.created_at = created_at;
-  const roles = addTexts(mapped, content);
+  const { said, dropped } = addTexts(mapped, content);
   mapped.status_code = error.statusCode;
   if (error.message !== undefined) mapped.error_message = error.message;
-  const metadata = new Metadata();
+  const metadata = new SpanMetadata();
   metadata.addAll(content.metadata);
   addWithoutColumn(metadata, type, content);
   metadata.addAll(error.others);
   for (const [name, value] of others) metadata.add(`output.${name}`, value);
   if (isRetrieval) metadata.addAll(retrieval.beside);
-  metadata.addAll(roles);
-  addUnread(metadata, span, exception);
+  metadata.addAll(said);
+  metadata.drop(dropped);
+  metadata.addUnread(span, exception);
   mapped.user_metadata = metadata.texts();
   mapped.metrics = metricsOf(span, content);
   if (content.tags) mapped.tags = content.tags;
@@ -126,7 +126,7 @@ function documentsAnswered(
 }
 
 /** What only the record of a model call has columns for. */
-function addWithoutColumn(to: Metadata, type: MappedKind, { events, finishReason }: SpanContent): void {
+function addWithoutColumn(to: SpanMetadata, type: MappedKind, { events, finishReason }: SpanContent): void {
   if (type === 'llm') return;
   if (events) to.add('gen_ai.output.events', JSON.stringify(events));
   if (finishReason !== undefined) to.add('gen_ai.output.finish_reason', finishReason);
@@ -145,11 +145,13 @@ function addModelCall(mapped: MappedSpan, { temperature, model, finishReason, to
  * @returns what these leave out: the roles that the interface does not have and what else messages say, by their places, and messages that are more
  * than a text
  */
-function addTexts(mapped: MappedSpan, content: SpanContent): [string, AttributeValue][] {
+function addTexts(mapped: MappedSpan, content: SpanContent): { said: [string, AttributeValue][]; dropped: number } {
   const { type } = mapped;
   const said: [string, AttributeValue][] = [];
+  let dropped = 0;
   const keep = (path: string, value: AttributeValue): void => {
     if (said.length < MAX_SAID) said.push([path, value]);
+    else dropped++;
   };
   const known = (attribute: string, byDefault: MessageRole, message: SaidMessage): LoggedMessage => {
     const role = messageRole(message.role);
@@ -176,7 +178,7 @@ function addTexts(mapped: MappedSpan, content: SpanContent): [string, AttributeV
       if (isMessage(output) && !isText(output)) said.push(['gen_ai.output.messages', JSON.stringify(output)]);
     } else mapped.output = output;
   }
-  return said;
+  return { said, dropped };
 }
 
 const isText = ({ content, tool_calls, tool_call_id }: SaidMessage): boolean =>
@@ -255,116 +257,3 @@ function addUsage(metrics: Record<string, number>, usage: ReportedUsage): void {
   put('num_audio_output_tokens', usage.audioOutputTokens);
   put('cost', costUsd);
 }
-
-const MAX_METADATA = 200;
-const MAX_KEY = 256;
-const MAX_VALUE = 8_000;
-/** What resources say of the machine, the process and the SDK: an application's spans are not looked for by it, and it would be many columns. */
-const ofMachine = /^(?:telemetry|process|host|os|container|k8s|cloud|aws|gcp|azure|faas|device|browser|webengine)\./;
-
-/** What no column holds, as text: at most {@link MAX_METADATA} entries; a value beyond {@link MAX_VALUE} characters is cut and ends with `…`. */
-class Metadata {
-  readonly #texts: Record<string, string> = {};
-  #count = 0;
-  #dropped = 0;
-
-  /** The first of a name stays. */
-  add(name: string, value: AttributeValue): void {
-    if (value === null) return;
-    const key = cut(storableKey(name), MAX_KEY);
-    if (Object.hasOwn(this.#texts, key)) return;
-    if (this.#count === MAX_METADATA) this.#dropped++;
-    else {
-      this.#texts[key] = cut(textOf(value).toWellFormed(), MAX_VALUE);
-      this.#count++;
-    }
-  }
-
-  /** Whether it has another value under this name. */
-  saysElse(name: string, value: AttributeValue): boolean {
-    return Object.hasOwn(this.#texts, name) && this.#texts[name] !== textOf(value);
-  }
-
-  addAll(entries: readonly [string, AttributeValue][] | undefined): void {
-    if (entries) for (const [name, value] of entries) this.add(name, value);
-  }
-
-  texts(): Record<string, string> {
-    if (this.#dropped > 0) this.#texts['otel.dropped_attributes'] = String(this.#dropped);
-    return this.#texts;
-  }
-}
-
-/** @param exception the event that the span's error is taken from */
-function addUnread(to: Metadata, span: OtelSpan, exception: SpanEvent | undefined): void {
-  to.addAll(ofScope(span.scope));
-  if (span.side !== undefined) to.add('otel.kind', span.side);
-  if (span.traceState !== '') to.add('otel.trace_state', span.traceState);
-  const events = unreadEvents(span.events, exception);
-  span.attributes.eachUnread((name, value) => to.add(name, value));
-  for (const [name, value] of ofResource(span.resource)) to.add(to.saysElse(name, value) ? `resource.${name}` : name, value);
-  if (events.length > 0) to.add('otel.events', events);
-  if (span.links.length > 0)
-    to.add(
-      'otel.links',
-      span.links.map(({ traceId, spanId, traceState, attributes }) => {
-        const said = [...(traceState === '' ? [] : [['trace_state', traceState] as const]), ...attributes.entries()];
-        const id = `${traceId}:${spanId}`;
-        return said.length === 0 ? id : [id, Object.fromEntries(said)];
-      }),
-    );
-}
-
-type Entries = readonly [string, AttributeValue][];
-
-/** Metadata that many spans share is made once. */
-function onceFor<Origin extends object>(make: (origin: Origin) => Entries): (origin: Origin) => Entries {
-  const made = new WeakMap<Origin, Entries>();
-  return (origin) => {
-    const entries = made.get(origin) ?? make(origin);
-    made.set(origin, entries);
-    return entries;
-  };
-}
-
-const ofResource = onceFor((resource: Attributes) =>
-  resource.entries().filter(([name, value]) => value !== '' && !ofMachine.test(name) && !namesPlace(name)),
-);
-
-const ofScope = onceFor(({ name, version, attributes }: Scope) => {
-  const entries: [string, AttributeValue][] = [];
-  if (name !== '') entries.push(['otel.scope.name', name]);
-  if (version !== '') entries.push(['otel.scope.version', version]);
-  for (const [attribute, value] of attributes.entries()) entries.push([`otel.scope.${attribute}`, value]);
-  return entries;
-});
-
-/**
- * Name, time and attributes of the events that no column holds, or of what these leave.
- * @param counted the one that the span's error is taken from
- */
-function unreadEvents(events: readonly SpanEvent[], counted: SpanEvent | undefined): AttributeValue[] {
-  return events.flatMap((event): AttributeValue[] => {
-    const { name, atNs, attributes } = event;
-    const unread = attributes.rest();
-    if (event === counted || (readEvents.has(name) && unread.length === 0)) return [];
-    return [[name, timeOfNs(atNs) ?? null, Object.fromEntries(readEvents.has(name) ? unread : attributes.entries())]];
-  });
-}
-
-const cut = (text: string, length: number): string =>
-  text.length > length ? `${text.slice(0, length - 1).toWellFormed()}…` : text;
-
-/** Events whose contents are in columns. */
-const readEvents: ReadonlySet<string> = new Set([
-  'First Token Stream Event',
-  'gen_ai.client.inference.operation.details',
-  'gen_ai.system.message',
-  'gen_ai.user.message',
-  'gen_ai.assistant.message',
-  'gen_ai.tool.message',
-  'gen_ai.choice',
-  'gen_ai.content.prompt',
-  'gen_ai.content.completion',
-  ...resultEvents,
-]);

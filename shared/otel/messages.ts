@@ -55,7 +55,8 @@ export function messagesOf(value: AttributeValue | undefined, role: string): Sai
   const contents = contentsOf(value);
   const texts = [...contents.reasoning, ...contents.texts];
   const answers = contents.responses.map(({ text, ...said }): SaidMessage => message('tool', [text], [], said));
-  if (answers.length > 0 && texts.length === 0 && contents.toolCalls.length === 0) return answers;
+  const [first, ...more] = answers;
+  if (first && texts.length === 0 && contents.toolCalls.length === 0) return [withOthers(first, othersIn(value)), ...more];
   if (isItem(value) && texts.length === 0 && contents.toolCalls.length === 0) return answers; // reasoning that is not shown
   const id = firstText(value.tool_call_id, own === 'tool' ? value.id : undefined);
   return [...answers, message(own, texts, contents.toolCalls, { id, others: othersIn(value) })];
@@ -170,7 +171,10 @@ function answersIn(value: AttributeValue | undefined): Answer[] {
     contents.texts,
     contents.responses.map(({ text }) => text),
   );
-  const others = [...othersIn(value), ...contents.responses.flatMap((response) => response.others)];
+  const ofResponses = contents.responses.flatMap(({ others }, index) =>
+    index === 0 ? others : others.map(([name, other]): [string, AttributeValue] => [`${index}.${name}`, other]),
+  );
+  const others = [...othersIn(value), ...ofResponses];
   const isReasoning = reasoningRoles.has(value.role ?? value.type);
   const said = value.content ?? value.parts;
   const structure = typeof said === 'object' && said !== null ? said : undefined;
@@ -202,6 +206,9 @@ function message(
     ...(others.length > 0 ? { others } : {}),
   };
 }
+
+const withOthers = (said: SaidMessage, others: [string, AttributeValue][]): SaidMessage =>
+  others.length === 0 ? said : { ...said, others: [...(said.others ?? []), ...others] };
 
 function contentsOf(message: AttributeTree): Contents {
   const contents: Contents = { texts: [], reasoning: [], toolCalls: [], responses: [] };
@@ -306,7 +313,7 @@ function responseOf(part: AttributeTree): Contents['responses'][number] {
     id: firstText(part.tool_use_id, part.tool_call_id) ?? idOf(part),
     text: resultText(place === undefined ? '' : (part[place] as AttributeValue)),
     others: Object.entries(part).filter(
-      ([name, value]) => name !== place && !fieldsOfResult.has(name) && !isSuccess.has(value) && !isNothing(value),
+      ([name, value]) => name !== place && !fieldsOfResult.has(name) && !saysNoFault(name, value) && !isNothing(value),
     ),
   };
 }
@@ -315,7 +322,8 @@ const fieldsOfResult: ReadonlySet<string> = new Set([
   ...['type', 'id', 'call_id', 'tool_call_id', 'tool_use_id', 'toolCallId', 'toolUseId'],
 ]);
 /** What a result without a fault says of itself. */
-const isSuccess: ReadonlySet<AttributeValue | undefined> = new Set([false, 'success', 'completed']);
+const saysNoFault = (name: string, value: AttributeValue): boolean =>
+  (name === 'is_error' && value === false) || (name === 'status' && (value === 'success' || value === 'completed'));
 
 /** By what a call and its result are known to belong together; the items of OpenAI's Responses have an id of their own besides. */
 const idOf = (part: AttributeTree): string | undefined => firstText(part.call_id, part.toolCallId, part.toolUseId, part.id);

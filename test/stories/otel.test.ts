@@ -923,10 +923,46 @@ describe('the request', () => {
     expect(answer.status).toBe(200);
     expect((await search('spans', 'beside'))[0].user_metadata).toEqual({
       ...{ team: 'search', 'resource.team': 'all', 'service.name': 'shop', tier: 'gold' },
-      ...{ 'otel.scope.name': 'story', 'otel.scope.version': '1.2', 'otel.scope.library': 'own' },
+      ...{ 'otel.scope.name': 'story', 'otel.scope.version': '1.2', 'otel.scope.attributes.library': 'own' },
       ...{ 'otel.kind': 'client', 'otel.trace_state': 'vendor=1' },
       'otel.links': '[["1af7651916cd43dd8448eb211c80319c:17ad6b7169203331",{"why":"retry"}]]',
     });
+  });
+
+  test('a resource of any size takes its part of each span, and no place of what the span says itself', async () => {
+    const many = Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`a${index}`, 'r'.repeat(5_000)]));
+    const own = Object.fromEntries(Array.from({ length: 190 }, (_, index) => [`o${index}`, index]));
+    const events = [{ name: 'cache.miss', attributes: [] }];
+    const body = otlpJson({ ...own, 'session.id': 's1' }, { events }, { ...many, 'service.name': 'shop', 'session.id': 's2' });
+    const [spans] = body.resourceSpans[0]?.scopeSpans ?? [];
+    const [one] = spans?.spans ?? [];
+    for (let index = 1; index < 500; index++)
+      spans?.spans.push({ ...(one as NonNullable<typeof one>), spanId: index.toString(16).padStart(16, '0') });
+    const answer = await service.request('POST', '/v1/traces', body, { project: project.name, logstream: 'large resource' });
+    expect(answer.status).toBe(200);
+    const [{ user_metadata: said }] = await search('spans', 'large resource');
+    expect(said).toMatchObject({
+      ...{ o0: '0', o189: '189', 'service.name': 'shop' },
+      'otel.events': '[["cache.miss",null,{}]]',
+    });
+    expect(said).toMatchObject({ a0: expect.stringMatching(/^r{999}…$/), a2: expect.any(String) });
+    expect(Number(said['otel.dropped_attributes'])).toBe(297);
+    const small = { 'session.id': 's2', 'input.value': 'other', 'service.name': 'shop' };
+    await service.request('POST', '/v1/traces', otlpJson({ 'session.id': 's1', 'input.value': 'q' }, {}, small), {
+      ...{ project: project.name, logstream: 'same names' },
+    });
+    expect((await search('spans', 'same names'))[0].user_metadata).toEqual({
+      ...{ 'resource.session.id': 's2', 'resource.input.value': 'other', 'service.name': 'shop' },
+    });
+  });
+
+  test.each([
+    ['a type that is an object', '[{"content":"x","type":{"toString":1}}]'],
+    ['a role that is an object', '[{"content":"x","role":{"a":1}}]'],
+    ['events without names', '[{"event.name":{"a":1},"content":"x"}]'],
+  ])('%s costs no span', async (name, odd) => {
+    const span = await stored(name, { 'output.value': odd, events: odd });
+    expect(JSON.stringify(span)).toContain('\\"content\\":\\"x\\"');
   });
 
   test('messages and events keep what they say beside their texts', async () => {
@@ -935,26 +971,41 @@ describe('the request', () => {
       {
         'gen_ai.request.model': 'gpt-4o',
         'gen_ai.input.messages': JSON.stringify([
-          { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't1', content: 'no such file', is_error: true }] },
+          {
+            ...{ role: 'user', name: 'author' },
+            content: [{ type: 'tool_result', tool_use_id: 't1', content: 'no such file', is_error: true, ok: false }],
+          },
         ]),
       },
       {
         events: [
           {
             name: 'gen_ai.choice',
-            attributes: pairs({ message: '{"role":"assistant","content":"Sorry."}', confidence: 1, 'gen_ai.response.id': 'r1' }),
+            attributes: pairs({
+              ...{ message: '{"role":"assistant","content":"Sorry."}', confidence: 1, 'gen_ai.response.id': 'r1' },
+              reasoning_content: 'It is not there.',
+            }),
           },
         ],
       },
     );
     expect(span).toMatchObject({
       input: [{ role: 'tool', content: 'no such file', tool_call_id: 't1' }],
+      events: [{ type: 'reasoning', content: 'It is not there.' }],
       output: { role: 'assistant', content: 'Sorry.' },
       user_metadata: {
-        ...{ 'input.0.is_error': 'true', 'output.confidence': '1' },
+        ...{ 'input.0.is_error': 'true', 'input.0.ok': 'false', 'input.0.name': 'author', 'output.confidence': '1' },
         'otel.events': '[["gen_ai.choice",null,{"gen_ai.response.id":"r1"}]]',
       },
     });
+    const parts = pairs({ 'gen_ai.event.content': '[{"type":"text","text":"Open it."}]', 'gen_ai.message.index': 0 });
+    const inParts = await stored(
+      'parts of an event',
+      { 'gen_ai.request.model': 'gpt-4o' },
+      { events: [{ name: 'gen_ai.user.message', attributes: parts }] },
+    );
+    expect(inParts).toMatchObject({ input: [{ role: 'user', content: 'Open it.' }] });
+    expect(inParts.user_metadata).not.toHaveProperty('otel.events');
   });
 
   test('spans that cannot be stored are told, and the others are stored', async () => {

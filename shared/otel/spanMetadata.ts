@@ -1,0 +1,166 @@
+import { storableKey } from '../json/storable.ts';
+import { type Attributes, type AttributeValue, textOf } from './attributes.ts';
+import { resultEvents } from './database.ts';
+import { type OtelSpan, type Scope, type SpanEvent, type SpanLink, timeOfNs } from './span.ts';
+import { namesPlace } from './target.ts';
+
+type Entries = readonly [string, AttributeValue][];
+
+/** Entries of a span's own, and characters of a name and of a value. */
+const MAX_OWN = 200;
+const MAX_KEY = 256;
+const MAX_VALUE = 8_000;
+/** Of a scope or a resource: entries, characters of a value, and of all together. Each of its spans has them, of which a request may hold 100,000. */
+const MAX_SHARED = 50;
+const MAX_SHARED_VALUE = 1_000;
+const MAX_SHARED_CHARACTERS = 4_000;
+
+/** What no column holds, as text; a value that is too long is cut and ends with `…`. */
+export class SpanMetadata {
+  readonly #texts: Record<string, string> = {};
+  #own = 0;
+  #dropped = 0;
+
+  /** The first of a name stays; another value of it counts as dropped. */
+  add(name: string, value: AttributeValue): void {
+    if (value === null) return;
+    const key = keyOf(name);
+    const text = cut(textOf(value).toWellFormed(), MAX_VALUE);
+    if (Object.hasOwn(this.#texts, key)) {
+      if (this.#texts[key] !== text) this.#dropped++;
+    } else if (this.#own === MAX_OWN) this.#dropped++;
+    else {
+      this.#texts[key] = text;
+      this.#own++;
+    }
+  }
+
+  addAll(entries: Entries | undefined): void {
+    if (entries) for (const [name, value] of entries) this.add(name, value);
+  }
+
+  drop(count: number): void {
+    this.#dropped += count;
+  }
+
+  /**
+   * What no column holds of the span itself, and what it shares with others.
+   * @param exception the event that the span's error is taken from
+   */
+  addUnread(span: OtelSpan, exception: SpanEvent | undefined): void {
+    if (span.side !== undefined) this.add('otel.kind', span.side);
+    if (span.traceState !== '') this.add('otel.trace_state', span.traceState);
+    const events = unreadEvents(span.events, exception);
+    if (events.length > 0) this.add('otel.events', events);
+    if (span.links.length > 0) this.add('otel.links', span.links.map(linkValue));
+    span.attributes.eachUnread((name, value) => this.add(name, value));
+    this.#addShared(ofScope(span.scope), () => undefined);
+    this.#addShared(ofResource(span.resource), (name) => span.attributes.peek(name));
+  }
+
+  /** Of a name by which the span itself says something else there is a second entry. */
+  #addShared({ texts, dropped }: SharedTexts, ownValue: (name: string) => AttributeValue | undefined): void {
+    this.#dropped += dropped;
+    for (const [name, text] of texts) {
+      const own = ownValue(name);
+      const said = this.#texts[name] ?? (own === undefined || own === null ? undefined : textOf(own).toWellFormed());
+      if (said === undefined) this.#texts[name] = text;
+      else if (cut(said, MAX_SHARED_VALUE) !== text) this.#texts[`resource.${name}`] = text;
+    }
+  }
+
+  texts(): Record<string, string> {
+    if (this.#dropped > 0) this.#texts['otel.dropped_attributes'] = String(this.#dropped);
+    return this.#texts;
+  }
+}
+
+const keyOf = (name: string): string => cut(storableKey(name), MAX_KEY);
+
+const cut = (text: string, length: number): string =>
+  text.length > length ? `${text.slice(0, length - 1).toWellFormed()}…` : text;
+
+/** Link as `<trace id>:<span id>`, or a list of that, its attributes and its trace state. */
+function linkValue({ traceId, spanId, traceState, attributes }: SpanLink): AttributeValue {
+  const id = `${traceId}:${spanId}`;
+  const said = attributes.entries();
+  if (said.length === 0 && traceState === '') return id;
+  return [id, Object.fromEntries(said), ...(traceState === '' ? [] : [traceState])];
+}
+
+interface SharedTexts {
+  texts: readonly [string, string][];
+  dropped: number;
+}
+
+/** What many spans have in common is made into texts once. */
+function onceFor<Origin extends object>(entriesOf: (origin: Origin) => Entries): (origin: Origin) => SharedTexts {
+  const made = new WeakMap<Origin, SharedTexts>();
+  return (origin) => {
+    const texts = made.get(origin) ?? sharedTexts(entriesOf(origin));
+    made.set(origin, texts);
+    return texts;
+  };
+}
+
+function sharedTexts(entries: Entries): SharedTexts {
+  const texts: [string, string][] = [];
+  let dropped = 0;
+  let room = MAX_SHARED_CHARACTERS;
+  for (const [name, value] of entries) {
+    if (value === null || value === '') continue;
+    const key = keyOf(name);
+    // A part of a text keeps the whole text in memory, as long as any span has it.
+    const text = Buffer.from(cut(textOf(value).toWellFormed(), MAX_SHARED_VALUE)).toString();
+    if (texts.length === MAX_SHARED || key.length + text.length > room) dropped++;
+    else {
+      texts.push([key, text]);
+      room -= key.length + text.length;
+    }
+  }
+  return { texts, dropped };
+}
+
+/** What resources say of the machine, the process and the SDK: an application's spans are not looked for by it, and it would be many columns. */
+const ofMachine = /^(?:telemetry|process|host|os|container|k8s|cloud|aws|gcp|azure|faas|device|browser|webengine)\./;
+/** What spans are looked for by comes first: there is room for it. */
+const first = ['service.name', 'service.version', 'deployment.environment.name', 'deployment.environment'];
+
+const ofResource = onceFor((resource: Attributes) => {
+  const entries = resource.entries().filter(([name]) => !ofMachine.test(name) && !namesPlace(name));
+  const [others, known] = [false, true].map((isKnown) => entries.filter(([name]) => first.includes(name) === isKnown));
+  return [...(known ?? []), ...(others ?? [])];
+});
+
+const ofScope = onceFor(({ name, version, attributes }: Scope) => [
+  ['otel.scope.name', name],
+  ['otel.scope.version', version],
+  ...attributes.entries().map(([attribute, value]): [string, AttributeValue] => [`otel.scope.attributes.${attribute}`, value]),
+]);
+
+/**
+ * Name, time and attributes of the events that no column holds, or of what these leave.
+ * @param counted the one that the span's error is taken from
+ */
+function unreadEvents(events: readonly SpanEvent[], counted: SpanEvent | undefined): AttributeValue[] {
+  return events.flatMap((event): AttributeValue[] => {
+    const { name, atNs, attributes } = event;
+    const unread = attributes.rest();
+    if (event === counted || (readEvents.has(name) && unread.length === 0)) return [];
+    return [[name, timeOfNs(atNs) ?? null, Object.fromEntries(readEvents.has(name) ? unread : attributes.entries())]];
+  });
+}
+
+/** Events whose contents are in columns. */
+const readEvents: ReadonlySet<string> = new Set([
+  'First Token Stream Event',
+  'gen_ai.client.inference.operation.details',
+  'gen_ai.system.message',
+  'gen_ai.user.message',
+  'gen_ai.assistant.message',
+  'gen_ai.tool.message',
+  'gen_ai.choice',
+  'gen_ai.content.prompt',
+  'gen_ai.content.completion',
+  ...resultEvents,
+]);
