@@ -318,8 +318,9 @@ function responseOf(part: AttributeTree): Contents['responses'][number] {
   };
 }
 
+/** The name is that of the tool, which its call says. */
 const fieldsOfResult: ReadonlySet<string> = new Set([
-  ...['type', 'id', 'call_id', 'tool_call_id', 'tool_use_id', 'toolCallId', 'toolUseId'],
+  ...['type', 'id', 'call_id', 'tool_call_id', 'tool_use_id', 'toolCallId', 'toolUseId', 'name', 'toolName'],
 ]);
 /** What a result without a fault says of itself. */
 const saysNoFault = (name: string, value: AttributeValue): boolean =>
