@@ -13,6 +13,8 @@ export interface NamedTarget {
   project: string | undefined;
   logStream: string | undefined;
   experiment: string | undefined;
+  /** Where the request names the run, for errors. */
+  runAt: readonly string[];
 }
 
 export interface TargetDeps {
@@ -44,6 +46,7 @@ export const targetOfHeaders = (headers: Headers): NamedTarget => ({
   project: headerText(headers.project),
   logStream: headerText(headers.logstream),
   experiment: headerText(headers.experimentid),
+  runAt: ['header', 'logstream'],
 });
 
 /**
@@ -58,6 +61,7 @@ export function targetOfResource(resource: Attributes, headers: NamedTarget): Na
     experiment: hasRun
       ? headers.experiment
       : (resource.text('assay.experiment_id') ?? resource.textEndingWith(ENDING_OF_EXPERIMENT)),
+    runAt: hasRun ? headers.runAt : ['body', 'resourceSpans'],
   };
 }
 
@@ -103,9 +107,9 @@ export function openTargets(deps: TargetDeps): { find: FindTarget; admit: AdmitT
     return id;
   }
 
-  async function streamIdOf(caller: Caller, projectId: string, name: string): Promise<string> {
+  async function streamIdOf(caller: Caller, projectId: string, name: string, loc: readonly string[]): Promise<string> {
     if (!LogStreamNameRequest.safeParse({ name }).success)
-      throw new RequestInvalid([{ loc: ['header', 'logstream'], msg: 'not a name for a log stream', type: 'name_invalid' }]);
+      throw new RequestInvalid([{ loc: [...loc], msg: 'not a name for a log stream', type: 'name_invalid' }]);
     const find = async () => {
       const filter = { name: 'name', operator: 'eq', value: name, case_sensitive: true } as const;
       return (await deps.logStreams.find(projectId, { filters: [filter] }, { offset: 0, limit: 1 })).items[0]?.id;
@@ -141,19 +145,19 @@ export function openTargets(deps: TargetDeps): { find: FindTarget; admit: AdmitT
 
   const admit: AdmitTarget = async (caller, { project }) =>
     project === undefined && !caller.projectKey ? undefined : openProject(caller, project);
-  const find: FindTarget = async (caller, { project, logStream, experiment }) => {
+  const find: FindTarget = async (caller, { project, logStream, experiment, runAt }) => {
     const projectId = await openProject(caller, project);
     if (experiment !== undefined) return deps.findRun(projectId, { experiment_id: experiment });
     if (logStream !== undefined && Uuid.safeParse(logStream).success)
       return deps.findRun(projectId, { log_stream_id: logStream });
     const name = logStream ?? DEFAULT_NAME;
     try {
-      return await deps.findRun(projectId, { log_stream_id: await streamIdOf(caller, projectId, name) });
+      return await deps.findRun(projectId, { log_stream_id: await streamIdOf(caller, projectId, name, runAt) });
     } catch (err) {
       if (!(err instanceof ServiceError) || err.code !== 'RunNotFound') throw err;
       // Deleted since its id was remembered: a stream of this name is opened anew.
       streamIds.clear();
-      return deps.findRun(projectId, { log_stream_id: await streamIdOf(caller, projectId, name) });
+      return deps.findRun(projectId, { log_stream_id: await streamIdOf(caller, projectId, name, runAt) });
     }
   };
   return { find, admit };

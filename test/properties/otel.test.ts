@@ -7,6 +7,7 @@ import { ingestOtelSpans } from '../../shared/otel/ingestOtelSpans.ts';
 import { mapSpan } from '../../shared/otel/mapSpan.ts';
 import { openOtlp } from '../../shared/otel/otlp.ts';
 import { spanRecordId, traceRecordId } from '../../shared/otel/recordsOf.ts';
+import { targetOfHeaders } from '../../shared/otel/target.ts';
 import { SpanNode } from '../../shared/wire/records.ts';
 import { startRecordService } from '../support/recordService.ts';
 
@@ -22,7 +23,7 @@ afterAll(() => service[Symbol.asyncDispose]());
 
 const otlp = openOtlp();
 const caller = { userId: newId(), email: 'tester@example.com', role: 'admin' } as const;
-const nowhere = { project: undefined, logStream: undefined, experiment: undefined };
+const nowhere = targetOfHeaders({});
 
 interface JsonSpan {
   traceId: string;

@@ -6,6 +6,7 @@ import { newId } from '../../shared/identifiers/ids.ts';
 import { ingestOtelSpans } from '../../shared/otel/ingestOtelSpans.ts';
 import { openOtlp } from '../../shared/otel/otlp.ts';
 import { spanRecordId, traceRecordId } from '../../shared/otel/recordsOf.ts';
+import { targetOfHeaders } from '../../shared/otel/target.ts';
 import { startRecordService } from '../support/recordService.ts';
 
 /** 20 s on a machine that has nothing else to do. */
@@ -376,7 +377,7 @@ interface Tree {
 }
 const everySpan = (tree: Tree): Tree[] => (tree.spans ?? []).flatMap((span) => [span, ...everySpan(span)]);
 const caller = { userId: newId(), email: 'tester@example.com', role: 'admin' } as const;
-const nowhere = { project: undefined, logStream: undefined, experiment: undefined };
+const nowhere = targetOfHeaders({});
 const messageOf = (failed: boolean) => (failed ? { status_code: 500, error_message: 'broke' } : { status_code: 200 });
 
 test.prop(

@@ -1008,6 +1008,21 @@ describe('the request', () => {
     expect(inParts.user_metadata).not.toHaveProperty('otel.events');
   });
 
+  test('a name that no log stream can have is refused where it stands', async () => {
+    const name = 'x'.repeat(5_000);
+    const refused = (loc: string[]) => ({
+      status: 422,
+      body: { detail: [expect.objectContaining({ loc, type: 'name_invalid' })] },
+    });
+    const inResource = otlpJson({}, {}, { 'assay.log_stream': name });
+    expect(await service.request('POST', '/v1/traces', inResource, { project: project.name })).toMatchObject(
+      refused(['body', 'resourceSpans']),
+    );
+    expect(await service.request('POST', '/v1/traces', otlpJson({}), { project: project.name, logstream: name })).toMatchObject(
+      refused(['header', 'logstream']),
+    );
+  });
+
   test('spans that cannot be stored are told, and the others are stored', async () => {
     const body = otlpJson({});
     body.resourceSpans[0]?.scopeSpans[0]?.spans.push({
