@@ -171,10 +171,8 @@ function answersIn(value: AttributeValue | undefined): Answer[] {
     contents.texts,
     contents.responses.map(({ text }) => text),
   );
-  const ofResponses = contents.responses.flatMap(({ others }, index) =>
-    index === 0 ? others : others.map(([name, other]): [string, AttributeValue] => [`${index}.${name}`, other]),
-  );
-  const others = [...othersIn(value), ...ofResponses];
+  const ofMessage = othersIn(value);
+  const others = contents.responses.length === 0 ? ofMessage : [...ofMessage, ...contents.responses.flatMap(othersOfResponse)];
   const isReasoning = reasoningRoles.has(value.role ?? value.type);
   const said = value.content ?? value.parts;
   const structure = typeof said === 'object' && said !== null ? said : undefined;
@@ -303,6 +301,10 @@ function toolCallOf(call: AttributeValue): ToolCall[] {
   const given = of.arguments ?? call.input ?? call.args ?? '';
   return [{ id: idOf(call) ?? '', function: { name, arguments: textOf(given) } }];
 }
+
+/** What results of one answer say besides: by their places, from the second on. */
+const othersOfResponse = ({ others }: Contents['responses'][number], index: number): [string, AttributeValue][] =>
+  index === 0 ? others : others.map(([name, other]) => [`${index}.${name}`, other]);
 
 /** What holds a result, in the order in which they are looked at. */
 const placesOfResult = ['response', 'result', 'output', 'content'];
