@@ -25,14 +25,20 @@ export class SpanMetadata {
   add(name: string, value: AttributeValue): void {
     if (value === null) return;
     const key = keyOf(name);
+    const said = this.#textOf(key);
+    if (said === undefined && this.#own === MAX_OWN) {
+      this.#dropped++; // of very many, the others are not made into texts
+      return;
+    }
     const text = cut(textOf(value).toWellFormed(), MAX_VALUE);
-    if (Object.hasOwn(this.#texts, key)) {
-      if (this.#texts[key] !== text) this.#dropped++;
-    } else if (this.#own === MAX_OWN) this.#dropped++;
-    else {
+    if (said === undefined) {
       this.#texts[key] = text;
       this.#own++;
-    }
+    } else if (said !== text) this.#dropped++;
+  }
+
+  #textOf(key: string): string | undefined {
+    return Object.hasOwn(this.#texts, key) ? this.#texts[key] : undefined;
   }
 
   addAll(entries: Entries | undefined): void {
@@ -63,7 +69,7 @@ export class SpanMetadata {
     this.#dropped += dropped;
     for (const [name, text] of texts) {
       const own = ownValue(name);
-      const said = this.#texts[name] ?? (own === undefined || own === null ? undefined : textOf(own).toWellFormed());
+      const said = this.#textOf(name) ?? (own === undefined || own === null ? undefined : textOf(own).toWellFormed());
       if (said === undefined) this.#texts[name] = text;
       else if (cut(said, MAX_SHARED_VALUE) !== text) this.#texts[`resource.${name}`] = text;
     }
@@ -126,11 +132,12 @@ const ofMachine = /^(?:telemetry|process|host|os|container|k8s|cloud|aws|gcp|azu
 /** What spans are looked for by comes first: there is room for it. */
 const first = ['service.name', 'service.version', 'deployment.environment.name', 'deployment.environment'];
 
-const ofResource = onceFor((resource: Attributes) => {
-  const entries = resource.entries().filter(([name]) => !ofMachine.test(name) && !namesPlace(name));
-  const [others, known] = [false, true].map((isKnown) => entries.filter(([name]) => first.includes(name) === isKnown));
-  return [...(known ?? []), ...(others ?? [])];
-});
+const ofResource = onceFor((resource: Attributes) =>
+  resource
+    .entries()
+    .filter(([name]) => !ofMachine.test(name) && !namesPlace(name))
+    .sort(([one], [other]) => Number(first.includes(other)) - Number(first.includes(one))),
+);
 
 const ofScope = onceFor(({ name, version, attributes }: Scope) => [
   ['otel.scope.name', name],

@@ -947,12 +947,13 @@ describe('the request', () => {
     });
     expect(said).toMatchObject({ a0: expect.stringMatching(/^r{999}…$/), a2: expect.any(String) });
     expect(Number(said['otel.dropped_attributes'])).toBe(297);
-    const small = { 'session.id': 's2', 'input.value': 'other', 'service.name': 'shop' };
+    const small = { 'session.id': 's2', 'input.value': 'other', 'service.name': 'shop', constructor: 'ours' };
     await service.request('POST', '/v1/traces', otlpJson({ 'session.id': 's1', 'input.value': 'q' }, {}, small), {
       ...{ project: project.name, logstream: 'same names' },
     });
     expect((await search('spans', 'same names'))[0].user_metadata).toEqual({
       ...{ 'resource.session.id': 's2', 'resource.input.value': 'other', 'service.name': 'shop' },
+      constructor: 'ours',
     });
   });
 
