@@ -2,10 +2,12 @@ import { createHash } from 'node:crypto';
 
 /**
  * What a browser may do with any answer: nothing but show it as the type it has, in no other page. Set before anything else sees the request, so
- * that refusals of the parser and of a start under way carry it too. Pages say more in {@link pagePolicy}.
+ * that refusals of the parser and of a start under way carry it too. Pages say more in {@link pagePolicy}. Answers hold what their caller alone may
+ * see, keys among it, so no cache on the way and no browser stores one; the files that are the same for everybody set another `Cache-Control`.
  */
 export const answerHeaders: Readonly<Record<string, string>> = {
   'X-Content-Type-Options': 'nosniff',
+  'Cache-Control': 'no-store',
   'Referrer-Policy': 'no-referrer',
   'Content-Security-Policy': "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 };

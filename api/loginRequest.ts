@@ -8,10 +8,6 @@ import type { ClientAddresses } from './clientAddress.ts';
 export const LOGIN_BODY_BYTES = 64 * 1024;
 export const UserParams = z.object({ user_id: Uuid });
 
-/** The token of a login session that a browser keeps. */
-export const refreshCookie = (request: IncomingMessage): string | undefined =>
-  /(?:^|;\s*)refresh_token=([^;\s]+)/.exec(request.headers.cookie ?? '')?.[1];
-
 const USER_AGENT_LENGTH = 200;
 
 /** Where a login comes from. */

@@ -4,6 +4,7 @@ import express, { type Express, type Request, type Response } from 'express';
 import type { Logger } from 'pino';
 import { ServiceError } from '../shared/errors/errors.ts';
 import { errorResponse } from './errorResponse.ts';
+import { withoutLoginCookies } from './loginCookies.ts';
 import { hostCheck } from './publicHost.ts';
 import type { Gate } from './route.ts';
 
@@ -24,7 +25,7 @@ export interface TemporalPagesOptions {
 export function temporalPages({ gate, log, upstream, url, apiKeyHeaders }: TemporalPagesOptions): Express {
   const checkHost = hostCheck(url);
   const target = new URL(upstream);
-  const kept = new Set([...HOP_BY_HOP, 'host', 'authorization', ...apiKeyHeaders.map((name) => name.toLowerCase())]);
+  const kept = new Set([...HOP_BY_HOP, 'host', 'authorization', 'cookie', ...apiKeyHeaders.map((name) => name.toLowerCase())]);
   const app = express();
   app.disable('x-powered-by');
   app.use(async (request, response) => {
@@ -44,12 +45,13 @@ export function temporalPages({ gate, log, upstream, url, apiKeyHeaders }: Tempo
 const HOP_BY_HOP = ['connection', 'keep-alive', 'proxy-authorization', 'te', 'trailer', 'transfer-encoding', 'upgrade'];
 
 async function forward(request: Request, response: Response, target: URL, kept: ReadonlySet<string>): Promise<void> {
+  const cookie = withoutLoginCookies(request);
   const onward = httpRequest({
     hostname: target.hostname,
     port: target.port,
     method: request.method,
     path: request.originalUrl,
-    headers: { ...without(request.headers, kept), host: target.host },
+    headers: { ...without(request.headers, kept), host: target.host, ...(cookie !== undefined && { cookie }) },
   });
   const answered = answerOf(onward);
   pipeline(request, onward).catch(() => onward.destroy());

@@ -46,11 +46,10 @@ async function load() {
 again();
 `;
 
-/** Headers of every page: nobody keeps it, and it loads and sends nothing but what is its own. */
+/** Headers of every page: it loads and sends nothing but what is its own. */
 export const pageHeaders: Readonly<Record<string, string>> = {
   'Content-Type': 'text/html; charset=utf-8',
   'Content-Security-Policy': pagePolicy(SCRIPT, { hasForms: true }),
-  'Cache-Control': 'no-store',
   // Without it a browser sends forms with the origin `null`.
   'Referrer-Policy': 'same-origin',
   Vary: 'Accept, Cookie',

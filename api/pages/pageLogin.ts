@@ -6,6 +6,7 @@ import { ACCESS_TOKEN_SECONDS } from '../../shared/accounts/tokens.ts';
 import { ServiceError } from '../../shared/errors/errors.ts';
 
 import type { ClientAddresses } from '../clientAddress.ts';
+import { cookieOf, PAGE_COOKIE } from '../loginCookies.ts';
 import { LOGIN_BODY_BYTES, loginClient } from '../loginRequest.ts';
 import { type BodyPace, readBody } from '../readBody.ts';
 import { html } from './html.ts';
@@ -17,13 +18,11 @@ export interface PageLoginDeps {
   pace: BodyPace;
 }
 
-/** The cookie holds a token of the API. The routes of the API do not read it, so that no page of another site can use it there. */
-const COOKIE = 'assay_page';
 const PATH = '/pages/login';
 
 /** Who reads a page: the caller of the cookie. Undefined without one, or when it has ended. */
 export async function pageCaller(credentials: Credentials, request: Request): Promise<Caller | undefined> {
-  const token = cookieOf(request);
+  const token = cookieOf(request, PAGE_COOKIE);
   if (token === undefined) return undefined;
   try {
     return await credentials.ofToken(token);
@@ -66,7 +65,7 @@ export function pageLoginRoutes({ credentials, clients, pace }: PageLoginDeps): 
       const secure = clients.isTls(request) ? '; Secure' : '';
       response.setHeader(
         'Set-Cookie',
-        `${COOKIE}=${accessToken}; Max-Age=${ACCESS_TOKEN_SECONDS}; Path=/; HttpOnly; SameSite=Lax${secure}`,
+        `${PAGE_COOKIE}=${accessToken}; Max-Age=${ACCESS_TOKEN_SECONDS}; Path=/; HttpOnly; SameSite=Lax${secure}`,
       );
       redirect(response, ownPath(form.next));
     } catch (err) {
@@ -77,8 +76,8 @@ export function pageLoginRoutes({ credentials, clients, pace }: PageLoginDeps): 
 
   router.post('/pages/logout', async (request, response) => {
     refuseForeign(request);
-    await credentials.logOut({ access: cookieOf(request), refresh: undefined });
-    response.setHeader('Set-Cookie', `${COOKIE}=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax`);
+    await credentials.logOut({ access: cookieOf(request, PAGE_COOKIE), refresh: undefined });
+    response.setHeader('Set-Cookie', `${PAGE_COOKIE}=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax`);
     redirect(response, PATH);
   });
 
@@ -100,11 +99,8 @@ ${problem !== undefined && html`<p class="error" role="alert">${problem}</p>`}
 </form>`,
   });
 
-const cookieOf = (request: Request): string | undefined =>
-  new RegExp(`(?:^|;\\s*)${COOKIE}=([^;\\s]+)`).exec(request.headers.cookie ?? '')?.[1];
-
 function redirect(response: Response, location: string): void {
-  response.writeHead(303, { Location: location, 'Cache-Control': 'no-store' }).end();
+  response.writeHead(303, { Location: location }).end();
 }
 
 /** A path of this service, never an address of another site, whatever the form says. */
@@ -112,7 +108,8 @@ function ownPath(next: string): string {
   const base = 'http://service.invalid';
   if (!next.startsWith('/') || !URL.canParse(next, base)) return '/';
   const url = new URL(next, base);
-  return url.origin === base ? url.pathname + url.search : '/';
+  // `/.//host` is a path here, whose normalized form `//host` a browser would take for another site.
+  return url.origin === base && !url.pathname.startsWith('//') ? url.pathname + url.search : '/';
 }
 
 /** A browser says which site a form is from. */

@@ -29,7 +29,8 @@ import {
 } from '../../shared/wire/accounts.ts';
 import { PageQuery, type PageRequest, pageFields, Uuid } from '../../shared/wire/common.ts';
 import type { ClientAddresses } from '../clientAddress.ts';
-import { LOGIN_BODY_BYTES, loginClient, refreshCookie, UserParams } from '../loginRequest.ts';
+import { cookieOf, REFRESH_COOKIE } from '../loginCookies.ts';
+import { LOGIN_BODY_BYTES, loginClient, UserParams } from '../loginRequest.ts';
 import { type Endpoint, endpoint, Reply } from '../route.ts';
 import { toUser } from '../views/users.ts';
 
@@ -257,12 +258,12 @@ function sessionReply(clients: ClientAddresses, request: IncomingMessage, { acce
   const attributes = `Max-Age=${REFRESH_TOKEN_SECONDS}; Path=/; HttpOnly; SameSite=Strict${secure}`;
   return new Reply({
     body: { access_token: accessToken, token_type: 'bearer' },
-    headers: { 'Set-Cookie': `refresh_token=${refreshToken}; ${attributes}`, 'Cache-Control': 'no-store' },
+    headers: { 'Set-Cookie': `${REFRESH_COOKIE}=${refreshToken}; ${attributes}` },
   });
 }
 
 function givenRefreshToken(request: IncomingMessage): string {
-  const value = refreshCookie(request);
+  const value = cookieOf(request, REFRESH_COOKIE);
   if (!value) throw new ServiceError('Unauthenticated', 'no refresh_token cookie: log in');
   return value;
 }

@@ -37,7 +37,7 @@ import {
   ModelsQuery,
   ProviderPath,
 } from '../../shared/wire/integrations.ts';
-import { type Endpoint, endpoint, Reply } from '../route.ts';
+import { type Endpoint, endpoint } from '../route.ts';
 
 export type IntegrationRouteDeps = SaveDeps & {
   store: IntegrationStore;
@@ -70,10 +70,9 @@ export function integrationRoutes(deps: IntegrationRouteDeps): Endpoint[] {
   } as const;
   const described = async (caller: Caller, integration: Integration) =>
     toRecord(integration, (await assets.roles(caller, 'integration', [integration.id])).get(integration.id));
-  const definitionOf = async (name: string): Promise<Reply> => {
+  const definitionOf = async (name: string) => {
     const integration = await findCustom(store, name);
-    const body = toDefinition(integration.config, openSecrets(deps.keyRing, integration));
-    return new Reply({ body, headers: { 'Cache-Control': 'no-store' } });
+    return toDefinition(integration.config, openSecrets(deps.keyRing, integration));
   };
   return [
     endpoint({

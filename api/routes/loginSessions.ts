@@ -18,7 +18,8 @@ import {
 } from '../../shared/wire/accounts.ts';
 import { NoKeys, NoQuery, PageQuery, pageFields, Uuid } from '../../shared/wire/common.ts';
 import type { ClientAddresses } from '../clientAddress.ts';
-import { LOGIN_BODY_BYTES, refreshCookie, UserParams } from '../loginRequest.ts';
+import { cookieOf, REFRESH_COOKIE } from '../loginCookies.ts';
+import { LOGIN_BODY_BYTES, UserParams } from '../loginRequest.ts';
 import { type Endpoint, endpoint, Reply } from '../route.ts';
 
 export type LoginSessionDeps = PasswordDeps & { credentials: Credentials; clients: ClientAddresses };
@@ -38,8 +39,8 @@ export const loginSessionRoutes = (deps: LoginSessionDeps): Endpoint[] => [
     status: 204,
     async handle({ request }) {
       const [, access] = /^bearer +(\S+)$/i.exec(request.headers.authorization ?? '') ?? [];
-      await deps.credentials.logOut({ access, refresh: refreshCookie(request) });
-      return new Reply({ headers: { 'Set-Cookie': 'refresh_token=; Max-Age=0; Path=/; HttpOnly; SameSite=Strict' } });
+      await deps.credentials.logOut({ access, refresh: cookieOf(request, REFRESH_COOKIE) });
+      return new Reply({ headers: { 'Set-Cookie': `${REFRESH_COOKIE}=; Max-Age=0; Path=/; HttpOnly; SameSite=Strict` } });
     },
   }),
   endpoint({

@@ -71,7 +71,17 @@ test('the address of an experiment is a page for browsers alone, behind a login'
 });
 
 test('a login leads to pages of this service alone, and takes forms from them alone', async () => {
-  for (const next of ['https://evil.example.com/', '//evil.example.com', '/\\evil.example.com', 'javascript:alert(1)']) {
+  const elsewhere = [
+    'https://evil.example.com/',
+    '//evil.example.com',
+    '/\\evil.example.com',
+    'javascript:alert(1)',
+    '/.//evil.example.com',
+    '/x/..//evil.example.com',
+    '/.\\/evil.example.com',
+    '/%2e//evil.example.com',
+  ];
+  for (const next of elsewhere) {
     const answer = await at('/pages/login', form({ api_key: service.apiKey, next }));
     expect([answer.status, answer.headers.get('location')]).toEqual([303, '/']);
   }

@@ -46,6 +46,7 @@ describe('every answer', () => {
     const answer = await ask(path, `localhost:${port}`, method);
     expect(answer.status).toBe(status);
     expect(answer.headers).toMatchObject(closed);
+    expect(answer.headers['cache-control']).toBe(path.startsWith('/docs/assets/') ? 'public, max-age=3600' : 'no-store');
     expect(answer.headers['content-security-policy']).toMatch(/^default-src 'none'.*frame-ancestors 'none'/);
     expect(answer.headers['content-security-policy']).not.toMatch(/unsafe-eval|script-src[^;]*unsafe-inline|\*/);
   });

@@ -1,11 +1,15 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { request as httpRequest } from 'node:http';
+import { createServer, request as httpRequest, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pino } from 'pino';
 import { chromium } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Gate } from '../../api/route.ts';
+import { temporalPages } from '../../api/temporalPages.ts';
 import { ServiceClient } from '../../client/http.ts';
 import { describeWithServer } from '../support/describeWithServer.ts';
 import { processTree } from '../support/processTree.ts';
@@ -50,6 +54,11 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
+async function listenOn(server: Server): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
 function ask(headers: Record<string, string>, path = '/', method = 'GET') {
   return new Promise<{ status: number; headers: NodeJS.Dict<string | string[]>; text: string }>((resolve, reject) => {
     const sent = httpRequest(`${pages}${path}`, { method, headers }, async (answer) => {
@@ -70,6 +79,29 @@ describe('Temporal’s pages', () => {
     expect(String(shown.headers['content-security-policy'])).toContain("frame-ancestors 'none'");
     expect(shown.headers['x-content-type-options']).toBe('nosniff');
     expect((await ask({ 'service-api-key': service.apiKey }, '/api/v1/namespaces')).text).toContain('default');
+  });
+
+  test('get no login cookie of the service, which a browser sends to every port', async () => {
+    const received: string[] = [];
+    const upstream = createServer((request, response) => {
+      received.push(request.headers.cookie ?? 'none');
+      response.end();
+    });
+    const listening = await listenOn(upstream);
+    const gate = { authenticate: async () => ({}), authorize: async () => undefined } as unknown as Gate;
+    const app = temporalPages({
+      gate,
+      log: pino({ enabled: false }),
+      upstream: listening,
+      url: 'http://127.0.0.1',
+      apiKeyHeaders: [],
+    });
+    const shown = createServer(app);
+    const url = await listenOn(shown);
+    for (const cookie of ['_csrf=1; assay_page=secret; refresh_token=secret;theme=dark', 'assay_page=secret'])
+      await (await fetch(url, { headers: { cookie } })).text();
+    expect(received).toEqual(['_csrf=1; theme=dark', 'none']);
+    for (const server of [shown, upstream]) server.close();
   });
 
   test('are not a user’s', async () => {
