@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { type Action, example, ofProject, ofService, wholeNumber } from './commandOptions.ts';
-import { rowFormats } from './rowFiles.ts';
+import { delimiterNames, rowFormats } from './rowFiles.ts';
 import type { Terminal } from './terminal.ts';
 
 /** What brings data into the service and out of it again. */
@@ -12,6 +12,11 @@ export function dataCommands(program: Command, terminal: Terminal, action: Actio
     .argument('<file>', 'its first part is the name of the dataset; -: the input')
     .option('--name <name>', 'name of the dataset')
     .addOption(new Option('--format <format>', 'what the file holds, where its name does not say').choices(rowFormats))
+    .addOption(
+      new Option('--delimiter <name>', 'what separates the fields of a CSV; else it is detected').choices(
+        Object.keys(delimiterNames),
+      ),
+    )
     .option('--append', 'add the rows to a dataset that exists')
     .addOption(new Option('--replace', 'make the rows the new version of a dataset that exists').conflicts('append'))
     .addHelpText(
@@ -29,6 +34,7 @@ export function dataCommands(program: Command, terminal: Terminal, action: Actio
     .option('-o, --output <file>', 'has its name when all of it is there, and not before')
     .addOption(new Option('--format <format>', 'else as the name of the file ends; csv on the output').choices(rowFormats))
     .option('--spreadsheet-safe', 'put a quote before texts of a CSV that a spreadsheet would run as a formula')
+    .option('--byte-order-mark', 'begin a CSV as Excel needs it to show letters beyond ASCII')
     .addHelpText('after', example('assay datasets export sums --output sums.parquet'))
     .action(
       action(async (dataset, options) => (await import('./commands/exportDataset.ts')).exportDataset(terminal, dataset, options)),
@@ -63,6 +69,7 @@ export function dataCommands(program: Command, terminal: Terminal, action: Actio
       ]),
     )
     .option('--no-redact', 'inputs and outputs as they were logged, also where there is a redacted one')
+    .option('--byte-order-mark', 'begin a CSV as Excel needs it to show letters beyond ASCII')
     .addHelpText('after', example('assay export --log-stream main --since 7d --output week.parquet') + conditions)
     .action(action(async (options) => (await import('./commands/exportRecords.ts')).exportRecords(terminal, options)));
 }

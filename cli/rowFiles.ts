@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { basename, extname } from 'node:path';
 import { usageError } from './commandError.ts';
+import { counted } from './terminal.ts';
 
 export const rowFormats = ['csv', 'json', 'jsonl', 'parquet'] as const;
 export type RowFormat = (typeof rowFormats)[number];
@@ -12,6 +13,31 @@ export const formatOf = (path: string): RowFormat | undefined => {
   return ending === 'ndjson' ? 'jsonl' : rowFormats.find((format) => format === ending);
 };
 
+/** What separates the fields of a CSV, by names that need no quotes in a shell. */
+export const delimiterNames = { comma: ',', semicolon: ';', tab: '\t', pipe: '|' } as const;
+export type DelimiterName = keyof typeof delimiterNames;
+
+interface CsvChoice {
+  /** Absent: detected. */
+  delimiter?: DelimiterName | undefined;
+  onCsvRead?: ((read: CsvRead) => void) | undefined;
+}
+
+/** How a CSV was read: the delimiter that was detected or chosen, and rows of delimiters alone, which are left out. */
+export interface CsvRead {
+  delimiter: string;
+  empty_rows_skipped: number;
+}
+
+/** What a person should know of how a CSV was read; empty when it is as usual. */
+export function csvWords({ delimiter, empty_rows_skipped: skipped }: CsvRead): string {
+  const named = Object.entries(delimiterNames).find(([, character]) => character === delimiter);
+  return [
+    ...(delimiter === ',' ? [] : [`fields separated by ${named ? `a ${named[0]}` : JSON.stringify(delimiter)}`]),
+    ...(skipped === 0 ? [] : [`${counted(skipped, 'empty row')} left out`]),
+  ].join(', ');
+}
+
 /**
  * @param from the path of a file, or its bytes
  * @throws CommandError that names the file, and what is wrong with it; the file system's error where it cannot be read
@@ -19,12 +45,13 @@ export const formatOf = (path: string): RowFormat | undefined => {
 export async function readRows(
   from: string | Uint8Array,
   format = typeof from === 'string' ? formatOf(from) : undefined,
+  csv: CsvChoice = {},
 ): Promise<Row[]> {
   try {
     const bytes = typeof from === 'string' ? await readFile(from) : from;
     if (format === 'parquet') return await parquetRows(bytes);
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    if (format === 'csv') return await csvRows(text);
+    if (format === 'csv') return await csvRows(text, csv);
     return format === 'json' ? jsonRows(text) : jsonlRows(text);
   } catch (cause) {
     if (cause instanceof Error && 'syscall' in cause) throw cause;
@@ -35,19 +62,26 @@ export async function readRows(
   }
 }
 
-async function csvRows(text: string): Promise<Row[]> {
-  const { parse } = await import('csv-parse/sync');
-  // As the service reads such files: an unquoted empty field is no value, "" is an empty text.
-  const cast = (value: string, { quoting }: { quoting: boolean }) => (value === '' && !quoting ? null : value);
-  return parse(text, { columns: distinct, cast, skip_empty_lines: true });
-}
-
-function distinct(names: string[]): string[] {
-  for (const [index, name] of names.entries()) {
-    if (!name) throw new Error(`column ${index + 1} of the header has no name`);
-    if (names.indexOf(name) < index) throw new Error(`the header names column ${JSON.stringify(name)} twice`);
+/** The rows as the service reads them. */
+async function csvRows(text: string, { delimiter, onCsvRead }: CsvChoice): Promise<Row[]> {
+  const { CsvProblem, readCsv } = await import('../shared/csv/readCsv.ts');
+  const names: string[] = [];
+  const whole = async function* () {
+    yield text;
+  };
+  const csv = readCsv(whole(), {
+    delimiter: delimiter && delimiterNames[delimiter],
+    onColumn: (name) => names.push(name),
+  });
+  const rows: Row[] = [];
+  try {
+    for await (const { cells } of csv.rows) rows.push(Object.fromEntries(cells.map((cell, at) => [names[at], cell])));
+  } catch (err) {
+    throw err instanceof CsvProblem ? new Error(`line ${err.line}: ${err.message}`, { cause: err }) : err;
   }
-  return names;
+  const { emptyRowsSkipped, ...read } = csv.summary();
+  onCsvRead?.({ ...read, empty_rows_skipped: emptyRowsSkipped });
+  return rows;
 }
 
 function jsonRows(text: string): Row[] {

@@ -1,9 +1,12 @@
 import type { z } from 'zod';
-import type { DatasetResponse as DatasetSchema } from '../shared/wire/datasets.ts';
+import type { CreatedDatasetResponse as CreatedSchema, DatasetResponse as DatasetSchema } from '../shared/wire/datasets.ts';
 import { ValueError } from './errors.ts';
 import { type CallOptions, clientOf, type ProjectChoice } from './project.ts';
 
 export type DatasetResponse = z.output<typeof DatasetSchema>;
+
+/** `csv` says how a CSV was read. */
+export type CreatedDataset = z.output<typeof CreatedSchema>;
 
 export interface CreateDatasetOptions extends CallOptions, Pick<ProjectChoice, 'projectId'> {
   name: string;
@@ -12,14 +15,16 @@ export interface CreateDatasetOptions extends CallOptions, Pick<ProjectChoice, '
   /** A file's content instead of rows. */
   file?: Blob;
   format?: 'csv' | 'json' | 'jsonl';
+  /** What separates the fields of a CSV. Absent: detected. */
+  delimiter?: ',' | ';' | '\t' | '|';
 }
 
 /**
  * Creates a dataset, empty when there are neither rows nor a file. With `projectId` it is listed under that project.
  * @throws ValueError without a name or with rows and a file; HttpStatusError 409 when the name is taken, 422 naming the line that cannot be read.
  */
-export async function createDataset(options: CreateDatasetOptions): Promise<DatasetResponse> {
-  const { name, content, file, projectId } = options;
+export async function createDataset(options: CreateDatasetOptions): Promise<CreatedDataset> {
+  const { name, content, file, projectId, delimiter } = options;
   if (!name) throw new ValueError('a dataset needs a name');
   if (content && file) throw new ValueError('give the rows of a dataset or a file, not both');
   const form = new FormData();
@@ -28,5 +33,5 @@ export async function createDataset(options: CreateDatasetOptions): Promise<Data
   if (content) form.set('file', new Blob([content.map((row) => JSON.stringify(row)).join('\n')]), name);
   if (file) form.set('file', file, name);
   const format = content ? 'jsonl' : (options.format ?? 'csv');
-  return clientOf(options).send('/datasets', { method: 'POST', form, query: { format } });
+  return clientOf(options).send('/datasets', { method: 'POST', form, query: { format, delimiter } });
 }

@@ -14,6 +14,8 @@ export interface ExportRecordsOptions extends OperationOptions {
   columns?: string[] | undefined;
   /** As a search has them. */
   filters?: Record<string, unknown>[] | undefined;
+  /** Of csv: begins the file with U+FEFF, which Excel needs to show letters beyond ASCII. */
+  byteOrderMark?: boolean | undefined;
   /** False: inputs and outputs as they were logged, also where there is a redacted one. */
   redact?: boolean | undefined;
 }
@@ -23,14 +25,32 @@ export interface ExportRecordsOptions extends OperationOptions {
  * @throws ValueError unless exactly one of the runs is given; HttpStatusError 422 for an unknown column or filter.
  */
 export async function exportRecords(options: ExportRecordsOptions): Promise<ReadableStream<Uint8Array>> {
-  const { logStreamId, experimentId, metricsTestingId, kind = 'trace', format, columns, filters, redact } = options;
+  const {
+    logStreamId,
+    experimentId,
+    metricsTestingId,
+    kind = 'trace',
+    format,
+    columns,
+    filters,
+    redact,
+    byteOrderMark,
+  } = options;
   const runs = { log_stream_id: logStreamId, experiment_id: experimentId, metrics_testing_id: metricsTestingId };
   if (Object.values(runs).filter(Boolean).length !== 1)
     throw new ValueError('name what to export: logStreamId, experimentId or metricsTestingId');
   const client = clientOf(options);
   const projectId = await resolveProject(client, options);
   return client.download(`/projects/${projectId}/export_records`, {
-    body: { ...runs, root_type: kind, export_format: format, column_ids: columns, filters, redact },
+    body: {
+      ...runs,
+      root_type: kind,
+      export_format: format,
+      column_ids: columns,
+      filters,
+      redact,
+      byte_order_mark: byteOrderMark,
+    },
     repeatable: true,
   });
 }

@@ -13,7 +13,7 @@ export {
   type CreateAnnotationQueueOptions,
   createAnnotationQueue,
 } from './createAnnotationQueue.ts';
-export { type CreateDatasetOptions, createDataset, type DatasetResponse } from './createDataset.ts';
+export { type CreateDatasetOptions, type CreatedDataset, createDataset, type DatasetResponse } from './createDataset.ts';
 export { type CreateExperimentOptions, createExperiment, type ExperimentGroupChoice } from './createExperiment.ts';
 export { type CreateJudgeOptions, createJudge } from './createJudge.ts';
 export { createLogStream } from './createLogStream.ts';

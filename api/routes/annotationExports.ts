@@ -9,7 +9,7 @@ import type { RecordQuery } from '../../shared/records/searchRecords.ts';
 import { AnnotationQueueExportRequest, AnnotationQueueExportUrlResponse, QueueParams } from '../../shared/wire/annotations.ts';
 import { AnyJson, NoQuery, Uuid } from '../../shared/wire/common.ts';
 import { allColumns, known } from '../records/exportColumns.ts';
-import { attachment, formats } from '../records/exportFile.ts';
+import { attachment, csvForm, formats } from '../records/exportFile.ts';
 import { type QueueRecordDeps, selected } from '../records/queueSelection.ts';
 import { type Endpoint, endpoint, Reply } from '../route.ts';
 
@@ -118,18 +118,14 @@ async function* written(
   deps: AnnotationExportDeps,
   queries: readonly RecordQuery[],
   columns: readonly Pick<ExportedColumn, 'id' | 'heading'>[],
-  {
-    export_format: format,
-    redact,
-    export_computed_metrics_only: computedMetricsOnly,
-    spreadsheet_safe: spreadsheetSafe,
-  }: AnnotationQueueExportRequest,
+  request: AnnotationQueueExportRequest,
   signal: AbortSignal,
 ): AsyncGenerator<string, void> {
+  const { export_format: format, redact, export_computed_metrics_only: computedMetricsOnly } = request;
   const shape = { redact, computedMetricsOnly, includeMetricMetadata: false };
   const all = queries.map((query) => ({ ...query, finishedSessionsOnly: false, signal }));
   if (format !== 'jsonl')
-    yield* exportFlat(deps, all, shape, { format: format === 'csv' ? 'csv' : 'jsonl', columns, spreadsheetSafe });
+    yield* exportFlat(deps, all, shape, { format: format === 'csv' ? 'csv' : 'jsonl', columns, csv: csvForm(request) });
   else
     for (const query of all)
       for (const kinds of nestedKinds)

@@ -24,7 +24,7 @@ import {
   UpdateDatasetContentRequest,
   UpdateDatasetVersionRequest,
 } from '../../shared/wire/datasets.ts';
-import { attachment, formats } from '../records/exportFile.ts';
+import { attachment, csvForm, formats } from '../records/exportFile.ts';
 import { type Endpoint, endpoint, type Gate, Reply } from '../route.ts';
 import { datasetPage, etagOf, locate } from '../views/datasetPage.ts';
 
@@ -133,7 +133,7 @@ export function datasetContentRoutes(deps: DatasetContentDeps): Endpoint[] {
         };
         const names = version.columns.map(({ name }) => name);
         return new Reply({
-          stream: writeRows(query.format, names, cells(), query.spreadsheet_safe),
+          stream: writeRows(query.format, names, cells(), csvForm(query)),
           headers: attachment(formats[query.format].contentType, `${dataset.name}.${query.format}`),
         });
       },

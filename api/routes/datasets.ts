@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type AssetAction, type Caller, mayOnAsset, type ProjectRole } from '../../shared/accounts/permissions.ts';
 import { type AssetAccess, homeProject } from '../../shared/assets/assetAccess.ts';
 import { mustNameOne } from '../../shared/assets/onlyOne.ts';
+import type { CsvSummary } from '../../shared/csv/readCsv.ts';
 import {
   createDataset,
   type DatasetDeps,
@@ -20,6 +21,7 @@ import {
   BulkDeleteDatasetsResponse,
   CreateDatasetForm,
   CreateDatasetQuery,
+  CreatedDatasetResponse,
   DatasetResponse,
   everyDatasetAction,
   ListDatasetParams,
@@ -81,7 +83,7 @@ export function datasetRoutes(deps: DatasetRouteDeps): Endpoint[] {
       body: CreateDatasetForm,
       bodyKind: 'multipart',
       bodyLimit: UPLOAD_LIMIT,
-      response: DatasetResponse,
+      response: CreatedDatasetResponse,
       handle: async ({ query, body, caller }) => {
         const projectId = homeProject(caller, body.project_id ?? undefined);
         if (projectId !== undefined) await deps.gate.authorize(caller, { project: 'update' }, projectId);
@@ -89,10 +91,13 @@ export function datasetRoutes(deps: DatasetRouteDeps): Endpoint[] {
         const copyOf = body.copy_from_dataset_id
           ? await foundVersion(datasets, body.copy_from_dataset_id, body.copy_from_dataset_version_index ?? undefined)
           : undefined;
+        let csv: CsvSummary | undefined;
         const dataset = await createDataset(deps, {
           name: datasetName(body.name ?? undefined, body.file ?? undefined),
           appendSuffix: body.append_suffix_if_duplicate ?? false,
-          content: body.file ? { file: body.file, format: query.format } : copyOf && { copyOf },
+          content: body.file
+            ? { file: body.file, format: query.format, csv: { delimiter: query.delimiter, onEnd: (summary) => (csv = summary) } }
+            : copyOf && { copyOf },
           columnMapping: body.column_mapping ?? undefined,
           projectId,
           hidden: query.hidden || (body.hidden ?? false),
@@ -100,7 +105,10 @@ export function datasetRoutes(deps: DatasetRouteDeps): Endpoint[] {
           userId: caller.userId,
           viewer: await assets.viewer(caller),
         });
-        return described(caller, dataset);
+        return {
+          ...(await described(caller, dataset)),
+          ...(csv && { csv: { delimiter: csv.delimiter, empty_rows_skipped: csv.emptyRowsSkipped } }),
+        };
       },
     }),
     endpoint({

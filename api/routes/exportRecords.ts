@@ -12,7 +12,7 @@ import { isMetricColumn, metricOfColumn } from '../../shared/records/findColumn.
 import { Uuid } from '../../shared/wire/common.ts';
 import { LogRecordsExportRequest } from '../../shared/wire/recordExport.ts';
 import { allColumns, type ExportSearchDeps, known, ratedColumns } from '../records/exportColumns.ts';
-import { attachment, formats } from '../records/exportFile.ts';
+import { attachment, csvForm, formats } from '../records/exportFile.ts';
 import { recordQuery, sortableColumn } from '../records/recordQuery.ts';
 import { type Endpoint, endpoint, Reply } from '../route.ts';
 
@@ -62,8 +62,9 @@ async function written(
   deps: ExportSearchDeps,
   query: ExportQuery,
   shape: ExportShape,
-  { export_format, column_ids, spreadsheet_safe: spreadsheetSafe }: LogRecordsExportRequest,
+  request: LogRecordsExportRequest,
 ): Promise<AsyncGenerator<string | Uint8Array, void>> {
+  const { export_format, column_ids } = request;
   if (export_format === 'jsonl') return exportNested(deps, query, shape);
   const isWhole = export_format === 'jsonl_flat' || !column_ids?.length;
   const chosen: readonly ExportedColumn[] = isWhole
@@ -73,7 +74,7 @@ async function written(
   return exportFlat(deps, [query], shape, {
     format: export_format === 'csv' ? 'csv' : 'jsonl',
     columns: chosen,
-    spreadsheetSafe,
+    csv: csvForm(request),
   });
 }
 

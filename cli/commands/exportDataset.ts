@@ -13,6 +13,7 @@ export interface ExportDatasetOptions extends ServiceOptions {
   output?: string;
   format?: RowFormat;
   spreadsheetSafe?: boolean;
+  byteOrderMark?: boolean;
 }
 
 /** The current version of a dataset as a file, or on the output. */
@@ -23,7 +24,11 @@ export async function exportDataset(terminal: Terminal, name: string, options: E
   const client = await connect(terminal, options);
   const dataset = await findDataset(client, name);
   const lines = await client.download(`/datasets/${dataset.id}/download`, {
-    query: { format: format === 'csv' ? 'csv' : 'jsonl', spreadsheet_safe: options.spreadsheetSafe },
+    query: {
+      format: format === 'csv' ? 'csv' : 'jsonl',
+      spreadsheet_safe: options.spreadsheetSafe,
+      byte_order_mark: options.byteOrderMark,
+    },
     signal: terminal.signal,
   });
   const chunks =

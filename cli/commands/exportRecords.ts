@@ -17,6 +17,7 @@ export interface ExportRecordsOptions extends ServiceOptions, RunOptions, Filter
   output?: string;
   format?: ExportFormat;
   column?: string[];
+  byteOrderMark?: boolean;
   /** `--no-redact` */
   redact: boolean;
 }
@@ -32,7 +33,7 @@ export async function exportRecords(terminal: Terminal, options: ExportRecordsOp
     throw usageError('--column is of csv and parquet: the other formats hold whole records');
   const client = await connect(terminal, options);
   const { signal } = terminal;
-  const { kind, column, redact } = options;
+  const { kind, column, redact, byteOrderMark } = options;
   const run = await recordRun(client, options);
   const filters = await recordFilters(client, run, kind, options, signal);
   const records = await exported({
@@ -41,7 +42,7 @@ export async function exportRecords(terminal: Terminal, options: ExportRecordsOp
     ...('experiment_id' in run.selector
       ? { experimentId: run.selector.experiment_id }
       : { logStreamId: run.selector.log_stream_id }),
-    ...{ kind, format: format === 'json' ? 'jsonl' : format, columns: column, filters, redact, signal },
+    ...{ kind, format: format === 'json' ? 'jsonl' : format, columns: column, filters, redact, byteOrderMark, signal },
   });
   const bytes = await writeResult(terminal, output, format === 'json' ? jsonArrayOf(records) : records);
   if (output) await remark(terminal, `${bytes} bytes written to ${resolve(terminal.folder, output)}`);

@@ -4,18 +4,26 @@ import { open, readFile } from 'node:fs/promises';
 import { basename, extname, resolve } from 'node:path';
 import { blob, buffer } from 'node:stream/consumers';
 import { readEnvironment } from '../../client/environment.ts';
-import { type DatasetResponse, editDataset, HttpStatusError, resolveProject, type ServiceClient } from '../../client/index.ts';
+import {
+  type CreatedDataset,
+  type DatasetResponse,
+  editDataset,
+  HttpStatusError,
+  resolveProject,
+  type ServiceClient,
+} from '../../client/index.ts';
 import { fileError, isFileProblem, notFound, usageError } from '../commandError.ts';
 import { connect, type ServiceOptions } from '../connect.ts';
 import { datasetByNameOrId } from '../findDataset.ts';
 import type { ProjectOptions } from '../findExperiment.ts';
-import { formatOf, type Row, type RowFormat, readRows } from '../rowFiles.ts';
+import { type CsvRead, csvWords, type DelimiterName, formatOf, type Row, type RowFormat, readRows } from '../rowFiles.ts';
 import { counted, remark, say, sayJson, type Terminal } from '../terminal.ts';
 
 export interface ImportDatasetOptions extends ServiceOptions, ProjectOptions {
   json?: boolean;
   name?: string;
   format?: RowFormat;
+  delimiter?: DelimiterName;
   append?: boolean;
   replace?: boolean;
 }
@@ -32,7 +40,13 @@ export async function importDataset(terminal: Terminal, file: string, options: I
   if (!format) throw usageError(`${file} does not say what it holds: add --format csv, jsonl, json or parquet`);
   const name = options.name ?? (file === '-' ? undefined : basename(file, extname(file)));
   if (!name) throw usageError('a dataset needs a name: add --name');
-  const content = { path: file === '-' ? undefined : resolve(terminal.folder, file), format };
+  if (options.delimiter && format !== 'csv') throw usageError(`--delimiter is of csv, and ${format} has none`);
+  const { delimiter } = options;
+  let csv: CsvRead | undefined;
+  const onCsvRead = (read: CsvRead | undefined) => {
+    csv = read;
+  };
+  const content = { path: file === '-' ? undefined : resolve(terminal.folder, file), format, delimiter, onCsvRead };
   const client = await connect(terminal, options);
   const existing = await datasetByNameOrId(client, name);
   const change = options.append ? 'append' : options.replace ? 'replace' : undefined;
@@ -46,6 +60,8 @@ export async function importDataset(terminal: Terminal, file: string, options: I
     : await make(terminal, client, { name, projectId: await homeOf(client, options) }, content);
   if (options.json) await sayJson(terminal, dataset);
   else await say(terminal, sentence(dataset));
+  const read = csv && csvWords(csv);
+  if (read) await remark(terminal, `the file was read with ${read}`);
 }
 
 const isTaken = (name: string) =>
@@ -67,6 +83,8 @@ interface Content {
   /** Absent: the input. */
   path: string | undefined;
   format: RowFormat;
+  delimiter: DelimiterName | undefined;
+  onCsvRead: (read: CsvRead | undefined) => void;
 }
 
 interface NewDataset {
@@ -85,13 +103,15 @@ async function make(terminal: Terminal, client: ServiceClient, dataset: NewDatas
   form.set('file', bytes, name);
   try {
     const { signal } = terminal;
-    return await client.send<DatasetResponse>('/datasets', {
+    const made = await client.send<CreatedDataset>('/datasets', {
       method: 'POST',
       form,
-      query: { format },
+      query: { format, delimiter: content.delimiter },
       timeoutMs: UNLIMITED,
       signal,
     });
+    content.onCsvRead(made.csv);
+    return made;
   } catch (err) {
     if (err instanceof HttpStatusError && err.status === 409) throw isTaken(name); // made meanwhile
     throw err;
@@ -99,9 +119,10 @@ async function make(terminal: Terminal, client: ServiceClient, dataset: NewDatas
 }
 
 /** The service reads the file, but for Parquet, which it gets as lines of JSON. */
-async function uploadOf(terminal: Terminal, { path, format }: Content): Promise<{ bytes: Blob; format: RowFormat }> {
+async function uploadOf(terminal: Terminal, content: Content): Promise<{ bytes: Blob; format: RowFormat }> {
+  const { path, format } = content;
   if (format === 'parquet') {
-    const lines = (await rowsOf(terminal, { path, format })).map((row) => `${JSON.stringify(row)}\n`);
+    const lines = (await rowsOf(terminal, content)).map((row) => `${JSON.stringify(row)}\n`);
     return { bytes: new Blob(lines), format: 'jsonl' };
   }
   if (!path) return { bytes: await blob(terminal.stdin), format };
@@ -124,8 +145,8 @@ const whyNot =
     throw isFileProblem(err) ? fileError(err, path) : err;
   };
 
-const rowsOf = async (terminal: Terminal, { path, format }: Content): Promise<Row[]> =>
-  path ? readRows(path, format).catch(whyNot(path)) : readRows(await buffer(terminal.stdin), format);
+const rowsOf = async (terminal: Terminal, { path, format, ...csv }: Content): Promise<Row[]> =>
+  path ? readRows(path, format, csv).catch(whyNot(path)) : readRows(await buffer(terminal.stdin), format, csv);
 
 /** The new content is complete in the service before the dataset takes it over, in one step. */
 async function replace(

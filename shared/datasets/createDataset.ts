@@ -16,7 +16,7 @@ import type {
   VersionChanges,
 } from './dataset.ts';
 import { checkColumns, checkRows, type DatasetLimits } from './limits.ts';
-import { type FileRow, readRows } from './readRows.ts';
+import { type CsvReading, type FileRow, readRows } from './readRows.ts';
 import { ColumnKeys, insertInBatches, madeBy, rowPages } from './rowStore.ts';
 
 export interface DatasetDeps {
@@ -30,7 +30,7 @@ export interface CreateDataset {
   name: string;
   /** A taken name gets a suffix instead of an error. */
   appendSuffix: boolean;
-  content: { file: Blob; format: DatasetFormat } | { copyOf: DatasetVersion } | undefined;
+  content: { file: Blob; format: DatasetFormat; csv?: CsvReading } | { copyOf: DatasetVersion } | undefined;
   columnMapping: ColumnMapping | undefined;
   /** The project that it belongs to; undefined: it is the organization's. */
   projectId: string | undefined;
@@ -184,7 +184,7 @@ function sourceRows({ rows: tables, limits }: DatasetDeps, content: CreateDatase
     names.push(name);
     checkColumns(names.length, limits, ['body', 'file']);
   };
-  return { rows: readRows(content.format, content.file, onColumn), columnNames: () => names };
+  return { rows: readRows(content.format, content.file, onColumn, content.csv), columnNames: () => names };
 }
 
 async function* rowsOfVersion(tables: RowTables, version: DatasetVersion): AsyncGenerator<FileRow, void> {

@@ -1,6 +1,6 @@
-import { pipeline, Readable } from 'node:stream';
-import { CsvError, parse as csvParser } from 'csv-parse';
 import { freeTurn } from '../concurrency/freeTurn.ts';
+import type { Delimiter } from '../csv/detectDelimiter.ts';
+import { CsvProblem, type CsvSummary, MAX_ROW_CHARACTERS, readCsv } from '../csv/readCsv.ts';
 import { type InvalidItem, RequestInvalid } from '../errors/errors.ts';
 import { ColumnName, type DatasetFormat } from '../wire/datasets.ts';
 import { parseJson, toCell } from './cells.ts';
@@ -9,15 +9,26 @@ import type { Cell } from './dataset.ts';
 /** A row of a file: its cells in the file's order, each column once. */
 export type FileRow = readonly (readonly [name: string, cell: Cell])[];
 
+export interface CsvReading {
+  /** Absent: detected. */
+  delimiter?: Delimiter | undefined;
+  onEnd?: (summary: CsvSummary) => void;
+}
+
 /**
  * The rows of a dataset file, one after another: the file is read in pieces and never held as rows.
  * @param onColumn gets each column once, in order, before a row that has it.
  * @throws RequestInvalid naming the line when a line is broken.
  */
-export function readRows(format: DatasetFormat, file: Blob, onColumn: (name: string) => void): AsyncGenerator<FileRow, void> {
+export function readRows(
+  format: DatasetFormat,
+  file: Blob,
+  onColumn: (name: string) => void,
+  csv: CsvReading = {},
+): AsyncGenerator<FileRow, void> {
   switch (format) {
     case 'csv':
-      return readCsv(file, onColumn);
+      return csvRows(file, onColumn, csv);
     case 'jsonl':
       return readObjects(lines(decoded(file)), 'each line of a JSON lines file must be a JSON object', onColumn);
     case 'json':
@@ -62,69 +73,30 @@ async function* decoded(file: Blob): AsyncGenerator<string, void> {
   }
 }
 
-async function* readCsv(file: Blob, onColumn: (name: string) => void): AsyncGenerator<FileRow, void> {
-  // The parser runs ahead of the rows that are taken from it, so it keeps its own count for its own errors.
-  let lineAfterLastRow = 1;
-  const addName = headerNames(onColumn);
-  const parser = csvParser({
-    info: true,
-    // An unquoted empty field is no value, "" is an empty text.
-    cast: (value, { quoting, records }) => {
-      // Of a header that names too many columns nothing more is read.
-      if (records === 0) addName(value);
-      return value === '' && !quoting ? null : value;
+async function* csvRows(
+  file: Blob,
+  onColumn: (name: string) => void,
+  { delimiter, onEnd }: CsvReading,
+): AsyncGenerator<FileRow, void> {
+  const names: string[] = [];
+  const csv = readCsv(decoded(file), {
+    delimiter,
+    onColumn: (name, line) => {
+      checkColumnName(name, line);
+      names.push(name);
+      onColumn(name);
     },
-    skip_empty_lines: true,
-    relax_column_count: true,
-    on_record: (record, { lines }) => {
-      lineAfterLastRow = lines + 1;
-      return record;
-    },
-    max_record_size: MAX_ROW_CHARACTERS,
   });
-  // Errors of either end reach the loop below through the parser; leaving the loop ends both.
-  pipeline(Readable.from(decoded(file)), parser, () => undefined);
-  let header: string[] | undefined;
-  let line = 1;
   try {
-    for await (const { record, info } of parser as AsyncIterable<{ record: (string | null)[]; info: { lines: number } }>) {
-      if (!header) header = record.map((name) => name ?? '');
-      else {
-        if (record.length !== header.length)
-          throw broken(`${record.length} fields, but the header names ${header.length} columns`, line);
-        const names = header;
-        // The parser reads some pieces ahead.
-        await freeTurn();
-        yield record.map((cell, index) => [names[index] as string, cell] as const);
-      }
-      line = info.lines + 1;
+    for await (const { cells } of csv.rows) {
+      // The parser reads some pieces ahead.
+      await freeTurn();
+      yield cells.map((cell, index) => [names[index] as string, cell] as const);
     }
   } catch (err) {
-    if (err instanceof CsvError)
-      throw broken(csvProblem(err), err.code === 'CSV_QUOTE_NOT_CLOSED' ? lineAfterLastRow : Number(err.lines));
-    throw err;
+    throw err instanceof CsvProblem ? broken(err.message, err.line) : err;
   }
-}
-
-function csvProblem(err: CsvError): string {
-  if (err.code === 'CSV_QUOTE_NOT_CLOSED') return 'a quoted field that starts in this row is never closed';
-  if (err.code === 'CSV_MAX_RECORD_SIZE') return `the row is longer than ${MAX_ROW_CHARACTERS} characters`;
-  return 'a quote stands inside an unquoted field, or text follows a closing quote';
-}
-
-// One row with a long document in it fits; a file without line ends is refused before it fills the memory.
-const MAX_ROW_CHARACTERS = 16 * 1024 * 1024;
-
-/** Takes the names of a header one after the other. */
-function headerNames(onColumn: (name: string) => void): (name: string) => void {
-  const known = new Set<string>();
-  return (name) => {
-    if (name === '') throw broken(`column ${known.size + 1} of the header has no name`, 1);
-    if (known.has(name)) throw broken(`the header names column "${name}" twice`, 1);
-    checkColumnName(name, 1);
-    known.add(name);
-    onColumn(name);
-  };
+  onEnd?.(csv.summary());
 }
 
 function checkColumnName(name: string, line: number): void {

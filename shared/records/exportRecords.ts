@@ -1,5 +1,5 @@
 import type { ColumnDef } from '../columns/columnDef.ts';
-import { writeRows } from '../datasets/writeRows.ts';
+import { type CsvForm, writeRows } from '../datasets/writeRows.ts';
 import { jsonText } from '../json/jsonText.ts';
 import type { RunRef } from '../projects/runs.ts';
 import { explainedBy, isMetricColumn, metricOfColumn } from './findColumn.ts';
@@ -67,9 +67,9 @@ export function exportFlat(
   deps: ExportDeps,
   queries: readonly ExportQuery[],
   shape: ExportShape,
-  { format, columns, spreadsheetSafe }: { format: 'csv' | 'jsonl'; columns: readonly Headed[]; spreadsheetSafe: boolean },
+  { format, columns, csv }: { format: 'csv' | 'jsonl'; columns: readonly Headed[]; csv: CsvForm },
 ): AsyncGenerator<string, void> {
-  return writeRows(format, columns.map(headingOf), flatRows(deps, queries, shape, columns), spreadsheetSafe);
+  return writeRows(format, columns.map(headingOf), flatRows(deps, queries, shape, columns), csv);
 }
 
 /**

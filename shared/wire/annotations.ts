@@ -348,6 +348,7 @@ export const AnnotationQueueExportRequest = z
     export_computed_metrics_only: BodyFlag(false),
     /** Of csv: texts that a spreadsheet would run as a formula begin with `'`. */
     spreadsheet_safe: BodyFlag(false),
+    byte_order_mark: BodyFlag(false),
     record_selector: RecordSelector,
   })
   .meta({ id: 'AnnotationQueueExportRequest' });

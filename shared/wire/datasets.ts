@@ -72,8 +72,21 @@ export type DatasetFormat = z.output<typeof DatasetFormat>;
 export const DownloadDatasetQuery = z.object({
   format: z.enum(['csv', 'jsonl']).default('csv'),
   spreadsheet_safe: FormFlag.default(false),
+  byte_order_mark: FormFlag.default(false),
 });
-export const CreateDatasetQuery = z.object({ format: DatasetFormat.default('csv'), hidden: FormFlag.default(false) });
+
+/** What separates the fields of a CSV: the character, or its name where a shell or a URL makes that hard to write. */
+const delimiterNames = { comma: ',', semicolon: ';', tab: '\t', pipe: '|', auto: undefined } as const;
+export const CsvDelimiter = z.union([
+  z.enum([',', ';', '\t', '|']),
+  z.enum(['comma', 'semicolon', 'tab', 'pipe', 'auto']).transform((name) => delimiterNames[name]),
+]);
+
+export const CreateDatasetQuery = z.object({
+  format: DatasetFormat.default('csv'),
+  hidden: FormFlag.default(false),
+  delimiter: CsvDelimiter.optional().describe('Of a CSV file; `auto` detects it'),
+});
 
 /** An absent part and an empty one mean the same. */
 const part = <T extends z.ZodType>(schema: T) => z.union([z.literal('').transform(() => undefined), schema]).nullish();
@@ -122,6 +135,16 @@ export const DatasetResponse = z.object({
   created_by_user: UserInfo.nullable(),
   current_version_index: z.number().int(),
   draft: z.boolean(),
+});
+
+/** The dataset, and how its file was read. */
+export const CreatedDatasetResponse = DatasetResponse.extend({
+  csv: z
+    .object({
+      delimiter: z.string(),
+      empty_rows_skipped: z.number().int().describe('Rows of delimiters alone, which are no rows of the dataset'),
+    })
+    .optional(),
 });
 
 export const ListDatasetResponse = z.object({ ...PageFields, datasets: z.array(DatasetResponse) });

@@ -18,6 +18,7 @@ export const LogRecordsExportRequest = z
     export_computed_metrics_only: BodyFlag(false),
     /** Of csv: texts that a spreadsheet would run as a formula begin with `'`. */
     spreadsheet_safe: BodyFlag(false),
+    byte_order_mark: BodyFlag(false),
     filters: FilterList.optional(),
     filter_tree: FilterExpression.nullish(),
     sort: SortClause.nullish(),

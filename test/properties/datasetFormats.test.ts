@@ -1,8 +1,9 @@
 import { fc, test } from '@fast-check/vitest';
 import { afterAll, beforeAll, describe, expect, vi } from 'vitest';
+import { delimiters } from '../../shared/csv/detectDelimiter.ts';
 import type { Cell } from '../../shared/datasets/dataset.ts';
 import { readRows } from '../../shared/datasets/readRows.ts';
-import { writeRows } from '../../shared/datasets/writeRows.ts';
+import { type CsvForm, writeRows } from '../../shared/datasets/writeRows.ts';
 import { type AssetService, startAssetService } from '../support/assetService.ts';
 
 // They write hundreds of times, and a slow disk takes ten times as long for it as a fast one.
@@ -33,12 +34,12 @@ const tableOf = (cell: fc.Arbitrary<Cell>) =>
     }),
   );
 
-async function written(format: 'csv' | 'jsonl', names: string[], rows: Cell[][], spreadsheetSafe = false): Promise<string> {
+async function written(format: 'csv' | 'jsonl', names: string[], rows: Cell[][], form: CsvForm = {}): Promise<string> {
   const parts: string[] = [];
   const pages = async function* () {
     yield rows;
   };
-  for await (const part of writeRows(format, names, pages(), spreadsheetSafe)) parts.push(part);
+  for await (const part of writeRows(format, names, pages(), form)) parts.push(part);
   return parts.join('');
 }
 
@@ -74,11 +75,49 @@ describe('format -> rows -> format', () => {
     'CSV gives back every text and every missing value',
     async ({ names, rows }, size) => {
       const text = await written('csv', names, rows);
-      const onlyNulls = (row: Cell[]) => row.length === 1 && row[0] === null;
-      const expected = { names, rows: rows.map((row) => (onlyNulls(row) ? [''] : row)) };
+      // A row without any value would be no row.
+      const onlyNulls = (row: Cell[]) => row.every((cell) => cell === null);
+      const expected = { names, rows: rows.map((row) => (onlyNulls(row) ? ['', ...row.slice(1)] : row)) };
       // A byte order mark that belongs to the first column's name cannot be told from one that belongs to the file.
       fc.pre(!text.startsWith('\uFEFF'));
       expect(await readBack('csv', inPieces(text, size))).toEqual(asRead(expected));
+    },
+  );
+
+  // As other programs write them: the delimiter alone, line ends and quotes are what is quoted.
+  test.prop([
+    fc.constantFrom(...delimiters).chain((delimiter) =>
+      fc.record({
+        delimiter: fc.constant(delimiter),
+        width: fc.integer({ min: 2, max: 5 }),
+        ends: fc.array(fc.constantFrom('\n', '\r\n', '\r'), { minLength: 1, maxLength: 3 }),
+        declared: fc.boolean(),
+        bom: fc.boolean(),
+      }),
+    ),
+    fc.array(
+      fc.array(fc.oneof(fc.constantFrom('1.5', '1,5', 'a;b', 'x|y', 'two\nlines', '"q"', ' blank ', 'é'), fc.constant(null)), {
+        minLength: 5,
+        maxLength: 5,
+      }),
+      { minLength: 1, maxLength: 5 },
+    ),
+    fc.integer({ min: 1, max: 50 }),
+  ])(
+    'a CSV of any delimiter and any line ends is read as it was meant',
+    async ({ delimiter, width, ends, declared, bom }, cells, size) => {
+      const names = Array.from({ length: width }, (_, at) => `c${at}`);
+      const rows = cells.map((row) => row.slice(0, width));
+      const field = (cell: string | null) =>
+        cell === null
+          ? ''
+          : new RegExp(`[${delimiter === '|' ? '\\|' : delimiter}"\n\r]`).test(cell)
+            ? `"${cell.replaceAll('"', '""')}"`
+            : cell;
+      const lines = [...(declared ? [`sep=${delimiter}`] : []), ...[names, ...rows].map((row) => row.map(field).join(delimiter))];
+      const text = `${bom ? '\uFEFF' : ''}${lines.map((line, at) => line + ends[at % ends.length]).join('')}`;
+      const withValues = rows.filter((row) => row.some((cell) => cell !== null));
+      expect(await readBack('csv', inPieces(text, size))).toEqual(asRead({ names, rows: withValues }));
     },
   );
 
@@ -153,11 +192,11 @@ describe('pages', () => {
 test('a CSV that is safe for spreadsheets has no text that one would run; as it is, it is read back', async () => {
   const texts = ['=1+1', '+1+1', '-1-1', '@SUM(1)', '\t=1', '\r=1', ' =1', '\uFF1D1+1', '-5', '+1.5e3', 'a=b', '', 'x'];
   const rows: Cell[][] = texts.map((text) => [text, -5]);
-  const safe = await written('csv', ['=name', 'number'], rows, true);
+  const safe = await written('csv', ['=name', 'number'], rows, { spreadsheetSafe: true });
   expect(safe).toBe(
     `'=name,number\r\n'=1+1,-5\r\n'+1+1,-5\r\n'-1-1,-5\r\n'@SUM(1),-5\r\n'\t=1,-5\r\n"'\r=1",-5\r\n' =1,-5\r\n'\uFF1D1+1,-5\r\n` +
       `-5,-5\r\n+1.5e3,-5\r\na=b,-5\r\n"",-5\r\nx,-5\r\n`,
   );
   expect(await written('csv', ['=name', 'number'], rows)).toMatch(/^=name,number\r\n=1\+1,-5\r\n/);
-  expect(await written('jsonl', ['a'], [['=1']], true)).toBe('{"a":"=1"}\n');
+  expect(await written('jsonl', ['a'], [['=1']], { spreadsheetSafe: true })).toBe('{"a":"=1"}\n');
 });

@@ -650,6 +650,23 @@ describe('datasets', () => {
     expect([stdout, stderr]).toEqual(['{"input":"7"}\n', '']);
   });
 
+  test('says how it read a CSV that is not as usual, whether it makes or extends a dataset', async () => {
+    const name = `delimited ${crypto.randomUUID()}`;
+    const where = withKey();
+    writeFileSync(join(where.folder, 'semicolons.csv'), 'input;output\r\n1,5;2\r\n;\r\n');
+    for (const more of [[], ['--append'], ['--replace']]) {
+      const said = await assay(['datasets', 'import', 'semicolons.csv', '--name', name, ...more], where);
+      expect([said.exitCode, said.stderr]).toEqual([
+        0,
+        'the file was read with fields separated by a semicolon, 1 empty row left out\n',
+      ]);
+    }
+    const chosen = await assay(['datasets', 'import', 'semicolons.csv', '--name', `${name} 2`, '--delimiter', 'comma'], where);
+    expect([chosen.exitCode, chosen.stderr]).toEqual([exitCodes.usage, expect.stringContaining('2 fields')]);
+    await assay(['datasets', 'export', name, '--byte-order-mark', '--output', 'excel.csv'], where);
+    expect(readFileSync(join(where.folder, 'excel.csv'), 'utf8')).toBe('\uFEFFinput,output\r\n"1,5",2\r\n');
+  });
+
   test.each([
     ['a broken line', 'bad.jsonl', '{"input": "a"}\n{"input": \n', [], /line 2/, exitCodes.usage],
     [

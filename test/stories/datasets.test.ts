@@ -48,6 +48,91 @@ describe('a file becomes a dataset', () => {
     ]);
   });
 
+  const two = ['input', 'output'];
+  test.each([
+    [
+      'mixed line ends',
+      'input,output\nWhat?,4\r\nWhy?,6\r\n',
+      ',',
+      0,
+      two,
+      [
+        ['What?', '4'],
+        ['Why?', '6'],
+      ],
+    ],
+    [
+      'line ends of old Macs',
+      'input,output\ra,b\rc,d',
+      ',',
+      0,
+      two,
+      [
+        ['a', 'b'],
+        ['c', 'd'],
+      ],
+    ],
+    ['semicolons and decimal commas', 'input;output\r\n1,5;2,5\r\n', ';', 0, two, [['1,5', '2,5']]],
+    ['tabs', 'input\toutput\na, b\tc\n', '\t', 0, two, [['a, b', 'c']]],
+    ['a declared delimiter', '\uFEFFsep=;\r\ninput;output\r\na;b\r\n', ';', 0, two, [['a', 'b']]],
+    ['a declaration against its header', 'sep=|\na;b|c;d\n1|2\n', '|', 0, ['a;b', 'c;d'], [['1', '2']]],
+    [
+      'empty rows of a spreadsheet',
+      'input,output\na,b\n,\nc,d\n,\n,\n',
+      ',',
+      3,
+      two,
+      [
+        ['a', 'b'],
+        ['c', 'd'],
+      ],
+    ],
+    [
+      'blanks around names',
+      'input, output\t,"  kept "\n a , b ,c\n',
+      ',',
+      0,
+      ['input', 'output', '  kept '],
+      [[' a ', ' b ', 'c']],
+    ],
+    [
+      'both in a header',
+      'a;b,c\n1;2,5\n3;4\n',
+      ';',
+      0,
+      ['a', 'b,c'],
+      [
+        ['1', '2,5'],
+        ['3', '4'],
+      ],
+    ],
+    ['one column with commas', 'text\n"a, b"\nc\n', ',', 0, ['text'], [['a, b'], ['c']]],
+  ] as const)('CSV with %s', async (_what, text, delimiter, skipped, names, rows) => {
+    const { status, body } = await service.upload('csv', text);
+    expect([status, body.csv]).toEqual([200, { delimiter, empty_rows_skipped: skipped }]);
+    expect(body.column_names).toEqual(names);
+    expect((await dictsOf(body.id)).map((row) => names.map((name) => row[name]))).toEqual(rows);
+  });
+
+  test('a delimiter can be set, and one that does not fit is named', async () => {
+    const ask = async (text: string, delimiter: string) => {
+      const form = new FormData();
+      form.set('file', new Blob([text]), newId());
+      const query = new URLSearchParams({ format: 'csv', delimiter });
+      const reply = await fetch(`${service.url}/datasets?${query}`, { method: 'POST', body: form });
+      return { status: reply.status, body: (await reply.json()) as { column_names: string[]; detail: { msg: string }[] } };
+    };
+    const notes = 'notes; remarks\nx\n';
+    const detected = await service.upload('csv', notes);
+    expect([detected.status, lineOf(detected)?.msg]).toEqual([
+      422,
+      'line 2: 1 fields, but the header names 2 columns when ";" separates fields',
+    ]);
+    for (const comma of [',', 'comma']) expect((await ask(notes, comma)).body.column_names).toEqual(['notes; remarks']);
+    expect((await ask('a\tb\n1\t2\n', 'tab')).body.column_names).toEqual(['a', 'b']);
+    expect((await ask(notes, 'colon')).status).toBe(422);
+  });
+
   test('JSON lines keep numbers, texts, null and flat objects apart; deeper values become JSON text', async () => {
     const id = await upload([
       { input: 'a', output: 1.5, metadata: { k: 'v', n: 2 } },
@@ -478,7 +563,11 @@ describe('finding', () => {
     const id = await upload(rows, { name: `naïve ${format}` });
     const reply = await fetch(`${service.url}/datasets/${id}/download?format=${format}`);
     expect(reply.headers.get('content-disposition')).toContain(`filename*=UTF-8''na%C3%AFve%20${format}.${format}`);
-    const again = await service.upload(format, new Uint8Array(await reply.arrayBuffer()));
+    const content = new Uint8Array(await reply.arrayBuffer());
+    const marked = await fetch(`${service.url}/datasets/${id}/download?format=${format}&byte_order_mark=true`);
+    const mark = format === 'csv' ? [0xef, 0xbb, 0xbf] : [];
+    expect([...new Uint8Array(await marked.arrayBuffer())]).toEqual([...mark, ...content]);
+    const again = await service.upload(format, content);
     expect(await dictsOf(again.body.id)).toEqual(rows);
   });
 });

@@ -246,7 +246,7 @@ test.each(['csv', 'spans', 'traces'] as const)(
     const shape = { redact: true, computedMetricsOnly: false, includeMetricMetadata: false };
     const file =
       as === 'csv'
-        ? exportFlat(deps, [query], shape, { format: 'csv', columns: [{ id: 'id' }, { id: 'input' }], spreadsheetSafe: false })
+        ? exportFlat(deps, [query], shape, { format: 'csv', columns: [{ id: 'id' }, { id: 'input' }], csv: {} })
         : exportNested(deps, query, shape);
     let characters = 0;
     for await (const part of file) characters += part.length;
