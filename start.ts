@@ -14,7 +14,7 @@ import { type Config, readConfig } from './shared/config/config.ts';
 import { secretKeysOf } from './shared/config/secretKeys.ts';
 import { queueNames } from './shared/config/taskQueues.ts';
 import { releaseMemoryOfStart } from './shared/processMemory/releaseMemoryOfStart.ts';
-import { openDataFolder } from './shared/stores/dataFolder.ts';
+import { openDataFolder, requireRoom } from './shared/stores/dataFolder.ts';
 import { openStores } from './shared/stores/open.ts';
 import { connectTemporal, connectTemporalWorker, pingTemporal, temporalAddress } from './shared/stores/temporal/connect.ts';
 import { startTemporalDevServer } from './shared/stores/temporal/devServer.ts';
@@ -79,6 +79,7 @@ export async function startService(
     const metrics = opened.adopt(await openMetricsServer(config, telemetry), (it) => it.close());
     say(`Assay is starting; its data is in ${config.DATA_DIR}`);
     openDataFolder(config.DATA_DIR);
+    requireRoom(config.DATA_DIR);
     const storesFailed = new AbortController();
     const openOwn = async () => {
       try {

@@ -1,9 +1,13 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 const OWNER_ONLY = 0o700;
 /** What only a data folder of ours holds; which of them depends on what runs embedded. */
 const ours = ['lock.sqlite', 'secret_keys', 'credentials.json', 'temporal.sqlite'];
+
+/** What a start writes at most into a folder that has been used: the stores' logs and a few new parts. Below it, a start could stop half-way. */
+const ROOM_BYTES = 64 * 1024 ** 2;
+const ROOM_FILES = 1_000;
 
 /**
  * Makes the data folder, and closes it to other users: the embedded stores make files that anyone may read and write, so that its mode alone
@@ -36,6 +40,24 @@ export function openDataFolder(folder: string): void {
     throw new Error(
       `the data folder ${folder} cannot be closed to other users on its file system: set DATA_DIR to a folder on another`,
     );
+}
+
+/**
+ * Refuses a start that would run out of disk, before it has written anything.
+ * @throws Error with one sentence
+ */
+export function requireRoom(folder: string): void {
+  const { bavail, bsize, files, ffree } = statfsSync(folder);
+  const bytes = bavail * bsize;
+  const megabytes = (count: number) => `${Math.floor(count / 1024 ** 2)} MB`;
+  const problem =
+    bytes < ROOM_BYTES
+      ? `only ${megabytes(bytes)} of disk left, and a start needs ${megabytes(ROOM_BYTES)}`
+      : // Some file systems count no files, and say 0 of 0.
+        files > 0 && ffree < ROOM_FILES
+        ? `only ${ffree} files left on its disk (inodes), and a start needs ${ROOM_FILES}`
+        : undefined;
+  if (problem) throw new Error(`the data folder ${folder} has ${problem}: free some and start again; nothing was changed`);
 }
 
 export const notWritable = (folder: string, cause: unknown): Error => {

@@ -203,15 +203,17 @@ export const tables: readonly Table[] = [...tablesOfRecords, deletedRecords];
 
 /**
  * Creates what is missing, adds the columns, indexes and projections that the tables gained, drops the indexes and projections that they lost and
- * changes the settings that may be changed. Data is never dropped or changed, and every statement may be repeated, so several processes may do it at
+ * changes the settings that differ. Data is never dropped or changed, and every statement may be repeated, so several processes may do it at
  * once. An index added later serves the data written after it; a projection is made for all data, in the background.
+ *
+ * A table that is as declared is not altered: the engine (chDB 3.4.0) writes a table's definition anew for an ALTER that changes nothing, and on a full
+ * disk it put an empty file in its place, with which no start succeeds.
  */
 export async function migrateTables(clickhouse: ClickHouse): Promise<void> {
   const names = (name: string, sql: string, table: Table): Promise<string[]> =>
     clickhouse.query({ name, sql, params: { table: table.name }, row: (row) => (row as { name: string }).name });
   for (const table of tables) {
     await clickhouse.command({ name: `create ${table.name}`, sql: createTable(table) });
-    const { index_granularity: _, ...changeable } = table.settings;
     const ofTable = 'database = currentDatabase() AND table = {table:String}';
     const columns = await names(`columns of ${table.name}`, `SELECT name FROM system.columns WHERE ${ofTable}`, table);
     const indexes = await names(
@@ -224,6 +226,13 @@ export async function migrateTables(clickhouse: ClickHouse): Promise<void> {
       `SELECT name FROM system.projections WHERE ${ofTable}`,
       table,
     );
+    const [definition = ''] = await clickhouse.query({
+      name: `settings of ${table.name}`,
+      sql: `SELECT engine_full FROM system.tables WHERE database = currentDatabase() AND name = {table:String}`,
+      params: { table: table.name },
+      row: (row) => (row as { engine_full: string }).engine_full,
+    });
+    const settings = differingSettings(table, definition);
     const changes = [
       ...table.columns
         .filter(({ name }) => !columns.includes(name))
@@ -231,8 +240,8 @@ export async function migrateTables(clickhouse: ClickHouse): Promise<void> {
       ...indexes
         .filter((name) => !table.indexes.some((index) => index.name === name))
         .map((name) => `DROP INDEX IF EXISTS ${name}`),
-      ...table.indexes.map((index) => `ADD INDEX IF NOT EXISTS ${indexSql(index)}`),
-      `MODIFY SETTING ${settingsSql(changeable)}`,
+      ...table.indexes.filter(({ name }) => !indexes.includes(name)).map((index) => `ADD INDEX IF NOT EXISTS ${indexSql(index)}`),
+      ...(Object.keys(settings).length > 0 ? [`MODIFY SETTING ${settingsSql(settings)}`] : []),
       ...projections
         .filter((name) => !table.projections.some((projection) => projection.name === name))
         .map((name) => `DROP PROJECTION IF EXISTS ${name}`),
@@ -249,6 +258,12 @@ export async function migrateTables(clickhouse: ClickHouse): Promise<void> {
 
 /** Keys that were stored before there was a table of members are copied into it; a copy made twice is one row. */
 async function fillMembers(clickhouse: ClickHouse): Promise<void> {
+  const [isFilled] = await clickhouse.query({
+    name: 'whether trace_members is filled',
+    sql: `SELECT EXISTS(SELECT 1 FROM trace_members) OR NOT EXISTS(SELECT 1 FROM record_keys WHERE isNotNull(trace_id)) AS is_filled`,
+    row: (row) => Boolean((row as { is_filled: number | boolean }).is_filled),
+  });
+  if (isFilled) return;
   const names = recordKeys.columns.map(({ name }) => name).join(', ');
   await clickhouse.command({
     name: 'fill trace_members',
@@ -266,6 +281,16 @@ function createTable({ name, columns, indexes, projections, orderBy, version, se
   // Blocks of the last inserts are remembered, so that a retry of one that was stored is stored once.
   const all = { non_replicated_deduplication_window: 1000, ...settings };
   return `CREATE TABLE IF NOT EXISTS ${name} (${parts.join(', ')}) ENGINE = ReplacingMergeTree(${version}) ORDER BY (${orderBy.join(', ')}) SETTINGS ${settingsSql(all)}`;
+}
+
+/**
+ * The settings that a table has otherwise than declared, of those that may be changed.
+ * @param definition of the engine, as `system.tables` has it: `… SETTINGS name = value, name = 'text'`
+ */
+function differingSettings({ settings: { index_granularity: _, ...changeable } }: Table, definition: string): Table['settings'] {
+  const [, list = ''] = definition.split(' SETTINGS ');
+  const present = new Map(list.split(', ').map((setting) => setting.split(' = ', 2) as [string, string]));
+  return Object.fromEntries(Object.entries(changeable).filter(([name, value]) => present.get(name) !== String(value)));
 }
 
 const settingsSql = (settings: Table['settings']): string =>
