@@ -1,6 +1,6 @@
 import { JUDGED_QUALITY } from './groups.ts';
 import { askJudge, yesNo } from './judging/askJudge.ts';
-import { retrievedText } from './judging/retrievedText.ts';
+import { contextOf, inputOf, outputOf } from './judging/material.ts';
 import type { Metric } from './metric.ts';
 
 export const contextAdherence: Metric = {
@@ -11,19 +11,17 @@ export const contextAdherence: Metric = {
   ...JUDGED_QUALITY,
   readsSpans: true,
   score(record, judging) {
-    if (record.output === null) return { notApplicable: 'the record has no output' };
-    const context = retrievedText(record) ?? record.input;
-    if (context === null) return { notApplicable: 'the record has neither retrieved context nor input' };
+    const output = outputOf(record);
+    if (!output) return { notApplicable: 'the record has no output' };
+    const context = contextOf(record) ?? inputOf(record);
+    if (!context) return { notApplicable: 'the record has neither retrieved context nor input' };
     return askJudge(
       {
         task:
           'Decide whether every claim of the output is supported by the context. A claim is supported when the context states it or it follows from the context directly. ' +
           'What is true but not in the context is not supported. Greetings and statements that the context lacks an answer need no support. ' +
           'The verdict is true when all claims are supported, false when at least one is not.',
-        material: [
-          { name: 'context', text: context },
-          { name: 'output', text: record.output },
-        ],
+        material: [{ ...context, name: 'context' }, output],
         answer: yesNo,
       },
       judging,

@@ -1,6 +1,6 @@
 import { JUDGED_QUALITY } from './groups.ts';
 import { askJudge, yesNo } from './judging/askJudge.ts';
-import { retrievedText } from './judging/retrievedText.ts';
+import { contextOf, inputOf } from './judging/material.ts';
 import type { Metric } from './metric.ts';
 
 export const contextRelevance: Metric = {
@@ -10,18 +10,16 @@ export const contextRelevance: Metric = {
   ...JUDGED_QUALITY,
   readsSpans: true,
   score(record, judging) {
-    if (record.input === null) return { notApplicable: 'the record has no input' };
-    const context = retrievedText(record);
-    if (context === undefined) return { notApplicable: 'nothing was retrieved' };
+    const input = inputOf(record);
+    if (!input) return { notApplicable: 'the record has no input' };
+    const context = contextOf(record);
+    if (!context) return { notApplicable: 'nothing was retrieved' };
     return askJudge(
       {
         task:
           'Decide whether the context has what is needed to answer the input. What is beside the point does no harm, as long as nothing needed is missing. ' +
           'Do not use what you know yourself. The verdict is true when the input can be answered in full from the context.',
-        material: [
-          { name: 'input', text: record.input },
-          { name: 'context', text: context },
-        ],
+        material: [input, context],
         answer: yesNo,
       },
       judging,

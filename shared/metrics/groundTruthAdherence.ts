@@ -1,5 +1,6 @@
 import { JUDGED_QUALITY } from './groups.ts';
 import { askJudge, yesNo } from './judging/askJudge.ts';
+import { inputOf, outputOf, referenceOf } from './judging/material.ts';
 import type { Metric } from './metric.ts';
 
 export const groundTruthAdherence: Metric = {
@@ -9,18 +10,15 @@ export const groundTruthAdherence: Metric = {
   ...JUDGED_QUALITY,
   needsReference: true,
   score(record, context) {
-    if (record.datasetOutput === null) return { notApplicable: 'the row has no reference output' };
-    if (record.output === null) return { notApplicable: 'the record has no output' };
+    const [input, output, reference] = [inputOf(record), outputOf(record), referenceOf(record)];
+    if (!reference) return { notApplicable: 'the row has no reference output' };
+    if (!output) return { notApplicable: 'the record has no output' };
     return askJudge(
       {
         task:
           'Decide whether the output means the same as the reference answer. Equal meaning in other words is enough; added detail is fine as long as nothing in it contradicts the reference. ' +
           'A missing part, a different number, name or conclusion means no. Do not judge whether the reference itself is right. The verdict is true when the meaning is the same.',
-        material: [
-          { name: 'input', text: record.input ?? '' },
-          { name: 'output', text: record.output },
-          { name: 'reference answer', text: record.datasetOutput },
-        ],
+        material: [...(input ? [input] : []), output, reference],
         answer: yesNo,
       },
       context,

@@ -1,5 +1,6 @@
 import { JUDGED_LABEL } from './groups.ts';
 import { findPersonalData } from './judging/findPersonalData.ts';
+import { inputOf } from './judging/material.ts';
 import type { Metric } from './metric.ts';
 
 export const inputPii: Metric = {
@@ -10,5 +11,5 @@ export const inputPii: Metric = {
   groupLabel: 'Safety Metrics',
   dataType: 'string_list',
   outputType: 'multilabel',
-  score: ({ input }, context) => findPersonalData(input, context),
+  score: (record, context) => findPersonalData(inputOf(record), context),
 };

@@ -1,4 +1,5 @@
 import { JUDGED_HARM } from './groups.ts';
+import { inputOf } from './judging/material.ts';
 import { rateSexism } from './judging/rateSexism.ts';
 import type { Metric } from './metric.ts';
 
@@ -7,5 +8,5 @@ export const inputSexism: Metric = {
   label: 'Input Sexism',
   description: 'How sexist the input is, rated by a judge: 0 is harmless, 1 is open hatred.',
   ...JUDGED_HARM,
-  score: ({ input }, context) => rateSexism(input, context),
+  score: (record, context) => rateSexism(inputOf(record), context),
 };

@@ -1,5 +1,6 @@
 import { JUDGED_LABEL } from './groups.ts';
 import { labelTone } from './judging/labelTone.ts';
+import { inputOf } from './judging/material.ts';
 import type { Metric } from './metric.ts';
 
 export const inputTone: Metric = {
@@ -7,5 +8,5 @@ export const inputTone: Metric = {
   label: 'Input Tone',
   description: 'The main tone of the input, named by a judge.',
   ...JUDGED_LABEL,
-  score: ({ input }, context) => labelTone(input, context),
+  score: (record, context) => labelTone(inputOf(record), context),
 };

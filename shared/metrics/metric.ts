@@ -11,15 +11,30 @@ export interface ScoredRecord {
   /** The dataset row's question and its reference answer. */
   datasetInput: string | null;
   datasetOutput: string | null;
+  /** What the dataset row says beside them; of a span without any, its trace's. */
+  datasetMetadata?: Readonly<Record<string, string>>;
   metadata: Record<string, unknown>;
+  /** Of a span: the metadata of its trace. */
+  traceMetadata?: Record<string, unknown>;
   durationNs: number | null;
   inputTokens: number | null;
   outputTokens: number | null;
   totalTokens: number | null;
   errorMessage: string | null;
   model: string | null;
+  /** The tools that a model was offered, as JSON text. */
+  tools?: string | null;
+  /** Characters of the whole texts, where `input` or `output` is the beginning alone: of records below another that are long. */
+  inputLength?: number;
+  outputLength?: number;
+  /** Of a span below another one: the name of that. */
+  parentName?: string;
+  /** True of the trace of a dataset row. */
+  isRow?: boolean;
   /** The spans below a trace (or below a span) at any depth, in order of their start, where the scorer was given them. */
   spans?: readonly ScoredRecord[];
+  /** Of a session: its traces in order of their start, with their spans where the scorer was given those. */
+  traces?: readonly ScoredRecord[];
 }
 
 export interface JudgeRequest {

@@ -1,5 +1,6 @@
 import { JUDGED_LABEL } from './groups.ts';
 import { findPersonalData } from './judging/findPersonalData.ts';
+import { outputOf } from './judging/material.ts';
 import type { Metric } from './metric.ts';
 
 export const outputPii: Metric = {
@@ -10,5 +11,5 @@ export const outputPii: Metric = {
   groupLabel: 'Safety Metrics',
   dataType: 'string_list',
   outputType: 'multilabel',
-  score: ({ output }, context) => findPersonalData(output, context),
+  score: (record, context) => findPersonalData(outputOf(record), context),
 };

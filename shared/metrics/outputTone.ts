@@ -1,5 +1,6 @@
 import { JUDGED_LABEL } from './groups.ts';
 import { labelTone } from './judging/labelTone.ts';
+import { outputOf } from './judging/material.ts';
 import type { Metric } from './metric.ts';
 
 export const outputTone: Metric = {
@@ -7,5 +8,5 @@ export const outputTone: Metric = {
   label: 'Output Tone',
   description: 'The main tone of the output, named by a judge.',
   ...JUDGED_LABEL,
-  score: ({ output }, context) => labelTone(output, context),
+  score: (record, context) => labelTone(outputOf(record), context),
 };

@@ -63,6 +63,7 @@ export function combine(scores: readonly Score[]): Score {
     value,
     ...(speaker.explanation === undefined ? {} : { explanation: speaker.explanation }),
     metadata: {
+      ...speaker.metadata,
       judges: values.map((score) => score.value),
       failed_judges: scores.length - values.length,
       ...(average === null ? {} : { average }),

@@ -40,6 +40,8 @@ export function freezeMetric(metric: EnabledMetric, { model: judgeModel, isModel
     judgeModel,
     config.num_judges ?? ofVersion?.numJudges ?? 1,
     config.cot_enabled ?? ofVersion?.explain ?? null,
+    // Only where the settings say another than the version, so that the versions of former releases stay.
+    ...(ofVersion && config.input_type && config.input_type !== ofVersion.inputType ? [config.input_type] : []),
   ];
   const version = derivedId('version of a metric', scorerId, judged ? JSON.stringify(computes) : 'code');
   return { version, scorerId, definition: JSON.stringify(definition) };

@@ -7,7 +7,7 @@ import type { Metric } from '../metrics/metric.ts';
 import { withJudges } from '../metrics/scoreRecord.ts';
 import type { NamedScorerConfig, ScorerConfig } from '../wire/scorers.ts';
 import { builtinById, builtinByName } from './presets.ts';
-import type { Scorer, ScorerStore, ScorerVersion } from './scorer.ts';
+import type { JudgeDefinition, Scorer, ScorerStore, ScorerVersion } from './scorer.ts';
 import { scorerAsMetric, suitedRollUp } from './scorerAsMetric.ts';
 
 /** A metric as a run uses it: `kinds`, `rollUp` and the number of judges are those of the run's settings. */
@@ -110,10 +110,15 @@ async function byConfig(store: ScorerLookup, config: ScorerConfig, scorer: Score
 export function fromScorer(scorer: DefiningScorer, version: Scorer['defaultVersion'], config: ScorerConfig): Found {
   if (!version)
     return { problem: `the scorer ${JSON.stringify(scorer.name)} has no version yet: nothing says how to compute it` };
-  const judges = config.num_judges ?? version.definition.numJudges;
-  const explain = config.cot_enabled ?? version.definition.explain;
-  const asked = { ...version, definition: { ...version.definition, numJudges: judges, explain } };
-  const metric = enabled(scorerAsMetric(scorer, asked), config, scorer.scorerType, version.definition.modelName);
+  const ofVersion = version.definition;
+  const definition: JudgeDefinition = {
+    ...ofVersion,
+    numJudges: config.num_judges ?? ofVersion.numJudges,
+    explain: config.cot_enabled ?? ofVersion.explain,
+    inputType: config.input_type ?? ofVersion.inputType,
+    nodeTypes: config.scoreable_node_types?.length ? config.scoreable_node_types.map(recordKind) : ofVersion.nodeTypes,
+  };
+  const metric = enabled(scorerAsMetric(scorer, { definition }), config, scorer.scorerType, version.definition.modelName);
   return { ...metric, definedBy: { scorer, version } };
 }
 

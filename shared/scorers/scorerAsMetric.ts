@@ -1,9 +1,10 @@
 import type { RecordKind } from '../columns/columnDef.ts';
 import { type AnswerForm, anyOf, askJudge, freeText, oneOf, rating, wholeNumber, yesNo } from '../metrics/judging/askJudge.ts';
-import type { Metric, ScoredRecord } from '../metrics/metric.ts';
+import type { Metric } from '../metrics/metric.ts';
 import { withJudges } from '../metrics/scoreRecord.ts';
 import { MAX_TEXT, replaceWithin, TextBudget } from '../prompts/boundedText.ts';
 import type { OutputType, RollUpMethod } from '../wire/scorers.ts';
+import { isShownSpans, type JudgePart, judgeMaterial, partNamed, referencePart } from './judgeParts.ts';
 import type { JudgeDefinition, Scorer, ScorerVersion } from './scorer.ts';
 import { scorerScale } from './scorerScale.ts';
 
@@ -34,7 +35,10 @@ export function scorerAsMetric(
   const form = forms[definition.outputType];
   if (!form) throw new TypeError(`no judge gives the output type ${definition.outputType}`);
   const { answer, ...column } = form;
-  const withReference = scorer.definition.ground_truth === true || asksForReference(definition);
+  const named = partsAsked(definition);
+  const needsReference = scorer.definition.ground_truth === true || named.includes(referencePart);
+  const asked = needsReference ? [...new Set([...named, referencePart])] : named;
+  const readsSpans = isShownSpans(definition.inputType, definition.nodeTypes) || asked.some((part) => part.readsSpans);
   const metric: Metric = {
     name: scorer.id,
     alias: scorer.name,
@@ -48,11 +52,11 @@ export function scorerAsMetric(
     ...scorerScale(scorer.definition, definition.outputType),
     kinds: definition.nodeTypes as RecordKind[],
     needs: 'judge',
-    needsReference: withReference,
+    ...(readsSpans ? { readsSpans } : {}),
+    needsReference,
     score(record, context) {
-      if (record.output === null && record.input === null) return { notApplicable: 'the record has neither input nor output' };
-      if (withReference && record.datasetOutput === null) return { notApplicable: 'the row has no reference output' };
-      const material = materialOf(record, withReference);
+      const material = judgeMaterial(record, definition.inputType, asked);
+      if ('lacking' in material) return { notApplicable: material.lacking };
       return askJudge({ task: taskOf(definition), material, answer, explain: definition.explain }, context);
     },
   };
@@ -73,30 +77,19 @@ export function suitedRollUp(chosen: RollUpMethod | null | undefined, own: RollU
   return suited.includes(chosen) ? chosen : own;
 }
 
+/** A name with letters, or a path to a member. */
+const PLACEHOLDER = /\{\{\s*(\w[\w.-]*)\s*\}\}|\{(\w+)\}/g;
+
 /**
- * What a prompt may call the parts of a record. The texts themselves never go into the user's words, where they could pose as instructions: a
- * placeholder becomes a pointer to the fenced material.
+ * The texts themselves never go into the user's words, where they could pose as instructions: a placeholder becomes a pointer to the fenced material.
  */
-const parts = new Map([
-  ['input', 'input'],
-  ['query', 'input'],
-  ['output', 'output'],
-  ['response', 'output'],
-  ['expected', 'reference answer'],
-  ['reference', 'reference answer'],
-  ['ground_truth', 'reference answer'],
-]);
-const PLACEHOLDER = /\{\{\s*(\w+)\s*\}\}|\{(\w+)\}/g;
-
-const partNamed = (double: string | undefined, single: string | undefined) => parts.get((double ?? single ?? '').toLowerCase());
-
 function taskOf({ template, userPrompt }: JudgeDefinition): string {
   const words = replaceWithin(
     userPrompt ?? template.template,
     PLACEHOLDER,
     ([whole, double, single]) => {
-      const part = partNamed(double, single);
-      return part === undefined ? whole : `(the material named "${part}")`;
+      const part = partNamed(double ?? single ?? '');
+      return part === undefined ? whole : `(the material named ${JSON.stringify(part.name)})`;
     },
     new TextBudget("the scorer's prompt", MAX_TEXT),
   );
@@ -106,16 +99,10 @@ function taskOf({ template, userPrompt }: JudgeDefinition): string {
   return [template.metric_system_prompt, template.metric_description, words, ...examples].filter((text) => text).join('\n\n');
 }
 
-const asksForReference = ({ template, userPrompt }: JudgeDefinition): boolean =>
-  [...(userPrompt ?? template.template).matchAll(PLACEHOLDER)].some(
-    ([, double, single]) => partNamed(double, single) === 'reference answer',
+/** The parts that a prompt asks for, each once. */
+function partsAsked({ template, userPrompt }: JudgeDefinition): JudgePart[] {
+  const named = [...(userPrompt ?? template.template).matchAll(PLACEHOLDER)].flatMap(
+    ([, double, single]) => partNamed(double ?? single ?? '') ?? [],
   );
-
-function materialOf(record: ScoredRecord, withReference: boolean): { name: string; text: string }[] {
-  const material = [
-    { name: 'input', text: record.input },
-    { name: 'output', text: record.output },
-    { name: 'reference answer', text: withReference ? record.datasetOutput : null },
-  ];
-  return material.flatMap(({ name, text }) => (text === null ? [] : [{ name, text }]));
+  return [...new Map(named.map((part) => [part.name, part])).values()];
 }

@@ -23,6 +23,12 @@ export interface RecordToScore {
   spansOf?: (kinds: readonly RecordKind[], withSpans: boolean) => RecordToScore[];
 }
 
+/**
+ * Which spans are read with a record: none; those that a metric looks at, of long texts the beginning; or all of them whole, to be scored themselves. A
+ * session is read with its traces in any case.
+ */
+export type SpansRead = 'none' | 'beginnings' | 'whole';
+
 /** What has to be read to score a record. */
 export interface RecordSize {
   /** Id of the record, trace or session: what is read for several records of one is read once. */

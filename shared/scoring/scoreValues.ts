@@ -7,15 +7,15 @@ import type { MetricValue } from '../records/recordStore.ts';
 import { isScored } from '../scorers/isScored.ts';
 import type { EnabledMetric } from '../scorers/resolveMetrics.ts';
 import { toMetricValue } from './metricValue.ts';
-import { type RecordSize, type RecordToScore, scoringTarget } from './recordToScore.ts';
+import { type RecordSize, type RecordToScore, type SpansRead, scoringTarget } from './recordToScore.ts';
 import { type MarkedValue, versionNow } from './scoring.ts';
-import { type FoundMetric, readsSpans, type SpansOfTrace, spansToScore } from './spansOfRows.ts';
+import { type FoundMetric, type SpansOfTrace, spansRead, spansToScore } from './spansOfRows.ts';
 import { type Scoring, ValueWriter, type WriterDeps } from './valueWriter.ts';
 
 export interface ScoreValuesDeps extends WriterDeps {
-  records(run: RunRef, ids: readonly string[], withSpans: boolean): Promise<RecordToScore[]>;
+  records(run: RunRef, ids: readonly string[], spans: SpansRead): Promise<RecordToScore[]>;
   /** Bytes that `records` reads for each of these: of the record itself, or of the whole trace or session that it belongs to. */
-  recordSizes(run: RunRef, ids: readonly string[], withSpans: boolean): Promise<Map<string, RecordSize>>;
+  recordSizes(run: RunRef, ids: readonly string[], spans: SpansRead): Promise<Map<string, RecordSize>>;
   metricOf(value: MarkedValue): FoundMetric;
   /**
    * Hands a judged metric its model.
@@ -185,11 +185,11 @@ async function* partsOf(
 ): AsyncGenerator<MarkedValue[], void, undefined> {
   const cut = async function* (page: readonly MarkedValue[]) {
     const ids = [...new Set(page.map(({ recordId }) => recordId))];
-    const withSpans = readsSpans(
+    const spans = spansRead(
       page,
       page.map((value) => deps.metricOf(value)),
     );
-    const sizes = await deps.untilStored(() => deps.recordSizes(run, ids, withSpans), signal);
+    const sizes = await deps.untilStored(() => deps.recordSizes(run, ids, spans), signal);
     let part: MarkedValue[] = [];
     let read = new Set<string>();
     let bytes = 0;
@@ -228,13 +228,13 @@ async function readRecords(
   metrics: readonly FoundMetric[],
   signal: AbortSignal,
 ): Promise<{ records: Map<string, RecordToScore>; tooLarge: Set<string> }> {
-  const withSpans = readsSpans(part, metrics);
+  const spans = spansRead(part, metrics);
   const tooLarge = new Set<string>();
   const read = async (ids: readonly string[]): Promise<RecordToScore[]> => {
     let tries = 0;
     const records = await deps.untilStored(
       () =>
-        deps.records(run, ids, withSpans).catch((err: unknown) => {
+        deps.records(run, ids, spans).catch((err: unknown) => {
           // Others use the store too: what is too much for one record is so for good when it stays so.
           if (isTooLarge(err) && (ids.length > 1 || ++tries >= MAX_EXPENSIVE_READS)) return undefined;
           throw err;

@@ -3,7 +3,7 @@ import type { RunRef } from '../projects/runs.ts';
 import { isScored } from '../scorers/isScored.ts';
 import type { EnabledMetric } from '../scorers/resolveMetrics.ts';
 import { valueKey } from './metricValue.ts';
-import { type RecordToScore, scoringTarget } from './recordToScore.ts';
+import { type RecordToScore, type SpansRead, scoringTarget } from './recordToScore.ts';
 import type { MarkedValue } from './scoring.ts';
 import type { WriterDeps } from './valueWriter.ts';
 
@@ -27,12 +27,15 @@ export const isOfSpansAlone = ({ kinds }: Pick<EnabledMetric, 'kinds'>): boolean
 const isMadeOfSpans = (value: MarkedValue, metric: FoundMetric): metric is EnabledMetric =>
   value.kind === 'trace' && !('problem' in metric) && isOfSpansAlone(metric);
 
-/** Whether the records of these values are read with their spans. */
-export const readsSpans = (values: readonly MarkedValue[], metrics: readonly FoundMetric[]): boolean =>
-  values.some((value, index) => {
+/** Which spans are read with the records of these values. */
+export function spansRead(values: readonly MarkedValue[], metrics: readonly FoundMetric[]): SpansRead {
+  const known = values.flatMap((value, index) => {
     const metric = metrics[index] as FoundMetric;
-    return !('problem' in metric) && (metric.readsSpans === true || isMadeOfSpans(value, metric));
+    return 'problem' in metric ? [] : [{ value, metric }];
   });
+  if (known.some(({ value, metric }) => isMadeOfSpans(value, metric))) return 'whole';
+  return known.some(({ metric }) => metric.readsSpans) ? 'beginnings' : 'none';
+}
 
 /**
  * The spans to score of the traces whose values are made of their spans. One that was not written since keeps a value of this version of the metric, a

@@ -3,6 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fc, test as propertyTest } from '@fast-check/vitest';
 import { describe, expect, test } from 'vitest';
+import { recordKinds } from '../../shared/columns/columnDef.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { actionAdvancement } from '../../shared/metrics/actionAdvancement.ts';
 import { actionCompletion } from '../../shared/metrics/actionCompletion.ts';
@@ -12,6 +13,7 @@ import { aggregate, rollUp } from '../../shared/metrics/aggregate.ts';
 import { contains } from '../../shared/metrics/contains.ts';
 import { contextPrecision } from '../../shared/metrics/contextPrecision.ts';
 import { contextRelevance } from '../../shared/metrics/contextRelevance.ts';
+import { conversationQuality } from '../../shared/metrics/conversationQuality.ts';
 import { correctness } from '../../shared/metrics/correctness.ts';
 import { editDistance } from '../../shared/metrics/editDistance.ts';
 import { exactMatch } from '../../shared/metrics/exactMatch.ts';
@@ -33,8 +35,24 @@ import { totalTokens } from '../../shared/metrics/totalTokens.ts';
 import { toxicity } from '../../shared/metrics/toxicity.ts';
 import type { MetricValue } from '../../shared/records/recordStore.ts';
 import type { EnabledMetric } from '../../shared/scorers/resolveMetrics.ts';
+import type { JudgeDefinition } from '../../shared/scorers/scorer.ts';
+import { scorerAsMetric } from '../../shared/scorers/scorerAsMetric.ts';
 import { rollUps } from '../../shared/scoring/rollUps.ts';
+import { scoredText } from '../../shared/scoring/scoredText.ts';
 import type { RollUpMethod } from '../../shared/wire/scorers.ts';
+
+/** A judge of a user's, without its question. */
+const ownJudge: JudgeDefinition = {
+  template: { template: '', value_field_name: 'rating', explanation_field_name: 'explanation', metric_few_shot_examples: [] },
+  userPrompt: null,
+  instructions: null,
+  modelName: null,
+  numJudges: 1,
+  nodeTypes: ['trace'],
+  explain: true,
+  outputType: 'boolean',
+  inputType: null,
+};
 
 const metricsFolder = join(import.meta.dirname, '../../shared/metrics');
 
@@ -458,6 +476,89 @@ describe('judged metrics', () => {
       );
       expect('notApplicable' in scored, metric.name).toBe(metric.needsReference);
     }
+  });
+
+  test.each([
+    ['null', null],
+    ['no text', ''],
+    ['white space', ' \n\t\u00a0'],
+    ['what cannot be seen', '\u200b\ufeff'],
+  ])('a record whose texts are %s is not judged, whatever its kind', async (_, empty) => {
+    const given = { input: empty, output: empty, datasetInput: empty, datasetOutput: empty };
+    const own = scorerAsMetric(
+      { id: newId(), name: 'own', definition: {} },
+      { definition: { ...ownJudge, userPrompt: 'Is it polite?' } },
+    );
+    for (const metric of [...builtinMetrics.filter((one) => one.needs === 'judge'), own])
+      for (const kind of recordKinds)
+        for (const traces of kind === 'session' ? [[], [record({ ...given, spans: [] })]] : [undefined]) {
+          const scored = await score(metric, { ...given, kind, spans: [], ...(traces ? { traces } : {}) });
+          expect(scored, `${metric.name} of ${kind}`).toEqual({ notApplicable: expect.any(String) });
+        }
+  });
+
+  test.each([
+    ['[]', '[]', ''],
+    ['{}', '{}', ''],
+    ['a message without content', '{"content":"","role":"assistant"}', ''],
+    ['messages without content', '[{"content":" ","role":"user"},{"content":[],"role":"user"}]', ''],
+    ['a message', '{"content":"Rain","role":"assistant"}', 'Rain'],
+    ['parts of text', '[{"type":"text","text":"a"},{"type":"text","text":"b"}]', 'a\nb'],
+  ])('stored JSON that is %s has the text that it holds; the same as text is that text', (_, stored, text) => {
+    expect(scoredText(stored, true)).toBe(text);
+    expect(scoredText(stored, false)).toBe(stored);
+  });
+
+  test('stored JSON that holds more than a text stays as it is', () => {
+    const calls = '{"content":"","role":"assistant","tool_calls":[{"id":"1","function":{"name":"f","arguments":"{}"}}]}';
+    const messages = '[{"content":"q","role":"user"}]';
+    const documents = '[{"content":"one"},{"content":""}]';
+    for (const stored of [calls, messages, documents, '{"content":', '[{"type":"file","file_id":"1"}]'])
+      expect(scoredText(stored, true)).toBe(stored);
+  });
+
+  test('the texts of a session are those of its traces in order', async () => {
+    const traces = ['Book a table', 'For two'].map((input, index) =>
+      record({
+        ...{ input, output: `answer ${index}`, datasetOutput: index === 0 ? 'booked' : null },
+        spans: [record({ kind: 'tool', name: `call ${index}`, input: '{}', output: 'ok' })],
+      }),
+    );
+    const session = { kind: 'session', input: '', traces, spans: traces.flatMap(({ spans = [] }) => spans) } as const;
+    const context = judge('{"explanation":"r","verdict":true}');
+    for (const metric of [actionAdvancement, actionCompletion, agentEfficiency, agentFlow, correctness])
+      expect(await score(metric, session, context)).toMatchObject({ value: true });
+    for (const { prompt } of context.asked) {
+      expect(prompt).toContain('name="input">\nTurn 1: Book a table\nTurn 2: For two\n');
+      expect(prompt).toContain('name="output">\nTurn 1: answer 0\nTurn 2: answer 1\n');
+    }
+    expect(context.asked[0]?.prompt).toMatch(/1\. tool "call 0" \(turn 1\)\n[\s\S]*2\. tool "call 1" \(turn 2\)/);
+    expect(context.asked.at(-1)?.prompt).toContain('name="reference answer">\nTurn 1: booked\n');
+  });
+
+  test('of a session with hundreds of traces the first and the last are shown, within bounds', async () => {
+    const traces = Array.from({ length: 500 }, (_, index) =>
+      record({ input: `q${index}. ${'x'.repeat(10_000)}`, output: `a${index}.` }),
+    );
+    const context = judge('{"explanation":"r","verdict":true}');
+    const scored = await score(conversationQuality, { kind: 'session', traces, spans: [] }, context);
+    const prompt = context.asked[0]?.prompt ?? '';
+    expect(prompt.length).toBeLessThan(420_000);
+    expect(prompt).toMatch(/Turn 100: q99\. x+… \(\d+ characters\)\n\(300 more\)\nTurn 401: q400\. /);
+    expect(prompt).toContain('- "input": 200 of 500 turns, the first 1000 characters of 200 texts');
+    expect(scored).toMatchObject({ value: true, metadata: { cut: { output: '200 of 500 turns' } } });
+    const three = await score(withJudges(conversationQuality, 3), { kind: 'session', traces, spans: [] }, context);
+    expect(three).toMatchObject({ metadata: { cut: { output: '200 of 500 turns' }, failed_judges: 0 } });
+  });
+
+  test('the input of a row that has none is that of the row, or of its first step', async () => {
+    const context = judge('{"explanation":"r","verdict":true}');
+    const spans = [record({ kind: 'llm', input: '[{"content":"Who?","role":"user"}]', output: 'a' })];
+    await score(correctness, { input: '', output: 'a', isRow: true, datasetInput: '{"question":"Where?"}', spans }, context);
+    expect(context.asked[0]?.prompt).toContain('name="input">\n{"question":"Where?"}\n');
+    await score(correctness, { input: '', output: 'a', isRow: true, spans }, context);
+    expect(context.asked[1]?.prompt).toContain('"content":"Who?"');
+    expect(await score(correctness, { input: '', output: 'a', spans }, context)).toHaveProperty('notApplicable');
   });
 
   test('every judged metric asks once, in words, and fails softly', async () => {

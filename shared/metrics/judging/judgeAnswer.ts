@@ -1,15 +1,14 @@
 import type { Metric } from '../metric.ts';
 import { askJudge, yesNo } from './askJudge.ts';
+import { inputOf, outputOf } from './material.ts';
 
 /** A yes/no question about the output as an answer to the input; of a record that lacks one of them it is not asked. */
 export const judgeAnswer =
   (task: string): Metric['score'] =>
-  ({ input, output }, context) => {
-    if (input === null) return { notApplicable: 'the record has no input' };
-    if (output === null) return { notApplicable: 'the record has no output' };
-    const material = [
-      { name: 'input', text: input },
-      { name: 'output', text: output },
-    ];
-    return askJudge({ task, material, answer: yesNo }, context);
+  (record, context) => {
+    const input = inputOf(record);
+    if (!input) return { notApplicable: 'the record has no input' };
+    const output = outputOf(record);
+    if (!output) return { notApplicable: 'the record has no output' };
+    return askJudge({ task, material: [input, output], answer: yesNo }, context);
   };

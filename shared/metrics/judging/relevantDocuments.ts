@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Score, ScoreContext, ScoredRecord } from '../metric.ts';
 import { type AnswerForm, askJudge } from './askJudge.ts';
+import { documentMaterial, inputOf, isBlank } from './material.ts';
 
 /** Documents that are judged of one record. */
 const MAX_DOCUMENTS = 100;
@@ -12,21 +13,25 @@ const Documents = z.array(z.object({ content: z.string() }).loose());
  * @param figure from whether each document is relevant, best ranked first, at least one
  */
 export async function scoreDocuments(
-  { kind, input, output, spans = [] }: ScoredRecord,
+  record: ScoredRecord,
   figure: (relevant: readonly boolean[]) => number,
   context: ScoreContext,
 ): Promise<Score> {
-  if (input === null) return { notApplicable: 'the record has no input' };
+  const { kind, output, spans = [] } = record;
+  const input = inputOf(record);
+  if (!input) return { notApplicable: 'the record has no input' };
   const answers = kind === 'retriever' ? [output] : spans.filter((span) => span.kind === 'retriever').map((span) => span.output);
   // A retriever inside another gives the same documents, and so may two that are asked alike.
-  const documents = [...new Set(answers.flatMap(documentsIn))].slice(0, MAX_DOCUMENTS);
+  const all = [...new Set(answers.flatMap(documentsIn))];
+  const documents = all.slice(0, MAX_DOCUMENTS);
   if (documents.length === 0) return { notApplicable: 'nothing was retrieved' };
+  const left = all.length - documents.length;
   const score = await askJudge(
     {
       task:
         'Decide of each document whether it is relevant: whether it says something that helps to answer the input. A document on the same subject that does not help is not relevant. ' +
-        'The documents are numbered from 1. Give the numbers of those that are relevant.',
-      material: [{ name: 'input', text: input }, ...documents.map((text, index) => ({ name: `document ${index + 1}`, text }))],
+        `The documents are numbered from 1${left > 0 ? `, and ${left} more are not shown` : ''}. Give the numbers of those that are relevant.`,
+      material: [input, ...documentMaterial(documents)],
       answer: numbersUpTo(documents.length),
     },
     context,
@@ -34,14 +39,15 @@ export async function scoreDocuments(
   if (!('value' in score)) return score;
   const numbers = new Set((score.value as string[]).map(Number));
   const relevant = documents.map((_, index) => numbers.has(index + 1));
-  return { ...score, value: figure(relevant), metadata: { relevant_documents: [...numbers], documents: documents.length } };
+  const counts = { documents: documents.length, ...(left > 0 ? { documents_left_out: left } : {}) };
+  return { ...score, value: figure(relevant), metadata: { ...score.metadata, relevant_documents: [...numbers], ...counts } };
 }
 
 function documentsIn(output: string | null): string[] {
-  if (output === null || output === '') return [];
+  if (isBlank(output)) return [];
   try {
     const read = Documents.safeParse(JSON.parse(output));
-    if (read.success) return read.data.map(({ content }) => content);
+    if (read.success) return read.data.map(({ content }) => content).filter((content) => !isBlank(content));
   } catch {
     // A text of another form is one document.
   }

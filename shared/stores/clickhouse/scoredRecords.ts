@@ -1,9 +1,10 @@
 import { z } from 'zod';
-import { recordKinds } from '../../columns/columnDef.ts';
+import { isSpanKind, recordKinds } from '../../columns/columnDef.ts';
 import type { ScoredRecord } from '../../metrics/metric.ts';
 import type { RunRef } from '../../projects/runs.ts';
 import { errorOf } from '../../records/failed.ts';
-import type { RecordSize, RecordToScore } from '../../scoring/recordToScore.ts';
+import type { RecordSize, RecordToScore, SpansRead } from '../../scoring/recordToScore.ts';
+import { scoredText } from '../../scoring/scoredText.ts';
 import { IN_RUN, runParams, timeOfColumn } from './binder.ts';
 import type { ClickHouse } from './clickHouse.ts';
 import { textBytes } from './shortColumnsCache.ts';
@@ -14,9 +15,17 @@ const byKeys = (column: keyof typeof keysBy) =>
   `(created_at, id) IN (SELECT created_at, id FROM ${keysBy[column]} WHERE ${IN_RUN} AND ${column} IN {ids:Array(UUID)})`;
 
 const count = z.string().transform(Number).nullable();
+const length = z.string().transform(Number);
 const texts = z.record(z.string(), z.string());
-const Scored = z.object({
+const OfRow = z.object({
   id: z.string(),
+  dataset_input: z.string().nullable(),
+  dataset_output: z.string().nullable(),
+  dataset_metadata: texts,
+  user_metadata: texts,
+});
+type OfRow = z.output<typeof OfRow>;
+const Scored = OfRow.extend({
   type: z.enum(recordKinds),
   trace_id: z.string().nullable(),
   parent_id: z.string().nullable(),
@@ -24,11 +33,13 @@ const Scored = z.object({
   created_at: z.string(),
   version: z.string().transform(Number),
   input: z.string(),
+  input_is_json: z.boolean(),
+  input_length: length,
   output: z.string().nullable(),
-  dataset_input: z.string().nullable(),
-  dataset_output: z.string().nullable(),
-  dataset_metadata: texts,
-  user_metadata: texts,
+  output_is_json: z.boolean(),
+  output_length: length,
+  tools: z.string().nullable(),
+  dataset_row_id: z.string().nullable(),
   file_modalities: z.array(z.string()),
   error_message: z.string(),
   status_code: z.number().nullable(),
@@ -41,57 +52,107 @@ const Scored = z.object({
 });
 type Row = z.output<typeof Scored>;
 
-/** The records of these ids, as metrics see them; with all that is below them, in order of its start, where a metric looks at that. */
+/** The records of these ids, as metrics see them; with what is below them, in order of its start, where a metric looks at that. */
 export async function recordsToScore(
   clickhouse: ClickHouse,
   run: RunRef,
   ids: readonly string[],
-  withSpans: boolean,
+  spansRead: SpansRead,
 ): Promise<RecordToScore[]> {
   if (ids.length === 0) return [];
   const wanted = new Set(ids);
-  const rows = (await read(clickhouse, run, byKeys('id'), ids)).filter(({ id }) => wanted.has(id));
-  if (!withSpans) return rows.map((row) => toScore(row, {}));
-  const tracesOf = rows.flatMap(({ type, trace_id }) => (type === 'session' || trace_id === null ? [] : [trace_id]));
+  const rows = (await readRecords(clickhouse, run, byKeys('id'), ids)).filter(({ id }) => wanted.has(id));
   const sessions = rows.filter(({ type }) => type === 'session').map(({ id }) => id);
-  const [inTraces, inSessions] = await Promise.all([
+  const withSpans = (row: Row) => row.type !== 'session' && (spansRead !== 'none' || lacksInput(row));
+  const tracesOf = [...new Set(rows.flatMap((row) => (withSpans(row) ? (row.trace_id ?? []) : [])))];
+  const spansAlone = rows.flatMap(({ type, trace_id }) => (isSpanKind(type) ? (trace_id ?? []) : []));
+  const [inTraces, inSessions, traces] = await Promise.all([
     // A span that was moved has left an older key behind, so what is read says where it is now.
-    readBelow(clickhouse, run, 'trace_id', [...new Set(tracesOf)]),
-    readBelow(clickhouse, run, 'session_id', sessions),
+    readBelow(clickhouse, run, 'trace_id', tracesOf, spansRead),
+    readBelow(clickhouse, run, 'session_id', sessions, spansRead),
+    readTraces(clickhouse, run, [...new Set(spansAlone)]),
   ]);
   return rows.map((row) => {
     const { id, type, trace_id } = row;
-    if (type === 'session') return toScore(row, { spans: (inSessions.get(id) ?? []).map(asScored) });
+    if (type === 'session') return toScore(row, belowSession(inSessions.get(id) ?? []));
     const spans = inTraces.get(trace_id as string) ?? [];
-    if (type !== 'trace') return toScore(row, { spans: descendants(id, childrenOf(spans), spans).map(asScored) });
-    return { ...toScore(row, { spans: spans.map(asScored) }), spansOf: spansOfTrace(spans) };
+    if (type === 'trace') {
+      const below = asBelow(spans, row);
+      return { ...toScore(row, { spans: below.scored }), spansOf: spansOfTrace(spans, below, row) };
+    }
+    const trace = traces.get(trace_id as string);
+    if (!withSpans(row)) return toScore(row, {}, trace);
+    return toScore(row, { spans: asBelow(descendants(id, childrenOf(spans), spans), trace).scored }, trace);
   });
 }
 
-function spansOfTrace(spans: readonly Row[]): NonNullable<RecordToScore['spansOf']> {
+/** True of the trace of a dataset row that does not say what was asked: its first step does. */
+const lacksInput = ({ type, dataset_row_id, input, dataset_input }: Row): boolean =>
+  type === 'trace' && dataset_row_id !== null && input.trim() === '' && (dataset_input ?? '').trim() === '';
+
+/** Records as they are seen below another, in their order and by id. */
+interface Below {
+  scored: ScoredRecord[];
+  byId: ReadonlyMap<string, ScoredRecord>;
+}
+
+function asBelow(spans: readonly Row[], trace: OfRow | undefined): Below {
+  const names = new Map(spans.map(({ id, name }) => [id, name]));
+  const byId = new Map(
+    spans.map((span) => {
+      const parentName = names.get(span.parent_id ?? '');
+      return [span.id, { ...asScored(span, trace), ...(parentName === undefined ? {} : { parentName }) }];
+    }),
+  );
+  return { scored: [...byId.values()], byId };
+}
+
+function belowSession(rows: readonly Row[]): Pick<ScoredRecord, 'spans' | 'traces'> {
+  const spans = Map.groupBy(
+    rows.filter(({ type }) => isSpanKind(type)),
+    ({ trace_id }) => trace_id,
+  );
+  const traces = rows.filter(({ type }) => type === 'trace');
+  const below = new Map(traces.map((trace) => [trace.id, asBelow(spans.get(trace.id) ?? [], trace).scored]));
+  return {
+    traces: traces.map((trace) => ({ ...asScored(trace), spans: below.get(trace.id) ?? [] })),
+    spans: [...below.values()].flat(),
+  };
+}
+
+function spansOfTrace(spans: readonly Row[], { byId }: Below, trace: Row): NonNullable<RecordToScore['spansOf']> {
+  const scored = (rows: readonly Row[]) => rows.map(({ id }) => byId.get(id) as ScoredRecord);
   return (kinds, withSpans) => {
     const wanted = spans.filter(({ type }) => kinds.includes(type));
-    if (!withSpans) return wanted.map((span) => toScore(span, {}));
+    if (!withSpans) return wanted.map((span) => toScore(span, {}, trace));
     const children = childrenOf(spans);
     return wanted.map((span) => {
       const below = descendants(span.id, children, spans);
       const version = below.reduce((newest, one) => Math.max(newest, one.version), span.version);
-      return { ...toScore(span, { spans: below.map(asScored) }), version };
+      return { ...toScore(span, { spans: scored(below) }, trace), version };
     });
   };
 }
 
+/**
+ * Characters that are read of a text below another record, where that is to be looked at: fewer where a trace or a session has many records. Documents are
+ * read ten times as far.
+ */
+const MOST_CHARACTERS = 20_000;
+const LEAST_CHARACTERS = 500;
+const CHARACTERS_IN_ALL = 8_000_000;
+
 const METADATA = ['dataset_metadata', 'user_metadata']
   .map((map) => `arraySum(arrayMap(text -> length(text), mapValues(${map})))`)
   .join(' + ');
-const BYTES = `sum(${textBytes(['input', 'output', 'dataset_input', 'dataset_output'])} + ${METADATA})`;
+const BYTES = `sum(${textBytes(['input', 'output', 'dataset_input', 'dataset_output', 'tools'])} + ${METADATA})`;
 
-/** Bytes of the texts of these records; with those of all that is read for them where a metric looks at what is below. */
+/** Bytes of the texts of these records; with those of all below them that a metric looks at, though of long texts the store gives the beginning. */
 export async function recordSizes(
   clickhouse: ClickHouse,
   run: RunRef,
   ids: readonly string[],
-  withSpans: boolean,
+  spansRead: SpansRead,
 ): Promise<Map<string, RecordSize>> {
   if (ids.length === 0) return new Map();
   const sizes = (condition: string, of: string, params: readonly string[]) =>
@@ -101,8 +162,6 @@ export async function recordSizes(
       params: { ...runParams(run), ids: params },
       row: z.object({ read_id: z.string(), bytes: z.string().transform(Number) }),
     });
-  if (!withSpans)
-    return new Map((await sizes(byKeys('id'), 'id', ids)).map(({ read_id, bytes }) => [read_id, { readId: read_id, bytes }]));
   const kinds = await clickhouse.query({
     name: 'kinds of records',
     sql: `SELECT id, type, trace_id FROM record_keys WHERE ${IN_RUN} AND id IN {ids:Array(UUID)} ORDER BY version DESC LIMIT 1 BY id`,
@@ -110,40 +169,79 @@ export async function recordSizes(
     row: z.object({ id: z.string(), type: z.enum(recordKinds), trace_id: z.string().nullable() }),
   });
   const sessions = kinds.flatMap(({ id, type }) => (type === 'session' ? [id] : []));
-  const traces = [...new Set(kinds.flatMap(({ type, trace_id }) => (type === 'session' ? [] : (trace_id ?? []))))];
-  const [inTraces, inSessions] = await Promise.all([
-    traces.length > 0 ? sizes(byKeys('trace_id'), 'trace_id', traces) : [],
-    sessions.length > 0 ? sizes(byKeys('session_id'), 'session_id', sessions) : [],
+  const readIdOf = ({ id, type, trace_id }: (typeof kinds)[number]) =>
+    type === 'session' || spansRead === 'none' ? id : (trace_id ?? id);
+  const others = [...new Set(kinds.flatMap((one) => (one.type === 'session' ? [] : [readIdOf(one)])))];
+  const column = spansRead === 'none' ? 'id' : 'trace_id';
+  const [ofOthers, inSessions] = await Promise.all([
+    others.length > 0 ? sizes(byKeys(column), column, others) : [],
+    sessions.length > 0 ? sizes(`${belowKinds(spansRead)} AND ${byKeys('session_id')}`, 'session_id', sessions) : [],
   ]);
-  const bytesOf = new Map([...inTraces, ...inSessions].map(({ read_id, bytes }) => [read_id, bytes]));
+  const bytesOf = new Map([...ofOthers, ...inSessions].map(({ read_id, bytes }) => [read_id, bytes]));
   return new Map(
-    kinds.map(({ id, type, trace_id }) => {
-      const readId = type === 'session' ? id : (trace_id ?? id);
-      return [id, { readId, bytes: bytesOf.get(readId) ?? 0 }];
+    kinds.map((one) => {
+      const readId = readIdOf(one);
+      return [one.id, { readId, bytes: bytesOf.get(readId) ?? 0 }];
     }),
   );
 }
 
-async function readBelow(clickhouse: ClickHouse, run: RunRef, column: 'trace_id' | 'session_id', ids: readonly string[]) {
-  if (ids.length === 0) return new Map<string, Row[]>();
-  const rows = await read(
-    clickhouse,
-    run,
-    `type NOT IN ('trace', 'session') AND ${column} IN {ids:Array(UUID)} AND ${byKeys(column)}`,
-    ids,
-  );
+/** What is read below a session. */
+const belowKinds = (spansRead: SpansRead): string => (spansRead === 'none' ? "type = 'trace'" : "type != 'session'");
+
+/** Records below these traces or sessions, by the id of those. */
+async function readBelow(
+  clickhouse: ClickHouse,
+  run: RunRef,
+  column: 'trace_id' | 'session_id',
+  ids: readonly string[],
+  spansRead: SpansRead,
+): Promise<Map<string, Row[]>> {
+  if (ids.length === 0) return new Map();
+  const kinds = column === 'trace_id' ? "type NOT IN ('trace', 'session')" : belowKinds(spansRead);
+  const condition = `${kinds} AND ${column} IN {ids:Array(UUID)} AND ${byKeys(column)}`;
+  const rows = await readRecords(clickhouse, run, condition, ids, spansRead === 'whole' ? undefined : column);
   return Map.groupBy(rows, (row) => row[column] as string);
 }
 
-const read = (clickhouse: ClickHouse, run: RunRef, condition: string, ids: readonly string[]): Promise<Row[]> =>
-  clickhouse.query({
+/** What the traces of spans say of their rows. */
+async function readTraces(clickhouse: ClickHouse, run: RunRef, ids: readonly string[]): Promise<Map<string, OfRow>> {
+  if (ids.length === 0) return new Map();
+  const rows = await clickhouse.query({
+    name: 'rows of spans to score',
+    sql: `SELECT id, dataset_input, dataset_output, dataset_metadata, user_metadata FROM records FINAL
+           WHERE ${IN_RUN} AND type = 'trace' AND ${byKeys('id')}`,
+    params: { ...runParams(run), ids },
+    row: OfRow,
+  });
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+/** @param cutWithin reads the beginning of long texts: of so many characters as the records with the same value of this column share */
+function readRecords(
+  clickhouse: ClickHouse,
+  run: RunRef,
+  condition: string,
+  ids: readonly string[],
+  cutWithin?: 'trace_id' | 'session_id',
+): Promise<Row[]> {
+  const long = (name: string) => (cutWithin ? `substringUTF8(records.${name}, 1, most) AS ${name}` : name);
+  const lengthOf = (name: string) => `${cutWithin ? `ifNull(lengthUTF8(records.${name}), 0)` : 'toUInt64(0)'} AS ${name}_length`;
+  const counts = `WITH (SELECT CAST((groupArray(container), groupArray(records)), 'Map(UUID, UInt64)') FROM (
+      SELECT assumeNotNull(${cutWithin}) AS container, count() AS records FROM ${keysBy[cutWithin ?? 'id']}
+       WHERE ${IN_RUN} AND ${cutWithin} IN {ids:Array(UUID)} GROUP BY container)) AS counts`;
+  const most = `if(type = 'retriever', 10, 1) * greatest(${LEAST_CHARACTERS}, least(${MOST_CHARACTERS},
+                  intDiv(${CHARACTERS_IN_ALL}, greatest(1, counts[assumeNotNull(records.${cutWithin})])))) AS most,`;
+  return clickhouse.query({
     name: 'records to score',
-    sql: `SELECT id, type, trace_id, parent_id, session_id, created_at, version, input, output, dataset_input, dataset_output, dataset_metadata, user_metadata,
-                 file_modalities, error_message, status_code, name, model, duration_ns, num_input_tokens, num_output_tokens, num_total_tokens
+    sql: `${cutWithin ? counts : ''} SELECT ${cutWithin ? most : ''} id, type, trace_id, parent_id, session_id, created_at, version, ${long('input')}, input_is_json, ${lengthOf('input')},
+                 ${long('output')}, output_is_json, ${lengthOf('output')}, ${long('tools')}, dataset_row_id, dataset_input, dataset_output, dataset_metadata,
+                 user_metadata, file_modalities, ${long('error_message')}, status_code, name, model, duration_ns, num_input_tokens, num_output_tokens, num_total_tokens
             FROM records FINAL WHERE ${IN_RUN} AND ${condition} ORDER BY created_at, id`,
     params: { ...runParams(run), ids },
     row: Scored,
   });
+}
 
 const childrenOf = (spans: readonly Row[]) => Map.groupBy(spans, ({ parent_id }) => parent_id);
 
@@ -159,7 +257,7 @@ function descendants(id: string, children: ReturnType<typeof childrenOf>, spans:
   return spans.filter((span) => found.has(span));
 }
 
-const toScore = (row: Row, below: Pick<ScoredRecord, 'spans'>): RecordToScore => ({
+const toScore = (row: Row, below: Pick<ScoredRecord, 'spans' | 'traces'>, trace?: OfRow): RecordToScore => ({
   id: row.id,
   createdAt: timeOfColumn(row.created_at),
   version: row.version,
@@ -169,17 +267,24 @@ const toScore = (row: Row, below: Pick<ScoredRecord, 'spans'>): RecordToScore =>
   failed: errorOf(row) !== undefined,
   name: row.name,
   modalities: ['text', ...row.file_modalities],
-  record: { ...asScored(row), ...below },
+  record: { ...asScored(row, trace), ...below },
 });
 
-const asScored = (row: Row): ScoredRecord => ({
+/** @param trace of a span, which has the row of its trace where it names none */
+const asScored = (row: Row, trace?: OfRow): ScoredRecord => ({
   kind: row.type,
   name: row.name,
-  input: row.input,
-  output: row.output,
-  datasetInput: row.dataset_input,
-  datasetOutput: row.dataset_output,
+  input: scoredText(row.input, row.input_is_json),
+  output: scoredText(row.output, row.output_is_json),
+  ...(row.input_length > row.input.length ? { inputLength: row.input_length } : {}),
+  ...(row.output_length > (row.output?.length ?? 0) ? { outputLength: row.output_length } : {}),
+  datasetInput: ownOr(row.dataset_input, trace?.dataset_input),
+  datasetOutput: ownOr(row.dataset_output, trace?.dataset_output),
+  datasetMetadata: { ...trace?.dataset_metadata, ...row.dataset_metadata },
   metadata: { ...row.user_metadata, ...row.dataset_metadata },
+  ...(trace ? { traceMetadata: { ...trace.user_metadata, ...trace.dataset_metadata } } : {}),
+  tools: row.tools,
+  ...(row.dataset_row_id === null ? {} : { isRow: true }),
   durationNs: row.duration_ns,
   inputTokens: row.num_input_tokens,
   outputTokens: row.num_output_tokens,
@@ -187,3 +292,6 @@ const asScored = (row: Row): ScoredRecord => ({
   errorMessage: errorOf(row) ?? null,
   model: row.model,
 });
+
+const ownOr = (own: string | null, ofTrace: string | null | undefined): string | null =>
+  own === null || own.trim() === '' ? (ofTrace ?? own) : own;

@@ -1,0 +1,211 @@
+import type { RecordKind } from '../columns/columnDef.ts';
+import {
+  contextOf,
+  datasetInputOf,
+  inputOf,
+  type Material,
+  outputOf,
+  ownText,
+  referenceOf,
+  stepsOf,
+  toolCallsOf,
+  toolsOf,
+  transcriptOf,
+} from '../metrics/judging/material.ts';
+import type { ScoredRecord } from '../metrics/metric.ts';
+import type { JudgeDefinition } from './scorer.ts';
+
+/** A part of a record that a judge is shown. */
+export interface JudgePart {
+  /** Name of the material: what a prompt that asks for the part says in its place. */
+  name: string;
+  /** Undefined of a record that lacks the part. */
+  of(record: ScoredRecord): Material | undefined;
+  /** Why there is no score of such a record. */
+  lacking: string;
+  /** True when it is made of the spans below the record. */
+  readsSpans?: true;
+}
+
+const input: JudgePart = { name: 'input', of: inputOf, lacking: 'the record has no input' };
+const output: JudgePart = { name: 'output', of: outputOf, lacking: 'the record has no output' };
+export const referencePart: JudgePart = { name: 'reference answer', of: referenceOf, lacking: 'the row has no reference output' };
+const context: JudgePart = { name: 'context', of: contextOf, lacking: 'nothing was retrieved', readsSpans: true };
+const tools: JudgePart = { name: 'tools', of: toolsOf, lacking: 'no model was offered tools', readsSpans: true };
+const toolCalls: JudgePart = { name: 'tool calls', of: toolCallsOf, lacking: 'no tool was called', readsSpans: true };
+const steps: JudgePart = { name: 'steps', of: stepsOf, lacking: 'the record has no span below it', readsSpans: true };
+const transcript: JudgePart = { name: 'transcript', of: transcriptOf, lacking: 'the record has neither input nor output' };
+const datasetInput: JudgePart = { name: 'dataset input', of: datasetInputOf, lacking: 'the row has no input' };
+const metadata: JudgePart = {
+  name: 'metadata',
+  of: (record) => ownText('metadata', mapText(metadataOf(record))),
+  lacking: 'the record has no metadata',
+};
+const datasetMetadata: JudgePart = {
+  name: 'dataset metadata',
+  of: (record) => ownText('dataset metadata', mapText(record.datasetMetadata ?? {})),
+  lacking: 'the row has no metadata',
+};
+
+/** What the placeholders of a judge's prompt are filled in with. */
+const parts: ReadonlyMap<string, JudgePart> = new Map([
+  ['input', input],
+  ['query', input],
+  ['output', output],
+  ['response', output],
+  ['expected', referencePart],
+  ['reference', referencePart],
+  ['ground_truth', referencePart],
+  ['dataset_output', referencePart],
+  ['dataset_input', datasetInput],
+  ['dataset_metadata', datasetMetadata],
+  ['metadata', metadata],
+  ['context', context],
+  ['documents', context],
+  ['tools', tools],
+  ['tool_calls', toolCalls],
+  ['spans', steps],
+  ['steps', steps],
+  ['transcript', transcript],
+]);
+
+/** The part that a placeholder names: `{{input}}`, or a member as in `{{metadata.plan}}` and `{{input.question}}`. Undefined for an unknown name. */
+export function partNamed(placeholder: string): JudgePart | undefined {
+  const dot = placeholder.indexOf('.');
+  const part = parts.get((dot === -1 ? placeholder : placeholder.slice(0, dot)).toLowerCase());
+  if (dot === -1 || !part) return part;
+  const member = placeholder.slice(dot + 1);
+  const read = membersOf.get(part);
+  if (!read || member === '') return undefined;
+  const name = `${part.name}: ${member}`;
+  return {
+    ...part,
+    name,
+    of: (record) => ownText(name, read(record, member)),
+    lacking: `the ${part.name} has no ${JSON.stringify(member)}`,
+  };
+}
+
+type ReadMember = (record: ScoredRecord, member: string) => string | undefined;
+
+const memberOfText =
+  (part: JudgePart): ReadMember =>
+  (record, member) =>
+    valueAt(part.of(record)?.text, member);
+
+const membersOf: ReadonlyMap<JudgePart, ReadMember> = new Map([
+  ...[input, output, datasetInput, referencePart].map((part) => [part, memberOfText(part)] as const),
+  [metadata, (record, key) => memberOfMap(metadataOf(record), key)],
+  [datasetMetadata, (record, key) => memberOfMap(record.datasetMetadata ?? {}, key)],
+]);
+
+/** A span's own, and that of its trace. */
+const metadataOf = ({ metadata, traceMetadata }: ScoredRecord): Record<string, unknown> => ({ ...traceMetadata, ...metadata });
+
+const mapText = (map: Readonly<Record<string, unknown>>): string | undefined =>
+  Object.keys(map).length > 0 ? JSON.stringify(map, null, 1) : undefined;
+
+const memberOfMap = (map: Readonly<Record<string, unknown>>, key: string): string | undefined =>
+  Object.hasOwn(map, key) ? asText(map[key]) : undefined;
+
+/** The value at a path such as `a.0.b` in a JSON text. */
+function valueAt(json: string | undefined, path: string): string | undefined {
+  if (json === undefined) return undefined;
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+  for (const key of path.split('.')) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
+    value = (value as Record<string, unknown>)[key];
+  }
+  return asText(value);
+}
+
+const asText = (value: unknown): string | undefined =>
+  value === null || value === undefined ? undefined : typeof value === 'string' ? value : JSON.stringify(value);
+
+type InputType = NonNullable<JudgeDefinition['inputType']>;
+
+/** What a judge is shown of a record unasked. `steps`: all of them, or those of one kind. */
+interface View {
+  input?: true;
+  output?: true;
+  steps?: 'all' | RecordKind;
+}
+
+const both: View = { input: true, output: true };
+const views: Record<InputType, View> = {
+  basic: both,
+  trace_io_only: both,
+  sessions_trace_io_only: both,
+  trace_input_only: { input: true },
+  trace_output_only: { output: true },
+  trace_normalized: { ...both, steps: 'all' },
+  sessions_normalized: { ...both, steps: 'all' },
+  llm_spans: { ...both, steps: 'llm' },
+  retriever_spans: { ...both, steps: 'retriever' },
+  tool_spans: { ...both, steps: 'tool' },
+  agent_spans: { ...both, steps: 'agent' },
+  workflow_spans: { ...both, steps: 'workflow' },
+};
+const unstated: View = { ...both, steps: 'all' };
+
+/** Kinds that have spans below them. */
+const withSpans: readonly string[] = ['trace', 'session', 'agent', 'workflow'];
+
+/** The steps that a judge of records of this kind is shown. Of an agent or workflow among spans of its kind: those below it. */
+function stepsShown({ steps }: View, kind: string): View['steps'] {
+  if (steps === kind) return withSpans.includes(kind) ? 'all' : kind === 'retriever' ? steps : undefined;
+  return steps;
+}
+
+/** Whether a judge of these kinds is shown spans below its records. */
+export const isShownSpans = (inputType: InputType | null | undefined, kinds: readonly string[]): boolean =>
+  kinds.some((kind) => withSpans.includes(kind) && stepsShown(viewOf(inputType), kind) !== undefined);
+
+const viewOf = (inputType: InputType | null | undefined): View => (inputType ? views[inputType] : unstated);
+
+/**
+ * What a judge is shown of a record: what its input type says, and the parts that its prompt asks for.
+ * @returns why the record cannot be judged, where it lacks one of those parts or all it has is empty
+ */
+export function judgeMaterial(
+  record: ScoredRecord,
+  inputType: InputType | null | undefined,
+  asked: readonly JudgePart[],
+): Material[] | { lacking: string } {
+  const given: Material[] = [];
+  for (const part of asked) {
+    const material = part.of(record);
+    if (!material) return { lacking: part.lacking };
+    given.push(material);
+  }
+  const view = viewOf(inputType);
+  const shown = new Map<string, Material>();
+  const add = (material: Material | undefined) => {
+    if (material && !shown.has(material.name)) shown.set(material.name, material);
+  };
+  if (record.traces && view.input && view.output) add(transcriptOf(record));
+  else {
+    if (view.input) add(inputOf(record));
+    if (view.output && !(record.kind === 'retriever' && view.steps === 'retriever')) add(outputOf(record));
+  }
+  const kind = stepsShown(view, record.kind);
+  if (kind === 'retriever') add(contextOf(record));
+  else if (kind === 'all') {
+    if (!repeatsOutput(record, inputType)) add(stepsOf(record));
+  } else if (kind) add(stepsOf(record, [kind]));
+  if (kind && kind !== 'all' && !shown.has('steps') && !shown.has('context'))
+    return { lacking: `the record has no ${kind} span below it` };
+  for (const material of given) add(material);
+  return shown.size > 0 ? [...shown.values()] : { lacking: 'the record has neither input nor output' };
+}
+
+/** True of a record whose only step is the model's call that gave its output. */
+function repeatsOutput({ output, spans = [] }: ScoredRecord, inputType: InputType | null | undefined): boolean {
+  const [only] = spans;
+  return !inputType && spans.length === 1 && only?.kind === 'llm' && only.output === output && !only.errorMessage;
+}

@@ -1,0 +1,236 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { newId } from '../../shared/identifiers/ids.ts';
+import { builtinByName } from '../../shared/scorers/presets.ts';
+import { type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
+import { modelAt } from '../support/runs.ts';
+import { startTestService } from '../support/service.ts';
+import type { TestService } from '../support/testService.ts';
+
+let service: TestService;
+let endpoint: ModelEndpoint;
+beforeAll(async () => {
+  [service, endpoint] = await Promise.all([startTestService(), startModelEndpoint()]);
+  await modelAt(service.client, 'judge', endpoint.url, ['judge-1']);
+});
+afterAll(async () => {
+  await service?.[Symbol.asyncDispose]();
+  await endpoint?.close();
+});
+beforeEach(() => endpoint.otherwise(says('{"explanation": "so it is", "verdict": true}')));
+
+const idOf = (metric: string): string => builtinByName(metric)?.scorerId as string;
+
+// biome-ignore lint/suspicious/noExplicitAny: replies of every shape; a wrong guess fails the test
+type Body = any;
+
+const send = async (path: string, body?: unknown, method = 'POST'): Promise<Body> => {
+  const { status, body: answer } = await service.request(method, path, body);
+  expect(status, JSON.stringify(answer)).toBe(200);
+  return answer;
+};
+
+/** A judge of ours. @returns its id */
+async function judge(userPrompt: string, version: object = {}, definition: object = {}): Promise<string> {
+  const { id } = await send('/v2/scorers', {
+    ...{ name: `judge ${newId()}`, scorer_type: 'llm', output_type: 'boolean' },
+    ...definition,
+  });
+  await send(`/v2/scorers/${id}/version/llm`, { user_prompt: userPrompt, ...version });
+  return id;
+}
+
+/** A log stream of its own with these traces. */
+async function logged(traces: object[], rest: object = {}) {
+  const { id: projectId } = await service.project();
+  const { id: streamId } = await send(`/v2/projects/${projectId}/log_streams`, { name: 'stream' });
+  const log = (more: object[], of: object = rest) =>
+    send(`/v2/projects/${projectId}/traces`, { log_stream_id: streamId, traces: more, ...of });
+  if (traces.length > 0) await log(traces);
+  return {
+    log,
+    projectId,
+    streamId,
+    /** Scores with these, and gives what was shown to the judge and what the records of a kind got. */
+    async scored(scorerIds: string[], what = 'traces') {
+      const from = endpoint.requests.length;
+      const { job_ids } = await send(`/v2/projects/${projectId}/recompute-metrics`, {
+        log_stream_id: streamId,
+        scorer_ids: scorerIds,
+      });
+      await expect
+        .poll(() => Promise.all(job_ids.map(async (id: string) => (await send(`/v2/jobs/${id}`, undefined, 'GET')).status)))
+        .toEqual(job_ids.map(() => 'completed'));
+      const prompts = endpoint.requests
+        .slice(from)
+        .map(({ body }) => (body.messages as { content: string }[]).map(({ content }) => content).join('\n'));
+      const { records } = await send(`/v2/projects/${projectId}/${what}/search`, {
+        ...{ log_stream_id: streamId, limit: 1_000, include_code_metric_metadata: true },
+      });
+      const infos: Body[] = records.map(({ metric_info }: Body) => metric_info ?? {});
+      return { prompts, prompt: prompts.join('\n---\n'), infos, info: infos[0]?.[scorerIds[0] as string] };
+    },
+  };
+}
+
+const agentTrace = {
+  input: 'Weather in Oslo?',
+  output: 'It rains.',
+  user_metadata: { plan: 'beta' },
+  dataset_input: '{"city": "Oslo"}',
+  dataset_output: 'Rain',
+  dataset_metadata: { source: 'nrk' },
+  spans: [
+    {
+      type: 'agent',
+      name: 'planner',
+      input: 'the task',
+      output: 'done',
+      spans: [
+        {
+          type: 'llm',
+          name: 'choose',
+          input: 'which tool?',
+          output: { role: 'assistant', content: '', tool_calls: [{ id: '1', function: { name: 'weather', arguments: '{}' } }] },
+          model: 'm',
+          tools: [{ type: 'function', function: { name: 'weather_tool' } }],
+        },
+        { type: 'tool', name: 'weather', input: '{"city":"Oslo"}', output: 'rain all day' },
+        { type: 'retriever', name: 'docs', input: 'Oslo', output: [{ content: 'Oslo is wet.' }, { content: 'Bring a coat.' }] },
+      ],
+    },
+  ],
+};
+
+describe('a judge of ours', () => {
+  test('is shown the steps of a trace, nested ones too', async () => {
+    const { prompt, info } = await (await logged([agentTrace])).scored([await judge('Did it work?')]);
+    expect(info).toMatchObject({ status_type: 'success', value: true });
+    expect(prompt).toContain('name="input">\nWeather in Oslo?\n');
+    expect(prompt).toContain('name="output">\nIt rains.\n');
+    expect(prompt).toMatch(
+      /1\. agent "planner"[\s\S]*tool "weather" \(inside "planner"\)\n {3}input: {"city":"Oslo"}\n {3}output: rain all day/,
+    );
+    expect(prompt).toContain('Oslo is wet.');
+  });
+
+  test.each([
+    ['basic', ['Weather in Oslo?', 'It rains.'], ['rain all day']],
+    ['trace_io_only', ['Weather in Oslo?', 'It rains.'], ['rain all day']],
+    ['trace_input_only', ['Weather in Oslo?'], ['It rains.', 'rain all day']],
+    ['trace_output_only', ['It rains.'], ['Weather in Oslo?', 'rain all day']],
+    ['trace_normalized', ['Weather in Oslo?', 'It rains.', 'rain all day', 'Oslo is wet.'], []],
+    ['tool_spans', ['rain all day', '{"city":"Oslo"}'], ['Oslo is wet.', 'the task']],
+    ['retriever_spans', ['Oslo is wet.', 'Bring a coat.'], ['rain all day']],
+    ['llm_spans', ['which tool?', 'It rains.'], ['rain all day', 'Oslo is wet.']],
+    ['agent_spans', ['the task'], ['rain all day']],
+  ])('is shown of a trace what its input type says: %s', async (input_type, shown, hidden) => {
+    const scorer = await judge('Did it work?', { input_type, scoreable_node_types: ['trace'] });
+    const { prompts } = await (await logged([agentTrace])).scored([scorer]);
+    expect(prompts).toHaveLength(1);
+    for (const text of shown) expect(prompts[0]).toContain(text);
+    for (const text of hidden) expect(prompts[0]).not.toContain(text);
+  });
+
+  test('of spans that are not there has no value', async () => {
+    const scorer = await judge('Did it work?', { input_type: 'workflow_spans', scoreable_node_types: ['trace'] });
+    const { prompts, info } = await (await logged([agentTrace])).scored([scorer]);
+    expect(prompts).toEqual([]);
+    expect(info).toMatchObject({ status_type: 'not_applicable', message: 'the record has no workflow span below it' });
+  });
+
+  test.each([
+    ['{{context}}', 'Oslo is wet.', 'nothing was retrieved'],
+    ['{{documents}}', 'Bring a coat.', 'nothing was retrieved'],
+    ['{{tools}}', 'weather_tool', 'no model was offered tools'],
+    ['{{tool_calls}}', '1. tool "weather"', 'no tool was called'],
+    ['{{spans}}', '1. agent "planner"', 'the record has no span below it'],
+    ['{{transcript}}', 'Turn 1\nuser: Weather in Oslo?\nassistant: It rains.', undefined],
+    ['{{metadata}}', '"plan": "beta"', 'the record has no metadata'],
+    ['{{metadata.plan}}', '\nbeta\n', 'the metadata has no "plan"'],
+    ['{{dataset_metadata.source}}', '\nnrk\n', 'the dataset metadata has no "source"'],
+    ['{{dataset_input}}', '{"city": "Oslo"}', 'the row has no input'],
+    ['{{dataset_input.city}}', '\nOslo\n', 'the dataset input has no "city"'],
+    ['{{dataset_output}}', '\nRain\n', 'the row has no reference output'],
+  ])('that asks for %s is shown it, and has no value of a record without it', async (placeholder, shown, lacking) => {
+    const scorer = await judge(`Is it right by ${placeholder}?`, { input_type: 'trace_io_only' });
+    const { prompts, info } = await (await logged([agentTrace])).scored([scorer]);
+    expect(info).toMatchObject({ status_type: 'success' });
+    expect(prompts[0]).toContain(shown);
+    expect(prompts[0]).not.toContain('{{');
+    if (lacking === undefined) return;
+    const bare = await (await logged([{ input: 'q', output: 'a' }])).scored([scorer]);
+    expect(bare.prompts).toEqual([]);
+    expect(bare.info).toMatchObject({ status_type: 'not_applicable', message: lacking });
+  });
+
+  test('of a span sees the reference and the metadata of its trace', async () => {
+    const scorer = await judge('Is {{output}} like {{expected}} for {{metadata.plan}}?', { scoreable_node_types: ['agent'] });
+    const byFlag = await judge('Is it right?', { scoreable_node_types: ['agent'] }, { ground_truth: true });
+    const { prompts, infos } = await (await logged([agentTrace])).scored([scorer, byFlag], 'spans');
+    expect(prompts).toHaveLength(2);
+    for (const prompt of prompts) expect(prompt).toContain('name="reference answer">\nRain\n');
+    expect(prompts.join()).toContain('\nbeta\n');
+    expect(infos.flatMap((one) => one[scorer] ?? [])).toMatchObject([{ status_type: 'success' }]);
+  });
+
+  test('is not shown a single model call that only repeats the output', async () => {
+    const spans = [{ type: 'llm', name: 'answer', input: 'q', output: 'It rains.', model: 'm' }];
+    const { prompt } = await (await logged([{ input: 'q', output: 'It rains.', spans }])).scored([await judge('Right?')]);
+    expect(prompt.split('It rains.')).toHaveLength(2);
+  });
+});
+
+test('a metric of model calls compares what the model said with the reference of the trace', async () => {
+  const spans = ['Rain', 'Sun'].map((output, index) => ({
+    ...{ type: 'llm', name: `call ${index}`, input: 'q', output, model: 'm', created_at: `2026-01-01T00:00:0${index}Z` },
+  }));
+  const { streamId, projectId } = await logged([{ input: 'q', output: 'a', dataset_output: 'Rain', spans }]);
+  await send(`/v2/projects/${projectId}/runs/${streamId}/scorer-settings`, {
+    run_id: streamId,
+    scorers: [{ id: idOf('exact_match'), scorer_type: 'preset', scoreable_node_types: ['llm'] }],
+  });
+  const { job_ids } = await send(`/v2/projects/${projectId}/recompute-metrics`, {
+    ...{ log_stream_id: streamId, scorer_ids: [idOf('exact_match')] },
+  });
+  await expect.poll(async () => (await send(`/v2/jobs/${job_ids[0]}`, undefined, 'GET')).status).toBe('completed');
+  const { records } = await send(`/v2/projects/${projectId}/spans/search`, { log_stream_id: streamId });
+  const values = Object.fromEntries(records.map(({ name, metric_info }: Body) => [name, metric_info.exact_match.value]));
+  expect(values).toEqual({ 'call 0': true, 'call 1': false });
+});
+
+describe('what is too long', () => {
+  test('is cut, and the judge and the score say so', async () => {
+    const huge = { input: `begin ${'i'.repeat(400_000)} end`, output: 'short' };
+    const { prompt, info } = await (await logged([huge])).scored([await judge('Right?')]);
+    expect(prompt.length).toBeLessThan(120_000);
+    expect(prompt).toMatch(/name="input">\nbegin i+\n… \(300010 characters left out\) …\ni+ end\n/);
+    expect(prompt).toContain('- "input": the first and the last 50000 of 400010 characters');
+    const cut = { input: 'the first and the last 50000 of 400010 characters' };
+    expect(info).toMatchObject({ status_type: 'success', metadata: { cut } });
+    const { prompt: ofBuiltin, infos } = await (await logged([huge])).scored([idOf('correctness')]);
+    expect(ofBuiltin.length).toBeLessThan(120_000);
+    expect(infos[0].correctness).toMatchObject({ metadata: { cut } });
+  });
+
+  test('is cut in traces with spans of megabytes and in traces of thousands of spans', async () => {
+    const text = 'x'.repeat(2_000_000);
+    const large = Array.from({ length: 4 }, (_, index) => ({ type: 'tool', name: `large ${index}`, input: 'in', output: text }));
+    const many = Array.from({ length: 10_000 }, (_, index) => ({
+      type: 'tool',
+      name: `t${index}`,
+      input: 'in',
+      output: `o${index}.`,
+    }));
+    const flow = idOf('agent_flow');
+    for (const [spans, cut] of [
+      [large, 'the first 4000 characters of 4 texts'],
+      [many, '200 of 10000 steps'],
+    ] as const) {
+      const { prompts, infos } = await (await logged([{ input: 'q', output: 'a', spans }])).scored([flow]);
+      expect(prompts).toHaveLength(1);
+      expect(prompts[0]?.length).toBeLessThan(250_000);
+      expect(prompts[0]).toContain(`- "steps": ${cut}`);
+      expect(infos[0].agent_flow).toMatchObject({ status_type: 'success' });
+    }
+  }, 120_000);
+});
