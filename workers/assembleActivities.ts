@@ -12,12 +12,12 @@ import type { WorkerDeps } from './worker.ts';
 export function assembleActivities(
   domain: Domain,
   isolation: CodeIsolation,
-  config: Pick<Config, 'RUNNERS_DIR' | 'RUNNER_MEMORY_MB' | 'ROW_MEMORY_MB'>,
+  config: Pick<Config, 'RUNNERS_DIR' | 'RUNNER_MEMORY_MB' | 'ROW_MEMORY_MB' | 'SESSION_IDLE_SECONDS'>,
 ): WorkerDeps {
   const { log, stores, experiments, records, jobs, workflows } = domain;
   const { clickhouse, coordination, notices } = stores;
   const { ledger, rows, rowLog, offered, publishRunning } = experiments;
-  const scoring = assembleScoring(domain);
+  const scoring = assembleScoring(domain, config);
   return {
     ledger,
     workflows,

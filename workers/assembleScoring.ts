@@ -1,19 +1,15 @@
 import type { Domain } from '../shared/assemble.ts';
+import type { Config } from '../shared/config/config.ts';
 import { clickhouseRollUpReads } from '../shared/stores/clickhouse/rollUpReads.ts';
 import { recordSizes, recordsToScore } from '../shared/stores/clickhouse/scoredRecords.ts';
 import { judgeContext } from './judgeContext.ts';
 import type { WorkerDeps } from './worker.ts';
 
 /** What the scoring of runs needs, over the domain. */
-export function assembleScoring({
-  experiments,
-  log,
-  models,
-  scoring,
-  stores,
-  telemetry,
-  workflows,
-}: Domain): WorkerDeps['scoring'] {
+export function assembleScoring(
+  { experiments, log, models, scoring, stores, telemetry, workflows }: Domain,
+  config: Pick<Config, 'SESSION_IDLE_SECONDS'>,
+): WorkerDeps['scoring'] {
   const { clickhouse } = stores;
   const { ledger, rows, sumUpAtRest, renewAggregates } = experiments;
   const { scorings, marking, metrics } = scoring;
@@ -26,8 +22,9 @@ export function assembleScoring({
     marking,
     metrics,
     write: marking.write,
-    records: (run, ids, withSpans) => recordsToScore(clickhouse, run, ids, withSpans),
-    recordSizes: (run, ids, withSpans) => recordSizes(clickhouse, run, ids, withSpans),
+    sessionIdleMs: config.SESSION_IDLE_SECONDS * 1_000,
+    records: (run, ids, spans) => recordsToScore(clickhouse, run, ids, spans),
+    recordSizes: (run, ids, spans) => recordSizes(clickhouse, run, ids, spans),
     rollUpReads: clickhouseRollUpReads(clickhouse),
     contextFor: (run, metric, signal, stopping) => judgeContext(models, run, metric, signal, stopping),
     onStored(by, status) {

@@ -3,7 +3,7 @@ import { RequestInvalid, ServiceError } from '../shared/errors/errors.ts';
 import { type ExperimentRun, hasEnded } from '../shared/experiments/experiment.ts';
 import { mayPass } from '../shared/experiments/untilStored.ts';
 import { judgedExperiment } from '../shared/scoring/judgedRun.ts';
-import { type Marked, markRequested, newValues } from '../shared/scoring/markRecords.ts';
+import { type IdleLook, idleSessionValues, type Marked, markRequested, newValues } from '../shared/scoring/markRecords.ts';
 import type { ScoredRunMetrics } from '../shared/scoring/runMetrics.ts';
 import { type ScoreMarkedDeps, scoreMarked } from '../shared/scoring/scoreMarked.ts';
 import { type ScoredRun, type ScoringRequest, type ScoringStore, versionNow } from '../shared/scoring/scoring.ts';
@@ -20,6 +20,8 @@ export interface ScoringActivityDeps
   workflows: ValueScoringDeps['workflows'] & CurrentRunDeps['workflows'];
   scorings: ScoringStore;
   metrics: ScoredRunMetrics;
+  /** Milliseconds without a record after which a session of live traffic is scored. */
+  sessionIdleMs: number;
   /** Has the aggregates of an experiment computed anew soon. */
   renewAggregates(experiment: ScoredRun): Promise<void>;
 }
@@ -98,6 +100,43 @@ export function createScoringActivities(deps: ScoringActivityDeps, ending: Abort
     if (run.kind === 'experiment' && (scored > 0 || Context.current().info.attempt > 1)) await deps.renewAggregates(run);
   };
 
+  /**
+   * What the settings of a run that is filled by logging have computed: of new records, and of sessions that have become idle. `due`: the version that a
+   * session which is not idle yet is looked at again at.
+   */
+  const prepareLive = async (
+    run: ScoredRun,
+  ): Promise<{ marked: Marked | undefined; scored: number; more: boolean; due: number | null }> => {
+    const { runId } = run;
+    const [unseen, sessions] = [await scorings.unseen(runId), await scorings.idleSessions(runId)];
+    const now = versionNow();
+    const isDue = sessions !== undefined && sessions.due !== null && sessions.due <= now;
+    if (!unseen && !isDue) return { marked: { count: 0, oldest: null }, scored: 0, more: false, due: sessions?.due ?? null };
+    const { metrics: enabled, segments } = await deps.metrics.enabled(run);
+    const metrics = await deps.metrics.freeze(run, enabled);
+    const idle = deps.sessionIdleMs * 1_000;
+    let due: number | null = null;
+    const look: IdleLook = {
+      since: sessions?.since ?? now,
+      until: now - idle,
+      onActive: (version) => {
+        due = Math.min(due ?? Number.POSITIVE_INFINITY, version + idle + 1);
+      },
+    };
+    const found = async function* () {
+      if (unseen) yield* newValues(marking, run, metrics, segments, unseen.since);
+      yield* idleSessionValues(marking, run, metrics, segments, look);
+    };
+    const fresh = await computeOrMark(run, undefined, await deps.metrics.judged(run), found(), metrics);
+    await renew(run, fresh.scored);
+    if (fresh.more) return { ...fresh, due };
+    if (unseen) await scorings.seen(runId, unseen.began);
+    // Where no metric looks at sessions, those of now are none of a metric that is switched on later.
+    const looksAtSessions = metrics.some(({ kinds }) => kinds.includes('session'));
+    await scorings.sessionsSeen(runId, looksAtSessions ? look.until : now, due);
+    return { ...fresh, due };
+  };
+
   return {
     /** Computes what is plain code, and marks what is for judges: what is asked for, and what is new. Null when there is no such run any more. */
     prepareScoring: (pass: ScorePass): Promise<Prepared | null> =>
@@ -113,23 +152,15 @@ export function createScoringActivities(deps: ScoringActivityDeps, ending: Abort
         if (requests.length > 0 && (await isTaken(run))) return { oldest: EARLIEST };
         const marked: (Marked | undefined)[] = [];
         for (const request of requests) marked.push(await markRequest(run, request));
-        let scored = 0;
-        const unseen = await scorings.unseen(runId);
-        if (unseen) {
-          const { metrics: enabled, segments } = await deps.metrics.enabled(run);
-          const metrics = await deps.metrics.freeze(run, enabled);
-          const found = newValues(marking, run, metrics, segments, unseen.since);
-          const fresh = await computeOrMark(run, undefined, await deps.metrics.judged(run), found, metrics);
-          scored = fresh.scored;
-          await renew(run, scored);
-          marked.push(fresh.marked);
-          if (fresh.more) return { oldest: EARLIEST, scored, more: true };
-          await scorings.seen(runId, unseen.began);
-        }
+        const fresh = await prepareLive(run);
+        marked.push(fresh.marked);
+        const { scored, due } = fresh;
+        if (fresh.more) return { oldest: EARLIEST, scored, more: true };
+        const sessions = due === null ? {} : { sessionsDueMs: Math.max(1, Math.ceil((due - versionNow()) / 1_000)) };
         // What a former execution, or one that failed half way, has marked is not marked again, and nobody knows how old it is.
-        if (Context.current().info.attempt > 1 || marked.includes(undefined)) return { oldest: EARLIEST, scored };
+        if (Context.current().info.attempt > 1 || marked.includes(undefined)) return { oldest: EARLIEST, scored, ...sessions };
         const times = marked.flatMap((one) => one?.oldest ?? []).sort();
-        return { oldest: times[0] ?? null, scored };
+        return { oldest: times[0] ?? null, scored, ...sessions };
       }),
 
     /** Computes marked values, for some seconds. */

@@ -85,7 +85,10 @@ export async function scoreRun(input: ScoreRunInput): Promise<void> {
     if (asked) continue;
     busy = false;
     show('waiting');
-    await condition(() => asked, IDLE);
+    // Histories of former releases wait for no session.
+    const { sessionsDueMs } = prepared;
+    await condition(() => asked, sessionsDueMs ?? IDLE);
+    if (sessionsDueMs !== undefined) asked = true;
   }
   show('done');
 }

@@ -41,6 +41,8 @@ export interface Marked {
 const MARKS_PER_WRITE = 5_000;
 /** Traces looked at together: one may have 10,000 spans. */
 const TRACES_AT_ONCE = 100;
+/** Sessions of which the values are looked at together. */
+const SESSIONS_AT_ONCE = 1_000;
 
 /**
  * Marks the values of a request as pending. The marks are the list of what is to be done, so it is frozen here: what changes a record's values
@@ -118,9 +120,11 @@ export async function* newValues(
       names,
     );
     for (const record of records)
-      for (const metric of metrics)
-        if ((versions.get(valueKey(record.id, metric.name)) ?? 0) < record.version && isWanted(metric, record, segments))
+      for (const metric of metrics) {
+        const version = metric.readsSpans ? record.version : record.ownVersion;
+        if ((versions.get(valueKey(record.id, metric.name)) ?? 0) < version && isWanted(metric, record, segments))
           yield toBeComputed(record, metric);
+      }
   };
   let traceIds: string[] = [];
   for await (const traceId of deps.marks.touchedTraces(run, since)) {
@@ -130,6 +134,53 @@ export async function* newValues(
     traceIds = [];
   }
   if (traceIds.length > 0) yield* look(traceIds);
+}
+
+/** Which sessions are idle: versions, as the look finds them. */
+export interface IdleLook {
+  since: number;
+  /** A session whose newest record is not older than this is not idle yet. */
+  until: number;
+  /** Gets the version of the newest record of each session that is not. */
+  onActive(version: number): void;
+}
+
+/**
+ * What the settings of such a run have computed of sessions that are idle: of those that were never scored, and of those that have got records since
+ * they were.
+ */
+export async function* idleSessionValues(
+  deps: Pick<MarkDeps, 'marks'>,
+  run: RunRef,
+  metrics: readonly EnabledMetric[],
+  segments: readonly SegmentFilter[],
+  { since, until, onActive }: IdleLook,
+): AsyncGenerator<MarkedValue, void, undefined> {
+  const ofSessions = metrics.filter(({ kinds }) => kinds.includes('session'));
+  if (ofSessions.length === 0) return;
+  const names = ofSessions.map(({ name }) => name);
+  const look = async function* (newest: ReadonlyMap<string, number>) {
+    const ids = [...newest.keys()];
+    const [sessions, versions] = await Promise.all([
+      deps.marks.freshSessions(run, ids),
+      deps.marks.valueVersions(run, ids, names),
+    ]);
+    for (const session of sessions)
+      for (const metric of ofSessions) {
+        const version = newest.get(session.id) as number;
+        if ((versions.get(valueKey(session.id, metric.name)) ?? 0) < version && isWanted(metric, session, segments))
+          yield toBeComputed({ ...session, version }, metric);
+      }
+  };
+  let idle = new Map<string, number>();
+  for await (const { id, version } of deps.marks.touchedSessions(run, since)) {
+    if (version > until) onActive(version);
+    else idle.set(id, version);
+    if (idle.size < SESSIONS_AT_ONCE) continue;
+    yield* look(idle);
+    idle = new Map();
+  }
+  if (idle.size > 0) yield* look(idle);
 }
 
 /**
@@ -203,7 +254,7 @@ const toBeComputed = (
 });
 
 const isWanted = (metric: EnabledMetric, record: FreshRecord, segments: readonly SegmentFilter[]): boolean =>
-  isScored(metric, record) && isSampled(metric, record, segments);
+  isScored(metric, record) && isSampled(metric, { ...record, traceId: record.traceId ?? record.id }, segments);
 
 const kindsOf = (metrics: readonly EnabledMetric[]): RecordKind[] => [...new Set(metrics.flatMap(({ kinds }) => kinds))];
 

@@ -75,7 +75,11 @@ export interface ScoringStore {
   unseen(runId: string): Promise<{ since: number; began: Date } | undefined>;
   /** The look that began then has ended. */
   seen(runId: string, began: Date): Promise<void>;
-  /** Runs with a request that has not ended, or with records that were not looked at. */
+  /** Where a look for idle sessions starts, and when the next one will be idle (null: none is known of). Undefined where no metric is switched on. */
+  idleSessions(runId: string): Promise<{ since: number; due: number | null } | undefined>;
+  /** Sessions that were idle by that version were looked at. */
+  sessionsSeen(runId: string, to: number, due: number | null): Promise<void>;
+  /** Runs with a request that has not ended, with records that were not looked at, or with sessions that have become idle. */
   waiting(): Promise<string[]>;
   /** Such runs with metrics switched on, and the version that they were last looked at. */
   liveRuns(): Promise<{ run: RunRef; lookedAt: number }[]>;
@@ -135,11 +139,15 @@ export interface FreshRecord {
   id: string;
   createdAt: string;
   kind: RecordKind;
-  traceId: string;
+  /** Null of a session. */
+  traceId: string | null;
   name: string;
   metadata: Record<string, string>;
   modalities: readonly string[];
+  /** Of a trace or a session that of the newest record below it, where that was asked for. */
   version: number;
+  /** That of the record alone. */
+  ownVersion: number;
 }
 
 /** What is marked, and what was written of late. */
@@ -163,6 +171,10 @@ export interface MarkStore {
     kinds: readonly RecordKind[],
     withSpans: boolean,
   ): Promise<FreshRecord[]>;
+  /** Sessions with traces or spans written after that version, with the version of the newest. */
+  touchedSessions(run: RunRef, since: number): AsyncGenerator<{ id: string; version: number }>;
+  /** The records of these sessions. */
+  freshSessions(run: RunRef, sessionIds: readonly string[]): Promise<FreshRecord[]>;
   /** Version of the newest value or state by `valueKey`. */
   valueVersions(run: RunRef, recordIds: readonly string[], metrics: readonly string[]): Promise<Map<string, number>>;
   /** Version of the newest record of each of these runs; one without records is absent. */

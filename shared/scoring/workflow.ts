@@ -33,6 +33,8 @@ export interface Prepared {
   more?: boolean;
   /** Values that were computed at once, as plain code gives them; absent in histories of former versions. */
   scored?: number;
+  /** Milliseconds until a session of the run has been idle for long enough to be scored; absent where none is waited for. */
+  sessionsDueMs?: number;
 }
 
 /** Part of a pass over the marked values. */

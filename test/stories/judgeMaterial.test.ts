@@ -9,7 +9,7 @@ import type { TestService } from '../support/testService.ts';
 let service: TestService;
 let endpoint: ModelEndpoint;
 beforeAll(async () => {
-  [service, endpoint] = await Promise.all([startTestService(), startModelEndpoint()]);
+  [service, endpoint] = await Promise.all([startTestService({ SESSION_IDLE_SECONDS: '2' }), startModelEndpoint()]);
   await modelAt(service.client, 'judge', endpoint.url, ['judge-1']);
 });
 afterAll(async () => {
@@ -233,4 +233,94 @@ describe('what is too long', () => {
       expect(infos[0].agent_flow).toMatchObject({ status_type: 'success' });
     }
   }, 120_000);
+});
+
+describe('a session', () => {
+  const turn = (input: string, output: string | null, spans: object[] = []) => ({ input, output, spans });
+  const talk = { session_external_id: 'talk' };
+  const agentMetrics = ['agentic_session_success', 'agentic_workflow_success', 'agent_efficiency', 'agent_flow'];
+
+  /** Switches metrics on for the sessions of a stream. */
+  const enable = ({ projectId, streamId }: { projectId: string; streamId: string }, scorers: object[]) =>
+    send(`/v2/projects/${projectId}/runs/${streamId}/scorer-settings`, {
+      run_id: streamId,
+      scorers: scorers.map((one) => ({ scorer_type: 'preset', scoreable_node_types: ['session'], ...one })),
+    });
+  const sessionsOf = async ({ projectId, streamId }: { projectId: string; streamId: string }): Promise<Body[]> =>
+    (await send(`/v2/projects/${projectId}/sessions/search`, { log_stream_id: streamId, limit: 1_000 })).records;
+
+  test('is shown to a judge as its traces in order', async () => {
+    const stream = await logged([turn('Book a table', 'For how many?')], talk);
+    await stream.log([turn('For two', 'Booked.', [{ type: 'tool', name: 'book', input: '{"n":2}', output: 'ok' }])]);
+    const whole = await judge('Was the user served?', { scoreable_node_types: ['session'] });
+    const { prompt, info } = await stream.scored([whole], 'sessions');
+    expect(info).toMatchObject({ status_type: 'success', value: true });
+    expect(prompt).toContain(
+      'name="transcript">\nTurn 1\nuser: Book a table\nassistant: For how many?\nTurn 2\nuser: For two\nassistant: Booked.\n',
+    );
+    expect(prompt).toContain('1. tool "book" (turn 2)\n   input: {"n":2}\n   output: ok');
+    const io = await judge('Was the user served?', { input_type: 'sessions_trace_io_only' });
+    const ofTexts = await stream.scored([io], 'sessions');
+    expect(ofTexts.prompt).toContain('user: For two');
+    expect(ofTexts.prompt).not.toContain('tool "book"');
+    const ofInput = await judge('Rude? {{input}}', { input_type: 'trace_input_only', scoreable_node_types: ['session'] });
+    const inputs = await stream.scored([ofInput], 'sessions');
+    expect(inputs.prompt).toContain('name="input">\nTurn 1: Book a table\nTurn 2: For two\n');
+    expect(inputs.prompt).not.toContain('Booked.');
+  });
+
+  test('that is empty has no value of any judge', async () => {
+    const stream = await logged([turn('', '  ')], talk);
+    const { id: opened } = await send(`/v2/projects/${stream.projectId}/sessions`, {
+      log_stream_id: stream.streamId,
+      name: 'none',
+    });
+    expect(opened).toEqual(expect.any(String));
+    const own = await judge('Was the user served?', { scoreable_node_types: ['session'] });
+    await enable(
+      stream,
+      ['toxicity', ...agentMetrics].map((name) => ({ id: idOf(name) })),
+    );
+    const ids = [own, ...['toxicity', ...agentMetrics].map(idOf)];
+    const { prompts, infos } = await stream.scored(ids, 'sessions');
+    expect(prompts).toEqual([]);
+    expect(infos).toHaveLength(2);
+    for (const info of infos)
+      for (const name of [own, 'toxicity', ...agentMetrics]) expect(info[name]).toMatchObject({ status_type: 'not_applicable' });
+  });
+
+  test('of live traffic is scored once it has been idle, and again when a trace comes later', async () => {
+    const stream = await logged([]);
+    await stream.log([turn('before', 'switched on')], { session_external_id: 'old' });
+    await enable(
+      stream,
+      [...agentMetrics, 'total_tokens'].map((name) => ({ id: idOf(name) })),
+    );
+    const from = endpoint.requests.length;
+    const tool = { type: 'tool', name: 'book', input: '{}', output: 'ok' };
+    const asked = (name: string) =>
+      endpoint.requests
+        .slice(from)
+        .map(({ text }) => text)
+        .filter((text) => text.includes(name));
+    await stream.log([turn('Book a table', 'For how many?', [tool])], talk);
+    await stream.log([turn('alone', 'without a session', [tool])], {});
+    await stream.log([turn('For two', 'Booked.', [tool])], talk);
+    const states = async (external: string) =>
+      (await sessionsOf(stream))
+        .filter(({ external_id }) => external_id === external)
+        .flatMap(({ metric_info }) => agentMetrics.map((name) => metric_info?.[name]?.value ?? metric_info?.[name]?.status_type));
+    await expect.poll(() => states('talk'), { timeout: 30_000 }).toEqual([true, true, true, true]);
+    expect(asked('Turn 2: For two')).toHaveLength(4);
+    for (const text of asked('Turn 2: For two')) expect(text).toContain('Turn 1: Book a table');
+    endpoint.otherwise(says('{"explanation": "no", "verdict": false}'));
+    await stream.log([turn('Cancel it', 'No.', [tool])], talk);
+    await expect.poll(() => states('talk'), { timeout: 30_000 }).toEqual([false, false, false, false]);
+    expect(asked('Turn 3: Cancel it')).toHaveLength(4);
+    expect(await states('old')).not.toContain(true);
+    expect(asked('alone')).toEqual([]);
+    expect((await sessionsOf(stream)).find(({ external_id }) => external_id === 'old')?.metric_info ?? {}).not.toMatchObject({
+      agent_flow: { status_type: 'success' },
+    });
+  }, 90_000);
 });

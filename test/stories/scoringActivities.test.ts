@@ -482,6 +482,31 @@ test('rows of megabytes are read a few at a time, with their spans where a metri
   for (const bytes of one.read) expect(bytes).toBeLessThan(18 * MB);
 });
 
+test('a run whose sessions are to be looked at is found again, whatever has become of its workflow', async () => {
+  const { store } = domain.scorers;
+  const { scorings } = domain.scoring;
+  const runId = newId();
+  await stores.database.query(
+    "INSERT INTO runs (id, project_id, kind, name, created_by) VALUES ($1, $2, 'log_stream', 'stream', $3)",
+    [runId, projectId, userId],
+  );
+  await store.saveRunSettings(projectId, runId, {
+    scorers: [config('agent_flow', { scoreable_node_types: ['session'] })],
+    segmentFilters: null,
+  });
+  const now = Date.now() * 1_000;
+  const isWaiting = async () => (await scorings.waiting()).includes(runId);
+  expect(await scorings.idleSessions(runId)).toEqual({ since: expect.any(Number), due: null });
+  expect(await isWaiting()).toBe(false);
+  const later = now + 60_000_000;
+  await scorings.sessionsSeen(runId, later, now + 3_600_000_000);
+  expect(await isWaiting()).toBe(false);
+  await scorings.sessionsSeen(runId, later - 1, now - 1);
+  expect(await isWaiting()).toBe(true);
+  // A look never goes back behind a later one.
+  expect(await scorings.idleSessions(runId)).toEqual({ since: later - 30_000_000, due: now - 1 });
+});
+
 /** An empty dataset that is to get one row of a model. */
 async function extension() {
   const { deps } = domain.datasets;

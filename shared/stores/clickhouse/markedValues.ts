@@ -26,12 +26,15 @@ const Fresh = z.object({
   id: z.string(),
   created_at: z.string(),
   type: z.enum(recordKinds),
-  trace_id: z.string(),
+  trace_id: z.string().nullable(),
   name: z.string(),
   metadata: z.record(z.string(), z.string()),
   file_modalities: z.array(z.string()),
   version: whole,
 });
+
+const FRESH =
+  'id, created_at, type, trace_id, name, mapUpdate(user_metadata, dataset_metadata) AS metadata, file_modalities, version';
 
 /** Marks are rows of `metric_values` like all other states; a value that is computed takes the place of its mark. */
 export function clickhouseMarks(clickhouse: ClickHouse): MarkStore {
@@ -101,8 +104,7 @@ export function clickhouseMarks(clickhouse: ClickHouse): MarkStore {
       const [rows, newest] = await Promise.all([
         clickhouse.query({
           name: 'new records',
-          sql: `SELECT id, created_at, type, trace_id, name,
-                       mapUpdate(user_metadata, dataset_metadata) AS metadata, file_modalities, version, trace_is_complete AS complete
+          sql: `SELECT ${FRESH}, trace_is_complete AS complete
                   FROM records FINAL WHERE ${inTraces} AND type IN {kinds:Array(String)}`,
           params,
           row: Fresh.extend({ complete: z.coerce.boolean() }),
@@ -111,8 +113,29 @@ export function clickhouseMarks(clickhouse: ClickHouse): MarkStore {
       ]);
       const complete = new Set(rows.flatMap((row) => (row.type === 'trace' && row.complete ? [row.id] : [])));
       return rows
-        .filter((row) => complete.has(row.trace_id) && (kinds as readonly string[]).includes(row.type))
+        .filter((row) => complete.has(row.trace_id ?? '') && (kinds as readonly string[]).includes(row.type))
         .map((row) => toFresh(row, newest.get(row.id) ?? 0));
+    },
+
+    touchedSessions: (run, since) =>
+      clickhouse.stream({
+        name: 'sessions written of late',
+        // A trace without a session carries its own id.
+        sql: `SELECT session_id AS id, max(version) AS newest FROM records
+               WHERE ${IN_RUN} AND version > {since:UInt64} AND isNotNull(trace_id) AND session_id != trace_id GROUP BY session_id`,
+        params: { ...runParams(run), since: String(since) },
+        row: (row) => ({ id: (row as { id: string }).id, version: Number((row as { newest: string }).newest) }),
+        maxSeconds: MAX_SECONDS,
+      }),
+
+    async freshSessions(run, sessionIds) {
+      const rows = await clickhouse.query({
+        name: 'sessions to score',
+        sql: `SELECT ${FRESH} FROM records FINAL WHERE ${IN_RUN} AND (created_at, id) IN (${keysOf('id')}) AND type = 'session'`,
+        params: { ...runParams(run), ids: sessionIds },
+        row: Fresh,
+      });
+      return rows.map((row) => toFresh(row, 0));
     },
 
     async valueVersions(run, recordIds, metrics) {
@@ -266,4 +289,5 @@ const toFresh = (row: z.output<typeof Fresh>, newestBelow: number): FreshRecord 
   metadata: row.metadata,
   modalities: ['text', ...row.file_modalities],
   version: Math.max(row.version, newestBelow),
+  ownVersion: row.version,
 });

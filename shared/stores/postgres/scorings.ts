@@ -176,10 +176,26 @@ export function postgresScorings(database: Database): ScoringStore {
       await database.query('UPDATE run_scorer_settings SET looked_at = $2 WHERE run_id = $1 AND looked_at < $2', [runId, began]);
     },
 
+    async idleSessions(runId) {
+      const row = await database.maybeOne(
+        `SELECT greatest(${micros('s.scored_from')}, s.sessions_seen_to - ${micros(OVERLAP)}) AS since, s.sessions_due AS due
+           FROM ${FILLED} WHERE s.run_id = $1 AND ${ENABLED}`,
+        [runId],
+      );
+      return row && z.object({ since: count, due: count.nullable() }).parse(row);
+    },
+
+    async sessionsSeen(runId, to, due) {
+      await database.query(
+        'UPDATE run_scorer_settings SET sessions_seen_to = greatest(sessions_seen_to, $2), sessions_due = $3 WHERE run_id = $1',
+        [runId, to, due],
+      );
+    },
+
     async waiting() {
       const rows = await database.query(
         `SELECT run_id FROM scorings WHERE state IN ('requested', 'running')
-          UNION SELECT s.run_id FROM ${FILLED} WHERE ${ENABLED} AND ${UNSEEN}`,
+          UNION SELECT s.run_id FROM ${FILLED} WHERE ${ENABLED} AND (${UNSEEN} OR s.sessions_due <= ${micros('clock_timestamp()')})`,
       );
       return idsOf(rows);
     },
