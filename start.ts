@@ -84,6 +84,7 @@ export async function startService(
     const openOwn = async () => {
       try {
         const stores = opened.adopt(await openStores(config, log, telemetry), (those) => those.close());
+        for (const warning of stores.warnings) say(warning);
         return { stores, secretKeys: secretKeysOf(config.SECRET_KEYS, config.DATA_DIR) };
       } catch (err) {
         storesFailed.abort(err); // whoever has to correct something does not wait for Temporal's download

@@ -11,7 +11,7 @@ const NAMED_RUNS = 5;
 
 /**
  * Whether the service can do its work. Not before every part has answered a real query once; afterwards while the record and the metadata store
- * answer. The loss of Temporal or Redis is named, and makes only what needs it fail; so are runs whose workflows do not get on.
+ * answer. The loss of Temporal or Redis is named, and makes only what needs it fail; so are runs whose workflows do not get on, and what the stores found broken at the start.
  */
 export function createHealth(
   stores: Stores,
@@ -34,6 +34,7 @@ export function createHealth(
     const stuck = stuckRuns();
     const named = stuck.slice(0, NAMED_RUNS).map(({ name, experimentId }) => `${JSON.stringify(name)} (${experimentId})`);
     const troubles = [
+      ...stores.warnings,
       ...(lost.length > 0 ? [`not answering: ${lost.map((part) => part.name).join('; ')}`] : []),
       ...(stuck.length > 0 ? [`the workflows of ${stuck.length} runs do not get on: ${named.join(', ')}`] : []),
     ];

@@ -4,14 +4,16 @@ import { together } from '../concurrency/together.ts';
 import type { Config } from '../config/config.ts';
 import type { Coordination } from '../coordination/coordination.ts';
 import { inProcessCoordination } from '../coordination/inProcess.ts';
+import { keepSynced, syncDisk } from '../disk/diskSync.ts';
 import type { Notices } from '../experiments/callerRows.ts';
 import { inProcessNotices } from '../experiments/notices.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
+import { brokenParts } from './clickhouse/brokenParts.ts';
 import type { ClickHouse } from './clickhouse/clickHouse.ts';
 import { openClickHouse } from './clickhouse/connect.ts';
 import { datasetRowTables } from './clickhouse/datasetRows.ts';
 import { rowAttemptsTable } from './clickhouse/experimentRecords.ts';
-import { migrateTables } from './clickhouse/tables.ts';
+import { changeSettings, migrateTables, SAFE_MERGES } from './clickhouse/tables.ts';
 import { lockFolder } from './folderLock.ts';
 import { type Database, openDatabase } from './postgres/connect.ts';
 import { connectRedis } from './redis/connect.ts';
@@ -36,6 +38,8 @@ export interface Stores {
   database: Database;
   coordination: Coordination;
   notices: Notices;
+  /** What the stores found broken when they were opened, a sentence each. */
+  warnings: readonly string[];
   close(): Promise<void>;
 }
 
@@ -50,14 +54,24 @@ export async function openStores(
 ): Promise<Stores> {
   const opened = new AsyncDisposableStack();
   try {
-    if (!config.CLICKHOUSE_URL || !config.DATABASE_URL) opened.adopt(lockFolder(config.DATA_DIR), (lock) => lock.release());
+    const isEmbedded = !config.CLICKHOUSE_URL || !config.DATABASE_URL;
+    if (isEmbedded) {
+      opened.adopt(lockFolder(config.DATA_DIR), (lock) => lock.release());
+      // What a process that was killed has written is made safe before the stores replace any of it.
+      await syncDisk(config.DATA_DIR);
+      opened.defer(() => syncDisk(config.DATA_DIR));
+    }
     const opening = [
       openRecords(config, opened, log, telemetry),
       openMetadata(config, opened, log, telemetry),
       openCoordination(config, opened),
     ] as const;
-    const [clickhouse, database, { coordination, notices }] = await together(opening);
-    return { clickhouse, database, coordination, notices, close: () => opened.disposeAsync() };
+    const [{ clickhouse, warnings }, database, { coordination, notices }] = await together(opening);
+    if (isEmbedded) {
+      await syncDisk(config.DATA_DIR);
+      opened.adopt(keepSynced(config.DATA_DIR, log), (syncing) => syncing.stop());
+    }
+    return { clickhouse, database, coordination, notices, warnings, close: () => opened.disposeAsync() };
   } catch (err) {
     await opened.disposeAsync().catch(() => undefined); // the first failure is the one to tell
     throw err;
@@ -69,7 +83,7 @@ async function openRecords(
   opened: AsyncDisposableStack,
   log: Pick<Logger, 'error' | 'warn'> | undefined,
   telemetry: StoreTelemetry | undefined,
-): Promise<ClickHouse> {
+): Promise<{ clickhouse: ClickHouse; warnings: string[] }> {
   const clickhouse = openClickHouse({
     ...(url ? { url, connections: CLICKHOUSE_CONNECTIONS } : { dataDir: join(DATA_DIR, 'clickhouse') }),
     ...(QUERY_MEMORY_MB !== undefined && { queryMemoryBytes: QUERY_MEMORY_MB * 1024 ** 2 }),
@@ -93,7 +107,10 @@ async function openRecords(
   await migrateTables(clickhouse);
   await datasetRowTables(clickhouse);
   await clickhouse.command({ name: 'create row_attempts', sql: rowAttemptsTable });
-  return clickhouse;
+  for (const table of ['dataset_rows', 'dataset_stretches', 'row_attempts']) await changeSettings(clickhouse, table, SAFE_MERGES);
+  const warnings = await brokenParts(clickhouse);
+  for (const warning of warnings) log?.warn({ store: 'clickhouse' }, warning);
+  return { clickhouse, warnings };
 }
 
 async function openMetadata(

@@ -1,12 +1,13 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -328,7 +329,9 @@ describe('a Temporal dev server', () => {
 
   test('a server that dies at its start is reported with the end of its log', async () => {
     const dataDir = await dataFolder();
-    await mkdir(join(dataDir, 'temporal.sqlite')); // a folder where its database should be
+    const other = new DatabaseSync(join(dataDir, 'temporal.sqlite')); // tables, but none of Temporal's
+    other.exec('CREATE TABLE other (x)');
+    other.close();
     await expect(start(dataDir)).rejects.toThrow(/ended at its start \(exit code 1\).*temporal\.log:\n.+/s);
     expect(await readdir(dataDir)).not.toContain('temporal-state.json');
   });

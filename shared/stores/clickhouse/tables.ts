@@ -47,6 +47,13 @@ const FEW_FILES = { min_bytes_for_wide_part: 33_554_432, packed_skip_index_max_b
  */
 const SMALL_BLOCKS = { min_compress_block_size: 4096, max_compress_block_size: 16_384 };
 
+/**
+ * Seconds for which the engine keeps the parts that a merge has replaced, and how many broken parts it may find at its start. A part is not synced when it
+ * is written, so a power cut can take the result of a merge, and it must not have taken what was merged before. chDB 3.4.0 removes these at once by
+ * default. The system writes everything within 35 s. A part that a power cut broke is set aside, and the table opens all the same.
+ */
+export const SAFE_MERGES = { old_parts_lifetime: 60, max_suspicious_broken_parts: 10_000 };
+
 /** False where the writer knows that this row is the first of its key. Rows from before the column, and of writers that do not know, are not. */
 const isRewrite: StoredColumn = { name: 'is_rewrite', sqlType: 'Bool DEFAULT true' };
 const rewrites = { name: 'rewrites', expression: 'is_rewrite', type: 'minmax', granularity: 16 };
@@ -88,7 +95,14 @@ export const records: Table = {
   ],
   orderBy: ['project_id', 'run_id', 'created_at', 'id'],
   version: 'version',
-  settings: { index_granularity: 256, merge_selector_base: MERGE_PARTS, ...MERGE_BY_COLUMN, ...KEEP_PROJECTIONS, ...FEW_FILES },
+  settings: {
+    index_granularity: 256,
+    merge_selector_base: MERGE_PARTS,
+    ...MERGE_BY_COLUMN,
+    ...KEEP_PROJECTIONS,
+    ...FEW_FILES,
+    ...SAFE_MERGES,
+  },
 };
 
 /** Where a record is: its settled `created_at`, and what a look-up by id, a parent check or a tree read needs. Written before the record. */
@@ -110,7 +124,7 @@ export const recordKeys: Table = {
   projections: [],
   orderBy: ['project_id', 'run_id', 'id'],
   version: 'version',
-  settings: { index_granularity: 256, merge_selector_base: MERGE_PARTS, ...FEW_FILES },
+  settings: { index_granularity: 256, merge_selector_base: MERGE_PARTS, ...FEW_FILES, ...SAFE_MERGES },
 };
 
 /**
@@ -176,7 +190,7 @@ export const metricValues: Table = {
   ],
   orderBy: ['project_id', 'run_id', 'metric', 'record_created_at', 'record_id'],
   version: 'version',
-  settings: { index_granularity: 256, ...KEEP_PROJECTIONS, ...SMALL_BLOCKS, ...FEW_FILES },
+  settings: { index_granularity: 256, ...KEEP_PROJECTIONS, ...SMALL_BLOCKS, ...FEW_FILES, ...SAFE_MERGES },
 };
 
 /**
@@ -194,7 +208,7 @@ const deletedRecords: Table = {
   projections: [],
   orderBy: ['project_id', 'run_id', 'id'],
   version: 'deleted_at',
-  settings: { index_granularity: 256, ...FEW_FILES },
+  settings: { index_granularity: 256, ...FEW_FILES, ...SAFE_MERGES },
 };
 
 /** Those that hold records, with what belongs to them. */
@@ -226,13 +240,6 @@ export async function migrateTables(clickhouse: ClickHouse): Promise<void> {
       `SELECT name FROM system.projections WHERE ${ofTable}`,
       table,
     );
-    const [definition = ''] = await clickhouse.query({
-      name: `settings of ${table.name}`,
-      sql: `SELECT engine_full FROM system.tables WHERE database = currentDatabase() AND name = {table:String}`,
-      params: { table: table.name },
-      row: (row) => (row as { engine_full: string }).engine_full,
-    });
-    const settings = differingSettings(table, definition);
     const changes = [
       ...table.columns
         .filter(({ name }) => !columns.includes(name))
@@ -241,7 +248,6 @@ export async function migrateTables(clickhouse: ClickHouse): Promise<void> {
         .filter((name) => !table.indexes.some((index) => index.name === name))
         .map((name) => `DROP INDEX IF EXISTS ${name}`),
       ...table.indexes.filter(({ name }) => !indexes.includes(name)).map((index) => `ADD INDEX IF NOT EXISTS ${indexSql(index)}`),
-      ...(Object.keys(settings).length > 0 ? [`MODIFY SETTING ${settingsSql(settings)}`] : []),
       ...projections
         .filter((name) => !table.projections.some((projection) => projection.name === name))
         .map((name) => `DROP PROJECTION IF EXISTS ${name}`),
@@ -249,6 +255,8 @@ export async function migrateTables(clickhouse: ClickHouse): Promise<void> {
         .filter(({ name }) => !projections.includes(name))
         .flatMap(({ name, query }) => [`ADD PROJECTION IF NOT EXISTS ${name} (${query})`, `MATERIALIZE PROJECTION ${name}`]),
     ];
+    const { index_granularity: _, ...changeable } = table.settings;
+    await changeSettings(clickhouse, table.name, changeable);
     for (const change of changes) {
       await clickhouse.command({ name: `alter ${table.name}`, sql: `ALTER TABLE ${table.name} ${change}` });
     }
@@ -283,14 +291,20 @@ function createTable({ name, columns, indexes, projections, orderBy, version, se
   return `CREATE TABLE IF NOT EXISTS ${name} (${parts.join(', ')}) ENGINE = ReplacingMergeTree(${version}) ORDER BY (${orderBy.join(', ')}) SETTINGS ${settingsSql(all)}`;
 }
 
-/**
- * The settings that a table has otherwise than declared, of those that may be changed.
- * @param definition of the engine, as `system.tables` has it: `… SETTINGS name = value, name = 'text'`
- */
-function differingSettings({ settings: { index_granularity: _, ...changeable } }: Table, definition: string): Table['settings'] {
+/** Gives a table those of these settings that it has otherwise. */
+export async function changeSettings(clickhouse: ClickHouse, table: string, settings: Table['settings']): Promise<void> {
+  const [definition = ''] = await clickhouse.query({
+    name: `settings of ${table}`,
+    sql: 'SELECT engine_full FROM system.tables WHERE database = currentDatabase() AND name = {table:String}',
+    params: { table },
+    row: (row) => (row as { engine_full: string }).engine_full,
+  });
+  // `… SETTINGS name = value, name = 'text'`
   const [, list = ''] = definition.split(' SETTINGS ');
   const present = new Map(list.split(', ').map((setting) => setting.split(' = ', 2) as [string, string]));
-  return Object.fromEntries(Object.entries(changeable).filter(([name, value]) => present.get(name) !== String(value)));
+  const differing = Object.fromEntries(Object.entries(settings).filter(([name, value]) => present.get(name) !== String(value)));
+  if (Object.keys(differing).length === 0) return;
+  await clickhouse.command({ name: `alter ${table}`, sql: `ALTER TABLE ${table} MODIFY SETTING ${settingsSql(differing)}` });
 }
 
 const settingsSql = (settings: Table['settings']): string =>

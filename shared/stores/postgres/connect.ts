@@ -1,8 +1,9 @@
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PGlite, type Results, type Transaction } from '@electric-sql/pglite';
 import pg from 'pg';
+import { syncDisk } from '../../disk/diskSync.ts';
 import { RequestInvalid, ServiceError } from '../../errors/errors.ts';
 
 export type Row = Record<string, unknown>;
@@ -74,10 +75,29 @@ export async function openDatabase(at: DatabaseServer | { directory: string }): 
  */
 const SHARED_BUFFERS = '16MB';
 
+const pgliteIn = (directory: string): Promise<PGlite> =>
+  PGlite.create(directory, { startParams: [...PGlite.defaultStartParams, '-c', `shared_buffers=${SHARED_BUFFERS}`] });
+
+/** Makes the store under another name, which it loses when all of it is on the disk: a start that is cut off leaves none, rather than a part of one. */
+async function createEmbedded(directory: string): Promise<void> {
+  const unfinished = `${directory}.unfinished`;
+  rmSync(unfinished, { recursive: true, force: true });
+  mkdirSync(unfinished, { recursive: true });
+  await (await pgliteIn(unfinished)).close();
+  await syncDisk(unfinished);
+  renameSync(unfinished, directory);
+}
+
 async function openEmbedded(directory: string): Promise<Database> {
-  mkdirSync(directory, { recursive: true });
-  const startParams = [...PGlite.defaultStartParams, '-c', `shared_buffers=${SHARED_BUFFERS}`];
-  const lite = await PGlite.create(directory, { startParams });
+  if (!existsSync(join(directory, 'PG_VERSION'))) await createEmbedded(directory);
+  // The lock of the data folder counts. A power cut can leave this file empty, with which Postgres would not start.
+  rmSync(join(directory, 'postmaster.pid'), { force: true });
+  const lite = await pgliteIn(directory).catch((cause: unknown) => {
+    throw new Error(
+      `the embedded Postgres in ${directory} cannot be opened (${messageOf(cause)}): its files are damaged; put a copy of the whole data folder back`,
+      { cause },
+    );
+  });
   return {
     ...queriesOver(
       (sql, params) => lite.query<Row>(sql, params),

@@ -9,6 +9,7 @@ import { childEnvironment, type Environment } from '../../childProcesses/childEn
 import { assertFree, freePort } from '../../childProcesses/freePort.ts';
 import { ServiceError } from '../../errors/errors.ts';
 import { searchAttributes } from '../../experiments/workflow.ts';
+import { checkDatabaseFile, ifDamaged } from './databaseFile.ts';
 import { type ProcessIdentity, processIdentity } from './processIdentity.ts';
 import { startWatchdog } from './watchdog.ts';
 
@@ -120,7 +121,9 @@ export async function startTemporalDevServer(options: TemporalDevServerOptions):
   const port = await portOf(ip, options.port, 'TEMPORAL_PORT');
   const uiPort = await portOf(ip, options.uiPort, 'TEMPORAL_UI_PORT');
   const address = `${ip}:${port}`;
-  const args = serverArguments({ ip, port, uiPort, namespace, database: join(dataDir, 'temporal.sqlite') });
+  const database = join(dataDir, 'temporal.sqlite');
+  checkDatabaseFile(database, log);
+  const args = serverArguments({ ip, port, uiPort, namespace, database });
   const owner = await processIdentity(process.pid, process.platform);
   const watchdog = startWatchdog(childEnvironment(options.environment));
   const stopping = new AbortController();
@@ -142,7 +145,7 @@ export async function startTemporalDevServer(options: TemporalDevServerOptions):
       if (dead === undefined) return { child, gone };
       throw new ServiceError(
         'Unavailable',
-        `Temporal's server ended at its start (${dead}). The end of ${logFile}:\n${await tail(logFile, logStart)}`,
+        `Temporal's server ended at its start (${dead}). The end of ${logFile}:\n${await tail(logFile, logStart)}\n${ifDamaged(database)}`,
       );
     } catch (err) {
       await end(child, gone);
