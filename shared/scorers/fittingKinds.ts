@@ -20,6 +20,6 @@ const kindOf: Record<InputType, RecordKind> = {
 
 /**
  * The kinds of record that a judge's template fits, where nobody says which: those that its input type names, else traces. Whatever a template can ask
- * for, a trace has: input, output, and alone of all kinds the reference answer of a row. An experiment is scored by its traces.
+ * for, a trace has, and an experiment is scored by its traces.
  */
 export const fittingKinds = (inputType: InputType | null | undefined): RecordKind[] => [inputType ? kindOf[inputType] : 'trace'];

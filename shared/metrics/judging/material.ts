@@ -103,11 +103,12 @@ export function contextOf({ kind, output, outputLength, spans = [] }: ScoredReco
 
 /** The tools that the models of the record were offered, each once. */
 export function toolsOf(record: ScoredRecord): Material | undefined {
-  const offered = [record, ...(record.spans ?? [])].flatMap(({ tools }) => (isBlank(tools) ? [] : membersOf(tools)));
+  const offered = new Set([record, ...(record.spans ?? [])].flatMap(({ tools }) => (isBlank(tools) ? [] : tools)));
+  const each = new Set([...offered].flatMap(membersOf));
   return list(
     'tools',
     'tools',
-    [...new Set(offered)].map((text) => (cut: Cut) => cut(text)),
+    [...each].map((text) => (cut: Cut) => cut(text)),
   );
 }
 
@@ -179,31 +180,46 @@ function list(
   const half = MAX_MEMBERS / 2;
   const shown = left > 0 ? [...members.slice(0, half), ...members.slice(-half)] : members;
   const written = (characters: number) => {
-    let cuts = 0;
+    const texts: number[] = [];
+    const cuts: number[] = [];
     const shorten: Cut = (text, length = text.length) => {
+      texts.push(text.length);
       if (length <= characters) return text;
-      cuts++;
-      return `${text.slice(0, characters).toWellFormed()}… (${length} characters)`;
+      const beginning = text.slice(0, characters).toWellFormed();
+      cuts.push(beginning.length);
+      return `${beginning}… (${length} characters)`;
     };
-    let texts = 0;
-    const lines = shown.map((member) =>
-      member((text, length) => {
-        texts++;
-        return shorten(text, length);
-      }),
-    );
+    const lines = shown.map((member) => member(shorten));
     const given = left > 0 ? lines.toSpliced(half, 0, `(${left} more)`) : lines;
-    return { text: given.filter((line) => line !== '').join(between), cuts, texts, characters };
+    return { text: given.filter((line) => line !== '').join(between), texts, cuts };
   };
   const first = written(maxText);
-  const { text, cuts, characters } =
-    first.text.length <= MAX_LIST ? first : written(Math.floor(MAX_LIST / Math.max(1, first.texts)));
+  const { text, cuts } = first.text.length <= MAX_LIST ? first : written(lengthWithin(first.texts, MAX_LIST));
   if (isBlank(text)) return undefined;
   const cut = [
     ...(left > 0 ? [`${MAX_MEMBERS} of ${members.length} ${noun}`] : []),
-    ...(cuts > 0 ? [`the first ${characters} characters of ${cuts === 1 ? 'a text' : `${cuts} texts`}`] : []),
+    ...(cuts.length > 0 ? [cutsText(cuts)] : []),
   ];
   return { name, text, ...(cut.length > 0 ? { cut: cut.join(', ') } : {}) };
+}
+
+/** The length that texts may have so that all of them come to no more than `most`: short ones leave their share to the others. */
+function lengthWithin(lengths: readonly number[], most: number): number {
+  let left = most;
+  const shortFirst = lengths.toSorted((one, other) => one - other);
+  for (const [index, length] of shortFirst.entries()) {
+    const share = Math.floor(left / (lengths.length - index));
+    if (length > share) return share;
+    left -= length;
+  }
+  return most;
+}
+
+/** @param cuts characters that are shown of each text that was cut */
+function cutsText(cuts: readonly number[]): string {
+  const least = Math.min(...cuts);
+  const orMore = cuts.some((characters) => characters > least) ? ' or more' : '';
+  return `the first ${least}${orMore} characters of ${cuts.length === 1 ? 'a text' : `${cuts.length} texts`}`;
 }
 
 /** The input of a model's call repeats what came before it, so it is shown where the call itself is looked at. */
@@ -227,6 +243,7 @@ const membersOf = (json: string): string[] => {
 
 /** The calls of tools in a model's message. */
 function callsIn(output: string): string[] {
+  if (!output.includes('"tool_calls"')) return [];
   const message = parsed(output) as { tool_calls?: unknown } | null | undefined;
   return Array.isArray(message?.tool_calls) ? message.tool_calls.map((call) => JSON.stringify(call)) : [];
 }

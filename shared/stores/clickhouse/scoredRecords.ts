@@ -72,17 +72,15 @@ export async function recordsToScore(
     readBelow(clickhouse, run, 'session_id', sessions, spansRead),
     readTraces(clickhouse, run, [...new Set(spansAlone)]),
   ]);
+  const rowsOf = new Map(rows.map((row) => [row.id, row]));
+  const inTrace = new Map([...inTraces].map(([id, spans]) => [id, belowTrace(spans, rowsOf.get(id) ?? traces.get(id))] as const));
   return rows.map((row) => {
     const { id, type, trace_id } = row;
     if (type === 'session') return toScore(row, belowSession(inSessions.get(id) ?? []));
-    const spans = inTraces.get(trace_id as string) ?? [];
-    if (type === 'trace') {
-      const below = asBelow(spans, row);
-      return { ...toScore(row, { spans: below.scored }), spansOf: spansOfTrace(spans, below, row) };
-    }
+    const below = inTrace.get(trace_id as string);
+    if (type === 'trace') return { ...toScore(row, { spans: below?.all ?? [] }), spansOf: below?.targets ?? (() => []) };
     const trace = traces.get(trace_id as string);
-    if (!withSpans(row)) return toScore(row, {}, trace);
-    return toScore(row, { spans: asBelow(descendants(id, childrenOf(spans), spans), trace).scored }, trace);
+    return toScore(row, withSpans(row) ? { spans: below?.under(id).map(({ record }) => record) ?? [] } : {}, trace);
   });
 }
 
@@ -90,21 +88,46 @@ export async function recordsToScore(
 const lacksInput = ({ type, dataset_row_id, input, dataset_input }: Row): boolean =>
   type === 'trace' && dataset_row_id !== null && input.trim() === '' && (dataset_input ?? '').trim() === '';
 
-/** Records as they are seen below another, in their order and by id. */
+/** The spans of a trace: each as it is seen below another record. */
 interface Below {
-  scored: ScoredRecord[];
-  byId: ReadonlyMap<string, ScoredRecord>;
+  all: ScoredRecord[];
+  /** Those below a span, at any depth. */
+  under(id: string): { row: Row; record: ScoredRecord }[];
+  /** As records to be scored themselves. */
+  targets: NonNullable<RecordToScore['spansOf']>;
 }
 
-function asBelow(spans: readonly Row[], trace: OfRow | undefined): Below {
+function belowTrace(spans: readonly Row[], trace: OfRow | undefined): Below {
   const names = new Map(spans.map(({ id, name }) => [id, name]));
-  const byId = new Map(
-    spans.map((span) => {
-      const parentName = names.get(span.parent_id ?? '');
-      return [span.id, { ...asScored(span, trace), ...(parentName === undefined ? {} : { parentName }) }];
-    }),
-  );
-  return { scored: [...byId.values()], byId };
+  const seen = spans.map((row) => {
+    const parentName = names.get(row.parent_id ?? '');
+    return { row, record: { ...asScored(row, trace), ...(parentName === undefined ? {} : { parentName }) } };
+  });
+  const children = Map.groupBy(seen, ({ row }) => row.parent_id);
+  const order = new Map(seen.map((one, index) => [one, index]));
+  const under: Below['under'] = (id) => {
+    const found = new Set<(typeof seen)[number]>();
+    const open = [...(children.get(id) ?? [])];
+    // A loop of parents is walked once.
+    for (let next = open.pop(); next; next = open.pop()) {
+      if (found.has(next) || next.row.id === id) continue;
+      found.add(next);
+      for (const child of children.get(next.row.id) ?? []) open.push(child);
+    }
+    return [...found].sort((one, other) => (order.get(one) as number) - (order.get(other) as number));
+  };
+  return {
+    all: seen.map(({ record }) => record),
+    under,
+    targets: (kinds, withSpans) =>
+      seen.flatMap(({ row }) => {
+        if (!kinds.includes(row.type)) return [];
+        if (!withSpans) return [toScore(row, {}, trace)];
+        const below = under(row.id);
+        const version = below.reduce((newest, one) => Math.max(newest, one.row.version), row.version);
+        return [{ ...toScore(row, { spans: below.map(({ record }) => record) }, trace), version }];
+      }),
+  };
 }
 
 function belowSession(rows: readonly Row[]): Pick<ScoredRecord, 'spans' | 'traces'> {
@@ -112,26 +135,10 @@ function belowSession(rows: readonly Row[]): Pick<ScoredRecord, 'spans' | 'trace
     rows.filter(({ type }) => isSpanKind(type)),
     ({ trace_id }) => trace_id,
   );
-  const traces = rows.filter(({ type }) => type === 'trace');
-  const below = new Map(traces.map((trace) => [trace.id, asBelow(spans.get(trace.id) ?? [], trace).scored]));
-  return {
-    traces: traces.map((trace) => ({ ...asScored(trace), spans: below.get(trace.id) ?? [] })),
-    spans: [...below.values()].flat(),
-  };
-}
-
-function spansOfTrace(spans: readonly Row[], { byId }: Below, trace: Row): NonNullable<RecordToScore['spansOf']> {
-  const scored = (rows: readonly Row[]) => rows.map(({ id }) => byId.get(id) as ScoredRecord);
-  return (kinds, withSpans) => {
-    const wanted = spans.filter(({ type }) => kinds.includes(type));
-    if (!withSpans) return wanted.map((span) => toScore(span, {}, trace));
-    const children = childrenOf(spans);
-    return wanted.map((span) => {
-      const below = descendants(span.id, children, spans);
-      const version = below.reduce((newest, one) => Math.max(newest, one.version), span.version);
-      return { ...toScore(span, { spans: scored(below) }, trace), version };
-    });
-  };
+  const traces = rows.flatMap((row) =>
+    row.type === 'trace' ? [{ ...asScored(row), spans: belowTrace(spans.get(row.id) ?? [], row).all }] : [],
+  );
+  return { traces, spans: traces.flatMap(({ spans }) => spans) };
 }
 
 /**
@@ -241,20 +248,6 @@ function readRecords(
     params: { ...runParams(run), ids },
     row: Scored,
   });
-}
-
-const childrenOf = (spans: readonly Row[]) => Map.groupBy(spans, ({ parent_id }) => parent_id);
-
-/** The spans below one of them, at any depth; a loop of parents is walked once. */
-function descendants(id: string, children: ReturnType<typeof childrenOf>, spans: readonly Row[]): Row[] {
-  const found = new Set<Row>();
-  const open = [...(children.get(id) ?? [])];
-  for (let next = open.pop(); next; next = open.pop()) {
-    if (found.has(next) || next.id === id) continue;
-    found.add(next);
-    for (const child of children.get(next.id) ?? []) open.push(child);
-  }
-  return spans.filter((span) => found.has(span));
 }
 
 const toScore = (row: Row, below: Pick<ScoredRecord, 'spans' | 'traces'>, trace?: OfRow): RecordToScore => ({
