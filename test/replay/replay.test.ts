@@ -61,6 +61,7 @@ describe("today's workflow code takes every step that a recorded run took", () =
     expect(histories.map(({ name }) => name).sort()).toEqual(
       [
         'extended',
+        'idleSession',
         'recurringJob',
         'sweep',
         ...ofRuns,

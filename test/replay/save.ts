@@ -39,7 +39,11 @@ await writeFile(join(folder, 'broken.mjs'), 'export default 7;');
 await mkdir(historyFolder, { recursive: true });
 
 const { address, server } = await startBareTemporal(folder, { 'limit.historyCount.suggestContinueAsNew': SHORT_HISTORY });
-const where = await serviceFolder(join(folder, 'data'), { TEMPORAL_ADDRESS: address, RUNNERS_DIR: folder });
+const where = await serviceFolder(join(folder, 'data'), {
+  TEMPORAL_ADDRESS: address,
+  RUNNERS_DIR: folder,
+  SESSION_IDLE_SECONDS: '2',
+});
 const service = await where.start();
 const connection = await Connection.connect({ address });
 try {
@@ -161,6 +165,29 @@ try {
   await setTimeout(1_000); // the workflow waits for more by then
   await saveHistory('scoredCarriedOverFrom', scoring, scoringFirst);
   await saveHistory('scored', scoring);
+
+  // A session that is scored once it is idle, and again after a trace that comes later.
+  const talks = await client.send<{ id: string }>(`/projects/${projectId}/log_streams`, { body: { name: 'sessions' } });
+  const ofSessions = { ...(await scorerNamed(client, 'total_tokens')), scoreable_node_types: ['session'] };
+  await client.send(`/projects/${projectId}/runs/${talks.id}/scorer-settings`, {
+    body: { run_id: talks.id, scorers: [ofSessions] },
+  });
+  const talking = scoringWorkflowId(talks.id);
+  const talk = () =>
+    client.send(`/projects/${projectId}/traces`, {
+      body: { log_stream_id: talks.id, session_external_id: 'talk', traces: [{ input: 'question', output: 'answer' }] },
+    });
+  await talk();
+  let talkingFirst: string | undefined;
+  while (talkingFirst === undefined) {
+    talkingFirst = await runIdOfWorkflow(talking).catch(() => undefined); // it starts a second later
+    await setTimeout(50);
+  }
+  const values = async () => (await workflow.getHandle(talking).query<{ scored: number }>('progress')).scored;
+  while ((await values()) < 1) await setTimeout(50);
+  await talk();
+  while ((await values()) < 2) await setTimeout(50);
+  await saveHistory('idleSession', talking, talkingFirst);
 
   // A recurring job, as each start runs it.
   const schedule = new Client({ connection }).schedule.getHandle(jobScheduleId('finish-record-deletions'));
