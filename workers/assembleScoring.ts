@@ -1,5 +1,6 @@
 import type { Domain } from '../shared/assemble.ts';
 import type { Config } from '../shared/config/config.ts';
+import { readRowValues } from '../shared/scoring/rowValues.ts';
 import { clickhouseRollUpReads } from '../shared/stores/clickhouse/rollUpReads.ts';
 import { recordSizes, recordsToScore } from '../shared/stores/clickhouse/scoredRecords.ts';
 import { judgeContext } from './judgeContext.ts';
@@ -7,7 +8,7 @@ import type { WorkerDeps } from './worker.ts';
 
 /** What the scoring of runs needs, over the domain. */
 export function assembleScoring(
-  { experiments, log, models, scoring, stores, telemetry, workflows }: Domain,
+  { datasets, experiments, log, models, scoring, stores, telemetry, workflows }: Domain,
   config: Pick<Config, 'SESSION_IDLE_SECONDS'>,
 ): WorkerDeps['scoring'] {
   const { clickhouse } = stores;
@@ -25,6 +26,7 @@ export function assembleScoring(
     sessionIdleMs: config.SESSION_IDLE_SECONDS * 1_000,
     records: (run, ids, spans) => recordsToScore(clickhouse, run, ids, spans),
     recordSizes: (run, ids, spans) => recordSizes(clickhouse, run, ids, spans),
+    rowValues: (run, ordinals) => readRowValues({ find: (id) => ledger.find(id), page: datasets.rowsOfRuns.page }, run, ordinals),
     rollUpReads: clickhouseRollUpReads(clickhouse),
     contextFor: (run, metric, signal, stopping) => judgeContext(models, run, metric, signal, stopping),
     onStored(by, status) {

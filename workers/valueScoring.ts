@@ -14,7 +14,7 @@ import type { MarkedValue } from '../shared/scoring/scoring.ts';
 import { CANCEL_GRACE_MS, type GiveUpDeps, mustGiveUp, STOP_GRACE_MS } from './giveUp.ts';
 
 export interface ValueScoringDeps
-  extends Pick<ScoreValuesDeps, 'records' | 'recordSizes' | 'write' | 'rollUpReads' | 'onStored'>,
+  extends Pick<ScoreValuesDeps, 'records' | 'recordSizes' | 'rowValues' | 'write' | 'rollUpReads' | 'onStored'>,
     GiveUpDeps {
   marking: MarkDeps;
   contextFor(run: JudgedRun, ...rest: Parameters<ScoreValuesDeps['contextFor']>): ReturnType<ScoreValuesDeps['contextFor']>;
@@ -40,6 +40,7 @@ export function valueScoring(deps: ValueScoringDeps, ending: AbortSignal) {
   const values = (judged: JudgedRun) => ({
     records: deps.records,
     recordSizes: deps.recordSizes,
+    rowValues: deps.rowValues,
     write: deps.write,
     rollUpReads: deps.rollUpReads,
     onStored: deps.onStored,

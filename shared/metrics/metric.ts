@@ -29,6 +29,8 @@ export interface ScoredRecord {
   outputLength?: number;
   /** Of a span below another one: the name of that. */
   parentName?: string;
+  /** The cells of its row by the names of their columns, where the scorer was given them. */
+  rowValues?: Readonly<Record<string, unknown>>;
   /** True of the trace of a dataset row. */
   isRow?: boolean;
   /** The spans below a trace (or below a span) at any depth, in order of their start, where the scorer was given them. */
@@ -113,6 +115,8 @@ export interface Metric extends MetricScale {
   needs: 'code' | 'judge';
   /** True when it looks at the spans below a record; they are read only then. */
   readsSpans?: true;
+  /** True when it looks at columns of the dataset row that records do not have; they are read only then. */
+  readsRow?: true;
   /** True when only a row with a reference output has a value. */
   needsReference: boolean;
   score(record: ScoredRecord, context: ScoreContext): Score | Promise<Score>;

@@ -25,6 +25,8 @@ export interface JudgePart {
   lacking: string;
   /** True when it is made of the spans below the record. */
   readsSpans?: true;
+  /** True when it is made of columns of the dataset row. */
+  readsRow?: true;
 }
 
 const input: JudgePart = { name: 'input', of: inputOf, lacking: 'the record has no input' };
@@ -46,6 +48,12 @@ const datasetMetadata: JudgePart = {
   of: (record) => ownText('dataset metadata', mapText(record.datasetMetadata ?? {})),
   lacking: 'the row has no metadata',
 };
+const dataset: JudgePart = {
+  name: 'dataset row',
+  of: ({ rowValues }) => ownText('dataset row', mapText(rowValues ?? {})),
+  lacking: 'the record is of no dataset row',
+  readsRow: true,
+};
 
 /** What the placeholders of a judge's prompt are filled in with. */
 const parts: ReadonlyMap<string, JudgePart> = new Map([
@@ -57,6 +65,7 @@ const parts: ReadonlyMap<string, JudgePart> = new Map([
   ['reference', referencePart],
   ['ground_truth', referencePart],
   ['dataset_output', referencePart],
+  ['dataset', dataset],
   ['dataset_input', datasetInput],
   ['dataset_metadata', datasetMetadata],
   ['metadata', metadata],
@@ -96,6 +105,7 @@ const memberOfText =
 const membersOf: ReadonlyMap<JudgePart, ReadMember> = new Map([
   ...[input, output, datasetInput, referencePart].map((part) => [part, memberOfText(part)] as const),
   [metadata, (record, key) => memberOfMap(metadataOf(record), key)],
+  [dataset, ({ rowValues = {} }, column) => memberOfMap(rowValues, column)],
   [datasetMetadata, (record, key) => memberOfMap(record.datasetMetadata ?? {}, key)],
 ]);
 

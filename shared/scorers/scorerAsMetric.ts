@@ -53,6 +53,7 @@ export function scorerAsMetric(
     kinds: definition.nodeTypes as RecordKind[],
     needs: 'judge',
     ...(readsSpans ? { readsSpans } : {}),
+    ...(asked.some((part) => part.readsRow) ? { readsRow: true } : {}),
     needsReference,
     score(record, context) {
       const material = judgeMaterial(record, definition.inputType, asked);
@@ -77,8 +78,8 @@ export function suitedRollUp(chosen: RollUpMethod | null | undefined, own: RollU
   return suited.includes(chosen) ? chosen : own;
 }
 
-/** A name with letters, or a path to a member. */
-const PLACEHOLDER = /\{\{\s*(\w[\w.-]*)\s*\}\}|\{(\w+)\}/g;
+/** A name, or one with a path to a member: `{{input}}`, `{{metadata.plan}}`. */
+const PLACEHOLDER = /\{\{\s*(\w+(?:\.[^{}]+?)?)\s*\}\}|\{(\w+)\}/g;
 
 /**
  * The texts themselves never go into the user's words, where they could pose as instructions: a placeholder becomes a pointer to the fenced material.

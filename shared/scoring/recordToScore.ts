@@ -12,6 +12,8 @@ export interface RecordToScore {
   traceId: string | null;
   sessionId: string;
   failed: boolean;
+  /** Position of its row, or of its trace's, in the dataset or the records that the experiment runs over; null where it is of no row. */
+  rowOrdinal: number | null;
   name: string;
   /** `text`, `image`, `audio` … of its content. */
   modalities: readonly string[];

@@ -8,11 +8,12 @@ import { isScored } from '../scorers/isScored.ts';
 import type { EnabledMetric } from '../scorers/resolveMetrics.ts';
 import { toMetricValue } from './metricValue.ts';
 import { type RecordSize, type RecordToScore, type SpansRead, scoringTarget } from './recordToScore.ts';
+import { type RowValueDeps, withRowValues } from './rowValues.ts';
 import { type MarkedValue, versionNow } from './scoring.ts';
 import { type FoundMetric, type SpansOfTrace, spansRead, spansToScore } from './spansOfRows.ts';
 import { type Scoring, ValueWriter, type WriterDeps } from './valueWriter.ts';
 
-export interface ScoreValuesDeps extends WriterDeps {
+export interface ScoreValuesDeps extends WriterDeps, Pick<RowValueDeps, 'rowValues'> {
   records(run: RunRef, ids: readonly string[], spans: SpansRead): Promise<RecordToScore[]>;
   /** Bytes that `records` reads for each of these: of the record itself, or of the whole trace or session that it belongs to. */
   recordSizes(run: RunRef, ids: readonly string[], spans: SpansRead): Promise<Map<string, RecordSize>>;
@@ -129,7 +130,9 @@ async function* scorings(
     const gone: MetricValue[] = [];
     const readAt = versionNow();
     const metrics = part.map((value) => deps.metricOf(value));
-    const { records, tooLarge } = await readRecords(deps, run, part, metrics, stopping);
+    const { records: stored, tooLarge } = await readRecords(deps, run, part, metrics, stopping);
+    const wanted = part.map(({ recordId }, index) => ({ recordId, metric: metrics[index] as FoundMetric }));
+    const records = await withRowValues(deps, run, wanted, stored, stopping);
     const spansOf = await spansToScore(deps, run, part, metrics, records, stopping);
     for (const [index, value] of part.entries()) {
       const metric = metrics[index] as FoundMetric;

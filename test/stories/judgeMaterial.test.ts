@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createDataset } from '../../client/index.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { builtinByName } from '../../shared/scorers/presets.ts';
 import { type ModelEndpoint, says, startModelEndpoint } from '../support/modelEndpoint.ts';
@@ -196,6 +197,67 @@ test('a metric of model calls compares what the model said with the reference of
   const { records } = await send(`/v2/projects/${projectId}/spans/search`, { log_stream_id: streamId });
   const values = Object.fromEntries(records.map(({ name, metric_info }: Body) => [name, metric_info.exact_match.value]));
   expect(values).toEqual({ 'call 0': true, 'call 1': false });
+});
+
+describe('a judge of the rows of a dataset', () => {
+  const rows = [
+    { question: 'Capital of Norway?', topic: 'north', output: 'Oslo' },
+    { question: 'Capital of Spain?', topic: 'south', output: 'Madrid' },
+    { question: 'Capital of Italy?', topic: 'south', output: 'Rome' },
+  ];
+
+  /** Runs them, each answered by a model, and gives what was shown to these judges. */
+  async function judged(scorers: object[], run: object = {}) {
+    const { id: projectId } = await service.project();
+    const dataset = await createDataset({ client: service.client, projectId, name: `rows ${newId()}`, content: rows });
+    const { selected_version_id } = await send('/v2/templates', {
+      ...{ name: `template ${newId()}`, template: 'Answer {{question}}', settings: { model_alias: 'judge-1' } },
+    });
+    endpoint.otherwise((request, response) =>
+      says(request.text.includes('impartial evaluator') ? '{"explanation": "so", "verdict": true}' : 'It is so.')(
+        request,
+        response,
+      ),
+    );
+    const from = endpoint.requests.length;
+    const at = `/v2/projects/${projectId}/experiments`;
+    const { id } = await send(at, { name: `e ${newId()}`, scorers, dataset: { dataset_id: dataset.id, version_index: 1 } });
+    await send(`${at}/${id}/run`, {
+      runner: {
+        ...{ kind: 'prompt_template', prompt_template_version_id: selected_version_id },
+        prompt_settings: { model_alias: 'judge-1' },
+      },
+      ...run,
+    });
+    await expect.poll(async () => (await send(`${at}/${id}/progress?wait_ms=10000`, undefined, 'GET')).state).toBe('completed');
+    const texts = endpoint.requests
+      .slice(from)
+      .map(({ body }) => (body.messages as { content: string }[]).map(({ content }) => content));
+    return texts
+      .map((of) => of.join('\n'))
+      .filter((text) => text.includes('impartial evaluator'))
+      .sort();
+  }
+
+  test('without a column input sees the values of the row, and never its reference as what was asked', async () => {
+    const prompts = await judged([{ id: idOf('instruction_adherence'), scorer_type: 'preset' }]);
+    expect(prompts).toHaveLength(3);
+    for (const { question } of rows) expect(prompts.filter((text) => text.includes(question))).toHaveLength(1);
+    for (const prompt of prompts) expect(prompt).not.toMatch(/Oslo|Madrid|Rome/);
+  });
+
+  test.each([['trace'], ['llm']])('sees the columns that its prompt asks for, of a %s', async (kind) => {
+    const scorer = await judge('Is {{output}} right about {{dataset.topic}}, {{ dataset.question }}?', {
+      ...{ scoreable_node_types: [kind], input_type: 'basic' },
+    });
+    const prompts = await judged([{ id: scorer, scorer_type: 'llm' }], { rows: { ordinals: [0, 2] } });
+    expect(prompts).toHaveLength(2);
+    expect(prompts.map((text) => /name="dataset row: topic">\n(.*)\n/.exec(text)?.[1]).sort()).toEqual(['north', 'south']);
+    expect(prompts.map((text) => /name="dataset row: question">\n(.*)\n/.exec(text)?.[1]).sort()).toEqual([
+      'Capital of Italy?',
+      'Capital of Norway?',
+    ]);
+  });
 });
 
 describe('what is too long', () => {

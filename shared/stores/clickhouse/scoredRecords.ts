@@ -23,6 +23,7 @@ const OfRow = z.object({
   dataset_output: z.string().nullable(),
   dataset_metadata: texts,
   user_metadata: texts,
+  dataset_row_ordinal: z.number().nullable(),
 });
 type OfRow = z.output<typeof OfRow>;
 const Scored = OfRow.extend({
@@ -216,7 +217,7 @@ async function readTraces(clickhouse: ClickHouse, run: RunRef, ids: readonly str
   if (ids.length === 0) return new Map();
   const rows = await clickhouse.query({
     name: 'rows of spans to score',
-    sql: `SELECT id, dataset_input, dataset_output, dataset_metadata, user_metadata FROM records FINAL
+    sql: `SELECT id, dataset_input, dataset_output, dataset_metadata, user_metadata, dataset_row_ordinal FROM records FINAL
            WHERE ${IN_RUN} AND type = 'trace' AND ${byKeys('id')}`,
     params: { ...runParams(run), ids },
     row: OfRow,
@@ -242,7 +243,7 @@ function readRecords(
   return clickhouse.query({
     name: 'records to score',
     sql: `${cutWithin ? counts : ''} SELECT ${cutWithin ? most : ''} id, type, trace_id, parent_id, session_id, created_at, version, ${long('input')}, input_is_json, ${lengthOf('input')},
-                 ${long('output')}, output_is_json, ${lengthOf('output')}, ${long('tools')}, dataset_row_id, dataset_input, dataset_output, dataset_metadata,
+                 ${long('output')}, output_is_json, ${lengthOf('output')}, ${long('tools')}, dataset_row_id, dataset_row_ordinal, dataset_input, dataset_output, dataset_metadata,
                  user_metadata, file_modalities, ${long('error_message')}, status_code, name, model, duration_ns, num_input_tokens, num_output_tokens, num_total_tokens
             FROM records FINAL WHERE ${IN_RUN} AND ${condition} ORDER BY created_at, id`,
     params: { ...runParams(run), ids },
@@ -258,6 +259,7 @@ const toScore = (row: Row, below: Pick<ScoredRecord, 'spans' | 'traces'>, trace?
   traceId: row.trace_id,
   sessionId: row.session_id,
   failed: errorOf(row) !== undefined,
+  rowOrdinal: row.dataset_row_ordinal ?? trace?.dataset_row_ordinal ?? null,
   name: row.name,
   modalities: ['text', ...row.file_modalities],
   record: { ...asScored(row, trace), ...below },
