@@ -42,6 +42,8 @@ export interface Service {
   created: { password: string; apiKey: string } | undefined;
   /** Rejects when the service cannot go on. */
   broken: Promise<void>;
+  /** Rejects when a store is lost with which nothing can be closed. */
+  lost: Promise<never>;
   stop(): Promise<void>;
 }
 
@@ -141,6 +143,7 @@ export async function startService(
       email: api.administrator.email,
       created: api.administrator.created ? { password: api.administrator.password, apiKey: api.administrator.apiKey } : undefined,
       broken: Promise.race([worker.finished, stores.clickhouse.broken]),
+      lost: stores.database.lost,
       stop,
     };
   } catch (err) {

@@ -5,6 +5,8 @@ export interface Running {
   stop(): Promise<void>;
   /** Rejects when it cannot go on. */
   broken?: Promise<unknown>;
+  /** Rejects when it must end at once, since to stop it cleanly would take what is lost. */
+  lost?: Promise<unknown>;
 }
 
 /** Milliseconds between two looks at the parent. */
@@ -42,6 +44,7 @@ export async function runProcess(
     if (stopping.signal.aborted) process.exit(0);
     fail(err);
   }
+  running.lost?.catch(fail);
   const stop = new Promise<void>((resolve) => {
     if (stopping.signal.aborted) resolve();
     stopping.signal.addEventListener('abort', () => resolve());

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { ServiceClient } from '../../client/http.ts';
 import { migrateTables } from '../../shared/stores/clickhouse/tables.ts';
+import { openDatabase } from '../../shared/stores/postgres/connect.ts';
 import { describeWithDisk, ownDisk } from '../support/ownDisk.ts';
 import { openRecordTables } from '../support/recordRun.ts';
 import { serviceFolder } from '../support/serviceProcess.ts';
@@ -36,6 +37,34 @@ test('a start alters no table that is as declared', async () => {
 });
 
 describeWithDisk('on a full disk', () => {
+  test('an embedded Postgres that cannot write its log ends its process, and holds up no event loop', async () => {
+    using disk = ownDisk(300);
+    const directory = join(disk.folder, 'postgres');
+    const database = await openDatabase({ directory });
+    // One row that is written anew over and over: only the log grows.
+    await database.exec('CREATE TABLE written (value text); INSERT INTO written VALUES (NULL)');
+    const write = async (): Promise<never> => {
+      for (let n = 1; ; n++) {
+        await database.query(
+          'UPDATE written SET value = (SELECT string_agg(md5(random()::text), $1) FROM generate_series(1, 200))',
+          [''],
+        );
+        if (n % 10 === 0) await database.exec('VACUUM written');
+      }
+    };
+    disk.fill(9_000_000);
+    await expect(write()).rejects.toMatchObject({ code: 'Unavailable', message: expect.stringContaining('no room on its disk') });
+    await expect(database.lost).rejects.toThrow(/could not write its log .*No space left on device.*: the process must end/);
+    await expect(database.query('SELECT 1')).rejects.toMatchObject({ code: 'Unavailable' });
+    await expect(database.transaction((tx) => tx.query('SELECT 1'))).rejects.toMatchObject({ code: 'Unavailable' });
+    await database.close();
+
+    disk.free();
+    const again = await openDatabase({ directory });
+    expect(await again.query('SELECT length(value) AS length FROM written')).toEqual([{ length: 6400 }]);
+    await again.close();
+  });
+
   test('a start says so and touches nothing, and with room again everything is there', async () => {
     using disk = ownDisk(700);
     const where = await serviceFolder(join(disk.folder, 'data'));

@@ -21,6 +21,8 @@ export interface Queries {
 export interface Database extends Queries {
   /** Runs `work` in one transaction. It must await only its own statements: the embedded store is a single session. */
   transaction<T>(work: (tx: Queries) => Promise<T>): Promise<T>;
+  /** Rejects when the embedded store cannot go on: it could not write its log, and answers nothing until the process is started again. */
+  readonly lost: Promise<never>;
   close(): Promise<void>;
 }
 
@@ -98,23 +100,40 @@ async function openEmbedded(directory: string): Promise<Database> {
       { cause },
     );
   });
+  const lost = Promise.withResolvers<never>();
+  lost.promise.catch(() => undefined); // who opens it may not listen
+  let panic: Error | undefined;
+  // After a panic the next statement would turn for ever, and the event loop with it.
+  const unlessLost = <T>(work: () => Promise<T>): Promise<T> => {
+    if (panic) throw unavailable(panic);
+    return work().catch((err: unknown) => {
+      if (!panic && isPanic(err)) {
+        panic = new Error(
+          `the embedded Postgres in ${directory} could not write its log (${err.message}): the process must end`,
+          {
+            cause: err,
+          },
+        );
+        lost.reject(panic);
+      }
+      throw err;
+    });
+  };
+  const over = (store: PGlite | Transaction): Queries =>
+    queriesOver(
+      async (sql, params) => unlessLost(() => store.query<Row>(sql, params)),
+      async (sql) => unlessLost(() => store.exec(sql)),
+    );
   return {
-    ...queriesOver(
-      (sql, params) => lite.query<Row>(sql, params),
-      (sql) => lite.exec(sql),
-    ),
-    transaction: (work) =>
-      lite.transaction((tx: Transaction) =>
-        work(
-          queriesOver(
-            (sql, params) => tx.query<Row>(sql, params),
-            (sql) => tx.exec(sql),
-          ),
-        ),
-      ),
-    close: () => lite.close(),
+    ...over(lite),
+    transaction: async (work) => unlessLost(() => lite.transaction((tx: Transaction) => work(over(tx)))),
+    lost: lost.promise,
+    close: async () => (panic ? undefined : lite.close()),
   };
 }
+
+/** Postgres' word for an error after which the server ends by itself, to be started again: the embedded one cannot. */
+const isPanic = (err: unknown): err is Error => err instanceof Error && Reflect.get(err, 'severity') === 'PANIC';
 
 async function connectServer(
   { url, connections = 10, onLate, onLost, onWait }: DatabaseServer,
@@ -181,6 +200,7 @@ async function connectServer(
         throw err;
       }
     },
+    lost: new Promise<never>(() => undefined),
     close: () => pool.end(),
   };
 }
@@ -253,22 +273,19 @@ function rethrow(err: unknown): never {
       code === '25006' || // only read: a standby that is not the primary yet
       /^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|EPIPE|EHOST|ENET)/.test(code)
     )
-      throw new ServiceError('Unavailable', 'the metadata store (Postgres) does not answer: try again', {
-        cause: err,
-        retryAfterSeconds: 2,
-      });
+      throw unavailable(err, code === '53100' ? 'has no room on its disk' : undefined);
   } else if (
     isSilent(err) ||
     (err instanceof Error &&
       /timeout exceeded when trying to connect|Connection terminated|connection error and is not queryable/.test(err.message))
   ) {
-    throw new ServiceError('Unavailable', 'the metadata store (Postgres) does not answer: try again', {
-      cause: err,
-      retryAfterSeconds: 2,
-    });
+    throw unavailable(err);
   }
-  throw withoutValues(err);
+  throw err instanceof ServiceError ? err : withoutValues(err);
 }
+
+const unavailable = (cause: unknown, what = 'does not answer'): ServiceError =>
+  new ServiceError('Unavailable', `the metadata store (Postgres) ${what}: try again`, { cause, retryAfterSeconds: 2 });
 
 /** An error of the driver carries the bound values of its statement, and may quote one in its message: no log may hold them. */
 function withoutValues(err: unknown): unknown {
