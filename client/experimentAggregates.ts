@@ -10,17 +10,22 @@ export interface MetricFigures {
   counts: NonNullable<ExperimentResponse['aggregate_metric_counts']>[string] | null;
 }
 
-/** An experiment as the service gives it, and the figures of its metrics by name. */
+/** An experiment as the service gives it, and the figures of its metrics by name. They are found by the id of a metric's scorer as well. */
 export type Experiment = ExperimentResponse & { aggregates: Record<string, MetricFigures> };
 
 /** Puts together what the answer says of each metric. */
 export function withAggregates(experiment: ExperimentResponse): Experiment {
   const { aggregate_metrics: single, structured_aggregate_metrics: all, aggregate_metric_counts: counts } = experiment;
-  const names = new Set([single, all ?? {}, counts ?? {}].flatMap((one) => Object.keys(one)));
+  const ids = experiment.metric_scorer_ids ?? {}; // an older service gives none
+  const named = new Set(Object.values(ids));
+  const keys = new Set([all ?? {}, counts ?? {}].flatMap((one) => Object.keys(one)));
   const figuresOf = (name: string): MetricFigures => ({
     figure: single[name] ?? null,
     figures: all?.[name] ?? null,
     counts: counts?.[name] ?? null,
   });
-  return { ...experiment, aggregates: Object.fromEntries([...names].map((name) => [name, figuresOf(name)])) };
+  const aggregates = Object.fromEntries([...keys].flatMap((key) => (named.has(key) ? [] : [[key, figuresOf(key)]])));
+  // By the id as before, without a second entry for whoever goes through them.
+  for (const [name, id] of Object.entries(ids)) Object.defineProperty(aggregates, id, { value: aggregates[name] });
+  return { ...experiment, aggregates };
 }

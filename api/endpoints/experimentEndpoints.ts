@@ -34,6 +34,7 @@ export function experimentEndpoints(domain: Domain, gate: Gate): Endpoint[] {
     progressOf: experiments.progressOf,
     countRecords: projects.runCounts,
     ratingsOfRuns: domain.annotations.ratingsOfRuns,
+    findScorers: scorers.store.findEver,
     cancelRun: experiments.endRun,
     deleteRun: projects.deleteRun,
     metricColumns: scorers.metricColumns,

@@ -26,6 +26,7 @@ export function experimentPages(
     progressOf: experiments.progressOf,
     countRecords: projects.runCounts,
     ratingsOfRuns: annotations.ratingsOfRuns,
+    findScorers: scorers.store.findEver,
     records: { records: records.reads, findRun: projects.findUnexpiredRun, metrics: scorers.definitions },
     metricColumns: scorers.metricColumns,
     findRun: experiments.ledger.find.bind(experiments.ledger),

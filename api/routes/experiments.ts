@@ -20,6 +20,7 @@ import {
   view,
 } from '../../shared/experiments/list.ts';
 import type { MetricBuckets } from '../../shared/experiments/metricBuckets.ts';
+import { isScorerId, type MetricName, underBothKeys } from '../../shared/experiments/metricNames.ts';
 import { withMetricKeys } from '../../shared/experiments/metricQuery.ts';
 import { loggedMetricsOf } from '../../shared/experiments/metricScales.ts';
 import type { ExperimentView } from '../../shared/experiments/response.ts';
@@ -246,7 +247,7 @@ function creationOf(request: Request, body: ExperimentCreateRequest): Creation |
 }
 
 function toWire(experiment: ExperimentView): ExperimentResponse {
-  const { prompt, dataset, counts, aggregates, ranking, group, createdBy, playgroundId } = experiment;
+  const { prompt, dataset, counts, aggregates, ranking, group, createdBy, playgroundId, metricNames: names } = experiment;
   const settings = experiment.promptSettings ?? prompt?.settings ?? null;
   return {
     id: experiment.id,
@@ -261,12 +262,11 @@ function toWire(experiment: ExperimentView): ExperimentResponse {
     num_sessions: counts?.sessions ?? null,
     task_type: experiment.taskType,
     dataset: dataset && { dataset_id: dataset.id, version_index: dataset.versionIndex, name: dataset.name },
-    aggregate_metrics: aggregates?.rolledUp ?? {},
-    structured_aggregate_metrics:
-      aggregates &&
-      Object.fromEntries(Object.entries(aggregates.metrics).map(([name, values]) => [name, aggregatesToWire(values)])),
-    trial_aggregates: aggregates?.overTrials ?? null,
-    aggregate_metric_counts: countsToWire(aggregates),
+    aggregate_metrics: aggregates ? flatMetrics(aggregates, names) : {},
+    structured_aggregate_metrics: aggregates && structuredMetrics(aggregates, names),
+    trial_aggregates: aggregates?.overTrials ? underBothKeys(aggregates.overTrials, names) : null,
+    aggregate_metric_counts: countsToWire(aggregates, names),
+    metric_scorer_ids: Object.fromEntries(names.map(({ name, scorerId }) => [name, scorerId])),
     failed_rows: experiment.failedRows,
     usage: aggregates?.usage ? usageBody(aggregates.usage) : null,
     aggregate_feedback: {},
@@ -306,19 +306,57 @@ const metricCountsToWire = ({ notApplicable, failedRowsWithoutValue, ...counts }
 });
 
 /** Null of aggregates that an earlier release has stored. */
-function countsToWire(aggregates: ExperimentAggregates | null): ExperimentResponse['aggregate_metric_counts'] {
+function countsToWire(
+  aggregates: ExperimentAggregates | null,
+  names: readonly MetricName[],
+): ExperimentResponse['aggregate_metric_counts'] {
   if (!aggregates?.counts) return null;
   const { rows = 0, rowsFailed = 0, counts } = aggregates;
   return Object.fromEntries(
-    Object.entries(counts).map(([name, { counts: one, failedRows, worst, judgeModel, isJudgedByModelUnderTest }]) => [
-      name,
-      {
-        ...metricCountsToWire(one),
-        ...{ rows, rows_failed: rowsFailed },
-        ...{ failed_rows: failedRows, worst },
-        ...{ judge_model: judgeModel ?? null, judged_by_model_under_test: isJudgedByModelUnderTest ?? false },
-      },
-    ]),
+    Object.entries(underBothKeys(counts, names)).map(
+      ([name, { counts: one, failedRows, worst, judgeModel, isJudgedByModelUnderTest }]) => [
+        name,
+        {
+          ...metricCountsToWire(one),
+          ...{ rows, rows_failed: rowsFailed },
+          ...{ failed_rows: failedRows, worst },
+          ...{ judge_model: judgeModel ?? null, judged_by_model_under_test: isJudgedByModelUnderTest ?? false },
+        },
+      ],
+    ),
+  );
+}
+
+const NS_IN_MS = 1e6;
+
+/**
+ * The one figure of each metric, by its key and its name, and what clients of the interface read beside them: averages and counts, under names with a
+ * prefix. A metric that has such a name itself keeps it.
+ */
+function flatMetrics({ metrics, rolledUp, rows }: ExperimentAggregates, names: readonly MetricName[]): Record<string, number> {
+  const nameOf = new Map(names.map(({ name, scorerId }) => [scorerId, name]));
+  const prefixed = Object.entries(metrics).flatMap(([key, { avg, count }]): [string, number][] => {
+    const name = nameOf.get(key) ?? key;
+    return [...(avg === null ? [] : [[`average_${name}`, avg] as [string, number]]), [`count_${name}`, count]];
+  });
+  const durationNs = metrics.duration_ns?.avg ?? null;
+  return Object.fromEntries([
+    ...(durationNs === null ? [] : [['average_latency', durationNs / NS_IN_MS] as const]),
+    ...(rows ? [['total_responses', rows] as const] : []),
+    ...prefixed,
+    ...Object.entries(underBothKeys(rolledUp, names)),
+  ]);
+}
+
+/** All figures of each metric, by its name and by its scorer's id. By the id, booleans are counted as 0 and 1, as clients of the interface read them. */
+function structuredMetrics({ metrics }: ExperimentAggregates, names: readonly MetricName[]) {
+  return Object.fromEntries(
+    Object.entries(underBothKeys(metrics, names)).map(([key, values]) => {
+      const { valueDistribution: counts, pct } = values;
+      if (!counts || pct === null || !isScorerId(key)) return [key, aggregatesToWire(values)];
+      const { true: yes = 0, false: no = 0, ...others } = counts;
+      return [key, aggregatesToWire({ ...values, valueDistribution: { 0: no, 1: yes, ...others } })];
+    }),
   );
 }
 

@@ -1,7 +1,7 @@
 import { connect, type ServiceOptions } from '../connect.ts';
 import { table } from '../output/table.ts';
-import { cellOf, defaultColumns, isFigure, titleOf } from '../records/recordCells.ts';
-import { type FilterOptions, recordFilters } from '../records/recordFilters.ts';
+import { cellOf, defaultColumns, isFigure, otherIds, titleOf } from '../records/recordCells.ts';
+import { columnsOf, type FilterOptions, recordFilters } from '../records/recordFilters.ts';
 import { type Found, recordPages } from '../records/recordPages.ts';
 import { type RecordKind, type RunOptions, recordRun } from '../records/recordRun.ts';
 import { remark, say, type Terminal, widthOf, write } from '../terminal.ts';
@@ -34,6 +34,8 @@ export async function searchLogs(terminal: Terminal, options: SearchLogsOptions)
   if (found.length === 0) return remark(terminal, `No ${kind} fits.`);
   const shown = columns ?? [];
   const titles = shown.map((one) => ({ title: titleOf(one), figure: isFigure(one) }));
-  const rows = found.map((record) => shown.map((one) => cellOf(record, one)));
+  const namesMetrics = column?.some((one) => one.startsWith('metrics/')) ?? false;
+  const others = namesMetrics ? otherIds(await columnsOf(client, run, kind, terminal.signal)) : undefined;
+  const rows = found.map((record) => shown.map((one) => cellOf(record, one, others)));
   await say(terminal, table(titles, rows, widthOf(terminal.stdout, terminal.environment)));
 }

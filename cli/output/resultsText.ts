@@ -11,8 +11,10 @@ export function resultsText(experiment: ExperimentResponse, progress: Experiment
   const failed = rows_failed > 0 ? `, ${rows_failed} of them failed` : '';
   const state = progress.state === 'idle' ? 'was never run' : progress.state;
   const head = `${JSON.stringify(experiment.name)} ${state}: ${rows_done} of ${rows_total} rows${failed}${took}${cost ? `, ${dollars(cost)}` : ''}${error ? ` (${error})` : ''}`;
+  // What is there by a name is there by the scorer's id as well.
+  const repeated = new Set(Object.values(experiment.metric_scorer_ids ?? {}));
   const rows = Object.entries(experiment.structured_aggregate_metrics ?? {})
-    .filter(([, { count }]) => count !== null && count > 0)
+    .filter(([key, { count }]) => !repeated.has(key) && count !== null && count > 0)
     .map(([name, { avg, min, p50, p95, max, count }]) => [
       name,
       ...[avg, min, p50, p95, max].map((value) => figureText(value, unitOf(name))),

@@ -1,13 +1,22 @@
 import { figureText } from '../../shared/figures/figureText.ts';
 import { unitOf } from '../output/resultsText.ts';
+import type { FilterColumn } from './recordCondition.ts';
 import type { Found } from './recordPages.ts';
 
 /** What a table shows unless columns are named. */
 export const defaultColumns = ['created_at', 'name', 'input', 'output', 'status_code', 'metrics/duration_ns'] as const;
 
+/** By the id of a column, the other ids that the catalog has for it: a metric's values stand in a record under its name or its scorer's id. */
+export function otherIds(columns: readonly FilterColumn[]): ReadonlyMap<string, string[]> {
+  const pairs = columns.flatMap(({ id, metric_key_alias: name }): [string, string][] =>
+    name ? [[`metrics/${name}`, id] as [string, string], [id, `metrics/${name}`] as [string, string]] : [],
+  );
+  return new Map([...Map.groupBy(pairs, ([id]) => id)].map(([id, same]) => [id, same.map(([, other]) => other)]));
+}
+
 /** A column of a record as a cell of a table. */
-export function cellOf(record: Found, column: string): string {
-  const value = partOf(record, column);
+export function cellOf(record: Found, column: string, others?: ReadonlyMap<string, string[]>): string {
+  const [value] = [column, ...(others?.get(column) ?? [])].map((id) => partOf(record, id)).filter((part) => part !== undefined);
   if (value === null || value === undefined) return '';
   if (typeof value === 'number') return figureText(value, unitOf(column.replace(/^metrics\//, '')));
   if (typeof value === 'string') return /(?:^|_)at$/.test(column) ? value.slice(0, 19).replace('T', ' ') : value;

@@ -9,6 +9,8 @@ export type Filter = Leaf | { and: Filter[] } | { or: Filter[] } | { not: Filter
 export interface FilterColumn {
   id: string;
   filter_type?: string | undefined;
+  /** The name of the scorer that computes a metric, where the id holds the scorer's id; or the other way round. */
+  metric_key_alias?: string | undefined;
 }
 
 export interface Condition {

@@ -36,7 +36,8 @@ export async function recordFilters(
   ];
 }
 
-const columnsOf = async (client: ServiceClient, { path, selector }: RecordRun, kind: RecordKind, signal: AbortSignal) =>
+/** The columns that records of this kind have in the run. */
+export const columnsOf = async (client: ServiceClient, { path, selector }: RecordRun, kind: RecordKind, signal: AbortSignal) =>
   (
     await client.send<{ columns: FilterColumn[] }>(`${path}/${kind}s/available_columns`, {
       body: selector,
@@ -53,9 +54,19 @@ const leavesOf = (conditions: readonly Condition[], columns: readonly FilterColu
  * a stream that is about to be followed.
  */
 function columnOf({ column: id, value }: Condition, columns: readonly FilterColumn[]): FilterColumn {
-  const found = columns.find((column) => column.id === id);
+  const found = columns.find((column) => column.id === id) ?? onlyMetric(id, columns);
   if (found) return found;
   if (/^(?:user|dataset)_metadata\/./.test(id)) return { id, filter_type: 'text' };
-  if (/^metrics\/./.test(id)) return { id, filter_type: Number.isNaN(Number(value)) ? 'text' : 'number' };
+  if (/^metrics\/./.test(id)) return { id, filter_type: typeOfValue(value) };
   throw usageError(`there is no column ${JSON.stringify(id)} here, but ${columns.map((column) => column.id).join(', ')}`);
 }
+
+/** The metric whose scorer has this name. @throws CommandError where several have it */
+function onlyMetric(id: string, columns: readonly FilterColumn[]): FilterColumn | undefined {
+  const called = columns.filter(({ metric_key_alias: name }) => name !== undefined && id === `metrics/${name}`);
+  if (called.length < 2) return called[0];
+  throw usageError(`${id} names several metrics: take one of ${called.map((column) => column.id).join(', ')}`);
+}
+
+const typeOfValue = (value: string): string =>
+  value === 'true' || value === 'false' ? 'boolean' : Number.isNaN(Number(value)) ? 'text' : 'number';

@@ -1,10 +1,11 @@
 import type { ColumnDef } from '../columns/columnDef.ts';
-import { builtinMetrics } from '../metrics/index.ts';
-import { metricColumn } from '../metrics/metricColumn.ts';
-import { undefinedMetric } from '../records/columnCatalog.ts';
+import { undefinedMetric, underScorerId } from '../records/columnCatalog.ts';
+import { metricOfColumn } from '../records/findColumn.ts';
+import { builtinColumns } from '../scorers/presets.ts';
 import type { ExperimentColumn } from '../wire/experiments.ts';
 import { noScale } from '../wire/metricScale.ts';
 import type { AggregatedMetric } from './experimentStore.ts';
+import { isScorerId } from './metricNames.ts';
 import { measuredScale } from './metricScales.ts';
 
 type Standard = Pick<ExperimentColumn, 'id' | 'label' | 'description' | 'data_type'> & Partial<ExperimentColumn>;
@@ -127,14 +128,13 @@ const unset = {
   ...noScale,
 } as const satisfies Partial<ExperimentColumn>;
 
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-const builtIn: ReadonlyMap<string, ColumnDef> = new Map(builtinMetrics.map((metric) => [metric.name, metricColumn(metric)]));
+const builtIn: ReadonlyMap<string, ColumnDef> = new Map(builtinColumns.map((column) => [metricOfColumn(column.id), column]));
 
 /** Metrics that no run has switched on: those that clients computed themselves. A scorer's id without its scorer says nothing to anybody. */
 function loggedMetrics(metrics: readonly ColumnDef[], aggregated: readonly AggregatedMetric[]): ColumnDef[] {
   const listed = new Set([...measured, ...metrics].map(({ id }) => id));
   return aggregated
-    .filter(({ metric }) => !listed.has(`metrics/${metric}`) && !UUID.test(metric))
+    .filter(({ metric }) => !listed.has(`metrics/${metric}`) && !isScorerId(metric))
     .map((one) => builtIn.get(one.metric) ?? { ...undefinedMetric(one), scale: one.scale });
 }
 
@@ -142,41 +142,47 @@ const hasFigure = ({ dataType, rollUpMethod }: ColumnDef): boolean =>
   rollUpMethod !== 'category_count' && dataType !== 'text' && dataType !== 'string_list';
 
 /**
- * Columns of a list of experiments: the standard ones, what every run is measured by, then one per metric. A metric's id without `metrics/` is its key
- * in the aggregates.
+ * Columns of a list of experiments: the standard ones, what every run is measured by, then one per metric, and the metrics of built-in scorers again
+ * under the scorer's id. A metric's id without `metrics/` is its key in the aggregates.
  * @param metrics those that the project's runs compute
  */
-export const experimentColumns = (metrics: readonly ColumnDef[], aggregated: readonly AggregatedMetric[]): ExperimentColumn[] => [
-  ...standard.map((column) => ({ ...unset, ...column, applicable_types: [] })),
-  ...measured.map((column) => ({
-    ...unset,
-    ...column,
-    category: 'metric' as const,
-    group_label: 'System Metrics',
-    applicable_types: [],
-    is_optional: true,
-    sortable: true,
-    filterable: true,
-    roll_up_method: 'average',
-    ...measuredScale,
-  })),
-  ...[...metrics, ...loggedMetrics(metrics, aggregated)].map((metric) => ({
-    ...unset,
-    id: metric.id,
-    label: metric.label,
-    description: metric.description,
-    category: 'metric' as const,
-    group_label: metric.groupLabel,
-    data_type: metric.dataType,
-    data_unit: metric.dataUnit ?? null,
-    multi_valued: metric.multiValued ?? false,
-    // Of labels and texts no one figure stands for the metric.
-    sortable: hasFigure(metric),
-    filterable: hasFigure(metric),
-    applicable_types: [],
-    is_empty: metric.isEmpty ?? false,
-    roll_up_method: metric.rollUpMethod ?? null,
-    metric_key_alias: metric.metricKeyAlias ?? null,
-    ...(metric.scale ?? noScale),
-  })),
-];
+export function experimentColumns(metrics: readonly ColumnDef[], aggregated: readonly AggregatedMetric[]): ExperimentColumn[] {
+  const scored = [...metrics, ...loggedMetrics(metrics, aggregated)];
+  return [
+    ...standard.map((column) => ({ ...unset, ...column, applicable_types: [] })),
+    ...measured.map((column) => ({
+      ...unset,
+      ...column,
+      category: 'metric' as const,
+      group_label: 'System Metrics',
+      applicable_types: [],
+      is_optional: true,
+      sortable: true,
+      filterable: true,
+      roll_up_method: 'average',
+      ...measuredScale,
+    })),
+    ...scored.map(columnOfMetric),
+    ...scored.flatMap(underScorerId).map(columnOfMetric),
+  ];
+}
+
+const columnOfMetric = (metric: ColumnDef): ExperimentColumn => ({
+  ...unset,
+  id: metric.id,
+  label: metric.label,
+  description: metric.description,
+  category: 'metric' as const,
+  group_label: metric.groupLabel,
+  data_type: metric.dataType,
+  data_unit: metric.dataUnit ?? null,
+  multi_valued: metric.multiValued ?? false,
+  // Of labels and texts no one figure stands for the metric.
+  sortable: hasFigure(metric),
+  filterable: hasFigure(metric),
+  applicable_types: [],
+  is_empty: metric.isEmpty ?? false,
+  roll_up_method: metric.rollUpMethod ?? null,
+  metric_key_alias: metric.metricKeyAlias ?? null,
+  ...(metric.scale ?? noScale),
+});

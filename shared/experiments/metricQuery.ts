@@ -1,6 +1,7 @@
 import { RequestInvalid } from '../errors/errors.ts';
 import { closestNames } from '../identifiers/closestNames.ts';
-import { isMetricColumn } from '../records/findColumn.ts';
+import { isMetricColumn, metricOfColumn } from '../records/findColumn.ts';
+import { builtinById } from '../scorers/presets.ts';
 import type { ExperimentColumn, ExperimentFilter, ExperimentSort } from '../wire/experiments.ts';
 import type { ExperimentQuery } from './experimentStore.ts';
 
@@ -20,7 +21,10 @@ export async function withMetricKeys(
   const isNamed = query.filters.some(isMetricFilter) || (query.sort && isMetricSort(query.sort));
   if (!isNamed) return query;
   const columns = (await columnsOf()).filter(({ category }) => category === 'metric');
-  const keyOf = (name: string, loc: (string | number)[]): string => {
+  const keyOf = (given: string, loc: (string | number)[]): string => {
+    // Figures of built-in metrics are stored under their names.
+    const builtin = builtinById(metricOfColumn(given));
+    const name = builtin ? `metrics/${builtin.name}` : given;
     const called = columns.filter((one) => `metrics/${one.metric_key_alias}` === name);
     const column = columns.find(({ id }) => id === name) ?? (called.length > 1 ? undefined : called[0]);
     if (column?.filterable) return column.id;

@@ -1,6 +1,7 @@
 import type { RunCount, RunCounts } from '../projects/runs.ts';
 import type { RatingAggregates } from '../wire/annotationRatings.ts';
 import type { Experiment } from './experimentStore.ts';
+import { type FindScorers, type MetricName, metricNames } from './metricNames.ts';
 
 /**
  * How far the runs of these experiments are, by id: fractions in [0, 1], 1 only when the run has ended and its aggregates are stored. One that is
@@ -13,6 +14,7 @@ export interface ViewDeps {
   countRecords: RunCounts;
   /** What people say of the records of these experiments; those without a rating are absent. */
   ratingsOfRuns(projectId: string, experimentIds: readonly string[]): Promise<ReadonlyMap<string, RatingAggregates>>;
+  findScorers: FindScorers;
 }
 
 /** An experiment with what is found outside the metadata store. */
@@ -22,6 +24,7 @@ export interface ExperimentView extends Experiment {
   /** Null where counts were not asked for. */
   counts: RunCount | null;
   ratings: RatingAggregates;
+  metricNames: MetricName[];
 }
 
 /** Views of experiments of one project, in their order. */
@@ -33,15 +36,17 @@ export async function experimentViews(
 ): Promise<ExperimentView[]> {
   if (experiments.length === 0) return [];
   const ids = experiments.map((experiment) => experiment.id);
-  const [progress, counts, ratings] = await Promise.all([
+  const [progress, counts, ratings, names] = await Promise.all([
     deps.progressOf(experiments),
     withCounts ? deps.countRecords(projectId, ids) : undefined,
     deps.ratingsOfRuns(projectId, ids),
+    metricNames(deps.findScorers, experiments),
   ]);
-  return experiments.map((experiment) => ({
+  return experiments.map((experiment, index) => ({
     ...experiment,
     progress: progress.get(experiment.id) ?? 0,
     counts: counts ? (counts.get(experiment.id) ?? { traces: 0, spans: 0, sessions: 0 }) : null,
     ratings: ratings.get(experiment.id) ?? {},
+    metricNames: names[index] ?? [],
   }));
 }

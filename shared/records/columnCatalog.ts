@@ -18,6 +18,8 @@ export interface MetricDefinitions {
   alwaysListed: readonly ColumnDef[];
   /** Columns of the metrics that the run's users defined or enabled, by what is known of them. */
   ofRun(run: RecordRun): Promise<readonly ColumnDef[]>;
+  /** Columns of metrics that users defined with these scorers, which the run may compute no longer. */
+  ofScorers(scorerIds: readonly string[]): Promise<readonly ColumnDef[]>;
 }
 
 type MetricReads = Pick<RecordReads, 'metricsWithValues' | 'booleanMetrics'>;
@@ -37,6 +39,7 @@ export async function availableColumns(
   const known = new Map([...definitions.builtIn, ...ofRun, ...systemMetricColumns].map((column) => [column.id, column]));
   const unknown = await undefinedMetrics(
     reads,
+    definitions,
     run,
     valued.filter(({ metric }) => !known.has(`metrics/${metric}`)),
   );
@@ -61,7 +64,13 @@ export async function describedColumns(
   ]);
   const described: LogRecordsColumnInfo[] = [];
   await eachInTurns(columns, (column) => described.push(toDescriptor(column)));
-  return [...described, ...annotationColumns(templates)];
+  return [...described, ...columns.flatMap(underScorerId).map(toDescriptor), ...annotationColumns(templates)];
+}
+
+/** The column again under its scorer's id, where it has another id: clients of the interface look for the metric of a built-in scorer there. */
+export function underScorerId(column: ColumnDef): ColumnDef[] {
+  const id = `metrics/${column.scorerId}`;
+  return column.scorerId === undefined || column.id === id ? [] : [{ ...column, id, metricKeyAlias: metricOfColumn(column.id) }];
 }
 
 /**
@@ -80,7 +89,11 @@ export async function findColumnFor(
   const [ofRun, valued] = await Promise.all([definitions.ofRun(run), reads.metricsWithValues(run, {})]);
   const asked = new Set(named.flatMap((id) => [id, explainedBy(id) ?? []].flat()));
   const wanted = valued.filter(({ metric }) => asked.has(`metrics/${metric}`));
-  const columns = [...(await undefinedMetrics(reads, run, wanted)).values(), ...ofRun, ...definitions.builtIn];
+  const described = [...ofRun, ...definitions.builtIn];
+  const known = columnFinder([...wanted.map(undefinedMetric), ...described]);
+  // A name may be that of a scorer whose metric the run computes no longer.
+  const former = named.every((id) => isKnown(known, id)) ? [] : await formerMetrics(definitions, valued, described);
+  const columns = [...(await undefinedMetrics(reads, definitions, run, wanted)).values(), ...described, ...former];
   const find = columnFinder(columns);
   const others = named.flatMap((id): ColumnDef[] => {
     if (isKnown(find, id)) return [];
@@ -104,14 +117,17 @@ export async function selectedMetrics(
   names: readonly string[],
 ): Promise<string[]> {
   const plain = columnFinder(builtIn);
-  const others = names.filter((name) => !Uuid.safeParse(name).success && !isKnown(plain, `metrics/${name}`));
-  if (others.length === 0) return [...names];
+  const keys = names.map((name) => (isKnown(plain, `metrics/${name}`) ? metricOfColumn(plain(`metrics/${name}`).id) : name));
+  const others = keys.filter((name) => !isUuid(name) && !isKnown(plain, `metrics/${name}`));
+  if (others.length === 0) return keys;
   const columns = new Map((await Promise.all(runs.map(ofRun))).flat().map((column) => [column.id, column]));
   const aliases = new Set([...columns.values()].map(({ metricKeyAlias }) => metricKeyAlias));
   const find = columnFinder([...columns.values()]);
   const ids = others.filter((name) => aliases.has(name)).map((name) => metricOfColumn(find(`metrics/${name}`).id));
-  return [...new Set([...names, ...ids])];
+  return [...new Set([...keys, ...ids])];
 }
+
+const isUuid = (text: string): boolean => Uuid.safeParse(text).success;
 
 function isKnown(find: FindColumn, id: string): boolean {
   try {
@@ -144,16 +160,30 @@ type ValuedMetric = Awaited<ReturnType<RecordReads['metricsWithValues']>>[number
 /** Columns of metrics of which only the values are known. Booleans are stored as numbers, so the values say which of the two they are. */
 async function undefinedMetrics(
   reads: MetricReads,
+  definitions: MetricDefinitions,
   run: RecordRun,
   valued: readonly ValuedMetric[],
 ): Promise<Map<string, ColumnDef>> {
+  const former = await formerMetrics(definitions, valued, []);
   const numbers = valued.filter(({ dataType }) => dataType === 'floating_point').map(({ metric }) => metric);
   const booleans = numbers.length > 0 ? await reads.booleanMetrics(run, numbers) : new Set<string>();
   const columns = new Map<string, ColumnDef>();
   await eachInTurns(valued, ({ metric, dataType }) => {
     columns.set(metric, undefinedMetric({ metric, dataType: booleans.has(metric) ? 'boolean' : dataType }));
   });
+  for (const column of former) columns.set(metricOfColumn(column.id), column);
   return columns;
+}
+
+/** Columns of those metrics that scorers compute which the run has switched off, or which are deleted. */
+async function formerMetrics(
+  { ofScorers }: MetricDefinitions,
+  valued: readonly ValuedMetric[],
+  described: readonly ColumnDef[],
+): Promise<readonly ColumnDef[]> {
+  const known = new Set(described.map(({ id }) => id));
+  const ids = valued.flatMap(({ metric }) => (isUuid(metric) && !known.has(`metrics/${metric}`) ? [metric] : []));
+  return ids.length > 0 ? ofScorers(ids) : [];
 }
 
 /** A metric of which only the values are known, such as one that a client computed itself. */

@@ -27,9 +27,12 @@ export function columnFinder(metrics: readonly ColumnDef[]): FindColumn {
   const byId = new Map(metrics.map((column) => [column.id, column]));
   // A scorer's metric is found by its name, too, unless a metric has that name itself.
   const byName = Map.groupBy(byId.values(), ({ metricKeyAlias: name }) => name);
+  const byScorer = new Map(
+    metrics.flatMap((column) => (column.scorerId === undefined ? [] : [[column.scorerId, column] as const])),
+  );
   const named = (id: string): ColumnDef | undefined => {
     const name = isMetricColumn(id) ? metricOfColumn(id) : undefined;
-    return name === undefined ? undefined : onlyMetric(id, byName.get(name) ?? []);
+    return name === undefined ? undefined : (byScorer.get(name) ?? onlyMetric(id, byName.get(name) ?? []));
   };
   return (id) => {
     const column = builtIn.get(id) ?? byId.get(id) ?? named(id) ?? metadataColumn(id);

@@ -169,7 +169,8 @@ const sums: ReadonlySet<string> = new Set(
 
 /**
  * Each metric as one figure: by its roll-up, else the average of numbers and the counts of texts. A metric that is called like
- * a key of the reply stands under the id of its column.
+ * a key of the reply stands under the id of its column. The metric of a user's scorer is there by the scorer's id and by its name, unless the name is
+ * that of another metric or a key of the reply.
  */
 export function rolledUp(columns: readonly ColumnDef[]): FiguresOf {
   const methods = new Map(
@@ -177,10 +178,27 @@ export function rolledUp(columns: readonly ColumnDef[]): FiguresOf {
       source.at === 'metric' && rollUpMethod ? [[source.metric, rollUpMethod]] : [],
     ),
   );
+  const names = uniqueNames(columns);
   return ({ metric, aggregates }) => {
     const method = (methods.get(metric) as RollUpMethod | undefined) ?? (sums.has(metric) ? 'sum' : undefined);
-    return [[reserved.has(metric) ? `metrics/${metric}` : metric, rollUp(aggregates, method)]];
+    const figure = rollUp(aggregates, method);
+    const name = names.get(metric);
+    const byKey: [string, Figure | null] = [reserved.has(metric) ? `metrics/${metric}` : metric, figure];
+    return name === undefined ? [byKey] : [byKey, [name, figure]];
   };
+}
+
+/** By the key of a metric, the name of its scorer where no other metric has it. */
+function uniqueNames(columns: readonly ColumnDef[]): Map<string, string> {
+  const ids = new Set(columns.map(({ id }) => id));
+  const byName = Map.groupBy(columns, ({ metricKeyAlias }) => metricKeyAlias);
+  return new Map(
+    [...byName].flatMap(([name, [column, another]]): [string, string][] =>
+      name === undefined || another || ids.has(`metrics/${name}`) || reserved.has(name) || column?.source.at !== 'metric'
+        ? []
+        : [[column.source.metric, name]],
+    ),
+  );
 }
 
 export interface WantedFigure {

@@ -100,14 +100,17 @@ function finish(
   return view.truncate ? shortened(whole) : whole;
 }
 
+/** By the keys of the values; what a built-in scorer computed is there by the scorer's id, too, where clients of the interface look. */
 function metricInfo(metrics: readonly StoredMetric[], view: PageView): Record<string, unknown> {
   return Object.fromEntries(
-    metrics.map(({ metric, result, metadata }) => {
+    metrics.flatMap(({ metric, result, metadata, scorerId }): [string, object][] => {
       const readable = 'value' in result ? { ...result, value: readableMetricValue(result.value) } : result;
-      return [
-        metric,
-        view.includeMetricMetadata && result.status_type === 'success' && metadata ? { ...readable, metadata } : readable,
-      ];
+      const shown =
+        view.includeMetricMetadata && result.status_type === 'success' && metadata ? { ...readable, metadata } : readable;
+      const byName: [string, object] = [metric, shown];
+      return scorerId === undefined || scorerId === metric
+        ? [byName]
+        : [[scorerId, { ...shown, metric_key_alias: metric }], byName];
     }),
   );
 }

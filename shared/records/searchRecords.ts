@@ -131,6 +131,8 @@ export interface StoredMetric {
   result: MetricResult;
   /** The scorer's own metadata, sent only when it is asked for. */
   metadata: Record<string, unknown> | null;
+  /** Absent of a value that a client logged. */
+  scorerId?: string;
 }
 
 /** What a page of records shows. */

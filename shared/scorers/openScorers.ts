@@ -1,14 +1,14 @@
 import type { ColumnDef } from '../columns/columnDef.ts';
 import type { ExperimentRun } from '../experiments/experiment.ts';
-import { builtinMetrics } from '../metrics/index.ts';
 import { metricColumn } from '../metrics/metricColumn.ts';
 import { toxicity } from '../metrics/toxicity.ts';
 import type { MetricDefinitions } from '../records/columnCatalog.ts';
 import type { FrozenMetricStore } from '../scoring/frozenMetrics.ts';
 import type { DefaultJudgeStore } from './defaultJudge.ts';
 import { thawMetric } from './frozenMetric.ts';
+import { builtinColumns } from './presets.ts';
 import type { EnabledMetric } from './resolveMetrics.ts';
-import { enabledMetricColumns, projectMetricColumns, runScorers } from './runSettings.ts';
+import { enabledMetricColumns, projectMetricColumns, runScorers, scorerColumns } from './runSettings.ts';
 import type { ScorerStore } from './scorer.ts';
 
 type ExperimentRef = Pick<ExperimentRun, 'projectId' | 'experimentId'>;
@@ -58,7 +58,8 @@ export function openScorers(store: ScorerStore, frozen: FrozenMetricStore, defau
 
 /** What is known of metrics without their values: those built in, and those that users defined or switched on. */
 const metricDefinitions = (scorers: ScorerStore): MetricDefinitions => ({
-  builtIn: builtinMetrics.map(metricColumn),
+  builtIn: builtinColumns,
   alwaysListed: [metricColumn(toxicity)],
   ofRun: (run) => enabledMetricColumns(scorers, run.projectId, run.runId),
+  ofScorers: (ids) => scorerColumns(scorers, ids),
 });

@@ -1,6 +1,8 @@
+import type { ColumnDef } from '../columns/columnDef.ts';
 import { derivedId } from '../identifiers/ids.ts';
 import { builtinMetrics } from '../metrics/index.ts';
 import type { Metric } from '../metrics/metric.ts';
+import { metricColumn } from '../metrics/metricColumn.ts';
 import type { Scorer } from './scorer.ts';
 
 /** The same id in every installation and release, so that settings of a run can name a built-in metric. */
@@ -42,6 +44,17 @@ export const presets: readonly Scorer[] = [...byId].map(([id, metric]) => ({
 export const presetById = (id: string): Scorer | undefined => presets.find((preset) => preset.id === id);
 
 export const builtinById = (scorerId: string): Metric | undefined => byId.get(scorerId);
+
+const idByName = new Map([...byId].map(([id, metric]) => [metric.name, id]));
+
+/** The scorer's id of the built-in metric with exactly this wire name. */
+export const builtinIdOf = (name: string): string | undefined => idByName.get(name);
+
+/** Columns of the built-in metrics. */
+export const builtinColumns: readonly ColumnDef[] = [...byId].map(([scorerId, metric]) => ({
+  ...metricColumn(metric),
+  scorerId,
+}));
 
 /** The built-in metric with this wire name or label, in any case. */
 export const builtinByName = (nameOrLabel: string): { scorerId: string; metric: Metric } | undefined => {

@@ -2,7 +2,7 @@ import type { ColumnDef } from '../columns/columnDef.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { metricColumn } from '../metrics/metricColumn.ts';
 import type { SegmentFilter } from '../wire/scorers.ts';
-import { type EnabledMetric, resolveMetrics, type ScorerLookup, type ScorerReference } from './resolveMetrics.ts';
+import { type EnabledMetric, fromScorer, resolveMetrics, type ScorerLookup, type ScorerReference } from './resolveMetrics.ts';
 import type { RunScorerSettings, ScorerStore } from './scorer.ts';
 
 type SettingsStore = ScorerLookup & Pick<ScorerStore, 'runSettings' | 'saveRunSettings' | 'runExists' | 'projectScorers'>;
@@ -104,6 +104,15 @@ export const enabledMetricColumns = async (store: SettingsStore, projectId: stri
 /** Columns of the metrics that any run of the project computes: those of lists over experiments. */
 export const projectMetricColumns = async (store: SettingsStore, projectId: string): Promise<ColumnDef[]> =>
   columnsOf(await resolveMetrics(store, await store.projectScorers(projectId)));
+
+/** Columns of the metrics that users defined with these scorers, deleted ones included; ids of no scorer, and scorers that nothing computes, are left out. */
+export async function scorerColumns(store: ScorerLookup, scorerIds: readonly string[]): Promise<ColumnDef[]> {
+  const found = scorerIds.length > 0 ? await store.findEver(scorerIds) : [];
+  return found.flatMap((scorer) => {
+    const metric = fromScorer(scorer, scorer.defaultVersion, { id: scorer.id, scorer_type: scorer.scorerType });
+    return 'problem' in metric ? [] : [{ ...metricColumn(metric), scorerId: scorer.id }];
+  });
+}
 
 const columnsOf = (metrics: readonly EnabledMetric[]): ColumnDef[] =>
   metrics.map((metric) => ({ ...metricColumn(metric), scorerId: metric.scorerId, scorerConfig: metric.config }));

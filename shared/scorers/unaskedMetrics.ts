@@ -40,14 +40,17 @@ async function enabledIn(settings: Pick<ScorerStore, 'runSettings'>, { projectId
   return scorers.map(({ id, name, scoreable_node_types }) => {
     const builtin = builtinById(id);
     const kinds: readonly string[] = scoreable_node_types ?? builtin?.kinds ?? [];
-    return { metric: builtin?.name ?? id, alias: builtin ? undefined : (name ?? undefined), kinds };
+    return { metric: builtin?.name ?? id, scorerId: id, alias: builtin ? undefined : (name ?? undefined), kinds };
   });
 }
 
-function stateOf({ metric, alias }: { metric: string; alias: string | undefined }, isPending: boolean): StoredMetric {
+function stateOf(
+  { metric, scorerId, alias }: { metric: string; scorerId: string; alias: string | undefined },
+  isPending: boolean,
+): StoredMetric {
   const named = alias === undefined ? {} : { metric_key_alias: alias };
   return {
-    metric,
+    ...{ metric, scorerId },
     result: isPending
       ? { status_type: 'pending', ...named }
       : { status_type: 'not_computed', ...named, message: 'no score was asked for' },

@@ -225,8 +225,20 @@ export const ExperimentResponse = z
     num_sessions: z.int().nullable(),
     task_type: TaskType,
     dataset: z.object({ dataset_id: Uuid, version_index: z.int(), name: z.string().nullable() }).nullable(),
-    aggregate_metrics: z.record(z.string(), z.number()),
-    structured_aggregate_metrics: z.record(z.string(), MetricAggregates).nullable(),
+    aggregate_metrics: z
+      .record(z.string(), z.number())
+      .describe(
+        'The one figure of each metric, by its name and by the id of a scorer that a user defined; and `average_<name>`, `count_<name>` (how many values), `average_cost`, `average_latency` (milliseconds) and `total_responses` (rows that were recorded).',
+      ),
+    structured_aggregate_metrics: z
+      .record(z.string(), MetricAggregates)
+      .nullable()
+      .describe(
+        "All figures of each metric, by its name and by its scorer's id. By the id, a distribution of booleans has the keys `0` and `1`; by the name, `false` and `true`.",
+      ),
+    metric_scorer_ids: z
+      .record(z.string(), Uuid)
+      .describe("By the name of a metric that is here under its scorer's id as well: that id."),
     trial_aggregates: z.record(z.string(), TrialAggregates).nullable().describe('By metric; null of a run with one trial.'),
     aggregate_metric_counts: z.record(z.string(), AggregateMetricCounts).nullable(),
     failed_rows: FailedRowsSetting,

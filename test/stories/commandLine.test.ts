@@ -792,6 +792,28 @@ describe('records', () => {
     expect([namesIn(stdout), stderr]).toEqual([names, '']);
   });
 
+  test('search takes the metric of a scorer by its name', async () => {
+    const made = async (path: string, body: object) =>
+      ((await service.request('POST', path, body)) as { body: { id: string } }).body.id;
+    const name = `is_right ${Date.now()}`;
+    const scorer = await made('/scorers', { name, scorer_type: 'llm', defaults: { output_type: 'boolean' } });
+    await service.request('POST', `/scorers/${scorer}/version/llm`, { user_prompt: 'Is {{output}} right?' });
+    const another = await service.project();
+    const stream = await made(`/projects/${another.id}/log_streams`, { name: 'judged' });
+    await service.request('POST', `/v2/projects/${another.id}/traces`, {
+      log_stream_id: stream,
+      traces: [true, false].map((right) => ({ name: `${right}`, input: 'q', metrics: { [scorer]: right } })),
+    });
+    const where = { ...typed, environment: { ...typed.environment, SERVICE_PROJECT: another.name } };
+    for (const metric of [name, scorer]) {
+      const words = ['logs', 'search', '--filter', `metrics/${metric} = false`];
+      const { stdout, stderr } = await assay([...words, '--json'], where);
+      expect([namesIn(stdout), stderr]).toEqual([['false'], '']);
+      const table = await assay([...words, '--column', 'input', `metrics/${metric}`], where);
+      expect(table.stdout.split('\n')[2]?.trim()).toMatch(/^q +false$/);
+    }
+  });
+
   test.each([
     [['--filter', 'status'], /"status" is no condition: /, exitCodes.usage],
     [['--filter', 'status = 1'], /there is no column "status" here, but input, output, name, /, exitCodes.usage],

@@ -1,7 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { resultsText } from '../../cli/output/resultsText.ts';
+import { withAggregates } from '../../client/experimentAggregates.ts';
 import type { ColumnDef } from '../../shared/columns/columnDef.ts';
 import { type ComparedMetric, namedMetrics } from '../../shared/comparison/comparedMetrics.ts';
 import { experimentColumns } from '../../shared/experiments/columns.ts';
+import { metricNames } from '../../shared/experiments/metricNames.ts';
 import { withMetricKeys } from '../../shared/experiments/metricQuery.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { selectedMetrics, undefinedMetric } from '../../shared/records/columnCatalog.ts';
@@ -268,4 +271,145 @@ test('the column of a metric that the run’s settings name says how the run use
   const column = (name: string) => body.columns.find((one: Json) => one.id === `metrics/${name}`);
   expect(column('exact_match').scorer_config).toMatchObject({ id, scorer_type: 'preset', scoreable_node_types: ['llm'] });
   expect(column('toxicity')).not.toHaveProperty('scorer_config');
+});
+
+describe('an experiment', () => {
+  const anyProgress = {
+    rows_done: 3,
+    rows_total: 3,
+    rows_failed: 0,
+    started_at: null,
+    ended_at: null,
+    error: null,
+    usage: { run: {}, judges: {} },
+  };
+  const builtin = builtinByName('exact_match')?.scorerId as string;
+  const madeScorer = async (name: string, prompt: string) => {
+    const { body } = (await service.request('POST', '/scorers', {
+      name,
+      scorer_type: 'llm',
+      defaults: { output_type: 'boolean' },
+    })) as { body: Json };
+    await service.request('POST', `/scorers/${body.id}/version/llm`, { user_prompt: prompt });
+    return body.id as string;
+  };
+  const filled = async (ids: readonly string[], metrics: readonly object[]) => {
+    const at = `/v2/projects/${project.id}/experiments`;
+    const { body } = (await service.request('POST', at, {
+      name: `experiment ${newId()}`,
+      scorers: ids.map((id) => ({ id, scorer_type: id === builtin ? 'preset' : 'llm' })),
+    })) as { body: Json };
+    const traces = metrics.map((one) => ({ created_at, input: 'q', output: 'a', metrics: one }));
+    const logged = await service.request('POST', `/v2/projects/${project.id}/traces`, { experiment_id: body.id, traces });
+    expect(logged.status).toBe(200);
+    const now = async () => (await service.request('GET', `${at}/${body.id}`)).body as Json;
+    await expect.poll(async () => (await now()).structured_aggregate_metrics?.duration_ns, { timeout: 30_000 }).toBeTruthy();
+    return now();
+  };
+
+  test('has the figures of its metrics by name and by scorer, and under the names that clients of the interface read', async () => {
+    const name = `is/right ü ${newId()}`;
+    const own = await madeScorer(name, 'Is {{output}} right?');
+    const second = 1e9;
+    const shown = await filled(
+      [own, builtin],
+      [
+        { [own]: true, exact_match: false, duration_ns: second, cost: 0.25 },
+        { [own]: true, exact_match: true, duration_ns: 3 * second },
+        { [own]: false, exact_match: true, duration_ns: 2 * second },
+      ],
+    );
+    expect(shown.aggregate_metrics).toMatchObject({
+      ...{ exact_match: 2 / 3, average_exact_match: 2 / 3, count_exact_match: 3 },
+      ...{ [own]: 2 / 3, [name]: 2 / 3, [`average_${name}`]: 2 / 3, [`count_${name}`]: 3 },
+      ...{ average_cost: 0.25, count_cost: 1, average_latency: 2_000, total_responses: 3 },
+    });
+    const counted = { count: 3, pct: 2 / 3 };
+    expect(shown.structured_aggregate_metrics).toMatchObject({
+      [name]: { ...counted, value_distribution: { true: 2, false: 1 } },
+      [own]: { ...counted, value_distribution: { 0: 1, 1: 2 } },
+      exact_match: { ...counted, value_distribution: { true: 2, false: 1 } },
+      [builtin]: { ...counted, value_distribution: { 0: 1, 1: 2 } },
+    });
+    expect(shown.structured_aggregate_metrics[own].value_distribution).toEqual({ 0: 1, 1: 2 });
+    expect(shown.aggregate_metric_counts[name]).toEqual(shown.aggregate_metric_counts[own]);
+    expect(shown.metric_scorer_ids).toEqual({ [name]: own, exact_match: builtin });
+
+    const { aggregates } = withAggregates(shown);
+    expect(aggregates[name]).toMatchObject({ figure: 2 / 3, counts: { values: 3 } });
+    expect(aggregates[own]).toBe(aggregates[name]);
+    expect(Object.keys(aggregates).sort()).toEqual(['cost', 'duration_ns', 'exact_match', name].sort());
+    const table = resultsText(shown, { ...anyProgress, state: 'completed' } as never, 200);
+    expect(table).toContain(name);
+    expect(table).not.toContain(own);
+
+    const columns = ((await service.request('POST', `/v2/projects/${project.id}/experiments/available_columns`)).body as Json)
+      .columns as Json[];
+    const column = (id: string) => columns.find((one) => one.id === `metrics/${id}`);
+    expect(column(own)).toMatchObject({ metric_key_alias: name });
+    expect(column(builtin)).toMatchObject({ metric_key_alias: 'exact_match', label: column('exact_match').label });
+    for (const key of [own, name, builtin, 'exact_match']) {
+      const { body } = (await service.request('POST', `/v2/projects/${project.id}/experiments/search`, {
+        filters: [
+          { name: `metrics/${key}`, operator: 'gt', value: 0.6 },
+          { name: 'id', operator: 'eq', value: shown.id },
+        ],
+        sort: { name: `metrics/${key}` },
+      })) as Json;
+      expect(
+        body.experiments?.map(({ id }: Json) => id),
+        key,
+      ).toEqual([shown.id]);
+    }
+  });
+
+  test('keeps the id of a scorer whose name is that of another metric; a renamed or deleted scorer has its name', async () => {
+    const [named, renamed] = ['exact_match', `before ${newId()}`];
+    const first = await madeScorer(`${named} ${newId()}`, 'Is {{output}} right?');
+    const second = await madeScorer(renamed, 'Is {{output}} polite?');
+    const shown = await filled([first, second], [{ [first]: true, [second]: false, duration_ns: 1 }]);
+    const newName = `after ${newId()}`;
+    await service.request('PATCH', `/scorers/${second}`, { name: newName });
+    expect((await service.request('DELETE', `/scorers/${first}`)).status).toBe(200);
+    const now = (await service.request('GET', `/v2/projects/${project.id}/experiments/${shown.id}`)).body as Json as Json;
+    expect(now.metric_scorer_ids[newName]).toBe(second);
+    expect(now.aggregate_metrics).toMatchObject({ [first]: 1, [newName]: 0, [`average_${newName}`]: 0 });
+
+    const deleted = Object.entries(now.metric_scorer_ids).find(([, id]) => id === first)?.[0] as string;
+    const traces = (await service.request('POST', `/v2/projects/${project.id}/traces/search`, {
+      experiment_id: shown.id,
+      filters: [{ type: 'boolean', column_id: `metrics/${deleted}`, operator: 'eq', value: true }],
+    })) as Json;
+    expect([traces.status, traces.body.num_rows]).toEqual([200, 1]);
+    const two = [
+      { aggregates: { metrics: { [first]: {}, exact_match: {}, [second]: {} }, rolledUp: {} } },
+      { aggregates: { metrics: { [second]: {} }, rolledUp: {} } },
+    ] as never;
+    const same = async (ids: readonly string[]) => ids.map((id) => ({ id, name: id === first ? 'exact_match' : 'polite' }));
+    expect(await metricNames(same, two)).toEqual([
+      [
+        { name: 'exact_match', scorerId: builtin },
+        { name: 'polite', scorerId: second },
+      ],
+      [{ name: 'polite', scorerId: second }],
+    ]);
+    const polite = async (ids: readonly string[]) => ids.map((id) => ({ id, name: 'polite' }));
+    expect(await metricNames(polite, two)).toEqual([
+      [{ name: 'exact_match', scorerId: builtin }],
+      [{ name: 'polite', scorerId: second }],
+    ]);
+  });
+});
+
+test('figures over time are under the name of a scorer as well as under its id', async () => {
+  const { post, log_stream_id: run } = await stream();
+  const name = `kind ${newId()}`;
+  const { body: scorer } = (await service.request('POST', '/scorers', { name, scorer_type: 'llm' })) as { body: Json };
+  await service.request('POST', `/scorers/${scorer.id}/version/llm`, { user_prompt: 'Is {{output}} kind?' });
+  await post('traces', { traces: [{ created_at, input: 'q', metrics: { [scorer.id]: true } }] });
+  // Also of a scorer that the run does not compute.
+  const { body } = await post('metrics/search/v2', range);
+  expect(body.aggregate_metrics).toMatchObject({ [scorer.id]: 1, [name]: 1 });
+  expect(body.bucketed_metrics.all[0]).toMatchObject({ [scorer.id]: 1, [name]: 1 });
+  expect(run).toBeTruthy();
 });

@@ -131,6 +131,7 @@ export async function startExperimentService(url?: string) {
       requestRun({ ...checks, workflows }, experimentId, request),
     countRecords: async () => recordCounts,
     ratingsOfRuns: async () => new Map(),
+    findScorers: scorers.findEver,
     progressOf: async (asked: readonly Experiment[]) =>
       new Map(asked.map(({ id, state }) => [id, state === 'completed' ? 1 : (progress.get(id) ?? 0)])),
     async cancelRun(experimentId: string) {

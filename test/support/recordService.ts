@@ -71,7 +71,7 @@ export function recordApp(
     },
     findRun,
     ingestRun: findRun,
-    metrics: { builtIn: [], alwaysListed: [], ofRun: async () => [] },
+    metrics: { builtIn: [], alwaysListed: [], ofRun: async () => [], ofScorers: async () => [] },
   };
   const app = createApp({
     endpoints: [

@@ -32,6 +32,7 @@ export async function startSearchService() {
     builtIn: builtinMetrics.map(metricColumn),
     alwaysListed: [metricColumn(toxicity)],
     ofRun: async () => [],
+    ofScorers: async () => [],
   };
   const timelines = clickhouseMetricTimeline(tables.clickhouse);
   const stream = clickhouseRecordStream(tables.clickhouse);

@@ -51,12 +51,15 @@ export function metricFields(
 
 /** The metric result of a row; its metadata apart, as it is sent only when asked for. */
 export function metricOfRow(row: unknown): StoredMetric & { recordId: string } {
-  const { record_id, metric, status, value, explanation, metadata, details } = row as MetricRow;
+  const { record_id, metric, status, value, explanation, metadata, details, scorer_id: scorerId } = row as MetricRow;
   const hasValue = status === 'success' || status === 'roll_up';
   const result = {
     status_type: status,
     ...(details === '' ? {} : JSON.parse(details)),
     ...(hasValue ? { value: value === '' ? null : JSON.parse(value), explanation } : {}),
   };
-  return { recordId: record_id, metric, result, metadata: metadata === '' ? null : JSON.parse(metadata) };
+  return {
+    ...{ recordId: record_id, metric, result, metadata: metadata === '' ? null : JSON.parse(metadata) },
+    ...(scorerId ? { scorerId } : {}),
+  };
 }

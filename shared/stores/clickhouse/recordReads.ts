@@ -113,7 +113,7 @@ export function clickHouseRecordReads(engine: ClickHouse, versions = new RunVers
         const named = metrics === undefined ? '' : ` AND metric IN ${bind(metrics, 'Array(String)')}`;
         return clickhouse.query({
           name: 'metrics of a page',
-          sql: `SELECT record_id, metric, status, value, explanation, metadata, details FROM metric_values WHERE ${scoresInRun}${named} AND ${place(scope)} ORDER BY version DESC LIMIT 1 BY record_id, metric`,
+          sql: `SELECT record_id, metric, status, value, explanation, metadata, details, scorer_id FROM metric_values WHERE ${scoresInRun}${named} AND ${place(scope)} ORDER BY version DESC LIMIT 1 BY record_id, metric`,
           params: binder.params,
           ...threadsFor(of),
           row: metricOfRow,
