@@ -119,6 +119,7 @@ export function createScoringActivities(deps: ScoringActivityDeps, ending: Abort
     const look: IdleLook = {
       since: sessions?.since ?? now,
       until: now - idle,
+      margin: Math.min(idle, OVERLAP),
       onActive: (version) => {
         due = Math.min(due ?? Number.POSITIVE_INFINITY, version + idle + 1);
       },

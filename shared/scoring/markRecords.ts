@@ -141,6 +141,8 @@ export interface IdleLook {
   since: number;
   /** A session whose newest record is not older than this is not idle yet. */
   until: number;
+  /** A value that is not newer than the newest record by this may lack it: records are stored a little after they were stamped. */
+  margin: number;
   /** Gets the version of the newest record of each session that is not. */
   onActive(version: number): void;
 }
@@ -154,7 +156,7 @@ export async function* idleSessionValues(
   run: RunRef,
   metrics: readonly EnabledMetric[],
   segments: readonly SegmentFilter[],
-  { since, until, onActive }: IdleLook,
+  { since, until, margin, onActive }: IdleLook,
 ): AsyncGenerator<MarkedValue, void, undefined> {
   const ofSessions = metrics.filter(({ kinds }) => kinds.includes('session'));
   if (ofSessions.length === 0) return;
@@ -168,7 +170,7 @@ export async function* idleSessionValues(
     for (const session of sessions)
       for (const metric of ofSessions) {
         const version = newest.get(session.id) as number;
-        if ((versions.get(valueKey(session.id, metric.name)) ?? 0) < version && isWanted(metric, session, segments))
+        if ((versions.get(valueKey(session.id, metric.name)) ?? 0) < version + margin && isWanted(metric, session, segments))
           yield toBeComputed({ ...session, version }, metric);
       }
   };

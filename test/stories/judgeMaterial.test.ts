@@ -171,6 +171,7 @@ describe('a judge of ours', () => {
     expect(prompts).toHaveLength(2);
     for (const prompt of prompts) expect(prompt).toContain('name="reference answer">\nRain\n');
     expect(prompts.join()).toContain('\nbeta\n');
+    for (const prompt of prompts) expect(prompt).toContain('tool "weather" (inside "planner")');
     expect(infos.flatMap((one) => one[scorer] ?? [])).toMatchObject([{ status_type: 'success' }]);
   });
 

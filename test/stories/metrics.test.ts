@@ -534,6 +534,9 @@ describe('judged metrics', () => {
     }
     expect(context.asked[0]?.prompt).toMatch(/1\. tool "call 0" \(turn 1\)\n[\s\S]*2\. tool "call 1" \(turn 2\)/);
     expect(context.asked.at(-1)?.prompt).toContain('name="reference answer">\nTurn 1: booked\n');
+    const plain = { ...session, spans: [], traces: traces.map((trace) => ({ ...trace, spans: [] })) };
+    expect(await score(actionCompletion, plain, context)).toMatchObject({ value: true });
+    expect(await score(toolSelectionQuality, plain, context)).toEqual({ notApplicable: 'the record has no tool below it' });
   });
 
   test('of a session with hundreds of traces the first and the last are shown, within bounds', async () => {
