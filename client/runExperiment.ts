@@ -30,7 +30,7 @@ type Runner = z.input<typeof RunnerRequest>;
 
 /**
  * Runs an experiment: a prompt template over a dataset, or a function of yours (or a module or endpoint) over a dataset or a list of records, and
- * scores every row. Run again after a crash, it goes on where it stopped: rows that are recorded are not run twice. A name that is taken gets the
+ * scores every row. Without any of these it scores the answers that the rows have in their column `generated_output`. Run again after a crash, it goes on where it stopped: rows that are recorded are not run twice. A name that is taken gets the
  * time behind it.
  * @throws ValueError for missing or wrong parameters, also where the service finds them wrong; NotFoundError with `errorCode` 3520 for a group id
  * that is not in the project;
@@ -267,7 +267,8 @@ class ExperimentRun<Input, Output> {
     if (module) return { kind: 'module', name: module };
     if (url) return { kind: 'http', url, ...(headers ? { headers } : {}) };
     if (this.options.function) return { kind: 'caller_function' };
-    const { versionId } = this.chosen.prompt as ChosenPrompt;
+    if (!this.chosen.prompt) return { kind: 'dataset_outputs' };
+    const { versionId } = this.chosen.prompt;
     return { kind: 'prompt_template', prompt_template_version_id: versionId, prompt_settings: this.promptSettings() };
   }
 

@@ -20,7 +20,7 @@ export interface RunExperimentOptions<Input = unknown, Output = unknown>
   /** The same as `projectName`. */
   project?: string | undefined;
 
-  // What runs the rows: exactly one of these.
+  // What runs the rows: one of these, or none where the dataset's column `generated_output` has the answers: those are recorded and scored.
   /** A prompt template, rendered for each row and sent to a model by the service. */
   promptTemplate?: PromptChoice | undefined;
   /** A function in this process; gets the row's input and the row, gives the output. Calls of functions wrapped by `log` become its spans. */
@@ -121,11 +121,11 @@ export function checkRunOptions<I, O>(options: RunExperimentOptions<I, O>): stri
   const name = requiredName(options.experimentName);
   if (options.project && options.projectName) throw new ValueError('project and projectName are the same: give one');
   const runners = (['promptTemplate', 'function', 'module', 'url'] as const).filter((key) => options[key]);
-  if (runners.length !== 1)
+  if (runners.length > 1) throw new ValueError(`only one thing can run the rows; given: ${runners.join(', ')}`);
+  // Of a dataset that is stored the service knows the columns.
+  if (runners.length === 0 && (Array.isArray(options.dataset) ? !holdAnswers(options.dataset) : !namesDataset(options)))
     throw new ValueError(
-      runners.length === 0
-        ? 'name what runs the rows: promptTemplate, function, module or url'
-        : `only one thing can run the rows; given: ${runners.join(', ')}`,
+      'name what runs the rows: promptTemplate, function, module or url; or give rows with a column generated_output, which holds their answers',
     );
   for (const key of ['function', 'onError', 'onExperiment', 'onProgress'] as const)
     if (options[key] && typeof options[key] !== 'function') throw new ValueError(`${key} must be a function`);
@@ -161,3 +161,8 @@ export function checkRunOptions<I, O>(options: RunExperimentOptions<I, O>): stri
       throw new ValueError(`the tag ${JSON.stringify(key)} must have a text of at most 256 characters`);
   return name;
 }
+
+const holdAnswers = (records: readonly unknown[]): boolean =>
+  records.some((record) => typeof record === 'object' && record !== null && Object.hasOwn(record, 'generated_output'));
+
+const namesDataset = ({ dataset, datasetId, datasetName }: DatasetChoice): boolean => !!(dataset || datasetId || datasetName);

@@ -233,6 +233,32 @@ describe('a function over rows', () => {
     expect(spans[0]?.input).toBe(input);
   });
 
+  test('without a prompt or function scores the answers that its rows have', async () => {
+    const content = [
+      { input: 'six times seven', output: '42', generated_output: '42' },
+      { input: 'two and two', output: '4', generated_output: '5' },
+    ];
+    const stored = await createDataset({ ...here(), name: 'answered', content });
+    for (const dataset of [content, 'answered', { id: stored.id }]) {
+      const { experiment, progress } = await runExperiment({
+        ...here(),
+        experimentName: 'answers of another system',
+        dataset,
+        metrics: ['exact_match'],
+      });
+      expect(progress).toMatchObject({ runner: 'dataset_outputs', rows_done: 2, rows_failed: 0 });
+      expect(experiment.aggregates.exact_match).toMatchObject({ figure: 0.5, counts: { values: 2 } });
+    }
+    await createDataset({ ...here(), name: 'unanswered', content: [{ input: 'q', output: 'a' }] });
+    const before = (await getExperiments(here())).length;
+    for (const dataset of ['unanswered', [{ input: 'q', output: 'a' }]])
+      await expect(runExperiment({ ...here(), experimentName: 'no answers', dataset })).rejects.toMatchObject({
+        name: 'ValueError',
+        message: expect.stringContaining('generated_output'),
+      });
+    expect(await getExperiments(here())).toHaveLength(before);
+  });
+
   test('over a dataset goes to the group of that dataset; the name taken, the next run gets the time', async () => {
     const dataset = await createDataset({
       ...here(),
