@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Caller } from '../../shared/accounts/permissions.ts';
 import type { AssetAccess } from '../../shared/assets/assetAccess.ts';
+import type { RefusedMetric } from '../../shared/scorers/resolveMetrics.ts';
 import { readRunSettings, saveRunSettings } from '../../shared/scorers/runSettings.ts';
 import type { RunScorerSettings, ScorerStore } from '../../shared/scorers/scorer.ts';
 import { scorersSeenBy } from '../../shared/scorers/scorersSeenBy.ts';
@@ -14,6 +15,9 @@ import {
 import { type Endpoint, endpoint } from '../route.ts';
 
 const tag = 'Metric settings';
+const description =
+  'A list that is sent replaces the stored one; one that is absent or null stays. A scorer that cannot be computed is left out, and `not_set` says why; a list ' +
+  'of such scorers alone is refused.';
 const RunPath = z.object({ project_id: Uuid, run_id: Uuid });
 const read = { project: 'read' } as const;
 const write = { project: 'set_metric' } as const;
@@ -44,7 +48,7 @@ export function metricSettingsRoutes({ scorers, assets }: MetricSettingsDeps): E
         path: '/projects/{project_id}/runs/{run_id}/scorer-settings',
         errors: ['Conflict'],
         summary: 'Set the metrics of a run',
-        description: 'A list that is sent replaces the stored one; one that is absent or null stays.',
+        description,
         tag,
         access: write,
         params: RunPath,
@@ -106,7 +110,7 @@ function settingsOf<P extends z.ZodObject>(
       path,
       errors: ['Conflict'],
       summary: `Set the metrics of ${what}`,
-      description: 'A list that is sent replaces the stored one; one that is absent or null stays.',
+      description,
       tag,
       access: write,
       params,
@@ -126,5 +130,14 @@ function settingsOf<P extends z.ZodObject>(
   ];
 }
 
-const toSettings = ({ scorers, segmentFilters }: RunScorerSettings) => ({ scorers, segment_filters: segmentFilters });
-const toRunSettings = (runId: string, settings: RunScorerSettings) => ({ ...toSettings(settings), run_id: runId });
+const toSettings = ({ scorers, segmentFilters, notSet = [] }: RunScorerSettings & { notSet?: RefusedMetric[] }) => ({
+  ...(notSet.length > 0
+    ? { not_set: notSet.map(({ index, named, problem }) => ({ index, scorer: named, reason: problem })) }
+    : {}),
+  scorers,
+  segment_filters: segmentFilters,
+});
+const toRunSettings = (runId: string, settings: RunScorerSettings & { notSet?: RefusedMetric[] }) => ({
+  ...toSettings(settings),
+  run_id: runId,
+});

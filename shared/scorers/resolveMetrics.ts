@@ -1,6 +1,6 @@
 import { onlyOne } from '../assets/onlyOne.ts';
 import type { RecordKind } from '../columns/columnDef.ts';
-import { type InvalidItem, RequestInvalid } from '../errors/errors.ts';
+import { RequestInvalid } from '../errors/errors.ts';
 import { closestNames } from '../identifiers/closestNames.ts';
 import { builtinMetrics } from '../metrics/index.ts';
 import type { Metric } from '../metrics/metric.ts';
@@ -48,11 +48,34 @@ export async function resolveMetrics(
   requested: readonly ScorerReference[],
   at: (string | number)[] = ['body', 'scorers'],
 ): Promise<EnabledMetric[]> {
+  const { metrics, refused } = await resolvableMetrics(store, requested);
+  if (refused.length > 0) throw asInvalid(refused, at);
+  return metrics;
+}
+
+export const asInvalid = (refused: readonly RefusedMetric[], at: (string | number)[]): RequestInvalid =>
+  new RequestInvalid(
+    refused.map(({ index, named, problem }) => ({ loc: [...at, index], msg: problem, type: 'metric_unknown', input: named })),
+  );
+
+/** A metric of a request that cannot be computed, and why. */
+export interface RefusedMetric {
+  index: number;
+  /** As the request names it: by its name, or by the id alone. */
+  named: string;
+  problem: string;
+}
+
+/** As {@link resolveMetrics}, with what is wrong beside what is right. @throws ServiceError `Conflict` for a name of several scorers */
+export async function resolvableMetrics(
+  store: ScorerLookup,
+  requested: readonly ScorerReference[],
+): Promise<{ metrics: EnabledMetric[]; refused: RefusedMetric[] }> {
   const names = requested.flatMap((one) => nameIn(one) ?? []);
   const own = names.some((name) => !builtinByName(name)) ? await store.list() : [];
   const ids = requested.flatMap((one) => (typeof one === 'string' || !one.scorer_type || builtinById(one.id) ? [] : [one.id]));
   const wanted = new Map([...own, ...(ids.length > 0 ? await store.findEver(ids) : [])].map((scorer) => [scorer.id, scorer]));
-  const invalid: InvalidItem[] = [];
+  const refused: RefusedMetric[] = [];
   const resolved = new Map<string, EnabledMetric>();
   for (const [index, one] of requested.entries()) {
     const found =
@@ -60,16 +83,14 @@ export async function resolveMetrics(
         ? await byName(store, typeof one === 'string' ? { name: one } : one, own)
         : await byConfig(store, one, wanted.get(one.id));
     if ('problem' in found)
-      invalid.push({
-        loc: [...at, index],
-        msg: found.problem,
-        type: 'metric_unknown',
-        input: nameIn(one) ?? (one as ScorerConfig).name ?? (one as ScorerConfig).id,
+      refused.push({
+        index,
+        named: nameIn(one) ?? (one as ScorerConfig).name ?? (one as ScorerConfig).id,
+        problem: found.problem,
       });
     else resolved.set(found.scorerId, found);
   }
-  if (invalid.length > 0) throw new RequestInvalid(invalid);
-  return [...resolved.values()];
+  return { metrics: [...resolved.values()], refused };
 }
 
 type Found = EnabledMetric | { problem: string };

@@ -2,7 +2,16 @@ import type { ColumnDef } from '../columns/columnDef.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { metricColumn } from '../metrics/metricColumn.ts';
 import type { SegmentFilter } from '../wire/scorers.ts';
-import { type EnabledMetric, fromScorer, resolveMetrics, type ScorerLookup, type ScorerReference } from './resolveMetrics.ts';
+import {
+  asInvalid,
+  type EnabledMetric,
+  fromScorer,
+  type RefusedMetric,
+  resolvableMetrics,
+  resolveMetrics,
+  type ScorerLookup,
+  type ScorerReference,
+} from './resolveMetrics.ts';
 import type { RunScorerSettings, ScorerStore } from './scorer.ts';
 
 type SettingsStore = ScorerLookup & Pick<ScorerStore, 'runSettings' | 'saveRunSettings' | 'runExists' | 'projectScorers'>;
@@ -26,8 +35,9 @@ export async function readRunSettings(
 
 /**
  * Switches metrics on for a run: a list that is given replaces the run's, one that is absent leaves it. What is stored says of each metric how
- * the run computes it, so that a later change of the scorer's own settings does not change the run.
- * @throws RequestInvalid for an unknown scorer, ServiceError `RunNotFound`
+ * the run computes it, so that a later change of the scorer's own settings does not change the run. Clients of the interface take an error here for an
+ * answer, and would go on without any metric: one that cannot be computed is left out and said beside those that are set.
+ * @throws RequestInvalid where none of the scorers can be computed, ServiceError `RunNotFound`
  */
 export async function saveRunSettings(
   store: SettingsStore,
@@ -35,13 +45,15 @@ export async function saveRunSettings(
   runId: string,
   given: { scorers?: readonly ScorerReference[] | null | undefined; segmentFilters?: SegmentFilter[] | null | undefined },
   kinds = anyRun,
-): Promise<RunScorerSettings> {
+): Promise<RunScorerSettings & { notSet: RefusedMetric[] }> {
   await mustExist(store, projectId, runId, kinds);
-  const metrics = given.scorers ? await metricsForRun(store, projectId, runId, given.scorers) : undefined;
-  return store.saveRunSettings(projectId, runId, {
-    ...(metrics ? { scorers: metrics.map((metric) => metric.config) } : {}),
+  const found = given.scorers && (await resolvableMetrics(await withoutDeleted(store, projectId, runId), given.scorers));
+  if (found && found.metrics.length === 0 && found.refused.length > 0) throw asInvalid(found.refused, ['body', 'scorers']);
+  const saved = await store.saveRunSettings(projectId, runId, {
+    ...(found ? { scorers: found.metrics.map((metric) => metric.config) } : {}),
     ...(given.segmentFilters ? { segmentFilters: given.segmentFilters } : {}),
   });
+  return { ...saved, notSet: found?.refused ?? [] };
 }
 
 /**

@@ -170,6 +170,10 @@ const SegmentFilters = z.array(SegmentFilter).max(100);
 
 export const MetricSettingsRequest = z.object({ scorers: ScorerConfigs.nullish(), segment_filters: SegmentFilters.nullish() });
 export const MetricSettingsResponse = z.object({
+  not_set: z
+    .array(z.object({ index: z.int(), scorer: z.string(), reason: z.string() }).meta({ id: 'ScorerNotSet' }))
+    .optional()
+    .describe('Scorers of the request that were not set, each with the reason; absent where all were.'),
   scorers: z.array(ScorerConfig),
   segment_filters: z.array(SegmentFilter).nullable(),
 });

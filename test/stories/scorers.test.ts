@@ -17,6 +17,7 @@ import type { JudgeRequest, ScoredRecord } from '../../shared/metrics/metric.ts'
 import { scoreRecord } from '../../shared/metrics/scoreRecord.ts';
 import { toDescriptor } from '../../shared/records/columnCatalog.ts';
 import { isScored } from '../../shared/scorers/isScored.ts';
+import { presets } from '../../shared/scorers/presets.ts';
 import { resolveMetrics } from '../../shared/scorers/resolveMetrics.ts';
 import { enabledMetricColumns, projectMetricColumns, runScorers } from '../../shared/scorers/runSettings.ts';
 import type { ScorerStore } from '../../shared/scorers/scorer.ts';
@@ -458,6 +459,34 @@ describe('metrics of a run', () => {
     ).toBe(422);
   });
 
+  test('a scorer that cannot be computed is not set, and the answer says why; the others are set', async () => {
+    const ids = ['exact_match', 'bleu', 'rouge'].map((name) => presets.find((preset) => preset.name === name)?.id as string);
+    const unversioned = await judgeScorer('Never written');
+    const ghost = newId();
+    const configs = [
+      { id: ids[0], scorer_type: 'preset' },
+      { id: unversioned.id, name: 'Never written', scorer_type: 'llm' },
+      { id: ids[1], scorer_type: 'preset' },
+      { id: ghost, scorer_type: 'llm' },
+      { id: ids[2], scorer_type: 'preset' },
+    ];
+    for (const [method, path] of [
+      ['POST', settingsPath()],
+      ['PATCH', `/projects/${projectId}/log_streams/${runId}/metric_settings`],
+    ] as const) {
+      const { status, body } = await call(method, path, { run_id: runId, scorers: configs });
+      expect(status).toBe(200);
+      expect((body.scorers as { id: string }[]).map(({ id }) => id)).toEqual(ids);
+      expect(body.not_set).toEqual([
+        { index: 1, scorer: 'Never written', reason: expect.stringContaining('has no version yet') },
+        { index: 3, scorer: ghost, reason: expect.stringContaining(`no scorer has the id ${ghost}`) },
+      ]);
+      const { body: now } = await call('GET', path);
+      expect((now.scorers as { id: string }[]).map(({ id }) => id)).toEqual(ids);
+      expect(now).not.toHaveProperty('not_set');
+    }
+  });
+
   test('a run gives its metrics ready to score, and their columns', async () => {
     const polite = await versioned('Polite Enough');
     const [match] = await listed([{ name: 'label', operator: 'eq', value: 'Numeric Match' }]);
@@ -504,7 +533,11 @@ describe('metrics of a run', () => {
     const kept = (await call('GET', settingsPath())).body.scorers;
     expect((await call('PATCH', settingsPath(), { run_id: runId, scorers: kept })).status).toBe(200);
     const elsewhere = `/projects/${projectId}/experiments/${experimentId}/metric_settings`;
-    expect((await call('PATCH', elsewhere, { scorers: kept })).status).toBe(422);
+    expect((await call('PATCH', elsewhere, { scorers: kept })).body).toMatchObject({
+      scorers: [{ name: 'numeric_match' }],
+      not_set: [{ index: 1, scorer: 'Polite Enough', reason: expect.stringContaining(polite.id) }],
+    });
+    expect((await call('PATCH', elsewhere, { scorers: [{ id: polite.id, scorer_type: 'llm' }] })).status).toBe(422);
   });
 
   test('metrics are resolved by label, name and id, once each; unknown ones are named with their neighbours', async () => {
