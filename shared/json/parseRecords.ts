@@ -1,3 +1,5 @@
+import { jsonWithSources as json } from './jsonWithSources.ts';
+
 /** Fields that are kept as text, or as JSON, whatever they hold. */
 const textFields: ReadonlySet<string> = new Set([
   ...['user_metadata', 'dataset_metadata', 'metadata', 'tags', 'input', 'output', 'redacted_input', 'redacted_output'],
@@ -7,14 +9,6 @@ const textFields: ReadonlySet<string> = new Set([
 /** A whole number that may have more digits than a double. Times in microseconds have fewer. */
 const LARGE = /[:[,]\s*-?(?:9\d{15}|\d{17,})\s*[,}\]]/;
 const WHOLE = /^-?\d+$/;
-
-/** `JSON.parse` and `JSON.rawJSON` of ECMAScript's proposal for the sources of numbers, which Node.js has. */
-interface JsonWithSources {
-  parse(text: string, reviver: (key: string, value: unknown, context: { source?: string }) => unknown): unknown;
-  rawJSON(text: string): object;
-  isRawJSON(value: unknown): value is { rawJSON: string };
-}
-const json = JSON as unknown as JsonWithSources;
 
 /**
  * JSON of records. In fields that become text a whole number that no double holds keeps its digits, as many ids have more than 15 of them: it is an object

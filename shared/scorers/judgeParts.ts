@@ -1,8 +1,10 @@
 import type { RecordKind } from '../columns/columnDef.ts';
+import { jsonWithSources } from '../json/jsonWithSources.ts';
 import {
   contextOf,
   datasetInputOf,
   inputOf,
+  isBlank,
   type Material,
   outputOf,
   ownText,
@@ -97,13 +99,19 @@ export function partNamed(placeholder: string): JudgePart | undefined {
 
 type ReadMember = (record: ScoredRecord, member: string) => string | undefined;
 
+/** @param whole gives the text without what a judge is not shown of it */
 const memberOfText =
-  (part: JudgePart): ReadMember =>
-  (record, member) =>
-    valueAt(part.of(record)?.text, member);
+  (part: JudgePart, whole: (record: ScoredRecord) => string | null): ReadMember =>
+  (record, member) => {
+    const text = whole(record);
+    return valueAt(isBlank(text) ? part.of(record)?.text : text, member);
+  };
 
 const membersOf: ReadonlyMap<JudgePart, ReadMember> = new Map([
-  ...[input, output, datasetInput, referencePart].map((part) => [part, memberOfText(part)] as const),
+  [input, memberOfText(input, (record) => record.input)],
+  [output, memberOfText(output, (record) => record.output)],
+  [datasetInput, memberOfText(datasetInput, (record) => record.datasetInput)],
+  [referencePart, memberOfText(referencePart, (record) => record.datasetOutput)],
   [metadata, (record, key) => memberOfMap(metadataOf(record), key)],
   [dataset, ({ rowValues = {} }, column) => memberOfMap(rowValues, column)],
   [datasetMetadata, (record, key) => memberOfMap(record.datasetMetadata ?? {}, key)],
@@ -118,17 +126,20 @@ const mapText = (map: Readonly<Record<string, unknown>>): string | undefined =>
 const memberOfMap = (map: Readonly<Record<string, unknown>>, key: string): string | undefined =>
   Object.hasOwn(map, key) ? asText(map[key]) : undefined;
 
-/** The value at a path such as `a.0.b` in a JSON text. */
+/** The value at a path such as `a.0.b` in a JSON text, its numbers as they are written there: `1.50`, and ids that no double holds. */
 function valueAt(json: string | undefined, path: string): string | undefined {
   if (json === undefined) return undefined;
   let value: unknown;
   try {
-    value = JSON.parse(json);
+    value = jsonWithSources.parse(json, (_key, value, { source }) =>
+      typeof value === 'number' && source !== undefined ? jsonWithSources.rawJSON(source) : value,
+    );
   } catch {
     return undefined;
   }
   for (const key of path.split('.')) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
+    if (typeof value !== 'object' || value === null || jsonWithSources.isRawJSON(value) || !Object.hasOwn(value, key))
+      return undefined;
     value = (value as Record<string, unknown>)[key];
   }
   return asText(value);

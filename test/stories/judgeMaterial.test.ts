@@ -164,6 +164,22 @@ describe('a judge of ours', () => {
     expect(bare.info).toMatchObject({ status_type: 'not_applicable', message: lacking });
   });
 
+  test('is shown members of the input as they are written', async () => {
+    const input = `{"long": "${'x'.repeat(200_000)}", "order": {"id": 9007199254740993, "price": 1.50}, "items": [{"n": 1e2}, null], "none": " "}`;
+    const scorer = await judge('Right for {{input.order.id}} at {{input.order.price}}, {{input.order}}, {{input.items.0}}?');
+    const { prompt } = await (await logged([{ input, output: 'a' }])).scored([scorer]);
+    expect(prompt).toContain('name="input: order.id">\n9007199254740993\n');
+    expect(prompt).toContain('name="input: order.price">\n1.50\n');
+    expect(prompt).toContain('name="input: order">\n{"id":9007199254740993,"price":1.50}\n');
+    expect(prompt).toContain('name="input: items.0">\n{"n":1e2}\n');
+    for (const path of ['items.1', 'none', 'order.no', 'toString', 'order.id.rawJSON']) {
+      const lacking = await judge(`Right for {{input.${path}}}?`);
+      const { prompts, info } = await (await logged([{ input, output: 'a' }])).scored([lacking]);
+      expect(prompts).toEqual([]);
+      expect(info).toMatchObject({ status_type: 'not_applicable', message: `the input has no "${path}"` });
+    }
+  });
+
   test('of a span sees the reference and the metadata of its trace', async () => {
     const scorer = await judge('Is {{output}} like {{expected}} for {{metadata.plan}}?', { scoreable_node_types: ['agent'] });
     const byFlag = await judge('Is it right?', { scoreable_node_types: ['agent'] }, { ground_truth: true });
