@@ -12,7 +12,7 @@ import type { WorkerDeps } from './worker.ts';
 export function assembleActivities(
   domain: Domain,
   isolation: CodeIsolation,
-  config: Pick<Config, 'RUNNERS_DIR' | 'RUNNER_MEMORY_MB' | 'ROW_MEMORY_MB' | 'SESSION_IDLE_SECONDS'>,
+  config: Pick<Config, 'JUDGE_ASKS_AGAIN' | 'RUNNERS_DIR' | 'RUNNER_MEMORY_MB' | 'ROW_MEMORY_MB' | 'SESSION_IDLE_SECONDS'>,
 ): WorkerDeps {
   const { log, stores, experiments, records, jobs, workflows } = domain;
   const { clickhouse, coordination, notices } = stores;

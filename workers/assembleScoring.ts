@@ -9,7 +9,7 @@ import type { WorkerDeps } from './worker.ts';
 /** What the scoring of runs needs, over the domain. */
 export function assembleScoring(
   { datasets, experiments, log, models, scoring, stores, telemetry, workflows }: Domain,
-  config: Pick<Config, 'SESSION_IDLE_SECONDS'>,
+  config: Pick<Config, 'JUDGE_ASKS_AGAIN' | 'SESSION_IDLE_SECONDS'>,
 ): WorkerDeps['scoring'] {
   const { clickhouse } = stores;
   const { ledger, rows, sumUpAtRest, renewAggregates } = experiments;
@@ -28,7 +28,7 @@ export function assembleScoring(
     recordSizes: (run, ids, spans) => recordSizes(clickhouse, run, ids, spans),
     rowValues: (run, ordinals) => readRowValues({ find: (id) => ledger.find(id), page: datasets.rowsOfRuns.page }, run, ordinals),
     rollUpReads: clickhouseRollUpReads(clickhouse),
-    contextFor: (run, metric, signal, stopping) => judgeContext(models, run, metric, signal, stopping),
+    contextFor: (run, metric, signal, stopping) => judgeContext(models, run, metric, signal, stopping, config.JUDGE_ASKS_AGAIN),
     onStored(by, status) {
       if (status !== 'computing' && status !== 'pending' && status !== 'roll_up')
         telemetry.add('assay_scores_total', 1, { by, status });

@@ -6,6 +6,7 @@ import type { JudgedRun } from '../shared/scoring/judgedRun.ts';
 
 /**
  * A judged metric's model: the one its settings name, else the run's own, else the default of the first integration.
+ * @param asksAgain whether an answer that cannot be read is asked for once more
  * @param stopping ends waits for a slot, a rate or a retry; a call that is under way goes on until `signal` aborts
  */
 export function judgeContext(
@@ -14,9 +15,11 @@ export function judgeContext(
   metric: EnabledMetric,
   signal: AbortSignal,
   stopping: AbortSignal,
+  asksAgain: boolean,
 ): ScoreContext {
   return {
     signal,
+    asksAgain,
     async complete({ system, prompt, schema, signal: ofCall }: JudgeRequest) {
       const answer = await models
         .complete({
@@ -45,6 +48,8 @@ export function judgeContext(
         outputTokens: answer.outputTokens,
         model: answer.model,
         costUsd: answer.costUsd,
+        finishReason: answer.finishReason,
+        reasoningTokens: answer.reasoningTokens,
       };
     },
   };

@@ -118,6 +118,10 @@ const Config = z.object({
   HELD_UPDATES_MB: count(1, 100_000).default(64),
   DATASET_ROWS: count(1, 100_000_000).default(1_000_000),
   DATASET_COLUMNS: count(1, 10_000).default(1_000),
+  JUDGE_ASKS_AGAIN: z
+    .enum(['true', 'false'])
+    .default('true')
+    .transform((text) => text === 'true'),
   SESSION_IDLE_SECONDS: count(1, 604_800).default(600),
   BODIES_MB: count(16, 100_000).default(192),
   BODY_BYTES_PER_SECOND: count(1, 999_999).default(1_024),

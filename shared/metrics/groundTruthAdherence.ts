@@ -1,5 +1,6 @@
 import { JUDGED_QUALITY } from './groups.ts';
-import { askJudge, yesNo } from './judging/askJudge.ts';
+import { yesNo } from './judging/answerForms.ts';
+import { askJudge } from './judging/askJudge.ts';
 import { inputOf, outputOf, referenceOf } from './judging/material.ts';
 import type { Metric } from './metric.ts';
 

@@ -53,6 +53,9 @@ export interface JudgeAnswer {
   outputTokens: number | null;
   model: string;
   costUsd: number | null;
+  /** Why the model ended, in its provider's word; null where that does not say. */
+  finishReason?: string | null;
+  reasoningTokens?: number | null;
 }
 
 /** Thrown by `complete` when no judge can be asked now, by no fault of the judge or the record: the value is to be computed later. */
@@ -64,6 +67,8 @@ export class NotNow extends Error {
 export interface ScoreContext {
   /** @throws NotNow, and whatever the judge's provider fails with */
   complete(request: JudgeRequest): Promise<JudgeAnswer>;
+  /** Whether a judge whose answer cannot be read is asked once more. */
+  asksAgain?: boolean;
   signal: AbortSignal;
 }
 

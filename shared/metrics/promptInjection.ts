@@ -1,5 +1,6 @@
 import { JUDGED_ALARM } from './groups.ts';
-import { askJudge, yesNo } from './judging/askJudge.ts';
+import { yesNo } from './judging/answerForms.ts';
+import { askJudge } from './judging/askJudge.ts';
 import { inputOf } from './judging/material.ts';
 import type { Metric } from './metric.ts';
 

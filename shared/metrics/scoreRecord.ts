@@ -42,7 +42,7 @@ export function withJudges(metric: Metric, judges: number): Metric {
 }
 
 export function combine(scores: readonly Score[]): Score {
-  const usage = totalUsage(scores);
+  const usage = totalUsage(scores.flatMap((score) => ('usage' in score && score.usage ? [score.usage] : [])));
   const values = scores.filter((score) => 'value' in score);
   const [first] = values;
   if (!first) {
@@ -82,8 +82,7 @@ function majority(values: readonly ScoreValue[]): ScoreValue {
   return (most as ScoreValue[])[0] as ScoreValue;
 }
 
-function totalUsage(scores: readonly Score[]): JudgeUsage | undefined {
-  const usages = scores.flatMap((score) => ('usage' in score && score.usage ? [score.usage] : []));
+export function totalUsage(usages: readonly JudgeUsage[]): JudgeUsage | undefined {
   const [first] = usages;
   if (!first) return undefined;
   return {

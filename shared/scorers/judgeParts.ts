@@ -1,4 +1,5 @@
 import type { RecordKind } from '../columns/columnDef.ts';
+import { closestNames } from '../identifiers/closestNames.ts';
 import { jsonWithSources } from '../json/jsonWithSources.ts';
 import {
   contextOf,
@@ -95,6 +96,14 @@ export function partNamed(placeholder: string): JudgePart | undefined {
     of: (record) => ownText(name, read(record, member)),
     lacking: `the ${part.name} has no ${JSON.stringify(member)}`,
   };
+}
+
+/** The names of parts that are most like an unknown one, its path left as it is where the part has members. */
+export function closestParts(placeholder: string): string[] {
+  const dot = placeholder.indexOf('.');
+  if (dot === -1) return closestNames(placeholder, [...parts.keys()]);
+  const withMembers = [...parts].flatMap(([name, part]) => (membersOf.has(part) ? [name] : []));
+  return closestNames(placeholder.slice(0, dot), withMembers).map((name) => `${name}${placeholder.slice(dot)}`);
 }
 
 type ReadMember = (record: ScoredRecord, member: string) => string | undefined;

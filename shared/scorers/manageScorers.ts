@@ -4,7 +4,7 @@ import type { CreateLlmScorerVersionRequest, CreateScorerRequest, UpdateScorerRe
 import { fittingKinds } from './fittingKinds.ts';
 import { builtinByName, presetById } from './presets.ts';
 import type { Scorer, ScorerDefinition, ScorerStore, ScorerVersion } from './scorer.ts';
-import { judgedOutputTypes } from './scorerAsMetric.ts';
+import { judgedOutputTypes, mustKnowPlaceholders } from './scorerAsMetric.ts';
 import { mustSuitScale, outputTypeOf } from './scorerScale.ts';
 
 /**
@@ -102,6 +102,7 @@ export async function addJudgeVersion(
         type: 'missing',
       },
     ]);
+  mustKnowPlaceholders(text, ['body', placeOf(input)]);
   const defaults = definition.defaults;
   const outputType = input.output_type ?? definition.output_type ?? defaults?.output_type ?? 'boolean';
   if (!judgedOutputTypes.includes(outputType))
@@ -133,6 +134,10 @@ export async function addJudgeVersion(
   if (!version) throw notFound(id);
   return version;
 }
+
+/** The key of a request that holds what the judge is asked; what comes from the scorer itself is in none of them. */
+const placeOf = (input: CreateLlmScorerVersionRequest): string =>
+  (['user_prompt', 'chain_poll_template', 'instructions'] as const).find((key) => input[key]) ?? 'user_prompt';
 
 /** Where nothing says which: the kinds that have what the template asks for. */
 const nodeTypesOf = (

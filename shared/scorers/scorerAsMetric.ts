@@ -1,24 +1,40 @@
 import type { RecordKind } from '../columns/columnDef.ts';
-import { type AnswerForm, anyOf, askJudge, freeText, oneOf, rating, wholeNumber, yesNo } from '../metrics/judging/askJudge.ts';
+import { RequestInvalid } from '../errors/errors.ts';
+import { type AnswerForm, anyOf, freeText, oneOf, ratingFor, wholeNumber, yesNo } from '../metrics/judging/answerForms.ts';
+import { askJudge } from '../metrics/judging/askJudge.ts';
 import type { Metric } from '../metrics/metric.ts';
 import { withJudges } from '../metrics/scoreRecord.ts';
 import { MAX_TEXT, replaceWithin, TextBudget } from '../prompts/boundedText.ts';
+import type { MetricScale } from '../wire/metricScale.ts';
 import type { OutputType, RollUpMethod } from '../wire/scorers.ts';
-import { isShownSpans, type JudgePart, judgeMaterial, partNamed, referencePart } from './judgeParts.ts';
+import { closestParts, isShownSpans, type JudgePart, judgeMaterial, partNamed, referencePart } from './judgeParts.ts';
 import type { JudgeDefinition, Scorer, ScorerVersion } from './scorer.ts';
 import { scorerScale } from './scorerScale.ts';
 
-type Form = Pick<Metric, 'dataType' | 'dataUnit' | 'rollUp'> & { answer: AnswerForm };
+type Form = Pick<Metric, 'dataType' | 'dataUnit' | 'rollUp'> & {
+  /** @param question what the judge is asked, which may name a scale */
+  answer(question: string, range: MetricScale['range']): AnswerForm;
+};
 
 /** Numbers are floating point also where the judge gives whole ones: several judges are averaged. */
 const forms: Partial<Record<OutputType, Form>> = {
-  boolean: { answer: yesNo, dataType: 'boolean', dataUnit: null, rollUp: 'percentage_true' },
-  percentage: { answer: rating, dataType: 'floating_point', dataUnit: 'percentage', rollUp: 'average' },
-  count: { answer: wholeNumber, dataType: 'floating_point', dataUnit: null, rollUp: 'average' },
-  discrete: { answer: wholeNumber, dataType: 'floating_point', dataUnit: null, rollUp: 'average' },
-  categorical: { answer: oneOf([]), dataType: 'text', dataUnit: null, rollUp: 'category_count' },
-  multilabel: { answer: anyOf([]), dataType: 'string_list', dataUnit: null, rollUp: 'category_count' },
-  freeform: { answer: freeText, dataType: 'text', dataUnit: null, rollUp: 'category_count' },
+  boolean: { answer: () => yesNo, dataType: 'boolean', dataUnit: null, rollUp: 'percentage_true' },
+  percentage: { answer: ratingFor, dataType: 'floating_point', dataUnit: 'percentage', rollUp: 'average' },
+  count: {
+    answer: (_question, range) => wholeNumber(range ?? { min: 0 }),
+    dataType: 'floating_point',
+    dataUnit: null,
+    rollUp: 'average',
+  },
+  discrete: {
+    answer: (_question, range) => wholeNumber(range ?? {}),
+    dataType: 'floating_point',
+    dataUnit: null,
+    rollUp: 'average',
+  },
+  categorical: { answer: () => oneOf([]), dataType: 'text', dataUnit: null, rollUp: 'category_count' },
+  multilabel: { answer: () => anyOf([]), dataType: 'string_list', dataUnit: null, rollUp: 'category_count' },
+  freeform: { answer: () => freeText, dataType: 'text', dataUnit: null, rollUp: 'category_count' },
 };
 
 /** Output types that a judge can be asked for. */
@@ -34,7 +50,8 @@ export function scorerAsMetric(
 ): Metric {
   const form = forms[definition.outputType];
   if (!form) throw new TypeError(`no judge gives the output type ${definition.outputType}`);
-  const { answer, ...column } = form;
+  const { answer: answerFor, ...column } = form;
+  const scale = scorerScale(scorer.definition, definition.outputType);
   const named = partsAsked(definition);
   const needsReference = scorer.definition.ground_truth === true || named.includes(referencePart);
   const asked = needsReference ? [...new Set([...named, referencePart])] : named;
@@ -49,7 +66,7 @@ export function scorerAsMetric(
     rollUp: suitedRollUp(scorer.definition.roll_up_method, column.rollUp),
     outputType: definition.outputType,
     threshold: null,
-    ...scorerScale(scorer.definition, definition.outputType),
+    ...scale,
     kinds: definition.nodeTypes as RecordKind[],
     needs: 'judge',
     ...(readsSpans ? { readsSpans } : {}),
@@ -58,7 +75,9 @@ export function scorerAsMetric(
     score(record, context) {
       const material = judgeMaterial(record, definition.inputType, asked);
       if ('lacking' in material) return { notApplicable: material.lacking };
-      return askJudge({ task: taskOf(definition), material, answer, explain: definition.explain }, context);
+      const task = taskOf(definition);
+      const answer = answerFor(task, scale.range);
+      return askJudge({ task, material, answer, explain: definition.explain }, context);
     },
   };
   return withJudges(metric, definition.numJudges);
@@ -78,8 +97,11 @@ export function suitedRollUp(chosen: RollUpMethod | null | undefined, own: RollU
   return suited.includes(chosen) ? chosen : own;
 }
 
-/** A name, or one with a path to a member: `{{input}}`, `{{metadata.plan}}`. */
-const PLACEHOLDER = /\{\{\s*(\w+(?:\.[^{}]+?)?)\s*\}\}|\{(\w+)\}/g;
+/**
+ * A name between double braces, as in prompts, or one with a path to a member: `{{input}}`, `{{metadata.plan}}`. A backslash before it makes it text. A
+ * word between single braces is a placeholder where it is the name of a part, and else what it looks like: JSON, or a set.
+ */
+const PLACEHOLDER = /\\(\{\{[^{}"]+\}\})|\{\{\s*([^{}"]+?)\s*\}\}|\{(\w+)\}/g;
 
 /**
  * The texts themselves never go into the user's words, where they could pose as instructions: a placeholder becomes a pointer to the fenced material.
@@ -88,7 +110,8 @@ function taskOf({ template, userPrompt }: JudgeDefinition): string {
   const words = replaceWithin(
     userPrompt ?? template.template,
     PLACEHOLDER,
-    ([whole, double, single]) => {
+    ([whole, literal, double, single]) => {
+      if (literal !== undefined) return literal;
       const part = partNamed(double ?? single ?? '');
       return part === undefined ? whole : `(the material named ${JSON.stringify(part.name)})`;
     },
@@ -103,7 +126,25 @@ function taskOf({ template, userPrompt }: JudgeDefinition): string {
 /** The parts that a prompt asks for, each once. */
 function partsAsked({ template, userPrompt }: JudgeDefinition): JudgePart[] {
   const named = [...(userPrompt ?? template.template).matchAll(PLACEHOLDER)].flatMap(
-    ([, double, single]) => partNamed(double ?? single ?? '') ?? [],
+    ([, , double, single]) => partNamed(double ?? single ?? '') ?? [],
   );
   return [...new Map(named.map((part) => [part.name, part])).values()];
+}
+
+/** @throws RequestInvalid for a placeholder that no part fills in, which the judge would see as braces. */
+export function mustKnowPlaceholders(prompt: string, loc: (string | number)[]): void {
+  const unknown = [...prompt.matchAll(PLACEHOLDER)].flatMap(([, , double]) =>
+    double === undefined || partNamed(double) ? [] : [double],
+  );
+  if (unknown.length === 0) return;
+  throw new RequestInvalid(
+    [...new Set(unknown)].map((name) => ({
+      loc,
+      msg: `a judge knows no ${JSON.stringify(`{{${name}}}`)}; the closest are ${closestParts(name)
+        .map((part) => `{{${part}}}`)
+        .join(', ')}. For braces that are text, write \\{{${name}}}`,
+      type: 'placeholder_unknown',
+      input: name,
+    })),
+  );
 }

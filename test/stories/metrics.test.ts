@@ -19,7 +19,7 @@ import { editDistance } from '../../shared/metrics/editDistance.ts';
 import { exactMatch } from '../../shared/metrics/exactMatch.ts';
 import { builtinMetrics } from '../../shared/metrics/index.ts';
 import { jsonValidity } from '../../shared/metrics/jsonValidity.ts';
-import { jsonObjectsIn } from '../../shared/metrics/judging/askJudge.ts';
+import { jsonObjectsIn } from '../../shared/metrics/judging/readVerdict.ts';
 import { latency } from '../../shared/metrics/latency.ts';
 import type { JudgeRequest, Metric, Score, ScoreContext, ScoredRecord } from '../../shared/metrics/metric.ts';
 import { lastNumber, numericMatch } from '../../shared/metrics/numericMatch.ts';
@@ -35,7 +35,7 @@ import { totalTokens } from '../../shared/metrics/totalTokens.ts';
 import { toxicity } from '../../shared/metrics/toxicity.ts';
 import type { MetricValue } from '../../shared/records/recordStore.ts';
 import type { EnabledMetric } from '../../shared/scorers/resolveMetrics.ts';
-import type { JudgeDefinition } from '../../shared/scorers/scorer.ts';
+import type { JudgeDefinition, ScorerDefinition } from '../../shared/scorers/scorer.ts';
 import { scorerAsMetric } from '../../shared/scorers/scorerAsMetric.ts';
 import { rollUps } from '../../shared/scoring/rollUps.ts';
 import { scoredText } from '../../shared/scoring/scoredText.ts';
@@ -90,6 +90,12 @@ function judge(...answers: (string | Error)[]): ScoreContext & { asked: JudgeReq
 
 const score = (metric: Metric, given: Partial<ScoredRecord>, context: ScoreContext = judge('not asked')): Promise<Score> =>
   scoreRecord(metric, record(given), context);
+
+const propertiesOf = (request: JudgeRequest | undefined) => (request?.schema?.properties ?? {}) as Record<string, unknown>;
+
+/** A judge of a user's own. */
+const ownMetric = (version: Partial<JudgeDefinition>, definition: ScorerDefinition = {}): Metric =>
+  scorerAsMetric({ id: newId(), name: 'own', definition }, { definition: { ...ownJudge, ...version } });
 
 describe('the list of built-in metrics', () => {
   test('every metric in the folder is in the list', async () => {
@@ -351,6 +357,134 @@ describe('judged metrics', () => {
     const scored = await score(toxicity, asked, judge(answer));
     expect(scored).toMatchObject({ error: expect.stringMatching(reason), usage: { calls: 1 } });
     for (const word of ['sorry', 'score', '140', 'high', 'null']) expect((scored as { error: string }).error).not.toContain(word);
+  });
+
+  test.each([
+    ['from 0 to 1', '0.8', 0.8, '{"type":"number","minimum":0,"maximum":1}'],
+    ['between 0 and 1', '1', 1, '{"type":"number","minimum":0,"maximum":1}'],
+    ['on 0-1', '0', 0, '{"type":"number","minimum":0,"maximum":1}'],
+    ['0.0 to 1.0', '"0.25"', 0.25, '{"type":"number","minimum":0,"maximum":1}'],
+    ['from zero to one', '"80%"', 0.8, '{"type":"number","minimum":0,"maximum":1}'],
+    ['from 0 to 1', '"4/5"', 0.8, '{"type":"number","minimum":0,"maximum":1}'],
+    ['from 0 to 1', '80', undefined, '{"type":"number","minimum":0,"maximum":1}'],
+    ['from 0 to 10', '80', 0.8, '{"type":"integer","minimum":0,"maximum":100}'],
+    ['from 0 to 1.5', '80', 0.8, '{"type":"integer","minimum":0,"maximum":100}'],
+    ['from 0 % to 100 %', '"80 %"', 0.8, '{"type":"integer","minimum":0,"maximum":100}'],
+    ['by 0 to 1 or by 0 to 100', '0.8', undefined, '{"type":"integer","minimum":0,"maximum":100}'],
+    ['in percent', '0.8', undefined, '{"type":"integer","minimum":0,"maximum":100}'],
+    ['in percent', '1', 0.01, '{"type":"integer","minimum":0,"maximum":100}'],
+    ['in percent', '"8 out of 10"', 0.8, '{"type":"integer","minimum":0,"maximum":100}'],
+    ['in percent', '-3', undefined, '{"type":"integer","minimum":0,"maximum":100}'],
+    ['in percent', '"120%"', undefined, '{"type":"integer","minimum":0,"maximum":100}'],
+  ])('a percentage asked %s and answered %s is %s', async (words, verdict, value, schema) => {
+    const own = ownMetric({ userPrompt: `How polite is it, ${words}?`, outputType: 'percentage' });
+    const context = judge(`{"rating": ${verdict}}`);
+    const scored = await score(own, asked, context);
+    if (value === undefined) expect(scored).toMatchObject({ error: expect.stringContaining('"rating" is not') });
+    else expect(scored).toMatchObject({ value });
+    const [request] = context.asked;
+    expect(propertiesOf(request).rating).toEqual(JSON.parse(schema));
+    expect(request?.prompt).toMatch(/"rating" \((a number from 0 to 1|a whole number from 0 to 100)\)\. That scale counts/);
+  });
+
+  test('braces after a backslash are text, and so are words in single braces that name no part', async () => {
+    const own = ownMetric({ userPrompt: 'Of {{output}}: is \\{{name}} {filled} in {"a": {"b": 1}}?' });
+    const context = judge('{"verdict": true}');
+    expect(await score(own, asked, context)).toMatchObject({ value: true });
+    expect(context.asked[0]?.prompt).toContain('Of (the material named "output"): is {{name}} {filled} in {"a": {"b": 1}}?');
+  });
+
+  test.each([
+    ['discrete', { min: 1, max: 5 }, '4', 4],
+    ['discrete', { min: 1, max: 5 }, '7', undefined],
+    ['discrete', { min: 1, max: 5 }, '0', undefined],
+    ['discrete', { min: 1, max: 5 }, '4.5', undefined],
+    ['discrete', { min: 1, max: 5 }, '"4/5"', 4],
+    ['discrete', { min: 1, max: 5 }, '"4/10"', undefined],
+    ['discrete', { min: -2, max: 2 }, '"-1"', -1],
+    ['discrete', null, '-12', -12],
+    ['count', { min: 0, max: 3 }, '4', undefined],
+    ['count', null, '3', 3],
+    ['count', null, '-1', undefined],
+    ['count', null, '"50%"', undefined],
+  ] as const)('a %s in the range %j that is answered %s is %s', async (outputType, range, verdict, value) => {
+    const own = ownMetric({ userPrompt: 'How good is it?', outputType }, { range });
+    const context = judge(`{"number": ${verdict}}`);
+    const scored = await score(own, asked, context);
+    if (value === undefined) expect(scored).toMatchObject({ error: expect.stringContaining('"number" is not a whole number') });
+    else expect(scored).toMatchObject({ value });
+    const limits = range ? { minimum: range.min, maximum: range.max } : outputType === 'count' ? { minimum: 0 } : {};
+    expect(propertiesOf(context.asked[0]).number).toEqual({ type: 'integer', ...limits });
+    if (range) expect(context.asked[0]?.prompt).toContain(`a whole number from ${range.min} to ${range.max}`);
+  });
+
+  test.each([
+    ['a comma at its end', '{"explanation": "r", "rating": 40,}'],
+    ['single quotes', "{'explanation': 'it is', 'rating': 40}"],
+    ['constants of Python', '{"explanation": None, "rating": 40, "sure": True}'],
+    ['an escape that JSON has not', '{"explanation": "\\(x\\)", "rating": 40}'],
+    ['a raw line end in a text', '{"explanation": "two\nlines", "rating": 40}'],
+    ['its name in another case', '{"Explanation": "r", "Rating": 40}'],
+    ['an object around it', '{"result": {"explanation": "r", "rating": 40}}'],
+    ['a list around it', '[{"explanation": "r", "rating": 40}]'],
+    ['names without quotes', '```\n{explanation: "r", rating: 40}\n```'],
+    ['typographic quotes', '{“rating”: 40}'],
+    ['a percent sign', '{"rating": 40%}'],
+  ])('an answer with %s is read', async (_, answer) => {
+    expect(await score(toxicity, asked, judge(answer))).toMatchObject({ value: 0.4 });
+  });
+
+  test.each([
+    ['is not closed', '{"explanation": "r", "rating": 4'],
+    ['is named twice', '{"Rating": 40, "RATING": 90}'],
+    ['is in one of two objects', '{"first": {"rating": 40}, "second": {"rating": 90}}'],
+    ['is two numbers', '{"rating": 40 90}'],
+    ['is a list', '{"rating": [40]}'],
+    ['has digits of a decimal comma', '{"rating": 4,5}'],
+  ])('a verdict that %s is not guessed', async (_, answer) => {
+    expect(await score(toxicity, asked, judge(answer))).toHaveProperty('error');
+  });
+
+  test('an answer that cannot be read is asked for once more, where that is allowed, and both calls are paid for', async () => {
+    const context = { ...judge('I would say 40.', '{"rating": 40}'), asksAgain: true };
+    expect(await score(toxicity, asked, context)).toEqual({
+      value: 0.4,
+      metadata: { asked_again: true },
+      usage: { calls: 2, model: 'judge-1', inputTokens: 200, outputTokens: 20, costUsd: 0.002 },
+    });
+    expect(context.asked[1]?.prompt).toMatch(
+      /could not be used: the judge gave no verdict[\s\S]*I would say 40\.[\s\S]*"rating" \(a whole number/,
+    );
+    const twice = { ...judge('no', 'no'), asksAgain: true };
+    expect(await score(toxicity, asked, twice)).toMatchObject({
+      error: expect.stringContaining('no verdict'),
+      usage: { calls: 2 },
+    });
+    const down = { ...judge('no', new Error('503')), asksAgain: true };
+    expect(await score(toxicity, asked, down)).toMatchObject({ gaveUp: expect.stringContaining('503'), usage: { calls: 1 } });
+    expect(await score(toxicity, asked, judge('no', '{"rating": 40}'))).toMatchObject({ usage: { calls: 1 } });
+  });
+
+  test.each([
+    ['length', 'Let me', 0, 'cut off at its limit of tokens'],
+    ['max_tokens', '', 0, 'cut off at its limit of tokens'],
+    ['content_filter', '', 0, 'withheld by its provider’s filter'.replace('’', "'")],
+    ['refusal', 'I cannot', 0, 'refused to answer'],
+    ['stop', '', 900, 'gave only reasoning'],
+  ])('a judge that ends with %s says so, and is not asked again', async (finishReason, text, reasoningTokens, words) => {
+    const asks = judge('');
+    const context: ScoreContext = {
+      ...asks,
+      asksAgain: true,
+      complete: async (request) => ({ ...(await asks.complete(request)), text, finishReason, reasoningTokens }),
+    };
+    expect(await score(toxicity, asked, context)).toMatchObject({ error: expect.stringContaining(words) });
+    expect(asks.asked).toHaveLength(1);
+    const whole = {
+      ...context,
+      complete: async (request: JudgeRequest) => ({ ...(await asks.complete(request)), text: '{"rating": 40}', finishReason }),
+    };
+    expect(await score(toxicity, asked, whole)).toMatchObject({ value: 0.4 });
   });
 
   test('a judge that cannot be reached fails the value; a cancelled run is not a failed value', async () => {

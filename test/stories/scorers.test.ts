@@ -292,6 +292,16 @@ describe('scorers of users', () => {
     const scale = { direction: 'lower', range: { min: 1, max: 5 } };
     expect(rated).toMatchObject(scale);
     expect((await call('POST', `/scorers/${rated.id}/version/llm`, { user_prompt: 'Rate {{output}}' })).status).toBe(200);
+    const words =
+      'Is {{ouput}} right for {{metadta.plan}} in JSON {"a": {"b": 1}} and {set}, \\{{literally}}, {{ input.question }}?';
+    const typo = await call('POST', `/scorers/${rated.id}/version/llm`, { user_prompt: words });
+    expect(typo.status).toBe(422);
+    expect((typo.body as unknown as { detail: object[] }).detail).toMatchObject([
+      { loc: ['body', 'user_prompt'], msg: expect.stringMatching(/knows no "\{\{ouput\}\}"; the closest are \{\{output\}\}/) },
+      { loc: ['body', 'user_prompt'], msg: expect.stringMatching(/closest are \{\{metadata\.plan\}\}/) },
+    ]);
+    const inInstructions = await call('POST', `/scorers/${rated.id}/version/llm`, { instructions: 'Rate {{answer}}' });
+    expect([inInstructions.status, inInstructions.body]).toMatchObject([422, { detail: [{ loc: ['body', 'instructions'] }] }]);
     await call('PATCH', `/projects/${projectId}/log_streams/${runId}/metric_settings`, {
       scorers: [{ id: rated.id, scorer_type: 'llm' }],
     });

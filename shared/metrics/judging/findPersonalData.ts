@@ -1,5 +1,6 @@
 import type { Score, ScoreContext } from '../metric.ts';
-import { anyOf, askJudge } from './askJudge.ts';
+import { anyOf } from './answerForms.ts';
+import { askJudge } from './askJudge.ts';
 import type { Material } from './material.ts';
 
 const kinds = [

@@ -1,5 +1,6 @@
 import type { Metric } from '../metric.ts';
-import { askJudge, yesNo } from './askJudge.ts';
+import { yesNo } from './answerForms.ts';
+import { askJudge } from './askJudge.ts';
 import { inputOf, outputOf } from './material.ts';
 
 /** A yes/no question about the output as an answer to the input; of a record that lacks one of them it is not asked. */

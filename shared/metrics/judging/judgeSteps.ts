@@ -1,5 +1,6 @@
 import type { Metric, ScoredRecord } from '../metric.ts';
-import { askJudge, yesNo } from './askJudge.ts';
+import { yesNo } from './answerForms.ts';
+import { askJudge } from './askJudge.ts';
 import { inputOf, outputOf, stepsOf } from './material.ts';
 
 /** From so many spans on, those of other kinds would take the place of those that are judged. */

@@ -1,5 +1,6 @@
 import type { Score, ScoreContext } from '../metric.ts';
-import { askJudge, oneOf } from './askJudge.ts';
+import { oneOf } from './answerForms.ts';
+import { askJudge } from './askJudge.ts';
 import type { Material } from './material.ts';
 
 const tones = ['neutral', 'joy', 'love', 'fear', 'surprise', 'sadness', 'anger', 'annoyance', 'confusion'] as const;

@@ -1,5 +1,6 @@
 import type { Score, ScoreContext } from '../metric.ts';
-import { askJudge, rating } from './askJudge.ts';
+import { rating } from './answerForms.ts';
+import { askJudge } from './askJudge.ts';
 import type { Material } from './material.ts';
 
 /** A judge's rating of how toxic a text is, as a fraction in [0, 1]: one yardstick for every toxicity metric. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Score, ScoreContext, ScoredRecord } from '../metric.ts';
-import { type AnswerForm, askJudge } from './askJudge.ts';
+import type { AnswerForm } from './answerForms.ts';
+import { askJudge } from './askJudge.ts';
 import { documentMaterial, inputOf, isBlank } from './material.ts';
 
 /** Documents that are judged of one record. */

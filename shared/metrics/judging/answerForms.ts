@@ -1,0 +1,165 @@
+import { z } from 'zod';
+import type { MetricScale } from '../../wire/metricScale.ts';
+import type { ScoreValue } from '../metric.ts';
+
+/** What a judge may answer, and how its answer becomes a value. */
+export interface AnswerForm {
+  /** The member of the judge's JSON object that holds the verdict. */
+  field: string;
+  /** For the prompt: what the verdict may be. */
+  wanted: string;
+  /** JSON Schema of the verdict. */
+  schema: Record<string, unknown>;
+  /** True of a number: the prompt says that its scale is the one that counts. */
+  hasScale?: true;
+  /** The value, or undefined when the verdict is none of those wanted. */
+  read(verdict: unknown): ScoreValue | undefined;
+}
+
+const YesNo = z.union([
+  z.boolean(),
+  z
+    .string()
+    .trim()
+    .toLowerCase()
+    .pipe(z.enum(['true', 'yes', 'false', 'no']))
+    .transform((text) => text === 'true' || text === 'yes'),
+]);
+
+const DECIMAL = String.raw`[+-]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?`;
+const NUMBER = new RegExp(`^${DECIMAL}$`);
+const PERCENT = new RegExp(`^(${DECIMAL})\\s*%$`);
+const OUT_OF = new RegExp(`^(${DECIMAL})\\s*(?:/|out of|of)\\s*(${DECIMAL})$`, 'i');
+
+/** A number as a judge may write it: bare, in percent, or out of the most that there is. */
+type Rated = { number: number } | { percent: number } | { number: number; outOf: number };
+
+function ratedOf(verdict: unknown): Rated | undefined {
+  if (typeof verdict === 'number') return { number: verdict };
+  if (typeof verdict !== 'string') return undefined;
+  const text = verdict.trim();
+  if (NUMBER.test(text)) return { number: Number(text) };
+  const [, percent] = PERCENT.exec(text) ?? [];
+  if (percent !== undefined) return { percent: Number(percent) };
+  const [, number, outOf] = OUT_OF.exec(text) ?? [];
+  return number === undefined ? undefined : { number: Number(number), outOf: Number(outOf) };
+}
+
+const within = (value: number, min: number, max: number): number | undefined =>
+  value >= min && value <= max ? value : undefined;
+
+/** A fraction in [0, 1] of a verdict that says by itself what is the most; undefined of one that does not. */
+function shareIn(rated: Rated): number | undefined {
+  if ('percent' in rated) return within(rated.percent, 0, 100) === undefined ? undefined : rated.percent / 100;
+  return 'outOf' in rated && rated.outOf > 0 ? within(rated.number / rated.outOf, 0, 1) : undefined;
+}
+
+/**
+ * A judgement between 0 and 100, kept as a fraction in [0, 1]. Judges rate whole numbers more steadily than fractions. A number between 0 and 1
+ * is refused: whether 0.8 means 80 % or 0.8 % cannot be known.
+ */
+export const rating: AnswerForm = {
+  field: 'rating',
+  wanted: 'a whole number from 0 to 100',
+  schema: { type: 'integer', minimum: 0, maximum: 100 },
+  hasScale: true,
+  read(verdict) {
+    const rated = ratedOf(verdict);
+    if (!rated || 'percent' in rated || 'outOf' in rated) return rated && shareIn(rated);
+    const isAmbiguous = rated.number > 0 && rated.number < 1;
+    return isAmbiguous || within(rated.number, 0, 100) === undefined ? undefined : rated.number / 100;
+  },
+};
+
+/** A judgement between 0 and 1, where the question itself names that scale. */
+const share: AnswerForm = {
+  field: 'rating',
+  wanted: 'a number from 0 to 1',
+  schema: { type: 'number', minimum: 0, maximum: 1 },
+  hasScale: true,
+  read(verdict) {
+    const rated = ratedOf(verdict);
+    return rated && ('percent' in rated || 'outOf' in rated ? shareIn(rated) : within(rated.number, 0, 1));
+  },
+};
+
+const TO = String.raw`\s*(?:to|and|through|up to|-|–|—|\.{2,3}|…|,|;)\s*`;
+const ZERO = String.raw`(?<![\d.,])(?:0(?:\.0+)?|zero)`;
+const UNIT_SCALE = new RegExp(String.raw`${ZERO}${TO}(?:1(?:\.0+)?(?![\d%]|[.,]\d|\s*%)|one\b)`, 'i');
+const HUNDRED_SCALE = new RegExp(String.raw`${ZERO}\s*%?${TO}(?:100|hundred)`, 'i');
+
+/** A judgement between nothing and everything, asked on the scale that the question names: 0 to 1, else 0 to 100. */
+export const ratingFor = (question: string): AnswerForm =>
+  UNIT_SCALE.test(question) && !HUNDRED_SCALE.test(question) ? share : rating;
+
+export const yesNo: AnswerForm = {
+  field: 'verdict',
+  wanted: 'true or false',
+  schema: { type: 'boolean' },
+  read: (verdict) => YesNo.safeParse(verdict).data,
+};
+
+/** A whole number counted or graded by the judge, in a range where there is one, both ends included. */
+export function wholeNumber(range: Partial<NonNullable<MetricScale['range']>> = {}): AnswerForm {
+  const { min, max } = range;
+  const limits =
+    min === undefined
+      ? max === undefined
+        ? ''
+        : ` of at most ${max}`
+      : max === undefined
+        ? `, ${min} or more`
+        : ` from ${min} to ${max}`;
+  return {
+    field: 'number',
+    wanted: `a whole number${limits}`,
+    schema: { type: 'integer', ...(min !== undefined && { minimum: min }), ...(max !== undefined && { maximum: max }) },
+    hasScale: true,
+    read(verdict) {
+      const rated = ratedOf(verdict);
+      if (!rated || 'percent' in rated || !Number.isInteger(rated.number)) return undefined;
+      // 4/5 is a grade on a scale up to 5, and on any other scale not known.
+      if ('outOf' in rated && rated.outOf !== max) return undefined;
+      return within(rated.number, min ?? -Infinity, max ?? Infinity);
+    },
+  };
+}
+
+export const freeText: AnswerForm = {
+  field: 'answer',
+  wanted: 'a short text',
+  schema: { type: 'string' },
+  read: (verdict) => z.string().min(1).safeParse(verdict).data,
+};
+
+/** One of `labels`, or any label when the list is empty. */
+export function oneOf(labels: readonly string[]): AnswerForm {
+  const known = new Map(labels.map((label) => [label.toLowerCase(), label]));
+  return {
+    field: 'label',
+    wanted: labels.length > 0 ? `one of ${labels.map((label) => JSON.stringify(label)).join(', ')}` : 'a short label',
+    schema: labels.length > 0 ? { type: 'string', enum: [...labels] } : { type: 'string' },
+    read: (verdict) => {
+      if (typeof verdict !== 'string' || verdict.trim() === '') return undefined;
+      return labels.length > 0 ? known.get(verdict.trim().toLowerCase()) : verdict.trim();
+    },
+  };
+}
+
+/** Any number of `labels` (any labels when the list is empty), sorted and without repeats. */
+export function anyOf(labels: readonly string[]): AnswerForm {
+  const one = oneOf(labels);
+  return {
+    field: 'labels',
+    wanted:
+      labels.length > 0
+        ? `an array of those that apply out of ${labels.map((label) => JSON.stringify(label)).join(', ')}; empty when none does`
+        : 'an array of short labels',
+    schema: { type: 'array', items: one.schema },
+    read: (verdict) => {
+      if (!Array.isArray(verdict)) return undefined;
+      const read = verdict.map((label) => one.read(label));
+      return read.every((label) => typeof label === 'string') ? [...new Set(read as string[])].sort() : undefined;
+    },
+  };
+}
