@@ -2,7 +2,14 @@ import type { ColumnDef } from '../../shared/columns/columnDef.ts';
 import { datasetColumns } from '../../shared/columns/dataset.ts';
 import { standardColumns } from '../../shared/columns/standard.ts';
 import { systemMetricColumns } from '../../shared/columns/systemMetrics.ts';
-import { annotationColumns, isAnnotationColumn } from '../../shared/records/annotationColumns.ts';
+import {
+  annotationColumns,
+  feedbackColumn,
+  feedbackColumns,
+  isAnnotationColumn,
+  isFeedbackColumn,
+} from '../../shared/records/annotationColumns.ts';
+import type { NamedTemplate } from '../../shared/records/annotationReads.ts';
 import { availableColumns, plainColumns } from '../../shared/records/columnCatalog.ts';
 import type { ExportedColumn, ExportQuery, ExportReads } from '../../shared/records/exportRecords.ts';
 import { isMetricColumn } from '../../shared/records/findColumn.ts';
@@ -32,12 +39,23 @@ function asText(id: string): ColumnDef {
   };
 }
 
-/** The columns of these ids, each headed as it was asked for. @throws ServiceError `ColumnUnknown` */
-export const known = (columnIds: readonly string[], { findColumn }: Pick<ExportQuery, 'findColumn'>): ExportedColumn[] =>
-  [...new Set(columnIds)].map((id) => ({
-    ...(isAnnotationColumn(id) || isFieldAlone(id) ? asText(id) : findColumn(id)),
-    heading: id,
-  }));
+/**
+ * The columns of these ids, each headed as it was asked for.
+ * @param templatesOf templates by which the records are rated; read where a column names one
+ * @throws ServiceError `ColumnUnknown`
+ */
+export async function known(
+  columnIds: readonly string[],
+  { findColumn }: Pick<ExportQuery, 'findColumn'>,
+  templatesOf: () => Promise<readonly NamedTemplate[]>,
+): Promise<ExportedColumn[]> {
+  const templates = columnIds.some(isFeedbackColumn) ? await templatesOf() : [];
+  const columnOf = (id: string): ColumnDef => {
+    if (isFeedbackColumn(id)) return asText(feedbackColumn(id, templates));
+    return isAnnotationColumn(id) || isFieldAlone(id) ? asText(id) : findColumn(id);
+  };
+  return [...new Set(columnIds)].map((id) => ({ ...columnOf(id), heading: id }));
+}
 
 const inCatalogs: ReadonlySet<string> = new Set([...standardColumns, ...datasetColumns].map(({ id }) => id));
 /** A field of records that is no column of the catalogs, such as a map as a whole. */
@@ -58,4 +76,10 @@ export async function allColumns(
 export const ratedColumns = async (
   { records }: Pick<RecordSearchDeps, 'records'>,
   { run }: Pick<ExportQuery, 'run'>,
-): Promise<ColumnDef[]> => annotationColumns(await records.annotationTemplates(run)).map(({ id }) => asText(id));
+): Promise<ColumnDef[]> => annotatedColumns(await records.annotationTemplates(run)).map(asText);
+
+/** What is known of these templates' ratings, the answers themselves included. */
+export const annotatedColumns = (templates: readonly NamedTemplate[]): string[] => [
+  ...annotationColumns(templates).map(({ id }) => id),
+  ...feedbackColumns(templates),
+];

@@ -3,12 +3,11 @@ import type { AccountStore } from '../../shared/accounts/accountStore.ts';
 import { queueFor } from '../../shared/annotations/queues.ts';
 import { type RecordKind, spanKinds } from '../../shared/columns/columnDef.ts';
 import { ServiceError } from '../../shared/errors/errors.ts';
-import { annotationColumns } from '../../shared/records/annotationColumns.ts';
 import { type ExportedColumn, exportFlat, exportNested } from '../../shared/records/exportRecords.ts';
 import type { RecordQuery } from '../../shared/records/searchRecords.ts';
 import { AnnotationQueueExportRequest, AnnotationQueueExportUrlResponse, QueueParams } from '../../shared/wire/annotations.ts';
 import { AnyJson, NoQuery, Uuid } from '../../shared/wire/common.ts';
-import { allColumns, known } from '../records/exportColumns.ts';
+import { allColumns, annotatedColumns, known } from '../records/exportColumns.ts';
 import { attachment, csvForm, formats } from '../records/exportFile.ts';
 import { type QueueRecordDeps, selected } from '../records/queueSelection.ts';
 import { type Endpoint, endpoint, Reply } from '../route.ts';
@@ -96,7 +95,7 @@ async function file(
   const { queries, findColumn } = await selected(deps, queueId, body.record_selector, body.column_ids ?? []);
   const columns =
     body.export_format === 'csv' && body.column_ids?.length
-      ? known(body.column_ids, { findColumn })
+      ? await known(body.column_ids, { findColumn }, () => deps.annotations.templates([queueId]))
       : (await everyColumn(deps, queueId, queries)).map((id) => ({ id }));
   return new Reply({
     stream: written(deps, queries, columns, body, signal),
@@ -107,7 +106,7 @@ async function file(
 async function everyColumn(deps: AnnotationExportDeps, queueId: string, queries: readonly RecordQuery[]): Promise<string[]> {
   const ids: string[] = [];
   for (const query of queries) for (const { id } of await allColumns(deps, query)) ids.push(id);
-  for (const { id } of annotationColumns(await deps.annotations.templates([queueId]))) ids.push(id);
+  ids.push(...annotatedColumns(await deps.annotations.templates([queueId])));
   return [...new Set(ids)];
 }
 

@@ -69,7 +69,7 @@ async function written(
   const isWhole = export_format === 'jsonl_flat' || !column_ids?.length;
   const chosen: readonly ExportedColumn[] = isWhole
     ? [...(await allColumns(deps, query)), ...(await ratedColumns(deps, query))]
-    : known(column_ids, query);
+    : await known(column_ids, query, () => deps.records.annotationTemplates(query.run));
   if (export_format === 'parquet') return exportParquet(deps, query, shape, chosen, await sharesAmong(deps, query, chosen));
   return exportFlat(deps, [query], shape, {
     format: export_format === 'csv' ? 'csv' : 'jsonl',

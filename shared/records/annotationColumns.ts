@@ -1,5 +1,6 @@
 import { recordKinds } from '../columns/columnDef.ts';
-import type { AnnotationType } from '../wire/annotationRatings.ts';
+import { ServiceError } from '../errors/errors.ts';
+import type { AnnotationType, RecordAnnotations } from '../wire/annotationRatings.ts';
 import type { LogRecordsColumnInfo } from '../wire/recordSearch.ts';
 import type { NamedTemplate } from './annotationReads.ts';
 
@@ -81,3 +82,38 @@ const fields: readonly string[] = [
 
 /** True for a column that shows annotations: it may be selected, and is there in any case. */
 export const isAnnotationColumn = (id: string): boolean => fields.includes(id.split('/')[0] as string);
+
+const FEEDBACK = 'feedback/';
+
+export const isFeedbackColumn = (id: string): boolean => id.startsWith(FEEDBACK);
+
+/** The columns of an export that hold what annotators answered, one for each template. */
+export const feedbackColumns = (templates: readonly NamedTemplate[]): string[] => templates.map(({ id }) => `${FEEDBACK}${id}`);
+
+/**
+ * The id of a column of answers, which a request may name by the template's id or name.
+ * @throws ServiceError `ColumnUnknown` for a template that is not there, and for a name that several have
+ */
+export function feedbackColumn(column: string, templates: readonly NamedTemplate[]): string {
+  const named = column.slice(FEEDBACK.length);
+  if (templates.some(({ id }) => id === named)) return column;
+  const [template, ...others] = templates.filter(({ name }) => name === named);
+  if (template && others.length === 0) return `${FEEDBACK}${template.id}`;
+  const shown = JSON.stringify(column.slice(0, 200));
+  const problem = template
+    ? `${shown} names several templates: take one of ${feedbackColumns([template, ...others]).join(', ')}`
+    : `there is no column ${shown}: no template of these records has that id or name; there are ${templates.map(({ name }) => name).join(', ') || 'none'}`;
+  throw new ServiceError('ColumnUnknown', problem, { named: { texts: [column] } });
+}
+
+/**
+ * What annotators answered to a template, as one cell: the answer where there is one, else the list of all of them, in the order of the annotators' ids.
+ * Undefined without an answer.
+ */
+export function feedbackCell(annotations: unknown, column: string): unknown {
+  const byAnnotator = (annotations as RecordAnnotations['annotations'] | undefined)?.[column.slice(FEEDBACK.length)];
+  const answers = Object.entries(byAnnotator ?? {})
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, { value }]) => value);
+  return answers.length > 1 ? answers : answers[0];
+}

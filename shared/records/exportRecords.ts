@@ -2,6 +2,7 @@ import type { ColumnDef } from '../columns/columnDef.ts';
 import { type CsvForm, writeRows } from '../datasets/writeRows.ts';
 import { jsonText } from '../json/jsonText.ts';
 import type { RunRef } from '../projects/runs.ts';
+import { feedbackCell, isFeedbackColumn } from './annotationColumns.ts';
 import { explainedBy, isMetricColumn, metricOfColumn } from './findColumn.ts';
 import { type Attached, attachedTo, sessionTree, type Tree, traceTrees } from './read.ts';
 import type { StoredRecord } from './record.ts';
@@ -281,7 +282,9 @@ function cellOf(record: Tree, id: string): CellValue {
       ? record[id]
       : isMetricColumn(id)
         ? metricCell(record, metricOfColumn(id))
-        : valueAt(record[container as string], rest.join('/'));
+        : isFeedbackColumn(id)
+          ? feedbackCell(record.annotations, id)
+          : valueAt(record[container as string], rest.join('/'));
   if (value === undefined || value === null) return null;
   return typeof value === 'object' ? JSON.stringify(value) : (value as CellValue);
 }

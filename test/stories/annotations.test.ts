@@ -1,11 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { addToAnnotationQueue, createAnnotationQueue, getAnnotationQueue } from '../../client/index.ts';
 import { createAnnotationReads } from '../../shared/annotations/createAnnotationReads.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { postgresAnnotations } from '../../shared/stores/postgres/annotations.ts';
+import { readParquet } from '../support/readParquet.ts';
 import { openSeededDatabase } from '../support/seedPostgres.ts';
 import { sharedTestService } from '../support/sharedService.ts';
 import type { TestService } from '../support/testService.ts';
@@ -830,4 +832,77 @@ test('a link to an export is read without credentials, while its maker sees the 
   expect((await fetch(link.url.replace(/[^/]+$/, newId()))).status).toBe(404);
   await good(asAdministrator('DELETE', `${users}/${ada.id}`));
   expect((await fetch(link.url)).status).toBe(404);
+});
+
+test('an export has what annotators answered, one column for each template', async () => {
+  const { project, streamId, ids } = await logged('one', 'two', 'none');
+  const [one, two] = ids as [string, string];
+  const queue = await newQueue();
+  await enqueue(queue.id, project.id, streamId, ids);
+  const ada = await person();
+  await post(`/annotation_queues/${queue.id}/users`, [{ user_id: ada.id, role: 'annotator' }]);
+  const answers = [
+    ['Notes', { annotation_type: 'text' }, 'She said "no", twice;\nthen yes — 日本語'],
+    ['Liked', { annotation_type: 'like_dislike' }, false],
+    ['Stars', { annotation_type: 'star' }, 4],
+    ['Score', { annotation_type: 'score', min: 0, max: 10 }, 0],
+    ['Tags/of it', { annotation_type: 'tags', tags: ['a', 'b'] }, ['b', 'a']],
+    ['Choice', { annotation_type: 'choice', choices: ['x', 'y'] }, 'y'],
+  ] as const;
+  const templates: string[] = [];
+  for (const [name, constraints, value] of answers) {
+    const id = await template(queue.id, name, constraints);
+    templates.push(id);
+    const { annotation_type } = constraints;
+    await good(rate(asAdministrator, queue.id, one, id, { annotation_type, value }));
+  }
+  const notes = templates[0] as string;
+  await good(rate(asAdministrator, queue.id, two, notes, { annotation_type: 'text', value: 'mine' }));
+  await good(rate(ada.call, queue.id, two, notes, { annotation_type: 'text', value: 'hers' }));
+
+  const inQueue = { record_selector: { type: 'filter_tree', filter_tree: { and: [] } } };
+  const ofRun = { log_stream_id: streamId, root_type: 'trace' };
+  const shown = answers.map(([, , value]) => (Array.isArray(value) ? '["b","a"]' : String(value)));
+  for (const [path, asked] of [
+    [`/annotation_queues/${queue.id}/records/export`, inQueue],
+    [`/projects/${project.id}/export_records`, ofRun],
+  ] as const) {
+    const table = async (more: object) =>
+      parse(await exported(path, { ...asked, export_format: 'csv', ...more }), { columns: true }) as Record<string, string>[];
+    const rows = await table({});
+    const row = (id: string) => rows.find((each) => each.id === id) as Record<string, string>;
+    expect(templates.map((id) => row(one)[`feedback/${id}`])).toEqual(shown);
+    expect(row(one)).toHaveProperty([`annotation_aggregates/${notes}`]);
+    expect([...(JSON.parse(row(two)[`feedback/${notes}`] as string) as string[])].sort()).toEqual(['hers', 'mine']);
+    expect(row(two)[`feedback/${templates[1]}`]).toBe('');
+    expect(row(ids[2] as string)?.[`feedback/${notes}`]).toBe('');
+
+    const column_ids = ['id', 'feedback/Notes', `feedback/${notes}`, 'feedback/Tags/of it'];
+    const named = await table({ column_ids });
+    expect(Object.keys(named[0] as object)).toEqual(column_ids);
+    expect(Object.values(named.find(({ id }) => id === one) as object)).toEqual([one, shown[0], shown[0], shown[4]]);
+    const wrong = await asAdministrator('POST', path, { ...asked, export_format: 'csv', column_ids: ['feedback/Note'] });
+    expect(wrong).toMatchObject({ status: 422, body: { detail: [{ msg: expect.stringContaining('Notes') }] } });
+    const lines = (await exported(path, { ...asked, export_format: 'jsonl_flat' })).trim().split('\n');
+    expect(lines.map((line) => JSON.parse(line)).find(({ id }) => id === one)).toMatchObject({
+      [`feedback/${notes}`]: shown[0],
+      [`feedback/${templates[1]}`]: false,
+      [`feedback/${templates[2]}`]: 4,
+    });
+  }
+  const parquet = await fetch(`${service.url}/v2/projects/${project.id}/export_records`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'Service-API-Key': service.apiKey },
+    body: JSON.stringify({ ...ofRun, export_format: 'parquet', column_ids: ['id', ...templates.map((id) => `feedback/${id}`)] }),
+  });
+  const { rows } = await readParquet(Buffer.from(await parquet.arrayBuffer()));
+  expect(rows.find(([id]) => id === one)).toEqual([one, ...shown]);
+
+  const twin = await newQueue();
+  await enqueue(twin.id, project.id, streamId, [one]);
+  const other = await template(twin.id, 'Notes', { annotation_type: 'text' });
+  const both = await asAdministrator('POST', `/projects/${project.id}/export_records`, {
+    ...{ ...ofRun, export_format: 'csv', column_ids: ['feedback/Notes'] },
+  });
+  expect(both).toMatchObject({ status: 422, body: { detail: [{ msg: expect.stringContaining(other) }] } });
 });
