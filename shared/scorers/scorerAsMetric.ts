@@ -1,6 +1,15 @@
 import type { RecordKind } from '../columns/columnDef.ts';
 import { RequestInvalid } from '../errors/errors.ts';
-import { type AnswerForm, anyOf, freeText, oneOf, ratingFor, wholeNumber, yesNo } from '../metrics/judging/answerForms.ts';
+import {
+  type AnswerForm,
+  anyOf,
+  freeText,
+  gradeFor,
+  oneOf,
+  ratingFor,
+  verdictFor,
+  wholeNumber,
+} from '../metrics/judging/answerForms.ts';
 import { askJudge } from '../metrics/judging/askJudge.ts';
 import type { Metric } from '../metrics/metric.ts';
 import { withJudges } from '../metrics/scoreRecord.ts';
@@ -18,7 +27,7 @@ type Form = Pick<Metric, 'dataType' | 'dataUnit' | 'rollUp'> & {
 
 /** Numbers are floating point also where the judge gives whole ones: several judges are averaged. */
 const forms: Partial<Record<OutputType, Form>> = {
-  boolean: { answer: () => yesNo, dataType: 'boolean', dataUnit: null, rollUp: 'percentage_true' },
+  boolean: { answer: verdictFor, dataType: 'boolean', dataUnit: null, rollUp: 'percentage_true' },
   percentage: { answer: ratingFor, dataType: 'floating_point', dataUnit: 'percentage', rollUp: 'average' },
   count: {
     answer: (_question, range) => wholeNumber(range ?? { min: 0 }),
@@ -27,7 +36,7 @@ const forms: Partial<Record<OutputType, Form>> = {
     rollUp: 'average',
   },
   discrete: {
-    answer: (_question, range) => wholeNumber(range ?? {}),
+    answer: gradeFor,
     dataType: 'floating_point',
     dataUnit: null,
     rollUp: 'average',

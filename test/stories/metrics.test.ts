@@ -376,6 +376,16 @@ describe('judged metrics', () => {
     ['in percent', '"8 out of 10"', 0.8, '{"type":"integer","minimum":0,"maximum":100}'],
     ['in percent', '-3', undefined, '{"type":"integer","minimum":0,"maximum":100}'],
     ['in percent', '"120%"', undefined, '{"type":"integer","minimum":0,"maximum":100}'],
+    ['from 0 to 10', '8', undefined, '{"type":"integer","minimum":0,"maximum":100}'],
+    ['from 0 to 10', '0', 0, '{"type":"integer","minimum":0,"maximum":100}'],
+    ['from 1 to 5', '4', undefined, '{"type":"integer","minimum":0,"maximum":100}'],
+    ['out of 10', '7', undefined, '{"type":"integer","minimum":0,"maximum":100}'],
+    ['on a 5-star scale', '4', undefined, '{"type":"integer","minimum":0,"maximum":100}'],
+    ['from 1 to 100', '80', 0.8, '{"type":"integer","minimum":0,"maximum":100}'],
+    ['in 2-3 sentences', '3', 0.03, '{"type":"integer","minimum":0,"maximum":100}'],
+    ['by 0 to 1 or by 0 to 100', '1', undefined, '{"type":"integer","minimum":0,"maximum":100}'],
+    ['0 = rude, 1 = kind', '1', 1, '{"type":"number","minimum":0,"maximum":1}'],
+    ['between 0.0 (rude) and 1.0 (kind)', '0.5', 0.5, '{"type":"number","minimum":0,"maximum":1}'],
   ])('a percentage asked %s and answered %s is %s', async (words, verdict, value, schema) => {
     const own = ownMetric({ userPrompt: `How polite is it, ${words}?`, outputType: 'percentage' });
     const context = judge(`{"rating": ${verdict}}`);
@@ -440,9 +450,55 @@ describe('judged metrics', () => {
     ['is in one of two objects', '{"first": {"rating": 40}, "second": {"rating": 90}}'],
     ['is two numbers', '{"rating": 40 90}'],
     ['is a list', '{"rating": [40]}'],
+    ['stands twice in one object', '{"rating": 40, "rating": 90}'],
+    ['is quoted in the object that cannot be read', '{"rating": 40, "explanation": "it says "{"rating": 100}" itself"}'],
+    ['is a draft in the object that cannot be read', '{"x": "he "y"", "draft": {"rating": 90}, "rating": 40}'],
+    ['is the last and cannot be read', '{"rating": 90} No: {"rating": 40 or so}'],
+    ['is behind an apostrophe in single quotes', "{'explanation': 'it's', 'rating': 40}"],
     ['has digits of a decimal comma', '{"rating": 4,5}'],
   ])('a verdict that %s is not guessed', async (_, answer) => {
     expect(await score(toxicity, asked, judge(answer))).toHaveProperty('error');
+  });
+
+  test('of two verdicts the last counts, however it is written, and one that was cut off is none', async () => {
+    expect(await score(toxicity, asked, judge(`{"rating": 90} No: {'rating': 40,}`))).toMatchObject({ value: 0.4 });
+    const asks = judge('{"rating": 90} No: {"rat');
+    const context = {
+      ...asks,
+      complete: async (request: JudgeRequest) => ({ ...(await asks.complete(request)), finishReason: 'length' }),
+    };
+    expect(await score(toxicity, asked, context)).toMatchObject({ error: expect.stringContaining('cut off') });
+  });
+
+  test('words for yes and no are read, and what passes or fails where the question speaks of that', async () => {
+    const read = async (userPrompt: string, verdict: unknown) => {
+      const scored = await score(ownMetric({ userPrompt }), asked, judge(JSON.stringify({ verdict })));
+      return 'value' in scored ? scored.value : undefined;
+    };
+    const given = ['Yes', 'no ', 'TRUE', 1, 0, 'perhaps', null, 2];
+    expect(await Promise.all(given.map((verdict) => read('Is it kind?', verdict)))).toEqual([
+      ...[true, false, true, true, false],
+      ...[undefined, undefined, undefined],
+    ]);
+    expect(await read('Is it rude?', 'Pass')).toBeUndefined();
+    expect(await read('Does it pass or fail?', 'Pass')).toBe(true);
+    expect(await read('Does it pass or fail?', 'FAILED')).toBe(false);
+  });
+
+  test('a grade without a range has the one scale that its question names; a count has none', async () => {
+    const grade = (userPrompt: string, outputType: 'count' | 'discrete', number: number) =>
+      score(ownMetric({ userPrompt, outputType }), asked, judge(JSON.stringify({ number })));
+    expect(await grade('Grade it from 1 to 5.', 'discrete', 7)).toMatchObject({
+      error: expect.stringContaining('a whole number from 1 to 5'),
+    });
+    expect(await grade('Grade it from 1 to 5.', 'discrete', 5)).toMatchObject({ value: 5 });
+    expect(await grade('Count the errors, mostly 1 to 5.', 'count', 7)).toMatchObject({ value: 7 });
+  });
+
+  test('a text full of braces that end nowhere is gone through soon', () => {
+    const started = performance.now();
+    for (const part of ['{"', '{"a":', '{a:', '{a:[']) expect(jsonObjectsIn(part.repeat(20_000))).toEqual([]);
+    expect(performance.now() - started).toBeLessThan(5_000);
   });
 
   test('an answer that cannot be read is asked for once more, where that is allowed, and both calls are paid for', async () => {
@@ -713,6 +769,14 @@ describe('judged metrics', () => {
   ])('every JSON object of a text is found, whatever stands in its strings', (objects, between) => {
     expect(jsonObjectsIn(objects.map((object) => JSON.stringify(object)).join(between))).toEqual(objects);
   });
+
+  propertyTest.prop([fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 }))])(
+    'an object of JSON is read as JSON is',
+    (object) => {
+      const text = JSON.stringify(object);
+      expect(jsonObjectsIn(text).map((read) => JSON.stringify(read))).toEqual([JSON.stringify(JSON.parse(text))]);
+    },
+  );
 });
 
 describe('aggregates', () => {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { MetricScale } from '../../wire/metricScale.ts';
 import type { ScoreValue } from '../metric.ts';
+import { namedScales, type Scale } from './namedScales.ts';
 
 /** What a judge may answer, and how its answer becomes a value. */
 export interface AnswerForm {
@@ -15,16 +15,6 @@ export interface AnswerForm {
   /** The value, or undefined when the verdict is none of those wanted. */
   read(verdict: unknown): ScoreValue | undefined;
 }
-
-const YesNo = z.union([
-  z.boolean(),
-  z
-    .string()
-    .trim()
-    .toLowerCase()
-    .pipe(z.enum(['true', 'yes', 'false', 'no']))
-    .transform((text) => text === 'true' || text === 'yes'),
-]);
 
 const DECIMAL = String.raw`[+-]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?`;
 const NUMBER = new RegExp(`^${DECIMAL}$`);
@@ -55,10 +45,11 @@ function shareIn(rated: Rated): number | undefined {
 }
 
 /**
- * A judgement between 0 and 100, kept as a fraction in [0, 1]. Judges rate whole numbers more steadily than fractions. A number between 0 and 1
- * is refused: whether 0.8 means 80 % or 0.8 % cannot be known.
+ * A judgement between 0 and 100, kept as a fraction in [0, 1]. Judges rate whole numbers more steadily than fractions. A number that is on another
+ * scale as well is refused: whether 0.8 means 80 % or 0.8 % cannot be known, nor what 4 means where the question names 1 to 5.
+ * @param others scales that the question names beside this one
  */
-export const rating: AnswerForm = {
+const ratingBeside = (others: readonly Scale[]): AnswerForm => ({
   field: 'rating',
   wanted: 'a whole number from 0 to 100',
   schema: { type: 'integer', minimum: 0, maximum: 100 },
@@ -66,10 +57,15 @@ export const rating: AnswerForm = {
   read(verdict) {
     const rated = ratedOf(verdict);
     if (!rated || 'percent' in rated || 'outOf' in rated) return rated && shareIn(rated);
-    const isAmbiguous = rated.number > 0 && rated.number < 1;
-    return isAmbiguous || within(rated.number, 0, 100) === undefined ? undefined : rated.number / 100;
+    const { number } = rated;
+    const isAmbiguous =
+      (number > 0 && number < 1) ||
+      others.some(({ min, max }) => within(number, min, max) !== undefined && (number !== 0 || min < 0));
+    return isAmbiguous || within(number, 0, 100) === undefined ? undefined : number / 100;
   },
-};
+});
+
+export const rating: AnswerForm = ratingBeside([]);
 
 /** A judgement between 0 and 1, where the question itself names that scale. */
 const share: AnswerForm = {
@@ -83,24 +79,42 @@ const share: AnswerForm = {
   },
 };
 
-const TO = String.raw`\s*(?:to|and|through|up to|-|–|—|\.{2,3}|…|,|;)\s*`;
-const ZERO = String.raw`(?<![\d.,])(?:0(?:\.0+)?|zero)`;
-const UNIT_SCALE = new RegExp(String.raw`${ZERO}${TO}(?:1(?:\.0+)?(?![\d%]|[.,]\d|\s*%)|one\b)`, 'i');
-const HUNDRED_SCALE = new RegExp(String.raw`${ZERO}\s*%?${TO}(?:100|hundred)`, 'i');
-
 /** A judgement between nothing and everything, asked on the scale that the question names: 0 to 1, else 0 to 100. */
-export const ratingFor = (question: string): AnswerForm =>
-  UNIT_SCALE.test(question) && !HUNDRED_SCALE.test(question) ? share : rating;
+export function ratingFor(question: string): AnswerForm {
+  const others = namedScales(question).filter(({ min, max }) => max !== 100 || min < 0);
+  const isShare = others.some(({ min, max }) => min === 0 && max === 1);
+  return isShare && others.length === namedScales(question).length ? share : ratingBeside(others);
+}
 
-export const yesNo: AnswerForm = {
-  field: 'verdict',
-  wanted: 'true or false',
-  schema: { type: 'boolean' },
-  read: (verdict) => YesNo.safeParse(verdict).data,
+/** @param passes whether the question speaks of what passes and what fails: without it, to pass may be yes or no */
+const verdictOf = (passes: boolean): AnswerForm => {
+  const yes: readonly string[] = ['true', 'yes', 'y', '1', ...(passes ? ['pass', 'passed'] : [])];
+  const no: readonly string[] = ['false', 'no', 'n', '0', ...(passes ? ['fail', 'failed'] : [])];
+  return {
+    field: 'verdict',
+    wanted: 'true or false',
+    schema: { type: 'boolean' },
+    read(verdict) {
+      if (typeof verdict === 'boolean') return verdict;
+      if (typeof verdict !== 'string' && typeof verdict !== 'number') return undefined;
+      const word = String(verdict).trim().toLowerCase();
+      return yes.includes(word) ? true : no.includes(word) ? false : undefined;
+    },
+  };
 };
 
+export const yesNo: AnswerForm = verdictOf(false);
+
+export const verdictFor = (question: string): AnswerForm => verdictOf(/\bpass/i.test(question) && /\bfail/i.test(question));
+
+/** A grade in its range, or else on the one scale that the question names. */
+export function gradeFor(question: string, range: Scale | null): AnswerForm {
+  const [only, ...others] = namedScales(question);
+  return wholeNumber(range ?? (others.length === 0 ? only : undefined));
+}
+
 /** A whole number counted or graded by the judge, in a range where there is one, both ends included. */
-export function wholeNumber(range: Partial<NonNullable<MetricScale['range']>> = {}): AnswerForm {
+export function wholeNumber(range: Partial<Scale> = {}): AnswerForm {
   const { min, max } = range;
   const limits =
     min === undefined

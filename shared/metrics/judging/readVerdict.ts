@@ -1,7 +1,7 @@
-import { jsonrepair } from 'jsonrepair';
 import { isObject } from '../../wire/isObject.ts';
 import type { JudgeAnswer, ScoreValue } from '../metric.ts';
 import type { AnswerForm } from './answerForms.ts';
+import { looseObjectAt } from './looseJson.ts';
 
 /** `isFinal`: the judge was cut off, refused or kept back, so that asking for the same in another form is no use. */
 export type Verdict = { value: ScoreValue; explanation?: string } | { error: string; isFinal?: true };
@@ -11,30 +11,38 @@ export type Verdict = { value: ScoreValue; explanation?: string } | { error: str
  * without the text: errors never repeat what a model answered.
  */
 export function readVerdict(judged: JudgeAnswer, form: AnswerForm): Verdict {
-  const verdict = verdictIn(judged.text, form);
+  const verdict = verdictIn(judged, form);
   if ('value' in verdict) return verdict;
   const reason = whyNone(judged);
   return reason === undefined ? verdict : { error: `${reason}, before it gave a verdict that can be read`, isFinal: true };
 }
 
-function verdictIn(text: string, form: AnswerForm): Verdict {
-  const given = jsonObjectsIn(text, form.field)
-    .map((object) => holderOf(object, form.field))
-    .filter((object) => object !== undefined);
-  const last = given.at(-1);
-  if (last === undefined) {
-    if (text.trim() === '') return { error: 'the judge gave an empty answer' };
-    return { error: `the judge gave no verdict: a JSON object with "${form.field}" was asked for` };
-  }
-  const value = form.read(memberOf(last, form.field));
+function verdictIn({ text, finishReason }: JudgeAnswer, form: AnswerForm): Verdict {
+  const none = { error: `the judge gave no verdict: a JSON object with "${form.field}" was asked for` };
+  const last = objectsIn(text)
+    .flatMap(({ object, before, after }) => {
+      const holder = holderOf(object, form.field);
+      return holder ? [{ holder, before, after }] : [];
+    })
+    .at(-1);
+  if (last === undefined) return text.trim() === '' ? { error: 'the judge gave an empty answer' } : none;
+  // What stands inside an object that cannot be read may be a quotation, and a later verdict that cannot be read is the one that counts.
+  if (namesField(last.before, form.field) || namesField(last.after, form.field)) return none;
+  if (finishReason != null && CUT_OFF.test(finishReason) && last.after.includes('{')) return none;
+  const value = form.read(memberOf(last.holder, form.field));
   if (value === undefined) return { error: `the judge's "${form.field}" is not ${form.wanted}` };
-  const explanation = memberOf(last, 'explanation');
+  const explanation = memberOf(last.holder, 'explanation');
   return typeof explanation === 'string' && explanation !== '' ? { value, explanation } : { value };
 }
 
+const namesField = (text: string, field: string): boolean =>
+  [...text.matchAll(/["'“‘{,]\s{0,9}([\p{L}_]{1,100})["'”’]?\s{0,9}:/gu)].some(([, name]) => name?.toLowerCase() === field);
+
+const CUT_OFF = /^(length|max_tokens|max_output_tokens|model_context_window_exceeded)$/i;
+
 /** By the words of OpenAI, Anthropic, Google and those who follow them. */
 const reasonsOf: readonly (readonly [finishReason: RegExp, words: string])[] = [
-  [/^(length|max_tokens|max_output_tokens|model_context_window_exceeded)$/i, 'the judge was cut off at its limit of tokens'],
+  [CUT_OFF, 'the judge was cut off at its limit of tokens'],
   [
     /^(content_filter|safety|recitation|blocklist|prohibited_content|spii)$/i,
     "the judge's answer was withheld by its provider's filter",
@@ -65,61 +73,25 @@ function holderOf(object: Record<string, unknown>, field: string): Record<string
 
 /** The search below is quadratic for text full of stray braces: at this length still under 0.3 s. The verdict comes last, so the end is kept. */
 const MAX_ANSWER_LENGTH = 20_000;
-/** Objects that are mended, the last ones: each takes a pass over its text. */
-const MAX_MENDED = 5;
+/** Every outermost `{…}` of the text's end that can be read as JSON in one way, in order. Braces inside its texts do not count. */
+export const jsonObjectsIn = (answer: string): Record<string, unknown>[] => objectsIn(answer).map(({ object }) => object);
 
-/**
- * Every outermost `{…}` of the text's end that is JSON, in order. Braces inside JSON strings do not count. Where none is, those that name the field
- * and are JSON but for what can be meant in one way only: commas at the end, single quotes, Python's constants, line ends in strings, wrong escapes. An
- * object that is not closed is none: its last value may be a part of one.
- */
-export function jsonObjectsIn(answer: string, field = ''): Record<string, unknown>[] {
+interface FoundObject {
+  object: Record<string, unknown>;
+  /** From the first brace that begins nothing readable, behind the object before this one. */
+  before: string;
+  after: string;
+}
+
+function objectsIn(answer: string): FoundObject[] {
   const text = answer.slice(-MAX_ANSWER_LENGTH);
-  const found: Record<string, unknown>[] = [];
-  const broken: string[] = [];
+  const found: FoundObject[] = [];
+  let unread: number | undefined;
   for (let start = text.indexOf('{'); start !== -1; start = text.indexOf('{', start)) {
-    const end = endOfObject(text, start);
-    const object = end === undefined ? undefined : text.slice(start, end);
-    const parsed = object === undefined ? undefined : parseObject(object);
-    if (parsed) found.push(parsed);
-    else if (object?.toLowerCase().includes(field)) broken.push(object);
-    start = parsed && end !== undefined ? end : start + 1;
+    const read = looseObjectAt(text, start);
+    if (read) found.push({ object: read.object, before: text.slice(unread ?? start, start), after: text.slice(read.end) });
+    unread = read ? undefined : (unread ?? start);
+    start = read?.end ?? start + 1;
   }
-  return found.length > 0
-    ? found
-    : broken
-        .slice(-MAX_MENDED)
-        .map(mended)
-        .filter((object) => object !== undefined);
-}
-
-function endOfObject(text: string, start: number): number | undefined {
-  let depth = 0;
-  let inString = false;
-  for (let at = start; at < text.length; at++) {
-    const char = text[at];
-    if (inString) {
-      if (char === '\\') at++;
-      else if (char === '"') inString = false;
-    } else if (char === '"') inString = true;
-    else if (char === '{') depth++;
-    else if (char === '}' && --depth === 0) return at + 1;
-  }
-  return undefined;
-}
-
-function parseObject(text: string): Record<string, unknown> | undefined {
-  try {
-    return JSON.parse(text) as Record<string, unknown>; // starts with `{`, so it is an object
-  } catch {
-    return undefined;
-  }
-}
-
-function mended(text: string): Record<string, unknown> | undefined {
-  try {
-    return parseObject(jsonrepair(text));
-  } catch {
-    return undefined;
-  }
+  return found;
 }
