@@ -11,6 +11,10 @@ export interface CreateJudgeOptions extends CallOptions {
   instructions: string;
   description?: string | undefined;
   tags?: string[] | undefined;
+  /** Which of its numbers are better; true counts as 1. Without it comparisons and gates give no verdict, and a warning is logged. */
+  direction?: 'higher' | 'lower' | undefined;
+  /** Between which its numbers lie, of judges that count or rate. */
+  range?: { min: number; max: number } | undefined;
   /** Model, number of judges, kind of answer and so on, in the interface's spelling. */
   settings?: Omit<z.input<typeof CreateLlmScorerVersionRequest>, 'instructions'> | undefined;
 }
@@ -20,10 +24,12 @@ export interface CreateJudgeOptions extends CallOptions {
  * @throws ValueError without name or instructions; HttpStatusError 409 when the name is taken, 422 for settings that cannot be right.
  */
 export async function createJudge(options: CreateJudgeOptions): Promise<Metric> {
-  const { name, instructions, description, tags, settings } = options;
+  const { name, instructions, description, tags, direction, range, settings } = options;
   if (!name || !instructions) throw new ValueError('a judge needs a name and instructions');
   const client = clientOf(options);
-  const metric = await client.send<Metric>('/scorers', { body: { name, scorer_type: 'llm', description, tags } });
+  const metric = await client.send<Metric>('/scorers', {
+    body: { name, scorer_type: 'llm', description, tags, direction, range },
+  });
   const path = `/scorers/${metric.id}`;
   try {
     await client.send(`${path}/version/llm`, { body: { ...settings, instructions } });
@@ -39,5 +45,6 @@ export async function createJudge(options: CreateJudgeOptions): Promise<Metric> 
       repeatable: true,
     })
   ).scorers;
+  for (const warning of made?.warnings ?? []) client.logger.warn(`the judge ${JSON.stringify(name)}: ${warning}`);
   return made ?? metric;
 }

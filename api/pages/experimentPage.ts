@@ -2,6 +2,7 @@ import type { Caller } from '../../shared/accounts/permissions.ts';
 import type { ColumnDef } from '../../shared/columns/columnDef.ts';
 import type { ComparisonAnswer } from '../../shared/comparison/comparison.ts';
 import type { Comparisons } from '../../shared/comparison/openComparisons.ts';
+import { selfJudgedReason } from '../../shared/comparison/selfJudged.ts';
 import { ServiceError } from '../../shared/errors/errors.ts';
 import { experimentColumns } from '../../shared/experiments/columns.ts';
 import { type ExperimentRun, hasEnded, isUnderWay } from '../../shared/experiments/experiment.ts';
@@ -151,7 +152,7 @@ function figures({ aggregates }: ExperimentView, columns: Columns): Html {
     const made = aggregates.counts?.[name];
     const shown = aggregates.rolledUp[name];
     const categories = Object.entries(valueDistribution ?? {}).slice(0, 5);
-    return html`<tr><td>${column?.label ?? name}</td>
+    return html`<tr><td>${column?.label ?? name}${made?.isJudgedByModelUnderTest && ' *'}</td>
 <td class="number">${shown === undefined ? categories.map(([value, times]) => `${value} × ${times}`).join(', ') || '–' : figureText(shown, unit)}</td>
 <td class="number">${figureText(p50, unit)}</td><td class="number">${figureText(p95, unit)}</td>
 <td class="number">${made?.counts.values ?? count}</td>
@@ -162,7 +163,16 @@ function figures({ aggregates }: ExperimentView, columns: Columns): Html {
 <div class="scroll"><table><thead><tr><th>Metric</th><th class="number">Figure</th><th class="number">p50</th><th class="number">p95</th>
 <th class="number">Values</th><th class="number">Missing</th><th class="number">Failed</th><th class="number">Not applicable</th>
 <th class="number">Failed rows</th></tr></thead><tbody>${rows}</tbody></table></div>
+${selfJudgedNote(aggregates.counts)}
 ${aggregates.rows !== undefined && html`<p class="quiet">${aggregates.rows} rows, ${aggregates.rowsFailed ?? 0} of them failed.</p>`}`;
+}
+
+/** What the mark in the table means, where a model judged its own answers. */
+function selfJudgedNote(counts: NonNullable<ExperimentView['aggregates']>['counts']): Html | undefined {
+  const models = Object.values(counts ?? {}).flatMap((made) => (made.isJudgedByModelUnderTest ? [made.judgeModel] : []));
+  if (models.length === 0) return undefined;
+  const judge = [...new Set(models)].filter((model) => model).join(', ') || 'the model under test';
+  return html`<p class="error">* judged by ${judge}, which gave the answers itself: ${selfJudgedReason}.</p>`;
 }
 
 type MadeOf = NonNullable<NonNullable<ExperimentView['aggregates']>['counts']>[string];

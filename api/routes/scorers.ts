@@ -15,7 +15,7 @@ import {
 } from '../../shared/scorers/manageScorers.ts';
 import { presets } from '../../shared/scorers/presets.ts';
 import type { Scorer, ScorerStore, ScorerVersion } from '../../shared/scorers/scorer.ts';
-import { outputTypeOf, scorerScale } from '../../shared/scorers/scorerScale.ts';
+import { outputTypeOf, scaleWarnings, scorerScale } from '../../shared/scorers/scorerScale.ts';
 import { scorersSeenBy } from '../../shared/scorers/scorersSeenBy.ts';
 import { Message, PageQuery, pageFields, Uuid } from '../../shared/wire/common.ts';
 import {
@@ -249,6 +249,7 @@ function toScorer(scorer: Scorer, role: ProjectRole | undefined): z.input<typeof
     metric_color_picker_config: colors,
     color_threshold_config: colors?.type === 'numeric' ? colors : null,
     ...scorerScale(definition, outputTypeOf(scorer)),
+    warnings: scaleWarnings(scorer),
     metric_name: scorer.name,
     is_global: isGlobal(scorer),
     scope_projects: scorer.scopeProjects,
@@ -289,6 +290,7 @@ function toVersion(version: ScorerVersion, scorer: Scorer): z.input<typeof Score
   };
   return {
     ...base,
+    warnings: scaleWarnings(scorer),
     registered_scorer: null,
     finetuned_scorer: null,
     generated_scorer: {

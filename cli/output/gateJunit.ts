@@ -2,7 +2,7 @@ import type { GateResult } from '../../client/index.ts';
 import { gateWords } from './gateWords.ts';
 
 /** A test case for each check. One that the rows do not decide is a failure, too, of another type: JUnit knows nothing between. */
-export function gateJunit({ experiment, checks }: GateResult): string {
+export function gateJunit({ experiment, checks, warnings }: GateResult): string {
   const failures = checks.filter(({ status }) => status !== 'passed').length;
   const counts = `tests="${checks.length}" failures="${failures}" errors="0" skipped="0"`;
   const name = quotedXml(experiment.name);
@@ -16,15 +16,20 @@ export function gateJunit({ experiment, checks }: GateResult): string {
     `<testsuites name="assay gate" ${counts}>`,
     `  <testsuite name=${name} ${counts}>`,
     ...cases,
+    ...(warnings.length > 0
+      ? [`    <system-out>${inXml(warnings.map((warning) => `warning: ${warning}`).join('\n'))}</system-out>`]
+      : []),
     '  </testsuite>',
     '</testsuites>',
   ].join('\n');
 }
 
 /** As the value of an attribute. What XML cannot hold, such as control characters, is left out. */
-const quotedXml = (text: string): string =>
-  `"${text
+const quotedXml = (text: string): string => `"${inXml(text)}"`;
+
+const inXml = (text: string): string =>
+  text
     .toWellFormed()
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is taken out
     .replaceAll(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '')
-    .replaceAll(/[&<>"\t\n\r]/g, (character) => `&#${character.charCodeAt(0)};`)}"`;
+    .replaceAll(/[&<>"\t\n\r]/g, (character) => `&#${character.charCodeAt(0)};`);

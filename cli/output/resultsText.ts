@@ -16,13 +16,26 @@ export function resultsText(experiment: ExperimentResponse, progress: Experiment
   const rows = Object.entries(experiment.structured_aggregate_metrics ?? {})
     .filter(([key, { count }]) => !repeated.has(key) && count !== null && count > 0)
     .map(([name, { avg, min, p50, p95, max, count }]) => [
-      name,
+      judgesItself(experiment, name) ? `${name} *` : name,
       ...[avg, min, p50, p95, max].map((value) => figureText(value, unitOf(name))),
       String(count),
     ]);
   if (rows.length === 0) return head;
   const columns = ['average', 'least', 'median', 'p95', 'most', 'rows'].map((title) => ({ title, figure: true }));
-  return `${head}\n\n${table([{ title: 'metric' }, ...columns], rows, width)}`;
+  return [head, table([{ title: 'metric' }, ...columns], rows, width), ...selfJudgedNote(experiment)].join('\n\n');
+}
+
+type Judged = Pick<ExperimentResponse, 'aggregate_metric_counts'>;
+
+const judgesItself = ({ aggregate_metric_counts: counts }: Judged, metric: string): boolean =>
+  counts?.[metric]?.judged_by_model_under_test ?? false;
+
+/** What the mark in the table means, where a model judged its own answers. */
+function selfJudgedNote({ aggregate_metric_counts: counts }: Judged): string[] {
+  const models = Object.values(counts ?? {}).flatMap((one) => (one.judged_by_model_under_test ? [one.judge_model] : []));
+  if (models.length === 0) return [];
+  const judge = [...new Set(models)].filter((model) => model !== null).join(', ') || 'the model under test';
+  return [`* judged by ${judge}, which gave the answers itself: a model tends to find its own answers good`];
 }
 
 /** What a metric of a run is measured in, as its name says. */

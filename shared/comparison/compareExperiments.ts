@@ -7,6 +7,7 @@ import type { ComparedExperiment, ComparisonAnswer, ComparisonRequest } from './
 import type { ComparisonReads } from './comparisonReads.ts';
 import { judged, type Unjudged } from './judged.ts';
 import { type MetricsDeps, metricsToCompare } from './metricsToCompare.ts';
+import { selfJudgedWarnings } from './selfJudged.ts';
 import { mustHaveSlices, sliceColumn } from './sliceColumn.ts';
 
 export interface CompareDeps extends SidesDeps, MetricsDeps, CompareRunsDeps {
@@ -59,6 +60,9 @@ export async function compareExperiments(
     baseline: described(baseline, null),
     experiments: pairs.map(({ other, runs, rows }) => described(other, { by: runs.matchedBy, ...rows })),
     comparisons: judged(comparisons, request),
-    warnings: warningsOfSides(baseline, others),
+    warnings: [
+      ...warningsOfSides(baseline, others),
+      ...(await selfJudgedWarnings(deps, projectId, [baseline, ...others], metrics)),
+    ],
   };
 }

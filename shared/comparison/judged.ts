@@ -1,3 +1,4 @@
+import { isScorerId } from '../experiments/metricNames.ts';
 import { holm } from '../statistics/holm.ts';
 import type { ComparedMetric } from './comparedMetrics.ts';
 import type { Comparison, ComparisonRequest, Verdict } from './comparison.ts';
@@ -26,11 +27,21 @@ export function judged(all: readonly Unjudged[], { level }: ComparisonRequest): 
       differs,
       verdict: differs ? directed(comparison) : 'no difference shown',
     } as const;
-    return { ...withVerdict, sentence: inWords(withVerdict, metric, names, family.length) };
+    const sentence = inWords(withVerdict, metric, names, family.length);
+    const undirected = noVerdict(comparison, metric.name);
+    if (undirected === undefined) return { ...withVerdict, sentence };
+    return { ...withVerdict, sentence: `${sentence} ${undirected}.`, warnings: [...comparison.warnings, undirected] };
   });
 }
 
 function directed({ type, direction, difference }: Unjudged['comparison']): Verdict {
   if (type === 'category' || direction === null || difference === null) return null;
   return difference > 0 === (direction === 'higher') ? 'better' : 'worse';
+}
+
+/** Why a difference of numbers or booleans gets no verdict. */
+function noVerdict({ direction, type, metricId }: Unjudged['comparison'], name: string): string | undefined {
+  if (direction !== null || (type !== 'boolean' && type !== 'number')) return undefined;
+  const remedy = isScorerId(metricId) ? ': set the direction of its scorer' : '';
+  return `${name} has no direction, so nothing says which values are better and there is no verdict${remedy}`;
 }

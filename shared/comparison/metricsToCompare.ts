@@ -11,7 +11,10 @@ const MAX_COMPARISONS = 2_000;
 
 export interface MetricsDeps {
   /** Metrics that the service computes for the experiment. */
-  metricsOf(run: { projectId: string; experimentId: string }): Promise<Metric[]>;
+  metricsOf(run: {
+    projectId: string;
+    experimentId: string;
+  }): Promise<(Metric & { judgeModel?: string | null; isJudgedByModelUnderTest?: boolean })[]>;
 }
 
 /** All metrics that any of the experiments has values of, and what is measured. */

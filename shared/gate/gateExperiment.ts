@@ -2,6 +2,7 @@ import { type ComparedMetric, namedMetrics } from '../comparison/comparedMetrics
 import { comparedSides, isRunning, type Side, type SidesDeps } from '../comparison/comparedSides.ts';
 import type { Comparison, ComparisonAnswer, ComparisonRequest } from '../comparison/comparison.ts';
 import { type MetricsDeps, metricsOfSides } from '../comparison/metricsToCompare.ts';
+import { selfJudgedWarnings } from '../comparison/selfJudged.ts';
 import { mustHaveWorst } from '../comparison/worstValues.ts';
 import { RequestInvalid, ServiceError } from '../errors/errors.ts';
 import type { ExperimentAggregates } from '../experiments/aggregates.ts';
@@ -66,7 +67,15 @@ export async function gateExperiment(
     ].map((check) => unlessTooFewScored(check, scored));
   });
   const ofScores = metrics.flatMap(({ known }) => warningOfScores(known.name, aggregates?.counts?.[known.id]));
-  return answer([...ofRows, ...checks], [...ofScores, ...(compared?.flatMap(warningsOf) ?? [])]);
+  const ofJudges = await selfJudgedWarnings(
+    deps,
+    projectId,
+    baseline ? [baseline, experiment] : [experiment],
+    metrics.map(({ known }) => known),
+  );
+  // Those of the comparison are about the metrics that may drop; all of them are said once.
+  const ofComparison = compared?.flatMap(warningsOf) ?? [];
+  return answer([...ofRows, ...checks], [...new Set([...ofScores, ...ofComparison, ...ofJudges])]);
 }
 
 const invalid = (loc: (string | number)[], msg: string, type: string): RequestInvalid => new RequestInvalid([{ loc, msg, type }]);

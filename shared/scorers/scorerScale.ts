@@ -51,3 +51,13 @@ export function mustSuitScale({ direction, range }: Stated, outputType: OutputTy
       },
     ]);
 }
+
+/** What is lacking of a scorer for its values to be judged; none of a scorer that says which of its numbers are better, or that gives labels or texts. */
+export function scaleWarnings(scorer: Pick<Scorer, 'definition' | 'defaultVersion' | 'scorerType'>): string[] {
+  if (scorer.scorerType === 'preset' || scorer.definition.direction) return [];
+  const outputType = outputTypeOf(scorer);
+  if (outputType === undefined || kindOf(outputType) === 'no number') return [];
+  return [
+    `its values of type ${outputType} have no direction, so that comparisons and gates give no verdict on them: set direction to "higher" or "lower", whichever is better`,
+  ];
+}

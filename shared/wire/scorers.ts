@@ -240,7 +240,12 @@ const GeneratedScorerConfiguration = z.object({
   multimodal_capabilities: z.array(MultimodalCapability).nullish(),
 });
 
+const warnings = z
+  .array(z.string())
+  .describe('What the scorer lacks, such as a direction: without it no value is better than another.');
+
 export const ScorerVersionResponse = z.object({
+  warnings,
   id: Uuid,
   version: z.number().int(),
   scorer_id: Uuid,
@@ -272,6 +277,7 @@ export const ScorerAction = z.enum(['update', 'delete', 'share', 'export', 'auto
 
 export const ScorerResponse = z.object({
   ...scorerSettings,
+  warnings,
   id: Uuid,
   permissions: z.array(z.object({ action: ScorerAction, allowed: z.boolean(), message: z.string().nullable() })),
   name: z.string(),

@@ -1,12 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { gateReport } from '../../cli/output/gateReport.ts';
+import { resultsText } from '../../cli/output/resultsText.ts';
 import {
+  compareExperiments,
   createDataset,
+  createJudge,
   datasetRows,
+  type ExperimentProgress,
   extendDataset,
+  gateExperiment,
   getDefaultJudge,
   log,
   runExperiment,
-  type ServiceClient,
+  ServiceClient,
   setDefaultJudge,
   watchDatasetExtension,
 } from '../../client/index.ts';
@@ -222,6 +228,58 @@ test('judges are: the one of the scorer, else the default of an integration, els
     [open.id]: { judge_model: 'local/large-model', judged_by_model_under_test: false },
   });
   await integrate();
+
+  // It is marked wherever its scores are shown.
+  const { name } = await client.send<{ name: string }>(`/v2/scorers/${open.id}`);
+  const marked = `${tested.experiment.name}: ${name} judged by local/small-model, which gave the answers itself: a model tends to find its own answers good`;
+  const sides = { client, projectId, experimentIds: [tested.experiment.id] };
+  const compared = await compareExperiments({ ...sides, baselineId: byDefault.experiment.id });
+  expect(compared.warnings).toEqual([marked]);
+  const gate = { client, projectId, experimentId: tested.experiment.id, metrics: { [name]: { min: 0.5 } } };
+  const gated = await gateExperiment(gate);
+  expect(gated.warnings).toEqual([marked]);
+  for (const format of ['text', 'markdown', 'junit'] as const)
+    expect(gateReport(format, gated, ''), format).toContain('which gave the answers itself');
+  const progress = await client.send<ExperimentProgress>(`${at}/${tested.experiment.id}/progress`);
+  const table = resultsText(tested.experiment, progress, 300);
+  expect(table).toContain(`${name} *`);
+  expect(table).toMatch(/^\* judged by local\/small-model, which gave the answers itself/m);
+  expect(resultsText(byDefault.experiment, progress, 300)).not.toContain('*');
+  const path = `/projects/${projectId}/experiments/${tested.experiment.id}`;
+  const login = await fetch(`${service.url}/pages/login`, {
+    ...{ method: 'POST', redirect: 'manual', body: new URLSearchParams({ api_key: service.apiKey, next: path }) },
+  });
+  const cookie = login.headers.getSetCookie()[0]?.split(';', 1)[0] ?? '';
+  const page = await fetch(`${service.url}${path}`, { headers: { Accept: 'text/html', Cookie: cookie } });
+  expect(await page.text()).toContain('* judged by local/small-model, which gave the answers itself');
+
+  // Without a direction none of the two is better, and that is said.
+  const [one] = compared.comparisons.filter(({ metric }) => metric === name);
+  expect(one).toMatchObject({ direction: null, better: null });
+  expect(one?.sentence).toMatch(
+    / has no direction, so nothing says which values are better .*: set the direction of its scorer\.$/,
+  );
+  expect(one?.warnings).toContainEqual(expect.stringContaining('has no direction'));
+});
+
+test('a judge of numbers or booleans without a direction is said to give no verdict when it is made', async () => {
+  const lacking = expect.stringMatching(/of type boolean have no direction.* give no verdict/);
+  const made = await judge({});
+  expect(made.version).toMatchObject({ warnings: [lacking] });
+  expect(await client.send(`/v2/scorers/${made.id}`)).toMatchObject({ warnings: [lacking] });
+  expect(await client.send(`/v2/scorers/${made.id}`, { method: 'PATCH', body: { direction: 'higher' } })).toMatchObject({
+    direction: 'higher',
+    warnings: [],
+  });
+  expect((await judge({ output_type: 'categorical' }, { output_type: 'categorical' })).version).toMatchObject({ warnings: [] });
+  const said: string[] = [];
+  const logger = { debug() {}, info() {}, error() {}, warn: (message: string) => said.push(message) };
+  const here = new ServiceClient({ apiUrl: service.url, apiKey: service.apiKey, logger });
+  const words = { client: here, instructions: 'Is it kind?' };
+  expect(await createJudge({ ...words, name: `kind ${newId()}` })).toMatchObject({ direction: null });
+  expect(said).toEqual([lacking]);
+  expect(await createJudge({ ...words, name: `kinder ${newId()}`, direction: 'higher' })).toMatchObject({ direction: 'higher' });
+  expect(said).toHaveLength(1);
 });
 
 test('a project says which model judges where the metric names none: before the integration, after the scorer', async () => {
