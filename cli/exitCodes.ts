@@ -15,6 +15,8 @@ export const exitCodes = {
   runFailed: 6,
   /** A file cannot be read or written. */
   file: 7,
+  /** The run has paused by itself, and there is no terminal at which somebody would see it. */
+  runPaused: 8,
   /** The gate: quality has dropped. */
   gateFailed: 10,
   /** The gate: too few rows to tell. */

@@ -20,6 +20,7 @@ import { progressDisplay } from '../output/progressDisplay.ts';
 import { formatOf, readRows } from '../rowFiles.ts';
 import { rowSelection } from '../rowsOption.ts';
 import { remark, say, type Terminal } from '../terminal.ts';
+import { untilPaused } from '../untilPaused.ts';
 import { writeGate } from './gate.ts';
 import { showResults } from './watch.ts';
 
@@ -51,6 +52,7 @@ export async function run(terminal: Terminal, file: string, options: RunOptions)
   const ofFile = { project: projectName ?? project, projectId: definition.projectId };
   const projectId = await ensureProject(client, byOption ? options : ofFile, options.createProject === true);
   const display = await progressDisplay(terminal);
+  const pause = untilPaused(terminal);
   let experiment: ExperimentResponse | undefined;
   let results: ExperimentRunResults;
   try {
@@ -68,11 +70,16 @@ export async function run(terminal: Terminal, file: string, options: RunOptions)
       onExperiment: (made) => {
         experiment = made;
       },
-      onProgress: (progress) => display.show(progress),
-      signal: terminal.signal,
+      onProgress: (progress) => {
+        display.show(progress);
+        pause.note(progress);
+      },
+      signal: pause.signal,
     });
   } catch (err) {
     display.end();
+    const paused = await pause.report(terminal, experiment, options.json === true);
+    if (paused !== undefined) return paused;
     if (terminal.signal.aborted) await remark(terminal, lastWords(experiment, file, definition.function !== undefined));
     if (!(err instanceof ExperimentRunError)) throw err;
     results = err.results;

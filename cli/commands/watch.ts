@@ -13,6 +13,7 @@ import { gateExitCodes, gateReport } from '../output/gateReport.ts';
 import { progressDisplay } from '../output/progressDisplay.ts';
 import { resultsText } from '../output/resultsText.ts';
 import { remark, say, sayJson, type Terminal, widthOf } from '../terminal.ts';
+import { untilPaused } from '../untilPaused.ts';
 
 export interface WatchOptions extends ServiceOptions, ProjectOptions {
   json?: boolean;
@@ -22,17 +23,23 @@ export async function watch(terminal: Terminal, words: string, options: WatchOpt
   const client = await connect(terminal, options);
   const experiment = await findExperiment(client, words, options);
   const display = await progressDisplay(terminal);
+  const pause = untilPaused(terminal);
   let progress: ExperimentProgress;
   try {
     progress = await watchExperiment({
       client,
       projectId: experiment.project_id,
       experimentId: experiment.id,
-      onProgress: (now) => display.show(now),
-      signal: terminal.signal,
+      onProgress: (now) => {
+        display.show(now);
+        pause.note(now);
+      },
+      signal: pause.signal,
     });
   } catch (err) {
     display.end();
+    const paused = await pause.report(terminal, experiment, options.json === true);
+    if (paused !== undefined) return paused;
     if (terminal.signal.aborted) await remark(terminal, `The run goes on in the service. ${nextSteps(experiment)}`);
     throw err;
   }
@@ -52,6 +59,8 @@ export async function showResults(
   const experiment = await client.send<ExperimentResponse>(`/projects/${project_id}/experiments/${id}`);
   if (asJson) await sayJson(terminal, { experiment, progress, gate });
   else await say(terminal, resultsText(experiment, progress, widthOf(terminal.stdout, terminal.environment)));
+  const { settings_not_sent: unsent } = progress;
+  if (unsent?.length) await remark(terminal, `Not sent to this model: ${unsent.join(', ')}.`);
   if (gate && !asJson) await say(terminal, `\n${gateReport('text', gate, '')}`);
   if (progress.state === 'failed' || progress.state === 'cancelled') return exitCodes.runFailed;
   return gate ? gateExitCodes[gate.status] : exitCodes.done;

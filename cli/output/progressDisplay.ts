@@ -11,7 +11,7 @@ export interface ProgressDisplay {
 /** Milliseconds between two lines of a log: a build of an hour has a few hundred, and never looks dead. */
 const LINE_EVERY_MS = 10_000;
 
-/** On a terminal one line that is drawn anew; elsewhere a line at the start, every ten seconds, at each change of the state, and at the end. */
+/** On a terminal one line that is drawn anew; elsewhere a line at the start, every ten seconds, at each change of the state or of what the run waits for, and at the end. */
 export async function progressDisplay({ stderr, environment }: Terminal): Promise<ProgressDisplay> {
   if (stderr.isTTY && environment.TERM !== 'dumb') {
     const { createLogUpdate } = await import('log-update');
@@ -21,7 +21,7 @@ export async function progressDisplay({ stderr, environment }: Terminal): Promis
       end: () => update.done(),
     };
   }
-  let shownState: ExperimentProgress['state'] | undefined;
+  let shown: Pick<ExperimentProgress, 'state' | 'message'> | undefined;
   let shownAt = 0;
   let last: string | undefined;
   let waiting: string | undefined;
@@ -36,8 +36,8 @@ export async function progressDisplay({ stderr, environment }: Terminal): Promis
       const line = progressLine(progress);
       const now = performance.now();
       waiting = line;
-      if (progress.state === shownState && now - shownAt < LINE_EVERY_MS) return;
-      shownState = progress.state;
+      if (progress.state === shown?.state && progress.message === shown.message && now - shownAt < LINE_EVERY_MS) return;
+      shown = progress;
       shownAt = now;
       put(line);
     },

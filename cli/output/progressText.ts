@@ -24,13 +24,14 @@ export const progressLine = (progress: ExperimentProgress): string => progressPa
 
 /** In the order of what a person wants to know first. */
 function progressParts(progress: ExperimentProgress): string[] {
-  const { state, rows_done, rows_total, rows_failed, rows_per_second, scores_done, scores_total } = progress;
+  const { state, message, rows_done, rows_total, rows_failed, rows_per_second, scores_done, scores_total } = progress;
   const cost = costOf(progress);
   const isScoring = rows_done >= rows_total && scores_done < scores_total;
   const rest = state === 'running' && rows_per_second ? (1_000 * (rows_total - rows_done)) / rows_per_second : undefined;
   return [
     isScoring ? `${scores_done}/${scores_total} scores` : `${rows_done}/${rows_total} rows`,
     ...(state === 'running' || state === 'completed' ? [] : [state]),
+    ...(message === null || message === undefined ? [] : [message]),
     ...(rows_failed > 0 ? [`${rows_failed} failed`] : []),
     ...(rest !== undefined && !isScoring && rows_done < rows_total ? [`${duration(rest)} left`] : []),
     ...(rows_per_second && !isScoring

@@ -1,0 +1,34 @@
+import type { ExperimentProgress } from '../client/index.ts';
+import { type ExitCode, exitCodes } from './exitCodes.ts';
+import { nextSteps } from './nextSteps.ts';
+import { remark, sayJson, type Terminal } from './terminal.ts';
+
+type Experiment = Parameters<typeof nextSteps>[0];
+
+/**
+ * Ends the waiting for a run that pauses by itself where no person watches: a build would wait for ever. At a terminal the line of progress says it,
+ * and somebody who pauses a run by hand knows.
+ */
+export function untilPaused({ stderr, signal }: Terminal) {
+  const pausing = new AbortController();
+  let paused: ExperimentProgress | undefined;
+  return {
+    signal: AbortSignal.any([signal, pausing.signal]),
+    note(progress: ExperimentProgress): void {
+      if (stderr.isTTY || paused || progress.state !== 'paused' || progress.message === null) return;
+      paused = progress;
+      pausing.abort(new Error('the run has paused'));
+    },
+    /** Says why the run has paused; undefined where it has not. */
+    async report(terminal: Terminal, experiment: Experiment | undefined, asJson: boolean): Promise<ExitCode | undefined> {
+      if (!paused || !experiment || signal.aborted) return undefined;
+      if (asJson) await sayJson(terminal, { experiment, progress: paused });
+      const { rows_done, rows_total, message } = paused;
+      await remark(
+        terminal,
+        `The run has paused by itself at ${rows_done} of ${rows_total} rows: ${message}. ${nextSteps(experiment)}`,
+      );
+      return exitCodes.runPaused;
+    },
+  };
+}
