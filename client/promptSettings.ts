@@ -18,6 +18,9 @@ export interface PromptSettings {
   toolChoice?: string | { type?: string; function: { name: string } } | null;
   responseFormat?: Record<string, unknown> | null;
   deploymentName?: string | null;
+  seed?: number | null;
+  /** True: the output begins with what the model thought, between `<think>` and `</think>`. */
+  includeReasoning?: boolean;
   [key: string]: unknown;
 }
 

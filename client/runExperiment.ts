@@ -313,6 +313,8 @@ class ExperimentRun<Input, Output> {
     this.options.onProgress?.(progress);
     const link = `${readEnvironment().consoleUrl?.replace(/\/+$/, '') ?? client.apiUrl}${this.path(created)}`;
     const results = { experiment, progress, message: messageOf(experiment, progress, link), link, resumed };
+    if (progress.settings_not_sent?.length)
+      client.logger.warn(`promptSettings that the model was not sent: ${progress.settings_not_sent.join(', ')}`);
     if (progress.state === 'failed' || progress.state === 'cancelled') throw new ExperimentRunError(results.message, results);
     return results;
   }

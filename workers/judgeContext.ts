@@ -28,7 +28,8 @@ export function judgeContext(
             ...(system === undefined ? [] : [{ role: 'system' as const, content: system }]),
             { role: 'user' as const, content: prompt },
           ],
-          settings: { temperature: 0, ...(schema === undefined ? {} : { response_format: { type: 'json_object' } }) },
+          settings: schema === undefined ? {} : { response_format: toResponseFormat(schema) },
+          mayLeaveOut: true,
           context: { jobId, userId, projectId, runId },
           retry: { maxAttempts: maxCallAttempts },
           limits,
@@ -50,7 +51,14 @@ export function judgeContext(
         costUsd: answer.costUsd,
         finishReason: answer.finishReason,
         reasoningTokens: answer.reasoningTokens,
+        adjustments: answer.adjustments,
       };
     },
   };
 }
+
+/** https://platform.openai.com/docs/guides/structured-outputs */
+const toResponseFormat = (schema: Record<string, unknown>) => ({
+  type: 'json_schema',
+  json_schema: { name: 'verdict', strict: true, schema },
+});

@@ -5,7 +5,6 @@ import { RequestInvalid, ServiceError } from '../errors/errors.ts';
 import { mayPass } from '../experiments/untilStored.ts';
 import { derivedId } from '../identifiers/ids.ts';
 import { ModelCallError, type ModelCaller } from '../providers/modelCall.ts';
-import { PromptRunSettings } from '../wire/prompts.ts';
 import type { Extension, ExtensionStore, GeneratedRow } from './extension.ts';
 import { type Batch, messagesFor, nextBatch, TYPE_COLUMN } from './nextBatch.ts';
 import { parseRows } from './parseRows.ts';
@@ -95,7 +94,8 @@ async function newRows(
   const answer = await models.complete({
     modelAlias: request.model,
     messages: messagesFor(extension, batch),
-    settings: PromptRunSettings.parse({ max_tokens: MAX_ANSWER_TOKENS, temperature: 1 }),
+    settings: { max_tokens: MAX_ANSWER_TOKENS, temperature: 1 },
+    mayLeaveOut: true,
     context: { jobId: `extend-dataset/${datasetId}`, userId: request.userId, projectId: request.projectId ?? null },
     signal,
   });

@@ -12,6 +12,8 @@ export interface RowResult {
   error?: string;
   /** The row failed because its provider is down or refuses whatever it is asked; never recorded. */
   isProviderFailure?: boolean;
+  /** The provider's quota is used up, or it asks to wait for hours: the row is left to a resume. */
+  isExhausted?: boolean;
   /** Spans that the runner logged, in wire shape and nested, without ids or with ids of their own. */
   spans: LoggedSpan[];
   startedAt: Date;

@@ -56,6 +56,8 @@ export interface JudgeAnswer {
   /** Why the model ended, in its provider's word; null where that does not say. */
   finishReason?: string | null;
   reasoningTokens?: number | null;
+  /** What was sent otherwise than it was asked for, because the judge's endpoint does not take it so. */
+  adjustments?: readonly string[];
 }
 
 /** Thrown by `complete` when no judge can be asked now, by no fault of the judge or the record: the value is to be computed later. */
@@ -78,10 +80,13 @@ export type ScoreValue = number | boolean | string | string[];
 export interface JudgeUsage {
   calls: number;
   model: string;
-  inputTokens: number;
-  outputTokens: number;
+  /** Null when an endpoint does not report those of a call. */
+  inputTokens: number | null;
+  outputTokens: number | null;
   /** Null when the price of a call is unknown. */
   costUsd: number | null;
+  /** What calls were sent otherwise than they were asked for. */
+  adjustments?: readonly string[];
 }
 
 /**
@@ -93,8 +98,8 @@ export type Score =
   | { notApplicable: string }
   | { notComputed: string }
   | { error: string; usage?: JudgeUsage }
-  /** `isProviderFailure`: the judge's provider is down, or refuses whatever it is asked. */
-  | { gaveUp: string; isProviderFailure?: boolean; usage?: JudgeUsage };
+  /** `isProviderFailure`: the judge's provider is down, or refuses whatever it is asked. `isExhausted`: its quota is used up. */
+  | { gaveUp: string; isProviderFailure?: boolean; isExhausted?: boolean; usage?: JudgeUsage };
 
 type MetricDataType = 'boolean' | 'integer' | 'floating_point' | 'text' | 'string_list';
 type MetricDataUnit = 'percentage' | 'milli_seconds' | 'dollars';

@@ -85,11 +85,17 @@ function majority(values: readonly ScoreValue[]): ScoreValue {
 export function totalUsage(usages: readonly JudgeUsage[]): JudgeUsage | undefined {
   const [first] = usages;
   if (!first) return undefined;
+  const adjustments = [...new Set(usages.flatMap((one) => one.adjustments ?? []))];
   return {
     calls: usages.reduce((sum, one) => sum + one.calls, 0),
     model: first.model,
-    inputTokens: usages.reduce((sum, one) => sum + one.inputTokens, 0),
-    outputTokens: usages.reduce((sum, one) => sum + one.outputTokens, 0),
-    costUsd: usages.some((one) => one.costUsd === null) ? null : usages.reduce((sum, one) => sum + (one.costUsd ?? 0), 0),
+    inputTokens: sumOf(usages.map((one) => one.inputTokens)),
+    outputTokens: sumOf(usages.map((one) => one.outputTokens)),
+    costUsd: sumOf(usages.map((one) => one.costUsd)),
+    ...(adjustments.length > 0 && { adjustments }),
   };
 }
+
+/** Unknown where a part of it is. */
+const sumOf = (values: readonly (number | null)[]): number | null =>
+  values.reduce((sum: number | null, value) => (sum === null || value === null ? null : sum + value), 0);

@@ -1,7 +1,8 @@
-import { OpenAICompatibleChatLanguageModel } from '@ai-sdk/openai-compatible';
 import { headersOf, type OutboundGuard, type OutboundRequest } from '../integrations/outbound.ts';
 import { AttemptFailure, connectionFailure, httpFailure } from './failures.ts';
 import type { HandlerAnswer } from './handlers/customHandler.ts';
+import { readCompletion } from './readCompletion.ts';
+import { holdsError } from './readError.ts';
 
 export interface ChatRequest {
   /** Base URL, or the full address when its path ends in `/chat/completions`. */
@@ -22,12 +23,6 @@ const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
 const ENDPOINT = 'the model endpoint';
 
-/**
- * Settings and messages are stored in the protocol's own words, so the request goes out as it stands: translating it into the words of the SDK and
- * back would lose fields. The SDK reads the answer.
- */
-const sdk = new OpenAICompatibleChatLanguageModel('per request', { provider: 'assay.chat', url: () => '' });
-
 /** @param request the outbound guard's */
 export function createChatCompletion(request: OutboundGuard['request']): CompleteChat {
   return async ({ endpoint, body, headers, signal, reserve }) => {
@@ -45,11 +40,7 @@ export function createChatCompletion(request: OutboundGuard['request']): Complet
     const { status } = answer;
     const said = jsonOf(answer.bytes);
     if (status < 200 || status > 299) throw httpFailure(ENDPOINT, status, headersOf(answer.headers), said);
-    try {
-      return toAnswer(await sdk.convertResponse({ body: said }));
-    } catch {
-      throw new AttemptFailure('malformed_answer', `${ENDPOINT}'s answer is not a chat completion`, { retry: false, status });
-    }
+    return answerIn(said, status, headersOf(answer.headers));
   };
 }
 
@@ -72,26 +63,19 @@ function completionsUrl(endpoint: string): string {
   return url.href;
 }
 
-type Generated = Awaited<ReturnType<OpenAICompatibleChatLanguageModel['convertResponse']>>;
-
-function toAnswer({ content, finishReason, usage, response }: Generated): HandlerAnswer {
-  const toolCalls = content.flatMap((part) =>
-    part.type === 'tool-call'
-      ? [{ id: part.toolCallId, type: 'function' as const, function: { name: part.toolName, arguments: part.input } }]
-      : [],
-  );
-  return {
-    content: content.map((part) => (part.type === 'text' ? part.text : '')).join(''),
-    ...(toolCalls.length > 0 && { toolCalls }),
-    ...(response?.modelId !== undefined && { model: response.modelId }),
-    ...(finishReason.raw !== undefined && { finishReason: finishReason.raw }),
-    // Without a `usage` in the answer the SDK's counts are zeros, which would be a claim.
-    ...(usage.raw !== undefined && {
-      inputTokens: usage.inputTokens.total ?? 0,
-      cachedInputTokens: usage.inputTokens.cacheRead ?? 0,
-      outputTokens: usage.outputTokens.total ?? 0,
-      ...(usage.inputTokens.cacheWrite !== undefined && { cacheWriteTokens: usage.inputTokens.cacheWrite }),
-      ...(usage.outputTokens.reasoning !== undefined && { reasoningTokens: usage.outputTokens.reasoning }),
-    }),
-  };
+/** @throws AttemptFailure for an answer that is none, or that holds an error beside its status */
+function answerIn(said: unknown, status: number, headers: Headers): HandlerAnswer {
+  const completion = readCompletion(said);
+  const isAnswered = completion && !completion.isFailed && (completion.content !== '' || completion.toolCalls !== undefined);
+  // Some say `"error": {…}` beside an answer that is whole.
+  if (!isAnswered && holdsError(said)) throw httpFailure(ENDPOINT, status, headers, said);
+  if (!completion)
+    throw new AttemptFailure('malformed_answer', `${ENDPOINT}'s answer is not a chat completion`, { retry: false, status });
+  const { isFailed, failure, ...answer } = completion;
+  if (isFailed && failure != null) throw httpFailure(ENDPOINT, status, headers, { error: failure });
+  if (isFailed)
+    throw new AttemptFailure('http_error', `${ENDPOINT} ended its answer with an error (finish_reason "error")`, {
+      retry: false,
+    });
+  return answer;
 }

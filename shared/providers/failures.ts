@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import { OutboundRefused } from '../integrations/outbound.ts';
 import { retryAfterMs } from '../wire/retryAfter.ts';
 import type { AttemptOutcome } from './modelCall.ts';
+import { readError } from './readError.ts';
 
 /** "Site is overloaded", as Anthropic and others answer; no registered status. */
 const OVERLOADED = 529;
@@ -12,6 +13,15 @@ const refusals: ReadonlySet<number> = new Set([401, 402, 403, 404, 408, 429]);
 export const UNEXPLAINED =
   'the address could not be used: it is in a private range, where no more is said unless the operator names its host and port in OUTBOUND_ALLOW';
 
+interface FailureDetails {
+  retry: boolean;
+  status?: number | undefined;
+  retryAfterMs?: number | undefined;
+  isOverload?: boolean;
+  isExhausted?: boolean;
+  refusedParameters?: readonly string[] | undefined;
+}
+
 /** Why one try failed. Internal to the providers: no cause is kept, because it could hold the other side's answer. */
 export class AttemptFailure extends Error {
   readonly outcome: AttemptOutcome;
@@ -21,12 +31,12 @@ export class AttemptFailure extends Error {
   readonly retryAfterMs: number | undefined;
   /** The call was refused because there was too much: it says nothing against the call. */
   readonly isOverload: boolean;
+  /** The quota or the credit is used up, or the other side asks to wait for hours: no call will succeed for long. */
+  readonly isExhausted: boolean;
+  /** Fields of the request that the other side does not take, by its own words. */
+  readonly refusedParameters: readonly string[];
 
-  constructor(
-    outcome: AttemptOutcome,
-    message: string,
-    details: { retry: boolean; status?: number | undefined; retryAfterMs?: number | undefined; isOverload?: boolean },
-  ) {
+  constructor(outcome: AttemptOutcome, message: string, details: FailureDetails) {
     super(message);
     this.name = 'AttemptFailure';
     this.outcome = outcome;
@@ -34,6 +44,8 @@ export class AttemptFailure extends Error {
     const { status } = details;
     this.status = status;
     this.retryAfterMs = details.retryAfterMs;
+    this.isExhausted = details.isExhausted === true;
+    this.refusedParameters = details.refusedParameters ?? [];
     this.isOverload =
       details.retry && (details.isOverload || status === 429 || status === OVERLOADED || details.retryAfterMs !== undefined);
   }
@@ -43,64 +55,54 @@ export class AttemptFailure extends Error {
    * another try, and whom the failure speaks against, stays as it is.
    */
   untold(): AttemptFailure {
-    const { isOfProvider } = this;
-    return Object.defineProperty(new AttemptFailure('connection_error', UNEXPLAINED, { retry: this.retry }), 'isOfProvider', {
-      value: isOfProvider,
-    });
+    const { isOfProvider, isExhausted } = this;
+    const untold = new AttemptFailure('connection_error', UNEXPLAINED, { retry: this.retry, isExhausted });
+    return Object.defineProperty(untold, 'isOfProvider', { value: isOfProvider });
   }
 
   /** The other side is down, or refuses whatever it is asked: the next call will most likely fail as this one did. */
   get isOfProvider(): boolean {
+    if (this.isExhausted) return true;
     if (this.status !== undefined) return this.status >= 500 || refusals.has(this.status);
     return this.outcome === 'connection_error' || this.outcome === 'timeout' || this.outcome === 'refused';
   }
 }
 
-/** Error codes of the protocol that may be repeated in a message: known words cannot carry a secret. */
-const KNOWN_CODES: ReadonlySet<unknown> = new Set([
-  'content_filter',
-  'content_policy_violation',
-  'context_length_exceeded',
-  'insufficient_quota',
-  'invalid_api_key',
-  'invalid_request_error',
-  'model_not_found',
-  'rate_limit_exceeded',
-  'unsupported_parameter',
-  'unsupported_value',
-]);
-
-/** What providers say beside a status when there is too much, as `error.code`, `error.type` or `error.status`. */
-const OVERLOAD_CODES: ReadonlySet<unknown> = new Set([
-  'engine_overloaded',
-  'overloaded',
-  'overloaded_error',
-  'rate_limit_error',
-  'rate_limit_exceeded',
-  'server_overloaded',
-  'slow_down',
-  'RESOURCE_EXHAUSTED',
-]);
-
-/** Answers of 429 that no waiting cures. */
-const FINAL_CODES: ReadonlySet<unknown> = new Set(['insufficient_quota']);
-
-/**
- * An answer with an error status. Only 408, 429 and 5xx are worth another try.
- * @param body what the other side sent, of which nothing but a well-known error code is repeated.
- */
+/** The failure that an answer describes, whatever its status is: an error status, or a 200 that holds an error. */
 export function httpFailure(who: string, status: number, headers: Headers, body?: unknown): AttemptFailure {
-  const error = (body as { error?: { code?: unknown; type?: unknown; status?: unknown } } | null | undefined)?.error;
-  const code = error?.code;
-  const phrase = STATUS_CODES[status];
-  const text = `${who} answered ${status}${phrase ? ` ${phrase}` : ''}${KNOWN_CODES.has(code) ? ` (${code})` : ''}`;
-  return new AttemptFailure(status === 429 ? 'rate_limited' : status === 401 ? 'unauthorized' : 'http_error', text, {
-    retry: (status === 408 || status === 429 || status >= 500) && !FINAL_CODES.has(code),
-    status,
-    retryAfterMs: retryAfterMs(headers, Date.now()),
-    isOverload: [code, error?.type, error?.status].some((word) => OVERLOAD_CODES.has(word)),
+  const error = readError(body);
+  const meant = status >= 300 ? status : error?.status;
+  const isExhausted = error?.isExhausted === true || meant === 402;
+  const retryAfter = retryAfterMs(headers, Date.now()) ?? error?.retryAfterMs;
+  const isLongWait = retryAfter !== undefined && retryAfter >= LONG_WAIT_MS;
+  const phrase = meant === undefined ? undefined : STATUS_CODES[meant];
+  const named = [
+    ...(meant !== undefined && meant !== status ? [`${meant}${phrase ? ` ${phrase}` : ''}`] : []),
+    ...(error?.code === undefined ? [] : [error.code]),
+  ];
+  const text =
+    `${who} answered ${status}${status === meant ? (phrase ? ` ${phrase}` : '') : ' with an error'}` +
+    `${named.length > 0 ? ` (${named.join(', ')})` : ''}` +
+    (isExhausted ? ': its quota or credit is used up' : isLongWait ? `: it asks to wait until ${timeAfter(retryAfter)}` : '');
+  return new AttemptFailure(meant === 429 ? 'rate_limited' : meant === 401 ? 'unauthorized' : 'http_error', text, {
+    retry: meant !== undefined && (meant === 408 || meant === 429 || meant >= 500) && !isExhausted && !isLongWait,
+    status: meant,
+    retryAfterMs: retryAfter,
+    isOverload: error?.isOverload === true,
+    isExhausted: isExhausted || isLongWait,
+    refusedParameters: refusing.has(meant) ? error?.parameters : undefined,
   });
 }
+
+/** How a field of a request is refused: a gateway that finds no provider for it answers 404. */
+const refusing: ReadonlySet<number | undefined> = new Set([undefined, 400, 404, 422, 501]);
+
+/** A wait that nobody sits through: whoever is asked for it stops, and says so. */
+const LONG_WAIT_MS = 3_600_000;
+
+/** In UTC, to the minute; at most 100 years ahead. */
+const timeAfter = (ms: number): string =>
+  `${new Date(Date.now() + Math.min(ms, 3.2e12)).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 
 /** System error codes that are safe to name and say what went wrong. */
 const CONNECTION_CODES: Record<string, string> = {

@@ -102,7 +102,7 @@ export async function limitedCall<T>(
       record(failure.outcome, failure.status);
       // What was refused used no tokens; what broke on the way may have.
       outcome = failure.isOverload
-        ? { result: 'overloaded', retryAfterMs: failure.retryAfterMs, tokens: 0 }
+        ? { result: 'overloaded', retryAfterMs: failure.retryAfterMs, reason: shownReason(call, failure), tokens: 0 }
         : { result: 'other', ...(failure.status !== undefined && { tokens: 0 }) };
     } finally {
       spentMs += performance.now() - start - limit.waitedMs();
@@ -133,6 +133,10 @@ function given({ attempts, mayExplain }: LimitedCall, failure: AttemptFailure): 
     attempts[index] = isOurs.has(attempt.outcome) ? attempt : { ...attempt, outcome: 'connection_error' };
   return failure.untold();
 }
+
+/** Why the other side takes no call, as far as it may be shown. */
+const shownReason = ({ mayExplain }: LimitedCall, failure: AttemptFailure): string =>
+  mayExplain() ? failure.message : failure.untold().message;
 
 async function asWait<T>({ waiting }: Pick<LimitedCall, 'waiting'>, work: () => Promise<T>): Promise<T> {
   const isOver = waiting?.();

@@ -1,6 +1,8 @@
 import { z } from 'zod';
-import { chat, textAndImages, textOnly } from './modelFamily.ts';
+import { chat, type ParameterMap, textAndImages, textOnly } from './modelFamily.ts';
 import { bearerConnection, tokenProvider } from './provider.ts';
+
+const mistralChat: ParameterMap = { ...chat, seed: 'random_seed' };
 
 /** https://docs.mistral.ai/api: the chat endpoint speaks the OpenAI protocol. */
 export const mistral = tokenProvider({
@@ -14,7 +16,7 @@ export const mistral = tokenProvider({
   connect: (_stored, secrets) => bearerConnection('https://api.mistral.ai/v1', secrets),
   models: [
     {
-      parameters: chat,
+      parameters: mistralChat,
       modalities: textOnly,
       names: [
         ...['mistral-large-latest', 'mistral-small-latest', 'codestral-latest', 'devstral-latest', 'devstral-medium-latest'],
@@ -29,9 +31,9 @@ export const mistral = tokenProvider({
         'ministral-3b-latest': ['Ministral 3 3B'],
       },
     },
-    { parameters: chat, modalities: textOnly, names: ['magistral-medium-latest', 'magistral-small-latest'] },
+    { parameters: mistralChat, modalities: textOnly, names: ['magistral-medium-latest', 'magistral-small-latest'] },
     {
-      parameters: chat,
+      parameters: mistralChat,
       modalities: textAndImages,
       names: ['mistral-medium-latest', 'mistral-medium-3-5', 'pixtral-large-latest'],
     },

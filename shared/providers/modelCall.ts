@@ -21,6 +21,10 @@ export interface ModelCall {
   retry?: Partial<RetryRules> | undefined;
   /** Milliseconds for all tries together; waits do not count. 300,000 where it is absent. */
   timeLimitMs?: number | undefined;
+  /** True of settings as they are stored, in which the interface's defaults stand for what nobody asked for. */
+  areFilledIn?: boolean | undefined;
+  /** True where the settings are only preferred: those that the endpoint refuses are left out. Else the call fails, but for another name of the same. */
+  mayLeaveOut?: boolean | undefined;
   /** What the run sets instead of the integration's limits; needs `context.runId`. */
   limits?: Partial<CallLimits> | undefined;
 }
@@ -28,6 +32,10 @@ export interface ModelCall {
 export interface ModelAnswer {
   message: AssistantMessage;
   text: string;
+  /** What the model thought before it answered: no part of the text. Null where nothing is shown of it. */
+  reasoning: string | null;
+  /** The model's words where it refused to answer; the text says them too. */
+  refusal: string | null;
   /** As the endpoint names it, or else as it was asked for. */
   model: string;
   finishReason: string | null;
@@ -42,6 +50,8 @@ export interface ModelAnswer {
   /** The successful try alone: no wait, no earlier try, no token request. */
   durationNs: number;
   attempts: Attempt[];
+  /** What was sent otherwise than it was asked for, because the endpoint does not take it so. */
+  adjustments: readonly string[];
   /** In US dollars; null when the price or the token counts are unknown. */
   costUsd: number | null;
 }
@@ -52,6 +62,8 @@ export interface ModelCaller {
    * @throws ServiceError `ModelUnknown` or `IntegrationNotFound`, naming what is known.
    */
   resolveModel(modelAlias: string | null | undefined, integrationName?: string | null): Promise<ResolvedModel>;
+  /** Settings that this model is not sent although they are asked for; none where no model is found. */
+  unsentSettings(settings: ModelSettings): Promise<string[]>;
   /** @throws ModelCallError; ServiceError when our own stores or keys are at fault; the reason of a signal when it aborts. */
   complete(call: ModelCall): Promise<ModelAnswer>;
 }
@@ -86,12 +98,21 @@ export class ModelCallError extends Error {
   readonly attempts: readonly Attempt[];
   /** The provider is down or refuses whatever it is asked: the next call will most likely fail as well. */
   readonly isOfProvider: boolean;
+  /** The quota or the credit is used up, or a wait of hours is asked for. */
+  readonly isExhausted: boolean;
 
   constructor(
     message: string,
-    details: { permanent: boolean; status?: number | undefined; attempts: readonly Attempt[]; isOfProvider: boolean },
+    details: {
+      permanent: boolean;
+      status?: number | undefined;
+      attempts: readonly Attempt[];
+      isOfProvider: boolean;
+      isExhausted: boolean;
+    },
   ) {
     super(message);
+    this.isExhausted = details.isExhausted;
     this.isOfProvider = details.isOfProvider;
     this.name = 'ModelCallError';
     this.permanent = details.permanent;

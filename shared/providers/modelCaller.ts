@@ -19,8 +19,9 @@ import { defaultRetryRules, limitedCall } from './limitedCall.ts';
 import { type Attempt, type ModelAnswer, ModelCallError, type ModelCaller } from './modelCall.ts';
 import { type CallableModel, resolveModel } from './models.ts';
 import { createAccessTokens } from './oauth2.ts';
-import { requestParameters } from './parameters.ts';
+import { requestParameters, unsentSettings } from './parameters.ts';
 import type { CallContext, Connection } from './provider.ts';
+import { adjusted, refusedParameters } from './refusedParameters.ts';
 import type { TimeLimit } from './timeLimit.ts';
 
 export interface ModelCallerDeps {
@@ -52,6 +53,7 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
   const integrations = remembered(() => deps.integrations.list(), INTEGRATIONS_FRESH_MS);
   const limits = callLimits(deps.calls);
   const connections = new WeakMap<Integration, Connection>();
+  const refused = refusedParameters();
 
   /** Secrets are opened once for each time an integration is read. */
   const connectionTo = (integration: Integration): Connection => {
@@ -76,19 +78,30 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
 
   return {
     resolveModel: resolveNow,
+    async unsentSettings(settings) {
+      const alias = typeof settings.model_alias === 'string' ? settings.model_alias : null;
+      const found = await resolve(alias).catch((err: unknown) => {
+        if (err instanceof ServiceError && err.permanent) return undefined;
+        throw err;
+      });
+      return found ? unsentSettings(found.model, settings) : [];
+    },
     async complete(call) {
-      const refused = (message: string, isOfProvider: boolean) =>
-        new ModelCallError(message, { permanent: true, attempts: [], isOfProvider });
+      const refusal = (message: string, isOfProvider: boolean) =>
+        new ModelCallError(message, { permanent: true, attempts: [], isOfProvider, isExhausted: false });
       const { integration, model } = await resolve(call.modelAlias, call.integrationName).catch((err) => {
-        if (err instanceof ServiceError && err.permanent) throw refused(err.message, true);
+        if (err instanceof ServiceError && err.permanent) throw refusal(err.message, true);
         throw err;
       });
       await deps.prices.fresh();
       const connection = connectionTo(integration);
       const problem = fileProblem(call.messages, connection.fileLimits);
-      if (problem) throw refused(problem, false);
+      if (problem) throw refusal(problem, false);
 
-      const parameters = requestParameters(model, call.settings);
+      const parameters = requestParameters(model, call.settings, call.areFilledIn);
+      const modelKey = `${integration.id} ${integration.updatedAt.getTime()} ${model.name}`;
+      let sent = parameters;
+      let notes: string[] = [];
       const tokenKey = `${integration.id} ${integration.updatedAt.getTime()}`;
       const timeLimitMs = call.timeLimitMs ?? DEFAULT_TIME_LIMIT_MS;
       const attempts: Attempt[] = [];
@@ -100,7 +113,7 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
         const headers = requestHeaders(connection, call.context, accessToken);
         if (connection.handler) {
           const { endpoint } = connection;
-          const request = { model: model.name, messages: call.messages as ChatMessage[], parameters, endpoint, headers };
+          const request = { model: model.name, messages: call.messages as ChatMessage[], parameters: sent, endpoint, headers };
           const asked = { ...request, context: call.context };
           const reply = await limit.race(callHandler(handlers, integration.id, connection, asked, limit.signal));
           durationNs = reply.durationNs;
@@ -109,7 +122,7 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
         const start = process.hrtime.bigint();
         const answer = await chat({
           endpoint: connection.addressOf?.(model.name, call.settings) ?? connection.endpoint,
-          body: { model: model.name, ...parameters, messages: call.messages.map(toProtocol) },
+          body: { model: model.name, ...sent, messages: call.messages.map(toProtocol) },
           headers,
           signal: limit.signal,
           reserve,
@@ -119,20 +132,29 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
       };
 
       const attempt = async (limit: TimeLimit, wait: <T>(work: () => Promise<T>) => Promise<T>) => {
+        ({ body: sent, notes } = adjusted(parameters, refused.of(modelKey)));
         accessToken = undefined;
         if (connection.authentication.kind === 'oauth2')
           accessToken = await limit.race(tokens.get(tokenKey, connection.authentication));
         const { memory } = call;
         const value = await send(limit, memory && ((bytes) => wait(() => memory.take(bytes, call.signal))));
-        const { inputTokens, outputTokens } = value;
-        return {
-          value,
-          tokens: inputTokens === undefined && outputTokens === undefined ? undefined : (inputTokens ?? 0) + (outputTokens ?? 0),
-        };
+        const { inputTokens, outputTokens, totalTokens } = tokensOf(value);
+        const isCounted = inputTokens !== undefined || outputTokens !== undefined;
+        return { value, tokens: isCounted ? (inputTokens ?? 0) + (outputTokens ?? 0) : totalTokens };
       };
 
-      /** An access token may end before its time: the first 401 is answered with a new one and one more try. */
-      const again = ({ status }: AttemptFailure): boolean => {
+      /** Another call may have found out meanwhile. */
+      const mayAdjust = (names: readonly string[]): boolean => {
+        const isKnown = JSON.stringify(adjusted(parameters, refused.of(modelKey)).body) !== JSON.stringify(sent);
+        return isKnown || refused.note(modelKey, names, sent, call.mayLeaveOut === true);
+      };
+
+      /**
+       * A field that the endpoint does not take is left out of one more try, or sent under its other name. An access token may end before its time:
+       * the first 401 is answered with a new one and one more try.
+       */
+      const again = ({ status, refusedParameters: names }: AttemptFailure): boolean => {
+        if (names.length > 0) return mayAdjust(names);
         if (status !== 401 || accessToken === undefined || isRefreshed) return false;
         isRefreshed = true;
         tokens.forget(tokenKey, accessToken);
@@ -166,13 +188,15 @@ export function createModelCaller(deps: ModelCallerDeps): ModelCaller {
         // A provider's deployments have names of the user's choice: what they cost is a matter of the model.
         const priced = integration.provider === 'custom' ? model.name : model.alias;
         const costUsd = deps.prices.costOf({ ...counts, model: priced, at, integrationId: integration.id });
-        const result = toModelAnswer(answer, model, { ...counts, costUsd, durationNs, attempts });
+        const result = toModelAnswer(answer, model, { ...counts, costUsd, durationNs, attempts, adjustments: notes });
         countUsage(deps.telemetry, integration.name, result);
         return result;
       } catch (err) {
         if (!(err instanceof AttemptFailure)) throw err;
-        const { message, retry, status, isOfProvider } = err;
-        throw new ModelCallError(message, { permanent: !retry, status, attempts, isOfProvider });
+        const { message, retry, status, isOfProvider, isExhausted } = err;
+        const names = err.refusedParameters.filter((name) => Object.hasOwn(sent, name));
+        const why = names.length > 0 ? `: it does not take ${names.join(', ')} as it was sent` : '';
+        throw new ModelCallError(`${message}${why}`, { permanent: !retry, status, attempts, isOfProvider, isExhausted });
       }
     },
   };
@@ -260,12 +284,12 @@ function withoutSecrets(text: string, { authentication, handler }: Connection, h
 const textsIn = (value: unknown): string[] =>
   typeof value === 'string' ? [value] : value !== null && typeof value === 'object' ? Object.values(value).flatMap(textsIn) : [];
 
-type Measured = ReturnType<typeof tokensOf> & Pick<ModelAnswer, 'costUsd' | 'durationNs' | 'attempts'>;
+type Measured = ReturnType<typeof tokensOf> & Pick<ModelAnswer, 'costUsd' | 'durationNs' | 'attempts' | 'adjustments'>;
 
 function toModelAnswer(
   answer: HandlerAnswer,
   model: CallableModel,
-  { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens, reasoningTokens, ...measured }: Measured,
+  { inputTokens, outputTokens, totalTokens, cachedInputTokens, cacheWriteTokens, reasoningTokens, ...measured }: Measured,
 ): ModelAnswer {
   const isCounted = inputTokens !== undefined && outputTokens !== undefined;
   return {
@@ -275,11 +299,13 @@ function toModelAnswer(
       ...(answer.toolCalls && answer.toolCalls.length > 0 && { tool_calls: answer.toolCalls }),
     },
     text: answer.content,
+    reasoning: typeof answer.reasoning === 'string' ? answer.reasoning : null,
+    refusal: typeof answer.refusal === 'string' ? answer.refusal : null,
     model: typeof answer.model === 'string' ? answer.model : model.name,
     finishReason: typeof answer.finishReason === 'string' ? answer.finishReason : null,
     inputTokens: inputTokens ?? null,
     outputTokens: outputTokens ?? null,
-    totalTokens: isCounted ? inputTokens + outputTokens : null,
+    totalTokens: isCounted ? inputTokens + outputTokens : (totalTokens ?? null),
     cachedInputTokens: cachedInputTokens ?? null,
     cacheWriteTokens: cacheWriteTokens ?? null,
     reasoningTokens: reasoningTokens ?? null,
@@ -290,6 +316,7 @@ function toModelAnswer(
 const tokensOf = (answer: HandlerAnswer) => ({
   inputTokens: tokenCount(answer.inputTokens),
   outputTokens: tokenCount(answer.outputTokens),
+  totalTokens: tokenCount(answer.totalTokens),
   cachedInputTokens: tokenCount(answer.cachedInputTokens),
   cacheWriteTokens: tokenCount(answer.cacheWriteTokens),
   reasoningTokens: tokenCount(answer.reasoningTokens),

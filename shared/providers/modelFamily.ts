@@ -26,6 +26,7 @@ export const chat = {
   tools: 'tools',
   tool_choice: 'tool_choice',
   response_format: 'response_format',
+  seed: 'seed',
 } as const satisfies ParameterMap;
 
 export const textOnly: readonly Modality[] = ['text'];

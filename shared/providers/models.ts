@@ -79,7 +79,7 @@ const deployed = ({ alias, model, deployment }: Deployment): CallableModel =>
   toCallable({ name: deployment, alias, basedOn: model, supportedParameters: null });
 
 function toCallable({ name, alias, basedOn, supportedParameters }: CustomModel): CallableModel {
-  const base = basedOn === null ? undefined : findBuiltinModel(basedOn);
+  const base = builtinLike(basedOn ?? name);
   const listed = supportedParameters?.map((parameter) => [parameter, parameter === 'stop_sequences' ? 'stop' : parameter]);
   return {
     alias: alias ?? name,
@@ -91,14 +91,11 @@ function toCallable({ name, alias, basedOn, supportedParameters }: CustomModel):
   };
 }
 
-const unlisted = (name: string): CallableModel => ({
-  alias: name,
-  name,
-  otherNames: [],
-  parameters: chat,
-  parametersAreListed: false,
-  modalities: ['text'],
-});
+const unlisted = (name: string): CallableModel => toCallable({ name, alias: null, basedOn: null, supportedParameters: null });
+
+/** A gateway has the provider before the name of the model: `openai/gpt-5-mini`. */
+const builtinLike = (name: string): BuiltinModel | undefined =>
+  findBuiltinModel(name) ?? (name.includes('/') ? findBuiltinModel(name.slice(name.lastIndexOf('/') + 1)) : undefined);
 
 const namesOf = ({ alias, name, otherNames }: CallableModel): string[] => [alias, ...spellingsOf(name), ...otherNames];
 

@@ -13,20 +13,50 @@ const neutral: Partial<Record<RunParameter, unknown>> = {
   echo: false,
 };
 
+/** What the interface fills in where a request has none: it was not asked for. */
+const filledIn: Partial<Record<RunParameter, unknown>> = {
+  ...neutral,
+  max_tokens: 4096,
+  top_k: 40,
+  logprobs: true,
+  top_logprobs: 5,
+  reasoning_effort: 'medium',
+  verbosity: 'medium',
+};
+
+/** Settings of ours, which no model is sent. */
+const ours: ReadonlySet<string> = new Set(['model_alias', 'known_models', 'include_reasoning']);
+
+/** Settings that the model is not sent although they were asked for: it does not take them, or there are no such settings. */
+export const unsentSettings = (
+  model: Pick<CallableModel, 'parameters' | 'parametersAreListed'>,
+  settings: ModelSettings,
+): string[] =>
+  Object.entries(settings)
+    .filter(([name, value]) => isAsked(name, value) && !(name in model.parameters) && !ours.has(name) && !notInBody.has(name))
+    .map(([name]) => name)
+    .sort();
+
+function isAsked(name: string, value: unknown): boolean {
+  if (value === null || value === undefined || (Array.isArray(value) && value.length === 0)) return false;
+  return name === 'logprobs' ? value !== false && filledIn.logprobs !== value : filledIn[name as RunParameter] !== value;
+}
+
 /** The model is sent in its own field; the other two choose an address. */
 const notInBody: ReadonlySet<string> = new Set<RunParameter>(['model', 'api_version', 'deployment_name']);
 
-/** The fields of a chat completion request that stand for `settings`: only those the model takes, under its names for them. */
+/** The fields of a chat completion request that stand for `settings`: only those the model takes, under its names for them. @param areFilledIn whether the settings hold the interface's defaults */
 export function requestParameters(
   model: Pick<CallableModel, 'parameters' | 'parametersAreListed'>,
   settings: ModelSettings,
+  areFilledIn = false,
 ): Record<string, unknown> {
   const body: Record<string, unknown> = {};
   for (const [parameter, name] of Object.entries(model.parameters) as [RunParameter, string][]) {
     const value = settings[parameter];
     if (value === null || value === undefined || notInBody.has(parameter)) continue;
     if (Array.isArray(value) && value.length === 0) continue;
-    if (!model.parametersAreListed && neutral[parameter] === value) continue;
+    if (!model.parametersAreListed && (areFilledIn ? filledIn : neutral)[parameter] === value) continue;
     body[name] = value;
   }
   // Refused by endpoints when what they refer to is absent.

@@ -29,6 +29,7 @@ export function toMetricValue(
           model_alias: score.usage.model,
           input_tokens: score.usage.inputTokens,
           output_tokens: score.usage.outputTokens,
+          ...(score.usage.adjustments ? { sent_otherwise: score.usage.adjustments } : {}),
           ...(metric.isJudgedByModelUnderTest ? { judged_by_model_under_test: true } : {}),
         }
       : {};

@@ -116,7 +116,14 @@ export const ProgressReply = z
     message: z
       .string()
       .nullable()
-      .describe('Why the run does not get on: it paused by itself, or the tasks of its workflow fail.'),
+      .describe(
+        'Why the run does not get on: it paused by itself, its calls wait until a time that is named, or the tasks of its workflow fail.',
+      ),
+    settings_not_sent: z
+      .array(z.string())
+      .describe(
+        'Settings of the prompt that were asked for and that the model is not sent: it does not take them, or there are none of that name.',
+      ),
   })
   .meta({ id: 'ExperimentProgress' });
 

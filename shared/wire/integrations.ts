@@ -39,6 +39,7 @@ export const RunParameter = z.enum([
   'reasoning_effort',
   'verbosity',
   'deployment_name',
+  'seed',
 ]);
 export type RunParameter = z.output<typeof RunParameter>;
 

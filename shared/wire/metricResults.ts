@@ -56,6 +56,10 @@ const value = {
   cost: z.number().nullish(),
   model_alias: z.string().nullish(),
   judged_by_model_under_test: z.boolean().nullish(),
+  sent_otherwise: z
+    .array(z.string())
+    .nullish()
+    .describe('What the judge was not sent, or was sent otherwise, because its endpoint refuses it.'),
   num_judges: z.int().nullish(),
   multijudge_average: z.number().nullish(),
   input_tokens: z.int().nullish(),

@@ -13,7 +13,8 @@ export const PromptMessage = z.looseObject({ content: z.union([z.string(), z.arr
 
 export const Template = z.union([z.string().min(1), z.array(PromptMessage).min(1)]);
 
-export const PromptRunSettings = z.object({
+/** Keys that are not known are kept: a run shows what of its settings a model is not sent. */
+export const PromptRunSettings = z.looseObject({
   logprobs: BodyFlag(true),
   top_logprobs: orDefault(z.number().int(), 5),
   echo: BodyFlag(false),
@@ -37,6 +38,11 @@ export const PromptRunSettings = z.object({
     null,
   ),
   response_format: orDefault(z.record(z.string(), z.unknown()).nullable(), null),
+  seed: z.number().int().nullish(),
+  include_reasoning: z
+    .boolean()
+    .nullish()
+    .describe('True: the output begins with what the model thought, between <think> and </think>.'),
   // Filled by the service for clients that ask which models there are; not stored.
   known_models: z
     .unknown()

@@ -107,6 +107,7 @@ export function httpRunner(
           durationNs,
           error: err instanceof AttemptFailure || outbound.mayExplain(url) ? reason(err) : UNEXPLAINED,
           isProviderFailure: err instanceof AttemptFailure && err.isOfProvider,
+          isExhausted: err instanceof AttemptFailure && err.isExhausted,
         };
       }
     },

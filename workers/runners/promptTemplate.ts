@@ -2,7 +2,7 @@ import { type ExperimentRow, type ExperimentRun, jobIdOf } from '../../shared/ex
 import type { RowResult } from '../../shared/experiments/rowTrace.ts';
 import type { RowContext, RowRunner } from '../../shared/experiments/runRows.ts';
 import { type PromptTemplate, renderPrompt } from '../../shared/prompts/render.ts';
-import { type Attempt, ModelCallError, type ModelCaller } from '../../shared/providers/modelCall.ts';
+import { type Attempt, type ModelAnswer, ModelCallError, type ModelCaller } from '../../shared/providers/modelCall.ts';
 import type { LoggedSpan } from '../../shared/wire/records.ts';
 
 /** Renders the template per row and sends it to a model through an integration. A failed call is the row's error, recorded with its span. */
@@ -23,6 +23,7 @@ export function promptTemplateRunner(
           modelAlias,
           messages,
           settings,
+          areFilledIn: true,
           context,
           retry: { maxAttempts: run.settings.maxCallAttempts },
           timeLimitMs: run.settings.rowTimeLimitMs,
@@ -33,7 +34,7 @@ export function promptTemplateRunner(
           memory,
         });
         return {
-          output: answer.text,
+          output: settings.include_reasoning === true ? withReasoning(answer) : answer.text,
           startedAt,
           durationNs: answer.durationNs,
           spans: [
@@ -43,7 +44,11 @@ export function promptTemplateRunner(
               model: answer.model,
               finish_reason: answer.finishReason,
               status_code: 200,
-              user_metadata: triesOf(answer.attempts),
+              ...(answer.reasoning === null ? {} : { events: [{ type: 'reasoning', content: answer.reasoning }] }),
+              user_metadata: {
+                ...triesOf(answer.attempts),
+                ...(answer.adjustments.length > 0 && { sent_otherwise: JSON.stringify(answer.adjustments) }),
+              },
               metrics: {
                 duration_ns: answer.durationNs,
                 num_input_tokens: answer.inputTokens,
@@ -68,6 +73,7 @@ export function promptTemplateRunner(
           // Written for people: it holds no upstream body.
           error: err.message,
           isProviderFailure: err.isOfProvider,
+          isExhausted: err.isExhausted,
           startedAt,
           durationNs,
           spans: [
@@ -99,6 +105,10 @@ export function promptTemplateRunner(
     } as unknown as LoggedSpan;
   }
 }
+
+/** The output of a run that asks for what the model thought as well, in the form that models write it themselves. */
+const withReasoning = ({ text, reasoning }: ModelAnswer): string =>
+  reasoning === null ? text : `<think>\n${reasoning}\n</think>\n\n${text}`;
 
 /** Tries of a call that its span lists; waiting for a busy endpoint is not bounded. */
 const MAX_LISTED_TRIES = 100;

@@ -44,12 +44,13 @@ export async function askJudge(question: JudgeQuestion, context: ScoreContext): 
   } catch (err) {
     context.signal.throwIfAborted();
     if (err instanceof NotNow) throw err;
-    const isProviderFailure = (err as { isOfProvider?: unknown } | null)?.isOfProvider === true;
+    const { isOfProvider, isExhausted } = Object(err) as { isOfProvider?: unknown; isExhausted?: unknown };
     const usage = usageOf(answers);
     return {
       ...(usage && { usage }),
       gaveUp: `the judge could not be asked: ${err instanceof Error ? err.message : String(err)}`,
-      ...(isProviderFailure && { isProviderFailure }),
+      ...(isOfProvider === true && { isProviderFailure: true }),
+      ...(isExhausted === true && { isExhausted: true }),
     };
   }
   const { isFinal: _, ...verdict } = { isFinal: undefined, ...readVerdict(answers.at(-1) as JudgeAnswer, question.answer) };
@@ -111,7 +112,8 @@ const usageOf = (answers: readonly JudgeAnswer[]): JudgeUsage | undefined => tot
 const usageOfOne = (answer: JudgeAnswer): JudgeUsage => ({
   calls: 1,
   model: answer.model,
-  inputTokens: answer.inputTokens ?? 0,
-  outputTokens: answer.outputTokens ?? 0,
+  inputTokens: answer.inputTokens,
+  outputTokens: answer.outputTokens,
   costUsd: answer.costUsd,
+  ...(answer.adjustments && answer.adjustments.length > 0 && { adjustments: answer.adjustments }),
 });

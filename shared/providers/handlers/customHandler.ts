@@ -22,6 +22,10 @@ export interface HandlerCall {
 /** What a handler answers. Token counts are left out where the endpoint gives none. */
 export interface HandlerAnswer {
   content: string;
+  /** What the model thought before it answered: no part of `content`. */
+  reasoning?: string;
+  /** The model's own words where it refused; `content` says it too. */
+  refusal?: string;
   toolCalls?: AssistantMessage['tool_calls'];
   model?: string;
   finishReason?: string;
@@ -31,6 +35,8 @@ export interface HandlerAnswer {
   /** Those of `inputTokens` that were written to a cache. */
   cacheWriteTokens?: number;
   outputTokens?: number;
+  /** Where the endpoint says it: else the sum of both. */
+  totalTokens?: number;
   /** Those of `outputTokens` that were reasoning. */
   reasoningTokens?: number;
 }

@@ -13,7 +13,10 @@ const JudgesRow = Row.extend({ scores: number });
 
 const detail = (name: string, type: 'Int64' | 'Float64'): string => `JSONExtract(details, '${name}', 'Nullable(${type})')`;
 
-/** What the traces of a run cost, and what the judges of its scores do: of each score the newest, whatever came of it. */
+/**
+ * What the traces of a run cost, and what the judges of its scores do: of each score the newest, whatever came of it. Tokens of the judges are unknown
+ * where those of one score are.
+ */
 export async function runUsage(clickhouse: ClickHouse, run: RunRef): Promise<RunUsage> {
   const params = runParams(run);
   const names = ['num_input_tokens', 'num_output_tokens', 'num_total_tokens', 'cost', WITHOUT_COST] as const;
@@ -28,7 +31,8 @@ export async function runUsage(clickhouse: ClickHouse, run: RunRef): Promise<Run
     }),
     clickhouse.query({
       name: 'usage of judges',
-      sql: `SELECT sumOrNull(input) AS inputTokens, sumOrNull(output) AS outputTokens, inputTokens + outputTokens AS totalTokens,
+      sql: `SELECT if(countIf(isNull(input)) > 0, NULL, sumOrNull(input)) AS inputTokens,
+                   if(countIf(isNull(output)) > 0, NULL, sumOrNull(output)) AS outputTokens, inputTokens + outputTokens AS totalTokens,
                    sumOrNull(dollars) AS cost, countIf(isNull(dollars)) AS withoutCost, count() AS scores
               FROM (SELECT ${detail('input_tokens', 'Int64')} AS input, ${detail('output_tokens', 'Int64')} AS output, ${detail('cost', 'Float64')} AS dollars
                       FROM metric_values FINAL WHERE ${IN_RUN} AND status != 'roll_up' AND JSONHas(details, 'model_alias'))`,

@@ -1,0 +1,148 @@
+import type { ToolCall } from './chatMessage.ts';
+import type { HandlerAnswer } from './handlers/customHandler.ts';
+
+type Fields = Record<string, unknown>;
+const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
+const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {});
+
+/**
+ * What a chat completion says, as endpoints that speak OpenAI's protocol really write it. It was paid for, so whatever can be understood is kept:
+ * tool calls without arguments, ids that are numbers, content in parts, counts that are texts. What is not said stays unknown.
+ * @returns undefined where it is no chat completion
+ */
+export function readCompletion(body: unknown): (HandlerAnswer & { isFailed: boolean; failure: unknown }) | undefined {
+  const { choices, model, usage } = fieldsOf(body);
+  const choice = Array.isArray(choices) ? choices.find(isFields) : undefined;
+  if (!choice) return undefined;
+  const said = [choice.message, choice.delta].find(isFields);
+  if (!said && typeof choice.text !== 'string' && choice.error == null) return undefined;
+  const message = said ?? { content: choice.text };
+  const content = readContent(message.content);
+  const refusal = textIn(message.refusal);
+  const { text, thoughts } = withoutThoughts(content.text, choice.finish_reason);
+  const beside = textIn(message.reasoning_content) ?? textIn(message.reasoning) ?? textIn(message.thinking);
+  const reasoning = [beside, ...content.reasoning, thoughts].filter((part) => part !== undefined && part !== '').join('\n\n');
+  const toolCalls = readToolCalls(message);
+  return {
+    content: text === '' && refusal !== undefined ? refusal : text,
+    ...(refusal !== undefined && refusal !== '' && { refusal }),
+    ...(reasoning !== '' && { reasoning }),
+    ...(toolCalls.length > 0 && { toolCalls }),
+    ...(typeof model === 'string' && { model }),
+    ...(typeof choice.finish_reason === 'string' && { finishReason: choice.finish_reason }),
+    ...readUsage(usage ?? choice.usage ?? fieldsOf(fieldsOf(body).x_groq).usage),
+    isFailed: choice.finish_reason === 'error' || (isFields(choice.error) && text === '' && toolCalls.length === 0),
+    failure: choice.error,
+  };
+}
+
+const textIn = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+
+/** Content is a text, or a list of parts some of which are reasoning (Mistral: https://docs.mistral.ai/capabilities/reasoning). */
+function readContent(content: unknown): { text: string; reasoning: string[] } {
+  if (content === null || content === undefined) return { text: '', reasoning: [] };
+  if (typeof content === 'string') return { text: content, reasoning: [] };
+  if (!Array.isArray(content)) {
+    const only = textIn(fieldsOf(content).text);
+    return { text: only ?? JSON.stringify(content), reasoning: [] };
+  }
+  const texts: string[] = [];
+  const reasoning: string[] = [];
+  const others: unknown[] = [];
+  for (const part of content) {
+    const { type, text, thinking } = fieldsOf(part);
+    const words = textIn(part) ?? textIn(text) ?? textIn(fieldsOf(text).value);
+    if (type === 'thinking' || type === 'reasoning') reasoning.push(words ?? readContent(thinking ?? text).text);
+    else if (words !== undefined) texts.push(words);
+    else others.push(part);
+  }
+  const isOther = texts.length === 0 && others.length > 0;
+  return { text: isOther ? JSON.stringify(others) : texts.join(''), reasoning };
+}
+
+/** Reasoning that a model writes before its answer, where its endpoint does not take it apart. */
+const THOUGHTS = [
+  { open: '<think>', close: '</think>' },
+  { open: '[THINK]', close: '[/THINK]' },
+];
+
+function withoutThoughts(content: string, finishReason: unknown): { text: string; thoughts?: string } {
+  for (const { open, close } of THOUGHTS) {
+    const start = content.trimStart();
+    const end = content.indexOf(close);
+    if (start.startsWith(open)) {
+      const from = content.length - start.length + open.length;
+      if (end >= 0) return { text: content.slice(end + close.length).trimStart(), thoughts: content.slice(from, end).trim() };
+      // Cut off while it thought: there is no answer.
+      if (finishReason === 'length') return { text: '', thoughts: content.slice(from).trim() };
+    } else if (end > 0 && !content.slice(0, end).includes(open) && /^\s*\n/.test(content.slice(end + close.length))) {
+      // The template of the chat has opened it.
+      return { text: content.slice(end + close.length).trimStart(), thoughts: content.slice(0, end).trim() };
+    }
+  }
+  return { text: content };
+}
+
+/** Calls of tools, and of functions as they were called before them. */
+function readToolCalls({ tool_calls, function_call }: Fields): ToolCall[] {
+  const calls = Array.isArray(tool_calls) ? tool_calls : isFields(tool_calls) ? [tool_calls] : [];
+  const all = calls.length > 0 ? calls : isFields(function_call) ? [{ function: function_call }] : [];
+  return all.filter(isFields).map((call, index) => {
+    const called = [call.function, call.custom].find(isFields) ?? call;
+    const given = called.arguments ?? called.input ?? called.parameters;
+    return {
+      id:
+        typeof call.id === 'string' && call.id !== '' ? call.id : typeof call.id === 'number' ? String(call.id) : `call_${index}`,
+      type: 'function',
+      function: {
+        name: textIn(called.name) ?? '',
+        arguments: typeof given === 'string' ? given : given === undefined || given === null ? '{}' : JSON.stringify(given),
+      },
+    };
+  });
+}
+
+/** Token counts under the names that endpoints give them. Not a count is unknown, never 0. */
+function readUsage(given: unknown): Partial<HandlerAnswer> {
+  const usage = fieldsOf(given);
+  const input = fieldsOf(usage.prompt_tokens_details ?? usage.input_tokens_details);
+  const output = fieldsOf(usage.completion_tokens_details ?? usage.output_tokens_details);
+  const ofPrompt = firstCount(usage.prompt_tokens, usage.promptTokens, usage.promptTokenCount, usage.prompt_token_count);
+  const ofInput = firstCount(usage.input_tokens, usage.inputTokens, usage.input_token_count);
+  const read = firstCount(
+    ...[input.cached_tokens, usage.prompt_cache_hit_tokens, usage.cache_read_input_tokens, usage.cached_tokens],
+    usage.cachedContentTokenCount,
+  );
+  const written = firstCount(input.cache_write_tokens, input.cache_creation_tokens, usage.cache_creation_input_tokens);
+  // Anthropic's own counts leave out what was read from its cache or written to it.
+  const isBeside = ofPrompt === undefined && ('cache_read_input_tokens' in usage || 'cache_creation_input_tokens' in usage);
+  const counted = isBeside && ofInput !== undefined ? ofInput + (read ?? 0) + (written ?? 0) : (ofPrompt ?? ofInput);
+  const thoughts = firstCount(output.reasoning_tokens, usage.reasoning_tokens, usage.thoughtsTokenCount);
+  const candidates = firstCount(usage.candidatesTokenCount);
+  const generated = firstCount(
+    ...[usage.completion_tokens, usage.completionTokens, usage.output_tokens, usage.outputTokens, usage.generated_tokens],
+    candidates === undefined ? undefined : candidates + (thoughts ?? 0),
+  );
+  const total = firstCount(usage.total_tokens, usage.totalTokens, usage.totalTokenCount);
+  const inputTokens = counted ?? difference(total, generated);
+  const outputTokens = generated ?? difference(total, counted);
+  return {
+    ...(inputTokens !== undefined && { inputTokens }),
+    ...(outputTokens !== undefined && { outputTokens }),
+    ...(total !== undefined && { totalTokens: total }),
+    ...(read !== undefined && { cachedInputTokens: read }),
+    ...(written !== undefined && { cacheWriteTokens: written }),
+    ...(thoughts !== undefined && { reasoningTokens: thoughts }),
+  };
+}
+
+const difference = (total: number | undefined, part: number | undefined): number | undefined =>
+  total === undefined || part === undefined || part > total ? undefined : total - part;
+
+function firstCount(...values: readonly unknown[]): number | undefined {
+  for (const value of values) {
+    const count = typeof value === 'string' && /^\s*\d+(\.\d+)?\s*$/.test(value) ? Number(value) : value;
+    if (typeof count === 'number' && count >= 0 && count <= Number.MAX_SAFE_INTEGER) return Math.round(count);
+  }
+  return undefined;
+}
