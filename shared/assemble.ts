@@ -9,6 +9,7 @@ import { allowsLoopback, type Config } from './config/config.ts';
 import type { ExtensionWorkflows } from './datasetExtensions/extension.ts';
 import { openExtensions } from './datasetExtensions/openExtensions.ts';
 import { openDatasets } from './datasets/openDatasets.ts';
+import { gateThatShowsWaits } from './experiments/gateThatShowsWaits.ts';
 import { openExperiments } from './experiments/openExperiments.ts';
 import { retryingCallGate } from './experiments/retryingCallGate.ts';
 import type { RunWorkflows } from './experiments/startRun.ts';
@@ -103,9 +104,12 @@ export function assembleDomain(
     allow: config.OUTBOUND_ALLOW,
     allowLoopback: clickhouse.isEmbedded && allowsLoopback(config),
   });
-  const calls = retryingCallGate(coordination.calls, (err) =>
+  const retrying = retryingCallGate(coordination.calls, (err) =>
     log.error({ err }, 'no permit could be had for a call; it is tried again'),
   );
+  const calls = gateThatShowsWaits(retrying, (runId, wait) => {
+    coordination.waits.publish(runId, wait).catch((err: unknown) => log.debug({ err }, 'what a run waits for was not shown'));
+  });
   const prices = openPrices(integrations.store);
   const models = createModelCaller({
     prices,
@@ -190,6 +194,7 @@ export function assembleDomain(
     outdated: postgresOutdatedAggregates(database),
     workflows,
     progressBoard: coordination.progress,
+    waits: coordination.waits,
     notices,
     datasets,
     prompts,

@@ -7,7 +7,7 @@ import { leaseRows, recordResults } from '../../shared/experiments/callerRows.ts
 import type { ExperimentRun, Runner, RunSettings } from '../../shared/experiments/experiment.ts';
 import { loggedMetricsOf } from '../../shared/experiments/metricScales.ts';
 import type { RunRequest as ParsedRunRequest } from '../../shared/experiments/prepareRun.ts';
-import { type RunProgressView, untilEnded } from '../../shared/experiments/progress.ts';
+import { type RunProgressReport, untilEnded } from '../../shared/experiments/progress.ts';
 import { rerunToWire } from '../../shared/experiments/rerun.ts';
 import { selectionToWire } from '../../shared/experiments/rowSelection.ts';
 import { usageBody } from '../../shared/experiments/runUsage.ts';
@@ -40,7 +40,7 @@ export interface ExperimentRunDeps {
   mustSeePrompt(caller: Caller, versionId: string): Promise<void>;
   control: RunControl;
   caller: CallerDeps;
-  progress(run: ExperimentRun): Promise<RunProgressView>;
+  progress(run: ExperimentRun): Promise<RunProgressReport>;
 }
 
 const Params = z.object({ project_id: Uuid, experiment_id: Uuid });
@@ -270,7 +270,7 @@ const toReply = (run: ExperimentRun, started: boolean): z.input<typeof RunReply>
   concurrency: run.settings.concurrency,
 });
 
-const toProgress = (view: RunProgressView, run: ExperimentRun): z.input<typeof ProgressReply> => ({
+const toProgress = (view: RunProgressReport, run: ExperimentRun): z.input<typeof ProgressReply> => ({
   experiment_id: view.experimentId,
   state: view.state,
   runner: run.runner.kind,
@@ -289,4 +289,5 @@ const toProgress = (view: RunProgressView, run: ExperimentRun): z.input<typeof P
   ended_at: view.endedAt,
   error: view.error,
   message: view.message,
+  settings_not_sent: view.settingsNotSent,
 });

@@ -4,6 +4,7 @@ import type { LoginCache } from '../accounts/loginCache.ts';
 /** What processes of one service tell each other while they run. Nothing here is a record: it may be lost at any time and is rebuilt. */
 export interface Coordination {
   progress: ProgressBoard;
+  waits: RunWaits;
   concurrency: ConcurrencyLimit;
   calls: CallGate;
   logins: LoginCache;
@@ -22,6 +23,22 @@ export interface ProgressBoard {
   publish(experimentId: string, part: string, rowsRunning: number): Promise<void>;
   /** Rows in flight over all parts, in every process. */
   rowsRunning(experimentId: string): Promise<number>;
+}
+
+/** What the calls of runs wait for. */
+export interface RunWaits {
+  /** Says it of a run, until that time is over. */
+  publish(experimentId: string, wait: RunWait): Promise<void>;
+  /** The newest wait that is not over; undefined where there is none. */
+  of(experimentId: string): Promise<RunWait | undefined>;
+}
+
+/** The other side of a run's calls takes none for a while. */
+export interface RunWait {
+  /** For people: what the other side said. */
+  reason: string;
+  /** Milliseconds since the epoch. */
+  until: number;
 }
 
 /** How many slots a key has: a number, or a function that is asked again whenever one is freed and at each `changed`. */
@@ -73,6 +90,8 @@ export interface EnterOptions extends AcquireOptions {
 export interface CallOutcome {
   /** `overloaded`: it was refused because there was too much; `other` says nothing about that. */
   result: 'ok' | 'overloaded' | 'other';
+  /** For people: how an overloaded side refused the call. */
+  reason?: string | undefined;
   /** The wait that an overloaded side asked for. */
   retryAfterMs?: number | undefined;
   /** Tokens that were really used; where they are not known the estimate stays. */

@@ -1,4 +1,4 @@
-import { type Coordination, PART_MS } from './coordination.ts';
+import { type Coordination, PART_MS, type RunWait, type RunWaits } from './coordination.ts';
 import { inProcessAttempts } from './inProcessAttempts.ts';
 import { inProcessGates } from './inProcessGates.ts';
 
@@ -9,6 +9,7 @@ export function inProcessCoordination(options: { now?: () => number } = {}): Coo
   const now = options.now ?? Date.now;
   return {
     progress: progressBoard(now),
+    waits: runWaits(now),
     ...inProcessGates(now),
     logins: loginCache(now),
     attempts: inProcessAttempts(now),
@@ -30,6 +31,20 @@ function progressBoard(now: () => number): Coordination['progress'] {
     async rowsRunning(experimentId) {
       const parts = [...(runs.get(experimentId)?.values() ?? [])];
       return parts.reduce((sum, { rowsRunning, until }) => (until > now() ? sum + rowsRunning : sum), 0);
+    },
+  };
+}
+
+function runWaits(now: () => number): RunWaits {
+  const waits = new Map<string, RunWait>();
+  return {
+    async publish(experimentId, wait) {
+      for (const [id, { until }] of waits) if (until <= now()) waits.delete(id);
+      waits.set(experimentId, wait);
+    },
+    async of(experimentId) {
+      const wait = waits.get(experimentId);
+      return wait && wait.until > now() ? wait : undefined;
     },
   };
 }

@@ -12,13 +12,19 @@ export class FailureStreak {
   }
 
   /** @returns why the run is to pause; undefined where it goes on */
-  note({ error, isProviderFailure }: Pick<RowResult, 'error' | 'isProviderFailure'>): string | undefined {
+  note({
+    error,
+    isProviderFailure,
+    isExhausted,
+  }: Pick<RowResult, 'error' | 'isProviderFailure' | 'isExhausted'>): string | undefined {
     if (error === undefined) {
       this.failures = 0;
       this.ofProvider = 0;
       return undefined;
     }
     const { pauseAfterFailures, pauseAfterProviderFailures } = this.settings;
+    // No call succeeds before somebody has paid, or for hours.
+    if (isExhausted && pauseAfterProviderFailures > 0) return error;
     this.failures++;
     // A row that failed for its own sake says nothing about the provider, neither good nor bad.
     if (isProviderFailure) this.ofProvider++;

@@ -27,7 +27,14 @@ import { metricScales } from './metricScales.ts';
 import type { OfferedRows } from './offeredRows.ts';
 import type { OutdatedAggregates } from './outdatedAggregates.ts';
 import { type RunRequest, requestRun } from './prepareRun.ts';
-import { type FractionDeps, progressFractions, type RunProgressView, type RunTally, runProgress } from './progress.ts';
+import {
+  type FractionDeps,
+  progressFractions,
+  type ReportDeps,
+  type RunProgressReport,
+  type RunTally,
+  reportProgress,
+} from './progress.ts';
 import { recentTallies } from './recentTallies.ts';
 import { type ReconcileReport, reconcileRuns } from './reconcileRuns.ts';
 import { rememberedRows } from './rememberedRows.ts';
@@ -46,12 +53,14 @@ import type { DeletedRowDeps } from './withoutDeletedRows.ts';
 export interface ExperimentsDeps extends Omit<RunCheckDeps, 'experiments' | 'datasets' | 'scorers'> {
   experiments: RunCheckDeps['experiments'] & Pick<FractionDeps, 'metricIds'>;
   datasets: RunCheckDeps['datasets'] & { rowsOfRuns: RowReader };
+  models: RunCheckDeps['models'] & ReportDeps['models'];
   scorers: Scorers;
   ledger: RunLedger;
   offered: OfferedRows;
   outdated: OutdatedAggregates;
   workflows: RunWorkflows;
   progressBoard: Coordination['progress'];
+  waits: Coordination['waits'];
   notices: Notices;
   records: Records;
   expiries: Expiries;
@@ -86,7 +95,7 @@ export interface Experiments {
   control: RunControl;
   /** Ends the run of an experiment; one that has none, or has ended, is no error. */
   endRun(experimentId: string): Promise<void>;
-  progress(run: ExperimentRun): Promise<RunProgressView>;
+  progress(run: ExperimentRun): Promise<RunProgressReport>;
   /** How far each of many experiments is, as a share. */
   progressOf: ProgressOf;
   /** What the numbers of its metrics mean, as the scorers and the experiment say it now. */
@@ -164,6 +173,8 @@ export function openExperiments(deps: ExperimentsDeps): Experiments {
     metricNames: scorers.metricNames,
     board: deps.progressBoard,
     times: (experimentId: string) => ledger.times(experimentId),
+    waits: deps.waits,
+    models: deps.models,
   };
   const bucketDeps = {
     find: (id: string) => ledger.find(id),
@@ -217,7 +228,7 @@ export function openExperiments(deps: ExperimentsDeps): Experiments {
       const run = await ledger.find(experimentId);
       if (run && isUnderWay(run.state)) await control.cancel(run);
     },
-    progress: (run) => runProgress(progressDeps, run),
+    progress: (run) => reportProgress(progressDeps, run),
     progressOf: progressFractions({ metricIds: deps.experiments.metricIds, tallies: stored.tallies }),
     metricScales: scalesOf,
     metricBuckets: (projectId, experimentIds, filters) =>

@@ -1,5 +1,6 @@
-import type { ProgressBoard } from '../coordination/coordination.ts';
+import type { ProgressBoard, RunWait, RunWaits } from '../coordination/coordination.ts';
 import { ServiceError } from '../errors/errors.ts';
+import type { ModelCaller } from '../providers/modelCall.ts';
 import type { Notices } from './callerRows.ts';
 import { type ExperimentRun, hasEnded, type RunState } from './experiment.ts';
 import type { Experiment, ExperimentStore } from './experimentStore.ts';
@@ -27,6 +28,11 @@ export interface RunProgressView {
   message: string | null;
 }
 
+export interface RunProgressReport extends RunProgressView {
+  /** Settings that were asked for and that its model is not sent. */
+  settingsNotSent: string[];
+}
+
 /** What the record store knows of a run. */
 export interface RunTally {
   rows: number;
@@ -42,6 +48,11 @@ export interface ProgressDeps {
   metricNames(run: ExperimentRun): Promise<string[]>;
   board: ProgressBoard;
   times(experimentId: string): Promise<RunTimes>;
+}
+
+export interface ReportDeps extends ProgressDeps {
+  waits: Pick<RunWaits, 'of'>;
+  models: Pick<ModelCaller, 'unsentSettings'>;
 }
 
 /** Whoever waits for a run's end looks at least this often, in milliseconds, should the notice get lost. */
@@ -91,6 +102,19 @@ export async function runProgress(deps: ProgressDeps, run: ExperimentRun): Promi
     message: times.message,
   };
 }
+
+/** How far a run is, with what its calls wait for and what they leave out. */
+export async function reportProgress(deps: ReportDeps, run: ExperimentRun): Promise<RunProgressReport> {
+  const [view, wait, settingsNotSent] = await Promise.all([
+    runProgress(deps, run),
+    run.state === 'running' ? deps.waits.of(run.experimentId) : undefined,
+    run.runner.kind === 'prompt_template' ? deps.models.unsentSettings(run.runner.settings) : [],
+  ]);
+  return { ...view, message: view.message ?? (wait ? waitText(wait) : null), settingsNotSent };
+}
+
+const waitText = ({ reason, until }: RunWait): string =>
+  `${reason}; calls wait until ${new Date(until).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 
 export interface FractionDeps {
   metricIds: ExperimentStore['metricIds'];

@@ -141,9 +141,12 @@ export async function runRows(
       release(row);
       return;
     }
-    recorder.add({ row, result });
-    failing ??= streak.note(result);
+    const reason = streak.note(result);
+    failing ??= reason;
     if (failing !== undefined) noFurther.abort();
+    // A resume runs it again: the row is not to blame.
+    if (result.isExhausted && reason !== undefined) release(row);
+    else recorder.add({ row, result });
   };
 
   /** Starts rows as slots come free, until there is no row left or none may start. */

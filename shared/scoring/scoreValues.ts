@@ -76,14 +76,23 @@ export async function scoreValues(
   const work = scorings(deps, run, values, writer, options);
   let isDone = false;
   let isCut = false;
-  const scored = async (target: RecordToScore, metric: EnabledMetric): Promise<Score> => {
+  /** Undefined where the value is left to be computed later: the provider's quota is used up, and the run pauses for it. */
+  const scored = async (target: RecordToScore, metric: EnabledMetric): Promise<Score | undefined> => {
     const score = await scoreOf(target, metric, deps, givenUp, stopping);
-    if ('gaveUp' in score) failing ??= streak.note({ ...score, error: score.gaveUp });
-    else if ('value' in score) streak.note({});
+    if ('gaveUp' in score) {
+      const reason = streak.note({ ...score, error: score.gaveUp });
+      failing ??= reason;
+      if (score.isExhausted && reason !== undefined) return undefined;
+    } else if ('value' in score) streak.note({});
     return score;
   };
   const compute = async (work: Scoring): Promise<void> => {
-    await writer.add(work, await scored(work.target, work.metric));
+    const score = await scored(work.target, work.metric);
+    if (score === undefined) {
+      isCut = true;
+      return;
+    }
+    await writer.add(work, score);
     if (work.of && --work.of.left === 0) await writer.close(work.of.trace);
   };
   const lane = async () => {

@@ -38,6 +38,18 @@ function contract(open: (processes: number) => Promise<Coordination[]>): void {
     expect(await api.progress.rowsRunning(id)).toBe(0);
   });
 
+  test('what the calls of a run wait for is known in every process until it is over, the newest first', async () => {
+    const [worker, api = worker] = await processes(2);
+    const id = newId();
+    expect(await api.waits.of(id)).toBeUndefined();
+    const wait = { reason: 'too much', until: Date.now() + 600_000 };
+    await worker.waits.publish(id, { reason: 'before', until: Date.now() + 500_000 });
+    await worker.waits.publish(id, wait);
+    expect([await api.waits.of(id), await api.waits.of(newId())]).toEqual([wait, undefined]);
+    await worker.waits.publish(id, { reason: 'short', until: Date.now() + 30 });
+    await expect.poll(() => api.waits.of(id)).toBeUndefined();
+  });
+
   test('an endpoint never sees more than the limit, from all processes together, and is kept busy', async () => {
     const all = await processes(4);
     const key = newId();

@@ -98,6 +98,85 @@ describe('a provider that has too much', () => {
   });
 });
 
+describe('a quota that is used up', () => {
+  test.each([
+    ['type', fails(429, { error: { type: 'exceeded_current_quota_error', message: 'x' } }), /its quota or credit is used up/],
+    ['text', fails(403, { error: { message: 'Out of call volume quota.' } }), /403 Forbidden: its quota or credit is used up/],
+    ['wait', fails(429, {}, { 'retry-after': '10800' }), /it asks to wait until \d{4}-\d\d-\d\d \d\d:\d\d UTC/],
+  ])('said by a %s pauses the run at once with the reason, and no row fails for it', async (kind, answer, reason) => {
+    let isPaid = false;
+    await using endpoint = await model(`broke-${kind}`, (request, response) =>
+      (isPaid ? says('paid') : answer)(request, response),
+    );
+    endpoint.next(says('one'), says('two'));
+    const one = await experiment(`broke ${kind}`);
+    await one.start({ runner: prompt(`broke-${kind}`), records: questions(30), concurrency: 3 });
+    const paused = await one.until(({ state }) => state === 'paused');
+    expect(paused).toMatchObject({ message: expect.stringMatching(reason), rows_done: 2, rows_failed: 0 });
+    expect(endpoint.requests.length).toBeLessThanOrEqual(5);
+    isPaid = true;
+    await one.steer('resume');
+    expect(await one.end()).toMatchObject({ state: 'completed', rows_done: 30, rows_failed: 0, message: null });
+  });
+
+  test('of a judge pauses the run, and its values are computed after a resume', async () => {
+    let isPaid = false;
+    const verdict = says('{"explanation": "fine", "verdict": true, "rating": 80}');
+    const broke = fails(429, { error: { code: 'insufficient_quota' } });
+    await using _judge = await model('broke-judge', (request, response) => (isPaid ? verdict : broke)(request, response));
+    await using _model = await model('judged', says('fine'));
+    const scorers = await service.client.send<{ scorers: { id: string; name: string }[] }>('/scorers/list', { body: {} });
+    const { id } = scorers.scorers.find(({ name }) => name === 'correctness') as { id: string };
+    const one = await newExperiment(service.client, project.id, {
+      ...{ name: 'broke judge', scorers: [{ id, name: 'correctness', scorer_type: 'preset', model_name: 'broke-judge' }] },
+    });
+    await one.start({ runner: prompt('judged'), records: questions(3).map((row) => ({ ...row, output: 'fine' })) });
+    const paused = await one.until(({ state }) => state === 'paused');
+    expect(paused).toMatchObject({ message: expect.stringContaining('(insufficient_quota)') });
+    isPaid = true;
+    await one.steer('resume');
+    expect(await one.end()).toMatchObject({ state: 'completed', scores_done: 3 });
+    for (const { metric_info } of await one.traces()) expect(metric_info?.correctness).toMatchObject({ status_type: 'success' });
+  });
+});
+
+test('a run that waits says for what and until when', async () => {
+  await using endpoint = await model('soon', says('fine'));
+  endpoint.next(fails(429, {}, { 'retry-after': '4' }));
+  const one = await experiment('waits');
+  await one.start({ runner: prompt('soon'), records: questions(3), concurrency: 1 });
+  const waiting = await one.until(({ message }) => message !== null);
+  expect(waiting.state).toBe('running');
+  expect(waiting.message).toMatch(
+    /^the model endpoint answered 429 Too Many Requests; calls wait until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$/,
+  );
+  expect(await one.end()).toMatchObject({ state: 'completed', rows_failed: 0, message: null });
+});
+
+test('settings that the model is not sent are shown on the run, and what a model thought is kept apart', async () => {
+  await using endpoint = await model('thinks', says('<think>\nhm\n</think>\n\nfine'));
+  const one = await experiment('settings');
+  const runner = {
+    ...prompt('thinks'),
+    prompt_settings: { model_alias: 'thinks', maxToken: 5, top_k: 3, max_tokens: 4096, seed: 1 },
+  };
+  await one.start({ runner, records: questions(1) });
+  expect(await one.end()).toMatchObject({ settings_not_sent: ['maxToken', 'top_k'] });
+  const { model: _model, messages: _messages, ...sent } = endpoint.requests[0]?.body ?? {};
+  expect(sent).toEqual({ seed: 1 });
+  const [trace] = await one.traces();
+  expect(trace?.output).toBe('fine');
+  const [span] = (await one.spans()) as unknown as { events: unknown }[];
+  expect(span?.events).toEqual([expect.objectContaining({ type: 'reasoning', content: 'hm' })]);
+  const open = await experiment('with reasoning');
+  await open.start({
+    runner: { ...runner, prompt_settings: { model_alias: 'thinks', include_reasoning: true } },
+    records: questions(1),
+  });
+  expect(await open.end()).toMatchObject({ settings_not_sent: [] });
+  expect((await open.traces())[0]?.output).toBe('<think>\nhm\n</think>\n\nfine');
+});
+
 test('a pause does not wait for rows that only wait, and none is lost', async () => {
   let works = false;
   const busy = fails(429, {}, { 'retry-after': '4' });

@@ -4,6 +4,7 @@ import type { RedisConnection } from './connect.ts';
 import { redisGates } from './gates.ts';
 import { redisLoginCache } from './loginCache.ts';
 import { redisProgressBoard } from './progressBoard.ts';
+import { redisRunWaits } from './runWaits.ts';
 
 /**
  * Coordination of several processes through one Redis.
@@ -13,6 +14,7 @@ export function redisCoordination(redis: RedisConnection, options: { leaseMs?: n
   const { concurrency, calls, close } = redisGates(redis, { leaseMs: options.leaseMs ?? 10_000 });
   return {
     progress: redisProgressBoard(redis),
+    waits: redisRunWaits(redis),
     concurrency,
     calls,
     logins: redisLoginCache(redis),
