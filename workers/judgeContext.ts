@@ -49,7 +49,7 @@ export function judgeContext(
         outputTokens: answer.outputTokens,
         model: answer.model,
         costUsd: answer.costUsd,
-        finishReason: answer.finishReason,
+        finishReason: answer.refusal === null ? answer.finishReason : 'refusal',
         reasoningTokens: answer.reasoningTokens,
         adjustments: answer.adjustments,
       };
