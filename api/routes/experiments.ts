@@ -216,8 +216,9 @@ const figureSettings = ({ failed_rows, logged_metrics }: z.output<typeof Experim
   ...(logged_metrics ? { loggedMetrics: loggedMetricsOf(logged_metrics) } : {}),
 });
 
-const bucketsToWire = ({ rollUp, outputType, counts, failedRows, ...buckets }: MetricBuckets) => ({
+const bucketsToWire = ({ rollUp, outputType, counts, failedRows, alias, ...buckets }: MetricBuckets) => ({
   ...buckets,
+  metric_key_alias: alias,
   counts: metricCountsToWire(counts),
   failed_rows: failedRows,
   roll_up_method: rollUp,

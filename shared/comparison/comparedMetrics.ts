@@ -5,6 +5,7 @@ import { metricScales } from '../experiments/metricScales.ts';
 import { closestNames } from '../identifiers/closestNames.ts';
 import { builtinMetrics } from '../metrics/index.ts';
 import type { Metric } from '../metrics/metric.ts';
+import { builtinById } from '../scorers/presets.ts';
 import type { MetricScale } from '../wire/metricScale.ts';
 
 /** A metric as a comparison needs it. */
@@ -59,7 +60,8 @@ export function namedMetrics(
 ): ComparedMetric[] {
   if (!names) return [...all];
   const found = names.map((name, index) => {
-    const plain = name.replace(/^metrics\//, '');
+    const given = name.replace(/^metrics\//, '');
+    const plain = builtinById(given)?.name ?? given;
     const called = all.filter((one) => one.name === plain);
     const metric =
       all.find(({ id }) => id === name) ?? all.find(({ id }) => id === plain) ?? (called.length > 1 ? undefined : called[0]);

@@ -31,7 +31,10 @@ export interface BucketDeps {
 }
 
 export interface MetricBuckets {
+  /** Key of its values. */
   name: string;
+  /** The name of the scorer that computes it, where `name` is the scorer's id. */
+  alias: string | null;
   buckets: Record<string, number>;
   average: number | null;
   rollUp: EnabledMetric['rollUp'] | null;
@@ -76,6 +79,7 @@ export async function metricBuckets(
     const numbers = values.filter((value) => typeof value === 'number');
     return {
       name,
+      alias: metric?.alias ?? null,
       buckets: new Set(numbers).size > BINS ? binned(numbers) : Object.fromEntries(countValues(values)),
       average: aggregate(values).avg,
       rollUp: metric?.rollUp ?? null,

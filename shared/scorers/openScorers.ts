@@ -6,6 +6,7 @@ import type { MetricDefinitions } from '../records/columnCatalog.ts';
 import type { FrozenMetricStore } from '../scoring/frozenMetrics.ts';
 import type { DefaultJudgeStore } from './defaultJudge.ts';
 import { thawMetric } from './frozenMetric.ts';
+import { labelOf } from './listScorers.ts';
 import { builtinColumns } from './presets.ts';
 import type { EnabledMetric } from './resolveMetrics.ts';
 import { enabledMetricColumns, projectMetricColumns, runScorers, scorerColumns } from './runSettings.ts';
@@ -43,7 +44,7 @@ export function openScorers(store: ScorerStore, frozen: FrozenMetricStore, defau
     enabledMetrics,
     async scoredMetrics(run) {
       const hasRun = (await frozen.ofRun(run.experimentId)) !== undefined;
-      const made = (await frozen.newest(run.experimentId)).map(thawMetric);
+      const made = await withCurrentNames(store, (await frozen.newest(run.experimentId)).map(thawMetric));
       if (hasRun) return made;
       const others = (await enabledMetrics(run)).filter(({ scorerId }) => !made.some((one) => one.scorerId === scorerId));
       return [...made, ...others];
@@ -63,3 +64,13 @@ const metricDefinitions = (scorers: ScorerStore): MetricDefinitions => ({
   ofRun: (run) => enabledMetricColumns(scorers, run.projectId, run.runId),
   ofScorers: (ids) => scorerColumns(scorers, ids),
 });
+
+/** A frozen metric has the name that its scorer had then; people know it by the one of now. */
+async function withCurrentNames(store: ScorerStore, metrics: readonly EnabledMetric[]): Promise<EnabledMetric[]> {
+  const ids = metrics.flatMap(({ definedBy, scorerId }) => (definedBy ? [scorerId] : []));
+  const named = new Map((ids.length > 0 ? await store.findEver(ids) : []).map((scorer) => [scorer.id, scorer]));
+  return metrics.map((metric) => {
+    const scorer = metric.definedBy && named.get(metric.scorerId);
+    return scorer ? { ...metric, alias: scorer.name, label: labelOf(scorer) } : metric;
+  });
+}

@@ -321,6 +321,7 @@ export const ExperimentMetricsResponse = z.object({
     z
       .object({
         name: z.string(),
+        metric_key_alias: z.string().nullable().describe("The name of the scorer, where `name` is the scorer's id."),
         buckets: z.record(z.string(), z.int()),
         average: z.number().nullable(),
         roll_up_method: z.string().nullable(),

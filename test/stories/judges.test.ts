@@ -253,6 +253,16 @@ test('judges are: the one of the scorer, else the default of an integration, els
   const page = await fetch(`${service.url}${path}`, { headers: { Accept: 'text/html', Cookie: cookie } });
   expect(await page.text()).toContain('* judged by local/small-model, which gave the answers itself');
 
+  // A scorer that is renamed is found by the new name, and by its id.
+  const renamed = `renamed ${newId()}`;
+  await client.send(`/v2/scorers/${open.id}`, { method: 'PATCH', body: { name: renamed } });
+  for (const metric of [renamed, open.id, `metrics/${renamed}`]) {
+    const asked = { ...sides, baselineId: byDefault.experiment.id, metrics: [metric] };
+    expect((await compareExperiments(asked)).comparisons).toMatchObject([{ metric: renamed, metric_id: open.id }]);
+  }
+  const { metrics: buckets } = await client.send<{ metrics: object[] }>(`${at}/${tested.experiment.id}/metrics`, { body: {} });
+  expect(buckets).toContainEqual(expect.objectContaining({ name: open.id, metric_key_alias: renamed }));
+
   // Without a direction none of the two is better, and that is said.
   const [one] = compared.comparisons.filter(({ metric }) => metric === name);
   expect(one).toMatchObject({ direction: null, better: null });

@@ -256,6 +256,9 @@ test('a name that scorers of two metrics have is an error that says their ids, w
   const compared = [first, second].map((id) => ({ id, name: 'polite' }) as ComparedMetric);
   expect(() => namedMetrics(compared, ['polite'])).toThrow(ids);
   expect(namedMetrics(compared, [second])).toEqual([compared[1]]);
+  const builtin = { id: 'exact_match', name: 'exact_match' } as ComparedMetric;
+  const byScorer = builtinByName('exact_match')?.scorerId as string;
+  expect(namedMetrics([...compared, builtin], [byScorer, `metrics/${byScorer}`])).toEqual([builtin]);
   const filter = { name: 'metrics/polite', operator: 'gt', value: 0.5 } as const;
   const listed = async () => experimentColumns(two, []);
   await expect(withMetricKeys({ filters: [filter], sort: null }, listed)).rejects.toThrow(ids);

@@ -156,6 +156,7 @@ export async function startExperimentService(url?: string) {
       return [
         {
           name: 'correct',
+          alias: null,
           buckets: { false: 1, true: 3 },
           average: 0.75,
           rollUp: 'average' as const,
