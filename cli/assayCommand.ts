@@ -131,6 +131,14 @@ export function assayCommand(terminal: Terminal, end: (exitCode: ExitCode) => vo
     );
 
   gateCommand(program, terminal, action);
+
+  ofExperiment(program.command('approve'))
+    .description('Approve an experiment: gates with --baseline approved hold later runs of its series against it')
+    .option('--revoke', 'take the approval back')
+    .action(
+      action(async (experiment, options) => (await import('./commands/approve.ts')).approve(terminal, experiment, options)),
+    );
+
   dataCommands(program, terminal, action);
 
   ofService(program.command('doctor'))

@@ -21,7 +21,7 @@ export const exitCodes = {
   gateFailed: 10,
   /** The gate: too few rows to tell. */
   notEnoughRows: 11,
-  /** The gate: no experiment with the tag of the baseline has ended yet. */
+  /** The gate: there is no such baseline yet, say no run of the series that is approved. */
   noBaseline: 12,
   /** SIGINT, SIGPIPE and SIGTERM, as shells count them: 128 and the signal's number. */
   interrupted: 130,

@@ -9,7 +9,7 @@ export interface ProjectOptions {
 const uuid = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/i;
 const link = new RegExp(`/projects?/(${uuid.source})/experiments/(${uuid.source})`, 'i');
 
-/** The experiment with this id or link, or the newest of this name. */
+/** The experiment with this id, link or whole name; of the name of a series its newest run. */
 export async function findExperiment(client: ServiceClient, words: string, project: ProjectOptions): Promise<ExperimentResponse> {
   const [, linkedProject, linkedId] = link.exec(words) ?? [];
   const projectId =

@@ -6,11 +6,15 @@ import type { Terminal } from './terminal.ts';
 export function gateCommand(program: Command, terminal: Terminal, action: Action): void {
   ofExperiment(program.command('gate'))
     .description('End with status 10 where quality has dropped, and with 11 where the rows do not tell')
-    .option('--baseline <experiment>', 'what it is held against: a name, an id, or a link')
+    .option(
+      '--baseline <which>',
+      'what it is held against: of the earlier runs of its series the one that passed its gate, is approved or is newest (passed, approved, newest), tag:key=value, or the name, id or link of an experiment',
+    )
     .addOption(
-      new Option('--baseline-tag <key=value>', 'the same: the experiment with this tag that ended last, say branch=main')
-        .argParser(tagOf)
-        .conflicts('baseline'),
+      new Option(
+        '--baseline-tag <key=value>',
+        'the experiment with this tag that ended last, say branch=main; with --baseline passed or approved, the last of those',
+      ).argParser(tagOf),
     )
     .option('--max-drop <metric=number>', 'largest change for the worse; several times for several metrics', limits)
     .option('--min <metric=number>', 'what a metric must reach', limits)
@@ -32,8 +36,8 @@ export function gateCommand(program: Command, terminal: Terminal, action: Action
     .addHelpText(
       'after',
       example(
-        'assay gate "nightly run" --project shop --baseline-tag branch=main --max-drop accuracy=0.02 --max-failed 0.05',
-        'two points of accuracy less than the last run of main are too many',
+        'assay gate "nightly run" --project shop --baseline passed --max-drop accuracy=0.02 --max-failed 0.05',
+        'two points of accuracy less than the last run that passed are too many',
       ),
     )
     .action(action(async (experiment, options) => (await import('./commands/gate.ts')).gate(terminal, experiment, options)));

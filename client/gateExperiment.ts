@@ -2,6 +2,11 @@ import type { GateResult } from './experimentRunResults.ts';
 import { refuseUnknownKeys } from './knownKeys.ts';
 import { clientOf, type OperationOptions, resolveProject } from './project.ts';
 
+export const baselinePicks = ['newest', 'approved', 'passed'] as const;
+export type BaselinePick = (typeof baselinePicks)[number];
+
+export const isBaselinePick = (word: string | undefined): word is BaselinePick => baselinePicks.some((pick) => pick === word);
+
 /** What an experiment must keep. */
 export interface GateLimits {
   /** By name. `maxDrop`: the largest change for the worse against the baseline. */
@@ -10,6 +15,11 @@ export interface GateLimits {
   maxFailed?: number | undefined;
   /** As baseline, the experiment with this tag that ended last. */
   baselineTag?: { key: string; value: string } | undefined;
+  /**
+   * As baseline, of the earlier runs of the series, or of the experiments with the tag: the one that ended last, the newest that is approved, or the newest
+   * that passed its gate.
+   */
+  baselinePick?: BaselinePick | undefined;
   failedRows?: 'omit' | 'worst' | undefined;
   /** At which all intervals hold together; 0.95 without it. */
   level?: number | undefined;
@@ -20,7 +30,7 @@ export interface GateExperimentOptions extends OperationOptions, GateLimits {
   baselineId?: string | undefined;
 }
 
-const ofLimits = ['metrics', 'maxFailed', 'baselineTag', 'failedRows', 'level'];
+const ofLimits = ['metrics', 'maxFailed', 'baselineTag', 'baselinePick', 'failedRows', 'level'];
 const ofOperation = ['experimentId', 'baselineId', 'projectId', 'projectName', 'client', 'signal'];
 
 /** @throws ValueError for an unknown key: a limit that is spelled wrong would let everything pass */
@@ -41,11 +51,15 @@ export async function gateExperiment(options: GateExperimentOptions): Promise<Ga
   checkGateKeys(options);
   const client = clientOf(options);
   const projectId = await resolveProject(client, options);
-  const { baselineId, baselineTag } = options;
+  const { baselineId, baselineTag, baselinePick } = options;
   return client.send(`/projects/${projectId}/experiments/gate`, {
     body: {
       experiment_id: options.experimentId,
-      baseline: (baselineId || baselineTag) && { experiment_id: baselineId, tag: baselineTag },
+      baseline: (baselineId || baselineTag || baselinePick) && {
+        experiment_id: baselineId,
+        tag: baselineTag,
+        pick: baselinePick,
+      },
       metrics: Object.entries(options.metrics ?? {}).map(([metric, { maxDrop, ...limits }]) => ({
         ...{ metric, max_drop: maxDrop },
         ...limits,

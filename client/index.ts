@@ -2,6 +2,7 @@
 export type { ExperimentResponse } from '../shared/wire/experiments.ts';
 export { type AddPromptVersionOptions, addPromptVersion, type PromptVersion } from './addPromptVersion.ts';
 export { type AddToAnnotationQueueOptions, addToAnnotationQueue } from './addToAnnotationQueue.ts';
+export { type ApproveExperimentOptions, approveExperiment } from './approveExperiment.ts';
 export type { DatasetChoice, DatasetReference } from './chooseDataset.ts';
 export type { MetricChoice } from './chooseMetrics.ts';
 export type { PromptChoice } from './choosePrompt.ts';
@@ -50,11 +51,18 @@ export {
   type WatchDatasetExtensionOptions,
   watchDatasetExtension,
 } from './extendDataset.ts';
-export { type GateExperimentOptions, type GateLimits, gateExperiment } from './gateExperiment.ts';
+export {
+  type BaselinePick,
+  baselinePicks,
+  type GateExperimentOptions,
+  type GateLimits,
+  gateExperiment,
+  isBaselinePick,
+} from './gateExperiment.ts';
 export { getAnnotationQueue } from './getAnnotationQueue.ts';
 export { getDataset } from './getDataset.ts';
 export { type DefaultJudge, getDefaultJudge } from './getDefaultJudge.ts';
-export { getExperiment } from './getExperiment.ts';
+export { getExperiment, runsOfName } from './getExperiment.ts';
 export { getExperiments } from './getExperiments.ts';
 export { getPrompt } from './getPrompt.ts';
 export { getRetention, type Retention } from './getRetention.ts';

@@ -11,7 +11,8 @@ import { readEnvironment } from './environment.ts';
 import { ExperimentRunError, HttpStatusError, ValueError } from './errors.ts';
 import { withAggregates } from './experimentAggregates.ts';
 import type { ExperimentProgress, ExperimentRunResults } from './experimentRunResults.ts';
-import { gateExperiment } from './gateExperiment.ts';
+import { gateExperiment, isBaselinePick } from './gateExperiment.ts';
+import { runsOfName } from './getExperiment.ts';
 import { searchExperiments } from './getExperiments.ts';
 import { type LeasedRow, runHostedRow } from './hostedRow.ts';
 import { hostRows } from './hostRows.ts';
@@ -49,7 +50,9 @@ export async function runExperiment<Input = unknown, Output = unknown>(
   if (options.promptTemplate && options.onError)
     client.logger.warn('onError is ignored with a prompt template: the service records the rows itself');
   // Before there is a new experiment, which may get the same name.
-  const baselineId = options.baseline === undefined ? undefined : await baselineOf(client, projectId, options.baseline);
+  const { baseline } = options;
+  const pick = isBaselinePick(baseline) ? baseline : undefined;
+  const baselineId = baseline === undefined || pick ? undefined : await baselineOf(client, projectId, baseline);
   const [rows, scorers, namesakes] = await Promise.all([
     chooseRows(client, options),
     chooseScorers(client, options.metrics ?? []),
@@ -65,16 +68,20 @@ export async function runExperiment<Input = unknown, Output = unknown>(
   return {
     ...results,
     ...(baselineId && { comparison: await compareExperiments({ ...held, baselineId, experimentIds: [experimentId] }) }),
-    ...(options.gate && { gate: await gateExperiment({ ...options.gate, ...held, experimentId }).catch(wrongParameter) }),
+    ...(options.gate && {
+      gate: await gateExperiment({ ...options.gate, ...held, ...(pick && { baselinePick: pick }), experimentId }).catch(
+        wrongParameter,
+      ),
+    }),
   };
 }
 
 /** @throws ValueError when there is no such experiment */
 async function baselineOf(client: ServiceClient, projectId: string, nameOrId: string): Promise<string> {
-  const operator = 'eq';
-  const byName = await searchExperiments(client, projectId, [{ name: 'name', operator, value: nameOrId, case_sensitive: true }]);
-  const [found] =
-    byName.length > 0 ? byName : await searchExperiments(client, projectId, [{ name: 'id', operator, value: nameOrId }]);
+  const byName = await runsOfName(client, projectId, nameOrId, 100);
+  // The newest may be the one that this call goes on with, which is held against the one before it.
+  const newest = byName.find(({ status }) => status.log_generation.progress_percent === 1) ?? byName[0];
+  const found = newest ?? (await searchExperiments(client, projectId, [{ name: 'id', operator: 'eq', value: nameOrId }]))[0];
   if (!found) throw new ValueError(`there is no experiment ${JSON.stringify(nameOrId)} to compare with in this project`);
   return found.id;
 }

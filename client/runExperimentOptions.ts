@@ -5,7 +5,7 @@ import type { PromptChoice } from './choosePrompt.ts';
 import { type ExperimentGroupChoice, requiredName } from './createExperiment.ts';
 import { ValueError } from './errors.ts';
 import type { ExperimentProgress } from './experimentRunResults.ts';
-import { checkGateKeys, type GateLimits } from './gateExperiment.ts';
+import { checkGateKeys, type GateLimits, isBaselinePick } from './gateExperiment.ts';
 import { refuseUnknownKeys } from './knownKeys.ts';
 import type { HostedRow } from './localMetric.ts';
 import type { OperationOptions } from './project.ts';
@@ -70,7 +70,10 @@ export interface RunExperimentOptions<Input = unknown, Output = unknown>
    * always a new experiment. Default true.
    */
   resume?: boolean | undefined;
-  /** The name or id of the experiment that this one is compared with when it has ended: the newest one, where several have the name. */
+  /**
+   * The experiment that this one is compared with when it has ended: its id, its whole name, or the name of a series, which means the newest run that has
+   * ended. With a gate also `newest`, `approved` or `passed`: which of the earlier runs of its own series.
+   */
   baseline?: string | undefined;
   /** What the experiment must keep: `gate` of the result says whether it does. */
   gate?: GateLimits | undefined;
@@ -144,8 +147,20 @@ export function checkRunOptions<I, O>(options: RunExperimentOptions<I, O>): stri
   checkMetrics(options.metrics ?? []);
   const { gate, baseline } = options;
   if (gate && options.wait === false) throw new ValueError('a gate waits for the end');
-  if (gate?.baselineTag && baseline) throw new ValueError('give baseline or baselineTag, not both');
-  if (gate && !gate.baselineTag && !baseline && Object.values(gate.metrics ?? {}).some(({ maxDrop }) => maxDrop !== undefined))
+  if (gate && isBaselinePick(baseline) && gate.baselinePick) throw new ValueError('give baseline or gate.baselinePick, not both');
+  if (gate && baseline && !isBaselinePick(baseline) && (gate.baselineTag || gate.baselinePick))
+    throw new ValueError('give baseline or baselineTag, not both');
+  if (isBaselinePick(baseline) && !gate)
+    throw new ValueError(
+      `a baseline ${baseline} goes with a gate, which takes it once the run has ended; name an experiment to compare with`,
+    );
+  if (
+    gate &&
+    !gate.baselineTag &&
+    !gate.baselinePick &&
+    !baseline &&
+    Object.values(gate.metrics ?? {}).some(({ maxDrop }) => maxDrop !== undefined)
+  )
     throw new ValueError('maxDrop needs a baseline or baselineTag');
   if (options.promptTemplate && typeof options.promptTemplate !== 'string' && typeof options.promptTemplate !== 'object')
     throw new ValueError('promptTemplate must be a text, a list of messages, or a template');

@@ -21,20 +21,14 @@ export interface Likeness {
 export const timedName = (name: string, now: Date): string =>
   `${name} ${now.toISOString().slice(0, 10)} at ${now.toISOString().slice(11, 23)}`;
 
-const timeSuffix = /^ \d{4}-\d\d-\d\d at \d\d:\d\d:\d\d\.\d{3}$/;
-
-/** Whether the experiment has this name, with or without a time behind it. */
-const isNamed = (experiment: ExperimentResponse, name: string): boolean =>
-  experiment.name === name || (experiment.name.startsWith(name) && timeSuffix.test(experiment.name.slice(name.length)));
-
-/** The newest experiment of this name (or of the name with a time) when its run has not ended and it is alike. */
+/** The newest experiment of this name (or of its series) when its run has not ended and it is alike. */
 export async function unfinishedExperiment(
   client: ServiceClient,
   projectId: string,
   experiments: readonly ExperimentResponse[],
   like: Likeness,
 ): Promise<{ experiment: ExperimentResponse; progress: Progress } | undefined> {
-  const experiment = experiments.find((one) => isNamed(one, like.name));
+  const experiment = experiments.find((one) => one.name === like.name || one.series === like.name);
   if (!experiment || !like.fits(experiment)) return undefined;
   const progress = await client.send<Progress>(`/projects/${projectId}/experiments/${experiment.id}/progress`);
   const goesOn = progress.state === 'requested' || progress.state === 'running' || progress.state === 'paused';

@@ -1,5 +1,6 @@
 import type { Caller, ProjectAction } from '../../shared/accounts/permissions.ts';
 import type { Domain } from '../../shared/assemble.ts';
+import { ServiceError } from '../../shared/errors/errors.ts';
 import { newId } from '../../shared/identifiers/ids.ts';
 import { promptSeenBy } from '../../shared/prompts/prompts.ts';
 import { postgresExperimentGroups } from '../../shared/stores/postgres/experimentGroups.ts';
@@ -44,10 +45,18 @@ export function experimentEndpoints(domain: Domain, gate: Gate): Endpoint[] {
       gate.authorize(caller, { project: action }, projectId),
     linkTo: (projectId: string, experimentId: string) => `/projects/${projectId}/experiments/${experimentId}`,
   };
+  const mayUpdate = (caller: Caller, projectId: string): Promise<boolean> =>
+    gate.authorize(caller, { project: 'update' }, projectId).then(
+      () => true,
+      (err: unknown) => {
+        if (err instanceof ServiceError && err.code === 'Forbidden') return false;
+        throw err;
+      },
+    );
   return [
     ...experimentRoutes(deps),
     ...comparisonRoutes(domain.comparisons),
-    ...experimentGateRoutes(domain.gateExperiment),
+    ...experimentGateRoutes({ gate: domain.gateExperiment, experiments: experimentStore, mayUpdate }),
     ...experimentGroupRoutes(deps),
     ...experimentTagRoutes(deps),
     ...jobRoutes(deps),

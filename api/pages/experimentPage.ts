@@ -6,6 +6,7 @@ import { selfJudgedReason } from '../../shared/comparison/selfJudged.ts';
 import { ServiceError } from '../../shared/errors/errors.ts';
 import { experimentColumns } from '../../shared/experiments/columns.ts';
 import { type ExperimentRun, hasEnded, isUnderWay } from '../../shared/experiments/experiment.ts';
+import type { Experiment } from '../../shared/experiments/experimentStore.ts';
 import { type ExperimentDeps, getExperiment } from '../../shared/experiments/list.ts';
 import type { RunProgressView } from '../../shared/experiments/progress.ts';
 import type { ExperimentView } from '../../shared/experiments/response.ts';
@@ -32,6 +33,9 @@ export interface ExperimentPageDeps extends ExperimentDeps {
 type Columns = ReturnType<typeof experimentColumns>;
 
 const FAILED_ROWS = 50;
+const RUNS_OF_SERIES = 20;
+/** Columns of the series: the metrics that most of its runs have. */
+const METRICS_OF_SERIES = 4;
 /** Of the same dataset, or without one like this experiment; the newest. */
 const MAX_BASELINES = 50;
 /** Of an input or error; the whole is in the record. */
@@ -50,11 +54,12 @@ export async function experimentPage(
   baselineId: string | undefined,
 ): Promise<PageContent> {
   const experiment = await getExperiment(deps, project.id, experimentId);
-  const [run, columns, failed, choices, comparison] = await Promise.all([
+  const [run, columns, failed, choices, series, comparison] = await Promise.all([
     deps.findRun(experimentId),
     columnsOf(deps, project.id),
     failedRows(deps, project.id, experimentId),
     baselinesOf(deps, experiment),
+    runsOfSeries(deps, experiment),
     baselineId === undefined ? undefined : comparisonWith(deps, experiment, baselineId),
   ]);
   const progress = run && run.state !== 'idle' ? await deps.progress(run) : undefined;
@@ -68,6 +73,7 @@ ${progress && run && progressSection(progress, deps.temporalLink(run.workflowId)
 ${figures(experiment, columns)}
 ${comparison?.problem !== undefined && html`<p class="error">${comparison.problem}</p>`}
 ${comparisonSection(choices, baselineId, comparison?.answer, (id) => columns.find((column) => column.id === `metrics/${id}`)?.data_unit ?? null)}
+${seriesSection(series, experiment, columns)}
 ${failedSection(failed)}`,
   };
 }
@@ -79,6 +85,13 @@ const columnsOf = async (deps: ExperimentPageDeps, projectId: string): Promise<C
 async function baselinesOf(deps: ExperimentPageDeps, { id, projectId, dataset }: ExperimentView) {
   const { items } = await deps.experiments.list(projectId, { filters: [] }, { offset: 0, limit: MAX_BASELINES });
   return items.filter((other) => other.id !== id && other.dataset?.id === dataset?.id);
+}
+
+/** The newest runs of its series, the oldest of them first. */
+async function runsOfSeries(deps: ExperimentPageDeps, { projectId, series }: ExperimentView): Promise<Experiment[]> {
+  const filter = { name: 'series', operator: 'eq', value: series, case_sensitive: true } as const;
+  const { items } = await deps.experiments.list(projectId, { filters: [filter] }, { offset: 0, limit: RUNS_OF_SERIES });
+  return items.reverse();
 }
 
 /** The comparison, or why there is none: the rest of the page is shown all the same. */
@@ -183,6 +196,31 @@ const failedRowsText = ({ counts, worst }: MadeOf): string => {
   if (rows === 0) return '0';
   return worst === null ? `${rows} left out` : `${rows} as ${figureText(worst, null)}`;
 };
+
+/** How the figures went from run to run. */
+function seriesSection(runs: readonly Experiment[], { id, series }: ExperimentView, columns: Columns): Html | undefined {
+  if (runs.length < 2) return undefined;
+  const byId = new Map(columns.map((column) => [column.id, column]));
+  const counted = Map.groupBy(
+    runs.flatMap(({ aggregates }) => Object.keys(aggregates?.rolledUp ?? {})),
+    (name) => name,
+  );
+  const metrics = [...counted]
+    .sort(([, a], [, b]) => b.length - a.length)
+    .slice(0, METRICS_OF_SERIES)
+    .map(([name]) => name);
+  const rows = runs.map(
+    (
+      run,
+    ) => html`<tr><td>${run.id === id ? html`<strong>${run.name}</strong>` : html`<a href="/projects/${run.projectId}/experiments/${run.id}">${run.name}</a>`}</td>
+<td>${timeText(run.createdAt)}</td><td>${run.state === 'idle' ? '' : run.state}</td>
+${metrics.map((name) => html`<td class="number">${figureText(run.aggregates?.rolledUp[name] ?? null, byId.get(`metrics/${name}`)?.data_unit ?? null)}</td>`)}
+<td>${run.gate?.status}</td><td>${run.approval && timeText(run.approval.at)}</td></tr>`,
+  );
+  return html`<h2>Runs of ${series}</h2>
+<div class="scroll"><table><thead><tr><th>Run</th><th>Created</th><th>State</th>${metrics.map((name) => html`<th class="number">${byId.get(`metrics/${name}`)?.label ?? name}</th>`)}
+<th>Gate</th><th>Approved</th></tr></thead><tbody>${rows}</tbody></table></div>`;
+}
 
 function failedSection({ records, total }: FoundPage): Html | undefined {
   if (total === 0) return undefined;

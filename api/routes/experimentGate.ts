@@ -1,15 +1,23 @@
 import type { z } from 'zod';
+import type { Caller } from '../../shared/accounts/permissions.ts';
+import { ServiceError } from '../../shared/errors/errors.ts';
+import type { ExperimentStore } from '../../shared/experiments/experimentStore.ts';
 import type { GateAnswer, GateCheck, GatedExperiment, GateRequest as GateQuestion } from '../../shared/gate/gate.ts';
 import { GateReply, GateRequest } from '../../shared/wire/experimentGate.ts';
+import { ExperimentParams } from '../../shared/wire/experiments.ts';
 import { ProjectParams } from '../../shared/wire/projects.ts';
 import { type Endpoint, endpoint } from '../route.ts';
 
 const DEFAULT_LEVEL = 0.95;
 
+export interface ExperimentGateDeps {
+  gate(projectId: string, request: GateQuestion, signal?: AbortSignal): Promise<GateAnswer>;
+  experiments: Pick<ExperimentStore, 'approve' | 'noteGate'>;
+  mayUpdate(caller: Caller, projectId: string): Promise<boolean>;
+}
+
 /** Whether the quality of an experiment does: for builds that fail when it drops. */
-export function experimentGateRoutes(
-  gate: (projectId: string, request: GateQuestion, signal?: AbortSignal) => Promise<GateAnswer>,
-): Endpoint[] {
+export function experimentGateRoutes({ gate, experiments, mayUpdate }: ExperimentGateDeps): Endpoint[] {
   return [
     endpoint({
       method: 'post',
@@ -18,14 +26,14 @@ export function experimentGateRoutes(
       description:
         'Has a metric dropped by more than it may, and is it within its limits? `failed` where one of the checks fails; `undecided` where the rows do not ' +
         'tell, or fewer than half of them have a value; else `passed`. 409 for an experiment or a baseline that has not run to its end, or of which values ' +
-        'are still to be computed; 404 with the number 3511 where no experiment with the tag has ended.',
+        'are still to be computed; 404 with the number 3511 where there is no such baseline. What it came to is noted on the experiment, unless the caller may only read.',
       tag: 'Experiments',
       access: { project: 'read' },
       params: ProjectParams,
       body: GateRequest,
       response: GateReply,
       errors: ['Conflict', 'BaselineNotFound'],
-      async handle({ project, body, signal }) {
+      async handle({ project, body, caller, signal }) {
         const level = body.level ?? DEFAULT_LEVEL;
         const { baseline } = body;
         const answer = await gate(
@@ -33,7 +41,11 @@ export function experimentGateRoutes(
           {
             experimentId: body.experiment_id,
             baseline: baseline
-              ? { experimentId: baseline.experiment_id ?? undefined, tag: baseline.tag ?? undefined }
+              ? {
+                  experimentId: baseline.experiment_id ?? undefined,
+                  tag: baseline.tag ?? undefined,
+                  pick: baseline.pick ?? undefined,
+                }
               : undefined,
             metrics: (body.metrics ?? []).map(({ metric, max_drop, min, max }) => ({
               ...{ metric, maxDrop: max_drop ?? undefined, min: min ?? undefined, max: max ?? undefined },
@@ -44,10 +56,12 @@ export function experimentGateRoutes(
           },
           signal,
         );
+        if (await mayUpdate(caller, project.id)) await experiments.noteGate(project.id, body.experiment_id, answer.status);
         return {
           status: answer.status,
           experiment: experimentToWire(answer.experiment),
           baseline: answer.baseline && experimentToWire(answer.baseline),
+          baseline_choice: answer.baselineChoice,
           level,
           checks: answer.checks.map(checkToWire),
           reasons: answer.checks.filter(({ status }) => status !== 'passed').map(({ reason }) => reason),
@@ -55,7 +69,38 @@ export function experimentGateRoutes(
         };
       },
     }),
+    endpoint({
+      method: 'put',
+      path: '/projects/{project_id}/experiments/{experiment_id}/approval',
+      summary: 'Approve an experiment as a baseline',
+      description: 'A gate with the pick `approved` takes the newest of a series that is approved.',
+      tag: 'Experiments',
+      access: { project: 'update' },
+      params: ExperimentParams,
+      status: 204,
+      handle: ({ project, params, caller }) => approve(experiments, project.id, params.experiment_id, caller.userId),
+    }),
+    endpoint({
+      method: 'delete',
+      path: '/projects/{project_id}/experiments/{experiment_id}/approval',
+      summary: 'Take the approval of an experiment back',
+      tag: 'Experiments',
+      access: { project: 'update' },
+      params: ExperimentParams,
+      status: 204,
+      handle: ({ project, params }) => approve(experiments, project.id, params.experiment_id, null),
+    }),
   ];
+}
+
+async function approve(
+  experiments: Pick<ExperimentStore, 'approve'>,
+  projectId: string,
+  experimentId: string,
+  by: string | null,
+): Promise<void> {
+  if (!(await experiments.approve(projectId, experimentId, by)))
+    throw new ServiceError('NotFound', `no experiment ${experimentId} in this project`);
 }
 
 const experimentToWire = ({ id, name, rows, failedRows, tags }: GatedExperiment): z.input<typeof GateReply>['experiment'] => ({

@@ -1,5 +1,13 @@
-import { type GateResult, gateExperiment, HttpStatusError } from '../../client/index.ts';
-import { CommandError } from '../commandError.ts';
+import {
+  type ExperimentResponse,
+  type GateResult,
+  gateExperiment,
+  HttpStatusError,
+  isBaselinePick,
+  runsOfName,
+  type ServiceClient,
+} from '../../client/index.ts';
+import { CommandError, usageError } from '../commandError.ts';
 import { commandErrorOf } from '../commandErrorOf.ts';
 import { connect } from '../connect.ts';
 import { type ExitCode, exitCodes } from '../exitCodes.ts';
@@ -27,13 +35,15 @@ export async function gate(terminal: Terminal, words: string, options: GateOptio
   const format = options.format ?? (options.output === undefined ? 'text' : gateFormatOf(options.output));
   const client = await connect(terminal, options);
   const experiment = await findExperiment(client, words, options);
-  const baseline = options.baseline === undefined ? undefined : await findExperiment(client, options.baseline, options);
+  const { pick, tag, name } = baselineOf(options);
+  const baseline = name === undefined ? undefined : await otherRun(client, name, experiment);
   const result = await gateExperiment({
     client,
     projectId: experiment.project_id,
     experimentId: experiment.id,
     baselineId: baseline?.id,
-    baselineTag: options.baselineTag,
+    baselineTag: tag,
+    baselinePick: pick,
     metrics: limitsByMetric(options),
     maxFailed: options.maxFailed,
     failedRows: options.failedRows,
@@ -45,6 +55,25 @@ export async function gate(terminal: Terminal, words: string, options: GateOptio
   if (options.json) await sayJson(terminal, result);
   else await say(terminal, gateReport(options.output === undefined ? format : 'text', result, link));
   return gateExitCodes[result.status];
+}
+
+/** What `--baseline` means: a word for one of the earlier runs, a tag, or an experiment. */
+function baselineOf({ baseline, baselineTag }: GateOptions) {
+  if (baseline === undefined || isBaselinePick(baseline)) return { pick: baseline, tag: baselineTag };
+  const [, key, value] = /^tag:([^=]+)=(.*)$/s.exec(baseline) ?? [];
+  if (baselineTag) throw usageError('--baseline names an experiment, and --baseline-tag another one: leave one out');
+  return key !== undefined && value !== undefined ? { tag: { key, value } } : { name: baseline };
+}
+
+/** The newest run of a name that the gate is not about, and that has ended where one has. */
+async function otherRun(client: ServiceClient, name: string, gated: ExperimentResponse): Promise<ExperimentResponse> {
+  const projectId = gated.project_id;
+  const others = (await runsOfName(client, projectId, name, 100)).filter(({ id }) => id !== gated.id);
+  return (
+    others.find(({ status }) => status.log_generation.progress_percent === 1) ??
+    others[0] ??
+    (await findExperiment(client, name, { projectId }))
+  );
 }
 
 /** Writes a report beside what the output shows. */

@@ -2,7 +2,7 @@ import type { GateResult } from '../../client/index.ts';
 import { gateWords } from './gateWords.ts';
 
 /** A test case for each check. One that the rows do not decide is a failure, too, of another type: JUnit knows nothing between. */
-export function gateJunit({ experiment, checks, warnings }: GateResult): string {
+export function gateJunit({ experiment, baseline, baseline_choice: choice, checks, warnings }: GateResult): string {
   const failures = checks.filter(({ status }) => status !== 'passed').length;
   const counts = `tests="${checks.length}" failures="${failures}" errors="0" skipped="0"`;
   const name = quotedXml(experiment.name);
@@ -15,6 +15,14 @@ export function gateJunit({ experiment, checks, warnings }: GateResult): string 
     '<?xml version="1.0" encoding="UTF-8"?>',
     `<testsuites name="assay gate" ${counts}>`,
     `  <testsuite name=${name} ${counts}>`,
+    ...(baseline && choice
+      ? [
+          '    <properties>',
+          `      <property name="baseline" value=${quotedXml(baseline.name)}/>`,
+          `      <property name="baseline choice" value=${quotedXml(choice)}/>`,
+          '    </properties>',
+        ]
+      : []),
     ...cases,
     ...(warnings.length > 0
       ? [`    <system-out>${inXml(warnings.map((warning) => `warning: ${warning}`).join('\n'))}</system-out>`]

@@ -7,7 +7,10 @@ const signs: Record<GateResult['status'], string> = { passed: 'âœ…', failed: 'â
 const rules = { max_drop: 'worse by at most', min: 'at least', max: 'at most', max_failed: 'failed rows, at most' };
 
 /** For a pull request. */
-export function gateMarkdown({ status, experiment, baseline, checks, reasons, warnings }: GateResult, link: string): string {
+export function gateMarkdown(
+  { status, experiment, baseline, baseline_choice: choice, checks, reasons, warnings }: GateResult,
+  link: string,
+): string {
   const tags = baseline ? shownTags(baseline) : [];
   const against = baseline ? `, against **${plain(baseline.name)}**${tags.length > 0 ? ` (${plain(tags.join(', '))})` : ''}` : '';
   const rows = checks.map(({ rule, metric, limit, status: of, value, baseline_value, difference, interval, rows: count }) => [
@@ -21,7 +24,7 @@ export function gateMarkdown({ status, experiment, baseline, checks, reasons, wa
   const titles = ['', 'check', 'this', 'baseline', 'difference', 'interval', 'rows'];
   return [
     `### ${signs[status]} Gate ${gateWords[status]}: [${plain(experiment.name)}](${link})`,
-    `${experiment.rows} rows, ${experiment.failed_rows} of them failed${against}.`,
+    `${experiment.rows} rows, ${experiment.failed_rows} of them failed${against}${choice ? `: ${plain(choice)}` : ''}.`,
     [cells(titles), cells(titles.map((_, index) => (index > 1 ? '---:' : '---'))), ...rows.map(cells)].join('\n'),
     [...reasons, ...warnings.map((warning) => `warning: ${warning}`)].map((line) => `- ${plain(line)}`).join('\n'),
   ]

@@ -40,13 +40,14 @@ export function gateReport(format: GateFormat, gate: GateResult, link: string): 
   }
 }
 
-function gateText({ status, experiment, baseline, checks, warnings }: GateResult): string {
+function gateText({ status, experiment, baseline, baseline_choice: choice, checks, warnings }: GateResult): string {
   const tags = baseline ? shownTags(baseline) : [];
   const against = baseline ? ` against ${JSON.stringify(baseline.name)}${tags.length > 0 ? ` (${tags.join(', ')})` : ''}` : '';
   const width = Math.max(...checks.map((check) => gateWords[check.status].length));
   return withoutControlCharacters(
     [
       `gate ${gateWords[status]}: ${JSON.stringify(experiment.name)}${against}`,
+      ...(choice ? [`  baseline: ${choice}`] : []),
       ...checks.map((check) => `  ${gateWords[check.status].padEnd(width)}  ${check.reason}`),
       ...warnings.map((warning) => `  warning: ${warning}`),
     ].join('\n'),

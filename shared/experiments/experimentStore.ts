@@ -1,4 +1,5 @@
 import type { Page, PageOf } from '../accounts/accountStore.ts';
+import type { GateStatus } from '../gate/gateDecision.ts';
 import type { FailedRows } from '../metrics/metricFigures.ts';
 import type { UserInfo } from '../wire/datasets.ts';
 import type { ExperimentFilter, ExperimentSort } from '../wire/experiments.ts';
@@ -20,6 +21,12 @@ export interface Experiment {
   id: string;
   projectId: string;
   name: string;
+  /** The name without the time that clients put behind one that is taken: that of all runs of one name. */
+  series: string;
+  /** When and by whom it was approved as a baseline; null where it is not. */
+  approval: { at: Date; by: string } | null;
+  /** What its newest gate came to; null before the first. */
+  gate: { status: GateStatus; at: Date } | null;
   taskType: 16 | 17;
   group: { id: string; name: string; isSystem: boolean };
   dataset: DatasetVersionRef | null;
@@ -131,6 +138,13 @@ export interface AggregatedMetric {
   scale: MetricScale;
 }
 
+/** Which of several experiments is a baseline: the newest of all, of those that are approved, or of those that passed their newest gate. */
+export type BaselinePick = 'newest' | 'approved' | 'passed';
+export interface BaselineChoice {
+  tag?: Pick<RunTag, 'key' | 'value'> | undefined;
+  pick: BaselinePick;
+}
+
 /** Where experiments, as resources, are kept; the states of their runs are the ledger's. */
 export interface ExperimentStore {
   /**
@@ -147,8 +161,15 @@ export interface ExperimentStore {
   /** All of them without a page. */
   list(projectId: string, query: ExperimentQuery, page?: Page): Promise<PageOf<Experiment>>;
   ids(projectId: string): Promise<string[]>;
-  /** Of the experiments with the tag whose run is completed, or whose rows clients have logged, the one that ended last; that one aside. */
-  lastFinished(projectId: string, tag: Pick<RunTag, 'key' | 'value'>, except: string): Promise<string | undefined>;
+  /**
+   * Of the experiments whose run is completed, or whose rows clients have logged, the one that ended last, `except` aside: with the tag, or without one
+   * the earlier runs of the series of `except`.
+   */
+  lastFinished(projectId: string, choice: BaselineChoice, except: string): Promise<string | undefined>;
+  /** @param by who approves; null takes the approval back. False where there is no such experiment. */
+  approve(projectId: string, experimentId: string, by: string | null): Promise<boolean>;
+  /** Notes what a gate came to. */
+  noteGate(projectId: string, experimentId: string, status: GateStatus): Promise<void>;
   /** Ids of the metrics that are switched on for these experiments; none for one without settings. */
   metricIds(experimentIds: readonly string[]): Promise<ReadonlyMap<string, string[]>>;
   /** What any experiment of the project has aggregates of, in order of the names. */

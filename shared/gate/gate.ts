@@ -1,4 +1,4 @@
-import type { RunTag } from '../experiments/experimentStore.ts';
+import type { BaselinePick, RunTag } from '../experiments/experimentStore.ts';
 import type { FailedRows } from '../metrics/metricFigures.ts';
 import type { GateStatus } from './gateDecision.ts';
 
@@ -7,8 +7,8 @@ export type TagChoice = Pick<RunTag, 'key' | 'value'>;
 
 export interface GateRequest {
   experimentId: string;
-  /** An experiment, or the one with the tag that ended last. Absent: absolute limits alone. */
-  baseline: { experimentId?: string | undefined; tag?: TagChoice | undefined } | undefined;
+  /** An experiment, or which of its series or of those with the tag. Absent: absolute limits alone. */
+  baseline: { experimentId?: string | undefined; tag?: TagChoice | undefined; pick?: BaselinePick | undefined } | undefined;
   metrics: readonly GatedMetric[];
   /** Largest share of failed rows. */
   maxFailed: number | undefined;
@@ -59,6 +59,8 @@ export interface GateAnswer {
   status: GateStatus;
   experiment: GatedExperiment;
   baseline: GatedExperiment | null;
+  /** In words: why this one is the baseline. */
+  baselineChoice: string | null;
   checks: GateCheck[];
   warnings: string[];
 }

@@ -2,7 +2,8 @@ import type { Interval } from '../statistics/bootstrap.ts';
 import { rowsToDecide } from '../statistics/rowsToDecide.ts';
 import type { MetricScale } from '../wire/metricScale.ts';
 
-export type GateStatus = 'passed' | 'failed' | 'undecided';
+export const gateStatuses = ['passed', 'failed', 'undecided'] as const;
+export type GateStatus = (typeof gateStatuses)[number];
 
 /** What a comparison found out about a metric. */
 export interface ComparedChange {

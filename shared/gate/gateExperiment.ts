@@ -6,17 +6,17 @@ import { selfJudgedWarnings } from '../comparison/selfJudged.ts';
 import { mustHaveWorst } from '../comparison/worstValues.ts';
 import { RequestInvalid, ServiceError } from '../errors/errors.ts';
 import type { ExperimentAggregates } from '../experiments/aggregates.ts';
+import type { BaselineChoice, ExperimentStore } from '../experiments/experimentStore.ts';
 import type { FailedRows } from '../metrics/metricFigures.ts';
 import type { RunRef } from '../projects/runs.ts';
-import type { GateAnswer, GateCheck, GatedExperiment, GatedMetric, GateRequest, TagChoice } from './gate.ts';
+import type { GateAnswer, GateCheck, GatedExperiment, GatedMetric, GateRequest } from './gate.ts';
 import { allFailed, checkOfDrop, checkOfFailedRows, checkOfLimit, unlessTooFewScored } from './gateChecks.ts';
 import { levelOfEach, worstStatus } from './gateDecision.ts';
 import { scoredRows, warningOfScores } from './scoredRows.ts';
 
 export interface GateDeps extends SidesDeps, MetricsDeps {
   compare(projectId: string, request: ComparisonRequest, signal?: AbortSignal): Promise<ComparisonAnswer>;
-  /** The experiment with the tag that ended last, the excepted one aside. */
-  lastFinished(projectId: string, tag: TagChoice, except: string): Promise<string | undefined>;
+  lastFinished: ExperimentStore['lastFinished'];
   /** By metric, values that are still to be computed. */
   waiting(run: RunRef): Promise<ReadonlyMap<string, number>>;
   /** What its rows come to now; undefined where it is gone. */
@@ -37,12 +37,13 @@ export async function gateExperiment(
   signal?: AbortSignal,
 ): Promise<GateAnswer> {
   mustSayWhatCounts(request);
-  const { experiment, baseline } = await sides(deps, projectId, request);
+  const { experiment, baseline, choice } = await sides(deps, projectId, request);
   const { rows, failed } = experiment.outline;
   const answer = (checks: GateCheck[], warnings: string[] = []): GateAnswer => ({
     status: worstStatus(checks.map(({ status }) => status)),
     experiment: gated(experiment),
     baseline: baseline ? gated(baseline) : null,
+    baselineChoice: choice,
     checks,
     warnings,
   });
@@ -96,8 +97,9 @@ function mustSayWhatCounts({ metrics, maxFailed, baseline }: GateRequest): void 
       throw invalid([...loc, 'metric'], 'is named twice', 'repeated');
   }
   if (!baseline) return;
-  if ((baseline.experimentId === undefined) === (baseline.tag === undefined))
-    throw invalid(['body', 'baseline'], 'name one thing: experiment_id or tag', 'baseline');
+  const isChosen = baseline.tag !== undefined || baseline.pick !== undefined;
+  if ((baseline.experimentId === undefined) !== isChosen)
+    throw invalid(['body', 'baseline'], 'name one thing: experiment_id or tag; a pick stands alone, or beside a tag', 'baseline');
   if (metrics.every(({ maxDrop }) => maxDrop === undefined))
     throw invalid(['body', 'metrics'], 'say how far which metric may drop below the baseline: max_drop', 'missing');
 }
@@ -106,11 +108,11 @@ async function sides(
   deps: GateDeps,
   projectId: string,
   { experimentId, baseline }: GateRequest,
-): Promise<{ experiment: Side; baseline: Side | undefined }> {
+): Promise<{ experiment: Side; baseline: Side | undefined; choice: string | null }> {
   if (!baseline) {
     const { baseline: experiment } = await comparedSides(deps, projectId, { baselineId: experimentId, experimentIds: [] });
     mustHaveEnded(experiment);
-    return { experiment, baseline: undefined };
+    return { experiment, baseline: undefined, choice: null };
   }
   if (baseline.experimentId === experimentId)
     throw invalid(
@@ -118,7 +120,8 @@ async function sides(
       'is the experiment itself: name the one that it is held against',
       'is_baseline',
     );
-  const baselineId = baseline.experimentId ?? (await taggedBaseline(deps, projectId, experimentId, baseline.tag as TagChoice));
+  const choice = { tag: baseline.tag, pick: baseline.pick ?? 'newest' };
+  const baselineId = baseline.experimentId ?? (await chosenBaseline(deps, projectId, experimentId, choice));
   const found = await comparedSides(deps, projectId, { baselineId, experimentIds: [experimentId] });
   const experiment = found.others[0] as Side;
   for (const side of [experiment, found.baseline]) mustHaveEnded(side);
@@ -129,18 +132,35 @@ async function sides(
       `all ${rows} rows of the baseline ${shown(found.baseline)} failed, so there is nothing to hold an experiment against: name another`,
       'baseline_failed',
     );
-  return { experiment, baseline: found.baseline };
+  const { series } = experiment.experiment;
+  return { experiment, baseline: found.baseline, choice: baseline.experimentId ? 'named by its id' : inWords(choice, series) };
 }
 
-async function taggedBaseline(deps: GateDeps, projectId: string, experimentId: string, tag: TagChoice): Promise<string> {
-  const id = await deps.lastFinished(projectId, tag, experimentId);
+async function chosenBaseline(deps: GateDeps, projectId: string, experimentId: string, choice: BaselineChoice): Promise<string> {
+  const id = await deps.lastFinished(projectId, choice, experimentId);
   if (id !== undefined) return id;
-  if (!(await deps.find(projectId, experimentId)))
-    throw new ServiceError('NotFound', `no experiment ${experimentId} in this project`);
-  throw new ServiceError(
-    'BaselineNotFound',
-    `no other experiment of this project with the tag ${tag.key}=${tag.value} has ended: run one there first, or name another baseline`,
-  );
+  const experiment = await deps.find(projectId, experimentId);
+  if (!experiment) throw new ServiceError('NotFound', `no experiment ${experimentId} in this project`);
+  const { tag, pick } = choice;
+  const among = tag
+    ? `no other experiment of this project with the tag ${tag.key}=${tag.value}`
+    : `no earlier run of the series ${JSON.stringify(experiment.series)}`;
+  const lacking = { newest: 'has ended', approved: 'is approved', passed: 'has passed its gate' }[pick];
+  const help = {
+    newest: tag ? 'run one there first' : 'run it once more',
+    approved: 'approve one (assay approve)',
+    passed: 'hold one against limits that it keeps, or approve one (assay approve)',
+  }[pick];
+  throw new ServiceError('BaselineNotFound', `${among} ${lacking}: ${help}, or name another baseline`);
+}
+
+/** Why an experiment is the baseline. */
+function inWords({ tag, pick }: BaselineChoice, series: string): string {
+  const among = tag
+    ? `the experiments with the tag ${tag.key}=${tag.value}`
+    : `the earlier runs of the series ${JSON.stringify(series)}`;
+  const which = { newest: 'that ended last', approved: 'that was approved', passed: 'that passed its gate' }[pick];
+  return pick === 'newest' ? `the one of ${among} ${which}` : `the newest of ${among} ${which}`;
 }
 
 const shown = ({ experiment }: Side): string => JSON.stringify(experiment.name);

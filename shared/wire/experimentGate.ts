@@ -21,9 +21,18 @@ export const GateRequest = z
           .strictObject({ key: z.string().min(1).max(256), value: z.string().max(256) })
           .nullish()
           .describe('The experiment with this tag that ended last, such as the last one of a branch.'),
+        pick: z
+          .enum(['newest', 'approved', 'passed'])
+          .nullish()
+          .describe(
+            'Of the earlier runs of its series, or of the experiments with the tag: the one that ended last, the last that is approved, or the last of those ' +
+              'that passed their newest gate. With a tag alone it is `newest`.',
+          ),
       })
       .nullish()
-      .describe('What the experiment is held against: one of both keys. Without it, absolute limits alone count.'),
+      .describe(
+        'What the experiment is held against: an id, a tag, a pick, or a tag and a pick. Without it, absolute limits alone count.',
+      ),
     metrics: z
       .array(
         z.strictObject({
@@ -100,6 +109,7 @@ export const GateReply = z
     status: GateStatus,
     experiment: GatedExperiment,
     baseline: GatedExperiment.nullable(),
+    baseline_choice: z.string().nullable().describe('In words: why this one is the baseline. Null without one.'),
     level: z.number(),
     checks: z.array(GateCheck),
     reasons: z.array(z.string()).describe('Of the checks that did not pass.'),

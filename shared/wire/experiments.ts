@@ -101,6 +101,7 @@ const MetricFilter = z
 const PlainExperimentFilter = z.discriminatedUnion('name', [
   IdFilter('id'),
   TextFilter('name'),
+  TextFilter('series'),
   IdFilter('created_by'),
   TimeFilter('created_at'),
   TimeFilter('updated_at'),
@@ -114,7 +115,7 @@ const SortBy = <const N extends string>(name: N) =>
   z.object({ name: z.literal(name), ascending: BodyFlag(true), sort_type: z.literal('column').nullish() });
 const MetricSort = SortBy('name').extend({ name: MetricName }).meta({ id: 'ExperimentMetricSort' });
 export const ExperimentSort = z.union([
-  z.discriminatedUnion('name', [SortBy('name'), SortBy('created_at'), SortBy('updated_at')]),
+  z.discriminatedUnion('name', [SortBy('name'), SortBy('series'), SortBy('created_at'), SortBy('updated_at')]),
   MetricSort,
 ]);
 export type ExperimentSort = z.output<typeof ExperimentSort>;
@@ -217,6 +218,15 @@ export const ExperimentResponse = z
     created_at: Timestamp,
     updated_at: Timestamp,
     name: z.string(),
+    series: z
+      .string()
+      .describe('The name without the time that clients put behind one that is taken: runs of one name have one series.'),
+    approved_at: Timestamp.nullable().describe('When it was approved as a baseline; null where it is not.'),
+    approved_by: Uuid.nullable(),
+    gate: z
+      .object({ status: z.enum(['passed', 'failed', 'undecided']), at: Timestamp })
+      .nullable()
+      .describe('What its newest gate came to; null before the first.'),
     project_id: Uuid,
     created_by: Uuid,
     created_by_user: UserInfo.nullable(),

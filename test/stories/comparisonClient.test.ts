@@ -180,6 +180,99 @@ describe('the gate', () => {
     expect(faster.status).toBe('passed');
   });
 
+  test('holds a run against an earlier one of its series: the newest, the approved one, or the one that passed', async () => {
+    const { id } = await service.project();
+    const time = (hour: number) => `nightly 2026-11-0${hour} at 10:00:00.000`;
+    const runs = [
+      await logged(id, 'nightly', right(38)),
+      await logged(id, time(1), right(20)),
+      await logged(id, time(2), right(20)),
+      await logged(id, 'nightly 2026', right(1)), // another series
+    ] as const;
+    const [first, second, third, other] = runs;
+    const metrics = [{ metric: 'right', max_drop: 0.1 }];
+    const pick = (experiment_id: string, pick: string, tag?: object) =>
+      gate(id, { experiment_id, baseline: { pick, tag }, metrics });
+    await expect(refusal(id, { experiment_id: first, baseline: { pick: 'newest' }, metrics })).resolves.toMatch(
+      /no earlier run of the series .{0,2}"nightly.{0,2}" has ended/,
+    );
+    await expect(refusal(id, { experiment_id: second, baseline: { pick: 'passed' }, metrics })).resolves.toMatch(
+      /has passed its gate/,
+    );
+    expect(await gate(id, { experiment_id: first, metrics: [{ metric: 'right', min: 0.9 }] })).toMatchObject({
+      status: 'passed',
+      baseline: null,
+      baseline_choice: null,
+    });
+    expect(await pick(second, 'passed')).toMatchObject({ status: 'failed', baseline: { id: first } });
+    // The failing one is the newest, and what comes after it is as bad: only the newest would let it pass.
+    expect((await pick(third, 'newest')).baseline?.id).toBe(second);
+    expect(await pick(third, 'passed')).toMatchObject({
+      status: 'failed',
+      baseline: { id: first },
+      baseline_choice: 'the newest of the earlier runs of the series "nightly" that passed its gate',
+    });
+    const approval = (run: string, method: 'PUT' | 'DELETE') =>
+      service.client.send(`/projects/${id}/experiments/${run}/approval`, { method });
+    await expect(refusal(id, { experiment_id: third, baseline: { pick: 'approved' }, metrics })).resolves.toMatch(
+      /assay approve/,
+    );
+    await approval(second, 'PUT');
+    expect(await pick(third, 'approved')).toMatchObject({ baseline: { id: second } });
+    await approval(second, 'DELETE');
+    await expect(refusal(id, { experiment_id: third, baseline: { pick: 'approved' }, metrics })).resolves.toMatch(/is approved/);
+    await expect(approval(crypto.randomUUID(), 'PUT')).rejects.toThrow(NotFoundError);
+
+    const at = (run: string) => service.client.send<Record<string, unknown>>(`/projects/${id}/experiments/${run}`);
+    expect(await at(first)).toMatchObject({ series: 'nightly', gate: { status: 'passed' }, approved_at: null });
+    expect(await at(second)).toMatchObject({ series: 'nightly', gate: { status: 'failed' } });
+    // What counts is its newest gate, which held it against a run as bad.
+    expect(await at(third)).toMatchObject({ series: 'nightly', gate: { status: 'passed' } });
+    expect(await at(other)).toMatchObject({ series: 'nightly 2026', gate: null });
+    const found = await service.client.send<{ experiments: { id: string }[] }>(`/projects/${id}/experiments/search`, {
+      body: {
+        filters: [{ name: 'series', operator: 'eq', value: 'nightly' }],
+        sort: { name: 'created_at', ascending: true },
+      },
+    });
+    expect(found.experiments.map((one) => one.id)).toEqual([first, second, third]);
+    await service.client.send(`/projects/${id}/experiments/${third}`, { method: 'PUT', body: { name: 'kept' } });
+    expect(await at(third)).toMatchObject({ name: 'kept', series: 'kept' });
+  });
+
+  test('the command takes a name for the newest run of it, its whole name for one, and says which baseline it took', async () => {
+    const { id, name } = await service.project();
+    const later = 'nightly 2026-11-01 at 10:00:00.000';
+    await logged(id, 'nightly', right(40));
+    await logged(id, later, right(20));
+    const typed: Typed = {
+      folder: mkdtempSync(join(tmpdir(), 'assay-series-')),
+      environment: { SERVICE_API_URL: service.url, SERVICE_API_KEY: service.apiKey, SERVICE_PROJECT: name },
+    };
+    onTestFinished(() => rmSync(typed.folder as string, { recursive: true }));
+    const command = (...words: string[]) => assay(words, typed);
+    const limits = ['--min', 'right=0.9'];
+    expect((await command('gate', 'nightly', ...limits)).exitCode).toBe(10);
+    const one = await command('compare', 'nightly', later);
+    expect(one.stderr).toMatch(/itself|same|twice/);
+    expect((await command('gate', later, ...limits)).exitCode).toBe(10);
+    const drop = ['--max-drop', 'right=0.1'];
+    expect((await command('gate', 'nightly', '--baseline', 'passed', ...drop)).exitCode).toBe(12);
+    const approved = await command('approve', 'nightly');
+    expect(approved.stdout).toContain(`${JSON.stringify(later)} is approved`);
+    expect((await command('approve', 'nightly', '--revoke')).stdout).toContain('not approved any more');
+    for (const baseline of ['newest', 'nightly']) {
+      const gated = await command('gate', 'nightly', '--baseline', baseline, ...drop, '--output', 'gate.md');
+      expect([baseline, gated.exitCode]).toEqual([baseline, 10]);
+      expect(gated.stdout).toContain('against "nightly"\n');
+      if (baseline === 'newest')
+        expect(gated.stdout).toContain('baseline: the one of the earlier runs of the series "nightly" that ended last');
+    }
+    expect(readFileSync(join(typed.folder as string, 'gate.md'), 'utf8')).toContain('against **nightly**');
+    const shown = await command('watch', 'nightly');
+    expect(shown.stdout + shown.stderr).toContain(later);
+  });
+
   test('limits are held against the figure itself, and failed rows against their share', async () => {
     const { id } = await service.project();
     const rows: Row[] = [...rowsOf(18, () => ({ right: 1, seconds: 3 })), { failed: true }, { failed: true }];

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { runExperiment } from '../../client/index.ts';
+import { approveExperiment, createExperiment, runExperiment } from '../../client/index.ts';
 import { describeWithServer } from '../support/describeWithServer.ts';
 import { startTestService } from '../support/service.ts';
 import type { TestService } from '../support/testService.ts';
@@ -68,6 +68,25 @@ test('the address of an experiment is a page for browsers alone, behind a login'
   const loggedOut = await at('/pages/logout', { method: 'POST', headers });
   expect(loggedOut.status).toBe(303);
   expect((await at(path, { headers })).status).toBe(303);
+});
+
+test('the page of a run lists the runs of its series in order', async () => {
+  const { client } = service;
+  const { id } = await service.project();
+  const names = ['nightly', 'nightly 2026-11-01 at 10:00:00.000', 'nightly 2026-11-02 at 10:00:00.000', 'weekly'];
+  const ids: string[] = [];
+  for (const name of names) ids.push((await createExperiment({ client, projectId: id, experimentName: name })).id);
+  await approveExperiment({ client, projectId: id, experimentId: ids[1] as string });
+  const loggedIn = await at('/pages/login', form({ api_key: service.apiKey }));
+  const Cookie = (loggedIn.headers.getSetCookie()[0] as string).split(';', 1)[0] as string;
+  const page = async (run: string | undefined) =>
+    (await at(`/projects/${id}/experiments/${run}`, { headers: { ...asBrowser, Cookie } })).text();
+  const shown = await page(ids[2]);
+  const places = names.slice(0, 3).map((name) => shown.lastIndexOf(`>${name}<`));
+  expect(places.every((place, index) => place > (places[index - 1] ?? 0))).toBe(true);
+  expect(shown).toContain('<h2>Runs of nightly</h2>');
+  expect(shown.slice(places[1], places[2])).toMatch(/<td>\d{4}-\d\d-\d\d \d\d:\d\d UTC<\/td><\/tr>/);
+  expect(await page(ids[3])).not.toContain('Runs of');
 });
 
 test('a login leads to pages of this service alone, and takes forms from them alone', async () => {

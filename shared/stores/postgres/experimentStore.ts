@@ -3,6 +3,7 @@ import type { ExperimentAggregates } from '../../experiments/aggregates.ts';
 import { type LoggedMetrics, runStates } from '../../experiments/experiment.ts';
 import type {
   AggregatedMetric,
+  BaselinePick,
   Experiment,
   ExperimentQuery,
   ExperimentStore,
@@ -10,6 +11,7 @@ import type {
 } from '../../experiments/experimentStore.ts';
 import { isMetricFilter } from '../../experiments/metricQuery.ts';
 import type { SelectedRows } from '../../experiments/rowSelection.ts';
+import { gateStatuses } from '../../gate/gateDecision.ts';
 import { isMetricColumn, metricOfColumn } from '../../records/findColumn.ts';
 import { UserInfo } from '../../wire/datasets.ts';
 import { type MetricScale, noScale } from '../../wire/metricScale.ts';
@@ -27,6 +29,11 @@ const ExperimentRow = z
     id: z.string(),
     project_id: z.string(),
     name: z.string(),
+    series: z.string(),
+    approved_at: z.date().nullable(),
+    approved_by: z.string().nullable(),
+    gate_status: z.enum(gateStatuses).nullable(),
+    gated_at: z.date().nullable(),
     task_type: z.literal([16, 17]),
     created_at: z.date(),
     updated_at: z.date(),
@@ -70,6 +77,9 @@ const ExperimentRow = z
       id: row.id,
       projectId: row.project_id,
       name: row.name,
+      series: row.series,
+      approval: row.approved_at && row.approved_by ? { at: row.approved_at, by: row.approved_by } : null,
+      gate: row.gate_status && row.gated_at ? { status: row.gate_status, at: row.gated_at } : null,
       taskType: row.task_type,
       group: { id: row.group_id, name: row.group_name, isSystem: row.group_is_system },
       dataset:
@@ -109,7 +119,7 @@ const ExperimentRow = z
   );
 
 const SELECT = `
-  SELECT r.id, r.project_id, r.name, r.created_at, r.updated_at, ${userInfoSql('u')} AS created_by,
+  SELECT r.id, r.project_id, r.name, r.series, e.approved_at, e.approved_by, e.gate_status, e.gated_at, r.created_at, r.updated_at, ${userInfoSql('u')} AS created_by,
          e.task_type, e.dataset_id, e.dataset_version_index, e.dataset_name, e.prompt_settings, e.playground_id, e.logged_metrics, e.failed_rows,
          e.state, e.workflow_number, e.selected_rows, e.trials, e.row_count, e.error, e.aggregates, e.started_at, e.ended_at, e.ranking_score,
          (SELECT 1 + count(*) FROM experiments o WHERE o.group_id = e.group_id AND o.ranking_score > e.ranking_score) AS rank,
@@ -141,7 +151,13 @@ const AggregatedRow = z
 
 const MetricIdsRow = z.object({ id: z.string(), metrics: z.array(z.string()) });
 
-const sortSql = { name: 'r.name', created_at: 'r.created_at', updated_at: 'r.updated_at' } as const;
+const sortSql = { name: 'r.name', series: 'r.series', created_at: 'r.created_at', updated_at: 'r.updated_at' } as const;
+
+const pickSql: Record<BaselinePick, string> = {
+  newest: 'true',
+  approved: 'e.approved_at IS NOT NULL',
+  passed: "e.gate_status = 'passed'",
+};
 
 /** The figure that stands for a metric: null where the experiment has none. */
 const figureSql = (column: string, bind: Binder['bind']): string =>
@@ -163,6 +179,8 @@ function condition(filter: ExperimentQuery['filters'][number], bind: Binder['bin
       return idCondition('r.created_by', filter, bind);
     case 'name':
       return textCondition('r.name', { ...filter, caseSensitive: filter.case_sensitive }, bind);
+    case 'series':
+      return textCondition('r.series', { ...filter, caseSensitive: filter.case_sensitive }, bind);
     case 'created_at':
       return timeCondition('r.created_at', filter, bind);
     case 'updated_at':
@@ -242,15 +260,36 @@ export function postgresExperiments(database: Database): ExperimentStore {
       const rows = await database.query('SELECT run_id FROM experiments WHERE project_id = $1', [projectId]);
       return rows.map((row) => z.string().parse(row.run_id));
     },
-    async lastFinished(projectId, { key, value }, except) {
+    async lastFinished(projectId, { tag, pick }, except) {
+      const { bind, values } = createBinder();
+      const project = bind(projectId, 'uuid');
+      const other = bind(except, 'uuid');
+      const among = tag
+        ? `EXISTS (SELECT 1 FROM run_tags t WHERE t.run_id = e.run_id AND t.key = ${bind(tag.key, 'text')} AND t.value = ${bind(tag.value, 'text')})`
+        : `EXISTS (SELECT 1 FROM runs s WHERE s.id = ${other} AND s.series = r.series AND (r.created_at, r.id) < (s.created_at, s.id))`;
       const row = await database.maybeOne(
-        `SELECT e.run_id FROM experiments e JOIN runs r ON r.id = e.run_id JOIN run_tags t ON t.run_id = e.run_id
-          WHERE e.project_id = $1 AND t.project_id = $1 AND t.key = $2 AND t.value = $3 AND e.run_id <> $4
+        `SELECT e.run_id FROM experiments e JOIN runs r ON r.id = e.run_id
+          WHERE e.project_id = ${project} AND r.project_id = ${project} AND e.run_id <> ${other} AND ${among} AND ${pickSql[pick]}
             AND (e.state = 'completed' OR e.state = 'idle' AND (e.aggregates ->> 'rows')::int > 0)
           ORDER BY coalesce(e.ended_at, r.created_at) DESC, r.id DESC LIMIT 1`,
-        [projectId, key, value, except],
+        values,
       );
       return row && z.string().parse(row.run_id);
+    },
+    async approve(projectId, experimentId, by) {
+      const rows = await database.query(
+        `UPDATE experiments SET approved_by = $3, approved_at = CASE WHEN $3::uuid IS NOT NULL THEN now() END
+          WHERE project_id = $1 AND run_id = $2 RETURNING run_id`,
+        [projectId, experimentId, by],
+      );
+      return rows.length > 0;
+    },
+    async noteGate(projectId, experimentId, status) {
+      await database.query('UPDATE experiments SET gate_status = $3, gated_at = now() WHERE project_id = $1 AND run_id = $2', [
+        projectId,
+        experimentId,
+        status,
+      ]);
     },
     async metricIds(experimentIds) {
       const rows = await database.query(

@@ -182,6 +182,8 @@ export const expected: Record<string, string> = {
   'PUT /projects/{project_id}/experiments/{experiment_id}': '      1 ++44 ++333 4 ++33 4 44',
   'PATCH /projects/{project_id}/experiments/{experiment_id}': '    1 ++44 ++333 4 ++33 4 44',
   'DELETE /projects/{project_id}/experiments/{experiment_id}': '   1 ++44 ++333 4 ++33 4 44',
+  'PUT /projects/{project_id}/experiments/{experiment_id}/approval': '    1 ++44 ++333 4 ++33 4 44',
+  'DELETE /projects/{project_id}/experiments/{experiment_id}/approval': ' 1 ++44 ++333 4 ++33 4 44',
   'POST /projects/{project_id}/experiments/{experiment_id}/metrics': '1 ++44 +++++ 4 ++++ 4 44',
   'GET /projects/{project_id}/experiments/{experiment_id}/tags': ' 1 ++44 +++++ 4 ++++ 4 44',
   'POST /projects/{project_id}/experiments/{experiment_id}/tags': '1 ++44 ++333 4 ++33 4 44',

@@ -1,0 +1,25 @@
+import { approveExperiment } from '../../client/index.ts';
+import { connect } from '../connect.ts';
+import { findExperiment } from '../findExperiment.ts';
+import { say, sayJson, type Terminal } from '../terminal.ts';
+import type { WatchOptions } from './watch.ts';
+
+export interface ApproveOptions extends WatchOptions {
+  revoke?: boolean;
+}
+
+/** Makes an experiment one that later runs of its series may be held against, or takes that back. */
+export async function approve(terminal: Terminal, words: string, options: ApproveOptions): Promise<void> {
+  const client = await connect(terminal, options);
+  const { id, name, project_id: projectId, series } = await findExperiment(client, words, options);
+  const approved = options.revoke !== true;
+  await approveExperiment({ client, projectId, experimentId: id, approved, signal: terminal.signal });
+  if (options.json) await sayJson(terminal, { id, name, series, approved });
+  else
+    await say(
+      terminal,
+      approved
+        ? `${JSON.stringify(name)} is approved: gates with --baseline approved hold later runs of ${JSON.stringify(series)} against it`
+        : `${JSON.stringify(name)} is not approved any more`,
+    );
+}
