@@ -17,13 +17,14 @@ export function judgeContext(
   stopping: AbortSignal,
   asksAgain: boolean,
 ): ScoreContext {
+  const several = metric.judgeModels;
   return {
     signal,
     asksAgain,
-    async complete({ system, prompt, schema, signal: ofCall }: JudgeRequest) {
+    async complete({ system, prompt, schema, judge = 0, signal: ofCall }: JudgeRequest) {
       const answer = await models
         .complete({
-          modelAlias: metric.judgeModel ?? modelAlias,
+          modelAlias: several?.[judge % several.length] ?? metric.judgeModel ?? modelAlias,
           messages: [
             ...(system === undefined ? [] : [{ role: 'system' as const, content: system }]),
             { role: 'user' as const, content: prompt },

@@ -258,6 +258,7 @@ function toScorer(scorer: Scorer, role: ProjectRole | undefined): z.input<typeof
 
 const judgeSettings = ({ definition }: ScorerVersion) => ({
   model_name: definition.modelName,
+  ...(definition.modelNames ? { model_names: definition.modelNames } : {}),
   num_judges: definition.numJudges,
   scoreable_node_types: definition.nodeTypes,
   cot_enabled: definition.explain,

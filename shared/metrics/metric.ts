@@ -44,6 +44,8 @@ export interface JudgeRequest {
   prompt: string;
   /** JSON Schema of the wanted answer: for models that can be held to one; the others follow the words of the prompt. */
   schema?: Record<string, unknown>;
+  /** Which of several judges is asked, from 0. */
+  judge?: number;
   signal: AbortSignal;
 }
 

@@ -37,7 +37,13 @@ export function withJudges(metric: Metric, judges: number): Metric {
   return {
     ...metric,
     score: async (record, context) =>
-      combine(await Promise.all(Array.from({ length: judges }, () => metric.score(record, context)))),
+      combine(
+        await Promise.all(
+          Array.from({ length: judges }, (_, judge) =>
+            metric.score(record, { ...context, complete: (request) => context.complete({ ...request, judge }) }),
+          ),
+        ),
+      ),
   };
 }
 
@@ -65,11 +71,18 @@ export function combine(scores: readonly Score[]): Score {
     metadata: {
       ...speaker.metadata,
       judges: values.map((score) => score.value),
+      ...judgeModels(values),
       failed_judges: scores.length - values.length,
       ...(average === null ? {} : { average }),
     },
     ...(usage ? { usage } : {}),
   };
+}
+
+/** The model that gave each value, where they differ. */
+function judgeModels(values: readonly (Score & { usage?: JudgeUsage })[]): { judge_models: (string | null)[] } | undefined {
+  const models = values.map(({ usage }) => usage?.model ?? null);
+  return new Set(models).size > 1 ? { judge_models: models } : undefined;
 }
 
 const distance = (a: ScoreValue, b: ScoreValue): number =>
@@ -88,7 +101,7 @@ export function totalUsage(usages: readonly JudgeUsage[]): JudgeUsage | undefine
   const adjustments = [...new Set(usages.flatMap((one) => one.adjustments ?? []))];
   return {
     calls: usages.reduce((sum, one) => sum + one.calls, 0),
-    model: first.model,
+    model: [...new Set(usages.map(({ model }) => model))].join(', '),
     inputTokens: sumOf(usages.map((one) => one.inputTokens)),
     outputTokens: sumOf(usages.map((one) => one.outputTokens)),
     costUsd: sumOf(usages.map((one) => one.costUsd)),

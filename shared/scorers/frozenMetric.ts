@@ -4,7 +4,7 @@ import { withJudges } from '../metrics/scoreRecord.ts';
 import type { ScorerConfig } from '../wire/scorers.ts';
 import type { Judge } from './judge.ts';
 import { builtinById } from './presets.ts';
-import { type EnabledMetric, enabled, fromScorer } from './resolveMetrics.ts';
+import { type EnabledMetric, enabled, fromScorer, judgesOf } from './resolveMetrics.ts';
 import type { Scorer, ScorerVersion } from './scorer.ts';
 
 /** What a metric computes, as text that outlives every change of its scorer and of the run's settings. */
@@ -18,16 +18,25 @@ export interface FrozenMetric {
 interface Definition {
   config: ScorerConfig;
   judgeModel: string | null;
+  judgeModels?: readonly string[];
   isJudgedByModelUnderTest?: boolean;
   /** Absent for a built-in metric. */
   scorer?: Pick<Scorer, 'id' | 'name' | 'scorerType' | 'definition'>;
   version?: Omit<ScorerVersion, 'createdAt'>;
 }
 
-export function freezeMetric(metric: EnabledMetric, { model: judgeModel, isModelUnderTest }: Judge): FrozenMetric {
+export function freezeMetric(
+  metric: EnabledMetric,
+  { model: judgeModel, models: judgeModels, isModelUnderTest }: Judge,
+): FrozenMetric {
   const { config, scorerId, definedBy } = metric;
   const judged = metric.needs === 'judge';
-  const definition: Definition = { config, judgeModel: judged ? judgeModel : null, isJudgedByModelUnderTest: isModelUnderTest };
+  const definition: Definition = {
+    config,
+    judgeModel: judged ? judgeModel : null,
+    ...(judgeModels ? { judgeModels } : {}),
+    isJudgedByModelUnderTest: isModelUnderTest,
+  };
   if (definedBy) {
     const { id, name, scorerType, definition: own } = definedBy.scorer;
     const { createdAt: _, ...version } = definedBy.version;
@@ -37,8 +46,8 @@ export function freezeMetric(metric: EnabledMetric, { model: judgeModel, isModel
   const computes = [
     definedBy?.version.id ?? null,
     definedBy?.scorer.definition.ground_truth ?? null,
-    judgeModel,
-    config.num_judges ?? ofVersion?.numJudges ?? 1,
+    judgeModels ? judgeModels.join(', ') : judgeModel,
+    judgesOf(config) ?? ofVersion?.numJudges ?? 1,
     config.cot_enabled ?? ofVersion?.explain ?? null,
     // Only where the settings say another than the version, so that the versions of former releases stay.
     ...(ofVersion && config.input_type && config.input_type !== ofVersion.inputType ? [config.input_type] : []),
@@ -52,17 +61,18 @@ export function thawMetric({ version, scorerId, definition }: FrozenMetric): Ena
   const {
     config,
     judgeModel,
+    judgeModels,
     isJudgedByModelUnderTest = false,
     scorer,
     version: ofScorer,
   } = JSON.parse(definition) as Definition;
   const builtin = builtinById(scorerId);
   const metric = builtin
-    ? enabled(withJudges(builtin, config.num_judges ?? 1), config, config.scorer_type, null)
+    ? enabled(withJudges(builtin, judgesOf(config) ?? 1), config, config.scorer_type, {})
     : scorer && ofScorer
       ? fromScorer(scorer, { ...ofScorer, createdAt: new Date(0) }, config)
       : { problem: `no scorer has the id ${scorerId}` };
   if ('problem' in metric)
     throw new RequestInvalid([{ loc: ['body', 'scorer_id'], msg: metric.problem, type: 'metric_unknown' }]);
-  return { ...metric, version, judgeModel, isJudgedByModelUnderTest };
+  return { ...metric, version, judgeModel, ...(judgeModels ? { judgeModels } : {}), isJudgedByModelUnderTest };
 }

@@ -7,6 +7,8 @@ import type { EnabledMetric } from './resolveMetrics.ts';
 export interface Judge {
   /** As `integration/model`; null where nothing says which, and as it was asked for where there is none such. */
   model: string | null;
+  /** Of several judges: the model of each, in turn; `model` names them all. */
+  models?: readonly string[];
   /** It judges what it has answered itself. */
   isModelUnderTest: boolean;
 }
@@ -30,6 +32,17 @@ export async function judgeOf(models: JudgeModels, chosen: string | null, underT
   return { model, isModelUnderTest: tested !== undefined && nameOfModel(tested) === model };
 }
 
+/** The same of several judges, each with a model of its own. */
+export async function modelsOfJudges(models: JudgeModels, chosen: readonly string[], underTest: string | null): Promise<Judge> {
+  const judges = await Promise.all(chosen.map((name) => judgeOf(models, name, underTest)));
+  const named = judges.map(({ model }, index) => model ?? (chosen[index] as string));
+  return {
+    model: [...new Set(named)].join(', '),
+    models: named,
+    isModelUnderTest: judges.some((judge) => judge.isModelUnderTest),
+  };
+}
+
 /** @throws RequestInvalid naming each judge that there is not, with the models closest to it. */
 export async function mustHaveJudges(
   models: Pick<ModelCaller, 'resolveModel'>,
@@ -37,8 +50,10 @@ export async function mustHaveJudges(
   defaultJudge: () => Promise<string | null>,
 ): Promise<void> {
   const invalid: InvalidItem[] = [];
-  for (const { needs, judgeModel, name, alias, label, scorerId } of metrics) {
-    if (needs !== 'judge') continue;
+  const asked = metrics.flatMap((metric) =>
+    metric.needs === 'judge' ? (metric.judgeModels ?? [metric.judgeModel]).map((judgeModel) => ({ ...metric, judgeModel })) : [],
+  );
+  for (const { judgeModel, name, alias, label, scorerId } of asked) {
     const model = judgeModel ?? (await defaultJudge());
     if (model === null) continue;
     try {

@@ -114,6 +114,7 @@ export async function addJudgeVersion(
       },
     ]);
   mustSuitScale(definition, outputType);
+  const models = input.model_names ?? (input.model_name ? null : defaults?.model_names) ?? null;
   const emptyTemplate = { value_field_name: 'rating', explanation_field_name: 'explanation', metric_few_shot_examples: [] };
   const version = await store.addVersion({
     id: newId(),
@@ -124,7 +125,8 @@ export async function addJudgeVersion(
       userPrompt,
       instructions: input.instructions ?? null,
       modelName: input.model_name ?? defaults?.model_name ?? defaultVersion?.definition.modelName ?? null,
-      numJudges: input.num_judges ?? defaults?.num_judges ?? 1,
+      ...(models ? { modelNames: models } : {}),
+      numJudges: input.num_judges ?? (models ? models.length : (defaults?.num_judges ?? 1)),
       nodeTypes: nodeTypesOf(input.scoreable_node_types, definition, input.input_type ?? definition.input_type),
       explain: input.cot_enabled ?? defaults?.cot_enabled ?? true,
       outputType,

@@ -15,6 +15,8 @@ export interface EnabledMetric extends Metric {
   scorerId: string;
   /** The judge's model where the settings, the version or the scorer name one. */
   judgeModel: string | null;
+  /** The models of several judges in turn, in place of that one. */
+  judgeModels?: readonly string[];
   /** The judge is the model whose answers it judges; known of a frozen metric. */
   isJudgedByModelUnderTest?: boolean;
   /** What of the run's records is scored beside `kinds`; all must hold. */
@@ -96,10 +98,21 @@ export async function resolvableMetrics(
 type Found = EnabledMetric | { problem: string };
 
 async function byName(store: ScorerLookup, given: NamedScorerConfig, own: readonly Scorer[]): Promise<Found> {
-  const { name, model_name, num_judges, scoreable_node_types, cot_enabled, output_type, input_type, filters, roll_up_method } =
-    given;
+  const {
+    name,
+    model_name,
+    model_names,
+    num_judges,
+    scoreable_node_types,
+    cot_enabled,
+    output_type,
+    input_type,
+    filters,
+    roll_up_method,
+  } = given;
   const settings = {
     model_name,
+    model_names,
     num_judges,
     scoreable_node_types,
     cot_enabled,
@@ -119,7 +132,7 @@ async function byName(store: ScorerLookup, given: NamedScorerConfig, own: readon
 
 async function byConfig(store: ScorerLookup, config: ScorerConfig, scorer: Scorer | undefined): Promise<Found> {
   const builtin = builtinById(config.id);
-  if (builtin) return enabled(withJudges(builtin, config.num_judges ?? 1), config, 'preset', null);
+  if (builtin) return enabled(withJudges(builtin, judgesOf(config) ?? 1), config, 'preset', {});
   if (!scorer) return { problem: `no scorer has the id ${config.id}${config.name ? ` (${JSON.stringify(config.name)})` : ''}` };
   if (!config.scorer_version) return fromScorer(scorer, scorer.defaultVersion, config);
   const version = await store.findVersionById(config.scorer_version.id);
@@ -128,18 +141,22 @@ async function byConfig(store: ScorerLookup, config: ScorerConfig, scorer: Score
   return fromScorer(scorer, version, config);
 }
 
+/** How many judges a setting asks for: where it names models alone, each of them. */
+export const judgesOf = ({ num_judges, model_names }: Pick<ScorerConfig, 'num_judges' | 'model_names'>): number | undefined =>
+  num_judges ?? model_names?.length;
+
 export function fromScorer(scorer: DefiningScorer, version: Scorer['defaultVersion'], config: ScorerConfig): Found {
   if (!version)
     return { problem: `the scorer ${JSON.stringify(scorer.name)} has no version yet: nothing says how to compute it` };
   const ofVersion = version.definition;
   const definition: JudgeDefinition = {
     ...ofVersion,
-    numJudges: config.num_judges ?? ofVersion.numJudges,
+    numJudges: judgesOf(config) ?? ofVersion.numJudges,
     explain: config.cot_enabled ?? ofVersion.explain,
     inputType: config.input_type ?? ofVersion.inputType,
     nodeTypes: config.scoreable_node_types?.length ? config.scoreable_node_types.map(recordKind) : ofVersion.nodeTypes,
   };
-  const metric = enabled(scorerAsMetric(scorer, { definition }), config, scorer.scorerType, version.definition.modelName);
+  const metric = enabled(scorerAsMetric(scorer, { definition }), config, scorer.scorerType, version.definition);
   return { ...metric, definedBy: { scorer, version } };
 }
 
@@ -147,8 +164,9 @@ export function enabled(
   metric: Metric,
   config: ScorerConfig,
   scorerType: ScorerConfig['scorer_type'],
-  modelName: string | null,
+  { modelName = null, modelNames = null }: Partial<Pick<JudgeDefinition, 'modelName' | 'modelNames'>>,
 ): EnabledMetric {
+  const several = config.model_names ?? (config.model_name ? null : modelNames);
   const kinds = config.scoreable_node_types?.length
     ? (config.scoreable_node_types.map(recordKind) as RecordKind[])
     : metric.kinds;
@@ -158,7 +176,8 @@ export function enabled(
     kinds,
     rollUp,
     scorerId: config.id,
-    judgeModel: config.model_name ?? modelName,
+    judgeModel: several ? null : (config.model_name ?? modelName),
+    ...(several && metric.needs === 'judge' ? { judgeModels: several } : {}),
     filters: config.filters ?? [],
     config: {
       ...config,

@@ -37,6 +37,8 @@ export interface JudgeDefinition {
   userPrompt: string | null;
   instructions: string | null;
   modelName: string | null;
+  /** The models of several judges in turn, in place of `modelName`; absent where one model judges. */
+  modelNames?: string[] | null | undefined;
   numJudges: number;
   nodeTypes: string[];
   explain: boolean;

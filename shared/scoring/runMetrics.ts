@@ -3,7 +3,7 @@ import { RequestInvalid } from '../errors/errors.ts';
 import type { ExperimentRun } from '../experiments/experiment.ts';
 import type { RunLedger } from '../experiments/runLedger.ts';
 import { thawMetric } from '../scorers/frozenMetric.ts';
-import { type JudgeModels, judgeOf } from '../scorers/judge.ts';
+import { type JudgeModels, judgeOf, modelsOfJudges } from '../scorers/judge.ts';
 import type { Scorers } from '../scorers/openScorers.ts';
 import { type EnabledMetric, resolveMetrics } from '../scorers/resolveMetrics.ts';
 import { scorersOfRun } from '../scorers/runSettings.ts';
@@ -41,7 +41,9 @@ export function scoredRunMetrics({ scorers, ledger, models, log }: RunMetricsDep
   const freezing = ({ projectId }: { projectId: string }) => ({
     frozen,
     judgeOf: async (metric: EnabledMetric, underTest: string | null) =>
-      judgeOf(models, metric.judgeModel ?? (await scorers.defaultJudge(projectId)), underTest),
+      metric.judgeModels
+        ? modelsOfJudges(models, metric.judgeModels, underTest)
+        : judgeOf(models, metric.judgeModel ?? (await scorers.defaultJudge(projectId)), underTest),
   });
   const judged = async (run: ScoredRun): Promise<JudgedRun> => {
     const experiment = run.kind === 'experiment' ? await ledger.find(run.runId) : undefined;

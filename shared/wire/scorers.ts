@@ -104,6 +104,12 @@ const JudgeCount = z.number().int().min(1).max(10);
 /** Settings that a scorer, its versions and its use in a run all have. */
 const judgeSettings = {
   model_name: z.string().nullish(),
+  model_names: z
+    .array(z.string().min(1))
+    .min(1)
+    .max(10)
+    .nullish()
+    .describe('Several models that judge in turn, in place of `model_name`; without `num_judges` each is asked once.'),
   num_judges: JudgeCount.nullish(),
   scoreable_node_types: texts.nullish(),
   cot_enabled: z.boolean().nullish(),

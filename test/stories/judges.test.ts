@@ -142,6 +142,35 @@ test('a judge that does not exist is refused before the run, in words that name 
   });
 });
 
+test('several judges of one metric are different models, each of which there must be', async () => {
+  const { id, version } = await judge({ output_type: 'boolean' }, { model_names: ['small-model', 'large-model'] });
+  expect(version).toMatchObject({ model_names: ['small-model', 'large-model'], num_judges: 2 });
+  const before = endpoint.requests.length;
+  endpoint.otherwise((request, response) =>
+    says(`{"explanation": "e", "verdict": ${request.body.model === 'large-model'}}`)(request, response),
+  );
+  const { experiment, shown } = await run(await create([id]));
+  endpoint.otherwise(says('{"reason": "it is", "verdict": true}'));
+  const judged = endpoint.requests.slice(before).filter(({ text }) => text.includes('impartial evaluator'));
+  expect(judged.map(({ body }) => body.model).sort()).toEqual(['large-model', 'large-model', 'small-model', 'small-model']);
+  // One of two is no majority.
+  expect(shown).toMatchObject([{ [id]: { status_type: 'success', value: false } }, { [id]: { value: false } }]);
+  expect(experiment.aggregate_metric_counts?.[id]).toMatchObject({
+    judge_model: 'local/small-model, local/large-model',
+    judged_by_model_under_test: true,
+  });
+  const setting = { id, scorer_type: 'llm', model_names: ['large-model', 'no-such-model'] };
+  const other = await client.send<ExperimentResponse>(at, { body: { name: `experiment ${newId()}`, scorers: [setting] } });
+  const refused = await service.request('POST', `${at}/${other.id}/run`, {
+    runner: { kind: 'dataset_outputs' },
+    records: [{ input: 'q', generated_output: 'a' }],
+  });
+  expect(refused).toMatchObject({
+    status: 422,
+    body: { detail: [{ type: 'judge_model_unknown', msg: expect.stringContaining('no-such-model') }] },
+  });
+});
+
 test('a metric of spans alone scores the spans of each row, and gives the row what they come to', async () => {
   const verdicts = new Map([
     ['one/0', 'true'],

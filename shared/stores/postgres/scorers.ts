@@ -17,6 +17,7 @@ const JudgeDefinitionRow = z.object({
   userPrompt: z.string().nullable(),
   instructions: z.string().nullable(),
   modelName: z.string().nullable(),
+  modelNames: z.array(z.string()).nullish(),
   numJudges: z.number().int(),
   nodeTypes: z.array(z.string()),
   explain: z.boolean(),
