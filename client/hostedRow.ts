@@ -66,12 +66,19 @@ async function localScores<Input, Output>(
   limit: AbortController,
 ): Promise<Record<string, LocalScore>> {
   const scores: Record<string, LocalScore> = {};
-  for (const { name, score } of work.metrics) {
-    const ended = await within(timeLimitMs, limit, async () => score(row, output));
+  for (const { name, range, score } of work.metrics) {
+    const ended = await within(timeLimitMs, limit, async () => inRange(await score(row, output), range));
     if ('error' in ended) work.warn(`metric ${JSON.stringify(name)} of row ${row.ordinal}: ${ended.error}`);
     else if (ended.value !== undefined) scores[name] = ended.value;
   }
   return scores;
+}
+
+/** @throws RangeError for a number outside of the declared range, alone or in a list; the members of a map are metrics of their own */
+function inRange<Score extends LocalScore | undefined>(score: Score, range: LocalMetric['range']): Score {
+  const wrong = range && [score].flat().find((part) => typeof part === 'number' && !(part >= range.min && part <= range.max));
+  if (wrong !== undefined) throw new RangeError(`${wrong} is outside of its range, ${range?.min} to ${range?.max}`);
+  return score;
 }
 
 type Ended<T> = { value: T } | { error: string };

@@ -30,7 +30,7 @@ export interface LocalMetric<Input = unknown, Output = unknown> {
   name: string;
   /** Which of two numbers is better; without it neither is. */
   direction?: 'higher' | 'lower' | undefined;
-  /** Between which numbers the values lie. */
+  /** Between which numbers the values lie, both included. A number outside of them is an error of the metric. */
   range?: { min: number; max: number } | undefined;
   score(row: HostedRow<Input>, output: Output): LocalScore | undefined | Promise<LocalScore | undefined>;
 }

@@ -735,6 +735,29 @@ describe('prompt templates', () => {
     expect(await getPrompt({ client: service.client, name: 'greetings' })).toBeUndefined();
   });
 
+  test('a number of a local metric outside of its declared range is an error of the metric, and no value', async () => {
+    const warned: string[] = [];
+    const logger = { warn: (line: string) => void warned.push(line) };
+    const client = new ServiceClient({ apiUrl: service.url, apiKey: service.apiKey, logger });
+    const range = { min: 1, max: 5 };
+    const { experiment } = await runExperiment({
+      ...{ client, projectId, experimentName: 'ranges' },
+      dataset: questions(1),
+      function: (input: string) => input,
+      metrics: [
+        { name: 'grade', range, score: () => 7 },
+        { name: 'grades', range, score: () => [1, 0.5] },
+        { name: 'lost', range, score: () => Number.NaN },
+        { name: 'good', range, score: () => 5 },
+        { name: 'parts', range, score: () => ({ tokens: 40 }) },
+      ],
+    });
+    const [trace] = await tracesOf(experiment.id);
+    expect(trace?.metrics).toMatchObject({ good: 5 });
+    for (const name of ['grade', 'grades', 'lost']) expect(trace?.metrics).not.toHaveProperty(name);
+    expect(warned.join('\n')).toMatch(/metric "grade" of row 0: .*7 is outside of its range, 1 to 5/);
+  });
+
   test('run over a dataset, inline, by name and as an object; onError is ignored with a warning', async () => {
     await createDataset({ ...here(), name: 'towns', content: [{ input: 'Lima' }, { input: 'Oslo' }, { input: 'Rome' }] });
     const warnings: string[] = [];
