@@ -1,9 +1,8 @@
-import type { ExperimentProgress } from '../client/index.ts';
+import type { ExperimentProgress, ExperimentResponse } from '../client/index.ts';
 import { type ExitCode, exitCodes } from './exitCodes.ts';
-import { nextSteps } from './nextSteps.ts';
 import { remark, sayJson, type Terminal } from './terminal.ts';
 
-type Experiment = Parameters<typeof nextSteps>[0];
+type Experiment = Pick<ExperimentResponse, 'id' | 'project_id'>;
 
 /**
  * Ends the waiting for a run that pauses by itself where no person watches: a build would wait for ever. At a terminal the line of progress says it,
@@ -24,9 +23,10 @@ export function untilPaused({ stderr, signal }: Terminal) {
       if (!paused || !experiment || signal.aborted) return undefined;
       if (asJson) await sayJson(terminal, { experiment, progress: paused });
       const { rows_done, rows_total, message } = paused;
+      const place = `${experiment.id} --project-id ${experiment.project_id}`;
       await remark(
         terminal,
-        `The run has paused by itself at ${rows_done} of ${rows_total} rows: ${message}. ${nextSteps(experiment)}`,
+        `The run has paused by itself at ${rows_done} of ${rows_total} rows: ${message}. Go on: assay resume ${place}   Cancel it: assay cancel ${place}`,
       );
       return exitCodes.runPaused;
     },

@@ -52,6 +52,7 @@ export function judgeContext(
         costUsd: answer.costUsd,
         finishReason: answer.refusal === null ? answer.finishReason : 'refusal',
         reasoningTokens: answer.reasoningTokens,
+        reasoning: answer.reasoning,
         adjustments: answer.adjustments,
       };
     },

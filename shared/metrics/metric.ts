@@ -58,6 +58,8 @@ export interface JudgeAnswer {
   /** Why the model ended, in its provider's word; null where that does not say. */
   finishReason?: string | null;
   reasoningTokens?: number | null;
+  /** What the model thought before it answered; null where nothing is shown of it. */
+  reasoning?: string | null;
   /** What was sent otherwise than it was asked for, because the judge's endpoint does not take it so. */
   adjustments?: readonly string[];
 }

@@ -27,6 +27,8 @@ import type { Terminal } from '../../cli/terminal.ts';
 import { createDataset, rerunExperiment, runExperiment, watchExperiment } from '../../client/index.ts';
 import { VERSION } from '../../shared/config/version.ts';
 import { assay, atTerminal, inShell, startAssay, type Typed } from '../support/assay.ts';
+import { fails, startModelEndpoint } from '../support/modelEndpoint.ts';
+import { modelAt } from '../support/runs.ts';
 import { sharedTestService } from '../support/sharedService.ts';
 import type { TestProject, TestService } from '../support/testService.ts';
 
@@ -281,6 +283,47 @@ describe('what answers', () => {
     const { exitCode, stderr } = await assay(['watch', 'x'], withKey({ SERVICE_API_KEY: '' }));
     expect(stderr).toContain('no credentials for');
     expect(exitCode).toBe(exitCodes.credentials);
+  });
+});
+
+describe('a run that pauses by itself', () => {
+  test('because a quota is used up ends the command of a build, with the reason', async () => {
+    const endpoint = await startModelEndpoint();
+    onTestFinished(() => endpoint.close());
+    endpoint.otherwise(fails(429, { error: { type: 'insufficient_quota' } }));
+    await modelAt(service.client, 'broke', endpoint.url, ['broke-model']);
+    const typed = withKey();
+    const definition = {
+      ...{ experimentName: 'broke', promptTemplate: '{{input}}', promptSettings: { modelAlias: 'broke-model', topK: 3 } },
+      dataset: [{ input: 'a' }, { input: 'b' }],
+    };
+    writeFileSync(join(typed.folder, 'broke.mjs'), `export default ${JSON.stringify(definition)};`);
+    const { exitCode, stdout, stderr } = await assay(['run', 'broke.mjs'], typed);
+    expect([exitCode, stdout]).toEqual([exitCodes.runPaused, '']);
+    expect(stderr).toMatch(/0\/2 rows, paused, the model endpoint answered 429 Too Many Requests \(insufficient_quota\)/);
+    expect(stderr).toMatch(
+      /The run has paused by itself at 0 of 2 rows: .* its quota or credit is used up\. Go on: assay resume /,
+    );
+    const watched = await assay(['watch', 'broke', '--json'], withKey());
+    expect([watched.exitCode, JSON.parse(watched.stdout).progress]).toEqual([
+      exitCodes.runPaused,
+      expect.objectContaining({ state: 'paused', settings_not_sent: ['top_k'] }),
+    ]);
+  });
+
+  test('because rows fail does so as well, where they run in the command', async () => {
+    const typed = withKey();
+    writeFileSync(
+      join(typed.folder, 'fails.mjs'),
+      `export default { experimentName: 'fails', pauseAfterFailures: 2, concurrency: 1, dataset: ${JSON.stringify(
+        Array.from({ length: 20 }, (_, index) => ({ input: `${index}` })),
+      )}, function: () => { throw new Error('no luck'); } };`,
+    );
+    const { exitCode, stderr } = await assay(['run', 'fails.mjs'], typed);
+    expect([exitCode, stderr]).toEqual([
+      exitCodes.runPaused,
+      expect.stringMatching(/rows in a row failed, the last with: .*no luck/),
+    ]);
   });
 });
 

@@ -50,10 +50,10 @@ const reasonsOf: readonly (readonly [finishReason: RegExp, words: string])[] = [
   [/^refusal$/i, 'the judge refused to answer'],
 ];
 
-function whyNone({ text, finishReason, reasoningTokens }: JudgeAnswer): string | undefined {
+function whyNone({ text, finishReason, reasoningTokens, reasoning }: JudgeAnswer): string | undefined {
   const known = finishReason == null ? undefined : reasonsOf.find(([pattern]) => pattern.test(finishReason));
   if (known) return known[1];
-  return text.trim() === '' && (reasoningTokens ?? 0) > 0 ? 'the judge gave only reasoning' : undefined;
+  return text.trim() === '' && ((reasoningTokens ?? 0) > 0 || reasoning) ? 'the judge gave only reasoning' : undefined;
 }
 
 /** The value of a member, whatever the case of its name; undefined where two names differ in case alone. */
