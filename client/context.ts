@@ -2,6 +2,12 @@ import { AsyncLocalStorage } from './asyncStorage.ts';
 import { shared } from './shared.ts';
 import type { SpanParent } from './spans.ts';
 
+/** A row whose function runs, or has run. */
+export interface RowInFlow {
+  /** Gets what a promise that nothing awaits was rejected with. */
+  onStray(reason: unknown): void;
+}
+
 /** What belongs to one asynchronous flow, say the answer to one request. */
 export interface Context {
   /** Where new spans belong. */
@@ -10,6 +16,8 @@ export interface Context {
   logger?: object | undefined;
   /** The session of each logger that has one here. */
   sessions?: ReadonlyMap<object, unknown> | undefined;
+  /** The row of an experiment whose function this is. */
+  row?: RowInFlow | undefined;
 }
 
 const storage = () => shared('context', () => new AsyncLocalStorage<Context>());

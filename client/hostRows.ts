@@ -3,6 +3,7 @@ import type { HeartbeatReply, LeaseReply, ProgressReply, ResultsReply } from '..
 import { ConnectionError, HttpStatusError, TakenOverError } from './errors.ts';
 import type { LeasedRow, RowReport } from './hostedRow.ts';
 import { backoffMs, pause, type ServiceClient } from './http.ts';
+import { watchStrayRejections } from './strayRejections.ts';
 import { thrownText } from './texts.ts';
 
 type RunState = z.output<typeof LeaseReply>['state'];
@@ -75,6 +76,8 @@ class Host {
   /** Rows that wait, run, or whose results are not acknowledged yet: one that is offered again is not run twice. */
   private readonly held = new Set<number>();
   private running = 0;
+  /** A row has begun in this turn of the event loop. */
+  private isStarting = false;
   private concurrency: number;
   /** Rows to hold beyond those that run. */
   private aim = 0;
@@ -111,12 +114,14 @@ class Host {
     const fail = (error: unknown) => this.reject(error);
     const heart = setInterval(() => void this.beat(), HEARTBEAT_MS);
     this.leaseRows().catch(fail);
+    const stopWatching = watchStrayRejections();
     try {
       await this.ended;
     } finally {
       signal?.removeEventListener('abort', onAbort);
       clearInterval(heart);
       clearTimeout(this.gathering);
+      stopWatching();
       this.stopAll(new Error('the experiment has ended or was stopped'));
       this.leave.abort();
     }
@@ -199,12 +204,21 @@ class Host {
 
   private fillLanes(): void {
     const mayStart = () =>
-      !this.paused && !this.stop.signal.aborted && this.running < this.concurrency && this.unacknowledged < MAX_UNACKNOWLEDGED;
-    while (mayStart()) {
-      const row = this.rows.shift();
-      if (!row) break;
+      !this.isStarting &&
+      !this.paused &&
+      !this.stop.signal.aborted &&
+      this.running < this.concurrency &&
+      this.unacknowledged < MAX_UNACKNOWLEDGED;
+    const row = mayStart() ? this.rows.shift() : undefined;
+    if (row) {
       this.running++;
       this.runRow(row).catch((error: unknown) => this.reject(error));
+      // One after the other: a function that holds the event loop is seen to end before the next one begins.
+      this.isStarting = true;
+      queueMicrotask(() => {
+        this.isStarting = false;
+        this.fillLanes();
+      });
     }
     if (this.wantsRows()) this.wantRows();
   }

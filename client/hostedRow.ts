@@ -1,9 +1,10 @@
 import type { z } from 'zod';
 import type { LeasedRow as LeasedRowSchema } from '../shared/wire/experimentRuns.ts';
-import { withParent } from './context.ts';
+import { withContext } from './context.ts';
 import type { HostedRow, LocalMetric, LocalScore } from './localMetric.ts';
+import { isInParts, outputText } from './outputText.ts';
 import { nowNs, type OpenSpan, toWire } from './spans.ts';
-import { asText, thrownText } from './texts.ts';
+import { thrownText } from './texts.ts';
 
 export type LeasedRow = z.output<typeof LeasedRowSchema>;
 
@@ -44,17 +45,42 @@ export async function runHostedRow<Input, Output>(
   const spans = { children: [] as OpenSpan[] };
   const startedAt = new Date();
   const startNs = nowNs();
-  const ended = await within(timeLimitMs, limit, () => withParent(spans, async () => work.function(row.input, row)));
+  let endNs: number | undefined;
+  let rejectAsStray: (reason: StrayRejection) => void = () => undefined;
+  const stray = new Promise<never>((_, reject) => {
+    rejectAsStray = reject;
+  });
+  stray.catch(() => undefined);
+  const onStray = (reason: unknown): void => {
+    const rejected = `a promise that nothing awaits was rejected: ${thrownText(reason)}`;
+    if (endNs === undefined) rejectAsStray(new StrayRejection(rejected));
+    else work.warn(`row ${row.ordinal}: ${rejected}`);
+  };
+  const run = async (): Promise<string | null> => {
+    try {
+      output = await work.function(row.input, row);
+    } finally {
+      // At once: the functions of other rows may hold the event loop before anything else hears of the end.
+      endNs = nowNs();
+    }
+    const text = await outputText(output);
+    if (isInParts(output)) endNs = nowNs();
+    return text;
+  };
+  let output: Output | undefined;
+  const ended = await within(timeLimitMs, limit, () =>
+    withContext({ parent: spans, row: { onStray } }, () => Promise.race([run(), stray])),
+  );
   const ran: RowReport = {
     ordinal: leased.ordinal,
     output: null,
     started_at: startedAt.toISOString(),
-    duration_ns: nowNs() - startNs,
+    duration_ns: (endNs ?? nowNs()) - startNs,
   };
   if (spans.children.length > 0) ran.spans = spans.children.map(toWire);
   if ('error' in ended) return { ...ran, error: ended.error };
-  ran.output = ended.value === undefined || ended.value === null ? null : asText(ended.value);
-  if (work.metrics.length > 0) ran.metrics = await localScores(work, row, ended.value as Awaited<Output>, timeLimitMs, limit);
+  ran.output = ended.value;
+  if (work.metrics.length > 0) ran.metrics = await localScores(work, row, output as Awaited<Output>, timeLimitMs, limit);
   return ran;
 }
 
@@ -80,6 +106,8 @@ function inRange<Score extends LocalScore | undefined>(score: Score, range: Loca
   if (wrong !== undefined) throw new RangeError(`${wrong} is outside of its range, ${range?.min} to ${range?.max}`);
   return score;
 }
+/** Its message says all: the function itself has not thrown. */
+class StrayRejection extends Error {}
 
 type Ended<T> = { value: T } | { error: string };
 
@@ -96,7 +124,7 @@ function within<T>(ms: number, limit: AbortController, work: () => Promise<T>): 
     limit.signal.addEventListener('abort', onAbort, { once: true });
     work().then(
       (value) => end({ value }),
-      (error: unknown) => end({ error: thrownText(error) }),
+      (error: unknown) => end({ error: error instanceof StrayRejection ? error.message : thrownText(error) }),
     );
   });
 }

@@ -1,6 +1,7 @@
 import { retryAfterMs } from '../shared/wire/retryAfter.ts';
 import { type Environment, readEnvironment } from './environment.ts';
 import { ConnectionError, HttpStatusError, NotFoundError, ValueError } from './errors.ts';
+import { bodyText } from './texts.ts';
 
 /**
  * How to reach the service. Absent parts come from the environment: SERVICE_API_URL (or SERVICE_CONSOLE_URL), then SERVICE_API_KEY, or
@@ -77,7 +78,7 @@ export class ServiceClient {
 
   /** @param read the content of an answer; a connection that breaks meanwhile is one that does not answer */
   private async exchange<T>(path: string, call: Call, read: (response: Response) => Promise<T>) {
-    const body = call.form ?? call.json ?? (call.body === undefined ? undefined : JSON.stringify(call.body));
+    const body = call.form ?? call.json ?? (call.body === undefined ? undefined : bodyText(call.body));
     const method = call.method ?? (body === undefined ? 'GET' : 'POST');
     const repeatable = call.repeatable ?? method !== 'POST';
     const retries = call.retries ?? this.retries;

@@ -4,23 +4,32 @@ import type { LeasedRow } from './hostedRow.ts';
 export function isRowOf(row: LeasedRow, record: Record<string, unknown> | undefined): boolean {
   if (!record) return false;
   // Most values are the same text, and to find out that a text is no JSON takes 10 µs.
-  return Object.entries(record).every(
-    ([column, value]) => value === row.values[column] || meaning(value) === meaning(row.values[column]),
-  );
+  return Object.entries(record).every(([column, value]) => {
+    const stored = row.values[column];
+    return value === stored || meaning(value) === meaning(stored);
+  });
 }
 
 /** A value as its JSON with sorted keys, or that of the JSON text that it is: equal where two stand for the same. */
 export function meaning(value: unknown): string {
   if (value === null || value === undefined) return 'null';
-  if (typeof value !== 'string') return JSON.stringify(value, sortedKeys);
+  if (typeof value !== 'string') return JSON.stringify(value, canonical) ?? 'null';
+  // To parse it would round it.
+  if (/^-?\d{16,}$/.test(value)) return JSON.stringify(value);
   try {
-    return JSON.stringify(JSON.parse(value), sortedKeys);
+    return JSON.stringify(JSON.parse(value), canonical);
   } catch {
-    return JSON.stringify(value);
+    return JSON.stringify(value.toWellFormed());
   }
 }
 
-const sortedKeys = (_key: string, value: unknown): unknown =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+/** Sorts keys, and writes what the service changes as it stores it: half a character becomes U+FFFD, an integer that a number may have rounded is text. */
+function canonical(_key: string, value: unknown): unknown {
+  if (typeof value === 'string') return value.toWellFormed();
+  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
+  // As JSON writes it: large ones with an exponent are numbers to the service, too.
+  if (typeof value === 'number') return Number.isSafeInteger(value) || !/^-?\d+$/.test(String(value)) ? value : String(value);
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
     ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
     : value;
+}

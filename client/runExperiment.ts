@@ -8,7 +8,7 @@ import { type ChosenPrompt, choosePrompt, isPromptOf } from './choosePrompt.ts';
 import { compareExperiments } from './compareExperiments.ts';
 import { groupKeys } from './createExperiment.ts';
 import { readEnvironment } from './environment.ts';
-import { ExperimentRunError, HttpStatusError, ValueError } from './errors.ts';
+import { ConnectionError, ExperimentRunError, HttpStatusError, ValueError } from './errors.ts';
 import { withAggregates } from './experimentAggregates.ts';
 import type { ExperimentProgress, ExperimentRunResults } from './experimentRunResults.ts';
 import { gateExperiment, isBaselinePick } from './gateExperiment.ts';
@@ -114,7 +114,7 @@ class ExperimentRun<Input, Output> {
     const found = this.options.resume === false ? undefined : await this.unfinished(namesakes);
     if (found) {
       try {
-        return await this.results(found, true, await this.follow(found));
+        return await this.results(found, true, await this.follow(found, false));
       } catch (err) {
         if (!(err instanceof OtherRecords)) throw err;
         client.logger.warn(
@@ -125,18 +125,19 @@ class ExperimentRun<Input, Output> {
     }
     const free = namesakes.some((one) => one.name === name) ? timedName(name, new Date()) : name;
     const experiment = await this.create(free).catch(wrongParameter);
-    const begun = this.tag(experiment).then(() => this.follow(experiment));
+    const begun = this.tag(experiment).then(() => this.follow(experiment, true));
     const end = await begun.catch((err: unknown) => this.takeBack(experiment, err));
     return this.results(experiment, false, end);
   }
 
   /** What refuses the start leaves no experiment behind that holds the name and never ran. */
   private async takeBack(experiment: ExperimentResponse, err: unknown): Promise<never> {
-    if (err instanceof HttpStatusError && err.status < 500) {
+    // A request that never got an answer may have started it.
+    if (!(err instanceof ConnectionError) && !(err instanceof HttpStatusError && err.status >= 500)) {
       const progress = await progressOf(this.runPath(experiment), this.options.signal).catch(() => undefined);
       if (progress?.state === 'idle') {
         await this.chosen.client.send(this.path(experiment), { method: 'DELETE' }).catch(() => undefined);
-        wrongParameter(err);
+        if (err instanceof HttpStatusError) wrongParameter(err);
       }
     }
     throw err;
@@ -187,14 +188,14 @@ class ExperimentRun<Input, Output> {
   }
 
   /** Sees the run to its end, or as far as it is to be waited for. Gives how it ended where that is known. */
-  private async follow(experiment: ExperimentResponse): Promise<ExperimentProgress | undefined> {
+  private async follow(experiment: ExperimentResponse, isNew: boolean): Promise<ExperimentProgress | undefined> {
     this.options.onExperiment?.(experiment);
     const ended = new AbortController();
     const { onProgress } = this.options;
     const reporting = onProgress ? reportProgress(this.runPath(experiment), onProgress, ended.signal) : undefined;
     try {
       if (this.options.function) {
-        await this.host(experiment, this.options.function);
+        await this.host(experiment, this.options.function, isNew);
         return undefined;
       }
       if (!this.isTriggered()) await this.start(experiment, undefined);
@@ -222,7 +223,11 @@ class ExperimentRun<Input, Output> {
       });
   }
 
-  private async host(experiment: ExperimentResponse, run: NonNullable<typeof this.options.function>): Promise<void> {
+  private async host(
+    experiment: ExperimentResponse,
+    run: NonNullable<typeof this.options.function>,
+    isNew: boolean,
+  ): Promise<void> {
     const { client, projectId, rows } = this.chosen;
     const process = crypto.randomUUID();
     const { concurrency } = await this.start(experiment, process);
@@ -239,7 +244,8 @@ class ExperimentRun<Input, Output> {
       concurrency,
       process,
       run: (row, timeLimitMs, limit) => runHostedRow(work, row, timeLimitMs, limit),
-      inspect: 'records' in rows ? (leased) => mustBeOf(rows.records, leased) : undefined,
+      // Those of a new experiment are the records that were just sent.
+      inspect: 'records' in rows && !isNew ? (leased) => mustBeOf(rows.records, leased) : undefined,
       onError: (error) => this.reportError(error),
       warn,
       until: this.options.wait === false ? 'recorded' : 'ended',

@@ -9,6 +9,12 @@ export function asText(value: unknown): string {
   }
 }
 
+/** A body of the service in JSON: integers beyond those of a number keep their digits as text. */
+export const bodyText = (value: unknown): string =>
+  JSON.stringify(value, (_key, inner: unknown) =>
+    typeof inner === 'bigint' ? (Number.isSafeInteger(Number(inner)) ? Number(inner) : String(inner)) : inner,
+  );
+
 /** Characters of what is said of a thrown value. */
 const MAX_CHARACTERS = 10_000;
 
@@ -21,8 +27,26 @@ export function thrownText(thrown: unknown): string {
   }
 }
 
+/** Causes, and errors in one error, that are said: more say no more. */
+const MAX_CAUSES = 5;
+
+/** An error with what caused it, and with the errors that it is made of. */
+function withCauses(error: Error, seen: Set<unknown>): string {
+  seen.add(error);
+  const inner = 'errors' in error && Array.isArray(error.errors) ? error.errors : [];
+  const parts = inner
+    .filter((one) => !seen.has(one))
+    .slice(0, MAX_CAUSES)
+    .map((one) => `- ${inWords(one, seen)}`);
+  const cause = error.cause === undefined || seen.has(error.cause) ? [] : [`caused by ${inWords(error.cause, seen)}`];
+  return [`${error.name}: ${error.message}`, ...parts, ...cause].join('\n');
+}
+
+const inWords = (thrown: unknown, seen: Set<unknown>): string =>
+  seen.size > MAX_CAUSES ? 'more' : thrown instanceof Error ? withCauses(thrown, seen) : said(thrown);
+
 function said(thrown: unknown): string {
-  if (thrown instanceof Error) return `${thrown.name}: ${thrown.message}`;
+  if (thrown instanceof Error) return withCauses(thrown, new Set());
   if (typeof thrown !== 'object' || thrown === null) return String(thrown);
   const { message } = thrown as { message?: unknown };
   if (typeof message === 'string' && message !== '') return message;

@@ -4,6 +4,7 @@
  */
 import { pathToFileURL } from 'node:url';
 import { withParent } from '../../client/context.ts';
+import { outputText } from '../../client/outputText.ts';
 import { type OpenSpan, toWire } from '../../client/spans.ts';
 import { thrownText } from '../../client/texts.ts';
 import { dieWithParent } from '../../shared/childProcesses/parentWatch.ts';
@@ -56,7 +57,7 @@ async function runRow({ id, row, experiment, attempt }: Extract<HostRequest, { t
   let result: { output: string | null; error?: string };
   try {
     const context = { row, experiment, attempt, signal: abort.signal };
-    result = { output: textOf(await withParent(spans, async () => runner(inputOf(row.input), context))) };
+    result = { output: await withParent(spans, async () => outputText(await runner(inputOf(row.input), context))) };
   } catch (err) {
     result = { output: null, error: thrownText(err) };
   }
@@ -77,9 +78,4 @@ function inputOf(text: string): unknown {
   } catch {
     return text;
   }
-}
-
-function textOf(value: unknown): string | null {
-  if (value === undefined || value === null) return null;
-  return typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value));
 }

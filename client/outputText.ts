@@ -1,0 +1,56 @@
+/**
+ * What a row's function gave, as the text that is recorded: texts as they are, everything else as JSON. Maps are objects, or lists of pairs where a key is
+ * no text; sets are lists; large integers, NaN and infinite numbers are written as they are called. What yields its parts one after the other (a
+ * generator, a stream) is read to its end: parts of text are joined, others are a list. Null and undefined are no output.
+ * @throws TypeError for what would lose its content: a function, a symbol, an object of a class that JSON shows as `{}`, a circular one
+ */
+export async function outputText(given: unknown): Promise<string | null> {
+  const value = await whole(given);
+  if (value === undefined || value === null) return null;
+  if (typeof value === 'string') return value;
+  if (typeof value === 'bigint') return String(value);
+  if (typeof value === 'number' && !Number.isFinite(value)) return String(value);
+  if (typeof value === 'function' || typeof value === 'symbol')
+    throw new TypeError(`the output is a ${typeof value}, and not what it returns`);
+  const text = JSON.stringify(value, jsonable);
+  if (text === undefined) throw new TypeError('the output has no form in JSON');
+  return text;
+}
+
+/** All of what comes in parts, as one value. */
+async function whole(value: unknown): Promise<unknown> {
+  if (!isInParts(value)) return value;
+  const parts: unknown[] = [];
+  for await (const part of value) parts.push(part);
+  if (parts.length > 0 && parts.every((part) => part instanceof Uint8Array)) return decoded(parts);
+  return parts.every((part) => typeof part === 'string') ? parts.join('') : parts;
+}
+
+/** True of generators and streams; not of what can be read twice, as lists, maps and sets. */
+export const isInParts = (value: unknown): value is AsyncIterable<unknown> | Iterable<unknown> =>
+  typeof value === 'object' &&
+  value !== null &&
+  (Symbol.asyncIterator in value || (Symbol.iterator in value && typeof (value as { next?: unknown }).next === 'function'));
+
+function decoded(parts: readonly Uint8Array[]): string {
+  const decoder = new TextDecoder();
+  return parts.map((part) => decoder.decode(part, { stream: true })).join('') + decoder.decode();
+}
+
+function jsonable(this: unknown, key: string, value: unknown): unknown {
+  if (typeof value === 'bigint') return String(value);
+  if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (value instanceof Map) {
+    const pairs = [...value];
+    return pairs.every(([name]) => typeof name === 'string') ? Object.fromEntries(pairs) : pairs;
+  }
+  if (value instanceof Set) return [...value];
+  if (value instanceof Error || value instanceof RegExp) return String(value);
+  const className = Object.getPrototypeOf(value)?.constructor?.name as string | undefined;
+  if (className !== undefined && className !== 'Object' && !Array.isArray(value) && Object.keys(value).length === 0)
+    throw new TypeError(
+      `${key === '' ? 'the output' : `${JSON.stringify(key)} in the output`} is a ${className}, of which JSON keeps nothing: return its content`,
+    );
+  return value;
+}
