@@ -33,7 +33,9 @@ export function createHealth(
     const ok = answered.size === parts.length && !lost.some((part) => part.needed);
     const stuck = stuckRuns();
     const named = stuck.slice(0, NAMED_RUNS).map(({ name, experimentId }) => `${JSON.stringify(name)} (${experimentId})`);
+    const disk = stores.diskProblem();
     const troubles = [
+      ...(disk ? [`nothing can be stored: ${disk}`] : []),
       ...stores.warnings,
       ...(lost.length > 0 ? [`not answering: ${lost.map((part) => part.name).join('; ')}`] : []),
       ...(stuck.length > 0 ? [`the workflows of ${stuck.length} runs do not get on: ${named.join(', ')}`] : []),

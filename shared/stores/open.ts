@@ -4,6 +4,7 @@ import { together } from '../concurrency/together.ts';
 import type { Config } from '../config/config.ts';
 import type { Coordination } from '../coordination/coordination.ts';
 import { inProcessCoordination } from '../coordination/inProcess.ts';
+import { folderProblem } from '../disk/diskProblem.ts';
 import { keepSynced, syncDisk } from '../disk/diskSync.ts';
 import type { Notices } from '../experiments/callerRows.ts';
 import { inProcessNotices } from '../experiments/notices.ts';
@@ -40,6 +41,8 @@ export interface Stores {
   notices: Notices;
   /** What the stores found broken when they were opened, a sentence each. */
   warnings: readonly string[];
+  /** What keeps the data folder from being written now; always undefined over servers. */
+  diskProblem(): string | undefined;
   close(): Promise<void>;
 }
 
@@ -71,7 +74,15 @@ export async function openStores(
       await syncDisk(config.DATA_DIR);
       opened.adopt(keepSynced(config.DATA_DIR, log), (syncing) => syncing.stop());
     }
-    return { clickhouse, database, coordination, notices, warnings, close: () => opened.disposeAsync() };
+    return {
+      clickhouse,
+      database,
+      coordination,
+      notices,
+      warnings,
+      diskProblem: () => (isEmbedded ? folderProblem(config.DATA_DIR) : undefined),
+      close: () => opened.disposeAsync(),
+    };
   } catch (err) {
     await opened.disposeAsync().catch(() => undefined); // the first failure is the one to tell
     throw err;

@@ -1,10 +1,13 @@
-import { readdirSync, statSync } from 'node:fs';
+import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { ServiceClient } from '../../client/http.ts';
+import { folderProblem } from '../../shared/disk/diskProblem.ts';
+import { newId } from '../../shared/identifiers/ids.ts';
+import { openClickHouse } from '../../shared/stores/clickhouse/connect.ts';
 import { migrateTables } from '../../shared/stores/clickhouse/tables.ts';
 import { openDatabase } from '../../shared/stores/postgres/connect.ts';
-import { describeWithDisk, ownDisk } from '../support/ownDisk.ts';
+import { describeWithDisk, type OwnDisk, ownDisk } from '../support/ownDisk.ts';
 import { openRecordTables } from '../support/recordRun.ts';
 import { serviceFolder } from '../support/serviceProcess.ts';
 
@@ -53,7 +56,7 @@ describeWithDisk('on a full disk', () => {
       }
     };
     disk.fill(9_000_000);
-    await expect(write()).rejects.toMatchObject({ code: 'Unavailable', message: expect.stringContaining('no room on its disk') });
+    await expect(write()).rejects.toMatchObject({ code: 'Unavailable', message: expect.stringContaining('the disk is full') });
     await expect(database.lost).rejects.toThrow(/could not write its log .*No space left on device.*: the process must end/);
     await expect(database.query('SELECT 1')).rejects.toMatchObject({ code: 'Unavailable' });
     await expect(database.transaction((tx) => tx.query('SELECT 1'))).rejects.toMatchObject({ code: 'Unavailable' });
@@ -63,6 +66,46 @@ describeWithDisk('on a full disk', () => {
     const again = await openDatabase({ directory });
     expect(await again.query('SELECT length(value) AS length FROM written')).toEqual([{ length: 6400 }]);
     await again.close();
+  });
+
+  test.each([
+    ['room', 'the disk is full', (disk: OwnDisk) => disk.fill()],
+    [
+      'files',
+      'the disk is full',
+      (disk: OwnDisk) => {
+        for (let n = 0; ; n++)
+          try {
+            writeFileSync(join(disk.folder, `file ${n}`), '');
+          } catch {
+            return;
+          }
+      },
+    ],
+    ['a disk that works', 'the disk fails', (disk: OwnDisk) => disk.cutPower()],
+  ])('an insert without %s says that %s, and may be tried again', async (_what, reason, harm) => {
+    using disk = ownDisk(200, { files: 2_000 });
+    const clickhouse = openClickHouse({ dataDir: join(disk.folder, 'clickhouse') });
+    onTestFinished(() => clickhouse.close());
+    await clickhouse.command({ name: 'make', sql: 'CREATE TABLE kept (n UInt32, text String) ENGINE = MergeTree ORDER BY n' });
+    const insert = (n: number) =>
+      clickhouse.insert({
+        table: 'kept',
+        rows: Array.from({ length: 200 }, () => ({ n, text: crypto.randomUUID().repeat(50) })),
+        token: newId(),
+      });
+    await insert(1);
+    expect(folderProblem(disk.folder)).toBeUndefined();
+    harm(disk);
+    const refused = async () => {
+      for (let n = 2; n < 1_000; n++) await insert(n);
+    };
+    await expect(refused()).rejects.toMatchObject({
+      code: 'Unavailable',
+      message: expect.stringContaining(reason),
+      retryAfterSeconds: 2,
+    });
+    if (reason === 'the disk is full') expect(folderProblem(disk.folder)).toBe(reason);
   });
 
   test('a start says so and touches nothing, and with room again everything is there', async () => {

@@ -28,14 +28,17 @@ const FOR_THE_FILE_SYSTEM = 1024 ** 2;
 
 const run = (program: string, ...args: string[]) => execFileSync(program, args, { stdio: 'pipe' }).toString();
 
-/** A file system of its own in a file of this many MB, which tests fill, and cut off. Root alone may mount it. */
-export function ownDisk(megabytes: number): OwnDisk {
+/**
+ * A file system of its own in a file of this many MB, which tests fill, and cut off. Root alone may mount it.
+ * @param options.files the most files that it may hold
+ */
+export function ownDisk(megabytes: number, { files }: { files?: number } = {}): OwnDisk {
   const base = mkdtempSync(join(tmpdir(), 'assay-disk-'));
   const [image, folder, filler] = [join(base, 'image'), join(base, 'disk'), join(base, 'disk', 'filler')];
   const mount = () => run('mount', '-o', 'loop', image, folder);
   writeFileSync(image, '');
   truncateSync(image, megabytes * 1024 ** 2);
-  run('mkfs.ext4', '-q', '-m', '0', image);
+  run('mkfs.ext4', '-q', '-m', '0', ...(files === undefined ? [] : ['-N', String(files)]), image);
   run('mkdir', folder);
   mount();
   const available = () => Number(run('df', '--output=avail', '-B1', folder).split('\n')[1]);

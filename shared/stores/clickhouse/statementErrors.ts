@@ -1,4 +1,5 @@
 import { parseError } from '@clickhouse/client';
+import { diskProblem } from '../../disk/diskProblem.ts';
 import { ServiceError } from '../../errors/errors.ts';
 
 // https://github.com/ClickHouse/ClickHouse/blob/master/src/Common/ErrorCodes.cpp
@@ -23,14 +24,33 @@ const limitOf: Readonly<Record<string, [limit: string, help: string]>> = {
 };
 const busy = new Set([
   'TOO_MANY_PARTS',
-  'NOT_ENOUGH_SPACE',
   'TOO_MANY_SIMULTANEOUS_QUERIES',
   'SERVER_OVERLOADED',
   'CANNOT_SCHEDULE_TASK',
   'CANNOT_ALLOCATE_MEMORY',
-  'CANNOT_WRITE_TO_FILE_DESCRIPTOR',
-  'CANNOT_FSYNC',
 ]);
+/** What the engine says where the system lets it not use a file; the reason is in the message. */
+const ofFiles = new Set([
+  'NOT_ENOUGH_SPACE',
+  'CANNOT_OPEN_FILE',
+  'CANNOT_CLOSE_FILE',
+  'CANNOT_CREATE_DIRECTORY',
+  'CANNOT_CREATE_FILE',
+  'CANNOT_READ_FROM_FILE_DESCRIPTOR',
+  'CANNOT_WRITE_TO_FILE_DESCRIPTOR',
+  'CANNOT_SEEK_THROUGH_FILE',
+  'CANNOT_TRUNCATE_FILE',
+  'CANNOT_FSYNC',
+  'CANNOT_STAT',
+  'CANNOT_STATVFS',
+  'CANNOT_UNLINK',
+  'CANNOT_LINK',
+  'CANNOT_RENAME',
+  'ATOMIC_RENAME_FAIL',
+  'PATH_ACCESS_DENIED',
+]);
+/** Errors of the standard library and of the system, whose message alone says what they are about. */
+const ofSystem = new Set(['STD_EXCEPTION', 'SYSTEM_ERROR', 'POCO_EXCEPTION']);
 /** The server, or one that it needs, is away, restarts or does not take writes at the moment. */
 const away = new Set([
   'KEEPER_EXCEPTION',
@@ -87,6 +107,8 @@ export function asServiceError(err: unknown, name: string): unknown {
     if (busy.has(type) || engineIsFull || noMemory.test(err.message)) {
       return new ServiceError('Unavailable', 'the record store is overloaded; try again', { cause: err, retryAfterSeconds: 2 });
     }
+    const disk = ofFiles.has(type) || ofSystem.has(type) ? diskProblem(err) : undefined;
+    if (disk || ofFiles.has(type)) return cannotWrite(err, disk);
     if (away.has(type)) return unavailable(err);
     if (!tooExpensive.has(type)) return err;
     const [limit, help] = limitOf[type] ?? ['time', 'narrow its filters or sort by created_at'];
@@ -95,9 +117,11 @@ export function asServiceError(err: unknown, name: string): unknown {
   // More than the longest text that the process can hold.
   if (code === 'ERR_STRING_TOO_LONG' || /invalid string length/i.test(err.message))
     return overLimit(name, 'result', 'ask for fewer records at a time, or for fewer columns', err);
+  const disk = diskProblem(err);
+  if (disk) return cannotWrite(err, disk);
   const unreachable =
-    // The last ones are those of a disk or a process that is full, when the embedded engine's rows are written down.
-    /^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|EPIPE|EHOST|ENET|EMFILE|ENFILE|ENOSPC|ENOMEM|EDQUOT|EIO|CHDB_)/.test(String(code)) ||
+    // The last ones are those of a process without memory and of the embedded engine.
+    /^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|EPIPE|EHOST|ENET|ENOMEM|CHDB_)/.test(String(code)) ||
     noMemory.test(err.message) ||
     /Timeout error|socket hang up|is closed|other side closed|terminated|premature close/i.test(err.message) ||
     (code === undefined && ofProxy.test(err.message));
@@ -113,6 +137,9 @@ export function refusedValue(err: unknown): ServiceError | undefined {
 
 const overLimit = (query: string, limit: string, help: string, cause: unknown) =>
   new ServiceError('QueryTooExpensive', `the query ran into its ${limit} limit; ${help}`, { context: { query, limit }, cause });
+
+const cannotWrite = (cause: unknown, why = 'its files cannot be used') =>
+  new ServiceError('Unavailable', `the record store cannot store anything: ${why}; try again`, { cause, retryAfterSeconds: 2 });
 
 export const unavailable = (cause: unknown) =>
   new ServiceError('Unavailable', 'the record store does not answer; try again', { cause, retryAfterSeconds: 2 });

@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PGlite, type Results, type Transaction } from '@electric-sql/pglite';
 import pg from 'pg';
+import { diskProblem } from '../../disk/diskProblem.ts';
 import { syncDisk } from '../../disk/diskSync.ts';
 import { RequestInvalid, ServiceError } from '../../errors/errors.ts';
 
@@ -252,6 +253,8 @@ const isSilent = (err: unknown): err is Error => err instanceof Error && err.mes
 /** Class 08 and 57P: the server went away; 08P01 is a statement that it cannot read, our own fault. 22021/22P05: text that Postgres cannot hold (NUL). 22003: a number outside the column's range. */
 function rethrow(err: unknown): never {
   const code = (err as { code?: unknown }).code;
+  const disk = err instanceof Error ? diskProblem(err) : undefined;
+  if (disk && (typeof code !== 'string' || /^(53|58|XX|E)/.test(code))) throw unavailable(err, `cannot store anything: ${disk}`);
   if (typeof code === 'string') {
     if (code === '22021' || code === '22P05')
       throw new RequestInvalid([{ loc: ['body'], msg: 'text must not contain the NUL character (\\u0000)', type: 'string_nul' }]);
@@ -273,7 +276,7 @@ function rethrow(err: unknown): never {
       code === '25006' || // only read: a standby that is not the primary yet
       /^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|EPIPE|EHOST|ENET)/.test(code)
     )
-      throw unavailable(err, code === '53100' ? 'has no room on its disk' : undefined);
+      throw unavailable(err);
   } else if (
     isSilent(err) ||
     (err instanceof Error &&
