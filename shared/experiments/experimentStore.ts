@@ -162,7 +162,7 @@ export interface ExperimentStore {
   list(projectId: string, query: ExperimentQuery, page?: Page): Promise<PageOf<Experiment>>;
   ids(projectId: string): Promise<string[]>;
   /**
-   * Of the experiments whose run is completed, or whose rows clients have logged, the one that ended last, `except` aside: with the tag, or without one
+   * Of the experiments whose run is completed, or whose rows clients have logged (as their aggregates or a gate say), the one that ended last, `except` aside: with the tag, or without one
    * the earlier runs of the series of `except`.
    */
   lastFinished(projectId: string, choice: BaselineChoice, except: string): Promise<string | undefined>;

@@ -243,8 +243,11 @@ describe('the gate', () => {
   test('the command takes a name for the newest run of it, its whole name for one, and says which baseline it took', async () => {
     const { id, name } = await service.project();
     const later = 'nightly 2026-11-01 at 10:00:00.000';
-    await logged(id, 'nightly', right(40));
+    const first = await logged(id, 'nightly', right(40));
     await logged(id, later, right(20));
+    const aggregates = async () =>
+      (await service.client.send<{ aggregate_metrics: object }>(`/projects/${id}/experiments/${first}`)).aggregate_metrics;
+    await expect.poll(aggregates).toMatchObject({ total_responses: 40 });
     const typed: Typed = {
       folder: mkdtempSync(join(tmpdir(), 'assay-series-')),
       environment: { SERVICE_API_URL: service.url, SERVICE_API_KEY: service.apiKey, SERVICE_PROJECT: name },

@@ -270,7 +270,7 @@ export function postgresExperiments(database: Database): ExperimentStore {
       const row = await database.maybeOne(
         `SELECT e.run_id FROM experiments e JOIN runs r ON r.id = e.run_id
           WHERE e.project_id = ${project} AND r.project_id = ${project} AND e.run_id <> ${other} AND ${among} AND ${pickSql[pick]}
-            AND (e.state = 'completed' OR e.state = 'idle' AND (e.aggregates ->> 'rows')::int > 0)
+            AND (e.state = 'completed' OR e.state = 'idle' AND ((e.aggregates ->> 'rows')::int > 0 OR e.gate_status IS NOT NULL))
           ORDER BY coalesce(e.ended_at, r.created_at) DESC, r.id DESC LIMIT 1`,
         values,
       );
