@@ -1,68 +1,61 @@
 import { REFERENCE } from './groups.ts';
-import { allPieces, inPieces, type Pieces } from './inPieces.ts';
+import { inPieces, type Pieces } from './inPieces.ts';
 import type { Metric, Score } from './metric.ts';
-
-/**
- * A number: `1234`, `1,234.50`, `$1,234`, `-$5`, `.5`, `6.02e23`. A comma belongs to it only between groups of three digits, so `1, 2` and `3,14`
- * are two numbers each; a minus is a sign only where no number, word or bracket ends before it, so `16-3` ends in 3 and `x = -3` in -3.
- */
-const NUMBER =
-  /(?:(?<![\w)\].%])[-\u2212])?(?:[$€£]\s?)?(?:(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|(?<!\d)\.\d+)(?:[eE][+-]?\d{1,3}(?!\w))?/g;
-
-/** Numbers between two yields: about 0.2 ms. */
-const NUMBERS_PER_PIECE = 1_000;
+import { readable, type WrittenNumber, writtenNumbers } from './writtenNumbers.ts';
 
 export const numericMatch: Metric = {
   name: 'numeric_match',
   label: 'Numeric Match',
-  description: 'The last number in the output equals the last number in the reference output.',
+  description:
+    'The number that the output ends with equals the number of the reference output, however the two are written. A reference of several numbers is compared as a whole.',
   ...REFERENCE,
   score: ({ output, datasetOutput }, { signal }) => inPieces(scorePieces(output, datasetOutput), signal),
 };
 
+/** Words beside the numbers of a reference that is a list, a range or a pair; a longer one is prose, of which nobody can tell the number that counts. */
+const MAX_WORDS = 4;
+
 function* scorePieces(output: string | null, datasetOutput: string | null): Pieces<Score> {
-  const expected = datasetOutput === null ? undefined : yield* lastNumberPieces(datasetOutput);
-  if (expected === undefined) return { notApplicable: 'the reference output holds no number' };
+  const reference = readable(answerIn(datasetOutput ?? ''));
+  const expected = yield* writtenNumbers(reference);
+  if (expected.length === 0) return { notApplicable: 'the reference output holds no number' };
+  if (expected.length > 1 && wordsBeside(reference, expected) > MAX_WORDS)
+    return {
+      notApplicable: `the reference output holds ${expected.length} numbers, and does not say which is the answer: mark it with "####" or \\boxed{}`,
+    };
   if (output === null) return { notApplicable: 'the record has no output' };
-  const found = yield* lastNumberPieces(output);
+  const found = (yield* writtenNumbers(readable(answerIn(output)))).slice(-expected.length);
+  const isEqual = found.length === expected.length && found.every((one, at) => areEqual(one, expected[at] as WrittenNumber));
+  const shown = expected.map(({ value }) => value).join(', ');
   return {
-    value: found === expected,
-    explanation: found === undefined ? `no number, expected ${expected}` : `${found}, expected ${expected}`,
+    value: isEqual,
+    explanation:
+      found.length === 0 ? `no number, expected ${shown}` : `${found.map(({ value }) => value).join(', ')}, expected ${shown}`,
   };
 }
 
-/**
- * The last number of a text in a form in which equal numbers are equal texts (`1,234.00`, `$1234` and `1234.` all give `1234`), undefined without
- * one. Digits are compared, not floating-point values: no length is too long.
- */
-export const lastNumber = (text: string): string | undefined => allPieces(lastNumberPieces(text));
+/** 50 % is a half as well, where the other side writes it so. */
+const areEqual = (a: WrittenNumber, b: WrittenNumber): boolean =>
+  a.value === b.value ||
+  (a.share !== undefined && b.share === undefined && a.share === b.value) ||
+  (b.share !== undefined && a.share === undefined && b.share === a.value);
 
-function* lastNumberPieces(text: string): Pieces<string | undefined> {
-  let last: string | undefined;
-  let count = 0;
-  for (const [found] of text.matchAll(NUMBER)) {
-    last = found;
-    if (++count % NUMBERS_PER_PIECE === 0) yield;
+/** What the last `\boxed{}` holds, or what follows the last `####`, where that has a number; else the whole text. */
+function answerIn(text: string): string {
+  const boxed = [...text.matchAll(/\\boxed\s*\{((?:[^{}]|\{[^{}]{0,200}\}){1,200})\}/g)].at(-1)?.[1];
+  if (boxed !== undefined && HAS_DIGIT.test(boxed)) return boxed;
+  const at = text.lastIndexOf('####');
+  return at !== -1 && HAS_DIGIT.test(text.slice(at)) ? text.slice(at + 4) : text;
+}
+
+const HAS_DIGIT = /\p{N}/u;
+
+function wordsBeside(text: string, numbers: readonly WrittenNumber[]): number {
+  let rest = '';
+  let from = 0;
+  for (const { start, end } of numbers) {
+    rest += `${text.slice(from, start)} `;
+    from = end;
   }
-  return last === undefined ? undefined : canonical(last);
-}
-
-function canonical(written: string): string {
-  const negative = /^[-\u2212]/.test(written);
-  const [mantissa = '', exponent = '0'] = written.replace(/[^\d.eE+-]|^[-\u2212]/g, '').split(/[eE]/);
-  const [whole = '', fraction = ''] = mantissa.split('.');
-  const digits = (whole + fraction).replace(/^0+/, '');
-  if (digits === '') return '0';
-  const significant = digits.replace(/0+$/, '');
-  // value = significant × 10^scale
-  const scale = Number(exponent) - fraction.length + (digits.length - significant.length);
-  return `${negative ? '-' : ''}${withPoint(significant, scale)}`;
-}
-
-/** Digits with their point, written out where that is short. */
-function withPoint(digits: string, scale: number): string {
-  if (Math.abs(scale) > 400) return `${digits}e${scale}`;
-  if (scale >= 0) return digits + '0'.repeat(scale);
-  const padded = digits.padStart(1 - scale, '0');
-  return `${padded.slice(0, scale)}.${padded.slice(scale)}`;
+  return [...(rest + text.slice(from)).matchAll(/\p{L}+/gu)].length;
 }

@@ -4,10 +4,10 @@ import { bleu } from '../../shared/metrics/bleu.ts';
 import { contains } from '../../shared/metrics/contains.ts';
 import { editDistance } from '../../shared/metrics/editDistance.ts';
 import type { Metric, Score } from '../../shared/metrics/metric.ts';
-import { lastNumber } from '../../shared/metrics/numericMatch.ts';
 import { rouge } from '../../shared/metrics/rouge.ts';
 import { scoreRecord } from '../../shared/metrics/scoreRecord.ts';
 import { similarity } from '../../shared/metrics/similarity.ts';
+import { numbersIn } from '../../shared/metrics/writtenNumbers.ts';
 
 function score(metric: Metric, output: string, datasetOutput: string, signal = new AbortController().signal): Promise<Score> {
   const nothing = { input: null, datasetInput: null, durationNs: null, errorMessage: null, model: null };
@@ -90,7 +90,7 @@ describe('metrics of code give what their plain definitions give', () => {
   });
 
   test('the last number is found among many', () => {
-    expect(lastNumber(`${'1 '.repeat(5_000)}x 2,000.50 y`)).toBe('2000.5');
+    expect(numbersIn(`${'1 '.repeat(5_000)}x 2,000.50 y`).at(-1)).toBe('2000.5');
   });
 });
 

@@ -22,7 +22,7 @@ import { jsonValidity } from '../../shared/metrics/jsonValidity.ts';
 import { jsonObjectsIn } from '../../shared/metrics/judging/readVerdict.ts';
 import { latency } from '../../shared/metrics/latency.ts';
 import type { JudgeRequest, Metric, Score, ScoreContext, ScoredRecord } from '../../shared/metrics/metric.ts';
-import { lastNumber, numericMatch } from '../../shared/metrics/numericMatch.ts';
+import { numericMatch } from '../../shared/metrics/numericMatch.ts';
 import { outputPii } from '../../shared/metrics/outputPii.ts';
 import { outputTone } from '../../shared/metrics/outputTone.ts';
 import { percentile } from '../../shared/metrics/percentile.ts';
@@ -33,6 +33,7 @@ import { toolErrorRate } from '../../shared/metrics/toolErrorRate.ts';
 import { toolSelectionQuality } from '../../shared/metrics/toolSelectionQuality.ts';
 import { totalTokens } from '../../shared/metrics/totalTokens.ts';
 import { toxicity } from '../../shared/metrics/toxicity.ts';
+import { numbersIn } from '../../shared/metrics/writtenNumbers.ts';
 import type { MetricValue } from '../../shared/records/recordStore.ts';
 import type { EnabledMetric } from '../../shared/scorers/resolveMetrics.ts';
 import type { JudgeDefinition, ScorerDefinition } from '../../shared/scorers/scorer.ts';
@@ -53,6 +54,8 @@ const ownJudge: JudgeDefinition = {
   outputType: 'boolean',
   inputType: null,
 };
+
+const lastNumber = (text: string): string | undefined => numbersIn(text).at(-1);
 
 const metricsFolder = join(import.meta.dirname, '../../shared/metrics');
 
@@ -175,8 +178,40 @@ describe('numeric match', () => {
     ['007', '7'],
     ['-0.0', '0'],
     ['1, 2, 3', '3'],
-    ['3,14', '14'],
-    ['1,2345', '2345'],
+    ['3,14', '3.14'],
+    ['1,2345', '1.2345'],
+    ['0,125 g', '0.125'],
+    ['1.234.567,89 €', '1234567.89'],
+    ['1.234.567', '1234567'],
+    ['1 234 567', '1234567'],
+    ['1\u202f234,5', '1234.5'],
+    ["CHF 1'234.50", '1234.5'],
+    ['12,34,567', '1234567'],
+    ['1_000_000', '1000000'],
+    ['US$-5', '-5'],
+    ['-¥5', '-5'],
+    ['($5.00)', '-5'],
+    ['see (5)', '5'],
+    ['1/2', '0.5'],
+    ['1 1/2 cups', '1.5'],
+    ['1½', '1.5'],
+    ['2/6', '1/3'],
+    ['$\\dfrac{3}{4}$', '0.75'],
+    ['$1{,}234$', '1234'],
+    ['**42**', '42'],
+    ['４２', '42'],
+    ['٤٢', '42'],
+    ['6×10³ m²', '6000'],
+    ['2 \\times 10^{-3}', '0.002'],
+    ['10 million', '10000000'],
+    ['3,5 Mio. Euro', '3500000'],
+    ['5k', '5000'],
+    ['5 km', '5'],
+    ['42 m2', '42'],
+    ['on 2024-01-05', '2024-01-05'],
+    ['at 12:30', '12:30'],
+    ['v1.2.3', '1.2.3'],
+    ['version 1.2.3', '1.2.3'],
     ['6.02e23 atoms', `602${'0'.repeat(21)}`],
     ['1.5E-3', '0.0015'],
     ['90%', '90'],
@@ -204,6 +239,41 @@ describe('numeric match', () => {
       expect(lastNumber(`${before} $${number.toLocaleString('en-US')}.00`)).toBe(String(number));
     },
   );
+
+  test.each([
+    ['1/2', 'The answer is 3/2', false],
+    ['3,14', 'Das Ergebnis ist 2,14', false],
+    ['2024-01-05', '2023-01-05', false],
+    ['42 m2', '7 m2', false],
+    ['5', '-US$5', false],
+    ['10000000', '10 million', true],
+    ['0.5', 'half of it, 50 %', true],
+    ['50%', '50', true],
+    ['5 to 10', 'between 5 and 10', true],
+    ['5 to 10', 'between 6 and 10', false],
+    ['1, 2, 3', 'first 9, then 1, 2 and 3', true],
+    ['She had 3 and got 4 more, so there are 7.\n#### 7', 'In all 7', true],
+    ['\\boxed{7} of 9', 'the answer is \\boxed{\\frac{14}{2}}, not 8', true],
+    ['1234567890123456789', '1234567890123456788', false],
+  ])('of a reference %j the output %j is %s', async (datasetOutput, output, value) => {
+    expect(await score(numericMatch, { output, datasetOutput })).toMatchObject({ value });
+  });
+
+  test('prose of several numbers that does not mark its answer is no reference', async () => {
+    const prose = 'She had 3 apples in the morning and bought 4 more at the market.';
+    expect(await score(numericMatch, { output: '7', datasetOutput: prose })).toEqual({
+      notApplicable: expect.stringContaining('2 numbers'),
+    });
+  });
+
+  propertyTest.prop([
+    fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e12, max: 1e12 }),
+    fc.constantFrom('en-US', 'de-DE', 'fr-FR', 'de-CH', 'en-IN', 'sv-SE', 'ar-EG', 'hi-IN-u-nu-deva', 'pl-PL'),
+  ])('a number that is written as in another country is read back', (number, locale) => {
+    const rounded = Math.round(number * 100) / 100;
+    const written = rounded.toLocaleString(locale, { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+    expect(Number(lastNumber(`= ${written}`))).toBeCloseTo(rounded === 0 ? 0 : rounded, 6);
+  });
 
   test('a row without a reference number has no value; an output without a number is wrong', async () => {
     expect(await score(numericMatch, { output: '4', datasetOutput: 'four' })).toHaveProperty('notApplicable');

@@ -62,8 +62,9 @@ async function isWhole(one: ExperimentOf, name: string, metric = 'exact_match'):
 }
 
 test('an experiment that had ended is what it was', async () => {
-  // This release says which rows run, how often, what runs again, and what they used.
-  const { usage, ...progress } = (await experiment('ended').progress()) as Record<string, unknown>;
+  // This release says which rows run, how often, what runs again, which settings a model was not sent, and what they used.
+  const { usage, settings_not_sent: notSent, ...progress } = (await experiment('ended').progress()) as Record<string, unknown>;
+  expect(notSent).toEqual([]);
   expect(progress).toEqual({ ...facts.ended.progress, message: null, trials: 1, row_selection: null, rerun: null });
   expect(usage).toMatchObject({ judges: { num_input_tokens: 480, num_output_tokens: 120 } });
   // Records of one time came in another order then.
