@@ -22,6 +22,10 @@ export function toExperimentRow(row: DatasetRow): SourceRow {
   };
 }
 
+/** What the variables of a template are filled in with: a text in `input` byte for byte, also one that is JSON. Paths reach into such a text all the same. */
+export const templateVariables = ({ input, variables }: Pick<SourceRow, 'input' | 'variables'>): Record<string, unknown> =>
+  Object.hasOwn(variables, 'input') ? { ...variables, input } : variables;
+
 const textOrNull = (cell: Cell): string | null => (cell === null ? null : cellText(cell));
 
 /** The value a JSON text stands for. A number or boolean only where its text would come out the same: `1.0` or `007` stay texts. */

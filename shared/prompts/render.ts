@@ -1,4 +1,6 @@
 import { RequestInvalid } from '../errors/errors.ts';
+import { closestNames } from '../identifiers/closestNames.ts';
+import { jsonWithSources } from '../json/jsonWithSources.ts';
 import { MAX_PROMPT, MAX_TEXT, replaceWithin, TextBudget, TextTooLarge } from './boundedText.ts';
 
 export type MessagePart = { type: 'text'; text: string } | { type: 'file'; file_id: string };
@@ -13,9 +15,10 @@ export type PromptTemplate = string | PromptMessage[];
 
 /**
  * A variable is a name between double braces, white space around it ignored: `{{input}}`, `{{ input.question }}`. Quotes and braces cannot be in a
- * name, so JSON in a prompt stays what it is. There are no sections, helpers or expressions: a prompt is data and never runs.
+ * name, so JSON in a prompt stays what it is. `{{{input}}}` is the same, as in Mustache: nothing is escaped. A backslash before the braces makes them text.
+ * There are no sections, helpers or expressions: a prompt is data and never runs.
  */
-const variable = /\{\{([^{}"]+)\}\}/g;
+const variable = /\\(\{\{\{?[^{}"]+\}\}\}?)|\{\{\{([^{}"]+)\}\}\}|\{\{([^{}"]+)\}\}/g;
 
 /**
  * The messages of a template for these variables. A value is put in as it is (no escaping): texts as they are, null as nothing, objects as JSON
@@ -58,8 +61,9 @@ class Rendering {
     const rendered = replaceWithin(
       text,
       variable,
-      ([whole, inner = '']) => {
-        const name = inner.trim();
+      ([whole, literal, triple, double]) => {
+        if (literal !== undefined) return literal;
+        const name = (triple ?? double ?? '').trim();
         if (name === '') return whole;
         const value = this.#textOf(name);
         if (value === undefined) unknown.add(name);
@@ -114,7 +118,10 @@ class Rendering {
 export function promptVariables(template: PromptTemplate): string[] {
   const names = new Set<string>();
   mapTexts(template, (text) => {
-    for (const [, inner] of text.matchAll(variable)) if (inner?.trim()) names.add(inner.trim());
+    for (const [, , triple, double] of text.matchAll(variable)) {
+      const name = (triple ?? double)?.trim();
+      if (name) names.add(name);
+    }
     return text;
   });
   return [...names];
@@ -122,8 +129,8 @@ export function promptVariables(template: PromptTemplate): string[] {
 
 /**
  * Refuses a template with a variable that no row of the data can fill: neither a column nor a path into one, nor a field of the JSON objects in
- * the `input` column.
- * @throws RequestInvalid naming the variable and the columns there are.
+ * the `input` column. A path into `input` must begin with such a field, or with the position in a list.
+ * @throws RequestInvalid naming the variable, the closest one and the columns there are.
  */
 export function checkPrompt(
   template: PromptTemplate,
@@ -131,19 +138,35 @@ export function checkPrompt(
   loc: (string | number)[] = ['body', 'prompt_template_version_id'],
 ): void {
   const known = new Set([...data.columnNames, ...(data.inputFields ?? [])]);
-  const unknown = promptVariables(template).filter((name) => !prefixes(name).some((prefix) => known.has(prefix)));
+  const inputFields = new Set(data.inputFields ?? []);
+  const isPathOfInput = (name: string): boolean => {
+    const path = name.slice(INPUT_PATH.length);
+    return /^\d/.test(path) || prefixes(path).some((prefix) => inputFields.has(prefix));
+  };
+  const unknown = promptVariables(template).filter((name) => {
+    if (known.has(name)) return false;
+    if (data.inputFields && name.startsWith(INPUT_PATH)) return !isPathOfInput(name);
+    return !prefixes(name).some((prefix) => known.has(prefix));
+  });
   if (unknown.length === 0) return;
+  const names = [...known, ...[...inputFields].map((field) => `${INPUT_PATH}${field}`)];
+  const closestTo = (name: string): string => {
+    const [closest] = closestNames(name, names, 1);
+    return closest === undefined ? '' : `, the closest is {{${closest}}}`;
+  };
   const columns = data.columnNames.length > 0 ? someOf(data.columnNames) : 'none';
   const fields = data.inputFields?.length ? `; fields of its input: ${someOf(data.inputFields)}` : '';
   throw new RequestInvalid(
     unknown.slice(0, MAX_NAMED).map((name) => ({
       loc,
       type: 'prompt_variable_unknown',
-      msg: `the prompt uses {{${name}}}, which the data does not have; columns of the data: ${columns}${fields}`,
+      msg: `the prompt uses {{${name}}}, which the data does not have${closestTo(name)}; columns of the data: ${columns}${fields}`,
       ctx: { variable: name },
     })),
   );
 }
+
+const INPUT_PATH = 'input.';
 
 /** Names that an error lists, and unknown variables that it has items for: each item lists all of the former. */
 const MAX_NAMED = 100;
@@ -170,7 +193,10 @@ function prefixes(path: string): string[] {
 
 function parsedOrNothing(text: string): unknown {
   try {
-    return JSON.parse(text);
+    // A number keeps its digits: 1.50 and 12345678901234567890 are put in as they are written.
+    return jsonWithSources.parse(text, (_key, value, { source }) =>
+      typeof value === 'number' && source !== undefined && String(value) !== source ? jsonWithSources.rawJSON(source) : value,
+    );
   } catch {
     return undefined;
   }

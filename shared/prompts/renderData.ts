@@ -1,5 +1,5 @@
 import { freeTurn } from '../concurrency/freeTurn.ts';
-import { toExperimentRow } from '../datasets/experimentRow.ts';
+import { templateVariables, toExperimentRow } from '../datasets/experimentRow.ts';
 import type { DatasetRowStore } from '../datasets/rowStore.ts';
 import { RequestInvalid } from '../errors/errors.ts';
 import type { PageRequest } from '../wire/common.ts';
@@ -30,7 +30,7 @@ export async function renderForRows(
     const found = await rows.page(datasetId, versionIndex, from, end);
     if (found.length === 0) break;
     for (const row of found) {
-      answer.add(toExperimentRow(row).variables);
+      answer.add(templateVariables(toExperimentRow(row)));
       await freeTurn();
     }
     from += found.length;

@@ -159,6 +159,26 @@ describe('templates', () => {
   });
 });
 
+test('a text in a cell reaches a prompt byte for byte', async () => {
+  const cells = [
+    '1.50',
+    ' 5 ',
+    '007',
+    '12345678901234567890',
+    '{"a": 1.50,  "b":2}',
+    '[1.0, 2]',
+    'true',
+    'two\nlines',
+    '\u00e9\u0301',
+  ];
+  const made = await service.upload('jsonl', cells.map((input) => JSON.stringify({ input })).join('\n'));
+  const { body } = await call('POST', '/render_template', {
+    template: '{{input}}|{{{input}}}',
+    data: { dataset_id: made.body.id },
+  });
+  expect(body.rendered_templates.map(({ result }: { result: string }) => result)).toEqual(cells.map((cell) => `${cell}|${cell}`));
+});
+
 describe('rendering', () => {
   const text = (template: string, variables: Record<string, unknown>) => renderPrompt(template, variables)[0]?.content;
 
@@ -178,6 +198,14 @@ describe('rendering', () => {
     ['{"a": {"b": {{n}}}} {{"x": 1}} {{}} {{ }}', { n: 1 }, '{"a": {"b": 1}} {{"x": 1}} {{}} {{ }}'],
     ['{{constructor}}{{__proto__}}{{input.constructor.name}}{{input.length}}', { input: 'abc' }, ''],
     ['{{#each input}}{{this}}{{/each}}', { input: [1] }, ''],
+    ['{{{input}}} {{{ input }}}', { input: '<b>' }, '<b> <b>'],
+    ['\\{{input}} is \\{{{input}}}, {{input}}', { input: 'x' }, '{{input}} is {{{input}}}, x'],
+    ['{{input}}', { input: '{"a": 1.50,  "id": 12345678901234567890}' }, '{"a": 1.50,  "id": 12345678901234567890}'],
+    [
+      '{{input.a}} {{input.id}} {{input.in}}',
+      { input: '{"a": 1.50, "id": 12345678901234567890, "in": {"n": 2.0}}' },
+      '1.50 12345678901234567890 {"n":2.0}',
+    ],
   ])('%s', (template, variables, expected) => {
     expect(text(template, variables)).toBe(expected);
   });
@@ -198,7 +226,10 @@ describe('rendering', () => {
 
   test('a variable that no row can fill is refused, with its name and the columns there are', () => {
     const data = { columnNames: ['input', 'output'], inputFields: ['question'] };
-    checkPrompt('{{input}} {{ question }} {{input.anything.deep}} {{output}}', data);
+    checkPrompt('{{input}} {{ question }} {{input.question.deep}} {{input.0}} {{output.any}} \\{{literal}} {{{output}}}', data);
+    expect(() => checkPrompt('{{input.qestion}}', data)).toThrow('the closest is {{input.question}}');
+    expect(() => checkPrompt('{{input.any}}', { columnNames: ['input'], inputFields: [] })).toThrow('{{input.any}}');
+    expect(() => checkPrompt('{{{outptu}}}', data)).toThrow('the closest is {{output}}');
     const check = () => checkPrompt([{ role: 'user', content: '{{qestion}} {{input}}' }], data);
     expect(check).toThrow('{{qestion}}');
     expect(check).toThrow('columns of the data: input, output; fields of its input: question');

@@ -1,3 +1,4 @@
+import { templateVariables } from '../../shared/datasets/experimentRow.ts';
 import { type ExperimentRow, type ExperimentRun, jobIdOf } from '../../shared/experiments/experiment.ts';
 import type { RowResult } from '../../shared/experiments/rowTrace.ts';
 import type { RowContext, RowRunner } from '../../shared/experiments/runRows.ts';
@@ -17,7 +18,7 @@ export function promptTemplateRunner(
   return {
     async run(row: ExperimentRow, { signal, waiting, stopping, memory }: RowContext): Promise<RowResult> {
       const startedAt = new Date();
-      const messages = renderPrompt(template.template, row.variables);
+      const messages = renderPrompt(template.template, templateVariables(row));
       try {
         const answer = await models.complete({
           modelAlias,
