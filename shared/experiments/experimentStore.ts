@@ -138,7 +138,7 @@ export interface AggregatedMetric {
   scale: MetricScale;
 }
 
-/** Which of several experiments is a baseline: the newest of all, of those that are approved, or of those that passed their newest gate. */
+/** Which of several experiments is a baseline: the newest of all, of those that are approved, or of those that passed their gates or are approved. */
 export type BaselinePick = 'newest' | 'approved' | 'passed';
 export interface BaselineChoice {
   tag?: Pick<RunTag, 'key' | 'value'> | undefined;
@@ -168,7 +168,7 @@ export interface ExperimentStore {
   lastFinished(projectId: string, choice: BaselineChoice, except: string): Promise<string | undefined>;
   /** @param by who approves; null takes the approval back. False where there is no such experiment. */
   approve(projectId: string, experimentId: string, by: string | null): Promise<boolean>;
-  /** Notes what a gate came to. */
+  /** Notes what a gate came to. One that failed stays so until the run is started again: a looser gate does not make it a baseline. */
   noteGate(projectId: string, experimentId: string, status: GateStatus): Promise<void>;
   /** Ids of the metrics that are switched on for these experiments; none for one without settings. */
   metricIds(experimentIds: readonly string[]): Promise<ReadonlyMap<string, string[]>>;

@@ -133,7 +133,11 @@ async function sides(
       'baseline_failed',
     );
   const { series } = experiment.experiment;
-  return { experiment, baseline: found.baseline, choice: baseline.experimentId ? 'named by its id' : inWords(choice, series) };
+  return {
+    experiment,
+    baseline: found.baseline,
+    choice: baseline.experimentId ? 'the one that was named' : inWords(choice, series),
+  };
 }
 
 async function chosenBaseline(deps: GateDeps, projectId: string, experimentId: string, choice: BaselineChoice): Promise<string> {

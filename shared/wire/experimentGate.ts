@@ -26,7 +26,7 @@ export const GateRequest = z
           .nullish()
           .describe(
             'Of the earlier runs of its series, or of the experiments with the tag: the one that ended last, the last that is approved, or the last of those ' +
-              'that passed their newest gate. With a tag alone it is `newest`.',
+              'that passed every gate or are approved. With a tag alone it is `newest`.',
           ),
       })
       .nullish()

@@ -226,7 +226,7 @@ export const ExperimentResponse = z
     gate: z
       .object({ status: z.enum(['passed', 'failed', 'undecided']), at: Timestamp })
       .nullable()
-      .describe('What its newest gate came to; null before the first.'),
+      .describe('What its gates came to: `failed` where one of them failed since it was last started. Null before the first.'),
     project_id: Uuid,
     created_by: Uuid,
     created_by_user: UserInfo.nullable(),

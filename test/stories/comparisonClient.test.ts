@@ -226,8 +226,8 @@ describe('the gate', () => {
     const at = (run: string) => service.client.send<Record<string, unknown>>(`/projects/${id}/experiments/${run}`);
     expect(await at(first)).toMatchObject({ series: 'nightly', gate: { status: 'passed' }, approved_at: null });
     expect(await at(second)).toMatchObject({ series: 'nightly', gate: { status: 'failed' } });
-    // What counts is its newest gate, which held it against a run as bad.
-    expect(await at(third)).toMatchObject({ series: 'nightly', gate: { status: 'passed' } });
+    // It passed a gate later, which held it against a run as bad.
+    expect(await at(third)).toMatchObject({ series: 'nightly', gate: { status: 'failed' } });
     expect(await at(other)).toMatchObject({ series: 'nightly 2026', gate: null });
     const found = await service.client.send<{ experiments: { id: string }[] }>(`/projects/${id}/experiments/search`, {
       body: {

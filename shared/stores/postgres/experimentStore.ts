@@ -156,7 +156,7 @@ const sortSql = { name: 'r.name', series: 'r.series', created_at: 'r.created_at'
 const pickSql: Record<BaselinePick, string> = {
   newest: 'true',
   approved: 'e.approved_at IS NOT NULL',
-  passed: "e.gate_status = 'passed'",
+  passed: "(e.gate_status = 'passed' OR e.approved_at IS NOT NULL)",
 };
 
 /** The figure that stands for a metric: null where the experiment has none. */
@@ -285,11 +285,11 @@ export function postgresExperiments(database: Database): ExperimentStore {
       return rows.length > 0;
     },
     async noteGate(projectId, experimentId, status) {
-      await database.query('UPDATE experiments SET gate_status = $3, gated_at = now() WHERE project_id = $1 AND run_id = $2', [
-        projectId,
-        experimentId,
-        status,
-      ]);
+      await database.query(
+        `UPDATE experiments SET gate_status = CASE WHEN gate_status = 'failed' THEN gate_status ELSE $3 END, gated_at = now()
+          WHERE project_id = $1 AND run_id = $2`,
+        [projectId, experimentId, status],
+      );
     },
     async metricIds(experimentIds) {
       const rows = await database.query(

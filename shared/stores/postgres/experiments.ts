@@ -96,6 +96,7 @@ export function postgresRunLedger(database: Database): RunLedger {
                   dataset_version_index = coalesce($15, dataset_version_index), dataset_name = coalesce($16, dataset_name),
                   prompt_template_version_id = coalesce($17, prompt_template_version_id), prompt_settings = coalesce($18::jsonb, prompt_settings),
                   caller_process = coalesce($7, caller_process), caller_seen_at = CASE WHEN $7::text IS NULL THEN caller_seen_at ELSE now() END,
+                  gate_status = NULL, gated_at = NULL, approved_at = NULL, approved_by = NULL,
                   error = NULL, pause_reason = NULL, workflow_problem = NULL, ended_at = NULL, started_at = coalesce(started_at, now())
             WHERE run_id = $1 AND workflow_number = $2 AND state NOT IN ('requested', 'running', 'paused')
             RETURNING run_id`,
