@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { dirname, extname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { extname, join } from 'node:path';
 import express, { type Express, type RequestHandler, type Router } from 'express';
 import type { Logger } from 'pino';
 import { ServiceError } from '../shared/errors/errors.ts';
@@ -99,8 +98,7 @@ function mountDocuments(app: Express, document: (version: OpenapiVersion) => unk
     response.setHeader('Content-Security-Policy', DOCS_POLICY);
     response.type('html').send(DOCS_PAGE);
   });
-  const assets = dirname(fileURLToPath(import.meta.resolve('swagger-ui-dist/swagger-ui.css')));
-  // Each by its name: the package has pages of its own beside them.
+  const assets = join(import.meta.dirname, 'swaggerUi');
   for (const name of ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png']) {
     const path = join(assets, name);
     app.get(`/docs/assets/${name}`, async (_request, response) => {
