@@ -1,6 +1,7 @@
 import { REFERENCE } from './groups.ts';
 import { inPieces, type Pieces } from './inPieces.ts';
 import type { Metric } from './metric.ts';
+import { normalized } from './words.ts';
 
 /** Characters between two yields: about 0.2 ms. */
 const CHARACTERS_PER_PIECE = 40_000;
@@ -14,7 +15,8 @@ export const contains: Metric = {
     // Every text contains the empty one: that would be a right answer to everything.
     if (datasetOutput === null || datasetOutput.trim() === '') return { notApplicable: 'the row has no reference output' };
     if (output === null) return { notApplicable: 'the record has no output' };
-    return { value: await inPieces(includesPieces(output.toLowerCase(), datasetOutput.trim().toLowerCase()), signal) };
+    const [text, wanted] = [output, datasetOutput.trim()].map((one) => normalized(one.toLowerCase())) as [string, string];
+    return { value: await inPieces(includesPieces(text, wanted), signal) };
   },
 };
 

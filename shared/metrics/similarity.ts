@@ -2,6 +2,7 @@ import { editDistancePieces } from './editDistance.ts';
 import { SIMILARITY } from './groups.ts';
 import { inPieces } from './inPieces.ts';
 import type { Metric } from './metric.ts';
+import { normalized } from './words.ts';
 
 /** Longer texts take too long to compare (the work grows with the product of both lengths: this is about 0.2 s). */
 const MAX_LENGTH = 30_000;
@@ -14,9 +15,10 @@ export const similarity: Metric = {
   async score({ output, datasetOutput }, { signal }) {
     if (datasetOutput === null) return { notApplicable: 'the row has no reference output' };
     if (output === null) return { notApplicable: 'the record has no output' };
-    const longest = Math.max(output.length, datasetOutput.length);
+    const [text, reference] = [normalized(output), normalized(datasetOutput)];
+    const longest = Math.max(text.length, reference.length);
     if (longest > MAX_LENGTH) return { notApplicable: `texts over ${MAX_LENGTH} characters are not compared` };
     if (longest === 0) return { value: 1 };
-    return { value: 1 - (await inPieces(editDistancePieces(output, datasetOutput), signal)) / longest };
+    return { value: 1 - (await inPieces(editDistancePieces(text, reference), signal)) / longest };
   },
 };

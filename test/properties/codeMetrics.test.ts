@@ -39,7 +39,7 @@ const table = (
   },
 });
 
-const wordsOf = (one: string): string[] => one.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+const wordsOf = (one: string): string[] => one.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
 
 describe('metrics of code give what their plain definitions give', () => {
   propertyTest.prop([text, text], { numRuns: 500 })('edit distance: the table of Levenshtein', (a, b) => {
@@ -92,6 +92,41 @@ describe('metrics of code give what their plain definitions give', () => {
   test('the last number is found among many', () => {
     expect(numbersIn(`${'1 '.repeat(5_000)}x 2,000.50 y`).at(-1)).toBe('2000.5');
   });
+});
+
+describe('words of every script', () => {
+  const figureOf = async (metric: Metric, output: string, reference: string) =>
+    ((await score(metric, output, reference)) as { value: number }).value;
+
+  test.each([
+    ['bleu', bleu],
+    ['rouge', rouge],
+  ] as const)('%s', async (_, metric) => {
+    expect(await figureOf(metric, 'मेरा कीताब यहूँ ही', 'मेरी किताब यहाँ है')).toBe(0);
+    for (const [output, reference] of [
+      ['今天天气不好', '今天天气很好'],
+      ['วันนี้อากาศไม่ดี', 'วันนี้อากาศดีมาก'],
+      ['C#', 'C++'],
+      ['I like C', 'I like C#'],
+      ['it costs €5', 'it costs $5'],
+    ] as const) {
+      expect(await figureOf(metric, output, output), output).toBeCloseTo(1);
+      expect(await figureOf(metric, output, reference), output).toBeLessThan(1);
+    }
+    expect(await figureOf(metric, '今天天气不好', '今天天气很好')).toBeGreaterThan(0);
+    expect(await figureOf(metric, 'วันนี้อากาศไม่ดี', 'วันนี้อากาศดีมาก')).toBeGreaterThan(0);
+    expect(await figureOf(metric, '👍', '👎')).toBe(0);
+  });
+
+  propertyTest.prop([fc.string({ unit: fc.constantFrom('é', 'ü', 'ñ', '각', 'क', 'ि', 'İ', ' ', 'a'), maxLength: 60 })])(
+    'composed and decomposed forms of a text are alike',
+    async (one) => {
+      fc.pre(one.trim() !== '');
+      const [composed, decomposed] = [one.normalize('NFC'), one.normalize('NFD')];
+      for (const metric of [bleu, rouge, similarity]) expect(await figureOf(metric, composed, decomposed)).toBeCloseTo(1);
+      expect(await score(contains, composed, decomposed)).toEqual({ value: true });
+    },
+  );
 });
 
 describe('the event loop', () => {
