@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Plain JavaScript for any Node.js: the command itself needs one of version 24, which the package and a checkout bring along.
+// Plain JavaScript for any Node.js: the package of the service and a checkout bring along the one that they need, the package of the command does not.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -8,11 +8,15 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 
-/** Older ones do not know `import.meta.main`. */
-const NEEDED = [24, 2];
-/** In a checkout its source, in the package what it was compiled to. */
-const [source, compiled] = ['ts', 'js'].map((ending) => new URL(`../cli/main.${ending}`, import.meta.url));
-const command = existsSync(source) ? source : compiled;
+/** The file in a checkout, or what a package has of it. */
+function compiledOrSource(path) {
+  const [source, compiled] = ['ts', 'js'].map((ending) => new URL(`../${path}.${ending}`, import.meta.url));
+  return existsSync(source) ? source : compiled;
+}
+
+const command = compiledOrSource('cli/main');
+/** Older ones do not know `import.meta.main`, which the service uses, or do not run an experiment file in TypeScript. */
+const NEEDED = existsSync(compiledOrSource('start')) ? [24, 2] : [22, 18];
 
 function packagedNode() {
   const { platform, arch } = process;

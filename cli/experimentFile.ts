@@ -3,6 +3,7 @@ import { basename, extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type ExperimentDefinition, ValueError } from '../client/index.ts';
 import { checkDefinitionKeys } from '../client/runExperimentOptions.ts';
+import { lendClient } from './clientForFiles.ts';
 import { usageError } from './commandError.ts';
 import { withoutControlCharacters } from './terminal.ts';
 
@@ -15,6 +16,7 @@ const howItEnds = 'end it with export default defineExperiment({ … })';
 export async function loadExperiment(folder: string, file: string): Promise<ExperimentDefinition & { experimentName: string }> {
   const path = resolve(folder, file);
   await access(path);
+  lendClient();
   let exported: { default?: unknown };
   try {
     exported = (await import(pathToFileURL(path).href)) as { default?: unknown };

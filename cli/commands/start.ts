@@ -1,7 +1,11 @@
 import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { constants } from 'node:os';
-import { extname } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { besideCommand } from '../besideCommand.ts';
+import { usageError } from '../commandError.ts';
 import type { Terminal } from '../terminal.ts';
 
 interface StartOptions {
@@ -28,10 +32,12 @@ export const serviceEnvironment = {
   MALLOC_TRIM_THRESHOLD_: '131072',
 };
 
-/** Runs the service until it ends, in the foreground. It is a process of its own: parts of it read their settings before any code runs. */
+/**
+ * Runs the service until it ends, in the foreground. It is a process of its own: parts of it read their settings before any code runs.
+ * @throws CommandError where the service is not installed
+ */
 export async function start(terminal: Terminal, { port, dataDir }: StartOptions): Promise<never> {
-  const entry = fileURLToPath(new URL(`../../start${extname(import.meta.filename)}`, import.meta.url));
-  const child = spawn(process.execPath, [...serviceFlags, entry], {
+  const child = spawn(process.execPath, serviceProgram(terminal.folder), {
     cwd: terminal.folder,
     stdio: 'inherit',
     env: {
@@ -49,4 +55,20 @@ export async function start(terminal: Terminal, { port, dataDir }: StartOptions)
     child.once('exit', (code, endedBy) => resolve([code, endedBy]));
   });
   process.exit(signal ? 128 + constants.signals[signal] : (exitCode ?? 1));
+}
+
+/** Arguments of Node.js. A checkout and the package `assay` have the service beside the command; the package of the command alone looks for `assay`. */
+function serviceProgram(folder: string): string[] {
+  const entry = fileURLToPath(besideCommand('start'));
+  if (existsSync(entry)) return [...serviceFlags, entry];
+  try {
+    // That package's own command brings the Node.js that the service needs.
+    const manifest = createRequire(join(folder, 'package.json')).resolve('assay/package.json');
+    return [join(manifest, '../bin/assay.js'), 'start'];
+  } catch (cause) {
+    throw usageError(
+      'the service is not installed here: npm install assay brings it (1.1 GB). A service elsewhere is named by --api-url or SERVICE_API_URL',
+      { cause },
+    );
+  }
 }

@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { ServiceClient } from '../../client/http.ts';
 import { runExperiment } from '../../client/runExperiment.ts';
 import { buildClient } from '../../tools/packages/buildClient.ts';
+import { buildCommand } from '../../tools/packages/buildCommand.ts';
 import { buildService } from '../../tools/packages/buildService.ts';
 import { clientDeclarations } from '../../tools/packages/clientDeclarations.ts';
 import { withoutBlanks } from '../../tools/packages/withoutBlanks.ts';
@@ -23,16 +24,22 @@ const run = promisify(execFile);
 let folder: string;
 let clientPackage: string;
 let clientTarball: string;
+let commandPackage: string;
 let node20: string;
 let service: InstalledService;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'assay-packages-'));
   clientPackage = join(folder, 'client');
+  commandPackage = join(folder, 'cli');
   const servicePackage = join(folder, 'assay');
   const declarations = clientDeclarations(root);
   buildService(root, servicePackage, declarations);
-  [node20] = await Promise.all([installedNode20(), buildClient(root, clientPackage, declarations)]);
+  [node20] = await Promise.all([
+    installedNode('20.9.0'),
+    buildClient(root, clientPackage, declarations),
+    buildCommand(root, commandPackage, declarations),
+  ]);
   clientTarball = await packed(clientPackage);
   const runners = join(folder, 'runners');
   await mkdir(runners);
@@ -89,9 +96,9 @@ async function installedService(tarball: string, environment: Record<string, str
   };
 }
 
-async function installedNode20(): Promise<string> {
+async function installedNode(version: string): Promise<string> {
   const name = `node-${process.platform}-${process.arch}`;
-  return join(await project('node20', {}, [`${name}@20.9.0`]), 'node_modules', name, 'bin/node');
+  return join(await project(`node-${version}`, {}, [`${name}@${version}`]), 'node_modules', name, 'bin/node');
 }
 
 async function packed(path: string): Promise<string> {
@@ -291,6 +298,54 @@ describeWithServer('in a browser', { name: 'chromium', path: existsSync(program)
     expect(await service.client.send(`/v2/projects/${id}/spans/search`, { body: search })).toMatchObject({
       records: [{ type: 'tool', name: 'shout', input: 'hello', output: 'HELLO' }],
     });
+  });
+});
+
+describe('the package of the command', () => {
+  test('is small, and holds the licences of what is inside it', async () => {
+    const path = await project('command-alone', {}, [await packed(commandPackage)]);
+    const installed = readdirSync(join(path, 'node_modules'), { recursive: true, withFileTypes: true });
+    const sizes = await Promise.all(
+      installed.filter((file) => file.isFile()).map((file) => stat(join(file.parentPath, file.name))),
+    );
+    expect(sizes.reduce((sum, { size }) => sum + size, 0)).toBeLessThan(5_000_000);
+    expect(readdirSync(join(path, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual(['@assay']);
+    const licenses = await readFile(join(path, 'node_modules/@assay/cli/THIRD_PARTY_LICENSES'), 'utf8');
+    for (const name of ['commander', 'zod', 'csv-parse', 'hyparquet'])
+      expect(licenses).toContain(`${name} ${like(name).split('@').at(-1)}\n`);
+  });
+
+  test('runs and gates experiments of a service that is elsewhere, with Node.js 22.18, and says what start needs', async () => {
+    const quality = `import { defineExperiment, log } from '@assay/client';
+const shout = log({ kind: 'tool', name: 'shout' }, (text: string) => text.toUpperCase());
+export default defineExperiment<string, string>({
+  dataset: [{ input: 'a', output: 'A' }],
+  function: (text) => shout(text),
+  metrics: ['exact_match'],
+  gate: { metrics: { exact_match: { min: 1 } } },
+});
+`;
+    const path = await project('command', { 'quality.ts': quality, 'package.json': '{"private": true, "type": "module"}' }, [
+      await packed(commandPackage),
+    ]);
+    const node22 = await installedNode('22.18.0');
+    const script = `
+      assay() { ${node22} node_modules/.bin/assay "$@"; }
+      assay run quality.ts --project first > run.txt 2> progress.txt; echo $?
+      assay gate quality --project first --min exact_match=1 > gate.txt; echo $?
+      assay logs search --project first --experiment quality --kind span --json 2>/dev/null | grep -c '"shout"'
+      assay start; echo $?
+      ${process.execPath} --input-type=module -e "import { log } from '@assay/cli/client'; console.log(typeof log)"`;
+    const env = {
+      PATH: process.env.PATH,
+      HOME: path,
+      NO_COLOR: '1',
+      SERVICE_API_URL: service.url,
+      SERVICE_API_KEY: service.apiKey,
+    };
+    const { stdout, stderr } = await run('bash', ['-c', script], { cwd: path, env });
+    expect(stdout.split('\n')).toEqual(['0', '0', '1', '2', 'function', '']);
+    expect(stderr).toContain('the service is not installed here: npm install assay');
   });
 });
 
