@@ -25,6 +25,7 @@ export class AttributeLayout {
   #positions: Map<string, number> | undefined;
   #lists: ReadonlyMap<string, readonly ListItem[]> | undefined;
   readonly #prefixes = new Map<string, boolean>();
+  readonly #derived = new Map<unknown, unknown>();
 
   private constructor(names: string[], isOwn: boolean) {
     this.#names = names;
@@ -77,6 +78,7 @@ export class AttributeLayout {
     this.#positions?.set(name, this.#names.push(name) - 1);
     this.#lists = undefined;
     this.#prefixes.clear();
+    this.#derived.clear();
     return this;
   }
 
@@ -94,6 +96,12 @@ export class AttributeLayout {
       this.#prefixes.set(prefix, hasAny);
     }
     return hasAny;
+  }
+
+  /** What `derive` makes of the names: it depends on nothing else. */
+  derived<T>(derive: (names: readonly string[]) => T): T {
+    if (!this.#derived.has(derive)) this.#derived.set(derive, derive(this.#names));
+    return this.#derived.get(derive) as T;
   }
 
   /** What stands under `prefix.0.`, `prefix.1.` and so on, in the order of the numbers; the prefix holds no number. */

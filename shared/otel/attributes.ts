@@ -52,6 +52,11 @@ export class Attributes {
     return this.#layout.hasAny(prefix);
   }
 
+  /** What follows from the names alone, which is found once for all spans with the same. @param derive a constant of its module */
+  fromNames<T>(derive: (names: readonly string[]) => T): T {
+    return this.#layout.derived(derive);
+  }
+
   /** The first of these that is there and not empty. */
   get(...names: string[]): AttributeValue | undefined {
     for (const name of names) {

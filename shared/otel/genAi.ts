@@ -38,7 +38,7 @@ export function genAiRole({ attributes }: OtelSpan): SpanRole | undefined {
 }
 
 /** What the OpenTelemetry conventions for generative AI say of a span, in their current form and the ones before it. */
-export function readGenAi(span: OtelSpan, { kind, callsModel }: SpanRole): SpanContent {
+export function readGenAi(span: OtelSpan, { kind }: SpanRole): SpanContent {
   const { attributes } = span;
   if (!speaksOfModels(span)) return {};
   const content: SpanContent = {
@@ -47,8 +47,6 @@ export function readGenAi(span: OtelSpan, { kind, callsModel }: SpanRole): SpanC
     ...(kind === 'tool' ? {} : kind === 'retriever' ? retrieval(span) : conversation(span)),
   };
   if (kind === 'llm') Object.assign(content, modelCall(attributes));
-  // An agent's usage is the sum of its calls', each of which has a span: taken here too it would count twice, so it stays with the metadata.
-  if (callsModel) content.usage = usageOf(attributes);
   if (kind === 'agent') content.agentName = attributes.text('gen_ai.agent.name', 'traceloop.entity.name', 'agent_name');
   if (kind === 'tool') {
     content.toolCallId = attributes.text('gen_ai.tool.call.id');
@@ -97,28 +95,6 @@ function modelCall(attributes: Attributes): SpanContent {
 
 const given = <K extends keyof SpanContent>(name: K, value: SpanContent[K]): Pick<SpanContent, K> | undefined =>
   value === undefined ? undefined : ({ [name]: value } as Pick<SpanContent, K>);
-
-const usageOf = (attributes: Attributes): SpanContent['usage'] => ({
-  inputTokens: attributes.count('gen_ai.usage.input_tokens', 'gen_ai.usage.prompt_tokens', 'gen_ai.response.prompt_tokens'),
-  outputTokens: attributes.count(
-    'gen_ai.usage.output_tokens',
-    'gen_ai.usage.completion_tokens',
-    'gen_ai.response.completion_tokens',
-  ),
-  totalTokens: attributes.count('gen_ai.usage.total_tokens', 'llm.usage.total_tokens'),
-  cachedTokens: attributes.count(
-    'gen_ai.usage.cache_read.input_tokens',
-    'gen_ai.usage.cache_read_input_tokens',
-    'gen_ai.usage.input_tokens.cached',
-  ),
-  cacheWriteTokens: attributes.count('gen_ai.usage.cache_creation.input_tokens', 'gen_ai.usage.cache_creation_input_tokens'),
-  reasoningTokens: attributes.count(
-    'gen_ai.usage.reasoning.output_tokens',
-    'gen_ai.usage.reasoning_tokens',
-    'gen_ai.usage.details.reasoning_tokens',
-  ),
-  costUsd: attributes.number('gen_ai.usage.cost', 'gen_ai.cost.total_cost'),
-});
 
 function toolsOf(attributes: Attributes): SpanContent['tools'] {
   const tools = (attributes.list('gen_ai.tool.definitions') ?? []).filter(isTree);

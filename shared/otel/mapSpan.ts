@@ -17,9 +17,9 @@ import {
   type SpanRole,
   type StepInput,
   type StepOutput,
-  withCacheOnce,
 } from './spanContent.ts';
 import { SpanMetadata } from './spanMetadata.ts';
+import { readUsage } from './usage.ts';
 import { readVercelAi, vercelAiRole } from './vercelAi.ts';
 
 /** A span in the words of the interface, without the ids that depend on where it is stored. */
@@ -62,6 +62,7 @@ export function mapSpan(span: OtelSpan): Mapped {
   const named = openInferenceRole(span) ?? vercelAiRole(span) ?? genAiRole(span);
   const role = named ?? plainRole;
   const content = firstOf(readOpenInference(span, role), readGenAi(span, role), readVercelAi(span, role), plain);
+  const usage = readUsage(span.attributes, role);
   const retrieval = role.kind === 'retriever' || named === undefined ? retrievalIn(span, content, plain) : undefined;
   const isRetrieval = retrieval && (named !== undefined || retrieval.documents.length > 0);
   const type = isRetrieval ? 'retriever' : role.kind;
@@ -86,7 +87,7 @@ export function mapSpan(span: OtelSpan): Mapped {
   metadata.drop(dropped);
   metadata.addUnread(span, exception);
   mapped.user_metadata = metadata.texts();
-  mapped.metrics = metricsOf(span, content);
+  mapped.metrics = metricsOf(span, content, usage);
   if (content.tags) mapped.tags = content.tags;
   if (type === 'agent') {
     mapped.agent_type = 'default';
@@ -230,30 +231,28 @@ function errorOf({ failed, statusMessage, attributes }: OtelSpan, exception: Att
 
 const isHttpStatus = (code: number): boolean => Number.isInteger(code) && code >= 100 && code < 600;
 
-function metricsOf(span: OtelSpan, { usage, timeToFirstTokenNs }: SpanContent): Record<string, number> {
+function metricsOf(
+  span: OtelSpan,
+  { timeToFirstTokenNs }: SpanContent,
+  usage: ReportedUsage | undefined,
+): Record<string, number> {
   const metrics: Record<string, number> = {};
-  const duration = durationNs(span);
-  if (duration !== undefined) metrics.duration_ns = duration;
-  if (timeToFirstTokenNs !== undefined && Number.isSafeInteger(timeToFirstTokenNs))
-    metrics.time_to_first_token_ns = timeToFirstTokenNs;
-  if (usage) addUsage(metrics, withCacheOnce(usage));
-  return metrics;
-}
-
-function addUsage(metrics: Record<string, number>, usage: ReportedUsage): void {
-  const { inputTokens, outputTokens, costUsd } = usage;
-  const known = inputTokens !== undefined && outputTokens !== undefined;
-  const totalTokens = known ? inputTokens + outputTokens : (usage.totalTokens ?? inputTokens ?? outputTokens);
   const put = (name: string, value: number | undefined): void => {
     if (value !== undefined) metrics[name] = value;
   };
-  put('num_input_tokens', inputTokens);
-  put('num_output_tokens', outputTokens);
-  put('num_total_tokens', totalTokens);
+  put('duration_ns', durationNs(span));
+  if (Number.isSafeInteger(timeToFirstTokenNs)) put('time_to_first_token_ns', timeToFirstTokenNs);
+  if (!usage) return metrics;
+  put('num_input_tokens', usage.inputTokens);
+  put('num_output_tokens', usage.outputTokens);
+  put('num_total_tokens', usage.totalTokens);
   put('num_cached_input_tokens', usage.cachedTokens);
   put('num_cache_write_input_tokens', usage.cacheWriteTokens);
   put('num_reasoning_output_tokens', usage.reasoningTokens);
   put('num_audio_input_tokens', usage.audioInputTokens);
   put('num_audio_output_tokens', usage.audioOutputTokens);
-  put('cost', costUsd);
+  put('num_image_input_tokens', usage.imageInputTokens);
+  put('num_image_output_tokens', usage.imageOutputTokens);
+  put('cost', usage.costUsd);
+  return metrics;
 }

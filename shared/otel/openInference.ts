@@ -27,7 +27,7 @@ export function openInferenceRole({ attributes }: OtelSpan): SpanRole | undefine
 }
 
 /** What the conventions of OpenInference say of a span. */
-export function readOpenInference({ attributes, events, startNs }: OtelSpan, { kind, callsModel }: SpanRole): SpanContent {
+export function readOpenInference({ attributes, events, startNs }: OtelSpan, { kind }: SpanRole): SpanContent {
   const metadata = attributes.tree('metadata');
   const tags = attributes.texts('tag.tags');
   const firstToken = events.find(({ name }) => name === 'First Token Stream Event');
@@ -38,7 +38,6 @@ export function readOpenInference({ attributes, events, startNs }: OtelSpan, { k
     timeToFirstTokenNs: firstToken && startNs > 0n ? Math.max(0, Number(firstToken.atNs - startNs)) : undefined,
   };
   if (kind === 'llm' && attributes.hasAny('llm.')) Object.assign(content, modelCall(attributes));
-  if (callsModel) content.usage = usageOf(attributes);
   if (kind === 'agent') content.agentName = attributes.text('agent.name');
   if (kind === 'tool') {
     content.toolCallId = attributes.text('tool_call.id', 'tool.id');
@@ -84,22 +83,6 @@ function temperatureOf(attributes: Attributes): number | undefined {
 
 const finishReason = (reason: string | undefined): Pick<SpanContent, 'finishReason'> =>
   reason === undefined ? {} : { finishReason: reason };
-
-const usageOf = (attributes: Attributes): SpanContent['usage'] => ({
-  inputTokens: attributes.count('llm.token_count.prompt'),
-  outputTokens: attributes.count('llm.token_count.completion'),
-  totalTokens: attributes.count('llm.token_count.total'),
-  cachedTokens: attributes.count('llm.token_count.prompt_details.cache_read'),
-  cacheWriteTokens: attributes.count('llm.token_count.prompt_details.cache_write'),
-  reasoningTokens: attributes.count('llm.token_count.completion_details.reasoning'),
-  audioInputTokens: attributes.count('llm.token_count.prompt_details.audio'),
-  audioOutputTokens: attributes.count('llm.token_count.completion_details.audio'),
-  costUsd:
-    attributes.number('llm.cost.total') ?? sum(attributes.number('llm.cost.prompt'), attributes.number('llm.cost.completion')),
-});
-
-const sum = (one: number | undefined, other: number | undefined): number | undefined =>
-  one === undefined && other === undefined ? undefined : (one ?? 0) + (other ?? 0);
 
 const roleIn = (item: Attributes, byDefault: Parameters<typeof roleOf>[1]) => roleOf(item.text('message.role'), byDefault);
 

@@ -27,6 +27,8 @@ export interface ReportedUsage {
   reasoningTokens?: number | undefined;
   audioInputTokens?: number | undefined;
   audioOutputTokens?: number | undefined;
+  imageInputTokens?: number | undefined;
+  imageOutputTokens?: number | undefined;
   costUsd?: number | undefined;
 }
 
@@ -43,7 +45,6 @@ export interface SpanContent {
   finishReason?: string | undefined;
   toolCallId?: string | undefined;
   agentName?: string | undefined;
-  usage?: ReportedUsage | undefined;
   timeToFirstTokenNs?: number | undefined;
   sessionId?: string | undefined;
   tags?: string[] | undefined;
@@ -60,26 +61,11 @@ export interface SpanRole {
 /** The first content's word counts, field by field; the others fill what it leaves open. The metadata is that of all. */
 export function firstOf(...contents: SpanContent[]): SpanContent {
   const all: Record<string, unknown> = {};
-  const usage: Record<string, unknown> = {};
   const metadata: NonNullable<SpanContent['metadata']> = [];
   for (const content of contents) {
     for (const name in content) all[name] ??= content[name as keyof SpanContent];
-    for (const name in content.usage) usage[name] ??= content.usage[name as keyof ReportedUsage];
     if (content.metadata) append(metadata, content.metadata);
   }
-  if (all.usage) all.usage = usage;
   if (all.metadata) all.metadata = metadata;
   return all;
-}
-
-/**
- * By convention the input tokens include those of a cache; some instrumentations report the two side by side. That is so where the input alone is
- * smaller, or the total is the sum of all of them; then they are added to it: each token counts once.
- */
-export function withCacheOnce(usage: ReportedUsage): ReportedUsage {
-  const { inputTokens, outputTokens = 0, totalTokens, cachedTokens = 0, cacheWriteTokens = 0 } = usage;
-  const ofCache = cachedTokens + cacheWriteTokens;
-  if (inputTokens === undefined || ofCache === 0) return usage;
-  const areBeside = ofCache > inputTokens || totalTokens === inputTokens + ofCache + outputTokens;
-  return areBeside ? { ...usage, inputTokens: inputTokens + ofCache } : usage;
 }

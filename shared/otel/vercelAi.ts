@@ -16,11 +16,10 @@ export function vercelAiRole({ attributes }: OtelSpan): SpanRole | undefined {
 }
 
 /** What the attributes `ai.*` of that SDK say of a span. */
-export function readVercelAi({ attributes }: OtelSpan, { kind, callsModel }: SpanRole): SpanContent {
+export function readVercelAi({ attributes }: OtelSpan, { kind }: SpanRole): SpanContent {
   if (!attributes.has(OPERATION)) return {};
   const content: SpanContent = {
     sessionId: attributes.text('ai.telemetry.metadata.sessionId'),
-    ...(callsModel ? { usage: usageOf(attributes) } : {}),
   };
   if (kind === 'tool')
     return {
@@ -71,11 +70,3 @@ function modelCall(attributes: Attributes): SpanContent {
     ...(tools.length > 0 ? { tools } : {}),
   };
 }
-
-const usageOf = (attributes: Attributes): SpanContent['usage'] => ({
-  inputTokens: attributes.count('ai.usage.inputTokens', 'ai.usage.promptTokens', 'ai.usage.tokens'),
-  outputTokens: attributes.count('ai.usage.outputTokens', 'ai.usage.completionTokens'),
-  totalTokens: attributes.count('ai.usage.totalTokens'),
-  cachedTokens: attributes.count('ai.usage.cachedInputTokens'),
-  reasoningTokens: attributes.count('ai.usage.reasoningTokens'),
-});

@@ -161,7 +161,7 @@ describe('an application with the OpenTelemetry SDK', () => {
     const { body } = await service.request('GET', `/projects/${project.id}/traces/${found.id}`);
     const [root] = (body as Json).spans;
     expect(root).toMatchObject({ type: 'agent', agent_name: 'Guide', parent_id: found.id, session_id: session.id });
-    expect(root.metrics).toEqual({ duration_ns: expect.any(Number) });
+    expect(root.metrics).toEqual({ duration_ns: expect.any(Number), num_input_tokens: 100, num_total_tokens: 100 });
     const [call, use] = ['llm', 'tool'].map((type) => root.spans.find((span: Json) => span.type === type));
     expect(root.spans).toHaveLength(2);
     expect(call).toMatchObject({
@@ -545,7 +545,7 @@ describe('other forms of the conventions', () => {
     expect(call).toMatchObject({ type: 'llm', model: 'gpt-4o', metrics: { num_input_tokens: 10, num_total_tokens: 14 } });
     const chain = await stored('chain', { ...genAi, 'openinference.span.kind': 'CHAIN' });
     expect(chain).toMatchObject({ type: 'workflow', user_metadata: { 'gen_ai.request.model': 'gpt-4o' } });
-    expect(chain.metrics).toEqual({ duration_ns: 1_000_000_000 });
+    expect(chain.metrics).toEqual({ duration_ns: 1_000_000_000, num_output_tokens: 4, num_total_tokens: 4 });
     const embedding = await stored('embedding', { 'gen_ai.operation.name': 'aembedding', 'gen_ai.usage.input_tokens': 7 });
     expect(embedding).toMatchObject({ type: 'workflow', metrics: { num_input_tokens: 7 } });
   });
